@@ -1,0 +1,24 @@
+// Small text helpers shared by messages and tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretrain {
+
+/// "a, b, c"
+std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");
+
+/// The candidate with the smallest edit distance to `word`, or "" if none is near enough to be a
+/// plausible misspelling.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+/// "did you mean 'x'?" when a near name exists, else "known LABEL: a, b, c" (shortened to 20).
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
+                       std::string_view label);
+
+/// At most `limit` characters of `text`, with "..." where cut; control characters shown as '?'.
+std::string excerpt(std::string_view text, std::size_t limit = 60);
+
+} // namespace foretrain
