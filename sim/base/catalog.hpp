@@ -1,0 +1,35 @@
+// Presets: data files that can be named instead of spelled out.
+//
+// A reference in a file is a preset's name, a path (relative to the file that holds it; it contains a
+// '/' or ends in .json), or the object itself. A preset may list other names it answers to under
+// "aliases".
+#pragma once
+
+#include "sim/base/document.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace foretrain {
+
+/// A family of presets: how messages call it, and its folder below the data root.
+struct PresetKind {
+  const char* name;   // "platform"
+  const char* folder; // "platforms/data/platforms"
+};
+
+/// Where the data folders are: $FORETRAIN_ROOT, else the source tree this binary was built from.
+std::filesystem::path data_root();
+
+/// All names of a kind, sorted, without aliases.
+std::vector<std::string> preset_names(const PresetKind& kind);
+
+/// The object a reference stands for, with its "extends" applied. Throws ConfigError with the nearest
+/// name when there is no such preset.
+Value resolve_preset(const Value& reference, const PresetKind& kind);
+
+/// The same for a name or path given on the command line.
+Value resolve_preset(const std::string& name_or_path, const PresetKind& kind);
+
+} // namespace foretrain

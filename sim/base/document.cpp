@@ -1,0 +1,246 @@
+#include "sim/base/document.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace foretrain {
+
+namespace {
+
+constexpr std::size_t kMaxBytes = 16U * 1024U * 1024U;
+constexpr int kMaxDepth = 64;
+
+std::string line_column(std::string_view text, std::size_t byte)
+{
+  std::size_t line = 1;
+  std::size_t column = 1;
+  for (std::size_t i = 0; i < std::min(byte, text.size()); ++i) {
+    ++column;
+    if (text[i] == '\n') {
+      ++line;
+      column = 1;
+    }
+  }
+  return fmt::format("{}:{}", line, column);
+}
+
+// Refuses what the library would let pass: duplicate keys and bottomless nesting.
+class StrictParse {
+public:
+  explicit StrictParse(const Document& document) : document_(document) {}
+
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed)
+  {
+    if (depth > kMaxDepth)
+      throw ConfigError(document_.name, "", fmt::format("is nested deeper than {} levels", kMaxDepth));
+    if (event == Json::parse_event_t::object_start)
+      keys_.emplace_back();
+    else if (event == Json::parse_event_t::object_end)
+      keys_.pop_back();
+    else if (event == Json::parse_event_t::key && !keys_.back().insert(parsed.get<std::string>()).second)
+      throw ConfigError(document_.name, "",
+                        fmt::format("has the key '{}' twice in one object",
+                                    excerpt(parsed.get<std::string>())));
+    return true;
+  }
+
+private:
+  const Document& document_;
+  std::vector<std::set<std::string>> keys_;
+};
+
+std::string parse_problem(const std::string& library_message)
+{
+  // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error while ...: X"
+  const std::size_t colon = library_message.find(": ");
+  return colon == std::string::npos ? library_message : library_message.substr(colon + 2);
+}
+
+} // namespace
+
+Value::Value(DocumentPtr document) : document_(std::move(document)) { json_ = &document_->root; }
+
+Value::Value(DocumentPtr document, std::string pointer, const Json* json)
+    : document_(std::move(document)), pointer_(std::move(pointer)), json_(json)
+{
+}
+
+Value Value::at(const std::string& key) const
+{
+  return {document_, pointer_ + "/" + pointer_token(key), &json_->at(key)};
+}
+
+Value Value::at(std::size_t index) const
+{
+  return {document_, pointer_ + "/" + std::to_string(index), &json_->at(index)};
+}
+
+namespace {
+std::string where_is(const Document& document, const std::string& pointer, bool want_key)
+{
+  for (const auto& [set_pointer, origin] : document.overridden)
+    if (pointer == set_pointer || pointer.starts_with(set_pointer + "/"))
+      return fmt::format("{} ({})", document.name, origin);
+  for (const Document* d = &document; d != nullptr; d = d->base.get()) {
+    const std::string position = locate(d->text, pointer, want_key);
+    if (!position.empty())
+      return d->name + ":" + position;
+  }
+  return document.name;
+}
+} // namespace
+
+std::string Value::where() const { return where_is(*document_, pointer_, false); }
+
+void Value::fail(const std::string& problem, const std::string& hint) const
+{
+  throw ConfigError(where(), pointer_.empty() ? "the file" : pointer_, problem, hint);
+}
+
+void Value::fail_at(const std::string& key, const std::string& problem, const std::string& hint) const
+{
+  const std::string pointer = pointer_ + "/" + pointer_token(key);
+  const bool present = json_->is_object() && json_->contains(key);
+  throw ConfigError(where_is(*document_, present ? pointer : pointer_, present), pointer, problem, hint);
+}
+
+std::string Value::shown() const
+{
+  return excerpt(json_->dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string pointer_token(std::string_view key)
+{
+  std::string token;
+  for (const char c : key) {
+    if (c == '~')
+      token += "~0";
+    else if (c == '/')
+      token += "~1";
+    else
+      token += c;
+  }
+  return token;
+}
+
+std::shared_ptr<Document> parse_document(std::string text, std::string name)
+{
+  auto document = std::make_shared<Document>();
+  document->name = std::move(name);
+  document->text = std::move(text);
+  try {
+    document->root = Json::parse(document->text, StrictParse(*document), true, true);
+  } catch (const Json::parse_error& error) {
+    const std::size_t byte = error.byte == 0 ? 0 : error.byte - 1;
+    throw ConfigError(document->name + ":" + line_column(document->text, byte), "",
+                      "is not valid JSON: " + parse_problem(error.what()));
+  } catch (const Json::exception& error) {
+    throw ConfigError(document->name, "", "is not valid JSON: " + parse_problem(error.what()));
+  }
+  return document;
+}
+
+std::shared_ptr<Document> load_document(const std::filesystem::path& path)
+{
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw ConfigError(path.string(), "", "is a directory, a file is needed");
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    throw ConfigError(path.string(), "", "cannot be opened", "does the file exist and may you read it?");
+  // Read one byte past the limit instead of trusting a size: pipes and devices have none.
+  std::string text(kMaxBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kMaxBytes)
+    throw ConfigError(path.string(), "", "is larger than 16 MiB, the limit for a configuration file");
+  auto document = parse_document(std::move(text), path.string());
+  document->path = path;
+  return document;
+}
+
+namespace {
+void extend(Document& document, const FindBase& find_base, std::vector<std::string>& chain)
+{
+  if (!document.root.is_object() || !document.root.contains("extends"))
+    return;
+  chain.push_back(document.name);
+  // A copy for messages only: the root is about to be replaced.
+  const auto self = std::make_shared<Document>(document);
+  const Value reference = Value(self).at("extends");
+  if (!reference.json().is_string())
+    reference.fail("must be the name or path of the file to build on, got " + reference.shown());
+  auto base = std::make_shared<Document>(*find_base(reference));
+  if (std::find(chain.begin(), chain.end(), base->name) != chain.end())
+    reference.fail("is a cycle: " + joined(chain, " -> ") + " -> " + base->name);
+  extend(*base, find_base, chain);
+  Json merged = base->root;
+  document.root.erase("extends");
+  merged.merge_patch(document.root);
+  document.root = std::move(merged);
+  document.base = base;
+}
+} // namespace
+
+void apply_extends(Document& document, const FindBase& find_base)
+{
+  std::vector<std::string> chain;
+  extend(document, find_base, chain);
+}
+
+void set_value(Document& document, const std::string& pointer, const std::string& text)
+{
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded())
+    value = text;
+  set_value(document, pointer, std::move(value), "--set " + pointer + "=" + excerpt(text));
+}
+
+void set_value(Document& document, const std::string& pointer, Json value, const std::string& origin)
+{
+  if (pointer.empty() || pointer.front() != '/')
+    throw UsageError("'" + pointer + "' is not a JSON pointer: it must begin with '/', like /jobs/0/gpus");
+  Json* at = &document.root;
+  std::string walked;
+  std::size_t from = 0;
+  while (true) {
+    const std::size_t end = pointer.find('/', from + 1);
+    const bool last = end == std::string::npos;
+    std::string token = pointer.substr(from + 1, last ? std::string::npos : end - from - 1);
+    for (std::size_t i = token.find('~'); i != std::string::npos; i = token.find('~', i + 1))
+      token.replace(i, 2, token.substr(i, 2) == "~1" ? "/" : "~");
+    const std::string problem = fmt::format("the pointer {} leads nowhere: '{}' is not in {}", pointer,
+                                            token, walked.empty() ? "the file" : walked);
+    if (at->is_array()) {
+      std::size_t index = 0;
+      const auto [tail, error] = std::from_chars(token.data(), token.data() + token.size(), index);
+      if (error != std::errc() || tail != token.data() + token.size() || index >= at->size())
+        throw ConfigError(document.name, "", problem,
+                          fmt::format("the list has {} entries, numbered from 0", at->size()));
+      at = &(*at)[index];
+    } else if (at->is_object() && (last || at->contains(token))) {
+      at = &(*at)[token];
+    } else {
+      std::vector<std::string> known;
+      if (at->is_object())
+        for (const auto& item : at->items())
+          known.push_back(item.key());
+      throw ConfigError(document.name, "", problem, suggestion(token, known, "keys there"));
+    }
+    walked += "/" + pointer_token(token);
+    if (last)
+      break;
+    from = end;
+  }
+  *at = std::move(value);
+  document.overridden[pointer] = origin;
+}
+
+} // namespace foretrain

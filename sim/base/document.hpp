@@ -1,0 +1,89 @@
+// A JSON file in memory that still knows where each value stands.
+//
+// Files may carry // and /* */ comments. Refused with file:line:col: malformed JSON, duplicate keys,
+// nesting deeper than 64, files over 16 MiB. Objects may say "extends": "NAME or path", which lays
+// them over another file (RFC 7386 merge patch); cycles are refused.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretrain {
+
+using Json = nlohmann::ordered_json;
+
+struct Document {
+  std::filesystem::path path; // empty for text that came from no file
+  std::string name;           // what messages call it
+  std::string text;
+  Json root;
+  std::shared_ptr<const Document> base;          // what it extends, if anything
+  std::map<std::string, std::string> overridden; // pointer -> the --set that put it there
+};
+
+using DocumentPtr = std::shared_ptr<const Document>;
+
+/// A value inside a document: the document, its JSON pointer, and the JSON itself.
+class Value {
+public:
+  Value() = default;
+  explicit Value(DocumentPtr document);
+  Value(DocumentPtr document, std::string pointer, const Json* json);
+
+  explicit operator bool() const { return json_ != nullptr; }
+  const Json& json() const { return *json_; }
+  const DocumentPtr& document() const { return document_; }
+  const std::string& pointer() const { return pointer_; }
+
+  Value at(const std::string& key) const; // member of an object; must exist
+  Value at(std::size_t index) const;      // element of an array; must exist
+
+  /// "file:line:col" of this value, or "file (--set ...)" when the command line put it there.
+  std::string where() const;
+  /// Throws ConfigError at this value.
+  [[noreturn]] void fail(const std::string& problem, const std::string& hint = "") const;
+  /// Throws ConfigError at member `key` (which may be missing: then at the object).
+  [[noreturn]] void fail_at(const std::string& key, const std::string& problem,
+                            const std::string& hint = "") const;
+  /// The value as a short text for messages: strings quoted, long things cut.
+  std::string shown() const;
+
+private:
+  DocumentPtr document_;
+  std::string pointer_;
+  const Json* json_ = nullptr;
+};
+
+/// Reads a file. Throws ConfigError when it is missing, unreadable, too large or malformed.
+std::shared_ptr<Document> load_document(const std::filesystem::path& path);
+
+/// Parses text; `name` is what messages call it.
+std::shared_ptr<Document> parse_document(std::string text, std::string name);
+
+/// Finds the document that an "extends" names; the Value is the string itself, for error messages.
+using FindBase = std::function<DocumentPtr(const Value&)>;
+
+/// Applies the root's "extends", recursively; `chain` holds the files on the way, to refuse cycles.
+void apply_extends(Document& document, const FindBase& find_base);
+
+/// Sets `pointer` to `text`, read as JSON when it parses as JSON and as a string otherwise. The
+/// parent must exist. Throws ConfigError naming the first missing step and what is there instead.
+void set_value(Document& document, const std::string& pointer, const std::string& text);
+/// The same with a value that is JSON already; `origin` is what messages say put it there.
+void set_value(Document& document, const std::string& pointer, Json value, const std::string& origin);
+
+/// Escapes a key for use in a JSON pointer.
+std::string pointer_token(std::string_view key);
+
+/// "line:col" of what stands at `pointer` in `text`, or "" when it does not stand there. A key's
+/// position is that of its value unless `want_key`.
+std::string locate(std::string_view text, std::string_view pointer, bool want_key = false);
+
+} // namespace foretrain

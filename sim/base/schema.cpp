@@ -1,0 +1,165 @@
+#include "sim/base/schema.hpp"
+
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain {
+
+namespace detail {
+
+namespace {
+
+void check_range(const Value& value, double number, const Limits& limits)
+{
+  if (number < limits.low || (limits.low_open && number == limits.low)) {
+    if (limits.low == 0)
+      value.fail(fmt::format("must {}, got {}", limits.low_open ? "be greater than zero" : "not be negative",
+                             value.shown()));
+    value.fail(fmt::format("must be {} {:g}, got {}", limits.low_open ? "greater than" : "at least",
+                           limits.low, value.shown()));
+  }
+  if (number > limits.high)
+    value.fail(fmt::format("must be at most {:g}, got {}", limits.high, value.shown()));
+}
+
+} // namespace
+
+void read(const Value& value, std::string& out, const Limits& limits)
+{
+  if (!value.json().is_string())
+    value.fail("must be a text, got " + value.shown());
+  out = value.json().get<std::string>();
+  if (limits.one_of.empty() || std::find(limits.one_of.begin(), limits.one_of.end(), out) != limits.one_of.end())
+    return;
+  const std::string guess = nearest(out, limits.one_of);
+  value.fail(fmt::format("must be one of {}; got '{}'", joined(limits.one_of), excerpt(out)),
+             guess.empty() ? "" : "did you mean '" + guess + "'?");
+}
+
+void read(const Value& value, bool& out, const Limits&)
+{
+  if (!value.json().is_boolean())
+    value.fail("must be true or false, got " + value.shown());
+  out = value.json().get<bool>();
+}
+
+void read(const Value& value, int& out, const Limits& limits)
+{
+  if (!value.json().is_number_integer())
+    value.fail("must be a whole number, got " + value.shown());
+  const auto number = value.json().get<double>();
+  check_range(value, number, limits);
+  if (std::abs(number) > std::numeric_limits<int>::max())
+    value.fail("is out of range, got " + value.shown());
+  out = value.json().get<int>();
+}
+
+void read(const Value& value, double& out, const Limits& limits)
+{
+  if (!value.json().is_number())
+    value.fail("must be a number, got " + value.shown());
+  out = value.json().get<double>();
+  if (!std::isfinite(out))
+    value.fail("must be finite, got " + value.shown());
+  check_range(value, out, limits);
+}
+
+double read_quantity(const Value& value, std::span<const Unit> units, std::string_view kind,
+                     std::string_view example, const Limits& limits)
+{
+  if (value.json().is_number())
+    value.fail("needs a unit, got " + value.shown(),
+               fmt::format("a {} is written like \"{}\"", kind, example));
+  if (!value.json().is_string())
+    value.fail(fmt::format("must be a {} like \"{}\", got {}", kind, example, value.shown()));
+  const auto parsed = parse_quantity(value.json().get<std::string>(), units, kind, example);
+  if (!parsed.ok)
+    value.fail(parsed.problem, parsed.hint);
+  check_range(value, parsed.si, limits);
+  return parsed.si;
+}
+
+Json schema_quantity(std::span<const Unit> units, std::string_view kind, std::string_view example)
+{
+  std::string names;
+  for (const Unit& unit : units)
+    names += (names.empty() ? "" : "|") + std::string(unit.name);
+  return {{"type", "string"},
+          {"pattern", fmt::format("^ *[+-]?[0-9.]+([eE][+-]?[0-9]+)? *({}) *$", names)},
+          {"examples", Json::array({example})},
+          {"x-quantity", kind}};
+}
+
+Json schema_number(const char* type, const Limits& limits)
+{
+  Json schema = {{"type", type}};
+  if (std::isfinite(limits.low))
+    schema[limits.low_open ? "exclusiveMinimum" : "minimum"] = limits.low;
+  if (std::isfinite(limits.high))
+    schema["maximum"] = limits.high;
+  return schema;
+}
+
+Json schema_text(const Limits& limits)
+{
+  Json schema = {{"type", "string"}};
+  if (!limits.one_of.empty())
+    schema["enum"] = limits.one_of;
+  return schema;
+}
+
+Json schema_any(const Limits& limits)
+{
+  if (limits.preset.empty())
+    return Json::object();
+  return {{"type", Json::array({"string", "object"})}, {"x-preset", limits.preset}};
+}
+
+} // namespace detail
+
+Reader::Reader(Value object) : object_(std::move(object))
+{
+  if (!object_.json().is_object())
+    object_.fail("must be an object, got " + object_.shown());
+}
+
+void Reader::format(const std::string& marker)
+{
+  declared_.emplace_back("format");
+  if (!object_.json().contains("format"))
+    return;
+  const Value found = object_.at("format");
+  if (found.json() != marker)
+    found.fail("must be \"" + marker + "\", got " + found.shown(), "is this the right file?");
+}
+
+void Reader::finish() const
+{
+  for (const auto& item : object_.json().items())
+    if (std::find(declared_.begin(), declared_.end(), item.key()) == declared_.end())
+      object_.fail_at(item.key(), "is not a known key", suggestion(item.key(), declared_, "keys here"));
+  for (const auto& key : missing_)
+    object_.fail_at(key, "is missing");
+}
+
+void SchemaWriter::format(const std::string& marker)
+{
+  properties_["format"] = {{"const", marker}, {"description", "kind and version of this file; optional"}};
+}
+
+Json SchemaWriter::finish() const
+{
+  Json properties = properties_;
+  properties["source"] = {{"description", "where the numbers come from"}};
+  properties["notes"] = {{"description", "free text"}};
+  Json schema = {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
+  if (!required_.empty())
+    schema["required"] = required_;
+  return schema;
+}
+
+} // namespace foretrain
