@@ -71,7 +71,8 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
   if (file.empty()) {
     const auto names = preset_names(kind);
     fail("is not a known " + std::string(kind.name) + ": '" + excerpt(name) + "'",
-         suggestion(name, names, std::string(kind.name) + "s") + " (or give a path ending in .json)");
+         suggestion(name, names, std::string(kind.name) + "s") +
+             " (or give a path ending in .json)");
   }
   return load_document(file);
 }
@@ -82,8 +83,8 @@ void extend_from(Document& document, const PresetKind& kind)
     const auto fail = [&reference](const std::string& problem, const std::string& hint) {
       reference.fail(problem, hint);
     };
-    return find_document(reference.json().get<std::string>(), reference.document()->path.parent_path(),
-                         kind, fail);
+    return find_document(reference.json().get<std::string>(),
+                         reference.document()->path.parent_path(), kind, fail);
   });
   if (document.root.is_object())
     document.root.erase("aliases");
@@ -104,22 +105,25 @@ Value resolve_preset(const Value& reference, const PresetKind& kind)
     return Value(inline_object);
   }
   if (!reference.json().is_string())
-    reference.fail("must be the name of a " + std::string(kind.name) + ", a path or an object, got " +
-                   reference.shown());
-  auto document = find_document(
-      reference.json().get<std::string>(), reference.document()->path.parent_path(), kind,
-      [&reference](const std::string& problem, const std::string& hint) { reference.fail(problem, hint); });
+    reference.fail("must be the name of a " + std::string(kind.name) +
+                   ", a path or an object, got " + reference.shown());
+  auto document =
+      find_document(reference.json().get<std::string>(), reference.document()->path.parent_path(),
+                    kind, [&reference](const std::string& problem, const std::string& hint) {
+                      reference.fail(problem, hint);
+                    });
   extend_from(*document, kind);
   return Value(document);
 }
 
 Value resolve_preset(const std::string& name_or_path, const PresetKind& kind)
 {
-  auto document = find_document(name_or_path, fs::current_path(), kind,
-                                [&](const std::string& problem, const std::string& hint) {
-                                  throw UsageError("'" + excerpt(name_or_path, 200) + "' " + problem +
-                                                   (hint.empty() ? "" : "\n  hint: " + hint));
-                                });
+  auto document =
+      find_document(name_or_path, fs::current_path(), kind,
+                    [&](const std::string& problem, const std::string& hint) {
+                      throw UsageError("'" + excerpt(name_or_path, 200) + "' " + problem +
+                                       (hint.empty() ? "" : "\n  hint: " + hint));
+                    });
   extend_from(*document, kind);
   return Value(document);
 }

@@ -1,6 +1,7 @@
 // Presets: data files that can be named instead of spelled out.
 //
-// A reference in a file is a preset's name, a path (relative to the file that holds it; it contains a
+// A reference in a file is a preset's name, a path (relative to the file that holds it; it contains
+// a
 // '/' or ends in .json), or the object itself. A preset may list other names it answers to under
 // "aliases".
 #pragma once
@@ -25,8 +26,8 @@ std::filesystem::path data_root();
 /// All names of a kind, sorted, without aliases.
 std::vector<std::string> preset_names(const PresetKind& kind);
 
-/// The object a reference stands for, with its "extends" applied. Throws ConfigError with the nearest
-/// name when there is no such preset.
+/// The object a reference stands for, with its "extends" applied. Throws ConfigError with the
+/// nearest name when there is no such preset.
 Value resolve_preset(const Value& reference, const PresetKind& kind);
 
 /// The same for a name or path given on the command line.

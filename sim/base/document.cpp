@@ -39,15 +39,17 @@ public:
   bool operator()(int depth, Json::parse_event_t event, Json& parsed)
   {
     if (depth > kMaxDepth)
-      throw ConfigError(document_.name, "", fmt::format("is nested deeper than {} levels", kMaxDepth));
+      throw ConfigError(document_.name, "",
+                        fmt::format("is nested deeper than {} levels", kMaxDepth));
     if (event == Json::parse_event_t::object_start)
       keys_.emplace_back();
     else if (event == Json::parse_event_t::object_end)
       keys_.pop_back();
-    else if (event == Json::parse_event_t::key && !keys_.back().insert(parsed.get<std::string>()).second)
-      throw ConfigError(document_.name, "",
-                        fmt::format("has the key '{}' twice in one object",
-                                    excerpt(parsed.get<std::string>())));
+    else if (event == Json::parse_event_t::key &&
+             !keys_.back().insert(parsed.get<std::string>()).second)
+      throw ConfigError(
+          document_.name, "",
+          fmt::format("has the key '{}' twice in one object", excerpt(parsed.get<std::string>())));
     return true;
   }
 
@@ -65,7 +67,10 @@ std::string parse_problem(const std::string& library_message)
 
 } // namespace
 
-Value::Value(DocumentPtr document) : document_(std::move(document)) { json_ = &document_->root; }
+Value::Value(DocumentPtr document) : document_(std::move(document))
+{
+  json_ = &document_->root;
+}
 
 Value::Value(DocumentPtr document, std::string pointer, const Json* json)
     : document_(std::move(document)), pointer_(std::move(pointer)), json_(json)
@@ -97,18 +102,23 @@ std::string where_is(const Document& document, const std::string& pointer, bool 
 }
 } // namespace
 
-std::string Value::where() const { return where_is(*document_, pointer_, false); }
+std::string Value::where() const
+{
+  return where_is(*document_, pointer_, false);
+}
 
 void Value::fail(const std::string& problem, const std::string& hint) const
 {
   throw ConfigError(where(), pointer_.empty() ? "the file" : pointer_, problem, hint);
 }
 
-void Value::fail_at(const std::string& key, const std::string& problem, const std::string& hint) const
+void Value::fail_at(const std::string& key, const std::string& problem,
+                    const std::string& hint) const
 {
   const std::string pointer = pointer_ + "/" + pointer_token(key);
   const bool present = json_->is_object() && json_->contains(key);
-  throw ConfigError(where_is(*document_, present ? pointer : pointer_, present), pointer, problem, hint);
+  throw ConfigError(where_is(*document_, present ? pointer : pointer_, present), pointer, problem,
+                    hint);
 }
 
 std::string Value::shown() const
@@ -154,13 +164,15 @@ std::shared_ptr<Document> load_document(const std::filesystem::path& path)
     throw ConfigError(path.string(), "", "is a directory, a file is needed");
   std::ifstream in(path, std::ios::binary);
   if (!in)
-    throw ConfigError(path.string(), "", "cannot be opened", "does the file exist and may you read it?");
+    throw ConfigError(path.string(), "", "cannot be opened",
+                      "does the file exist and may you read it?");
   // Read one byte past the limit instead of trusting a size: pipes and devices have none.
   std::string text(kMaxBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > kMaxBytes)
-    throw ConfigError(path.string(), "", "is larger than 16 MiB, the limit for a configuration file");
+    throw ConfigError(path.string(), "",
+                      "is larger than 16 MiB, the limit for a configuration file");
   auto document = parse_document(std::move(text), path.string());
   document->path = path;
   return document;
@@ -203,41 +215,42 @@ void set_value(Document& document, const std::string& pointer, const std::string
   set_value(document, pointer, std::move(value), "--set " + pointer + "=" + excerpt(text));
 }
 
-void set_value(Document& document, const std::string& pointer, Json value, const std::string& origin)
+namespace {
+Json& step_into(const Document& document, Json& at, const std::string& step,
+                const std::string& pointer, const std::string& walked, bool last)
+{
+  const std::string problem = fmt::format("the pointer {} leads nowhere: '{}' is not in {}",
+                                          pointer, step, walked.empty() ? "the file" : walked);
+  if (at.is_array()) {
+    std::size_t index = 0;
+    const auto [tail, error] = std::from_chars(step.data(), step.data() + step.size(), index);
+    if (error != std::errc() || tail != step.data() + step.size() || index >= at.size())
+      throw ConfigError(document.name, "", problem,
+                        fmt::format("the list has {} entries, numbered from 0", at.size()));
+    return at[index];
+  }
+  if (at.is_object() && (last || at.contains(step)))
+    return at[step];
+  std::vector<std::string> known;
+  if (at.is_object())
+    for (const auto& item : at.items())
+      known.push_back(item.key());
+  throw ConfigError(document.name, "", problem, suggestion(step, known, "keys there"));
+}
+} // namespace
+
+void set_value(Document& document, const std::string& pointer, Json value,
+               const std::string& origin)
 {
   if (pointer.empty() || pointer.front() != '/')
-    throw UsageError("'" + pointer + "' is not a JSON pointer: it must begin with '/', like /jobs/0/gpus");
+    throw UsageError("'" + pointer +
+                     "' is not a JSON pointer: it must begin with '/', like /jobs/0/gpus");
   Json* at = &document.root;
   std::string walked;
-  std::size_t from = 0;
-  while (true) {
-    const std::size_t end = pointer.find('/', from + 1);
-    const bool last = end == std::string::npos;
-    std::string token = pointer.substr(from + 1, last ? std::string::npos : end - from - 1);
-    for (std::size_t i = token.find('~'); i != std::string::npos; i = token.find('~', i + 1))
-      token.replace(i, 2, token.substr(i, 2) == "~1" ? "/" : "~");
-    const std::string problem = fmt::format("the pointer {} leads nowhere: '{}' is not in {}", pointer,
-                                            token, walked.empty() ? "the file" : walked);
-    if (at->is_array()) {
-      std::size_t index = 0;
-      const auto [tail, error] = std::from_chars(token.data(), token.data() + token.size(), index);
-      if (error != std::errc() || tail != token.data() + token.size() || index >= at->size())
-        throw ConfigError(document.name, "", problem,
-                          fmt::format("the list has {} entries, numbered from 0", at->size()));
-      at = &(*at)[index];
-    } else if (at->is_object() && (last || at->contains(token))) {
-      at = &(*at)[token];
-    } else {
-      std::vector<std::string> known;
-      if (at->is_object())
-        for (const auto& item : at->items())
-          known.push_back(item.key());
-      throw ConfigError(document.name, "", problem, suggestion(token, known, "keys there"));
-    }
-    walked += "/" + pointer_token(token);
-    if (last)
-      break;
-    from = end;
+  const auto steps = pointer_steps(pointer);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    at = &step_into(document, *at, steps[i], pointer, walked, i + 1 == steps.size());
+    walked += "/" + pointer_token(steps[i]);
   }
   *at = std::move(value);
   document.overridden[pointer] = origin;

@@ -1,8 +1,8 @@
 // A JSON file in memory that still knows where each value stands.
 //
-// Files may carry // and /* */ comments. Refused with file:line:col: malformed JSON, duplicate keys,
-// nesting deeper than 64, files over 16 MiB. Objects may say "extends": "NAME or path", which lays
-// them over another file (RFC 7386 merge patch); cycles are refused.
+// Files may carry // and /* */ comments. Refused with file:line:col: malformed JSON, duplicate
+// keys, nesting deeper than 64, files over 16 MiB. Objects may say "extends": "NAME or path", which
+// lays them over another file (RFC 7386 merge patch); cycles are refused.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -77,10 +77,14 @@ void apply_extends(Document& document, const FindBase& find_base);
 /// parent must exist. Throws ConfigError naming the first missing step and what is there instead.
 void set_value(Document& document, const std::string& pointer, const std::string& text);
 /// The same with a value that is JSON already; `origin` is what messages say put it there.
-void set_value(Document& document, const std::string& pointer, Json value, const std::string& origin);
+void set_value(Document& document, const std::string& pointer, Json value,
+               const std::string& origin);
 
 /// Escapes a key for use in a JSON pointer.
 std::string pointer_token(std::string_view key);
+
+/// The unescaped steps of a JSON pointer.
+std::vector<std::string> pointer_steps(std::string_view pointer);
 
 /// "line:col" of what stands at `pointer` in `text`, or "" when it does not stand there. A key's
 /// position is that of its value unless `want_key`.

@@ -3,8 +3,8 @@
 namespace foretrain {
 
 namespace {
-std::string message(const std::string& where, const std::string& pointer, const std::string& problem,
-                    const std::string& hint)
+std::string message(const std::string& where, const std::string& pointer,
+                    const std::string& problem, const std::string& hint)
 {
   std::string text = where + ": error: ";
   if (!pointer.empty())

@@ -50,7 +50,7 @@ private:
   {
     const std::size_t begin = at_++;
     while (at_ < text_.size() && text_[at_] != '"')
-      at_ += text_[at_] == '\\' ? 2 : 1;
+      at_ += text_[at_] == '\\' ? 2U : 1U;
     at_ = std::min(at_ + 1, text_.size());
     const auto parsed = nlohmann::json::parse(text_.substr(begin, at_ - begin), nullptr, false);
     return parsed.is_string() ? parsed.get<std::string>() : std::string();
@@ -122,7 +122,9 @@ private:
   std::size_t key_at_ = std::string_view::npos;
 };
 
-std::vector<std::string> steps_of(std::string_view pointer)
+} // namespace
+
+std::vector<std::string> pointer_steps(std::string_view pointer)
 {
   std::vector<std::string> steps;
   std::size_t from = 0;
@@ -132,7 +134,7 @@ std::vector<std::string> steps_of(std::string_view pointer)
     for (std::size_t i = from + 1; i < end; ++i) {
       const bool escape = pointer[i] == '~' && i + 1 < end;
       step += escape ? (pointer[i + 1] == '1' ? '/' : '~') : pointer[i];
-      i += escape ? 1 : 0;
+      i += escape ? 1U : 0U;
     }
     steps.push_back(step);
     from = end;
@@ -140,11 +142,9 @@ std::vector<std::string> steps_of(std::string_view pointer)
   return steps;
 }
 
-} // namespace
-
 std::string locate(std::string_view text, std::string_view pointer, bool want_key)
 {
-  const std::size_t at = Walker(text, steps_of(pointer), want_key).find();
+  const std::size_t at = Walker(text, pointer_steps(pointer), want_key).find();
   if (at == std::string_view::npos || at > text.size())
     return "";
   std::size_t line = 1;

@@ -15,34 +15,25 @@ namespace {
 
 constexpr double kKi = 1024.0;
 
-constexpr Unit kTime[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}};
+constexpr Unit kTime[] = {{"s", 1},     {"ms", 1e-3}, {"us", 1e-6},
+                          {"ns", 1e-9}, {"min", 60},  {"h", 3600}};
 constexpr Unit kBytes[] = {{"B", 1},
                            {"kB", 1e3},
                            {"MB", 1e6},
                            {"GB", 1e9},
                            {"TB", 1e12},
                            {"KiB", kKi},
-                           {"MiB", kKi * kKi},
-                           {"GiB", kKi * kKi * kKi},
-                           {"TiB", kKi * kKi * kKi * kKi}};
-constexpr Unit kRate[] = {{"B/s", 1},
-                          {"kB/s", 1e3},
-                          {"MB/s", 1e6},
-                          {"GB/s", 1e9},
-                          {"TB/s", 1e12},
-                          {"KiB/s", kKi},
-                          {"MiB/s", kKi * kKi},
-                          {"GiB/s", kKi * kKi * kKi},
-                          {"b/s", 0.125},
-                          {"kb/s", 0.125e3},
-                          {"Mb/s", 0.125e6},
-                          {"Gb/s", 0.125e9},
-                          {"Tb/s", 0.125e12},
-                          {"Mbit/s", 0.125e6},
-                          {"Gbit/s", 0.125e9}};
+                           {"MiB", kKi* kKi},
+                           {"GiB", kKi* kKi* kKi},
+                           {"TiB", kKi* kKi* kKi* kKi}};
+constexpr Unit kRate[] = {
+    {"B/s", 1},         {"kB/s", 1e3},       {"MB/s", 1e6},       {"GB/s", 1e9},
+    {"TB/s", 1e12},     {"KiB/s", kKi},      {"MiB/s", kKi* kKi}, {"GiB/s", kKi* kKi* kKi},
+    {"b/s", 0.125},     {"kb/s", 0.125e3},   {"Mb/s", 0.125e6},   {"Gb/s", 0.125e9},
+    {"Tb/s", 0.125e12}, {"Mbit/s", 0.125e6}, {"Gbit/s", 0.125e9}};
 constexpr Unit kFlops[] = {{"FLOP", 1}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}};
-constexpr Unit kFlopRate[] = {{"FLOP/s", 1},      {"GFLOP/s", 1e9},  {"TFLOP/s", 1e12},
-                              {"PFLOP/s", 1e15},  {"GFLOPS", 1e9},   {"TFLOPS", 1e12},
+constexpr Unit kFlopRate[] = {{"FLOP/s", 1},     {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12},
+                              {"PFLOP/s", 1e15}, {"GFLOPS", 1e9},  {"TFLOPS", 1e12},
                               {"PFLOPS", 1e15}};
 constexpr Unit kHertz[] = {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9}};
 constexpr Unit kPerSecond[] = {{"/s", 1}, {"k/s", 1e3}, {"M/s", 1e6}, {"IOPS", 1}, {"kIOPS", 1e3}};
@@ -59,9 +50,18 @@ std::string scaled(double value, std::span<const Unit> units)
 } // namespace
 
 #define FORETRAIN_UNITS(TYPE, TABLE, KIND, EXAMPLE)                                                \
-  std::span<const Unit> UnitsOf<TYPE>::units() { return TABLE; }                                   \
-  std::string_view UnitsOf<TYPE>::kind() { return KIND; }                                          \
-  std::string_view UnitsOf<TYPE>::example() { return EXAMPLE; }
+  std::span<const Unit> UnitsOf<TYPE>::units()                                                     \
+  {                                                                                                \
+    return TABLE;                                                                                  \
+  }                                                                                                \
+  std::string_view UnitsOf<TYPE>::kind()                                                           \
+  {                                                                                                \
+    return KIND;                                                                                   \
+  }                                                                                                \
+  std::string_view UnitsOf<TYPE>::example()                                                        \
+  {                                                                                                \
+    return EXAMPLE;                                                                                \
+  }
 FORETRAIN_UNITS(Seconds, kTime, "time", "1.5 us")
 FORETRAIN_UNITS(Bytes, kBytes, "size", "64 MiB")
 FORETRAIN_UNITS(Flops, kFlops, "work", "4 GFLOP")
@@ -84,7 +84,8 @@ ParsedQuantity parse_quantity(std::string_view text, std::span<const Unit> units
   double number = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
   if (error != std::errc() || !std::isfinite(number))
-    return {false, 0, fmt::format("must begin with a finite number, got \"{}\"", excerpt(text)), form};
+    return {false, 0, fmt::format("must begin with a finite number, got \"{}\"", excerpt(text)),
+            form};
   std::string_view name(end, static_cast<std::size_t>(rest.data() + rest.size() - end));
   while (!name.empty() && name.front() == ' ')
     name.remove_prefix(1);
@@ -110,7 +111,8 @@ ParsedQuantity parse_quantity(std::string_view text, std::span<const Unit> units
 
 std::string to_text(Seconds value)
 {
-  static constexpr std::array<Unit, 4> units = {{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
+  static constexpr std::array<Unit, 4> units = {
+      {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
   return scaled(value.value(), units);
 }
 

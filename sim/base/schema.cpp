@@ -17,7 +17,8 @@ void check_range(const Value& value, double number, const Limits& limits)
 {
   if (number < limits.low || (limits.low_open && number == limits.low)) {
     if (limits.low == 0)
-      value.fail(fmt::format("must {}, got {}", limits.low_open ? "be greater than zero" : "not be negative",
+      value.fail(fmt::format("must {}, got {}",
+                             limits.low_open ? "be greater than zero" : "not be negative",
                              value.shown()));
     value.fail(fmt::format("must be {} {:g}, got {}", limits.low_open ? "greater than" : "at least",
                            limits.low, value.shown()));
@@ -33,7 +34,8 @@ void read(const Value& value, std::string& out, const Limits& limits)
   if (!value.json().is_string())
     value.fail("must be a text, got " + value.shown());
   out = value.json().get<std::string>();
-  if (limits.one_of.empty() || std::find(limits.one_of.begin(), limits.one_of.end(), out) != limits.one_of.end())
+  if (limits.one_of.empty() ||
+      std::find(limits.one_of.begin(), limits.one_of.end(), out) != limits.one_of.end())
     return;
   const std::string guess = nearest(out, limits.one_of);
   value.fail(fmt::format("must be one of {}; got '{}'", joined(limits.one_of), excerpt(out)),
@@ -141,14 +143,16 @@ void Reader::finish() const
 {
   for (const auto& item : object_.json().items())
     if (std::find(declared_.begin(), declared_.end(), item.key()) == declared_.end())
-      object_.fail_at(item.key(), "is not a known key", suggestion(item.key(), declared_, "keys here"));
+      object_.fail_at(item.key(), "is not a known key",
+                      suggestion(item.key(), declared_, "keys here"));
   for (const auto& key : missing_)
     object_.fail_at(key, "is missing");
 }
 
 void SchemaWriter::format(const std::string& marker)
 {
-  properties_["format"] = {{"const", marker}, {"description", "kind and version of this file; optional"}};
+  properties_["format"] = {{"const", marker},
+                           {"description", "kind and version of this file; optional"}};
 }
 
 Json SchemaWriter::finish() const

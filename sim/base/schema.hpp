@@ -27,18 +27,39 @@ namespace foretrain {
 struct Limits {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool low_open = false;              // low itself is not allowed
-  std::vector<std::string> one_of{};  // for text: the allowed words
-  std::string preset{};               // for Value: a preset name, path or object of this kind
+  bool low_open = false;             // low itself is not allowed
+  std::vector<std::string> one_of{}; // for text: the allowed words
+  std::string preset{};              // for Value: a preset name, path or object of this kind
 };
-inline Limits any() { return {}; }
-inline Limits positive() { return {.low = 0, .low_open = true}; }
-inline Limits non_negative() { return {.low = 0}; }
-inline Limits at_least(double low) { return {.low = low}; }
-inline Limits between(double low, double high) { return {.low = low, .high = high}; }
-inline Limits one_of(std::vector<std::string> words) { return {.one_of = std::move(words)}; }
+inline Limits any()
+{
+  return {};
+}
+inline Limits positive()
+{
+  return {.low = 0, .low_open = true};
+}
+inline Limits non_negative()
+{
+  return {.low = 0};
+}
+inline Limits at_least(double low)
+{
+  return {.low = low};
+}
+inline Limits between(double low, double high)
+{
+  return {.low = low, .high = high};
+}
+inline Limits one_of(std::vector<std::string> words)
+{
+  return {.one_of = std::move(words)};
+}
 /// A preset's name, the path of a file, or the object itself.
-inline Limits preset(std::string kind) { return {.preset = std::move(kind)}; }
+inline Limits preset(std::string kind)
+{
+  return {.preset = std::move(kind)};
+}
 
 namespace detail {
 
@@ -115,7 +136,8 @@ public:
       }
     } else if constexpr (detail::is_quantity<T>) {
       using Units = UnitsOf<T>;
-      member = T(detail::read_quantity(value, Units::units(), Units::kind(), Units::example(), limits));
+      member =
+          T(detail::read_quantity(value, Units::units(), Units::kind(), Units::example(), limits));
     } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
       detail::read(value, member, limits);
     } else {

@@ -59,10 +59,9 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   const std::string guess = nearest(word, candidates);
   if (!guess.empty())
     return "did you mean '" + guess + "'?";
-  std::vector<std::string> shown(candidates.begin(),
-                                 candidates.begin() +
-                                     static_cast<std::ptrdiff_t>(std::min<std::size_t>(
-                                         candidates.size(), 20)));
+  std::vector<std::string> shown(
+      candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(
+                                                   std::min<std::size_t>(candidates.size(), 20)));
   if (shown.size() < candidates.size())
     shown.emplace_back("...");
   return "known " + std::string(label) + ": " + joined(shown);

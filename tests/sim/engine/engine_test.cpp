@@ -1,0 +1,96 @@
+#include "sim/engine/engine.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/engine/random.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::sim;
+
+TEST_CASE("priorities share in proportion", "[engine][closed-form]")
+{
+  Engine engine;
+  engine.add_resource("link", 4e9);
+  const auto path = make_path({{0, 1.0}});
+  double light = 0;
+  double heavy = 0;
+  engine.start({path, 1e9, 1, "light"}, [&](const FlowRecord& r) { light = r.finish.value(); });
+  engine.start({path, 3e9, 3, "heavy"}, [&](const FlowRecord& r) { heavy = r.finish.value(); });
+  engine.run();
+  CHECK_THAT(light, test::is(1.0));
+  CHECK_THAT(heavy, test::is(1.0));
+}
+
+TEST_CASE("same-date events run in the order in which they were asked for", "[engine]")
+{
+  Engine engine;
+  std::string order;
+  for (const char c : std::string("abcdefgh"))
+    engine.at(Seconds(1), [&order, c] { order += c; });
+  engine.at(Seconds(0.5), [&] { engine.at(Seconds(1), [&order] { order += 'z'; }); });
+  engine.run();
+  CHECK(order == "abcdefghz");
+}
+
+TEST_CASE("a flow that cannot end is reported with the resource it waits for", "[engine]")
+{
+  Engine engine;
+  engine.add_resource("node0/ib0/tx", 0);
+  engine.start({make_path({{0, 1.0}}), 1e6, 1, "all-reduce"}, nullptr);
+  try {
+    engine.run();
+    FAIL("no stall reported");
+  } catch (const StallError& error) {
+    CHECK_THAT(error.what(), Catch::Matchers::Contains("all-reduce waits for node0/ib0/tx"));
+  }
+}
+
+TEST_CASE("a flow knows what limited it and for how long", "[engine]")
+{
+  Engine engine;
+  const ResourceId link = engine.add_resource("link", 10e9);
+  const auto path = make_path({{link.value, 1.0}}, {}, 8e9);
+  std::vector<LimitedBy> limits;
+  engine.start({path, 8e9, 1, "watched"}, [&](const FlowRecord& r) { limits = *r.limited_by; });
+  engine.start({make_path({{link.value, 1.0}}), 2.5e9, 1, "other"}, nullptr); // until 0.5 s
+  engine.run();
+  REQUIRE(limits.size() == 2); // 5 GB/s for 0.5 s by the link, then 8 GB/s by its cap
+  CHECK(limits[0].resource == link.value);
+  CHECK_THAT(limits[0].time.value(), test::is(0.5));
+  CHECK(limits[1].resource == MaxMin::kOwnCap);
+  CHECK_THAT(limits[1].time.value(), test::is(5.5e9 / 8e9));
+  CHECK_THAT(engine.consumed(link), test::is(10.5e9));
+}
+
+TEST_CASE("capacity may change while flows run", "[engine][closed-form]")
+{
+  Engine engine;
+  const ResourceId link = engine.add_resource("link", 1e9);
+  double finish = 0;
+  engine.start({make_path({{0, 1.0}}), 2e9, 1, "flow"},
+               [&](const FlowRecord& r) { finish = r.finish.value(); });
+  engine.at(Seconds(1), [&] { engine.set_capacity(link, 4e9); });
+  engine.run();
+  CHECK_THAT(finish, test::is(1.25));
+}
+
+TEST_CASE("random streams depend on seed, entity and index only", "[engine]")
+{
+  CHECK(RandomStream(1, "gpu", 3)() == RandomStream(1, "gpu", 3)());
+  CHECK(RandomStream(1, "gpu", 3)() != RandomStream(2, "gpu", 3)());
+  CHECK(RandomStream(1, "gpu", 3)() != RandomStream(1, "gpu", 4)());
+  CHECK(RandomStream(1, "gpu", 3)() != RandomStream(1, "cpu", 3)());
+  RandomStream stream(7, "jitter");
+  double sum = 0;
+  double squares = 0;
+  constexpr int kDraws = 200000;
+  for (int i = 0; i < kDraws; ++i) {
+    const double x = stream.spread(0.05);
+    sum += x;
+    squares += x * x;
+  }
+  const double mean = sum / kDraws;
+  CHECK_THAT(mean, Catch::Matchers::WithinAbs(1.0, 1e-3));
+  CHECK_THAT(std::sqrt(squares / kDraws - mean * mean), Catch::Matchers::WithinRel(0.05, 0.02));
+  CHECK(stream.spread(0.0) == 1.0);
+}
