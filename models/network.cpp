@@ -1,0 +1,136 @@
+#include "models/network.hpp"
+
+#include "models/network_builder.hpp"
+#include "models/network_ops.hpp"
+
+namespace foretrain::models {
+
+namespace {
+
+Shape input_shape(const Value& at, const InputSpec& s)
+{
+  const bool image = s.channels || s.height || s.width;
+  const bool sequence = s.tokens || s.hidden;
+  if (image + sequence + s.features.has_value() != 1)
+    at.fail("must be an image (channels, height, width), a sequence (tokens, hidden) or features");
+  if (s.features)
+    return Shape::vector(*s.features);
+  if (sequence) {
+    if (!s.tokens)
+      at.fail_at("tokens", "is missing");
+    if (!s.hidden)
+      return Shape::ids(*s.tokens);
+    const Shape shape = Shape::sequence(*s.tokens, *s.hidden);
+    NetworkBuilder::check_size(at, "elements", static_cast<double>(*s.tokens) * *s.hidden);
+    return shape;
+  }
+  const std::pair<const char*, const std::optional<int>&> parts[] = {
+      {"channels", s.channels}, {"height", s.height}, {"width", s.width}};
+  for (const auto& [key, size] : parts)
+    if (!size)
+      at.fail_at(key, "is missing");
+  NetworkBuilder::check_size(at, "elements",
+                             static_cast<double>(*s.channels) * *s.height * *s.width);
+  return Shape::image(*s.channels, *s.height, *s.width);
+}
+
+std::string samples_of(const Shape& input)
+{
+  switch (input.form) {
+  case Shape::Form::image:
+    return "images";
+  case Shape::Form::ids:
+  case Shape::Form::sequence:
+    return "sequences";
+  default:
+    return "samples";
+  }
+}
+
+std::string default_name(const Value& preset)
+{
+  const auto& path = preset.document()->path;
+  return path.empty() || !preset.pointer().empty() ? "unnamed" : path.stem().string();
+}
+
+} // namespace
+
+Network load_network(const Value& preset)
+{
+  const auto file = read_as<NetworkFile>(preset);
+  check_name(preset, file.name);
+  Network network;
+  network.name = file.name.empty() ? default_name(preset) : file.name;
+  network.input = input_shape(preset.at("input"), file.input);
+  network.samples = samples_of(network.input);
+
+  NetworkBuilder builder(network.input, file.defaults);
+  builder.walk(file.layers);
+  if (file.head)
+    builder.walk(file.head);
+  network.layers = builder.take_layers();
+  if (network.layers.empty())
+    preset.fail_at("layers", "holds no layer that computes anything");
+  return network;
+}
+
+Network load_network(const std::string& name_or_path)
+{
+  return load_network(resolve_preset(name_or_path, kNetworkKind));
+}
+
+NetworkTotals totals(const Network& network)
+{
+  NetworkTotals sum;
+  for (const Layer& layer : network.layers) {
+    sum.parameters += layer.parameters;
+    sum.gradient_tensors += static_cast<std::int64_t>(layer.gradient_tensors.size());
+    sum.macs += layer.macs;
+    sum.forward_flops += layer.forward_flops;
+    sum.activation_elements += layer.output_elements;
+    sum.state_elements += layer.state_elements;
+  }
+  sum.gradient_bytes_fp32 = Bytes(4.0 * static_cast<double>(sum.parameters));
+  return sum;
+}
+
+namespace {
+
+// Where an op's keys hold layers, say so.
+void refer_to_layers(Json& op)
+{
+  const Json layers = {{"type", "array"}, {"items", {{"$ref", "#/$defs/layer"}}}};
+  for (auto& [key, property] : op["properties"].items()) {
+    if (key == "then" || key == "body" || key == "main" || key == "shortcut" || key == "layers" ||
+        key == "head")
+      property.update(layers);
+    else if (key == "paths")
+      property["items"] = layers;
+  }
+}
+
+} // namespace
+
+Json network_schema()
+{
+  Json schema = schema_as<NetworkFile>();
+  Json words = Json::array();
+  Json forms = Json::array();
+  for (const Op* op : all_ops()) {
+    Json object = op->schema();
+    object["description"] = op->help;
+    object["properties"]["op"] = {{"const", op->name}};
+    refer_to_layers(object);
+    if (object["required"].size() == 1) // only "op": may stand as a word
+      words.push_back(op->name);
+    forms.push_back(std::move(object));
+  }
+  forms.insert(forms.begin(), Json{{"enum", words}});
+  refer_to_layers(schema);
+  for (const char* op : {"conv", "linear"})
+    refer_to_layers(schema["properties"]["defaults"]["properties"][op]);
+  schema["$defs"] = {{"layer", {{"oneOf", forms}}}};
+  return schema;
+}
+
+} // namespace foretrain::models
