@@ -105,7 +105,7 @@ void refer_to_layers(Json& op)
         key == "head")
       property.update(layers);
     else if (key == "paths")
-      property["items"] = layers;
+      property.update(Json{{"type", "array"}, {"items", layers}});
   }
 }
 

@@ -43,7 +43,7 @@ void residual(NetworkBuilder& builder, const Value& at, const ResidualSpec& s)
 }
 
 struct BranchesSpec : CommonSpec {
-  std::vector<Value> paths;
+  Value paths;
 };
 
 template <class V>
@@ -53,29 +53,36 @@ void describe(V& v, BranchesSpec& s)
   v.required("paths", s.paths, "lists of layers that all start from the same input");
 }
 
+// The lists of layers in `paths`; throws when there are fewer than `at_least`.
+std::size_t count_paths(const Value& paths, std::size_t at_least)
+{
+  if (!paths.json().is_array())
+    paths.fail("must be a list of lists of layers, got " + paths.shown());
+  if (paths.json().size() < at_least)
+    paths.fail(fmt::format("must hold at least {} lists of layers", at_least));
+  return paths.json().size();
+}
+
 void branches(NetworkBuilder& builder, const Value& at, const BranchesSpec& s)
 {
-  if (s.paths.size() < 2)
-    at.fail_at("paths", "must hold at least two lists of layers");
   const NetworkBuilder::Scope scope(builder, s.name);
   const Shape in = builder.shape();
   std::vector<Shape> parts;
-  for (const Value& path : s.paths) {
+  for (std::size_t i = 0; i < count_paths(s.paths, 2); ++i) {
+    const Value path = s.paths.at(i);
     builder.step(path);
     parts.push_back(builder.walk_path(in, path, true));
   }
   builder.concat(at, "", parts);
 }
 
-void heads(NetworkBuilder& builder, const Value& at, const BranchesSpec& s)
+void heads(NetworkBuilder& builder, const Value&, const BranchesSpec& s)
 {
-  if (s.paths.empty())
-    at.fail_at("paths", "must not be empty");
   const NetworkBuilder::Scope scope(builder, s.name);
   const Shape in = builder.shape();
-  for (const Value& path : s.paths) {
+  for (std::size_t i = 0; i < count_paths(s.paths, 1); ++i) {
     builder.set_shape(in);
-    builder.walk(path);
+    builder.walk(s.paths.at(i));
   }
   builder.set_shape(Shape{});
 }

@@ -1,0 +1,224 @@
+// Each op against its closed form.
+#include "tests/models/network_support.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace foretrain;
+using namespace foretrain::models;
+using test::kImage;
+using test::network_of;
+
+namespace {
+
+Layer only_layer(const std::string& input, const std::string& layer)
+{
+  const Network network = network_of(input, layer);
+  REQUIRE(network.layers.size() == 1);
+  return network.layers.front();
+}
+
+using Tensors = std::vector<std::int64_t>;
+
+} // namespace
+
+TEST_CASE("conv does OH x OW x out x (in / groups) x KH x KW multiply-accumulates",
+          "[models][network][closed-form]")
+{
+  const int kernel = GENERATE(1, 3, 5);
+  const int stride = GENERATE(1, 2, 3);
+  const int groups = GENERATE(1, 2, 16);
+  const std::string padding = GENERATE("\"same\"", "\"valid\"", "1");
+  CAPTURE(kernel, stride, groups, padding);
+  const Layer layer =
+      only_layer(kImage, R"({"op": "conv", "out": 32, "kernel": )" + std::to_string(kernel) +
+                             R"(, "stride": )" + std::to_string(stride) + R"(, "groups": )" +
+                             std::to_string(groups) + R"(, "padding": )" + padding + "}");
+
+  const auto length = [&](int input) {
+    if (padding == "\"same\"")
+      return (input + stride - 1) / stride; // TensorFlow: ceil(input / stride)
+    const int pad = padding == "1" ? 1 : 0;
+    return (input + 2 * pad - kernel) / stride + 1; // PyTorch: floor(...) + 1
+  };
+  const int height = length(20);
+  const int width = length(30);
+  const int weights = 32 * (16 / groups) * kernel * kernel;
+  CHECK(layer.output == Shape::image(32, height, width));
+  CHECK(layer.macs == height * width * weights);
+  CHECK(layer.forward_flops.value() == 2.0 * height * width * weights);
+  CHECK(layer.gradient_tensors == Tensors{weights, 32});
+  CHECK(layer.parameters == weights + 32);
+  CHECK(layer.input_elements == 16 * 20 * 30);
+  CHECK(layer.output_elements == 32 * height * width);
+  CHECK(layer.gemm.macs() == layer.macs);
+  CHECK(layer.gemm.count == groups);
+}
+
+TEST_CASE("conv takes kernel, stride and padding as [height, width]", "[models][network]")
+{
+  const Layer layer =
+      only_layer(kImage, R"({"op": "conv", "out": 8, "kernel": [1, 7], "stride": [2, 1],
+                                            "padding": [0, 3], "bias": false})");
+  CHECK(layer.output == Shape::image(8, 10, 30));
+  CHECK(layer.gradient_tensors == Tensors{8 * 16 * 7});
+}
+
+TEST_CASE("defaults hold for every conv that does not say otherwise", "[models][network]")
+{
+  const Network network = network_of(R"({
+    "input": {"channels": 3, "height": 8, "width": 8},
+    "defaults": {"conv": {"bias": false, "padding": "valid", "then": ["batch_norm", "relu"]},
+                 "batch_norm": {"scale": false}},
+    "layers": [{"op": "conv", "out": 4, "kernel": 3},
+               {"op": "conv", "out": 4, "kernel": 3, "bias": true, "padding": "same", "then": []},
+               {"op": "batch_norm", "scale": true}]})");
+  REQUIRE(network.layers.size() == 5);
+  CHECK(network.layers[0].gradient_tensors == Tensors{108});
+  CHECK(network.layers[0].output == Shape::image(4, 6, 6));
+  CHECK(network.layers[1].gradient_tensors == Tensors{4}); // beta alone
+  CHECK(network.layers[2].op == "relu");
+  CHECK(network.layers[3].gradient_tensors == Tensors{144, 4});
+  CHECK(network.layers[3].output == Shape::image(4, 6, 6));
+  CHECK(network.layers[4].gradient_tensors == Tensors{4, 4});
+}
+
+TEST_CASE("linear does positions x in x out multiply-accumulates", "[models][network][closed-form]")
+{
+  const Layer vector = only_layer("\"features\": 100", R"({"op": "linear", "out": 10})");
+  CHECK(vector.macs == 1000);
+  CHECK(vector.gradient_tensors == Tensors{1000, 10});
+  const Layer tokens =
+      only_layer(R"("tokens": 7, "hidden": 100)", R"({"op": "linear", "out": 10, "bias": false})");
+  CHECK(tokens.macs == 7000);
+  CHECK(tokens.gradient_tensors == Tensors{1000});
+  CHECK(tokens.output == Shape::sequence(7, 10));
+  CHECK(tokens.gemm.m == 7);
+}
+
+TEST_CASE("attention is 4 t h^2 + 2 t^2 h multiply-accumulates, whatever the heads",
+          "[models][network][closed-form]")
+{
+  const int heads = GENERATE(1, 4, 12);
+  const int tokens = GENERATE(1, 10, 33);
+  CAPTURE(heads, tokens);
+  const double t = tokens;
+  const double h = 96;
+  const Network network =
+      network_of(R"("hidden": 96, "tokens": )" + std::to_string(tokens),
+                 R"({"op": "attention", "heads": )" + std::to_string(heads) + "}");
+  const NetworkTotals sum = totals(network);
+  CHECK(sum.macs == 4 * t * h * h + 2 * t * t * h);
+  CHECK(sum.parameters == 4 * (96 * 96 + 96));
+  CHECK(sum.gradient_tensors == 8);
+  // Scores are heads x t x t: written once by the product, then by scale and mask, then by softmax.
+  CHECK(sum.activation_elements == 3 * heads * tokens * tokens + 5 * tokens * 96);
+  CHECK(sum.forward_flops.value() == 2 * sum.macs + (2 + 5) * heads * t * t);
+  CHECK(network.layers.back().output == Shape::sequence(tokens, 96));
+}
+
+TEST_CASE("attention without weights is batched over samples and heads", "[models][network]")
+{
+  const Network network =
+      network_of(R"("tokens": 10, "hidden": 24)", R"({"op": "attention", "heads": 3})");
+  for (const Layer& layer : network.layers) {
+    CAPTURE(layer.name);
+    if (layer.kind == LayerKind::attention) {
+      CHECK(layer.gemm.count == 3);
+      CHECK(layer.gradient_tensors.empty());
+    }
+  }
+  CHECK(network.layers[3].name == "attention.scores");
+  CHECK(network.layers[3].gemm.k == 8);
+}
+
+TEST_CASE("normalisation trains two vectors; moving averages are state, not gradients",
+          "[models][network][closed-form]")
+{
+  const Layer batch = only_layer(kImage, "\"batch_norm\"");
+  CHECK(batch.gradient_tensors == Tensors{16, 16});
+  CHECK(batch.state_elements == 32);
+  CHECK(batch.forward_flops.value() == 8.0 * 16 * 20 * 30);
+  const Layer layer = only_layer(R"("tokens": 5, "hidden": 12)", "\"layer_norm\"");
+  CHECK(layer.gradient_tensors == Tensors{12, 12});
+  CHECK(layer.state_elements == 0);
+  CHECK(layer.output_elements == 60);
+  const Layer beta = only_layer(kImage, R"({"op": "batch_norm", "scale": false})");
+  CHECK(beta.gradient_tensors == Tensors{16});
+  CHECK(beta.forward_flops.value() == 7.0 * 16 * 20 * 30);
+}
+
+TEST_CASE("elementwise functions cost their operations per element",
+          "[models][network][closed-form]")
+{
+  const auto [op, flops] = GENERATE(table<std::string, double>(
+      {{"relu", 1}, {"gelu", 5}, {"tanh", 1}, {"sigmoid", 4}, {"softmax", 5}, {"dropout", 2}}));
+  CAPTURE(op);
+  const Layer layer = only_layer("\"features\": 50", "\"" + op + "\"");
+  CHECK(layer.forward_flops.value() == flops * 50);
+  CHECK(layer.kind == LayerKind::elementwise);
+  CHECK(layer.macs == 0);
+  CHECK(layer.parameters == 0);
+}
+
+TEST_CASE("pooling costs one operation per element of each window",
+          "[models][network][closed-form]")
+{
+  const Layer maximum = only_layer(kImage, R"({"op": "max_pool", "kernel": 3, "stride": 2})");
+  CHECK(maximum.output == Shape::image(16, 9, 14));
+  CHECK(maximum.forward_flops.value() == 8.0 * 16 * 9 * 14);
+  const Layer average = only_layer(kImage, R"({"op": "avg_pool", "kernel": 2})"); // stride 2
+  CHECK(average.output == Shape::image(16, 10, 15));
+  CHECK(average.forward_flops.value() == 4.0 * 16 * 10 * 15);
+  const Layer global = only_layer(kImage, "\"global_avg_pool\"");
+  CHECK(global.output == Shape::vector(16));
+  CHECK(global.forward_flops.value() == 16.0 * 20 * 30);
+  const Layer lrn = only_layer(kImage, R"({"op": "lrn", "size": 5})");
+  CHECK(lrn.forward_flops.value() == 9.0 * 16 * 20 * 30);
+}
+
+TEST_CASE("embedding adds one row of each table per token", "[models][network][closed-form]")
+{
+  const Layer layer = only_layer(
+      "\"tokens\": 6",
+      R"({"op": "embedding", "vocab": 100, "hidden": 8, "positions": 20, "token_types": 2})");
+  CHECK(layer.gradient_tensors == Tensors{800, 160, 16});
+  CHECK(layer.output == Shape::sequence(6, 8));
+  CHECK(layer.input_elements == 3 * 48);
+  CHECK(layer.forward_flops.value() == 2.0 * 48);
+}
+
+TEST_CASE("a tied linear multiplies by the embedding and trains only its bias", "[models][network]")
+{
+  const Network network =
+      network_of("\"tokens\": 6", R"({"op": "embedding", "vocab": 100, "hidden": 8},
+                                                          {"op": "linear", "out": 100, "tied": true})");
+  CHECK(network.layers[1].gradient_tensors == Tensors{100});
+  CHECK(network.layers[1].macs == 6 * 8 * 100);
+}
+
+TEST_CASE("residual adds, branches concatenate, flatten is free", "[models][network][closed-form]")
+{
+  const Network network = network_of(kImage, R"(
+    {"op": "residual", "main": ["relu", {"op": "conv", "out": 16, "kernel": 3}], "then": ["relu"]},
+    {"op": "branches", "paths": [[], [{"op": "conv", "out": 4, "kernel": 1}]]},
+    "flatten", {"op": "linear", "out": 2})");
+  std::vector<std::string> ops;
+  for (const Layer& layer : network.layers)
+    ops.push_back(layer.op);
+  CHECK(ops == std::vector<std::string>{"relu", "conv", "add", "relu", "conv", "concat", "linear"});
+  CHECK(network.layers[2].input_elements == 2 * 16 * 600);
+  CHECK(network.layers[2].forward_flops.value() == 16 * 600);
+  CHECK(network.layers[5].output == Shape::image(20, 20, 30));
+  CHECK(network.layers[5].forward_flops.value() == 0);
+  CHECK(network.layers[6].gemm.k == 20 * 600);
+}
+
+TEST_CASE("heads each start from the same input", "[models][network]")
+{
+  const Network network = network_of(R"("tokens": 6, "hidden": 8)", R"(
+    {"op": "heads", "paths": [[{"op": "linear", "out": 3}], ["first_token", {"op": "linear", "out": 5}]]})");
+  REQUIRE(network.layers.size() == 3);
+  CHECK(network.layers[0].macs == 6 * 8 * 3);
+  CHECK(network.layers[1].output == Shape::vector(8));
+  CHECK(network.layers[2].macs == 8 * 5);
+}

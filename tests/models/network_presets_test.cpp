@@ -1,0 +1,158 @@
+// The networks that ship with Foretrain against published totals.
+#include "tests/models/network_support.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+using namespace foretrain;
+using namespace foretrain::models;
+
+namespace {
+
+// Rows model-* of the reference measurements: totals of the layer lists in tensorflow/benchmarks,
+// scripts/tf_cnn_benchmarks/models/*.py (commit 8fb79079, 1001 classes), and of DenseNet-BC-121
+// (arXiv:1608.06993). gmac is printed to three digits.
+struct Published {
+  const char* row; // the rows are ROW-params, ROW-gradbytes, ROW-gmac and ROW-tensors
+  const char* preset;
+  std::int64_t parameters;
+  double gradient_bytes;
+  double gmac;
+  std::int64_t tensors;
+};
+constexpr Published kPublished[] = {
+    {"model-alexnet-tf_cnn_benchmarks-227x227", "alexnet", 61842345, 247369380, 0.839, 16},
+    {"model-vgg16", "vgg16", 138361641, 553446564, 15.47, 32},
+    {"model-vgg19", "vgg19", 143671337, 574685348, 19.632, 38},
+    {"model-resnet50-v1", "resnet50", 25559081, 102236324, 3.858, 161},
+    {"model-resnet50-v1-5", "resnet50-v1.5", 25559081, 102236324, 4.089, 161},
+    {"model-resnet101-v1", "resnet101", 44551209, 178204836, 7.570, 314},
+    {"model-resnet152-v1", "resnet152", 60194857, 240779428, 11.282, 467},
+    {"model-inception3-no-aux-head", "inception3", 23819401, 95277604, 5.713, 190},
+    {"model-googlenet", "googlenet", 6999577, 27998308, 1.583, 116},
+    {"model-densenet121-1000-classes", "densenet121", 7978856, 31915424, 2.834, 364},
+    {"model-densenet121-14-classes-chexnet", "densenet121-chexnet", 6968206, 27872824, 2.833, 364},
+};
+
+// Rows burden-* (albanie/convnet-burden, README.md, commit 9c7f31ba): parameters and features of
+// one image in MiB, rounded; relu and dropout work in place and so store no features. Left out:
+// alexnet (another network: 96 channels, groups, lrn) and googlenet (with auxiliary heads).
+struct Burden {
+  const char* row;
+  const char* preset;
+  double parameters_mib;
+  double features_mib;
+};
+constexpr Burden kBurden[] = {
+    {"burden-vgg16", "vgg16", 528, 58},
+    {"burden-vgg19", "vgg19", 548, 63},
+    {"burden-resnet-50", "resnet50", 98, 103},
+    {"burden-resnet-101", "resnet101", 170, 155},
+    {"burden-resnet-152", "resnet152", 230, 219},
+    {"burden-inception-v3", "inception3", 91, 89},
+    {"burden-densenet121", "densenet121", 31, 126},
+};
+
+double layers_of_kind(const Network& network, LayerKind kind)
+{
+  double count = 0;
+  for (const Layer& layer : network.layers)
+    count += layer.kind == kind;
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("shipped networks have the published totals", "[models][network]")
+{
+  const Published row = GENERATE(from_range(std::begin(kPublished), std::end(kPublished)));
+  CAPTURE(row.row);
+  const Network network = load_network(std::string(row.preset));
+  const NetworkTotals sum = totals(network);
+  CHECK(network.name == row.preset);
+  CHECK(network.samples == "images");
+  CHECK(sum.parameters == row.parameters);
+  CHECK(sum.gradient_bytes_fp32.value() == row.gradient_bytes);
+  CHECK(sum.gradient_tensors == row.tensors);
+  CHECK(std::abs(sum.macs / 1e9 - row.gmac) < 0.0005);
+}
+
+TEST_CASE("feature and parameter memory is that of convnet-burden", "[models][network]")
+{
+  const Burden row = GENERATE(from_range(std::begin(kBurden), std::end(kBurden)));
+  CAPTURE(row.row);
+  const Network network = load_network(std::string(row.preset));
+  double features = 0;
+  for (const Layer& layer : network.layers)
+    if (layer.op != "relu" && layer.op != "dropout")
+      features += static_cast<double>(layer.output_elements);
+  const NetworkTotals sum = totals(network);
+  const auto stored = static_cast<double>(sum.parameters + sum.state_elements);
+  CHECK(std::abs(features * 4 / 1048576 - row.features_mib) <= 0.5);
+  CHECK(std::abs(stored * 4 / 1048576 - row.parameters_mib) <= 0.5);
+}
+
+TEST_CASE("every preset loads, and says what it is made of", "[models][network]")
+{
+  const auto names = preset_names(kNetworkKind);
+  CHECK(names.size() >= 13);
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    const Value preset = resolve_preset(name, kNetworkKind);
+    CHECK(preset.json().contains("source"));
+    CHECK(preset.json().at("format") == "foretrain.network/1");
+    CHECK(load_network(preset).layers.size() > 10);
+  }
+}
+
+TEST_CASE("ResNet-50 is 53 convolutions, each normalised, and one classifier", "[models][network]")
+{
+  const Network network = load_network("resnet50");
+  CHECK(layers_of_kind(network, LayerKind::conv) == 53);
+  CHECK(layers_of_kind(network, LayerKind::norm) == 53);
+  CHECK(layers_of_kind(network, LayerKind::linear) == 1);
+  CHECK(network.layers.front().output == Shape::image(64, 112, 112));
+  CHECK(network.layers.back().output == Shape::vector(1001));
+  CHECK(network.layers.back().name == "classifier");
+}
+
+// BertForPreTraining, with L layers of width H, vocabulary V = 30522, 512 positions, 2 segments.
+// The parameters are those of the checkpoints bert-base-uncased and bert-large-uncased on the
+// Hugging Face hub (safetensors metadata).
+TEST_CASE("BERT has the parameters of its checkpoints and the GEMMs of its paper",
+          "[models][network]")
+{
+  struct Case {
+    const char* preset;
+    double layers, hidden;
+    std::int64_t parameters, tensors;
+  };
+  const auto c = GENERATE(Case{"bert-base", 12, 768, 110106428, 206},
+                          Case{"bert-large", 24, 1024, 336226108, 398});
+  const int tokens = GENERATE(64, 128, 512);
+  CAPTURE(c.preset, tokens);
+  const auto document =
+      parse_document("{\"extends\": \"" + std::string(c.preset) +
+                         "\", \"input\": {\"tokens\": " + std::to_string(tokens) + "}}",
+                     "longer.json");
+  const Network network = load_network(resolve_preset(Value(document), kNetworkKind));
+  const NetworkTotals sum = totals(network);
+  CHECK(network.samples == "sequences");
+  CHECK(sum.parameters == c.parameters);
+  CHECK(sum.gradient_tensors == c.tensors);
+
+  // Forward part of equation 2 in Narayanan et al., arXiv:2104.04473 (there in FLOP with
+  // recomputation): 12 s L H^2 (1 + s / 6H) + s H V, and what it leaves out: MLM transform, pooler,
+  // next sentence.
+  const double s = tokens;
+  const double h = c.hidden;
+  const double encoder = 12 * s * c.layers * h * h * (1 + s / (6 * h));
+  CHECK(sum.macs == Approx(encoder + s * h * 30522 + s * h * h + h * h + 2 * h).epsilon(1e-12));
+}
+
+TEST_CASE("BERT files default to the 64 tokens of ddl-benchmarks", "[models][network]")
+{
+  CHECK(load_network("bert-base").input == Shape::ids(64));
+  CHECK(load_network("bert-large").input == Shape::ids(64));
+}
