@@ -2,6 +2,7 @@
 // quadratic; and the tables that `foretrain model` prints.
 #include "tests/models/network_support.hpp"
 
+#include "models/network_ops.hpp"
 #include "models/network_table.hpp"
 
 #include <catch2/catch.hpp>
@@ -9,6 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 using namespace foretrain;
@@ -171,4 +174,17 @@ TEST_CASE("the schema lists every op, and as a word those that need no key", "[m
   CHECK(words.contains("relu"));
   CHECK_FALSE(words.contains("conv"));
   CHECK(schema.at("properties").at("layers").at("items").at("$ref") == "#/$defs/layer");
+}
+
+TEST_CASE("docs/networks.md names every op, and its example loads", "[models][network]")
+{
+  std::ifstream in(data_root() / "docs/networks.md");
+  const std::string page((std::istreambuf_iterator<char>(in)), {});
+  for (const Op* op : all_ops()) {
+    CAPTURE(op->name);
+    CHECK_THAT(page, Catch::Contains(fmt::format("`{}`", op->name)));
+  }
+  const std::size_t from = page.find("```json\n") + 8;
+  const Network example = network_of(page.substr(from, page.find("```", from) - from));
+  CHECK(example.layers.back().name == "classifier");
 }
