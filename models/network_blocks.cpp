@@ -35,8 +35,6 @@ void residual(NetworkBuilder& builder, const Value& at, const ResidualSpec& s)
                fmt::format("does not fit: the main path makes {}, the shortcut {}", main.text(),
                            shortcut.text()),
                s.shortcut ? "" : "a shortcut with a 1x1 conv changes channels and stride");
-  if (main.form == Form::ids)
-    at.fail("cannot add token ids", "put an embedding first");
   builder.emit(at, "add", "", add_layer(main, 2));
   if (s.then)
     builder.walk(s.then, true);

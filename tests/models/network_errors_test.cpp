@@ -51,6 +51,7 @@ TEST_CASE("sequences that do not fit are refused", "[models][network]")
       {R"("relu")",
        "/layers/0 needs an image or a sequence or a vector, but what arrives here is token ids"},
       {R"({"op": "linear", "out": 5})", "put an embedding before it"},
+      {R"({"op": "branches", "paths": [[], []]})", "/layers/0 cannot concatenate token ids"},
       {R"({"op": "embedding", "vocab": 9, "hidden": 8, "positions": 4})",
        "/layers/0/positions (4) is less than the sequence length 6"},
       {R"({"op": "embedding", "vocab": 9, "hidden": 8}, {"op": "attention", "heads": 3})",
@@ -125,6 +126,11 @@ TEST_CASE("hostile files end in an error, soon", "[models][network]")
           R"({"op": "repeat", "times": 10000, "body": ["relu", {"op": "attention", "heads": 1},
                             {"op": "attention", "heads": 1}]})"),
       Contains("larger than 100000 layers"));
+  std::string paths = "[]";
+  for (int i = 0; i < 100000; ++i)
+    paths += ",[]";
+  CHECK_THAT(problem_in("\"features\": 4", R"({"op": "branches", "paths": [)" + paths + "]}"),
+             Contains("larger than 100000 layers"));
   // What follows a conv holds a conv.
   CHECK_THAT(problem_of(R"({"input": {"channels": 1, "height": 4, "width": 4},
                "defaults": {"conv": {"then": [{"op": "conv", "out": 1, "kernel": 1}]}},
@@ -141,4 +147,16 @@ TEST_CASE("hostile files end in an error, soon", "[models][network]")
   CHECK_THAT(
       problem_in(R"("tokens": 1000000, "hidden": 100000)", R"({"op": "attention", "heads": 100})"),
       Contains("1e+14 scores"));
+}
+
+TEST_CASE("layers nest twelve deep and no deeper", "[models][network]")
+{
+  const auto nested = [](int lists) { // so many lists of layers inside each other
+    std::string layers = "\"relu\"";
+    for (int i = 1; i < lists; ++i)
+      layers = R"({"op": "repeat", "times": 1, "body": [)" + layers + "]}";
+    return problem_in("\"features\": 4", layers);
+  };
+  CHECK(nested(12) == "no error");
+  CHECK_THAT(nested(13), Contains("/body nests layers deeper than 12 levels"));
 }

@@ -82,6 +82,17 @@ TEST_CASE("defaults hold for every conv that does not say otherwise", "[models][
   CHECK(network.layers[4].gradient_tensors == Tensors{4, 4});
 }
 
+TEST_CASE("defaults of linear hold as well", "[models][network]")
+{
+  const Network network = network_of(R"({
+    "input": {"features": 5}, "defaults": {"linear": {"bias": false, "then": ["tanh"]}},
+    "layers": [{"op": "linear", "out": 4}, {"op": "linear", "out": 3, "bias": true, "then": []}]})");
+  REQUIRE(network.layers.size() == 3);
+  CHECK(network.layers[0].gradient_tensors == Tensors{20});
+  CHECK(network.layers[1].op == "tanh");
+  CHECK(network.layers[2].gradient_tensors == Tensors{12, 3});
+}
+
 TEST_CASE("linear does positions x in x out multiply-accumulates", "[models][network][closed-form]")
 {
   const Layer vector = only_layer("\"features\": 100", R"({"op": "linear", "out": 10})");
@@ -128,6 +139,9 @@ TEST_CASE("attention without weights is batched over samples and heads", "[model
     }
   }
   CHECK(network.layers[3].name == "attention.scores");
+  CHECK(network.layers[3].input_elements == 2 * 10 * 24); // query and key
+  CHECK(network.layers[6].name == "attention.context");
+  CHECK(network.layers[6].input_elements == 10 * 24 + 3 * 10 * 10); // value and probabilities
   CHECK(network.layers[3].gemm.k == 8);
 }
 

@@ -145,6 +145,15 @@ TEST_CASE("layers are numbered or named, and no two share a name", "[models][net
                                           "tail.0.relu2", "tail.1.relu1", "tail.1.relu2"});
 }
 
+TEST_CASE("a name made unique does not take another's", "[models][network]")
+{
+  const Network network =
+      network_of(kImage, R"({"op": "relu", "name": "a_2"}, {"op": "relu", "name": "a"},
+                                                {"op": "relu", "name": "a"}, {"op": "relu", "name": "a"})");
+  CHECK(network.layers[2].name == "a_3");
+  CHECK(network.layers[3].name == "a_4");
+}
+
 TEST_CASE("model show and model list print the totals", "[models][network]")
 {
   const Network network = load_network("resnet50");
