@@ -27,6 +27,7 @@ jpeg_error_mgr throwing_errors()
   jpeg_error_mgr errors{};
   jpeg_std_error(&errors);
   errors.error_exit = &raise;
+  errors.output_message = [](j_common_ptr) {}; // damage is counted and reported by the caller
   return errors;
 }
 
@@ -86,6 +87,8 @@ Picture decode_jpeg(const std::vector<std::uint8_t>& bytes, const std::string& n
       jpeg_read_scanlines(&state, rows, 1);
     }
     jpeg_finish_decompress(&state);
+    if (errors.num_warnings > 0)
+      throw std::runtime_error("the file is damaged or cut off");
     jpeg_destroy_decompress(&state);
     return picture;
   } catch (const std::runtime_error& error) {

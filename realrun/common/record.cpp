@@ -32,8 +32,12 @@ Series as_stored(const Series& series)
   return stored;
 }
 
+constexpr std::size_t kShortLine = 240;
+
 bool is_flat(const Json& json)
 {
+  if (!json.is_structured())
+    return true;
   for (const Json& item : json)
     if (item.is_structured() && !item.empty())
       return false;
@@ -42,8 +46,9 @@ bool is_flat(const Json& json)
 
 void print(const Json& json, std::string& text, const std::string& indent)
 {
-  if (!json.is_structured() || is_flat(json)) {
-    text += json.dump();
+  const std::string line = json.dump();
+  if (line.size() <= kShortLine || is_flat(json)) {
+    text += line;
     return;
   }
   const std::string deeper = indent + " ";

@@ -31,7 +31,7 @@ struct Settings {
   int warmup = 3;
   int steps = 0;
   Seconds seconds{1.0};
-  double learning_rate = 0.05;
+  double learning_rate = 0.01;
   double momentum = 0.9;
   int seed = 1;
   double start_at = 0.0;

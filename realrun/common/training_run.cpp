@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <limits>
 
 namespace foretrain::realrun {
 
@@ -69,8 +70,10 @@ int compare_gradients(World& world, std::span<const float> ranks, std::span<cons
     difference += (a - b) * (a - b);
     size += b * b;
   }
-  const double relative = std::sqrt(difference) / std::max(std::sqrt(size), 1e-30);
-  const bool agree = relative <= tolerance; // false for NaN too
+  double relative = std::sqrt(difference) / std::max(std::sqrt(size), 1e-30);
+  if (!std::isfinite(relative))
+    relative = std::numeric_limits<double>::max();
+  const bool agree = relative <= tolerance;
   double worst = 0.0;
   bool all_agree = true;
   for (const auto& text : world.all_gather(Json(relative).dump() + (agree ? " y" : " n"))) {

@@ -12,8 +12,10 @@
 
 #include <Eigen/Core>
 
+#include <cmath>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #ifdef __SSE__
 #include <xmmintrin.h>
@@ -127,6 +129,8 @@ private:
     const Batch batch = input_->next();
     const double fed = now_s();
     loss_ = network_->forward(batch.pixels, batch.labels, divisor()) / settings_.batch;
+    if (!std::isfinite(loss_))
+      throw std::runtime_error("the loss is no longer finite: try a smaller --learning-rate");
     const double forward = now_s();
     backward();
     const double backward_end = now_s();
