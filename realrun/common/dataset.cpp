@@ -130,7 +130,12 @@ void write_dataset(const std::filesystem::path& folder, const DatasetIndex& inde
                      {"per_shard", index.per_shard}};
   if (std::ofstream out(folder / "dataset.json"); !(out << json.dump(2) << '\n'))
     fail(folder / "dataset.json", "write");
-  ::sync(); // dirty pages cannot be dropped from the cache: make them clean
+  ::sync(); // dirty pages cannot be dropped from the cache: make them clean, then drop them
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const File file(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.fd >= 0)
+      ::posix_fadvise(file.fd, 0, 0, POSIX_FADV_DONTNEED);
+  }
 }
 
 } // namespace foretrain::realrun

@@ -12,20 +12,19 @@ namespace foretrain::realrun {
 
 namespace {
 
-/// Nine significant digits: better than any clock here, and short.
+/// Seven significant digits: better than any clock here, and short.
 double short_number(double x)
 {
   if (x == 0.0 || !std::isfinite(x))
     return x;
-  const double scale = std::pow(10.0, 8.0 - std::floor(std::log10(std::abs(x))));
+  const double scale = std::pow(10.0, 6.0 - std::floor(std::log10(std::abs(x))));
   return std::isfinite(scale) && scale > 0.0 ? std::round(x * scale) / scale : x;
 }
 
 Series as_stored(const Series& series)
 {
-  Series stored = thinned(
-      series,
-      series.labels.contains("layer") || series.labels.contains("bucket") ? kSamplesPerLabel : 0);
+  const bool detail = series.labels.contains("layer") || series.labels.contains("bucket");
+  Series stored = thinned(series, detail ? kSamplesPerLabel : kSamplesKept);
   for (auto& samples : stored.repetitions)
     for (double& sample : samples)
       sample = short_number(sample);

@@ -37,9 +37,10 @@ struct Record {
 Record begin_record(const std::string& kind, const std::string& name, const std::string& program,
                     const std::vector<std::string>& command);
 
-/// Keeps at most this many samples per repetition of a series that has labels (per layer, per
-/// bucket); unlabelled series keep all.
-constexpr std::size_t kSamplesPerLabel = 12;
+/// A record keeps at most this many evenly spaced samples per repetition; fewer of a series that is
+/// one of many (per layer, per bucket).
+constexpr std::size_t kSamplesKept = 100;
+constexpr std::size_t kSamplesPerLabel = 8;
 
 /// The file's JSON with build, environment and summaries filled in.
 Json to_json(const Record& record);

@@ -19,7 +19,7 @@ void check_flat(const Value& object, const char* what)
 
 bool same(double a, double b)
 {
-  return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b)) + 1e-300;
+  return std::abs(a - b) <= 2e-6 * std::max(std::abs(a), std::abs(b)) + 1e-300;
 }
 
 void check_summary(const SeriesFile& series)

@@ -12,14 +12,14 @@ namespace foretrain::realrun {
 
 namespace {
 constexpr int kFewestSteps = 5;
-constexpr int kMostSteps = 400; // keeps records readable
+constexpr int kMostSteps = 100000;
 } // namespace
 
 int agree_on_steps(World& world, const Settings& settings, std::span<const double> warmup_s)
 {
   if (settings.steps > 0)
     return settings.steps;
-  const double step = std::max(quantile(warmup_s, 0.5), 1e-7);
+  const double step = std::max(summarise(warmup_s).mean, 1e-7);
   const double fitting = std::min(settings.seconds.value() / step, 1e6);
   const int steps = std::clamp(static_cast<int>(fitting), kFewestSteps, kMostSteps);
   return std::stoi(world.broadcast(std::to_string(steps)));

@@ -78,6 +78,7 @@ public:
     const double elapsed = now_s() - start;
     recorder.add("throughput", "sample/s",
                  static_cast<double>(steps) * settings_.batch * world_.size() / elapsed);
+    recorder.add("steps", "1", steps);
     recorder.add("cpu_time_per_step", "s", (process_cpu_s() - cpu) / steps);
   }
 

@@ -39,15 +39,17 @@ int check(const CommandLine& line)
 
 int table(const CommandLine& line)
 {
-  std::printf("%-44s %8s %12s %10s %10s %8s\n", "name", "samples", "step_ms", "p10_ms", "p90_ms",
-              "spread");
+  std::printf("%-40s %6s %10s %10s %10s %10s %12s %7s\n", "name", "steps", "mean_ms", "median_ms",
+              "p10_ms", "p90_ms", "sample/s", "spread");
   for (const auto& path : line.arguments) {
     const Record record = read_record(path);
     if (record.kind != "training")
       continue;
-    const Summary s = summarise(samples_of(record, "step_time"));
-    std::printf("%-44s %8zu %12.3f %10.3f %10.3f %7.1f%%\n", record.name.c_str(), s.count,
-                s.median * 1e3, s.p10 * 1e3, s.p90 * 1e3, 100.0 * (s.p90 - s.p10) / s.median);
+    const Summary step = summarise(samples_of(record, "step_time"));
+    const Summary rate = summarise(samples_of(record, "throughput"));
+    std::printf("%-40s %6zu %10.3f %10.3f %10.3f %10.3f %12.1f %6.1f%%\n", record.name.c_str(),
+                step.count, step.mean * 1e3, step.median * 1e3, step.p10 * 1e3, step.p90 * 1e3,
+                rate.median, 100.0 * (rate.maximum - rate.minimum) / rate.median);
   }
   return 0;
 }
@@ -118,7 +120,8 @@ int from_iperf3(const CommandLine& line)
   return 0;
 }
 
-/// Slowdown of each tenant against the same run alone, from their step times.
+/// Slowdown of each tenant against the same run alone, from their rates: a median step would hide
+/// that a tenant stands still half of the time.
 int slowdown(const CommandLine& line)
 {
   const auto alone = files_named(line, "alone");
@@ -127,7 +130,7 @@ int slowdown(const CommandLine& line)
     throw UsageError("slowdown needs alone=RECORD and tenant=RECORD once per tenant");
   Record record = begin_record("shared", line.settings.name, "realrun-record", line.words);
   const Record base = read_record(alone.front());
-  const double base_step = summarise(samples_of(base, "step_time")).median;
+  const double base_rate = summarise(samples_of(base, "throughput")).median;
   record.settings = base.settings;
   record.settings.update(line.labels);
   record.settings["tenants"] = tenants.size();
@@ -136,18 +139,20 @@ int slowdown(const CommandLine& line)
   std::string text;
   for (std::size_t i = 0; i < tenants.size(); ++i) {
     const Record tenant = read_record(tenants[i]);
-    for (const double step : samples_of(tenant, "step_time")) {
-      recorder.add("step_time", "s", step, {{"tenant", i}});
-      recorder.add("slowdown", "1", step / base_step, {{"tenant", i}});
+    const std::vector<double> rates = samples_of(tenant, "throughput");
+    for (const double rate : rates) {
+      recorder.add("throughput", "sample/s", rate, {{"tenant", i}});
+      recorder.add("slowdown", "1", base_rate / rate, {{"tenant", i}});
     }
+    for (const double step : samples_of(tenant, "step_time"))
+      recorder.add("step_time", "s", step, {{"tenant", i}});
     record.duration_s = std::max(record.duration_s, tenant.duration_s);
     char shown[64];
-    std::snprintf(shown, sizeof shown, " %.2f",
-                  summarise(samples_of(tenant, "step_time")).median / base_step);
+    std::snprintf(shown, sizeof shown, " %.2f", base_rate / summarise(rates).median);
     text += shown;
   }
-  for (const double step : samples_of(base, "step_time"))
-    recorder.add("step_time_alone", "s", step);
+  for (const double rate : samples_of(base, "throughput"))
+    recorder.add("throughput_alone", "sample/s", rate);
   record.series = recorder.series();
   write_record(record, line.settings.out, std::cout);
   std::cerr << line.settings.name << ": slowdown of each tenant" << text << "\n";

@@ -59,7 +59,7 @@ TEST_CASE("a record comes back as it was written")
              Catch::Approx(sample_record().series[0].repetitions[1]).epsilon(1e-8));
 }
 
-TEST_CASE("series with labels are thinned evenly, others are kept whole")
+TEST_CASE("series of layers are thinned evenly, others are kept")
 {
   const Record read = reread(text_of(sample_record()));
   CHECK(read.series[0].repetitions[0].size() == 30);
