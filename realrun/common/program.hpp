@@ -38,9 +38,9 @@ struct Parameter {
 struct Patches { // geometry of a convolution
   int height = 0, width = 0, channels = 0;
   int kernel = 0, stride = 1, pad = 0;
-  int out_height() const { return (height + 2 * pad - kernel) / stride + 1; }
-  int out_width() const { return (width + 2 * pad - kernel) / stride + 1; }
-  std::size_t row() const { return static_cast<std::size_t>(kernel * kernel * channels); }
+  constexpr int out_height() const { return (height + 2 * pad - kernel) / stride + 1; }
+  constexpr int out_width() const { return (width + 2 * pad - kernel) / stride + 1; }
+  constexpr std::size_t row() const { return static_cast<std::size_t>(kernel * kernel * channels); }
 };
 
 struct Op {

@@ -168,6 +168,14 @@ std::string Socket::receive_message(double timeout_s) const
   return message;
 }
 
+void Socket::check_open() const
+{
+  char byte = 0;
+  const ssize_t n = ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (n == 0 || (n < 0 && !would_block(errno)))
+    throw PeerError("lost " + peer_ + ": it closed the connection");
+}
+
 void Socket::shut_down() const
 {
   if (fd_ >= 0)

@@ -33,6 +33,9 @@ public:
   void send_message(const std::string& message, double timeout_s) const;
   std::string receive_message(double timeout_s) const;
 
+  /// Throws PeerError when the peer has closed the connection; reads nothing, does not wait.
+  void check_open() const;
+
   /// Wakes every thread that waits on this socket, with an error. Safe from another thread.
   void shut_down() const;
 

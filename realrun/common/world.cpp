@@ -146,4 +146,12 @@ void World::barrier()
   broadcast("");
 }
 
+void World::check_peers() const
+{
+  if (size_ > 1 && !is_root())
+    root_.check_open();
+  for (std::size_t rank = 1; rank < members_.size(); ++rank)
+    members_[rank].check_open();
+}
+
 } // namespace foretrain::realrun

@@ -36,6 +36,8 @@ public:
   std::string broadcast(const std::string& from_root);
   std::vector<std::string> all_gather(const std::string& mine);
   void barrier();
+  /// Throws PeerError when a control connection was closed: its rank has ended. Does not wait.
+  void check_peers() const;
 
   /// The address by which the other ranks reach this one.
   const std::string& my_address() const { return my_address_; }

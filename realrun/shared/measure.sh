@@ -105,9 +105,10 @@ for model in mlp convnet; do
   share "shared-$model-quota50-2" 2 quota50 $model --batch 16 || exit 1
 done
 "$build/realrun-cpu" make-data "$work/raw" encoding=raw count=1024 side=128 || exit 1
+# A fixed number of steps: the limit lets a first burst through, which would mislead the warm-up.
 share "shared-disk20MB-raw-2" 2 disk:20000000 mlp --batch 16 --input raw --data "$work/raw" \
-  --cold on --decode-threads 2 || exit 1
+  --cold on --decode-threads 2 --steps 50 || exit 1
 share "shared-disk80MB-raw-2" 2 disk:80000000 mlp --batch 16 --input raw --data "$work/raw" \
-  --cold on --decode-threads 2 || exit 1
+  --cold on --decode-threads 2 --steps 200 || exit 1
 share_wire "shared-wire1000-2" 1000 || exit 1
 share_wire "shared-wire5000-2" 5000 || exit 1
