@@ -1,0 +1,127 @@
+#include "experiments/report_csv.hpp"
+
+#include "experiments/report_html_rows.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+struct Column {
+  const char* name;
+  const char* pointer; // below the job
+};
+
+constexpr Column kBeforeParts[] = {
+    {"gpus", "/gpus"},
+    {"nodes", "/nodes"},
+    {"throughput_samples_per_s", "/throughput_samples_per_s"},
+    {"throughput_low_samples_per_s", "/throughput_samples_per_s/low"},
+    {"throughput_high_samples_per_s", "/throughput_samples_per_s/high"},
+    {"step_time_s", "/step_time_s"},
+    {"step_time_low_s", "/step_time_s/low"},
+    {"step_time_high_s", "/step_time_s/high"},
+    {"interval_fraction", "/throughput_samples_per_s/interval"},
+    {"speedup", "/speedup"},
+    {"efficiency", "/efficiency"},
+    {"alone_throughput_samples_per_s", "/alone/throughput_samples_per_s"},
+    {"alone_step_time_s", "/alone/step_time_s"},
+    {"slowdown", "/slowdown"}};
+
+constexpr const char* kParts[] = {"compute",        "exposed_communication", "input_stall",
+                                  "host_to_device", "straggler_wait",        "framework"};
+
+constexpr Column kAfterParts[] = {{"bottleneck_resource", "/bottleneck/resource"},
+                                  {"bottleneck_utilisation", "/bottleneck/utilisation"},
+                                  {"bottleneck_why", "/bottleneck/why"},
+                                  {"all_reduce", "/all_reduce"}};
+
+std::vector<std::string> part_keys(const Report& report)
+{
+  std::vector<std::string> keys(std::begin(kParts), std::end(kParts));
+  for (const TimePart& part : report.parts())
+    if (std::find(keys.begin(), keys.end(), part.key) == keys.end())
+      keys.push_back(part.key);
+  return keys;
+}
+
+std::string quoted(const std::string& field)
+{
+  if (field.find_first_of(",\"\r\n") == std::string::npos)
+    return field;
+  std::string text = "\"";
+  for (const char c : field)
+    text += c == '"' ? "\"\"" : std::string(1, c);
+  return text + "\"";
+}
+
+std::string line_of(const std::vector<std::string>& fields)
+{
+  std::vector<std::string> safe;
+  for (const std::string& field : fields)
+    safe.push_back(quoted(field));
+  return joined(safe, ",") + "\r\n";
+}
+
+// Numbers with all their digits; a range is its median.
+std::string field(const ReportRow& row, const char* pointer)
+{
+  const auto number = row.number(pointer);
+  return number ? fmt::format("{}", *number) : row.text(pointer);
+}
+
+std::string busiest(const ReportRow& row)
+{
+  std::vector<std::string> uses;
+  if (row.job)
+    for (const Json& use : list_at(*row.job, "busiest"))
+      uses.push_back(fmt::format("{} {:.3f}", text_at(use, "/resource"),
+                                 number_at(use, "/utilisation").value_or(0)));
+  return joined(uses, "; ");
+}
+
+} // namespace
+
+std::string report_csv(const Json& result)
+{
+  const Report report(result);
+  const auto parts = part_keys(report);
+
+  std::vector<std::string> header{"point"};
+  header.insert(header.end(), report.settings().begin(), report.settings().end());
+  header.emplace_back("job");
+  for (const Column& column : kBeforeParts)
+    header.emplace_back(column.name);
+  for (const std::string& part : parts)
+    header.push_back("time_" + part + "_s");
+  for (const Column& column : kAfterParts)
+    header.emplace_back(column.name);
+  header.emplace_back("busiest");
+  header.emplace_back("error");
+
+  std::string text = line_of(header);
+  for (const ReportRow& row : report.rows()) {
+    std::vector<std::string> fields{std::to_string(row.point + 1)};
+    for (const std::string& pointer : report.settings()) {
+      const Json& value = setting_at(row, pointer);
+      fields.push_back(value.is_null() ? "" : value_text(value));
+    }
+    fields.push_back(row.name);
+    for (const Column& column : kBeforeParts)
+      fields.push_back(field(row, column.pointer));
+    for (const std::string& part : parts)
+      fields.push_back(field(row, ("/time_s/" + part).c_str()));
+    for (const Column& column : kAfterParts)
+      fields.push_back(field(row, column.pointer));
+    fields.push_back(busiest(row));
+    fields.push_back(row.error);
+    text += line_of(fields);
+  }
+  return text;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,15 @@
+// A result as CSV (RFC 4180): one line per point and job, for spreadsheets and data frames.
+#pragma once
+
+#include "sim/base/document.hpp"
+
+#include <string>
+
+namespace foretrain::experiments {
+
+/// Columns: point (from 1), the settings' pointers, then docs/results.md's names with units. They
+/// are the same for every result but for the settings and for parts of the step time not yet known
+/// here.
+std::string report_csv(const Json& result);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,260 @@
+#include "experiments/report_html_answer.hpp"
+
+#include "experiments/svg_text.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr const char* kRate = "/throughput_samples_per_s";
+
+double rate(const ReportRow& row)
+{
+  return row.number(kRate).value_or(0);
+}
+
+std::string own_gpus(const ReportRow& row)
+{
+  return fmt::format("/jobs/{}/gpus", row.job_index);
+}
+
+// What is trained, apart from how: samples of different models cannot be compared.
+std::vector<std::string> subject_settings(const Report& report)
+{
+  std::vector<std::string> names{"job"};
+  for (const std::string& pointer : report.varying())
+    if (pointer.substr(pointer.rfind('/') + 1) == "model")
+      names.push_back(pointer);
+  return names;
+}
+
+std::string subject_of(const Report& report, const ReportRow& row)
+{
+  std::vector<std::string> words;
+  if (report.jobs().size() > 1)
+    words.push_back(row.name);
+  for (const std::string& name : subject_settings(report))
+    if (name != "job")
+      words.push_back(report.setting_text(row, name));
+  return joined(words);
+}
+
+std::string choice_of(const Report& report, const ReportRow& row)
+{
+  return report.label(row, subject_settings(report));
+}
+
+std::string rate_with_interval(const Report& report, const ReportRow& row)
+{
+  std::string text = number_text(rate(row), true) + " samples/s";
+  const auto low = row.number("/throughput_samples_per_s/low");
+  const auto high = row.number("/throughput_samples_per_s/high");
+  if (low && high)
+    text += fmt::format(" ({} interval {} to {})", report.interval(), number_text(*low, true),
+                        number_text(*high, true));
+  return text;
+}
+
+std::string best_sentence(const Report& report, const ReportRow& best, bool only)
+{
+  std::string text = rate_with_interval(report, best);
+  if (!only)
+    text += " at best, with " + choice_of(report, best);
+  if (const auto step = best.number("/step_time_s"))
+    text += fmt::format("; {} ms per step", number_text(1e3 * *step, true));
+  const auto speedup = best.number("/speedup");
+  const auto efficiency = best.number("/efficiency");
+  if (speedup && efficiency && best.number("/gpus").value_or(1) > 1)
+    text += fmt::format("; {} times one GPU, {} efficiency", number_text(*speedup),
+                        percent_text(*efficiency));
+  return text + ".";
+}
+
+std::string limit_sentence(const ReportRow& best)
+{
+  const std::string resource = best.text("/bottleneck/resource");
+  const std::string why = best.text("/bottleneck/why");
+  if (resource.empty())
+    return "";
+  std::string text = "Limited by " + resource;
+  if (const auto busy = best.number("/bottleneck/utilisation"); busy && *busy > 0)
+    text += fmt::format(" ({} busy)", percent_text(*busy));
+  return text + (why.empty() ? "." : ": " + why + ".");
+}
+
+std::string runner_up_sentence(const Report& report, const Series& rows, const ReportRow& best)
+{
+  const auto low = best.number("/throughput_samples_per_s/low");
+  const ReportRow* second = nullptr;
+  std::size_t rivals = 0;
+  for (const ReportRow* row : rows)
+    if (row != &best && low && row->number("/throughput_samples_per_s/high").value_or(0) > *low) {
+      ++rivals;
+      if (!second || rate(*row) > rate(*second))
+        second = row;
+    }
+  if (!second)
+    return "";
+  std::string text = fmt::format("Not clearly ahead of {} with {}", choice_of(report, *second),
+                                 rate_with_interval(report, *second));
+  if (rivals > 1)
+    text += fmt::format(" nor of {} other{}", rivals - 1, rivals == 2 ? "" : "s");
+  return text + ": the intervals overlap.";
+}
+
+std::string steps_sentence(const std::vector<ScalingStep>& steps)
+{
+  if (steps.empty())
+    return "";
+  const auto words = [](const ScalingStep& step) {
+    const double more = step.gpu_time - 1;
+    return fmt::format("from {:g} to {:g} GPUs the rate {} {} times, each sample costs {} {} GPU "
+                       "time, and each added GPU brings {} of what one GPU alone does",
+                       step.gpus_before, step.gpus_after, step.speedup < 1 ? "falls to" : "rises",
+                       number_text(step.speedup), percent_text(std::abs(more)),
+                       more < 0 ? "less" : "more", percent_text(std::max(0.0, step.gain)));
+  };
+  for (const ScalingStep& step : steps)
+    if (!step.pays())
+      return fmt::format("Scaling stops paying after {:g} {}: {}.", step.gpus_before,
+                         step.gpus_before == 1 ? "GPU" : "GPUs", words(step));
+  return fmt::format("Scaling still pays at {:g} GPUs: {}.", steps.back().gpus_after,
+                     words(steps.back()));
+}
+
+std::string limit_moves_sentence(const std::vector<ScalingStep>& steps)
+{
+  for (const ScalingStep& step : steps) {
+    const std::string before = step.from->text("/bottleneck/resource");
+    const std::string after = step.to->text("/bottleneck/resource");
+    if (before != after && !before.empty() && !after.empty())
+      return fmt::format("At {:g} GPUs the limit moves from {} to {}.", step.gpus_after, before,
+                         after);
+  }
+  return "";
+}
+
+std::string sharing_sentence(const Report& report, const Series& rows)
+{
+  const ReportRow* worst = nullptr;
+  for (const ReportRow* row : rows)
+    if (const auto slowdown = row->number("/slowdown");
+        slowdown && (!worst || *slowdown > *worst->number("/slowdown")))
+      worst = row;
+  if (!worst)
+    return "";
+  std::string text = fmt::format("Sharing the machine slows it down {} times",
+                                 number_text(*worst->number("/slowdown")));
+  if (const auto alone = number_at(*worst->job, "/alone/throughput_samples_per_s"))
+    text += fmt::format(" (alone {} samples/s)", number_text(*alone, true));
+  return text + (rows.size() > 1 ? ", at worst with " + choice_of(report, *worst) + "." : ".");
+}
+
+Answer answer_for(const Report& report, const std::string& subject, const Series& rows)
+{
+  Answer answer{subject, nullptr, {}};
+  for (const ReportRow* row : rows)
+    if (!answer.best || rate(*row) > rate(*answer.best))
+      answer.best = row;
+  std::vector<ScalingStep> steps;
+  for (const auto& candidate : all_scaling_steps(report))
+    for (const ScalingStep& step : candidate)
+      if (step.to == answer.best || step.from == answer.best)
+        steps = candidate;
+  for (const std::string& sentence :
+       {best_sentence(report, *answer.best, rows.size() == 1), limit_sentence(*answer.best),
+        steps_sentence(steps), limit_moves_sentence(steps), sharing_sentence(report, rows),
+        runner_up_sentence(report, rows, *answer.best)})
+    if (!sentence.empty())
+      answer.sentences.push_back(sentence);
+  return answer;
+}
+
+} // namespace
+
+std::vector<Series> series_along(const Report& report, const std::string& pointer)
+{
+  std::vector<Series> all;
+  std::map<std::string, std::size_t> index;
+  for (const ReportRow& row : report.rows()) {
+    if (!row.job)
+      continue;
+    Json key = Json::array({row.name});
+    for (const std::string& other : report.varying())
+      if (other != pointer)
+        key.push_back(setting_at(row, other));
+    const auto [found, is_new] = index.try_emplace(key.dump(), all.size());
+    if (is_new)
+      all.emplace_back();
+    all[found->second].push_back(&row);
+  }
+  return all;
+}
+
+std::vector<ScalingStep> scaling_steps(const Series& series)
+{
+  Series sorted;
+  for (const ReportRow* row : series)
+    if (row->number("/gpus").value_or(0) > 0 && rate(*row) > 0)
+      sorted.push_back(row);
+  const auto gpus = [](const ReportRow* row) { return *row->number("/gpus"); };
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const ReportRow* a, const ReportRow* b) { return gpus(a) < gpus(b); });
+  std::vector<ScalingStep> steps;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    ScalingStep step{sorted[i - 1], sorted[i], gpus(sorted[i - 1]), gpus(sorted[i]), 1, 1, 1};
+    if (step.gpus_after == step.gpus_before)
+      continue;
+    const ReportRow& first = *sorted.front();
+    const double speedup = first.number("/speedup").value_or(0);
+    const double one_gpu = rate(first) / (speedup > 0 ? speedup : gpus(&first));
+    step.speedup = rate(*step.to) / rate(*step.from);
+    step.gain =
+        (rate(*step.to) - rate(*step.from)) / (step.gpus_after - step.gpus_before) / one_gpu;
+    step.gpu_time = step.gpus_after / step.gpus_before / step.speedup;
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+std::vector<std::vector<ScalingStep>> all_scaling_steps(const Report& report)
+{
+  std::vector<std::vector<ScalingStep>> all;
+  for (std::size_t job = 0; job < report.jobs().size(); ++job) {
+    const std::string pointer = fmt::format("/jobs/{}/gpus", job);
+    if (std::find(report.varying().begin(), report.varying().end(), pointer) ==
+        report.varying().end())
+      continue;
+    for (const Series& series : series_along(report, pointer))
+      if (own_gpus(*series.front()) == pointer)
+        if (auto steps = scaling_steps(series); !steps.empty())
+          all.push_back(std::move(steps));
+  }
+  return all;
+}
+
+std::vector<Answer> answers(const Report& report)
+{
+  std::vector<std::string> subjects;
+  std::map<std::string, Series> rows;
+  for (const ReportRow& row : report.rows())
+    if (row.job && row.number(kRate)) {
+      const std::string subject = subject_of(report, row);
+      if (rows[subject].empty())
+        subjects.push_back(subject);
+      rows[subject].push_back(&row);
+    }
+  std::vector<Answer> all;
+  for (const std::string& subject : subjects)
+    all.push_back(answer_for(report, subject, rows[subject]));
+  return all;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,103 @@
+// A prediction's JSON (docs/results.md) as rows, one per point and job: what table, CSV and HTML
+// have in common. Everything optional may be absent; what is unknown is ignored.
+#pragma once
+
+#include "sim/base/document.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretrain::experiments {
+
+/// The number at a pointer, or its median if it is a range.
+std::optional<double> number_at(const Json& json, const char* pointer);
+std::string text_at(const Json& json, const char* pointer);
+
+/// A value as people read it: texts without quotes, the rest as compact JSON.
+std::string value_text(const Json& value);
+
+/// A list at a key of an object; empty if there is none.
+const Json& list_at(const Json& json, const char* key);
+
+/// A part of the step time.
+struct TimePart {
+  std::string key;   // of time_s
+  std::string title; // "exposed communication"
+  std::string brief; // "comm"
+};
+
+/// One job at one point, or a point without result.
+struct ReportRow {
+  std::size_t point = 0;
+  std::size_t job_index = 0;
+  const Json* settings = nullptr;
+  const Json* job = nullptr; // absent: the point failed
+  std::string name;          // of the job
+  std::string error;
+
+  std::optional<double> number(const char* pointer) const;
+  std::string text(const char* pointer) const;
+};
+
+/// A warning and the points that raised it; none: the whole run did.
+struct ReportWarning {
+  std::string text;
+  std::vector<std::size_t> points;
+};
+
+/// A result, ready to be shown. Refers to the JSON it was made from, which must outlive it.
+class Report {
+public:
+  explicit Report(const Json& result);
+  explicit Report(Json&&) = delete;
+
+  const Json& result() const { return result_; }
+  const std::vector<ReportRow>& rows() const { return rows_; }
+  const std::vector<std::string>& jobs() const { return jobs_; }
+  const std::vector<ReportWarning>& warnings() const { return warnings_; }
+  std::size_t points() const { return points_; }
+
+  /// All pointers set by any point, and those that take more than one value.
+  const std::vector<std::string>& settings() const { return settings_; }
+  const std::vector<std::string>& varying() const { return varying_; }
+  /// The different values of a setting, in order of appearance.
+  std::vector<Json> values_of(const std::string& pointer) const;
+
+  /// The parts of the step time that occur, known ones first.
+  const std::vector<TimePart>& parts() const { return parts_; }
+
+  /// "precision" for "/jobs/0/precision" where that is clear, else "jobs/0/precision".
+  std::string short_name(const std::string& pointer) const;
+  /// "train, 8 GPUs, fp16": what tells this row from others, without what `without` names: settings
+  /// by pointer, and "job".
+  std::string label(const ReportRow& row, const std::vector<std::string>& without = {}) const;
+  std::string setting_text(const ReportRow& row, const std::string& pointer) const;
+  /// "all points", "precision fp16" or "points 1, 3-5": a short name for these points.
+  std::string points_text(const std::vector<std::size_t>& points) const;
+  /// "90 %"
+  std::string interval() const;
+
+private:
+  std::string setting_words(const ReportRow& row, const std::string& pointer) const;
+  void add_point(const Json& point);
+  void add_warning(const std::string& text, std::optional<std::size_t> point);
+  void find_parts();
+
+  const Json& result_;
+  std::vector<ReportRow> rows_;
+  std::vector<std::string> jobs_;
+  std::vector<ReportWarning> warnings_;
+  std::map<std::string, std::size_t> warning_of_; // text -> index
+  std::vector<std::string> settings_;
+  std::vector<std::string> varying_;
+  std::vector<TimePart> parts_;
+  std::size_t points_ = 0;
+};
+
+/// The setting's value at this row; null if the point does not set it.
+const Json& setting_at(const ReportRow& row, const std::string& pointer);
+
+} // namespace foretrain::experiments

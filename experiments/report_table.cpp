@@ -1,0 +1,279 @@
+#include "experiments/report_table.hpp"
+
+#include "experiments/report_html_answer.hpp"
+#include "experiments/report_html_rows.hpp"
+#include "experiments/svg_text.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+struct Layout {
+  std::size_t shares = 2; // how many parts of the step time are named
+  std::size_t text = 28;  // columns for a setting or resource
+  bool nodes = true;
+};
+
+struct Cells {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> lines;
+  std::size_t texts = 0; // the first ones are left-aligned; so are the last two
+};
+
+std::string largest_parts(const Report& report, const ReportRow& row, std::size_t count)
+{
+  std::vector<std::pair<double, std::string>> parts;
+  double total = 0;
+  for (const TimePart& part : report.parts()) {
+    const double seconds = row.number(("/time_s/" + part.key).c_str()).value_or(0);
+    total += seconds;
+    parts.emplace_back(seconds, part.brief);
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](auto& a, auto& b) { return a.first > b.first; });
+  std::vector<std::string> words;
+  for (const auto& [seconds, name] : parts)
+    if (words.size() < count && seconds >= 0.005 * total && total > 0)
+      words.push_back(fmt::format("{} {:.0f}", name, 100 * seconds / total));
+  return joined(words);
+}
+
+std::string shown(std::optional<double> value, double factor = 1)
+{
+  return value ? number_text(factor * *value) : "-";
+}
+
+std::string whole(std::optional<double> value, double factor = 1)
+{
+  return value ? fmt::format("{:.0f}", factor * *value) : "-";
+}
+
+// Settings worth a column: those that vary, unless the GPUs column says the same.
+std::vector<std::string> shown_settings(const Report& report)
+{
+  std::vector<std::string> pointers;
+  for (const std::string& pointer : report.varying())
+    if (report.jobs().size() > 1 || pointer != "/jobs/0/gpus")
+      pointers.push_back(pointer);
+  return pointers;
+}
+
+bool any(const Report& report, const char* pointer)
+{
+  return std::any_of(report.rows().begin(), report.rows().end(),
+                     [&](const ReportRow& row) { return row.number(pointer).has_value(); });
+}
+
+Cells cells_of(const Report& report, const Layout& layout)
+{
+  Cells cells;
+  const auto settings = shown_settings(report);
+  const bool slowdown = any(report, "/slowdown");
+  for (const std::string& pointer : settings)
+    cells.header.push_back(clipped(report.short_name(pointer), layout.text));
+  if (report.jobs().size() > 1)
+    cells.header.emplace_back("job");
+  cells.texts = cells.header.size();
+  cells.header.emplace_back("GPUs");
+  if (layout.nodes)
+    cells.header.emplace_back("nodes");
+  for (const std::string& name :
+       {std::string("samples/s"), report.interval() + " int.", std::string("step ms"),
+        std::string("speedup"), std::string("eff. %")})
+    cells.header.push_back(name);
+  if (slowdown)
+    cells.header.emplace_back("slowdown");
+  cells.header.emplace_back(layout.shares > 0 ? "time %" : "");
+  cells.header.emplace_back("limited by");
+  for (const ReportRow& row : report.rows()) {
+    std::vector<std::string> line;
+    for (const std::string& pointer : settings)
+      line.push_back(clipped(report.setting_text(row, pointer), layout.text));
+    if (report.jobs().size() > 1)
+      line.push_back(clipped(row.name, layout.text));
+    if (!row.job) {
+      const auto gpus = row.settings->find("/jobs/0/gpus");
+      line.push_back(gpus != row.settings->end() ? value_text(*gpus) : "-");
+      line.push_back("failed: " + clipped(row.error, 60));
+      cells.lines.push_back(line);
+      continue;
+    }
+    line.push_back(whole(row.number("/gpus")));
+    if (layout.nodes)
+      line.push_back(whole(row.number("/nodes")));
+    const auto low = row.number("/throughput_samples_per_s/low");
+    const auto high = row.number("/throughput_samples_per_s/high");
+    line.push_back(shown(row.number("/throughput_samples_per_s")));
+    line.push_back(low && high ? shown(low) + "-" + shown(high) : "-");
+    line.push_back(shown(row.number("/step_time_s"), 1e3));
+    line.push_back(shown(row.number("/speedup")));
+    line.push_back(whole(row.number("/efficiency"), 100));
+    if (slowdown)
+      line.push_back(shown(row.number("/slowdown")));
+    line.push_back(largest_parts(report, row, layout.shares));
+    line.push_back(clipped(row.text("/bottleneck/resource"), layout.text));
+    cells.lines.push_back(line);
+  }
+  return cells;
+}
+
+std::vector<std::size_t> widths_of(const Cells& cells)
+{
+  std::vector<std::size_t> widths;
+  for (const std::string& name : cells.header)
+    widths.push_back(width_of(name));
+  for (const auto& line : cells.lines)
+    if (line.size() == widths.size()) // a failed point's text may run over the columns
+      for (std::size_t i = 0; i < line.size(); ++i)
+        widths[i] = std::max(widths[i], width_of(line[i]));
+  return widths;
+}
+
+std::size_t total(const std::vector<std::size_t>& widths)
+{
+  return std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
+}
+
+// The most telling layout that fits.
+Cells fitted(const Report& report, std::size_t columns)
+{
+  Cells cells;
+  for (const Layout layout : {Layout{2, 32, true}, Layout{2, 20, true}, Layout{2, 20, false},
+                              Layout{1, 20, false}, Layout{1, 14, false}, Layout{0, 12, false}}) {
+    cells = cells_of(report, layout);
+    if (total(widths_of(cells)) <= columns)
+      break;
+  }
+  return cells;
+}
+
+// Escape sequences, or nothing.
+struct Paint {
+  bool on;
+  std::string bold(const std::string& text) const
+  {
+    return on ? "\x1b[1m" + text + "\x1b[0m" : text;
+  }
+  std::string warn(const std::string& text) const
+  {
+    return on ? "\x1b[33m" + text + "\x1b[0m" : text;
+  }
+};
+
+std::string line_text(const std::vector<std::string>& line, const std::vector<std::size_t>& widths,
+                      std::size_t texts)
+{
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const std::size_t width = width_of(line[i]);
+    const std::string padding(widths[i] > width ? widths[i] - width : 0, ' ');
+    const bool failed = line.size() < widths.size();
+    const bool left = i < texts || i + 2 >= widths.size() || (failed && i + 1 == line.size());
+    text += (i > 0 ? "  " : "") + (left ? line[i] + padding : padding + line[i]);
+  }
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+// "  * text", wrapped with the later lines indented alike.
+std::string item(const std::string& text, std::size_t columns)
+{
+  std::string lines;
+  for (const std::string& line : wrapped(clipped(text, 2000), columns - 4))
+    lines += (lines.empty() ? "  - " : "    ") + line + "\n";
+  return lines;
+}
+
+// One line per resource that limits something: how often, and the last reason given for it.
+std::string reasons(const Report& report, std::size_t columns, const Paint& paint)
+{
+  std::vector<std::string> resources;
+  std::map<std::string, std::vector<const ReportRow*>> rows;
+  std::size_t results = 0;
+  for (const ReportRow& row : report.rows()) {
+    const std::string resource = row.text("/bottleneck/resource");
+    results += row.job ? 1 : 0;
+    if (resource.empty())
+      continue;
+    if (rows[resource].empty())
+      resources.push_back(resource);
+    rows[resource].push_back(&row);
+  }
+  std::string text = resources.empty() ? "" : "\n" + paint.bold("What limits it") + "\n";
+  for (const std::string& resource : resources) {
+    const ReportRow& last = *rows[resource].back();
+    std::string reason = resource;
+    if (results > 1)
+      reason += fmt::format(" ({} of {} lines)", rows[resource].size(), results);
+    if (const std::string why = last.text("/bottleneck/why"); !why.empty())
+      reason += ": " + (results > 1 ? report.label(last) + ": " : "") + why;
+    text += item(reason, columns);
+  }
+  return text;
+}
+
+std::string in_short(const Report& report, std::size_t columns, const Paint& paint)
+{
+  std::string text;
+  for (const Answer& answer : answers(report)) {
+    text += "\n" + paint.bold(answer.subject.empty() ? "In short" : "In short: " + answer.subject) +
+            "\n";
+    for (const std::string& sentence : answer.sentences)
+      if (sentence.rfind("Limited by", 0) != 0) // said above
+        text += item(sentence, columns);
+  }
+  return text;
+}
+
+std::string warnings_text(const Report& report, std::size_t columns, const Paint& paint)
+{
+  if (report.warnings().empty())
+    return "";
+  std::string text = "\n" + paint.bold(paint.warn("Warnings")) + "\n";
+  for (const ReportWarning& warning : report.warnings()) {
+    std::string words = warning.text;
+    if (!warning.points.empty() && report.points() > 1)
+      words += " (" + report.points_text(warning.points) + ")";
+    text += item(words, columns);
+  }
+  return text;
+}
+
+// "name: description", for the first lines.
+std::string heading(const Report& report, std::size_t columns, const Paint& paint)
+{
+  std::string name = text_at(report.result(), "/experiment");
+  const std::string description = text_at(report.result(), "/description");
+  if (!name.empty() && !description.empty())
+    name += ": ";
+  std::string text;
+  for (const std::string& line : wrapped(clipped(name + description, 2000), columns))
+    text += paint.bold(line) + "\n";
+  return name.empty() && description.empty() ? "" : text + "\n";
+}
+
+} // namespace
+
+std::string report_table(const Json& result, const TableStyle& style)
+{
+  const Report report(result);
+  const Paint paint{style.colour};
+  const std::size_t columns = std::max<std::size_t>(style.columns, 40);
+  const Cells cells = fitted(report, columns);
+  const auto widths = widths_of(cells);
+  std::string text = heading(report, columns, paint);
+  if (report.rows().empty())
+    text += "no points\n";
+  text += paint.bold(line_text(cells.header, widths, cells.texts)) + "\n";
+  for (const auto& line : cells.lines)
+    text += line_text(line, widths, cells.texts) + "\n";
+  return text + reasons(report, columns, paint) + in_short(report, columns, paint) +
+         warnings_text(report, columns, paint);
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,18 @@
+// A result as the table a terminal shows: one line per point and job, then what limits it, what it
+// means, and warnings.
+#pragma once
+
+#include "sim/base/document.hpp"
+
+#include <string>
+
+namespace foretrain::experiments {
+
+struct TableStyle {
+  std::size_t columns = 110;
+  bool colour = false; // escape sequences for terminals
+};
+
+std::string report_table(const Json& result, const TableStyle& style = {});
+
+} // namespace foretrain::experiments
