@@ -250,7 +250,7 @@ void set_value(Document& document, const std::string& pointer, Json value,
   const auto steps = pointer_steps(pointer);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     at = &step_into(document, *at, steps[i], pointer, walked, i + 1 == steps.size());
-    walked += "/" + pointer_token(steps[i]);
+    walked.append("/").append(pointer_token(steps[i]));
   }
   *at = std::move(value);
   document.overridden[pointer] = origin;

@@ -1,0 +1,133 @@
+#include "experiments/bottleneck.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+double utilisation(const sim::Engine& engine, sim::ResourceId resource, Seconds window)
+{
+  const double capacity = engine.capacity(resource) * window.value();
+  return capacity > 0 ? std::min(1.0, engine.consumed(resource) / capacity) : 0;
+}
+
+// A part of the step time that could be the largest.
+struct Part {
+  Seconds time;
+  const char* name;
+};
+
+std::string percent(double share)
+{
+  return fmt::format("{:.0f} %", 100 * share);
+}
+
+Bottleneck communication_bottleneck(const sim::Engine& engine, const models::TrainingJob& job,
+                                    Seconds window, double share)
+{
+  Bottleneck found;
+  const auto limits = job.communication_limits();
+  Seconds limited;
+  for (const auto& limit : limits)
+    limited += limit.time;
+  const double steps = static_cast<double>(job.step_times().size());
+  const Seconds exposed = job.mean_times().exposed_communication;
+  // Exposed time beyond what the flows themselves took is latency of the calls.
+  if (limits.empty() || limited / steps < 0.5 * exposed) {
+    found.resource = "all-reduce latency";
+    found.why =
+        fmt::format("{} of the step waits for all-reduce calls whose latency, not bandwidth, "
+                    "counts: fewer and larger buckets would help",
+                    percent(share));
+    return found;
+  }
+  const auto& first = limits.front();
+  if (first.resource < 0) {
+    found.resource = "all-reduce per-connection cap";
+    found.why = fmt::format("{} of the step waits for all-reduce at the cap of a connection or "
+                            "protocol: more connections would help",
+                            percent(share));
+    return found;
+  }
+  const sim::ResourceId resource{first.resource};
+  found.resource = engine.name(resource);
+  found.utilisation = utilisation(engine, resource, window);
+  found.why =
+      fmt::format("{} of the step waits for all-reduce, which {} limits {} of the time it moves "
+                  "data",
+                  percent(share), found.resource, percent(first.time / limited));
+  return found;
+}
+
+} // namespace
+
+std::vector<ResourceUse> busiest_resources(const sim::Engine& engine,
+                                           const std::vector<platforms::GpuPlace>& ranks,
+                                           Seconds window)
+{
+  std::set<std::string> prefixes{"leaf"};
+  for (const auto& place : ranks)
+    if (prefixes.size() < 9) // the first nodes speak for the others
+      prefixes.insert("node" + std::to_string(place.node) + "/");
+  std::vector<ResourceUse> uses;
+  for (int r = 0; r < engine.resource_count(); ++r) {
+    const std::string& name = engine.name({r});
+    const std::string prefix = name.substr(0, name.find('/') + 1);
+    if (prefixes.count(prefix) == 0 && name.rfind("leaf", 0) != 0)
+      continue;
+    const double share = utilisation(engine, {r}, window);
+    if (share > 0)
+      uses.push_back({name, share});
+  }
+  std::stable_sort(uses.begin(), uses.end(), [](const ResourceUse& a, const ResourceUse& b) {
+    return a.utilisation > b.utilisation;
+  });
+  if (uses.size() > 5)
+    uses.resize(5);
+  return uses;
+}
+
+Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& machine,
+                           const models::TrainingJob& job,
+                           const std::vector<platforms::GpuPlace>& ranks, const JobResult& result)
+{
+  const models::StepTimes& t = result.time;
+  const Part parts[] = {{t.compute, "compute"},
+                        {t.exposed_communication, "communication"},
+                        {t.straggler_wait, "stragglers"},
+                        {t.framework, "framework"}};
+  const Part* largest =
+      std::max_element(std::begin(parts), std::end(parts),
+                       [](const Part& a, const Part& b) { return a.time < b.time; });
+  const double share = largest->time / t.total();
+  const Seconds window = job.last_end();
+  const std::string name = largest->name;
+  if (name == "communication")
+    return communication_bottleneck(engine, job, window, share);
+  Bottleneck found;
+  const sim::ResourceId gpu = machine.compute(ranks.front());
+  found.utilisation = utilisation(engine, gpu, window);
+  if (name == "compute") {
+    found.resource = engine.name(gpu);
+    found.why = fmt::format("{} of the step is computing; exposed communication is {}, waiting for "
+                            "slower GPUs {}",
+                            percent(share), percent(t.exposed_communication / t.total()),
+                            percent(t.straggler_wait / t.total()));
+  } else if (name == "stragglers") {
+    found.resource = "step-time variation";
+    found.why = fmt::format("{} of the step is waiting for the slowest GPU", percent(share));
+  } else {
+    found.resource = "framework";
+    found.why =
+        fmt::format("{} of the step is host work and coordination of the framework: a larger "
+                    "batch would hide it",
+                    percent(share));
+  }
+  return found;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,27 @@
+// The commands of `foretrain`. One file per command, one line in main.cpp's table.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace foretrain::cli {
+
+/// Exit codes of the public contract.
+enum ExitCode { done = 0, violated = 1, wrong_input = 2, internal_error = 3 };
+
+/// Adds options to `app` and returns what runs when the command was given.
+using Setup = std::function<int()> (*)(CLI::App& app);
+
+struct Command {
+  const char* name;
+  const char* summary;
+  Setup setup;
+};
+
+std::function<int()> predict(CLI::App& app);
+std::function<int()> platform(CLI::App& app);
+std::function<int()> model(CLI::App& app);
+std::function<int()> schema(CLI::App& app);
+
+} // namespace foretrain::cli

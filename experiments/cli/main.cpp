@@ -1,0 +1,73 @@
+#include "experiments/cli/command.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <vector>
+
+namespace foretrain::cli {
+
+namespace {
+
+constexpr Command kCommands[] = {
+    {"predict", "how fast the jobs of an experiment run, and what limits them", &predict},
+    {"platform", "list, show, check or export platforms", &platform},
+    {"model", "list or show neural networks", &model},
+    {"schema", "print the JSON Schema of a kind of file", &schema},
+};
+
+std::string unknown_command(const std::string& word)
+{
+  std::vector<std::string> names;
+  for (const Command& command : kCommands)
+    names.emplace_back(command.name);
+  return "'" + excerpt(word) + "' is not a command\n  hint: " + suggestion(word, names, "commands");
+}
+
+int run(int argc, char** argv)
+{
+  CLI::App app{"foretrain: how fast will this training run on that cluster, and what limits it?"};
+  app.set_version_flag("--version", FORETRAIN_VERSION);
+  app.require_subcommand(1);
+  std::function<int()> chosen;
+  for (const Command& command : kCommands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    auto action = command.setup(*sub);
+    sub->callback([&chosen, action = std::move(action)] { chosen = action; });
+  }
+  const auto known = [](const std::string& word) {
+    return std::any_of(std::begin(kCommands), std::end(kCommands),
+                       [&](const Command& command) { return word == command.name; });
+  };
+  if (argc > 1 && argv[1][0] != '-' && !known(argv[1]))
+    throw UsageError(unknown_command(argv[1]));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error, std::cout, std::cerr);
+    return code == 0 ? done : wrong_input;
+  }
+  return chosen();
+}
+
+} // namespace
+
+} // namespace foretrain::cli
+
+int main(int argc, char** argv)
+{
+  try {
+    return foretrain::cli::run(argc, argv);
+  } catch (const foretrain::ConfigError& error) {
+    std::cerr << error.what() << "\n";
+    return foretrain::cli::wrong_input;
+  } catch (const foretrain::UsageError& error) {
+    std::cerr << "foretrain: " << error.what() << "\n";
+    return foretrain::cli::wrong_input;
+  } catch (const std::exception& error) {
+    std::cerr << "foretrain: internal error: " << error.what()
+              << "; please report it with the input files\n";
+    return foretrain::cli::internal_error;
+  }
+}

@@ -1,0 +1,37 @@
+#include "experiments/cli/command.hpp"
+#include "models/network_table.hpp"
+
+#include <iostream>
+
+namespace foretrain::cli {
+
+std::function<int()> model(CLI::App& app)
+{
+  const auto name = std::make_shared<std::string>();
+  const auto json = std::make_shared<bool>(false);
+  const auto action = std::make_shared<std::function<int()>>();
+  app.require_subcommand(1);
+  CLI::App* list = app.add_subcommand("list", "all bundled networks with their totals");
+  CLI::App* show = app.add_subcommand("show", "the layers of a network");
+  show->add_option("MODEL", *name, "name or file of a network")->required();
+  for (CLI::App* sub : {list, show})
+    sub->add_flag("--json", *json, "as JSON");
+  list->callback([json, action] {
+    *action = [json] {
+      std::cout << (*json ? models::network_list_json().dump(2) + "\n"
+                          : models::network_list_text());
+      return static_cast<int>(done);
+    };
+  });
+  show->callback([name, json, action] {
+    *action = [name, json] {
+      const auto network = models::load_network(*name);
+      std::cout << (*json ? models::network_json(network).dump(2) + "\n"
+                          : models::network_text(network));
+      return static_cast<int>(done);
+    };
+  });
+  return [action] { return (*action)(); };
+}
+
+} // namespace foretrain::cli

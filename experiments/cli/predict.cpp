@@ -1,0 +1,131 @@
+#include "experiments/predict.hpp"
+#include "experiments/cli/command.hpp"
+#include "experiments/report_csv.hpp"
+#include "experiments/report_html.hpp"
+#include "experiments/report_table.hpp"
+#include "sim/base/error.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+namespace foretrain::cli {
+
+namespace {
+
+using namespace experiments;
+
+struct Arguments {
+  std::string file;
+  std::vector<std::string> set;
+  std::string format = "table";
+  std::string out;
+  std::uint64_t seed = 1;
+  bool seed_given = false;
+  std::string fidelity = "coupled";
+  int jobs = 0;
+  bool trace = false;
+};
+
+void write_file(const std::string& path, const std::string& text)
+{
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out)
+    throw UsageError("cannot write '" + path + "'");
+}
+
+void make_directory(const std::string& path)
+{
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error || !std::filesystem::is_directory(path))
+    throw UsageError("--out: cannot make the directory '" + path + "'");
+}
+
+models::Fidelity fidelity_of(const std::string& name)
+{
+  return name == "edges"    ? models::Fidelity::edges
+         : name == "chunks" ? models::Fidelity::chunks
+                            : models::Fidelity::coupled;
+}
+
+void show_progress(int done, int total)
+{
+  static const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (!terminal || total < 2)
+    return;
+  std::cerr << "\r" << done << "/" << total << " points" << (done == total ? "\n" : "")
+            << std::flush;
+}
+
+int run(const Arguments& arguments)
+{
+  const LoadedExperiment experiment = load_experiment(arguments.file, arguments.set);
+  if (arguments.trace && arguments.out.empty())
+    throw UsageError("--trace needs --out DIR for its files");
+  PredictOptions options;
+  options.seed = arguments.seed_given
+                     ? arguments.seed
+                     : static_cast<std::uint64_t>(experiment.spec.seed.value_or(1));
+  options.fidelity = fidelity_of(arguments.fidelity);
+  options.jobs = arguments.jobs > 0
+                     ? arguments.jobs
+                     : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  options.trace = arguments.trace;
+  options.directory = arguments.out;
+  if (!arguments.out.empty())
+    make_directory(arguments.out);
+  const Prediction prediction = predict(experiment, options, show_progress);
+  if (!arguments.out.empty()) {
+    write_file(arguments.out + "/result.json", prediction.result.dump(2) + "\n");
+    write_file(arguments.out + "/result.csv", report_csv(prediction.result));
+    write_file(arguments.out + "/report.html", report_html(prediction.result));
+  }
+  if (arguments.format == "json")
+    std::cout << prediction.result.dump(2) << "\n";
+  else if (arguments.format == "csv")
+    std::cout << report_csv(prediction.result);
+  else if (prediction.errors.size() < experiment.points.size())
+    std::cout << report_table(prediction.result);
+  std::cout.flush();
+  for (const auto& error : prediction.errors)
+    std::cerr << error << "\n";
+  for (const auto& line : prediction.expectations)
+    std::cerr << experiment.document->name << ": expectation not met: " << line << "\n";
+  if (!arguments.out.empty())
+    std::cerr << "wrote " << arguments.out
+              << "/report.html, result.json, result.csv, points.jsonl\n";
+  return prediction.status;
+}
+
+} // namespace
+
+std::function<int()> predict(CLI::App& app)
+{
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("EXPERIMENT", a->file, "experiment file, or the name of a bundled one")
+      ->required();
+  app.add_option("--set", a->set, "POINTER=VALUE: change a value of the file; may be repeated");
+  app.add_option("--format", a->format, "table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}));
+  app.add_option("--out", a->out,
+                 "directory for report.html, result.json, result.csv, points.jsonl");
+  CLI::Option* seed = app.add_option("--seed", a->seed, "seed of all random streams");
+  app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks: how finely collectives run")
+      ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
+  app.add_option("--jobs", a->jobs, "points at a time; default: one per core")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("--trace", a->trace,
+               "write a Chrome/Perfetto timeline of one step per point into --out");
+  return [a, seed] {
+    a->seed_given = seed->count() > 0;
+    return run(*a);
+  };
+}
+
+} // namespace foretrain::cli

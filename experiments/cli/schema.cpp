@@ -1,0 +1,24 @@
+#include "experiments/cli/command.hpp"
+#include "experiments/schemas.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <iostream>
+
+namespace foretrain::cli {
+
+std::function<int()> schema(CLI::App& app)
+{
+  const auto name = std::make_shared<std::string>();
+  app.add_option("NAME", *name, "kind of file: " + joined(experiments::schema_names()))->required();
+  return [name] {
+    const Json schema = experiments::schema(*name);
+    if (schema.is_null())
+      throw UsageError("'" + excerpt(*name) + "' is not a kind of file\n  hint: " +
+                       suggestion(*name, experiments::schema_names(), "kinds"));
+    std::cout << schema.dump(2) << "\n";
+    return static_cast<int>(done);
+  };
+}
+
+} // namespace foretrain::cli

@@ -1,0 +1,118 @@
+#include "experiments/experiment.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr std::size_t kMaxPoints = 100000;
+
+void apply_override(Document& document, const std::string& text)
+{
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    throw UsageError("--set needs POINTER=VALUE, like --set /jobs/0/gpus=8; got '" + text + "'");
+  set_value(document, text.substr(0, equals), text.substr(equals + 1));
+}
+
+// All combinations of the sweep's values, first entry slowest.
+std::vector<Settings> combinations(const Value& sweep)
+{
+  std::vector<Settings> all{{}};
+  for (const auto& entry : sweep.json().items()) {
+    const Value list = sweep.at(entry.key());
+    if (!list.json().is_array() || list.json().empty())
+      list.fail("must be a list of values, got " + list.shown());
+    if (entry.key().empty() || entry.key().front() != '/')
+      sweep.fail_at(entry.key(), "must be a JSON pointer, like /jobs/0/gpus");
+    if (all.size() * list.json().size() > kMaxPoints)
+      list.fail(fmt::format("makes more than {} points", kMaxPoints));
+    std::vector<Settings> longer;
+    for (const Settings& settings : all)
+      for (const Json& value : list.json()) {
+        longer.push_back(settings);
+        longer.back().emplace_back(entry.key(), value);
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+Point make_point(const Document& base, const Settings& settings)
+{
+  auto document = std::make_shared<Document>(base);
+  document->root.erase("sweep");
+  for (const auto& [pointer, value] : settings)
+    set_value(*document, pointer, value, "sweep " + pointer + "=" + value.dump());
+  return {settings, document};
+}
+
+void check(const ExperimentSpec& spec, const Value& root)
+{
+  for (std::size_t i = 0; i < spec.expect.size(); ++i) {
+    const ExpectationSpec& it = spec.expect[i];
+    const Value at = root.at("expect").at(i);
+    if (it.quantity.empty() || it.quantity.front() != '/')
+      at.at("quantity").fail("must be a JSON pointer below a job's results, like /speedup");
+    try {
+      static_cast<void>(Json::json_pointer(it.quantity));
+    } catch (const Json::exception&) {
+      at.at("quantity").fail("is not a valid JSON pointer");
+    }
+    if (!it.at_least && !it.at_most && !it.contains)
+      at.fail("must have at_least, at_most or contains");
+    if (it.point && !it.point.json().is_object())
+      it.point.fail("must be an object of pointers and values, got " + it.point.shown());
+  }
+  if (spec.jobs.empty())
+    root.fail_at("jobs", "must hold at least one job");
+  for (std::size_t i = 0; i < spec.jobs.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (spec.jobs[i].name == spec.jobs[k].name)
+        root.at("jobs").at(i).fail("has the name of another job: '" + spec.jobs[i].name + "'",
+                                   "give each job a \"name\" of its own");
+}
+
+} // namespace
+
+LoadedExperiment load_experiment(const std::string& name_or_path,
+                                 const std::vector<std::string>& overrides)
+{
+  const Value loaded = resolve_preset(name_or_path, kExperimentKind);
+  auto document = std::make_shared<Document>(*loaded.document());
+  if (!document->root.is_object())
+    Value(document).fail("must be a JSON object, got " + Value(document).shown());
+  for (const std::string& text : overrides)
+    apply_override(*document, text);
+  LoadedExperiment experiment;
+  experiment.document = document;
+  const Value root{DocumentPtr(document)};
+  if (document->root.contains("sweep")) {
+    const Value sweep = root.at("sweep");
+    if (!sweep.json().is_object())
+      sweep.fail("must be an object of JSON pointers and lists, got " + sweep.shown());
+    for (const Settings& settings : combinations(sweep))
+      experiment.points.push_back(make_point(*document, settings));
+  } else {
+    experiment.points.push_back(make_point(*document, {}));
+  }
+  for (const Point& point : experiment.points) {
+    ExperimentSpec spec = read_point(point);
+    if (&point == &experiment.points.front())
+      experiment.spec = std::move(spec);
+  }
+  return experiment;
+}
+
+ExperimentSpec read_point(const Point& point)
+{
+  const Value root(point.document);
+  auto spec = read_as<ExperimentSpec>(root);
+  check(spec, root);
+  return spec;
+}
+
+} // namespace foretrain::experiments

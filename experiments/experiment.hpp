@@ -1,0 +1,156 @@
+// An experiment file: a cluster, a stack, jobs, and what to vary.
+#pragma once
+
+#include "models/framework.hpp"
+#include "models/network.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/stack.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace foretrain::experiments {
+
+inline const PresetKind kExperimentKind{"experiment", "experiments/data"};
+
+struct ClusterSpec {
+  Value platform;
+  std::optional<int> nodes; // absent: as many as the jobs need
+};
+
+struct StackSpec {
+  Value host;      // absent: bare-metal
+  Value transport; // absent: rdma where the platform has it, else tcp
+};
+
+struct AnchorSpec {
+  double samples_per_s = 0;
+};
+
+struct JobSpec {
+  std::string name = "train";
+  Value model;
+  Value framework;
+  std::string precision = "fp32";
+  int batch_per_gpu = 0;
+  std::string input = "synthetic";
+  int gpus = 1;
+  std::optional<AnchorSpec> anchor;
+  std::string placement = "packed"; // packed or spread
+  int warmup_steps = 2;
+  std::optional<int> steps; // measured ones; absent: 20, fewer on more than 64 GPUs
+  Seconds start{};
+};
+
+struct ExpectationSpec {
+  std::string job;      // absent: every job
+  Value point;          // settings that select points; absent: every point
+  std::string quantity; // a number of the job's results, as a JSON pointer below the job
+  std::optional<double> at_least;
+  std::optional<double> at_most;
+  std::optional<std::string> contains; // for texts, like /bottleneck/resource
+};
+
+struct ExperimentSpec {
+  std::string name = "experiment";
+  std::string description;
+  ClusterSpec cluster;
+  StackSpec stack;
+  std::vector<JobSpec> jobs;
+  Value sweep; // object: JSON pointer -> list of values
+  std::vector<ExpectationSpec> expect;
+  std::optional<int> seed;
+};
+
+using Settings = std::vector<std::pair<std::string, Json>>; // pointer -> value, in file order
+
+/// One point of an experiment: the file with one value of each sweep entry put in.
+struct Point {
+  Settings settings;
+  std::shared_ptr<const Document> document; // without "sweep"
+};
+
+/// Reads a file, applies --set overrides ("POINTER=VALUE") and lists the points of its sweep, first
+/// entry slowest. Each point has been read once: a wrong value is found before anything runs.
+/// Throws ConfigError and UsageError.
+struct LoadedExperiment {
+  ExperimentSpec spec;
+  std::shared_ptr<const Document> document;
+  std::vector<Point> points;
+};
+LoadedExperiment load_experiment(const std::string& name_or_path,
+                                 const std::vector<std::string>& overrides);
+
+ExperimentSpec read_point(const Point& point);
+
+template <class V>
+void describe(V& v, ClusterSpec& s)
+{
+  v.required("platform", s.platform, "the machine", preset("platform"));
+  v.optional("nodes", s.nodes, "how many nodes; default: as many as the jobs need", at_least(1));
+}
+
+template <class V>
+void describe(V& v, StackSpec& s)
+{
+  v.optional("host", s.host, "host layer; default bare-metal", preset("host"));
+  v.optional("network", s.transport, "how bytes cross the network; default rdma or tcp by adapter",
+             preset("network"));
+}
+
+template <class V>
+void describe(V& v, AnchorSpec& s)
+{
+  v.required("samples_per_s", s.samples_per_s,
+             "measured rate of one GPU at this batch and precision", positive());
+}
+
+template <class V>
+void describe(V& v, JobSpec& s)
+{
+  v.optional("name", s.name, "name of the job");
+  v.required("model", s.model, "the neural network", preset("model"));
+  v.required("framework", s.framework, "the training framework", preset("framework"));
+  v.optional("precision", s.precision, "arithmetic", one_of({"fp32", "tf32", "fp16", "bf16"}));
+  v.required("batch_per_gpu", s.batch_per_gpu, "samples per GPU and step", between(1, 1e6));
+  v.optional("input", s.input, "where batches come from",
+             one_of({"synthetic", "tfrecord", "jpeg", "raw"}));
+  v.optional("gpus", s.gpus, "number of GPUs", between(1, 65536));
+  v.optional("anchor", s.anchor, "measured one-GPU rate that scales the compute profile");
+  v.optional("placement", s.placement,
+             "packed: fill nodes in turn; spread: one GPU per node in turn",
+             one_of({"packed", "spread"}));
+  v.optional("warmup_steps", s.warmup_steps, "steps before measuring", between(0, 10000));
+  v.optional("steps", s.steps, "measured steps; default 20, fewer on many GPUs",
+             between(1, 100000));
+  v.optional("start", s.start, "when it is launched", non_negative());
+}
+
+template <class V>
+void describe(V& v, ExpectationSpec& s)
+{
+  v.optional("job", s.job, "the job it is about; default every job");
+  v.optional("point", s.point, "settings of the points it is about; default every point");
+  v.required("quantity", s.quantity, "pointer below the job's results, like /speedup");
+  v.optional("at_least", s.at_least, "lower bound");
+  v.optional("at_most", s.at_most, "upper bound");
+  v.optional("contains", s.contains, "for texts: what must occur in it");
+}
+
+template <class V>
+void describe(V& v, ExperimentSpec& s)
+{
+  v.format("foretrain.experiment/1");
+  v.optional("name", s.name, "name of the experiment");
+  v.optional("description", s.description, "what it asks, for people");
+  v.required("cluster", s.cluster, "the cluster");
+  v.optional("stack", s.stack, "software between jobs and hardware");
+  v.required("jobs", s.jobs, "the training jobs");
+  v.optional("sweep", s.sweep, "JSON pointer -> list of values; all combinations are run");
+  v.optional("expect", s.expect, "what must hold; exit code 1 otherwise");
+  v.optional("seed", s.seed, "seed of all random streams; --seed overrides", non_negative());
+}
+
+} // namespace foretrain::experiments

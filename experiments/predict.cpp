@@ -1,0 +1,104 @@
+#include "experiments/predict.hpp"
+
+#include "experiments/result_json.hpp"
+#include "experiments/scenario.hpp"
+#include "experiments/workers.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+namespace foretrain::experiments {
+
+namespace {
+
+Outcome run_piece(const Point& point, const RunOptions& options)
+{
+  try {
+    return {0, to_json(run_point(point, options)).dump()};
+  } catch (const ConfigError& error) {
+    return {2, error.what()};
+  } catch (const UsageError& error) {
+    return {2, error.what()};
+  } catch (const std::exception& error) {
+    return {3,
+            fmt::format("internal error: {}; please report it with the input files", error.what())};
+  }
+}
+
+// Points in a line-per-point file as they are finished, so that nothing is lost.
+class Stream {
+public:
+  explicit Stream(const std::string& directory)
+  {
+    if (!directory.empty())
+      out_.open(directory + "/points.jsonl");
+  }
+  void put(const Json& point)
+  {
+    if (out_.is_open())
+      out_ << point.dump() << std::endl;
+  }
+
+private:
+  std::ofstream out_;
+};
+
+} // namespace
+
+Prediction predict(const LoadedExperiment& experiment, const PredictOptions& options,
+                   const std::function<void(int, int)>& progress)
+{
+  const int count = static_cast<int>(experiment.points.size());
+  std::vector<Json> points(experiment.points.size());
+  Prediction prediction;
+  Stream stream(options.directory);
+  int finished = 0;
+  const auto work = [&](int i) {
+    RunOptions run{options.seed, options.fidelity, ""};
+    if (options.trace)
+      run.trace_path = fmt::format("{}/trace-{}.json", options.directory, i);
+    return run_piece(experiment.points[static_cast<std::size_t>(i)], run);
+  };
+  const auto done = [&](int i, const Outcome& outcome) {
+    const auto at = static_cast<std::size_t>(i);
+    if (outcome.status == 0) {
+      points[at] = Json::parse(outcome.text);
+    } else {
+      points[at] = {{"settings", settings_json(experiment.points[at].settings)},
+                    {"error", outcome.text}};
+      prediction.errors.push_back(outcome.text);
+      prediction.status = std::max(prediction.status, outcome.status);
+    }
+    stream.put(points[at]);
+    progress(++finished, count);
+  };
+  bool complete = true;
+  if (count == 1)
+    done(0, work(0)); // no process of its own is needed
+  else
+    complete = run_workers(count, options.jobs, work, done);
+
+  Json& result = prediction.result;
+  result["experiment"] = experiment.spec.name;
+  if (!experiment.spec.description.empty())
+    result["description"] = experiment.spec.description;
+  result["version"] = FORETRAIN_VERSION;
+  result["seed"] = options.seed;
+  result["fidelity"] = name_of(options.fidelity);
+  result["points"] = Json::array();
+  for (Json& point : points)
+    if (!point.is_null())
+      result["points"].push_back(std::move(point));
+  if (!complete) {
+    result["interrupted"] = true;
+    prediction.status = 130;
+  }
+  prediction.expectations = violated_expectations(experiment.spec, result);
+  if (prediction.status == 0 && !prediction.expectations.empty())
+    prediction.status = 1;
+  return prediction;
+}
+
+} // namespace foretrain::experiments

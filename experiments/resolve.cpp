@@ -1,0 +1,170 @@
+#include "experiments/resolve.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+using platforms::GpuPlace;
+
+const platforms::Precision* precision_of(const platforms::Gpu& gpu, const std::string& name)
+{
+  const auto& chosen = name == "fp32"   ? gpu.fp32
+                       : name == "tf32" ? gpu.tf32
+                       : name == "fp16" ? gpu.fp16
+                                        : gpu.bf16;
+  return chosen ? &*chosen : nullptr;
+}
+
+models::Device device_for(const platforms::PlatformSpec& platform, const platforms::Stack& stack,
+                          const JobSpec& job, const Value& at)
+{
+  const platforms::Gpu& gpu = platform.gpu;
+  const platforms::Precision* dense = precision_of(gpu, job.precision);
+  if (dense == nullptr) {
+    std::string known;
+    for (const char* name : {"fp32", "tf32", "fp16", "bf16"})
+      if (precision_of(gpu, name) != nullptr)
+        known += std::string(known.empty() ? "" : ", ") + name;
+    at.fail_at("precision",
+               fmt::format("is '{}', for which the {} has no rate", job.precision, gpu.name),
+               "it has: " + known);
+  }
+  const platforms::Precision& ordinary = gpu.fp32 ? *gpu.fp32 : *dense;
+  const BytesPerSecond memory = gpu.memory_efficiency * gpu.memory_bandwidth;
+  const Seconds launch = gpu.kernel_launch + stack.host.kernel_launch;
+  models::Device device;
+  device.dense = {dense->peak, dense->dense_efficiency, Flops(dense->ramp_flops), memory, launch};
+  device.ordinary = {ordinary.peak, 1.0, Flops(0), memory, launch};
+  const bool half = job.precision == "fp16" || job.precision == "bf16";
+  device.bytes_per_element = half ? 2 : 4;
+  device.master_weights = half;
+  return device;
+}
+
+// Which GPUs each job gets: free ones, node by node (packed) or one per node in turn (spread).
+class Placer {
+public:
+  Placer(int nodes, int gpus_per_node) : nodes_(nodes), per_node_(gpus_per_node) {}
+
+  std::vector<GpuPlace> place(const JobSpec& job, const Value& at)
+  {
+    std::vector<GpuPlace> ranks;
+    const auto take = [&](GpuPlace place) {
+      if (static_cast<int>(ranks.size()) < job.gpus && taken_.insert(place).second)
+        ranks.push_back(place);
+    };
+    if (job.placement == "packed") {
+      for (int node = 0; node < nodes_; ++node)
+        for (int local = 0; local < per_node_; ++local)
+          take({node, local});
+    } else {
+      for (int local = 0; local < per_node_; ++local)
+        for (int node = 0; node < nodes_; ++node)
+          take({node, local});
+      std::sort(ranks.begin(), ranks.end());
+    }
+    if (static_cast<int>(ranks.size()) < job.gpus)
+      at.fail_at("gpus",
+                 fmt::format("is {}, but only {} GPUs are free on {} nodes with {} GPUs each",
+                             job.gpus, ranks.size(), nodes_, per_node_),
+                 "raise /cluster/nodes, or leave it out to get as many nodes as are needed");
+    return ranks;
+  }
+
+private:
+  int nodes_;
+  int per_node_;
+  std::set<GpuPlace> taken_;
+};
+
+int default_steps(int gpus)
+{
+  return std::clamp(1280 / std::max(1, gpus), 3, 20);
+}
+
+ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExperiment& e)
+{
+  ResolvedJob job;
+  job.spec = spec;
+  job.network = models::load_network(resolve_preset(spec.model, models::kNetworkKind));
+  job.framework = models::load_framework(spec.framework);
+  if (job.framework.library)
+    job.library = models::load_library(job.framework.library);
+  job.device = device_for(e.platform, e.stack, spec, at);
+  job.profile = models::compute_profile(job.network, spec.batch_per_gpu, job.device);
+  if (spec.anchor) {
+    const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
+    const Seconds kernels = step - job.framework.step_overhead;
+    if (kernels.value() <= 0)
+      at.fail_at("anchor",
+                 fmt::format("leaves no time for computing: a step of {} takes {:.3g} ms, of "
+                             "which the framework needs {:.3g} ms",
+                             spec.batch_per_gpu, step.value() * 1e3,
+                             job.framework.step_overhead.value() * 1e3));
+    job.anchor_factor = kernels / job.profile.total();
+    job.profile = job.profile.scaled(job.anchor_factor);
+    if (job.anchor_factor < 0.5 || job.anchor_factor > 2)
+      job.warnings.push_back(fmt::format("{}: the anchor of {:g} samples/s is {:.2f} times what "
+                                         "the roofline says for this GPU, model, "
+                                         "precision and batch; is it the rate of one GPU?",
+                                         spec.name, spec.anchor->samples_per_s,
+                                         1 / job.anchor_factor));
+  }
+  const Bytes needed = models::training_memory(job.network, spec.batch_per_gpu, job.device);
+  if (needed > e.platform.gpu.memory)
+    job.warnings.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}",
+                                       spec.name, to_text(needed), e.platform.gpu.name,
+                                       to_text(e.platform.gpu.memory)));
+  job.measured_steps = spec.steps.value_or(default_steps(spec.gpus));
+  return job;
+}
+
+platforms::Stack resolve_stack(const StackSpec& spec, const platforms::PlatformSpec& platform)
+{
+  const auto by_name = [&](const Value& given, const char* fallback, const PresetKind& kind) {
+    return given ? resolve_preset(given, kind) : resolve_preset(std::string(fallback), kind);
+  };
+  const bool rdma = std::any_of(platform.nics.begin(), platform.nics.end(),
+                                [](const platforms::Nic& nic) { return nic.rdma; });
+  platforms::Stack stack;
+  stack.host = platforms::load_host(by_name(spec.host, "bare-metal", platforms::kHostKind));
+  stack.transport = platforms::load_transport(
+      by_name(spec.transport, rdma ? "rdma" : "tcp", platforms::kTransportKind));
+  return stack;
+}
+
+} // namespace
+
+ResolvedExperiment resolve(const Point& point)
+{
+  ResolvedExperiment e;
+  const Value root(point.document);
+  e.spec = read_point(point);
+  e.platform = platforms::load_platform(e.spec.cluster.platform);
+  e.stack = resolve_stack(e.spec.stack, e.platform);
+  const int per_node = e.platform.gpus_per_node();
+  if (per_node == 0)
+    root.at("cluster").fail_at("platform", "has no GPUs: '" + e.platform.name + "'");
+  int wanted = 0;
+  for (const JobSpec& job : e.spec.jobs)
+    wanted += job.gpus;
+  e.nodes = e.spec.cluster.nodes.value_or(
+      std::min((wanted + per_node - 1) / per_node, e.platform.max_nodes));
+  if (e.nodes > e.platform.max_nodes)
+    root.at("cluster").fail_at("nodes", fmt::format("is {}, but '{}' has at most {} nodes", e.nodes,
+                                                    e.platform.name, e.platform.max_nodes));
+  Placer placer(e.nodes, per_node);
+  for (std::size_t i = 0; i < e.spec.jobs.size(); ++i) {
+    const Value at = root.at("jobs").at(i);
+    e.jobs.push_back(resolve_job(e.spec.jobs[i], at, e));
+    e.jobs.back().ranks = placer.place(e.spec.jobs[i], at);
+  }
+  return e;
+}
+
+} // namespace foretrain::experiments

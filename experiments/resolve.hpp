@@ -1,0 +1,36 @@
+// The presets an experiment names, loaded and checked against each other.
+#pragma once
+
+#include "experiments/experiment.hpp"
+#include "models/collectives/all_reduce.hpp"
+#include "models/compute_profile.hpp"
+#include "platforms/machine.hpp"
+
+namespace foretrain::experiments {
+
+struct ResolvedJob {
+  JobSpec spec;
+  models::Network network;
+  models::Framework framework;
+  models::Library library;
+  models::Device device;
+  models::ComputeProfile profile; // anchored, if the job has an anchor
+  double anchor_factor = 1;       // by which the anchor stretched the profile
+  std::vector<platforms::GpuPlace> ranks;
+  std::vector<std::string> warnings;
+  int measured_steps = 20;
+};
+
+struct ResolvedExperiment {
+  ExperimentSpec spec;
+  platforms::PlatformSpec platform;
+  platforms::Stack stack;
+  int nodes = 1;
+  std::vector<ResolvedJob> jobs;
+};
+
+/// Throws ConfigError when names are unknown, GPUs do not fit the nodes, a precision is not there
+/// ...
+ResolvedExperiment resolve(const Point& point);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,65 @@
+// What a prediction says, in numbers. Field names are those of the JSON output (docs/results.md).
+#pragma once
+
+#include "experiments/experiment.hpp"
+#include "models/training_job.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foretrain::experiments {
+
+struct Range {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  double interval = 0.9;
+};
+
+struct Bottleneck {
+  std::string resource;
+  double utilisation = 0;
+  std::string why;
+};
+
+struct ResourceUse {
+  std::string resource;
+  double utilisation = 0; // of its capacity, over the measured steps
+};
+
+struct JobResult {
+  std::string name;
+  int gpus = 1;
+  int nodes = 1;
+  Range throughput; // samples per second
+  Range step_time;  // seconds
+  double speedup = 1;
+  double efficiency = 1;
+  models::StepTimes time;
+  Bottleneck bottleneck;
+  std::vector<ResourceUse> busiest;
+  std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
+};
+
+/// A number that shaped the result, and where it came from.
+struct Parameter {
+  std::string name;
+  std::string value;
+  std::string source;
+};
+
+struct PointResult {
+  Settings settings;
+  std::vector<JobResult> jobs;
+  std::vector<Parameter> parameters;
+  std::vector<std::string> warnings;
+};
+
+struct RunOptions {
+  std::uint64_t seed = 1;
+  models::Fidelity fidelity = models::Fidelity::coupled;
+  std::string trace_path; // Chrome trace of the last step; empty: none
+};
+
+} // namespace foretrain::experiments

@@ -1,0 +1,77 @@
+#include "experiments/result_json.hpp"
+
+namespace foretrain::experiments {
+
+namespace {
+
+Json to_json(const Range& range)
+{
+  return {{"median", range.median},
+          {"low", range.low},
+          {"high", range.high},
+          {"interval", range.interval}};
+}
+
+Json to_json(const models::StepTimes& time)
+{
+  return {{"compute", time.compute.value()},
+          {"exposed_communication", time.exposed_communication.value()},
+          {"input_stall", time.input_stall.value()},
+          {"host_to_device", time.host_to_device.value()},
+          {"straggler_wait", time.straggler_wait.value()},
+          {"framework", time.framework.value()}};
+}
+
+Json to_json(const JobResult& job)
+{
+  Json json = {{"name", job.name},
+               {"gpus", job.gpus},
+               {"nodes", job.nodes},
+               {"throughput_samples_per_s", to_json(job.throughput)},
+               {"step_time_s", to_json(job.step_time)},
+               {"speedup", job.speedup},
+               {"efficiency", job.efficiency},
+               {"time_s", to_json(job.time)},
+               {"bottleneck",
+                {{"resource", job.bottleneck.resource},
+                 {"utilisation", job.bottleneck.utilisation},
+                 {"why", job.bottleneck.why}}}};
+  if (!job.all_reduce.empty())
+    json["all_reduce"] = job.all_reduce;
+  json["busiest"] = Json::array();
+  for (const ResourceUse& use : job.busiest)
+    json["busiest"].push_back({{"resource", use.resource}, {"utilisation", use.utilisation}});
+  return json;
+}
+
+} // namespace
+
+Json settings_json(const Settings& settings)
+{
+  Json json = Json::object();
+  for (const auto& [pointer, value] : settings)
+    json[pointer] = value;
+  return json;
+}
+
+Json to_json(const PointResult& point)
+{
+  Json json = {{"settings", settings_json(point.settings)}, {"jobs", Json::array()}};
+  for (const JobResult& job : point.jobs)
+    json["jobs"].push_back(to_json(job));
+  json["parameters"] = Json::array();
+  for (const Parameter& p : point.parameters)
+    json["parameters"].push_back({{"name", p.name}, {"value", p.value}, {"source", p.source}});
+  if (!point.warnings.empty())
+    json["warnings"] = point.warnings;
+  return json;
+}
+
+const char* name_of(models::Fidelity fidelity)
+{
+  return fidelity == models::Fidelity::coupled ? "coupled"
+         : fidelity == models::Fidelity::edges ? "edges"
+                                               : "chunks";
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,205 @@
+#include "models/collectives/all_reduce.hpp"
+
+#include "models/collectives/ring.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+namespace foretrain::models {
+
+namespace {
+
+constexpr AllReduceAlgorithm kAllReduce[] = {
+    {"ring", "reduce-scatter and all-gather around rings", &ring_applies, &ring_pattern,
+     &ring_chunks},
+};
+
+// Moved bytes per payload byte on a hop.
+double expansion(const sim::Hop& hop, const Protocol& protocol)
+{
+  return 1 / (hop.reach == sim::Reach::network ? protocol.network_payload : protocol.payload);
+}
+
+Seconds protocol_latency(const LatencySteps& steps, const HopLatency& hop)
+{
+  return steps.nvlink * hop.nvlink + steps.pcie * hop.pcie + steps.network * hop.network;
+}
+
+bool usable(const Protocol& protocol, const sim::Communicator& comm)
+{
+  if (!protocol.nvlink_only)
+    return true;
+  for (const sim::Channel& channel : comm.channels)
+    for (const sim::Hop& hop : channel.hops)
+      if (hop.reach == sim::Reach::pcie)
+        return false;
+  return true;
+}
+
+} // namespace
+
+std::span<const AllReduceAlgorithm> all_reduce_algorithms()
+{
+  return kAllReduce;
+}
+
+std::vector<std::string> all_reduce_names()
+{
+  std::vector<std::string> names{"auto"};
+  for (const auto& algorithm : kAllReduce)
+    names.emplace_back(algorithm.name);
+  return names;
+}
+
+AllReduce::AllReduce(const sim::Engine& engine, sim::Communicator comm, Library library,
+                     const std::string& algorithm)
+    : engine_(engine), comm_(std::move(comm)), library_(std::move(library))
+{
+  if (comm_.ranks < 2)
+    return;
+  for (const auto& it : kAllReduce) {
+    if ((algorithm != "auto" && algorithm != it.name) || !it.applies(comm_))
+      continue;
+    patterns_.push_back(it.pattern(comm_));
+    const Pattern& pattern = patterns_.back();
+    for (const Protocol& protocol : library_.protocols) {
+      if (!usable(protocol, comm_))
+        continue;
+      const Seconds base = pattern.tree_like ? protocol.tree_base : protocol.ring_base;
+      const HopLatency& hop = pattern.tree_like ? protocol.tree_hop : protocol.ring_hop;
+      candidates_.push_back({&it,
+                             &protocol,
+                             patterns_.size() - 1,
+                             base + protocol_latency(pattern.steps, hop) + pattern.steps.transport,
+                             idle_rate(pattern, protocol),
+                             nullptr,
+                             {}});
+    }
+  }
+  if (candidates_.empty())
+    throw std::logic_error("no all-reduce algorithm applies to " + comm_.name);
+}
+
+double AllReduce::idle_rate(const Pattern& pattern, const Protocol& protocol) const
+{
+  std::map<int, double> weight;
+  double rate = protocol.max_rate.value() > 0 ? protocol.max_rate.value()
+                                              : std::numeric_limits<double>::infinity();
+  for (const Load& load : pattern.loads) {
+    const double moved = load.bytes * expansion(load.hop, protocol);
+    for (const sim::Use& use : load.hop.uses)
+      weight[use.resource] += use.weight * moved;
+    if (load.hop.cap > 0)
+      rate = std::min(rate, load.hop.cap / moved);
+  }
+  for (const auto& [resource, w] : weight)
+    rate = std::min(rate, engine_.capacity({resource}) / w);
+  return rate;
+}
+
+sim::PathPtr AllReduce::coupled_path(const Candidate& candidate) const
+{
+  if (candidate.coupled)
+    return candidate.coupled;
+  std::vector<sim::Use> uses;
+  const Protocol& protocol = *candidate.protocol;
+  double cap = protocol.max_rate.value() > 0 ? protocol.max_rate.value() : sim::MaxMin::kNoCap;
+  for (const Load& load : patterns_[candidate.pattern].loads) {
+    const double moved = load.bytes * expansion(load.hop, protocol);
+    for (const sim::Use& use : load.hop.uses)
+      uses.push_back({use.resource, use.weight * moved});
+    if (load.hop.cap > 0)
+      cap = cap > 0 ? std::min(cap, load.hop.cap / moved) : load.hop.cap / moved;
+  }
+  candidate.coupled = sim::make_path(std::move(uses), {}, cap);
+  return candidate.coupled;
+}
+
+const std::vector<sim::PathPtr>& AllReduce::edge_paths(const Candidate& candidate) const
+{
+  if (!candidate.edges.empty())
+    return candidate.edges;
+  for (const Load& load : patterns_[candidate.pattern].loads) {
+    const double moved = load.bytes * expansion(load.hop, *candidate.protocol);
+    std::vector<sim::Use> uses = load.hop.uses;
+    for (sim::Use& use : uses)
+      use.weight *= moved;
+    candidate.edges.push_back(sim::make_path(
+        std::move(uses), {}, load.hop.cap > 0 ? load.hop.cap / moved : sim::MaxMin::kNoCap));
+  }
+  return candidate.edges;
+}
+
+AllReduce::Choice AllReduce::describe(const Candidate& c, Bytes size) const
+{
+  return {c.algorithm->name,
+          c.protocol->name,
+          c.latency,
+          BytesPerSecond(c.rate),
+          c.latency + Seconds(size.value() / c.rate),
+          static_cast<std::size_t>(&c - candidates_.data())};
+}
+
+std::vector<AllReduce::Choice> AllReduce::candidates(Bytes size) const
+{
+  std::vector<Choice> choices;
+  for (const Candidate& candidate : candidates_)
+    choices.push_back(describe(candidate, size));
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const Choice& a, const Choice& b) { return a.time < b.time; });
+  return choices;
+}
+
+AllReduce::Choice AllReduce::choose(Bytes size) const
+{
+  return candidates(size).front();
+}
+
+sim::TaskId AllReduce::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
+                           Fidelity fidelity, std::vector<sim::TaskId>& flows) const
+{
+  const Candidate& chosen = candidates_[choose(size).index];
+  const auto flow = [&](const sim::PathPtr& path, double amount, sim::TaskId after) {
+    const sim::TaskId task = graph.add_flow("all-reduce", index, path, amount);
+    graph.add_edge(after, task);
+    graph.keep_limits(task);
+    flows.push_back(task);
+    return task;
+  };
+  if (fidelity == Fidelity::chunks && chosen.algorithm->chunks != nullptr) {
+    const HopLatency& hop_latency =
+        patterns_[chosen.pattern].tree_like ? chosen.protocol->tree_hop : chosen.protocol->ring_hop;
+    const Seconds base = patterns_[chosen.pattern].tree_like ? chosen.protocol->tree_base
+                                                             : chosen.protocol->ring_base;
+    const sim::TaskId call = graph.add_delay("all-reduce call", index, base);
+    graph.add_edge(begin, call);
+    const ChunkSchedule schedule{graph,
+                                 call,
+                                 size.value(),
+                                 index,
+                                 [&](const sim::Hop& hop) {
+                                   std::vector<sim::Use> uses = hop.uses;
+                                   for (sim::Use& use : uses)
+                                     use.weight *= expansion(hop, *chosen.protocol);
+                                   return sim::make_path(std::move(uses), {}, hop.cap);
+                                 },
+                                 [&](const sim::Hop& hop) {
+                                   LatencySteps one;
+                                   one.add(hop, 1);
+                                   return protocol_latency(one, hop_latency) + hop.latency;
+                                 }};
+    return chosen.algorithm->chunks(comm_, schedule);
+  }
+  const sim::TaskId latency = graph.add_delay("all-reduce latency", index, chosen.latency);
+  graph.add_edge(begin, latency);
+  if (fidelity != Fidelity::edges)
+    return flow(coupled_path(chosen), size.value(), latency);
+  const sim::TaskId done = graph.add_join("all-reduce", index);
+  for (const sim::PathPtr& path : edge_paths(chosen))
+    graph.add_edge(flow(path, size.value(), latency), done);
+  return done;
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,74 @@
+// A collective library: its protocols with their latencies and what they make of bandwidth.
+#pragma once
+
+#include "sim/base/catalog.hpp"
+#include "sim/base/schema.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+inline const PresetKind kLibraryKind{"library", "models/data/libraries"};
+
+/// Time for one step of an algorithm over one hop, by how far the hop reaches.
+struct HopLatency {
+  Seconds nvlink;
+  Seconds pcie;
+  Seconds network;
+};
+
+struct Protocol {
+  std::string name;
+  double payload = 1;         // share of the moved bytes that is data: LL 8 of 16, LL128 120 of 128
+  double network_payload = 1; // the same between nodes
+  Seconds ring_base;          // fixed cost of a call
+  Seconds tree_base;
+  HopLatency ring_hop;
+  HopLatency tree_hop;
+  bool nvlink_only = false;  // needs NVLink inside nodes
+  BytesPerSecond max_rate{}; // of the buffer through one GPU; zero: none
+};
+
+struct Library {
+  std::string name;
+  std::vector<Protocol> protocols;
+  int blocks_per_channel = 1; // multiprocessors that a channel keeps busy
+};
+
+Library load_library(const Value& reference);
+
+template <class V>
+void describe(V& v, HopLatency& s)
+{
+  v.required("nvlink", s.nvlink, "to a GPU over NVLink", non_negative());
+  v.required("pcie", s.pcie, "to a GPU over PCIe", non_negative());
+  v.required("network", s.network, "to another node, beyond the transport's latency",
+             non_negative());
+}
+
+template <class V>
+void describe(V& v, Protocol& s)
+{
+  v.required("name", s.name, "name of the protocol");
+  v.optional("payload", s.payload, "share of moved bytes that is data", between(0.01, 1));
+  v.optional("network_payload", s.network_payload, "the same between nodes", between(0.01, 1));
+  v.required("ring_base", s.ring_base, "fixed cost of a ring call", non_negative());
+  v.required("tree_base", s.tree_base, "fixed cost of a tree call", non_negative());
+  v.required("ring_hop", s.ring_hop, "one step of a ring");
+  v.required("tree_hop", s.tree_hop, "one step of a tree");
+  v.optional("nvlink_only", s.nvlink_only, "needs NVLink inside nodes");
+  v.optional("max_rate", s.max_rate, "of the buffer through one GPU", non_negative());
+}
+
+template <class V>
+void describe(V& v, Library& s)
+{
+  v.format("foretrain.library/1");
+  v.required("name", s.name, "name and version");
+  v.required("protocols", s.protocols, "from the lowest latency to the highest bandwidth");
+  v.optional("blocks_per_channel", s.blocks_per_channel,
+             "multiprocessors that a channel keeps busy", non_negative());
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,66 @@
+// What an algorithm makes of a communicator: how many bytes cross each hop, and how many hops
+// follow each other in time. Algorithms know ranks and hops, no links.
+#pragma once
+
+#include "models/collectives/library.hpp"
+#include "sim/engine/communicator.hpp"
+#include "sim/engine/task_graph.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace foretrain::models {
+
+/// A hop and the bytes that cross it per byte of the buffer on each rank.
+struct Load {
+  sim::Hop hop;
+  double bytes = 0;
+};
+
+/// Hops that follow each other between the start of a call and its end. Counts may be fractions:
+/// in a ring every chunk starts elsewhere.
+struct LatencySteps {
+  double nvlink = 0;
+  double pcie = 0;
+  double network = 0;
+  Seconds transport; // the hops' own latencies, added up
+
+  void add(const sim::Hop& hop, double times)
+  {
+    (hop.reach == sim::Reach::nvlink ? nvlink
+     : hop.reach == sim::Reach::pcie ? pcie
+                                     : network) += times;
+    transport += times * hop.latency;
+  }
+};
+
+struct Pattern {
+  bool tree_like = false; // which latencies of the library apply
+  std::vector<Load> loads;
+  LatencySteps steps;
+};
+
+/// Turns hops into paths: given a hop, the path for one payload byte over it.
+using MakePath = std::function<sim::PathPtr(const sim::Hop&)>;
+
+/// Everything a chunk-level schedule needs.
+struct ChunkSchedule {
+  sim::TaskGraph& graph;
+  sim::TaskId begin;
+  double size;   // bytes on each rank
+  int index;     // label of the tasks
+  MakePath path; // with the protocol's overhead in its weights
+  std::function<Seconds(const sim::Hop&)> step_latency;
+};
+
+struct AllReduceAlgorithm {
+  const char* name;
+  const char* summary;
+  bool (*applies)(const sim::Communicator&);
+  Pattern (*pattern)(const sim::Communicator&);
+  /// Adds every step of every chunk; returns the task that ends when all ranks are done. Null when
+  /// the algorithm has no chunk-level form here.
+  sim::TaskId (*chunks)(const sim::Communicator&, const ChunkSchedule&);
+};
+
+} // namespace foretrain::models

@@ -1,0 +1,60 @@
+// Ring all-reduce: n-1 reduce-scatter steps, then n-1 all-gather steps.
+//
+// In every step each rank sends one n-th of its buffer to its right neighbour. Every hop of the
+// ring thus carries 2 (n - 1) / n bytes per byte of the buffer, and on equal full-duplex links
+//
+//   T(n, m) = 2 (n - 1) (latency + m / (n * bandwidth))
+//
+// Several channels carry a share of the buffer each. Patarasuk and Yuan, "Bandwidth optimal
+// all-reduce algorithms for clusters of workstations", JPDC 2009.
+#include "models/collectives/ring.hpp"
+
+namespace foretrain::models {
+
+bool ring_applies(const sim::Communicator& comm)
+{
+  return !comm.channels.empty();
+}
+
+Pattern ring_pattern(const sim::Communicator& comm)
+{
+  Pattern pattern;
+  const double n = comm.ranks;
+  const double rounds = 2 * (n - 1) / n; // how often a chunk goes around
+  for (const sim::Channel& channel : comm.channels)
+    for (const sim::Hop& hop : channel.hops)
+      pattern.loads.push_back({hop, rounds * channel.share});
+  // All channels run at the same time; their rings have the same mix of hops.
+  for (const sim::Hop& hop : comm.channels.front().hops)
+    pattern.steps.add(hop, rounds);
+  return pattern;
+}
+
+sim::TaskId ring_chunks(const sim::Communicator& comm, const ChunkSchedule& s)
+{
+  const auto n = static_cast<std::size_t>(comm.ranks);
+  const sim::TaskId all_done = s.graph.add_join("all-reduce", s.index);
+  for (const sim::Channel& channel : comm.channels) {
+    const double piece = s.size * channel.share / static_cast<double>(n);
+    std::vector<sim::PathPtr> paths;
+    for (const sim::Hop& hop : channel.hops)
+      paths.push_back(s.path(hop));
+    std::vector<sim::TaskId> received(n, s.begin); // by position on the ring
+    for (std::size_t step = 0; step < 2 * (n - 1); ++step) {
+      std::vector<sim::TaskId> arriving(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const sim::TaskId wait =
+            s.graph.add_delay("ring step latency", s.index, s.step_latency(channel.hops[i]));
+        const sim::TaskId send = s.graph.add_flow("ring step", s.index, paths[i], piece);
+        s.graph.add_edge(received[i], wait);
+        s.graph.add_edge(wait, send);
+        arriving[(i + 1) % n] = send;
+      }
+      received = std::move(arriving);
+    }
+    s.graph.add_edges(received, all_done);
+  }
+  return all_done;
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,65 @@
+// What a training framework does around the kernels: fusion, overlap, coordination,
+// synchronisation.
+#pragma once
+
+#include "sim/base/catalog.hpp"
+#include "sim/base/schema.hpp"
+
+#include <string>
+
+namespace foretrain::models {
+
+inline const PresetKind kFrameworkKind{"framework", "models/data/frameworks"};
+
+struct Framework {
+  std::string name;
+  std::string synchronisation = "all-reduce"; // or "parameter-server"
+  std::string overlap = "buckets";            // none, per-tensor, buckets
+  std::string algorithm = "auto";             // of the all-reduce
+  Value library;                              // collective library
+  Bytes fusion_threshold{64.0 * 1024 * 1024}; // largest bucket
+  Seconds fusion_cycle{};                     // buckets leave at multiples of this; 0: when full
+  bool fusion_copies = true;                  // through a fusion buffer
+  std::string bucket_order = "ready";      // "ready": whatever is there at a cycle; "fixed": full
+  Seconds coordination{};                  // agreement on each bucket, fixed part
+  Seconds coordination_per_rank{};         // and for each rank
+  std::string gradient_precision = "fp32"; // what travels: fp32 or the job's ("compute")
+  Seconds step_overhead{};                 // host time per step that kernels do not hide
+  double kernels_per_layer = 1;            // launches per layer of the network
+  double step_variation = 0.01;            // coefficient of variation of a GPU's step time
+};
+
+/// Reads and checks a framework.
+Framework load_framework(const Value& reference);
+
+template <class V>
+void describe(V& v, Framework& s)
+{
+  v.format("foretrain.framework/1");
+  v.required("name", s.name, "name and version");
+  v.optional("synchronisation", s.synchronisation, "how gradients are combined",
+             one_of({"all-reduce", "parameter-server"}));
+  v.optional("overlap", s.overlap, "what may travel while backward still computes",
+             one_of({"none", "per-tensor", "buckets"}));
+  v.optional("algorithm", s.algorithm, "collective algorithm; auto lets the library choose");
+  v.optional("library", s.library, "the collective library", preset("library"));
+  v.optional("fusion_threshold", s.fusion_threshold, "largest bucket of fused gradients",
+             non_negative());
+  v.optional("fusion_cycle", s.fusion_cycle, "buckets leave at multiples of this", non_negative());
+  v.optional("fusion_copies", s.fusion_copies, "gradients are copied into and out of a buffer");
+  v.optional("bucket_order", s.bucket_order,
+             "ready: what is there at a cycle is fused; fixed: buckets are filled in order",
+             one_of({"ready", "fixed"}));
+  v.optional("coordination", s.coordination, "agreement of the ranks on a bucket", non_negative());
+  v.optional("coordination_per_rank", s.coordination_per_rank, "and for each rank", non_negative());
+  v.optional("gradient_precision", s.gradient_precision, "what travels",
+             one_of({"fp32", "compute"}));
+  v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
+             non_negative());
+  v.optional("kernels_per_layer", s.kernels_per_layer, "launches per layer and direction",
+             positive());
+  v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
+             between(0, 1));
+}
+
+} // namespace foretrain::models

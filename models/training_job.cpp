@@ -1,0 +1,290 @@
+#include "models/training_job.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain::models {
+
+using sim::TaskId;
+
+TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
+    : engine_(engine), setup_(std::move(setup)), graph_(engine, "job " + setup_.name)
+{
+  for (int rank = 0; rank < setup_.ranks; ++rank) {
+    const int gpu = setup_.compute[static_cast<std::size_t>(rank)].value;
+    compute_paths_.push_back(sim::make_path({{gpu, 1.0}}, {}, 1.0));
+    random_.emplace_back(setup_.seed, setup_.name, static_cast<std::uint64_t>(rank));
+  }
+  build();
+}
+
+void TrainingJob::build()
+{
+  const bool communicates = setup_.all_reduce != nullptr;
+  Seconds done;
+  if (communicates)
+    for (const Bucket& bucket : setup_.buckets) {
+      stretches_.push_back(std::max(Seconds(0), bucket.ready - done));
+      done = std::max(done, bucket.ready);
+    }
+  stretches_.push_back(std::max(Seconds(0), setup_.profile.backward() - done));
+  if (communicates)
+    for (std::size_t b = 0; b < setup_.buckets.size(); ++b)
+      bucket_ready_.push_back(graph_.add_join("gradients ready", static_cast<int>(b)));
+  synchronised_ = graph_.add_join("synchronised");
+  for (int rank = 0; rank < setup_.ranks; ++rank)
+    build_rank(rank);
+  if (communicates)
+    build_communication();
+}
+
+void TrainingJob::build_rank(int rank)
+{
+  const auto& path = compute_paths_[static_cast<std::size_t>(rank)];
+  RankTasks tasks;
+  tasks.forward = graph_.add_flow("forward", rank, path, setup_.profile.forward().value());
+  if (setup_.fetch) {
+    tasks.input = graph_.add_foreign("batch", rank, [this, rank](std::function<void()> got) {
+      setup_.fetch(rank, std::move(got));
+    });
+    graph_.add_edge(tasks.input, tasks.forward);
+  }
+  TaskId previous = tasks.forward;
+  for (std::size_t k = 0; k < stretches_.size(); ++k) {
+    const bool last = k + 1 == stretches_.size();
+    if (stretches_[k].value() > 0) {
+      const TaskId stretch = graph_.add_flow("backward", rank, path, stretches_[k].value());
+      graph_.add_edge(previous, stretch);
+      previous = stretch;
+    }
+    tasks.backward.push_back(previous);
+    if (!last && setup_.framework.overlap != "none")
+      graph_.add_edge(previous, bucket_ready_[k]);
+  }
+  if (setup_.framework.overlap == "none")
+    for (const TaskId ready : bucket_ready_)
+      graph_.add_edge(previous, ready);
+  graph_.add_edge(previous, synchronised_);
+  tasks.optimizer = graph_.add_flow("optimizer", rank, path, setup_.profile.optimizer.value());
+  graph_.add_edge(synchronised_, tasks.optimizer);
+  ranks_.push_back(std::move(tasks));
+}
+
+// Time until the framework next looks for gradients that are ready, counted from the step's start.
+Seconds TrainingJob::until_cycle(Seconds now) const
+{
+  const Seconds cycle = setup_.framework.fusion_cycle;
+  if (cycle.value() <= 0 || setup_.framework.bucket_order != "ready" ||
+      setup_.framework.overlap == "none")
+    return Seconds(0);
+  const double cycles = (now - step_start_) / cycle;
+  return std::max(0.0, std::ceil(cycles - 1e-9) - cycles) * cycle;
+}
+
+// The ranks agree that a bucket is ready everywhere; then it is gathered into the fusion buffer.
+TaskId TrainingJob::agreement(std::size_t bucket, TaskId ready)
+{
+  const Framework& f = setup_.framework;
+  const Seconds coordination = f.coordination + setup_.ranks * f.coordination_per_rank;
+  const TaskId agreed =
+      graph_.add_delay("coordination", static_cast<int>(bucket), [this, coordination](Seconds now) {
+        return until_cycle(now) + coordination;
+      });
+  graph_.add_edge(ready, agreed);
+  return agreed;
+}
+
+void TrainingJob::build_communication()
+{
+  const Framework& f = setup_.framework;
+  TaskId previous; // collectives follow each other on one stream
+  for (std::size_t b = 0; b < setup_.buckets.size(); ++b) {
+    const Bucket& bucket = setup_.buckets[b];
+    const int label = static_cast<int>(b);
+    TaskId begin = graph_.add_join("all-reduce begins", label);
+    graph_.add_edge(agreement(b, bucket_ready_[b]), begin);
+    if (previous)
+      graph_.add_edge(previous, begin);
+    bucket_begin_.push_back(begin);
+    const bool copies = f.fusion_copies && bucket.tensors > 1 && setup_.fusion_copy.value() > 0;
+    const auto copy = [&](const char* what, TaskId after) {
+      if (!copies)
+        return after;
+      const TaskId task = graph_.add_delay(what, label, bucket.size / setup_.fusion_copy);
+      graph_.add_edge(after, task);
+      return task;
+    };
+    begin = copy("into fusion buffer", begin);
+    if (setup_.stolen_by_communication > 0) {
+      const TaskId hold = graph_.add_delay("hold multiprocessors", label, [this](Seconds) {
+        hold_multiprocessors(true);
+        return Seconds(0);
+      });
+      graph_.add_edge(begin, hold);
+      begin = hold;
+    }
+    TaskId end = setup_.all_reduce->add(graph_, begin, bucket.size, label, setup_.fidelity, flows_);
+    if (setup_.stolen_by_communication > 0) {
+      const TaskId release = graph_.add_delay("release multiprocessors", label, [this](Seconds) {
+        hold_multiprocessors(false);
+        return Seconds(0);
+      });
+      graph_.add_edge(end, release);
+      end = release;
+    }
+    end = copy("out of fusion buffer", end);
+    bucket_end_.push_back(end);
+    previous = end;
+  }
+  if (previous)
+    graph_.add_edge(previous, synchronised_);
+}
+
+// The blocks of a collective occupy multiprocessors for as long as it runs.
+void TrainingJob::hold_multiprocessors(bool hold)
+{
+  collectives_running_ += hold ? 1 : -1;
+  const double left = collectives_running_ > 0 ? 1 - setup_.stolen_by_communication : 1.0;
+  for (const sim::ResourceId gpu : setup_.compute)
+    engine_.set_capacity(gpu, left);
+}
+
+void TrainingJob::launch(std::function<void()> finished)
+{
+  when_finished_ = std::move(finished);
+  engine_.at(setup_.start, [this] { begin_step(); });
+}
+
+void TrainingJob::begin_step()
+{
+  step_start_ = engine_.now();
+  if (steps_done_ == setup_.warmup_steps) {
+    measured_start_ = step_start_;
+    graph_.clear_limits();
+  }
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const double factor = random_[r].spread(setup_.framework.step_variation);
+    graph_.set_amount(ranks_[r].forward, factor * setup_.profile.forward().value());
+    for (std::size_t k = 0; k < stretches_.size(); ++k)
+      if (stretches_[k].value() > 0)
+        graph_.set_amount(ranks_[r].backward[k], factor * stretches_[k].value());
+  }
+  graph_.start([this] {
+    // Host work of the framework that no kernel hides.
+    engine_.after(setup_.framework.step_overhead, [this] { end_step(); });
+  });
+}
+
+void TrainingJob::end_step()
+{
+  const Seconds end = engine_.now();
+  const bool measured = steps_done_ >= setup_.warmup_steps &&
+                        steps_done_ < setup_.warmup_steps + setup_.measured_steps;
+  if (measured) {
+    step_times_.push_back(end - step_start_);
+    account(step_start_, end);
+    last_end_ = end;
+  }
+  ++steps_done_;
+  const bool enough = steps_done_ >= setup_.warmup_steps + setup_.measured_steps;
+  if (enough && !finished_) {
+    finished_ = true;
+    if (when_finished_)
+      when_finished_();
+  }
+  if (!enough || keep_running_)
+    begin_step();
+}
+
+// Every rank's step is cut where one of its tasks begins or ends; what follows backward until the
+// synchronisation is first waiting for the slowest rank, then coordination, then communication.
+void TrainingJob::account(Seconds start, Seconds end)
+{
+  const Seconds synchronised = graph_.finished(synchronised_);
+  Seconds slowest;
+  for (const RankTasks& rank : ranks_)
+    slowest = std::max(slowest, graph_.finished(rank.backward.back()));
+  Seconds last_wait; // coordination of the last bucket after everyone was ready
+  if (!bucket_begin_.empty()) {
+    const Seconds ready = graph_.finished(bucket_ready_.back());
+    const Seconds agreed = ready + until_cycle(ready) + setup_.framework.coordination +
+                           setup_.ranks * setup_.framework.coordination_per_rank;
+    last_wait = std::min(std::max(Seconds(0), agreed - slowest),
+                         std::max(Seconds(0), synchronised - slowest));
+  }
+  const double share = 1.0 / static_cast<double>(ranks_.size());
+  for (const RankTasks& rank : ranks_) {
+    const Seconds backward_end = graph_.finished(rank.backward.back());
+    const Seconds optimizer_end = graph_.finished(rank.optimizer);
+    const Seconds forward_start = graph_.started(rank.forward);
+    sums_.input_stall += share * (forward_start - start);
+    sums_.compute += share * (backward_end - forward_start);
+    sums_.straggler_wait += share * (slowest - backward_end);
+    sums_.framework += share * last_wait;
+    sums_.exposed_communication += share * (synchronised - slowest - last_wait);
+    sums_.compute += share * (optimizer_end - synchronised);
+    sums_.framework += share * (end - optimizer_end);
+  }
+}
+
+StepTimes TrainingJob::mean_times() const
+{
+  const double n = std::max<double>(1, static_cast<double>(step_times_.size()));
+  StepTimes mean = sums_;
+  for (Seconds* part : {&mean.compute, &mean.exposed_communication, &mean.input_stall,
+                        &mean.host_to_device, &mean.straggler_wait, &mean.framework})
+    *part = *part / n;
+  return mean;
+}
+
+std::vector<sim::LimitedBy> TrainingJob::communication_limits() const
+{
+  std::vector<sim::LimitedBy> sums;
+  for (const TaskId flow : flows_)
+    for (const sim::LimitedBy& limit : graph_.limits(flow)) {
+      const auto known = std::find_if(sums.begin(), sums.end(), [&](const sim::LimitedBy& sum) {
+        return sum.resource == limit.resource;
+      });
+      if (known == sums.end())
+        sums.push_back(limit);
+      else
+        known->time += limit.time;
+    }
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const auto& a, const auto& b) { return a.time > b.time; });
+  return sums;
+}
+
+std::vector<TrainingJob::Interval> TrainingJob::last_step() const
+{
+  std::vector<Interval> intervals;
+  const auto add = [&](int rank, std::string name, const char* stream, TaskId first, TaskId last,
+                       Bytes size = {}) {
+    intervals.push_back(
+        {rank, std::move(name), stream, graph_.started(first), graph_.finished(last), size});
+  };
+  for (int rank = 0; rank < setup_.ranks; ++rank) {
+    const RankTasks& tasks = ranks_[static_cast<std::size_t>(rank)];
+    if (tasks.input)
+      add(rank, "wait for batch", "input", tasks.input, tasks.input);
+    add(rank, "forward", "compute", tasks.forward, tasks.forward);
+    TaskId previous = tasks.forward;
+    for (std::size_t k = 0; k < tasks.backward.size(); ++k) {
+      if (tasks.backward[k] != previous)
+        add(rank, fmt::format("backward {}", k), "compute", tasks.backward[k], tasks.backward[k]);
+      previous = tasks.backward[k];
+    }
+    add(rank, "optimizer", "compute", tasks.optimizer, tasks.optimizer);
+  }
+  for (std::size_t b = 0; b < bucket_begin_.size(); ++b) {
+    const Bytes size = setup_.buckets[b].size;
+    const auto choice = setup_.all_reduce->choose(size);
+    add(-1, fmt::format("ncclDevKernel_AllReduce_Sum_{}_{}", choice.algorithm, choice.protocol),
+        "communication", bucket_begin_[b], bucket_end_[b], size);
+  }
+  return intervals;
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,121 @@
+// A data-parallel training job: the task graph of one step, run over and over.
+//
+// Per rank: fetch a batch, forward, backward in stretches that end where a bucket of gradients is
+// complete, all-reduce of each bucket on the communication stream, optimizer. See docs/model.md.
+#pragma once
+
+#include "models/buckets.hpp"
+#include "models/collectives/all_reduce.hpp"
+#include "models/compute_profile.hpp"
+#include "models/framework.hpp"
+#include "sim/engine/random.hpp"
+#include "sim/engine/task_graph.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+struct JobSetup {
+  std::string name;
+  int ranks = 1;
+  int batch = 1;                        // per rank
+  std::vector<sim::ResourceId> compute; // of each rank; one unit is one second of its GPU
+  ComputeProfile profile;
+  std::vector<Bucket> buckets;
+  Framework framework;
+  const AllReduce* all_reduce = nullptr; // null with one rank
+  BytesPerSecond fusion_copy{};          // rate at which a GPU copies into the fusion buffer
+  double stolen_by_communication = 0;    // fraction of a GPU's multiprocessors a collective holds
+  Fidelity fidelity = Fidelity::coupled;
+  std::uint64_t seed = 1;
+  int warmup_steps = 1;
+  int measured_steps = 10;
+  Seconds start;
+  /// Fetches the next batch for a rank; absent with synthetic input.
+  std::function<void(int rank, std::function<void()> done)> fetch;
+};
+
+/// Where the time of one step went, per rank on average. Adds up to the step time.
+struct StepTimes {
+  Seconds compute;
+  Seconds exposed_communication;
+  Seconds input_stall;
+  Seconds host_to_device;
+  Seconds straggler_wait;
+  Seconds framework;
+  Seconds total() const
+  {
+    return compute + exposed_communication + input_stall + host_to_device + straggler_wait +
+           framework;
+  }
+};
+
+class TrainingJob {
+public:
+  TrainingJob(sim::Engine& engine, JobSetup setup);
+
+  /// Schedules the first step at setup.start. `finished` is called after the last one.
+  void launch(std::function<void()> finished);
+  /// Keeps stepping until told to stop, for jobs that are only there to be in the way.
+  void keep_running(bool keep) { keep_running_ = keep; }
+
+  const std::vector<Seconds>& step_times() const { return step_times_; } // measured ones
+  StepTimes mean_times() const;
+  Seconds first_measured_start() const { return measured_start_; }
+  Seconds last_end() const { return last_end_; }
+  /// What limited the all-reduces in the measured steps.
+  std::vector<sim::LimitedBy> communication_limits() const;
+  const JobSetup& setup() const { return setup_; }
+  bool done() const { return finished_; }
+
+  /// Spans of the last step, for timelines.
+  struct Interval {
+    int rank; // -1: of all ranks
+    std::string name;
+    const char* stream; // "compute", "communication", "input"
+    Seconds start;
+    Seconds finish;
+    Bytes size{};
+  };
+  std::vector<Interval> last_step() const;
+
+private:
+  struct RankTasks {
+    sim::TaskId input, forward, optimizer;
+    std::vector<sim::TaskId> backward; // one per bucket stretch, plus what is left after the last
+  };
+  void build();
+  void build_rank(int rank);
+  void build_communication();
+  sim::TaskId agreement(std::size_t bucket, sim::TaskId ready);
+  void begin_step();
+  void end_step();
+  void account(Seconds start, Seconds end);
+  void hold_multiprocessors(bool hold);
+  Seconds until_cycle(Seconds now) const;
+
+  sim::Engine& engine_;
+  JobSetup setup_;
+  sim::TaskGraph graph_;
+  std::vector<sim::PathPtr> compute_paths_;
+  std::vector<Seconds> stretches_; // of backward
+  std::vector<RankTasks> ranks_;
+  std::vector<sim::TaskId> bucket_ready_, bucket_begin_, bucket_end_;
+  std::vector<sim::TaskId> flows_;
+  sim::TaskId synchronised_;
+  std::vector<sim::RandomStream> random_;
+  std::vector<Seconds> step_times_;
+  StepTimes sums_;
+  Seconds step_start_, measured_start_, last_end_;
+  int steps_done_ = 0;
+  int collectives_running_ = 0;
+  bool keep_running_ = false;
+  bool finished_ = false;
+  std::function<void()> when_finished_;
+};
+
+} // namespace foretrain::models

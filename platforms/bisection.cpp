@@ -1,0 +1,101 @@
+// Cuts through a machine, by maximum flow.
+#include "platforms/show.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/push_relabel_max_flow.hpp>
+
+namespace foretrain::platforms {
+
+namespace {
+
+using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
+using FlowGraph = boost::adjacency_list<
+    boost::vecS, boost::vecS, boost::directedS, boost::no_property,
+    boost::property<
+        boost::edge_capacity_t, double,
+        boost::property<boost::edge_residual_capacity_t, double,
+                        boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
+
+constexpr double kBoundless = 1e18;
+
+class FlowNetwork {
+public:
+  explicit FlowNetwork(std::size_t vertices) : graph_(vertices) {}
+
+  void add(std::size_t a, std::size_t b, double capacity)
+  {
+    const auto forward = boost::add_edge(a, b, graph_).first;
+    const auto backward = boost::add_edge(b, a, graph_).first;
+    boost::put(boost::edge_capacity, graph_, forward, capacity);
+    boost::put(boost::edge_capacity, graph_, backward, 0.0);
+    boost::put(boost::edge_reverse, graph_, forward, backward);
+    boost::put(boost::edge_reverse, graph_, backward, forward);
+  }
+
+  double maximum(std::size_t source, std::size_t sink)
+  {
+    return boost::push_relabel_max_flow(graph_, source, sink);
+  }
+
+private:
+  FlowGraph graph_;
+};
+
+} // namespace
+
+BytesPerSecond node_bisection(const PlatformSpec& spec)
+{
+  const NodeGraph graph(spec);
+  const auto gpus = static_cast<unsigned>(graph.gpus());
+  const std::size_t parts = graph.parts().size();
+  const std::size_t hub = parts; // the NVSwitch, if there is one
+  double least = kBoundless;
+  // GPU 0 stays on the left: a split and its mirror image are the same cut on full-duplex links.
+  for (unsigned split = 1; split < (1U << gpus); split += 2) {
+    if (static_cast<unsigned>(std::popcount(split)) != gpus / 2)
+      continue;
+    FlowNetwork network(parts + 3);
+    const auto both_ways = [&](std::size_t a, std::size_t b, double capacity) {
+      network.add(a, b, capacity);
+      network.add(b, a, capacity);
+    };
+    for (const Join& join : graph.joins())
+      both_ways(static_cast<std::size_t>(join.lower), static_cast<std::size_t>(join.upper),
+                join.capacity.value());
+    for (unsigned a = 0; a < gpus; ++a) {
+      const auto at = static_cast<std::size_t>(graph.gpu(static_cast<int>(a)));
+      if (graph.nvswitch())
+        both_ways(at, hub, spec.gpu.nvlink_brick.value() * spec.gpu.nvlink_bricks);
+      else
+        for (unsigned b = 0; b < a; ++b)
+          both_ways(at, static_cast<std::size_t>(graph.gpu(static_cast<int>(b))),
+                    spec.gpu.nvlink_brick.value() *
+                        graph.bricks(static_cast<int>(a), static_cast<int>(b)));
+      const bool left = ((split >> a) & 1U) != 0;
+      left ? network.add(parts + 1, at, kBoundless) : network.add(at, parts + 2, kBoundless);
+    }
+    least = std::min(least, network.maximum(parts + 1, parts + 2));
+  }
+  return BytesPerSecond(least);
+}
+
+BytesPerSecond cluster_bisection(const PlatformSpec& spec, int nodes)
+{
+  if (spec.networks.empty() || nodes < 2)
+    return BytesPerSecond(0);
+  double adapters = 0;
+  for (const auto& name : spec.networks.front().nics)
+    for (std::size_t i = 0; i < spec.node.nics.size(); ++i)
+      if (spec.node.nics[i].name == name)
+        adapters += std::min(spec.nics[i].rate, spec.fabrics.front().port_rate).value();
+  const double half = static_cast<double>(nodes / 2);
+  const bool tiers =
+      nodes * static_cast<int>(spec.networks.front().nics.size()) > spec.fabrics.front().ports;
+  return BytesPerSecond(half * adapters / (tiers ? spec.fabrics.front().oversubscription : 1.0));
+}
+
+} // namespace foretrain::platforms

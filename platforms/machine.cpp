@@ -1,0 +1,335 @@
+#include "platforms/machine.hpp"
+
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace foretrain::platforms {
+
+namespace {
+double reference_pcie()
+{
+  return pcie_bandwidth(3, 16, Bytes(128)).value();
+}
+
+double payload_share(Bytes payload, Bytes max_payload)
+{
+  return pcie_bandwidth(3, 1, payload) / pcie_bandwidth(3, 1, max_payload);
+}
+} // namespace
+
+namespace {
+std::vector<std::string> adapter_names(const PlatformSpec& spec)
+{
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < spec.nics.size(); ++i)
+    names.push_back(fmt::format("{} ({}{})", spec.node.nics[i].name, spec.nics[i].link,
+                                spec.nics[i].rdma ? ", rdma" : ""));
+  return names;
+}
+} // namespace
+
+Machine::Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes)
+    : spec_(spec), stack_(stack), graph_(spec), nodes_(nodes)
+{
+  if (nodes > spec.max_nodes)
+    spec.origin.fail_at("max_nodes",
+                        fmt::format("is {}, but {} nodes are asked for", spec.max_nodes, nodes));
+  choose_network();
+  if (nodes > 1 && network_ < 0)
+    spec.origin.fail("has no network that '" + stack.transport.name + "' can run on",
+                     "its adapters: " + joined(adapter_names(spec)));
+  choose_nics();
+  for (int node = 0; node < nodes; ++node)
+    build_node(engine, node);
+  build_fabric(engine);
+}
+
+// The first network of the platform that the transport can run on.
+void Machine::choose_network()
+{
+  const auto nic_index = [this](const std::string& name) {
+    for (std::size_t i = 0; i < spec_.node.nics.size(); ++i)
+      if (spec_.node.nics[i].name == name)
+        return static_cast<int>(i);
+    throw std::logic_error("no adapter named " + name);
+  };
+  const bool rdma = stack_.transport.protocol == "rdma";
+  for (std::size_t n = 0; n < spec_.networks.size() && network_ < 0; ++n) {
+    for (const auto& name : spec_.networks[n].nics) {
+      const Nic& nic = spec_.nics[static_cast<std::size_t>(nic_index(name))];
+      const auto& framing = stack_.transport.framing(nic.link);
+      if (!framing || (rdma && !nic.rdma))
+        continue;
+      framing_ = *framing;
+      network_ = static_cast<int>(n);
+      training_nics_.push_back(nic_index(name));
+    }
+  }
+}
+
+void Machine::choose_nics()
+{
+  std::vector<int> users(spec_.node.nics.size(), 0);
+  for (int gpu = 0; gpu < graph_.gpus(); ++gpu) {
+    int best = -1;
+    for (const int nic : training_nics_) {
+      const auto distance = [&](int n) {
+        return std::pair(graph_.classify(graph_.gpu(gpu), graph_.nic(n)),
+                         users[static_cast<std::size_t>(n)]);
+      };
+      if (best < 0 || distance(nic) < distance(best))
+        best = nic;
+    }
+    if (best >= 0)
+      ++users[static_cast<std::size_t>(best)];
+    nic_of_.push_back(best);
+  }
+}
+
+void Machine::build_node(sim::Engine& engine, int node)
+{
+  const std::string prefix = "node" + std::to_string(node) + "/";
+  int next = 0;
+  const auto add = [&](const std::string& name, double capacity) {
+    const sim::ResourceId id = engine.add_resource(prefix + name, capacity);
+    if (node == 0 && next == 0)
+      first_ = id.value;
+    return next++;
+  };
+  const int gpus = graph_.gpus();
+  const auto each_gpu = [&](const char* what, double capacity) {
+    const int start = next;
+    for (int g = 0; g < gpus; ++g)
+      add(fmt::format("gpu{}{}", g, what), capacity);
+    return start;
+  };
+  compute_ = each_gpu("/compute", 1.0);
+  memory_ = each_gpu("/memory", (spec_.gpu.memory_efficiency * spec_.gpu.memory_bandwidth).value());
+  pcie_ = next;
+  for (const Join& join : graph_.joins()) {
+    const auto& lower = graph_.parts()[static_cast<std::size_t>(join.lower)].name;
+    const char* what = join.between_sockets ? "socket-link" : "pcie";
+    add(fmt::format("{}/{}/up", lower, what), join.capacity.value());
+    add(fmt::format("{}/{}/down", lower, what), join.capacity.value());
+  }
+  root_ = next;
+  root_of_join_.clear();
+  for (const Join& join : graph_.joins()) {
+    const auto& upper = graph_.parts()[static_cast<std::size_t>(join.upper)];
+    const bool port = upper.kind == PartKind::socket && !join.between_sockets;
+    root_of_join_.push_back(port ? next : -1);
+    if (port)
+      add(graph_.parts()[static_cast<std::size_t>(join.lower)].name + "/root-port",
+          spec_.cpu.root_port_duplex.value() * join.capacity.value() / reference_pcie());
+  }
+  nvlink_ = next;
+  const double brick = spec_.gpu.nvlink_brick.value();
+  for (int a = 0; a < gpus; ++a)
+    if (graph_.nvswitch()) {
+      add(fmt::format("gpu{}/nvlink/tx", a), brick * spec_.gpu.nvlink_bricks);
+      add(fmt::format("gpu{}/nvlink/rx", a), brick * spec_.gpu.nvlink_bricks);
+    } else {
+      for (int b = 0; b < gpus; ++b)
+        add(fmt::format("nvlink/{}-{}", a, b), brick * graph_.bricks(a, b));
+    }
+  nic_ = next;
+  for (std::size_t i = 0; i < spec_.nics.size(); ++i)
+    for (const char* direction : {"tx", "rx"})
+      add(spec_.node.nics[i].name + "/" + direction, spec_.nics[i].rate.value());
+  dram_ = next;
+  for (int s = 0; s < graph_.sockets(); ++s)
+    add(fmt::format("socket{}/dram", s),
+        spec_.cpu.memory_efficiency * spec_.cpu.memory_bandwidth.value());
+  cores_ = add("cores", static_cast<double>(spec_.cpu.cores) * graph_.sockets());
+  stride_ = next;
+}
+
+void Machine::build_fabric(sim::Engine& engine)
+{
+  if (!networked() || nodes_ * static_cast<int>(training_nics_.size()) <= fabric().ports)
+    return;
+  leaf_ports_ =
+      std::max(1, fabric().ports / 2 / static_cast<int>(training_nics_.size())); // nodes per leaf
+  const int leaves = (nodes_ + leaf_ports_ - 1) / leaf_ports_;
+  const double uplinks =
+      fabric().ports / 2 * fabric().port_rate.value() / fabric().oversubscription;
+  for (int leaf = 0; leaf < leaves; ++leaf)
+    for (const char* direction : {"up", "down"}) {
+      const auto id = engine.add_resource(fmt::format("leaf{}/{}", leaf, direction), uplinks);
+      if (leaf_ < 0)
+        leaf_ = id.value;
+    }
+}
+
+bool Machine::staged(int a, int b) const
+{
+  if (graph_.bricks(a, b) > 0 && stack_.host.nvlink)
+    return false;
+  return !(spec_.node.peer_to_peer && stack_.host.peer_to_peer) ||
+         graph_.classify(graph_.gpu(a), graph_.gpu(b)) == PathClass::sys;
+}
+
+// PCIe joins with their direction and the root ports they pass. Peer traffic that a host bridge
+// forwards is cut into smaller packets: it takes more of every link behind the bridge.
+void Machine::add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const
+{
+  double weight = 1;
+  for (const Leg& leg : graph_.route(from, to)) {
+    const Join& join = graph_.joins()[static_cast<std::size_t>(leg.join)];
+    uses.push_back({at(node, pcie_ + 2 * leg.join + (leg.up ? 0 : 1)).value, weight});
+    const int root = root_of_join_[static_cast<std::size_t>(leg.join)];
+    if (root >= 0)
+      uses.push_back({at(node, root).value, weight});
+    const auto& upper = graph_.parts()[static_cast<std::size_t>(join.upper)];
+    if (peer && leg.up && upper.kind == PartKind::socket)
+      weight = 1 / payload_share(spec_.cpu.peer_packet, spec_.node.pcie_max_payload);
+  }
+}
+
+void Machine::add_dram(std::vector<sim::Use>& uses, int node, int gpu) const
+{
+  uses.push_back({at(node, dram_ + graph_.socket_of(graph_.gpu(gpu))).value, 1.0});
+}
+
+sim::PathPtr Machine::host_to_device(GpuPlace gpu) const
+{
+  std::vector<sim::Use> uses;
+  const int part = graph_.gpu(gpu.local);
+  add_route(uses, gpu.node, graph_.socket(graph_.socket_of(part)), part, false);
+  add_dram(uses, gpu.node, gpu.local);
+  return sim::make_path(uses, spec_.gpu.copy_latency + spec_.gpu.host_hop_latency);
+}
+
+sim::PathPtr Machine::device_to_host(GpuPlace gpu) const
+{
+  std::vector<sim::Use> uses;
+  const int part = graph_.gpu(gpu.local);
+  add_route(uses, gpu.node, part, graph_.socket(graph_.socket_of(part)), false);
+  add_dram(uses, gpu.node, gpu.local);
+  return sim::make_path(uses, spec_.gpu.copy_latency + spec_.gpu.host_hop_latency);
+}
+
+sim::PathPtr Machine::device_copy(GpuPlace gpu) const
+{
+  return sim::make_path({{at(gpu.node, memory_ + gpu.local).value, 2.0}}, spec_.gpu.copy_latency);
+}
+
+sim::PathPtr Machine::peer_copy(int node, int a, int b, bool peer_access) const
+{
+  std::vector<sim::Use> uses;
+  const Gpu& gpu = spec_.gpu;
+  const bool nvlink = graph_.bricks(a, b) > 0 && stack_.host.nvlink;
+  if (peer_access && (nvlink || !staged(a, b))) {
+    if (nvlink)
+      return sim::make_path(hop({node, a}, {node, b}, Mover::copy_engine).uses,
+                            gpu.copy_latency + gpu.peer_latency);
+    add_route(uses, node, graph_.gpu(a), graph_.gpu(b), true);
+    return sim::make_path(uses, gpu.copy_latency + gpu.peer_latency);
+  }
+  add_route(uses, node, graph_.gpu(a), graph_.socket(graph_.socket_of(graph_.gpu(a))), false);
+  add_route(uses, node, graph_.socket(graph_.socket_of(graph_.gpu(a))), graph_.gpu(b), false);
+  add_dram(uses, node, a);
+  add_dram(uses, node, b);
+  return sim::make_path(uses, gpu.copy_latency + 2 * gpu.host_hop_latency);
+}
+
+sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
+{
+  sim::Hop hop;
+  if (a.node != b.node) {
+    const int nic_a = nic_of(a.local);
+    const int nic_b = nic_of(b.local);
+    if (nic_a < 0)
+      throw std::logic_error("a hop between nodes without a network");
+    return network_hop(a, b, nic_a, nic_b);
+  }
+  const int bricks = stack_.host.nvlink ? graph_.bricks(a.local, b.local) : 0;
+  if (bricks > 0) {
+    hop.reach = sim::Reach::nvlink;
+    const double weight =
+        1 / (mover == Mover::copy_engine ? spec_.gpu.nvlink_copy_efficiency
+                                         : spec_.gpu.nvlink_collective_efficiency);
+    if (graph_.nvswitch()) {
+      hop.uses.push_back({at(a.node, nvlink_ + 2 * a.local).value, weight});
+      hop.uses.push_back({at(b.node, nvlink_ + 2 * b.local + 1).value, weight});
+    } else {
+      hop.uses.push_back({at(a.node, nvlink_ + a.local * graph_.gpus() + b.local).value, weight});
+    }
+    return hop;
+  }
+  hop.reach = sim::Reach::pcie;
+  const int from = graph_.gpu(a.local);
+  const int to = graph_.gpu(b.local);
+  if (!staged(a.local, b.local)) {
+    add_route(hop.uses, a.node, from, to, true);
+    return hop;
+  }
+  // Through a buffer in host memory of the sender's socket.
+  const int buffer = graph_.socket(graph_.socket_of(from));
+  add_route(hop.uses, a.node, from, buffer, false);
+  add_route(hop.uses, a.node, buffer, to, false);
+  add_dram(hop.uses, a.node, a.local);
+  add_dram(hop.uses, a.node, a.local);
+  return hop;
+}
+
+void Machine::add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node,
+                         double weight) const
+{
+  if (leaf_ < 0)
+    return;
+  const int from = from_node / leaf_ports_;
+  const int to = to_node / leaf_ports_;
+  if (from == to)
+    return;
+  uses.push_back({leaf_ + 2 * from, weight});
+  uses.push_back({leaf_ + 2 * to + 1, weight});
+}
+
+sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const
+{
+  sim::Hop hop;
+  const Transport& transport = stack_.transport;
+  const double wire = wire_expansion(framing_);
+  hop.reach = sim::Reach::network;
+  const bool direct =
+      transport.protocol == "rdma" && transport.gpudirect && stack_.host.gpudirect_rdma;
+  const auto side = [&](GpuPlace gpu, int nic, bool sending) {
+    const int gpu_part = graph_.gpu(gpu.local);
+    const int nic_part = graph_.nic(nic);
+    if (direct) {
+      sending ? add_route(hop.uses, gpu.node, gpu_part, nic_part, true)
+              : add_route(hop.uses, gpu.node, nic_part, gpu_part, true);
+    } else {
+      const int memory = graph_.socket(graph_.socket_of(nic_part));
+      if (sending) {
+        add_route(hop.uses, gpu.node, gpu_part, memory, false);
+        add_route(hop.uses, gpu.node, memory, nic_part, false);
+      } else {
+        add_route(hop.uses, gpu.node, nic_part, memory, false);
+        add_route(hop.uses, gpu.node, memory, gpu_part, false);
+      }
+      const double passes = 2 + (transport.protocol == "tcp" ? 2 * transport.copies : 0);
+      hop.uses.push_back({at(gpu.node, dram_ + graph_.socket_of(nic_part)).value, passes});
+    }
+    hop.uses.push_back({at(gpu.node, nic_ + 2 * nic + (sending ? 0 : 1)).value, wire});
+    if (transport.protocol == "tcp")
+      hop.uses.push_back({at(gpu.node, cores_).value, cpu_seconds_per_byte(stack_, framing_)});
+  };
+  side(a, nic_a, true);
+  add_fabric(hop.uses, a.node, b.node, wire);
+  side(b, nic_b, false);
+  const int switches = leaf_ >= 0 && a.node / leaf_ports_ != b.node / leaf_ports_ ? 3 : 1;
+  hop.latency = transport.latency + stack_.host.network_latency +
+                spec_.nics[static_cast<std::size_t>(nic_a)].latency +
+                switches * fabric().switch_latency;
+  if (transport.protocol == "tcp") // each connection is one core's work at either end
+    hop.cap = transport.connections / cpu_seconds_per_byte(stack_, framing_);
+  return hop;
+}
+
+} // namespace foretrain::platforms

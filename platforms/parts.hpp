@@ -1,0 +1,177 @@
+// The parts a machine is made of, as their data sheets describe them.
+#pragma once
+
+#include "sim/base/catalog.hpp"
+#include "sim/base/schema.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::platforms {
+
+inline constexpr PresetKind kGpuKind{"gpu", "platforms/data/gpus"};
+inline constexpr PresetKind kCpuKind{"cpu", "platforms/data/cpus"};
+inline constexpr PresetKind kNicKind{"nic", "platforms/data/nics"};
+inline constexpr PresetKind kFabricKind{"fabric", "platforms/data/fabrics"};
+inline constexpr PresetKind kDiskKind{"disk", "platforms/data/disks"};
+
+/// How well kernels of one precision use the device; see sim/cost/roofline.hpp.
+struct Precision {
+  FlopsPerSecond peak;           // data sheet
+  double dense_efficiency = 0.5; // fraction of peak that large convolutions and GEMMs reach
+  double ramp_flops = 0;         // FLOP of a kernel at which half of that efficiency is reached
+};
+
+struct Gpu {
+  std::string name;
+  Bytes memory;
+  BytesPerSecond memory_bandwidth;
+  double memory_efficiency = 0.8; // of streaming kernels and device copies
+  int multiprocessors = 1;
+  std::optional<Precision> fp32, tf32, fp16, bf16;
+  Seconds kernel_launch{4e-6}; // from one small kernel's start to the next one's
+  BytesPerSecond nvlink_brick; // raw, one direction; zero without NVLink
+  int nvlink_bricks = 0;
+  double nvlink_copy_efficiency = 0.94;       // payload share of raw, copy engine
+  double nvlink_collective_efficiency = 0.84; // payload share of raw, collective library kernels
+  int pcie_generation = 3;
+  int pcie_lanes = 16;
+  Seconds copy_latency{3.6e-6};     // a small copy inside the device
+  Seconds peer_latency{3.0e-6};     // added when the other end is a peer's memory
+  Seconds host_hop_latency{7.4e-6}; // added for each crossing of PCIe in a staged copy
+};
+
+struct Cpu {
+  std::string name;
+  int cores = 1;
+  Hertz clock;
+  BytesPerSecond memory_bandwidth; // of one socket, data sheet
+  double memory_efficiency = 0.8;
+  BytesPerSecond socket_link;      // to the other socket, one direction, usable
+  BytesPerSecond root_port_duplex; // both directions together through one x16 root port
+  Bytes peer_packet{64}; // payload of a PCIe packet of peer traffic through the host bridge
+};
+
+struct Nic {
+  std::string name;
+  BytesPerSecond rate; // line rate, one direction
+  int pcie_generation = 3;
+  int pcie_lanes = 16;
+  std::string link = "ethernet"; // or "infiniband"
+  bool rdma = false;
+  Seconds latency{1e-6}; // through both adapters, without switches
+};
+
+struct Fabric {
+  std::string name;
+  int ports = 36;           // of one switch
+  BytesPerSecond port_rate; // line rate, one direction
+  Seconds switch_latency{1e-7};
+  double oversubscription = 1; // leaf to spine, once the nodes need more than one switch
+};
+
+struct Disk {
+  std::string name;
+  BytesPerSecond read;
+  BytesPerSecond write;
+  PerSecond read_operations; // random 4 KiB reads
+  Seconds latency{1e-4};
+};
+
+template <class V>
+void describe(V& v, Precision& s)
+{
+  v.required("peak", s.peak, "peak rate of the data sheet", positive());
+  v.optional("dense_efficiency", s.dense_efficiency,
+             "fraction of the peak that large convolutions and GEMMs reach", between(0.01, 1));
+  v.optional("ramp_flops", s.ramp_flops,
+             "FLOP of one kernel at which half of that efficiency is reached", non_negative());
+}
+
+template <class V>
+void describe(V& v, Gpu& s)
+{
+  v.format("foretrain.gpu/1");
+  v.required("name", s.name, "marketing name");
+  v.required("memory", s.memory, "device memory", positive());
+  v.required("memory_bandwidth", s.memory_bandwidth, "data sheet bandwidth", positive());
+  v.optional("memory_efficiency", s.memory_efficiency,
+             "fraction of it that streaming kernels reach", between(0.01, 1));
+  v.required("multiprocessors", s.multiprocessors, "number of SMs", at_least(1));
+  v.optional("fp32", s.fp32, "rates in single precision");
+  v.optional("tf32", s.tf32, "rates in TF32");
+  v.optional("fp16", s.fp16, "rates in half precision with single-precision masters");
+  v.optional("bf16", s.bf16, "rates in bfloat16");
+  v.optional("kernel_launch", s.kernel_launch, "shortest time from one kernel to the next",
+             non_negative());
+  v.optional("nvlink_brick", s.nvlink_brick, "raw bandwidth of one NVLink, one direction",
+             non_negative());
+  v.optional("nvlink_bricks", s.nvlink_bricks, "number of NVLinks", non_negative());
+  v.optional("nvlink_copy_efficiency", s.nvlink_copy_efficiency,
+             "payload share of the raw NVLink rate for the copy engine", between(0.01, 1));
+  v.optional("nvlink_collective_efficiency", s.nvlink_collective_efficiency,
+             "payload share of the raw NVLink rate for collective kernels", between(0.01, 1));
+  v.optional("pcie_generation", s.pcie_generation, "PCIe generation", between(1, 6));
+  v.optional("pcie_lanes", s.pcie_lanes, "PCIe lanes", between(1, 16));
+  v.optional("copy_latency", s.copy_latency, "a small copy inside the device", non_negative());
+  v.optional("peer_latency", s.peer_latency, "added by a peer's memory", non_negative());
+  v.optional("host_hop_latency", s.host_hop_latency, "added per PCIe crossing of a staged copy",
+             non_negative());
+}
+
+template <class V>
+void describe(V& v, Cpu& s)
+{
+  v.format("foretrain.cpu/1");
+  v.required("name", s.name, "marketing name");
+  v.required("cores", s.cores, "cores of one socket", at_least(1));
+  v.required("clock", s.clock, "base clock", positive());
+  v.required("memory_bandwidth", s.memory_bandwidth, "of one socket, data sheet", positive());
+  v.optional("memory_efficiency", s.memory_efficiency, "fraction of it that copies reach",
+             between(0.01, 1));
+  v.optional("socket_link", s.socket_link, "to the other socket, one direction, usable",
+             non_negative());
+  v.required("root_port_duplex", s.root_port_duplex,
+             "both directions together through one x16 gen3 root port", positive());
+  v.optional("peer_packet", s.peer_packet,
+             "payload per PCIe packet when the host bridge forwards peer-to-peer traffic",
+             positive());
+}
+
+template <class V>
+void describe(V& v, Nic& s)
+{
+  v.format("foretrain.nic/1");
+  v.required("name", s.name, "marketing name");
+  v.required("rate", s.rate, "line rate, one direction", positive());
+  v.optional("pcie_generation", s.pcie_generation, "PCIe generation", between(1, 6));
+  v.optional("pcie_lanes", s.pcie_lanes, "PCIe lanes", between(1, 16));
+  v.optional("link", s.link, "what it speaks", one_of({"ethernet", "infiniband"}));
+  v.optional("rdma", s.rdma, "whether it can do RDMA");
+  v.optional("latency", s.latency, "through both adapters, without switches", non_negative());
+}
+
+template <class V>
+void describe(V& v, Fabric& s)
+{
+  v.format("foretrain.fabric/1");
+  v.required("name", s.name, "name of the switch or fabric");
+  v.optional("ports", s.ports, "ports of one switch", at_least(2));
+  v.required("port_rate", s.port_rate, "line rate of a port, one direction", positive());
+  v.optional("switch_latency", s.switch_latency, "port to port", non_negative());
+  v.optional("oversubscription", s.oversubscription,
+             "leaf to spine, once more than one switch is needed", at_least(1));
+}
+
+template <class V>
+void describe(V& v, Disk& s)
+{
+  v.format("foretrain.disk/1");
+  v.required("name", s.name, "marketing name");
+  v.required("read", s.read, "sequential read", positive());
+  v.required("write", s.write, "sequential write", positive());
+  v.optional("read_operations", s.read_operations, "random 4 KiB reads", positive());
+  v.optional("latency", s.latency, "of one read", non_negative());
+}
+
+} // namespace foretrain::platforms

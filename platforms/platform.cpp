@@ -1,0 +1,165 @@
+#include "platforms/platform.hpp"
+
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace foretrain::platforms {
+
+namespace {
+
+// Checks that go beyond single values: names that must exist, numbers that must fit each other.
+class Checker {
+public:
+  Checker(const PlatformSpec& spec, const Value& root) : spec_(spec), node_(root.at("node"))
+  {
+    for (int i = 0; i < spec.node.sockets; ++i)
+      places_.push_back("socket" + std::to_string(i));
+  }
+
+  void switches()
+  {
+    for (std::size_t i = 0; i < spec_.node.pcie_switches.size(); ++i) {
+      const auto& it = spec_.node.pcie_switches[i];
+      const Value at = node_.at("pcie_switches").at(i);
+      place(it.on, at.at("on"));
+      unique(it.name, at.at("name"));
+      places_.push_back(it.name);
+    }
+  }
+
+  void devices()
+  {
+    if (spec_.node.gpus) {
+      const Value on = node_.at("gpus").at("on");
+      for (std::size_t i = 0; i < spec_.node.gpus->on.size(); ++i)
+        place(spec_.node.gpus->on[i], on.at(i));
+      if (spec_.node.gpus->on.empty() || spec_.node.gpus->on.size() > 16)
+        on.fail(
+            fmt::format("must name the place of 1 to 16 GPUs, got {}", spec_.node.gpus->on.size()));
+    }
+    for (std::size_t i = 0; i < spec_.node.nics.size(); ++i) {
+      const Value at = node_.at("nics").at(i);
+      place(spec_.node.nics[i].on, at.at("on"));
+      unique(spec_.node.nics[i].name, at.at("name"));
+    }
+    for (std::size_t i = 0; i < spec_.node.disks.size(); ++i) {
+      const Value at = node_.at("disks").at(i);
+      unique(spec_.node.disks[i].name, at.at("name"));
+      if (at.json().contains("on"))
+        place(spec_.node.disks[i].on, at.at("on"));
+    }
+  }
+
+  void nvlink() const
+  {
+    const NvlinkSpec& spec = spec_.node.nvlink;
+    const int gpus = spec_.gpus_per_node();
+    if (spec.nvswitch || spec.all_pairs > 0 || !spec.pairs.empty()) {
+      const Value at = node_.at("nvlink");
+      if (spec.nvswitch + (spec.all_pairs > 0) + !spec.pairs.empty() > 1)
+        at.fail("must have only one of all_pairs, pairs and nvswitch");
+      if (spec_.gpu.nvlink_bricks == 0)
+        at.fail("is given, but the GPU '" + spec_.gpu.name + "' has no NVLink");
+    }
+    std::vector<int> used(static_cast<std::size_t>(gpus), spec.all_pairs * (gpus - 1));
+    for (std::size_t i = 0; i < spec.pairs.size(); ++i) {
+      const auto& pair = spec.pairs[i];
+      const Value at = node_.at("nvlink").at("pairs").at(i);
+      const auto is_gpu = [gpus](int g) { return g >= 0 && g < gpus; };
+      if (pair.size() != 3 || !is_gpu(pair[0]) || !is_gpu(pair[1]) || pair[0] == pair[1] ||
+          pair[2] < 1)
+        at.fail(
+            fmt::format("must be [gpu, gpu, bricks] with two different GPUs from 0 to {} and at "
+                        "least one brick, got {}",
+                        gpus - 1, at.shown()));
+      used[static_cast<std::size_t>(pair[0])] += pair[2];
+      used[static_cast<std::size_t>(pair[1])] += pair[2];
+    }
+    for (int g = 0; g < gpus; ++g)
+      if (used[static_cast<std::size_t>(g)] > spec_.gpu.nvlink_bricks)
+        node_.at("nvlink").fail(fmt::format("uses {} bricks of GPU {}, but a {} has {}",
+                                            used[static_cast<std::size_t>(g)], g, spec_.gpu.name,
+                                            spec_.gpu.nvlink_bricks));
+  }
+
+  void networks(const Value& root) const
+  {
+    std::vector<std::string> names;
+    for (const auto& nic : spec_.node.nics)
+      names.push_back(nic.name);
+    for (std::size_t i = 0; i < spec_.networks.size(); ++i)
+      for (std::size_t k = 0; k < spec_.networks[i].nics.size(); ++k)
+        if (std::find(names.begin(), names.end(), spec_.networks[i].nics[k]) == names.end())
+          root.at("networks")
+              .at(i)
+              .at("nics")
+              .at(k)
+              .fail("is not an adapter of the node: '" + spec_.networks[i].nics[k] + "'",
+                    suggestion(spec_.networks[i].nics[k], names, "adapters"));
+    if (spec_.max_nodes > 1 && spec_.networks.empty())
+      root.fail_at("networks", "is missing: more than one node needs a fabric");
+  }
+
+private:
+  void place(const std::string& name, const Value& at) const
+  {
+    if (std::find(places_.begin(), places_.end(), name) == places_.end())
+      at.fail("is not a socket or PCIe switch of this node: '" + excerpt(name) + "'",
+              suggestion(name, places_, "places"));
+  }
+  void unique(const std::string& name, const Value& at)
+  {
+    if (name.empty() || std::find(names_.begin(), names_.end(), name) != names_.end() ||
+        std::find(places_.begin(), places_.end(), name) != places_.end())
+      at.fail("must be a name of its own, got '" + excerpt(name) + "'");
+    names_.push_back(name);
+  }
+
+  const PlatformSpec& spec_;
+  Value node_;
+  std::vector<std::string> places_;
+  std::vector<std::string> names_;
+};
+
+PlatformSpec read_platform(const Value& value)
+{
+  auto spec = read_as<PlatformSpec>(value);
+  spec.origin = value;
+  if (spec.node.gpus) {
+    spec.gpu = read_as<Gpu>(resolve_preset(spec.node.gpus->type, kGpuKind));
+    if (spec.node.gpus->generation)
+      spec.gpu.pcie_generation = std::min(spec.gpu.pcie_generation, *spec.node.gpus->generation);
+    if (spec.node.gpus->lanes)
+      spec.gpu.pcie_lanes = std::min(spec.gpu.pcie_lanes, *spec.node.gpus->lanes);
+  }
+  spec.cpu = read_as<Cpu>(resolve_preset(spec.node.cpu, kCpuKind));
+  for (const auto& nic : spec.node.nics)
+    spec.nics.push_back(read_as<Nic>(resolve_preset(nic.type, kNicKind)));
+  for (const auto& disk : spec.node.disks)
+    spec.disks.push_back(read_as<Disk>(resolve_preset(disk.type, kDiskKind)));
+  for (const auto& network : spec.networks)
+    spec.fabrics.push_back(read_as<Fabric>(resolve_preset(network.fabric, kFabricKind)));
+  Checker checker(spec, value);
+  checker.switches();
+  checker.devices();
+  checker.nvlink();
+  checker.networks(value);
+  return spec;
+}
+
+} // namespace
+
+PlatformSpec load_platform(const Value& reference)
+{
+  return read_platform(resolve_preset(reference, kPlatformKind));
+}
+
+PlatformSpec load_platform(const std::string& name_or_path)
+{
+  return read_platform(resolve_preset(name_or_path, kPlatformKind));
+}
+
+} // namespace foretrain::platforms

@@ -1,0 +1,173 @@
+#include "platforms/show.hpp"
+
+#include "platforms/rings.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain::platforms {
+
+namespace {
+
+constexpr double kProbeBytes = 4e9;
+
+// Simulates copies that start together and returns the date at which the last one ends.
+template <class Paths>
+double copy_time(const PlatformSpec& spec, const Stack& stack, const Paths& paths, double bytes)
+{
+  sim::Engine engine;
+  const Machine machine(engine, spec, stack, 1);
+  double end = 0;
+  for (const sim::PathPtr& path : paths(machine))
+    engine.start({path, bytes, 1, "copy"}, [&end](const sim::FlowRecord& r) {
+      end = std::max(end, (r.finish - r.start).value());
+    });
+  engine.run();
+  return end;
+}
+
+std::string matrix(const std::vector<std::vector<double>>& values, const char* title)
+{
+  std::string text = fmt::format("{}\n{:>6}", title, "");
+  for (std::size_t j = 0; j < values.size(); ++j)
+    text += fmt::format("{:>9}", "GPU" + std::to_string(j));
+  text += "\n";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    text += fmt::format("{:>6}", "GPU" + std::to_string(i));
+    for (const double value : values[i])
+      text += fmt::format("{:>9.2f}", value);
+    text += "\n";
+  }
+  return text;
+}
+
+} // namespace
+
+PeerMatrix peer_matrix(const PlatformSpec& spec, const Stack& stack, bool peer_access)
+{
+  const int n = spec.gpus_per_node();
+  const std::vector<double> row(static_cast<std::size_t>(n), 0.0);
+  const std::vector<std::vector<double>> empty(static_cast<std::size_t>(n), row);
+  PeerMatrix result{empty, empty, empty};
+  using Paths = std::vector<sim::PathPtr>;
+  for (int a = 0; a < n; ++a)
+    for (int b = 0; b < n; ++b) {
+      const auto i = static_cast<std::size_t>(a);
+      const auto j = static_cast<std::size_t>(b);
+      const auto one = [&](const Machine& m) -> Paths {
+        return {a == b ? m.device_copy({0, a}) : m.peer_copy(0, a, b, peer_access)};
+      };
+      const auto both = [&](const Machine& m) -> Paths {
+        if (a == b)
+          return {m.device_copy({0, a}), m.device_copy({0, a})};
+        return {m.peer_copy(0, a, b, peer_access), m.peer_copy(0, b, a, peer_access)};
+      };
+      const double counted = a == b ? 2 : 1; // read and written
+      const double latency = copy_time(spec, stack, one, 0);
+      result.latency[i][j] = latency * 1e6;
+      result.one_way[i][j] =
+          counted * kProbeBytes / (copy_time(spec, stack, one, kProbeBytes) - latency) / 1e9;
+      result.both_ways[i][j] =
+          2 * counted * kProbeBytes / (copy_time(spec, stack, both, kProbeBytes) - latency) / 1e9;
+    }
+  return result;
+}
+
+std::string topology_matrix(const PlatformSpec& spec)
+{
+  const NodeGraph graph(spec);
+  std::vector<int> columns;
+  std::vector<std::string> names;
+  for (int g = 0; g < graph.gpus(); ++g) {
+    columns.push_back(graph.gpu(g));
+    names.push_back("GPU" + std::to_string(g));
+  }
+  for (int n = 0; n < graph.nics(); ++n) {
+    columns.push_back(graph.nic(n));
+    names.push_back(spec.node.nics[static_cast<std::size_t>(n)].name);
+  }
+  std::string text = fmt::format("{:>6}", "");
+  for (const auto& name : names)
+    text += fmt::format("{:>7}", name);
+  text += fmt::format("{:>9}\n", "socket");
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    text += fmt::format("{:>6}", names[i]);
+    for (const int column : columns) {
+      const PathClass path = graph.classify(columns[i], column);
+      const auto& from = graph.parts()[static_cast<std::size_t>(columns[i])];
+      const auto& to = graph.parts()[static_cast<std::size_t>(column)];
+      text += fmt::format("{:>7}", path == PathClass::nvlink
+                                       ? fmt::format("NV{}", graph.bricks(from.number, to.number))
+                                       : std::string(short_name(path)));
+    }
+    text += fmt::format("{:>9}\n", graph.socket_of(columns[i]));
+  }
+  return text;
+}
+
+std::string peer_table(const PlatformSpec& spec, const Stack& stack, bool peer_access)
+{
+  const PeerMatrix m = peer_matrix(spec, stack, peer_access);
+  const char* how = peer_access ? "with peer access" : "without peer access";
+  return matrix(m.one_way, fmt::format("one way, {}, GB/s", how).c_str()) +
+         matrix(m.both_ways, fmt::format("both ways together, {}, GB/s", how).c_str()) +
+         matrix(m.latency, fmt::format("latency, {}, us", how).c_str());
+}
+
+std::string rings_text(const PlatformSpec& spec, const Stack& stack, int gpus)
+{
+  sim::Engine engine;
+  const int per_node = spec.gpus_per_node();
+  const int nodes = (gpus + per_node - 1) / per_node;
+  const Machine machine(engine, spec, stack, nodes);
+  std::vector<GpuPlace> ranks;
+  for (int g = 0; g < gpus; ++g)
+    ranks.push_back({g / per_node, g % per_node});
+  const auto comm = make_communicator(machine, ranks, "rings");
+  std::string text =
+      fmt::format("{} GPUs on {} nodes: {} channels\n", gpus, nodes, comm.channels.size());
+  for (std::size_t c = 0; c < comm.channels.size(); ++c) {
+    text += fmt::format("  channel {}:", c);
+    for (const auto& hop : comm.channels[c].hops) {
+      const auto& place = ranks[static_cast<std::size_t>(hop.from)];
+      const char* how = hop.reach == sim::Reach::nvlink ? "NVLink"
+                        : hop.reach == sim::Reach::pcie ? "PCIe"
+                                                        : "network";
+      text += nodes > 1 ? fmt::format(" {}.{} -{}->", place.node, place.local, how)
+                        : fmt::format(" {} -{}->", place.local, how);
+    }
+    text += " back\n";
+  }
+  return text;
+}
+
+std::string platform_text(const PlatformSpec& spec, const Stack& stack)
+{
+  std::string text =
+      fmt::format("{}\n  {}\n  {} x {} ({} cores each), {}\n", spec.name, spec.description,
+                  spec.node.sockets, spec.cpu.name, spec.cpu.cores, to_text(spec.node.memory));
+  if (spec.gpus_per_node() > 0)
+    text += fmt::format("  {} x {}, {} at {}\n", spec.gpus_per_node(), spec.gpu.name,
+                        to_text(spec.gpu.memory), to_text(spec.gpu.memory_bandwidth));
+  for (std::size_t i = 0; i < spec.nics.size(); ++i)
+    text += fmt::format("  {}: {} ({}{})\n", spec.node.nics[i].name, spec.nics[i].name,
+                        to_text(spec.nics[i].rate), spec.nics[i].rdma ? ", RDMA" : "");
+  for (std::size_t i = 0; i < spec.disks.size(); ++i)
+    text += fmt::format("  {}: {}\n", spec.node.disks[i].name, spec.disks[i].name);
+  text += fmt::format("  up to {} nodes", spec.max_nodes);
+  for (const auto& fabric : spec.fabrics)
+    text += fmt::format(", {}", fabric.name);
+  text += "\n\n";
+  if (spec.gpus_per_node() == 0)
+    return text;
+  text += topology_matrix(spec) + "\n";
+  text += peer_table(spec, stack, true) + peer_table(spec, stack, false) + "\n";
+  if (spec.gpus_per_node() > 1)
+    text += fmt::format("bisection of a node: {} one way\n", to_text(node_bisection(spec)));
+  for (const int nodes : {2, spec.max_nodes})
+    if (nodes > 1 && nodes <= spec.max_nodes)
+      text += fmt::format("bisection of {} nodes: {} one way\n", nodes,
+                          to_text(cluster_bisection(spec, nodes)));
+  return text;
+}
+
+} // namespace foretrain::platforms

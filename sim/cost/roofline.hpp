@@ -1,0 +1,37 @@
+// Roofline: a kernel is limited by arithmetic or by memory, never by both.
+//
+//   t = launch + max(work / (efficiency * peak), traffic / memory)
+//   efficiency = dense * work / (work + ramp)
+//
+// Williams, Waterman, Patterson, "Roofline", CACM 2009. The ramp says that small kernels do not
+// fill the device: with work = ramp they reach half of what large ones do.
+#pragma once
+
+#include "sim/base/units.hpp"
+
+#include <algorithm>
+
+namespace foretrain::sim {
+
+struct Kernel {
+  Flops work;
+  Bytes traffic;
+};
+
+struct Roofline {
+  FlopsPerSecond peak;
+  double dense = 1.0;    // fraction of peak that large kernels reach
+  Flops ramp;            // work at which half of that is reached
+  BytesPerSecond memory; // what streaming kernels reach
+  Seconds launch;
+
+  Seconds operator()(const Kernel& kernel) const
+  {
+    // work / (dense * peak * work / (work + ramp)) = (work + ramp) / (dense * peak)
+    const Seconds arithmetic =
+        kernel.work.value() > 0 ? (kernel.work + ramp) / (dense * peak) : Seconds(0);
+    return launch + std::max(arithmetic, kernel.traffic / memory);
+  }
+};
+
+} // namespace foretrain::sim

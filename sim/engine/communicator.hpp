@@ -1,0 +1,40 @@
+// What collectives see of a machine: ranks, and what a payload byte costs from one to the next.
+// Platforms fill it in from the topology; models run algorithms over it.
+#pragma once
+
+#include "sim/engine/path.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::sim {
+
+/// How far apart two ranks are; protocols have latencies per kind.
+enum class Reach { nvlink, pcie, network };
+
+/// One hop of a channel: rank `from` sends to rank `to`.
+struct Hop {
+  int from = 0;
+  int to = 0;
+  Reach reach = Reach::pcie;
+  std::vector<Use> uses;       // per payload byte
+  Seconds latency;             // beyond the protocol's own, e.g. of switches and staging
+  double cap = MaxMin::kNoCap; // bytes per second
+};
+
+/// One ring through all ranks: hops[i] leads from ring[i] to ring[i + 1], the last one back.
+struct Channel {
+  std::vector<int> ring;
+  std::vector<Hop> hops;
+  double share = 1; // of the payload that this channel carries; shares add up to 1
+};
+
+struct Communicator {
+  std::string name;
+  int ranks = 1;
+  int nodes = 1;
+  std::vector<int> node_of; // rank -> node, counted from 0 within this communicator
+  std::vector<Channel> channels;
+};
+
+} // namespace foretrain::sim
