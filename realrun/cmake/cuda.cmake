@@ -13,7 +13,6 @@ if(NOT CMAKE_CUDA_COMPILER)
   message(STATUS "realrun: no CUDA compiler, the CUDA part is skipped")
   return()
 endif()
-# The language level is given by flag: CMake 3.25 does not know that CUDA 13 speaks C++20.
 # Which GPUs to compile for. CUDA 13 knows nothing below 7.5; a V100 (7.0) needs CUDA 12.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE nvcc_version)
@@ -26,6 +25,11 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "GPU architectures, e.g. 70;80;90" FORCE)
 endif()
 enable_language(CUDA)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 does not know that CUDA 13 speaks C++20
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+endif()
+set(CMAKE_CUDA_STANDARD 20)
 find_package(CUDAToolkit QUIET)
 find_path(NCCL_INCLUDE_DIR nccl.h
   HINTS $ENV{NCCL_HOME}/include ${CUDAToolkit_INCLUDE_DIRS} /usr/local/cuda/include)
@@ -46,7 +50,7 @@ endforeach()
 
 add_library(realrun_cuda STATIC ${cuda_sources} ${cuda_kernels})
 target_compile_options(realrun_cuda PRIVATE
-  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wshadow>)
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wshadow>)
 target_include_directories(realrun_cuda SYSTEM PUBLIC ${NCCL_INCLUDE_DIR})
 target_link_libraries(realrun_cuda PUBLIC realrun_common CUDA::cudart CUDA::cublas ${NCCL_LIBRARY}
   ${CMAKE_DL_LIBS} PRIVATE realrun_warnings)

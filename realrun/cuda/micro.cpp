@@ -9,7 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <functional>
 #include <iostream>
 
@@ -59,12 +59,11 @@ void gemm_points(Recorder& recorder, const std::string& precision)
     const DeviceBuffer<T> a(m * k);
     const DeviceBuffer<T> b(k * n);
     const DeviceBuffer<T> c(m * n);
-    REALRUN_CHECK(cudaMemset(a.data(), 0, m * k * sizeof(T)));
-    REALRUN_CHECK(cudaMemset(b.data(), 0, k * n * sizeof(T)));
     std::vector<float> ones(std::max(m * k, k * n), 0.5F); // zeros would draw too little power
     const DeviceBuffer<float> staging(ones.size());
     REALRUN_CHECK(cudaMemcpy(staging.data(), ones.data(), ones.size() * sizeof(float),
                              cudaMemcpyHostToDevice));
+    REALRUN_CHECK(cudaDeviceSynchronize()); // our streams do not wait for the default stream
     kernels::convert(staging.data(), m * k, a.data(), stream.get());
     kernels::convert(staging.data(), k * n, b.data(), stream.get());
     const double flop =
@@ -96,6 +95,7 @@ void elementwise_curve(const Settings&, Recorder& recorder)
     const DeviceBuffer<float> c(count);
     for (const auto* buffer : {&a, &b, &c})
       REALRUN_CHECK(cudaMemset(buffer->data(), 0, count * sizeof(float)));
+    REALRUN_CHECK(cudaDeviceSynchronize());
     const auto point = [&](const char* op, double streams, const std::function<void()>& call) {
       sample(recorder, {{"op", op}, {"bytes", streams * 4.0 * static_cast<double>(count)}}, stream,
              call);
@@ -164,6 +164,7 @@ void launch_curve(const Settings&, Recorder& recorder)
   const Stream stream;
   const DeviceBuffer<float> data(256);
   REALRUN_CHECK(cudaMemset(data.data(), 0, 256 * sizeof(float)));
+  REALRUN_CHECK(cudaDeviceSynchronize());
   const auto kernel = [&] { kernels::relu<float>(data.data(), 256, data.data(), stream.get()); };
   constexpr int calls = 500;
   for (int i = 0; i <= kSamples; ++i) {
@@ -198,6 +199,7 @@ void all_reduce_curve(const Settings& settings, Recorder& recorder)
   for (std::size_t bytes = 256; bytes <= 1U << 28; bytes *= 4) {
     const DeviceBuffer<float> data(bytes / sizeof(float));
     REALRUN_CHECK(cudaMemset(data.data(), 0, bytes));
+    REALRUN_CHECK(cudaDeviceSynchronize());
     const int calls = bytes <= (1U << 20) ? 20 : 3; // the same on all ranks
     for (int i = 0; i <= kSamples; ++i) {
       world.barrier();

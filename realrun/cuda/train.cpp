@@ -94,6 +94,7 @@ public:
   {
     REALRUN_CHECK(
         cudaMemcpy(to.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
+    REALRUN_CHECK(cudaDeviceSynchronize()); // a copy from pageable memory may return before it ends
   }
 
   static std::vector<float> download_gradients(const DeviceNetwork& network, const Program& program)
