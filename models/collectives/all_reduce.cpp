@@ -27,6 +27,16 @@ Seconds protocol_latency(const LatencySteps& steps, const HopLatency& hop)
   return steps.nvlink * hop.nvlink + steps.pcie * hop.pcie + steps.network * hop.network;
 }
 
+// With this as the unit of progress a collective competes for a link like the plain transfers that
+// its hops are: one share for each channel that crosses it.
+double busiest_hop(const Pattern& pattern, const Protocol& protocol)
+{
+  double most = 0;
+  for (const Load& load : pattern.loads)
+    most = std::max(most, load.bytes * expansion(load.hop, protocol));
+  return most;
+}
+
 bool usable(const Protocol& protocol, const sim::Communicator& comm)
 {
   if (!protocol.nvlink_only)
@@ -74,6 +84,7 @@ AllReduce::AllReduce(const sim::Engine& engine, sim::Communicator comm, Library 
                              patterns_.size() - 1,
                              base + protocol_latency(pattern.steps, hop) + pattern.steps.transport,
                              idle_rate(pattern, protocol),
+                             busiest_hop(pattern, protocol),
                              nullptr,
                              {}});
     }
@@ -105,9 +116,10 @@ sim::PathPtr AllReduce::coupled_path(const Candidate& candidate) const
     return candidate.coupled;
   std::vector<sim::Use> uses;
   const Protocol& protocol = *candidate.protocol;
-  double cap = protocol.max_rate.value() > 0 ? protocol.max_rate.value() : sim::MaxMin::kNoCap;
+  double cap = protocol.max_rate.value() > 0 ? protocol.max_rate.value() * candidate.unit
+                                             : sim::MaxMin::kNoCap;
   for (const Load& load : patterns_[candidate.pattern].loads) {
-    const double moved = load.bytes * expansion(load.hop, protocol);
+    const double moved = load.bytes * expansion(load.hop, protocol) / candidate.unit;
     for (const sim::Use& use : load.hop.uses)
       uses.push_back({use.resource, use.weight * moved});
     if (load.hop.cap > 0)
@@ -122,7 +134,7 @@ const std::vector<sim::PathPtr>& AllReduce::edge_paths(const Candidate& candidat
   if (!candidate.edges.empty())
     return candidate.edges;
   for (const Load& load : patterns_[candidate.pattern].loads) {
-    const double moved = load.bytes * expansion(load.hop, *candidate.protocol);
+    const double moved = load.bytes * expansion(load.hop, *candidate.protocol) / candidate.unit;
     std::vector<sim::Use> uses = load.hop.uses;
     for (sim::Use& use : uses)
       use.weight *= moved;
@@ -195,10 +207,10 @@ sim::TaskId AllReduce::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size,
   const sim::TaskId latency = graph.add_delay("all-reduce latency", index, chosen.latency);
   graph.add_edge(begin, latency);
   if (fidelity != Fidelity::edges)
-    return flow(coupled_path(chosen), size.value(), latency);
+    return flow(coupled_path(chosen), size.value() * chosen.unit, latency);
   const sim::TaskId done = graph.add_join("all-reduce", index);
   for (const sim::PathPtr& path : edge_paths(chosen))
-    graph.add_edge(flow(path, size.value(), latency), done);
+    graph.add_edge(flow(path, size.value() * chosen.unit, latency), done);
   return done;
 }
 

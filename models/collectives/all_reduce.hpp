@@ -54,7 +54,9 @@ private:
     const Protocol* protocol;
     std::size_t pattern; // index into patterns_
     Seconds latency;
-    double rate;                             // bytes of buffer per second, idle
+    double rate; // bytes of buffer per second, idle
+    double
+        unit; // bytes the busiest hop moves per byte of buffer: the unit of progress of the flows
     mutable sim::PathPtr coupled;            // made when first used
     mutable std::vector<sim::PathPtr> edges; // likewise
   };

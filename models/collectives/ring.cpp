@@ -40,6 +40,7 @@ sim::TaskId ring_chunks(const sim::Communicator& comm, const ChunkSchedule& s)
     for (const sim::Hop& hop : channel.hops)
       paths.push_back(s.path(hop));
     std::vector<sim::TaskId> received(n, s.begin); // by position on the ring
+    std::vector<sim::TaskId> sent(n);              // a connection delivers in order
     for (std::size_t step = 0; step < 2 * (n - 1); ++step) {
       std::vector<sim::TaskId> arriving(n);
       for (std::size_t i = 0; i < n; ++i) {
@@ -48,6 +49,9 @@ sim::TaskId ring_chunks(const sim::Communicator& comm, const ChunkSchedule& s)
         const sim::TaskId send = s.graph.add_flow("ring step", s.index, paths[i], piece);
         s.graph.add_edge(received[i], wait);
         s.graph.add_edge(wait, send);
+        if (sent[i])
+          s.graph.add_edge(sent[i], send);
+        sent[i] = send;
         arriving[(i + 1) % n] = send;
       }
       received = std::move(arriving);

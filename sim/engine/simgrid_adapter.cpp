@@ -93,6 +93,9 @@ sg4::Engine& engine()
   return *instance;
 }
 
+// SimGrid counts whole bytes: everything is blown up so that rounding disappears.
+constexpr double kNativeScale = 1e6;
+
 using Ends = std::pair<sg4::Host*, sg4::Host*>;
 std::map<const Path*, Ends> routes;
 
@@ -102,8 +105,8 @@ void build_native(Engine::Impl& impl, sg4::NetZone& zone)
 {
   std::vector<sg4::Link*> links;
   for (std::size_t r = 0; r < impl.names.size(); ++r)
-    links.push_back(
-        zone.create_link("r" + std::to_string(r), impl.solver.capacity(static_cast<int>(r))));
+    links.push_back(zone.create_link("r" + std::to_string(r),
+                                     kNativeScale * impl.solver.capacity(static_cast<int>(r))));
   for (const PathPtr& path : impl.declared) {
     if (routes.count(path.get()) > 0)
       continue;
@@ -117,7 +120,7 @@ void build_native(Engine::Impl& impl, sg4::NetZone& zone)
         route.emplace_back(links[static_cast<std::size_t>(use.resource)]);
     }
     if (path->cap > 0) {
-      auto* cap = zone.create_link("cap" + id, path->cap);
+      auto* cap = zone.create_link("cap" + id, kNativeScale * path->cap);
       cap->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
       route.emplace_back(cap);
     }
@@ -152,7 +155,7 @@ void start_native(Engine::Impl& impl, int slot)
   const auto& flow = impl.slot(slot);
   const Ends ends = routes.at(flow.spec.path.get());
   auto comm = sg4::Comm::sendto_init(ends.first, ends.second);
-  comm->set_payload_size(static_cast<std::uint64_t>(std::llround(flow.spec.amount)));
+  comm->set_payload_size(static_cast<std::uint64_t>(std::llround(kNativeScale * flow.spec.amount)));
   comm->set_data(reinterpret_cast<void*>(static_cast<std::intptr_t>(slot)));
   comm->add_ref(); // nobody else holds it; on_native_end takes this reference over
   comm->start();

@@ -1,0 +1,67 @@
+// Closed forms and properties of training steps; those that SimGrid's own model can check too are
+// in oracle/.
+#include "tests/models/ring_scene.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::test;
+
+TEST_CASE("a ring all-reduce takes 2(n-1)/n size / bandwidth and 2(n-1) latencies", "[closed-form]")
+{
+  for (const Fidelity fidelity : {Fidelity::coupled, Fidelity::edges, Fidelity::chunks})
+    for (int n = 2; n <= 16; ++n) {
+      const double size = 48.0 * 1024 * 1024 * n;
+      CAPTURE(n, static_cast<int>(fidelity));
+      RingScene scene(n, Sharing::plugged);
+      CHECK_THAT(scene.all_reduce(Bytes(size), fidelity), test::is(ring_time(n, size)));
+    }
+}
+
+TEST_CASE("without overlap everything follows backward", "[closed-form]")
+{
+  JobScene scene(4, Sharing::plugged);
+  const AllReduce collective(scene.engine, scene.comm, test_library(), "ring");
+  auto setup = scene.setup(&collective, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(8e6));
+  setup.framework.overlap = "none";
+  TrainingJob job(scene.engine, setup);
+  job.launch(nullptr);
+  scene.engine.run();
+  CHECK_THAT(job.step_times().back().value(), test::is(20e-3 + 2 * ring_time(4, 8e6)));
+}
+
+TEST_CASE("edges <= chunks <= coupled when a burst wanders over the ring", "[property]")
+{
+  const auto time = [](Fidelity fidelity) {
+    RingScene scene(8, Sharing::plugged);
+    for (int burst = 0; burst < 16; ++burst) {
+      const auto path =
+          sim::make_path({{scene.links[static_cast<std::size_t>(burst * 3 % 8)].value, 1.0}});
+      scene.engine.at(Seconds(burst * 1e-3), [&scene, path] {
+        scene.engine.start({path, 5e6, 1, "burst"}, nullptr);
+      });
+    }
+    return scene.all_reduce(Bytes(80e6), fidelity);
+  };
+  const double edges = time(Fidelity::edges);
+  const double chunks = time(Fidelity::chunks);
+  const double coupled = time(Fidelity::coupled);
+  CHECK(edges <= chunks * (1 + 1e-9));
+  CHECK(chunks <= coupled * (1 + 1e-9));
+  CHECK(edges < coupled);
+}
+
+TEST_CASE("a ring with late ranks ends at the last arrival plus its own time", "[closed-form]")
+{
+  JobScene scene(4, Sharing::plugged);
+  const AllReduce collective(scene.engine, scene.comm, test_library(), "ring");
+  auto setup = scene.setup(&collective, 10.0_ms, {10.0_ms}, Bytes(8e6));
+  setup.framework.step_variation = 0.05;
+  TrainingJob job(scene.engine, setup);
+  job.launch(nullptr);
+  scene.engine.run();
+  Seconds last;
+  for (const auto& it : job.last_step())
+    if (it.name.rfind("backward", 0) == 0)
+      last = std::max(last, it.finish);
+  CHECK_THAT((job.last_end() - last).value(), test::is(ring_time(4, 8e6)));
+}

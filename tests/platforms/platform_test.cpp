@@ -1,0 +1,105 @@
+#include "platforms/platform.hpp"
+
+#include "platforms/machine.hpp"
+#include "platforms/show.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <fstream>
+
+using namespace foretrain;
+using namespace foretrain::platforms;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string error_of(const std::string& patch)
+{
+  auto base = std::make_shared<Document>(
+      *resolve_preset(std::string("generic-4gpu"), kPlatformKind).document());
+  base->root.merge_patch(Json::parse(patch));
+  try {
+    load_platform(Value(std::shared_ptr<const Document>(base)));
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+} // namespace
+
+TEST_CASE("every bundled platform loads, has sources and a machine can be built of it", "[platforms]")
+{
+  for (const auto& name : preset_names(kPlatformKind)) {
+    CAPTURE(name);
+    const auto spec = load_platform(name);
+    CHECK(spec.name == name);
+    CHECK(spec.origin.json().contains("source"));
+    sim::Engine engine;
+    Stack stack{load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
+                load_transport(resolve_preset(std::string("rdma"), kTransportKind))};
+    const Machine machine(engine, spec, stack, 1);
+    CHECK(engine.resource_count() > 0);
+  }
+}
+
+TEST_CASE("a node is described in under 60 lines", "[platforms]")
+{
+  std::ifstream file(data_root() / kPlatformKind.folder / "generic-4gpu.json");
+  int lines = 0;
+  for (std::string line; std::getline(file, line);)
+    ++lines;
+  CHECK(lines > 5);
+  CHECK(lines < 60);
+}
+
+TEST_CASE("a platform that does not fit together is refused at the place", "[platforms]")
+{
+  using Case = std::pair<const char*, const char*>;
+  const auto [patch, expected] = GENERATE(
+      Case{R"({"node": {"gpus": {"on": ["socket0", "soket1"]}}})", "did you mean 'socket1'?"},
+      Case{R"({"node": {"gpus": {"on": []}}})", "must name the place of 1 to 16 GPUs"},
+      Case{R"({"node": {"gpus": {"type": "v100-pice-16gb"}}})", "did you mean 'v100-pcie-16gb'?"},
+      Case{R"({"node": {"nvlink": {"all_pairs": 2}}})", "has no NVLink"},
+      Case{R"({"node": {"gpus": {"type": "v100-sxm2"}, "nvlink": {"pairs": [[0, 9, 1]]}}})",
+           "must be [gpu, gpu, bricks]"},
+      Case{R"({"node": {"gpus": {"type": "v100-sxm2"}, "nvlink": {"all_pairs": 3}}})",
+           "uses 9 bricks of GPU 0"},
+      Case{R"({"networks": [{"nics": ["ib7"], "fabric": "sb7800-edr"}]})", "is not an adapter of the node"},
+      Case{R"({"networks": []})", "more than one node needs a fabric"},
+      Case{R"({"node": {"sockets": 0}})", "/node/sockets must be at least 1"},
+      Case{R"({"node": {"memory": "256 Gb"}})", "has a unit that is not a size"},
+      Case{R"({"nodes": 4})", "is not a known key"});
+  CAPTURE(patch);
+  CHECK_THAT(error_of(patch), Contains(expected));
+}
+
+TEST_CASE("path classes follow the PCIe tree", "[platforms]")
+{
+  const NodeGraph dgx(load_platform("dgx1-v100"));
+  CHECK(dgx.classify(dgx.gpu(0), dgx.gpu(0)) == PathClass::self);
+  CHECK(dgx.classify(dgx.gpu(0), dgx.gpu(3)) == PathClass::nvlink);
+  CHECK(dgx.classify(dgx.gpu(0), dgx.nic(0)) == PathClass::pix);
+  CHECK(dgx.classify(dgx.gpu(0), dgx.nic(1)) == PathClass::phb);
+  CHECK(dgx.classify(dgx.gpu(0), dgx.gpu(5)) == PathClass::sys);
+  CHECK(dgx.bricks(0, 3) == 2);
+  CHECK(dgx.bricks(0, 5) == 0);
+}
+
+TEST_CASE("bisections are the cuts they should be", "[platforms][closed-form]")
+{
+  // K4 with 2 bricks of 25 GB/s: 4 pairs across, and PCIe: two root ports or one socket link.
+  const auto spec = load_platform("c4140-k-v100-sxm2");
+  const double pcie = pcie_bandwidth(3, 16, Bytes(128)).value();
+  CHECK_THAT(node_bisection(spec).value(), test::is(4 * 2 * 25e9 + 2 * pcie));
+  CHECK_THAT(cluster_bisection(spec, 8).value(), test::is(4 * 12.5e9));
+}
+
+TEST_CASE("exports hold every GPU and are well-formed enough to read back", "[platforms]")
+{
+  const auto spec = load_platform("c4140-m-v100-sxm2");
+  const auto xml = to_simgrid_xml(spec, 2);
+  CHECK_THAT(xml, Contains("<host id=\"node1/gpu3\""));
+  CHECK_THAT(xml, Contains("<route src=\"node0/gpu0\" dst=\"node1/gpu0\""));
+  CHECK_THAT(to_graphviz(spec), Contains("\"gpu0\" -- \"gpu1\""));
+}

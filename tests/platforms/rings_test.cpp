@@ -1,0 +1,120 @@
+#include "platforms/rings.hpp"
+
+#include "sim/engine/random.hpp"
+#include "tests/support/catch.hpp"
+
+#include <map>
+#include <set>
+
+using namespace foretrain;
+using namespace foretrain::platforms;
+
+namespace {
+
+Stack bare_metal()
+{
+  return {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
+          load_transport(resolve_preset(std::string("rdma"), kTransportKind))};
+}
+
+std::vector<GpuPlace> first(int gpus, int per_node)
+{
+  std::vector<GpuPlace> ranks;
+  for (int g = 0; g < gpus; ++g)
+    ranks.push_back({g / per_node, g % per_node});
+  return ranks;
+}
+
+} // namespace
+
+TEST_CASE("rings are Hamiltonian and never use a brick twice, on random meshes", "[rings][property]")
+{
+  const auto base = resolve_preset(std::string("dgx1-v100"), kPlatformKind);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    sim::RandomStream random(seed, "mesh");
+    const int gpus = 2 + static_cast<int>(random() % 7);
+    Json pairs = Json::array();
+    std::vector<int> free(8, 6);
+    for (int a = 0; a < 8; ++a)
+      for (int b = a + 1; b < 8; ++b) {
+        const auto i = static_cast<std::size_t>(a);
+        const auto j = static_cast<std::size_t>(b);
+        const int bricks = std::min({static_cast<int>(random() % 3), free[i], free[j]});
+        if (bricks > 0)
+          pairs.push_back({a, b, bricks});
+        free[i] -= bricks;
+        free[j] -= bricks;
+      }
+    auto document = std::make_shared<Document>(*base.document());
+    document->root["node"]["nvlink"] = {{"pairs", pairs}};
+    const NodeGraph graph(load_platform(Value(std::shared_ptr<const Document>(document))));
+    std::vector<int> chosen;
+    for (int g = 0; g < gpus; ++g)
+      chosen.push_back(g);
+    std::map<std::pair<int, int>, int> used;
+    for (const auto& ring : nvlink_rings(graph, chosen)) {
+      CHECK(std::set<int>(ring.begin(), ring.end()).size() == chosen.size());
+      const std::size_t edges = ring.size() == 2 ? 1 : ring.size();
+      for (std::size_t i = 0; i < edges; ++i)
+        ++used[std::minmax(ring[i], ring[(i + 1) % ring.size()])];
+    }
+    for (const auto& [pair, times] : used) {
+      CAPTURE(seed, pair.first, pair.second);
+      CHECK(times <= graph.bricks(pair.first, pair.second));
+    }
+  }
+}
+
+TEST_CASE("known machines give the known number of rings", "[rings]")
+{
+  const auto rings = [](const char* name, int gpus) {
+    const NodeGraph graph(load_platform(name));
+    std::vector<int> chosen;
+    for (int g = 0; g < gpus; ++g)
+      chosen.push_back(g);
+    return nvlink_rings(graph, chosen).size();
+  };
+  CHECK(rings("c4140-k-v100-sxm2", 2) == 2);
+  CHECK(rings("c4140-k-v100-sxm2", 3) == 2);
+  CHECK(rings("c4140-k-v100-sxm2", 4) == 3);
+  CHECK(rings("dgx1-v100", 8) == 3); // six bricks per GPU, two per ring
+  CHECK(rings("dgx1-p100", 8) == 2); // four bricks per GPU
+}
+
+TEST_CASE("between nodes every adapter has a ring that enters and leaves near it", "[rings]")
+{
+  sim::Engine engine;
+  const auto spec = load_platform("dgx1-v100");
+  const Machine machine(engine, spec, bare_metal(), 2);
+  const auto comm = make_communicator(machine, first(16, 8), "job");
+  REQUIRE(comm.channels.size() == 4);
+  for (std::size_t c = 0; c < comm.channels.size(); ++c) {
+    const auto& channel = comm.channels[c];
+    CHECK(std::set<int>(channel.ring.begin(), channel.ring.end()).size() == 16);
+    int crossings = 0;
+    for (const auto& hop : channel.hops)
+      if (hop.reach == sim::Reach::network) {
+        ++crossings;
+        CHECK(hop.from % 8 / 2 == static_cast<int>(c)); // GPUs 2c and 2c+1 share the adapter's switch
+        CHECK(hop.to % 8 / 2 == static_cast<int>(c));
+      }
+    CHECK(crossings == 2);
+  }
+}
+
+TEST_CASE("a job on parts of nodes gets a ring through exactly its GPUs", "[rings]")
+{
+  sim::Engine engine;
+  const Machine machine(engine, load_platform("c4140-m-v100-sxm2"), bare_metal(), 3);
+  const std::vector<GpuPlace> ranks = {{0, 2}, {0, 3}, {1, 0}, {2, 1}, {2, 2}, {2, 3}};
+  const auto comm = make_communicator(machine, ranks, "job");
+  CHECK(comm.nodes == 3);
+  for (const auto& channel : comm.channels) {
+    CHECK(std::set<int>(channel.ring.begin(), channel.ring.end()) == std::set<int>{0, 1, 2, 3, 4, 5});
+    for (const auto& hop : channel.hops) {
+      const auto a = ranks[static_cast<std::size_t>(hop.from)];
+      const auto b = ranks[static_cast<std::size_t>(hop.to)];
+      CHECK((hop.reach == sim::Reach::network) == (a.node != b.node));
+    }
+  }
+}

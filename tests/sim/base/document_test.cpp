@@ -1,0 +1,86 @@
+#include "sim/base/document.hpp"
+
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+using namespace foretrain;
+using Catch::Matchers::Contains;
+
+namespace {
+std::string error_of(const std::string& text)
+{
+  try {
+    parse_document(text, "file.json");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+} // namespace
+
+TEST_CASE("malformed JSON is refused with line and column", "[base]")
+{
+  CHECK_THAT(error_of("{\n  \"a\": 1,\n  oops\n}"), Contains("file.json:3:3: error:"));
+  CHECK_THAT(error_of("{ \"a\": NaN }"), Contains("file.json:1:8"));
+  CHECK_THAT(error_of("{ \"a\": 1e999 }"), Contains("not valid JSON"));
+  CHECK_THAT(error_of(""), Contains("not valid JSON"));
+  CHECK_THAT(error_of("{ \"a\": 1, \"a\": 2 }"), Contains("the key 'a' twice"));
+  CHECK_THAT(error_of(std::string(100000, '[')), Contains("nested deeper than 64"));
+  CHECK(error_of("// a comment\n{ \"a\": /* another */ 1 }").empty());
+}
+
+TEST_CASE("a value's place is found behind comments, escapes and nesting", "[base]")
+{
+  const std::string text = "{ // {\n  \"a\\\"/b\": [1, {\"x\": \"]\"},\n    {\"y\": 2}] }";
+  CHECK(locate(text, "") == "1:1");
+  CHECK(locate(text, "/a\"~1b/0") == "2:13");
+  CHECK(locate(text, "/a\"~1b/2/y") == "3:11");
+  CHECK(locate(text, "/a\"~1b/2/y", true) == "3:6");
+  CHECK(locate(text, "/a\"~1b/7").empty());
+}
+
+TEST_CASE("files that are missing, folders or too large are refused by name", "[base]")
+{
+  CHECK_THROWS_WITH(load_document("no/such/file.json"), Contains("no/such/file.json"));
+  CHECK_THROWS_WITH(load_document("/"), Contains("is a directory"));
+  const auto path = std::filesystem::temp_directory_path() / "foretrain-large.json";
+  {
+    std::ofstream out(path);
+    out << "{\"a\": \"" << std::string(17U << 20U, 'x') << "\"}";
+  }
+  CHECK_THROWS_WITH(load_document(path), Contains("larger than 16 MiB"));
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("extends lays a file over another; a cycle is refused", "[base]")
+{
+  const auto find = [](const Value& reference) -> DocumentPtr {
+    const auto name = reference.json().get<std::string>();
+    if (name == "base")
+      return parse_document(R"({"a": 1, "b": {"c": 2, "d": 3}})", "base");
+    return parse_document(R"({"extends": "loop"})", name);
+  };
+  auto document = parse_document(R"({"extends": "base", "b": {"c": 7}})", "mine");
+  apply_extends(*document, find);
+  CHECK(document->root == Json::parse(R"({"a": 1, "b": {"c": 7, "d": 3}})"));
+  const Value inherited = Value(document).at("b").at("d");
+  CHECK(inherited.where() == "base:1:29");
+  auto loop = parse_document(R"({"extends": "loop"})", "start");
+  CHECK_THROWS_WITH(apply_extends(*loop, find), Contains("is a cycle: start -> loop"));
+}
+
+TEST_CASE("set_value changes what a pointer names and says where a bad one ends", "[base]")
+{
+  auto document = parse_document(R"({"jobs": [{"gpus": 4, "model": "x"}]})", "e.json");
+  set_value(*document, "/jobs/0/gpus", "8");
+  set_value(*document, "/jobs/0/model", "resnet50");
+  CHECK(document->root.dump() == R"({"jobs":[{"gpus":8,"model":"resnet50"}]})");
+  CHECK_THAT(Value(document).at("jobs").at(0).at("gpus").where(), Contains("--set /jobs/0/gpus=8"));
+  CHECK_THROWS_WITH(set_value(*document, "/jobs/3/gpus", "8"), Contains("the list has 1 entries"));
+  CHECK_THROWS_WITH(set_value(*document, "/job/0/gpus", "8"), Contains("did you mean 'jobs'?"));
+  CHECK_THROWS_AS(set_value(*document, "jobs", "8"), UsageError);
+}

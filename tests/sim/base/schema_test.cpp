@@ -1,0 +1,114 @@
+#include "sim/base/schema.hpp"
+
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct Inner {
+  std::string kind = "ring";
+};
+
+struct Sample {
+  int gpus = 0;
+  BytesPerSecond bandwidth;
+  Seconds latency{1e-6};
+  std::optional<double> anchor;
+  std::vector<Inner> inner;
+};
+
+template <class V>
+void describe(V& v, Inner& s)
+{
+  v.optional("kind", s.kind, "algorithm", one_of({"ring", "tree"}));
+}
+
+template <class V>
+void describe(V& v, Sample& s)
+{
+  v.format("test.sample/1");
+  v.required("gpus", s.gpus, "number of GPUs", at_least(1));
+  v.required("bandwidth", s.bandwidth, "of a link", positive());
+  v.optional("latency", s.latency, "of a link", non_negative());
+  v.optional("anchor", s.anchor, "measured", positive());
+  v.optional("inner", s.inner, "parts");
+}
+
+Sample read(const std::string& text) { return read_as<Sample>(Value(parse_document(text, "s.json"))); }
+
+std::string error_of(const std::string& text)
+{
+  try {
+    read(text);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+} // namespace
+
+TEST_CASE("a struct is read with units, defaults and lists", "[base]")
+{
+  const Sample s = read(R"({"format": "test.sample/1", "gpus": 4, "bandwidth": "100 Gb/s",
+                            "inner": [{}, {"kind": "tree"}]})");
+  CHECK(s.gpus == 4);
+  CHECK(s.bandwidth.value() == 12.5e9);
+  CHECK(s.latency.value() == 1e-6);
+  CHECK_FALSE(s.anchor.has_value());
+  REQUIRE(s.inner.size() == 2);
+  CHECK(s.inner[1].kind == "tree");
+}
+
+TEST_CASE("every mistake is refused with place, finding and advice", "[base]")
+{
+  using Case = std::pair<const char*, const char*>;
+  const auto [text, expected] = GENERATE(
+      Case{R"({"gpus": 4, "bandwidth": "1 GB/s", "latancy": "1 us"})", "did you mean 'latency'?"},
+      Case{R"({"gpus": 4})", "/bandwidth is missing"},
+      Case{R"({"gpus": 0, "bandwidth": "1 GB/s"})", "/gpus must be at least 1, got 0"},
+      Case{R"({"gpus": 1.5, "bandwidth": "1 GB/s"})", "/gpus must be a whole number, got 1.5"},
+      Case{R"({"gpus": 9999999999, "bandwidth": "1 GB/s"})", "/gpus is out of range"},
+      Case{R"({"gpus": "4", "bandwidth": "1 GB/s"})", "/gpus must be a whole number, got \"4\""},
+      Case{R"({"gpus": 4, "bandwidth": 450})", "/bandwidth needs a unit, got 450"},
+      Case{R"({"gpus": 4, "bandwidth": "450"})", "/bandwidth needs a unit"},
+      Case{R"({"gpus": 4, "bandwidth": "450 GiB"})", "has a unit that is not a bandwidth: 'GiB'"},
+      Case{R"({"gpus": 4, "bandwidth": "fast"})", "must begin with a finite number"},
+      Case{R"({"gpus": 4, "bandwidth": "nan GB/s"})", "must begin with a finite number"},
+      Case{R"({"gpus": 4, "bandwidth": "-1 GB/s"})", "must be greater than zero"},
+      Case{R"({"gpus": 4, "bandwidth": "1 GB/s", "latency": "-0.5 us"})", "must not be negative"},
+      Case{R"({"gpus": 4, "bandwidth": "1 GB/s", "inner": {}})", "/inner must be a list"},
+      Case{R"({"gpus": 4, "bandwidth": "1 GB/s", "inner": [{"kind": "rign"}]})",
+           "/inner/0/kind must be one of ring, tree; got 'rign'\n  hint: did you mean 'ring'?"},
+      Case{R"({"format": "test.other/1", "gpus": 4, "bandwidth": "1 GB/s"})", "is this the right file?"},
+      Case{R"([1])", "must be an object"});
+  CAPTURE(text);
+  CHECK_THAT(error_of(text), Contains(expected));
+  CHECK_THAT(error_of(text), Contains("s.json:1:"));
+}
+
+TEST_CASE("the schema comes from the same description", "[base]")
+{
+  const Json schema = schema_as<Sample>();
+  CHECK(schema["required"] == Json::array({"gpus", "bandwidth"}));
+  CHECK(schema["properties"]["gpus"]["minimum"] == 1);
+  CHECK(schema["properties"]["latency"]["default"] == "1 us");
+  CHECK(schema["properties"]["inner"]["items"]["properties"]["kind"]["enum"] ==
+        Json::array({"ring", "tree"}));
+  CHECK(schema["additionalProperties"] == false);
+}
+
+TEST_CASE("quantities print in the unit that reads best", "[base]")
+{
+  CHECK(to_text(BytesPerSecond(12.5e9)) == "12.5 GB/s");
+  CHECK(to_text(Seconds(1.5e-6)) == "1.5 us");
+  CHECK(to_text(Bytes(64.0 * 1024 * 1024)) == "64 MiB");
+  CHECK(to_text(Bytes(16e9)) == "16 GB");
+  CHECK(to_text(FlopsPerSecond(15.7e12)) == "15.7 TFLOP/s");
+}
+
+static_assert(!std::is_convertible_v<double, Seconds>);
+static_assert(!std::is_convertible_v<Bytes, Seconds>);
