@@ -151,11 +151,11 @@ int micro_on_cpu(const CommandLine& line)
   Record record = begin_record(curve.name, line.settings.name, "realrun-cpu", line.words);
   record.settings = to_json(line.settings);
   record.settings.update(line.labels);
+  wait_until(line.settings.start_at);
   Recorder recorder;
   for (int i = 0; i < line.settings.repetitions; ++i) {
     recorder.next_repetition();
-    Settings settings = line.settings;
-    curve.measure(settings, recorder);
+    curve.measure(line.settings, recorder);
   }
   record.series = recorder.series();
   record.duration_s = now_s() - started;

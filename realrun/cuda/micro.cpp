@@ -246,6 +246,7 @@ int micro_on_cuda(const CommandLine& line)
   record.machine["gpus"].push_back(describe_device(device));
   record.settings = to_json(line.settings);
   record.settings.update(line.labels);
+  wait_until(line.settings.start_at);
   Recorder recorder;
   for (int i = 0; i < line.settings.repetitions; ++i) {
     recorder.next_repetition();

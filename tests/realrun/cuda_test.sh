@@ -22,10 +22,10 @@ fi
 
 case $case_name in
 loss)
-  for model in "mlp fp32" "mlp fp16" "transformer bf16" "convnet fp16"; do
-    read -r name precision <<<"$model"
-    "$program" train "$models/$name.json" "${small[@]}" --set image=8 --set patch=4 --batch 8 \
-      --set precision="$precision" --steps 40 --repetitions 1 --learning-rate 0.02 \
+  for model in "mlp fp32 8 40" "mlp fp16 8 40" "transformer bf16 2 12" "convnet fp16 8 40"; do
+    read -r name precision batch steps <<<"$model"
+    "$program" train "$models/$name.json" "${small[@]}" --set image=8 --set patch=4 --batch $batch \
+      --set precision="$precision" --steps $steps --repetitions 1 --learning-rate 0.03 \
       --out "$work/r.json" 2>"$work/0.err" || fail "$model"
     "$record" check "$work/r.json" >/dev/null || fail "the record of $model is not valid"
     python3 - "$work/r.json" "$model" <<'PY' || fail "the loss of $model does not fall"
