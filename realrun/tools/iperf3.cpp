@@ -36,7 +36,9 @@ Iperf3Result read_iperf3(const std::filesystem::path& path)
   result.bytes = number(received, "bytes");
   result.bits_per_second = number(received, "bits_per_second");
   result.retransmits = number(member(end, "sum_sent"), "retransmits");
-  result.mss = number(member(root, "start"), "tcp_mss_default");
+  const Value start = member(root, "start");
+  // The name differs when --set-mss was given.
+  result.mss = number(start, start.json().contains("tcp_mss") ? "tcp_mss" : "tcp_mss_default");
   result.client_cpu_fraction = number(cpu, "host_total") / 100.0;
   result.server_cpu_fraction = number(cpu, "remote_total") / 100.0;
   return result;

@@ -89,6 +89,9 @@ void add_repetition(Recorder& recorder, const Iperf3Result& run, const MachineCp
   recorder.add("cpu_system_per_byte", "s/byte", (after.system - before.system) / run.bytes);
   recorder.add("cpu_softirq_per_byte", "s/byte",
                (after.softirq + after.irq - before.softirq - before.irq) / run.bytes);
+  // Other programs' work is mostly user time: this is the part that the network costs.
+  recorder.add("cpu_kernel_per_byte", "s/byte",
+               (after.busy() - after.user - before.busy() + before.user) / run.bytes);
   recorder.add("wire_packets", "packet", packets);
   recorder.add("wire_packet_size", "byte",
                (wire_after.bytes - wire_before.bytes) / std::max(packets, 1.0));

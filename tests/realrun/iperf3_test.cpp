@@ -40,6 +40,15 @@ TEST_CASE("an iperf3 result is read with its units")
   CHECK(result.server_cpu_fraction == 0.5);
 }
 
+TEST_CASE("a packet size that was asked for is found under its other name")
+{
+  std::string text = kComplete;
+  text.replace(text.find("tcp_mss_default"), 15, "tcp_mss");
+  text.replace(text.find("1448"), 4, "536");
+  const File file(text);
+  CHECK(read_iperf3(file.path).mss == 536);
+}
+
 TEST_CASE("an iperf3 result that failed or was cut off is refused")
 {
   const File failed(R"({"error": "unable to connect"})");
