@@ -109,29 +109,51 @@ std::string runner_up_sentence(const Report& report, const Series& rows, const R
   return text + ": the intervals overlap.";
 }
 
-std::string steps_sentence(const std::vector<ScalingStep>& steps)
+std::string verdict(const ScalingStep& step)
 {
-  if (steps.empty())
-    return "";
-  const auto words = [](const ScalingStep& step) {
-    const double more = step.gpu_time - 1;
-    return fmt::format("from {:g} to {:g} GPUs the rate {} {} times, each sample costs {} {} GPU "
-                       "time, and each added GPU brings {} of what one GPU alone does",
-                       step.gpus_before, step.gpus_after, step.speedup < 1 ? "falls to" : "rises",
-                       number_text(step.speedup), percent_text(std::abs(more)),
-                       more < 0 ? "less" : "more", percent_text(std::max(0.0, step.gain)));
-  };
-  for (const ScalingStep& step : steps)
-    if (!step.pays())
-      return fmt::format("Scaling stops paying after {:g} {}: {}.", step.gpus_before,
-                         step.gpus_before == 1 ? "GPU" : "GPUs", words(step));
-  return fmt::format("Scaling still pays at {:g} GPUs: {}.", steps.back().gpus_after,
-                     words(steps.back()));
+  return step.pays() ? fmt::format("scaling still pays at {:g} GPUs", step.gpus_after)
+                     : fmt::format("scaling stops paying after {:g} GPU{}", step.gpus_before,
+                                   step.gpus_before == 1 ? "" : "s");
 }
 
-std::string limit_moves_sentence(const std::vector<ScalingStep>& steps)
+std::string capital(std::string text)
 {
-  for (const ScalingStep& step : steps) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::string steps_sentence(const Scaling& scaling)
+{
+  const ScalingStep& step = scaling.telling;
+  if (scaling.steps.empty())
+    return "";
+  const double more = step.gpu_time - 1;
+  return fmt::format(
+      "{}: from {:g} to {:g} GPUs the rate {} {} times, each sample costs {} {} GPU time, "
+      "and each added GPU brings {} of what one GPU alone does.",
+      capital(verdict(step)), step.gpus_before, step.gpus_after,
+      step.speedup < 1 ? "falls to" : "rises", number_text(step.speedup),
+      percent_text(std::abs(more)), more < 0 ? "less" : "more",
+      percent_text(std::max(0.0, step.gain)));
+}
+
+std::string headline_of(const Report& report, const ReportRow& best, bool only,
+                        const Scaling& scaling)
+{
+  std::string text = number_text(rate(best), true) + " samples/s";
+  if (!only)
+    text += " at best, with " + choice_of(report, best);
+  if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
+    text += (only ? ", limited by " : "; limited by ") + resource;
+  if (!scaling.steps.empty())
+    text += "; " + verdict(scaling.telling);
+  return text + ".";
+}
+
+std::string limit_moves_sentence(const Scaling& scaling)
+{
+  for (const ScalingStep& step : scaling.steps) {
     const std::string before = step.from->text("/bottleneck/resource");
     const std::string after = step.to->text("/bottleneck/resource");
     if (before != after && !before.empty() && !after.empty())
@@ -159,25 +181,90 @@ std::string sharing_sentence(const Report& report, const Series& rows)
 
 Answer answer_for(const Report& report, const std::string& subject, const Series& rows)
 {
-  Answer answer{subject, nullptr, {}};
+  Answer answer{subject, nullptr, {}, {}};
   for (const ReportRow* row : rows)
     if (!answer.best || rate(*row) > rate(*answer.best))
       answer.best = row;
-  std::vector<ScalingStep> steps;
-  for (const auto& candidate : all_scaling_steps(report))
-    for (const ScalingStep& step : candidate)
+  Scaling scaling;
+  for (const Scaling& candidate : all_scaling(report))
+    for (const ScalingStep& step : candidate.steps)
       if (step.to == answer.best || step.from == answer.best)
-        steps = candidate;
+        scaling = candidate;
+  answer.headline = headline_of(report, *answer.best, rows.size() == 1, scaling);
   for (const std::string& sentence :
        {best_sentence(report, *answer.best, rows.size() == 1), limit_sentence(*answer.best),
-        steps_sentence(steps), limit_moves_sentence(steps), sharing_sentence(report, rows),
+        steps_sentence(scaling), limit_moves_sentence(scaling), sharing_sentence(report, rows),
         runner_up_sentence(report, rows, *answer.best)})
     if (!sentence.empty())
       answer.sentences.push_back(sentence);
   return answer;
 }
 
+double gpus_of(const ReportRow* row)
+{
+  return row->number("/gpus").value_or(0);
+}
+
+ScalingStep step_between(const ReportRow* from, const ReportRow* to, double one_gpu)
+{
+  ScalingStep step{from, to, gpus_of(from), gpus_of(to), 1, 1, 1};
+  step.speedup = rate(*to) / rate(*from);
+  step.gain = (rate(*to) - rate(*from)) / (step.gpus_after - step.gpus_before) / one_gpu;
+  step.gpu_time = step.gpus_after / step.gpus_before / step.speedup;
+  return step;
+}
+
+// `rows` have rates and ascend in GPUs.
+Scaling scaling_of(const Series& rows)
+{
+  const ReportRow& first = *rows.front();
+  const double speedup = first.number("/speedup").value_or(0);
+  const double one_gpu = rate(first) / (speedup > 0 ? speedup : gpus_of(&first));
+  Scaling scaling;
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i)
+    scaling.steps.push_back(step_between(rows[i], rows[i + 1], one_gpu));
+  if (!scaling.steps.empty())
+    scaling.telling = scaling.steps.back();
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    ScalingStep best = scaling.steps[i];
+    for (std::size_t j = i + 2; j < rows.size(); ++j)
+      if (const ScalingStep step = step_between(rows[i], rows[j], one_gpu); step.gain > best.gain)
+        best = step;
+    if (!best.pays()) {
+      scaling.telling = best;
+      break;
+    }
+  }
+  return scaling;
+}
+
+Scaling scaling_along(const Series& series)
+{
+  Series rows;
+  for (const ReportRow* row : series)
+    if (gpus_of(row) > 0 && rate(*row) > 0)
+      rows.push_back(row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ReportRow* a, const ReportRow* b) { return gpus_of(a) < gpus_of(b); });
+  rows.erase(
+      std::unique(rows.begin(), rows.end(),
+                  [](const ReportRow* a, const ReportRow* b) { return gpus_of(a) == gpus_of(b); }),
+      rows.end());
+  return rows.empty() ? Scaling{} : scaling_of(rows);
+}
+
 } // namespace
+
+std::vector<Scaling> all_scaling(const Report& report)
+{
+  std::vector<Scaling> all;
+  for (const std::string& pointer : report.varying())
+    for (const Series& series : series_along(report, pointer))
+      if (pointer == own_gpus(*series.front()))
+        if (Scaling scaling = scaling_along(series); !scaling.steps.empty())
+          all.push_back(std::move(scaling));
+  return all;
+}
 
 std::vector<Series> series_along(const Report& report, const std::string& pointer)
 {
@@ -194,48 +281,6 @@ std::vector<Series> series_along(const Report& report, const std::string& pointe
     if (is_new)
       all.emplace_back();
     all[found->second].push_back(&row);
-  }
-  return all;
-}
-
-std::vector<ScalingStep> scaling_steps(const Series& series)
-{
-  Series sorted;
-  for (const ReportRow* row : series)
-    if (row->number("/gpus").value_or(0) > 0 && rate(*row) > 0)
-      sorted.push_back(row);
-  const auto gpus = [](const ReportRow* row) { return *row->number("/gpus"); };
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](const ReportRow* a, const ReportRow* b) { return gpus(a) < gpus(b); });
-  std::vector<ScalingStep> steps;
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    ScalingStep step{sorted[i - 1], sorted[i], gpus(sorted[i - 1]), gpus(sorted[i]), 1, 1, 1};
-    if (step.gpus_after == step.gpus_before)
-      continue;
-    const ReportRow& first = *sorted.front();
-    const double speedup = first.number("/speedup").value_or(0);
-    const double one_gpu = rate(first) / (speedup > 0 ? speedup : gpus(&first));
-    step.speedup = rate(*step.to) / rate(*step.from);
-    step.gain =
-        (rate(*step.to) - rate(*step.from)) / (step.gpus_after - step.gpus_before) / one_gpu;
-    step.gpu_time = step.gpus_after / step.gpus_before / step.speedup;
-    steps.push_back(step);
-  }
-  return steps;
-}
-
-std::vector<std::vector<ScalingStep>> all_scaling_steps(const Report& report)
-{
-  std::vector<std::vector<ScalingStep>> all;
-  for (std::size_t job = 0; job < report.jobs().size(); ++job) {
-    const std::string pointer = fmt::format("/jobs/{}/gpus", job);
-    if (std::find(report.varying().begin(), report.varying().end(), pointer) ==
-        report.varying().end())
-      continue;
-    for (const Series& series : series_along(report, pointer))
-      if (own_gpus(*series.front()) == pointer)
-        if (auto steps = scaling_steps(series); !steps.empty())
-          all.push_back(std::move(steps));
   }
   return all;
 }

@@ -29,17 +29,23 @@ struct ScalingStep {
   bool pays() const { return gain >= 0.5; }
 };
 
-/// The steps of a series along a job's GPUs.
-std::vector<ScalingStep> scaling_steps(const Series& series);
+/// A series along a job's own GPUs.
+struct Scaling {
+  std::vector<ScalingStep> steps;
+  /// From the smallest number of GPUs after which no larger one pays, to the best of those; the
+  /// last step if there is none such.
+  ScalingStep telling;
+};
 
-/// All series in which a job's own number of GPUs varies, as steps.
-std::vector<std::vector<ScalingStep>> all_scaling_steps(const Report& report);
+/// All series in which a job's own number of GPUs varies.
+std::vector<Scaling> all_scaling(const Report& report);
 
 /// The answer for one job; for one model, where models are compared.
 struct Answer {
   std::string subject; // empty if there is but one
   const ReportRow* best = nullptr;
-  std::vector<std::string> sentences; // the first one names the best point
+  std::string headline;               // the best point, its limit, and whether scaling pays
+  std::vector<std::string> sentences; // the same in full; the first one names the best point
 };
 
 std::vector<Answer> answers(const Report& report);

@@ -215,6 +215,10 @@ std::string Report::points_text(const std::vector<std::size_t>& points) const
 {
   if (points.empty() || points.size() == points_)
     return "all points";
+  if (points.size() == 1)
+    for (const ReportRow& row : rows_)
+      if (row.point == points.front())
+        return varying_.empty() ? fmt::format("point {}", row.point + 1) : label(row, {"job"});
   const std::set<std::size_t> chosen(points.begin(), points.end());
   for (const std::string& pointer : varying_) { // one setting that says it all
     std::map<std::string, bool> inside;
@@ -226,10 +230,10 @@ std::string Report::points_text(const std::vector<std::size_t>& points) const
       const auto [found, is_new] = inside.try_emplace(value, is_chosen);
       clear = clear && found->second == is_chosen;
       if (is_new && is_chosen)
-        words.push_back(setting_text(row, pointer));
+        words.push_back(setting_words(row, pointer));
     }
     if (clear && words.size() <= 4)
-      return short_name(pointer) + " " + joined(words);
+      return joined(words);
   }
   std::vector<std::string> runs;
   for (auto first = chosen.begin(); first != chosen.end();) {
@@ -242,7 +246,7 @@ std::string Report::points_text(const std::vector<std::size_t>& points) const
   }
   if (runs.size() > 12)
     return fmt::format("{} of {} points", chosen.size(), points_);
-  return (chosen.size() == 1 ? "point " : "points ") + joined(runs);
+  return "points " + joined(runs);
 }
 
 std::string Report::interval() const

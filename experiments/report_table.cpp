@@ -19,6 +19,7 @@ struct Layout {
   std::size_t shares = 2; // how many parts of the step time are named
   std::size_t text = 28;  // columns for a setting or resource
   bool nodes = true;
+  bool speedup = true; // efficiency times GPUs
 };
 
 struct Cells {
@@ -83,12 +84,14 @@ Cells cells_of(const Report& report, const Layout& layout)
   cells.header.emplace_back("GPUs");
   if (layout.nodes)
     cells.header.emplace_back("nodes");
-  for (const std::string& name :
-       {std::string("samples/s"), report.interval() + " int.", std::string("step ms"),
-        std::string("speedup"), std::string("eff. %")})
-    cells.header.push_back(name);
+  cells.header.emplace_back("samples/s");
+  cells.header.push_back(report.interval() + " int.");
+  cells.header.emplace_back("step ms");
+  if (layout.speedup)
+    cells.header.emplace_back("speedup");
+  cells.header.emplace_back("eff %");
   if (slowdown)
-    cells.header.emplace_back("slowdown");
+    cells.header.emplace_back("slower");
   cells.header.emplace_back(layout.shares > 0 ? "time %" : "");
   cells.header.emplace_back("limited by");
   for (const ReportRow& row : report.rows()) {
@@ -112,7 +115,8 @@ Cells cells_of(const Report& report, const Layout& layout)
     line.push_back(shown(row.number("/throughput_samples_per_s")));
     line.push_back(low && high ? shown(low) + "-" + shown(high) : "-");
     line.push_back(shown(row.number("/step_time_s"), 1e3));
-    line.push_back(shown(row.number("/speedup")));
+    if (layout.speedup)
+      line.push_back(shown(row.number("/speedup")));
     line.push_back(whole(row.number("/efficiency"), 100));
     if (slowdown)
       line.push_back(shown(row.number("/slowdown")));
@@ -144,8 +148,10 @@ std::size_t total(const std::vector<std::size_t>& widths)
 Cells fitted(const Report& report, std::size_t columns)
 {
   Cells cells;
-  for (const Layout layout : {Layout{2, 32, true}, Layout{2, 20, true}, Layout{2, 20, false},
-                              Layout{1, 20, false}, Layout{1, 14, false}, Layout{0, 12, false}}) {
+  for (const Layout layout :
+       {Layout{2, 32, true, true}, Layout{2, 20, true, true}, Layout{2, 20, false, true},
+        Layout{1, 20, false, true}, Layout{1, 20, false, false}, Layout{1, 14, false, false},
+        Layout{0, 14, false, false}}) {
     cells = cells_of(report, layout);
     if (total(widths_of(cells)) <= columns)
       break;

@@ -44,18 +44,20 @@ std::string stacked_bar(const std::vector<BarPart>& parts, const std::string& de
   return svg + "</svg>";
 }
 
-std::string value_bar(double length, double low, double high, std::size_t look,
-                      const std::string& description)
+std::string value_bar(const ValueBar& bar, const std::string& description)
 {
   std::string svg = opened("bar", description);
-  svg += fmt::format(
-      R"(<g class="tip c{}"><title>{}</title><rect class="fill" width="{}" height="100%"/>)",
-      look % kCurveLooks, escaped(description), percent(length));
-  if (high > low)
+  svg += fmt::format(R"(<g class="tip c{}"><title>{}</title>)"
+                     R"(<rect class="fill" width="{}" height="100%"/>)",
+                     bar.look % kCurveLooks, escaped(description), percent(bar.length));
+  if (bar.high > bar.low)
     svg += fmt::format(R"(<line class="range" x1="{0}" x2="{1}" y1="50%" y2="50%"/>)"
                        R"(<line class="range" x1="{0}" x2="{0}" y1="25%" y2="75%"/>)"
                        R"(<line class="range" x1="{1}" x2="{1}" y1="25%" y2="75%"/>)",
-                       percent(low), percent(high));
+                       percent(bar.low), percent(bar.high));
+  if (bar.mark > 0)
+    svg += fmt::format(R"(<line class="mark" x1="{0}" x2="{0}" y1="0%" y2="100%"/>)",
+                       percent(bar.mark));
   return svg + "</g></svg>";
 }
 

@@ -17,9 +17,15 @@ struct BarPart {
 /// Parts side by side from the left.
 std::string stacked_bar(const std::vector<BarPart>& parts, const std::string& description);
 
-/// A bar with a whisker from `low` to `high`; all lengths as shares of the whole width.
-std::string value_bar(double length, double low, double high, std::size_t look,
-                      const std::string& description);
+/// A bar with a whisker from `low` to `high` and, unless it is 0, a mark; as shares of the width.
+struct ValueBar {
+  double length = 0;
+  double low = 0;
+  double high = 0;
+  double mark = 0;
+  std::size_t look = 0;
+};
+std::string value_bar(const ValueBar& bar, const std::string& description);
 
 /// How much of something is used, 0 to 1.
 std::string meter(double share, const std::string& description);

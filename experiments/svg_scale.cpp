@@ -19,7 +19,7 @@ std::vector<double> round_ticks(double low, double high, int count)
   const double raw = (high - low) / std::max(1, count);
   const double decade = std::pow(10.0, std::floor(std::log10(raw)));
   const double ratio = raw / decade;
-  const double step = decade * (ratio <= 1 ? 1 : ratio <= 2 ? 2 : ratio <= 5 ? 5 : 10);
+  const double step = decade * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
   std::vector<double> ticks;
   const double slack = 1e-9 * step;
   for (double k = std::floor(low / step + 1e-9);; ++k) {

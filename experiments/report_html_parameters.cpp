@@ -1,0 +1,126 @@
+#include "experiments/report_html_parameters.hpp"
+
+#include "experiments/report_html_parts.hpp"
+#include "experiments/svg.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr std::size_t kMaxValues = 12; // of one parameter that are listed
+
+struct Use {
+  std::string value;
+  std::string source;
+  std::vector<std::size_t> points;
+};
+
+struct Parameter {
+  std::string name;
+  std::vector<Use> uses;
+};
+
+std::vector<Parameter> parameters_of(const Report& report)
+{
+  std::vector<Parameter> parameters;
+  std::map<std::string, std::size_t> index;
+  std::map<std::string, std::size_t> use_index;
+  std::size_t point = 0;
+  for (const Json& one : list_at(report.result(), "points")) {
+    for (const Json& entry : list_at(one, "parameters")) {
+      const std::string name = text_at(entry, "/name");
+      const auto [found, is_new] = index.try_emplace(name, parameters.size());
+      if (is_new)
+        parameters.push_back({name, {}});
+      Parameter& parameter = parameters[found->second];
+      const Use use{text_at(entry, "/value"), text_at(entry, "/source"), {}};
+      const std::string key = Json::array({name, use.value, use.source}).dump();
+      const auto [known, is_other] = use_index.try_emplace(key, parameter.uses.size());
+      if (is_other)
+        parameter.uses.push_back(use);
+      parameter.uses[known->second].points.push_back(point);
+    }
+    ++point;
+  }
+  return parameters;
+}
+
+std::string pretty(const Json& json)
+{
+  return "<pre>" + escaped(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "</pre>";
+}
+
+} // namespace
+
+std::string parameters_section(const Report& report)
+{
+  std::string html;
+  for (const Parameter& parameter : parameters_of(report)) {
+    const std::size_t shown = std::min(parameter.uses.size(), kMaxValues);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const Use& use = parameter.uses[i];
+      const bool differs = parameter.uses.size() > 1;
+      html += fmt::format("<tr{}><th scope=\"row\">{}</th>", differs ? " class=\"differs\"" : "",
+                          code(parameter.name)) +
+              cell("value", escaped(use.value)) +
+              cell("where", escaped(report.points_text(use.points))) +
+              cell("source", escaped(use.source)) + "</tr>\n";
+    }
+    if (parameter.uses.size() > shown)
+      html += fmt::format("<tr><th scope=\"row\">{}</th><td colspan=\"3\">and {} more "
+                          "values</td></tr>\n",
+                          code(parameter.name), parameter.uses.size() - shown);
+  }
+  if (html.empty())
+    return "";
+  return section("parameters", "Effective parameters",
+                 "<p class=\"note\">The numbers the prediction was made from, and where each comes "
+                 "from. A bar at the left marks those that differ between points.</p><table "
+                 "class=\"stacking parameters\"><thead><tr><th scope=\"col\">parameter</th><th "
+                 "scope=\"col\">value</th><th scope=\"col\">where</th><th scope=\"col\">source</th>"
+                 "</tr></thead><tbody>" +
+                     html + "</tbody></table>");
+}
+
+std::string settings_section(const Report& report)
+{
+  std::string html;
+  Json sweep = Json::object();
+  for (const std::string& pointer : report.settings())
+    sweep[pointer] = report.values_of(pointer);
+  if (!sweep.empty())
+    html += "<p class=\"note\">Swept, as in the experiment file's <code>sweep</code>:</p>" +
+            pretty(sweep);
+  const Json& result = report.result();
+  if (result.is_object() && result.contains("input"))
+    html += "<details open><summary>The experiment as it was read</summary>" +
+            pretty(result.at("input")) + "</details>";
+  return section("settings", "Settings", html);
+}
+
+std::string warnings_box(const Report& report)
+{
+  std::string items;
+  for (const ReportWarning& warning : report.warnings()) {
+    items += "<li>" + escaped(warning.text);
+    if (!warning.points.empty() && report.points() > 1)
+      items += " <small>" + escaped(report.points_text(warning.points)) + "</small>";
+    items += "</li>";
+  }
+  std::map<std::string, std::vector<std::size_t>> errors;
+  for (const ReportRow& row : report.rows())
+    if (!row.job)
+      errors[row.error].push_back(row.point);
+  for (const auto& [error, points] : errors)
+    items += "<li><strong>No result</strong> for " + escaped(report.points_text(points)) + ": " +
+             escaped(error) + "</li>";
+  return items.empty() ? ""
+                       : "<aside class=\"warnings\" aria-label=\"Warnings\"><h2>Warnings</h2><ul>" +
+                             items + "</ul></aside>";
+}
+
+} // namespace foretrain::experiments
