@@ -43,6 +43,7 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   const bool half = job.precision == "fp16" || job.precision == "bf16";
   device.bytes_per_element = half ? 2 : 4;
   device.master_weights = half;
+  device.minimal_filtering = job.precision == "fp32";
   return device;
 }
 
@@ -96,6 +97,7 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
   if (job.framework.library)
     job.library = models::load_library(job.framework.library);
   job.device = device_for(e.platform, e.stack, spec, at);
+  job.device.fused_elementwise = job.framework.fused_elementwise;
   job.profile = models::compute_profile(job.network, spec.batch_per_gpu, job.device);
   if (spec.anchor) {
     const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);

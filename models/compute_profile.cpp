@@ -80,7 +80,12 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     const double in = static_cast<double>(layer.input_elements) * batch;
     const double out = static_cast<double>(layer.output_elements) * batch;
     const auto weights = static_cast<double>(layer.parameters);
-    const Flops work = static_cast<double>(batch) * layer.forward_flops;
+    const double saved = device.minimal_filtering ? layer.minimal_filtering : 1.0;
+    const Flops work = static_cast<double>(batch) * layer.forward_flops / saved;
+    if (device.fused_elementwise && layer.kind == LayerKind::elementwise) {
+      profile.layers.emplace_back();
+      continue;
+    }
     LayerTime time;
     time.forward =
         rate({work, moved(passes.forward_in * in + passes.forward_out * out + weights, device)});

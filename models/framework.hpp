@@ -25,7 +25,7 @@ struct Framework {
   Seconds coordination_per_rank{};         // and for each rank
   std::string gradient_precision = "fp32"; // what travels: fp32 or the job's ("compute")
   Seconds step_overhead{};                 // host time per step that kernels do not hide
-  double kernels_per_layer = 1;            // launches per layer of the network
+  bool fused_elementwise = false; // a compiler fuses activations and additions
   double step_variation = 0.01;            // coefficient of variation of a GPU's step time
 };
 
@@ -56,8 +56,8 @@ void describe(V& v, Framework& s)
              one_of({"fp32", "compute"}));
   v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
              non_negative());
-  v.optional("kernels_per_layer", s.kernels_per_layer, "launches per layer and direction",
-             positive());
+  v.optional("fused_elementwise", s.fused_elementwise,
+             "a compiler (XLA, NNVM, cuDNN fused ops) fuses activations and additions");
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
 }

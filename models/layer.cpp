@@ -77,6 +77,18 @@ void train(Layer& layer, std::int64_t elements)
 
 } // namespace
 
+// F(2x2, rxr) takes (r + 1)^2 multiplications for the 4 r^2 of the direct form: 2.25 times fewer for
+// 3x3 kernels, 2.78 for 5x5; only with stride 1. Lavin and Gray, "Fast Algorithms for Convolutional
+// Neural Networks", CVPR 2016.
+static double minimal_filtering(const Window& window)
+{
+  const std::int64_t r = window.kernel.height;
+  const bool square = r == window.kernel.width && (r == 3 || r == 5);
+  if (!square || window.stride.height != 1 || window.stride.width != 1)
+    return 1.0;
+  return 4.0 * as_double(r * r) / as_double((r + 1) * (r + 1));
+}
+
 Layer conv_layer(const Shape& input, const Window& window, std::int64_t out_channels,
                  std::int64_t groups, bool bias)
 {
@@ -85,6 +97,7 @@ Layer conv_layer(const Shape& input, const Window& window, std::int64_t out_chan
   const std::int64_t k = input.features / groups * window.kernel.height * window.kernel.width;
   multiply(layer,
            {.count = groups, .m = out.height * out.width, .n = out_channels / groups, .k = k});
+  layer.minimal_filtering = minimal_filtering(window);
   train(layer, k * out_channels);
   if (bias)
     train(layer, out_channels);

@@ -45,6 +45,8 @@ struct Layer {
   LayerKind kind = LayerKind::elementwise;
   Shape output;
   Gemm gemm;
+  /// By how much minimal filtering can cut the multiplications of a convolution (1: not at all).
+  double minimal_filtering = 1.0;
   double macs = 0.0;   // multiply-accumulates of GEMM-like layers, the number papers publish
   Flops forward_flops; // per sample
   std::int64_t input_elements = 0;  // read per sample, weights not included

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""The program as a user meets it: exit codes, messages, determinism, streams."""
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = sys.argv[1]
+GOOD = {
+    "cluster": {"platform": "c4140-v100-sxm2", "nodes": 2},
+    "jobs": [{"name": "train", "model": "resnet50", "framework": "tensorflow-horovod", "batch_per_gpu": 64, "gpus": 8}],
+}
+failures = []
+
+
+def run(*arguments, stdin=None):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60, input=stdin)
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}")
+
+
+def with_text(text):
+    file = tempfile.NamedTemporaryFile("w", suffix=".json", delete=False)
+    file.write(text)
+    file.close()
+    return file.name
+
+
+def changed(**patch):
+    experiment = json.loads(json.dumps(GOOD))
+    for pointer, value in patch.get("put", {}).items():
+        *parents, last = pointer.strip("/").split("/")
+        at = experiment
+        for step in parents:
+            at = at[int(step)] if isinstance(at, list) else at.setdefault(step, {})
+        at[last] = value
+    return with_text(json.dumps(experiment, indent=2))
+
+
+BAD = [  # (what, file, must be in the message)
+    ("malformed", with_text('{ "cluster": '), "not valid JSON"),
+    ("trailing comma", with_text('{ "jobs": [], }'), ":1:"),
+    ("NaN", with_text('{ "jobs": NaN }'), "not valid JSON"),
+    ("not an object", with_text("[]"), "must be"),
+    ("empty", with_text(""), "not valid JSON"),
+    ("unknown key", changed(put={"/jobs/0/batchsize": 4}), "/jobs/0/batchsize is not a known key"),
+    ("misspelt model", changed(put={"/jobs/0/model": "resnet5"}), "did you mean 'resnet50'?"),
+    ("misspelt platform", changed(put={"/cluster/platform": "c4140-v100-sxm"}), "did you mean"),
+    ("too many GPUs", changed(put={"/jobs/0/gpus": 9}), "only 8 GPUs are free on 2 nodes"),
+    ("negative batch", changed(put={"/jobs/0/batch_per_gpu": -1}), "must be at least 1, got -1"),
+    ("too many nodes", changed(put={"/cluster/nodes": 5000}), "has at most 1024 nodes"),
+    ("no GPUs", changed(put={"/cluster/platform": "r740xd-head", "/cluster/nodes": 1}), "has no GPUs"),
+    ("wrong precision", changed(put={"/jobs/0/precision": "tf32"}), "it has: fp32, fp16"),
+    ("number without unit", changed(put={"/jobs/0/start": 5}), "needs a unit"),
+    ("wrong unit", changed(put={"/jobs/0/start": "5 GB"}), "allowed units"),
+    ("missing file", "no/such/file.json", "does not exist"),
+    ("file that is missing inside", changed(put={"/jobs/0/model": "./nothing.json"}), "does not exist"),
+    ("empty sweep", changed(put={"/sweep": {"/jobs/0/gpus": []}}), "must be a list of values"),
+    ("sweep that leads nowhere", changed(put={"/sweep": {"/job/0/gpus": [1]}}), "did you mean 'jobs'?"),
+    ("sweep with a wrong value", changed(put={"/sweep": {"/jobs/0/gpus": [1, "two"]}}), "must be a whole number"),
+    ("anchor beyond reason", changed(put={"/jobs/0/anchor": {"samples_per_s": 1e9}}), "leaves no time"),
+    ("expectation on nothing", changed(put={"/expect": [{"quantity": "speedup"}]}), "must be a JSON pointer"),
+]
+big = tempfile.NamedTemporaryFile("w", suffix=".json", delete=False)
+big.write('{"a": "' + "x" * 100_000_000 + '"}')
+big.close()
+BAD.append(("100 MB", big.name, "larger than 16 MiB"))
+loop = pathlib.Path(tempfile.mkdtemp())
+(loop / "a.json").write_text('{"extends": "./b.json"}')
+(loop / "b.json").write_text('{"extends": "./a.json"}')
+BAD.append(("cyclic include", str(loop / "a.json"), "is a cycle"))
+
+for what, file, message in BAD:
+    result = run("predict", file)
+    expect(what, result.returncode == 2, f"exit code {result.returncode}: {result.stderr}")
+    expect(what, message in result.stderr, f"'{message}' is not in: {result.stderr}")
+    expect(what, result.stdout == "", "something on stdout")
+pathlib.Path(big.name).unlink()
+
+for arguments, message in [
+    (["predikt"], "did you mean 'predict'?"),
+    (["predict"], "EXPERIMENT"),
+    (["predict", changed(), "--set", "nonsense"], "--set needs POINTER=VALUE"),
+    (["predict", changed(), "--set", "/jobs/7/gpus=1"], "the list has 1 entries"),
+    (["predict", changed(), "--fidelity", "best"], "fidelity"),
+    (["schema", "experimnt"], "did you mean 'experiment'?"),
+    (["platform", "show", "c4140"], "did you mean"),
+]:
+    result = run(*arguments)
+    expect(" ".join(arguments), result.returncode == 2, f"exit code {result.returncode}")
+    expect(" ".join(arguments), message in result.stderr, result.stderr)
+
+good = changed()
+outputs = {hashlib.sha256(run("predict", good, "--format", "json").stdout.encode()).hexdigest() for _ in range(20)}
+expect("same seed", len(outputs) == 1, "20 runs differ")
+first = json.loads(run("predict", good, "--format", "json").stdout)
+other = json.loads(run("predict", good, "--format", "json", "--seed", "2").stdout)
+expect("other seed", first["points"][0]["jobs"][0]["step_time_s"] != other["points"][0]["jobs"][0]["step_time_s"])
+expect("contract", set(first) >= {"experiment", "version", "seed", "fidelity", "points"})
+
+failing = changed(put={"/expect": [{"quantity": "/speedup", "at_least": 100}]})
+result = run("predict", failing)
+expect("expectation", result.returncode == 1 and "expectation not met" in result.stderr, result.stderr)
+
+with tempfile.TemporaryDirectory() as out:
+    result = run("predict", good, "--out", out, "--trace", "--format", "csv", "--set", "/jobs/0/gpus=4")
+    files = {p.name for p in pathlib.Path(out).iterdir()}
+    expect("out", files == {"result.json", "result.csv", "report.html", "points.jsonl", "trace-0.json"}, str(files))
+    trace = json.loads((pathlib.Path(out) / "trace-0.json").read_text())["traceEvents"]
+    expect("trace", sum(e["name"].startswith("ncclDevKernel_AllReduce") for e in trace) > 0, "no collectives")
+    expect("trace", len({e["pid"] for e in trace}) == 4, "not one process per GPU")
+    page = (pathlib.Path(out) / "report.html").read_text()
+    expect("report", "<html" in page and 'src="http' not in page and "@import" not in page, "not self-contained")
+
+for kind in ("experiment", "platform", "model", "framework"):
+    schema = json.loads(run("schema", kind).stdout)
+    expect(f"schema {kind}", schema["type"] == "object" and schema["properties"], "empty")
+
+print("\n".join(failures) or f"{len(BAD)} wrong inputs refused, outputs as promised")
+sys.exit(bool(failures))

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything, and runs all tests.
+#   --ci   warnings as errors, formatting, and the tests once more under the sanitizers
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+ci=OFF
+[ "${1:-}" = "--ci" ] && ci=ON
+tests/install.sh "${1:-}"
+cmake --preset release -DBUILD_TESTING=ON -DFORETRAIN_WERROR=$ci >/dev/null
+cmake --build --preset release
+ctest --preset release -j "$(nproc)"
+
+if [ "$ci" = ON ]; then
+  git ls-files '*.cpp' '*.hpp' | grep -v '^realrun/cuda' | xargs clang-format-14 --dry-run --Werror
+  cmake --preset asan-ubsan >/dev/null
+  cmake --build --preset asan-ubsan
+  # SimGrid keeps its engine until the process ends.
+  ASAN_OPTIONS=detect_leaks=0 ctest --preset asan-ubsan -j "$(nproc)" -LE 'slow|readme'
+fi
