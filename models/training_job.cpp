@@ -72,14 +72,15 @@ void TrainingJob::build_rank(int rank)
   ranks_.push_back(std::move(tasks));
 }
 
-// Time until the framework next looks for gradients that are ready, counted from the step's start.
+// Time until the framework next looks for gradients that are ready: its background loop runs freely,
+// out of step with the training steps.
 Seconds TrainingJob::until_cycle(Seconds now) const
 {
   const Seconds cycle = setup_.framework.fusion_cycle;
   if (cycle.value() <= 0 || setup_.framework.bucket_order != "ready" ||
       setup_.framework.overlap == "none")
     return Seconds(0);
-  const double cycles = (now - step_start_) / cycle;
+  const double cycles = (now - setup_.start) / cycle;
   return std::max(0.0, std::ceil(cycles - 1e-9) - cycles) * cycle;
 }
 
