@@ -4,6 +4,10 @@ if(NOT REALRUN_CUDA)
   message(STATUS "realrun: CUDA part switched off")
   return()
 endif()
+if(FORETRAIN_SANITIZE)
+  message(STATUS "realrun: nvcc does not take sanitizers, the CUDA part is skipped")
+  return()
+endif()
 include(CheckLanguage)
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
   set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
@@ -48,11 +52,14 @@ foreach(name blas check communicator device feeder micro network train)
   list(APPEND cuda_sources ${CMAKE_CURRENT_SOURCE_DIR}/cuda/${name}.cpp)
 endforeach()
 
-add_library(realrun_cuda STATIC ${cuda_sources} ${cuda_kernels})
-target_compile_options(realrun_cuda PRIVATE
-  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wshadow>)
-target_include_directories(realrun_cuda SYSTEM PUBLIC ${NCCL_INCLUDE_DIR})
-target_link_libraries(realrun_cuda PUBLIC realrun_common CUDA::cudart CUDA::cublas ${NCCL_LIBRARY}
-  ${CMAKE_DL_LIBS} PRIVATE realrun_warnings)
+# The kernels stand alone: warning flags of the C++ compiler are not nvcc's.
+add_library(realrun_kernels STATIC ${cuda_kernels})
+target_compile_options(realrun_kernels PRIVATE
+  --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wshadow)
+target_include_directories(realrun_kernels PRIVATE ${house} SYSTEM PUBLIC ${NCCL_INCLUDE_DIR})
+target_link_libraries(realrun_kernels PUBLIC CUDA::cudart)
+add_library(realrun_cuda STATIC ${cuda_sources})
+target_link_libraries(realrun_cuda PUBLIC realrun_common realrun_kernels CUDA::cudart CUDA::cublas
+  ${NCCL_LIBRARY} ${CMAKE_DL_LIBS} PRIVATE realrun_warnings)
 add_executable(realrun-cuda cuda/main.cpp)
 target_link_libraries(realrun-cuda PRIVATE realrun_cuda realrun_warnings)

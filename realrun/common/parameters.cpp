@@ -10,10 +10,10 @@ namespace {
 /// Uniform in (0, 1) from a 64-bit linear congruence; std::normal_distribution is not portable.
 class Uniform {
 public:
-  explicit Uniform(std::uint64_t seed) : state_(seed * 2862933555777941757ULL + 3037000493ULL) {}
+  explicit Uniform(std::uint64_t seed) : state_(seed * 2862933555777941757U + 3037000493U) {}
   double operator()()
   {
-    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
     return (static_cast<double>(state_ >> 11) + 0.5) / 9007199254740992.0;
   }
 
@@ -28,7 +28,7 @@ std::vector<float> starting_parameters(const Program& program, int seed)
   std::vector<float> values(program.parameter_count);
   for (std::size_t p = 0; p < program.parameters.size(); ++p) {
     const Parameter& parameter = program.parameters[p];
-    Uniform uniform(static_cast<std::uint64_t>(seed) * 1000003ULL + p);
+    Uniform uniform(static_cast<std::uint64_t>(seed) * 1000003U + p);
     const double deviation =
         parameter.fan_in == 0 ? 0.0
                               : std::sqrt(parameter.gain / static_cast<double>(parameter.fan_in));

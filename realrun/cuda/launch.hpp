@@ -1,10 +1,9 @@
-// How kernels are started. On a machine without a GPU the tests replace this file's launch by loops
-// over blocks and threads, so that the kernels' arithmetic is checked everywhere.
+// How kernels are started. On a machine without a GPU the tests define REALRUN_EMULATED_DEVICE and
+// bring their own launch, which loops over blocks and threads, so that the kernels' arithmetic is
+// checked everywhere.
 #pragma once
 
-#ifdef REALRUN_EMULATED_DEVICE
-#include "tests/realrun/fake_cuda/emulate.hpp"
-#else
+#ifndef REALRUN_EMULATED_DEVICE
 
 #include "realrun/cuda/check.hpp"
 

@@ -1,6 +1,6 @@
 // Runs CUDA kernels as plain C++: blocks one after another, the threads of a block one after
 // another, or as fibers where they meet at __syncthreads(). Checks arithmetic and indices, not
-// speed, memory spaces or races. Included by cuda/launch.hpp when REALRUN_EMULATED_DEVICE is set.
+// speed, memory spaces or races. The build includes it before each kernel file.
 #pragma once
 
 #include <cuda_bf16.h>
