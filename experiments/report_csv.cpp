@@ -114,7 +114,7 @@ std::string report_csv(const Json& result)
     for (const Column& column : kBeforeParts)
       fields.push_back(field(row, column.pointer));
     for (const std::string& part : parts)
-      fields.push_back(field(row, ("/time_s/" + part).c_str()));
+      fields.push_back(field(row, time_pointer(part).c_str()));
     for (const Column& column : kAfterParts)
       fields.push_back(field(row, column.pointer));
     fields.push_back(busiest(row));

@@ -77,15 +77,17 @@ std::string answers_html(const Report& report)
   if (all.size() > kMaxAnswers)
     html += fmt::format("<p class=\"note\">And {} more, in the tables below.</p>",
                         all.size() - kMaxAnswers);
-  return all.empty() ? "<p class=\"lead\">There is no result to show.</p>" : html;
+  return all.empty()
+             ? "<div class=\"answer\"><p class=\"lead\">There is no result to show.</p></div>"
+             : html;
 }
 
-// "foretrain 0.1.0, seed 1, fidelity coupled", as far as known.
+// "foretrain, version 0.1.0, seed 1, fidelity coupled", as far as known.
 std::string origin(const Json& result)
 {
-  std::vector<std::string> words;
+  std::vector<std::string> words{"foretrain"};
   for (const auto& [label, pointer] :
-       {std::pair{"foretrain ", "/version"}, std::pair{"seed ", "/seed"},
+       {std::pair{"version ", "/version"}, std::pair{"seed ", "/seed"},
         std::pair{"fidelity ", "/fidelity"}})
     if (const std::string text = text_at(result, pointer); !text.empty())
       words.push_back(label + text);

@@ -179,14 +179,15 @@ std::string sharing_sentence(const Report& report, const Series& rows)
   return text + (rows.size() > 1 ? ", at worst with " + choice_of(report, *worst) + "." : ".");
 }
 
-Answer answer_for(const Report& report, const std::string& subject, const Series& rows)
+Answer answer_for(const Report& report, const std::string& subject, const Series& rows,
+                  const std::vector<Scaling>& all)
 {
   Answer answer{subject, nullptr, {}, {}};
   for (const ReportRow* row : rows)
     if (!answer.best || rate(*row) > rate(*answer.best))
       answer.best = row;
   Scaling scaling;
-  for (const Scaling& candidate : all_scaling(report))
+  for (const Scaling& candidate : all)
     for (const ScalingStep& step : candidate.steps)
       if (step.to == answer.best || step.from == answer.best)
         scaling = candidate;
@@ -277,7 +278,7 @@ std::vector<Series> series_along(const Report& report, const std::string& pointe
     for (const std::string& other : report.varying())
       if (other != pointer)
         key.push_back(setting_at(row, other));
-    const auto [found, is_new] = index.try_emplace(key.dump(), all.size());
+    const auto [found, is_new] = index.try_emplace(value_text(key), all.size());
     if (is_new)
       all.emplace_back();
     all[found->second].push_back(&row);
@@ -296,10 +297,29 @@ std::vector<Answer> answers(const Report& report)
         subjects.push_back(subject);
       rows[subject].push_back(&row);
     }
+  const auto scaling = all_scaling(report);
   std::vector<Answer> all;
   for (const std::string& subject : subjects)
-    all.push_back(answer_for(report, subject, rows[subject]));
+    all.push_back(answer_for(report, subject, rows[subject], scaling));
   return all;
+}
+
+std::vector<std::string> without_effect(const Report& report)
+{
+  std::vector<std::string> sentences;
+  for (const std::string& pointer : report.varying()) {
+    bool compared = false;
+    bool differs = false;
+    for (const Series& series : series_along(report, pointer))
+      for (const ReportRow* row : series) {
+        compared = compared || row != series.front();
+        differs = differs || std::abs(rate(*row) - rate(*series.front())) > 1e-9 * rate(*row);
+      }
+    if (compared && !differs)
+      sentences.push_back(
+          fmt::format("{} has no effect here: all its values give the same results.", pointer));
+  }
+  return sentences;
 }
 
 } // namespace foretrain::experiments

@@ -50,4 +50,7 @@ struct Answer {
 
 std::vector<Answer> answers(const Report& report);
 
+/// A sentence for each varied setting that changes no result.
+std::vector<std::string> without_effect(const Report& report);
+
 } // namespace foretrain::experiments

@@ -1,5 +1,6 @@
 #include "experiments/report_html_parameters.hpp"
 
+#include "experiments/report_html_answer.hpp"
 #include "experiments/report_html_parts.hpp"
 #include "experiments/svg.hpp"
 
@@ -38,7 +39,7 @@ std::vector<Parameter> parameters_of(const Report& report)
         parameters.push_back({name, {}});
       Parameter& parameter = parameters[found->second];
       const Use use{text_at(entry, "/value"), text_at(entry, "/source"), {}};
-      const std::string key = Json::array({name, use.value, use.source}).dump();
+      const std::string key = name + '\n' + use.value + '\n' + use.source;
       const auto [known, is_other] = use_index.try_emplace(key, parameter.uses.size());
       if (is_other)
         parameter.uses.push_back(use);
@@ -89,12 +90,13 @@ std::string parameters_section(const Report& report)
 std::string settings_section(const Report& report)
 {
   std::string html;
-  Json sweep = Json::object();
+  std::string sweep;
   for (const std::string& pointer : report.settings())
-    sweep[pointer] = report.values_of(pointer);
+    sweep += fmt::format("{}\n  {}: {}", sweep.empty() ? "" : ",", "\"" + pointer + "\"",
+                         value_text(Json(report.values_of(pointer))));
   if (!sweep.empty())
-    html += "<p class=\"note\">Swept, as in the experiment file's <code>sweep</code>:</p>" +
-            pretty(sweep);
+    html += "<p class=\"note\">Swept, as in the experiment file's <code>sweep</code>:</p><pre>{" +
+            escaped(sweep) + "\n}</pre>";
   const Json& result = report.result();
   if (result.is_object() && result.contains("input"))
     html += "<details open><summary>The experiment as it was read</summary>" +
@@ -111,6 +113,8 @@ std::string warnings_box(const Report& report)
       items += " <small>" + escaped(report.points_text(warning.points)) + "</small>";
     items += "</li>";
   }
+  for (const std::string& sentence : without_effect(report))
+    items += "<li>" + escaped(sentence) + "</li>";
   std::map<std::string, std::vector<std::size_t>> errors;
   for (const ReportRow& row : report.rows())
     if (!row.job)

@@ -18,12 +18,13 @@ const Json kNull;
 const Json kEmptyList = Json::array();
 const Json kEmptyObject = Json::object();
 
-const std::array<TimePart, 6> kParts{{{"compute", "compute", "compute"},
-                                      {"exposed_communication", "exposed communication", "comm"},
-                                      {"input_stall", "input stall", "input"},
-                                      {"host_to_device", "host to device", "copy"},
-                                      {"straggler_wait", "straggler wait", "wait"},
-                                      {"framework", "framework", "framework"}}};
+const std::array<TimePart, 6> kParts{
+    {{"compute", "compute", "compute", ""},
+     {"exposed_communication", "exposed communication", "comm", ""},
+     {"input_stall", "input stall", "input", ""},
+     {"host_to_device", "host to device", "copy", ""},
+     {"straggler_wait", "straggler wait", "wait", ""},
+     {"framework", "framework", "framework", ""}}};
 
 const Json& object_at(const Json& json, const char* key)
 {
@@ -32,6 +33,11 @@ const Json& object_at(const Json& json, const char* key)
 }
 
 } // namespace
+
+std::string time_pointer(const std::string& key)
+{
+  return (Json::json_pointer("/time_s") / key).to_string();
+}
 
 std::optional<double> number_at(const Json& json, const char* pointer)
 {
@@ -87,7 +93,7 @@ Report::Report(const Json& result) : result_(result)
   std::map<std::string, std::set<std::string>> values;
   for (const ReportRow& row : rows_)
     for (const std::string& pointer : settings_)
-      values[pointer].insert(setting_at(row, pointer).dump());
+      values[pointer].insert(value_text(setting_at(row, pointer)));
   for (const std::string& pointer : settings_)
     if (values[pointer].size() > 1)
       varying_.push_back(pointer);
@@ -144,22 +150,22 @@ void Report::find_parts()
           keys.push_back(entry.key());
   for (const TimePart& part : kParts)
     if (std::find(keys.begin(), keys.end(), part.key) != keys.end())
-      parts_.push_back(part);
+      parts_.push_back({part.key, part.title, part.brief, time_pointer(part.key)});
   for (const std::string& key : keys)
     if (std::none_of(kParts.begin(), kParts.end(),
                      [&](const TimePart& p) { return p.key == key; })) {
       std::string title = key;
       std::replace(title.begin(), title.end(), '_', ' ');
-      parts_.push_back({key, title, title});
+      parts_.push_back({key, title, title, time_pointer(key)});
     }
 }
 
 std::vector<Json> Report::values_of(const std::string& pointer) const
 {
   std::vector<Json> values;
+  std::set<std::string> seen;
   for (const ReportRow& row : rows_)
-    if (const Json& value = setting_at(row, pointer);
-        std::find(values.begin(), values.end(), value) == values.end())
+    if (const Json& value = setting_at(row, pointer); seen.insert(value_text(value)).second)
       values.push_back(value);
   return values;
 }

@@ -27,7 +27,11 @@ struct TimePart {
   std::string key;   // of time_s
   std::string title; // "exposed communication"
   std::string brief; // "comm"
+  std::string pointer;
 };
+
+/// The pointer to a part of a job's step time.
+std::string time_pointer(const std::string& key);
 
 /// One job at one point, or a point without result.
 struct ReportRow {

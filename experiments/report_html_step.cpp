@@ -19,7 +19,7 @@ double step_seconds(const Report& report, const ReportRow& row)
 {
   double sum = 0;
   for (const TimePart& part : report.parts())
-    sum += std::max(0.0, row.number(("/time_s/" + part.key).c_str()).value_or(0));
+    sum += std::max(0.0, row.number(part.pointer.c_str()).value_or(0));
   return sum;
 }
 
@@ -38,7 +38,7 @@ std::string step_bar(const Report& report, const ReportRow& row, double full)
   std::vector<BarPart> parts;
   std::vector<std::string> words;
   for (const TimePart& part : report.parts()) {
-    const double seconds = row.number(("/time_s/" + part.key).c_str()).value_or(0);
+    const double seconds = row.number(part.pointer.c_str()).value_or(0);
     if (!(seconds > 0))
       continue;
     words.push_back(fmt::format("{} {} ms ({})", part.title, number_text(1e3 * seconds, true),

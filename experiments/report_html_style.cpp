@@ -20,7 +20,7 @@ h2 { font-size: 19px; line-height: 1.25; margin: 0 0 10px }
 h3 { font-size: 15px; margin: 0 0 4px; color: var(--muted); font-weight: 600 }
 p { margin: 0 0 10px }
 header p { color: var(--muted); margin: 0 }
-nav { margin: 12px 0 0; font-size: 14px } nav a { margin-right: 14px; color: var(--link) }
+nav { margin: 12px 0 0; font-size: 14px } nav a { display: inline-block; margin-right: 14px; color: var(--link) }
 section { margin-top: 40px }
 figure { margin: 0 } figcaption { font-weight: 600; margin-bottom: 2px }
 code { font: 0.9em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
@@ -83,7 +83,8 @@ td small { display: block; margin-top: 2px }
 .uses li { display: flex; gap: 6px; align-items: center } .uses code { white-space: nowrap }
 .uses .use { grid-template-columns: 40px 42px }
 .scroll { overflow-x: auto } .numbers { font-size: 13px } .numbers th, .numbers td { padding: 5px 14px 5px 0 }
-.numbers thead th { min-width: 5em; max-width: 9em; white-space: normal } .numbers td { white-space: nowrap }
+.numbers thead th { min-width: 5em; max-width: 9em; white-space: normal;
+  overflow-wrap: normal } .numbers td { white-space: nowrap }
 .sortable.live thead th { cursor: pointer } .sortable thead th[aria-sort] { color: var(--fg) }
 th[aria-sort=ascending]::after { content: " \2191" } th[aria-sort=descending]::after { content: " \2193" }
 .limits td:nth-child(2) { min-width: 124px } .limits td:nth-child(4) { min-width: 240px }
@@ -105,17 +106,17 @@ footer { margin-top: 44px; padding-top: 12px; border-top: 1px solid var(--line);
   .stacking th, .stacking td { display: block; border: 0; padding: 2px 0; white-space: normal !important;
     text-align: left }
   .stacking td::before { content: attr(data-label) ": "; color: var(--muted) }
-  .stacking .limits td:nth-child(2) { min-width: 124px } .limits td:nth-child(4) { min-width: 240px }
-.limits td:nth-child(5) { min-width: 270px } .limits th:first-child { width: 150px }
-.steps td { white-space: nowrap }
-.differs th { padding-left: 9px } }
+  .stacking .differs th { padding-left: 9px }
+  .steps td, .limits td:nth-child(2), .limits td:nth-child(3) { display: inline-block; margin-right: 16px;
+    min-width: 0 } .limits td:nth-child(n) { min-width: 0 } .limits th:first-child { width: auto } }
 @media print {
   :root { color-scheme: light; --bg: #fff; --fg: #000; --muted: #444; --line: #bbb; --grid: #ddd;
     --panel: #fff; --warn-bg: #fff; --c0: #0072b2; --c1: #d55e00; --c2: #00875f; --c3: #b3578f; --c4: #927000;
     --c5: #2b9fd9; --c6: #6a4fb8; --c7: #4a4f55 }
   body { max-width: none; padding: 0; font-size: 11px } nav, summary { display: none }
   section, .answer { margin-top: 18px } .answer { border: 1px solid var(--line) }
-  .lead { font-size: 15px } table, .row .name, .row .value { font-size: 10px }
+  .lead { font-size: 15px } .note, small, .legend, .uses, .answer li { font-size: 10px !important }
+  h2 { font-size: 14px } table, .row .name, .row .value { font-size: 10px }
   .scroll { overflow: visible } .numbers, .numbers th, .numbers td { font-size: 7.5px; padding-right: 5px;
     white-space: normal !important }
   tr, figure { break-inside: avoid } h2 { break-after: avoid } }

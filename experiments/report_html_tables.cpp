@@ -53,10 +53,10 @@ std::string limit_shares(const Report& report)
   return html + "</div>";
 }
 
-std::string use(const std::string& resource, double share)
+std::string share_bar(double share, const std::string& description)
 {
-  return "<span class=\"use\">" + meter(share, resource + " " + percent_text(share) + " busy") +
-         "<span>" + percent_text(share) + "</span></span>";
+  return "<span class=\"use\">" + meter(share, description + " " + percent_text(share)) + "<span>" +
+         percent_text(share) + "</span></span>";
 }
 
 std::string busiest(const ReportRow& row)
@@ -65,8 +65,8 @@ std::string busiest(const ReportRow& row)
   for (const Json& one : list_at(*row.job, "busiest")) {
     const std::string resource = text_at(one, "/resource");
     if (!resource.empty())
-      html += "<li>" + use(resource, number_at(one, "/utilisation").value_or(0)) + code(resource) +
-              "</li>";
+      html += "<li>" + share_bar(number_at(one, "/utilisation").value_or(0), resource + " busy") +
+              code(resource) + "</li>";
   }
   return html.empty() ? "" : "<ul class=\"uses\">" + html + "</ul>";
 }
@@ -82,8 +82,8 @@ std::string limit_row(const Report& report, const ReportRow& row)
   if (const std::string reduce = row.text("/all_reduce"); !reduce.empty())
     why += "<small>all-reduce: " + escaped(reduce) + "</small>";
   return html + cell("limited by", resource.empty() ? "-" : code(resource)) +
-         cell("busy", busy && *busy > 0 ? use(resource, *busy) : "-") + cell("why", why) +
-         cell("busiest", busiest(row)) + "</tr>";
+         cell("busy", busy && *busy > 0 ? share_bar(*busy, resource + " busy") : "-") +
+         cell("why", why) + cell("busiest", busiest(row)) + "</tr>";
 }
 
 // A column of numbers: where the number is, how it is scaled, and with which limits it is shown.
@@ -108,7 +108,7 @@ std::vector<Column> columns_of(const Report& report)
       {"alone, samples/s", "/alone/throughput_samples_per_s"},
       {"slowdown", "/slowdown"}};
   for (const TimePart& part : report.parts())
-    columns.push_back({part.title + ", ms", "/time_s/" + part.key, 1e3});
+    columns.push_back({part.title + ", ms", part.pointer, 1e3});
   columns.push_back({"bottleneck busy, %", "/bottleneck/utilisation", 100});
   std::erase_if(columns, [&](const Column& column) { // what no row has is not shown
     const std::string pointer = column.pointer + (column.range ? "/low" : "");
@@ -150,17 +150,22 @@ std::string setting_cell(const Report& report, const ReportRow& row, const std::
   return "<td" + sort + ">" + escaped(report.setting_text(row, pointer)) + "</td>";
 }
 
+std::string step_series(const Report& report, const ScalingStep& step)
+{
+  return report.label(*step.to, {fmt::format("/jobs/{}/gpus", step.to->job_index)});
+}
+
 std::string step_row(const Report& report, const ScalingStep& step)
 {
-  const std::string gpus = fmt::format("/jobs/{}/gpus", step.to->job_index);
+  const std::string series = step_series(report, step);
   const std::string from = step.from->text("/bottleneck/resource");
   const std::string to = step.to->text("/bottleneck/resource");
-  const double gain = std::max(0.0, step.gain);
-  return "<tr><th scope=\"row\">" + prose(report.label(*step.to, {gpus})) + "</th>" +
-         cell("GPUs", fmt::format("{:g} to {:g}", step.gpus_before, step.gpus_after)) +
+  return fmt::format("<tr><th scope=\"row\">{:g} to {:g} GPUs</th>", step.gpus_before,
+                     step.gpus_after) +
+         (series.empty() ? "" : cell("series", prose(series))) +
          cell("rate", fmt::format("{} x", number_text(step.speedup))) +
-         cell("GPU time per sample", fmt::format("{:+.0f} %", 100 * (step.gpu_time - 1))) +
-         cell("each added GPU brings", use("added GPU", gain)) +
+         cell("GPU time per sample", fmt::format("{:+.0f}&nbsp;%", 100 * (step.gpu_time - 1))) +
+         cell("each added GPU brings", share_bar(std::max(0.0, step.gain), "of one GPU alone")) +
          cell("limit", (from == to ? "" : code(from) + " then ") + code(to)) +
          cell("verdict", step.pays() ? "pays" : "<strong>does not pay</strong>") + "</tr>";
 }
@@ -189,9 +194,14 @@ std::string limits_section(const Report& report)
 std::string scaling_section(const Report& report)
 {
   std::vector<std::string> rows;
+  std::vector<std::string> names{
+      "step", "series", "rate", "GPU time per sample", "each added GPU brings", "limit", "verdict"};
   for (const Scaling& scaling : all_scaling(report))
-    for (const ScalingStep& step : scaling.steps)
+    for (const ScalingStep& step : scaling.steps) {
       rows.push_back(step_row(report, step));
+      if (step_series(report, step).empty())
+        std::erase(names, "series");
+    }
   if (rows.empty())
     return "";
   return section(
@@ -200,11 +210,7 @@ std::string scaling_section(const Report& report)
       "alone "
       "does. GPU time per sample is what a sample costs, compared with the smaller number of "
       "GPUs.</p>" +
-          folded(rows, kShownRows,
-                 "<table class=\"stacking steps\">" +
-                     header({"series", "GPUs", "rate", "GPU time per sample",
-                             "each added GPU brings", "limit", "verdict"}) +
-                     "<tbody>",
+          folded(rows, kShownRows, "<table class=\"stacking steps\">" + header(names) + "<tbody>",
                  "</tbody></table>"));
 }
 
@@ -224,8 +230,7 @@ std::string numbers_section(const Report& report)
       "<table class=\"numbers sortable\">" +
       header(names, first_number) + "<tbody>";
   for (const ReportRow& row : report.rows()) {
-    html += "<tr>" +
-            number_cell("#", std::to_string(row.point + 1), static_cast<double>(row.point + 1));
+    html += fmt::format("<tr><td data-sort=\"{0}\">{0}</td>", row.point + 1);
     for (const std::string& pointer : report.settings())
       html += setting_cell(report, row, pointer);
     if (!row.job) {

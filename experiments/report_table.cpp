@@ -33,7 +33,7 @@ std::string largest_parts(const Report& report, const ReportRow& row, std::size_
   std::vector<std::pair<double, std::string>> parts;
   double total = 0;
   for (const TimePart& part : report.parts()) {
-    const double seconds = row.number(("/time_s/" + part.key).c_str()).value_or(0);
+    const double seconds = row.number(part.pointer.c_str()).value_or(0);
     total += seconds;
     parts.emplace_back(seconds, part.brief);
   }
@@ -238,16 +238,16 @@ std::string in_short(const Report& report, std::size_t columns, const Paint& pai
 
 std::string warnings_text(const Report& report, std::size_t columns, const Paint& paint)
 {
-  if (report.warnings().empty())
-    return "";
-  std::string text = "\n" + paint.bold(paint.warn("Warnings")) + "\n";
+  std::string items;
   for (const ReportWarning& warning : report.warnings()) {
     std::string words = warning.text;
     if (!warning.points.empty() && report.points() > 1)
       words += " (" + report.points_text(warning.points) + ")";
-    text += item(words, columns);
+    items += item(words, columns);
   }
-  return text;
+  for (const std::string& sentence : without_effect(report))
+    items += item(sentence, columns);
+  return items.empty() ? "" : "\n" + paint.bold(paint.warn("Warnings")) + "\n" + items;
 }
 
 // "name: description", for the first lines.

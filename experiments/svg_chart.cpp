@@ -15,7 +15,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr double kLeft = 62;
-constexpr double kRight = 18;
+constexpr double kRight = 24;
 constexpr double kTop = 30;
 constexpr double kBottom = 46;
 
@@ -126,7 +126,8 @@ std::string axes(const LineChart& chart, const Frame& frame)
 std::string ideal_line(const Curve& curve, const Frame& frame)
 {
   const double slope = curve.ideal_slope;
-  const double first = std::max(frame.x.low, frame.y.low / slope);
+  const double start = frame.x.logarithmic ? curve.points.front().x : frame.x.low;
+  const double first = std::max(start, frame.y.low / slope);
   const double last = std::min(curve.points.back().x, frame.y.high / slope);
   if (!(slope > 0) || !(last > first))
     return "";
