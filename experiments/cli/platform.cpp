@@ -1,4 +1,5 @@
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/import.hpp"
 #include "platforms/show.hpp"
 #include "sim/base/error.hpp"
 
@@ -100,6 +101,7 @@ std::function<int()> platform(CLI::App& app)
   exported->add_option("--to", a->to, "simgrid or graphviz")
       ->check(CLI::IsMember({"simgrid", "graphviz"}));
   exported->add_option("--nodes", a->nodes, "number of nodes")->check(CLI::Range(1, 64));
+  add_platform_import(app, action);
   return [action] { return (*action)(); };
 }
 

@@ -1,0 +1,278 @@
+#include "platforms/import.hpp"
+
+#include "platforms/import_parts.hpp"
+#include "platforms/import_topo.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace foretrain::platforms {
+
+namespace {
+
+bool is_json(const std::string& text)
+{
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{';
+}
+
+FoundNode read_any(const std::string& text, const std::string& name, int numa_per_socket)
+{
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (first != std::string::npos && text[first] == '<')
+    return read_nccl_topology(text, name, numa_per_socket);
+  if (has_topo_matrix(text))
+    return read_topo_matrix(text, name, numa_per_socket);
+  throw ConfigError(name, "",
+                    first == std::string::npos ? "is empty"
+                                               : "is neither an NCCL topology nor `nvidia-smi topo "
+                                                 "-m` output; it begins '" +
+                                                     excerpt(text.substr(first), 40) + "'",
+                    is_json(text) ? "a platform file needs no import: foretrain platform check"
+                                  : "NCCL_TOPO_DUMP_FILE=topo.xml makes the best source");
+}
+
+class Writer {
+public:
+  Writer(const FoundNode& found, const ImportOptions& options)
+      : found_(found), options_(options), notes_(found.notes)
+  {
+  }
+
+  ImportedPlatform write()
+  {
+    if (found_.gpus.empty())
+      throw ConfigError(found_.file, "", "holds no GPU");
+    const std::string gpu = gpu_preset(found_, options_, notes_);
+    gpu_ = read_as<Gpu>(resolve_preset(gpu, kGpuKind));
+    const std::string name =
+        options_.name.empty() ? std::filesystem::path(found_.file).stem().string() : options_.name;
+    Json node = {{"name", name},
+                 {"sockets", found_.sockets.size()},
+                 {"cpu", cpu_preset(found_, options_, notes_)},
+                 {"memory", memory()}};
+    if (!found_.switches.empty())
+      node["pcie_switches"] = switches();
+    node["gpus"] = gpus(gpu);
+    if (const Json links = nvlink(node["gpus"]["type"]); !links.empty())
+      node["nvlink"] = links;
+    if (!found_.nics.empty())
+      node["nics"] = nics();
+    Json platform = {{"format", "foretrain.platform/1"},
+                     {"name", name},
+                     {"description", "Imported from " + found_.kind},
+                     {"source", found_.kind + ", file " +
+                                    std::filesystem::path(found_.file).filename().string()},
+                     {"notes", Json::array()},
+                     {"node", node}};
+    networks(platform);
+    general_notes();
+    check(platform);
+    platform["notes"] = notes_;
+    return {platform, {notes_.begin(), notes_.end()}};
+  }
+
+private:
+  std::string memory()
+  {
+    if (!options_.memory.empty()) {
+      const auto parsed = parse_quantity(options_.memory, UnitsOf<Bytes>::units(),
+                                         UnitsOf<Bytes>::kind(), UnitsOf<Bytes>::example());
+      if (!parsed.ok || parsed.si <= 0)
+        throw UsageError("--memory '" + excerpt(options_.memory) + "' " +
+                         (parsed.ok ? "must be greater than zero" : parsed.problem));
+      return options_.memory;
+    }
+    notes_.insert("memory: 256 GB was assumed, as in generic-4gpu (--memory)");
+    return "256 GB";
+  }
+
+  Json switches()
+  {
+    Json list = Json::array();
+    for (const auto& it : found_.switches) {
+      if (!it.uplink.generation || !it.uplink.lanes)
+        notes_.insert(fmt::format("pcie_switches: x16 of the GPU's generation {} was assumed for "
+                                  "uplinks where the file does not tell",
+                                  gpu_.pcie_generation));
+      list.push_back({{"name", it.name},
+                      {"on", it.on},
+                      {"generation", it.uplink.generation.value_or(gpu_.pcie_generation)},
+                      {"lanes", it.uplink.lanes.value_or(16)}});
+    }
+    return list;
+  }
+
+  Json gpus(const std::string& type)
+  {
+    Json places = Json::array();
+    int generation = gpu_.pcie_generation;
+    int lanes = gpu_.pcie_lanes;
+    bool known = true;
+    for (const auto& it : found_.gpus) {
+      places.push_back(it.on);
+      known = known && it.link.generation && it.link.lanes;
+      generation = std::min(generation, it.link.generation.value_or(generation));
+      lanes = std::min(lanes, it.link.lanes.value_or(lanes));
+    }
+    if (!known)
+      notes_.insert("gpus: PCIe links as in the GPU's data sheet where the file does not tell");
+    Json result = {{"type", type}, {"on", places}};
+    const auto slowest = [&](const char* key, int value, int data_sheet) {
+      if (value == data_sheet)
+        return;
+      result[key] = value;
+      notes_.insert(
+          fmt::format("gpus: PCIe {} {} of the slowest GPU link was given to all", key, value));
+    };
+    slowest("generation", generation, gpu_.pcie_generation);
+    slowest("lanes", lanes, gpu_.pcie_lanes);
+    return result;
+  }
+
+  // Direct links as they stand; a matrix that shows more bricks than a GPU has shows a switch.
+  Json nvlink(Json& type)
+  {
+    const std::size_t n = found_.gpus.size();
+    std::set<int> counts;
+    int most = 0;
+    for (std::size_t a = 0; a < n; ++a) {
+      most = std::max(most, bricks_of(found_, a));
+      for (std::size_t b = 0; b < n; ++b)
+        if (a != b)
+          counts.insert(found_.bricks[a][b]);
+    }
+    const bool to_switch =
+        found_.nvswitch.value_or(most > gpu_.nvlink_bricks && counts.size() == 1);
+    const int bricks = !to_switch                 ? most
+                       : found_.switch_bricks > 0 ? found_.switch_bricks
+                                                  : *counts.begin();
+    if (bricks > gpu_.nvlink_bricks)
+      throw ConfigError(found_.file, "",
+                        fmt::format("shows {} NVLinks on a GPU, but a {} has {}", bricks, gpu_.name,
+                                    gpu_.nvlink_bricks),
+                        "is --gpu right?");
+    if (to_switch) {
+      if (bricks < gpu_.nvlink_bricks) {
+        type = {{"extends", type}, {"nvlink_bricks", bricks}};
+        notes_.insert(fmt::format("gpus: {} of the {} NVLinks of a {} are in use", bricks,
+                                  gpu_.nvlink_bricks, gpu_.name));
+      }
+      if (!found_.nvswitch)
+        notes_.insert("nvlink: an NVSwitch was assumed, as every pair shows more links than a GPU "
+                      "could give each peer");
+      notes_.insert("nvlink: whether the switch adds while it forwards (in_network_reduction) is "
+                    "not told: assumed not");
+      return {{"nvswitch", true}};
+    }
+    if (most == 0)
+      return Json::object();
+    if (counts.size() == 1)
+      return {{"all_pairs", *counts.begin()}};
+    Json pairs = Json::array();
+    for (std::size_t a = 0; a < n; ++a)
+      for (std::size_t b = a + 1; b < n; ++b)
+        if (found_.bricks[a][b] > 0)
+          pairs.push_back({a, b, found_.bricks[a][b]});
+    return {{"pairs", pairs}};
+  }
+
+  Json nics()
+  {
+    Json list = Json::array();
+    for (const auto& it : found_.nics)
+      list.push_back(
+          {{"name", it.name}, {"type", nic_part(it, gpu_, options_, notes_)}, {"on", it.on}});
+    return list;
+  }
+
+  void networks(Json& platform)
+  {
+    if (options_.fabric.empty()) {
+      if (options_.nodes > 1)
+        throw UsageError("--nodes needs --fabric: what joins the nodes?\n  hint: " +
+                         joined(preset_names(kFabricKind)));
+      notes_.insert("networks: not told, so this platform is one node (--fabric and --nodes)");
+      return;
+    }
+    if (found_.nics.empty())
+      throw UsageError("--fabric: the file shows no adapter that could be plugged into it");
+    Json names = Json::array();
+    for (const auto& it : found_.nics)
+      names.push_back(it.name);
+    platform["max_nodes"] = std::max(options_.nodes, 1);
+    platform["networks"] = {
+        {{"nics", names}, {"fabric", checked_preset(options_.fabric, kFabricKind)}}};
+    notes_.insert("networks: all adapters were plugged into the one fabric");
+  }
+
+  void general_notes()
+  {
+    notes_.insert("disks: not told, none were put in");
+    if (found_.gpus.size() > 1)
+      notes_.insert("peer_to_peer: not told, peer access over PCIe was assumed");
+    notes_.insert("root ports and the link between sockets are those of the CPU preset");
+  }
+
+  // The platform must load; classes it does not reproduce are told.
+  void check(const Json& platform)
+  {
+    const auto document = parse_document(platform.dump(2), found_.file + " (imported)");
+    const NodeGraph graph(load_platform(Value(std::shared_ptr<const Document>(document))));
+    const auto part = [&](std::size_t i) {
+      const auto number = static_cast<int>(i);
+      return number < graph.gpus() ? graph.gpu(number) : graph.nic(number - graph.gpus());
+    };
+    std::map<std::string, int> changed;
+    for (std::size_t a = 0; a < found_.paths.size(); ++a)
+      for (std::size_t b = a + 1; b < found_.paths.size(); ++b) {
+        const PathClass is = graph.classify(part(a), part(b));
+        if (is != found_.paths[a][b])
+          ++changed[fmt::format("{} became {}", short_name(found_.paths[a][b]), short_name(is))];
+      }
+    for (const auto& [what, pairs] : changed)
+      notes_.insert(
+          fmt::format("distance classes that could not be kept: {} for {} pairs", what, pairs));
+  }
+
+  const FoundNode& found_;
+  const ImportOptions& options_;
+  Notes notes_;
+  Gpu gpu_;
+};
+
+} // namespace
+
+ImportedPlatform import_platform(const std::string& text, const std::string& name,
+                                 const ImportOptions& options)
+{
+  if (options.numa_per_socket < 1)
+    throw UsageError("--numa-per-socket must be at least 1");
+  if (text.size() > kImportBytes)
+    throw ConfigError(name, "", "is larger than 4 MiB, the limit for a topology");
+  if (text.find('\0') != std::string::npos)
+    throw ConfigError(name, "", "holds zero bytes; is it a text file?");
+  return Writer(read_any(text, name, options.numa_per_socket), options).write();
+}
+
+ImportedPlatform import_platform(const std::filesystem::path& file, const ImportOptions& options)
+{
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    throw ConfigError(file.string(), "", "is a directory, a file is needed");
+  std::ifstream in(file, std::ios::binary);
+  if (!in)
+    throw ConfigError(file.string(), "", "cannot be opened",
+                      "does the file exist and may you read it?");
+  std::string text(kImportBytes + 1, '\0'); // one byte past the limit: pipes have no size
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return import_platform(text, file.string(), options);
+}
+
+} // namespace foretrain::platforms

@@ -1,0 +1,289 @@
+#include "platforms/import_parts.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace foretrain::platforms {
+
+std::string checked_preset(const std::string& name, const PresetKind& kind)
+{
+  resolve_preset(name, kind);
+  const bool path = name.find('/') != std::string::npos || name.ends_with(".json");
+  return path ? std::filesystem::absolute(name).lexically_normal().string() : name;
+}
+
+namespace {
+
+// PCI ID database (pci.ids, 2023-04), vendor 10de.
+constexpr std::pair<int, const char*> kGpuDevices[] = {
+    {0x102d, "k80"},
+    {0x15f8, "p100-pcie-16gb"},
+    {0x15f9, "p100-sxm2-16gb"},
+    {0x1b00, "titanx-pascal"},
+    {0x1b06, "gtx1080ti"},
+    {0x1b80, "gtx1080"},
+    {0x1db1, "v100-sxm2-16gb"},
+    {0x1db4, "v100-pcie-16gb"},
+    {0x1db5, "v100-sxm2-32gb"},
+    {0x1e04, "rtx2080ti"},
+    {0x1e07, "rtx2080ti"},
+    {0x20b0, "a100-sxm4-40gb"},
+    {0x20b2, "a100-sxm4-80gb"},
+    {0x2330, "h100-sxm5-80gb"},
+};
+
+// Compute capability (CUDA C++ Programming Guide) to the bundled GPU nearest to it, with NVLink
+// and without.
+struct Capability {
+  int sm;
+  const char* with_nvlink;
+  const char* without;
+};
+constexpr Capability kCapabilities[] = {
+    {37, nullptr, "k80"},
+    {60, "p100-sxm2-16gb", "p100-pcie-16gb"},
+    {61, nullptr, "gtx1080"},
+    {70, "v100-sxm2-16gb", "v100-pcie-16gb"},
+    {75, nullptr, "rtx2080ti"},
+    {80, "a100-sxm4-40gb", nullptr},
+    {90, "h100-sxm5-80gb", nullptr},
+};
+
+// Number of NVLinks of a GPU on a board with several peers: P100, V100, A100, H100 white papers.
+constexpr std::pair<int, const char*> kBrickCounts[] = {
+    {4, "p100-sxm2-16gb"},
+    {6, "v100-sxm2-16gb"},
+    {12, "a100-sxm4-40gb"},
+    {18, "h100-sxm5-80gb"},
+};
+
+[[noreturn]] void ask(const FoundNode& found, const std::string& problem, const char* option,
+                      const PresetKind& kind)
+{
+  throw ConfigError(found.file, "", problem,
+                    fmt::format("give {}: {}", option, joined(preset_names(kind))));
+}
+
+bool any_nvlink(const FoundNode& found)
+{
+  for (std::size_t g = 0; g < found.gpus.size(); ++g)
+    if (bricks_of(found, g) > 0)
+      return true;
+  return found.nvswitch.value_or(false);
+}
+
+// The GPU by its NVLinks, where a matrix is all there is.
+std::string by_bricks(const FoundNode& found, Notes& notes)
+{
+  int most = 0;
+  int largest = 0;
+  int fewest_peers = kMostGpus;
+  for (std::size_t g = 0; g < found.gpus.size(); ++g) {
+    most = std::max(most, bricks_of(found, g));
+    const auto& row = found.bricks[g];
+    largest = std::max(largest, *std::max_element(row.begin(), row.end()));
+    fewest_peers = std::min(
+        fewest_peers,
+        static_cast<int>(std::count_if(row.begin(), row.end(), [](int b) { return b > 0; })));
+  }
+  const int per_gpu = most > kBrickCounts[3].first ? largest : most; // a switch reaches all peers
+  for (const auto& [bricks, name] : kBrickCounts)
+    if (bricks == per_gpu && fewest_peers >= 2) {
+      notes.insert(fmt::format("gpu: {} was assumed, as the bundled GPU with {} NVLinks; the file "
+                               "does not name the model (--gpu)",
+                               name, per_gpu));
+      return name;
+    }
+  ask(found, "does not tell the GPU model", "--gpu", kGpuKind);
+}
+
+void same_model(const FoundNode& found)
+{
+  for (std::size_t g = 1; g < found.gpus.size(); ++g) {
+    const auto& first = found.gpus.front();
+    const auto& other = found.gpus[g];
+    if (other.compute_capability != first.compute_capability || other.device != first.device)
+      throw ConfigError(found.file, "",
+                        fmt::format("GPU {} (sm {}, device 0x{:04x}) differs from GPU 0 (sm {}, "
+                                    "device 0x{:04x}); the GPUs of a platform are of one type",
+                                    g, other.compute_capability, other.device,
+                                    first.compute_capability, first.device));
+  }
+}
+
+} // namespace
+
+int bricks_of(const FoundNode& node, std::size_t gpu)
+{
+  return std::accumulate(node.bricks[gpu].begin(), node.bricks[gpu].end(), 0);
+}
+
+std::string gpu_preset(const FoundNode& found, const ImportOptions& options, Notes& notes)
+{
+  same_model(found);
+  if (!options.gpu.empty())
+    return checked_preset(options.gpu, kGpuKind);
+  const FoundGpu& gpu = found.gpus.front();
+  for (const auto& [device, name] : kGpuDevices)
+    if (gpu.device == device)
+      return name;
+  if (gpu.compute_capability == 0)
+    return by_bricks(found, notes);
+  const bool nvlink = any_nvlink(found);
+  for (const Capability& it : kCapabilities) {
+    const char* name = nvlink ? it.with_nvlink : it.without;
+    if (it.sm != gpu.compute_capability || name == nullptr)
+      continue;
+    notes.insert(fmt::format("gpu: {} was assumed, as the bundled GPU nearest to sm {} {} NVLink "
+                             "(--gpu)",
+                             name, it.sm, nvlink ? "with" : "without"));
+    return name;
+  }
+  ask(found,
+      fmt::format("no bundled GPU is of sm {} {} NVLink", gpu.compute_capability,
+                  nvlink ? "with" : "without"),
+      "--gpu", kGpuKind);
+}
+
+namespace {
+
+// CPUID family and model as NCCL writes them (AMD: extended family times 16 plus 15); models from
+// the Linux kernel, arch/x86/include/asm/intel-family.h. `exact`: the preset is of this generation.
+struct CpuModel {
+  const char* vendor;
+  int family;
+  int model; // -1: any
+  const char* preset;
+  bool exact;
+};
+constexpr CpuModel kCpuModels[] = {
+    {"GenuineIntel", 6, 79, "xeon-e5-2698v4", true},        // Broadwell-EP
+    {"GenuineIntel", 6, 63, "xeon-e5-2698v4", false},       // Haswell-EP
+    {"GenuineIntel", 6, 85, "xeon-gold-6148", true},        // Skylake-SP, Cascade Lake
+    {"GenuineIntel", 6, 106, "xeon-gold-6230", false},      // Ice Lake-SP
+    {"GenuineIntel", 6, 143, "xeon-platinum-8480c", true},  // Sapphire Rapids
+    {"GenuineIntel", 6, 207, "xeon-platinum-8480c", false}, // Emerald Rapids
+    {"GenuineIntel", 6, 94, "i5-6600", true},               // Skylake client
+    {"AuthenticAMD", 143, 49, "epyc-7742", true},           // Rome
+    {"AuthenticAMD", 175, 1, "epyc-7742", false},           // Milan
+};
+
+void compare_cores(const FoundNode& found, const std::string& name, Notes& notes)
+{
+  const int cores = read_as<Cpu>(resolve_preset(name, kCpuKind)).cores;
+  for (const FoundSocket& socket : found.sockets)
+    if (socket.logical_cpus > 0 && socket.logical_cpus != cores && socket.logical_cpus != 2 * cores)
+      notes.insert(fmt::format("cpu: the file counts {} logical CPUs on a socket, {} has {} cores",
+                               socket.logical_cpus, name, cores));
+}
+
+} // namespace
+
+std::string cpu_preset(const FoundNode& found, const ImportOptions& options, Notes& notes)
+{
+  if (!options.cpu.empty())
+    return checked_preset(options.cpu, kCpuKind);
+  const FoundSocket& socket = found.sockets.front();
+  if (socket.vendor.empty()) {
+    notes.insert("cpu: xeon-gold-6148 was assumed, as in generic-4gpu; the file does not name the "
+                 "CPU (--cpu)");
+    return "xeon-gold-6148";
+  }
+  for (const CpuModel& it : kCpuModels)
+    if (socket.vendor == it.vendor && socket.family == it.family && socket.model == it.model) {
+      notes.insert(fmt::format("cpu: {} was assumed, as the bundled CPU {} family {} model {} "
+                               "(--cpu)",
+                               it.preset, it.exact ? "of" : "nearest to", it.family, it.model));
+      compare_cores(found, it.preset, notes);
+      return it.preset;
+    }
+  ask(found,
+      fmt::format("no bundled CPU is near to {} family {} model {}", excerpt(socket.vendor),
+                  socket.family, socket.model),
+      "--cpu", kCpuKind);
+}
+
+namespace {
+
+// PCI ID database, vendor 15b3: ConnectX-4, -5, -5 Ex, -6, -7.
+struct NicModel {
+  int device;
+  bool infiniband;
+  double megabits;
+  const char* preset;
+};
+constexpr NicModel kNicModels[] = {
+    {0x1013, true, 100000, "connectx4-edr"}, {0x1013, false, 100000, "connectx4-100gbe"},
+    {0x1017, true, 100000, "connectx5-edr"}, {0x1017, false, 100000, "connectx5-100gbe"},
+    {0x1019, true, 100000, "connectx5-edr"}, {0x1019, false, 100000, "connectx5-100gbe"},
+    {0x101b, true, 200000, "connectx6-hdr"}, {0x1021, true, 400000, "connectx7-ndr"},
+};
+
+// Prefixes the Linux RDMA drivers give their devices (rdma-core, kernel-boot/rdma_rename).
+bool has_rdma_name(const std::string& name)
+{
+  static constexpr const char* kPrefixes[] = {"mlx",  "bnxt_re", "irdma", "rocep", "ibp",
+                                              "qedr", "hns_",    "efa",   "rdmap", "i40iw"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+// An adapter of which only a matrix speaks: the one that bundled platforms pair with such GPUs.
+std::string by_generation(const FoundNic& nic, const Gpu& gpu, const ImportOptions&, Notes& notes)
+{
+  if (!nic.name.starts_with("mlx") && !nic.name.starts_with("NIC"))
+    return "";
+  const char* name = gpu.pcie_generation <= 3   ? "connectx5-edr"
+                     : gpu.pcie_generation == 4 ? "connectx6-hdr"
+                                                : "connectx7-ndr";
+  notes.insert(fmt::format("nics: {} was assumed for adapters whose speed the file does not tell, "
+                           "as in bundled platforms with PCIe generation {} GPUs (--nic)",
+                           name, gpu.pcie_generation));
+  return name;
+}
+
+} // namespace
+
+Json nic_part(const FoundNic& nic, const Gpu& gpu, const ImportOptions& options, Notes& notes)
+{
+  if (!options.nic.empty())
+    return checked_preset(options.nic, kNicKind);
+  if (nic.megabits <= 0) {
+    const std::string name = nic.vendor == 0 ? by_generation(nic, gpu, options, notes) : "";
+    if (name.empty())
+      throw UsageError(fmt::format("the file does not tell the speed of adapter '{}'\n  hint: give "
+                                   "--nic: {}",
+                                   excerpt(nic.name), joined(preset_names(kNicKind))));
+    return name;
+  }
+  const bool rdma = has_rdma_name(nic.name);
+  const bool infiniband = nic.fabric.value_or(nic.name.starts_with("mlx"));
+  if (nic.vendor == 0x15b3)
+    for (const NicModel& it : kNicModels)
+      if (it.device == nic.device && it.infiniband == infiniband && it.megabits == nic.megabits)
+        return it.preset;
+  if (!nic.fabric)
+    notes.insert(fmt::format("nics: {} was assumed to speak {}, by its name", nic.name,
+                             infiniband ? "InfiniBand" : "Ethernet"));
+  notes.insert(fmt::format("nics: {} {} RDMA, by its name; 1 us latency was assumed", nic.name,
+                           rdma ? "can do" : "cannot do"));
+  Json part = {{"name", nic.name},
+               {"rate", fmt::format("{:g} Gb/s", nic.megabits / 1000)},
+               {"link", infiniband ? "infiniband" : "ethernet"},
+               {"rdma", rdma},
+               {"latency", "1 us"}};
+  if (nic.link.generation)
+    part["pcie_generation"] = *nic.link.generation;
+  if (nic.link.lanes)
+    part["pcie_lanes"] = *nic.link.lanes;
+  if (!nic.link.generation || !nic.link.lanes)
+    notes.insert("nics: PCIe generation 3 and 16 lanes were assumed where the file does not tell");
+  return part;
+}
+
+} // namespace foretrain::platforms
