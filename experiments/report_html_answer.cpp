@@ -259,9 +259,9 @@ Scaling scaling_along(const Series& series)
 std::vector<Scaling> all_scaling(const Report& report)
 {
   std::vector<Scaling> all;
-  for (const std::string& pointer : report.varying())
-    for (const Series& series : series_along(report, pointer))
-      if (pointer == own_gpus(*series.front()))
+  for (const std::string& leader : report.varying())
+    for (const Series& series : series_along(report, leader))
+      if (report.leader_of(own_gpus(*series.front())) == leader)
         if (Scaling scaling = scaling_along(series); !scaling.steps.empty())
           all.push_back(std::move(scaling));
   return all;

@@ -86,17 +86,13 @@ std::string ReportRow::text(const char* pointer) const
 
 Report::Report(const Json& result) : result_(result)
 {
+  if (result.is_object() && result.value("interrupted", Json()) == true)
+    add_warning("the run was interrupted: only the points that were done are here", std::nullopt);
   for (const Json& warning : list_at(result, "warnings"))
     add_warning(value_text(warning), std::nullopt);
   for (const Json& point : list_at(result, "points"))
     add_point(point);
-  std::map<std::string, std::set<std::string>> values;
-  for (const ReportRow& row : rows_)
-    for (const std::string& pointer : settings_)
-      values[pointer].insert(value_text(setting_at(row, pointer)));
-  for (const std::string& pointer : settings_)
-    if (values[pointer].size() > 1)
-      varying_.push_back(pointer);
+  find_varying();
   find_parts();
 }
 
@@ -138,6 +134,56 @@ void Report::add_warning(const std::string& text, std::optional<std::size_t> poi
   ReportWarning& warning = warnings_[known->second];
   if (point && (warning.points.empty() || warning.points.back() != *point))
     warning.points.push_back(*point);
+}
+
+void Report::find_varying()
+{
+  std::vector<std::string> candidates;
+  for (const std::string& pointer : settings_)
+    if (values_of(pointer).size() > 1)
+      candidates.push_back(pointer);
+  std::stable_partition(candidates.begin(), candidates.end(), [](const auto& p) {
+    return p.size() > 5 && p.substr(p.size() - 5) == "/gpus"; // what others follow, if linked
+  });
+  for (const std::string& pointer : candidates) {
+    const auto leader = std::find_if(candidates.begin(), candidates.end(), [&](const auto& other) {
+      return leaders_.count(other) > 0 && leaders_.at(other) == other && fixes(other, pointer);
+    });
+    leaders_[pointer] = leader == candidates.end() ? pointer : *leader;
+  }
+  for (const std::string& pointer : settings_)
+    if (leader_of(pointer) == pointer)
+      varying_.push_back(pointer);
+}
+
+bool Report::fixes(const std::string& leader, const std::string& follower) const
+{
+  std::map<std::string, std::string> values;
+  return std::all_of(rows_.begin(), rows_.end(), [&](const ReportRow& row) {
+    const std::string value = value_text(setting_at(row, follower));
+    return values.try_emplace(value_text(setting_at(row, leader)), value).first->second == value;
+  });
+}
+
+std::string Report::leader_of(const std::string& pointer) const
+{
+  const auto found = leaders_.find(pointer);
+  return found != leaders_.end() ? found->second : "";
+}
+
+std::vector<std::string> Report::linked_sentences() const
+{
+  std::vector<std::string> sentences;
+  for (const std::string& leader : varying_) {
+    std::vector<std::string> followers;
+    for (const std::string& pointer : settings_)
+      if (pointer != leader && leader_of(pointer) == leader)
+        followers.push_back(short_name(pointer));
+    if (!followers.empty())
+      sentences.push_back(fmt::format("{} var{} with {}.", joined(followers, " and "),
+                                      followers.size() == 1 ? "ies" : "y", short_name(leader)));
+  }
+  return sentences;
 }
 
 void Report::find_parts()

@@ -64,9 +64,15 @@ public:
   const std::vector<ReportWarning>& warnings() const { return warnings_; }
   std::size_t points() const { return points_; }
 
-  /// All pointers set by any point, and those that take more than one value.
+  /// All pointers set by any point.
   const std::vector<std::string>& settings() const { return settings_; }
+  /// Those that tell points apart: they take more than one value, and no other one fixes theirs.
   const std::vector<std::string>& varying() const { return varying_; }
+  /// The varying setting that fixes this one: itself, if it varies on its own; "" if it is
+  /// constant.
+  std::string leader_of(const std::string& pointer) const;
+  /// "batch_per_gpu varies with precision.": for settings that a sweep varies together.
+  std::vector<std::string> linked_sentences() const;
   /// The different values of a setting, in order of appearance.
   std::vector<Json> values_of(const std::string& pointer) const;
 
@@ -88,6 +94,8 @@ private:
   std::string setting_words(const ReportRow& row, const std::string& pointer) const;
   void add_point(const Json& point);
   void add_warning(const std::string& text, std::optional<std::size_t> point);
+  void find_varying();
+  bool fixes(const std::string& leader, const std::string& follower) const;
   void find_parts();
 
   const Json& result_;
@@ -97,6 +105,7 @@ private:
   std::map<std::string, std::size_t> warning_of_; // text -> index
   std::vector<std::string> settings_;
   std::vector<std::string> varying_;
+  std::map<std::string, std::string> leaders_; // of varying settings
   std::vector<TimePart> parts_;
   std::size_t points_ = 0;
 };

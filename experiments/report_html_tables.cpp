@@ -86,19 +86,20 @@ std::string limit_row(const Report& report, const ReportRow& row)
          cell("why", why) + cell("busiest", busiest(row)) + "</tr>";
 }
 
-// A column of numbers: where the number is, how it is scaled, and with which limits it is shown.
+// A column of numbers: where they are, how they are scaled, and whether their interval is meant.
 struct Column {
   std::string title;
   std::string pointer;
   double factor = 1;
   bool range = false;
+  bool whole = false;
 };
 
 std::vector<Column> columns_of(const Report& report)
 {
   std::vector<Column> columns{
-      {"GPUs", "/gpus"},
-      {"nodes", "/nodes"},
+      {"GPUs", "/gpus", 1, false, true},
+      {"nodes", "/nodes", 1, false, true},
       {"samples/s", "/throughput_samples_per_s"},
       {report.interval() + " interval", "/throughput_samples_per_s", 1, true},
       {"step, ms", "/step_time_s", 1e3},
@@ -119,11 +120,9 @@ std::vector<Column> columns_of(const Report& report)
   return columns;
 }
 
-std::string shown(double value)
+std::string shown(double value, const Column& column)
 {
-  return value == static_cast<double>(static_cast<long long>(value)) && value < 1e15
-             ? fmt::format("{:.0f}", value)
-             : number_text(value, true);
+  return column.whole ? fmt::format("{:.0f}", value) : number_text(column.factor * value, true);
 }
 
 std::string number_column(const ReportRow& row, const Column& column)
@@ -132,13 +131,12 @@ std::string number_column(const ReportRow& row, const Column& column)
     const auto low = row.number((column.pointer + "/low").c_str());
     const auto high = row.number((column.pointer + "/high").c_str());
     return low && high
-               ? number_cell(column.title,
-                             shown(column.factor * *low) + " to " + shown(column.factor * *high),
+               ? number_cell(column.title, shown(*low, column) + " to " + shown(*high, column),
                              column.factor * (*high - *low))
                : number_cell(column.title, "-", -1);
   }
   const auto value = row.number(column.pointer.c_str());
-  return value ? number_cell(column.title, shown(column.factor * *value), column.factor * *value)
+  return value ? number_cell(column.title, shown(*value, column), column.factor * *value)
                : number_cell(column.title, "-", -1);
 }
 
@@ -152,7 +150,8 @@ std::string setting_cell(const Report& report, const ReportRow& row, const std::
 
 std::string step_series(const Report& report, const ScalingStep& step)
 {
-  return report.label(*step.to, {fmt::format("/jobs/{}/gpus", step.to->job_index)});
+  return report.label(*step.to,
+                      {report.leader_of(fmt::format("/jobs/{}/gpus", step.to->job_index))});
 }
 
 std::string step_row(const Report& report, const ScalingStep& step)

@@ -220,6 +220,12 @@ std::string legend(const std::vector<Panel>& panels, bool ideal)
   return html + "</ul>";
 }
 
+std::string linked_note(const Report& report)
+{
+  const auto sentences = report.linked_sentences();
+  return sentences.empty() ? "" : "<p class=\"note\">" + escaped(joined(sentences, " ")) + "</p>";
+}
+
 std::string curves(const Report& report, const std::string& axis)
 {
   auto panels = panels_of(report, axis);
@@ -246,7 +252,7 @@ std::string curves(const Report& report, const std::string& axis)
       fmt::format("<p class=\"note\">Bars through the points: {} interval.{}</p>",
                   report.interval(),
                   panels.size() > 1 && !one_scale ? " Each chart has its own scale." : "") +
-      legend(panels, ideal);
+      linked_note(report) + legend(panels, ideal);
   if (panels.size() == 1)
     return html + "<figure class=\"wide\">" + line_chart(panels[0].chart, 1040, 420) +
            "</figure><figure class=\"narrow\">" + line_chart(panels[0].chart, 400, 330) +

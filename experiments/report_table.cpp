@@ -278,6 +278,8 @@ std::string report_table(const Json& result, const TableStyle& style)
   text += paint.bold(line_text(cells.header, widths, cells.texts)) + "\n";
   for (const auto& line : cells.lines)
     text += line_text(line, widths, cells.texts) + "\n";
+  for (const std::string& sentence : report.linked_sentences())
+    text += sentence + "\n";
   return text + reasons(report, columns, paint) + in_short(report, columns, paint) +
          warnings_text(report, columns, paint);
 }

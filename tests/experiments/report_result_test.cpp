@@ -317,3 +317,33 @@ TEST_CASE("hundreds of points: all in the table, some unfolded, some drawn",
   CHECK(count(html, "class=\"chart\"") <= 12);
   CHECK(lines_of(report_table(result)).size() > 300);
 }
+
+TEST_CASE("settings that a sweep varies together count as one", "[experiments][report]")
+{
+  Json result = result_of({});
+  for (const char* precision : {"fp32", "fp16"})
+    for (const int gpus : {1, 2, 4})
+      result["points"].push_back(
+          point({{"/jobs/0/precision", precision},
+                 {"/jobs/0/batch_per_gpu", precision == std::string("fp16") ? 256 : 128},
+                 {"/cluster/nodes", gpus > 2 ? 2 : 1},
+                 {"/jobs/0/gpus", gpus}},
+                {job(gpus, gpus * (precision == std::string("fp16") ? 0.8 : 0.9), "node0/gpu0")}));
+  const Report report(result);
+  CHECK(report.varying() == std::vector<std::string>{"/jobs/0/precision", "/jobs/0/gpus"});
+  CHECK(report.label(report.rows().back()) == "fp16, 4 GPUs");
+  CHECK(report.leader_of("/cluster/nodes") == "/jobs/0/gpus");
+  CHECK(
+      report.linked_sentences() ==
+      std::vector<std::string>{"batch_per_gpu varies with precision.", "nodes varies with gpus."});
+  CHECK(all_scaling(report).size() == 2);
+  CHECK_THAT(report_csv(result), StartsWith("point,/jobs/0/precision,/jobs/0/batch_per_gpu,"));
+}
+
+TEST_CASE("an interrupted run says so", "[experiments][report]")
+{
+  Json result = sweep();
+  result["interrupted"] = true;
+  CHECK_THAT(report_table(result), Contains("interrupted"));
+  CHECK_THAT(report_html(result), Contains("interrupted"));
+}
