@@ -18,6 +18,34 @@ void apply_override(Document& document, const std::string& text)
   set_value(document, text.substr(0, equals), text.substr(equals + 1));
 }
 
+// "/a /b" names two pointers that vary together.
+std::vector<std::string> pointers_of(const std::string& key)
+{
+  std::vector<std::string> pointers;
+  std::size_t from = 0;
+  for (std::size_t space = key.find(" /"); space != std::string::npos;
+       space = key.find(" /", from)) {
+    pointers.push_back(key.substr(from, space - from));
+    from = space + 1;
+  }
+  pointers.push_back(key.substr(from));
+  return pointers;
+}
+
+// The settings that one value of a sweep entry stands for.
+Settings settings_of(const std::vector<std::string>& pointers, const Value& value)
+{
+  if (pointers.size() == 1)
+    return {{pointers.front(), value.json()}};
+  if (!value.json().is_array() || value.json().size() != pointers.size())
+    value.fail(fmt::format("must be a list of {} values, one for each pointer, got {}",
+                           pointers.size(), value.shown()));
+  Settings settings;
+  for (std::size_t i = 0; i < pointers.size(); ++i)
+    settings.emplace_back(pointers[i], value.json()[i]);
+  return settings;
+}
+
 // All combinations of the sweep's values, first entry slowest.
 std::vector<Settings> combinations(const Value& sweep)
 {
@@ -27,14 +55,18 @@ std::vector<Settings> combinations(const Value& sweep)
     if (!list.json().is_array() || list.json().empty())
       list.fail("must be a list of values, got " + list.shown());
     if (entry.key().empty() || entry.key().front() != '/')
-      sweep.fail_at(entry.key(), "must be a JSON pointer, like /jobs/0/gpus");
+      sweep.fail_at(entry.key(),
+                    "must be a JSON pointer, like /jobs/0/gpus, or several of them with "
+                    "spaces between, which vary together");
     if (all.size() * list.json().size() > kMaxPoints)
       list.fail(fmt::format("makes more than {} points", kMaxPoints));
+    const auto pointers = pointers_of(entry.key());
     std::vector<Settings> longer;
     for (const Settings& settings : all)
-      for (const Json& value : list.json()) {
+      for (std::size_t i = 0; i < list.json().size(); ++i) {
         longer.push_back(settings);
-        longer.back().emplace_back(entry.key(), value);
+        for (auto& setting : settings_of(pointers, list.at(i)))
+          longer.back().push_back(std::move(setting));
       }
     all = std::move(longer);
   }

@@ -148,7 +148,9 @@ void describe(V& v, ExperimentSpec& s)
   v.required("cluster", s.cluster, "the cluster");
   v.optional("stack", s.stack, "software between jobs and hardware");
   v.required("jobs", s.jobs, "the training jobs");
-  v.optional("sweep", s.sweep, "JSON pointer -> list of values; all combinations are run");
+  v.optional("sweep", s.sweep,
+             "JSON pointer -> list of values; all combinations are run; several "
+             "pointers with spaces between vary together");
   v.optional("expect", s.expect, "what must hold; exit code 1 otherwise");
   v.optional("seed", s.seed, "seed of all random streams; --seed overrides", non_negative());
 }

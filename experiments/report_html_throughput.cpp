@@ -9,8 +9,10 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -220,9 +222,37 @@ std::string legend(const std::vector<Panel>& panels, bool ideal)
   return html + "</ul>";
 }
 
-std::string linked_note(const Report& report)
+bool coincide(const Curve& a, const Curve& b)
 {
-  const auto sentences = report.linked_sentences();
+  return std::equal(a.points.begin(), a.points.end(), b.points.begin(), b.points.end(),
+                    [](const CurvePoint& p, const CurvePoint& q) {
+                      return p.x == q.x && std::abs(p.y - q.y) <= 1e-9 * std::abs(p.y);
+                    });
+}
+
+// Of curves that coincide only the last one can be seen: says so.
+std::vector<std::string> hidden_curves(const Panel& panel)
+{
+  std::vector<std::string> sentences;
+  std::set<std::size_t> told;
+  for (std::size_t i = 0; i < panel.labels.size(); ++i) {
+    std::vector<std::string> same;
+    for (std::size_t j = i; j < panel.labels.size(); ++j)
+      if (coincide(panel.chart.curves[i], panel.chart.curves[j]) && told.insert(j).second)
+        same.push_back(panel.labels[j]);
+    if (same.size() > 1)
+      sentences.push_back((panel.title.empty() ? "" : panel.title + ": ") + joined(same, " and ") +
+                          " coincide.");
+  }
+  return sentences;
+}
+
+std::string notes(const Report& report, const std::vector<Panel>& panels)
+{
+  auto sentences = report.linked_sentences();
+  for (const Panel& panel : panels)
+    for (const std::string& sentence : hidden_curves(panel))
+      sentences.push_back(sentence);
   return sentences.empty() ? "" : "<p class=\"note\">" + escaped(joined(sentences, " ")) + "</p>";
 }
 
@@ -252,7 +282,7 @@ std::string curves(const Report& report, const std::string& axis)
       fmt::format("<p class=\"note\">Bars through the points: {} interval.{}</p>",
                   report.interval(),
                   panels.size() > 1 && !one_scale ? " Each chart has its own scale." : "") +
-      linked_note(report) + legend(panels, ideal);
+      notes(report, panels) + legend(panels, ideal);
   if (panels.size() == 1)
     return html + "<figure class=\"wide\">" + line_chart(panels[0].chart, 1040, 420) +
            "</figure><figure class=\"narrow\">" + line_chart(panels[0].chart, 400, 330) +

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/experiment.hpp"
-#include "models/collectives/all_reduce.hpp"
+#include "models/collectives/collective.hpp"
 #include "models/compute_profile.hpp"
 #include "platforms/machine.hpp"
 

@@ -35,7 +35,7 @@ public:
   const sim::Engine& engine() const { return engine_; }
   const platforms::Machine& machine() const { return machine_; }
   const models::TrainingJob& job(std::size_t i) const { return *jobs_[i]; }
-  const models::AllReduce* all_reduce(std::size_t i) const { return all_reduces_[i].get(); }
+  const models::Collective* all_reduce(std::size_t i) const { return all_reduces_[i].get(); }
 
 private:
   void add_job(const ResolvedJob& job, const RunOptions& options)
@@ -57,8 +57,9 @@ private:
     if (setup.ranks > 1) {
       auto communicator = platforms::make_communicator(machine_, job.ranks, "job " + job.spec.name);
       const double channels = static_cast<double>(communicator.channels.size());
-      all_reduces_.back() = std::make_unique<models::AllReduce>(
-          engine_, std::move(communicator), job.library, job.framework.algorithm);
+      all_reduces_.back() = std::make_unique<models::Collective>(
+          engine_, std::move(communicator), job.library, models::Operation::all_reduce,
+          job.framework.algorithm);
       setup.all_reduce = all_reduces_.back().get();
       const bool half = job.spec.precision == "fp16" || job.spec.precision == "bf16";
       const int gradient = job.framework.gradient_precision == "compute" && half ? 2 : 4;
@@ -74,7 +75,7 @@ private:
 
   sim::Engine engine_;
   platforms::Machine machine_;
-  std::vector<std::unique_ptr<models::AllReduce>> all_reduces_;
+  std::vector<std::unique_ptr<models::Collective>> all_reduces_;
   std::vector<std::unique_ptr<models::TrainingJob>> jobs_;
 };
 
@@ -110,7 +111,7 @@ double one_gpu_throughput(ResolvedExperiment experiment, std::size_t job, const 
   return quantile(rates, 0.5);
 }
 
-std::string all_reduce_text(const models::AllReduce& all_reduce, const models::JobSetup& setup)
+std::string all_reduce_text(const models::Collective& all_reduce, const models::JobSetup& setup)
 {
   const auto largest = std::max_element(
       setup.buckets.begin(), setup.buckets.end(),

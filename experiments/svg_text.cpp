@@ -47,7 +47,7 @@ std::string percent_text(double share)
   if (!std::isfinite(share))
     return "-";
   const double percent = 100 * share;
-  const bool small = percent != 0 && std::abs(percent) < 0.95;
+  const bool small = std::abs(percent) >= 0.05 && std::abs(percent) < 0.95;
   return fmt::format("{:.{}f} %", percent, small ? 1 : 0);
 }
 

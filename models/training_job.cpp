@@ -72,8 +72,8 @@ void TrainingJob::build_rank(int rank)
   ranks_.push_back(std::move(tasks));
 }
 
-// Time until the framework next looks for gradients that are ready: its background loop runs freely,
-// out of step with the training steps.
+// Time until the framework next looks for gradients that are ready: its background loop runs
+// freely, out of step with the training steps.
 Seconds TrainingJob::until_cycle(Seconds now) const
 {
   const Seconds cycle = setup_.framework.fusion_cycle;

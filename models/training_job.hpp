@@ -5,7 +5,7 @@
 #pragma once
 
 #include "models/buckets.hpp"
-#include "models/collectives/all_reduce.hpp"
+#include "models/collectives/collective.hpp"
 #include "models/compute_profile.hpp"
 #include "models/framework.hpp"
 #include "sim/engine/random.hpp"
@@ -27,9 +27,9 @@ struct JobSetup {
   ComputeProfile profile;
   std::vector<Bucket> buckets;
   Framework framework;
-  const AllReduce* all_reduce = nullptr; // null with one rank
-  BytesPerSecond fusion_copy{};          // rate at which a GPU copies into the fusion buffer
-  double stolen_by_communication = 0;    // fraction of a GPU's multiprocessors a collective holds
+  const Collective* all_reduce = nullptr; // null with one rank
+  BytesPerSecond fusion_copy{};           // rate at which a GPU copies into the fusion buffer
+  double stolen_by_communication = 0;     // fraction of a GPU's multiprocessors a collective holds
   Fidelity fidelity = Fidelity::coupled;
   std::uint64_t seed = 1;
   int warmup_steps = 1;

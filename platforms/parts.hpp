@@ -34,6 +34,7 @@ struct Gpu {
   int nvlink_bricks = 0;
   double nvlink_copy_efficiency = 0.94;       // payload share of raw, copy engine
   double nvlink_collective_efficiency = 0.84; // payload share of raw, collective library kernels
+  double nvlink_in_switch_efficiency = 0.85;  // what is left of that when the switch adds (NVLS)
   int pcie_generation = 3;
   int pcie_lanes = 16;
   Seconds copy_latency{3.6e-6};     // a small copy inside the device
@@ -111,6 +112,8 @@ void describe(V& v, Gpu& s)
              "payload share of the raw NVLink rate for the copy engine", between(0.01, 1));
   v.optional("nvlink_collective_efficiency", s.nvlink_collective_efficiency,
              "payload share of the raw NVLink rate for collective kernels", between(0.01, 1));
+  v.optional("nvlink_in_switch_efficiency", s.nvlink_in_switch_efficiency,
+             "what is left of that when the switch adds (NVLS)", between(0.01, 1));
   v.optional("pcie_generation", s.pcie_generation, "PCIe generation", between(1, 6));
   v.optional("pcie_lanes", s.pcie_lanes, "PCIe lanes", between(1, 16));
   v.optional("copy_latency", s.copy_latency, "a small copy inside the device", non_negative());

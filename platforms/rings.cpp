@@ -289,6 +289,21 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
   else
     for (const int nic : machine.training_nics())
       comm.channels.push_back(inter_channel(job, nic));
+  comm.in_network_reduction = comm.nodes == 1 && machine.stack().host.nvlink &&
+                              machine.graph().nvswitch() &&
+                              machine.spec().node.nvlink.in_network_reduction;
+  comm.in_network_efficiency = machine.spec().gpu.nvlink_in_switch_efficiency;
+  comm.connect = [&machine, ranks](int from, int to, int channel) {
+    const GpuPlace a = ranks[static_cast<std::size_t>(from)];
+    const GpuPlace b = ranks[static_cast<std::size_t>(to)];
+    const auto& nics = machine.training_nics();
+    const int nic = nics.empty() ? -1 : nics[static_cast<std::size_t>(channel) % nics.size()];
+    sim::Hop hop = a.node == b.node ? machine.hop(a, b, Mover::collective)
+                                    : machine.network_hop(a, b, nic, nic);
+    hop.from = from;
+    hop.to = to;
+    return hop;
+  };
   for (sim::Channel& channel : comm.channels)
     channel.share = 1.0 / static_cast<double>(comm.channels.size());
   return comm;

@@ -14,6 +14,7 @@
 namespace foretrain::platforms {
 
 /// The communicator of a job whose rank r runs on ranks[r]. Channels come out in a fixed order.
+/// The machine must outlive it.
 sim::Communicator make_communicator(const Machine& machine, const std::vector<GpuPlace>& ranks,
                                     const std::string& name);
 

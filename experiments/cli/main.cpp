@@ -12,6 +12,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"predict", "how fast the jobs of an experiment run, and what limits them", &predict},
+    {"nccl-tests", "what nccl-tests would print on a described machine", &nccl_tests},
     {"platform", "list, show, check or export platforms", &platform},
     {"model", "list or show neural networks", &model},
     {"schema", "print the JSON Schema of a kind of file", &schema},

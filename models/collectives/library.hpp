@@ -4,6 +4,7 @@
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,14 @@ struct Protocol {
 struct Library {
   std::string name;
   std::vector<Protocol> protocols;
-  int blocks_per_channel = 1; // multiprocessors that a channel keeps busy
+  std::vector<std::string> automatic; // algorithms it chooses from by itself; empty: all
+  int blocks_per_channel = 1;         // multiprocessors that a channel keeps busy
+
+  bool chooses(const std::string& algorithm) const
+  {
+    return automatic.empty() ||
+           std::find(automatic.begin(), automatic.end(), algorithm) != automatic.end();
+  }
 };
 
 Library load_library(const Value& reference);
@@ -67,6 +75,7 @@ void describe(V& v, Library& s)
   v.format("foretrain.library/1");
   v.required("name", s.name, "name and version");
   v.required("protocols", s.protocols, "from the lowest latency to the highest bandwidth");
+  v.optional("automatic", s.automatic, "algorithms it chooses from by itself; default all");
   v.optional("blocks_per_channel", s.blocks_per_channel,
              "multiprocessors that a channel keeps busy", non_negative());
 }

@@ -53,7 +53,19 @@ struct ChunkSchedule {
   std::function<Seconds(const sim::Hop&)> step_latency;
 };
 
-struct AllReduceAlgorithm {
+enum class Operation {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  all_to_all,
+  send_receive, // every rank to the next
+};
+
+/// Sizes are those of nccl-tests: bytes of the buffer on each rank; for all-gather and
+/// reduce-scatter the bytes of all ranks together.
+struct Algorithm {
+  Operation operation;
   const char* name;
   const char* summary;
   bool (*applies)(const sim::Communicator&);

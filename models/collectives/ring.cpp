@@ -1,4 +1,4 @@
-// Ring all-reduce: n-1 reduce-scatter steps, then n-1 all-gather steps.
+// Rings. All-reduce: n-1 reduce-scatter steps, then n-1 all-gather steps.
 //
 // In every step each rank sends one n-th of its buffer to its right neighbour. Every hop of the
 // ring thus carries 2 (n - 1) / n bytes per byte of the buffer, and on equal full-duplex links
@@ -16,21 +16,53 @@ bool ring_applies(const sim::Communicator& comm)
   return !comm.channels.empty();
 }
 
-Pattern ring_pattern(const sim::Communicator& comm)
+namespace {
+
+// Every chunk passes `hops` hops; each hop carries `bytes` per byte of the buffer.
+Pattern around(const sim::Communicator& comm, double hops, double bytes)
 {
   Pattern pattern;
-  const double n = comm.ranks;
-  const double rounds = 2 * (n - 1) / n; // how often a chunk goes around
   for (const sim::Channel& channel : comm.channels)
     for (const sim::Hop& hop : channel.hops)
-      pattern.loads.push_back({hop, rounds * channel.share});
+      pattern.loads.push_back({hop, bytes * channel.share});
   // All channels run at the same time; their rings have the same mix of hops.
   for (const sim::Hop& hop : comm.channels.front().hops)
-    pattern.steps.add(hop, rounds);
+    pattern.steps.add(hop, hops / comm.ranks);
   return pattern;
 }
 
-sim::TaskId ring_chunks(const sim::Communicator& comm, const ChunkSchedule& s)
+} // namespace
+
+Pattern ring_all_reduce(const sim::Communicator& comm)
+{
+  const double n = comm.ranks;
+  return around(comm, 2 * (n - 1), 2 * (n - 1) / n);
+}
+
+// All-gather and reduce-scatter: one of the two halves.
+Pattern ring_one_round(const sim::Communicator& comm)
+{
+  const double n = comm.ranks;
+  return around(comm, n - 1, (n - 1) / n);
+}
+
+// The buffer flows in small pieces from the root to the last rank: all hops but the one back.
+Pattern ring_broadcast(const sim::Communicator& comm)
+{
+  Pattern pattern = around(comm, comm.ranks - 1, 1);
+  std::vector<Load> loads;
+  std::size_t at = 0;
+  for (const sim::Channel& channel : comm.channels)
+    for (const sim::Hop& hop : channel.hops) {
+      if (hop.to != 0) // rank 0 is the root
+        loads.push_back(pattern.loads[at]);
+      ++at;
+    }
+  pattern.loads = std::move(loads);
+  return pattern;
+}
+
+sim::TaskId ring_all_reduce_chunks(const sim::Communicator& comm, const ChunkSchedule& s)
 {
   const auto n = static_cast<std::size_t>(comm.ranks);
   const sim::TaskId all_done = s.graph.add_join("all-reduce", s.index);

@@ -4,6 +4,7 @@
 
 #include "sim/engine/path.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,11 @@ struct Communicator {
   std::string name;
   int ranks = 1;
   int nodes = 1;
-  std::vector<int> node_of; // rank -> node, counted from 0 within this communicator
+  std::vector<int> node_of;          // rank -> node, counted from 0 within this communicator
+  bool in_network_reduction = false; // one node, and its switch adds while it forwards
+  double in_network_efficiency = 1;  // payload share that is left when it does
+  /// A hop between any two ranks, for channel c (which decides the adapter between nodes).
+  std::function<Hop(int from, int to, int channel)> connect;
   std::vector<Channel> channels;
 };
 

@@ -340,6 +340,17 @@ TEST_CASE("settings that a sweep varies together count as one", "[experiments][r
   CHECK_THAT(report_csv(result), StartsWith("point,/jobs/0/precision,/jobs/0/batch_per_gpu,"));
 }
 
+TEST_CASE("curves that hide one another are named", "[experiments][report]")
+{
+  Json result = result_of({});
+  for (const char* network : {"tcp", "rdma", "slow"})
+    for (const int gpus : {1, 2})
+      result["points"].push_back(
+          point({{"/stack/network", network}, {"/jobs/0/gpus", gpus}},
+                {job(gpus, network == std::string("slow") ? 1 : gpus, "node0/gpu0")}));
+  CHECK_THAT(report_html(result), Contains("tcp and rdma coincide."));
+}
+
 TEST_CASE("an interrupted run says so", "[experiments][report]")
 {
   Json result = sweep();

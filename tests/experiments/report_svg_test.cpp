@@ -62,6 +62,7 @@ TEST_CASE("numbers have three digits or more and no exponent", "[experiments][re
   CHECK(tick_text(1.5e6) == "1.5 M");
   CHECK(percent_text(0.123) == "12 %");
   CHECK(percent_text(0.004) == "0.4 %");
+  CHECK(percent_text(0.0001) == "0 %");
   CHECK(percent_text(0) == "0 %");
 }
 

@@ -22,7 +22,7 @@ inline Library test_library()
   simple.name = "Simple";
   simple.ring_base = Seconds(kCall);
   simple.ring_hop = {Seconds(kStep), Seconds(kStep), Seconds(kStep)};
-  return {"test", {simple}, 1};
+  return {"test", {simple}, {}, 1};
 }
 
 // A ring of equal GPUs, a link of its own from each to the next.
@@ -61,7 +61,7 @@ struct RingScene {
   // Time of an all-reduce that starts at 0.
   double all_reduce(Bytes size, Fidelity fidelity)
   {
-    const AllReduce collective(engine, comm, test_library(), "ring");
+    const Collective collective(engine, comm, test_library(), Operation::all_reduce, "ring");
     sim::TaskGraph graph(engine);
     std::vector<sim::TaskId> flows;
     const sim::TaskId begin = graph.add_join("begin");
@@ -81,7 +81,7 @@ inline double ring_time(int n, double size)
 struct JobScene : RingScene {
   using RingScene::RingScene;
 
-  JobSetup setup(const AllReduce* collective, Seconds forward, std::vector<Seconds> backward,
+  JobSetup setup(const Collective* collective, Seconds forward, std::vector<Seconds> backward,
                  Bytes bucket)
   {
     JobSetup s;

@@ -20,7 +20,8 @@ TEST_CASE("a ring all-reduce takes 2(n-1)/n size / bandwidth and 2(n-1) latencie
 TEST_CASE("without overlap everything follows backward", "[closed-form]")
 {
   JobScene scene(4, Sharing::plugged);
-  const AllReduce collective(scene.engine, scene.comm, test_library(), "ring");
+  const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
+                              "ring");
   auto setup = scene.setup(&collective, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(8e6));
   setup.framework.overlap = "none";
   TrainingJob job(scene.engine, setup);
@@ -53,7 +54,8 @@ TEST_CASE("edges <= chunks <= coupled when a burst wanders over the ring", "[pro
 TEST_CASE("a ring with late ranks ends at the last arrival plus its own time", "[closed-form]")
 {
   JobScene scene(4, Sharing::plugged);
-  const AllReduce collective(scene.engine, scene.comm, test_library(), "ring");
+  const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
+                              "ring");
   auto setup = scene.setup(&collective, 10.0_ms, {10.0_ms}, Bytes(8e6));
   setup.framework.step_variation = 0.05;
   TrainingJob job(scene.engine, setup);

@@ -27,7 +27,8 @@ TEST_CASE("two jobs on the same links take twice as long, on both models", "[clo
       RingScene scene(4, sharing);
       std::vector<double> ends;
       std::vector<sim::TaskId> flows;
-      const AllReduce collective(scene.engine, scene.comm, test_library(), "ring");
+      const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
+                                  "ring");
       sim::TaskGraph a(scene.engine, "a");
       sim::TaskGraph b(scene.engine, "b");
       const auto add = [&](sim::TaskGraph& graph) {
@@ -55,7 +56,8 @@ TEST_CASE("communication hides behind backward, or shows what is left of it",
     const auto steps = isolated([&] {
       std::vector<double> result;
       JobScene scene(4, sharing);
-      const AllReduce collective(scene.engine, scene.comm, test_library(), "ring");
+      const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
+                                  "ring");
       auto hidden = scene.setup(&collective, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(8e6)); // 1.2 ms each
       auto shown = scene.setup(&collective, 10.0_ms, {1.0_ms, 1.0_ms}, Bytes(80e6)); // 12 ms each
       hidden.fidelity = shown.fidelity = Fidelity::chunks;
@@ -89,7 +91,8 @@ TEST_CASE("a synchronous step waits for its slowest rank", "[closed-form][oracle
     const auto result = isolated([&] {
       // GPU 2 is shared with another process: it gets half of it.
       JobScene scene(4, sharing);
-      const AllReduce collective(scene.engine, scene.comm, test_library(), "ring");
+      const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
+                                  "ring");
       auto setup = scene.setup(&collective, 10.0_ms, {10.0_ms}, Bytes(8e6));
       setup.fidelity = Fidelity::chunks;
       TrainingJob job(scene.engine, setup);

@@ -1,4 +1,5 @@
-// All-reduce on one communicator: chooses algorithm and protocol by size, and builds the tasks.
+// A collective operation on one communicator: chooses algorithm and protocol by size, and builds
+// the tasks.
 #pragma once
 
 #include "models/collectives/pattern.hpp"
@@ -17,15 +18,16 @@ enum class Fidelity {
   chunks,  // every chunk in every step
 };
 
-/// The list of all-reduce algorithms. To add one: write its file, add its line in all_reduce.cpp.
-std::span<const AllReduceAlgorithm> all_reduce_algorithms();
-std::vector<std::string> all_reduce_names(); // with "auto" in front
+/// Every algorithm for an operation. To add one: write its file, add its line in algorithms.cpp.
+std::vector<const Algorithm*> algorithms(Operation operation);
+std::vector<std::string> algorithm_names(Operation operation); // with "auto" in front
 
-class AllReduce {
+class Collective {
 public:
-  /// `algorithm`: one of all_reduce_names(). The engine must outlive this.
-  AllReduce(const sim::Engine& engine, sim::Communicator comm, Library library,
-            const std::string& algorithm);
+  /// `algorithm`: one of algorithm_names(operation). The engine must outlive this. Throws
+  /// UsageError when the algorithm does not apply to the communicator.
+  Collective(const sim::Engine& engine, sim::Communicator comm, Library library,
+             Operation operation, const std::string& algorithm);
 
   struct Choice {
     const char* algorithm = "";
@@ -35,12 +37,13 @@ public:
     Seconds time;        // for the size asked for, on an idle machine
     std::size_t index = 0;
   };
+  bool empty() const { return candidates_.empty(); } // one rank: nothing to do
   /// The cheapest candidate for this size on an idle machine.
   Choice choose(Bytes size) const;
   /// Every candidate, cheapest first.
   std::vector<Choice> candidates(Bytes size) const;
 
-  /// Adds an all-reduce of `size` bytes per rank that begins after `begin`; returns its end.
+  /// Adds a call of `size` bytes per rank that begins after `begin`; returns its end.
   /// Tasks whose limits are kept are appended to `flows`.
   sim::TaskId add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                   Fidelity fidelity, std::vector<sim::TaskId>& flows) const;
@@ -50,7 +53,7 @@ public:
 
 private:
   struct Candidate {
-    const AllReduceAlgorithm* algorithm;
+    const Algorithm* algorithm;
     const Protocol* protocol;
     std::size_t pattern; // index into patterns_
     Seconds latency;

@@ -1,6 +1,7 @@
-#include "models/collectives/all_reduce.hpp"
+#include "models/collectives/collective.hpp"
 
-#include "models/collectives/ring.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -10,11 +11,6 @@
 namespace foretrain::models {
 
 namespace {
-
-constexpr AllReduceAlgorithm kAllReduce[] = {
-    {"ring", "reduce-scatter and all-gather around rings", &ring_applies, &ring_pattern,
-     &ring_chunks},
-};
 
 // Moved bytes per payload byte on a hop.
 double expansion(const sim::Hop& hop, const Protocol& protocol)
@@ -50,36 +46,24 @@ bool usable(const Protocol& protocol, const sim::Communicator& comm)
 
 } // namespace
 
-std::span<const AllReduceAlgorithm> all_reduce_algorithms()
-{
-  return kAllReduce;
-}
-
-std::vector<std::string> all_reduce_names()
-{
-  std::vector<std::string> names{"auto"};
-  for (const auto& algorithm : kAllReduce)
-    names.emplace_back(algorithm.name);
-  return names;
-}
-
-AllReduce::AllReduce(const sim::Engine& engine, sim::Communicator comm, Library library,
-                     const std::string& algorithm)
+Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Library library,
+                       Operation operation, const std::string& algorithm)
     : engine_(engine), comm_(std::move(comm)), library_(std::move(library))
 {
   if (comm_.ranks < 2)
     return;
-  for (const auto& it : kAllReduce) {
-    if ((algorithm != "auto" && algorithm != it.name) || !it.applies(comm_))
+  for (const Algorithm* it : algorithms(operation)) {
+    if (!(algorithm == "auto" ? library_.chooses(it->name) : algorithm == it->name) ||
+        !it->applies(comm_))
       continue;
-    patterns_.push_back(it.pattern(comm_));
+    patterns_.push_back(it->pattern(comm_));
     const Pattern& pattern = patterns_.back();
     for (const Protocol& protocol : library_.protocols) {
       if (!usable(protocol, comm_))
         continue;
       const Seconds base = pattern.tree_like ? protocol.tree_base : protocol.ring_base;
       const HopLatency& hop = pattern.tree_like ? protocol.tree_hop : protocol.ring_hop;
-      candidates_.push_back({&it,
+      candidates_.push_back({it,
                              &protocol,
                              patterns_.size() - 1,
                              base + protocol_latency(pattern.steps, hop) + pattern.steps.transport,
@@ -90,10 +74,11 @@ AllReduce::AllReduce(const sim::Engine& engine, sim::Communicator comm, Library 
     }
   }
   if (candidates_.empty())
-    throw std::logic_error("no all-reduce algorithm applies to " + comm_.name);
+    throw UsageError("the algorithm '" + algorithm + "' does not apply to " + comm_.name +
+                     "\n  hint: known algorithms: " + joined(algorithm_names(operation)));
 }
 
-double AllReduce::idle_rate(const Pattern& pattern, const Protocol& protocol) const
+double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) const
 {
   std::map<int, double> weight;
   double rate = protocol.max_rate.value() > 0 ? protocol.max_rate.value()
@@ -110,7 +95,7 @@ double AllReduce::idle_rate(const Pattern& pattern, const Protocol& protocol) co
   return rate;
 }
 
-sim::PathPtr AllReduce::coupled_path(const Candidate& candidate) const
+sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
 {
   if (candidate.coupled)
     return candidate.coupled;
@@ -129,7 +114,7 @@ sim::PathPtr AllReduce::coupled_path(const Candidate& candidate) const
   return candidate.coupled;
 }
 
-const std::vector<sim::PathPtr>& AllReduce::edge_paths(const Candidate& candidate) const
+const std::vector<sim::PathPtr>& Collective::edge_paths(const Candidate& candidate) const
 {
   if (!candidate.edges.empty())
     return candidate.edges;
@@ -144,7 +129,7 @@ const std::vector<sim::PathPtr>& AllReduce::edge_paths(const Candidate& candidat
   return candidate.edges;
 }
 
-AllReduce::Choice AllReduce::describe(const Candidate& c, Bytes size) const
+Collective::Choice Collective::describe(const Candidate& c, Bytes size) const
 {
   return {c.algorithm->name,
           c.protocol->name,
@@ -154,7 +139,7 @@ AllReduce::Choice AllReduce::describe(const Candidate& c, Bytes size) const
           static_cast<std::size_t>(&c - candidates_.data())};
 }
 
-std::vector<AllReduce::Choice> AllReduce::candidates(Bytes size) const
+std::vector<Collective::Choice> Collective::candidates(Bytes size) const
 {
   std::vector<Choice> choices;
   for (const Candidate& candidate : candidates_)
@@ -164,17 +149,17 @@ std::vector<AllReduce::Choice> AllReduce::candidates(Bytes size) const
   return choices;
 }
 
-AllReduce::Choice AllReduce::choose(Bytes size) const
+Collective::Choice Collective::choose(Bytes size) const
 {
   return candidates(size).front();
 }
 
-sim::TaskId AllReduce::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
-                           Fidelity fidelity, std::vector<sim::TaskId>& flows) const
+sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
+                            Fidelity fidelity, std::vector<sim::TaskId>& flows) const
 {
   const Candidate& chosen = candidates_[choose(size).index];
   const auto flow = [&](const sim::PathPtr& path, double amount, sim::TaskId after) {
-    const sim::TaskId task = graph.add_flow("all-reduce", index, path, amount);
+    const sim::TaskId task = graph.add_flow("collective", index, path, amount);
     graph.add_edge(after, task);
     graph.keep_limits(task);
     flows.push_back(task);
@@ -185,7 +170,7 @@ sim::TaskId AllReduce::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size,
         patterns_[chosen.pattern].tree_like ? chosen.protocol->tree_hop : chosen.protocol->ring_hop;
     const Seconds base = patterns_[chosen.pattern].tree_like ? chosen.protocol->tree_base
                                                              : chosen.protocol->ring_base;
-    const sim::TaskId call = graph.add_delay("all-reduce call", index, base);
+    const sim::TaskId call = graph.add_delay("collective call", index, base);
     graph.add_edge(begin, call);
     const ChunkSchedule schedule{graph,
                                  call,
@@ -204,11 +189,11 @@ sim::TaskId AllReduce::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size,
                                  }};
     return chosen.algorithm->chunks(comm_, schedule);
   }
-  const sim::TaskId latency = graph.add_delay("all-reduce latency", index, chosen.latency);
+  const sim::TaskId latency = graph.add_delay("collective latency", index, chosen.latency);
   graph.add_edge(begin, latency);
   if (fidelity != Fidelity::edges)
     return flow(coupled_path(chosen), size.value() * chosen.unit, latency);
-  const sim::TaskId done = graph.add_join("all-reduce", index);
+  const sim::TaskId done = graph.add_join("collective", index);
   for (const sim::PathPtr& path : edge_paths(chosen))
     graph.add_edge(flow(path, size.value() * chosen.unit, latency), done);
   return done;

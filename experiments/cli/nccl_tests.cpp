@@ -1,0 +1,186 @@
+// nccl-tests' flags and columns, on a simulated machine.
+#include "experiments/nccl_tests.hpp"
+#include "experiments/cli/command.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <iostream>
+
+namespace foretrain::cli {
+
+namespace {
+
+using namespace experiments;
+
+struct Arguments {
+  std::string program;
+  std::string platform;
+  std::string host = "bare-metal";
+  std::string network;
+  std::string library = "nccl";
+  std::string begin = "32M", end = "32M", increment = "1M";
+  double factor = 0;
+  int gpus = 1;
+  int nodes = 1;
+  int iterations = 20, warmup = 5;
+  std::string type = "float";
+  std::string algorithm = "auto";
+  std::string fidelity = "coupled";
+  bool explain = false;
+};
+
+// "8", "128M", "1G": nccl-tests' suffixes are powers of 1024.
+double size_of(const std::string& text, const char* flag)
+{
+  std::size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const std::string suffix = text.substr(used);
+  const char* const known = "KMGT";
+  const char letter = suffix.empty() ? ' ' : static_cast<char>(std::toupper(suffix[0]));
+  const char* const at = std::strchr(known, letter);
+  if (used == 0 || !(value >= 0) || value > 1e15 || suffix.size() > 1 ||
+      (letter != ' ' && at == nullptr))
+    throw UsageError(
+        fmt::format("{} needs a size like 8, 128K, 1M or 1G, got '{}'", flag, excerpt(text)));
+  return letter == ' ' ? value : value * std::pow(1024.0, static_cast<double>(at - known) + 1);
+}
+
+int element_size(const std::string& type)
+{
+  struct Type {
+    const char* name;
+    int size;
+  };
+  static constexpr Type kTypes[] = {{"int8", 1},   {"uint8", 1},  {"half", 2},  {"bfloat16", 2},
+                                    {"int32", 4},  {"uint32", 4}, {"float", 4}, {"int64", 8},
+                                    {"uint64", 8}, {"double", 8}};
+  std::vector<std::string> names;
+  for (const Type& it : kTypes) {
+    if (type == it.name)
+      return it.size;
+    names.emplace_back(it.name);
+  }
+  throw UsageError("-d: '" + excerpt(type) +
+                   "' is not a type\n  hint: " + suggestion(type, names, "types"));
+}
+
+void print(const NcclTest& test, const Arguments& a, const std::vector<NcclTestsRow>& rows)
+{
+  const bool sums = test.operation == models::Operation::all_reduce ||
+                    test.operation == models::Operation::reduce_scatter;
+  std::cout << fmt::format("# foretrain: {} simulated on {}, {} node(s) x {} GPU(s)\n"
+                           "# nThread 1 nGpus {} minBytes {:.0f} maxBytes {:.0f} step: {}({}) "
+                           "warmup iters: {} iters: {} agg "
+                           "iters: 1 validation: 0 graph: 0\n#\n"
+                           "#                                                              "
+                           "out-of-place                       "
+                           "in-place          \n"
+                           "#       size         count      type   redop    root     time   algbw  "
+                           " busbw #wrong     time   "
+                           "algbw   busbw #wrong\n"
+                           "#        (B)    (elements)                               (us)  (GB/s)  "
+                           "(GB/s)            (us)  "
+                           "(GB/s)  (GB/s)       \n",
+                           test.program, a.platform, a.nodes, a.gpus, a.gpus,
+                           rows.empty() ? 0 : rows.front().size,
+                           rows.empty() ? 0 : rows.back().size,
+                           a.factor > 1 ? fmt::format("{:g}", a.factor) : a.increment,
+                           a.factor > 1 ? "factor" : "bytes", a.warmup, a.iterations);
+  double sum = 0;
+  for (const NcclTestsRow& row : rows) {
+    const std::string numbers = fmt::format("{:9.5g} {:7.2f} {:7.2f}    N/A", row.time * 1e6,
+                                            row.algorithm_bandwidth / 1e9, row.bus_bandwidth / 1e9);
+    std::cout << fmt::format("{:12.0f} {:13.0f} {:>9} {:>7} {:>7} {}{}", row.size, row.count,
+                             a.type, sums ? "sum" : "none",
+                             test.operation == models::Operation::broadcast ? 0 : -1, numbers,
+                             numbers);
+    if (a.explain && !row.choice.protocol.empty())
+      std::cout << fmt::format("   {} {}: latency {} + size / {}", row.choice.algorithm,
+                               row.choice.protocol, to_text(row.choice.latency),
+                               to_text(row.choice.rate));
+    std::cout << "\n";
+    sum += row.bus_bandwidth / 1e9;
+  }
+  std::cout << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n",
+                           rows.empty() ? 0 : sum / static_cast<double>(rows.size()));
+}
+
+int run(const Arguments& a)
+{
+  const NcclTest* test = find_nccl_test(a.program);
+  if (test == nullptr)
+    throw UsageError("'" + excerpt(a.program) + "' is not a program of nccl-tests\n  hint: " +
+                     suggestion(a.program, nccl_test_names(), "programs"));
+  const auto platform = platforms::load_platform(a.platform);
+  if (a.gpus > platform.gpus_per_node())
+    throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", a.gpus, platform.name,
+                                 platform.gpus_per_node()));
+  bool rdma = false;
+  for (const auto& nic : platform.nics)
+    rdma |= nic.rdma;
+  const platforms::Stack stack{
+      platforms::load_host(resolve_preset(a.host, platforms::kHostKind)),
+      platforms::load_transport(
+          resolve_preset(!a.network.empty() ? a.network : std::string(rdma ? "rdma" : "tcp"),
+                         platforms::kTransportKind))};
+  NcclTestsOptions options;
+  options.nodes = a.nodes;
+  options.gpus_per_node = a.gpus;
+  options.begin = size_of(a.begin, "-b");
+  options.end = size_of(a.end, "-e");
+  options.increment = size_of(a.increment, "-i");
+  options.factor = a.factor;
+  options.element_size = element_size(a.type);
+  options.algorithm = a.algorithm;
+  options.fidelity = a.fidelity == "edges"    ? models::Fidelity::edges
+                     : a.fidelity == "chunks" ? models::Fidelity::chunks
+                                              : models::Fidelity::coupled;
+  options.library = resolve_preset(a.library, models::kLibraryKind);
+  if (options.end < options.begin || (a.factor <= 1 && options.increment <= 0))
+    throw UsageError(
+        "the sizes lead nowhere: -b must not be above -e, and -f above 1 or -i above 0");
+  if (a.factor <= 1 && (options.end - options.begin) / options.increment > 100000)
+    throw UsageError("more than 100000 sizes: raise -i, or use -f 2");
+  print(*test, a, run_nccl_test(*test, platform, stack, options));
+  return done;
+}
+
+} // namespace
+
+std::function<int()> nccl_tests(CLI::App& app)
+{
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("PROGRAM", a->program, joined(nccl_test_names(), " | "))->required();
+  app.add_option("--platform", a->platform, "name or file of the platform")->required();
+  app.add_option("-b,--minbytes", a->begin, "smallest size, like 8 or 1M");
+  app.add_option("-e,--maxbytes", a->end, "largest size");
+  app.add_option("-f,--stepfactor", a->factor, "sizes grow by this factor")
+      ->check(CLI::Range(1.0, 1e6));
+  app.add_option("-i,--stepbytes", a->increment, "sizes grow by so many bytes");
+  app.add_option("-g,--ngpus", a->gpus, "GPUs per node")->check(CLI::Range(1, 16));
+  app.add_option("--nodes", a->nodes, "nodes")->check(CLI::Range(1, 65536));
+  app.add_option("-n,--iters", a->iterations,
+                 "taken and ignored: a simulation repeats itself exactly");
+  app.add_option("-w,--warmup_iters", a->warmup, "taken and ignored");
+  app.add_option("-d,--datatype", a->type, "type of the elements");
+  app.add_option("--host", a->host, "host layer");
+  app.add_option("--network", a->network, "transport between nodes");
+  app.add_option("--library", a->library, "collective library");
+  app.add_option("--algorithm", a->algorithm, "auto, or an algorithm's name");
+  app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks")
+      ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
+  app.add_flag("--explain", a->explain,
+               "say which algorithm and protocol was chosen, and its terms");
+  return [a] { return run(*a); };
+}
+
+} // namespace foretrain::cli

@@ -1,0 +1,98 @@
+#include "experiments/nccl_tests.hpp"
+
+#include "platforms/rings.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain::experiments {
+
+namespace {
+
+using models::Operation;
+
+double all_reduce_factor(int n)
+{
+  return 2.0 * (n - 1) / n;
+}
+double part_factor(int n)
+{
+  return static_cast<double>(n - 1) / n;
+}
+double one(int)
+{
+  return 1.0;
+}
+
+constexpr NcclTest kTests[] = {
+    {"all_reduce_perf", Operation::all_reduce, &all_reduce_factor},
+    {"all_gather_perf", Operation::all_gather, &part_factor},
+    {"reduce_scatter_perf", Operation::reduce_scatter, &part_factor},
+    {"broadcast_perf", Operation::broadcast, &one},
+    {"alltoall_perf", Operation::all_to_all, &part_factor},
+    {"sendrecv_perf", Operation::send_receive, &one},
+};
+
+} // namespace
+
+const NcclTest* find_nccl_test(const std::string& program)
+{
+  const auto* const it =
+      std::find_if(std::begin(kTests), std::end(kTests),
+                   [&](const NcclTest& test) { return program == test.program; });
+  return it == std::end(kTests) ? nullptr : it;
+}
+
+std::vector<std::string> nccl_test_names()
+{
+  std::vector<std::string> names;
+  for (const NcclTest& test : kTests)
+    names.emplace_back(test.program);
+  return names;
+}
+
+std::vector<NcclTestsRow> run_nccl_test(const NcclTest& test,
+                                        const platforms::PlatformSpec& platform,
+                                        const platforms::Stack& stack,
+                                        const NcclTestsOptions& options)
+{
+  sim::Engine engine;
+  const platforms::Machine machine(engine, platform, stack, options.nodes);
+  std::vector<platforms::GpuPlace> ranks;
+  for (int node = 0; node < options.nodes; ++node)
+    for (int gpu = 0; gpu < options.gpus_per_node; ++gpu)
+      ranks.push_back({node, gpu});
+  const int n = static_cast<int>(ranks.size());
+  const models::Collective collective(
+      engine, platforms::make_communicator(machine, ranks, platform.name),
+      models::load_library(options.library), test.operation, options.algorithm);
+  std::vector<NcclTestsRow> rows;
+  for (double size = options.begin; size <= options.end;
+       size = options.factor > 1 ? size * options.factor : size + options.increment) {
+    NcclTestsRow row;
+    const double per_rank = test.operation == Operation::all_gather ||
+                                    test.operation == Operation::reduce_scatter ||
+                                    test.operation == Operation::all_to_all
+                                ? n
+                                : 1;
+    row.count = std::floor(size / options.element_size / per_rank);
+    row.size = row.count * per_rank * options.element_size;
+    if (n > 1 && row.size > 0) {
+      row.choice = collective.choose(Bytes(row.size));
+      sim::TaskGraph graph(engine, test.program);
+      std::vector<sim::TaskId> flows;
+      collective.add(graph, graph.add_join("begin"), Bytes(row.size), 0, options.fidelity, flows);
+      const Seconds start = engine.now();
+      Seconds end;
+      graph.start([&] { end = engine.now(); });
+      engine.run();
+      row.time = (end - start).value();
+      row.algorithm_bandwidth = row.size / row.time;
+      row.bus_bandwidth = row.algorithm_bandwidth * test.bus_factor(n);
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,34 @@
+// Recursive halving and doubling: ranks exchange half of what is left with partners at distance 1,
+// 2, 4, ..., then gather in the opposite order: 2 log2(n) steps, 2 (n - 1) / n bytes per rank.
+// Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH",
+// 2005.
+#include "models/collectives/halving_doubling.hpp"
+
+#include <bit>
+
+namespace foretrain::models {
+
+bool halving_doubling_applies(const sim::Communicator& comm)
+{
+  return comm.connect && comm.ranks >= 4 &&
+         std::has_single_bit(static_cast<unsigned>(comm.ranks)) &&
+         comm.ranks <= 1024; // every step has a hop of its own per rank
+}
+
+Pattern halving_doubling_all_reduce(const sim::Communicator& comm)
+{
+  Pattern pattern;
+  double bytes =
+      1; // both directions of the algorithm: halving and doubling move a half each, twice
+  for (int distance = 1; distance < comm.ranks; distance *= 2) {
+    for (int rank = 0; rank < comm.ranks; ++rank)
+      pattern.loads.push_back(
+          {comm.connect(rank, rank ^ distance, rank % static_cast<int>(comm.channels.size())),
+           bytes});
+    pattern.steps.add(pattern.loads.back().hop, 2);
+    bytes /= 2;
+  }
+  return pattern;
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,166 @@
+#include "platforms/import.hpp"
+
+#include "platforms/rings.hpp"
+#include "tests/platforms/import_support.hpp"
+#include "tests/support/catch.hpp"
+
+#include <numeric>
+
+using namespace foretrain;
+using namespace foretrain::platforms;
+using namespace foretrain::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::size_t rings(const NodeGraph& graph)
+{
+  std::vector<int> gpus(static_cast<std::size_t>(graph.gpus()));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return gpus.size() > 8 ? 0 : nvlink_rings(graph, gpus).size();
+}
+
+// GPUs, NVLinks and PCIe distances of GPUs and of the adapters both know (by number).
+void check_same(const PlatformSpec& imported, const PlatformSpec& bundled, bool gpu_distances)
+{
+  const NodeGraph a(imported);
+  const NodeGraph b(bundled);
+  REQUIRE(a.gpus() == b.gpus());
+  CHECK(a.nvswitch() == b.nvswitch());
+  const int nics = std::min(a.nics(), b.nics());
+  for (int i = 0; i < a.gpus(); ++i) {
+    for (int j = 0; j < a.gpus(); ++j) {
+      CAPTURE(i, j);
+      CHECK(a.bricks(i, j) == b.bricks(i, j));
+      CHECK(a.classify(a.gpu(i), a.gpu(j)) == b.classify(b.gpu(i), b.gpu(j)));
+      if (gpu_distances)
+        CHECK(a.route(a.gpu(i), a.gpu(j)).size() == b.route(b.gpu(i), b.gpu(j)).size());
+    }
+    for (int n = 0; n < nics; ++n) {
+      CAPTURE(i, n);
+      CHECK(a.classify(a.gpu(i), a.nic(n)) == b.classify(b.gpu(i), b.nic(n)));
+    }
+  }
+  CHECK(rings(a) == rings(b));
+}
+
+} // namespace
+
+TEST_CASE("fixtures of bundled machines import as those machines", "[import]")
+{
+  struct Case {
+    const char* file;
+    const char* bundled;
+    const char* gpu;
+  };
+  const auto c = GENERATE(
+      Case{"dgx1-v100.xml", "dgx1-v100", ""}, Case{"dgx-a100.xml", "dgx-a100", ""},
+      Case{"c4140-k.xml", "c4140-k-v100-sxm2", ""},
+      Case{"v100-pcie-4gpu.xml", "v100-pcie-4gpu", ""}, Case{"dgx1-v100-2017.txt", "dgx1-v100", ""},
+      Case{"c4140-m-terminal.txt", "c4140-m-v100-sxm2", ""},
+      Case{"hgx-h100-paste.txt", "hgx-h100", ""},
+      Case{"pcie-10gpu-bare.txt", "pcie-10gpu", "titanx-pascal"});
+  CAPTURE(c.file);
+  const auto imported = import_platform(fixture(c.file), c.file, {.gpu = c.gpu});
+  const auto spec = loaded(imported);
+  const auto bundled = load_platform(std::string(c.bundled));
+  CHECK(spec.gpu.name == bundled.gpu.name);
+  check_same(spec, bundled, std::string(c.file).ends_with(".xml"));
+  CHECK(imported.json["notes"].size() == imported.notes.size());
+  CHECK(imported.notes.size() >= 3); // memory, disks and fabric are never in such a file
+}
+
+TEST_CASE("every bundled platform survives the way through both formats", "[import][property]")
+{
+  for (const auto& name : preset_names(kPlatformKind)) {
+    const auto spec = load_platform(name);
+    if (spec.gpus_per_node() == 0)
+      continue;
+    CAPTURE(name);
+    const auto& type = spec.node.gpus->type.json();
+    const ImportOptions options{.name = name,
+                                .gpu = type.get<std::string>(),
+                                .cpu = spec.node.cpu.json().get<std::string>(),
+                                .nic = "connectx5-edr"};
+    check_same(loaded(import_platform(as_nccl_xml(spec), name, options)), spec, true);
+    check_same(loaded(import_platform(as_topo_matrix(spec), name, options)), spec, false);
+  }
+}
+
+TEST_CASE("what the file tells is not assumed", "[import]")
+{
+  const auto dgx = loaded(import_platform(fixture("dgx1-v100.xml"), "f", {}));
+  CHECK(dgx.gpu.name == "V100-SXM2-16GB"); // by PCI device id
+  CHECK(dgx.cpu.name == "Intel Xeon E5-2698 v4");
+  CHECK(dgx.nics.at(0).name == "Mellanox ConnectX-4 VPI EDR");
+  CHECK(dgx.node.nics.at(3).name == "mlx5_3");
+  const auto imported = import_platform(fixture("dgx1-v100.xml"), "f", {});
+  for (const auto& note : imported.notes)
+    CHECK_THAT(note, !Contains("pcie_switches")); // link speeds are in the file
+
+  const auto given = import_platform(fixture("dgx1-v100.xml"), "f",
+                                     {.name = "mine",
+                                      .gpu = "v100-sxm2-32gb",
+                                      .memory = "1 TB",
+                                      .fabric = "sb7800-edr",
+                                      .nodes = 3});
+  const auto spec = loaded(given);
+  CHECK(spec.name == "mine");
+  CHECK(spec.gpu.name == "V100-SXM2-32GB");
+  CHECK(spec.node.memory.value() == 1e12);
+  CHECK(spec.max_nodes == 3);
+  for (const auto& note : given.notes)
+    CHECK_THAT(note, !Contains("memory") && !Contains("one node"));
+}
+
+TEST_CASE("an adapter of unknown make keeps the speed of the file", "[import]")
+{
+  std::string text = fixture("v100-pcie-4gpu.xml");
+  text.insert(text.find("  </cpu>"),
+              "<pci busid=\"0000:01:00.0\" class=\"0x020000\" link_speed=\"16 GT/s\" "
+              "link_width=\"8\"><nic><net name=\"bnxt_re0\" speed=\"25000\"/><net name=\"eth9\" "
+              "speed=\"-1\"/></nic></pci>\n");
+  CHECK_THAT(import_error(text), Contains("speed of adapter 'eth9'") && Contains("--nic"));
+  text.replace(text.find("-1"), 2, "10000");
+  const auto spec = loaded(import_platform(text, "f", {}));
+  REQUIRE(spec.nics.size() == 2);
+  CHECK_THAT(spec.nics[0].rate.value(), test::is(25e9 / 8));
+  CHECK(spec.nics[0].rdma);
+  CHECK(spec.nics[0].link == "ethernet");
+  CHECK(spec.nics[0].pcie_generation == 4);
+  CHECK(spec.nics[0].pcie_lanes == 8);
+  CHECK_FALSE(spec.nics[1].rdma);
+}
+
+TEST_CASE("NVSwitch boards with fewer links keep their number", "[import]")
+{
+  std::string text = fixture("dgx-a100.xml");
+  for (std::size_t at = 0; (at = text.find("<nvlink target=\"0000:c4", at)) != std::string::npos;)
+    text.erase(at, text.find("/>", at) + 2 - at);
+  const auto spec = loaded(import_platform(text, "f", {}));
+  CHECK(spec.gpu.nvlink_bricks == 10);
+  CHECK(spec.node.nvlink.nvswitch);
+}
+
+TEST_CASE("NUMA nodes can be joined into sockets", "[import]")
+{
+  std::string text = fixture("dgx-a100.xml");
+  text.replace(text.find("numaid=\"0\""), 10, "numaid=\"3\"");
+  text.replace(text.find("numaid=\"1\""), 10, "numaid=\"5\"");
+  CHECK(loaded(import_platform(text, "f", {.numa_per_socket = 4})).node.sockets == 2);
+  CHECK(loaded(import_platform(text, "f", {.numa_per_socket = 8})).node.sockets == 1);
+}
+
+TEST_CASE("a virtual machine that hides the tree is placed by NUMA affinity", "[import]")
+{
+  const std::string text = "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\n"
+                           "GPU0\tX\tSYS\tPIX\t0-3\t0\nGPU1\tSYS\tX\tSYS\t0-3\t0\n"
+                           "NIC0\tPIX\tSYS\tX\n";
+  const auto imported = import_platform(text, "f", {.gpu = "v100-pcie"});
+  const auto spec = loaded(imported);
+  CHECK(spec.node.sockets == 1);
+  std::string notes;
+  for (const auto& note : imported.notes)
+    notes += note + "\n";
+  CHECK_THAT(notes, Contains("virtual machines") && Contains("SYS became PHB for 2 pairs"));
+}
