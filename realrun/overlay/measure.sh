@@ -11,7 +11,7 @@ build=$1 out=$2 what=${3:-all}
 seconds=${REALRUN_SECONDS:-2} repetitions=${REALRUN_REPETITIONS:-3}
 only=${REALRUN_ONLY:-.} # a regular expression: measure only settings whose name matches
 . "$here/hosts.sh"
-work=$(mktemp -d)
+work=$(mktemp -d -p "$build")
 trap 'hosts_down; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 [ "$(id -u)" = 0 ] || { echo "needs root to make network namespaces" >&2; exit 77; }
