@@ -37,6 +37,15 @@ FoundNode read_any(const std::string& text, const std::string& name, int numa_pe
                                   : "NCCL_TOPO_DUMP_FILE=topo.xml makes the best source");
 }
 
+// For JSON: what came from a file may be no UTF-8.
+std::string ascii(std::string text)
+{
+  for (char& c : text)
+    if (c < 0x20 || c > 0x7e)
+      c = '?';
+  return text;
+}
+
 class Writer {
 public:
   Writer(const FoundNode& found, const ImportOptions& options)
@@ -50,8 +59,8 @@ public:
       throw ConfigError(found_.file, "", "holds no GPU");
     const std::string gpu = gpu_preset(found_, options_, notes_);
     gpu_ = read_as<Gpu>(resolve_preset(gpu, kGpuKind));
-    const std::string name =
-        options_.name.empty() ? std::filesystem::path(found_.file).stem().string() : options_.name;
+    const std::string name = ascii(
+        options_.name.empty() ? std::filesystem::path(found_.file).stem().string() : options_.name);
     Json node = {{"name", name},
                  {"sockets", found_.sockets.size()},
                  {"cpu", cpu_preset(found_, options_, notes_)},
@@ -67,14 +76,17 @@ public:
                      {"name", name},
                      {"description", "Imported from " + found_.kind},
                      {"source", found_.kind + ", file " +
-                                    std::filesystem::path(found_.file).filename().string()},
+                                    ascii(std::filesystem::path(found_.file).filename().string())},
                      {"notes", Json::array()},
                      {"node", node}};
     networks(platform);
     general_notes();
     check(platform);
-    platform["notes"] = notes_;
-    return {platform, {notes_.begin(), notes_.end()}};
+    std::vector<std::string> notes;
+    for (const auto& note : notes_)
+      notes.push_back(ascii(note));
+    platform["notes"] = notes;
+    return {platform, notes};
   }
 
 private:

@@ -53,6 +53,7 @@ struct FoundNic {
   std::optional<bool> fabric; // InfiniBand (true) or Ethernet; empty: the file does not say
   int vendor = 0;             // PCI ids, 0: the file does not say
   int device = 0;
+  int order = -1; // number the file gives it, -1: none
 };
 
 struct FoundNode {
@@ -69,6 +70,9 @@ struct FoundNode {
   std::vector<std::vector<PathClass>> paths;
   std::set<std::string> notes; // what was assumed or left out while reading
 };
+
+/// Letters, digits, '_', '-' and '.', at most 64.
+bool is_device_name(const std::string& text);
 
 /// Number of NVLink bricks of one GPU towards its peers.
 int bricks_of(const FoundNode& node, std::size_t gpu);

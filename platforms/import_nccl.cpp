@@ -148,8 +148,11 @@ private:
     const FoundLink link = xml_.link(node);
     const Node gpu_node = node.child("gpu");
     const Node nic_node = node.child("nic");
-    if (gpu_node && nic_node)
-      xml_.fail(node, "holds both <gpu> and <nic>");
+    int devices = 0;
+    for (const Node& child : xml_.elements(node))
+      devices += std::string(child.name()) == "gpu" || std::string(child.name()) == "nic" ? 1 : 0;
+    if (devices > 1 || (devices == 1 && node.child("pci")))
+      xml_.fail(node, "must hold one <gpu>, one <nic> or further <pci>");
     if (gpu_node || (pci_class == 0x0302 && !node.first_child()))
       gpu(node, gpu_node, on, bus, link);
     else if (nic_node || ((pci_class == 0x0207 || pci_class == 0x0200) && !node.first_child()))
@@ -231,6 +234,7 @@ private:
         continue;
       }
       nic.name = net.attribute("name").value();
+      nic.order = xml_.whole(net, "dev", 0, 1 << 20).value_or(-1);
       nic.megabits = xml_.whole(net, "speed", -1, 100000000).value_or(0);
       nic.megabits = std::max(nic.megabits, 0.0);
       add(nic, net);
@@ -289,6 +293,8 @@ private:
                      [](const auto& a, const auto& b) { return a.order < b.order; });
     for (const auto& entry : gpus_)
       found_.gpus.push_back(entry.gpu);
+    std::stable_sort(found_.nics.begin(), found_.nics.end(),
+                     [](const auto& a, const auto& b) { return a.order < b.order; });
     nvlinks();
   }
 

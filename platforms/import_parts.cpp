@@ -123,6 +123,15 @@ int bricks_of(const FoundNode& node, std::size_t gpu)
   return std::accumulate(node.bricks[gpu].begin(), node.bricks[gpu].end(), 0);
 }
 
+bool is_device_name(const std::string& text)
+{
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), allowed);
+}
+
 std::string gpu_preset(const FoundNode& found, const ImportOptions& options, Notes& notes)
 {
   same_model(found);

@@ -193,7 +193,7 @@ private:
                                  m_.names.size(), excerpt(name)));
         m_.gpus += gpu >= 0 ? 1 : 0;
         const bool known = std::find(m_.names.begin(), m_.names.end(), name) != m_.names.end();
-        if (known || name.size() > 64)
+        if (known || !is_device_name(name))
           fail(line, "column '" + excerpt(name) + (known ? "' appears twice" : "' is no device"));
         m_.names.push_back(name);
         if (m_.gpus > static_cast<std::size_t>(kMostGpus) ||
@@ -274,8 +274,9 @@ private:
     for (const auto& [other, name] : legend_)
       if (other == nic || name == words[1])
         fail(line, "the legend names '" + excerpt(other == nic ? nic : name) + "' twice");
-    if (words[1].size() <= 64)
-      legend_[nic] = words[1];
+    if (!is_device_name(words[1]))
+      fail(line, "'" + excerpt(words[1]) + "' is no name of an adapter");
+    legend_[nic] = words[1];
   }
 
   void check() const

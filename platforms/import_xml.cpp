@@ -34,15 +34,6 @@ bool is_bus_id(const std::string& text)
   return true;
 }
 
-bool is_device_name(const std::string& text)
-{
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  };
-  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), allowed);
-}
-
 XmlFile::XmlFile(const std::string& text, std::string name) : text_(text), name_(std::move(name))
 {
   const auto result =

@@ -11,8 +11,6 @@ namespace foretrain::platforms {
 std::optional<int> hex_digit(char c);
 /// "0000:1a:00.0", domain of 4 to 8 digits.
 bool is_bus_id(const std::string& text);
-/// Letters, digits, '_', '-' and '.', at most 64.
-bool is_device_name(const std::string& text);
 
 class XmlFile {
 public:

@@ -17,7 +17,7 @@ std::size_t rings(const NodeGraph& graph)
 {
   std::vector<int> gpus(static_cast<std::size_t>(graph.gpus()));
   std::iota(gpus.begin(), gpus.end(), 0);
-  return gpus.size() > 8 ? 0 : nvlink_rings(graph, gpus).size();
+  return graph.nvswitch() || gpus.size() > 8 ? 0 : nvlink_rings(graph, gpus).size();
 }
 
 // GPUs, NVLinks and PCIe distances of GPUs and of the adapters both know (by number).
