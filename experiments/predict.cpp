@@ -87,6 +87,7 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   result["version"] = FORETRAIN_VERSION;
   result["seed"] = options.seed;
   result["fidelity"] = name_of(options.fidelity);
+  result["input"] = experiment.document->root;
   result["points"] = Json::array();
   for (Json& point : points)
     if (!point.is_null())

@@ -4,10 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -42,11 +45,13 @@ private:
   struct sigaction previous_int_ = {}, previous_term_ = {};
 };
 
+// A process and the pieces [next, end) that it has still to bring.
 struct Child {
   pid_t pid;
   int pipe;
-  int piece;
-  std::string text;
+  int next;
+  int end;
+  std::string unread;
 };
 
 void write_all(int file, const std::string& text)
@@ -62,7 +67,13 @@ void write_all(int file, const std::string& text)
   }
 }
 
-Child spawn(int piece, const std::function<Outcome(int)>& work)
+// One message per piece: status, length, text.
+struct Header {
+  std::int32_t status;
+  std::uint32_t length;
+};
+
+Child spawn(int begin, int end, const std::function<Outcome(int)>& work)
 {
   int ends[2];
   if (pipe(ends) != 0)
@@ -74,26 +85,16 @@ Child spawn(int piece, const std::function<Outcome(int)>& work)
     std::signal(SIGINT, SIG_IGN); // the parent decides
     std::signal(SIGTERM, SIG_DFL);
     close(ends[0]);
-    const Outcome outcome = work(piece);
-    write_all(ends[1], static_cast<char>('0' + outcome.status) + outcome.text);
+    for (int i = begin; i < end; ++i) {
+      const Outcome outcome = work(i);
+      const Header header{outcome.status, static_cast<std::uint32_t>(outcome.text.size())};
+      write_all(ends[1],
+                std::string(reinterpret_cast<const char*>(&header), sizeof header) + outcome.text);
+    }
     _exit(0);
   }
   close(ends[1]);
-  return {pid, ends[0], piece, {}};
-}
-
-Outcome outcome_of(Child& child)
-{
-  close(child.pipe);
-  int status = 0;
-  while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !child.text.empty())
-    return {child.text.front() - '0', child.text.substr(1)};
-  const std::string how = WIFSIGNALED(status)
-                              ? "was ended by signal " + std::to_string(WTERMSIG(status))
-                              : "ended without a result";
-  return {3, "internal error: the process of this point " + how};
+  return {pid, ends[0], begin, end, {}};
 }
 
 // Reads what a child has written; false at its end.
@@ -105,8 +106,33 @@ bool read_some(Child& child)
     return true;
   if (n <= 0)
     return false;
-  child.text.append(buffer, static_cast<std::size_t>(n));
+  child.unread.append(buffer, static_cast<std::size_t>(n));
   return true;
+}
+
+// Hands over every message that has arrived whole.
+void deliver(Child& child, const std::function<void(int, const Outcome&)>& done)
+{
+  Header header{};
+  while (child.unread.size() >= sizeof header) {
+    std::memcpy(&header, child.unread.data(), sizeof header);
+    if (child.unread.size() < sizeof header + header.length)
+      return;
+    const Outcome outcome{header.status, child.unread.substr(sizeof header, header.length)};
+    child.unread.erase(0, sizeof header + header.length);
+    done(child.next++, outcome);
+  }
+}
+
+// Waits for the process; tells how it ended when it did not finish its share.
+std::string end_of(const Child& child)
+{
+  close(child.pipe);
+  int status = 0;
+  while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                             : "ended without a result";
 }
 
 } // namespace
@@ -116,28 +142,42 @@ bool run_workers(int count, int jobs, const std::function<Outcome(int)>& work,
 {
   const InterruptGuard guard;
   interrupted = 0;
+  const int share = std::clamp(count / (jobs * 4), 1, 64); // small enough to end together
+  std::vector<std::pair<int, int>> shares;                 // still to be given out, last first
+  for (int begin = 0; begin < count; begin += share)
+    shares.emplace_back(begin, std::min(begin + share, count));
+  std::reverse(shares.begin(), shares.end());
   std::vector<Child> children;
-  int next = 0;
-  while ((next < count || !children.empty()) && interrupted == 0) {
-    while (next < count && static_cast<int>(children.size()) < jobs)
-      children.push_back(spawn(next++, work));
+  while ((!shares.empty() || !children.empty()) && interrupted == 0) {
+    while (!shares.empty() && static_cast<int>(children.size()) < jobs) {
+      children.push_back(spawn(shares.back().first, shares.back().second, work));
+      shares.pop_back();
+    }
     std::vector<pollfd> files;
     for (const Child& child : children)
       files.push_back({child.pipe, POLLIN, 0});
     if (poll(files.data(), files.size(), -1) < 0)
       continue;
     for (std::size_t i = files.size(); i-- > 0;) {
-      if (files[i].revents == 0 || read_some(children[i]))
+      if (files[i].revents == 0)
         continue;
-      const Outcome outcome = outcome_of(children[i]);
-      const int piece = children[i].piece;
+      Child& child = children[i];
+      const bool more = read_some(child);
+      deliver(child, done);
+      if (more)
+        continue;
+      const std::string how = end_of(child);
+      if (child.next < child.end) {
+        done(child.next, {3, "internal error: the process of this point " + how});
+        if (child.next + 1 < child.end)
+          shares.emplace_back(child.next + 1, child.end);
+      }
       children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
-      done(piece, outcome);
     }
   }
-  for (Child& child : children) {
+  for (const Child& child : children) {
     kill(child.pid, SIGTERM);
-    outcome_of(child);
+    end_of(child);
   }
   return interrupted == 0;
 }

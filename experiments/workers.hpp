@@ -12,8 +12,8 @@ struct Outcome {
   std::string text;
 };
 
-/// Calls work(i) for i in [0, count) in up to `jobs` child processes and done(i, outcome) here, in
-/// the order of completion. Ctrl-C ends the children; returns false then, true otherwise.
+/// Calls work(i) for i in [0, count) in `jobs` child processes at a time and done(i, outcome) here,
+/// in the order of completion. Ctrl-C ends the children; returns false then, true otherwise.
 bool run_workers(int count, int jobs, const std::function<Outcome(int)>& work,
                  const std::function<void(int, const Outcome&)>& done);
 

@@ -91,7 +91,7 @@ int run(const Arguments& arguments)
   else if (arguments.format == "csv")
     std::cout << report_csv(prediction.result);
   else if (prediction.errors.size() < experiment.points.size())
-    std::cout << report_table(prediction.result);
+    std::cout << report_table(prediction.result, {110, isatty(STDOUT_FILENO) == 1});
   std::cout.flush();
   for (const auto& error : prediction.errors)
     std::cerr << error << "\n";

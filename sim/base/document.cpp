@@ -166,10 +166,11 @@ std::shared_ptr<Document> load_document(const std::filesystem::path& path)
   if (!in)
     throw ConfigError(path.string(), "", "cannot be opened",
                       "does the file exist and may you read it?");
-  // Read one byte past the limit instead of trusting a size: pipes and devices have none.
-  std::string text(kMaxBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
+  // Read until the limit instead of trusting a size: pipes and devices have none.
+  std::string text;
+  char chunk[65536];
+  while (text.size() <= kMaxBytes && (in.read(chunk, sizeof chunk) || in.gcount() > 0))
+    text.append(chunk, static_cast<std::size_t>(in.gcount()));
   if (text.size() > kMaxBytes)
     throw ConfigError(path.string(), "",
                       "is larger than 16 MiB, the limit for a configuration file");
