@@ -1,0 +1,137 @@
+#include "calibration/text_log.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+namespace foretrain::calibration {
+
+namespace {
+
+bool is_digit(char c)
+{
+  return c >= '0' && c <= '9';
+}
+
+std::string without_colours(std::string_view line)
+{
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
+      i += 2;
+      while (i < line.size() && (is_digit(line[i]) || line[i] == ';'))
+        ++i;
+    } else if (line[i] != '\r') {
+      out += line[i];
+    }
+  }
+  return out;
+}
+
+// mpirun --tag-output puts "[job,rank]<stdout>:" before every line.
+std::string_view without_tag(std::string_view line)
+{
+  const std::size_t end = line.find("<stdout>:");
+  if (line.empty() || line[0] != '[' || end == std::string_view::npos || end > 40)
+    return line;
+  return line.substr(end + 9);
+}
+
+} // namespace
+
+void fail(const std::string& name, int line, const std::string& problem, const std::string& hint)
+{
+  throw ConfigError(name + ":" + std::to_string(line), "", problem, hint);
+}
+
+std::vector<LogLine> log_lines(const std::string& text, const std::string& name)
+{
+  if (text.size() > kLogBytes)
+    throw ConfigError(name, "", "is larger than 64 MiB, the limit for a log");
+  if (text.find('\0') != std::string::npos)
+    throw ConfigError(name, "", "holds zero bytes; is it a text file?");
+  std::vector<LogLine> lines;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    LogLine line;
+    line.number = static_cast<int>(lines.size()) + 1;
+    const std::string plain = without_colours(std::string_view(text).substr(start, end - start));
+    line.text = without_tag(plain);
+    std::string word;
+    for (const char c : line.text + " ") {
+      if (c != ' ' && c != '\t')
+        word += c;
+      else if (!word.empty())
+        line.words.push_back(std::exchange(word, {}));
+    }
+    lines.push_back(std::move(line));
+    start = end + 1;
+  }
+  return lines;
+}
+
+std::optional<Printed> printed_number(std::string_view word)
+{
+  std::size_t i = !word.empty() && word[0] == '-' ? 1 : 0;
+  std::size_t digits = 0;
+  int decimals = 0;
+  bool point = false;
+  for (; i < word.size() && (is_digit(word[i]) || (word[i] == '.' && !point)); ++i) {
+    if (is_digit(word[i]))
+      ++digits;
+    decimals += point ? 1 : 0;
+    point = point || word[i] == '.';
+  }
+  if (digits == 0)
+    return {};
+  int exponent = 0;
+  if (i < word.size() && (word[i] == 'e' || word[i] == 'E')) {
+    std::size_t first = i + 1;
+    if (first < word.size() && word[first] == '+')
+      ++first;
+    const auto [end, error] =
+        std::from_chars(word.data() + first, word.data() + word.size(), exponent);
+    if (error != std::errc{} || end != word.data() + word.size() || std::abs(exponent) > 300)
+      return {};
+    i = word.size();
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (i != word.size() || error != std::errc{} || end != word.data() + word.size() ||
+      !std::isfinite(value))
+    return {};
+  return Printed{value, 0.5 * std::pow(10.0, exponent - decimals)};
+}
+
+std::optional<long long> whole_number(std::string_view word)
+{
+  long long value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (word.empty() || !is_digit(word[0]) || error != std::errc{} ||
+      end != word.data() + word.size() || value > 1000000000000000)
+    return {};
+  return value;
+}
+
+std::string read_log(const std::string& path)
+{
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw ConfigError(path, "", "is a directory, a file is needed");
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    throw ConfigError(path, "", "cannot be opened", "does the file exist and may you read it?");
+  std::string text;
+  std::vector<char> block(1 << 20);
+  while (in && text.size() <= kLogBytes) {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  return text; // one block past the limit at most: log_lines refuses it
+}
+
+} // namespace foretrain::calibration
