@@ -1,8 +1,10 @@
 // The JSON of nccl-tests -J, file version 1 and 2 (nccl-tests source, src/util.cu).
+#include "calibration/json_log.hpp"
 #include "calibration/nccl_tests_log.hpp"
 #include "sim/base/document.hpp"
 #include "sim/base/text.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,11 +15,7 @@ namespace {
 
 Value member(const Value& object, const std::string& key)
 {
-  if (!object.json().is_object())
-    object.fail("must be an object, got " + object.shown());
-  if (!object.json().contains(key))
-    object.fail_at(key, "is missing", "is the file complete?");
-  return object.at(key);
+  return log_member(object, key);
 }
 
 std::string text_of(const Value& value)

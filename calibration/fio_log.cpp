@@ -1,0 +1,106 @@
+#include "calibration/fio_log.hpp"
+
+#include "calibration/json_log.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain::calibration {
+
+namespace {
+
+std::optional<FioSide> side(const Value& job, const char* key)
+{
+  const Value value = log_member(job, key);
+  FioSide side;
+  side.bytes = Bytes(log_number(value, "io_bytes"));
+  if (side.bytes.value() == 0)
+    return {};
+  const double milliseconds = log_number(value, "runtime");
+  side.runtime = Seconds(milliseconds / 1e3);
+  const double rate = log_number(value, "bw_bytes");
+  side.rate = BytesPerSecond(rate);
+  side.operations = PerSecond(log_number(value, "iops"));
+  const double kib = log_number(value, "bw");
+  if (std::abs(kib * 1024 - rate) > 1024 + 1e-3 * rate)
+    log_member(value, "bw")
+        .fail(fmt::format("must be bw_bytes / 1024, got {:g} KiB/s beside {:g} "
+                          "B/s",
+                          kib, rate));
+  // fio counts the run time in whole milliseconds.
+  const double moved = rate * milliseconds / 1e3;
+  if (milliseconds <= 0 ||
+      std::abs(moved - side.bytes.value()) > 0.01 * side.bytes.value() + rate * 1e-3 + 4096)
+    log_member(value, "bw_bytes")
+        .fail(fmt::format("must be io_bytes / runtime, got {:g} B/s for {:.0f} bytes in {:g} ms",
+                          rate, side.bytes.value(), milliseconds),
+              "was a number edited?");
+  const double operations = log_number(value, "total_ios");
+  if (std::abs(side.operations.value() * milliseconds / 1e3 - operations) >
+      0.01 * operations + 2 + side.operations.value() * 1e-3)
+    log_member(value, "iops")
+        .fail(fmt::format("must be total_ios / runtime, got {:g} for {:.0f} in "
+                          "{:g} ms",
+                          side.operations.value(), operations, milliseconds));
+  side.mean_latency = Seconds(log_number(log_member(value, "lat_ns"), "mean") * 1e-9);
+  return side;
+}
+
+std::string option(const Value& job, const Value& global, const char* key)
+{
+  for (const Value& options : {job, global})
+    if (options && options.json().is_object() && options.json().contains(key))
+      return log_text(options, key);
+  return "";
+}
+
+} // namespace
+
+bool is_fio(const std::string& text)
+{
+  return text.find("\"fio version\"") != std::string::npos;
+}
+
+FioLog read_fio(const std::string& text, const std::string& name)
+{
+  // fio puts its warnings before the JSON; their lines are blanked so that positions stay right.
+  std::string json = text;
+  const std::size_t brace = json.starts_with("{") ? 0 : json.find("\n{");
+  if (brace != std::string::npos)
+    std::replace_if(
+        json.begin(), json.begin() + static_cast<std::ptrdiff_t>(brace),
+        [](char c) { return c != '\n'; }, ' ');
+  const Value root(parse_document(json, name));
+  FioLog log;
+  log.version = log_text(root, "fio version");
+  if (!log.version.starts_with("fio-") || log.version.size() < 5 || log.version[4] < '3' ||
+      log.version[4] > '9')
+    root.fail_at("fio version", "must be fio-3 or later, got '" + excerpt(log.version) + "'",
+                 "older versions print other units");
+  const Value none;
+  const Value global = root.json().contains("global options") ? root.at("global options") : none;
+  const Value jobs = log_list(root, "jobs");
+  for (std::size_t i = 0; i < jobs.json().size(); ++i) {
+    const Value value = jobs.at(i);
+    FioJob job;
+    job.name = log_text(value, "jobname");
+    if (log_number(value, "error", -1e9) != 0)
+      value.fail_at("error", "the job failed");
+    const Value options = value.json().contains("job options") ? value.at("job options") : none;
+    job.pattern = option(options, global, "rw");
+    job.block_size = option(options, global, "bs");
+    job.read = side(value, "read");
+    job.write = side(value, "write");
+    if (!job.read && !job.write)
+      value.fail("neither read nor wrote");
+    log.jobs.push_back(std::move(job));
+  }
+  if (log.jobs.empty())
+    jobs.fail("holds no job");
+  return log;
+}
+
+} // namespace foretrain::calibration
