@@ -1,4 +1,4 @@
-// Reads the text of `nvidia-smi topo -m` in the shapes drivers have printed since 2015: with tabs
+// Reads the text of `nvidia-smi topo -m` in the shapes found in public: with tabs
 // or spaces, underlined or not, with or without CPU Affinity, NUMA Affinity and GPU NUMA ID,
 // adapters as mlx5_0 or NIC0 with a legend, SOC (old) or SYS, columns that run into each other.
 #include "platforms/import_topo.hpp"
@@ -20,7 +20,7 @@ namespace {
 constexpr std::pair<std::string_view, TopoClass> kWords[] = {
     {"X", TopoClass::self},  {"PIX", TopoClass::pix},   {"PXB", TopoClass::pxb},
     {"PHB", TopoClass::phb}, {"NODE", TopoClass::node}, {"SYS", TopoClass::sys},
-    {"SOC", TopoClass::sys}, // until driver 384
+    {"SOC", TopoClass::sys}, // old drivers
 };
 constexpr const char* kAllowed = "X, NV1 to NV18, PIX, PXB, PHB, NODE, SYS or SOC";
 

@@ -128,7 +128,7 @@ std::optional<int> XmlFile::hex(const pugi::xml_node& node, const char* key, int
 
 FoundLink XmlFile::link(const pugi::xml_node& pci) const
 {
-  // Spellings of the Linux kernel before and after 5.7; a machine may also write nothing.
+  // Both spellings the Linux kernel has had; a machine may also write nothing.
   static constexpr struct {
     std::string_view text;
     int generation;

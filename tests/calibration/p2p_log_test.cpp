@@ -101,8 +101,7 @@ TEST_CASE("p2p matrices that would be misread are refused", "[p2p-log][errors]")
              Contains("the matrix of line 14 ends after 1 of 4 rows"));
   CHECK_THAT(error_of(replaced(good, "Unidirectional P2P", "P2P")),
              Contains("must be Unidirectional"));
-  CHECK_THAT(error_of(good.substr(0, good.find("Bidirectional") - 60)),
-             Contains("ends after 3 of 4"));
+  CHECK_THAT(error_of(good.substr(0, good.find("     3  13.00"))), Contains("ends after 3 of 4"));
   CHECK_THAT(error_of(good + good),
              Contains("the line of device 4 must come here") || Contains("comes again"));
   CHECK_THAT(error_of(replaced(good, "Device: 3,", "Device 3,")), Contains("are of 3"));
