@@ -222,17 +222,36 @@ std::vector<sim::Channel> intra_channels(const Job& job)
   return channels;
 }
 
+// GPUs of the node that are nearest to an adapter.
+Ring nearest_gpus(const NodeGraph& graph, const Ring& gpus, int nic)
+{
+  Ring near;
+  for (const int gpu : gpus) {
+    const auto distance = [&](int g) { return graph.classify(graph.gpu(g), graph.nic(nic)); };
+    if (!near.empty() && distance(gpu) > distance(near.front()))
+      continue;
+    if (!near.empty() && distance(gpu) < distance(near.front()))
+      near.clear();
+    near.push_back(gpu);
+  }
+  return near;
+}
+
 // The order of a node's GPUs on the ring of one adapter: in and out through GPUs that are near it.
+// Adapters that are near to the same GPUs take turns among them.
 Ring node_chain(const Job& job, const Ring& gpus, int nic)
 {
   const NodeGraph& graph = job.machine.graph();
-  Ring near = gpus;
-  std::stable_sort(near.begin(), near.end(), [&](int a, int b) {
-    return graph.classify(graph.gpu(a), graph.nic(nic)) <
-           graph.classify(graph.gpu(b), graph.nic(nic));
-  });
-  const int last = near.size() > 1 ? near[1] : -1;
-  return chain(graph, gpus, near.front(), last, job.machine.stack().host.nvlink);
+  const Ring near = nearest_gpus(graph, gpus, nic);
+  std::size_t turn = 0;
+  for (const int other : job.machine.training_nics()) {
+    if (other == nic)
+      break;
+    turn += nearest_gpus(graph, gpus, other) == near ? 1U : 0U;
+  }
+  const int first = near[turn % near.size()];
+  const int last = near.size() > 1 ? near[(turn + 1) % near.size()] : -1;
+  return chain(graph, gpus, first, last, job.machine.stack().host.nvlink);
 }
 
 sim::Channel inter_channel(const Job& job, int nic)

@@ -33,8 +33,25 @@ double busiest_hop(const Pattern& pattern, const Protocol& protocol)
   return most;
 }
 
-bool usable(const Protocol& protocol, const sim::Communicator& comm)
+Seconds base_latency(Family family, const Protocol& protocol)
 {
+  return family == Family::ring   ? protocol.ring_base
+         : family == Family::tree ? protocol.tree_base
+                                  : protocol.in_switch_base;
+}
+
+const HopLatency& hop_latency(Family family, const Protocol& protocol)
+{
+  static constexpr HopLatency kNone; // the base covers the way through the switch
+  return family == Family::ring   ? protocol.ring_hop
+         : family == Family::tree ? protocol.tree_hop
+                                  : kNone;
+}
+
+bool usable(const Protocol& protocol, Family family, const sim::Communicator& comm)
+{
+  if (family == Family::in_switch && protocol.in_switch_base.value() <= 0)
+    return false;
   if (!protocol.nvlink_only)
     return true;
   for (const sim::Channel& channel : comm.channels)
@@ -59,10 +76,10 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
     patterns_.push_back(it->pattern(comm_));
     const Pattern& pattern = patterns_.back();
     for (const Protocol& protocol : library_.protocols) {
-      if (!usable(protocol, comm_))
+      if (!usable(protocol, pattern.family, comm_))
         continue;
-      const Seconds base = pattern.tree_like ? protocol.tree_base : protocol.ring_base;
-      const HopLatency& hop = pattern.tree_like ? protocol.tree_hop : protocol.ring_hop;
+      const Seconds base = base_latency(pattern.family, protocol);
+      const HopLatency& hop = hop_latency(pattern.family, protocol);
       candidates_.push_back({it,
                              &protocol,
                              patterns_.size() - 1,
@@ -166,10 +183,9 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
     return task;
   };
   if (fidelity == Fidelity::chunks && chosen.algorithm->chunks != nullptr) {
-    const HopLatency& hop_latency =
-        patterns_[chosen.pattern].tree_like ? chosen.protocol->tree_hop : chosen.protocol->ring_hop;
-    const Seconds base = patterns_[chosen.pattern].tree_like ? chosen.protocol->tree_base
-                                                             : chosen.protocol->ring_base;
+    const Family family = patterns_[chosen.pattern].family;
+    const HopLatency& per_hop = hop_latency(family, *chosen.protocol);
+    const Seconds base = base_latency(family, *chosen.protocol);
     const sim::TaskId call = graph.add_delay("collective call", index, base);
     graph.add_edge(begin, call);
     const ChunkSchedule schedule{graph,
@@ -185,7 +201,7 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
                                  [&](const sim::Hop& hop) {
                                    LatencySteps one;
                                    one.add(hop, 1);
-                                   return protocol_latency(one, hop_latency) + hop.latency;
+                                   return protocol_latency(one, per_hop) + hop.latency;
                                  }};
     return chosen.algorithm->chunks(comm_, schedule);
   }

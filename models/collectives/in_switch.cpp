@@ -14,7 +14,7 @@ bool in_switch_applies(const sim::Communicator& comm)
 Pattern in_switch_all_reduce(const sim::Communicator& comm)
 {
   Pattern pattern;
-  pattern.tree_like = true;
+  pattern.family = Family::in_switch;
   const double n = comm.ranks;
   // On the ring's hops every GPU's send and receive side appears once, as here.
   for (const sim::Channel& channel : comm.channels)

@@ -25,6 +25,7 @@ struct Protocol {
   double network_payload = 1; // the same between nodes
   Seconds ring_base;          // fixed cost of a call
   Seconds tree_base;
+  Seconds in_switch_base; // zero: the switch cannot add in this protocol
   HopLatency ring_hop;
   HopLatency tree_hop;
   bool nvlink_only = false;  // needs NVLink inside nodes
@@ -63,6 +64,9 @@ void describe(V& v, Protocol& s)
   v.optional("network_payload", s.network_payload, "the same between nodes", between(0.01, 1));
   v.required("ring_base", s.ring_base, "fixed cost of a ring call", non_negative());
   v.required("tree_base", s.tree_base, "fixed cost of a tree call", non_negative());
+  v.optional("in_switch_base", s.in_switch_base,
+             "fixed cost of a call that the switch adds up; zero: not in this protocol",
+             non_negative());
   v.required("ring_hop", s.ring_hop, "one step of a ring");
   v.required("tree_hop", s.tree_hop, "one step of a tree");
   v.optional("nvlink_only", s.nvlink_only, "needs NVLink inside nodes");

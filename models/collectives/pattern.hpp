@@ -34,8 +34,11 @@ struct LatencySteps {
   }
 };
 
+/// Which latencies of the library apply.
+enum class Family { ring, tree, in_switch };
+
 struct Pattern {
-  bool tree_like = false; // which latencies of the library apply
+  Family family = Family::ring;
   std::vector<Load> loads;
   LatencySteps steps;
 };

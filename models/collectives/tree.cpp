@@ -56,7 +56,7 @@ bool tree_applies(const sim::Communicator& comm)
 Pattern tree_all_reduce(const sim::Communicator& comm)
 {
   Pattern pattern;
-  pattern.tree_like = true;
+  pattern.family = Family::tree;
   for (std::size_t c = 0; c < comm.channels.size(); ++c) {
     const sim::Channel& channel = comm.channels[c];
     const int number = static_cast<int>(c);

@@ -1,0 +1,164 @@
+// What every algorithm makes ranks send, against theory, and the choice between them.
+#include "models/collectives/collective.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <map>
+
+using namespace foretrain;
+using namespace foretrain::models;
+
+namespace {
+
+// `nodes` x `local` ranks; every rank has one link out and one link in of its own.
+struct Star {
+  sim::Engine engine;
+  sim::Communicator comm;
+
+  Star(int nodes, int local)
+  {
+    comm.name = "star";
+    comm.nodes = nodes;
+    comm.ranks = nodes * local;
+    for (int r = 0; r < comm.ranks; ++r) {
+      engine.add_resource("out" + std::to_string(r), 10e9); // 2 r
+      engine.add_resource("in" + std::to_string(r), 10e9);  // 2 r + 1
+      comm.node_of.push_back(r / local);
+    }
+    comm.connect = [this](int from, int to, int) {
+      sim::Hop hop;
+      hop.from = from;
+      hop.to = to;
+      hop.reach =
+          comm.node_of[static_cast<std::size_t>(from)] == comm.node_of[static_cast<std::size_t>(to)]
+              ? sim::Reach::nvlink
+              : sim::Reach::network;
+      hop.uses = {{2 * from, 1.0}, {2 * to + 1, 1.0}};
+      return hop;
+    };
+    sim::Channel channel;
+    for (int r = 0; r < comm.ranks; ++r) {
+      channel.ring.push_back(r);
+      channel.hops.push_back(comm.connect(r, (r + 1) % comm.ranks, 0));
+    }
+    comm.channels = {channel};
+  }
+
+  // Bytes per byte of buffer on each resource.
+  std::map<int, double> loads(const Algorithm& algorithm) const
+  {
+    std::map<int, double> sum;
+    for (const Load& load : algorithm.pattern(comm).loads)
+      for (const sim::Use& use : load.hop.uses)
+        sum[use.resource] += use.weight * load.bytes;
+    return sum;
+  }
+};
+
+const Algorithm& algorithm(Operation operation, const std::string& name)
+{
+  for (const Algorithm* it : algorithms(operation))
+    if (it->name == name)
+      return *it;
+  throw std::logic_error(name);
+}
+
+Library two_protocols()
+{
+  Protocol quick;
+  quick.name = "quick";
+  quick.payload = quick.network_payload = 0.5;
+  quick.ring_hop = quick.tree_hop = {Seconds(1e-6), Seconds(1e-6), Seconds(2e-6)};
+  Protocol wide = quick;
+  wide.name = "wide";
+  wide.payload = wide.network_payload = 1;
+  wide.ring_hop = wide.tree_hop = {Seconds(5e-6), Seconds(5e-6), Seconds(20e-6)};
+  Library library;
+  library.name = "test";
+  library.protocols = {quick, wide};
+  library.automatic = {"ring", "tree"};
+  return library;
+}
+
+} // namespace
+
+TEST_CASE("every rank sends and receives what theory says", "[collectives][closed-form]")
+{
+  const int nodes = GENERATE(1, 2, 4, 8);
+  const int local = GENERATE(2, 4);
+  const Star star(nodes, local);
+  const double n = star.comm.ranks;
+  CAPTURE(nodes, local);
+  const auto each = [&](Operation operation, const char* name, double bytes) {
+    const Algorithm& it = algorithm(operation, name);
+    if (!it.applies(star.comm))
+      return;
+    CAPTURE(name);
+    const auto loads = star.loads(it);
+    REQUIRE(loads.size() == static_cast<std::size_t>(2 * star.comm.ranks));
+    for (const auto& [resource, sum] : loads)
+      CHECK_THAT(sum, test::is(bytes));
+  };
+  each(Operation::all_reduce, "ring", 2 * (n - 1) / n);
+  each(Operation::all_reduce, "halving-doubling", 2 * (n - 1) / n);
+  each(Operation::all_gather, "ring", (n - 1) / n);
+  each(Operation::reduce_scatter, "ring", (n - 1) / n);
+  each(Operation::all_to_all, "pairwise", (n - 1) / n);
+  each(Operation::send_receive, "neighbour", 1);
+  const double inside = 2.0 * (local - 1) / local;
+  each(Operation::all_reduce, "hierarchical", inside + 2.0 * (nodes - 1) / nodes / local);
+}
+
+TEST_CASE("a tree moves 2 (n - 1) buffers in all, half of them up", "[collectives][closed-form]")
+{
+  const int nodes = GENERATE(1, 2, 3, 4, 7, 8, 16);
+  const int local = GENERATE(1, 4);
+  const Star star(nodes, local);
+  if (star.comm.ranks < 2)
+    return;
+  double out = 0;
+  for (const auto& [resource, sum] : star.loads(algorithm(Operation::all_reduce, "tree")))
+    out += resource % 2 == 0 ? sum : 0;
+  CAPTURE(nodes, local);
+  CHECK_THAT(out, test::is(2.0 * (star.comm.ranks - 1)));
+}
+
+TEST_CASE("in a broadcast every rank but the root receives the buffer once", "[collectives]")
+{
+  const Star star(2, 4);
+  const auto loads = star.loads(algorithm(Operation::broadcast, "ring"));
+  CHECK(loads.count(1) == 0); // the root
+  for (int rank = 1; rank < 8; ++rank)
+    CHECK_THAT(loads.at(2 * rank + 1), test::is(1));
+}
+
+TEST_CASE("small messages take the quick protocol, large ones the wide one", "[collectives]")
+{
+  const Star star(1, 8);
+  const Collective collective(star.engine, star.comm, two_protocols(), Operation::all_reduce,
+                              "ring");
+  CHECK(collective.choose(Bytes(1024)).protocol == "quick");
+  CHECK(collective.choose(Bytes(1e9)).protocol == "wide");
+  // 14 steps of 1 us, and of 5 us; 1.75 bytes per byte on 10 GB/s links, twice that with flags.
+  CHECK_THAT(collective.choose(Bytes(8e3)).time.value(), test::is(14e-6 + 2 * 1.75 * 8e3 / 10e9));
+  CHECK_THAT(collective.choose(Bytes(1e9)).time.value(), test::is(70e-6 + 1.75 * 1e9 / 10e9));
+}
+
+TEST_CASE("trees win on many nodes with small messages", "[collectives]")
+{
+  const Star star(64, 2);
+  const Collective collective(star.engine, star.comm, two_protocols(), Operation::all_reduce,
+                              "auto");
+  CHECK(std::string(collective.choose(Bytes(1024)).algorithm) == "tree");
+}
+
+TEST_CASE("an algorithm that does not apply is refused by name", "[collectives]")
+{
+  const Star star(1, 3);
+  CHECK_THROWS_AS(Collective(star.engine, star.comm, two_protocols(), Operation::all_reduce,
+                             "halving-doubling"),
+                  UsageError);
+  CHECK_THROWS_WITH(
+      Collective(star.engine, star.comm, two_protocols(), Operation::all_reduce, "rign"),
+      Catch::Matchers::Contains("known algorithms: auto, ring, tree"));
+}
