@@ -24,6 +24,17 @@ double one(int)
   return 1.0;
 }
 
+std::vector<double> sizes_of(const NcclTestsOptions& options)
+{
+  if (!options.sizes.empty())
+    return options.sizes;
+  std::vector<double> sizes;
+  for (double size = options.begin; size <= options.end;
+       size = options.factor > 1 ? size * options.factor : size + options.increment)
+    sizes.push_back(size);
+  return sizes;
+}
+
 constexpr NcclTest kTests[] = {
     {"all_reduce_perf", Operation::all_reduce, &all_reduce_factor},
     {"all_gather_perf", Operation::all_gather, &part_factor},
@@ -67,8 +78,7 @@ std::vector<NcclTestsRow> run_nccl_test(const NcclTest& test,
       engine, platforms::make_communicator(machine, ranks, platform.name),
       models::load_library(options.library), test.operation, options.algorithm);
   std::vector<NcclTestsRow> rows;
-  for (double size = options.begin; size <= options.end;
-       size = options.factor > 1 ? size * options.factor : size + options.increment) {
+  for (const double size : sizes_of(options)) {
     NcclTestsRow row;
     const double per_rank = test.operation == Operation::all_gather ||
                                     test.operation == Operation::reduce_scatter ||

@@ -26,6 +26,7 @@ struct NcclTestsOptions {
   double end = 32.0 * 1024 * 1024;
   double factor = 0;              // sizes grow by this, or
   double increment = 1024 * 1024; // by so many bytes
+  std::vector<double> sizes;      // these instead, if any
   int element_size = 4;
   std::string algorithm = "auto";
   models::Fidelity fidelity = models::Fidelity::coupled;

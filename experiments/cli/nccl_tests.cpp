@@ -1,5 +1,6 @@
 // nccl-tests' flags and columns, on a simulated machine.
 #include "experiments/nccl_tests.hpp"
+#include "calibration/nccl_tests_log.hpp"
 #include "experiments/cli/command.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -31,6 +32,7 @@ struct Arguments {
   std::string algorithm = "auto";
   std::string fidelity = "coupled";
   bool explain = false;
+  std::string diff;
 };
 
 // "8", "128M", "1G": nccl-tests' suffixes are powers of 1024.
@@ -114,6 +116,48 @@ void print(const NcclTest& test, const Arguments& a, const std::vector<NcclTests
                            rows.empty() ? 0 : sum / static_cast<double>(rows.size()));
 }
 
+// Predicted against measured times, size by size.
+int print_difference(const calibration::NcclTestsLog& log, const std::vector<NcclTestsRow>& rows)
+{
+  std::cout << fmt::format("{:>14} {:>14} {:>14} {:>9}\n", "size (B)", "measured (us)",
+                           "predicted (us)", "error");
+  double sum = 0;
+  double worst = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double measured = log.rows[i].out_of_place.time.value();
+    const double error = measured > 0 ? rows[i].time / measured - 1 : 0;
+    sum += std::abs(error);
+    worst = std::max(worst, std::abs(error));
+    std::cout << fmt::format("{:14.0f} {:14.2f} {:14.2f} {:+8.1f}%\n", log.rows[i].size.value(),
+                             measured * 1e6, rows[i].time * 1e6, 100 * error);
+  }
+  std::cout << fmt::format("mean error {:.1f} %, maximum {:.1f} %, {} rows\n",
+                           100 * sum / static_cast<double>(std::max<std::size_t>(1, rows.size())),
+                           100 * worst, rows.size());
+  for (const auto& note : log.notes)
+    std::cerr << "note: " << note << "\n";
+  return done;
+}
+
+int run_difference(const Arguments& a, const NcclTest& test,
+                   const platforms::PlatformSpec& platform, const platforms::Stack& stack,
+                   NcclTestsOptions options)
+{
+  const auto log = calibration::read_nccl_tests_file(a.diff);
+  if (log.rows.empty())
+    throw UsageError("--diff: '" + a.diff + "' holds no rows");
+  if (!log.collective.empty() && std::string(test.program).rfind(log.collective, 0) != 0)
+    throw UsageError("--diff: '" + a.diff + "' is of " + log.collective + ", not of " +
+                     test.program);
+  const int ranks = log.ranks_per_communicator();
+  if (ranks > 0 && ranks != a.gpus * a.nodes)
+    throw UsageError(fmt::format("--diff: '{}' has {} ranks, -g {} on {} node(s) make {}", a.diff,
+                                 ranks, a.gpus, a.nodes, a.gpus * a.nodes));
+  for (const auto& row : log.rows)
+    options.sizes.push_back(row.size.value());
+  return print_difference(log, run_nccl_test(test, platform, stack, options));
+}
+
 int run(const Arguments& a)
 {
   const NcclTest* test = find_nccl_test(a.program);
@@ -145,6 +189,8 @@ int run(const Arguments& a)
                      : a.fidelity == "chunks" ? models::Fidelity::chunks
                                               : models::Fidelity::coupled;
   options.library = resolve_preset(a.library, models::kLibraryKind);
+  if (!a.diff.empty())
+    return run_difference(a, *test, platform, stack, options);
   if (options.end < options.begin || (a.factor <= 1 && options.increment <= 0))
     throw UsageError(
         "the sizes lead nowhere: -b must not be above -e, and -f above 1 or -i above 0");
@@ -178,6 +224,7 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("--algorithm", a->algorithm, "auto, or an algorithm's name");
   app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks")
       ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
+  app.add_option("--diff", a->diff, "a real log: predict its sizes and print the error of each");
   app.add_flag("--explain", a->explain,
                "say which algorithm and protocol was chosen, and its terms");
   return [a] { return run(*a); };
