@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 
 #include <boost/graph/adjacency_list.hpp>
@@ -16,11 +17,11 @@ using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::dir
 using FlowGraph = boost::adjacency_list<
     boost::vecS, boost::vecS, boost::directedS, boost::no_property,
     boost::property<
-        boost::edge_capacity_t, double,
-        boost::property<boost::edge_residual_capacity_t, double,
+        boost::edge_capacity_t, long long,
+        boost::property<boost::edge_residual_capacity_t, long long,
                         boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
 
-constexpr double kBoundless = 1e18;
+constexpr double kBoundless = 1e16; // more than any machine moves, and sums still fit a long long
 
 class FlowNetwork {
 public:
@@ -30,15 +31,15 @@ public:
   {
     const auto forward = boost::add_edge(a, b, graph_).first;
     const auto backward = boost::add_edge(b, a, graph_).first;
-    boost::put(boost::edge_capacity, graph_, forward, capacity);
-    boost::put(boost::edge_capacity, graph_, backward, 0.0);
+    boost::put(boost::edge_capacity, graph_, forward, std::llround(capacity)); // whole bytes: exact
+    boost::put(boost::edge_capacity, graph_, backward, 0LL);
     boost::put(boost::edge_reverse, graph_, forward, backward);
     boost::put(boost::edge_reverse, graph_, backward, forward);
   }
 
   double maximum(std::size_t source, std::size_t sink)
   {
-    return boost::push_relabel_max_flow(graph_, source, sink);
+    return static_cast<double>(boost::push_relabel_max_flow(graph_, source, sink));
   }
 
 private:
