@@ -17,7 +17,7 @@ Value log_member(const Value& object, const std::string& key)
 
 Value log_list(const Value& object, const std::string& key)
 {
-  const Value value = log_member(object, key);
+  Value value = log_member(object, key);
   if (!value.json().is_array())
     value.fail("must be a list, got " + value.shown());
   return value;

@@ -219,7 +219,7 @@ std::vector<Json> Report::values_of(const std::string& pointer) const
 std::string Report::short_name(const std::string& pointer) const
 {
   const auto last = [](const std::string& p) { return p.substr(p.rfind('/') + 1); };
-  const std::string name = last(pointer);
+  std::string name = last(pointer);
   const bool number = name.find_first_not_of("0123456789") == std::string::npos;
   const bool shared = std::count_if(settings_.begin(), settings_.end(),
                                     [&](const auto& other) { return last(other) == name; }) > 1;

@@ -217,7 +217,7 @@ private:
 
   std::string add_switch(const std::string& on)
   {
-    const std::string name = fmt::format("pcie{}", found_.switches.size());
+    std::string name = fmt::format("pcie{}", found_.switches.size());
     found_.switches.push_back({name, on, {}});
     return name;
   }

@@ -155,8 +155,8 @@ void Machine::build_fabric(sim::Engine& engine)
   leaf_ports_ =
       std::max(1, fabric().ports / 2 / static_cast<int>(training_nics_.size())); // nodes per leaf
   const int leaves = (nodes_ + leaf_ports_ - 1) / leaf_ports_;
-  const double uplinks =
-      fabric().ports / 2 * fabric().port_rate.value() / fabric().oversubscription;
+  const int uplink_ports = fabric().ports / 2;
+  const double uplinks = uplink_ports * fabric().port_rate.value() / fabric().oversubscription;
   for (int leaf = 0; leaf < leaves; ++leaf)
     for (const char* direction : {"up", "down"}) {
       const auto id = engine.add_resource(fmt::format("leaf{}/{}", leaf, direction), uplinks);

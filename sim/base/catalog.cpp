@@ -44,7 +44,7 @@ fs::path preset_file(const std::string& name, const PresetKind& kind)
 fs::path alias_file(const std::string& name, const PresetKind& kind)
 {
   for (const auto& candidate : preset_names(kind)) {
-    const fs::path file = preset_file(candidate, kind);
+    fs::path file = preset_file(candidate, kind);
     const auto document = load_document(file);
     if (!document->root.is_object() || !document->root.contains("aliases"))
       continue;

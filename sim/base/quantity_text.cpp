@@ -124,7 +124,7 @@ std::string to_text(Bytes value)
       {{"KiB", kKi}, {"MiB", kKi * kKi}, {"GiB", kKi * kKi * kKi}}};
   const double bytes = value.value();
   if (bytes >= kKi && std::fmod(bytes, kKi) == 0) {
-    const std::string text = scaled(bytes, binary);
+    std::string text = scaled(bytes, binary);
     if (text.find('.') == std::string::npos && text.find('e') == std::string::npos)
       return text;
   }
