@@ -18,6 +18,7 @@ inline const PresetKind kExperimentKind{"experiment", "experiments/data"};
 struct ClusterSpec {
   Value platform;
   std::optional<int> nodes; // absent: as many as the jobs need
+  Value storage;            // read, but of no influence yet: results carry a warning
 };
 
 struct StackSpec {
@@ -90,6 +91,9 @@ void describe(V& v, ClusterSpec& s)
 {
   v.required("platform", s.platform, "the machine", preset("platform"));
   v.optional("nodes", s.nodes, "how many nodes; default: as many as the jobs need", at_least(1));
+  v.optional("storage", s.storage,
+             "where training data lies; of no influence yet: input is simulated as synthetic",
+             preset("storage"));
 }
 
 template <class V>
@@ -115,8 +119,11 @@ void describe(V& v, JobSpec& s)
   v.required("framework", s.framework, "the training framework", preset("framework"));
   v.optional("precision", s.precision, "arithmetic", one_of({"fp32", "tf32", "fp16", "bf16"}));
   v.required("batch_per_gpu", s.batch_per_gpu, "samples per GPU and step", between(1, 1e6));
-  v.optional("input", s.input, "where batches come from",
-             one_of({"synthetic", "tfrecord", "jpeg", "raw"}));
+  v.optional(
+      "input", s.input,
+      "where batches come from; anything but synthetic is simulated as synthetic for now, with a "
+      "warning",
+      one_of({"synthetic", "tfrecord", "jpeg", "raw"}));
   v.optional("gpus", s.gpus, "number of GPUs", between(1, 65536));
   v.optional("anchor", s.anchor, "measured one-GPU rate that scales the compute profile");
   v.optional("placement", s.placement,

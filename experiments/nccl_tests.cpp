@@ -88,7 +88,7 @@ std::vector<NcclTestsRow> run_nccl_test(const NcclTest& test,
     row.count = std::floor(size / options.element_size / per_rank);
     row.size = row.count * per_rank * options.element_size;
     if (n > 1 && row.size > 0) {
-      row.choice = collective.choose(Bytes(row.size));
+      row.choice = collective.choose(Bytes(row.size), options.fidelity);
       sim::TaskGraph graph(engine, test.program);
       std::vector<sim::TaskId> flows;
       collective.add(graph, graph.add_join("begin"), Bytes(row.size), 0, options.fidelity, flows);

@@ -122,6 +122,11 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
     job.warnings.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}",
                                        spec.name, to_text(needed), e.platform.gpu.name,
                                        to_text(e.platform.gpu.memory)));
+  if (spec.input != "synthetic" || e.spec.cluster.storage)
+    job.warnings.push_back(fmt::format("{}: reading and decoding of input are not simulated yet: "
+                                       "\"input\" and \"storage\" have no "
+                                       "influence, the job runs as with synthetic input",
+                                       spec.name));
   job.measured_steps = spec.steps.value_or(default_steps(spec.gpus));
   return job;
 }

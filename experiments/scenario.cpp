@@ -116,7 +116,7 @@ std::string all_reduce_text(const models::Collective& all_reduce, const models::
   const auto largest = std::max_element(
       setup.buckets.begin(), setup.buckets.end(),
       [](const models::Bucket& a, const models::Bucket& b) { return a.size < b.size; });
-  const auto choice = all_reduce.choose(largest->size);
+  const auto choice = all_reduce.choose(largest->size, setup.fidelity);
   return fmt::format("{} {}, {} channels, {} buckets of up to {}", choice.algorithm,
                      choice.protocol, all_reduce.communicator().channels.size(),
                      setup.buckets.size(), to_text(largest->size));

@@ -9,11 +9,11 @@
 namespace foretrain::models {
 
 struct Device {
-  sim::Roofline dense;         // convolutions and matrix products, in the job's precision
-  sim::Roofline ordinary;      // everything else: arithmetic in single precision
-  int bytes_per_element = 4;   // activations and weights as the kernels read them
-  bool master_weights = false; // single-precision weights beside them
-  bool minimal_filtering = true; // libraries use it in single precision, not on tensor cores
+  sim::Roofline dense;            // convolutions and matrix products, in the job's precision
+  sim::Roofline ordinary;         // everything else: arithmetic in single precision
+  int bytes_per_element = 4;      // activations and weights as the kernels read them
+  bool master_weights = false;    // single-precision weights beside them
+  bool minimal_filtering = true;  // libraries use it in single precision, not on tensor cores
   bool fused_elementwise = false; // activations and additions ride along with their neighbours
 };
 

@@ -25,7 +25,7 @@ struct Framework {
   Seconds coordination_per_rank{};         // and for each rank
   std::string gradient_precision = "fp32"; // what travels: fp32 or the job's ("compute")
   Seconds step_overhead{};                 // host time per step that kernels do not hide
-  bool fused_elementwise = false; // a compiler fuses activations and additions
+  bool fused_elementwise = false;          // a compiler fuses activations and additions
   double step_variation = 0.01;            // coefficient of variation of a GPU's step time
 };
 

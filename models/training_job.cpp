@@ -281,7 +281,7 @@ std::vector<TrainingJob::Interval> TrainingJob::last_step() const
   }
   for (std::size_t b = 0; b < bucket_begin_.size(); ++b) {
     const Bytes size = setup_.buckets[b].size;
-    const auto choice = setup_.all_reduce->choose(size);
+    const auto choice = setup_.all_reduce->choose(size, setup_.fidelity);
     add(-1, fmt::format("ncclDevKernel_AllReduce_Sum_{}_{}", choice.algorithm, choice.protocol),
         "communication", bucket_begin_[b], bucket_end_[b], size);
   }

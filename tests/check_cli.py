@@ -103,6 +103,10 @@ other = json.loads(run("predict", good, "--format", "json", "--seed", "2").stdou
 expect("other seed", first["points"][0]["jobs"][0]["step_time_s"] != other["points"][0]["jobs"][0]["step_time_s"])
 expect("contract", set(first) >= {"experiment", "version", "seed", "fidelity", "points"})
 
+result = json.loads(run("predict", changed(put={"/jobs/0/input": "tfrecord", "/cluster/storage": "isilon-f800"}),
+                        "--format", "json").stdout)
+expect("input that is not simulated", "not simulated yet" in str(result["points"][0].get("warnings")), "no warning")
+
 failing = changed(put={"/expect": [{"quantity": "/speedup", "at_least": 100}]})
 result = run("predict", failing)
 expect("expectation", result.returncode == 1 and "expectation not met" in result.stderr, result.stderr)

@@ -70,7 +70,7 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
   if (comm_.ranks < 2)
     return;
   for (const Algorithm* it : algorithms(operation)) {
-    if (!(algorithm == "auto" ? library_.chooses(it->name) : algorithm == it->name) ||
+    if (!(algorithm == "auto" ? library_.chooses(it->name, comm_.nodes) : algorithm == it->name) ||
         !it->applies(comm_))
       continue;
     patterns_.push_back(it->pattern(comm_));
@@ -166,15 +166,20 @@ std::vector<Collective::Choice> Collective::candidates(Bytes size) const
   return choices;
 }
 
-Collective::Choice Collective::choose(Bytes size) const
+Collective::Choice Collective::choose(Bytes size, Fidelity fidelity) const
 {
-  return candidates(size).front();
+  const auto choices = candidates(size);
+  if (fidelity == Fidelity::chunks)
+    for (const Choice& choice : choices)
+      if (candidates_[choice.index].algorithm->chunks != nullptr)
+        return choice;
+  return choices.front();
 }
 
 sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                             Fidelity fidelity, std::vector<sim::TaskId>& flows) const
 {
-  const Candidate& chosen = candidates_[choose(size).index];
+  const Candidate& chosen = candidates_[choose(size, fidelity).index];
   const auto flow = [&](const sim::PathPtr& path, double amount, sim::TaskId after) {
     const sim::TaskId task = graph.add_flow("collective", index, path, amount);
     graph.add_edge(after, task);

@@ -38,8 +38,9 @@ public:
     std::size_t index = 0;
   };
   bool empty() const { return candidates_.empty(); } // one rank: nothing to do
-  /// The cheapest candidate for this size on an idle machine.
-  Choice choose(Bytes size) const;
+  /// The cheapest candidate for this size on an idle machine. With Fidelity::chunks one that has a
+  /// chunk-level form, if there is any.
+  Choice choose(Bytes size, Fidelity fidelity = Fidelity::coupled) const;
   /// Every candidate, cheapest first.
   std::vector<Choice> candidates(Bytes size) const;
 

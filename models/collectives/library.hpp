@@ -38,8 +38,12 @@ struct Library {
   std::vector<std::string> automatic; // algorithms it chooses from by itself; empty: all
   int blocks_per_channel = 1;         // multiprocessors that a channel keeps busy
 
-  bool chooses(const std::string& algorithm) const
+  bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
+
+  bool chooses(const std::string& algorithm, int nodes) const
   {
+    if (algorithm == "tree" && trees_between_nodes_only && nodes < 2)
+      return false;
     return automatic.empty() ||
            std::find(automatic.begin(), automatic.end(), algorithm) != automatic.end();
   }
@@ -80,6 +84,8 @@ void describe(V& v, Library& s)
   v.required("name", s.name, "name and version");
   v.required("protocols", s.protocols, "from the lowest latency to the highest bandwidth");
   v.optional("automatic", s.automatic, "algorithms it chooses from by itself; default all");
+  v.optional("trees_between_nodes_only", s.trees_between_nodes_only,
+             "inside one node it does not choose a tree by itself");
   v.optional("blocks_per_channel", s.blocks_per_channel,
              "multiprocessors that a channel keeps busy", non_negative());
 }

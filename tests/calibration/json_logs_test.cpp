@@ -2,8 +2,8 @@
 #include "calibration/fio_log.hpp"
 #include "calibration/iperf3_log.hpp"
 #include "sim/base/error.hpp"
-#include "tests/calibration/log_damage.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/damage.hpp"
 
 using namespace foretrain;
 using namespace foretrain::calibration;

@@ -1,7 +1,7 @@
 // Any damage to a log gives rows that agree with themselves or an error, never anything else.
-#include "tests/calibration/log_damage.hpp"
 #include "tests/calibration/nccl_tests_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/damage.hpp"
 
 #include <cmath>
 

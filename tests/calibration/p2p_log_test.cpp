@@ -1,8 +1,8 @@
 #include "calibration/p2p_log.hpp"
 
 #include "sim/base/error.hpp"
-#include "tests/calibration/log_damage.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/damage.hpp"
 
 #include <fmt/format.h>
 

@@ -64,7 +64,8 @@ const std::set<Pair> kBothWaysOutliers = {{0, 1}, {0, 2}, {0, 3}, {1, 0}, {2, 3}
 
 } // namespace
 
-TEST_CASE("peer copies of the C4140 are within 5 % of the published matrix", "[platforms][published]")
+TEST_CASE("peer copies of the C4140 are within 5 % of the published matrix",
+          "[platforms][published]")
 {
   const auto spec = load_platform("c4140-k-v100-sxm2");
   const auto peer = peer_matrix(spec, bare_metal(), true);

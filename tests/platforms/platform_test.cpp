@@ -28,7 +28,8 @@ std::string error_of(const std::string& patch)
 
 } // namespace
 
-TEST_CASE("every bundled platform loads, has sources and a machine can be built of it", "[platforms]")
+TEST_CASE("every bundled platform loads, has sources and a machine can be built of it",
+          "[platforms]")
 {
   for (const auto& name : preset_names(kPlatformKind)) {
     CAPTURE(name);
@@ -65,7 +66,8 @@ TEST_CASE("a platform that does not fit together is refused at the place", "[pla
            "must be [gpu, gpu, bricks]"},
       Case{R"({"node": {"gpus": {"type": "v100-sxm2"}, "nvlink": {"all_pairs": 3}}})",
            "uses 9 bricks of GPU 0"},
-      Case{R"({"networks": [{"nics": ["ib7"], "fabric": "sb7800-edr"}]})", "is not an adapter of the node"},
+      Case{R"({"networks": [{"nics": ["ib7"], "fabric": "sb7800-edr"}]})",
+           "is not an adapter of the node"},
       Case{R"({"networks": []})", "more than one node needs a fabric"},
       Case{R"({"node": {"sockets": 0}})", "/node/sockets must be at least 1"},
       Case{R"({"node": {"memory": "256 Gb"}})", "has a unit that is not a size"},
@@ -102,4 +104,6 @@ TEST_CASE("exports hold every GPU and are well-formed enough to read back", "[pl
   CHECK_THAT(xml, Contains("<host id=\"node1/gpu3\""));
   CHECK_THAT(xml, Contains("<route src=\"node0/gpu0\" dst=\"node1/gpu0\""));
   CHECK_THAT(to_graphviz(spec), Contains("\"gpu0\" -- \"gpu1\""));
+  CHECK_THAT(to_simgrid_xml(load_platform("nthu-gtx1080"), 2), // no RDMA anywhere
+             Contains("<link_ctn id=\"node0/eth0/tx\"/>"));
 }

@@ -27,7 +27,8 @@ std::vector<GpuPlace> first(int gpus, int per_node)
 
 } // namespace
 
-TEST_CASE("rings are Hamiltonian and never use a brick twice, on random meshes", "[rings][property]")
+TEST_CASE("rings are Hamiltonian and never use a brick twice, on random meshes",
+          "[rings][property]")
 {
   const auto base = resolve_preset(std::string("dgx1-v100"), kPlatformKind);
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -95,7 +96,8 @@ TEST_CASE("between nodes every adapter has a ring that enters and leaves near it
     for (const auto& hop : channel.hops)
       if (hop.reach == sim::Reach::network) {
         ++crossings;
-        CHECK(hop.from % 8 / 2 == static_cast<int>(c)); // GPUs 2c and 2c+1 share the adapter's switch
+        CHECK(hop.from % 8 / 2 ==
+              static_cast<int>(c)); // GPUs 2c and 2c+1 share the adapter's switch
         CHECK(hop.to % 8 / 2 == static_cast<int>(c));
       }
     CHECK(crossings == 2);
@@ -110,7 +112,8 @@ TEST_CASE("a job on parts of nodes gets a ring through exactly its GPUs", "[ring
   const auto comm = make_communicator(machine, ranks, "job");
   CHECK(comm.nodes == 3);
   for (const auto& channel : comm.channels) {
-    CHECK(std::set<int>(channel.ring.begin(), channel.ring.end()) == std::set<int>{0, 1, 2, 3, 4, 5});
+    CHECK(std::set<int>(channel.ring.begin(), channel.ring.end()) ==
+          std::set<int>{0, 1, 2, 3, 4, 5});
     for (const auto& hop : channel.hops) {
       const auto a = ranks[static_cast<std::size_t>(hop.from)];
       const auto b = ranks[static_cast<std::size_t>(hop.to)];

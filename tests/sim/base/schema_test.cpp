@@ -37,7 +37,10 @@ void describe(V& v, Sample& s)
   v.optional("inner", s.inner, "parts");
 }
 
-Sample read(const std::string& text) { return read_as<Sample>(Value(parse_document(text, "s.json"))); }
+Sample read(const std::string& text)
+{
+  return read_as<Sample>(Value(parse_document(text, "s.json")));
+}
 
 std::string error_of(const std::string& text)
 {
@@ -83,7 +86,8 @@ TEST_CASE("every mistake is refused with place, finding and advice", "[base]")
       Case{R"({"gpus": 4, "bandwidth": "1 GB/s", "inner": {}})", "/inner must be a list"},
       Case{R"({"gpus": 4, "bandwidth": "1 GB/s", "inner": [{"kind": "rign"}]})",
            "/inner/0/kind must be one of ring, tree; got 'rign'\n  hint: did you mean 'ring'?"},
-      Case{R"({"format": "test.other/1", "gpus": 4, "bandwidth": "1 GB/s"})", "is this the right file?"},
+      Case{R"({"format": "test.other/1", "gpus": 4, "bandwidth": "1 GB/s"})",
+           "is this the right file?"},
       Case{R"([1])", "must be an object"});
   CAPTURE(text);
   CHECK_THAT(error_of(text), Contains(expected));

@@ -1,7 +1,6 @@
-// Deterministic damage to logs, for fuzz tests.
+// Deterministic damage to text files, for fuzz tests.
 #pragma once
 
-#include <iterator>
 #include <random>
 #include <sstream>
 #include <string>
@@ -9,13 +8,16 @@
 
 namespace foretrain::test {
 
+/// What numbers are replaced by.
+inline const std::vector<std::string> kOddNumbers = {
+    "1e308", "-1", "99999999999999999999", "nan", "inf", "", "1e-9", "0", "\xff\xfe", "0x10",
+    "]",     "\""};
+
 /// `text` with one random damage: cut, a bit flipped, a number replaced, a line lost, doubled or
 /// moved.
-inline std::string damaged(const std::string& text, std::mt19937& random)
+inline std::string damaged(const std::string& text, std::mt19937& random,
+                           const std::vector<std::string>& odd = kOddNumbers)
 {
-  static const char* const kOdd[] = {
-      "1e308", "-1", "99999999999999999999", "nan", "inf", "", "1e-9", "0", "\xff\xfe", "0x10",
-      "]",     "\""};
   const auto below = [&random](std::size_t n) { return n == 0 ? 0 : random() % n; };
   const std::size_t at = below(text.size());
   std::vector<std::string> lines;
@@ -37,7 +39,7 @@ inline std::string damaged(const std::string& text, std::mt19937& random)
     if (digit == std::string::npos)
       return out;
     const std::size_t end = text.find_first_not_of("0123456789.", digit);
-    return text.substr(0, digit) + kOdd[below(std::size(kOdd))] +
+    return text.substr(0, digit) + odd[below(odd.size())] +
            (end == std::string::npos ? "" : text.substr(end));
   }
   case 3:
