@@ -10,7 +10,8 @@ namespace foretrain::models {
 using sim::TaskId;
 
 TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
-    : engine_(engine), setup_(std::move(setup)), graph_(engine, "job " + setup_.name)
+    : engine_(engine), setup_(std::move(setup)), graph_(engine, "job " + setup_.name),
+      cycles_(setup_.seed, setup_.name + "/cycles")
 {
   for (int rank = 0; rank < setup_.ranks; ++rank) {
     const int gpu = setup_.compute[static_cast<std::size_t>(rank)].value;
@@ -80,7 +81,7 @@ Seconds TrainingJob::until_cycle(Seconds now) const
   if (cycle.value() <= 0 || setup_.framework.bucket_order != "ready" ||
       setup_.framework.overlap == "none")
     return Seconds(0);
-  const double cycles = (now - setup_.start) / cycle;
+  const double cycles = (now - step_start_) / cycle - cycle_phase_;
   return std::max(0.0, std::ceil(cycles - 1e-9) - cycles) * cycle;
 }
 
@@ -161,6 +162,7 @@ void TrainingJob::launch(std::function<void()> finished)
 void TrainingJob::begin_step()
 {
   step_start_ = engine_.now();
+  cycle_phase_ = cycles_.uniform();
   if (steps_done_ == setup_.warmup_steps) {
     measured_start_ = step_start_;
     graph_.clear_limits();

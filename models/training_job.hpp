@@ -107,7 +107,9 @@ private:
   std::vector<sim::TaskId> bucket_ready_, bucket_begin_, bucket_end_;
   std::vector<sim::TaskId> flows_;
   sim::TaskId synchronised_;
-  std::vector<sim::RandomStream> random_;
+  std::vector<sim::RandomStream> random_; // of each rank
+  sim::RandomStream cycles_;              // of the framework's background loop
+  double cycle_phase_ = 0;                // where in its cycle the loop is when a step begins
   std::vector<Seconds> step_times_;
   StepTimes sums_;
   Seconds step_start_, measured_start_, last_end_;

@@ -28,6 +28,9 @@ public:
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
   result_type operator()() { return mix(state_ += 0x9e3779b97f4a7c15ULL); }
 
+  /// Uniform in [0, 1).
+  double uniform() { return static_cast<double>((*this)() >> 11U) * 0x1.0p-53; }
+
   /// Standard normal.
   double normal() { return boost::random::normal_distribution<double>()(*this); }
 
