@@ -1,6 +1,9 @@
 #include "experiments/experiment.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -9,14 +12,6 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr std::size_t kMaxPoints = 100000;
-
-void apply_override(Document& document, const std::string& text)
-{
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos)
-    throw UsageError("--set needs POINTER=VALUE, like --set /jobs/0/gpus=8; got '" + text + "'");
-  set_value(document, text.substr(0, equals), text.substr(equals + 1));
-}
 
 // "/a /b" names two pointers that vary together.
 std::vector<std::string> pointers_of(const std::string& key)
@@ -44,6 +39,44 @@ Settings settings_of(const std::vector<std::string>& pointers, const Value& valu
   for (std::size_t i = 0; i < pointers.size(); ++i)
     settings.emplace_back(pointers[i], value.json()[i]);
   return settings;
+}
+
+// What --set fixes is no longer varied.
+void drop_from_sweep(Json& sweep, const std::string& pointer)
+{
+  Json kept = Json::object();
+  for (const auto& entry : sweep.items()) {
+    auto pointers = pointers_of(entry.key());
+    const auto at = std::find(pointers.begin(), pointers.end(), pointer);
+    if (at == pointers.end() || !entry.value().is_array()) {
+      kept[entry.key()] = entry.value();
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(at - pointers.begin());
+    pointers.erase(at);
+    if (pointers.empty())
+      continue;
+    Json values = Json::array();
+    for (Json value : entry.value()) {
+      if (value.is_array() && index < value.size())
+        value.erase(index);
+      values.push_back(pointers.size() == 1 && value.is_array() && value.size() == 1 ? value[0]
+                                                                                     : value);
+    }
+    kept[joined(pointers, " ")] = std::move(values);
+  }
+  sweep = std::move(kept);
+}
+
+void apply_override(Document& document, const std::string& text)
+{
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    throw UsageError("--set needs POINTER=VALUE, like --set /jobs/0/gpus=8; got '" + text + "'");
+  const std::string pointer = text.substr(0, equals);
+  set_value(document, pointer, text.substr(equals + 1));
+  if (document.root.contains("sweep") && document.root.at("sweep").is_object())
+    drop_from_sweep(document.root.at("sweep"), pointer);
 }
 
 // All combinations of the sweep's values, first entry slowest.
@@ -98,6 +131,11 @@ void check(const ExperimentSpec& spec, const Value& root)
       at.fail("must have at_least, at_most or contains");
     if (it.point && !it.point.json().is_object())
       it.point.fail("must be an object of pointers and values, got " + it.point.shown());
+    if (it.point)
+      for (const auto& wanted : it.point.json().items())
+        if (wanted.key().empty() || wanted.key().front() != '/' ||
+            wanted.key().find('~') != std::string::npos)
+          it.point.fail("must have JSON pointers as keys, got '" + wanted.key() + "'");
   }
   if (spec.jobs.empty())
     root.fail_at("jobs", "must hold at least one job");

@@ -96,7 +96,8 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
     result["interrupted"] = true;
     prediction.status = 130;
   }
-  prediction.expectations = violated_expectations(experiment.spec, result);
+  prediction.expectations =
+      violated_expectations(experiment.spec, result, !experiment.document->overridden.empty());
   if (prediction.status == 0 && !prediction.expectations.empty())
     prediction.status = 1;
   return prediction;

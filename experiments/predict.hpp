@@ -30,7 +30,9 @@ struct Prediction {
 Prediction predict(const LoadedExperiment& experiment, const PredictOptions& options,
                    const std::function<void(int, int)>& progress);
 
-/// One line for each expectation of the experiment that the result violates.
-std::vector<std::string> violated_expectations(const ExperimentSpec& spec, const Json& result);
+/// One line for each expectation of the experiment that the result violates, or that is about no
+/// point of it, unless --set `narrowed` the experiment.
+std::vector<std::string> violated_expectations(const ExperimentSpec& spec, const Json& result,
+                                               bool narrowed);
 
 } // namespace foretrain::experiments

@@ -107,6 +107,15 @@ result = json.loads(run("predict", changed(put={"/jobs/0/input": "tfrecord", "/c
                         "--format", "json").stdout)
 expect("input that is not simulated", "not simulated yet" in str(result["points"][0].get("warnings")), "no warning")
 
+swept = changed(put={"/sweep": {"/jobs/0/precision /jobs/0/batch_per_gpu": [["fp32", 32], ["fp16", 64]], "/jobs/0/gpus": [1, 2]}})
+points = json.loads(run("predict", swept, "--format", "json", "--set", "/jobs/0/gpus=4", "--set",
+                        "/jobs/0/batch_per_gpu=16").stdout)["points"]
+expect("--set fixes what the sweep varies", len(points) == 2 and all(p["jobs"][0]["gpus"] == 4 for p in points), str(len(points)))
+
+about = changed(put={"/expect": [{"quantity": "/speedup", "point": {"/jobs/0/gpus": 8}, "at_least": 100}]})
+expect("expectation about a value of the file", run("predict", about).returncode == 1)
+expect("expectation about another point", run("predict", about, "--set", "/jobs/0/gpus=4").returncode == 0)
+
 failing = changed(put={"/expect": [{"quantity": "/speedup", "at_least": 100}]})
 result = run("predict", failing)
 expect("expectation", result.returncode == 1 and "expectation not met" in result.stderr, result.stderr)
