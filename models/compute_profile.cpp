@@ -92,12 +92,10 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     if (gemm_like(layer)) {
       const sim::Kernel product{work, moved(in + out + weights, device)};
       time.backward = (first ? 1.0 : 2.0) * rate(product);
-      profile.kernels += first ? 2 : 3;
       first = false;
     } else {
       time.backward = rate(
           {work, moved(passes.backward_in * in + passes.backward_out * out + weights, device)});
-      profile.kernels += 2;
     }
     profile.layers.push_back(time);
   }
@@ -107,7 +105,6 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   const double bytes =
       parameters * (5 * 4 + (device.master_weights ? device.bytes_per_element : 0));
   profile.optimizer = device.ordinary({Flops(4 * parameters), Bytes(bytes)});
-  profile.kernels += 1;
   return profile;
 }
 

@@ -25,7 +25,6 @@ struct LayerTime {
 struct ComputeProfile {
   std::vector<LayerTime> layers; // in forward order
   Seconds optimizer;
-  int kernels = 0; // launched per step
   Seconds forward() const;
   Seconds backward() const;
   Seconds total() const { return forward() + backward() + optimizer; }
