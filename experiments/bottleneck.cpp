@@ -30,6 +30,7 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Tra
                                     Seconds window, double share)
 {
   Bottleneck found;
+  const std::string what = job.setup().synchroniser->name();
   const auto limits = job.communication_limits();
   Seconds limited;
   for (const auto& limit : limits)
@@ -38,28 +39,27 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Tra
   const Seconds exposed = job.mean_times().exposed_communication;
   // Exposed time beyond what the flows themselves took is latency of the calls.
   if (limits.empty() || limited / steps < 0.5 * exposed) {
-    found.resource = "all-reduce latency";
-    found.why =
-        fmt::format("{} of the step waits for all-reduce calls whose latency, not bandwidth, "
-                    "counts: fewer and larger buckets would help",
-                    percent(share));
+    found.resource = what + " latency";
+    found.why = fmt::format(
+        "{} of the step waits for calls of {} whose latency, not bandwidth, counts: fewer "
+        "and larger buckets would help",
+        percent(share), what);
     return found;
   }
   const auto& first = limits.front();
   if (first.resource < 0) {
-    found.resource = "all-reduce per-connection cap";
-    found.why = fmt::format("{} of the step waits for all-reduce at the cap of a connection or "
-                            "protocol: more connections would help",
-                            percent(share));
+    found.resource = what + " per-connection cap";
+    found.why = fmt::format("{} of the step waits for {} at the cap of a connection or protocol: "
+                            "more connections would help",
+                            percent(share), what);
     return found;
   }
   const sim::ResourceId resource{first.resource};
   found.resource = engine.name(resource);
   found.utilisation = utilisation(engine, resource, window);
   found.why =
-      fmt::format("{} of the step waits for all-reduce, which {} limits {} of the time it moves "
-                  "data",
-                  percent(share), found.resource, percent(first.time / limited));
+      fmt::format("{} of the step waits for {}, limited by {} {} of the time that data moves",
+                  percent(share), what, found.resource, percent(first.time / limited));
   return found;
 }
 

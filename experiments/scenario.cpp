@@ -60,7 +60,7 @@ private:
       all_reduces_.back() = std::make_unique<models::Collective>(
           engine_, std::move(communicator), job.library, models::Operation::all_reduce,
           job.framework.algorithm);
-      setup.all_reduce = all_reduces_.back().get();
+      setup.synchroniser = std::make_shared<models::AllReduce>(*all_reduces_.back());
       const bool half = job.spec.precision == "fp16" || job.spec.precision == "bf16";
       const int gradient = job.framework.gradient_precision == "compute" && half ? 2 : 4;
       setup.buckets = models::plan_buckets(job.network, job.profile, job.framework, gradient);

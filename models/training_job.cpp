@@ -23,7 +23,7 @@ TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
 
 void TrainingJob::build()
 {
-  const bool communicates = setup_.all_reduce != nullptr;
+  const bool communicates = setup_.synchroniser != nullptr;
   Seconds done;
   if (communicates)
     for (const Bucket& bucket : setup_.buckets) {
@@ -101,13 +101,14 @@ TaskId TrainingJob::agreement(std::size_t bucket, TaskId ready)
 void TrainingJob::build_communication()
 {
   const Framework& f = setup_.framework;
-  TaskId previous; // collectives follow each other on one stream
+  Synchroniser& synchroniser = *setup_.synchroniser;
+  TaskId previous;
   for (std::size_t b = 0; b < setup_.buckets.size(); ++b) {
     const Bucket& bucket = setup_.buckets[b];
     const int label = static_cast<int>(b);
-    TaskId begin = graph_.add_join("all-reduce begins", label);
+    TaskId begin = graph_.add_join("synchronisation begins", label);
     graph_.add_edge(agreement(b, bucket_ready_[b]), begin);
-    if (previous)
+    if (previous && synchroniser.in_order())
       graph_.add_edge(previous, begin);
     bucket_begin_.push_back(begin);
     const bool copies = f.fusion_copies && bucket.tensors > 1 && setup_.fusion_copy.value() > 0;
@@ -127,7 +128,7 @@ void TrainingJob::build_communication()
       graph_.add_edge(begin, hold);
       begin = hold;
     }
-    TaskId end = setup_.all_reduce->add(graph_, begin, bucket.size, label, setup_.fidelity, flows_);
+    TaskId end = synchroniser.add(graph_, begin, bucket.size, label, setup_.fidelity, flows_);
     if (setup_.stolen_by_communication > 0) {
       const TaskId release = graph_.add_delay("release multiprocessors", label, [this](Seconds) {
         hold_multiprocessors(false);
@@ -138,10 +139,11 @@ void TrainingJob::build_communication()
     }
     end = copy("out of fusion buffer", end);
     bucket_end_.push_back(end);
+    graph_.add_edge(end, synchronised_);
     previous = end;
   }
-  if (previous)
-    graph_.add_edge(previous, synchronised_);
+  if (const TaskId rest = synchroniser.finish(graph_, setup_.fidelity, flows_))
+    graph_.add_edge(rest, synchronised_);
 }
 
 // The blocks of a collective occupy multiprocessors for as long as it runs.
@@ -283,9 +285,8 @@ std::vector<TrainingJob::Interval> TrainingJob::last_step() const
   }
   for (std::size_t b = 0; b < bucket_begin_.size(); ++b) {
     const Bytes size = setup_.buckets[b].size;
-    const auto choice = setup_.all_reduce->choose(size, setup_.fidelity);
-    add(-1, fmt::format("ncclDevKernel_AllReduce_Sum_{}_{}", choice.algorithm, choice.protocol),
-        "communication", bucket_begin_[b], bucket_end_[b], size);
+    add(-1, setup_.synchroniser->call(size, setup_.fidelity), "communication", bucket_begin_[b],
+        bucket_end_[b], size);
   }
   return intervals;
 }

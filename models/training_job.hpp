@@ -1,13 +1,13 @@
 // A data-parallel training job: the task graph of one step, run over and over.
 //
 // Per rank: fetch a batch, forward, backward in stretches that end where a bucket of gradients is
-// complete, all-reduce of each bucket on the communication stream, optimizer. See docs/model.md.
+// complete, synchronisation of each bucket, optimizer. See docs/model.md.
 #pragma once
 
 #include "models/buckets.hpp"
-#include "models/collectives/collective.hpp"
 #include "models/compute_profile.hpp"
 #include "models/framework.hpp"
+#include "models/synchroniser.hpp"
 #include "sim/engine/random.hpp"
 #include "sim/engine/task_graph.hpp"
 
@@ -27,9 +27,9 @@ struct JobSetup {
   ComputeProfile profile;
   std::vector<Bucket> buckets;
   Framework framework;
-  const Collective* all_reduce = nullptr; // null with one rank
-  BytesPerSecond fusion_copy{};           // rate at which a GPU copies into the fusion buffer
-  double stolen_by_communication = 0;     // fraction of a GPU's multiprocessors a collective holds
+  std::shared_ptr<Synchroniser> synchroniser; // of this job alone; null with one rank
+  BytesPerSecond fusion_copy{};               // rate at which a GPU copies into the fusion buffer
+  double stolen_by_communication = 0; // fraction of a GPU's multiprocessors a collective holds
   Fidelity fidelity = Fidelity::coupled;
   std::uint64_t seed = 1;
   int warmup_steps = 1;
@@ -67,7 +67,7 @@ public:
   StepTimes mean_times() const;
   Seconds first_measured_start() const { return measured_start_; }
   Seconds last_end() const { return last_end_; }
-  /// What limited the all-reduces in the measured steps.
+  /// What limited the synchronisation in the measured steps.
   std::vector<sim::LimitedBy> communication_limits() const;
   const JobSetup& setup() const { return setup_; }
   bool done() const { return finished_; }

@@ -97,7 +97,8 @@ struct JobScene : RingScene {
     }
     s.framework.overlap = "per-tensor";
     s.framework.step_variation = 0;
-    s.all_reduce = collective;
+    if (collective != nullptr)
+      s.synchroniser = std::make_shared<AllReduce>(*collective);
     s.warmup_steps = 1;
     s.measured_steps = 3;
     return s;

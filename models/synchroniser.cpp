@@ -1,0 +1,24 @@
+#include "models/synchroniser.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain::models {
+
+sim::TaskId Synchroniser::finish(sim::TaskGraph&, Fidelity, std::vector<sim::TaskId>&)
+{
+  return {};
+}
+
+sim::TaskId AllReduce::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
+                           Fidelity fidelity, std::vector<sim::TaskId>& flows)
+{
+  return collective_.add(graph, begin, size, index, fidelity, flows);
+}
+
+std::string AllReduce::call(Bytes size, Fidelity fidelity) const
+{
+  const auto choice = collective_.choose(size, fidelity);
+  return fmt::format("ncclDevKernel_AllReduce_Sum_{}_{}", choice.algorithm, choice.protocol);
+}
+
+} // namespace foretrain::models

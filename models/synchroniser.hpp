@@ -1,0 +1,47 @@
+// How the gradients of a bucket become the same on all ranks: what a training job asks of an
+// all-reduce or of parameter servers.
+#pragma once
+
+#include "models/collectives/collective.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+class Synchroniser {
+public:
+  virtual ~Synchroniser() = default;
+
+  /// Adds the synchronisation of one bucket of `size` bytes per rank, which begins after `begin`;
+  /// returns its end. Buckets are added in the order in which they leave. Tasks whose limits are
+  /// kept are appended to `flows`.
+  virtual sim::TaskId add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
+                          Fidelity fidelity, std::vector<sim::TaskId>& flows) = 0;
+  /// Called once after the last bucket: what follows when all of them have ended. Returns its end,
+  /// or no task when nothing follows.
+  virtual sim::TaskId finish(sim::TaskGraph& graph, Fidelity fidelity,
+                             std::vector<sim::TaskId>& flows);
+  /// Whether a bucket waits for the one before it, like calls on one stream.
+  virtual bool in_order() const = 0;
+  /// "all-reduce" or "parameter servers".
+  virtual const char* name() const = 0;
+  /// What a bucket of this size is called in a timeline.
+  virtual std::string call(Bytes size, Fidelity fidelity) const = 0;
+};
+
+/// Each bucket is one call of an all-reduce, which must outlive this.
+class AllReduce final : public Synchroniser {
+public:
+  explicit AllReduce(const Collective& collective) : collective_(collective) {}
+  sim::TaskId add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
+                  Fidelity fidelity, std::vector<sim::TaskId>& flows) override;
+  bool in_order() const override { return true; }
+  const char* name() const override { return "all-reduce"; }
+  std::string call(Bytes size, Fidelity fidelity) const override;
+
+private:
+  const Collective& collective_;
+};
+
+} // namespace foretrain::models
