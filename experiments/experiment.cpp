@@ -106,13 +106,40 @@ std::vector<Settings> combinations(const Value& sweep)
   return all;
 }
 
-Point make_point(const Document& base, const Settings& settings)
+using ProfilesPtr = std::shared_ptr<const Profiles>;
+
+// The profiles of a document and those of the command line.
+ProfilesPtr profiles_of(const std::shared_ptr<Document>& document,
+                        const std::vector<std::string>& given)
+{
+  auto profiles = std::make_shared<Profiles>();
+  const Value root{DocumentPtr(document)};
+  if (document->root.contains("profiles")) {
+    const Value list = root.at("profiles");
+    if (!list.json().is_array())
+      list.fail("must be a list of profiles, got " + list.shown());
+    for (std::size_t i = 0; i < list.json().size(); ++i)
+      profiles->add(list.at(i));
+  }
+  for (const std::string& name : given)
+    profiles->add(name);
+  return profiles;
+}
+
+Point make_point(const Document& base, const Settings& settings, ProfilesPtr profiles,
+                 const std::vector<std::string>& given)
 {
   auto document = std::make_shared<Document>(base);
   document->root.erase("sweep");
-  for (const auto& [pointer, value] : settings)
+  bool other_profiles = false;
+  for (const auto& [pointer, value] : settings) {
     set_value(*document, pointer, value, "sweep " + pointer + "=" + value.dump());
-  return {settings, document};
+    other_profiles |= pointer.starts_with("/profiles");
+  }
+  if (other_profiles)
+    profiles = profiles_of(document, given);
+  document->overlay = profiles->overlay;
+  return {settings, document, std::move(profiles)};
 }
 
 void check(const ExperimentSpec& spec, const Value& root)
@@ -149,7 +176,8 @@ void check(const ExperimentSpec& spec, const Value& root)
 } // namespace
 
 LoadedExperiment load_experiment(const std::string& name_or_path,
-                                 const std::vector<std::string>& overrides)
+                                 const std::vector<std::string>& overrides,
+                                 const std::vector<std::string>& profiles)
 {
   const Value loaded = resolve_preset(name_or_path, kExperimentKind);
   auto document = std::make_shared<Document>(*loaded.document());
@@ -160,14 +188,15 @@ LoadedExperiment load_experiment(const std::string& name_or_path,
   LoadedExperiment experiment;
   experiment.document = document;
   const Value root{DocumentPtr(document)};
+  const ProfilesPtr laid = profiles_of(document, profiles);
   if (document->root.contains("sweep")) {
     const Value sweep = root.at("sweep");
     if (!sweep.json().is_object())
       sweep.fail("must be an object of JSON pointers and lists, got " + sweep.shown());
     for (const Settings& settings : combinations(sweep))
-      experiment.points.push_back(make_point(*document, settings));
+      experiment.points.push_back(make_point(*document, settings, laid, profiles));
   } else {
-    experiment.points.push_back(make_point(*document, {}));
+    experiment.points.push_back(make_point(*document, {}, laid, profiles));
   }
   for (const Point& point : experiment.points) {
     ExperimentSpec spec = read_point(point);

@@ -1,6 +1,7 @@
 // An experiment file: a cluster, a stack, jobs, and what to vary.
 #pragma once
 
+#include "experiments/profiles.hpp"
 #include "models/framework.hpp"
 #include "models/network.hpp"
 #include "platforms/platform.hpp"
@@ -63,6 +64,7 @@ struct ExperimentSpec {
   Value sweep; // object: JSON pointer -> list of values
   std::vector<ExpectationSpec> expect;
   std::optional<int> seed;
+  std::vector<Value> profiles;
 };
 
 using Settings = std::vector<std::pair<std::string, Json>>; // pointer -> value, in file order
@@ -70,19 +72,22 @@ using Settings = std::vector<std::pair<std::string, Json>>; // pointer -> value,
 /// One point of an experiment: the file with one value of each sweep entry put in.
 struct Point {
   Settings settings;
-  std::shared_ptr<const Document> document; // without "sweep"
+  std::shared_ptr<const Document> document; // without "sweep"; carries the profiles' overlay
+  std::shared_ptr<const Profiles> profiles;
 };
 
-/// Reads a file, applies --set overrides ("POINTER=VALUE") and lists the points of its sweep, first
-/// entry slowest. Each point has been read once: a wrong value is found before anything runs.
-/// Throws ConfigError and UsageError.
+/// Reads a file, applies --set overrides ("POINTER=VALUE"), lays profiles over its presets (those
+/// of the file, then the given ones) and lists the points of its sweep, first entry slowest. Each
+/// point has been read once: a wrong value is found before anything runs. Throws ConfigError and
+/// UsageError.
 struct LoadedExperiment {
   ExperimentSpec spec;
   std::shared_ptr<const Document> document;
   std::vector<Point> points;
 };
 LoadedExperiment load_experiment(const std::string& name_or_path,
-                                 const std::vector<std::string>& overrides);
+                                 const std::vector<std::string>& overrides,
+                                 const std::vector<std::string>& profiles = {});
 
 ExperimentSpec read_point(const Point& point);
 
@@ -160,6 +165,10 @@ void describe(V& v, ExperimentSpec& s)
              "pointers with spaces between vary together");
   v.optional("expect", s.expect, "what must hold; exit code 1 otherwise");
   v.optional("seed", s.seed, "seed of all random streams; --seed overrides", non_negative());
+  v.optional(
+      "profiles", s.profiles,
+      "calibrated parameters to lay over the presets (foretrain calibrate); later ones override",
+      preset("profile"));
 }
 
 } // namespace foretrain::experiments

@@ -1,6 +1,7 @@
 #include "experiments/parameters.hpp"
 
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -9,40 +10,96 @@ namespace foretrain::experiments {
 namespace {
 
 // Where a preset's numbers come from: its "source", else the file itself.
-std::string source_of(const Value& reference, const PresetKind& kind)
+std::string source_of(const Value& preset)
 {
-  const Value value = resolve_preset(reference, kind);
-  const auto& path = value.document()->path;
-  std::string where = path.empty() ? value.where() : std::filesystem::relative(path).string();
-  if (value.json().contains("source") && value.json().at("source").is_string())
-    where += ": " + value.json().at("source").get<std::string>();
+  const auto& path = preset.document()->path;
+  std::string where = path.empty() ? preset.where() : std::filesystem::relative(path).string();
+  if (preset.json().contains("source") && preset.json().at("source").is_string())
+    where += ": " + preset.json().at("source").get<std::string>();
   return where;
 }
 
 class List {
 public:
-  explicit List(std::vector<Parameter>& out) : out_(out) {}
-  void from(std::string source) { source_ = std::move(source); }
+  List(std::vector<Parameter>& out, const ResolvedExperiment& experiment)
+      : out_(out), experiment_(experiment)
+  {
+  }
+
+  void from(std::string source)
+  {
+    source_ = std::move(source);
+    preset_ = Value();
+  }
+  void from(const Value& reference, const PresetKind& kind)
+  {
+    preset_ = resolve_preset(reference, kind);
+    source_ = source_of(preset_);
+  }
+
+  /// `name` ends in the key that holds the value in the preset.
   template <class T>
   void add(const std::string& name, const T& value)
   {
     if constexpr (std::is_arithmetic_v<T>)
-      out_.push_back({name, fmt::format("{:g}", static_cast<double>(value)), source_});
+      out_.push_back({name, fmt::format("{:g}", static_cast<double>(value)), source_for(name)});
     else if constexpr (std::is_convertible_v<T, std::string>)
-      out_.push_back({name, value, source_});
+      out_.push_back({name, value, source_for(name)});
     else
-      out_.push_back({name, to_text(value), source_});
+      out_.push_back({name, to_text(value), source_for(name)});
+  }
+
+  /// What profiles gave and no row has named yet.
+  void add_overlaid()
+  {
+    for (const PresetUse& use : experiment_.presets) {
+      const Document& document = *use.value.document();
+      if (!document.overlay)
+        continue;
+      for (const OverlayEntry& entry : document.overlay->entries)
+        if (entry.kind == use.kind && named_.count(entry.origin) == 0 &&
+            origin_of(document, entry.pointer) == entry.origin) {
+          named_.insert(entry.origin);
+          out_.push_back(
+              {use.kind + " " + use.id + entry.pointer,
+               entry.value.is_string() ? entry.value.get<std::string>() : entry.value.dump(),
+               text_of(entry)});
+        }
+    }
   }
 
 private:
+  static std::string text_of(const OverlayEntry& entry)
+  {
+    return entry.origin + (entry.source.empty() ? "" : ": " + entry.source);
+  }
+
+  std::string source_for(const std::string& name)
+  {
+    if (!preset_ || !preset_.document()->overlay)
+      return source_;
+    const std::size_t slash = name.rfind('/');
+    const std::string origin =
+        slash == std::string::npos ? "" : origin_of(*preset_.document(), name.substr(slash));
+    for (const OverlayEntry& entry : preset_.document()->overlay->entries)
+      if (!origin.empty() && entry.origin == origin) {
+        named_.insert(origin);
+        return text_of(entry);
+      }
+    return source_;
+  }
+
   std::vector<Parameter>& out_;
+  const ResolvedExperiment& experiment_;
   std::string source_;
+  Value preset_;
+  std::set<std::string> named_; // origins of profiles that a row has told
 };
 
 void add_gpu(List& list, const ResolvedExperiment& e)
 {
   const platforms::Gpu& gpu = e.platform.gpu;
-  list.from(source_of(e.platform.node.gpus->type, platforms::kGpuKind));
+  list.from(e.platform.node.gpus->type, platforms::kGpuKind);
   list.add("gpu", gpu.name);
   list.add("gpu/memory_bandwidth", gpu.memory_bandwidth);
   list.add("gpu/memory_efficiency", gpu.memory_efficiency);
@@ -57,12 +114,10 @@ void add_network(List& list, const ResolvedExperiment& e)
 {
   const platforms::Transport& t = e.stack.transport;
   for (std::size_t i = 0; i < e.platform.nics.size(); ++i) {
-    list.from(source_of(e.platform.node.nics[i].type, platforms::kNicKind));
+    list.from(e.platform.node.nics[i].type, platforms::kNicKind);
     list.add(e.platform.node.nics[i].name + "/rate", e.platform.nics[i].rate);
   }
-  const Value given = e.spec.stack.transport;
-  list.from(given ? source_of(given, platforms::kTransportKind)
-                  : "default of the platform's adapters");
+  list.from(e.spec.stack.transport, platforms::kTransportKind);
   list.add("network", t.name);
   list.add("network/latency", t.latency);
   if (t.protocol == "tcp") {
@@ -75,11 +130,11 @@ void add_network(List& list, const ResolvedExperiment& e)
 void add_job(List& list, const ResolvedJob& job)
 {
   const std::string prefix = job.spec.name + "/";
-  list.from(source_of(job.spec.model, models::kNetworkKind));
+  list.from(job.spec.model, models::kNetworkKind);
   const auto sum = models::totals(job.network);
   list.add(prefix + "parameters", static_cast<double>(sum.parameters));
   list.add(prefix + "forward_GMAC", sum.macs / 1e9);
-  list.from(source_of(job.spec.framework, models::kFrameworkKind));
+  list.from(job.spec.framework, models::kFrameworkKind);
   list.add(prefix + "overlap", job.framework.overlap);
   list.add(prefix + "fusion_threshold", job.framework.fusion_threshold);
   list.add(prefix + "fusion_cycle", job.framework.fusion_cycle);
@@ -97,11 +152,12 @@ void add_job(List& list, const ResolvedJob& job)
 std::vector<Parameter> effective_parameters(const ResolvedExperiment& e)
 {
   std::vector<Parameter> parameters;
-  List list(parameters);
+  List list(parameters, e);
   add_gpu(list, e);
   add_network(list, e);
   for (const ResolvedJob& job : e.jobs)
     add_job(list, job);
+  list.add_overlaid();
   return parameters;
 }
 

@@ -4,10 +4,13 @@
 #include "experiments/scenario.hpp"
 #include "experiments/workers.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 
 #include <fmt/format.h>
 
 #include <fstream>
+#include <optional>
+#include <set>
 
 namespace foretrain::experiments {
 
@@ -44,6 +47,26 @@ public:
 private:
   std::ofstream out_;
 };
+
+// What no point of the run had a use for, told once.
+std::vector<std::string> unused_everywhere(std::vector<Json>& points)
+{
+  std::optional<std::set<std::string>> unused;
+  for (Json& point : points) {
+    if (!point.contains("jobs"))
+      continue;
+    std::set<std::string> here;
+    if (const auto it = point.find("unused_profile_parameters"); it != point.end()) {
+      here = it->get<std::set<std::string>>();
+      point.erase(it);
+    }
+    if (!unused)
+      unused = here;
+    std::erase_if(*unused, [&](const std::string& name) { return here.count(name) == 0; });
+  }
+  return unused ? std::vector<std::string>(unused->begin(), unused->end())
+                : std::vector<std::string>{};
+}
 
 } // namespace
 
@@ -88,6 +111,8 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   result["seed"] = options.seed;
   result["fidelity"] = name_of(options.fidelity);
   result["input"] = experiment.document->root;
+  if (const auto unused = unused_everywhere(points); !unused.empty())
+    result["warnings"] = {"no use here for what a profile says of " + joined(unused)};
   result["points"] = Json::array();
   for (Json& point : points)
     if (!point.is_null())

@@ -131,29 +131,48 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
   return job;
 }
 
-platforms::Stack resolve_stack(const StackSpec& spec, const platforms::PlatformSpec& platform)
+// Fills in what the file leaves to its default.
+platforms::Stack resolve_stack(StackSpec& spec, const platforms::PlatformSpec& platform,
+                               const Value& root)
 {
-  const auto by_name = [&](const Value& given, const char* fallback, const PresetKind& kind) {
-    return given ? resolve_preset(given, kind) : resolve_preset(std::string(fallback), kind);
-  };
   const bool rdma = std::any_of(platform.nics.begin(), platform.nics.end(),
                                 [](const platforms::Nic& nic) { return nic.rdma; });
-  platforms::Stack stack;
-  stack.host = platforms::load_host(by_name(spec.host, "bare-metal", platforms::kHostKind));
-  stack.transport = platforms::load_transport(
-      by_name(spec.transport, rdma ? "rdma" : "tcp", platforms::kTransportKind));
-  return stack;
+  if (!spec.host)
+    spec.host = preset_reference("bare-metal", root);
+  if (!spec.transport)
+    spec.transport = preset_reference(rdma ? "rdma" : "tcp", root);
+  return {platforms::load_host(spec.host), platforms::load_transport(spec.transport)};
+}
+
+// The point's document with an overlay that notes which presets are resolved.
+Point noting_presets(const Point& point, const std::shared_ptr<std::vector<PresetUse>>& uses)
+{
+  auto overlay =
+      std::make_shared<Overlay>(point.document->overlay ? *point.document->overlay : Overlay{});
+  // Documents hold the overlay and the list holds documents: a strong pointer would make a ring.
+  overlay->seen = [list = std::weak_ptr(uses)](const PresetUse& use) {
+    const auto known = list.lock();
+    if (known && std::none_of(known->begin(), known->end(), [&](const PresetUse& other) {
+          return other.kind == use.kind && other.id == use.id;
+        }))
+      known->push_back(use);
+  };
+  auto document = std::make_shared<Document>(*point.document);
+  document->overlay = std::move(overlay);
+  return {point.settings, std::move(document), point.profiles};
 }
 
 } // namespace
 
-ResolvedExperiment resolve(const Point& point)
+ResolvedExperiment resolve(const Point& given)
 {
+  const auto uses = std::make_shared<std::vector<PresetUse>>();
+  const Point point = noting_presets(given, uses);
   ResolvedExperiment e;
   const Value root(point.document);
   e.spec = read_point(point);
   e.platform = platforms::load_platform(e.spec.cluster.platform);
-  e.stack = resolve_stack(e.spec.stack, e.platform);
+  e.stack = resolve_stack(e.spec.stack, e.platform, root);
   const int per_node = e.platform.gpus_per_node();
   if (per_node == 0)
     root.at("cluster").fail_at("platform", "has no GPUs: '" + e.platform.name + "'");
@@ -171,6 +190,7 @@ ResolvedExperiment resolve(const Point& point)
     e.jobs.push_back(resolve_job(e.spec.jobs[i], at, e));
     e.jobs.back().ranks = placer.place(e.spec.jobs[i], at);
   }
+  e.presets = *uses;
   return e;
 }
 

@@ -27,6 +27,7 @@ struct ResolvedExperiment {
   platforms::Stack stack;
   int nodes = 1;
   std::vector<ResolvedJob> jobs;
+  std::vector<PresetUse> presets; // everything that was named, each once
 };
 
 /// Throws ConfigError when names are unknown, GPUs do not fit the nodes, a precision is not there

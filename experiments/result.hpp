@@ -54,6 +54,7 @@ struct PointResult {
   std::vector<JobResult> jobs;
   std::vector<Parameter> parameters;
   std::vector<std::string> warnings;
+  std::vector<std::string> unused; // parameters of profiles that nothing here has a use for
 };
 
 struct RunOptions {

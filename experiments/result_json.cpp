@@ -64,6 +64,8 @@ Json to_json(const PointResult& point)
     json["parameters"].push_back({{"name", p.name}, {"value", p.value}, {"source", p.source}});
   if (!point.warnings.empty())
     json["warnings"] = point.warnings;
+  if (!point.unused.empty())
+    json["unused_profile_parameters"] = point.unused;
   return json;
 }
 

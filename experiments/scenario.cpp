@@ -170,6 +170,8 @@ PointResult run_point(const Point& point, const RunOptions& options)
       result.warnings.push_back(warning);
   }
   result.parameters = effective_parameters(experiment);
+  if (point.profiles)
+    result.unused = point.profiles->unused(experiment.presets);
   if (!options.trace_path.empty()) {
     std::vector<const models::TrainingJob*> jobs;
     for (std::size_t i = 0; i < experiment.jobs.size(); ++i)

@@ -1,5 +1,6 @@
 #include "experiments/schemas.hpp"
 
+#include "calibration/profile.hpp"
 #include "experiments/experiment.hpp"
 #include "models/collectives/library.hpp"
 
@@ -10,21 +11,23 @@ namespace {
 struct Kind {
   const char* name;
   Json (*make)();
+  const PresetKind* preset = nullptr; // null: not a preset that an experiment may name
 };
 
-constexpr Kind kKinds[] = {
+const Kind kKinds[] = {
     {"experiment", &schema_as<ExperimentSpec>},
-    {"platform", &schema_as<platforms::PlatformSpec>},
-    {"gpu", &schema_as<platforms::Gpu>},
-    {"cpu", &schema_as<platforms::Cpu>},
-    {"nic", &schema_as<platforms::Nic>},
-    {"fabric", &schema_as<platforms::Fabric>},
-    {"disk", &schema_as<platforms::Disk>},
-    {"host", &schema_as<platforms::Host>},
-    {"network", &schema_as<platforms::Transport>},
-    {"model", &models::network_schema},
-    {"framework", &schema_as<models::Framework>},
-    {"library", &schema_as<models::Library>},
+    {"platform", &schema_as<platforms::PlatformSpec>, &platforms::kPlatformKind},
+    {"gpu", &schema_as<platforms::Gpu>, &platforms::kGpuKind},
+    {"cpu", &schema_as<platforms::Cpu>, &platforms::kCpuKind},
+    {"nic", &schema_as<platforms::Nic>, &platforms::kNicKind},
+    {"fabric", &schema_as<platforms::Fabric>, &platforms::kFabricKind},
+    {"disk", &schema_as<platforms::Disk>, &platforms::kDiskKind},
+    {"host", &schema_as<platforms::Host>, &platforms::kHostKind},
+    {"network", &schema_as<platforms::Transport>, &platforms::kTransportKind},
+    {"model", &models::network_schema, &models::kNetworkKind},
+    {"framework", &schema_as<models::Framework>, &models::kFrameworkKind},
+    {"profile", &schema_as<calibration::Profile>},
+    {"library", &schema_as<models::Library>, &models::kLibraryKind},
 };
 
 } // namespace
@@ -49,6 +52,23 @@ Json schema(const std::string& name)
                                        {"description", "name or path of the file to build on"}};
     return schema;
   }
+  return nullptr;
+}
+
+std::vector<std::string> preset_kind_names()
+{
+  std::vector<std::string> names;
+  for (const Kind& kind : kKinds)
+    if (kind.preset != nullptr)
+      names.emplace_back(kind.name);
+  return names;
+}
+
+const PresetKind* preset_kind(const std::string& name)
+{
+  for (const Kind& kind : kKinds)
+    if (name == kind.name)
+      return kind.preset;
   return nullptr;
 }
 

@@ -1,7 +1,7 @@
 // JSON Schemas of all kinds of files, written from the same descriptions that read them.
 #pragma once
 
-#include "sim/base/document.hpp"
+#include "sim/base/catalog.hpp"
 
 #include <string>
 #include <vector>
@@ -11,5 +11,9 @@ namespace foretrain::experiments {
 std::vector<std::string> schema_names();
 /// null when there is no such kind.
 Json schema(const std::string& name);
+
+/// Kinds of presets that may be named inside an experiment; null for one that is not there.
+std::vector<std::string> preset_kind_names();
+const PresetKind* preset_kind(const std::string& name);
 
 } // namespace foretrain::experiments

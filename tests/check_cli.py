@@ -120,6 +120,16 @@ failing = changed(put={"/expect": [{"quantity": "/speedup", "at_least": 100}]})
 result = run("predict", failing)
 expect("expectation", result.returncode == 1 and "expectation not met" in result.stderr, result.stderr)
 
+profile = with_text(json.dumps({"parameters": [
+    {"kind": "framework", "preset": "tensorflow-horovod", "pointer": "/step_overhead", "value": "50 ms", "source": "a test"},
+    {"kind": "gpu", "preset": "k80", "pointer": "/kernel_launch", "value": "9 us"}]}))
+profiled = json.loads(run("predict", good, "--format", "json", "--profile", profile).stdout)
+gain = profiled["points"][0]["jobs"][0]["step_time_s"]["median"] - first["points"][0]["jobs"][0]["step_time_s"]["median"]
+expect("profile", abs(gain - 0.049) < 1e-3, f"step time grew by {gain}")
+named = [p for p in profiled["points"][0]["parameters"] if profile in p["source"]]
+expect("profile in the parameters", [p["value"] for p in named] == ["50 ms"] and "a test" in named[0]["source"], str(named))
+expect("profile without use", "gpu k80 /kernel_launch" in str(profiled.get("warnings")), str(profiled.get("warnings")))
+
 with tempfile.TemporaryDirectory() as out:
     result = run("predict", good, "--out", out, "--trace", "--format", "csv", "--set", "/jobs/0/gpus=4")
     files = {p.name for p in pathlib.Path(out).iterdir()}

@@ -2,6 +2,7 @@
 #include "experiments/nccl_tests.hpp"
 #include "calibration/nccl_tests_log.hpp"
 #include "experiments/cli/command.hpp"
+#include "experiments/profiles.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -23,6 +24,7 @@ struct Arguments {
   std::string host = "bare-metal";
   std::string network;
   std::string library = "nccl";
+  std::vector<std::string> profiles;
   std::string begin = "32M", end = "32M", increment = "1M";
   double factor = 0;
   int gpus = 1;
@@ -164,7 +166,13 @@ int run(const Arguments& a)
   if (test == nullptr)
     throw UsageError("'" + excerpt(a.program) + "' is not a program of nccl-tests\n  hint: " +
                      suggestion(a.program, nccl_test_names(), "programs"));
-  const auto platform = platforms::load_platform(a.platform);
+  Profiles profiles;
+  for (const std::string& name : a.profiles)
+    profiles.add(name);
+  const auto named = [&](const std::string& name, const PresetKind& kind) {
+    return resolve_preset(name, kind, profiles.overlay);
+  };
+  const auto platform = platforms::load_platform(named(a.platform, platforms::kPlatformKind));
   if (a.gpus > platform.gpus_per_node())
     throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", a.gpus, platform.name,
                                  platform.gpus_per_node()));
@@ -172,10 +180,10 @@ int run(const Arguments& a)
   for (const auto& nic : platform.nics)
     rdma |= nic.rdma;
   const platforms::Stack stack{
-      platforms::load_host(resolve_preset(a.host, platforms::kHostKind)),
+      platforms::load_host(named(a.host, platforms::kHostKind)),
       platforms::load_transport(
-          resolve_preset(!a.network.empty() ? a.network : std::string(rdma ? "rdma" : "tcp"),
-                         platforms::kTransportKind))};
+          named(!a.network.empty() ? a.network : std::string(rdma ? "rdma" : "tcp"),
+                platforms::kTransportKind))};
   NcclTestsOptions options;
   options.nodes = a.nodes;
   options.gpus_per_node = a.gpus;
@@ -188,7 +196,7 @@ int run(const Arguments& a)
   options.fidelity = a.fidelity == "edges"    ? models::Fidelity::edges
                      : a.fidelity == "chunks" ? models::Fidelity::chunks
                                               : models::Fidelity::coupled;
-  options.library = resolve_preset(a.library, models::kLibraryKind);
+  options.library = named(a.library, models::kLibraryKind);
   if (!a.diff.empty())
     return run_difference(a, *test, platform, stack, options);
   if (options.end < options.begin || (a.factor <= 1 && options.increment <= 0))
@@ -221,6 +229,7 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("--host", a->host, "host layer");
   app.add_option("--network", a->network, "transport between nodes");
   app.add_option("--library", a->library, "collective library");
+  app.add_option("--profile", a->profiles, "calibrated parameters to lay over the presets");
   app.add_option("--algorithm", a->algorithm, "auto, or an algorithm's name");
   app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks")
       ->check(CLI::IsMember({"coupled", "edges", "chunks"}));

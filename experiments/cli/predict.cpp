@@ -21,6 +21,7 @@ using namespace experiments;
 struct Arguments {
   std::string file;
   std::vector<std::string> set;
+  std::vector<std::string> profiles;
   std::string format = "table";
   std::string out;
   std::uint64_t seed = 1;
@@ -65,7 +66,8 @@ void show_progress(int done, int total)
 
 int run(const Arguments& arguments)
 {
-  const LoadedExperiment experiment = load_experiment(arguments.file, arguments.set);
+  const LoadedExperiment experiment =
+      load_experiment(arguments.file, arguments.set, arguments.profiles);
   if (arguments.trace && arguments.out.empty())
     throw UsageError("--trace needs --out DIR for its files");
   PredictOptions options;
@@ -111,6 +113,9 @@ std::function<int()> predict(CLI::App& app)
   app.add_option("EXPERIMENT", a->file, "experiment file, or the name of a bundled one")
       ->required();
   app.add_option("--set", a->set, "POINTER=VALUE: change a value of the file; may be repeated");
+  app.add_option(
+      "--profile", a->profiles,
+      "calibrated parameters to lay over the presets; may be repeated, later ones override");
   app.add_option("--format", a->format, "table, json or csv")
       ->check(CLI::IsMember({"table", "json", "csv"}));
   app.add_option("--out", a->out,

@@ -55,15 +55,34 @@ fs::path alias_file(const std::string& name, const PresetKind& kind)
   return {};
 }
 
+using OverlayPtr = std::shared_ptr<const Overlay>;
+
+// A file's text and root, to be extended and laid over.
+std::shared_ptr<Document> open_document(const fs::path& path, const OverlayPtr& overlay)
+{
+  std::shared_ptr<Document> document;
+  if (overlay && overlay->files) {
+    DocumentPtr& known = (*overlay->files)[path.string()];
+    if (!known)
+      known = load_document(path);
+    document = std::make_shared<Document>(*known);
+  } else {
+    document = load_document(path);
+  }
+  document->overlay = overlay;
+  return document;
+}
+
 template <class Fail>
 std::shared_ptr<Document> find_document(const std::string& name, const fs::path& beside,
-                                        const PresetKind& kind, const Fail& fail)
+                                        const PresetKind& kind, const OverlayPtr& overlay,
+                                        const Fail& fail)
 {
   if (is_path(name)) {
     const fs::path path = fs::path(name).is_absolute() ? fs::path(name) : beside / name;
     if (!fs::exists(path))
       fail("names the file '" + excerpt(path.string(), 200) + "', which does not exist", "");
-    return load_document(path.lexically_normal());
+    return open_document(path.lexically_normal(), overlay);
   }
   fs::path file = preset_file(name, kind);
   if (name.empty() || !fs::exists(file))
@@ -74,57 +93,99 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
          suggestion(name, names, std::string(kind.name) + "s") +
              " (or give a path ending in .json)");
   }
-  return load_document(file);
+  return open_document(file, overlay);
 }
 
-void extend_from(Document& document, const PresetKind& kind)
+std::string id_of(const Document& document)
 {
-  apply_extends(document, [&kind](const Value& reference) -> DocumentPtr {
+  return document.path.stem().string();
+}
+
+std::string id_of(const Value& preset)
+{
+  const Document& document = *preset.document();
+  return preset.pointer().empty() && !document.path.empty() && !document.text.empty()
+             ? id_of(document)
+             : document.name + "#" + preset.pointer();
+}
+
+// `id` is what overlays call the document itself; what it extends are files.
+void extend_from(Document& document, const PresetKind& kind, const std::string& id)
+{
+  const auto find = [&](const Value& reference) -> DocumentPtr {
     const auto fail = [&reference](const std::string& problem, const std::string& hint) {
       reference.fail(problem, hint);
     };
     return find_document(reference.json().get<std::string>(),
-                         reference.document()->path.parent_path(), kind, fail);
+                         reference.document()->path.parent_path(), kind, document.overlay, fail);
+  };
+  const Document* const outermost = &document;
+  apply_extends(document, find, [&](Document& whole) {
+    if (whole.overlay)
+      lay_over(whole, *whole.overlay, kind.name, &whole == outermost ? id : id_of(whole));
   });
   if (document.root.is_object())
     document.root.erase("aliases");
+}
+
+Value finished(Value preset, const PresetKind& kind, const std::string& id)
+{
+  const auto& overlay = preset.document()->overlay;
+  if (overlay && overlay->seen)
+    overlay->seen({kind.name, id, preset});
+  return preset;
 }
 
 } // namespace
 
 Value resolve_preset(const Value& reference, const PresetKind& kind)
 {
+  const OverlayPtr& overlay = reference.document()->overlay;
   if (reference.json().is_object()) {
-    if (!reference.json().contains("extends"))
-      return reference;
+    const std::string id = id_of(reference);
+    if (!reference.json().contains("extends") && !(overlay && concerns(*overlay, kind.name, id)))
+      return finished(reference, kind, id);
     auto inline_object = std::make_shared<Document>(*reference.document());
     inline_object->root = reference.json();
     inline_object->text.clear(); // positions would be those of the whole file
     inline_object->name = reference.where() + " " + reference.pointer();
-    extend_from(*inline_object, kind);
-    return Value(inline_object);
+    extend_from(*inline_object, kind, id);
+    return finished(Value(inline_object), kind, id);
   }
   if (!reference.json().is_string())
     reference.fail("must be the name of a " + std::string(kind.name) +
                    ", a path or an object, got " + reference.shown());
-  auto document =
-      find_document(reference.json().get<std::string>(), reference.document()->path.parent_path(),
-                    kind, [&reference](const std::string& problem, const std::string& hint) {
-                      reference.fail(problem, hint);
-                    });
-  extend_from(*document, kind);
-  return Value(document);
+  auto document = find_document(reference.json().get<std::string>(),
+                                reference.document()->path.parent_path(), kind, overlay,
+                                [&reference](const std::string& problem, const std::string& hint) {
+                                  reference.fail(problem, hint);
+                                });
+  const std::string id = id_of(*document);
+  extend_from(*document, kind, id);
+  return finished(Value(document), kind, id);
 }
 
-Value resolve_preset(const std::string& name_or_path, const PresetKind& kind)
+Value resolve_preset(const std::string& name_or_path, const PresetKind& kind,
+                     std::shared_ptr<const Overlay> overlay)
 {
   auto document =
-      find_document(name_or_path, fs::current_path(), kind,
+      find_document(name_or_path, fs::current_path(), kind, overlay,
                     [&](const std::string& problem, const std::string& hint) {
                       throw UsageError("'" + excerpt(name_or_path, 200) + "' " + problem +
                                        (hint.empty() ? "" : "\n  hint: " + hint));
                     });
-  extend_from(*document, kind);
+  const std::string id = id_of(*document);
+  extend_from(*document, kind, id);
+  return finished(Value(document), kind, id);
+}
+
+Value preset_reference(const std::string& name, const Value& beside)
+{
+  auto document = std::make_shared<Document>();
+  document->path = beside.document()->path;
+  document->name = beside.document()->name;
+  document->root = name;
+  document->overlay = beside.document()->overlay;
   return Value(document);
 }
 

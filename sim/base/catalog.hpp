@@ -1,12 +1,12 @@
 // Presets: data files that can be named instead of spelled out.
 //
 // A reference in a file is a preset's name, a path (relative to the file that holds it; it contains
-// a
-// '/' or ends in .json), or the object itself. A preset may list other names it answers to under
-// "aliases".
+// a '/' or ends in .json), or the object itself. A preset may list other names it answers to under
+// "aliases". What the overlay of the reference's document holds for a preset is laid over it, and
+// over those that it extends (sim/base/overlay.hpp).
 #pragma once
 
-#include "sim/base/document.hpp"
+#include "sim/base/overlay.hpp"
 
 #include <filesystem>
 #include <string>
@@ -26,11 +26,15 @@ std::filesystem::path data_root();
 /// All names of a kind, sorted, without aliases.
 std::vector<std::string> preset_names(const PresetKind& kind);
 
-/// The object a reference stands for, with its "extends" applied. Throws ConfigError with the
-/// nearest name when there is no such preset.
+/// The object a reference stands for, with its "extends" and overlays applied. Throws ConfigError
+/// with the nearest name when there is no such preset.
 Value resolve_preset(const Value& reference, const PresetKind& kind);
 
 /// The same for a name or path given on the command line.
-Value resolve_preset(const std::string& name_or_path, const PresetKind& kind);
+Value resolve_preset(const std::string& name_or_path, const PresetKind& kind,
+                     std::shared_ptr<const Overlay> overlay = nullptr);
+
+/// A reference by name as if it stood in the document of `beside`: for defaults.
+Value preset_reference(const std::string& name, const Value& beside);
 
 } // namespace foretrain

@@ -90,10 +90,10 @@ Value Value::at(std::size_t index) const
 namespace {
 std::string where_is(const Document& document, const std::string& pointer, bool want_key)
 {
-  for (const auto& [set_pointer, origin] : document.overridden)
-    if (pointer == set_pointer || pointer.starts_with(set_pointer + "/"))
-      return fmt::format("{} ({})", document.name, origin);
   for (const Document* d = &document; d != nullptr; d = d->base.get()) {
+    for (const auto& [set_pointer, origin] : d->overridden)
+      if (pointer == set_pointer || pointer.starts_with(set_pointer + "/"))
+        return fmt::format("{} ({})", d->name, origin);
     const std::string position = locate(d->text, pointer, want_key);
     if (!position.empty())
       return d->name + ":" + position;
@@ -180,10 +180,16 @@ std::shared_ptr<Document> load_document(const std::filesystem::path& path)
 }
 
 namespace {
-void extend(Document& document, const FindBase& find_base, std::vector<std::string>& chain)
+using Whole = std::function<void(Document&)>;
+
+void extend(Document& document, const FindBase& find_base, const Whole& whole,
+            std::vector<std::string>& chain)
 {
-  if (!document.root.is_object() || !document.root.contains("extends"))
+  if (!document.root.is_object() || !document.root.contains("extends")) {
+    if (whole)
+      whole(document);
     return;
+  }
   chain.push_back(document.name);
   // A copy for messages only: the root is about to be replaced.
   const auto self = std::make_shared<Document>(document);
@@ -193,19 +199,21 @@ void extend(Document& document, const FindBase& find_base, std::vector<std::stri
   auto base = std::make_shared<Document>(*find_base(reference));
   if (std::find(chain.begin(), chain.end(), base->name) != chain.end())
     reference.fail("is a cycle: " + joined(chain, " -> ") + " -> " + base->name);
-  extend(*base, find_base, chain);
+  extend(*base, find_base, whole, chain);
   Json merged = base->root;
   document.root.erase("extends");
   merged.merge_patch(document.root);
   document.root = std::move(merged);
   document.base = base;
+  if (whole)
+    whole(document);
 }
 } // namespace
 
-void apply_extends(Document& document, const FindBase& find_base)
+void apply_extends(Document& document, const FindBase& find_base, const Whole& whole)
 {
   std::vector<std::string> chain;
-  extend(document, find_base, chain);
+  extend(document, find_base, whole, chain);
 }
 
 void set_value(Document& document, const std::string& pointer, const std::string& text)
@@ -217,7 +225,7 @@ void set_value(Document& document, const std::string& pointer, const std::string
 }
 
 namespace {
-Json& step_into(const Document& document, Json& at, const std::string& step,
+Json& step_into(const std::string& where, Json& at, const std::string& step,
                 const std::string& pointer, const std::string& walked, bool last)
 {
   const std::string problem = fmt::format("the pointer {} leads nowhere: '{}' is not in {}",
@@ -226,7 +234,7 @@ Json& step_into(const Document& document, Json& at, const std::string& step,
     std::size_t index = 0;
     const auto [tail, error] = std::from_chars(step.data(), step.data() + step.size(), index);
     if (error != std::errc() || tail != step.data() + step.size() || index >= at.size())
-      throw ConfigError(document.name, "", problem,
+      throw ConfigError(where, "", problem,
                         fmt::format("the list has {} entries, numbered from 0", at.size()));
     return at[index];
   }
@@ -236,7 +244,7 @@ Json& step_into(const Document& document, Json& at, const std::string& step,
   if (at.is_object())
     for (const auto& item : at.items())
       known.push_back(item.key());
-  throw ConfigError(document.name, "", problem, suggestion(step, known, "keys there"));
+  throw ConfigError(where, "", problem, suggestion(step, known, "keys there"));
 }
 } // namespace
 
@@ -246,11 +254,12 @@ void set_value(Document& document, const std::string& pointer, Json value,
   if (pointer.empty() || pointer.front() != '/')
     throw UsageError("'" + pointer +
                      "' is not a JSON pointer: it must begin with '/', like /jobs/0/gpus");
+  const std::string where = fmt::format("{} ({})", document.name, origin);
   Json* at = &document.root;
   std::string walked;
   const auto steps = pointer_steps(pointer);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    at = &step_into(document, *at, steps[i], pointer, walked, i + 1 == steps.size());
+    at = &step_into(where, *at, steps[i], pointer, walked, i + 1 == steps.size());
     walked.append("/").append(pointer_token(steps[i]));
   }
   *at = std::move(value);

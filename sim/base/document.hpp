@@ -19,13 +19,17 @@ namespace foretrain {
 
 using Json = nlohmann::ordered_json;
 
+struct Overlay; // sim/base/overlay.hpp
+
 struct Document {
   std::filesystem::path path; // empty for text that came from no file
   std::string name;           // what messages call it
   std::string text;
   Json root;
-  std::shared_ptr<const Document> base;          // what it extends, if anything
-  std::map<std::string, std::string> overridden; // pointer -> the --set that put it there
+  std::shared_ptr<const Document> base; // what it extends, if anything
+  std::map<std::string, std::string>
+      overridden;                         // pointer -> the --set or profile that put it there
+  std::shared_ptr<const Overlay> overlay; // laid over the presets named in here
 };
 
 using DocumentPtr = std::shared_ptr<const Document>;
@@ -70,8 +74,10 @@ std::shared_ptr<Document> parse_document(std::string text, std::string name);
 /// Finds the document that an "extends" names; the Value is the string itself, for error messages.
 using FindBase = std::function<DocumentPtr(const Value&)>;
 
-/// Applies the root's "extends", recursively; `chain` holds the files on the way, to refuse cycles.
-void apply_extends(Document& document, const FindBase& find_base);
+/// Applies the root's "extends", recursively; cycles are refused. `whole` is called for each
+/// document once it is complete, the innermost first, this one last.
+void apply_extends(Document& document, const FindBase& find_base,
+                   const std::function<void(Document&)>& whole = {});
 
 /// Sets `pointer` to `text`, read as JSON when it parses as JSON and as a string otherwise. The
 /// parent must exist. Throws ConfigError naming the first missing step and what is there instead.

@@ -109,6 +109,29 @@ ParsedQuantity parse_quantity(std::string_view text, std::span<const Unit> units
           "allowed units: " + joined(names)};
 }
 
+std::optional<Measure> parse_measure(std::string_view text)
+{
+  static constexpr std::array<std::span<const Unit>, 7> kAll = {
+      kTime, kBytes, kRate, kFlops, kHertz, kFlopRate, kPerSecond};
+  for (const auto units : kAll) {
+    const auto parsed = parse_quantity(text, units, "", "");
+    if (!parsed.ok)
+      continue;
+    const std::size_t end = text.find_last_not_of(' ');
+    const std::size_t begin = text.find_last_of(" 0123456789.", end) + 1;
+    const std::string_view name = text.substr(begin, end + 1 - begin);
+    for (const Unit& unit : units)
+      if (unit.name == name)
+        return Measure{parsed.si / unit.si, unit.name, unit.si};
+  }
+  return {};
+}
+
+std::string to_text(const Measure& measure)
+{
+  return fmt::format("{:.9g}{}{}", measure.value, measure.unit.empty() ? "" : " ", measure.unit);
+}
+
 std::string to_text(Seconds value)
 {
   static constexpr std::array<Unit, 4> units = {

@@ -4,6 +4,7 @@
 
 #include "sim/base/units.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,19 @@ struct ParsedQuantity {
 /// Parses "NUMBER UNIT". Never throws; NaN and infinities are refused.
 ParsedQuantity parse_quantity(std::string_view text, std::span<const Unit> units,
                               std::string_view kind, std::string_view example);
+
+/// A number as a file holds it, with its unit, whatever kind of quantity that makes it; a plain
+/// number has none.
+struct Measure {
+  double value = 0; // in `unit`
+  std::string_view unit;
+  double unit_si = 1;
+  double si() const { return value * unit_si; }
+};
+/// Reads "NUMBER UNIT" of any kind of quantity; empty when it is not one.
+std::optional<Measure> parse_measure(std::string_view text);
+/// "12.5 GB/s" with up to nine digits, or "0.93" without a unit.
+std::string to_text(const Measure& measure);
 
 /// Shortest text that reads well: 12.5 GB/s, 1.5 us, 64 MiB (exact powers of two only), 690/s.
 std::string to_text(Seconds value);

@@ -1,0 +1,143 @@
+// Values laid over presets: which ones they reach, and that everything says so.
+#include "sim/base/catalog.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/quantity_text.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+using namespace foretrain;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr PresetKind kPart{"part", "parts"};
+
+// A data root with a part, another one that extends it, and an alias.
+class Parts {
+public:
+  Parts()
+  {
+    std::filesystem::create_directories(root_ / "parts");
+    write("base", R"({ "aliases": ["b"], "rate": "1 GB/s", "share": 0.5, "steps": [1, 2] })");
+    write("derived", R"({ "extends": "base", "share": 0.9 })");
+    setenv("FORETRAIN_ROOT", root_.c_str(), 1);
+  }
+  ~Parts()
+  {
+    unsetenv("FORETRAIN_ROOT");
+    std::filesystem::remove_all(root_);
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+private:
+  void write(const std::string& name, const std::string& text) const
+  {
+    std::ofstream(root_ / "parts" / (name + ".json")) << text;
+  }
+  std::filesystem::path root_ =
+      std::filesystem::temp_directory_path() / ("foretrain-parts-" + std::to_string(getpid()));
+};
+
+std::shared_ptr<Overlay> overlay(std::vector<OverlayEntry> entries)
+{
+  auto result = std::make_shared<Overlay>();
+  result->entries = std::move(entries);
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("an overlay reaches a preset by its name and by its alias", "[overlay]")
+{
+  const Parts parts;
+  const auto over = overlay({{"part", "base", "/rate", "2 GB/s", "profile a"},
+                             {"other", "base", "/share", 0.1, "profile b"}});
+  for (const char* name : {"base", "b"}) {
+    const Value value = resolve_preset(std::string(name), kPart, over);
+    CHECK(value.json().at("rate") == "2 GB/s");
+    CHECK(value.json().at("share") == 0.5);
+    CHECK(value.at("rate").where() == value.document()->name + " (profile a)");
+    CHECK(origin_of(*value.document(), "/rate") == "profile a");
+    CHECK(origin_of(*value.document(), "/share").empty());
+  }
+  CHECK(resolve_preset(std::string("base"), kPart).json().at("rate") == "1 GB/s");
+}
+
+TEST_CASE("what extends a preset inherits its overlay, unless it says otherwise", "[overlay]")
+{
+  const Parts parts;
+  const auto over = overlay({{"part", "base", "/rate", "2 GB/s", "profile a"},
+                             {"part", "base", "/share", 0.1, "profile b"}});
+  const Value derived = resolve_preset(std::string("derived"), kPart, over);
+  CHECK(derived.json().at("rate") == "2 GB/s");
+  CHECK(derived.json().at("share") == 0.9);
+  CHECK(origin_of(*derived.document(), "/rate") == "profile a");
+  CHECK(origin_of(*derived.document(), "/share").empty());
+  CHECK_THAT(derived.at("rate").where(), Contains("base.json (profile a)"));
+}
+
+TEST_CASE("of two entries for one value the later one holds; * is every preset", "[overlay]")
+{
+  const Parts parts;
+  const auto over = overlay({{"part", "*", "/share", 0.1, "profile a"},
+                             {"part", "derived", "/share", 0.2, "profile b"},
+                             {"part", "base", "/steps/1", 7, "profile c"}});
+  CHECK(resolve_preset(std::string("base"), kPart, over).json().at("share") == 0.1);
+  const Value derived = resolve_preset(std::string("derived"), kPart, over);
+  CHECK(derived.json().at("share") == 0.2);
+  CHECK(derived.json().at("steps") == Json::array({1, 7}));
+  CHECK(origin_of(*derived.document(), "/share") == "profile b");
+}
+
+TEST_CASE("references inside a document take its overlay, objects too", "[overlay]")
+{
+  const Parts parts;
+  auto document = parse_document(
+      R"({ "named": "base", "inline": { "rate": "3 GB/s" }, "built": { "extends": "base", "share": 1 } })",
+      "file.json");
+  std::vector<std::string> seen;
+  auto over = overlay({{"part", "base", "/rate", "2 GB/s", "profile a"},
+                       {"part", "file.json#/inline", "/rate", "4 GB/s", "profile b"}});
+  over->seen = [&seen](const PresetUse& use) { seen.push_back(use.kind + " " + use.id); };
+  over->files = std::make_shared<std::map<std::string, DocumentPtr>>();
+  document->overlay = over;
+  const Value root{DocumentPtr(document)};
+  CHECK(resolve_preset(root.at("named"), kPart).json().at("rate") == "2 GB/s");
+  CHECK(resolve_preset(root.at("inline"), kPart).json().at("rate") == "4 GB/s");
+  const Value built = resolve_preset(root.at("built"), kPart);
+  CHECK(built.json().at("rate") == "2 GB/s");
+  CHECK(built.json().at("share") == 1);
+  CHECK(origin_of(*built.document(), "/rate") == "profile a");
+  CHECK(resolve_preset(preset_reference("base", root), kPart).json().at("rate") == "2 GB/s");
+  CHECK(seen == std::vector<std::string>{"part base", "part file.json#/inline",
+                                         "part file.json#/built", "part base"});
+  CHECK(over->files->size() == 1); // read once, laid over afresh each time
+}
+
+TEST_CASE("an entry that leads nowhere is refused by name", "[overlay]")
+{
+  const Parts parts;
+  const auto over = overlay({{"part", "base", "/steps/5", 1, "profile p.json:3:4"}});
+  CHECK_THROWS_WITH(resolve_preset(std::string("base"), kPart, over),
+                    Contains("profile p.json:3:4") && Contains("2 entries"));
+}
+
+TEST_CASE("any quantity can be read and written back in its unit", "[quantity]")
+{
+  for (const char* text : {"12.5 GB/s", "1.5 us", "64 MiB", "2.4 GHz", "15.7 TFLOP/s", "250 kIOPS",
+                           "100 Gb/s", "-3 ms", "1e-05 s"}) {
+    const auto measure = parse_measure(text);
+    REQUIRE(measure);
+    CHECK(to_text(*measure) == text);
+  }
+  CHECK_THAT(parse_measure("100 Gb/s")->si(), test::is(12.5e9));
+  CHECK_THAT(parse_measure(" 2us ")->si(), test::is(2e-6));
+  for (const char* text : {"", "12", "GB", "1 lightyear", "nan s", "1 GB/s/s"})
+    CHECK_FALSE(parse_measure(text));
+}
