@@ -1,6 +1,7 @@
 #include "experiments/bottleneck.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -63,15 +64,52 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Tra
   return found;
 }
 
+// Of the stages that feed the GPUs the one that works the longest is the one they wait for.
+Bottleneck input_bottleneck(const sim::Engine& engine, const models::TrainingJob& job,
+                            Seconds window, double share)
+{
+  struct Stage {
+    const models::InputStage* stage = nullptr;
+    Seconds busy;
+    std::map<int, Seconds> limits;
+  };
+  std::vector<Stage> stages(job.input().front()->uses().size());
+  for (const auto& pipeline : job.input())
+    for (std::size_t k = 0; k < stages.size(); ++k) {
+      const auto& use = pipeline->uses()[k];
+      stages[k].stage = use.stage;
+      stages[k].busy += use.busy;
+      for (const auto& limit : use.limits)
+        stages[k].limits[limit.resource] += limit.time;
+    }
+  const auto slowest = std::max_element(
+      stages.begin(), stages.end(), [](const Stage& a, const Stage& b) { return a.busy < b.busy; });
+  Bottleneck found;
+  const auto first =
+      std::max_element(slowest->limits.begin(), slowest->limits.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (first == slowest->limits.end() || first->first < 0) {
+    found.resource = slowest->stage->cap_name;
+    found.utilisation = 1;
+  } else {
+    found.resource = engine.name({first->first});
+    found.utilisation = utilisation(engine, {first->first}, window);
+  }
+  found.why = fmt::format("{} of the step waits for batches; the slowest stage of the input is {}, "
+                          "which {} limits",
+                          percent(share), slowest->stage->name, found.resource);
+  return found;
+}
+
 } // namespace
 
 std::vector<ResourceUse> busiest_resources(const sim::Engine& engine,
                                            const std::vector<platforms::GpuPlace>& ranks,
                                            Seconds window)
 {
-  std::set<std::string> prefixes{"leaf"};
+  std::set<std::string> prefixes{"leaf", "storage/"};
   for (const auto& place : ranks)
-    if (prefixes.size() < 9) // the first nodes speak for the others
+    if (prefixes.size() < 10) // the first nodes speak for the others
       prefixes.insert("node" + std::to_string(place.node) + "/");
   std::vector<ResourceUse> uses;
   for (int r = 0; r < engine.resource_count(); ++r) {
@@ -93,21 +131,25 @@ std::vector<ResourceUse> busiest_resources(const sim::Engine& engine,
 
 Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& machine,
                            const models::TrainingJob& job,
-                           const std::vector<platforms::GpuPlace>& ranks, const JobResult& result)
+                           const std::vector<platforms::GpuPlace>& ranks, Seconds window,
+                           const JobResult& result)
 {
   const models::StepTimes& t = result.time;
   const Part parts[] = {{t.compute, "compute"},
                         {t.exposed_communication, "communication"},
+                        {t.input_stall + t.host_to_device, "input"},
                         {t.straggler_wait, "stragglers"},
                         {t.framework, "framework"}};
   const Part* largest =
       std::max_element(std::begin(parts), std::end(parts),
                        [](const Part& a, const Part& b) { return a.time < b.time; });
   const double share = largest->time / t.total();
-  const Seconds window = job.last_end();
+
   const std::string name = largest->name;
   if (name == "communication")
     return communication_bottleneck(engine, job, window, share);
+  if (name == "input")
+    return input_bottleneck(engine, job, window, share);
   Bottleneck found;
   const sim::ResourceId gpu = machine.compute(ranks.front());
   found.utilisation = utilisation(engine, gpu, window);

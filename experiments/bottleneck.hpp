@@ -14,6 +14,7 @@ std::vector<ResourceUse> busiest_resources(const sim::Engine& engine,
 /// The largest part of the step time, and the resource behind it.
 Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& machine,
                            const models::TrainingJob& job,
-                           const std::vector<platforms::GpuPlace>& ranks, const JobResult& result);
+                           const std::vector<platforms::GpuPlace>& ranks, Seconds window,
+                           const JobResult& result);
 
 } // namespace foretrain::experiments

@@ -19,7 +19,7 @@ inline const PresetKind kExperimentKind{"experiment", "experiments/data"};
 struct ClusterSpec {
   Value platform;
   std::optional<int> nodes; // absent: as many as the jobs need
-  Value storage;            // read, but of no influence yet: results carry a warning
+  Value storage;            // absent: the first disk of each node
 };
 
 struct StackSpec {
@@ -31,19 +31,34 @@ struct AnchorSpec {
   double samples_per_s = 0;
 };
 
+struct InputSpec {
+  std::string format = "synthetic"; // tfrecord, jpeg, raw
+  Value dataset;                    // absent: the one the model is usually trained on
+  std::optional<double> threads;    // that decode, on each node, for all GPUs of the job there
+  std::optional<int> prefetch_batches;
+  std::optional<bool> pinned;
+  std::string cache = "cold"; // the page cache in the measured steps: cold (first epoch) or warm
+  bool fixed_parts = true;    // each node reads the same part of the data set in every epoch
+};
+
 struct JobSpec {
   std::string name = "train";
   Value model;
   Value framework;
   std::string precision = "fp32";
   int batch_per_gpu = 0;
-  std::string input = "synthetic";
+  Value input; // a format, or an InputSpec; absent: synthetic
   int gpus = 1;
   std::optional<AnchorSpec> anchor;
-  std::string placement = "packed"; // packed or spread
+  Value placement;                // packed (default), spread, round-robin, or [[node, gpu], ...]
+  std::optional<StackSpec> stack; // absent: the experiment's
+  std::optional<double> cores;    // of each node, that it is confined to
+  std::optional<Bytes> memory;    // of each node, that it may use
   int warmup_steps = 2;
   std::optional<int> steps; // measured ones; absent: 20, fewer on more than 64 GPUs
   Seconds start{};
+  bool ends = false;            // leaves after its measured steps instead of running on
+  std::optional<double> epochs; // for the time to train
 };
 
 struct ExpectationSpec {
@@ -96,8 +111,7 @@ void describe(V& v, ClusterSpec& s)
 {
   v.required("platform", s.platform, "the machine", preset("platform"));
   v.optional("nodes", s.nodes, "how many nodes; default: as many as the jobs need", at_least(1));
-  v.optional("storage", s.storage,
-             "where training data lies; of no influence yet: input is simulated as synthetic",
+  v.optional("storage", s.storage, "where training data lies; default the first disk of each node",
              preset("storage"));
 }
 
@@ -117,6 +131,31 @@ void describe(V& v, AnchorSpec& s)
 }
 
 template <class V>
+void describe(V& v, InputSpec& s)
+{
+  v.required("format", s.format,
+             "how samples are stored; synthetic input is neither read nor copied",
+             one_of({"synthetic", "tfrecord", "jpeg", "raw"}));
+  v.optional("dataset", s.dataset, "the data set; default the model's usual one",
+             preset("dataset"));
+  v.optional("threads", s.threads, "that decode, on each node, for all GPUs of the job there",
+             between(1, 4096));
+  v.optional("prefetch_batches", s.prefetch_batches, "decoded batches kept ready for each GPU",
+             between(1, 1000));
+  v.optional("pinned", s.pinned, "batches are copied from pinned memory");
+  v.optional("cache", s.cache,
+             "page cache in the measured steps: cold as in the first epoch, or "
+             "warm as in later ones",
+             one_of({"cold", "warm"}));
+  v.optional(
+      "fixed_parts", s.fixed_parts,
+      "each node reads the same part of the data set in every epoch, not another random one");
+}
+
+/// A job's input, in either of its forms. Throws ConfigError.
+InputSpec read_input(const Value& input);
+
+template <class V>
 void describe(V& v, JobSpec& s)
 {
   v.optional("name", s.name, "name of the job");
@@ -124,20 +163,28 @@ void describe(V& v, JobSpec& s)
   v.required("framework", s.framework, "the training framework", preset("framework"));
   v.optional("precision", s.precision, "arithmetic", one_of({"fp32", "tf32", "fp16", "bf16"}));
   v.required("batch_per_gpu", s.batch_per_gpu, "samples per GPU and step", between(1, 1e6));
-  v.optional(
-      "input", s.input,
-      "where batches come from; anything but synthetic is simulated as synthetic for now, with a "
-      "warning",
-      one_of({"synthetic", "tfrecord", "jpeg", "raw"}));
+  v.optional("input", s.input,
+             "where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object");
   v.optional("gpus", s.gpus, "number of GPUs", between(1, 65536));
   v.optional("anchor", s.anchor, "measured one-GPU rate that scales the compute profile");
   v.optional("placement", s.placement,
-             "packed: fill nodes in turn; spread: one GPU per node in turn",
-             one_of({"packed", "spread"}));
+             "packed (default): fill nodes in turn; spread: one GPU per node in turn; round-robin: "
+             "the same, beginning after the last job; or a list of [node, gpu]");
+  v.optional("stack", s.stack, "software of this job, where it differs from the experiment's");
+  v.optional("cores", s.cores,
+             "cores of each node that it is confined to; default all, or its "
+             "GPUs' share where the host layer isolates tenants",
+             positive());
+  v.optional("memory", s.memory, "main memory of each node that it may use; default likewise",
+             positive());
   v.optional("warmup_steps", s.warmup_steps, "steps before measuring", between(0, 10000));
   v.optional("steps", s.steps, "measured steps; default 20, fewer on many GPUs",
              between(1, 100000));
   v.optional("start", s.start, "when it is launched", non_negative());
+  v.optional("ends", s.ends,
+             "leaves after its measured steps; default: it runs on until every job "
+             "has measured, so that all are measured while sharing");
+  v.optional("epochs", s.epochs, "passes over the data set, for the time to train", positive());
 }
 
 template <class V>

@@ -147,6 +147,51 @@ void add_job(List& list, const ResolvedJob& job)
   list.add(prefix + "anchor_factor", job.anchor_factor);
 }
 
+void add_input(List& list, const ResolvedJob& job)
+{
+  if (job.input.synthetic)
+    return;
+  const std::string prefix = job.spec.name + "/input/";
+  const ResolvedInput& input = job.input;
+  list.from(input.dataset.origin, models::kDatasetKind);
+  list.add(prefix + "dataset", input.dataset.name);
+  list.add(prefix + "samples", input.dataset.samples);
+  list.add(prefix + "stored_sample", input.stored.size);
+  list.add(prefix + "cycles_per_sample", input.stored.cycles);
+  list.add(prefix + "copied_sample", input.copied_sample);
+  list.from(job.spec.framework, models::kFrameworkKind);
+  if (input.settings.threads_per_gpu)
+    list.add(prefix + "threads_per_gpu", *input.settings.threads_per_gpu);
+  else if (input.settings.threads_per_node)
+    list.add(prefix + "threads_per_node", *input.settings.threads_per_node);
+  else
+    list.add(prefix + "cores_kept_per_gpu", input.settings.cores_kept_per_gpu);
+  list.add(prefix + "prefetch_batches", input.settings.prefetch_batches);
+  list.add(prefix + "read_streams", input.settings.read_streams);
+}
+
+void add_storage(List& list, const ResolvedExperiment& e)
+{
+  if (!e.storage)
+    return;
+  const platforms::Storage& storage = *e.storage;
+  list.from(storage.origin, platforms::kStorageKind);
+  list.add("storage", storage.name);
+  list.add("storage/request", storage.request);
+  if (storage.local() && !storage.disk && !e.platform.disks.empty())
+    list.from(e.platform.node.disks.front().type, platforms::kDiskKind);
+  const platforms::Disk& disk = storage.local() && !storage.disk && !e.platform.disks.empty()
+                                    ? e.platform.disks.front()
+                                    : storage.disk_type;
+  if (disk.read.value() > 0) {
+    list.add("storage/disk", disk.name);
+    list.add("storage/read", disk.read);
+    list.add("storage/read_operations", fmt::format("{:g} IOPS", disk.read_operations.value()));
+  } else if (storage.servers) {
+    list.add("storage/rate", storage.servers->rate);
+  }
+}
+
 } // namespace
 
 std::vector<Parameter> effective_parameters(const ResolvedExperiment& e)
@@ -155,8 +200,11 @@ std::vector<Parameter> effective_parameters(const ResolvedExperiment& e)
   List list(parameters, e);
   add_gpu(list, e);
   add_network(list, e);
-  for (const ResolvedJob& job : e.jobs)
+  for (const ResolvedJob& job : e.jobs) {
     add_job(list, job);
+    add_input(list, job);
+  }
+  add_storage(list, e);
   list.add_overlaid();
   return parameters;
 }

@@ -79,7 +79,7 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   Stream stream(options.directory);
   int finished = 0;
   const auto work = [&](int i) {
-    RunOptions run{options.seed, options.fidelity, ""};
+    RunOptions run{options.seed, options.fidelity, false, ""};
     if (options.trace)
       run.trace_path = fmt::format("{}/trace-{}.json", options.directory, i);
     return run_piece(experiment.points[static_cast<std::size_t>(i)], run);

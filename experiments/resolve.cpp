@@ -1,5 +1,7 @@
 #include "experiments/resolve.hpp"
 
+#include "experiments/placement.hpp"
+
 #include <algorithm>
 #include <set>
 
@@ -8,8 +10,6 @@
 namespace foretrain::experiments {
 
 namespace {
-
-using platforms::GpuPlace;
 
 const platforms::Precision* precision_of(const platforms::Gpu& gpu, const std::string& name)
 {
@@ -47,100 +47,79 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   return device;
 }
 
-// Which GPUs each job gets: free ones, node by node (packed) or one per node in turn (spread).
-class Placer {
-public:
-  Placer(int nodes, int gpus_per_node) : nodes_(nodes), per_node_(gpus_per_node) {}
-
-  std::vector<GpuPlace> place(const JobSpec& job, const Value& at)
-  {
-    std::vector<GpuPlace> ranks;
-    const auto take = [&](GpuPlace place) {
-      if (static_cast<int>(ranks.size()) < job.gpus && taken_.insert(place).second)
-        ranks.push_back(place);
-    };
-    if (job.placement == "packed") {
-      for (int node = 0; node < nodes_; ++node)
-        for (int local = 0; local < per_node_; ++local)
-          take({node, local});
-    } else {
-      for (int local = 0; local < per_node_; ++local)
-        for (int node = 0; node < nodes_; ++node)
-          take({node, local});
-      std::sort(ranks.begin(), ranks.end());
-    }
-    if (static_cast<int>(ranks.size()) < job.gpus)
-      at.fail_at("gpus",
-                 fmt::format("is {}, but only {} GPUs are free on {} nodes with {} GPUs each",
-                             job.gpus, ranks.size(), nodes_, per_node_),
-                 "raise /cluster/nodes, or leave it out to get as many nodes as are needed");
-    return ranks;
-  }
-
-private:
-  int nodes_;
-  int per_node_;
-  std::set<GpuPlace> taken_;
-};
-
 int default_steps(int gpus)
 {
   return std::clamp(1280 / std::max(1, gpus), 3, 20);
 }
 
-ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExperiment& e)
+// The profile as the anchor stretches it: measured on bare metal, what the host layer adds comes on
+// top.
+void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at)
+{
+  const JobSpec& spec = job.spec;
+  platforms::Stack bare = job.stack;
+  bare.host = platforms::Host{};
+  models::Device device = device_for(e.platform, bare, spec, at);
+  device.fused_elementwise = job.framework.fused_elementwise;
+  const auto profile = models::compute_profile(job.network, spec.batch_per_gpu, device);
+  const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
+  const Seconds kernels = step - job.framework.step_overhead;
+  if (kernels.value() <= 0)
+    at.fail_at("anchor", fmt::format("leaves no time for computing: a step of {} takes {:.3g} ms, "
+                                     "of which the framework needs {:.3g} ms",
+                                     spec.batch_per_gpu, step.value() * 1e3,
+                                     job.framework.step_overhead.value() * 1e3));
+  job.anchor_factor = kernels / profile.total();
+  job.profile = job.profile.scaled(job.anchor_factor);
+  if (job.anchor_factor < 0.5 || job.anchor_factor > 2)
+    job.warnings.push_back(fmt::format("{}: the anchor of {:g} samples/s is {:.2f} times what "
+                                       "the roofline says for this GPU, model, "
+                                       "precision and batch; is it the rate of one GPU?",
+                                       spec.name, spec.anchor->samples_per_s,
+                                       1 / job.anchor_factor));
+}
+
+ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExperiment& e,
+                        const platforms::Stack& stack)
 {
   ResolvedJob job;
   job.spec = spec;
+  job.stack = stack;
   job.network = models::load_network(resolve_preset(spec.model, models::kNetworkKind));
   job.framework = models::load_framework(spec.framework);
   if (job.framework.library)
     job.library = models::load_library(job.framework.library);
-  job.device = device_for(e.platform, e.stack, spec, at);
+  job.device = device_for(e.platform, stack, spec, at);
   job.device.fused_elementwise = job.framework.fused_elementwise;
   job.profile = models::compute_profile(job.network, spec.batch_per_gpu, job.device);
-  if (spec.anchor) {
-    const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
-    const Seconds kernels = step - job.framework.step_overhead;
-    if (kernels.value() <= 0)
-      at.fail_at("anchor",
-                 fmt::format("leaves no time for computing: a step of {} takes {:.3g} ms, of "
-                             "which the framework needs {:.3g} ms",
-                             spec.batch_per_gpu, step.value() * 1e3,
-                             job.framework.step_overhead.value() * 1e3));
-    job.anchor_factor = kernels / job.profile.total();
-    job.profile = job.profile.scaled(job.anchor_factor);
-    if (job.anchor_factor < 0.5 || job.anchor_factor > 2)
-      job.warnings.push_back(fmt::format("{}: the anchor of {:g} samples/s is {:.2f} times what "
-                                         "the roofline says for this GPU, model, "
-                                         "precision and batch; is it the rate of one GPU?",
-                                         spec.name, spec.anchor->samples_per_s,
-                                         1 / job.anchor_factor));
-  }
+  if (spec.anchor)
+    apply_anchor(job, e, at);
+  // Host work costs more where the host layer takes its part of it.
+  for (Seconds* work : {&job.framework.step_overhead, &job.framework.coordination,
+                        &job.framework.coordination_per_rank})
+    *work = stack.host.cpu_overhead * *work;
+  job.input = resolve_input(spec, job.network, job.framework);
   const Bytes needed = models::training_memory(job.network, spec.batch_per_gpu, job.device);
   if (needed > e.platform.gpu.memory)
     job.warnings.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}",
                                        spec.name, to_text(needed), e.platform.gpu.name,
                                        to_text(e.platform.gpu.memory)));
-  if (spec.input != "synthetic" || e.spec.cluster.storage)
-    job.warnings.push_back(fmt::format("{}: reading and decoding of input are not simulated yet: "
-                                       "\"input\" and \"storage\" have no "
-                                       "influence, the job runs as with synthetic input",
-                                       spec.name));
   job.measured_steps = spec.steps.value_or(default_steps(spec.gpus));
   return job;
 }
 
-// Fills in what the file leaves to its default.
-platforms::Stack resolve_stack(StackSpec& spec, const platforms::PlatformSpec& platform,
-                               const Value& root)
+// Fills in what the file leaves to its default: the experiment's stack for a job, bare metal and
+// the adapters' own transport for the experiment.
+platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,
+                               const platforms::PlatformSpec& platform, const Value& root)
 {
   const bool rdma = std::any_of(platform.nics.begin(), platform.nics.end(),
                                 [](const platforms::Nic& nic) { return nic.rdma; });
   if (!spec.host)
-    spec.host = preset_reference("bare-metal", root);
+    spec.host = experiment != nullptr ? experiment->host : preset_reference("bare-metal", root);
   if (!spec.transport)
-    spec.transport = preset_reference(rdma ? "rdma" : "tcp", root);
+    spec.transport = experiment != nullptr ? experiment->transport
+                                           : preset_reference(rdma ? "rdma" : "tcp", root);
   return {platforms::load_host(spec.host), platforms::load_transport(spec.transport)};
 }
 
@@ -162,6 +141,24 @@ Point noting_presets(const Point& point, const std::shared_ptr<std::vector<Prese
   return {point.settings, std::move(document), point.profiles};
 }
 
+// Where the jobs' data lies, if any of them reads any.
+void resolve_storage(ResolvedExperiment& e, const Value& root)
+{
+  const bool reads = std::any_of(e.jobs.begin(), e.jobs.end(),
+                                 [](const ResolvedJob& job) { return !job.input.synthetic; });
+  const Value& given = e.spec.cluster.storage;
+  e.storage_at = given ? given : root.at("cluster");
+  if (given)
+    e.storage = platforms::load_storage(given);
+  if (given && !reads) {
+    e.storage.reset();
+    e.jobs.front().warnings.push_back("\"storage\" has no influence: every job's input is "
+                                      "synthetic");
+  } else if (!given && reads) {
+    e.storage = platforms::load_storage(preset_reference("local-disk", root));
+  }
+}
+
 } // namespace
 
 ResolvedExperiment resolve(const Point& given)
@@ -172,24 +169,31 @@ ResolvedExperiment resolve(const Point& given)
   const Value root(point.document);
   e.spec = read_point(point);
   e.platform = platforms::load_platform(e.spec.cluster.platform);
-  e.stack = resolve_stack(e.spec.stack, e.platform, root);
+  e.stack = resolve_stack(e.spec.stack, nullptr, e.platform, root);
   const int per_node = e.platform.gpus_per_node();
   if (per_node == 0)
     root.at("cluster").fail_at("platform", "has no GPUs: '" + e.platform.name + "'");
   int wanted = 0;
-  for (const JobSpec& job : e.spec.jobs)
-    wanted += job.gpus;
+  int listed = 0;
+  for (const JobSpec& job : e.spec.jobs) {
+    wanted += job.placement && job.placement.json().is_array() ? 0 : job.gpus;
+    listed = std::max(listed, listed_nodes(job));
+  }
   e.nodes = e.spec.cluster.nodes.value_or(
-      std::min((wanted + per_node - 1) / per_node, e.platform.max_nodes));
+      std::min(std::max({1, listed, (wanted + per_node - 1) / per_node}), e.platform.max_nodes));
   if (e.nodes > e.platform.max_nodes)
     root.at("cluster").fail_at("nodes", fmt::format("is {}, but '{}' has at most {} nodes", e.nodes,
                                                     e.platform.name, e.platform.max_nodes));
   Placer placer(e.nodes, per_node);
   for (std::size_t i = 0; i < e.spec.jobs.size(); ++i) {
     const Value at = root.at("jobs").at(i);
-    e.jobs.push_back(resolve_job(e.spec.jobs[i], at, e));
+    StackSpec own = e.spec.jobs[i].stack.value_or(StackSpec{});
+    const auto stack = resolve_stack(own, &e.spec.stack, e.platform, root);
+    e.jobs.push_back(resolve_job(e.spec.jobs[i], at, e, stack));
     e.jobs.back().ranks = placer.place(e.spec.jobs[i], at);
+    e.jobs.back().spec.gpus = static_cast<int>(e.jobs.back().ranks.size());
   }
+  resolve_storage(e, root);
   e.presets = *uses;
   return e;
 }

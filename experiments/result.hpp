@@ -28,6 +28,32 @@ struct ResourceUse {
   double utilisation = 0; // of its capacity, over the measured steps
 };
 
+/// The job with the machine to itself, on the same GPUs.
+struct Alone {
+  Range throughput;
+  Range step_time;
+};
+
+/// Where jobs that share a machine get into each other's way.
+struct Meeting {
+  std::string resource;
+  Seconds added; // per step and rank that it limits the job longer than when alone
+};
+
+/// From launch to end, as a user sees it.
+struct Elapsed {
+  Seconds start_up; // of host layer and framework
+  Seconds steps;    // warm-up and measured ones
+  Seconds total() const { return start_up + steps; }
+};
+
+/// Passes over the data set.
+struct Training {
+  Seconds first_epoch;
+  Seconds later_epoch;
+  Seconds total; // with start-up
+};
+
 struct JobResult {
   std::string name;
   int gpus = 1;
@@ -39,6 +65,12 @@ struct JobResult {
   models::StepTimes time;
   Bottleneck bottleneck;
   std::vector<ResourceUse> busiest;
+  std::optional<Alone> alone;
+  std::optional<double> slowdown; // throughput alone over throughput shared
+  std::optional<Meeting> meeting;
+  std::optional<Range> later_epochs; // throughput once the caches are warm, where that differs
+  Elapsed elapsed;
+  std::optional<Training> training;
   std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
 };
 
@@ -60,7 +92,8 @@ struct PointResult {
 struct RunOptions {
   std::uint64_t seed = 1;
   models::Fidelity fidelity = models::Fidelity::coupled;
-  std::string trace_path; // Chrome trace of the last step; empty: none
+  bool keep_limits = false; // of everything, also of a job that is alone
+  std::string trace_path;   // Chrome trace of the last step; empty: none
 };
 
 } // namespace foretrain::experiments

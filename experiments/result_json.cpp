@@ -36,6 +36,23 @@ Json to_json(const JobResult& job)
                 {{"resource", job.bottleneck.resource},
                  {"utilisation", job.bottleneck.utilisation},
                  {"why", job.bottleneck.why}}}};
+  json["elapsed_s"] = {{"start_up", job.elapsed.start_up.value()},
+                       {"steps", job.elapsed.steps.value()},
+                       {"total", job.elapsed.total().value()}};
+  if (job.alone)
+    json["alone"] = {{"throughput_samples_per_s", to_json(job.alone->throughput)},
+                     {"step_time_s", to_json(job.alone->step_time)}};
+  if (job.slowdown)
+    json["slowdown"] = *job.slowdown;
+  if (job.meeting)
+    json["meeting"] = {{"resource", job.meeting->resource},
+                       {"added_s", job.meeting->added.value()}};
+  if (job.later_epochs)
+    json["later_epochs"] = {{"throughput_samples_per_s", to_json(*job.later_epochs)}};
+  if (job.training)
+    json["training_s"] = {{"first_epoch", job.training->first_epoch.value()},
+                          {"later_epoch", job.training->later_epoch.value()},
+                          {"total", job.training->total.value()}};
   if (!job.all_reduce.empty())
     json["all_reduce"] = job.all_reduce;
   json["busiest"] = Json::array();

@@ -3,10 +3,12 @@
 #include "experiments/bottleneck.hpp"
 #include "experiments/parameters.hpp"
 #include "experiments/resolve.hpp"
+#include "experiments/sharing.hpp"
+#include "experiments/stage.hpp"
 #include "experiments/trace_file.hpp"
-#include "platforms/rings.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,70 +16,6 @@
 namespace foretrain::experiments {
 
 namespace {
-
-// Engine, machine and jobs of one run. Jobs hold references into it: it must not move.
-class Stage {
-public:
-  Stage(const ResolvedExperiment& experiment, const RunOptions& options)
-      : machine_(engine_, experiment.platform, experiment.stack, experiment.nodes)
-  {
-    for (const ResolvedJob& job : experiment.jobs)
-      add_job(job, options);
-  }
-
-  void run()
-  {
-    for (const auto& job : jobs_)
-      job->launch(nullptr);
-    engine_.run();
-  }
-
-  const sim::Engine& engine() const { return engine_; }
-  const platforms::Machine& machine() const { return machine_; }
-  const models::TrainingJob& job(std::size_t i) const { return *jobs_[i]; }
-  const models::Collective* all_reduce(std::size_t i) const { return all_reduces_[i].get(); }
-
-private:
-  void add_job(const ResolvedJob& job, const RunOptions& options)
-  {
-    models::JobSetup setup;
-    setup.name = job.spec.name;
-    setup.ranks = static_cast<int>(job.ranks.size());
-    setup.batch = job.spec.batch_per_gpu;
-    for (const auto& place : job.ranks)
-      setup.compute.push_back(machine_.compute(place));
-    setup.profile = job.profile;
-    setup.framework = job.framework;
-    setup.fidelity = options.fidelity;
-    setup.seed = options.seed;
-    setup.warmup_steps = job.spec.warmup_steps;
-    setup.measured_steps = job.measured_steps;
-    setup.start = job.spec.start;
-    all_reduces_.push_back(nullptr);
-    if (setup.ranks > 1) {
-      auto communicator = platforms::make_communicator(machine_, job.ranks, "job " + job.spec.name);
-      const double channels = static_cast<double>(communicator.channels.size());
-      all_reduces_.back() = std::make_unique<models::Collective>(
-          engine_, std::move(communicator), job.library, models::Operation::all_reduce,
-          job.framework.algorithm);
-      setup.synchroniser = std::make_shared<models::AllReduce>(*all_reduces_.back());
-      const bool half = job.spec.precision == "fp16" || job.spec.precision == "bf16";
-      const int gradient = job.framework.gradient_precision == "compute" && half ? 2 : 4;
-      setup.buckets = models::plan_buckets(job.network, job.profile, job.framework, gradient);
-      const platforms::Gpu& gpu = machine_.spec().gpu;
-      setup.fusion_copy = 0.5 * gpu.memory_efficiency * gpu.memory_bandwidth; // read and write
-      if (job.framework.overlap != "none")
-        setup.stolen_by_communication =
-            std::min(0.5, channels * job.library.blocks_per_channel / gpu.multiprocessors);
-    }
-    jobs_.push_back(std::make_unique<models::TrainingJob>(engine_, std::move(setup)));
-  }
-
-  sim::Engine engine_;
-  platforms::Machine machine_;
-  std::vector<std::unique_ptr<models::Collective>> all_reduces_;
-  std::vector<std::unique_ptr<models::TrainingJob>> jobs_;
-};
 
 double quantile(std::vector<double> sorted, double q)
 {
@@ -94,21 +32,74 @@ Range range_of(const std::vector<double>& values)
   return {quantile(values, 0.5), quantile(values, 0.05), quantile(values, 0.95), 0.9};
 }
 
-// Throughput of the same job alone on one GPU of the same machine and stack.
-double one_gpu_throughput(ResolvedExperiment experiment, std::size_t job, const RunOptions& options)
+struct Rates {
+  Range throughput;
+  Range step_time;
+};
+
+Rates rates_of(const models::TrainingJob& job)
+{
+  const double samples = static_cast<double>(job.setup().batch) * job.setup().ranks;
+  std::vector<double> steps;
+  std::vector<double> rates;
+  for (const Seconds step : job.step_times()) {
+    steps.push_back(step.value());
+    rates.push_back(samples / step.value());
+  }
+  return {range_of(rates), range_of(steps)};
+}
+
+ResolvedExperiment only(ResolvedExperiment experiment, std::size_t job)
 {
   ResolvedJob alone = experiment.jobs[job];
-  alone.ranks.resize(1);
-  alone.ranks[0] = {0, 0};
   alone.spec.start = Seconds(0);
-  experiment.jobs = {alone};
-  experiment.nodes = 1;
-  Stage stage(experiment, options);
+  experiment.jobs = {std::move(alone)};
+  return experiment;
+}
+
+// Throughput of the same job alone on one GPU of the same machine and stack.
+double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
+                          const RunOptions& options)
+{
+  ResolvedExperiment single = only(experiment, job);
+  single.jobs.front().ranks = {{0, 0}};
+  single.nodes = 1;
+  Stage stage(single, options);
   stage.run();
-  std::vector<double> rates;
-  for (const Seconds step : stage.job(0).step_times())
-    rates.push_back(alone.spec.batch_per_gpu / step.value());
-  return quantile(rates, 0.5);
+  return rates_of(stage.job(0)).throughput.median;
+}
+
+// The job alone on the same GPUs, and where sharing takes its time from it.
+void compare_alone(const Stage& stage, const ResolvedExperiment& experiment, std::size_t i,
+                   const RunOptions& options, JobResult& result)
+{
+  RunOptions alone_options = options;
+  alone_options.keep_limits = true;
+  Stage alone(only(experiment, i), alone_options);
+  alone.run();
+  const Rates rates = rates_of(alone.job(0));
+  result.alone = Alone{rates.throughput, rates.step_time};
+  result.slowdown = rates.throughput.median / result.throughput.median;
+  if (*result.slowdown > 1.005)
+    result.meeting = meeting_resource(stage, i, alone);
+}
+
+// Time from launch to end, and for as many epochs as the job is to run.
+void add_times(const models::TrainingJob& job, const ResolvedJob& resolved, JobResult& result)
+{
+  result.elapsed = {resolved.stack.host.start + resolved.framework.start,
+                    job.last_end() - job.launched()};
+  if (!resolved.spec.epochs)
+    return;
+  const double samples = resolved.input.dataset.samples;
+  const double later = result.later_epochs ? result.later_epochs->median : result.throughput.median;
+  const double epochs = *resolved.spec.epochs;
+  Training training;
+  training.first_epoch = Seconds(samples / result.throughput.median);
+  training.later_epoch = Seconds(samples / later);
+  training.total = result.elapsed.start_up + std::min(1.0, epochs) * training.first_epoch +
+                   std::max(0.0, epochs - 1) * training.later_epoch;
+  result.training = training;
 }
 
 std::string all_reduce_text(const models::Collective& all_reduce, const models::JobSetup& setup)
@@ -134,14 +125,9 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   for (const auto& place : resolved.ranks)
     nodes.insert(place.node);
   result.nodes = static_cast<int>(nodes.size());
-  std::vector<double> steps;
-  std::vector<double> rates;
-  for (const Seconds step : job.step_times()) {
-    steps.push_back(step.value());
-    rates.push_back(resolved.spec.batch_per_gpu * result.gpus / step.value());
-  }
-  result.step_time = range_of(steps);
-  result.throughput = range_of(rates);
+  const Rates rates = rates_of(job);
+  result.step_time = rates.step_time;
+  result.throughput = rates.throughput;
   result.time = job.mean_times();
   const double single = result.gpus == 1 && experiment.jobs.size() == 1
                             ? result.throughput.median
@@ -150,9 +136,28 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   result.efficiency = result.speedup / result.gpus;
   if (const auto* all_reduce = stage.all_reduce(i))
     result.all_reduce = all_reduce_text(*all_reduce, job.setup());
-  result.busiest = busiest_resources(stage.engine(), resolved.ranks, job.last_end());
-  result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
+  const Seconds window = experiment.jobs.size() > 1 ? stage.engine().now() : job.last_end();
+  result.busiest = busiest_resources(stage.engine(), resolved.ranks, window);
+  result.bottleneck =
+      find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, window, result);
+  if (experiment.jobs.size() > 1)
+    compare_alone(stage, experiment, i, options, result);
   return result;
+}
+
+// The same with warm caches, if these make a difference to any job.
+std::unique_ptr<Stage> run_later_epochs(const ResolvedExperiment& experiment, const Stage& first,
+                                        const RunOptions& options)
+{
+  bool differs = false;
+  auto later = std::make_unique<Stage>(experiment, options, Epoch::later);
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    differs |=
+        later->hits(i).node != first.hits(i).node || later->hits(i).server != first.hits(i).server;
+  if (!differs)
+    return nullptr;
+  later->run();
+  return later;
 }
 
 } // namespace
@@ -164,8 +169,15 @@ PointResult run_point(const Point& point, const RunOptions& options)
   stage.run();
   PointResult result;
   result.settings = point.settings;
+  const auto later = run_later_epochs(experiment, stage, options);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     result.jobs.push_back(look_at(stage, experiment, i, options));
+    if (later && !experiment.jobs[i].input.synthetic) {
+      const Range warm = rates_of(later->job(i)).throughput;
+      if (std::abs(warm.median / result.jobs.back().throughput.median - 1) > 0.001)
+        result.jobs.back().later_epochs = warm;
+    }
+    add_times(stage.job(i), experiment.jobs[i], result.jobs.back());
     for (const auto& warning : experiment.jobs[i].warnings)
       result.warnings.push_back(warning);
   }

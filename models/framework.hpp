@@ -2,6 +2,7 @@
 // synchronisation.
 #pragma once
 
+#include "models/input_settings.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
 
@@ -27,6 +28,9 @@ struct Framework {
   Seconds step_overhead{};                 // host time per step that kernels do not hide
   bool fused_elementwise = false;          // a compiler fuses activations and additions
   double step_variation = 0.01;            // coefficient of variation of a GPU's step time
+  double host_threads = 1;                 // cores that each GPU's process keeps busy
+  Seconds start{};                         // from the process's first instruction to the first step
+  InputSettings input;
 };
 
 /// Reads and checks a framework.
@@ -60,6 +64,11 @@ void describe(V& v, Framework& s)
              "a compiler (XLA, NNVM, cuDNN fused ops) fuses activations and additions");
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
+  v.optional("host_threads", s.host_threads,
+             "cores that each GPU's process keeps busy while it computes", non_negative());
+  v.optional("start", s.start, "from the process's first instruction to the first step",
+             non_negative());
+  v.optional("input", s.input, "how batches are read, decoded and copied");
 }
 
 } // namespace foretrain::models

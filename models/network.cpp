@@ -63,6 +63,9 @@ Network load_network(const Value& preset)
   network.name = file.name.empty() ? default_name(preset) : file.name;
   network.input = input_shape(preset.at("input"), file.input);
   network.samples = samples_of(network.input);
+  network.dataset = !file.dataset.empty()         ? file.dataset
+                    : network.samples == "images" ? "imagenet"
+                                                  : "wikipedia-books";
 
   NetworkBuilder builder(network.input, file.defaults);
   builder.walk(file.layers);

@@ -15,6 +15,7 @@ inline const PresetKind kNetworkKind{"model", "models/data/networks"};
 struct Network {
   std::string name;
   std::string samples; // what one sample is: "images", "sequences" or "samples"
+  std::string dataset; // the data set it is usually trained on
   Shape input;
   std::vector<Layer> layers;
 };

@@ -86,6 +86,7 @@ void describe(V& v, LayerDefaults& s)
 
 struct NetworkFile {
   std::string name;
+  std::string dataset;
   InputSpec input;
   LayerDefaults defaults;
   Value layers;
@@ -97,6 +98,9 @@ void describe(V& v, NetworkFile& s)
 {
   v.format("foretrain.network/1");
   v.optional("name", s.name, "how reports call the network; the file's name when left out");
+  v.optional(
+      "dataset", s.dataset,
+      "data set it is usually trained on; default imagenet for images, wikipedia-books else");
   v.required("input", s.input, "one sample: channels, height and width; tokens; or features");
   v.optional("defaults", s.defaults, "settings shared by all layers of an op");
   v.required("layers", s.layers, "layers in forward order");

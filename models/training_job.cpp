@@ -13,11 +13,10 @@ TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
     : engine_(engine), setup_(std::move(setup)), graph_(engine, "job " + setup_.name),
       cycles_(setup_.seed, setup_.name + "/cycles")
 {
-  for (int rank = 0; rank < setup_.ranks; ++rank) {
-    const int gpu = setup_.compute[static_cast<std::size_t>(rank)].value;
-    compute_paths_.push_back(sim::make_path({{gpu, 1.0}}, {}, 1.0));
+  for (int rank = 0; rank < setup_.ranks; ++rank)
     random_.emplace_back(setup_.seed, setup_.name, static_cast<std::uint64_t>(rank));
-  }
+  for (const auto& stages : setup_.input)
+    input_.push_back(std::make_unique<InputPipeline>(engine_, stages));
   build();
 }
 
@@ -41,14 +40,22 @@ void TrainingJob::build()
     build_communication();
 }
 
+TaskId TrainingJob::add_compute(const char* what, int rank, Seconds time)
+{
+  const auto& path = setup_.compute_paths[static_cast<std::size_t>(rank)];
+  const TaskId task = graph_.add_flow(what, rank, path, time.value(), setup_.compute_priority);
+  if (setup_.keep_limits)
+    graph_.keep_limits(task);
+  return task;
+}
+
 void TrainingJob::build_rank(int rank)
 {
-  const auto& path = compute_paths_[static_cast<std::size_t>(rank)];
   RankTasks tasks;
-  tasks.forward = graph_.add_flow("forward", rank, path, setup_.profile.forward().value());
-  if (setup_.fetch) {
+  tasks.forward = add_compute("forward", rank, setup_.profile.forward());
+  if (!input_.empty()) {
     tasks.input = graph_.add_foreign("batch", rank, [this, rank](std::function<void()> got) {
-      setup_.fetch(rank, std::move(got));
+      input_[static_cast<std::size_t>(rank)]->fetch(std::move(got));
     });
     graph_.add_edge(tasks.input, tasks.forward);
   }
@@ -56,7 +63,7 @@ void TrainingJob::build_rank(int rank)
   for (std::size_t k = 0; k < stretches_.size(); ++k) {
     const bool last = k + 1 == stretches_.size();
     if (stretches_[k].value() > 0) {
-      const TaskId stretch = graph_.add_flow("backward", rank, path, stretches_[k].value());
+      const TaskId stretch = add_compute("backward", rank, stretches_[k]);
       graph_.add_edge(previous, stretch);
       previous = stretch;
     }
@@ -68,7 +75,7 @@ void TrainingJob::build_rank(int rank)
     for (const TaskId ready : bucket_ready_)
       graph_.add_edge(previous, ready);
   graph_.add_edge(previous, synchronised_);
-  tasks.optimizer = graph_.add_flow("optimizer", rank, path, setup_.profile.optimizer.value());
+  tasks.optimizer = add_compute("optimizer", rank, setup_.profile.optimizer);
   graph_.add_edge(synchronised_, tasks.optimizer);
   ranks_.push_back(std::move(tasks));
 }
@@ -158,16 +165,24 @@ void TrainingJob::hold_multiprocessors(bool hold)
 void TrainingJob::launch(std::function<void()> finished)
 {
   when_finished_ = std::move(finished);
-  engine_.at(setup_.start, [this] { begin_step(); });
+  engine_.at(setup_.start, [this] {
+    for (const auto& pipeline : input_)
+      pipeline->start();
+    begin_step();
+  });
 }
 
 void TrainingJob::begin_step()
 {
   step_start_ = engine_.now();
   cycle_phase_ = cycles_.uniform();
+  if (steps_done_ == setup_.warmup_steps && step_start_ < setup_.measure_from)
+    --steps_done_; // one more step of warm-up
   if (steps_done_ == setup_.warmup_steps) {
     measured_start_ = step_start_;
     graph_.clear_limits();
+    for (const auto& pipeline : input_)
+      pipeline->clear();
   }
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const double factor = random_[r].spread(setup_.framework.step_variation);
@@ -199,7 +214,7 @@ void TrainingJob::end_step()
     if (when_finished_)
       when_finished_();
   }
-  if (!enough || keep_running_)
+  if (!enough || setup_.keep_running)
     begin_step();
 }
 
@@ -220,11 +235,17 @@ void TrainingJob::account(Seconds start, Seconds end)
                          std::max(Seconds(0), synchronised - slowest));
   }
   const double share = 1.0 / static_cast<double>(ranks_.size());
-  for (const RankTasks& rank : ranks_) {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const RankTasks& rank = ranks_[r];
     const Seconds backward_end = graph_.finished(rank.backward.back());
     const Seconds optimizer_end = graph_.finished(rank.optimizer);
     const Seconds forward_start = graph_.started(rank.forward);
-    sums_.input_stall += share * (forward_start - start);
+    Seconds copy;
+    if (!input_.empty())
+      copy = std::max(Seconds(0), std::min(forward_start, input_[r]->copy_finished()) -
+                                      std::max(start, input_[r]->copy_started()));
+    sums_.host_to_device += share * copy;
+    sums_.input_stall += share * (forward_start - start - copy);
     sums_.compute += share * (backward_end - forward_start);
     sums_.straggler_wait += share * (slowest - backward_end);
     sums_.framework += share * last_wait;
@@ -244,22 +265,55 @@ StepTimes TrainingJob::mean_times() const
   return mean;
 }
 
+namespace {
+
+void add_limits(std::vector<sim::LimitedBy>& sums, const std::vector<sim::LimitedBy>& limits)
+{
+  for (const sim::LimitedBy& limit : limits) {
+    const auto known = std::find_if(sums.begin(), sums.end(), [&](const sim::LimitedBy& sum) {
+      return sum.resource == limit.resource;
+    });
+    if (known == sums.end())
+      sums.push_back(limit);
+    else
+      known->time += limit.time;
+  }
+}
+
+std::vector<sim::LimitedBy> longest_first(std::vector<sim::LimitedBy> sums)
+{
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const auto& a, const auto& b) { return a.time > b.time; });
+  return sums;
+}
+
+} // namespace
+
 std::vector<sim::LimitedBy> TrainingJob::communication_limits() const
 {
   std::vector<sim::LimitedBy> sums;
   for (const TaskId flow : flows_)
-    for (const sim::LimitedBy& limit : graph_.limits(flow)) {
-      const auto known = std::find_if(sums.begin(), sums.end(), [&](const sim::LimitedBy& sum) {
-        return sum.resource == limit.resource;
-      });
-      if (known == sums.end())
-        sums.push_back(limit);
-      else
-        known->time += limit.time;
+    add_limits(sums, graph_.limits(flow));
+  return longest_first(std::move(sums));
+}
+
+std::vector<sim::LimitedBy> TrainingJob::all_limits() const
+{
+  std::vector<sim::LimitedBy> sums = communication_limits();
+  for (const RankTasks& rank : ranks_) {
+    add_limits(sums, graph_.limits(rank.forward));
+    TaskId previous = rank.forward;
+    for (const TaskId stretch : rank.backward) {
+      if (stretch != previous)
+        add_limits(sums, graph_.limits(stretch));
+      previous = stretch;
     }
-  std::stable_sort(sums.begin(), sums.end(),
-                   [](const auto& a, const auto& b) { return a.time > b.time; });
-  return sums;
+    add_limits(sums, graph_.limits(rank.optimizer));
+  }
+  for (const auto& pipeline : input_)
+    for (const InputPipeline::StageUse& use : pipeline->uses())
+      add_limits(sums, use.limits);
+  return longest_first(std::move(sums));
 }
 
 std::vector<TrainingJob::Interval> TrainingJob::last_step() const

@@ -7,6 +7,7 @@
 #include "models/buckets.hpp"
 #include "models/compute_profile.hpp"
 #include "models/framework.hpp"
+#include "models/input_pipeline.hpp"
 #include "models/synchroniser.hpp"
 #include "sim/engine/random.hpp"
 #include "sim/engine/task_graph.hpp"
@@ -22,8 +23,10 @@ namespace foretrain::models {
 struct JobSetup {
   std::string name;
   int ranks = 1;
-  int batch = 1;                        // per rank
-  std::vector<sim::ResourceId> compute; // of each rank; one unit is one second of its GPU
+  int batch = 1;                           // per rank
+  std::vector<sim::ResourceId> compute;    // of each rank; one unit is one second of its GPU
+  std::vector<sim::PathPtr> compute_paths; // of each rank: what a second of its kernels takes
+  double compute_priority = 1;             // of kernels, where they share a resource
   ComputeProfile profile;
   std::vector<Bucket> buckets;
   Framework framework;
@@ -35,8 +38,10 @@ struct JobSetup {
   int warmup_steps = 1;
   int measured_steps = 10;
   Seconds start;
-  /// Fetches the next batch for a rank; absent with synthetic input.
-  std::function<void(int rank, std::function<void()> done)> fetch;
+  Seconds measure_from;      // steps that begin earlier are not measured: others are still to start
+  bool keep_running = false; // goes on after its measured steps until every job has measured
+  bool keep_limits = false;  // of everything, to see where jobs meet
+  std::vector<std::vector<InputStage>> input; // of each rank; empty: synthetic
 };
 
 /// Where the time of one step went, per rank on average. Adds up to the step time.
@@ -60,15 +65,20 @@ public:
 
   /// Schedules the first step at setup.start. `finished` is called after the last one.
   void launch(std::function<void()> finished);
-  /// Keeps stepping until told to stop, for jobs that are only there to be in the way.
-  void keep_running(bool keep) { keep_running_ = keep; }
+  /// Ends after the current step.
+  void stop() { setup_.keep_running = false; }
 
   const std::vector<Seconds>& step_times() const { return step_times_; } // measured ones
   StepTimes mean_times() const;
   Seconds first_measured_start() const { return measured_start_; }
+  Seconds launched() const { return setup_.start; }
   Seconds last_end() const { return last_end_; }
   /// What limited the synchronisation in the measured steps.
   std::vector<sim::LimitedBy> communication_limits() const;
+  /// What limited everything the job did in the measured steps; needs JobSetup::keep_limits.
+  std::vector<sim::LimitedBy> all_limits() const;
+  /// Of each rank; empty with synthetic input.
+  const std::vector<std::unique_ptr<InputPipeline>>& input() const { return input_; }
   const JobSetup& setup() const { return setup_; }
   bool done() const { return finished_; }
 
@@ -91,6 +101,7 @@ private:
   void build();
   void build_rank(int rank);
   void build_communication();
+  sim::TaskId add_compute(const char* what, int rank, Seconds time);
   sim::TaskId agreement(std::size_t bucket, sim::TaskId ready);
   void begin_step();
   void end_step();
@@ -101,7 +112,6 @@ private:
   sim::Engine& engine_;
   JobSetup setup_;
   sim::TaskGraph graph_;
-  std::vector<sim::PathPtr> compute_paths_;
   std::vector<Seconds> stretches_; // of backward
   std::vector<RankTasks> ranks_;
   std::vector<sim::TaskId> bucket_ready_, bucket_begin_, bucket_end_;
@@ -115,7 +125,7 @@ private:
   Seconds step_start_, measured_start_, last_end_;
   int steps_done_ = 0;
   int collectives_running_ = 0;
-  bool keep_running_ = false;
+  std::vector<std::unique_ptr<InputPipeline>> input_;
   bool finished_ = false;
   std::function<void()> when_finished_;
 };

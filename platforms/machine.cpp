@@ -32,6 +32,28 @@ std::vector<std::string> adapter_names(const PlatformSpec& spec)
 }
 } // namespace
 
+Network find_network(const PlatformSpec& spec, const Transport& transport)
+{
+  const auto nic_index = [&spec](const std::string& name) {
+    for (std::size_t i = 0; i < spec.node.nics.size(); ++i)
+      if (spec.node.nics[i].name == name)
+        return static_cast<int>(i);
+    throw std::logic_error("no adapter named " + name);
+  };
+  Network network;
+  for (std::size_t n = 0; n < spec.networks.size() && network.index < 0; ++n)
+    for (const auto& name : spec.networks[n].nics) {
+      const Nic& nic = spec.nics[static_cast<std::size_t>(nic_index(name))];
+      const auto& framing = transport.framing(nic.link);
+      if (!framing || (transport.protocol == "rdma" && !nic.rdma))
+        continue;
+      network.framing = *framing;
+      network.index = static_cast<int>(n);
+      network.nics.push_back(nic_index(name));
+    }
+  return network;
+}
+
 Machine::Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes)
     : spec_(spec), stack_(stack), graph_(spec), nodes_(nodes)
 {
@@ -39,44 +61,36 @@ Machine::Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& sta
     spec.origin.fail_at("max_nodes",
                         fmt::format("is {}, but {} nodes are asked for", spec.max_nodes, nodes));
   choose_network();
-  if (nodes > 1 && network_ < 0)
-    spec.origin.fail("has no network that '" + stack.transport.name + "' can run on",
-                     "its adapters: " + joined(adapter_names(spec)));
-  choose_nics();
   for (int node = 0; node < nodes; ++node)
     build_node(engine, node);
   build_fabric(engine);
 }
 
-// The first network of the platform that the transport can run on.
+Machine Machine::tenant(const Stack& stack, std::vector<sim::ResourceId> core_sets) const
+{
+  Machine view = *this;
+  view.stack_ = stack;
+  view.core_sets_ = std::move(core_sets);
+  view.choose_network();
+  return view;
+}
+
 void Machine::choose_network()
 {
-  const auto nic_index = [this](const std::string& name) {
-    for (std::size_t i = 0; i < spec_.node.nics.size(); ++i)
-      if (spec_.node.nics[i].name == name)
-        return static_cast<int>(i);
-    throw std::logic_error("no adapter named " + name);
-  };
-  const bool rdma = stack_.transport.protocol == "rdma";
-  for (std::size_t n = 0; n < spec_.networks.size() && network_ < 0; ++n) {
-    for (const auto& name : spec_.networks[n].nics) {
-      const Nic& nic = spec_.nics[static_cast<std::size_t>(nic_index(name))];
-      const auto& framing = stack_.transport.framing(nic.link);
-      if (!framing || (rdma && !nic.rdma))
-        continue;
-      framing_ = *framing;
-      network_ = static_cast<int>(n);
-      training_nics_.push_back(nic_index(name));
-    }
-  }
+  network_ = find_network(spec_, stack_.transport);
+  if (nodes_ > 1 && network_.index < 0)
+    spec_.origin.fail("has no network that '" + stack_.transport.name + "' can run on",
+                      "its adapters: " + joined(adapter_names(spec_)));
+  choose_nics();
 }
 
 void Machine::choose_nics()
 {
+  nic_of_.clear();
   std::vector<int> users(spec_.node.nics.size(), 0);
   for (int gpu = 0; gpu < graph_.gpus(); ++gpu) {
     int best = -1;
-    for (const int nic : training_nics_) {
+    for (const int nic : network_.nics) {
       const auto distance = [&](int n) {
         return std::pair(graph_.classify(graph_.gpu(gpu), graph_.nic(n)),
                          users[static_cast<std::size_t>(n)]);
@@ -150,19 +164,25 @@ void Machine::build_node(sim::Engine& engine, int node)
 
 void Machine::build_fabric(sim::Engine& engine)
 {
-  if (!networked() || nodes_ * static_cast<int>(training_nics_.size()) <= fabric().ports)
-    return;
-  leaf_ports_ =
-      std::max(1, fabric().ports / 2 / static_cast<int>(training_nics_.size())); // nodes per leaf
-  const int leaves = (nodes_ + leaf_ports_ - 1) / leaf_ports_;
-  const int uplink_ports = fabric().ports / 2;
-  const double uplinks = uplink_ports * fabric().port_rate.value() / fabric().oversubscription;
-  for (int leaf = 0; leaf < leaves; ++leaf)
-    for (const char* direction : {"up", "down"}) {
-      const auto id = engine.add_resource(fmt::format("leaf{}/{}", leaf, direction), uplinks);
-      if (leaf_ < 0)
-        leaf_ = id.value;
+  for (std::size_t n = 0; n < spec_.networks.size(); ++n) {
+    const Fabric& switches = spec_.fabrics[n];
+    const int adapters = static_cast<int>(spec_.networks[n].nics.size());
+    Leaves leaves;
+    if (nodes_ * adapters > switches.ports) {
+      leaves.nodes = std::max(1, switches.ports / 2 / adapters);
+      const int uplink_ports = switches.ports / 2;
+      const double uplinks = uplink_ports * switches.port_rate.value() / switches.oversubscription;
+      const std::string prefix = n == 0 ? "" : spec_.networks[n].nics.front() + "-";
+      for (int leaf = 0; leaf < (nodes_ + leaves.nodes - 1) / leaves.nodes; ++leaf)
+        for (const char* direction : {"up", "down"}) {
+          const auto id =
+              engine.add_resource(fmt::format("{}leaf{}/{}", prefix, leaf, direction), uplinks);
+          if (leaves.first < 0)
+            leaves.first = id.value;
+        }
     }
+    leaves_.push_back(leaves);
+  }
 }
 
 bool Machine::staged(int a, int b) const
@@ -195,13 +215,51 @@ void Machine::add_dram(std::vector<sim::Use>& uses, int node, int gpu) const
   uses.push_back({at(node, dram_ + graph_.socket_of(graph_.gpu(gpu))).value, 1.0});
 }
 
-sim::PathPtr Machine::host_to_device(GpuPlace gpu) const
+sim::PathPtr Machine::host_to_device(GpuPlace gpu, bool pinned) const
 {
   std::vector<sim::Use> uses;
   const int part = graph_.gpu(gpu.local);
   add_route(uses, gpu.node, graph_.socket(graph_.socket_of(part)), part, false);
   add_dram(uses, gpu.node, gpu.local);
-  return sim::make_path(uses, spec_.gpu.copy_latency + spec_.gpu.host_hop_latency);
+  const Seconds latency = spec_.gpu.copy_latency + spec_.gpu.host_hop_latency;
+  if (pinned)
+    return sim::make_path(uses, latency);
+  uses.push_back({dram(gpu.node, graph_.socket_of(part)).value, 2.0}); // read and written once more
+  const double core = stack_.host.cpu_overhead / spec_.cpu.copy_rate.value();
+  add_core_work(uses, gpu.node, core);
+  return sim::make_path(uses, latency, 1 / core);
+}
+
+sim::PathPtr Machine::compute_path(GpuPlace gpu, double host_threads) const
+{
+  std::vector<sim::Use> uses{{compute(gpu).value, 1.0}};
+  if (host_threads > 0)
+    add_thread_work(uses, gpu.node, host_threads);
+  return sim::make_path(uses, {}, 1.0);
+}
+
+void Machine::add_thread_work(std::vector<sim::Use>& uses, int node, double core_seconds) const
+{
+  uses.push_back({cores(node).value, core_seconds});
+  if (!core_sets_.empty())
+    uses.push_back({core_sets_[static_cast<std::size_t>(node)].value, core_seconds});
+}
+
+void Machine::add_core_work(std::vector<sim::Use>& uses, int node, double core_seconds) const
+{
+  uses.push_back({cores(node).value, core_seconds});
+  if (!core_sets_.empty() && stack_.host.isolation == "vm")
+    uses.push_back({core_sets_[static_cast<std::size_t>(node)].value, core_seconds});
+}
+
+void Machine::add_received(std::vector<sim::Use>& uses, int node, int nic, double wire,
+                           double dram_passes) const
+{
+  const int part = graph_.nic(nic);
+  const int socket = graph_.socket_of(part);
+  uses.push_back({at(node, nic_ + 2 * nic + 1).value, wire});
+  add_route(uses, node, part, graph_.socket(socket), false);
+  uses.push_back({dram(node, socket).value, dram_passes});
 }
 
 sim::PathPtr Machine::device_to_host(GpuPlace gpu) const
@@ -280,21 +338,22 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
 void Machine::add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node,
                          double weight) const
 {
-  if (leaf_ < 0)
+  const Leaves& fabric = leaves();
+  if (fabric.first < 0)
     return;
-  const int from = from_node / leaf_ports_;
-  const int to = to_node / leaf_ports_;
+  const int from = from_node / fabric.nodes;
+  const int to = to_node / fabric.nodes;
   if (from == to)
     return;
-  uses.push_back({leaf_ + 2 * from, weight});
-  uses.push_back({leaf_ + 2 * to + 1, weight});
+  uses.push_back({fabric.first + 2 * from, weight});
+  uses.push_back({fabric.first + 2 * to + 1, weight});
 }
 
 sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const
 {
   sim::Hop hop;
   const Transport& transport = stack_.transport;
-  const double wire = wire_expansion(framing_);
+  const double wire = wire_expansion(network_.framing);
   hop.reach = sim::Reach::network;
   const bool direct =
       transport.protocol == "rdma" && transport.gpudirect && stack_.host.gpudirect_rdma;
@@ -318,17 +377,18 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
     }
     hop.uses.push_back({at(gpu.node, nic_ + 2 * nic + (sending ? 0 : 1)).value, wire});
     if (transport.protocol == "tcp")
-      hop.uses.push_back({at(gpu.node, cores_).value, cpu_seconds_per_byte(stack_, framing_)});
+      add_core_work(hop.uses, gpu.node, cpu_seconds_per_byte(stack_, network_.framing));
   };
   side(a, nic_a, true);
   add_fabric(hop.uses, a.node, b.node, wire);
   side(b, nic_b, false);
-  const int switches = leaf_ >= 0 && a.node / leaf_ports_ != b.node / leaf_ports_ ? 3 : 1;
+  const bool spine = leaves().first >= 0 && a.node / leaves().nodes != b.node / leaves().nodes;
+  const int switches = spine ? 3 : 1;
   hop.latency = transport.latency + stack_.host.network_latency +
                 spec_.nics[static_cast<std::size_t>(nic_a)].latency +
                 switches * fabric().switch_latency;
   if (transport.protocol == "tcp") // each connection is one core's work at either end
-    hop.cap = transport.connections / cpu_seconds_per_byte(stack_, framing_);
+    hop.cap = transport.connections / cpu_seconds_per_byte(stack_, network_.framing);
   return hop;
 }
 

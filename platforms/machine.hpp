@@ -18,13 +18,31 @@ struct GpuPlace {
   auto operator<=>(const GpuPlace&) const = default;
 };
 
+/// A network of a platform that a transport can run on.
+struct Network {
+  int index = -1; // into spec.networks; -1: there is none
+  Framing framing;
+  std::vector<int> nics; // indices into spec.node.nics
+};
+
+/// The first network of the platform that the transport can run on.
+Network find_network(const PlatformSpec& spec, const Transport& transport);
+
 /// Who moves bytes between GPUs: copy engines (cudaMemcpy) or kernels of a collective library.
 enum class Mover { copy_engine, collective };
 
 class Machine {
 public:
+  /// Priority of a thread's work (in core-seconds) on cores that it shares with connections (in
+  /// bytes): a thread then gets as much core time as a connection that costs this per byte.
+  static constexpr double kThreadPriority = 3e-10;
+
   /// Creates the resources. Throws ConfigError at spec.origin when nodes do not fit the platform.
   Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes);
+
+  /// The same resources as a tenant with a stack of its own sees them. `core_sets`: a resource per
+  /// node that stands for the cores it is confined to (cgroup, virtual machine), or empty.
+  Machine tenant(const Stack& stack, std::vector<sim::ResourceId> core_sets) const;
 
   const PlatformSpec& spec() const { return spec_; }
   const Stack& stack() const { return stack_; }
@@ -34,6 +52,8 @@ public:
   /// One second of this resource is one second of the GPU's arithmetic.
   sim::ResourceId compute(GpuPlace gpu) const { return at(gpu.node, compute_ + gpu.local); }
   sim::ResourceId cores(int node) const { return at(node, cores_); }
+  sim::ResourceId dram(int node, int socket) const { return at(node, dram_ + socket); }
+  double cores_per_node() const { return static_cast<double>(spec_.cpu.cores) * graph_.sockets(); }
 
   /// Whether bytes between two GPUs of a node pass through host memory.
   bool staged(int gpu_a, int gpu_b) const;
@@ -41,19 +61,31 @@ public:
   sim::Hop hop(GpuPlace a, GpuPlace b, Mover mover) const;
   /// The same between nodes, through adapters of one's choice (indices into spec().node.nics).
   sim::Hop network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const;
-  /// Pinned copies between host memory of the GPU's socket and the GPU.
-  sim::PathPtr host_to_device(GpuPlace gpu) const;
+  /// Copies from host memory of the GPU's socket to the GPU. From pageable memory the driver first
+  /// copies with one core into a pinned buffer.
+  sim::PathPtr host_to_device(GpuPlace gpu, bool pinned = true) const;
   sim::PathPtr device_to_host(GpuPlace gpu) const;
   /// A copy inside the device: amount is bytes copied (read and written).
   sim::PathPtr device_copy(GpuPlace gpu) const;
   /// Peer copies as cudaMemcpyPeer does them; peer access can be refused.
   sim::PathPtr peer_copy(int node, int gpu_a, int gpu_b, bool peer_access) const;
 
+  /// What a second of a GPU's kernels takes: the GPU, and the cores that its process keeps busy.
+  sim::PathPtr compute_path(GpuPlace gpu, double host_threads) const;
+  /// Adds work of the tenant's own threads, in core-seconds per unit.
+  void add_thread_work(std::vector<sim::Use>& uses, int node, double core_seconds) const;
+  /// Adds work of the kernel for the tenant, in core-seconds per unit: on cores of the node, and
+  /// those of the virtual machine when the tenant lives in one.
+  void add_core_work(std::vector<sim::Use>& uses, int node, double core_seconds) const;
+  /// Adds what a byte takes on its way from an adapter into host memory.
+  void add_received(std::vector<sim::Use>& uses, int node, int nic, double wire,
+                    double dram_passes) const;
+
   /// Whether the nodes are joined by a network that the transport runs on.
-  bool networked() const { return network_ >= 0; }
-  const Framing& framing() const { return framing_; }
+  bool networked() const { return network_.index >= 0; }
+  const Framing& framing() const { return network_.framing; }
   /// The adapters of the training network, as indices into spec().node.nics.
-  const std::vector<int>& training_nics() const { return training_nics_; }
+  const std::vector<int>& training_nics() const { return network_.nics; }
   /// The training adapter that is nearest to a GPU; among equals they take turns.
   int nic_of(int gpu) const { return nic_of_.at(static_cast<std::size_t>(gpu)); }
 
@@ -61,7 +93,7 @@ private:
   sim::ResourceId at(int node, int index) const { return {first_ + node * stride_ + index}; }
   void build_node(sim::Engine& engine, int node);
   void build_fabric(sim::Engine& engine);
-  const Fabric& fabric() const { return spec_.fabrics[static_cast<std::size_t>(network_)]; }
+  const Fabric& fabric() const { return spec_.fabrics[static_cast<std::size_t>(network_.index)]; }
   void choose_network();
   void choose_nics();
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const;
@@ -75,13 +107,16 @@ private:
   int first_ = 0;  // first resource of node 0
   int stride_ = 0; // resources per node
   int compute_ = 0, memory_ = 0, pcie_ = 0, root_ = 0, nvlink_ = 0, nic_ = 0, dram_ = 0, cores_ = 0;
-  int leaf_ = -1; // first leaf resource, up and down by turns; -1 with a single switch
-  int leaf_ports_ = 0;
+  struct Leaves {
+    int first = -1; // resource, up and down by turns; -1 with a single switch
+    int nodes = 1;  // per leaf
+  };
+  const Leaves& leaves() const { return leaves_[static_cast<std::size_t>(network_.index)]; }
+  std::vector<Leaves> leaves_;    // parallel to spec_.networks
   std::vector<int> root_of_join_; // root port of a join that ends in a socket, or -1
-  int network_ = -1;              // index into spec_.networks, of the training network
-  Framing framing_;
-  std::vector<int> training_nics_;
+  Network network_;               // that jobs train over
   std::vector<int> nic_of_;
+  std::vector<sim::ResourceId> core_sets_; // of the tenant, per node; empty: all cores
 };
 
 } // namespace foretrain::platforms

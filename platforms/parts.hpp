@@ -48,8 +48,9 @@ struct Cpu {
   Hertz clock;
   BytesPerSecond memory_bandwidth; // of one socket, data sheet
   double memory_efficiency = 0.8;
-  BytesPerSecond socket_link;      // to the other socket, one direction, usable
-  BytesPerSecond root_port_duplex; // both directions together through one x16 root port
+  BytesPerSecond socket_link;       // to the other socket, one direction, usable
+  BytesPerSecond root_port_duplex;  // both directions together through one x16 root port
+  BytesPerSecond copy_rate{10.5e9}; // one core copying memory (Cai et al., SIGCOMM 2021)
   Bytes peer_packet{64}; // payload of a PCIe packet of peer traffic through the host bridge
 };
 
@@ -136,6 +137,7 @@ void describe(V& v, Cpu& s)
              non_negative());
   v.required("root_port_duplex", s.root_port_duplex,
              "both directions together through one x16 gen3 root port", positive());
+  v.optional("copy_rate", s.copy_rate, "one core copying memory", positive());
   v.optional("peer_packet", s.peer_packet,
              "payload per PCIe packet when the host bridge forwards peer-to-peer traffic",
              positive());

@@ -20,6 +20,8 @@ struct Host {
   Seconds network_latency;  // added to each message, both ends together
   Seconds cpu_per_packet;   // core time per packet that the layer itself handles (virtio, bridge)
   double memory_copies = 0; // copies per network byte that the layer adds
+  Seconds disk_latency;     // added to each request to a local disk
+  Seconds cpu_per_disk_request;   // core time for each request to a local disk
   std::string isolation = "none"; // how two tenants are kept apart: none, cgroup, vm
   Seconds start;                  // from launch to the first instruction of the job
 };
@@ -89,6 +91,10 @@ void describe(V& v, Host& s)
   v.optional("cpu_per_packet", s.cpu_per_packet, "core time per packet in the layer",
              non_negative());
   v.optional("memory_copies", s.memory_copies, "copies per network byte added", non_negative());
+  v.optional("disk_latency", s.disk_latency, "added to each request to a local disk",
+             non_negative());
+  v.optional("cpu_per_disk_request", s.cpu_per_disk_request,
+             "core time for each request to a local disk", non_negative());
   v.optional("isolation", s.isolation, "what keeps two tenants apart",
              one_of({"none", "cgroup", "vm"}));
   v.optional("start", s.start, "from launch to the job's first instruction", non_negative());

@@ -88,6 +88,8 @@ struct JobScene : RingScene {
     s.name = "job";
     s.ranks = ranks;
     s.compute = gpus;
+    for (const sim::ResourceId gpu : gpus)
+      s.compute_paths.push_back(sim::make_path({{gpu.value, 1.0}}, {}, 1.0));
     s.profile.layers.push_back({forward, Seconds(0)});
     Seconds ready;
     for (const Seconds part : backward) {

@@ -1,0 +1,126 @@
+#include "experiments/stage.hpp"
+
+#include "platforms/rings.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+Stage::Stage(const ResolvedExperiment& experiment, const RunOptions& options, Epoch epoch)
+    : machine_(engine_, experiment.platform, experiment.stack, experiment.nodes),
+      tenancy_(experiment)
+{
+  if (experiment.storage)
+    storage_ = std::make_unique<platforms::StorageSystem>(engine_, machine_, *experiment.storage,
+                                                          experiment.storage_at);
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    add_view(experiment, i);
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    add_job(experiment, i, options, epoch);
+}
+
+void Stage::run()
+{
+  std::size_t measured = 0;
+  for (const auto& job : jobs_)
+    job->launch([this, &measured] {
+      if (++measured == jobs_.size())
+        for (const auto& other : jobs_)
+          other->stop();
+    });
+  engine_.run();
+}
+
+void Stage::add_view(const ResolvedExperiment& experiment, std::size_t i)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  std::vector<sim::ResourceId> core_sets;
+  if (tenancy_.confined(i))
+    for (int node = 0; node < experiment.nodes; ++node)
+      core_sets.push_back(engine_.add_resource(fmt::format("node{}/{}/cores", node, job.spec.name),
+                                               tenancy_.cores(i, node)));
+  views_.push_back(
+      std::make_unique<platforms::Machine>(machine_.tenant(job.stack, std::move(core_sets))));
+}
+
+void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
+                    Epoch epoch)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  models::JobSetup setup;
+  setup.name = job.spec.name;
+  setup.ranks = static_cast<int>(job.ranks.size());
+  setup.batch = job.spec.batch_per_gpu;
+  setup.profile = job.profile;
+  setup.framework = job.framework;
+  setup.fidelity = options.fidelity;
+  setup.seed = options.seed;
+  setup.warmup_steps = job.spec.warmup_steps;
+  setup.measured_steps = job.measured_steps;
+  setup.start = job.spec.start;
+  if (experiment.jobs.size() > 1 && !job.spec.ends) {
+    setup.keep_running = true;
+    for (const ResolvedJob& other : experiment.jobs)
+      setup.measure_from = std::max(setup.measure_from, other.spec.start);
+  }
+  setup.keep_limits = options.keep_limits || experiment.jobs.size() > 1;
+  add_compute(setup, job, *views_[i]);
+  add_input(setup, experiment, i, epoch);
+  add_all_reduce(setup, job, *views_[i]);
+  jobs_.push_back(std::make_unique<models::TrainingJob>(engine_, std::move(setup)));
+}
+
+// The process behind a GPU takes part of a core; that matters only where cores can run short.
+void Stage::add_compute(models::JobSetup& setup, const ResolvedJob& job,
+                        const platforms::Machine& machine) const
+{
+  for (const auto& place : job.ranks) {
+    const double threads = tenancy_.crowded(place.node) ? job.framework.host_threads : 0;
+    setup.compute.push_back(machine.compute(place));
+    setup.compute_paths.push_back(machine.compute_path(place, threads));
+  }
+  setup.compute_priority =
+      platforms::Machine::kThreadPriority * std::max(0.1, job.framework.host_threads);
+}
+
+void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experiment, std::size_t i,
+                      Epoch epoch)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  hits_.emplace_back();
+  if (job.input.synthetic)
+    return;
+  const bool warm = epoch == Epoch::later || job.input.spec.cache == "warm";
+  for (const auto& place : job.ranks) {
+    hits_.back() =
+        cache_hits(job, tenancy_.page_cache(i, place.node), storage_->server_cache(), warm);
+    setup.input.push_back(input_stages(job, *views_[i], *storage_, place,
+                                       tenancy_.decode_threads(i, place.node), hits_.back()));
+  }
+}
+
+void Stage::add_all_reduce(models::JobSetup& setup, const ResolvedJob& job,
+                           const platforms::Machine& machine)
+{
+  all_reduces_.push_back(nullptr);
+  if (setup.ranks < 2)
+    return;
+  auto communicator = platforms::make_communicator(machine, job.ranks, "job " + job.spec.name);
+  const double channels = static_cast<double>(communicator.channels.size());
+  all_reduces_.back() =
+      std::make_unique<models::Collective>(engine_, std::move(communicator), job.library,
+                                           models::Operation::all_reduce, job.framework.algorithm);
+  setup.synchroniser = std::make_shared<models::AllReduce>(*all_reduces_.back());
+  const bool half = job.spec.precision == "fp16" || job.spec.precision == "bf16";
+  const int gradient = job.framework.gradient_precision == "compute" && half ? 2 : 4;
+  setup.buckets = models::plan_buckets(job.network, job.profile, job.framework, gradient);
+  const platforms::Gpu& gpu = machine.spec().gpu;
+  setup.fusion_copy = 0.5 * gpu.memory_efficiency * gpu.memory_bandwidth; // read and write
+  if (job.framework.overlap != "none")
+    setup.stolen_by_communication =
+        std::min(0.5, channels * job.library.blocks_per_channel / gpu.multiprocessors);
+}
+
+} // namespace foretrain::experiments

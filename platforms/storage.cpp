@@ -1,0 +1,47 @@
+#include "platforms/storage.hpp"
+
+#include "platforms/stack.hpp"
+
+namespace foretrain::platforms {
+
+namespace {
+
+Disk load_disk(const Value& reference)
+{
+  return read_as<Disk>(resolve_preset(reference, kDiskKind));
+}
+
+void check_servers(const Value& at, Storage& storage)
+{
+  StorageServers& servers = *storage.servers;
+  const bool disks = static_cast<bool>(servers.disk);
+  if (disks == (servers.rate.value() > 0))
+    at.fail(disks ? "has both 'disk' and 'rate': name the disks or the rate of all media"
+                  : "must have 'disk' and 'disks', or 'rate'");
+  if (disks && servers.disks < 1)
+    at.fail("has 'disk' but not 'disks', the number of disks that hold data");
+  if (disks)
+    storage.disk_type = load_disk(servers.disk);
+  if (servers.cpu)
+    storage.server_cpu = read_as<Cpu>(resolve_preset(servers.cpu, kCpuKind));
+}
+
+} // namespace
+
+Storage load_storage(const Value& reference)
+{
+  const Value value = resolve_preset(reference, kStorageKind);
+  auto storage = read_as<Storage>(value);
+  storage.origin = value;
+  if (storage.servers && storage.disk)
+    value.fail("has both 'disk' (in every node) and 'servers'");
+  if (storage.servers)
+    check_servers(value.at("servers"), storage);
+  else if (storage.disk)
+    storage.disk_type = load_disk(storage.disk);
+  for (const Value& transport : storage.transports)
+    load_transport(transport); // wrong names are found here
+  return storage;
+}
+
+} // namespace foretrain::platforms

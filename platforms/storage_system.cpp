@@ -1,0 +1,180 @@
+#include "platforms/storage_system.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace foretrain::platforms {
+
+namespace {
+
+// Seconds of one disk per byte, when that many reads per byte begin somewhere else.
+double disk_seconds(const Disk& disk, double seeks_per_byte)
+{
+  const double seek = disk.read_operations.value() > 0 ? 1 / disk.read_operations.value() : 0;
+  return 1 / disk.read.value() + seeks_per_byte * seek;
+}
+
+double piece_of(const Storage& storage, const ReadPattern& pattern)
+{
+  return std::max(1.0, std::min(storage.request.value(), pattern.file.value()));
+}
+
+} // namespace
+
+StorageSystem::StorageSystem(sim::Engine& engine, const Machine& machine, Storage storage,
+                             const Value& at)
+    : storage_(std::move(storage)), machine_(&machine)
+{
+  storage_.local() ? build_local(engine, at) : build_servers(engine, machine, at);
+}
+
+void StorageSystem::build_local(sim::Engine& engine, const Value& at)
+{
+  const PlatformSpec& spec = machine_->spec();
+  if (storage_.disk)
+    disk_ = storage_.disk_type;
+  else if (!spec.disks.empty())
+    disk_ = spec.disks.front();
+  else
+    at.fail("is '" + storage_.name + "', but the nodes of '" + spec.name + "' have no disks",
+            "give the platform disks, or name a storage system with a disk of its own, like nvme");
+  const std::string name =
+      storage_.disk || spec.node.disks.empty() ? "disk" : spec.node.disks.front().name;
+  for (int node = 0; node < machine_->nodes(); ++node) {
+    const auto id = engine.add_resource(fmt::format("node{}/{}", node, name), 1.0);
+    if (node == 0)
+      first_disk_ = id.value;
+  }
+}
+
+void StorageSystem::build_servers(sim::Engine& engine, const Machine& machine, const Value& at)
+{
+  const StorageServers& servers = *storage_.servers;
+  const PlatformSpec& spec = machine.spec();
+  const auto usable = [&](const Transport& transport) {
+    network_ = find_network(spec, transport);
+    if (network_.index >= 0)
+      transport_ = transport;
+    return network_.index >= 0;
+  };
+  if (storage_.transports.empty())
+    usable(load_transport(preset_reference("tcp", storage_.origin)));
+  for (std::size_t i = 0; i < storage_.transports.size() && network_.index < 0; ++i)
+    usable(load_transport(storage_.transports[i]));
+  if (network_.index < 0)
+    at.fail("is '" + storage_.name + "', which no network of '" + spec.name + "' leads to",
+            "its transports need an adapter of the right kind in every node");
+  const auto add = [&](const char* what, double capacity) {
+    return engine.add_resource(fmt::format("storage/{}", what), capacity).value;
+  };
+  media_ = servers.disk ? add("disks", static_cast<double>(servers.disks * servers.count))
+                        : add("media", servers.rate.value());
+  if (servers.operations.value() > 0)
+    operations_ = add("operations", servers.operations.value());
+  if (storage_.server_cpu)
+    cpu_ = add("server-cores",
+               static_cast<double>(storage_.server_cpu->cores) * servers.sockets * servers.count);
+  link_ = add("server-link", servers.links * servers.count * servers.link.value());
+  if (storage_.gateway.value() > 0)
+    gateway_ = add("gateway", storage_.gateway.value());
+  if (transport_.protocol == "tcp")
+    for (int node = 0; node < machine.nodes(); ++node) {
+      const auto id = engine.add_resource(fmt::format("node{}/storage-connection", node),
+                                          static_cast<double>(storage_.connections));
+      if (node == 0)
+        first_mount_ = id.value;
+    }
+}
+
+Bytes StorageSystem::server_cache() const
+{
+  return storage_.local() ? Bytes(0)
+                          : static_cast<double>(storage_.servers->count) * storage_.servers->memory;
+}
+
+// Reads of the media per byte that begin somewhere else: with one stream alone the next piece
+// follows the last one.
+double StorageSystem::seeks_per_byte(const ReadPattern& pattern) const
+{
+  const double file = std::max(1.0, pattern.file.value());
+  if (pattern.each_opened)
+    return 1 / piece_of(storage_, pattern) + storage_.metadata_reads / file;
+  return (1 - 1 / std::max(1.0, pattern.all_streams)) / piece_of(storage_, pattern);
+}
+
+ReadCost StorageSystem::read(const Machine& machine, int node, const ReadPattern& pattern) const
+{
+  return storage_.local() ? read_local(machine, node, pattern)
+                          : read_servers(machine, node, pattern);
+}
+
+ReadCost StorageSystem::read_local(const Machine& machine, int node,
+                                   const ReadPattern& pattern) const
+{
+  const Host& host = machine.stack().host;
+  const double piece = piece_of(storage_, pattern);
+  std::vector<sim::Use> uses;
+  uses.push_back({first_disk_ + node, disk_seconds(disk_, seeks_per_byte(pattern))});
+  uses.push_back({machine.dram(node, 0).value, 1.0 + host.memory_copies});
+  machine.add_core_work(uses, node, host.cpu_overhead * host.cpu_per_disk_request.value() / piece);
+  const Seconds request = disk_.latency + host.disk_latency + storage_.latency;
+  ReadCost cost;
+  cost.wait_to_read =
+      Seconds(pattern.file.value() / disk_.read.value()) + (1 + storage_.metadata_reads) * request;
+  cost.open_cpu = host.cpu_overhead * storage_.open_cpu;
+  cost.path = sim::make_path(
+      uses, {}, pattern.streams * piece / (request.value() + piece / disk_.read.value()));
+  cost.cap_name = "parallel reads";
+  return cost;
+}
+
+ReadCost StorageSystem::read_servers(const Machine& machine, int node,
+                                     const ReadPattern& pattern) const
+{
+  const StorageServers& servers = *storage_.servers;
+  const Stack stack{machine.stack().host, transport_};
+  const double wire = wire_expansion(network_.framing);
+  const double core = cpu_seconds_per_byte(stack, network_.framing);
+  const double bare = cpu_seconds_per_byte({Host{}, transport_}, network_.framing);
+  const double piece = piece_of(storage_, pattern);
+  const double metadata =
+      pattern.each_opened ? storage_.metadata_operations / std::max(1.0, pattern.file.value()) : 0;
+  const double missed = 1 - pattern.server_hits;
+  std::vector<sim::Use> uses;
+  const double media =
+      servers.disk ? disk_seconds(storage_.disk_type, seeks_per_byte(pattern)) : 1.0;
+  uses.push_back({media_, missed * media});
+  if (operations_ >= 0)
+    uses.push_back({operations_, missed / piece + metadata});
+  if (cpu_ >= 0)
+    uses.push_back({cpu_, bare + servers.cpu_per_operation.value() / piece +
+                              servers.cpu_per_metadata.value() * metadata});
+  uses.push_back({link_, wire});
+  if (gateway_ >= 0)
+    uses.push_back({gateway_, wire});
+  const int nic = network_.nics.front();
+  const double passes = 1 + (transport_.protocol == "tcp" ? 2 * transport_.copies : 0);
+  machine.add_received(uses, node, nic, wire, passes);
+  if (core > 0) {
+    machine.add_core_work(uses, node, core);
+    uses.push_back({first_mount_ + node, core});
+  }
+  const Seconds disk = servers.disk ? storage_.disk_type.latency : Seconds(0);
+  const Seconds trip = 2 * (transport_.latency + stack.host.network_latency) +
+                       machine.spec().nics[static_cast<std::size_t>(nic)].latency +
+                       storage_.latency + servers.cpu_per_operation;
+  const Seconds request = trip + missed * disk;
+  const double link = std::min(machine.spec().nics[static_cast<std::size_t>(nic)].rate.value(),
+                               servers.link.value()) /
+                      wire;
+  ReadCost cost;
+  cost.wait_to_open = storage_.metadata_operations * trip + missed * storage_.metadata_reads * disk;
+  cost.wait_to_read = Seconds(pattern.file.value() / link) + request;
+  cost.open_cpu = stack.host.cpu_overhead * storage_.open_cpu;
+  cost.path = sim::make_path(uses, {}, pattern.streams * piece / (request.value() + piece / link));
+  cost.cap_name = "parallel reads";
+  return cost;
+}
+
+} // namespace foretrain::platforms
