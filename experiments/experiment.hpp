@@ -31,6 +31,11 @@ struct AnchorSpec {
   double samples_per_s = 0;
 };
 
+struct ServersSpec {
+  std::optional<int> count;      // absent: one for each node of workers
+  std::optional<std::string> on; // workers or apart; absent: as the framework has it
+};
+
 struct JobSpec {
   std::string name = "train";
   Value model;
@@ -40,6 +45,7 @@ struct JobSpec {
   std::string input = "synthetic";
   int gpus = 1;
   std::optional<AnchorSpec> anchor;
+  std::optional<ServersSpec> parameter_servers;
   std::string placement = "packed"; // packed or spread
   int warmup_steps = 2;
   std::optional<int> steps; // measured ones; absent: 20, fewer on more than 64 GPUs
@@ -117,6 +123,16 @@ void describe(V& v, AnchorSpec& s)
 }
 
 template <class V>
+void describe(V& v, ServersSpec& s)
+{
+  v.optional("count", s.count, "how many; default one for each node of workers", between(1, 65536));
+  v.optional("on", s.on,
+             "workers: on the nodes of the job's GPUs, in turn; apart: each on a node of its own; "
+             "default: as the framework has it",
+             one_of({"workers", "apart"}));
+}
+
+template <class V>
 void describe(V& v, JobSpec& s)
 {
   v.optional("name", s.name, "name of the job");
@@ -131,6 +147,8 @@ void describe(V& v, JobSpec& s)
       one_of({"synthetic", "tfrecord", "jpeg", "raw"}));
   v.optional("gpus", s.gpus, "number of GPUs", between(1, 65536));
   v.optional("anchor", s.anchor, "measured one-GPU rate that scales the compute profile");
+  v.optional("parameter_servers", s.parameter_servers,
+             "how many parameter servers there are, and where");
   v.optional("placement", s.placement,
              "packed: fill nodes in turn; spread: one GPU per node in turn",
              one_of({"packed", "spread"}));

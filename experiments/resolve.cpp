@@ -1,5 +1,7 @@
 #include "experiments/resolve.hpp"
 
+#include "experiments/place_servers.hpp"
+
 #include <algorithm>
 #include <set>
 
@@ -190,6 +192,7 @@ ResolvedExperiment resolve(const Point& given)
     e.jobs.push_back(resolve_job(e.spec.jobs[i], at, e));
     e.jobs.back().ranks = placer.place(e.spec.jobs[i], at);
   }
+  place_servers(e, root);
   e.presets = *uses;
   return e;
 }

@@ -17,6 +17,8 @@ struct ResolvedJob {
   models::ComputeProfile profile; // anchored, if the job has an anchor
   double anchor_factor = 1;       // by which the anchor stretched the profile
   std::vector<platforms::GpuPlace> ranks;
+  bool parameter_servers = false; // instead of an all-reduce
+  std::vector<int> server_nodes;  // of each parameter server; none with all-reduce
   std::vector<std::string> warnings;
   int measured_steps = 20;
 };

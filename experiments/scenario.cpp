@@ -3,8 +3,8 @@
 #include "experiments/bottleneck.hpp"
 #include "experiments/parameters.hpp"
 #include "experiments/resolve.hpp"
+#include "experiments/synchronisation.hpp"
 #include "experiments/trace_file.hpp"
-#include "platforms/rings.hpp"
 
 #include <algorithm>
 #include <set>
@@ -35,7 +35,6 @@ public:
   const sim::Engine& engine() const { return engine_; }
   const platforms::Machine& machine() const { return machine_; }
   const models::TrainingJob& job(std::size_t i) const { return *jobs_[i]; }
-  const models::Collective* all_reduce(std::size_t i) const { return all_reduces_[i].get(); }
 
 private:
   void add_job(const ResolvedJob& job, const RunOptions& options)
@@ -53,29 +52,12 @@ private:
     setup.warmup_steps = job.spec.warmup_steps;
     setup.measured_steps = job.measured_steps;
     setup.start = job.spec.start;
-    all_reduces_.push_back(nullptr);
-    if (setup.ranks > 1) {
-      auto communicator = platforms::make_communicator(machine_, job.ranks, "job " + job.spec.name);
-      const double channels = static_cast<double>(communicator.channels.size());
-      all_reduces_.back() = std::make_unique<models::Collective>(
-          engine_, std::move(communicator), job.library, models::Operation::all_reduce,
-          job.framework.algorithm);
-      setup.synchroniser = std::make_shared<models::AllReduce>(*all_reduces_.back());
-      const bool half = job.spec.precision == "fp16" || job.spec.precision == "bf16";
-      const int gradient = job.framework.gradient_precision == "compute" && half ? 2 : 4;
-      setup.buckets = models::plan_buckets(job.network, job.profile, job.framework, gradient);
-      const platforms::Gpu& gpu = machine_.spec().gpu;
-      setup.fusion_copy = 0.5 * gpu.memory_efficiency * gpu.memory_bandwidth; // read and write
-      if (job.framework.overlap != "none")
-        setup.stolen_by_communication =
-            std::min(0.5, channels * job.library.blocks_per_channel / gpu.multiprocessors);
-    }
+    add_synchronisation(setup, job, engine_, machine_);
     jobs_.push_back(std::make_unique<models::TrainingJob>(engine_, std::move(setup)));
   }
 
   sim::Engine engine_;
   platforms::Machine machine_;
-  std::vector<std::unique_ptr<models::Collective>> all_reduces_;
   std::vector<std::unique_ptr<models::TrainingJob>> jobs_;
 };
 
@@ -100,6 +82,7 @@ double one_gpu_throughput(ResolvedExperiment experiment, std::size_t job, const 
   ResolvedJob alone = experiment.jobs[job];
   alone.ranks.resize(1);
   alone.ranks[0] = {0, 0};
+  alone.server_nodes.clear();
   alone.spec.start = Seconds(0);
   experiment.jobs = {alone};
   experiment.nodes = 1;
@@ -109,17 +92,6 @@ double one_gpu_throughput(ResolvedExperiment experiment, std::size_t job, const 
   for (const Seconds step : stage.job(0).step_times())
     rates.push_back(alone.spec.batch_per_gpu / step.value());
   return quantile(rates, 0.5);
-}
-
-std::string all_reduce_text(const models::Collective& all_reduce, const models::JobSetup& setup)
-{
-  const auto largest = std::max_element(
-      setup.buckets.begin(), setup.buckets.end(),
-      [](const models::Bucket& a, const models::Bucket& b) { return a.size < b.size; });
-  const auto choice = all_reduce.choose(largest->size, setup.fidelity);
-  return fmt::format("{} {}, {} channels, {} buckets of up to {}", choice.algorithm,
-                     choice.protocol, all_reduce.communicator().channels.size(),
-                     setup.buckets.size(), to_text(largest->size));
 }
 
 JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std::size_t i,
@@ -148,8 +120,7 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
                             : one_gpu_throughput(experiment, i, options);
   result.speedup = result.throughput.median / single;
   result.efficiency = result.speedup / result.gpus;
-  if (const auto* all_reduce = stage.all_reduce(i))
-    result.all_reduce = all_reduce_text(*all_reduce, job.setup());
+  result.all_reduce = synchronisation_text(job.setup());
   result.busiest = busiest_resources(stage.engine(), resolved.ranks, job.last_end());
   result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
   return result;

@@ -34,6 +34,8 @@ public:
   /// One second of this resource is one second of the GPU's arithmetic.
   sim::ResourceId compute(GpuPlace gpu) const { return at(gpu.node, compute_ + gpu.local); }
   sim::ResourceId cores(int node) const { return at(node, cores_); }
+  /// Memory bandwidth of a socket.
+  sim::ResourceId memory(int node, int socket) const { return at(node, dram_ + socket); }
 
   /// Whether bytes between two GPUs of a node pass through host memory.
   bool staged(int gpu_a, int gpu_b) const;
@@ -41,6 +43,9 @@ public:
   sim::Hop hop(GpuPlace a, GpuPlace b, Mover mover) const;
   /// The same between nodes, through adapters of one's choice (indices into spec().node.nics).
   sim::Hop network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const;
+  /// What a byte costs from host memory of one node to that of another through their adapters
+  /// `nic`; on one node a copy by the CPU.
+  sim::Hop host_hop(int from, int to, int nic) const;
   /// Pinned copies between host memory of the GPU's socket and the GPU.
   sim::PathPtr host_to_device(GpuPlace gpu) const;
   sim::PathPtr device_to_host(GpuPlace gpu) const;
@@ -66,6 +71,7 @@ private:
   void choose_nics();
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const;
   void add_dram(std::vector<sim::Use>& uses, int node, int gpu) const;
+  Seconds network_latency(int from_node, int to_node, int nic) const;
   void add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node, double weight) const;
 
   PlatformSpec spec_;
