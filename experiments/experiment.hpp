@@ -41,6 +41,11 @@ struct InputSpec {
   bool fixed_parts = true;    // each node reads the same part of the data set in every epoch
 };
 
+struct ServersSpec {
+  std::optional<int> count;      // absent: one for each node of workers
+  std::optional<std::string> on; // workers or apart; absent: as the framework has it
+};
+
 struct JobSpec {
   std::string name = "train";
   Value model;
@@ -50,6 +55,7 @@ struct JobSpec {
   Value input; // a format, or an InputSpec; absent: synthetic
   int gpus = 1;
   std::optional<AnchorSpec> anchor;
+  std::optional<ServersSpec> parameter_servers;
   Value placement;                // packed (default), spread, round-robin, or [[node, gpu], ...]
   std::optional<StackSpec> stack; // absent: the experiment's
   std::optional<double> cores;    // of each node, that it is confined to
@@ -156,6 +162,16 @@ void describe(V& v, InputSpec& s)
 InputSpec read_input(const Value& input);
 
 template <class V>
+void describe(V& v, ServersSpec& s)
+{
+  v.optional("count", s.count, "how many; default one for each node of workers", between(1, 65536));
+  v.optional("on", s.on,
+             "workers: on the nodes of the job's GPUs, in turn; apart: each on a node of its own; "
+             "default: as the framework has it",
+             one_of({"workers", "apart"}));
+}
+
+template <class V>
 void describe(V& v, JobSpec& s)
 {
   v.optional("name", s.name, "name of the job");
@@ -167,6 +183,8 @@ void describe(V& v, JobSpec& s)
              "where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object");
   v.optional("gpus", s.gpus, "number of GPUs", between(1, 65536));
   v.optional("anchor", s.anchor, "measured one-GPU rate that scales the compute profile");
+  v.optional("parameter_servers", s.parameter_servers,
+             "how many parameter servers there are, and where");
   v.optional("placement", s.placement,
              "packed (default): fill nodes in turn; spread: one GPU per node in turn; round-robin: "
              "the same, beginning after the last job; or a list of [node, gpu]");

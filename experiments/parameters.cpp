@@ -140,6 +140,14 @@ void add_job(List& list, const ResolvedJob& job)
   list.add(prefix + "fusion_cycle", job.framework.fusion_cycle);
   list.add(prefix + "step_overhead", job.framework.step_overhead);
   list.add(prefix + "step_variation", job.framework.step_variation);
+  if (const auto& servers = job.framework.servers; servers && !job.server_nodes.empty()) {
+    list.add(prefix + "servers", static_cast<double>(job.server_nodes.size()));
+    list.add(prefix + "servers/sum_rate", servers->sum_rate);
+    list.add(prefix + "servers/message", servers->message);
+    list.add(prefix + "servers/network_threads", servers->network_threads);
+    if (servers->shard == "bytes")
+      list.add(prefix + "servers/partition", servers->partition);
+  }
   list.from(job.spec.anchor ? fmt::format("anchor of {:g} samples/s in the experiment file",
                                           job.spec.anchor->samples_per_s)
                             : "roofline of the GPU over the model's layers");

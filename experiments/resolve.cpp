@@ -1,5 +1,6 @@
 #include "experiments/resolve.hpp"
 
+#include "experiments/place_servers.hpp"
 #include "experiments/placement.hpp"
 
 #include <algorithm>
@@ -193,6 +194,7 @@ ResolvedExperiment resolve(const Point& given)
     e.jobs.back().ranks = placer.place(e.spec.jobs[i], at);
     e.jobs.back().spec.gpus = static_cast<int>(e.jobs.back().ranks.size());
   }
+  place_servers(e, root);
   resolve_storage(e, root);
   e.presets = *uses;
   return e;

@@ -20,6 +20,8 @@ struct ResolvedJob {
   double anchor_factor = 1;       // by which the anchor stretched the profile
   ResolvedInput input;
   std::vector<platforms::GpuPlace> ranks;
+  bool parameter_servers = false; // instead of an all-reduce
+  std::vector<int> server_nodes;  // of each parameter server; none with all-reduce
   std::vector<std::string> warnings;
   int measured_steps = 20;
 };

@@ -5,6 +5,7 @@
 #include "experiments/resolve.hpp"
 #include "experiments/sharing.hpp"
 #include "experiments/stage.hpp"
+#include "experiments/synchronisation.hpp"
 #include "experiments/trace_file.hpp"
 
 #include <algorithm>
@@ -63,6 +64,7 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
 {
   ResolvedExperiment single = only(experiment, job);
   single.jobs.front().ranks = {{0, 0}};
+  single.jobs.front().server_nodes.clear();
   single.nodes = 1;
   Stage stage(single, options);
   stage.run();
@@ -102,17 +104,6 @@ void add_times(const models::TrainingJob& job, const ResolvedJob& resolved, JobR
   result.training = training;
 }
 
-std::string all_reduce_text(const models::Collective& all_reduce, const models::JobSetup& setup)
-{
-  const auto largest = std::max_element(
-      setup.buckets.begin(), setup.buckets.end(),
-      [](const models::Bucket& a, const models::Bucket& b) { return a.size < b.size; });
-  const auto choice = all_reduce.choose(largest->size, setup.fidelity);
-  return fmt::format("{} {}, {} channels, {} buckets of up to {}", choice.algorithm,
-                     choice.protocol, all_reduce.communicator().channels.size(),
-                     setup.buckets.size(), to_text(largest->size));
-}
-
 JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std::size_t i,
                   const RunOptions& options)
 {
@@ -134,8 +125,7 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
                             : one_gpu_throughput(experiment, i, options);
   result.speedup = result.throughput.median / single;
   result.efficiency = result.speedup / result.gpus;
-  if (const auto* all_reduce = stage.all_reduce(i))
-    result.all_reduce = all_reduce_text(*all_reduce, job.setup());
+  result.all_reduce = synchronisation_text(job.setup());
   const Seconds window = experiment.jobs.size() > 1 ? stage.engine().now() : job.last_end();
   result.busiest = busiest_resources(stage.engine(), resolved.ranks, window);
   result.bottleneck =

@@ -3,6 +3,8 @@
 #include "calibration/profile.hpp"
 #include "experiments/experiment.hpp"
 #include "models/collectives/library.hpp"
+#include "models/dataset.hpp"
+#include "platforms/storage.hpp"
 
 namespace foretrain::experiments {
 

@@ -1,6 +1,8 @@
 #include "experiments/sharing.hpp"
 
+#include <algorithm>
 #include <map>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -8,14 +10,15 @@ namespace foretrain::experiments {
 
 namespace {
 
-// Seconds per step that resources limited something the job did, summed over its ranks.
-std::map<int, double> limited_per_step(const models::TrainingJob& job)
+// Seconds per step that resources, by name, limited something the job did, summed over its ranks.
+std::map<std::string, double> limited_per_step(const Stage& stage, std::size_t i)
 {
-  std::map<int, double> sums;
+  std::map<std::string, double> sums;
+  const models::TrainingJob& job = stage.job(i);
   const double steps = std::max<double>(1, static_cast<double>(job.step_times().size()));
   for (const sim::LimitedBy& limit : job.all_limits())
     if (limit.resource >= 0)
-      sums[limit.resource] += limit.time.value() / steps;
+      sums[stage.engine().name({limit.resource})] += limit.time.value() / steps;
   return sums;
 }
 
@@ -23,28 +26,20 @@ std::map<int, double> limited_per_step(const models::TrainingJob& job)
 
 std::optional<Meeting> meeting_resource(const Stage& together, std::size_t i, const Stage& alone)
 {
-  // Resources of machine and storage have the same numbers in both; core sets come after them.
-  const auto shared = limited_per_step(together.job(i));
-  const auto before = limited_per_step(alone.job(0));
-  int worst = -1;
+  const auto before = limited_per_step(alone, 0);
+  std::string worst;
   double added = 0;
-  for (const auto& [resource, time] : shared) {
-    const bool same = resource < alone.engine().resource_count() &&
-                      alone.engine().name({resource}) == together.engine().name({resource});
+  for (const auto& [resource, time] : limited_per_step(together, i)) {
     const auto known = before.find(resource);
-    const double more = time - (same && known != before.end() ? known->second : 0);
+    const double more = time - (known != before.end() ? known->second : 0);
     if (more > added) {
       added = more;
       worst = resource;
     }
   }
-  if (worst < 0)
+  if (worst.empty())
     return std::nullopt;
-  const double per_rank = added / std::max(1, together.job(i).setup().ranks);
-  Meeting meeting;
-  meeting.resource = together.engine().name({worst});
-  meeting.added = Seconds(per_rank);
-  return meeting;
+  return Meeting{worst, Seconds(added / std::max(1, together.job(i).setup().ranks))};
 }
 
 } // namespace foretrain::experiments

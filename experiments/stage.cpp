@@ -1,6 +1,6 @@
 #include "experiments/stage.hpp"
 
-#include "platforms/rings.hpp"
+#include "experiments/synchronisation.hpp"
 
 #include <algorithm>
 
@@ -68,7 +68,7 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   setup.keep_limits = options.keep_limits || experiment.jobs.size() > 1;
   add_compute(setup, job, *views_[i]);
   add_input(setup, experiment, i, epoch);
-  add_all_reduce(setup, job, *views_[i]);
+  add_synchronisation(setup, job, engine_, *views_[i]);
   jobs_.push_back(std::make_unique<models::TrainingJob>(engine_, std::move(setup)));
 }
 
@@ -99,28 +99,6 @@ void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experim
     setup.input.push_back(input_stages(job, *views_[i], *storage_, place,
                                        tenancy_.decode_threads(i, place.node), hits_.back()));
   }
-}
-
-void Stage::add_all_reduce(models::JobSetup& setup, const ResolvedJob& job,
-                           const platforms::Machine& machine)
-{
-  all_reduces_.push_back(nullptr);
-  if (setup.ranks < 2)
-    return;
-  auto communicator = platforms::make_communicator(machine, job.ranks, "job " + job.spec.name);
-  const double channels = static_cast<double>(communicator.channels.size());
-  all_reduces_.back() =
-      std::make_unique<models::Collective>(engine_, std::move(communicator), job.library,
-                                           models::Operation::all_reduce, job.framework.algorithm);
-  setup.synchroniser = std::make_shared<models::AllReduce>(*all_reduces_.back());
-  const bool half = job.spec.precision == "fp16" || job.spec.precision == "bf16";
-  const int gradient = job.framework.gradient_precision == "compute" && half ? 2 : 4;
-  setup.buckets = models::plan_buckets(job.network, job.profile, job.framework, gradient);
-  const platforms::Gpu& gpu = machine.spec().gpu;
-  setup.fusion_copy = 0.5 * gpu.memory_efficiency * gpu.memory_bandwidth; // read and write
-  if (job.framework.overlap != "none")
-    setup.stolen_by_communication =
-        std::min(0.5, channels * job.library.blocks_per_channel / gpu.multiprocessors);
 }
 
 } // namespace foretrain::experiments

@@ -34,7 +34,7 @@ public:
   /// The machine as a job sees it: with its own stack and cores.
   const platforms::Machine& view(std::size_t i) const { return *views_[i]; }
   const models::TrainingJob& job(std::size_t i) const { return *jobs_[i]; }
-  const models::Collective* all_reduce(std::size_t i) const { return all_reduces_[i].get(); }
+
   /// Of the job's reads; zeros with synthetic input.
   const CacheHits& hits(std::size_t i) const { return hits_[i]; }
 
@@ -46,15 +46,13 @@ private:
                    const platforms::Machine& machine) const;
   void add_input(models::JobSetup& setup, const ResolvedExperiment& experiment, std::size_t i,
                  Epoch epoch);
-  void add_all_reduce(models::JobSetup& setup, const ResolvedJob& job,
-                      const platforms::Machine& machine);
 
   sim::Engine engine_;
   platforms::Machine machine_;
   Tenancy tenancy_;
   std::unique_ptr<platforms::StorageSystem> storage_;
   std::vector<std::unique_ptr<platforms::Machine>> views_;
-  std::vector<std::unique_ptr<models::Collective>> all_reduces_;
+
   std::vector<std::unique_ptr<models::TrainingJob>> jobs_;
   std::vector<CacheHits> hits_;
 };

@@ -4,7 +4,11 @@ namespace foretrain::models {
 
 Framework load_framework(const Value& reference)
 {
-  return read_as<Framework>(resolve_preset(reference, kFrameworkKind));
+  const Value value = resolve_preset(reference, kFrameworkKind);
+  auto framework = read_as<Framework>(value);
+  if (framework.synchronisation == "parameter-server" && !framework.servers)
+    framework.servers.emplace();
+  return framework;
 }
 
 } // namespace foretrain::models

@@ -6,11 +6,27 @@
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
 
+#include <optional>
 #include <string>
 
 namespace foretrain::models {
 
 inline const PresetKind kFrameworkKind{"framework", "models/data/frameworks"};
+
+/// How parameter servers of a framework work.
+struct ServerRules {
+  std::string on = "workers";   // where they run unless the job says so: workers, apart
+  std::string worker = "node";  // who pushes and pulls: the GPUs of a node as one, or each GPU
+  std::string shard = "tensor"; // what goes to one server: whole tensors or partitions of bytes
+  Bytes partition{4.0e6};       // largest piece with "bytes"
+  std::string pull = "piece";   // "piece": as soon as a piece is summed; "step": when all are
+  int sum_threads = 0;          // of a server; 0: as many as there are cores
+  BytesPerSecond sum_rate{7e9}; // at which one core adds
+  bool updates = false;         // servers apply the update too
+  Seconds message{};            // host time per message that others behind it wait for
+  double copies = 0;            // of each byte by the CPU beyond the transport's, at each end
+  int network_threads = 0;      // that serve the network in a process; 0: one per connection
+};
 
 struct Framework {
   std::string name;
@@ -26,6 +42,7 @@ struct Framework {
   Seconds coordination_per_rank{};         // and for each rank
   std::string gradient_precision = "fp32"; // what travels: fp32 or the job's ("compute")
   Seconds step_overhead{};                 // host time per step that kernels do not hide
+  std::optional<ServerRules> servers;      // when it has any
   bool fused_elementwise = false;          // a compiler fuses activations and additions
   double step_variation = 0.01;            // coefficient of variation of a GPU's step time
   double host_threads = 1;                 // cores that each GPU's process keeps busy
@@ -35,6 +52,27 @@ struct Framework {
 
 /// Reads and checks a framework.
 Framework load_framework(const Value& reference);
+
+template <class V>
+void describe(V& v, ServerRules& s)
+{
+  v.optional("on", s.on, "where servers run unless the job says so", one_of({"workers", "apart"}));
+  v.optional("worker", s.worker, "who pushes and pulls", one_of({"node", "gpu"}));
+  v.optional("shard", s.shard, "what goes to one server", one_of({"tensor", "bytes"}));
+  v.optional("partition", s.partition, "largest piece when sharded by bytes", positive());
+  v.optional("pull", s.pull,
+             "piece: pulled as soon as it is summed; step: when all gradients of a step are",
+             one_of({"piece", "step"}));
+  v.optional("sum_threads", s.sum_threads, "of a server; 0: as many as there are cores",
+             between(0, 1024));
+  v.optional("sum_rate", s.sum_rate, "at which one core adds", positive());
+  v.optional("updates", s.updates, "servers apply the update too");
+  v.optional("message", s.message, "host time per message", non_negative());
+  v.optional("copies", s.copies, "of each byte by the CPU, beyond the transport's, at each end",
+             non_negative());
+  v.optional("network_threads", s.network_threads,
+             "that serve the network in a process; 0: one per connection", between(0, 1024));
+}
 
 template <class V>
 void describe(V& v, Framework& s)
@@ -60,6 +98,8 @@ void describe(V& v, Framework& s)
              one_of({"fp32", "compute"}));
   v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
              non_negative());
+  v.optional("servers", s.servers,
+             "parameter servers: how they work; with all-reduce used by jobs that name some");
   v.optional("fused_elementwise", s.fused_elementwise,
              "a compiler (XLA, NNVM, cuDNN fused ops) fuses activations and additions");
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",

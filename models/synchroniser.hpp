@@ -26,22 +26,28 @@ public:
   virtual bool in_order() const = 0;
   /// "all-reduce" or "parameter servers".
   virtual const char* name() const = 0;
+  /// How a bucket of this size is synchronised, in a few words.
+  virtual std::string summary(Bytes size, Fidelity fidelity) const = 0;
   /// What a bucket of this size is called in a timeline.
   virtual std::string call(Bytes size, Fidelity fidelity) const = 0;
 };
 
-/// Each bucket is one call of an all-reduce, which must outlive this.
+/// Each bucket is one call of an all-reduce.
 class AllReduce final : public Synchroniser {
 public:
-  explicit AllReduce(const Collective& collective) : collective_(collective) {}
+  explicit AllReduce(std::shared_ptr<const Collective> collective)
+      : collective_(std::move(collective))
+  {
+  }
   sim::TaskId add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                   Fidelity fidelity, std::vector<sim::TaskId>& flows) override;
   bool in_order() const override { return true; }
   const char* name() const override { return "all-reduce"; }
+  std::string summary(Bytes size, Fidelity fidelity) const override;
   std::string call(Bytes size, Fidelity fidelity) const override;
 
 private:
-  const Collective& collective_;
+  std::shared_ptr<const Collective> collective_;
 };
 
 } // namespace foretrain::models

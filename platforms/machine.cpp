@@ -349,6 +349,16 @@ void Machine::add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node
   uses.push_back({fabric.first + 2 * to + 1, weight});
 }
 
+Seconds Machine::network_latency(int from, int to, int nic) const
+{
+  const Leaves& fabric_leaves = leaves();
+  const bool spine =
+      fabric_leaves.first >= 0 && from / fabric_leaves.nodes != to / fabric_leaves.nodes;
+  const int switches = spine ? 3 : 1;
+  return stack_.transport.latency + stack_.host.network_latency +
+         spec_.nics[static_cast<std::size_t>(nic)].latency + switches * fabric().switch_latency;
+}
+
 sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const
 {
   sim::Hop hop;
@@ -382,13 +392,44 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   side(a, nic_a, true);
   add_fabric(hop.uses, a.node, b.node, wire);
   side(b, nic_b, false);
-  const bool spine = leaves().first >= 0 && a.node / leaves().nodes != b.node / leaves().nodes;
-  const int switches = spine ? 3 : 1;
-  hop.latency = transport.latency + stack_.host.network_latency +
-                spec_.nics[static_cast<std::size_t>(nic_a)].latency +
-                switches * fabric().switch_latency;
+  hop.latency = network_latency(a.node, b.node, nic_a);
   if (transport.protocol == "tcp") // each connection is one core's work at either end
     hop.cap = transport.connections / cpu_seconds_per_byte(stack_, network_.framing);
+  return hop;
+}
+
+sim::Hop Machine::host_hop(int from, int to, int nic) const
+{
+  sim::Hop hop;
+  hop.from = from;
+  hop.to = to;
+  const Transport& transport = stack_.transport;
+  if (from == to) {
+    hop.reach = sim::Reach::pcie;
+    hop.uses = {{at(from, dram_).value, 2.0},
+                {at(from, cores_).value, 1 / transport.copy_rate.value()}};
+    return hop;
+  }
+  if (nic < 0)
+    throw std::logic_error("a hop between nodes without a network");
+  const bool tcp = transport.protocol == "tcp";
+  const double wire = wire_expansion(network_.framing);
+  const int part = graph_.nic(nic);
+  const int socket = graph_.socket_of(part);
+  hop.reach = sim::Reach::network;
+  for (const int node : {from, to}) {
+    const bool sends = node == from;
+    const int memory = graph_.socket(socket);
+    add_route(hop.uses, node, sends ? memory : part, sends ? part : memory, false);
+    hop.uses.push_back({at(node, dram_ + socket).value, 1 + (tcp ? 2 * transport.copies : 0)});
+    hop.uses.push_back({at(node, nic_ + 2 * nic + (sends ? 0 : 1)).value, wire});
+    if (tcp)
+      add_core_work(hop.uses, node, cpu_seconds_per_byte(stack_, network_.framing));
+  }
+  add_fabric(hop.uses, from, to, wire);
+  hop.latency = network_latency(from, to, nic);
+  if (tcp) // one connection is one core's work at either end
+    hop.cap = 1 / cpu_seconds_per_byte(stack_, network_.framing);
   return hop;
 }
 

@@ -52,6 +52,7 @@ public:
   /// One second of this resource is one second of the GPU's arithmetic.
   sim::ResourceId compute(GpuPlace gpu) const { return at(gpu.node, compute_ + gpu.local); }
   sim::ResourceId cores(int node) const { return at(node, cores_); }
+  /// Memory bandwidth of a socket.
   sim::ResourceId dram(int node, int socket) const { return at(node, dram_ + socket); }
   double cores_per_node() const { return static_cast<double>(spec_.cpu.cores) * graph_.sockets(); }
 
@@ -61,6 +62,9 @@ public:
   sim::Hop hop(GpuPlace a, GpuPlace b, Mover mover) const;
   /// The same between nodes, through adapters of one's choice (indices into spec().node.nics).
   sim::Hop network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const;
+  /// What a byte costs from host memory of one node to that of another through their adapters
+  /// `nic`; on one node a copy by the CPU.
+  sim::Hop host_hop(int from, int to, int nic) const;
   /// Copies from host memory of the GPU's socket to the GPU. From pageable memory the driver first
   /// copies with one core into a pinned buffer.
   sim::PathPtr host_to_device(GpuPlace gpu, bool pinned = true) const;
@@ -98,6 +102,7 @@ private:
   void choose_nics();
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const;
   void add_dram(std::vector<sim::Use>& uses, int node, int gpu) const;
+  Seconds network_latency(int from_node, int to_node, int nic) const;
   void add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node, double weight) const;
 
   PlatformSpec spec_;

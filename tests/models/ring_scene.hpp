@@ -100,7 +100,8 @@ struct JobScene : RingScene {
     s.framework.overlap = "per-tensor";
     s.framework.step_variation = 0;
     if (collective != nullptr)
-      s.synchroniser = std::make_shared<AllReduce>(*collective);
+      s.synchroniser = std::make_shared<AllReduce>(
+          std::shared_ptr<const Collective>(collective, [](const auto*) {}));
     s.warmup_steps = 1;
     s.measured_steps = 3;
     return s;

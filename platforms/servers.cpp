@@ -1,0 +1,136 @@
+#include "platforms/servers.hpp"
+
+#include "platforms/rings.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+
+namespace foretrain::platforms {
+
+namespace {
+
+using Ranks = std::vector<GpuPlace>;
+
+std::vector<Ranks> workers_of(const Ranks& ranks, bool per_node)
+{
+  std::vector<Ranks> workers;
+  std::map<int, std::size_t> of_node;
+  for (const GpuPlace& place : ranks) {
+    if (!per_node) {
+      workers.push_back({place});
+      continue;
+    }
+    const auto [at, added] = of_node.emplace(place.node, workers.size());
+    if (added)
+      workers.emplace_back();
+    workers[at->second].push_back(place);
+  }
+  return workers;
+}
+
+// Each GPU of a worker moves its part of the gradients.
+template <class Copy>
+sim::Hop copies(const Ranks& worker, const Copy& copy)
+{
+  sim::Hop hop;
+  const double part = 1.0 / static_cast<double>(worker.size());
+  for (const GpuPlace& gpu : worker) {
+    const sim::PathPtr path = copy(gpu);
+    hop.latency = std::max(hop.latency, path->latency);
+    for (const sim::Use& use : path->uses)
+      hop.uses.push_back({use.resource, use.weight * part});
+  }
+  return hop;
+}
+
+// Processes that talk to each other, and what a byte costs between them.
+class ServerNetwork {
+public:
+  ServerNetwork(sim::Engine& engine, const Machine& machine, const ServerPlan& plan,
+                const std::vector<Ranks>& workers, const std::string& name)
+      : machine_(machine), plan_(plan)
+  {
+    const auto& nics = machine.training_nics();
+    nic_ = nics.empty() ? -1 : nics.front();
+    for (const Ranks& worker : workers)
+      worker_nodes_.push_back(worker.front().node);
+    const Transport& transport = machine.stack().transport;
+    if (plan.network_threads <= 0 || transport.protocol != "tcp")
+      return;
+    const auto threads = [&](const std::vector<int>& nodes, const char* what) {
+      std::vector<int> resources;
+      for (std::size_t i = 0; i < nodes.size(); ++i)
+        resources.push_back(
+            engine
+                .add_resource(fmt::format("node{}/{}/{}{}/network-thread", nodes[i], name, what, i),
+                              plan.network_threads)
+                .value);
+      return resources;
+    };
+    worker_threads_ = threads(worker_nodes_, "worker");
+    server_threads_ = threads(plan.nodes, "server");
+  }
+
+  sim::Hop hop(int worker, int server, bool push) const
+  {
+    const auto w = static_cast<std::size_t>(worker);
+    const auto s = static_cast<std::size_t>(server);
+    const int from = push ? worker_nodes_[w] : plan_.nodes[s];
+    const int to = push ? plan_.nodes[s] : worker_nodes_[w];
+    sim::Hop hop = machine_.host_hop(from, to, nic_);
+    if (from == to)
+      return hop;
+    const Stack& stack = machine_.stack();
+    const double copy = plan_.copies / stack.transport.copy_rate.value();
+    const double work = cpu_seconds_per_byte(stack, machine_.framing()) + copy;
+    for (const int node : {from, to}) {
+      hop.uses.push_back({machine_.cores(node).value, copy});
+      hop.uses.push_back({machine_.dram(node, 0).value, 2 * plan_.copies});
+    }
+    if (!worker_threads_.empty()) {
+      hop.uses.push_back({worker_threads_[w], work});
+      hop.uses.push_back({server_threads_[s], work});
+    }
+    hop.cap = work > 0 ? 1 / work : hop.cap;
+    return hop;
+  }
+
+private:
+  const Machine& machine_;
+  ServerPlan plan_;
+  std::vector<int> worker_nodes_;
+  std::vector<int> worker_threads_, server_threads_;
+  int nic_ = -1;
+};
+
+} // namespace
+
+sim::ServerLinks make_server_links(sim::Engine& engine, const Machine& machine,
+                                   const std::vector<GpuPlace>& ranks, const ServerPlan& plan,
+                                   const std::string& name)
+{
+  sim::ServerLinks links;
+  links.name = name;
+  const auto workers = workers_of(ranks, plan.worker_per_node);
+  links.workers = static_cast<int>(workers.size());
+  links.servers = static_cast<int>(plan.nodes.size());
+  for (const Ranks& worker : workers) {
+    links.to_host.push_back(
+        copies(worker, [&](GpuPlace gpu) { return machine.device_to_host(gpu); }));
+    links.to_device.push_back(
+        copies(worker, [&](GpuPlace gpu) { return machine.host_to_device(gpu); }));
+    if (plan.worker_per_node)
+      links.local.push_back(make_communicator(machine, worker, name));
+  }
+  const auto network = std::make_shared<const ServerNetwork>(engine, machine, plan, workers, name);
+  links.push = [network](int w, int s) { return network->hop(w, s, true); };
+  links.pull = [network](int w, int s) { return network->hop(w, s, false); };
+  for (const int node : plan.nodes) {
+    links.cores.push_back(machine.cores(node).value);
+    links.memory.push_back(machine.dram(node, 0).value);
+  }
+  return links;
+}
+
+} // namespace foretrain::platforms

@@ -1,0 +1,81 @@
+#include "platforms/servers.hpp"
+
+#include "sim/engine/random.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::platforms;
+
+namespace {
+
+Stack stack_of(const char* network)
+{
+  return {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
+          load_transport(resolve_preset(std::string(network), kTransportKind))};
+}
+
+double weight_of(const sim::Hop& hop, const sim::Engine& engine, const std::string& resource)
+{
+  double weight = 0;
+  for (const sim::Use& use : hop.uses)
+    if (engine.name({use.resource}) == resource)
+      weight += use.weight;
+  return weight;
+}
+
+} // namespace
+
+TEST_CASE("workers reach servers through one adapter at either end", "[servers]")
+{
+  const auto spec = load_platform(std::string("hkbu-2080ti"));
+  for (const char* network : {"tcp", "ipoib", "rdma"}) {
+    sim::Engine engine;
+    const Machine machine(engine, spec, stack_of(network), 4);
+    const std::string nic = std::string(network) == "tcp" ? "eth0" : "ib0";
+    const auto links = make_server_links(engine, machine, {{0, 0}, {0, 1}, {1, 0}, {1, 1}},
+                                         {{2, 3}, true, 0, 1}, "job");
+    CHECK(links.workers == 2);
+    CHECK(links.servers == 2);
+    CHECK(links.local.size() == 2);
+    const double wire = wire_expansion(machine.framing());
+    for (int w = 0; w < 2; ++w)
+      for (int s = 0; s < 2; ++s) {
+        const std::string worker = "node" + std::to_string(w) + "/";
+        const std::string server = "node" + std::to_string(2 + s) + "/";
+        const sim::Hop push = links.push(w, s);
+        const sim::Hop pull = links.pull(w, s);
+        CHECK_THAT(weight_of(push, engine, worker + nic + "/tx"), test::is(wire));
+        CHECK_THAT(weight_of(push, engine, server + nic + "/rx"), test::is(wire));
+        CHECK_THAT(weight_of(pull, engine, server + nic + "/tx"), test::is(wire));
+        CHECK_THAT(weight_of(pull, engine, worker + nic + "/rx"), test::is(wire));
+        CHECK(push.latency == pull.latency);
+        // A network thread serves both ways; RDMA needs none.
+        const std::string thread = server + "job/server" + std::to_string(s) + "/network-thread";
+        const double work = cpu_seconds_per_byte(machine.stack(), machine.framing());
+        CHECK_THAT(weight_of(push, engine, thread), Catch::Matchers::WithinAbs(work, 1e-18));
+        CHECK_THAT(weight_of(pull, engine, thread), Catch::Matchers::WithinAbs(work, 1e-18));
+      }
+  }
+}
+
+TEST_CASE("the GPUs of a worker copy a part each, workers of one GPU all of it", "[servers]")
+{
+  const auto spec = load_platform(std::string("hkbu-2080ti"));
+  sim::Engine engine;
+  const Machine machine(engine, spec, stack_of("rdma"), 1);
+  const std::vector<GpuPlace> ranks{{0, 0}, {0, 1}, {0, 2}, {0, 3}};
+  const auto together = make_server_links(engine, machine, ranks, {{0}, true, 0, 0}, "a");
+  const auto apart = make_server_links(engine, machine, ranks, {{0}, false, 0, 0}, "b");
+  CHECK(together.workers == 1);
+  CHECK(apart.workers == 4);
+  CHECK(apart.local.empty());
+  const auto moved = [&](const sim::ServerLinks& links) {
+    double sum = 0;
+    for (const sim::Hop& hop : links.to_host)
+      for (const char* gpu : {"gpu0", "gpu1", "gpu2", "gpu3"})
+        sum += weight_of(hop, engine, std::string("node0/") + gpu + "/pcie/up");
+    return sum;
+  };
+  CHECK_THAT(moved(together), test::is(1));
+  CHECK_THAT(moved(apart), test::is(4));
+}
