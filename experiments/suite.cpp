@@ -1,5 +1,6 @@
 #include "experiments/suite.hpp"
 
+#include "experiments/profiles.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
 
@@ -32,9 +33,12 @@ std::vector<std::string> measured_unit_names()
   return names;
 }
 
-SuiteSpec load_suite(const std::string& name_or_path)
+SuiteSpec load_suite(const std::string& name_or_path, const std::vector<std::string>& profiles)
 {
-  const Value root = resolve_preset(name_or_path, kSuiteKind);
+  Profiles laid;
+  for (const std::string& profile : profiles)
+    laid.add(profile);
+  const Value root = resolve_preset(name_or_path, kSuiteKind, laid.overlay);
   auto suite = read_as<SuiteSpec>(root);
   suite.origin = root;
   if (suite.name.empty())

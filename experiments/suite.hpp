@@ -86,8 +86,10 @@ struct SuiteSpec {
   Value origin;
 };
 
-/// Reads a suite by name or path. Throws ConfigError and UsageError.
-SuiteSpec load_suite(const std::string& name_or_path);
+/// Reads a suite by name or path; `profiles` are laid over the presets that it names. Throws
+/// ConfigError and UsageError.
+SuiteSpec load_suite(const std::string& name_or_path,
+                     const std::vector<std::string>& profiles = {});
 
 template <class V>
 void describe(V& v, SuiteRow& s)

@@ -50,7 +50,10 @@ std::shared_ptr<Document> copied(const Value& experiment)
 // Unrolls one suite.
 class Unroll {
 public:
-  Unroll(SuitePlan& plan, std::size_t index) : plan_(plan), index_(index) {}
+  Unroll(SuitePlan& plan, std::size_t index, const std::vector<std::string>& profiles)
+      : plan_(plan), index_(index), profiles_(profiles)
+  {
+  }
 
   void operator()()
   {
@@ -148,10 +151,8 @@ private:
   Point point_of(const SuiteRow& row, const Value& at) const
   {
     auto document = copied(base_of(row, at));
-    if (document->root.is_object()) {
-      document->root.erase("sweep");
+    if (document->root.is_object())
       document->root.erase("expect");
-    }
     const std::string origin = "row " + row.id;
     Settings settings;
     if (row.settings) {
@@ -165,7 +166,7 @@ private:
     }
     if (!row.anchor.empty())
       set_value(*document, "/jobs/0/anchor", {{"samples_per_s", anchor_rate(row, at)}}, origin);
-    return {settings, document};
+    return single_point(std::move(document), std::move(settings), profiles_);
   }
 
   double anchor_rate(const SuiteRow& row, const Value& at) const
@@ -254,6 +255,7 @@ private:
 
   SuitePlan& plan_;
   std::size_t index_;
+  const std::vector<std::string>& profiles_;
   std::map<std::string, std::size_t> runs_; // experiment -> run
 };
 
@@ -310,12 +312,13 @@ void check_disjoint(const SuitePlan& plan)
 
 } // namespace
 
-SuitePlan plan_suites(std::vector<SuiteSpec> suites, const std::string& only)
+SuitePlan plan_suites(std::vector<SuiteSpec> suites, const std::string& only,
+                      const std::vector<std::string>& profiles)
 {
   SuitePlan plan;
   plan.suites = std::move(suites);
   for (std::size_t i = 0; i < plan.suites.size(); ++i)
-    Unroll(plan, i)();
+    Unroll(plan, i, profiles)();
   check_ids(plan);
   check_disjoint(plan);
   if (!only.empty())

@@ -41,7 +41,9 @@ struct SuitePlan {
 
 /// Reads all experiments of the suites and checks rows against each other and against the record of
 /// fits (calibration/data/fits.json): a measurement that a fit or an anchor has used can't be
-/// counted. `only`: ids to keep ('*' stands for any text; empty: all). Throws ConfigError.
-SuitePlan plan_suites(std::vector<SuiteSpec> suites, const std::string& only);
+/// counted. `only`: ids to keep ('*' stands for any text; empty: all). `profiles` lie over those of
+/// the experiments. Throws ConfigError and UsageError.
+SuitePlan plan_suites(std::vector<SuiteSpec> suites, const std::string& only,
+                      const std::vector<std::string>& profiles = {});
 
 } // namespace foretrain::experiments

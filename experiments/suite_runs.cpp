@@ -15,19 +15,21 @@ namespace foretrain::experiments {
 
 namespace {
 
-Value or_default(const Value& reference, const char* name, const PresetKind& kind)
+// What stands in the suite, or a default as if it stood there: profiles reach both.
+Value or_default(const Value& reference, const char* name, const PresetKind& kind,
+                 const Value& beside)
 {
-  return reference ? resolve_preset(reference, kind) : resolve_preset(std::string(name), kind);
+  return resolve_preset(reference ? reference : preset_reference(name, beside), kind);
 }
 
 platforms::Stack stack_of(const platforms::PlatformSpec& platform, const Value& host,
-                          const Value& transport)
+                          const Value& transport, const Value& beside)
 {
   const bool rdma = std::any_of(platform.nics.begin(), platform.nics.end(),
                                 [](const platforms::Nic& nic) { return nic.rdma; });
-  return {platforms::load_host(or_default(host, "bare-metal", platforms::kHostKind)),
+  return {platforms::load_host(or_default(host, "bare-metal", platforms::kHostKind, beside)),
           platforms::load_transport(
-              or_default(transport, rdma ? "rdma" : "tcp", platforms::kTransportKind))};
+              or_default(transport, rdma ? "rdma" : "tcp", platforms::kTransportKind, beside))};
 }
 
 } // namespace
@@ -52,12 +54,12 @@ SuiteRun table_run(const SuiteTable& table, const Value& at)
     at.fail_at("gpus_per_node",
                fmt::format("is {}, but '{}' has {} GPUs per node", table.gpus_per_node,
                            platform.name, platform.gpus_per_node()));
-  const auto stack = stack_of(platform, table.host, table.transport);
+  const auto stack = stack_of(platform, table.host, table.transport, table.platform);
   NcclTestsOptions tests;
   tests.nodes = table.nodes;
   tests.gpus_per_node = table.gpus_per_node;
   tests.algorithm = table.algorithm;
-  tests.library = or_default(table.library, "nccl", models::kLibraryKind);
+  tests.library = or_default(table.library, "nccl", models::kLibraryKind, table.platform);
   for (const auto& row : table.rows)
     tests.sizes.push_back(row.at(0));
   return [test, platform, stack, tests](const RunOptions& options) {
@@ -73,7 +75,7 @@ SuiteRun table_run(const SuiteTable& table, const Value& at)
 SuiteRun copies_run(const SuiteCopies& copies)
 {
   const auto platform = platforms::load_platform(copies.platform);
-  const auto stack = stack_of(platform, {}, {});
+  const auto stack = stack_of(platform, {}, {}, copies.platform);
   return [platform, stack, quantity = copies.quantity,
           peer_access = copies.peer_access](const RunOptions&) {
     const auto all = platforms::peer_matrix(platform, stack, peer_access);

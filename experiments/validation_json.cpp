@@ -107,7 +107,7 @@ Json to_json(const SuitePlan& plan, const Comparison& it)
 }
 
 Verdict judge(const SuitePlan& plan, const std::vector<Comparison>& comparisons,
-              const RunOptions& options, bool narrowed)
+              const RunOptions& options, bool changed)
 {
   Verdict verdict;
   Json& result = verdict.result;
@@ -137,7 +137,7 @@ Verdict judge(const SuitePlan& plan, const std::vector<Comparison>& comparisons,
       verdict.gates.back().gates.push_back(gate_for(regime, summary.errors));
       const auto gate = std::find_if(gates.begin(), gates.end(),
                                      [&](const Gate& it) { return it.regime == regime; });
-      if (gate != gates.end() && !narrowed) {
+      if (gate != gates.end() && !changed) {
         const auto lines = passed_gates(*gate, summary.errors);
         entry["gate"] = {{"mean", gate->mean}, {"max", gate->maximum}, {"held", lines.empty()}};
         for (const auto& line : lines)

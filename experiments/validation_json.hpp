@@ -14,9 +14,9 @@ struct Verdict {
 /// A comparison as JSON, in its measurement's unit.
 Json to_json(const SuitePlan& plan, const Comparison& comparison);
 
-/// Sums up by suite and regime, rows of the largest error first. Gates hold for whole suites only:
-/// `narrowed` leaves them out.
+/// Sums up by suite and regime, rows of the largest error first. Gates hold for suites as they
+/// are: `changed` leaves them out.
 Verdict judge(const SuitePlan& plan, const std::vector<Comparison>& comparisons,
-              const RunOptions& options, bool narrowed);
+              const RunOptions& options, bool changed);
 
 } // namespace foretrain::experiments

@@ -24,6 +24,7 @@ struct Arguments {
   std::string format = "table";
   std::string out;
   std::string only;
+  std::vector<std::string> profiles;
   bool update_gates = false;
   std::uint64_t seed = 1;
   int jobs = 0;
@@ -49,11 +50,12 @@ void write_file(const std::string& path, const std::string& text)
     throw UsageError("cannot write '" + path + "'");
 }
 
-std::vector<SuiteSpec> load_suites(const std::vector<std::string>& named)
+std::vector<SuiteSpec> load_suites(const std::vector<std::string>& named,
+                                   const std::vector<std::string>& profiles)
 {
   std::vector<SuiteSpec> suites;
   for (const std::string& name : named.empty() ? preset_names(kSuiteKind) : named)
-    suites.push_back(load_suite(name));
+    suites.push_back(load_suite(name, profiles));
   return suites;
 }
 
@@ -108,9 +110,11 @@ int status_of(const std::vector<Comparison>& comparisons)
 
 int run(const Arguments& arguments)
 {
-  if (arguments.update_gates && !arguments.only.empty())
-    throw UsageError("--update-gates needs whole suites: leave out --only");
-  const SuitePlan plan = plan_suites(load_suites(arguments.suites), arguments.only);
+  const bool changed = !arguments.only.empty() || !arguments.profiles.empty();
+  if (arguments.update_gates && changed)
+    throw UsageError("--update-gates needs suites as they are: leave out --only and --profile");
+  const SuitePlan plan = plan_suites(load_suites(arguments.suites, arguments.profiles),
+                                     arguments.only, arguments.profiles);
   if (plan.measurements.empty())
     throw UsageError("--only '" + arguments.only + "' leaves no row");
   std::ofstream stream = open_stream(arguments.out);
@@ -126,7 +130,7 @@ int run(const Arguments& arguments)
       });
   if (!comparisons)
     return kInterrupted;
-  const Verdict verdict = judge(plan, *comparisons, options, !arguments.only.empty());
+  const Verdict verdict = judge(plan, *comparisons, options, changed);
   print(arguments, verdict.result);
   write_reports(arguments.out, verdict.result);
   if (const int status = status_of(*comparisons); status > 0)
@@ -154,6 +158,8 @@ std::function<int()> validate(CLI::App& app)
   app.add_option("--out", a->out,
                  "directory for validation.html, validation.json, validation.csv, rows.jsonl");
   app.add_option("--only", a->only, "ids of the rows to run; * stands for any text; no gates");
+  app.add_option("--profile", a->profiles,
+                 "calibrated parameters to lay over the presets; no gates");
   app.add_option("--worst", a->worst, "how many rows of the largest error the table shows")
       ->check(CLI::Range(0, 100000));
   app.add_flag("--update-gates", a->update_gates,
