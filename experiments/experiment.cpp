@@ -206,6 +206,16 @@ LoadedExperiment load_experiment(const std::string& name_or_path,
   return experiment;
 }
 
+Point single_point(std::shared_ptr<Document> document, Settings settings,
+                   const std::vector<std::string>& profiles)
+{
+  if (document->root.is_object())
+    document->root.erase("sweep");
+  auto laid = profiles_of(document, profiles);
+  document->overlay = laid->overlay;
+  return {std::move(settings), std::move(document), std::move(laid)};
+}
+
 ExperimentSpec read_point(const Point& point)
 {
   const Value root(point.document);

@@ -110,6 +110,11 @@ LoadedExperiment load_experiment(const std::string& name_or_path,
                                  const std::vector<std::string>& overrides,
                                  const std::vector<std::string>& profiles = {});
 
+/// An experiment, with its settings made, as one point: without its sweep, under its profiles and
+/// the given ones. Throws ConfigError and UsageError.
+Point single_point(std::shared_ptr<Document> document, Settings settings,
+                   const std::vector<std::string>& profiles);
+
 ExperimentSpec read_point(const Point& point);
 
 template <class V>

@@ -11,6 +11,16 @@ namespace foretrain::experiments {
 
 namespace {
 
+std::string quoted(const std::string& field)
+{
+  if (field.find_first_of(",\"\r\n") == std::string::npos)
+    return field;
+  std::string text = "\"";
+  for (const char c : field)
+    text += c == '"' ? "\"\"" : std::string(1, c);
+  return text + "\"";
+}
+
 struct Column {
   const char* name;
   const char* pointer; // below the job
@@ -49,24 +59,6 @@ std::vector<std::string> part_keys(const Report& report)
   return keys;
 }
 
-std::string quoted(const std::string& field)
-{
-  if (field.find_first_of(",\"\r\n") == std::string::npos)
-    return field;
-  std::string text = "\"";
-  for (const char c : field)
-    text += c == '"' ? "\"\"" : std::string(1, c);
-  return text + "\"";
-}
-
-std::string line_of(const std::vector<std::string>& fields)
-{
-  std::vector<std::string> safe;
-  for (const std::string& field : fields)
-    safe.push_back(quoted(field));
-  return joined(safe, ",") + "\r\n";
-}
-
 // Numbers with all their digits; a range is its median.
 std::string field(const ReportRow& row, const char* pointer)
 {
@@ -86,6 +78,14 @@ std::string busiest(const ReportRow& row)
 
 } // namespace
 
+std::string csv_line(const std::vector<std::string>& fields)
+{
+  std::vector<std::string> safe;
+  for (const std::string& field : fields)
+    safe.push_back(quoted(field));
+  return joined(safe, ",") + "\r\n";
+}
+
 std::string report_csv(const Json& result)
 {
   const Report report(result);
@@ -103,7 +103,7 @@ std::string report_csv(const Json& result)
   header.emplace_back("busiest");
   header.emplace_back("error");
 
-  std::string text = line_of(header);
+  std::string text = csv_line(header);
   for (const ReportRow& row : report.rows()) {
     std::vector<std::string> fields{std::to_string(row.point + 1)};
     for (const std::string& pointer : report.settings()) {
@@ -119,7 +119,7 @@ std::string report_csv(const Json& result)
       fields.push_back(field(row, column.pointer));
     fields.push_back(busiest(row));
     fields.push_back(row.error);
-    text += line_of(fields);
+    text += csv_line(fields);
   }
   return text;
 }

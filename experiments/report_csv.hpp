@@ -4,8 +4,12 @@
 #include "sim/base/document.hpp"
 
 #include <string>
+#include <vector>
 
 namespace foretrain::experiments {
+
+/// Fields as one line, quoted where needed.
+std::string csv_line(const std::vector<std::string>& fields);
 
 /// Columns: point (from 1), the settings' pointers, then docs/results.md's names with units. They
 /// are the same for every result but for the settings and for parts of the step time not yet known

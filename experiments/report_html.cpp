@@ -4,7 +4,6 @@
 #include "experiments/report_html_parameters.hpp"
 #include "experiments/report_html_parts.hpp"
 #include "experiments/report_html_step.hpp"
-#include "experiments/report_html_style.hpp"
 #include "experiments/report_html_tables.hpp"
 #include "experiments/report_html_throughput.hpp"
 #include "experiments/svg.hpp"
@@ -119,20 +118,14 @@ std::string report_html(const Json& result)
   const std::string body = throughput_section(report) + scaling_section(report) +
                            step_section(report) + limits_section(report) + numbers_section(report) +
                            parameters_section(report) + settings_section(report);
-  std::string html = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                     "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n";
-  html += "<title>" + escaped(title) + " - foretrain</title>\n<style>" + kReportStyle +
-          "</style></head>\n<body><header><h1>" + escaped(title) + "</h1>";
+  std::string header;
   if (const std::string description = text_at(result, "/description"); !description.empty())
-    html += "<p>" + escaped(description) + "</p>";
-  html += contents(body) + "</header>\n<main>" + answers_html(report) + warnings_box(report) +
-          "\n" + body + "</main>\n<footer>Predicted by " + escaped(origin(result)) +
-          fmt::format(". {} point{}. The same input and seed give the same numbers.",
-                      report.points(), report.points() == 1 ? "" : "s") +
-          "</footer>\n<script>" + kReportScript + "</script></body></html>\n";
-  return html;
+    header += "<p>" + escaped(description) + "</p>";
+  return page(title, header + contents(body),
+              answers_html(report) + warnings_box(report) + "\n" + body,
+              "Predicted by " + escaped(origin(result)) +
+                  fmt::format(". {} point{}. The same input and seed give the same numbers.",
+                              report.points(), report.points() == 1 ? "" : "s"));
 }
 
 } // namespace foretrain::experiments

@@ -1,5 +1,6 @@
 #include "experiments/report_html_parts.hpp"
 
+#include "experiments/report_html_style.hpp"
 #include "experiments/svg.hpp"
 
 #include <algorithm>
@@ -11,6 +12,20 @@ namespace foretrain::experiments {
 namespace {
 constexpr std::size_t kDrawn = 200; // items drawn at all
 } // namespace
+
+std::string page(const std::string& title, const std::string& header, const std::string& body,
+                 const std::string& footer)
+{
+  std::string html = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                     "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n";
+  html += "<title>" + escaped(title) + " - foretrain</title>\n<style>" + kReportStyle +
+          "</style></head>\n<body><header><h1>" + escaped(title) + "</h1>" + header +
+          "</header>\n<main>" + body + "</main>\n<footer>" + footer + "</footer>\n<script>" +
+          kReportScript + "</script></body></html>\n";
+  return html;
+}
 
 std::string section(const std::string& anchor, const std::string& title, const std::string& body)
 {

@@ -6,6 +6,10 @@
 
 namespace foretrain::experiments {
 
+/// A page that needs nothing else: `title` is plain text, the others are HTML.
+std::string page(const std::string& title, const std::string& header, const std::string& body,
+                 const std::string& footer);
+
 /// A section with a heading and an anchor; nothing if it has no body.
 std::string section(const std::string& anchor, const std::string& title, const std::string& body);
 

@@ -2,6 +2,7 @@
 
 #include "calibration/profile.hpp"
 #include "experiments/experiment.hpp"
+#include "experiments/validation_gates.hpp"
 #include "models/collectives/library.hpp"
 #include "models/dataset.hpp"
 #include "platforms/storage.hpp"
@@ -18,6 +19,8 @@ struct Kind {
 
 const Kind kKinds[] = {
     {"experiment", &schema_as<ExperimentSpec>},
+    {"suite", &schema_as<SuiteSpec>},
+    {"gates", &schema_as<GatesSpec>},
     {"platform", &schema_as<platforms::PlatformSpec>, &platforms::kPlatformKind},
     {"gpu", &schema_as<platforms::Gpu>, &platforms::kGpuKind},
     {"cpu", &schema_as<platforms::Cpu>, &platforms::kCpuKind},

@@ -12,6 +12,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"predict", "how fast the jobs of an experiment run, and what limits them", &predict},
+    {"validate", "how far predictions are from measurements, by regime", &validate},
     {"nccl-tests", "what nccl-tests would print on a described machine", &nccl_tests},
     {"platform", "list, show, check or export platforms", &platform},
     {"model", "list or show neural networks", &model},

@@ -33,6 +33,10 @@ constexpr Published kPublished[] = {
     {"model-googlenet", "googlenet", 6999577, 27998308, 1.583, 116},
     {"model-densenet121-1000-classes", "densenet121", 7978856, 31915424, 2.834, 364},
     {"model-densenet121-14-classes-chexnet", "densenet121-chexnet", 6968206, 27872824, 2.833, 364},
+    // pytorch/vision, docs of torchvision.models: parameters and GFLOPS (multiply-accumulates)
+    {"torchvision-resnet18", "resnet18", 11689512, 46758048, 1.814, 62},
+    {"torchvision-resnet34", "resnet34", 21797672, 87190688, 3.664, 110},
+    {"torchvision-densenet161", "densenet161", 28681000, 114724000, 7.728, 484},
 };
 
 // Rows burden-* (albanie/convnet-burden, README.md, commit 9c7f31ba): parameters and features of

@@ -1,0 +1,173 @@
+#include "experiments/cli/command.hpp"
+#include "experiments/validation_gates.hpp"
+#include "experiments/validation_html.hpp"
+#include "experiments/validation_json.hpp"
+#include "experiments/validation_table.hpp"
+#include "sim/base/catalog.hpp"
+#include "sim/base/error.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+namespace foretrain::cli {
+
+namespace {
+
+using namespace experiments;
+
+struct Arguments {
+  std::vector<std::string> suites;
+  std::string format = "table";
+  std::string out;
+  std::string only;
+  std::vector<std::string> profiles;
+  bool update_gates = false;
+  std::uint64_t seed = 1;
+  int jobs = 0;
+  std::size_t worst = 10;
+};
+
+constexpr int kInterrupted = 130;
+
+void show_progress(int done, int total)
+{
+  static const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (terminal)
+    std::cerr << "\r" << done << "/" << total << " runs" << (done == total ? "\n" : "")
+              << std::flush;
+}
+
+void write_file(const std::string& path, const std::string& text)
+{
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out)
+    throw UsageError("cannot write '" + path + "'");
+}
+
+std::vector<SuiteSpec> load_suites(const std::vector<std::string>& named,
+                                   const std::vector<std::string>& profiles)
+{
+  std::vector<SuiteSpec> suites;
+  for (const std::string& name : named.empty() ? preset_names(kSuiteKind) : named)
+    suites.push_back(load_suite(name, profiles));
+  return suites;
+}
+
+// Rows in a line-per-row file as they are predicted, so that nothing is lost.
+std::ofstream open_stream(const std::string& directory)
+{
+  std::ofstream out;
+  if (directory.empty())
+    return out;
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error || !std::filesystem::is_directory(directory))
+    throw UsageError("--out: cannot make the directory '" + directory + "'");
+  out.open(directory + "/rows.jsonl");
+  return out;
+}
+
+void write_reports(const std::string& directory, const Json& result)
+{
+  if (directory.empty())
+    return;
+  write_file(directory + "/validation.json", result.dump(2) + "\n");
+  write_file(directory + "/validation.csv", validation_csv(result));
+  write_file(directory + "/validation.html", validation_html(result));
+  std::cerr << "wrote " << directory << "/validation.html, validation.json, validation.csv, "
+            << "rows.jsonl\n";
+}
+
+void print(const Arguments& arguments, const Json& result)
+{
+  if (arguments.format == "json")
+    std::cout << result.dump(2) << "\n";
+  else if (arguments.format == "csv")
+    std::cout << validation_csv(result);
+  else if (arguments.format == "html")
+    std::cout << validation_html(result);
+  else
+    std::cout << validation_table(result, arguments.worst);
+  std::cout.flush();
+}
+
+int status_of(const std::vector<Comparison>& comparisons)
+{
+  int status = 0;
+  for (const Comparison& it : comparisons) {
+    if (it.status > 0)
+      std::cerr << it.row.id << ": " << it.problem << "\n";
+    status = std::max(status, it.status);
+  }
+  return status;
+}
+
+int run(const Arguments& arguments)
+{
+  const bool changed = !arguments.only.empty() || !arguments.profiles.empty();
+  if (arguments.update_gates && changed)
+    throw UsageError("--update-gates needs suites as they are: leave out --only and --profile");
+  const SuitePlan plan = plan_suites(load_suites(arguments.suites, arguments.profiles),
+                                     arguments.only, arguments.profiles);
+  if (plan.measurements.empty())
+    throw UsageError("--only '" + arguments.only + "' leaves no row");
+  std::ofstream stream = open_stream(arguments.out);
+  RunOptions options;
+  options.seed = arguments.seed;
+  const int jobs = arguments.jobs > 0
+                       ? arguments.jobs
+                       : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto comparisons =
+      compare(plan, options, jobs, show_progress, [&](const Comparison& comparison) {
+        if (stream.is_open())
+          stream << to_json(plan, comparison).dump() << std::endl;
+      });
+  if (!comparisons)
+    return kInterrupted;
+  const Verdict verdict = judge(plan, *comparisons, options, changed);
+  print(arguments, verdict.result);
+  write_reports(arguments.out, verdict.result);
+  if (const int status = status_of(*comparisons); status > 0)
+    return status;
+  if (arguments.update_gates) {
+    for (std::size_t i = 0; i < plan.suites.size(); ++i) {
+      write_gates(plan.suites[i], verdict.gates[i]);
+      std::cerr << "wrote " << gates_path(plan.suites[i]).string() << "\n";
+    }
+    return done;
+  }
+  for (const std::string& line : verdict.passed)
+    std::cerr << "gate not held: " << line << "\n";
+  return verdict.passed.empty() ? done : 1;
+}
+
+} // namespace
+
+std::function<int()> validate(CLI::App& app)
+{
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("SUITE", a->suites, "suite files, or names of bundled ones; default: all bundled");
+  app.add_option("--format", a->format, "table, json, csv or html")
+      ->check(CLI::IsMember({"table", "json", "csv", "html"}));
+  app.add_option("--out", a->out,
+                 "directory for validation.html, validation.json, validation.csv, rows.jsonl");
+  app.add_option("--only", a->only, "ids of the rows to run; * stands for any text; no gates");
+  app.add_option("--profile", a->profiles,
+                 "calibrated parameters to lay over the presets; no gates");
+  app.add_option("--worst", a->worst, "how many rows of the largest error the table shows")
+      ->check(CLI::Range(0, 100000));
+  app.add_flag("--update-gates", a->update_gates,
+               "record today's errors, with a margin, as the gates of these suites");
+  app.add_option("--seed", a->seed, "seed of all random streams");
+  app.add_option("--jobs", a->jobs, "runs at a time; default: one per core")
+      ->check(CLI::Range(1, 1024));
+  return [a] { return run(*a); };
+}
+
+} // namespace foretrain::cli
