@@ -21,6 +21,8 @@ public:
   Stage(const ResolvedExperiment& experiment, const RunOptions& options)
       : machine_(engine_, experiment.platform, experiment.stack, experiment.nodes)
   {
+    for (const auto& [link, burst] : machine_.shaped())
+      shaped_.push_back(std::make_unique<sim::TokenBucket>(engine_, link, burst.value()));
     for (const ResolvedJob& job : experiment.jobs)
       add_job(job, options);
   }
@@ -44,8 +46,11 @@ private:
     setup.name = job.spec.name;
     setup.ranks = static_cast<int>(job.ranks.size());
     setup.batch = job.spec.batch_per_gpu;
-    for (const auto& place : job.ranks)
+    for (const auto& place : job.ranks) {
       setup.compute.push_back(machine_.compute(place));
+      setup.compute_paths.push_back(machine_.compute_path(place));
+    }
+    setup.compute_priority = machine_.compute_priority();
     setup.profile = job.profile;
     setup.framework = job.framework;
     setup.fidelity = options.fidelity;
@@ -61,6 +66,10 @@ private:
           engine_, std::move(communicator), job.library, models::Operation::all_reduce,
           job.framework.algorithm);
       setup.synchroniser = std::make_shared<models::AllReduce>(*all_reduces_.back());
+      for (const auto& link : shaped_)
+        if (const double units = all_reduces_.back()->used(link->resource(), options.fidelity);
+            units > 0)
+          setup.shaped.push_back({link.get(), units});
       const bool half = job.spec.precision == "fp16" || job.spec.precision == "bf16";
       const int gradient = job.framework.gradient_precision == "compute" && half ? 2 : 4;
       setup.buckets = models::plan_buckets(job.network, job.profile, job.framework, gradient);
@@ -75,6 +84,7 @@ private:
 
   sim::Engine engine_;
   platforms::Machine machine_;
+  std::vector<std::unique_ptr<sim::TokenBucket>> shaped_;
   std::vector<std::unique_ptr<models::Collective>> all_reduces_;
   std::vector<std::unique_ptr<models::TrainingJob>> jobs_;
 };

@@ -13,11 +13,11 @@ TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
     : engine_(engine), setup_(std::move(setup)), graph_(engine, "job " + setup_.name),
       cycles_(setup_.seed, setup_.name + "/cycles")
 {
-  for (int rank = 0; rank < setup_.ranks; ++rank) {
-    const int gpu = setup_.compute[static_cast<std::size_t>(rank)].value;
-    compute_paths_.push_back(sim::make_path({{gpu, 1.0}}, {}, 1.0));
+  for (int rank = 0; rank < setup_.ranks; ++rank)
     random_.emplace_back(setup_.seed, setup_.name, static_cast<std::uint64_t>(rank));
-  }
+  if (setup_.compute_paths.empty())
+    for (const sim::ResourceId gpu : setup_.compute)
+      setup_.compute_paths.push_back(sim::make_path({{gpu.value, 1.0}}, {}, 1.0));
   build();
 }
 
@@ -43,9 +43,11 @@ void TrainingJob::build()
 
 void TrainingJob::build_rank(int rank)
 {
-  const auto& path = compute_paths_[static_cast<std::size_t>(rank)];
+  const auto& path = setup_.compute_paths[static_cast<std::size_t>(rank)];
+  const double priority = setup_.compute_priority;
   RankTasks tasks;
-  tasks.forward = graph_.add_flow("forward", rank, path, setup_.profile.forward().value());
+  tasks.forward =
+      graph_.add_flow("forward", rank, path, setup_.profile.forward().value(), priority);
   if (setup_.fetch) {
     tasks.input = graph_.add_foreign("batch", rank, [this, rank](std::function<void()> got) {
       setup_.fetch(rank, std::move(got));
@@ -56,7 +58,8 @@ void TrainingJob::build_rank(int rank)
   for (std::size_t k = 0; k < stretches_.size(); ++k) {
     const bool last = k + 1 == stretches_.size();
     if (stretches_[k].value() > 0) {
-      const TaskId stretch = graph_.add_flow("backward", rank, path, stretches_[k].value());
+      const TaskId stretch =
+          graph_.add_flow("backward", rank, path, stretches_[k].value(), priority);
       graph_.add_edge(previous, stretch);
       previous = stretch;
     }
@@ -68,7 +71,8 @@ void TrainingJob::build_rank(int rank)
     for (const TaskId ready : bucket_ready_)
       graph_.add_edge(previous, ready);
   graph_.add_edge(previous, synchronised_);
-  tasks.optimizer = graph_.add_flow("optimizer", rank, path, setup_.profile.optimizer.value());
+  tasks.optimizer =
+      graph_.add_flow("optimizer", rank, path, setup_.profile.optimizer.value(), priority);
   graph_.add_edge(synchronised_, tasks.optimizer);
   ranks_.push_back(std::move(tasks));
 }
@@ -120,18 +124,20 @@ void TrainingJob::build_communication()
       return task;
     };
     begin = copy("into fusion buffer", begin);
-    if (setup_.stolen_by_communication > 0) {
-      const TaskId hold = graph_.add_delay("hold multiprocessors", label, [this](Seconds) {
-        hold_multiprocessors(true);
-        return Seconds(0);
-      });
-      graph_.add_edge(begin, hold);
-      begin = hold;
+    const bool announced = setup_.stolen_by_communication > 0 || !setup_.shaped.empty();
+    if (announced) {
+      const TaskId announce =
+          graph_.add_delay("collective begins", label, [this, size = bucket.size](Seconds) {
+            collective_begins(size);
+            return Seconds(0);
+          });
+      graph_.add_edge(begin, announce);
+      begin = announce;
     }
     TaskId end = synchroniser.add(graph_, begin, bucket.size, label, setup_.fidelity, flows_);
-    if (setup_.stolen_by_communication > 0) {
-      const TaskId release = graph_.add_delay("release multiprocessors", label, [this](Seconds) {
-        hold_multiprocessors(false);
+    if (announced) {
+      const TaskId release = graph_.add_delay("collective ends", label, [this](Seconds) {
+        collective_ends();
         return Seconds(0);
       });
       graph_.add_edge(end, release);
@@ -144,6 +150,22 @@ void TrainingJob::build_communication()
   }
   if (const TaskId rest = synchroniser.finish(graph_, setup_.fidelity, flows_))
     graph_.add_edge(rest, synchronised_);
+}
+
+void TrainingJob::collective_begins(Bytes size)
+{
+  if (setup_.stolen_by_communication > 0)
+    hold_multiprocessors(true);
+  for (const ShapedLink& link : setup_.shaped)
+    link.bucket->begin(size.value() * link.units_per_byte);
+}
+
+void TrainingJob::collective_ends()
+{
+  if (setup_.stolen_by_communication > 0)
+    hold_multiprocessors(false);
+  for (const ShapedLink& link : setup_.shaped)
+    link.bucket->end();
 }
 
 // The blocks of a collective occupy multiprocessors for as long as it runs.

@@ -34,6 +34,13 @@ public:
   /// One second of this resource is one second of the GPU's arithmetic.
   sim::ResourceId compute(GpuPlace gpu) const { return at(gpu.node, compute_ + gpu.local); }
   sim::ResourceId cores(int node) const { return at(node, cores_); }
+  /// What a second of its kernels takes: the GPU, and cores of the host when it is made of these.
+  sim::PathPtr compute_path(GpuPlace gpu) const;
+  /// Of kernels, where they share something.
+  double compute_priority() const;
+  /// Priority of a thread's work, in core-seconds, beside connections, in bytes: with core-seconds
+  /// per byte of a typical connection as priority both get equal core time.
+  static constexpr double kCorePriority = 3e-10;
 
   /// Whether bytes between two GPUs of a node pass through host memory.
   bool staged(int gpu_a, int gpu_b) const;
@@ -48,6 +55,9 @@ public:
   sim::PathPtr device_copy(GpuPlace gpu) const;
   /// Peer copies as cudaMemcpyPeer does them; peer access can be refused.
   sim::PathPtr peer_copy(int node, int gpu_a, int gpu_b, bool peer_access) const;
+
+  /// Adapters' resources that a token bucket shapes, each with the bytes of its burst.
+  std::vector<std::pair<sim::ResourceId, Bytes>> shaped() const;
 
   /// Whether the nodes are joined by a network that the transport runs on.
   bool networked() const { return network_ >= 0; }
@@ -66,6 +76,7 @@ private:
   void choose_nics();
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const;
   void add_dram(std::vector<sim::Use>& uses, int node, int gpu) const;
+  sim::Hop hop_in_memory(GpuPlace a, GpuPlace b) const;
   void add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node, double weight) const;
 
   PlatformSpec spec_;
@@ -79,7 +90,8 @@ private:
   int leaf_ports_ = 0;
   std::vector<int> root_of_join_; // root port of a join that ends in a socket, or -1
   int network_ = -1;              // index into spec_.networks, of the training network
-  Framing framing_;
+  Framing framing_;               // of it
+  Framing local_framing_;         // between workers on cores of one node
   std::vector<int> training_nics_;
   std::vector<int> nic_of_;
 };
