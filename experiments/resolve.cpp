@@ -39,8 +39,10 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   const BytesPerSecond memory = gpu.memory_efficiency * gpu.memory_bandwidth;
   const Seconds launch = gpu.kernel_launch + stack.host.kernel_launch;
   models::Device device;
-  device.dense = {dense->peak, dense->dense_efficiency, Flops(dense->ramp_flops), memory, launch};
-  device.ordinary = {ordinary.peak, 1.0, Flops(0), memory, launch};
+  device.dense = {dense->peak,  dense->dense_efficiency, Flops(dense->ramp_flops), memory, launch,
+                  gpu.on_host()};
+  device.ordinary = {ordinary.peak, 1.0,           Flops(0),         memory,
+                     launch,        gpu.on_host(), gpu.function_time};
   const bool half = job.precision == "fp16" || job.precision == "bf16";
   device.bytes_per_element = half ? 2 : 4;
   device.master_weights = half;
@@ -92,6 +94,7 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
     job.library = models::load_library(job.framework.library);
   job.device = device_for(e.platform, stack, spec, at);
   job.device.fused_elementwise = job.framework.fused_elementwise;
+  job.device.kernels = job.framework.kernels;
   job.profile = models::compute_profile(job.network, spec.batch_per_gpu, job.device);
   if (spec.anchor)
     apply_anchor(job, e, at);

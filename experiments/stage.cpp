@@ -15,6 +15,8 @@ Stage::Stage(const ResolvedExperiment& experiment, const RunOptions& options, Ep
   if (experiment.storage)
     storage_ = std::make_unique<platforms::StorageSystem>(engine_, machine_, *experiment.storage,
                                                           experiment.storage_at);
+  for (const auto& [link, burst] : machine_.shaped())
+    shaped_.push_back(std::make_unique<sim::TokenBucket>(engine_, link, burst.value()));
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
     add_view(experiment, i);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
@@ -69,6 +71,11 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   add_compute(setup, job, *views_[i]);
   add_input(setup, experiment, i, epoch);
   add_synchronisation(setup, job, engine_, *views_[i]);
+  if (setup.synchroniser != nullptr)
+    for (const auto& link : shaped_)
+      if (const double units = setup.synchroniser->used(link->resource(), options.fidelity);
+          units > 0)
+        setup.shaped.push_back({link.get(), units});
   jobs_.push_back(std::make_unique<models::TrainingJob>(engine_, std::move(setup)));
 }
 
@@ -81,8 +88,7 @@ void Stage::add_compute(models::JobSetup& setup, const ResolvedJob& job,
     setup.compute.push_back(machine.compute(place));
     setup.compute_paths.push_back(machine.compute_path(place, threads));
   }
-  setup.compute_priority =
-      platforms::Machine::kThreadPriority * std::max(0.1, job.framework.host_threads);
+  setup.compute_priority = platforms::Machine::kThreadPriority;
 }
 
 void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experiment, std::size_t i,

@@ -6,6 +6,7 @@
 #include "experiments/result.hpp"
 #include "models/training_job.hpp"
 #include "platforms/storage_system.hpp"
+#include "sim/engine/token_bucket.hpp"
 
 #include <memory>
 #include <vector>
@@ -55,6 +56,7 @@ private:
 
   std::vector<std::unique_ptr<models::TrainingJob>> jobs_;
   std::vector<CacheHits> hits_;
+  std::vector<std::unique_ptr<sim::TokenBucket>> shaped_;
 };
 
 } // namespace foretrain::experiments

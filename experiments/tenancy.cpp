@@ -96,8 +96,9 @@ bool Tenancy::crowded(int node) const
     const ResolvedJob& job = experiment_.jobs[j];
     if (gpus_on(j, node) == 0)
       continue;
-    const double each =
-        job.framework.host_threads + (job.input.synthetic ? 0 : decode_threads(j, node));
+    const platforms::Gpu& gpu = experiment_.platform.gpu;
+    const double each = (gpu.on_host() ? gpu.host_cores : job.framework.host_threads) +
+                        (job.input.synthetic ? 0 : decode_threads(j, node));
     wanted += gpus_on(j, node) * each;
     if (confined(j) && gpus_on(j, node) * each > cores(j, node))
       return true;

@@ -51,8 +51,10 @@ std::vector<Bucket> plan_buckets(const Network& network, const ComputeProfile& p
   std::vector<Bucket> buckets;
   double cycle = -1;
   for (const Gradient& gradient : gradients_in_order(network, profile, bytes_per_gradient)) {
-    const bool full =
-        !buckets.empty() && buckets.back().size + gradient.size > framework.fusion_threshold;
+    const Bytes held = buckets.empty() ? Bytes(0) : buckets.back().size;
+    const bool full = framework.bucket_fill == "at-least"
+                          ? held >= framework.fusion_threshold
+                          : held + gradient.size > framework.fusion_threshold;
     const bool later = by_cycle && cycle_of(gradient.ready) > cycle;
     if (buckets.empty() || single || full || later) {
       buckets.emplace_back();

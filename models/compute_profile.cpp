@@ -41,6 +41,62 @@ Bytes moved(double elements, const Device& device)
   return Bytes(elements * device.bytes_per_element);
 }
 
+// The products of one GEMM-like layer over a batch: elements of its operands and its result.
+struct Product {
+  const Layer& layer;
+  const Device& device;
+  double batch;
+  double left, weights, result; // elements
+  double calls = 1;
+
+  Product(const Layer& l, int samples, const Device& d)
+      : layer(l), device(d), batch(samples), left(batch * static_cast<double>(l.input_elements)),
+        weights(static_cast<double>(l.parameters)),
+        result(batch * static_cast<double>(l.output_elements))
+  {
+    if (patches() > 0)
+      left = patches();
+    if (layer.kind == LayerKind::attention && !device.kernels.batched_products)
+      calls = batch * static_cast<double>(layer.gemm.count);
+  }
+
+  // Elements of the patch matrix; 0 without one.
+  double patches() const
+  {
+    if (layer.kind != LayerKind::conv || !device.kernels.explicit_patches)
+      return 0;
+    const Gemm& gemm = layer.gemm;
+    return batch * static_cast<double>(gemm.count) * static_cast<double>(gemm.m * gemm.k);
+  }
+  double runs() const { return batch * static_cast<double>(layer.gemm.m * layer.window); }
+  double bias() const
+  {
+    return device.kernels.fused_bias || layer.gradient_tensors.size() < 2 ? 0 : result;
+  }
+
+  Seconds time(double operands, double written, double beside) const
+  {
+    const bool filtered = device.minimal_filtering && patches() == 0;
+    const Flops work = batch * layer.forward_flops / (filtered ? layer.minimal_filtering : 1.0);
+    const double elements =
+        device.kernels.operand_passes * operands + device.kernels.result_passes * written + beside;
+    return calls * device.dense({work / calls, moved(elements / calls, device)});
+  }
+  Seconds patch_pass(double image_passes) const
+  {
+    if (patches() == 0)
+      return Seconds(0);
+    const double image = batch * static_cast<double>(layer.input_elements);
+    return runs() * device.kernels.patch_run +
+           device.ordinary({Flops(0), moved(patches() + image_passes * image, device)});
+  }
+
+  Seconds forward() const { return patch_pass(1) + time(left + weights, result, 2 * bias()); }
+  Seconds weight_gradient() const { return patch_pass(1) + time(left + result, weights, bias()); }
+  // The gradient of the patches is added to that of the image.
+  Seconds input_gradient() const { return time(result + weights, left, 0) + patch_pass(2); }
+};
+
 } // namespace
 
 Seconds ComputeProfile::forward() const
@@ -75,30 +131,37 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   ComputeProfile profile;
   bool first = true; // no gradient of the network's own input is needed
   for (const Layer& layer : network.layers) {
-    const sim::Roofline& rate = gemm_like(layer) ? device.dense : device.ordinary;
     const Passes passes = passes_of(layer.kind);
     const double in = static_cast<double>(layer.input_elements) * batch;
     const double out = static_cast<double>(layer.output_elements) * batch;
     const auto weights = static_cast<double>(layer.parameters);
-    const double saved = device.minimal_filtering ? layer.minimal_filtering : 1.0;
-    const Flops work = static_cast<double>(batch) * layer.forward_flops / saved;
     if (device.fused_elementwise && layer.kind == LayerKind::elementwise) {
       profile.layers.emplace_back();
       continue;
     }
     LayerTime time;
-    time.forward =
-        rate({work, moved(passes.forward_in * in + passes.forward_out * out + weights, device)});
     if (gemm_like(layer)) {
-      const sim::Kernel product{work, moved(in + out + weights, device)};
-      time.backward = (first ? 1.0 : 2.0) * rate(product);
+      const Product product(layer, batch, device);
+      time.forward = product.forward();
+      time.backward = product.weight_gradient();
+      if (!first)
+        time.backward += product.input_gradient();
       first = false;
     } else {
-      time.backward = rate(
-          {work, moved(passes.backward_in * in + passes.backward_out * out + weights, device)});
+      const Flops work = static_cast<double>(batch) * layer.forward_flops;
+      const double functions = batch * layer.functions;
+      time.forward = device.ordinary(
+          {work, moved(passes.forward_in * in + passes.forward_out * out + weights, device),
+           functions});
+      time.backward = device.ordinary(
+          {work, moved(passes.backward_in * in + passes.backward_out * out + weights, device),
+           functions});
     }
     profile.layers.push_back(time);
   }
+  if (device.kernels.copies_batch && !profile.layers.empty())
+    profile.layers.front().forward += device.ordinary(
+        {Flops(0), moved(2.0 * batch * static_cast<double>(network.input.elements()), device)});
   // SGD with momentum reads weight, gradient and momentum and writes weight and momentum, all in
   // single precision; with masters it also writes the working copy. Frameworks launch few kernels.
   const auto parameters = static_cast<double>(totals(network).parameters);

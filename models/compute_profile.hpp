@@ -1,6 +1,7 @@
 // What one training step costs one GPU, layer by layer.
 #pragma once
 
+#include "models/framework.hpp"
 #include "models/network.hpp"
 #include "sim/cost/roofline.hpp"
 
@@ -15,6 +16,7 @@ struct Device {
   bool master_weights = false;    // single-precision weights beside them
   bool minimal_filtering = true;  // libraries use it in single precision, not on tensor cores
   bool fused_elementwise = false; // activations and additions ride along with their neighbours
+  KernelSpec kernels;
 };
 
 struct LayerTime {

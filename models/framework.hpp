@@ -28,6 +28,17 @@ struct ServerRules {
   int network_threads = 0;      // that serve the network in a process; 0: one per connection
 };
 
+/// How a library computes products and convolutions, as far as it costs memory traffic.
+struct KernelSpec {
+  double operand_passes = 1;     // times a product moves each operand; 2: repacked before use
+  double result_passes = 1;      // times it moves its result; 3: set to zero, then added to
+  bool fused_bias = true;        // a bias is added on the way
+  bool batched_products = true;  // attention's products of all samples and heads in one call
+  bool explicit_patches = false; // convolutions gather patches into a matrix (im2col)
+  Seconds patch_run{};           // explicit patches: start of each run of channels
+  bool copies_batch = false;     // the input batch is copied before the first layer
+};
+
 struct Framework {
   std::string name;
   std::string synchronisation = "all-reduce"; // or "parameter-server"
@@ -37,16 +48,18 @@ struct Framework {
   Bytes fusion_threshold{64.0 * 1024 * 1024}; // largest bucket
   Seconds fusion_cycle{};                     // buckets leave at multiples of this; 0: when full
   bool fusion_copies = true;                  // through a fusion buffer
-  std::string bucket_order = "ready";      // "ready": whatever is there at a cycle; "fixed": full
-  Seconds coordination{};                  // agreement on each bucket, fixed part
-  Seconds coordination_per_rank{};         // and for each rank
+  std::string bucket_fill = "at-most"; // "at-least": a bucket closes once it holds the threshold
+  std::string bucket_order = "ready";  // "ready": whatever is there at a cycle; "fixed": full
+  Seconds coordination{};              // agreement on each bucket, fixed part
+  Seconds coordination_per_rank{};     // and for each rank
   std::string gradient_precision = "fp32"; // what travels: fp32 or the job's ("compute")
   Seconds step_overhead{};                 // host time per step that kernels do not hide
   std::optional<ServerRules> servers;      // when it has any
   bool fused_elementwise = false;          // a compiler fuses activations and additions
-  double step_variation = 0.01;            // coefficient of variation of a GPU's step time
-  double host_threads = 1;                 // cores that each GPU's process keeps busy
-  Seconds start{};                         // from the process's first instruction to the first step
+  KernelSpec kernels;
+  double step_variation = 0.01; // coefficient of variation of a GPU's step time
+  double host_threads = 1;      // cores that each GPU's process keeps busy
+  Seconds start{};              // from the process's first instruction to the first step
   InputSettings input;
 };
 
@@ -75,6 +88,26 @@ void describe(V& v, ServerRules& s)
 }
 
 template <class V>
+void describe(V& v, KernelSpec& s)
+{
+  v.optional("operand_passes", s.operand_passes,
+             "times that a product moves each operand: 2 when it is repacked first",
+             between(1, 10));
+  v.optional("result_passes", s.result_passes,
+             "times that a product moves its result: 3 when it is set to zero and added to",
+             between(1, 10));
+  v.optional("fused_bias", s.fused_bias, "a bias is added while the product is written");
+  v.optional("batched_products", s.batched_products,
+             "attention's products of all samples and heads are one call");
+  v.optional("explicit_patches", s.explicit_patches,
+             "convolutions gather patches into a matrix (im2col)");
+  v.optional("patch_run", s.patch_run,
+             "with explicit patches: time to begin one run of neighbouring channels",
+             non_negative());
+  v.optional("copies_batch", s.copies_batch, "the batch is copied before the first layer");
+}
+
+template <class V>
 void describe(V& v, Framework& s)
 {
   v.format("foretrain.framework/1");
@@ -87,6 +120,9 @@ void describe(V& v, Framework& s)
   v.optional("library", s.library, "the collective library", preset("library"));
   v.optional("fusion_threshold", s.fusion_threshold, "largest bucket of fused gradients",
              non_negative());
+  v.optional("bucket_fill", s.bucket_fill,
+             "at-most: a bucket stays within the threshold; at-least: it closes once it holds that",
+             one_of({"at-most", "at-least"}));
   v.optional("fusion_cycle", s.fusion_cycle, "buckets leave at multiples of this", non_negative());
   v.optional("fusion_copies", s.fusion_copies, "gradients are copied into and out of a buffer");
   v.optional("bucket_order", s.bucket_order,
@@ -102,6 +138,7 @@ void describe(V& v, Framework& s)
              "parameter servers: how they work; with all-reduce used by jobs that name some");
   v.optional("fused_elementwise", s.fused_elementwise,
              "a compiler (XLA, NNVM, cuDNN fused ops) fuses activations and additions");
+  v.optional("kernels", s.kernels, "memory traffic of its products and convolutions");
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
   v.optional("host_threads", s.host_threads,

@@ -39,12 +39,14 @@ constexpr double kNormFlops = 6.0;
 
 // gelu: 0.5 x (1 + erf(x / sqrt 2)). softmax: compare, subtract, exp, add, divide. dropout: mask
 // and scale, its random numbers not counted. scale_mask: attention scores / sqrt(head size) + mask.
+// functions: evaluations of tanh; an exponential is taken as a quarter of one.
 struct Elementwise {
   const char* op;
   double flops;
+  double functions = 0;
 };
-constexpr Elementwise kElementwise[] = {{"relu", 1},      {"gelu", 5},    {"tanh", 1},
-                                        {"sigmoid", 4},   {"softmax", 5}, {"dropout", 2},
+constexpr Elementwise kElementwise[] = {{"relu", 1},          {"gelu", 5, 1},       {"tanh", 1, 1},
+                                        {"sigmoid", 4, 0.25}, {"softmax", 5, 0.25}, {"dropout", 2},
                                         {"scale_mask", 2}};
 
 double as_double(std::int64_t count)
@@ -98,6 +100,7 @@ Layer conv_layer(const Shape& input, const Window& window, std::int64_t out_chan
   multiply(layer,
            {.count = groups, .m = out.height * out.width, .n = out_channels / groups, .k = k});
   layer.minimal_filtering = minimal_filtering(window);
+  layer.window = window.kernel.height * window.kernel.width;
   train(layer, k * out_channels);
   if (bias)
     train(layer, out_channels);
@@ -133,12 +136,15 @@ Layer layer_norm_layer(const Shape& input)
   return layer;
 }
 
-double elementwise_flops(const std::string& op)
+Layer activation_layer(const Shape& input, const std::string& op)
 {
   for (const Elementwise& known : kElementwise)
-    if (op == known.op)
-      return known.flops;
-  return 0.0;
+    if (op == known.op) {
+      Layer layer = elementwise_layer(input, known.flops);
+      layer.functions = known.functions * as_double(layer.output_elements);
+      return layer;
+    }
+  return elementwise_layer(input, 0);
 }
 
 Layer elementwise_layer(const Shape& input, double flops_per_element)

@@ -47,8 +47,10 @@ struct Layer {
   Gemm gemm;
   /// By how much minimal filtering can cut the multiplications of a convolution (1: not at all).
   double minimal_filtering = 1.0;
-  double macs = 0.0;   // multiply-accumulates of GEMM-like layers, the number papers publish
-  Flops forward_flops; // per sample
+  double macs = 0.0;       // multiply-accumulates of GEMM-like layers, the number papers publish
+  Flops forward_flops;     // per sample
+  double functions = 0;    // elementary functions per sample and pass, counted in tanh
+  std::int64_t window = 0; // positions under the kernel of a convolution
   std::int64_t input_elements = 0;  // read per sample, weights not included
   std::int64_t output_elements = 0; // written per sample
   std::int64_t parameters = 0;      // trainable
@@ -67,8 +69,8 @@ Layer conv_layer(const Shape& input, const Window& window, std::int64_t out_chan
 Layer linear_layer(const Shape& input, std::int64_t out_features, bool bias, bool tied = false);
 Layer batch_norm_layer(const Shape& input, bool scale);
 Layer layer_norm_layer(const Shape& input);
-/// Operations per element of "relu", "gelu", "softmax", ...; 0 when there is no such function.
-double elementwise_flops(const std::string& op);
+/// An activation: "relu", "gelu", "softmax", ... Without arithmetic when there is no such function.
+Layer activation_layer(const Shape& input, const std::string& op);
 Layer elementwise_layer(const Shape& input, double flops_per_element);
 /// Sum of several equal shapes.
 Layer add_layer(const Shape& shape, std::int64_t terms);

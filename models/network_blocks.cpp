@@ -156,7 +156,7 @@ void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
   if (s.dropout)
     functions.push_back("dropout");
   for (const char* op : functions)
-    builder.emit(at, op, op, elementwise_layer(scores.output, elementwise_flops(op)));
+    builder.emit(at, op, op, activation_layer(scores.output, op));
   builder.emit(at, "context", "context", attention_context_layer(in, s.heads));
   builder.emit(at, "linear", "output", projection);
 }

@@ -153,7 +153,7 @@ void layer_norm(NetworkBuilder& builder, const Value& at, const PlainSpec& s)
 void elementwise(NetworkBuilder& builder, const Value& at, const PlainSpec& s)
 {
   builder.need(at, {Form::image, Form::sequence, Form::vector}, kNeedsEmbedding);
-  builder.emit(at, s.op, s.name, elementwise_layer(builder.shape(), elementwise_flops(s.op)));
+  builder.emit(at, s.op, s.name, activation_layer(builder.shape(), s.op));
 }
 
 struct LrnSpec : CommonSpec {
@@ -207,7 +207,7 @@ void pool(NetworkBuilder& builder, const Value& at, const PoolSpec& s)
 
 void global_avg_pool(NetworkBuilder& builder, const Value& at, const PlainSpec& s)
 {
-  builder.need(at, {Form::image});
+  builder.need(at, {Form::image, Form::sequence});
   builder.emit(at, s.op, s.name, global_avg_pool_layer(builder.shape()));
 }
 
@@ -275,7 +275,8 @@ constexpr Op kSimpleOps[] = {
     make_op<PlainSpec, &elementwise>("dropout", "zero some activations, scale the others"),
     make_op<PoolSpec, &pool>("max_pool", "maximum over a window"),
     make_op<PoolSpec, &pool>("avg_pool", "mean over a window"),
-    make_op<PlainSpec, &global_avg_pool>("global_avg_pool", "mean over height and width"),
+    make_op<PlainSpec, &global_avg_pool>("global_avg_pool",
+                                         "mean over height and width, or over tokens"),
     make_op<PlainSpec, &flatten>("flatten", "view as a vector; costs nothing"),
     make_op<EmbeddingSpec, &embedding>("embedding", "token ids to vectors"),
     make_op<PlainSpec, &first_token>("first_token", "the first token of a sequence, as a vector"),

@@ -28,4 +28,14 @@ std::string AllReduce::call(Bytes size, Fidelity fidelity) const
   return fmt::format("ncclDevKernel_AllReduce_Sum_{}_{}", choice.algorithm, choice.protocol);
 }
 
+double Synchroniser::used(sim::ResourceId, Fidelity) const
+{
+  return 0;
+}
+
+double AllReduce::used(sim::ResourceId resource, Fidelity fidelity) const
+{
+  return collective_->used(resource, fidelity);
+}
+
 } // namespace foretrain::models

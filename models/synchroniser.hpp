@@ -28,6 +28,8 @@ public:
   virtual const char* name() const = 0;
   /// How a bucket of this size is synchronised, in a few words.
   virtual std::string summary(Bytes size, Fidelity fidelity) const = 0;
+  /// Units of a resource that a byte of a bucket takes; 0 where that is not known beforehand.
+  virtual double used(sim::ResourceId resource, Fidelity fidelity) const;
   /// What a bucket of this size is called in a timeline.
   virtual std::string call(Bytes size, Fidelity fidelity) const = 0;
 };
@@ -45,6 +47,7 @@ public:
   const char* name() const override { return "all-reduce"; }
   std::string summary(Bytes size, Fidelity fidelity) const override;
   std::string call(Bytes size, Fidelity fidelity) const override;
+  double used(sim::ResourceId resource, Fidelity fidelity) const override;
 
 private:
   std::shared_ptr<const Collective> collective_;

@@ -15,6 +15,9 @@ TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
 {
   for (int rank = 0; rank < setup_.ranks; ++rank)
     random_.emplace_back(setup_.seed, setup_.name, static_cast<std::uint64_t>(rank));
+  if (setup_.compute_paths.empty())
+    for (const sim::ResourceId gpu : setup_.compute)
+      setup_.compute_paths.push_back(sim::make_path({{gpu.value, 1.0}}, {}, 1.0));
   for (const auto& stages : setup_.input)
     input_.push_back(std::make_unique<InputPipeline>(engine_, stages));
   build();
@@ -127,18 +130,20 @@ void TrainingJob::build_communication()
       return task;
     };
     begin = copy("into fusion buffer", begin);
-    if (setup_.stolen_by_communication > 0) {
-      const TaskId hold = graph_.add_delay("hold multiprocessors", label, [this](Seconds) {
-        hold_multiprocessors(true);
-        return Seconds(0);
-      });
-      graph_.add_edge(begin, hold);
-      begin = hold;
+    const bool announced = setup_.stolen_by_communication > 0 || !setup_.shaped.empty();
+    if (announced) {
+      const TaskId announce =
+          graph_.add_delay("collective begins", label, [this, size = bucket.size](Seconds) {
+            collective_begins(size);
+            return Seconds(0);
+          });
+      graph_.add_edge(begin, announce);
+      begin = announce;
     }
     TaskId end = synchroniser.add(graph_, begin, bucket.size, label, setup_.fidelity, flows_);
-    if (setup_.stolen_by_communication > 0) {
-      const TaskId release = graph_.add_delay("release multiprocessors", label, [this](Seconds) {
-        hold_multiprocessors(false);
+    if (announced) {
+      const TaskId release = graph_.add_delay("collective ends", label, [this](Seconds) {
+        collective_ends();
         return Seconds(0);
       });
       graph_.add_edge(end, release);
@@ -151,6 +156,22 @@ void TrainingJob::build_communication()
   }
   if (const TaskId rest = synchroniser.finish(graph_, setup_.fidelity, flows_))
     graph_.add_edge(rest, synchronised_);
+}
+
+void TrainingJob::collective_begins(Bytes size)
+{
+  if (setup_.stolen_by_communication > 0)
+    hold_multiprocessors(true);
+  for (const ShapedLink& link : setup_.shaped)
+    link.bucket->begin(size.value() * link.units_per_byte);
+}
+
+void TrainingJob::collective_ends()
+{
+  if (setup_.stolen_by_communication > 0)
+    hold_multiprocessors(false);
+  for (const ShapedLink& link : setup_.shaped)
+    link.bucket->end();
 }
 
 // The blocks of a collective occupy multiprocessors for as long as it runs.

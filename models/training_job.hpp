@@ -11,6 +11,7 @@
 #include "models/synchroniser.hpp"
 #include "sim/engine/random.hpp"
 #include "sim/engine/task_graph.hpp"
+#include "sim/engine/token_bucket.hpp"
 
 #include <functional>
 #include <memory>
@@ -20,12 +21,18 @@
 
 namespace foretrain::models {
 
+/// A link behind a token bucket, and what a byte of a bucket of gradients takes of it.
+struct ShapedLink {
+  sim::TokenBucket* bucket;
+  double units_per_byte;
+};
+
 struct JobSetup {
   std::string name;
   int ranks = 1;
   int batch = 1;                           // per rank
   std::vector<sim::ResourceId> compute;    // of each rank; one unit is one second of its GPU
-  std::vector<sim::PathPtr> compute_paths; // of each rank: what a second of its kernels takes
+  std::vector<sim::PathPtr> compute_paths; // what a second of kernels takes; empty: the GPU alone
   double compute_priority = 1;             // of kernels, where they share a resource
   ComputeProfile profile;
   std::vector<Bucket> buckets;
@@ -33,6 +40,7 @@ struct JobSetup {
   std::shared_ptr<Synchroniser> synchroniser; // of this job alone; null with one rank
   BytesPerSecond fusion_copy{};               // rate at which a GPU copies into the fusion buffer
   double stolen_by_communication = 0; // fraction of a GPU's multiprocessors a collective holds
+  std::vector<ShapedLink> shaped;     // links that let bursts through
   Fidelity fidelity = Fidelity::coupled;
   std::uint64_t seed = 1;
   int warmup_steps = 1;
@@ -107,6 +115,8 @@ private:
   void end_step();
   void account(Seconds start, Seconds end);
   void hold_multiprocessors(bool hold);
+  void collective_begins(Bytes size);
+  void collective_ends();
   Seconds until_cycle(Seconds now) const;
 
   sim::Engine& engine_;

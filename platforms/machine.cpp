@@ -82,6 +82,10 @@ void Machine::choose_network()
     spec_.origin.fail("has no network that '" + stack_.transport.name + "' can run on",
                       "its adapters: " + joined(adapter_names(spec_)));
   choose_nics();
+  if (networked())
+    local_framing_ = network_.framing;
+  else if (const auto& local = stack_.transport.framing("ethernet"))
+    local_framing_ = *local;
 }
 
 void Machine::choose_nics()
@@ -185,6 +189,17 @@ void Machine::build_fabric(sim::Engine& engine)
   }
 }
 
+std::vector<std::pair<sim::ResourceId, Bytes>> Machine::shaped() const
+{
+  std::vector<std::pair<sim::ResourceId, Bytes>> links;
+  for (int node = 0; node < nodes_; ++node)
+    for (const int nic : network_.nics)
+      if (const Bytes burst = spec_.nics[static_cast<std::size_t>(nic)].burst; burst.value() > 0)
+        for (const int direction : {0, 1}) // what one side sends at once, the other receives so
+          links.emplace_back(at(node, nic_ + 2 * nic + direction), burst);
+  return links;
+}
+
 bool Machine::staged(int a, int b) const
 {
   if (graph_.bricks(a, b) > 0 && stack_.host.nvlink)
@@ -233,8 +248,9 @@ sim::PathPtr Machine::host_to_device(GpuPlace gpu, bool pinned) const
 sim::PathPtr Machine::compute_path(GpuPlace gpu, double host_threads) const
 {
   std::vector<sim::Use> uses{{compute(gpu).value, 1.0}};
-  if (host_threads > 0)
-    add_thread_work(uses, gpu.node, host_threads);
+  const double threads = spec_.gpu.on_host() ? spec_.gpu.host_cores : host_threads;
+  if (threads > 0)
+    add_thread_work(uses, gpu.node, threads);
   return sim::make_path(uses, {}, 1.0);
 }
 
@@ -305,6 +321,8 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
       throw std::logic_error("a hop between nodes without a network");
     return network_hop(a, b, nic_a, nic_b);
   }
+  if (spec_.gpu.on_host())
+    return hop_in_memory(a, b);
   const int bricks = stack_.host.nvlink ? graph_.bricks(a.local, b.local) : 0;
   if (bricks > 0) {
     hop.reach = sim::Reach::nvlink;
@@ -332,6 +350,23 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
   add_route(hop.uses, a.node, buffer, to, false);
   add_dram(hop.uses, a.node, a.local);
   add_dram(hop.uses, a.node, a.local);
+  return hop;
+}
+
+// Between workers on cores of one node: through memory, by a connection whose both ends work here.
+sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b) const
+{
+  sim::Hop hop;
+  const Transport& transport = stack_.transport;
+  hop.reach = sim::Reach::pcie;
+  hop.latency = transport.latency + stack_.host.network_latency;
+  add_dram(hop.uses, a.node, a.local);
+  add_dram(hop.uses, b.node, b.local);
+  if (transport.protocol == "tcp") {
+    const double end = cpu_seconds_per_byte(stack_, local_framing_);
+    hop.uses.push_back({cores(a.node).value, 2 * end});
+    hop.cap = transport.connections / end;
+  }
   return hop;
 }
 

@@ -74,7 +74,8 @@ public:
   /// Peer copies as cudaMemcpyPeer does them; peer access can be refused.
   sim::PathPtr peer_copy(int node, int gpu_a, int gpu_b, bool peer_access) const;
 
-  /// What a second of a GPU's kernels takes: the GPU, and the cores that its process keeps busy.
+  /// What a second of a GPU's kernels takes: the GPU, and the cores that its process keeps busy, or
+  /// those that it is made of.
   sim::PathPtr compute_path(GpuPlace gpu, double host_threads) const;
   /// Adds work of the tenant's own threads, in core-seconds per unit.
   void add_thread_work(std::vector<sim::Use>& uses, int node, double core_seconds) const;
@@ -84,6 +85,8 @@ public:
   /// Adds what a byte takes on its way from an adapter into host memory.
   void add_received(std::vector<sim::Use>& uses, int node, int nic, double wire,
                     double dram_passes) const;
+  /// Adapters' resources that a token bucket shapes, each with the bytes of its burst.
+  std::vector<std::pair<sim::ResourceId, Bytes>> shaped() const;
 
   /// Whether the nodes are joined by a network that the transport runs on.
   bool networked() const { return network_.index >= 0; }
@@ -103,6 +106,7 @@ private:
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const;
   void add_dram(std::vector<sim::Use>& uses, int node, int gpu) const;
   Seconds network_latency(int from_node, int to_node, int nic) const;
+  sim::Hop hop_in_memory(GpuPlace a, GpuPlace b) const;
   void add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node, double weight) const;
 
   PlatformSpec spec_;
@@ -120,6 +124,7 @@ private:
   std::vector<Leaves> leaves_;    // parallel to spec_.networks
   std::vector<int> root_of_join_; // root port of a join that ends in a socket, or -1
   Network network_;               // that jobs train over
+  Framing local_framing_;         // between workers on cores of one node
   std::vector<int> nic_of_;
   std::vector<sim::ResourceId> core_sets_; // of the tenant, per node; empty: all cores
 };

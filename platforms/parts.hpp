@@ -40,6 +40,11 @@ struct Gpu {
   Seconds copy_latency{3.6e-6};     // a small copy inside the device
   Seconds peer_latency{3.0e-6};     // added when the other end is a peer's memory
   Seconds host_hop_latency{7.4e-6}; // added for each crossing of PCIe in a staged copy
+
+  // A worker that is not a device of its own but cores of the host, as in training on CPUs.
+  double host_cores = 0;   // cores that its kernels keep busy; 0: a real GPU
+  Seconds function_time{}; // one evaluation of an elementary function (tanh); 0: hidden
+  bool on_host() const { return host_cores > 0; }
 };
 
 struct Cpu {
@@ -62,6 +67,7 @@ struct Nic {
   std::string link = "ethernet"; // or "infiniband"
   bool rdma = false;
   Seconds latency{1e-6}; // through both adapters, without switches
+  Bytes burst{};         // shaped: what it sends at once after a pause, on top of the rate
 };
 
 struct Fabric {
@@ -121,6 +127,13 @@ void describe(V& v, Gpu& s)
   v.optional("peer_latency", s.peer_latency, "added by a peer's memory", non_negative());
   v.optional("host_hop_latency", s.host_hop_latency, "added per PCIe crossing of a staged copy",
              non_negative());
+  v.optional("host_cores", s.host_cores,
+             "for training on CPUs: cores of the host that its kernels keep busy, shared with "
+             "everything else that runs there; 0 for a real GPU",
+             non_negative());
+  v.optional("function_time", s.function_time,
+             "for training on CPUs: one evaluation of tanh; 0 where many units hide it",
+             non_negative());
 }
 
 template <class V>
@@ -154,6 +167,9 @@ void describe(V& v, Nic& s)
   v.optional("link", s.link, "what it speaks", one_of({"ethernet", "infiniband"}));
   v.optional("rdma", s.rdma, "whether it can do RDMA");
   v.optional("latency", s.latency, "through both adapters, without switches", non_negative());
+  v.optional("burst", s.burst,
+             "for a rate made by a token bucket: bytes it lets through at once after a pause",
+             non_negative());
 }
 
 template <class V>

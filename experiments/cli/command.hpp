@@ -24,6 +24,7 @@ std::function<int()> validate(CLI::App& app);
 std::function<int()> nccl_tests(CLI::App& app);
 std::function<int()> platform(CLI::App& app);
 std::function<int()> model(CLI::App& app);
+std::function<int()> realrun_import(CLI::App& app);
 std::function<int()> schema(CLI::App& app);
 
 } // namespace foretrain::cli

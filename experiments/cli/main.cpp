@@ -16,6 +16,7 @@ constexpr Command kCommands[] = {
     {"nccl-tests", "what nccl-tests would print on a described machine", &nccl_tests},
     {"platform", "list, show, check or export platforms", &platform},
     {"model", "list or show neural networks", &model},
+    {"realrun-import", "experiments that repeat runs recorded by realrun", &realrun_import},
     {"schema", "print the JSON Schema of a kind of file", &schema},
 };
 

@@ -176,6 +176,17 @@ Collective::Choice Collective::choose(Bytes size, Fidelity fidelity) const
   return choices.front();
 }
 
+double Collective::used(sim::ResourceId resource, Fidelity fidelity) const
+{
+  const Candidate& chosen = candidates_[choose(Bytes(1e9), fidelity).index];
+  double units = 0;
+  for (const Load& load : patterns_[chosen.pattern].loads)
+    for (const sim::Use& use : load.hop.uses)
+      if (use.resource == resource.value)
+        units += load.bytes * expansion(load.hop, *chosen.protocol) * use.weight;
+  return units;
+}
+
 sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                             Fidelity fidelity, std::vector<sim::TaskId>& flows) const
 {

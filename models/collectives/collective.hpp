@@ -49,6 +49,9 @@ public:
   sim::TaskId add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                   Fidelity fidelity, std::vector<sim::TaskId>& flows) const;
 
+  /// Units of a resource that a large call takes per byte.
+  double used(sim::ResourceId resource, Fidelity fidelity) const;
+
   const sim::Communicator& communicator() const { return comm_; }
   const Library& library() const { return library_; }
 

@@ -1,7 +1,9 @@
 // Roofline: a kernel is limited by arithmetic or by memory, never by both.
 //
-//   t = launch + max(work / (efficiency * peak), traffic / memory)
+//   t = launch + max(work / (efficiency * peak), traffic / memory) + functions * function
 //   efficiency = dense * work / (work + ramp)
+//
+// A single core does not hide one behind the other (in_turn): there the two times add up.
 //
 // Williams, Waterman, Patterson, "Roofline", CACM 2009. The ramp says that small kernels do not
 // fill the device: with work = ramp they reach half of what large ones do.
@@ -16,6 +18,7 @@ namespace foretrain::sim {
 struct Kernel {
   Flops work;
   Bytes traffic;
+  double functions = 0; // evaluations of elementary functions beside the work
 };
 
 struct Roofline {
@@ -24,13 +27,17 @@ struct Roofline {
   Flops ramp;            // work at which half of that is reached
   BytesPerSecond memory; // what streaming kernels reach
   Seconds launch;
+  bool in_turn = false; // arithmetic and memory by turns instead of at the same time
+  Seconds function{};   // one elementary function
 
   Seconds operator()(const Kernel& kernel) const
   {
     // work / (dense * peak * work / (work + ramp)) = (work + ramp) / (dense * peak)
     const Seconds arithmetic =
         kernel.work.value() > 0 ? (kernel.work + ramp) / (dense * peak) : Seconds(0);
-    return launch + std::max(arithmetic, kernel.traffic / memory);
+    const Seconds moving = kernel.traffic / memory;
+    return launch + (in_turn ? arithmetic + moving : std::max(arithmetic, moving)) +
+           kernel.functions * function;
   }
 };
 

@@ -1,0 +1,116 @@
+#include "calibration/realrun_record.hpp"
+
+#include "calibration/json_log.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace foretrain::calibration {
+
+namespace {
+
+constexpr const char* kFormat = "foretrain.measurement/1";
+
+int whole(const Value& object, const char* key, double low)
+{
+  const double number = log_number(object, key, low);
+  if (number != static_cast<int>(std::min(number, 1e9)))
+    log_member(object, key).fail("must be a whole number, got " + log_member(object, key).shown());
+  return static_cast<int>(number);
+}
+
+bool has(const Value& object, const char* key)
+{
+  return object.json().contains(key);
+}
+
+// All samples of a series without labels, in the unit it must have.
+std::vector<double> samples(const Value& root, const std::string& name, const std::string& unit)
+{
+  const Value series = log_list(root, "series");
+  for (std::size_t i = 0; i < series.json().size(); ++i) {
+    const Value one = series.at(i);
+    if (log_text(one, "name") != name || !log_member(one, "labels").json().empty())
+      continue;
+    if (log_text(one, "unit") != unit)
+      one.fail_at("unit", "must be " + unit + ", got " + one.at("unit").shown());
+    std::vector<double> all;
+    const Value repetitions = log_list(one, "repetitions");
+    for (std::size_t r = 0; r < repetitions.json().size(); ++r) {
+      const Value repetition = repetitions.at(r);
+      if (!repetition.json().is_array())
+        repetition.fail("must be a list of numbers, got " + repetition.shown());
+      for (const Json& sample : repetition.json()) {
+        if (!sample.is_number() || sample.get<double>() <= 0)
+          repetition.fail("must hold positive numbers, got " + excerpt(sample.dump()));
+        all.push_back(sample.get<double>());
+      }
+    }
+    if (all.empty())
+      one.fail_at("repetitions", "holds no samples");
+    return all;
+  }
+  series.fail("holds no series '" + name + "' of the whole run", "is the file complete?");
+}
+
+void read_neighbours(const Value& settings, TrainingRecord& record)
+{
+  if (has(settings, "path"))
+    record.path = log_text(settings, "path");
+  if (has(settings, "link_rate_Mb_per_s"))
+    record.link_rate = BytesPerSecond(log_number(settings, "link_rate_Mb_per_s", 0) * 1e6 / 8);
+  if (has(settings, "tenants"))
+    record.tenants = whole(settings, "tenants", 1);
+  if (has(settings, "tenant"))
+    record.tenant = whole(settings, "tenant", 0);
+  if (has(settings, "isolation"))
+    record.isolation = log_text(settings, "isolation");
+  if (record.isolation == "wire")
+    record.path = "host";
+}
+
+} // namespace
+
+bool is_realrun_record(const std::string& text)
+{
+  return text.find(fmt::format("\"{}\"", kFormat)) != std::string::npos;
+}
+
+TrainingRecord read_training_record(const Value& root)
+{
+  if (log_text(root, "format") != kFormat)
+    root.fail_at("format", fmt::format("must be '{}', got {}", kFormat, root.at("format").shown()));
+  if (log_text(root, "kind") != "training")
+    root.fail_at("kind", "must be 'training', got " + root.at("kind").shown(),
+                 "only training runs can be compared with predictions of training");
+  TrainingRecord record;
+  record.name = log_text(root, "name");
+  record.program = log_text(log_member(root, "made_by"), "program");
+  const Value machine = log_member(root, "machine");
+  record.cores = whole(machine, "cores", 1);
+  record.cores_allowed =
+      std::max(1, static_cast<int>(log_list(machine, "cpus_allowed").json().size()));
+  const Value settings = log_member(root, "settings");
+  record.ranks = whole(settings, "world", 1);
+  record.batch = whole(settings, "batch", 1);
+  record.bucket = Bytes(log_number(settings, "bucket_bytes", 1));
+  record.overlap = log_text(settings, "overlap") == "on";
+  record.input = log_text(settings, "input");
+  record.decode_threads = whole(settings, "decode_threads", 1);
+  record.precision = log_text(settings, "precision");
+  record.parameters = log_number(settings, "parameters", 1);
+  read_neighbours(settings, record);
+  record.model = log_member(root, "model").json();
+  record.throughput = samples(root, "throughput", "sample/s");
+  record.step_s = samples(root, "step_time", "s");
+  return record;
+}
+
+TrainingRecord read_training_record(const std::filesystem::path& path)
+{
+  return read_training_record(Value(load_document(path)));
+}
+
+} // namespace foretrain::calibration
