@@ -1,5 +1,7 @@
 #include "models/collectives/collective.hpp"
 
+#include "models/collectives/choice.hpp"
+
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -65,7 +67,8 @@ bool usable(const Protocol& protocol, Family family, const sim::Communicator& co
 
 Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Library library,
                        Operation operation, const std::string& algorithm)
-    : engine_(engine), comm_(std::move(comm)), library_(std::move(library))
+    : engine_(engine), comm_(std::move(comm)), library_(std::move(library)),
+      automatic_(algorithm == "auto")
 {
   if (comm_.ranks < 2)
     return;
@@ -90,6 +93,10 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
                              {}});
     }
   }
+  const double n = comm_.ranks;
+  for (const Candidate& it : candidates_)
+    if (operation == Operation::all_reduce && it.algorithm->name == std::string("ring"))
+      ring_bus_ = std::max(ring_bus_, it.rate * 2 * (n - 1) / n);
   if (candidates_.empty())
     throw UsageError("the algorithm '" + algorithm + "' does not apply to " + comm_.name +
                      "\n  hint: known algorithms: " + joined(algorithm_names(operation)));
@@ -153,6 +160,11 @@ Collective::Choice Collective::describe(const Candidate& c, Bytes size) const
           c.latency,
           BytesPerSecond(c.rate),
           c.latency + Seconds(size.value() / c.rate),
+          automatic_ ? expected_time(
+                           library_, comm_,
+                           {patterns_[c.pattern].family, c.protocol, c.latency, c.rate, ring_bus_},
+                           size.value())
+                     : (c.latency + Seconds(size.value() / c.rate)).value(),
           static_cast<std::size_t>(&c - candidates_.data())};
 }
 
@@ -162,7 +174,7 @@ std::vector<Collective::Choice> Collective::candidates(Bytes size) const
   for (const Candidate& candidate : candidates_)
     choices.push_back(describe(candidate, size));
   std::stable_sort(choices.begin(), choices.end(),
-                   [](const Choice& a, const Choice& b) { return a.time < b.time; });
+                   [](const Choice& a, const Choice& b) { return a.expected < b.expected; });
   return choices;
 }
 

@@ -35,13 +35,14 @@ public:
     Seconds latency;
     BytesPerSecond rate; // of the buffer on an idle machine
     Seconds time;        // for the size asked for, on an idle machine
+    double expected = 0; // the same as the library expects it, in seconds
     std::size_t index = 0;
   };
   bool empty() const { return candidates_.empty(); } // one rank: nothing to do
-  /// The cheapest candidate for this size on an idle machine. With Fidelity::chunks one that has a
-  /// chunk-level form, if there is any.
+  /// The candidate that the library takes for this size: the cheapest by its own estimate. With
+  /// Fidelity::chunks one that has a chunk-level form, if there is any.
   Choice choose(Bytes size, Fidelity fidelity = Fidelity::coupled) const;
-  /// Every candidate, cheapest first.
+  /// Every candidate, the one that the library expects to be the cheapest first.
   std::vector<Choice> candidates(Bytes size) const;
 
   /// Adds a call of `size` bytes per rank that begins after `begin`; returns its end.
@@ -77,6 +78,8 @@ private:
   Library library_;
   std::vector<Pattern> patterns_;
   std::vector<Candidate> candidates_;
+  double ring_bus_ = 0; // highest bus bandwidth of a ring
+  bool automatic_ = true;
 };
 
 } // namespace foretrain::models

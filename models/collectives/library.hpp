@@ -38,6 +38,7 @@ struct Library {
   std::vector<std::string> automatic; // algorithms it chooses from by itself; empty: all
   int blocks_per_channel = 1;         // multiprocessors that a channel keeps busy
 
+  std::string estimate = "idle";         // rule by which it chooses, see choice.hpp
   bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
 
   bool chooses(const std::string& algorithm, int nodes) const
@@ -84,6 +85,8 @@ void describe(V& v, Library& s)
   v.required("name", s.name, "name and version");
   v.required("protocols", s.protocols, "from the lowest latency to the highest bandwidth");
   v.optional("automatic", s.automatic, "algorithms it chooses from by itself; default all");
+  v.optional("estimate", s.estimate, "how it expects an algorithm to do when it chooses",
+             one_of({"idle", "nccl-2.4", "nccl-2.5"}));
   v.optional("trees_between_nodes_only", s.trees_between_nodes_only,
              "inside one node it does not choose a tree by itself");
   v.optional("blocks_per_channel", s.blocks_per_channel,
