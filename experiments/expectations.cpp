@@ -1,6 +1,9 @@
 // Expectations of an experiment file, held against its result.
 #include "experiments/predict.hpp"
 
+#include <cmath>
+#include <optional>
+
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
@@ -21,22 +24,69 @@ bool applies(const ExpectationSpec& expectation, const Json& settings, const Jso
   return true;
 }
 
-std::string violation(const ExpectationSpec& expectation, const Json& found)
+// A number of a job's results; a range stands for its median.
+std::optional<double> number_of(const Json& found)
 {
+  if (found.is_number())
+    return found.get<double>();
+  if (found.is_object() && found.contains("median"))
+    return found.at("median").get<double>();
+  return std::nullopt;
+}
+
+std::string violation(const ExpectationSpec& expectation, double number, const std::string& what)
+{
+  // Bounds on equal values must not fail on the last bit.
+  const double slack = 1e-9 * std::abs(number);
+  if (expectation.at_least && number < *expectation.at_least - slack)
+    return fmt::format("{} {:.6g}, expected at least {:g}", what, number, *expectation.at_least);
+  if (expectation.at_most && number > *expectation.at_most + slack)
+    return fmt::format("{} {:.6g}, expected at most {:g}", what, number, *expectation.at_most);
+  return "";
+}
+
+// The job of the same name at the point that has the settings of `point` except where `than` says
+// otherwise; null when there is none.
+const Json* counterpart(const Json& result, const Json& point, const Json& job,
+                        const ExpectationSpec& expectation)
+{
+  Json wanted = point.at("settings");
+  if (expectation.than)
+    wanted.update(expectation.than.json());
+  const Json& name = expectation.than_job.empty() ? job.at("name") : Json(expectation.than_job);
+  for (const Json& other : result.at("points"))
+    if (other.contains("jobs") && other.at("settings") == wanted)
+      for (const Json& candidate : other.at("jobs"))
+        if (candidate.at("name") == name)
+          return &candidate;
+  return nullptr;
+}
+
+std::string violation(const ExpectationSpec& expectation, const Json& result, const Json& point,
+                      const Json& job)
+{
+  const Json::json_pointer at(expectation.quantity);
+  if (!job.contains(at))
+    return "is not in the results";
+  const Json& found = job.at(at);
   if (expectation.contains) {
     if (!found.is_string() ||
         found.get<std::string>().find(*expectation.contains) == std::string::npos)
       return fmt::format("is {}, expected to contain '{}'", found.dump(), *expectation.contains);
     return "";
   }
-  if (!found.is_number())
+  const auto number = number_of(found);
+  if (!number)
     return "is not a number";
-  const auto number = found.get<double>();
-  if (expectation.at_least && number < *expectation.at_least)
-    return fmt::format("is {:.6g}, expected at least {:g}", number, *expectation.at_least);
-  if (expectation.at_most && number > *expectation.at_most)
-    return fmt::format("is {:.6g}, expected at most {:g}", number, *expectation.at_most);
-  return "";
+  if (!expectation.than && expectation.than_job.empty())
+    return violation(expectation, *number, "is");
+  const Json* other = counterpart(result, point, job, expectation);
+  const auto reference =
+      other != nullptr && other->contains(at) ? number_of(other->at(at)) : std::nullopt;
+  if (!reference)
+    return "has nothing to be compared with: no such point or job";
+  return violation(expectation, *number / *reference,
+                   fmt::format("is {:.6g} against {:.6g}, ratio", *number, *reference));
 }
 
 } // namespace
@@ -56,9 +106,11 @@ std::vector<std::string> violated_expectations(const ExperimentSpec& spec, const
         if (!expectation.job.empty() && job.at("name") != expectation.job)
           continue;
         met_any = true;
-        const Json::json_pointer at(expectation.quantity);
-        const std::string problem =
-            job.contains(at) ? violation(expectation, job.at(at)) : "is not in the results";
+        // With --set or fewer points the point to compare with may be gone.
+        if (narrowed && (expectation.than || !expectation.than_job.empty()) &&
+            counterpart(result, point, job, expectation) == nullptr)
+          continue;
+        const std::string problem = violation(expectation, result, point, job);
         if (!problem.empty())
           lines.push_back(fmt::format("/expect/{}: {} of job '{}' at {} {}", i,
                                       expectation.quantity, job.at("name").get<std::string>(),

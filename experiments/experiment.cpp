@@ -163,6 +163,10 @@ void check(const ExperimentSpec& spec, const Value& root)
         if (wanted.key().empty() || wanted.key().front() != '/' ||
             wanted.key().find('~') != std::string::npos)
           it.point.fail("must have JSON pointers as keys, got '" + wanted.key() + "'");
+    if (it.than && !it.than.json().is_object())
+      it.than.fail("must be an object of pointers and values, got " + it.than.shown());
+    if (it.contains && (it.than || !it.than_job.empty()))
+      at.fail("compares texts: 'contains' goes without 'than' and 'than_job'");
   }
   if (spec.jobs.empty())
     root.fail_at("jobs", "must hold at least one job");

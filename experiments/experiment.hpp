@@ -71,6 +71,8 @@ struct ExpectationSpec {
   std::string job;      // absent: every job
   Value point;          // settings that select points; absent: every point
   std::string quantity; // a number of the job's results, as a JSON pointer below the job
+  Value than;           // settings of the point to compare with: bounds are for the ratio
+  std::string than_job; // the job to compare with; absent: the same
   std::optional<double> at_least;
   std::optional<double> at_most;
   std::optional<std::string> contains; // for texts, like /bottleneck/resource
@@ -216,6 +218,9 @@ void describe(V& v, ExpectationSpec& s)
   v.optional("job", s.job, "the job it is about; default every job");
   v.optional("point", s.point, "settings of the points it is about; default every point");
   v.required("quantity", s.quantity, "pointer below the job's results, like /speedup");
+  v.optional("than", s.than,
+             "settings: bounds are for the ratio to the point that differs in these");
+  v.optional("than_job", s.than_job, "bounds are for the ratio to this job");
   v.optional("at_least", s.at_least, "lower bound");
   v.optional("at_most", s.at_most, "upper bound");
   v.optional("contains", s.contains, "for texts: what must occur in it");
