@@ -1,6 +1,7 @@
 #include "calibration/fio_log.hpp"
 
 #include "calibration/json_log.hpp"
+#include "calibration/text_log.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -57,6 +58,19 @@ std::string option(const Value& job, const Value& global, const char* key)
   return "";
 }
 
+// A whole number among the options; 1 when it is not repeated.
+double count(const Value& job, const Value& global, const char* key)
+{
+  const std::string text = option(job, global, key);
+  if (text.empty())
+    return 1;
+  const auto number = whole_number(text);
+  if (!number || *number < 1 || *number > 1000000)
+    (job && job.json().contains(key) ? job : global)
+        .fail_at(key, "must be a whole number from 1, got '" + excerpt(text) + "'");
+  return static_cast<double>(*number);
+}
+
 } // namespace
 
 bool is_fio(const std::string& text)
@@ -92,6 +106,7 @@ FioLog read_fio(const std::string& text, const std::string& name)
     const Value options = value.json().contains("job options") ? value.at("job options") : none;
     job.pattern = option(options, global, "rw");
     job.block_size = option(options, global, "bs");
+    job.depth = count(options, global, "iodepth") * count(options, global, "numjobs");
     job.read = side(value, "read");
     job.write = side(value, "write");
     if (!job.read && !job.write)

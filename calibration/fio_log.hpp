@@ -21,6 +21,7 @@ struct FioJob {
   std::string name;
   std::string pattern;    // "read", "randread", "write", ...; "" when fio does not repeat it
   std::string block_size; // as given to fio, "" when fio does not repeat it
+  double depth = 1;       // operations in flight: iodepth x numjobs
   std::optional<FioSide> read;
   std::optional<FioSide> write;
 };

@@ -66,6 +66,11 @@ Iperf3Log read_iperf3_log(const std::string& text, const std::string& name)
   if (!start.json().contains("connecting_to"))
     start.fail_at("connecting_to", "is missing", "this is the server's side; give the client's");
   log.host = log_text(log_member(start, "connecting_to"), "host");
+  for (const char* key : {"tcp_mss_default", "tcp_mss"}) // the latter: as asked for with -M
+    if (start.json().contains(key) && log_number(start, key) > 0)
+      log.segment = Bytes(log_number(start, key));
+  if (log.segment.value() > 65535)
+    start.fail("has a TCP segment size above 65535");
   intervals(root, log);
   const Value end = log_member(root, "end");
   const bool udp = log.protocol == "UDP";

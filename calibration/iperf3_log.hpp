@@ -13,6 +13,7 @@ struct Iperf3Log {
   std::string protocol; // "TCP" or "UDP"
   int streams = 1;
   bool reverse = false; // the server sends
+  Bytes segment;        // TCP payload of a packet (MSS); zero when the log does not say
   Seconds duration;
   Bytes bytes;
   BytesPerSecond rate; // received (TCP) or sent less what was lost (UDP)

@@ -129,6 +129,31 @@ named = [p for p in profiled["points"][0]["parameters"] if profile in p["source"
 expect("profile in the parameters", [p["value"] for p in named] == ["50 ms"] and "a test" in named[0]["source"], str(named))
 expect("profile without use", "gpu k80 /kernel_launch" in str(profiled.get("warnings")), str(profiled.get("warnings")))
 
+iperf3 = with_text(json.dumps({
+    "start": {"connecting_to": {"host": "b"}, "tcp_mss_default": 1448,
+              "test_start": {"protocol": "TCP", "num_streams": 1, "reverse": 0}},
+    "intervals": [],
+    "end": {"sum_sent": {"seconds": 2, "bytes": 2e9, "bits_per_second": 8e9},
+            "sum_received": {"seconds": 2, "bytes": 2e9, "bits_per_second": 8e9},
+            "cpu_utilization_percent": {"host_total": 60, "remote_total": 95}}}))
+result = run("calibrate", iperf3, "--network", "flannel-vxlan", "--dry-run")
+expect("calibrate", result.returncode == 0 and "network flannel-vxlan /cpu_per_packet" in result.stdout, result.stderr)
+learnt = tempfile.mktemp(suffix=".json")
+result = run("calibrate", iperf3, "--network", "flannel-vxlan", "--out", learnt, "--name", "lab")
+expect("calibrate --out", result.returncode == 0 and json.loads(pathlib.Path(learnt).read_text())["name"] == "lab", result.stderr)
+vxlan = changed(put={"/stack": {"network": "flannel-vxlan"}})
+result = json.loads(run("predict", vxlan, "--format", "json", "--profile", learnt).stdout)
+expect("a profile that was learnt", any("iperf3" in p["source"] for p in result["points"][0]["parameters"]), "not used")
+for arguments, message in [
+    (["calibrate", iperf3], "--out PROFILE.json"),
+    (["calibrate", good, "--dry-run"], "is not a log that is known here"),
+    (["calibrate", "no/such.log", "--dry-run"], "no/such.log"),
+    (["calibrate", iperf3, iperf3, "--dry-run"], "counts once"),
+    (["predict", good, "--profile", iperf3], "/start is not a known key"),
+]:
+    result = run(*arguments)
+    expect(" ".join(arguments), result.returncode == 2 and message in result.stderr, result.stderr)
+
 with tempfile.TemporaryDirectory() as out:
     result = run("predict", good, "--out", out, "--trace", "--format", "csv", "--set", "/jobs/0/gpus=4")
     files = {p.name for p in pathlib.Path(out).iterdir()}

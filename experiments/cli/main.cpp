@@ -13,6 +13,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"predict", "how fast the jobs of an experiment run, and what limits them", &predict},
     {"validate", "how far predictions are from measurements, by regime", &validate},
+    {"calibrate", "make a profile of parameters from logs of your machine", &calibrate},
     {"nccl-tests", "what nccl-tests would print on a described machine", &nccl_tests},
     {"platform", "list, show, check or export platforms", &platform},
     {"model", "list or show neural networks", &model},

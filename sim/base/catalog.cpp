@@ -179,6 +179,12 @@ Value resolve_preset(const std::string& name_or_path, const PresetKind& kind,
   return finished(Value(document), kind, id);
 }
 
+std::string preset_id(const Value& reference, const PresetKind& kind)
+{
+  return reference.json().is_object() ? id_of(reference)
+                                      : id_of(*resolve_preset(reference, kind).document());
+}
+
 Value preset_reference(const std::string& name, const Value& beside)
 {
   auto document = std::make_shared<Document>();

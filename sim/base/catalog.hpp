@@ -34,6 +34,9 @@ Value resolve_preset(const Value& reference, const PresetKind& kind);
 Value resolve_preset(const std::string& name_or_path, const PresetKind& kind,
                      std::shared_ptr<const Overlay> overlay = nullptr);
 
+/// What overlays call the preset that a reference stands for; see PresetUse.
+std::string preset_id(const Value& reference, const PresetKind& kind);
+
 /// A reference by name as if it stood in the document of `beside`: for defaults.
 Value preset_reference(const std::string& name, const Value& beside);
 

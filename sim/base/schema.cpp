@@ -160,6 +160,11 @@ Json SchemaWriter::finish() const
   Json properties = properties_;
   properties["source"] = {{"description", "where the numbers come from"}};
   properties["notes"] = {{"description", "free text"}};
+  if (properties_.contains("format") && !properties.contains("spread"))
+    properties["spread"] = {
+        {"type", "object"},
+        {"additionalProperties", {{"type", "number"}, {"minimum", 0}}},
+        {"description", "JSON pointer of a value in here -> its relative standard deviation"}};
   Json schema = {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
   if (!required_.empty())
     schema["required"] = required_;

@@ -159,7 +159,7 @@ private:
   }
 
   Value object_;
-  std::vector<std::string> declared_{"source", "notes"};
+  std::vector<std::string> declared_{"source", "notes", "spread"};
   std::vector<std::string> missing_;
 };
 

@@ -1,0 +1,44 @@
+// What each kind of log teaches: one function per kind, in a file of its own.
+#pragma once
+
+#include "experiments/calibrate.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/stack.hpp"
+
+namespace foretrain::experiments {
+
+struct LogText {
+  std::string path;
+  std::string text;
+};
+
+/// The presets that logs were measured on, and what has been learnt about them.
+/// The presets that logs were measured on, and what has been learnt about them.
+struct Setup {
+  using OverlayPtr = std::shared_ptr<const Overlay>;
+
+  CalibrateOptions options;
+  Learning learning;
+  std::vector<std::string> notes;
+
+  OverlayPtr learnt() const { return learning.profiles.overlay; }
+  /// Presets with an overlay, like learnt().
+  platforms::PlatformSpec platform(const OverlayPtr& overlay) const;
+  platforms::Stack stack(const OverlayPtr& overlay) const;
+  Value library(const OverlayPtr& overlay) const;
+  Value transport(const OverlayPtr& overlay) const;
+  /// Throws UsageError when no --platform was given; `log` is what needs it.
+  void need_platform(const std::string& log) const;
+};
+
+/// Fits the logs of one kind, all together. Returns what each log taught, for the profile.
+using Teach = std::vector<std::string> (*)(const std::vector<LogText>& logs, Setup& setup);
+
+std::vector<std::string> teach_p2p(const std::vector<LogText>& logs, Setup& setup);
+std::vector<std::string> teach_nccl_tests(const std::vector<LogText>& logs, Setup& setup);
+std::vector<std::string> teach_iperf3(const std::vector<LogText>& logs, Setup& setup);
+std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setup);
+std::vector<std::string> teach_topology(const std::vector<LogText>& logs, Setup& setup);
+bool is_topology(const std::string& text);
+
+} // namespace foretrain::experiments

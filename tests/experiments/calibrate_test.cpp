@@ -1,0 +1,258 @@
+// Logs of machines whose parameters are known: calibrate must find them, and nothing else.
+#include "experiments/calibrate.hpp"
+
+#include "calibration/nccl_tests_log.hpp"
+
+#include "sim/base/error.hpp"
+#include "tests/experiments/calibrate_support.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/damage.hpp"
+
+#include <set>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using namespace foretrain::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+double si(const Value& value)
+{
+  return value.json().is_number() ? value.json().get<double>()
+                                  : parse_measure(value.json().get<std::string>())->si();
+}
+
+const calibration::ProfileParameter* find(const Calibration& c, const std::string& pointer)
+{
+  for (const auto& p : c.profile.parameters)
+    if (p.pointer == pointer)
+      return &p;
+  return nullptr;
+}
+
+double learnt(const Calibration& c, const std::string& pointer)
+{
+  const auto* p = find(c, pointer);
+  REQUIRE(p != nullptr);
+  CHECK(si(p->spread) > 0);
+  return si(p->value);
+}
+
+bool refused(const Calibration& c, const std::string& pointer)
+{
+  for (const auto& r : c.profile.refused)
+    if (r.parameter.find(pointer) != std::string::npos)
+      return !r.reason.empty() && find(c, pointer) == nullptr;
+  return false;
+}
+
+std::string error_of(const std::vector<std::string>& logs, const CalibrateOptions& options)
+{
+  try {
+    calibrate(logs, options);
+  } catch (const ConfigError& error) {
+    return error.what();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+} // namespace
+
+TEST_CASE("copies teach link efficiencies and latencies", "[calibrate]")
+{
+  const LogFolder folder;
+  const std::string log = folder.write(
+      "p2p.log", p2p_log("c4140-k-v100-sxm2",
+                         truth({{"gpu", "v100-sxm2-16gb", "/nvlink_copy_efficiency", 0.8, "t"},
+                                {"gpu", "v100-sxm2-16gb", "/memory_efficiency", 0.7, "t"},
+                                {"gpu", "v100-sxm2-16gb", "/copy_latency", "2.5 us", "t"},
+                                {"gpu", "v100-sxm2-16gb", "/peer_latency", "5 us", "t"},
+                                {"gpu", "v100-sxm2-16gb", "/host_hop_latency", "6 us", "t"},
+                                {"cpu", "xeon-gold-6148", "/root_port_duplex", "17 GB/s", "t"}})));
+  const Calibration c = calibrate({log}, {.platform = "c4140-k-v100-sxm2"});
+  CHECK_THAT(learnt(c, "/nvlink_copy_efficiency"), WithinRel(0.8, 1e-3));
+  CHECK_THAT(learnt(c, "/memory_efficiency"), WithinRel(0.7, 1e-3));
+  CHECK_THAT(learnt(c, "/copy_latency"), WithinRel(2.5e-6, 5e-3));
+  CHECK_THAT(learnt(c, "/peer_latency"), WithinRel(5e-6, 5e-3));
+  CHECK_THAT(learnt(c, "/host_hop_latency"), WithinRel(6e-6, 5e-3));
+  CHECK_THAT(learnt(c, "/root_port_duplex"), WithinRel(17e9, 2e-3));
+  CHECK(refused(c, "/socket_link")); // all GPUs hang on one socket
+  CHECK(c.profile.outliers.empty());
+  CHECK(find(c, "/copy_latency")->preset == "v100-sxm2-16gb");
+}
+
+TEST_CASE("collectives teach latencies, and only of what they ran over", "[calibrate]")
+{
+  const LogFolder folder;
+  const auto machine =
+      truth({{"gpu", "v100-sxm2-16gb", "/nvlink_collective_efficiency", 0.7, "t"},
+             {"library", "nccl-2.4", "/protocols/0/ring_base", "9.9 us", "t"},
+             {"library", "nccl-2.4", "/protocols/0/ring_hop/nvlink", "0.9 us", "t"},
+             {"library", "nccl-2.4", "/protocols/0/tree_hop/nvlink", "0.9 us", "t"},
+             {"library", "nccl-2.4", "/protocols/0/tree_base", "10.2 us", "t"}});
+  const std::string log = folder.write("nccl.log", nccl_log("dgx1-v100", "nccl-2.4", 8, machine));
+  const Calibration c = calibrate({log}, {.platform = "dgx1-v100", .library = "nccl-2.4"});
+  CHECK_THAT(learnt(c, "/nvlink_collective_efficiency"), WithinRel(0.7, 0.01));
+  CHECK_THAT(learnt(c, "/protocols/0/ring_base"), WithinRel(9.9e-6, 0.01));
+  CHECK_THAT(learnt(c, "/protocols/0/ring_hop/nvlink"), WithinRel(0.9e-6, 0.01));
+  CHECK(find(c, "/protocols/0/ring_hop/network") == nullptr);
+  CHECK(refused(c, "/root_port_duplex"));
+  CHECK(c.profile.parameters.front().residuals->maximum < 0.02);
+  // The two latencies of a protocol were fitted by one factor.
+  bool tied = false;
+  for (const auto& it : c.profile.correlations)
+    tied |= it.value == 1;
+  CHECK(tied);
+}
+
+TEST_CASE("the profile alone gives the fitted times", "[calibrate]")
+{
+  const LogFolder folder;
+  const auto machine =
+      truth({{"gpu", "v100-sxm2-16gb", "/nvlink_collective_efficiency", 0.6, "t"}});
+  const std::string log = folder.write("nccl.log", nccl_log("dgx1-v100", "nccl-2.4", 8, machine));
+  Calibration c = calibrate({log}, {.platform = "dgx1-v100", .library = "nccl-2.4"});
+  Profiles profiles;
+  profiles.add(folder.write("p.json", calibration::to_json(c.profile).dump()));
+  const auto times = [](const std::shared_ptr<Overlay>& overlay) {
+    return calibration::read_nccl_tests(nccl_log("dgx1-v100", "nccl-2.4", 8, overlay), "log").rows;
+  };
+  const auto fitted = times(profiles.overlay);
+  const auto measured = times(machine);
+  const auto unaware = times(truth({}));
+  REQUIRE(fitted.size() == measured.size());
+  for (std::size_t i = 0; i < fitted.size(); ++i)
+    CHECK_THAT(fitted[i].out_of_place.time.value(),
+               WithinRel(measured[i].out_of_place.time.value(), 0.01));
+  CHECK(unaware.back().out_of_place.time.value() < 0.8 * measured.back().out_of_place.time.value());
+  // Fitted again on top of itself, nothing changes but the last digits.
+  const Calibration again = calibrate(
+      {log}, {.platform = "dgx1-v100",
+              .library = "nccl-2.4",
+              .profiles = {folder.write("q.json", calibration::to_json(c.profile).dump())}});
+  CHECK_THAT(learnt(again, "/nvlink_collective_efficiency"),
+             WithinRel(learnt(c, "/nvlink_collective_efficiency"), 2e-3));
+}
+
+TEST_CASE("iperf3 teaches core time, split by segment size where there are two", "[calibrate]")
+{
+  const LogFolder folder;
+  // One connection, one busy core: 2 us per packet and 0.5 ns per byte copied, 3 us per 64 KiB.
+  const auto log = [&](const char* name, int segment) {
+    const double per_byte = 2e-6 / segment + 0.5e-9 + 3e-6 / 65536;
+    return folder.write(name, iperf3_log(0.95 / per_byte, 0.6, 0.95, segment));
+  };
+  const std::string large = log("large.json", 1448);
+  const std::string small = log("small.json", 536);
+  const Calibration both = calibrate({large, small}, {.network = "tcp"});
+  CHECK_THAT(learnt(both, "/cpu_per_packet"), WithinRel(2e-6, 0.01));
+  CHECK_THAT(learnt(both, "/copy_rate"), WithinRel(2e9, 0.01));
+  CHECK(refused(both, "/cpu_per_segment"));
+  const Calibration one = calibrate({large}, {.network = "tcp"});
+  CHECK(one.profile.parameters.size() == 1);
+  CHECK(one.profile.refused.size() == 2);
+  CHECK_THAT(one.profile.refused[0].measurement, Contains("-M 536"));
+}
+
+TEST_CASE("iperf3 on an idle core teaches the adapter, if the rate is near its own", "[calibrate]")
+{
+  const LogFolder folder;
+  const std::string full = folder.write("full.json", iperf3_log(115e6, 0.1, 0.2, 1448));
+  const std::string half = folder.write("half.json", iperf3_log(50e6, 0.05, 0.08, 1448));
+  const std::string fast = folder.write("fast.json", iperf3_log(900e6, 0.3, 0.3, 1448));
+  const CalibrateOptions options{.platform = "nthu-gtx1080", .network = "tcp"};
+  // 1448 bytes of payload travel in 1538 bytes on the wire.
+  CHECK_THAT(learnt(calibrate({full}, options), "/rate"), WithinRel(115e6 * 1538 / 1448, 1e-3));
+  CHECK(refused(calibrate({half}, options), "rate"));
+  CHECK_THAT(error_of({fast}, options), Contains("fast.json") && Contains("at most"));
+  CHECK_THAT(error_of({full}, {.platform = "c4140-v100-sxm2"}), Contains("--network"));
+}
+
+TEST_CASE("fio teaches what its pattern measures", "[calibrate]")
+{
+  const LogFolder folder;
+  const std::string stream =
+      folder.write("a.json", fio_log({"read", "1M", 8, 3000, 1048576, 2e-3}));
+  const std::string random =
+      folder.write("b.json", fio_log({"randread", "4k", 32, 5e5, 4096, 6e-5}));
+  const std::string single =
+      folder.write("c.json", fio_log({"randread", "4k", 1, 9e3, 4096, 1.1e-4}));
+  const std::string write =
+      folder.write("d.json", fio_log({"write", "1M", 8, 1000, 1048576, 2e-3}));
+  const Calibration c = calibrate({stream, random, single, write}, {.disk = "nvme-1.6tb"});
+  CHECK_THAT(learnt(c, "/read"), WithinRel(3000 * 1048576.0, 1e-4));
+  CHECK_THAT(learnt(c, "/write"), WithinRel(1000 * 1048576.0, 1e-4));
+  CHECK_THAT(learnt(c, "/read_operations"), WithinRel(5e5, 1e-4));
+  CHECK_THAT(learnt(c, "/latency"), WithinRel(1.1e-4, 1e-4));
+  const Calibration one = calibrate({stream}, {.disk = "nvme-1.6tb"});
+  CHECK(one.profile.parameters.size() == 1);
+  CHECK(refused(one, "/latency"));
+}
+
+TEST_CASE("logs that do not belong are refused with a reason", "[calibrate]")
+{
+  const LogFolder folder;
+  const auto machine = truth({});
+  const std::string p2p = folder.write("p2p.log", p2p_log("c4140-k-v100-sxm2", machine));
+  const std::string nccl = folder.write("nccl.log", nccl_log("dgx1-v100", "nccl", 8, machine, 1e6));
+  CHECK_THAT(error_of({p2p}, {}), Contains("needs --platform"));
+  CHECK_THAT(error_of({p2p}, {.platform = "dgx1-v100"}),
+             Contains("p2p.log:6") && Contains("4 GPUs"));
+  CHECK_THAT(error_of({nccl}, {.platform = "c4140-k-v100-sxm2"}), Contains("8 GPUs per node"));
+  CHECK_THAT(error_of({nccl}, {.platform = "dgx1-v100", .gpus = 4}), Contains("8 ranks"));
+  CHECK_THAT(
+      error_of({nccl, folder.write("copy.log", nccl_log("dgx1-v100", "nccl", 8, machine, 1e6))},
+               {.platform = "dgx1-v100"}),
+      Contains("counts once"));
+  CHECK_THAT(error_of({folder.write("x.txt", "hello")}, {}), Contains("known: topology"));
+  CHECK_THAT(error_of({folder.write("gb.log",
+                                    [&] {
+                                      std::string text =
+                                          nccl_log("dgx1-v100", "nccl", 8, machine, 1e6);
+                                      return text.replace(text.find("(GB/s)"), 6, "(Gb/s)");
+                                    }())},
+                      {.platform = "dgx1-v100"}),
+             Contains("gb.log:"));
+}
+
+TEST_CASE("damaged logs are refused or fitted, never anything else", "[calibrate][fuzz]")
+{
+  const LogFolder folder;
+  const auto machine = truth({});
+  struct Sample {
+    std::string text;
+    CalibrateOptions options;
+  };
+  const Sample samples[] = {
+      {p2p_log("c4140-k-v100-sxm2", machine), {.platform = "c4140-k-v100-sxm2"}},
+      {nccl_log("c4140-k-v100-sxm2", "nccl", 4, machine, 1 << 24),
+       {.platform = "c4140-k-v100-sxm2"}},
+      {iperf3_log(1e9, 0.5, 0.95, 1448), {.network = "tcp"}},
+      {fio_log({"read", "1M", 8, 3000, 1048576, 2e-3}), {.disk = "nvme-1.6tb"}},
+  };
+  std::mt19937 random(7);
+  int fitted = 0;
+  int refusals = 0;
+  for (const Sample& sample : samples)
+    for (int i = 0; i < 25; ++i) {
+      const std::string path = folder.write("log", damaged(sample.text, random));
+      try {
+        const Calibration c = calibrate({path}, sample.options);
+        for (const auto& p : c.profile.parameters)
+          CHECK((std::isfinite(si(p.value)) && si(p.value) > 0 && std::isfinite(si(p.spread))));
+        ++fitted;
+      } catch (const ConfigError& error) {
+        ++refusals;
+        CHECK_THAT(error.what(), Contains("log"));
+      } catch (const UsageError&) {
+        ++refusals;
+      }
+    }
+  CAPTURE(fitted, refusals);
+  CHECK(fitted > 5);
+  CHECK(refusals > 20);
+}
