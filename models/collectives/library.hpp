@@ -38,6 +38,8 @@ struct Library {
   std::vector<std::string> automatic; // algorithms it chooses from by itself; empty: all
   int blocks_per_channel = 1;         // multiprocessors that a channel keeps busy
 
+  std::string rings = "search"; // or "devices": one ring in the order of the devices
+
   bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
 
   bool chooses(const std::string& algorithm, int nodes) const
@@ -84,6 +86,9 @@ void describe(V& v, Library& s)
   v.required("name", s.name, "name and version");
   v.required("protocols", s.protocols, "from the lowest latency to the highest bandwidth");
   v.optional("automatic", s.automatic, "algorithms it chooses from by itself; default all");
+  v.optional("rings", s.rings,
+             "inside a node: searched for in the topology, or one in the order of the devices",
+             one_of({"search", "devices"}));
   v.optional("trees_between_nodes_only", s.trees_between_nodes_only,
              "inside one node it does not choose a tree by itself");
   v.optional("blocks_per_channel", s.blocks_per_channel,
