@@ -1,6 +1,6 @@
 #include "experiments/nccl_tests.hpp"
 
-#include "platforms/rings.hpp"
+#include "experiments/ring_order.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -74,9 +74,10 @@ std::vector<NcclTestsRow> run_nccl_test(const NcclTest& test,
     for (int gpu = 0; gpu < options.gpus_per_node; ++gpu)
       ranks.push_back({node, gpu});
   const int n = static_cast<int>(ranks.size());
+  const models::Library library = models::load_library(options.library);
   const models::Collective collective(
-      engine, platforms::make_communicator(machine, ranks, platform.name),
-      models::load_library(options.library), test.operation, options.algorithm);
+      engine, platforms::make_communicator(machine, ranks, platform.name, ring_order(library)),
+      library, test.operation, options.algorithm);
   std::vector<NcclTestsRow> rows;
   for (const double size : sizes_of(options)) {
     NcclTestsRow row;

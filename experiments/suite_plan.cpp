@@ -291,7 +291,7 @@ void check_disjoint(const SuitePlan& plan)
   for (const Measurement& it : plan.measurements) {
     if (!it.anchor.empty())
       anchors.emplace(it.anchor, &it);
-    if (it.anchor_rate > 0)
+    else if (it.anchor_rate > 0) // written into the experiment
       rates.emplace(it.anchor_rate, &it);
   }
   for (const Measurement& it : plan.measurements) {

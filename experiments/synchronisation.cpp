@@ -1,6 +1,6 @@
 #include "experiments/synchronisation.hpp"
 
-#include "platforms/rings.hpp"
+#include "experiments/ring_order.hpp"
 #include "platforms/servers.hpp"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ Bytes largest_bucket(const models::JobSetup& setup)
 void add_all_reduce(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& engine,
                     const platforms::Machine& machine)
 {
-  auto communicator = platforms::make_communicator(machine, job.ranks, "job " + job.spec.name);
+  auto communicator = platforms::make_communicator(machine, job.ranks, "job " + job.spec.name,
+                                                   ring_order(job.library));
   const double channels = static_cast<double>(communicator.channels.size());
   setup.synchroniser =
       std::make_shared<models::AllReduce>(std::make_shared<const models::Collective>(

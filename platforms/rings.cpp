@@ -281,7 +281,7 @@ sim::Channel inter_channel(const Job& job, int nic)
 } // namespace
 
 sim::Communicator make_communicator(const Machine& machine, const std::vector<GpuPlace>& ranks,
-                                    const std::string& name)
+                                    const std::string& name, RingOrder order)
 {
   sim::Communicator comm;
   comm.name = name;
@@ -303,7 +303,9 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
   comm.nodes = static_cast<int>(job.nodes.size());
   if (comm.ranks < 2)
     return comm;
-  if (comm.nodes == 1)
+  if (comm.nodes == 1 && order == RingOrder::devices)
+    comm.channels.push_back(intra_channel(job, job.local.front()));
+  else if (comm.nodes == 1)
     comm.channels = intra_channels(job);
   else
     for (const int nic : machine.training_nics())

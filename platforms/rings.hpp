@@ -13,10 +13,14 @@
 
 namespace foretrain::platforms {
 
+/// How a library makes rings inside one node: by search, as above, or one ring in the order of the
+/// devices whatever joins them (NCCL 1.x, src/core.cu). Between nodes they are always searched for.
+enum class RingOrder { search, devices };
+
 /// The communicator of a job whose rank r runs on ranks[r]. Channels come out in a fixed order.
 /// The machine must outlive it.
 sim::Communicator make_communicator(const Machine& machine, const std::vector<GpuPlace>& ranks,
-                                    const std::string& name);
+                                    const std::string& name, RingOrder order = RingOrder::search);
 
 /// Edge-disjoint Hamiltonian cycles over the NVLink bricks among some GPUs of a node, at most one
 /// direction of each: a cycle starts at gpus.front(). Empty when there is none. At most 10 GPUs.

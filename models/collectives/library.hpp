@@ -38,7 +38,9 @@ struct Library {
   std::vector<std::string> automatic; // algorithms it chooses from by itself; empty: all
   int blocks_per_channel = 1;         // multiprocessors that a channel keeps busy
 
-  std::string estimate = "idle";         // rule by which it chooses, see choice.hpp
+  std::string estimate = "idle"; // rule by which it chooses, see choice.hpp
+  std::string rings = "search";  // or "devices": one ring in the order of the devices
+
   bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
 
   bool chooses(const std::string& algorithm, int nodes) const
@@ -87,6 +89,9 @@ void describe(V& v, Library& s)
   v.optional("automatic", s.automatic, "algorithms it chooses from by itself; default all");
   v.optional("estimate", s.estimate, "how it expects an algorithm to do when it chooses",
              one_of({"idle", "nccl-2.4", "nccl-2.5"}));
+  v.optional("rings", s.rings,
+             "inside a node: searched for in the topology, or one in the order of the devices",
+             one_of({"search", "devices"}));
   v.optional("trees_between_nodes_only", s.trees_between_nodes_only,
              "inside one node it does not choose a tree by itself");
   v.optional("blocks_per_channel", s.blocks_per_channel,

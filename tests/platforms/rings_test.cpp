@@ -82,6 +82,20 @@ TEST_CASE("known machines give the known number of rings", "[rings]")
   CHECK(rings("dgx1-p100", 8) == 2); // four bricks per GPU
 }
 
+TEST_CASE("a library that does not search makes one ring in the order of the devices", "[rings]")
+{
+  sim::Engine engine;
+  const Machine machine(engine, load_platform("dgx1-p100"), bare_metal(), 1);
+  const auto comm = make_communicator(machine, first(8, 8), "job", RingOrder::devices);
+  REQUIRE(comm.channels.size() == 1);
+  const auto& hops = comm.channels.front().hops;
+  REQUIRE(hops.size() == 8);
+  for (std::size_t i = 0; i < hops.size(); ++i) { // GPUs 3 and 4, 7 and 0 have no NVLink
+    CHECK(comm.channels.front().ring[i] == static_cast<int>(i));
+    CHECK((hops[i].reach == sim::Reach::nvlink) == (i != 3 && i != 7));
+  }
+}
+
 TEST_CASE("between nodes every adapter has a ring that enters and leaves near it", "[rings]")
 {
   sim::Engine engine;
