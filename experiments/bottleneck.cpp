@@ -153,7 +153,16 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
   Bottleneck found;
   const sim::ResourceId gpu = machine.compute(ranks.front());
   found.utilisation = utilisation(engine, gpu, window);
-  if (name == "compute") {
+  const auto kernels = job.compute_limits();
+  if (name == "compute" && !kernels.empty() && kernels.front().resource >= 0 &&
+      kernels.front().resource != gpu.value &&
+      engine.name({kernels.front().resource}).ends_with("cores")) {
+    found.resource = engine.name({kernels.front().resource});
+    found.utilisation = utilisation(engine, {kernels.front().resource}, window);
+    found.why = fmt::format("{} of the step is computing, but what drives the GPUs gets too little "
+                            "of {}",
+                            percent(share), found.resource);
+  } else if (name == "compute") {
     found.resource = engine.name(gpu);
     found.why = fmt::format("{} of the step is computing; exposed communication is {}, waiting for "
                             "slower GPUs {}",

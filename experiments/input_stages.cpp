@@ -1,7 +1,6 @@
 #include "experiments/input_stages.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace foretrain::experiments {
 
@@ -10,24 +9,17 @@ namespace {
 constexpr int kLateEpoch = 50; // by then the caches hold what they will
 constexpr int kBatchesReadAhead = 2;
 
-int nodes_of(const ResolvedJob& job)
-{
-  std::set<int> nodes;
-  for (const auto& place : job.ranks)
-    nodes.insert(place.node);
-  return static_cast<int>(nodes.size());
-}
-
 } // namespace
 
-CacheHits cache_hits(const ResolvedJob& job, Bytes page_cache, Bytes server_cache, bool warm)
+CacheHits cache_hits(const ResolvedInput& input, int nodes, Bytes page_cache, Bytes server_cache,
+                     bool warm)
 {
   CacheHits hits;
   if (!warm)
     return hits;
-  const Bytes whole = job.input.dataset.samples * job.input.stored.size;
-  const Bytes part = whole / nodes_of(job);
-  hits.node = models::hit_ratio(part, whole, page_cache, kLateEpoch, job.input.spec.fixed_parts);
+  const Bytes whole = input.dataset.samples * input.stored.size;
+  const Bytes part = whole / nodes;
+  hits.node = models::hit_ratio(part, whole, page_cache, kLateEpoch, input.spec.fixed_parts);
   hits.server = models::hit_ratio(whole, whole, server_cache, kLateEpoch, true);
   return hits;
 }
@@ -35,28 +27,24 @@ CacheHits cache_hits(const ResolvedJob& job, Bytes page_cache, Bytes server_cach
 std::vector<models::InputStage> input_stages(const ResolvedJob& job,
                                              const platforms::Machine& machine,
                                              const platforms::StorageSystem& storage,
-                                             platforms::GpuPlace place, double threads,
-                                             const CacheHits& hits)
+                                             platforms::GpuPlace place, const InputShare& share)
 {
   const ResolvedInput& input = job.input;
   if (input.synthetic)
     return {};
   const double batch = job.spec.batch_per_gpu;
   const double bytes = input.stored.size.value();
-  const double missed = 1 - hits.node;
+  const double missed = 1 - share.hits.node;
   const double overhead = machine.stack().host.cpu_overhead;
-  const auto on_node =
-      std::count_if(job.ranks.begin(), job.ranks.end(),
-                    [&](const platforms::GpuPlace& other) { return other.node == place.node; });
 
   platforms::ReadPattern pattern;
   pattern.each_opened = input.stored.own_file;
   pattern.file = pattern.each_opened ? input.stored.size : Bytes(1e9);
-  pattern.streams = pattern.each_opened ? threads : input.settings.read_streams;
+  pattern.streams = pattern.each_opened ? share.threads : input.settings.read_streams;
   pattern.all_streams =
       pattern.streams *
-      static_cast<double>(storage.storage().local() ? on_node : std::ssize(job.ranks));
-  pattern.server_hits = hits.server;
+      static_cast<double>(storage.storage().local() ? share.gpus_on_node : job.spec.gpus);
+  pattern.server_hits = share.hits.server;
   const platforms::ReadCost cost = storage.read(machine, place.node, pattern);
 
   models::InputStage read;
@@ -84,9 +72,9 @@ std::vector<models::InputStage> input_stages(const ResolvedJob& job,
   const int socket = machine.graph().socket_of(machine.graph().gpu(place.local));
   const double touched = 2 * bytes + 2 * input.copied_sample.value(); // each written and read
   uses.push_back({machine.dram(place.node, socket).value, touched / core_seconds});
-  decode.path = sim::make_path(uses, {}, threads * core_seconds / thread_seconds);
+  decode.path = sim::make_path(uses, {}, share.threads * core_seconds / thread_seconds);
   decode.amount = batch * core_seconds;
-  decode.priority = platforms::Machine::kThreadPriority * threads;
+  decode.priority = platforms::Machine::kThreadPriority * share.threads;
   decode.room = input.settings.prefetch_batches;
 
   models::InputStage copy;

@@ -16,16 +16,22 @@ struct CacheHits {
   double server = 0; // of what the nodes' caches did not have
 };
 
-/// In the first epoch (cold) or in later ones (warm: the steady state). A job without storage of
-/// its own reads from memory.
-CacheHits cache_hits(const ResolvedJob& job, Bytes page_cache, Bytes server_cache, bool warm);
+/// In the first epoch (cold) or in later ones (warm: the steady state) of a job on `nodes` nodes.
+CacheHits cache_hits(const ResolvedInput& input, int nodes, Bytes page_cache, Bytes server_cache,
+                     bool warm);
+
+/// What one GPU's input has to itself.
+struct InputShare {
+  double threads = 1;   // that decode
+  int gpus_on_node = 1; // of the job, this one included
+  CacheHits hits;
+};
 
 /// Read, decode, copy for the GPU at `place`; empty with synthetic input. `machine` is the job's
 /// view of it.
 std::vector<models::InputStage> input_stages(const ResolvedJob& job,
                                              const platforms::Machine& machine,
                                              const platforms::StorageSystem& storage,
-                                             platforms::GpuPlace place, double threads,
-                                             const CacheHits& hits);
+                                             platforms::GpuPlace place, const InputShare& share);
 
 } // namespace foretrain::experiments

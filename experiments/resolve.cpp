@@ -90,8 +90,9 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
   job.stack = stack;
   job.network = models::load_network(resolve_preset(spec.model, models::kNetworkKind));
   job.framework = models::load_framework(spec.framework);
-  if (job.framework.library)
-    job.library = models::load_library(job.framework.library);
+  if (!job.framework.library)
+    job.framework.library = preset_reference("nccl", spec.framework);
+  job.library = models::load_library(job.framework.library);
   job.device = device_for(e.platform, stack, spec, at);
   job.device.fused_elementwise = job.framework.fused_elementwise;
   job.device.kernels = job.framework.kernels;

@@ -99,11 +99,17 @@ void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experim
   if (job.input.synthetic)
     return;
   const bool warm = epoch == Epoch::later || job.input.spec.cache == "warm";
+  int nodes = 0;
+  for (int node = 0; node < experiment.nodes; ++node)
+    nodes += tenancy_.gpus_on(i, node) > 0 ? 1 : 0;
   for (const auto& place : job.ranks) {
-    hits_.back() =
-        cache_hits(job, tenancy_.page_cache(i, place.node), storage_->server_cache(), warm);
-    setup.input.push_back(input_stages(job, *views_[i], *storage_, place,
-                                       tenancy_.decode_threads(i, place.node), hits_.back()));
+    InputShare share;
+    share.threads = tenancy_.decode_threads(i, place.node);
+    share.gpus_on_node = tenancy_.gpus_on(i, place.node);
+    share.hits = cache_hits(job.input, nodes, tenancy_.page_cache(i, place.node),
+                            storage_->server_cache(), warm);
+    hits_.back() = share.hits;
+    setup.input.push_back(input_stages(job, *views_[i], *storage_, place, share));
   }
 }
 

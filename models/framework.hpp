@@ -117,7 +117,7 @@ void describe(V& v, Framework& s)
   v.optional("overlap", s.overlap, "what may travel while backward still computes",
              one_of({"none", "per-tensor", "buckets"}));
   v.optional("algorithm", s.algorithm, "collective algorithm; auto lets the library choose");
-  v.optional("library", s.library, "the collective library", preset("library"));
+  v.optional("library", s.library, "the collective library; default nccl", preset("library"));
   v.optional("fusion_threshold", s.fusion_threshold, "largest bucket of fused gradients",
              non_negative());
   v.optional("bucket_fill", s.bucket_fill,

@@ -47,7 +47,8 @@ TaskId TrainingJob::add_compute(const char* what, int rank, Seconds time)
 {
   const auto& path = setup_.compute_paths[static_cast<std::size_t>(rank)];
   const TaskId task = graph_.add_flow(what, rank, path, time.value(), setup_.compute_priority);
-  if (setup_.keep_limits)
+  // A GPU alone limits its kernels by itself; where host cores take part it is worth knowing.
+  if (setup_.keep_limits || path->uses.size() > 1)
     graph_.keep_limits(task);
   return task;
 }
@@ -318,9 +319,9 @@ std::vector<sim::LimitedBy> TrainingJob::communication_limits() const
   return longest_first(std::move(sums));
 }
 
-std::vector<sim::LimitedBy> TrainingJob::all_limits() const
+std::vector<sim::LimitedBy> TrainingJob::compute_limits() const
 {
-  std::vector<sim::LimitedBy> sums = communication_limits();
+  std::vector<sim::LimitedBy> sums;
   for (const RankTasks& rank : ranks_) {
     add_limits(sums, graph_.limits(rank.forward));
     TaskId previous = rank.forward;
@@ -331,6 +332,13 @@ std::vector<sim::LimitedBy> TrainingJob::all_limits() const
     }
     add_limits(sums, graph_.limits(rank.optimizer));
   }
+  return longest_first(std::move(sums));
+}
+
+std::vector<sim::LimitedBy> TrainingJob::all_limits() const
+{
+  std::vector<sim::LimitedBy> sums = communication_limits();
+  add_limits(sums, compute_limits());
   for (const auto& pipeline : input_)
     for (const InputPipeline::StageUse& use : pipeline->uses())
       add_limits(sums, use.limits);

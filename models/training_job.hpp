@@ -83,6 +83,8 @@ public:
   Seconds last_end() const { return last_end_; }
   /// What limited the synchronisation in the measured steps.
   std::vector<sim::LimitedBy> communication_limits() const;
+  /// What limited the kernels in the measured steps, where more than their GPU could.
+  std::vector<sim::LimitedBy> compute_limits() const;
   /// What limited everything the job did in the measured steps; needs JobSetup::keep_limits.
   std::vector<sim::LimitedBy> all_limits() const;
   /// Of each rank; empty with synthetic input.

@@ -1,0 +1,132 @@
+// Random experiments: throughput never rises when a resource shrinks, never falls when it grows.
+#include "tests/experiments/point.hpp"
+
+#include "tests/support/catch.hpp"
+
+#include <cmath>
+#include <random>
+
+#include <fmt/format.h>
+
+using namespace foretrain;
+using namespace foretrain::test;
+
+namespace {
+
+// A number of an experiment that more of makes nothing slower.
+struct Dial {
+  std::string pointer;
+  double value;
+  const char* unit;
+};
+
+class Draw {
+public:
+  explicit Draw(unsigned seed) : random_(seed) {}
+  int whole(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  double log(double low, double high)
+  {
+    return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(random_));
+  }
+  std::string of(const std::vector<std::string>& words)
+  {
+    return words[static_cast<std::size_t>(whole(0, static_cast<int>(words.size()) - 1))];
+  }
+
+private:
+  std::mt19937 random_;
+};
+
+std::string text_of(const Dial& dial, double factor)
+{
+  return *dial.unit == '\0' ? fmt::format("{:.9g}", dial.value * factor)
+                            : fmt::format("\"{:.9g} {}\"", dial.value * factor, dial.unit);
+}
+
+struct Drawn {
+  Json experiment;
+  std::vector<Dial> dials;
+};
+
+Drawn draw(unsigned seed)
+{
+  Draw random(seed);
+  const std::string node = "/cluster/platform/node";
+  Drawn drawn;
+  drawn.dials = {{node + "/cpu/clock", random.log(1, 4), "GHz"},
+                 {node + "/cpu/memory_bandwidth", random.log(20, 200), "GB/s"},
+                 {node + "/cpu/root_port_duplex", random.log(5, 40), "GB/s"},
+                 {node + "/memory", random.log(20, 400), "GB"},
+                 {node + "/nics/0/type/rate", random.log(1, 100), "Gb/s"},
+                 {node + "/disks/0/type/read", random.log(50, 5000), "MB/s"},
+                 {node + "/gpus/type/memory_bandwidth", random.log(200, 2000), "GB/s"}};
+  const int nodes = random.whole(1, 3);
+  const int jobs = random.whole(1, 2);
+  Json& e = drawn.experiment;
+  e["cluster"] = {
+      {"nodes", nodes},
+      {"platform",
+       {{"name", "random"},
+        {"max_nodes", 8},
+        {"node",
+         {{"name", "node"},
+          {"sockets", 1},
+          {"cpu", {{"name", "cpu"}, {"cores", random.whole(2, 40)}}},
+          {"pcie_switches", {{{"name", "plx0"}, {"on", "socket0"}}}},
+          {"gpus", {{"type", {{"extends", "v100-pcie-16gb"}}}, {"on", {"plx0", "plx0"}}}},
+          {"nics", {{{"name", "eth0"}, {"on", "socket0"}, {"type", {{"name", "nic"}}}}}},
+          {"disks", {{{"name", "disk0"}, {"type", {{"name", "disk"}, {"write", "1 GB/s"}}}}}}}},
+        {"networks",
+         {{{"nics", {"eth0"}}, {"fabric", {{"name", "switch"}, {"port_rate", "100 Gb/s"}}}}}}}}};
+  e["stack"] = {{"network", random.of({"tcp", "flannel-vxlan"})},
+                {"host", random.of({"bare-metal", "container", "vm"})}};
+  if (random.whole(0, 1) == 1) {
+    e["cluster"]["storage"] = {{"name", "server"}, {"servers", {{"cpu", "xeon-gold-6148"}}}};
+    drawn.dials.push_back({"/cluster/storage/servers/rate", random.log(0.1, 10), "GB/s"});
+    drawn.dials.push_back({"/cluster/storage/servers/link", random.log(1, 100), "Gb/s"});
+  }
+  for (int j = 0; j < jobs; ++j) {
+    Json job = {{"name", fmt::format("job{}", j)},
+                {"model", random.of({"resnet50", "alexnet", "googlenet"})},
+                {"framework",
+                 {{"extends", random.of({"pytorch-horovod", "tensorflow-horovod", "mxnet"})},
+                  {"step_variation", 0}}},
+                {"batch_per_gpu", random.whole(8, 128)},
+                {"gpus", jobs == 1 ? random.whole(1, 2 * nodes) : nodes},
+                {"input", random.of({"synthetic", "tfrecord", "jpeg", "raw"})},
+                {"placement", random.of({"packed", "spread", "round-robin"})},
+                {"steps", 6}};
+    e["jobs"].push_back(job);
+  }
+  return drawn;
+}
+
+double throughput(const Drawn& drawn, std::size_t changed, double factor)
+{
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (std::size_t d = 0; d < drawn.dials.size(); ++d)
+    settings.emplace_back(drawn.dials[d].pointer,
+                          text_of(drawn.dials[d], d == changed ? factor : 1));
+  double sum = 0;
+  for (const auto& job : run_text(drawn.experiment.dump(), settings).jobs)
+    sum += 1 / job.step_time.median;
+  return sum;
+}
+
+} // namespace
+
+TEST_CASE("More of a resource never makes a job slower", "[property]")
+{
+  for (unsigned seed = 1; seed <= 500; ++seed) {
+    const Drawn drawn = draw(seed);
+    const std::size_t dial = seed % drawn.dials.size();
+    const double before = throughput(drawn, dial, 1);
+    const double after = throughput(drawn, dial, seed % 2 == 0 ? 0.5 : 2);
+    INFO("seed " << seed << ": " << drawn.dials[dial].pointer << (seed % 2 == 0 ? " / 2" : " x 2")
+                 << " of " << text_of(drawn.dials[dial], 1) << ", " << drawn.experiment.dump());
+    if (seed % 2 == 0)
+      CHECK(after <= before * 1.001);
+    else
+      CHECK(after >= before * 0.999);
+  }
+}
