@@ -209,9 +209,9 @@ private:
       VectorXd change = damped.ldlt().solve(-g);
       if (!change.allFinite())
         return false;
-      const double longest = change.cwiseAbs().maxCoeff();
-      if (longest > 1) // a model is not trusted further than a factor of e at a time
-        change /= longest;
+      // A model is not trusted further than a factor of e at a time. Each parameter is cut by
+      // itself: one that hardly matters may ask for a large change and must not stop the others.
+      change = change.cwiseMax(-1.0).cwiseMin(1.0);
       const VectorXd u = at_.clamped(u_ + change);
       const double moved = (u - u_).cwiseAbs().maxCoeff();
       if (moved < 1e-10) {

@@ -78,11 +78,31 @@ bool is_realrun_record(const std::string& text)
   return text.find(fmt::format("\"{}\"", kFormat)) != std::string::npos;
 }
 
-TrainingRecord read_training_record(const Value& root)
+std::string record_kind(const Value& root)
 {
   if (log_text(root, "format") != kFormat)
     root.fail_at("format", fmt::format("must be '{}', got {}", kFormat, root.at("format").shown()));
-  if (log_text(root, "kind") != "training")
+  return log_text(root, "kind");
+}
+
+NetworkRecord read_network_record(const Value& root)
+{
+  if (record_kind(root) != "network")
+    root.fail_at("kind", "must be 'network', got " + root.at("kind").shown());
+  NetworkRecord record;
+  record.name = log_text(root, "name");
+  const Value settings = log_member(root, "settings");
+  record.path = log_text(settings, "path");
+  record.offload = log_text(settings, "offload") == "on";
+  record.shaped = log_number(settings, "link_rate_Mb_per_s", 0) > 0;
+  record.segment = Bytes(samples(root, "mss", "byte").front());
+  record.cpu_s_per_byte = samples(root, "cpu_kernel_per_byte", "s/byte");
+  return record;
+}
+
+TrainingRecord read_training_record(const Value& root)
+{
+  if (record_kind(root) != "training")
     root.fail_at("kind", "must be 'training', got " + root.at("kind").shown(),
                  "only training runs can be compared with predictions of training");
   TrainingRecord record;

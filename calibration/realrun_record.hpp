@@ -35,7 +35,20 @@ struct TrainingRecord {
   std::vector<double> step_s;     // samples of rank 0, all repetitions, seconds
 };
 
+/// A record of kind "network": iperf3 over one path between two hosts made of namespaces.
+struct NetworkRecord {
+  std::string name;
+  std::string path;    // host, route, vxlan
+  bool offload = true; // the wire takes segments, as an adapter with segmentation offload does
+  bool shaped = false; // its rate is limited
+  Bytes segment{};     // payload of a TCP segment (MSS)
+  std::vector<double> cpu_s_per_byte; // kernel time of both ends together, of each repetition
+};
+
 bool is_realrun_record(const std::string& text);
+/// The record's "kind": training, network, gemm, ... Throws ConfigError.
+std::string record_kind(const Value& root);
+NetworkRecord read_network_record(const Value& root);
 
 /// Throws ConfigError where the record is of another kind, incomplete, or in other units.
 TrainingRecord read_training_record(const Value& root);

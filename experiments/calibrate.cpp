@@ -4,6 +4,7 @@
 #include "calibration/iperf3_log.hpp"
 #include "calibration/nccl_tests_log.hpp"
 #include "calibration/p2p_log.hpp"
+#include "calibration/realrun_record.hpp"
 #include "experiments/calibrate_logs.hpp"
 #include "models/collectives/library.hpp"
 #include "sim/base/error.hpp"
@@ -30,6 +31,7 @@ constexpr LogKind kKinds[] = {
     {"p2pBandwidthLatencyTest", &calibration::is_p2p_test, &teach_p2p},
     {"fio", &calibration::is_fio, &teach_fio},
     {"iperf3", &calibration::is_iperf3, &teach_iperf3},
+    {"realrun", &calibration::is_realrun_record, &teach_realrun},
     {"nccl-tests", &calibration::is_nccl_tests, &teach_nccl_tests},
 };
 

@@ -39,6 +39,7 @@ std::vector<std::string> teach_nccl_tests(const std::vector<LogText>& logs, Setu
 std::vector<std::string> teach_iperf3(const std::vector<LogText>& logs, Setup& setup);
 std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setup);
 std::vector<std::string> teach_topology(const std::vector<LogText>& logs, Setup& setup);
+std::vector<std::string> teach_realrun(const std::vector<LogText>& logs, Setup& setup);
 bool is_topology(const std::string& text);
 
 } // namespace foretrain::experiments

@@ -13,6 +13,9 @@ namespace {
 
 using calibration::TrainingRecord;
 
+// Between the first steps of tenants, which nothing keeps in step.
+constexpr double kApart_ms = 7;
+
 struct RealrunModel {
   std::string name, kind, precision = "fp32";
   int image = 32, channels = 3, classes = 10, width = 64, depth = 2;
@@ -125,14 +128,6 @@ Json cluster_of(const TrainingRecord& r, const std::string& base)
   return cluster;
 }
 
-const char* transport_of(const TrainingRecord& r)
-{
-  return r.path == "host"    ? "veth"
-         : r.path == "route" ? "veth-route"
-         : r.path == "vxlan" ? "veth-vxlan"
-                             : "loopback";
-}
-
 } // namespace
 
 Json realrun_network(const Value& model)
@@ -156,6 +151,14 @@ Json realrun_network(const Value& model)
   return network;
 }
 
+std::string realrun_transport(const std::string& path)
+{
+  return path == "host"    ? "veth"
+         : path == "route" ? "veth-route"
+         : path == "vxlan" ? "veth-vxlan"
+                           : "loopback";
+}
+
 std::string realrun_regime(const TrainingRecord& r)
 {
   return r.tenants > 1            ? "contention"
@@ -174,6 +177,9 @@ Json realrun_experiment(const TrainingRecord& r, const std::string& platform)
   if (r.isolation.starts_with("disk") || r.isolation.starts_with("quota"))
     throw UsageError("record '" + r.name + "': the limit '" + r.isolation +
                      "' cannot be expressed in an experiment");
+  if (r.input != "synthetic")
+    throw UsageError("record '" + r.name + "': reading pictures ('" + r.input +
+                     "') cannot be expressed in an experiment yet");
   auto document = std::make_shared<Document>();
   document->name = "model of " + r.name;
   document->root = r.model;
@@ -188,14 +194,12 @@ Json realrun_experiment(const TrainingRecord& r, const std::string& platform)
                     {"precision", r.precision},
                     {"batch_per_gpu", r.batch},
                     {"gpus", r.ranks},
+                    {"start", fmt::format("{} ms", r.ranks > 1 ? kApart_ms * tenant : 0)},
                     {"placement", "spread"}});
-  if (r.input != "synthetic")
-    for (Json& job : jobs)
-      job["input"] = r.input;
   return {{"format", "foretrain.experiment/1"},
           {"name", r.name},
           {"cluster", cluster_of(r, platform)},
-          {"stack", {{"network", transport_of(r)}}},
+          {"stack", {{"network", realrun_transport(r.path)}}},
           {"jobs", jobs}};
 }
 

@@ -9,6 +9,9 @@ namespace foretrain::experiments {
 /// The layers of a realrun model file as a network ("foretrain.network/1"). Throws ConfigError.
 Json realrun_network(const Value& model);
 
+/// The transport of a path: "loopback", "veth" for host, "veth-route", "veth-vxlan".
+std::string realrun_transport(const std::string& path);
+
 /// What a record was a measurement of: compute, input, intra-node, network, overlay or contention.
 std::string realrun_regime(const calibration::TrainingRecord& record);
 

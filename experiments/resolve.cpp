@@ -44,6 +44,10 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   device.ordinary = {ordinary.peak, 1.0,           Flops(0),         memory,
                      launch,        gpu.on_host(), gpu.function_time};
   const bool half = job.precision == "fp16" || job.precision == "bf16";
+  for (sim::Roofline* rate : {&device.dense, &device.ordinary}) {
+    rate->cache = gpu.cache;
+    rate->cached = gpu.cache_bandwidth;
+  }
   device.bytes_per_element = half ? 2 : 4;
   device.master_weights = half;
   device.minimal_filtering = job.precision == "fp32";

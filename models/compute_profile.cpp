@@ -45,12 +45,14 @@ Bytes moved(double elements, const Device& device)
 struct Product {
   const Layer& layer;
   const Device& device;
+  double all_weights; // of the network
   double batch;
   double left, weights, result; // elements
   double calls = 1;
 
-  Product(const Layer& l, int samples, const Device& d)
-      : layer(l), device(d), batch(samples), left(batch * static_cast<double>(l.input_elements)),
+  Product(const Layer& l, int samples, const Device& d, double parameters)
+      : layer(l), device(d), all_weights(parameters), batch(samples),
+        left(batch * static_cast<double>(l.input_elements)),
         weights(static_cast<double>(l.parameters)),
         result(batch * static_cast<double>(l.output_elements))
   {
@@ -69,18 +71,25 @@ struct Product {
     return batch * static_cast<double>(gemm.count) * static_cast<double>(gemm.m * gemm.k);
   }
   double runs() const { return batch * static_cast<double>(layer.gemm.m * layer.window); }
-  double bias() const
+  double bias_passes(double passes) const
   {
-    return device.kernels.fused_bias || layer.gradient_tensors.size() < 2 ? 0 : result;
+    return device.kernels.fused_bias || layer.gradient_tensors.size() < 2 ? 0 : passes;
   }
 
-  Seconds time(double operands, double written, double beside) const
+  Seconds moving(double passes, double elements) const
+  {
+    return device.dense.moving(moved(passes * elements, device), moved(elements / calls, device));
+  }
+  // A weight is next used when all others, their gradients and momenta have been: a step later.
+  Seconds weights_moving(double passes) const
+  {
+    return device.dense.moving(moved(passes * weights, device), moved(3 * all_weights, device));
+  }
+  Seconds time(Seconds moving) const
   {
     const bool filtered = device.minimal_filtering && patches() == 0;
     const Flops work = batch * layer.forward_flops / (filtered ? layer.minimal_filtering : 1.0);
-    const double elements =
-        device.kernels.operand_passes * operands + device.kernels.result_passes * written + beside;
-    return calls * device.dense({work / calls, moved(elements / calls, device)});
+    return calls * device.dense(work / calls, moving / calls);
   }
   Seconds patch_pass(double image_passes) const
   {
@@ -91,10 +100,26 @@ struct Product {
            device.ordinary({Flops(0), moved(patches() + image_passes * image, device)});
   }
 
-  Seconds forward() const { return patch_pass(1) + time(left + weights, result, 2 * bias()); }
-  Seconds weight_gradient() const { return patch_pass(1) + time(left + result, weights, bias()); }
+  Seconds forward() const
+  {
+    const auto& k = device.kernels;
+    return patch_pass(1) + time(moving(k.operand_passes, left) + weights_moving(k.operand_passes) +
+                                moving(k.result_passes + bias_passes(2), result));
+  }
+  Seconds weight_gradient() const
+  {
+    const auto& k = device.kernels;
+    return patch_pass(1) +
+           time(moving(k.operand_passes, left) + moving(k.operand_passes + bias_passes(1), result) +
+                weights_moving(k.result_passes));
+  }
   // The gradient of the patches is added to that of the image.
-  Seconds input_gradient() const { return time(result + weights, left, 0) + patch_pass(2); }
+  Seconds input_gradient() const
+  {
+    const auto& k = device.kernels;
+    return patch_pass(2) + time(moving(k.operand_passes, result) +
+                                weights_moving(k.operand_passes) + moving(k.result_passes, left));
+  }
 };
 
 } // namespace
@@ -129,6 +154,7 @@ ComputeProfile ComputeProfile::scaled(double factor) const
 ComputeProfile compute_profile(const Network& network, int batch, const Device& device)
 {
   ComputeProfile profile;
+  const auto parameters = static_cast<double>(totals(network).parameters);
   bool first = true; // no gradient of the network's own input is needed
   for (const Layer& layer : network.layers) {
     const Passes passes = passes_of(layer.kind);
@@ -141,7 +167,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     }
     LayerTime time;
     if (gemm_like(layer)) {
-      const Product product(layer, batch, device);
+      const Product product(layer, batch, device, parameters);
       time.forward = product.forward();
       time.backward = product.weight_gradient();
       if (!first)
@@ -164,7 +190,6 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
         {Flops(0), moved(2.0 * batch * static_cast<double>(network.input.elements()), device)});
   // SGD with momentum reads weight, gradient and momentum and writes weight and momentum, all in
   // single precision; with masters it also writes the working copy. Frameworks launch few kernels.
-  const auto parameters = static_cast<double>(totals(network).parameters);
   const double bytes =
       parameters * (5 * 4 + (device.master_weights ? device.bytes_per_element : 0));
   profile.optimizer = device.ordinary({Flops(4 * parameters), Bytes(bytes)});

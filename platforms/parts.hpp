@@ -42,8 +42,10 @@ struct Gpu {
   Seconds host_hop_latency{7.4e-6}; // added for each crossing of PCIe in a staged copy
 
   // A worker that is not a device of its own but cores of the host, as in training on CPUs.
-  double host_cores = 0;   // cores that its kernels keep busy; 0: a real GPU
-  Seconds function_time{}; // one evaluation of an elementary function (tanh); 0: hidden
+  double host_cores = 0;          // cores that its kernels keep busy; 0: a real GPU
+  Bytes cache{};                  // of a core, where what fits is read faster; 0: not modelled
+  BytesPerSecond cache_bandwidth; // for what fits into it
+  Seconds function_time{};        // one evaluation of an elementary function (tanh); 0: hidden
   bool on_host() const { return host_cores > 0; }
 };
 
@@ -130,6 +132,12 @@ void describe(V& v, Gpu& s)
   v.optional("host_cores", s.host_cores,
              "for training on CPUs: cores of the host that its kernels keep busy, shared with "
              "everything else that runs there; 0 for a real GPU",
+             non_negative());
+  v.optional("cache", s.cache,
+             "for training on CPUs: the cache of a core; what does not fit moves at "
+             "memory_bandwidth x memory_efficiency",
+             non_negative());
+  v.optional("cache_bandwidth", s.cache_bandwidth, "rate at which what fits into it moves",
              non_negative());
   v.optional("function_time", s.function_time,
              "for training on CPUs: one evaluation of tanh; 0 where many units hide it",

@@ -13,6 +13,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> records;
   std::string platform = "vm-2core";
+  std::vector<std::string> profiles;
   std::string out;
 };
 
@@ -24,7 +25,9 @@ int import_records(const Arguments& arguments)
     std::filesystem::create_directories(arguments.out);
   for (const std::string& path : arguments.records) {
     const auto record = calibration::read_training_record(std::filesystem::path(path));
-    const Json experiment = experiments::realrun_experiment(record, arguments.platform);
+    Json experiment = experiments::realrun_experiment(record, arguments.platform);
+    if (!arguments.profiles.empty())
+      experiment["profiles"] = arguments.profiles;
     if (arguments.out.empty()) {
       std::cout << experiment.dump(2) << "\n";
       continue;
@@ -47,6 +50,7 @@ std::function<int()> realrun_import(CLI::App& app)
   app.add_option("--platform", arguments->platform,
                  "the machine they ran on, a platform that trains on CPU cores")
       ->capture_default_str();
+  app.add_option("--profile", arguments->profiles, "profiles that the experiment names");
   app.add_option("--out", arguments->out, "directory for the experiment files");
   return [arguments] { return import_records(*arguments); };
 }

@@ -23,21 +23,37 @@ struct Kernel {
 
 struct Roofline {
   FlopsPerSecond peak;
-  double dense = 1.0;    // fraction of peak that large kernels reach
-  Flops ramp;            // work at which half of that is reached
-  BytesPerSecond memory; // what streaming kernels reach
+  double dense = 1.0;      // fraction of peak that large kernels reach
+  Flops ramp;              // work at which half of that is reached
+  BytesPerSecond memory{}; // what streaming kernels reach
   Seconds launch;
-  bool in_turn = false; // arithmetic and memory by turns instead of at the same time
-  Seconds function{};   // one elementary function
+  bool in_turn = false;    // arithmetic and memory by turns instead of at the same time
+  Seconds function{};      // one elementary function
+  Bytes cache{};           // 0: none is modelled
+  BytesPerSecond cached{}; // rate for what is found there
+
+  /// Time to move data out of `footprint` bytes that are used in turn: as much as the cache holds
+  /// is found in it.
+  Seconds moving(Bytes traffic, Bytes footprint) const
+  {
+    if (cache.value() <= 0 || cached.value() <= 0 || footprint.value() <= 0)
+      return traffic / memory;
+    const double found = std::min(1.0, cache / footprint);
+    return found * (traffic / cached) + (1 - found) * (traffic / memory);
+  }
+
+  /// A kernel whose data take `moving`.
+  Seconds operator()(Flops work, Seconds moving, double functions = 0) const
+  {
+    // work / (dense * peak * work / (work + ramp)) = (work + ramp) / (dense * peak)
+    const Seconds arithmetic = work.value() > 0 ? (work + ramp) / (dense * peak) : Seconds(0);
+    return launch + (in_turn ? arithmetic + moving : std::max(arithmetic, moving)) +
+           functions * function;
+  }
 
   Seconds operator()(const Kernel& kernel) const
   {
-    // work / (dense * peak * work / (work + ramp)) = (work + ramp) / (dense * peak)
-    const Seconds arithmetic =
-        kernel.work.value() > 0 ? (kernel.work + ramp) / (dense * peak) : Seconds(0);
-    const Seconds moving = kernel.traffic / memory;
-    return launch + (in_turn ? arithmetic + moving : std::max(arithmetic, moving)) +
-           kernel.functions * function;
+    return (*this)(kernel.work, moving(kernel.traffic, kernel.traffic), kernel.functions);
   }
 };
 

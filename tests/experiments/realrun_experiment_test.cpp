@@ -1,6 +1,7 @@
 // Records of the CPU twin as experiments, and ranks that compute on cores of the host.
 #include "experiments/realrun_experiment.hpp"
 
+#include "experiments/calibrate.hpp"
 #include "experiments/scenario.hpp"
 #include "models/network.hpp"
 #include "sim/base/error.hpp"
@@ -106,6 +107,41 @@ TEST_CASE("a record that cannot be an experiment is refused", "[realrun]")
   CHECK_THAT(error_of(R"({"settings": {"world": 0}})"), Contains("must be a number of at least 1"));
   CHECK_THAT(error_of(R"({"settings": {"batch": 1.5}})"), Contains("whole number"));
   CHECK_THAT(error_of(R"({"settings": {"isolation": "disk:20"}})"), Contains("disk:20"));
+  CHECK_THAT(error_of(R"({"settings": {"input": "jpeg"}})"), Contains("jpeg"));
   CHECK_THAT(error_of(R"({"series": []})"), Contains("holds no series 'throughput'"));
   CHECK_THAT(error_of(R"({"model": {"kind": "rnn"}})"), Contains("rnn"));
+}
+
+TEST_CASE("records of runs teach what computing costs on cores", "[realrun][calibrate]")
+{
+  std::vector<std::string> paths;
+  for (const char* name : {"mlp-b32", "mlp-w128", "convnet-w8", "convnet-b32", "transformer-b4",
+                           "net-vxlan-mtu1500-r0-tso"})
+    paths.push_back((data_root() / "realrun/records/vm-2core" / name).string() + ".json");
+  const Calibration calibration = calibrate(paths, {.platform = "vm-2core"});
+  const auto value = [&](const std::string& pointer) {
+    for (const auto& p : calibration.profile.parameters)
+      if (p.pointer == pointer)
+        return p.value.json();
+    return Json();
+  };
+  CHECK(value("/function_time").is_string());
+  CHECK(value("/kernels/patch_run").is_string());
+  CHECK(value("/copy_rate").is_string());
+  for (const auto& p : calibration.profile.parameters)
+    if (p.residuals)
+      CHECK(p.residuals->mean < 0.08);
+}
+
+TEST_CASE("what fits into the cache of a core moves at its rate", "[closed-form]")
+{
+  sim::Roofline core{FlopsPerSecond(1e9), 1.0,        Flops(0),
+                     BytesPerSecond(10),  Seconds(0), false,
+                     Seconds(0),          Bytes(100), BytesPerSecond(50)};
+  CHECK_THAT(core.moving(Bytes(200), Bytes(100)).value(), test::is(4));
+  CHECK_THAT(core.moving(Bytes(200), Bytes(400)).value(), test::is(0.25 * 4 + 0.75 * 20));
+  core.in_turn = true;
+  CHECK_THAT(core(Flops(2e9), Seconds(3)).value(), test::is(5));
+  core.in_turn = false;
+  CHECK_THAT(core(Flops(2e9), Seconds(3)).value(), test::is(3));
 }
