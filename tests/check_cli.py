@@ -154,6 +154,17 @@ for arguments, message in [
     result = run(*arguments)
     expect(" ".join(arguments), result.returncode == 2 and message in result.stderr, result.stderr)
 
+def width(*arguments):
+    job = json.loads(run("predict", good, "--format", "json", *arguments).stdout)["points"][0]["jobs"][0]
+    return job["throughput_samples_per_s"]["high"] / job["throughput_samples_per_s"]["low"], job["uncertainty"]["method"]
+
+
+expect("--uncertainty", width("--uncertainty", "steps")[0] < width()[0] and width()[1] == "linear", str(width()))
+expect("--interval", width("--interval", "0.5")[0] < width("--interval", "0.95")[0])
+samples = [width("--uncertainty", "monte-carlo", "--samples", "20") for _ in range(2)]
+expect("monte-carlo", samples[0] == samples[1] and samples[0][1] == "monte-carlo", str(samples))
+expect("too few samples", run("predict", good, "--uncertainty", "monte-carlo", "--samples", "2").returncode == 2)
+
 with tempfile.TemporaryDirectory() as out:
     result = run("predict", good, "--out", out, "--trace", "--format", "csv", "--set", "/jobs/0/gpus=4")
     files = {p.name for p in pathlib.Path(out).iterdir()}
