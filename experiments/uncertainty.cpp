@@ -16,7 +16,7 @@ namespace {
 constexpr int kCheapGpus = 64;        // up to which parameters are varied unasked
 constexpr int kSteps = 3;             // measured ones of a run that compares parameters
 constexpr double kLargestShift = 0.3; // of a logarithm; effects are scaled from it
-constexpr double kNoEffect = 1e-6; // relative
+constexpr double kNoEffect = 1e-6;    // relative
 
 using Rates = std::vector<double>; // logarithm of each job's throughput, up to a constant
 
@@ -42,8 +42,11 @@ public:
   std::vector<std::vector<double>> steps(const Point& point, std::uint64_t seed) const
   {
     ResolvedExperiment experiment = resolve(point);
-    for (ResolvedJob& job : experiment.jobs)
+    for (ResolvedJob& job : experiment.jobs) {
       job.measured_steps = std::min(job.measured_steps, kSteps);
+      if (job.input.synthetic) // nothing has to fill up
+        job.spec.warmup_steps = std::min(job.spec.warmup_steps, 1);
+    }
     RunOptions options = options_;
     options.seed = seed;
     Stage stage(experiment, options);

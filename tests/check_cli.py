@@ -144,6 +144,15 @@ expect("calibrate --out", result.returncode == 0 and json.loads(pathlib.Path(lea
 vxlan = changed(put={"/stack": {"network": "flannel-vxlan"}})
 result = json.loads(run("predict", vxlan, "--format", "json", "--profile", learnt).stdout)
 expect("a profile that was learnt", any("iperf3" in p["source"] for p in result["points"][0]["parameters"]), "not used")
+logs = pathlib.Path(__file__).resolve().parent.parent / "calibration/data/logs"
+result = run("calibrate", str(logs / "c4140-p2p.log"), "--platform", "c4140-k-v100-sxm2", "--dry-run")
+expect("bundled p2p log", "/nvlink_copy_efficiency" in result.stdout and "Outliers" in result.stdout, result.stderr)
+result = run("calibrate", str(logs / "dgx1-v100-nccl.log"), "--platform", "dgx1-v100", "--library", "nccl-2.4", "--dry-run")
+expect("bundled nccl-tests log", "/nvlink_collective_efficiency" in result.stdout, result.stderr)
+result = run("parameters", "transport")
+expect("parameters of no kind", result.returncode == 2 and "is not a kind" in result.stderr, result.stderr)
+expect("parameters", len(json.loads(run("parameters", "library", "--format", "json").stdout)) > 20)
+
 for arguments, message in [
     (["calibrate", iperf3], "--out PROFILE.json"),
     (["calibrate", good, "--dry-run"], "is not a log that is known here"),

@@ -1,9 +1,12 @@
 // Intervals from the spread of parameters: closed forms, and two methods against each other.
 #include "experiments/uncertainty.hpp"
 
+#include "calibration/spreads.hpp"
 #include "experiments/comparisons.hpp"
+#include "experiments/parameter_table.hpp"
 #include "experiments/predict.hpp"
 #include "experiments/scenario.hpp"
+#include "experiments/schemas.hpp"
 #include "sim/base/error.hpp"
 #include "tests/experiments/calibrate_support.hpp"
 #include "tests/support/catch.hpp"
@@ -229,4 +232,44 @@ TEST_CASE("the probability of being faster in closed form", "[uncertainty]")
   const double z = std::log(1.02) / (0.02 * std::sqrt(2.0));
   CHECK_THAT(probability(0.02), WithinRel(0.5 * std::erfc(-z / std::sqrt(2.0)), 1e-9));
   CHECK_THAT(probability(10), WithinAbs(0.5, 0.01));
+}
+
+TEST_CASE("the bundled spreads speak of keys that exist", "[uncertainty]")
+{
+  for (const auto& line : calibration::load_spreads().spreads) {
+    if (line.kind == "anchor")
+      continue;
+    CAPTURE(line.name);
+    REQUIRE(preset_kind(line.kind) != nullptr);
+    for (const std::string& pointer : line.pointers) {
+      Json at = schema(line.kind);
+      for (const std::string& step : pointer_steps(pointer)) {
+        CAPTURE(pointer, step);
+        REQUIRE((step == "*" ? at.contains("items") : at.at("properties").contains(step)));
+        at = Json(step == "*" ? at.at("items") : at.at("properties").at(step));
+      }
+    }
+  }
+}
+
+TEST_CASE("the table of parameters gives each number with spread and source", "[uncertainty]")
+{
+  const auto all = parameter_table("", "");
+  CHECK(all.size() > 500);
+  for (const ParameterRow& row : all) {
+    CAPTURE(row.kind, row.preset, row.pointer);
+    CHECK(!row.source.empty());
+    CHECK(!row.value.empty());
+  }
+  const auto one = parameter_table("gpu", "v100-sxm2-16gb");
+  const auto memory = std::find_if(one.begin(), one.end(), [](const ParameterRow& row) {
+    return row.pointer == "/memory_efficiency";
+  });
+  REQUIRE(memory != one.end());
+  CHECK(memory->value == "0.825");
+  CHECK(memory->spread == 0.05);
+  CHECK(parameter_json(one).size() == one.size());
+  CHECK_THAT(parameter_text(one), Contains("/memory_efficiency") && Contains("+- 5 %"));
+  CHECK_THROWS_WITH(parameter_table("gpus", ""), Contains("did you mean 'gpu'?"));
+  CHECK_THROWS_WITH(parameter_table("gpu", "v100-sxm2-16"), Contains("did you mean"));
 }
