@@ -13,10 +13,13 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kCheapGpus = 64;        // up to which parameters are varied unasked
-constexpr int kSteps = 3;             // measured ones of a run that compares parameters
-constexpr double kLargestShift = 0.3; // of a logarithm; effects are scaled from it
-constexpr double kNoEffect = 1e-6;    // relative
+constexpr int kCheapGpus = 64; // up to which parameters are varied unasked
+constexpr int kSteps = 4;      // measured ones of a run that compares parameters
+// Of a logarithm; effects are scaled from it. Smaller ones drown in the framework's cycle, by which
+// buckets leave earlier or later as a whole.
+constexpr double kSmallestShift = 0.1;
+constexpr double kLargestShift = 0.5;
+constexpr double kNoEffect = 1e-6; // relative
 
 using Rates = std::vector<double>; // logarithm of each job's throughput, up to a constant
 
@@ -78,7 +81,7 @@ private:
 // How far a variable may be turned up or down: where the format allows no more, down.
 double shift_for(const Variable& variable)
 {
-  const double size = std::min(variable.spread, kLargestShift);
+  const double size = std::clamp(variable.spread, kSmallestShift, kLargestShift);
   for (const Variable::At& at : variable.at)
     if (at.value.si() * std::exp(size) > at.largest)
       return -size;
