@@ -24,10 +24,13 @@ bool steps_only(const std::vector<Json>& points, const UncertaintyOptions& optio
 {
   if (options.method != UncertaintyMethod::automatic)
     return false;
-  for (const Json& point : points)
-    for (const Json& job : point.value("jobs", Json::array()))
+  for (const Json& point : points) {
+    if (!point.contains("jobs")) // failed, or not reached
+      continue;
+    for (const Json& job : point.at("jobs"))
       if (job.at("uncertainty").at("method") == "steps")
         return true;
+  }
   return false;
 }
 
