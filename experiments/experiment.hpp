@@ -29,6 +29,7 @@ struct StackSpec {
 
 struct AnchorSpec {
   double samples_per_s = 0;
+  std::optional<double> spread; // relative standard deviation
 };
 
 struct InputSpec {
@@ -141,6 +142,9 @@ void describe(V& v, AnchorSpec& s)
 {
   v.required("samples_per_s", s.samples_per_s,
              "measured rate of one GPU at this batch and precision", positive());
+  v.optional("spread", s.spread,
+             "relative standard deviation of that rate; default as runs of one machine differ",
+             between(0, 2));
 }
 
 template <class V>

@@ -1,5 +1,6 @@
 #include "experiments/predict.hpp"
 
+#include "experiments/comparisons.hpp"
 #include "experiments/result_json.hpp"
 #include "experiments/scenario.hpp"
 #include "experiments/workers.hpp"
@@ -15,6 +16,23 @@
 namespace foretrain::experiments {
 
 namespace {
+
+constexpr int kCheapPoints = 250; // up to which the spread of parameters is worth its time unasked
+
+// Whether some interval holds less than was asked for, because more would have cost too much.
+bool steps_only(const std::vector<Json>& points, const UncertaintyOptions& options)
+{
+  if (options.method != UncertaintyMethod::automatic)
+    return false;
+  for (const Json& point : points) {
+    if (!point.contains("jobs")) // failed, or not reached
+      continue;
+    for (const Json& job : point.at("jobs"))
+      if (job.at("uncertainty").at("method") == "steps")
+        return true;
+  }
+  return false;
+}
 
 Outcome run_piece(const Point& point, const RunOptions& options)
 {
@@ -79,7 +97,9 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   Stream stream(options.directory);
   int finished = 0;
   const auto work = [&](int i) {
-    RunOptions run{options.seed, options.fidelity, false, ""};
+    RunOptions run{options.seed, options.fidelity, false, "", options.uncertainty};
+    if (count > kCheapPoints && run.uncertainty.method == UncertaintyMethod::automatic)
+      run.uncertainty.method = UncertaintyMethod::steps;
     if (options.trace)
       run.trace_path = fmt::format("{}/trace-{}.json", options.directory, i);
     return run_piece(experiment.points[static_cast<std::size_t>(i)], run);
@@ -112,7 +132,13 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   result["fidelity"] = name_of(options.fidelity);
   result["input"] = experiment.document->root;
   if (const auto unused = unused_everywhere(points); !unused.empty())
-    result["warnings"] = {"no use here for what a profile says of " + joined(unused)};
+    result["warnings"].push_back("no use here for what a profile says of " + joined(unused));
+  if (steps_only(points, options.uncertainty))
+    result["warnings"].push_back("intervals of more than 64 GPUs, or of more than 250 points, show "
+                                 "the variation from step to "
+                                 "step only; --uncertainty linear adds that of parameters");
+  if (Json comparisons = compare_points(points, experiment); !comparisons.empty())
+    result["comparisons"] = std::move(comparisons);
   result["points"] = Json::array();
   for (Json& point : points)
     if (!point.is_null())

@@ -16,6 +16,7 @@ struct PredictOptions {
   int jobs = 1;          // processes at a time
   std::string directory; // where points.jsonl and traces go; empty: nowhere
   bool trace = false;    // a timeline per point, in the directory
+  UncertaintyOptions uncertainty{};
 };
 
 struct Prediction {

@@ -1,5 +1,6 @@
 #include "experiments/report_table.hpp"
 
+#include "experiments/report_certainty.hpp"
 #include "experiments/report_html_answer.hpp"
 #include "experiments/report_html_rows.hpp"
 #include "experiments/svg_text.hpp"
@@ -236,6 +237,14 @@ std::string in_short(const Report& report, std::size_t columns, const Paint& pai
   return text;
 }
 
+std::string certainty_text(const Report& report, std::size_t columns, const Paint& paint)
+{
+  std::string items;
+  for (const std::string& sentence : certainty(report))
+    items += item(sentence, columns);
+  return items.empty() ? "" : "\n" + paint.bold("How sure") + "\n" + items;
+}
+
 std::string warnings_text(const Report& report, std::size_t columns, const Paint& paint)
 {
   std::string items;
@@ -281,7 +290,7 @@ std::string report_table(const Json& result, const TableStyle& style)
   for (const std::string& sentence : report.linked_sentences())
     text += sentence + "\n";
   return text + reasons(report, columns, paint) + in_short(report, columns, paint) +
-         warnings_text(report, columns, paint);
+         certainty_text(report, columns, paint) + warnings_text(report, columns, paint);
 }
 
 } // namespace foretrain::experiments

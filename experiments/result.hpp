@@ -54,6 +54,19 @@ struct Training {
   Seconds total; // with start-up
 };
 
+/// How a job's ranges came about: what its throughput owes to the spread of parameters.
+struct Uncertainty {
+  struct Part {
+    std::string parameter;
+    double spread = 0; // relative standard deviation of the parameter
+    double effect = 0; // relative change of throughput when it is one standard deviation larger
+  };
+  std::string method;      // "linear", "monte-carlo" or "steps"
+  double parameters = 0;   // relative standard deviation of throughput from all parameters
+  double run_to_run = 0;   // of its mean over the measured steps, from the variation of steps
+  std::vector<Part> parts; // largest effect first
+};
+
 struct JobResult {
   std::string name;
   int gpus = 1;
@@ -71,6 +84,7 @@ struct JobResult {
   std::optional<Range> later_epochs; // throughput once the caches are warm, where that differs
   Elapsed elapsed;
   std::optional<Training> training;
+  std::optional<Uncertainty> uncertainty;
   std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
 };
 
@@ -89,11 +103,25 @@ struct PointResult {
   std::vector<std::string> unused; // parameters of profiles that nothing here has a use for
 };
 
+enum class UncertaintyMethod {
+  automatic,   // linear where it is cheap, else steps
+  steps,       // variation from step to step only
+  linear,      // and each parameter's spread by one run that is a little off
+  monte_carlo, // and runs with all parameters drawn at random
+};
+
+struct UncertaintyOptions {
+  UncertaintyMethod method = UncertaintyMethod::automatic;
+  int samples = 200;     // of Monte Carlo
+  double interval = 0.9; // probability that the ranges hold
+};
+
 struct RunOptions {
   std::uint64_t seed = 1;
   models::Fidelity fidelity = models::Fidelity::coupled;
   bool keep_limits = false; // of everything, also of a job that is alone
   std::string trace_path;   // Chrome trace of the last step; empty: none
+  UncertaintyOptions uncertainty{};
 };
 
 } // namespace foretrain::experiments

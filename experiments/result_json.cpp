@@ -22,6 +22,18 @@ Json to_json(const models::StepTimes& time)
           {"framework", time.framework.value()}};
 }
 
+Json to_json(const Uncertainty& uncertainty)
+{
+  Json json = {{"method", uncertainty.method},
+               {"from_parameters", uncertainty.parameters},
+               {"run_to_run", uncertainty.run_to_run},
+               {"contributions", Json::array()}};
+  for (const Uncertainty::Part& part : uncertainty.parts)
+    json["contributions"].push_back(
+        {{"parameter", part.parameter}, {"spread", part.spread}, {"effect", part.effect}});
+  return json;
+}
+
 Json to_json(const JobResult& job)
 {
   Json json = {{"name", job.name},
@@ -53,6 +65,8 @@ Json to_json(const JobResult& job)
     json["training_s"] = {{"first_epoch", job.training->first_epoch.value()},
                           {"later_epoch", job.training->later_epoch.value()},
                           {"total", job.training->total.value()}};
+  if (job.uncertainty)
+    json["uncertainty"] = to_json(*job.uncertainty);
   if (!job.all_reduce.empty())
     json["all_reduce"] = job.all_reduce;
   json["busiest"] = Json::array();

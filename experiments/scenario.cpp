@@ -7,6 +7,7 @@
 #include "experiments/stage.hpp"
 #include "experiments/synchronisation.hpp"
 #include "experiments/trace_file.hpp"
+#include "experiments/uncertainty.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,9 +29,10 @@ double quantile(std::vector<double> sorted, double q)
   return sorted[below] * (1 - part) + sorted[above] * part;
 }
 
-Range range_of(const std::vector<double>& values)
+Range range_of(const std::vector<double>& values, double interval)
 {
-  return {quantile(values, 0.5), quantile(values, 0.05), quantile(values, 0.95), 0.9};
+  return {quantile(values, 0.5), quantile(values, 0.5 - interval / 2),
+          quantile(values, 0.5 + interval / 2), interval};
 }
 
 struct Rates {
@@ -38,7 +40,7 @@ struct Rates {
   Range step_time;
 };
 
-Rates rates_of(const models::TrainingJob& job)
+Rates rates_of(const models::TrainingJob& job, double interval = 0.9)
 {
   const double samples = static_cast<double>(job.setup().batch) * job.setup().ranks;
   std::vector<double> steps;
@@ -47,7 +49,21 @@ Rates rates_of(const models::TrainingJob& job)
     steps.push_back(step.value());
     rates.push_back(samples / step.value());
   }
-  return {range_of(rates), range_of(steps)};
+  return {range_of(rates, interval), range_of(steps, interval)};
+}
+
+// Relative standard deviation of the mean step over the measured ones.
+double run_to_run(const models::TrainingJob& job)
+{
+  const auto& steps = job.step_times();
+  const auto n = static_cast<double>(steps.size());
+  double mean = 0;
+  double square = 0;
+  for (const Seconds step : steps) {
+    mean += step.value() / n;
+    square += step.value() * step.value() / n;
+  }
+  return n > 1 ? std::sqrt(std::max(0.0, square - mean * mean) / (n - 1)) / mean : 0;
 }
 
 ResolvedExperiment only(ResolvedExperiment experiment, std::size_t job)
@@ -116,9 +132,10 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   for (const auto& place : resolved.ranks)
     nodes.insert(place.node);
   result.nodes = static_cast<int>(nodes.size());
-  const Rates rates = rates_of(job);
+  const Rates rates = rates_of(job, options.uncertainty.interval);
   result.step_time = rates.step_time;
   result.throughput = rates.throughput;
+  result.uncertainty = Uncertainty{"steps", 0, run_to_run(job), {}};
   result.time = job.mean_times();
   const double single = result.gpus == 1 && experiment.jobs.size() == 1
                             ? result.throughput.median
@@ -171,6 +188,7 @@ PointResult run_point(const Point& point, const RunOptions& options)
     for (const auto& warning : experiment.jobs[i].warnings)
       result.warnings.push_back(warning);
   }
+  add_uncertainty(point, experiment, options, result);
   result.parameters = effective_parameters(experiment);
   if (point.profiles)
     result.unused = point.profiles->unused(experiment.presets);

@@ -144,6 +144,15 @@ expect("calibrate --out", result.returncode == 0 and json.loads(pathlib.Path(lea
 vxlan = changed(put={"/stack": {"network": "flannel-vxlan"}})
 result = json.loads(run("predict", vxlan, "--format", "json", "--profile", learnt).stdout)
 expect("a profile that was learnt", any("iperf3" in p["source"] for p in result["points"][0]["parameters"]), "not used")
+logs = pathlib.Path(__file__).resolve().parent.parent / "calibration/data/logs"
+result = run("calibrate", str(logs / "c4140-p2p.log"), "--platform", "c4140-k-v100-sxm2", "--dry-run")
+expect("bundled p2p log", "/nvlink_copy_efficiency" in result.stdout and "Outliers" in result.stdout, result.stderr)
+result = run("calibrate", str(logs / "dgx1-v100-nccl.log"), "--platform", "dgx1-v100", "--library", "nccl-2.4", "--dry-run")
+expect("bundled nccl-tests log", "/nvlink_collective_efficiency" in result.stdout, result.stderr)
+result = run("parameters", "transport")
+expect("parameters of no kind", result.returncode == 2 and "is not a kind" in result.stderr, result.stderr)
+expect("parameters", len(json.loads(run("parameters", "library", "--format", "json").stdout)) > 20)
+
 for arguments, message in [
     (["calibrate", iperf3], "--out PROFILE.json"),
     (["calibrate", good, "--dry-run"], "is not a log that is known here"),
@@ -153,6 +162,17 @@ for arguments, message in [
 ]:
     result = run(*arguments)
     expect(" ".join(arguments), result.returncode == 2 and message in result.stderr, result.stderr)
+
+def width(*arguments):
+    job = json.loads(run("predict", good, "--format", "json", *arguments).stdout)["points"][0]["jobs"][0]
+    return job["throughput_samples_per_s"]["high"] / job["throughput_samples_per_s"]["low"], job["uncertainty"]["method"]
+
+
+expect("--uncertainty", width("--uncertainty", "steps")[0] < width()[0] and width()[1] == "linear", str(width()))
+expect("--interval", width("--interval", "0.5")[0] < width("--interval", "0.95")[0])
+samples = [width("--uncertainty", "monte-carlo", "--samples", "20") for _ in range(2)]
+expect("monte-carlo", samples[0] == samples[1] and samples[0][1] == "monte-carlo", str(samples))
+expect("too few samples", run("predict", good, "--uncertainty", "monte-carlo", "--samples", "2").returncode == 2)
 
 with tempfile.TemporaryDirectory() as out:
     result = run("predict", good, "--out", out, "--trace", "--format", "csv", "--set", "/jobs/0/gpus=4")

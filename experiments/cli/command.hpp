@@ -27,5 +27,6 @@ std::function<int()> model(CLI::App& app);
 std::function<int()> realrun_import(CLI::App& app);
 std::function<int()> schema(CLI::App& app);
 std::function<int()> calibrate(CLI::App& app);
+std::function<int()> parameters(CLI::App& app);
 
 } // namespace foretrain::cli

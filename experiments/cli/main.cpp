@@ -18,6 +18,7 @@ constexpr Command kCommands[] = {
     {"platform", "list, show, check or export platforms", &platform},
     {"model", "list or show neural networks", &model},
     {"realrun-import", "experiments that repeat runs recorded by realrun", &realrun_import},
+    {"parameters", "the numbers in presets and profiles, with spread and source", &parameters},
     {"schema", "print the JSON Schema of a kind of file", &schema},
 };
 

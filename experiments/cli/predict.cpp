@@ -29,7 +29,18 @@ struct Arguments {
   std::string fidelity = "coupled";
   int jobs = 0;
   bool trace = false;
+  std::string uncertainty = "auto";
+  int samples = 200;
+  double interval = 0.9;
 };
+
+UncertaintyMethod method_of(const std::string& name)
+{
+  return name == "steps"         ? UncertaintyMethod::steps
+         : name == "linear"      ? UncertaintyMethod::linear
+         : name == "monte-carlo" ? UncertaintyMethod::monte_carlo
+                                 : UncertaintyMethod::automatic;
+}
 
 void write_file(const std::string& path, const std::string& text)
 {
@@ -79,6 +90,7 @@ int run(const Arguments& arguments)
                      ? arguments.jobs
                      : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   options.trace = arguments.trace;
+  options.uncertainty = {method_of(arguments.uncertainty), arguments.samples, arguments.interval};
   options.directory = arguments.out;
   if (!arguments.out.empty())
     make_directory(arguments.out);
@@ -127,6 +139,13 @@ std::function<int()> predict(CLI::App& app)
       ->check(CLI::Range(1, 1024));
   app.add_flag("--trace", a->trace,
                "write a Chrome/Perfetto timeline of one step per point into --out");
+  app.add_option("--uncertainty", a->uncertainty,
+                 "what intervals hold: steps (variation from step to step), linear or monte-carlo "
+                 "(and the spread of parameters); auto: linear up to 64 GPUs and 250 points")
+      ->check(CLI::IsMember({"auto", "steps", "linear", "monte-carlo"}));
+  app.add_option("--samples", a->samples, "of monte-carlo")->check(CLI::Range(20, 100000));
+  app.add_option("--interval", a->interval, "probability that the intervals hold")
+      ->check(CLI::Range(0.01, 0.999));
   return [a, seed] {
     a->seed_given = seed->count() > 0;
     return run(*a);

@@ -1,0 +1,14 @@
+// Draws of variables that depend on each other.
+#pragma once
+
+#include <vector>
+
+namespace foretrain::calibration {
+
+/// L with L L' = the correlation matrix: L z of independent standard normal z are standard normal
+/// with those correlations. A matrix that rounding has made none is replaced by the nearest one
+/// that its eigenvectors allow.
+std::vector<std::vector<double>>
+correlation_root(const std::vector<std::vector<double>>& correlation);
+
+} // namespace foretrain::calibration

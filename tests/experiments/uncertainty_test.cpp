@@ -1,0 +1,275 @@
+// Intervals from the spread of parameters: closed forms, and two methods against each other.
+#include "experiments/uncertainty.hpp"
+
+#include "calibration/spreads.hpp"
+#include "experiments/comparisons.hpp"
+#include "experiments/parameter_table.hpp"
+#include "experiments/predict.hpp"
+#include "experiments/scenario.hpp"
+#include "experiments/schemas.hpp"
+#include "sim/base/error.hpp"
+#include "tests/experiments/calibrate_support.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using namespace foretrain::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+constexpr double kHalf90 = 1.6448536; // standard deviations of half a 90 % interval
+
+Json experiment(int gpus, bool anchored, double variation = 0)
+{
+  Json job = {{"name", "train"},
+              {"model", "resnet50"},
+              {"framework", {{"extends", "tensorflow-horovod"}, {"step_variation", variation}}},
+              {"batch_per_gpu", 64},
+              {"gpus", gpus}};
+  if (anchored)
+    job["anchor"] = {{"samples_per_s", 350}};
+  return {{"cluster", {{"platform", "c4140-k-v100-sxm2"}, {"nodes", 2}}},
+          {"jobs", Json::array({job})}};
+}
+
+RunOptions with(UncertaintyMethod method, int samples = 200, double interval = 0.9)
+{
+  RunOptions options;
+  options.uncertainty = {method, samples, interval};
+  return options;
+}
+
+double log_width(const Range& range)
+{
+  return std::log(range.high / range.low);
+}
+
+double effect_of(const JobResult& job, const std::string& parameter)
+{
+  for (const auto& part : job.uncertainty->parts)
+    if (part.parameter.find(parameter) != std::string::npos)
+      return part.effect;
+  return 0;
+}
+
+} // namespace
+
+TEST_CASE("the rate of an anchored GPU is as uncertain as its anchor", "[uncertainty]")
+{
+  const LogFolder folder;
+  Json json = experiment(1, true);
+  json["jobs"][0]["anchor"]["spread"] = 0.05;
+  const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+  const JobResult job = run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front();
+  // All of the step comes from the anchor, also the framework's part of it.
+  CHECK_THAT(effect_of(job, "anchor"), WithinRel(0.05, 0.02));
+  CHECK_THAT(effect_of(job, "dense kernels"), WithinAbs(0, 1e-6));
+  CHECK_THAT(effect_of(job, "step overhead"), WithinAbs(0, 1e-6));
+  CHECK_THAT(job.uncertainty->parameters, WithinRel(0.05, 0.02));
+  CHECK_THAT(log_width(job.throughput), WithinRel(2 * kHalf90 * 0.05, 0.02));
+  CHECK_THAT(log_width(job.step_time), WithinRel(2 * kHalf90 * 0.05, 0.02));
+}
+
+TEST_CASE("without an anchor the kernels' efficiency dominates", "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto loaded = load_experiment(folder.write("e.json", experiment(1, false).dump()), {});
+  const JobResult job = run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front();
+  REQUIRE(!job.uncertainty->parts.empty());
+  CHECK_THAT(job.uncertainty->parts.front().parameter, Contains("dense kernels"));
+  CHECK(job.uncertainty->parts.front().effect > 0.05);
+  CHECK(effect_of(job, "NVLink") == 0); // one GPU
+  CHECK_THAT(job.throughput.median * job.step_time.median, WithinRel(64.0, 1e-6));
+}
+
+TEST_CASE("linear and Monte Carlo agree", "[uncertainty]")
+{
+  const LogFolder folder;
+  const bool anchored = GENERATE(true, false);
+  const int gpus = GENERATE(1, 8);
+  const auto loaded =
+      load_experiment(folder.write("e.json", experiment(gpus, anchored, 0.01).dump()), {});
+  const auto linear = run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front();
+  const auto sampled =
+      run_point(loaded.points[0], with(UncertaintyMethod::monte_carlo, 300)).jobs.front();
+  CAPTURE(anchored, gpus, linear.throughput.low, linear.throughput.high, sampled.throughput.low,
+          sampled.throughput.high);
+  // 300 samples know a 90 % interval to about 8 %.
+  CHECK_THAT(log_width(sampled.throughput), WithinRel(log_width(linear.throughput), 0.25));
+  CHECK_THAT(sampled.uncertainty->parameters, WithinRel(linear.uncertainty->parameters, 0.2));
+  CHECK(linear.throughput.median == sampled.throughput.median);
+}
+
+TEST_CASE("a profile's spread replaces the kind's, and its correlations count", "[uncertainty]")
+{
+  const LogFolder folder;
+  const std::string path = folder.write("e.json", experiment(1, false).dump());
+  const auto run = [&](double correlation) {
+    Json profile = {{"parameters", Json::array()}};
+    for (const char* pointer : {"/fp32/dense_efficiency", "/memory_efficiency"})
+      profile["parameters"].push_back({{"kind", "gpu"},
+                                       {"preset", "v100-sxm2-16gb"},
+                                       {"pointer", pointer},
+                                       {"value", 0.8},
+                                       {"spread", 0.08}});
+    if (correlation != 0)
+      profile["correlations"] = {{{"a", 0}, {"b", 1}, {"value", correlation}}};
+    const auto loaded = load_experiment(path, {}, {folder.write("p.json", profile.dump())});
+    return run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front();
+  };
+  const JobResult free = run(0);
+  const double a = effect_of(free, "/fp32/dense_efficiency");
+  const double b = effect_of(free, "/memory_efficiency");
+  CHECK(a > 0.01);
+  CHECK(b > 0.01);
+  CHECK(effect_of(free, "dense kernels") == 0);
+  const double rest = std::pow(free.uncertainty->parameters, 2) - a * a - b * b;
+  for (const double rho : {-0.9, 0.9})
+    CHECK_THAT(std::pow(run(rho).uncertainty->parameters, 2),
+               WithinRel(rest + a * a + b * b + 2 * rho * a * b, 1e-6));
+}
+
+TEST_CASE("a preset may state spreads of its own", "[uncertainty]")
+{
+  const LogFolder folder;
+  Json json = experiment(2, true);
+  json["jobs"][0]["framework"]["spread"] = {{"/step_overhead", 0.1}};
+  json["jobs"][0]["framework"]["overlap"] = "none";
+  const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+  const auto variables = variables_of(resolve(loaded.points[0]), loaded.points[0]);
+  const auto own = std::find_if(variables.begin(), variables.end(), [](const Variable& v) {
+    return v.at.front().pointer == "/step_overhead";
+  });
+  REQUIRE(own != variables.end());
+  CHECK(own->spread == 0.1);
+  json["jobs"][0]["framework"]["spread"] = {{"/step_overheat", 0.1}};
+  const auto wrong = load_experiment(folder.write("wrong.json", json.dump()), {});
+  CHECK_THROWS_WITH(variables_of(resolve(wrong.points[0]), wrong.points[0]),
+                    Contains("/spread") && Contains("no positive number"));
+}
+
+TEST_CASE("shifts stay within what a format allows", "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto loaded = load_experiment(folder.write("e.json", experiment(4, false).dump()), {});
+  const Point& point = loaded.points[0];
+  const auto variables = variables_of(resolve(point), point);
+  CHECK(variables.size() > 10);
+  for (const double z : {-3.0, 3.0}) {
+    std::vector<double> shift;
+    for (const Variable& v : variables)
+      shift.push_back(z * v.spread);
+    CHECK_NOTHROW(resolve(shifted(point, variables, shift)));
+  }
+}
+
+TEST_CASE("wider intervals are wider, and large jobs keep to steps unasked", "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto loaded = load_experiment(folder.write("e.json", experiment(2, true, 0.02).dump()), {});
+  const auto width = [&](UncertaintyMethod method, double interval) {
+    return log_width(
+        run_point(loaded.points[0], with(method, 200, interval)).jobs.front().throughput);
+  };
+  CHECK(width(UncertaintyMethod::linear, 0.5) < width(UncertaintyMethod::linear, 0.9));
+  CHECK(width(UncertaintyMethod::steps, 0.9) < width(UncertaintyMethod::linear, 0.9));
+  CHECK(width(UncertaintyMethod::automatic, 0.9) == width(UncertaintyMethod::linear, 0.9));
+  Json large = experiment(128, true);
+  large["cluster"].erase("nodes");
+  const auto many = load_experiment(folder.write("large.json", large.dump()), {});
+  CHECK(run_point(many.points[0], with(UncertaintyMethod::automatic))
+            .jobs.front()
+            .uncertainty->method == "steps");
+}
+
+TEST_CASE("what two points share does not count against their order", "[uncertainty]")
+{
+  const LogFolder folder;
+  Json json = experiment(8, false, 0.01);
+  json["sweep"]["/jobs/0/batch_per_gpu"] = {64, 48};
+  const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+  const Prediction prediction = predict(loaded, {}, [](int, int) {});
+  const Json& points = prediction.result.at("points");
+  const Json& fast = points[0].at("jobs")[0].at("throughput_samples_per_s");
+  const Json& slow = points[1].at("jobs")[0].at("throughput_samples_per_s");
+  CHECK(slow.at("high").get<double>() > fast.at("low").get<double>()); // the intervals overlap
+  const Json& comparison = prediction.result.at("comparisons")[0];
+  CHECK(comparison.at("point") == 0);
+  CHECK(comparison.at("than") == 1);
+  CHECK(comparison.at("probability").get<double>() > 0.9);
+}
+
+TEST_CASE("the probability of being faster in closed form", "[uncertainty]")
+{
+  const auto point = [](double rate, double shared, double own) {
+    Json job = {{"name", "train"}};
+    job["throughput_samples_per_s"]["median"] = rate;
+    job["uncertainty"]["run_to_run"] = 0.0;
+    Json& parts = job["uncertainty"]["contributions"] = Json::array();
+    parts.push_back({{"parameter", "shared"}, {"effect", shared}});
+    parts.push_back({{"parameter", rate > 101 ? "a" : "b"}, {"effect", own}});
+    Json result;
+    result["jobs"] = Json::array();
+    result["jobs"].push_back(job);
+    return result;
+  };
+  const LogFolder folder;
+  Json json = experiment(1, true);
+  json["sweep"]["/jobs/0/batch_per_gpu"] = {64, 32};
+  const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+  const auto probability = [&](double own) {
+    return compare_points({point(102, 0.3, own), point(100, 0.3, own)}, loaded)[0]
+        .at("probability")
+        .get<double>();
+  };
+  CHECK(probability(0) == 1);
+  const double z = std::log(1.02) / (0.02 * std::sqrt(2.0));
+  CHECK_THAT(probability(0.02), WithinRel(0.5 * std::erfc(-z / std::sqrt(2.0)), 1e-9));
+  CHECK_THAT(probability(10), WithinAbs(0.5, 0.01));
+}
+
+TEST_CASE("the bundled spreads speak of keys that exist", "[uncertainty]")
+{
+  for (const auto& line : calibration::load_spreads().spreads) {
+    if (line.kind == "anchor")
+      continue;
+    CAPTURE(line.name);
+    REQUIRE(preset_kind(line.kind) != nullptr);
+    for (const std::string& pointer : line.pointers) {
+      Json at = schema(line.kind);
+      for (const std::string& step : pointer_steps(pointer)) {
+        CAPTURE(pointer, step);
+        REQUIRE((step == "*" ? at.contains("items") : at.at("properties").contains(step)));
+        at = Json(step == "*" ? at.at("items") : at.at("properties").at(step));
+      }
+    }
+  }
+}
+
+TEST_CASE("the table of parameters gives each number with spread and source", "[uncertainty]")
+{
+  const auto all = parameter_table("", "");
+  CHECK(all.size() > 500);
+  for (const ParameterRow& row : all) {
+    CAPTURE(row.kind, row.preset, row.pointer);
+    CHECK(!row.source.empty());
+    CHECK(!row.value.empty());
+  }
+  const auto one = parameter_table("gpu", "v100-sxm2-16gb");
+  const auto memory = std::find_if(one.begin(), one.end(), [](const ParameterRow& row) {
+    return row.pointer == "/memory_efficiency";
+  });
+  REQUIRE(memory != one.end());
+  CHECK(memory->value == "0.825");
+  CHECK(memory->spread == 0.05);
+  CHECK(parameter_json(one).size() == one.size());
+  CHECK_THAT(parameter_text(one), Contains("/memory_efficiency") && Contains("+- 5 %"));
+  CHECK_THROWS_WITH(parameter_table("gpus", ""), Contains("did you mean 'gpu'?"));
+  CHECK_THROWS_WITH(parameter_table("gpu", "v100-sxm2-16"), Contains("did you mean"));
+}
