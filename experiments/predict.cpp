@@ -17,13 +17,19 @@ namespace foretrain::experiments {
 
 namespace {
 
+// A flow for every link costs too much beyond.
+constexpr int kMostGpusWithBounds = 256;
+
 // Collectives of several jobs on one machine: how much depends on the way they are simulated.
 PointResult run_with_bounds(const Point& point, const RunOptions& options)
 {
   PointResult result = run_point(point, options);
-  const bool exchanges = std::any_of(result.jobs.begin(), result.jobs.end(),
-                                     [](const JobResult& job) { return job.gpus > 1; });
-  if (result.jobs.size() < 2 || !exchanges || options.fidelity != models::Fidelity::coupled)
+  int gpus = 0;
+  for (const JobResult& job : result.jobs)
+    gpus += job.gpus;
+  const bool exchanges = gpus > static_cast<int>(result.jobs.size());
+  if (result.jobs.size() < 2 || !exchanges || gpus > kMostGpusWithBounds ||
+      options.fidelity != models::Fidelity::coupled)
     return result;
   RunOptions by_edges = options;
   by_edges.fidelity = models::Fidelity::edges;
