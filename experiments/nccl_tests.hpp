@@ -27,6 +27,7 @@ struct NcclTestsOptions {
   double factor = 0;              // sizes grow by this, or
   double increment = 1024 * 1024; // by so many bytes
   std::vector<double> sizes;      // these instead, if any
+  int gpus_per_thread = 1;        // that a thread launches its calls on, one after the other
   int element_size = 4;
   std::string algorithm = "auto";
   models::Fidelity fidelity = models::Fidelity::coupled;

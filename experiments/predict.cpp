@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -34,10 +35,35 @@ bool steps_only(const std::vector<Json>& points, const UncertaintyOptions& optio
   return false;
 }
 
+// A flow for every link costs too much beyond.
+constexpr int kMostGpusWithBounds = 256;
+
+// Collectives of several jobs on one machine: how much depends on the way they are simulated.
+PointResult run_with_bounds(const Point& point, const RunOptions& options)
+{
+  PointResult result = run_point(point, options);
+  int gpus = 0;
+  for (const JobResult& job : result.jobs)
+    gpus += job.gpus;
+  const bool exchanges = gpus > static_cast<int>(result.jobs.size());
+  if (result.jobs.size() < 2 || !exchanges || gpus > kMostGpusWithBounds ||
+      options.fidelity != models::Fidelity::coupled)
+    return result;
+  RunOptions by_edges = options;
+  by_edges.fidelity = models::Fidelity::edges;
+  by_edges.trace_path.clear();
+  by_edges.uncertainty.method = UncertaintyMethod::steps;
+  const PointResult edges = run_point(point, by_edges);
+  for (std::size_t i = 0; i < result.jobs.size(); ++i)
+    result.jobs[i].bounds =
+        Bounds{result.jobs[i].throughput.median, edges.jobs[i].throughput.median};
+  return result;
+}
+
 Outcome run_piece(const Point& point, const RunOptions& options)
 {
   try {
-    return {0, to_json(run_point(point, options)).dump()};
+    return {0, to_json(run_with_bounds(point, options)).dump()};
   } catch (const ConfigError& error) {
     return {2, error.what()};
   } catch (const UsageError& error) {

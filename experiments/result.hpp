@@ -67,6 +67,13 @@ struct Uncertainty {
   std::vector<Part> parts; // largest effect first
 };
 
+/// Throughput between the two ways to simulate collectives: all links at the pace of the slowest
+/// (the safe side), and every link by itself (the optimistic side).
+struct Bounds {
+  double coupled;
+  double edges;
+};
+
 struct JobResult {
   std::string name;
   int gpus = 1;
@@ -80,6 +87,7 @@ struct JobResult {
   std::vector<ResourceUse> busiest;
   std::optional<Alone> alone;
   std::optional<double> slowdown; // throughput alone over throughput shared
+  std::optional<Bounds> bounds;   // on a machine that several jobs share
   std::optional<Meeting> meeting;
   std::optional<Range> later_epochs; // throughput once the caches are warm, where that differs
   Elapsed elapsed;

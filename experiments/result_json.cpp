@@ -56,6 +56,9 @@ Json to_json(const JobResult& job)
                      {"step_time_s", to_json(job.alone->step_time)}};
   if (job.slowdown)
     json["slowdown"] = *job.slowdown;
+  if (job.bounds)
+    json["throughput_bounds_samples_per_s"] = {{"coupled", job.bounds->coupled},
+                                               {"edges", job.bounds->edges}};
   if (job.meeting)
     json["meeting"] = {{"resource", job.meeting->resource},
                        {"added_s", job.meeting->added.value()}};

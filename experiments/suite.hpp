@@ -53,6 +53,7 @@ struct SuiteTable {
   Value library;   // absent: nccl
   int nodes = 1;
   int gpus_per_node = 1;
+  int gpus_per_thread = 1; // that a thread launches its calls on, one after the other
   std::string algorithm = "auto";
   std::string quantity = "time"; // or bus_bandwidth
   std::string unit = "us";
@@ -127,6 +128,8 @@ void describe(V& v, SuiteTable& s)
   v.optional("library", s.library, "collective library; default nccl", preset("library"));
   v.optional("nodes", s.nodes, "number of nodes", between(1, 65536));
   v.optional("gpus_per_node", s.gpus_per_node, "GPUs of each node", between(1, 1024));
+  v.optional("gpus_per_thread", s.gpus_per_thread,
+             "that a thread launches its calls on, one after the other", between(1, 1024));
   v.optional("algorithm", s.algorithm, "algorithm; auto: the library's choice");
   v.optional("quantity", s.quantity, "what the second column is",
              one_of({"time", "bus_bandwidth"}));

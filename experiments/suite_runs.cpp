@@ -58,6 +58,7 @@ SuiteRun table_run(const SuiteTable& table, const Value& at)
   NcclTestsOptions tests;
   tests.nodes = table.nodes;
   tests.gpus_per_node = table.gpus_per_node;
+  tests.gpus_per_thread = table.gpus_per_thread;
   tests.algorithm = table.algorithm;
   tests.library = or_default(table.library, "nccl", models::kLibraryKind, table.platform);
   for (const auto& row : table.rows)

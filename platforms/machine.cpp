@@ -350,6 +350,13 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
   add_route(hop.uses, a.node, buffer, to, false);
   add_dram(hop.uses, a.node, a.local);
   add_dram(hop.uses, a.node, a.local);
+  if (mover == Mover::collective) {
+    const int first = at(a.node, root_).value;
+    const int end = at(a.node, nvlink_).value;
+    for (sim::Use& use : hop.uses)
+      if (use.resource >= first && use.resource < end)
+        use.weight /= spec_.cpu.kernel_staging;
+  }
   return hop;
 }
 
@@ -431,6 +438,29 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   if (transport.protocol == "tcp") // each connection is one core's work at either end
     hop.cap = transport.connections / cpu_seconds_per_byte(stack_, network_.framing);
   return hop;
+}
+
+// The sender writes into memory of the third GPU, the receiver reads it from there.
+sim::Hop Machine::relay_hop(GpuPlace a, GpuPlace b) const
+{
+  sim::Hop direct = hop(a, b, Mover::collective);
+  if (a.node != b.node || direct.reach == sim::Reach::nvlink || !stack_.host.nvlink)
+    return direct;
+  int best = -1;
+  int most = 0;
+  for (int via = 0; via < graph_.gpus(); ++via) {
+    const int bricks = std::min(graph_.bricks(a.local, via), graph_.bricks(via, b.local));
+    if (via != a.local && via != b.local && bricks > most) {
+      best = via;
+      most = bricks;
+    }
+  }
+  if (best < 0)
+    return direct;
+  sim::Hop relayed = hop(a, {a.node, best}, Mover::collective);
+  const sim::Hop second = hop({a.node, best}, b, Mover::collective);
+  relayed.uses.insert(relayed.uses.end(), second.uses.begin(), second.uses.end());
+  return relayed;
 }
 
 sim::Hop Machine::host_hop(int from, int to, int nic) const

@@ -62,6 +62,9 @@ public:
   sim::Hop hop(GpuPlace a, GpuPlace b, Mover mover) const;
   /// The same between nodes, through adapters of one's choice (indices into spec().node.nics).
   sim::Hop network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const;
+  /// The same inside a node, by way of a third GPU when both have NVLinks to it but not to each
+  /// other: through the one with the most bricks to both.
+  sim::Hop relay_hop(GpuPlace a, GpuPlace b) const;
   /// What a byte costs from host memory of one node to that of another through their adapters
   /// `nic`; on one node a copy by the CPU.
   sim::Hop host_hop(int from, int to, int nic) const;
@@ -91,6 +94,8 @@ public:
   /// Whether the nodes are joined by a network that the transport runs on.
   bool networked() const { return network_.index >= 0; }
   const Framing& framing() const { return network_.framing; }
+  /// Whether switches between the nodes add what passes through them.
+  bool fabric_reduces() const { return networked() && fabric().reduces; }
   /// The adapters of the training network, as indices into spec().node.nics.
   const std::vector<int>& training_nics() const { return network_.nics; }
   /// The training adapter that is nearest to a GPU; among equals they take turns.

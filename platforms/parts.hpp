@@ -58,6 +58,9 @@ struct Cpu {
   BytesPerSecond socket_link;       // to the other socket, one direction, usable
   BytesPerSecond root_port_duplex;  // both directions together through one x16 root port
   BytesPerSecond copy_rate{10.5e9}; // one core copying memory (Cai et al., SIGCOMM 2021)
+  // Share of root_port_duplex that kernels reach when they, not copy engines, move data through
+  // host memory. Calibrated: nccl-4v100-pcie-1n above 1 MiB, 7.2 GB/s each way on one port.
+  double kernel_staging = 0.706;
   Bytes peer_packet{64}; // payload of a PCIe packet of peer traffic through the host bridge
 };
 
@@ -78,6 +81,7 @@ struct Fabric {
   BytesPerSecond port_rate; // line rate, one direction
   Seconds switch_latency{1e-7};
   double oversubscription = 1; // leaf to spine, once the nodes need more than one switch
+  bool reduces = false;        // switches add streams of any length (SHARP v2)
 };
 
 struct Disk {
@@ -159,6 +163,9 @@ void describe(V& v, Cpu& s)
   v.required("root_port_duplex", s.root_port_duplex,
              "both directions together through one x16 gen3 root port", positive());
   v.optional("copy_rate", s.copy_rate, "one core copying memory", positive());
+  v.optional("kernel_staging", s.kernel_staging,
+             "share of root_port_duplex that collective kernels reach through host memory",
+             between(0.01, 1));
   v.optional("peer_packet", s.peer_packet,
              "payload per PCIe packet when the host bridge forwards peer-to-peer traffic",
              positive());
@@ -190,6 +197,7 @@ void describe(V& v, Fabric& s)
   v.optional("switch_latency", s.switch_latency, "port to port", non_negative());
   v.optional("oversubscription", s.oversubscription,
              "leaf to spine, once more than one switch is needed", at_least(1));
+  v.optional("reduces", s.reduces, "switches add what passes through them (SHARP v2)");
 }
 
 template <class V>

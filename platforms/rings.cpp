@@ -314,16 +314,25 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
                               machine.graph().nvswitch() &&
                               machine.spec().node.nvlink.in_network_reduction;
   comm.in_network_efficiency = machine.spec().gpu.nvlink_in_switch_efficiency;
-  comm.connect = [&machine, ranks](int from, int to, int channel) {
+  comm.fabric_reduction =
+      comm.nodes > 1 && machine.fabric_reduces() && machine.stack().transport.protocol == "rdma";
+  const auto connect = [&machine, ranks](int from, int to, int channel, bool relayed) {
     const GpuPlace a = ranks[static_cast<std::size_t>(from)];
     const GpuPlace b = ranks[static_cast<std::size_t>(to)];
     const auto& nics = machine.training_nics();
     const int nic = nics.empty() ? -1 : nics[static_cast<std::size_t>(channel) % nics.size()];
-    sim::Hop hop = a.node == b.node ? machine.hop(a, b, Mover::collective)
-                                    : machine.network_hop(a, b, nic, nic);
+    sim::Hop hop = a.node != b.node ? machine.network_hop(a, b, nic, nic)
+                   : relayed        ? machine.relay_hop(a, b)
+                                    : machine.hop(a, b, Mover::collective);
     hop.from = from;
     hop.to = to;
     return hop;
+  };
+  comm.connect = [connect](int from, int to, int channel) {
+    return connect(from, to, channel, false);
+  };
+  comm.relay = [connect](int from, int to, int channel) {
+    return connect(from, to, channel, true);
   };
   for (sim::Channel& channel : comm.channels)
     channel.share = 1.0 / static_cast<double>(comm.channels.size());

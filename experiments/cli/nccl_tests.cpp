@@ -28,6 +28,7 @@ struct Arguments {
   std::string begin = "32M", end = "32M", increment = "1M";
   double factor = 0;
   int gpus = 1;
+  int threads = 0;
   int nodes = 1;
   int iterations = 20, warmup = 5;
   std::string type = "float";
@@ -82,7 +83,7 @@ void print(const NcclTest& test, const Arguments& a, const std::vector<NcclTests
   const bool sums = test.operation == models::Operation::all_reduce ||
                     test.operation == models::Operation::reduce_scatter;
   std::cout << fmt::format("# foretrain: {} simulated on {}, {} node(s) x {} GPU(s)\n"
-                           "# nThread 1 nGpus {} minBytes {:.0f} maxBytes {:.0f} step: {}({}) "
+                           "# nThread {} nGpus {} minBytes {:.0f} maxBytes {:.0f} step: {}({}) "
                            "warmup iters: {} iters: {} agg "
                            "iters: 1 validation: 0 graph: 0\n#\n"
                            "#                                                              "
@@ -94,8 +95,8 @@ void print(const NcclTest& test, const Arguments& a, const std::vector<NcclTests
                            "#        (B)    (elements)                               (us)  (GB/s)  "
                            "(GB/s)            (us)  "
                            "(GB/s)  (GB/s)       \n",
-                           test.program, a.platform, a.nodes, a.gpus, a.gpus,
-                           rows.empty() ? 0 : rows.front().size,
+                           test.program, a.platform, a.nodes, a.gpus * std::max(1, a.threads),
+                           std::max(1, a.threads), a.gpus, rows.empty() ? 0 : rows.front().size,
                            rows.empty() ? 0 : rows.back().size,
                            a.factor > 1 ? fmt::format("{:g}", a.factor) : a.increment,
                            a.factor > 1 ? "factor" : "bytes", a.warmup, a.iterations);
@@ -152,9 +153,10 @@ int run_difference(const Arguments& a, const NcclTest& test,
     throw UsageError("--diff: '" + a.diff + "' is of " + log.collective + ", not of " +
                      test.program);
   const int ranks = log.ranks_per_communicator();
-  if (ranks > 0 && ranks != a.gpus * a.nodes)
+  if (ranks > 0 && ranks != options.gpus_per_node * a.nodes)
     throw UsageError(fmt::format("--diff: '{}' has {} ranks, -g {} on {} node(s) make {}", a.diff,
-                                 ranks, a.gpus, a.nodes, a.gpus * a.nodes));
+                                 ranks, options.gpus_per_node, a.nodes,
+                                 options.gpus_per_node * a.nodes));
   for (const auto& row : log.rows)
     options.sizes.push_back(row.size.value());
   return print_difference(log, run_nccl_test(test, platform, stack, options));
@@ -173,8 +175,9 @@ int run(const Arguments& a)
     return resolve_preset(name, kind, profiles.overlay);
   };
   const auto platform = platforms::load_platform(named(a.platform, platforms::kPlatformKind));
-  if (a.gpus > platform.gpus_per_node())
-    throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", a.gpus, platform.name,
+  const int gpus = a.gpus * std::max(1, a.threads); // of a node
+  if (gpus > platform.gpus_per_node())
+    throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", gpus, platform.name,
                                  platform.gpus_per_node()));
   bool rdma = false;
   for (const auto& nic : platform.nics)
@@ -186,11 +189,12 @@ int run(const Arguments& a)
                 platforms::kTransportKind))};
   NcclTestsOptions options;
   options.nodes = a.nodes;
-  options.gpus_per_node = a.gpus;
+  options.gpus_per_node = gpus;
   options.begin = size_of(a.begin, "-b");
   options.end = size_of(a.end, "-e");
   options.increment = size_of(a.increment, "-i");
   options.factor = a.factor;
+  options.gpus_per_thread = a.threads > 0 ? a.gpus : 1;
   options.element_size = element_size(a.type);
   options.algorithm = a.algorithm;
   options.fidelity = a.fidelity == "edges"    ? models::Fidelity::edges
@@ -220,7 +224,12 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("-f,--stepfactor", a->factor, "sizes grow by this factor")
       ->check(CLI::Range(1.0, 1e6));
   app.add_option("-i,--stepbytes", a->increment, "sizes grow by so many bytes");
-  app.add_option("-g,--ngpus", a->gpus, "GPUs per node")->check(CLI::Range(1, 16));
+  app.add_option("-g,--ngpus", a->gpus,
+                 "GPUs per node, each with a process of its own; with -t: of each thread")
+      ->check(CLI::Range(1, 16));
+  app.add_option("-t,--nthreads", a->threads,
+                 "threads per node that launch on -g GPUs each in turn")
+      ->check(CLI::Range(1, 16));
   app.add_option("--nodes", a->nodes, "nodes")->check(CLI::Range(1, 65536));
   app.add_option("-n,--iters", a->iterations,
                  "taken and ignored: a simulation repeats itself exactly");

@@ -5,6 +5,7 @@
 #include "models/collectives/in_switch.hpp"
 #include "models/collectives/pairwise.hpp"
 #include "models/collectives/ring.hpp"
+#include "models/collectives/sharp.hpp"
 #include "models/collectives/tree.hpp"
 
 namespace foretrain::models {
@@ -20,6 +21,7 @@ constexpr Algorithm kAlgorithms[] = {
     {all_reduce, "in-switch", "the switch adds (NVLS)", &in_switch_applies, &in_switch_all_reduce, nullptr},
     {all_reduce, "hierarchical", "reduce in nodes, rings between them, broadcast in nodes", &hierarchical_applies, &hierarchical_all_reduce, nullptr},
     {all_reduce, "halving-doubling", "partners at distances 1, 2, 4, ...", &halving_doubling_applies, &halving_doubling_all_reduce, nullptr},
+    {all_reduce, "sharp", "the switches between nodes add (SHARP)", &sharp_applies, &sharp_all_reduce, nullptr},
     {all_gather, "ring", "every part once around", &ring_applies, &ring_one_round, nullptr},
     {reduce_scatter, "ring", "every part once around", &ring_applies, &ring_one_round, nullptr},
     {broadcast, "ring", "a pipeline along the ring", &ring_applies, &ring_broadcast, nullptr},

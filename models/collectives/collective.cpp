@@ -20,9 +20,9 @@ double expansion(const sim::Hop& hop, const Protocol& protocol)
   return 1 / (hop.reach == sim::Reach::network ? protocol.network_payload : protocol.payload);
 }
 
-Seconds protocol_latency(const LatencySteps& steps, const HopLatency& hop)
+Seconds protocol_latency(const LatencySteps& steps, const HopLatency& hop, double inside)
 {
-  return steps.nvlink * hop.nvlink + steps.pcie * hop.pcie + steps.network * hop.network;
+  return inside * (steps.nvlink * hop.nvlink + steps.pcie * hop.pcie) + steps.network * hop.network;
 }
 
 // With this as the unit of progress a collective competes for a link like the plain transfers that
@@ -72,9 +72,15 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
 {
   if (comm_.ranks < 2)
     return;
+  if (library_.relays && comm_.relay)
+    comm_.connect = comm_.relay;
   for (const Algorithm* it : algorithms(operation)) {
-    if (!(algorithm == "auto" ? library_.chooses(it->name, comm_.nodes) : algorithm == it->name) ||
-        !it->applies(comm_))
+    // Only all-reduce leaves the library a choice.
+    const bool taken = algorithm != "auto" ? algorithm == it->name
+                       : operation == Operation::all_reduce
+                           ? library_.chooses(it->name, comm_.nodes)
+                           : true;
+    if (!taken || !it->applies(comm_))
       continue;
     patterns_.push_back(it->pattern(comm_));
     const Pattern& pattern = patterns_.back();
@@ -86,7 +92,8 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
       candidates_.push_back({it,
                              &protocol,
                              patterns_.size() - 1,
-                             base + protocol_latency(pattern.steps, hop) + pattern.steps.transport,
+                             base + protocol_latency(pattern.steps, hop, inside_factor(protocol)) +
+                                 pattern.steps.transport,
                              idle_rate(pattern, protocol),
                              busiest_hop(pattern, protocol),
                              nullptr,
@@ -100,6 +107,20 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
   if (candidates_.empty())
     throw UsageError("the algorithm '" + algorithm + "' does not apply to " + comm_.name +
                      "\n  hint: known algorithms: " + joined(algorithm_names(operation)));
+}
+
+double Collective::inside_factor(const Protocol& protocol) const
+{
+  return comm_.nodes > 1 ? protocol.inside_factor : 1.0;
+}
+
+// Until the first data comes out, a switch that adds works on what fills its pipeline.
+Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
+{
+  if (patterns_[candidate.pattern].family != Family::in_switch)
+    return candidate.latency;
+  return candidate.latency +
+         std::min(size, candidate.protocol->in_switch_fill) / BytesPerSecond(candidate.rate);
 }
 
 double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) const
@@ -155,16 +176,17 @@ const std::vector<sim::PathPtr>& Collective::edge_paths(const Candidate& candida
 
 Collective::Choice Collective::describe(const Candidate& c, Bytes size) const
 {
+  const Seconds latency = latency_of(c, size);
   return {c.algorithm->name,
           c.protocol->name,
-          c.latency,
+          latency,
           BytesPerSecond(c.rate),
-          c.latency + Seconds(size.value() / c.rate),
-          automatic_ ? expected_time(
-                           library_, comm_,
-                           {patterns_[c.pattern].family, c.protocol, c.latency, c.rate, ring_bus_},
-                           size.value())
-                     : (c.latency + Seconds(size.value() / c.rate)).value(),
+          latency + Seconds(size.value() / c.rate),
+          automatic_
+              ? expected_time(library_, comm_,
+                              {patterns_[c.pattern].family, c.protocol, latency, c.rate, ring_bus_},
+                              size.value())
+              : (latency + Seconds(size.value() / c.rate)).value(),
           static_cast<std::size_t>(&c - candidates_.data())};
 }
 
@@ -216,24 +238,26 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
     const Seconds base = base_latency(family, *chosen.protocol);
     const sim::TaskId call = graph.add_delay("collective call", index, base);
     graph.add_edge(begin, call);
-    const ChunkSchedule schedule{graph,
-                                 call,
-                                 size.value(),
-                                 index,
-                                 [&](const sim::Hop& hop) {
-                                   std::vector<sim::Use> uses = hop.uses;
-                                   for (sim::Use& use : uses)
-                                     use.weight *= expansion(hop, *chosen.protocol);
-                                   return sim::make_path(std::move(uses), {}, hop.cap);
-                                 },
-                                 [&](const sim::Hop& hop) {
-                                   LatencySteps one;
-                                   one.add(hop, 1);
-                                   return protocol_latency(one, per_hop) + hop.latency;
-                                 }};
+    const ChunkSchedule schedule{
+        graph,
+        call,
+        size.value(),
+        index,
+        [&](const sim::Hop& hop) {
+          std::vector<sim::Use> uses = hop.uses;
+          for (sim::Use& use : uses)
+            use.weight *= expansion(hop, *chosen.protocol);
+          return sim::make_path(std::move(uses), {}, hop.cap);
+        },
+        [&](const sim::Hop& hop) {
+          LatencySteps one;
+          one.add(hop, 1);
+          return protocol_latency(one, per_hop, inside_factor(*chosen.protocol)) + hop.latency;
+        }};
     return chosen.algorithm->chunks(comm_, schedule);
   }
-  const sim::TaskId latency = graph.add_delay("collective latency", index, chosen.latency);
+  const sim::TaskId latency =
+      graph.add_delay("collective latency", index, latency_of(chosen, size));
   graph.add_edge(begin, latency);
   if (fidelity != Fidelity::edges)
     return flow(coupled_path(chosen), size.value() * chosen.unit, latency);

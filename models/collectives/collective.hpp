@@ -68,6 +68,8 @@ private:
     mutable sim::PathPtr coupled;            // made when first used
     mutable std::vector<sim::PathPtr> edges; // likewise
   };
+  double inside_factor(const Protocol& protocol) const;
+  Seconds latency_of(const Candidate& candidate, Bytes size) const;
   double idle_rate(const Pattern& pattern, const Protocol& protocol) const;
   sim::PathPtr coupled_path(const Candidate& candidate) const;
   const std::vector<sim::PathPtr>& edge_paths(const Candidate& candidate) const;

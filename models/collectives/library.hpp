@@ -28,6 +28,8 @@ struct Protocol {
   Seconds in_switch_base; // zero: the switch cannot add in this protocol
   HopLatency ring_hop;
   HopLatency tree_hop;
+  double inside_factor = 1;  // by which steps inside nodes take longer when there are several
+  Bytes in_switch_fill{};    // of the pipeline when the switch adds: moved before data comes out
   bool nvlink_only = false;  // needs NVLink inside nodes
   BytesPerSecond max_rate{}; // of the buffer through one GPU; zero: none
 };
@@ -37,6 +39,8 @@ struct Library {
   std::vector<Protocol> protocols;
   std::vector<std::string> automatic; // algorithms it chooses from by itself; empty: all
   int blocks_per_channel = 1;         // multiprocessors that a channel keeps busy
+  bool relays = false;   // sends between two GPUs by way of a third one where that avoids PCIe
+  Seconds host_launch{}; // host time to launch a call on one GPU, for threads with several
 
   std::string estimate = "idle"; // rule by which it chooses, see choice.hpp
   std::string rings = "search";  // or "devices": one ring in the order of the devices
@@ -76,6 +80,11 @@ void describe(V& v, Protocol& s)
              non_negative());
   v.required("ring_hop", s.ring_hop, "one step of a ring");
   v.required("tree_hop", s.tree_hop, "one step of a tree");
+  v.optional("inside_factor", s.inside_factor,
+             "by which steps inside nodes take longer when there are several nodes", at_least(1));
+  v.optional("in_switch_fill", s.in_switch_fill,
+             "bytes that fill the pipeline before data comes out when the switch adds",
+             non_negative());
   v.optional("nvlink_only", s.nvlink_only, "needs NVLink inside nodes");
   v.optional("max_rate", s.max_rate, "of the buffer through one GPU", non_negative());
 }
@@ -94,6 +103,9 @@ void describe(V& v, Library& s)
              one_of({"search", "devices"}));
   v.optional("trees_between_nodes_only", s.trees_between_nodes_only,
              "inside one node it does not choose a tree by itself");
+  v.optional("relays", s.relays,
+             "sends between two GPUs by way of a third one where that avoids PCIe");
+  v.optional("host_launch", s.host_launch, "host time to launch a call on one GPU", non_negative());
   v.optional("blocks_per_channel", s.blocks_per_channel,
              "multiprocessors that a channel keeps busy", non_negative());
 }

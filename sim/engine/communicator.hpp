@@ -37,8 +37,11 @@ struct Communicator {
   std::vector<int> node_of;          // rank -> node, counted from 0 within this communicator
   bool in_network_reduction = false; // one node, and its switch adds while it forwards
   double in_network_efficiency = 1;  // payload share that is left when it does
+  bool fabric_reduction = false;     // several nodes, and the switches between them add
   /// A hop between any two ranks, for channel c (which decides the adapter between nodes).
   std::function<Hop(int from, int to, int channel)> connect;
+  /// The same, by way of a third GPU's memory where that avoids PCIe.
+  std::function<Hop(int from, int to, int channel)> relay;
   std::vector<Channel> channels;
 };
 
