@@ -43,12 +43,18 @@ void TrainingJob::build()
     build_communication();
 }
 
+// A GPU alone limits its kernels by itself; where host cores take part it is worth knowing.
+bool TrainingJob::keeps_limits(int rank) const
+{
+  return setup_.keep_limits ||
+         setup_.compute_paths[static_cast<std::size_t>(rank)]->uses.size() > 1;
+}
+
 TaskId TrainingJob::add_compute(const char* what, int rank, Seconds time)
 {
   const auto& path = setup_.compute_paths[static_cast<std::size_t>(rank)];
   const TaskId task = graph_.add_flow(what, rank, path, time.value(), setup_.compute_priority);
-  // A GPU alone limits its kernels by itself; where host cores take part it is worth knowing.
-  if (setup_.keep_limits || path->uses.size() > 1)
+  if (keeps_limits(rank))
     graph_.keep_limits(task);
   return task;
 }
@@ -322,7 +328,10 @@ std::vector<sim::LimitedBy> TrainingJob::communication_limits() const
 std::vector<sim::LimitedBy> TrainingJob::compute_limits() const
 {
   std::vector<sim::LimitedBy> sums;
-  for (const RankTasks& rank : ranks_) {
+  for (int r = 0; r < setup_.ranks; ++r) {
+    if (!keeps_limits(r))
+      continue;
+    const RankTasks& rank = ranks_[static_cast<std::size_t>(r)];
     add_limits(sums, graph_.limits(rank.forward));
     TaskId previous = rank.forward;
     for (const TaskId stretch : rank.backward) {

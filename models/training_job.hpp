@@ -111,6 +111,7 @@ private:
   void build();
   void build_rank(int rank);
   void build_communication();
+  bool keeps_limits(int rank) const;
   sim::TaskId add_compute(const char* what, int rank, Seconds time);
   sim::TaskId agreement(std::size_t bucket, sim::TaskId ready);
   void begin_step();

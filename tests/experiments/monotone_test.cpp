@@ -1,9 +1,10 @@
 // Random experiments: throughput never rises when a resource shrinks, never falls when it grows.
-#include "tests/experiments/point.hpp"
+#include "experiments/stage.hpp"
 
 #include "tests/support/catch.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
@@ -90,43 +91,61 @@ Drawn draw(unsigned seed)
                 {"model", random.of({"resnet50", "alexnet", "googlenet"})},
                 {"framework",
                  {{"extends", random.of({"pytorch-horovod", "tensorflow-horovod", "mxnet"})},
-                  {"step_variation", 0}}},
+                  {"step_variation", 0},
+                  {"fusion_cycle", "0 s"}}},
                 {"batch_per_gpu", random.whole(8, 128)},
                 {"gpus", jobs == 1 ? random.whole(1, 2 * nodes) : nodes},
                 {"input", random.of({"synthetic", "tfrecord", "jpeg", "raw"})},
                 {"placement", random.of({"packed", "spread", "round-robin"})},
-                {"steps", 6}};
+                {"warmup_steps", 12},
+                {"steps", 12}};
     e["jobs"].push_back(job);
   }
   return drawn;
 }
 
+// Steps per second of all jobs together, in the steady state.
 double throughput(const Drawn& drawn, std::size_t changed, double factor)
 {
-  std::vector<std::pair<std::string, std::string>> settings;
+  auto document = parse_document(drawn.experiment.dump(), "test");
   for (std::size_t d = 0; d < drawn.dials.size(); ++d)
-    settings.emplace_back(drawn.dials[d].pointer,
-                          text_of(drawn.dials[d], d == changed ? factor : 1));
+    set_value(*document, drawn.dials[d].pointer,
+              text_of(drawn.dials[d], d == changed ? factor : 1));
+  experiments::Point point;
+  point.document = document;
+  const auto experiment = experiments::resolve(point);
+  experiments::Stage stage(experiment, {});
+  stage.run();
   double sum = 0;
-  for (const auto& job : run_text(drawn.experiment.dump(), settings).jobs)
-    sum += 1 / job.step_time.median;
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    const auto& steps = stage.job(i).step_times();
+    sum += static_cast<double>(steps.size()) /
+           std::accumulate(steps.begin(), steps.end(), Seconds(0)).value();
+  }
   return sum;
 }
 
 } // namespace
 
-TEST_CASE("More of a resource never makes a job slower", "[property]")
+// Exact for one flow; where stages of several jobs take turns on shared resources, an earlier start
+// of one can delay another (Graham, "Bounds on multiprocessing timing anomalies", 1969), and what
+// one job gains another may lose: rarely, and by little.
+TEST_CASE("More of a resource never makes jobs slower", "[property]")
 {
-  for (unsigned seed = 1; seed <= 500; ++seed) {
+  constexpr unsigned kDraws = 500;
+  constexpr double kAnomaly = 0.02;
+  unsigned anomalies = 0;
+  for (unsigned seed = 1; seed <= kDraws; ++seed) {
     const Drawn drawn = draw(seed);
     const std::size_t dial = seed % drawn.dials.size();
+    const bool grows = seed % 2 != 0;
     const double before = throughput(drawn, dial, 1);
-    const double after = throughput(drawn, dial, seed % 2 == 0 ? 0.5 : 2);
-    INFO("seed " << seed << ": " << drawn.dials[dial].pointer << (seed % 2 == 0 ? " / 2" : " x 2")
-                 << " of " << text_of(drawn.dials[dial], 1) << ", " << drawn.experiment.dump());
-    if (seed % 2 == 0)
-      CHECK(after <= before * 1.001);
-    else
-      CHECK(after >= before * 0.999);
+    const double after = throughput(drawn, dial, grows ? 2 : 0.5);
+    const double wrong = grows ? before / after - 1 : after / before - 1;
+    INFO("seed " << seed << ": " << drawn.dials[dial].pointer << (grows ? " x 2" : " / 2") << " of "
+                 << text_of(drawn.dials[dial], 1) << ", " << drawn.experiment.dump());
+    CHECK(wrong < kAnomaly);
+    anomalies += wrong > 1e-3 ? 1 : 0;
   }
+  CHECK(anomalies <= kDraws / 50);
 }
