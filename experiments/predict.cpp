@@ -37,6 +37,7 @@ bool steps_only(const std::vector<Json>& points, const UncertaintyOptions& optio
 
 // A flow for every link costs too much beyond.
 constexpr int kMostGpusWithBounds = 256;
+constexpr int kStepsOfBounds = 5;
 
 // Collectives of several jobs on one machine: how much depends on the way they are simulated.
 PointResult run_with_bounds(const Point& point, const RunOptions& options)
@@ -52,11 +53,9 @@ PointResult run_with_bounds(const Point& point, const RunOptions& options)
   RunOptions by_edges = options;
   by_edges.fidelity = models::Fidelity::edges;
   by_edges.trace_path.clear();
-  by_edges.uncertainty.method = UncertaintyMethod::steps;
-  const PointResult edges = run_point(point, by_edges);
+  const auto edges = quick_throughputs(point, by_edges, kStepsOfBounds);
   for (std::size_t i = 0; i < result.jobs.size(); ++i)
-    result.jobs[i].bounds =
-        Bounds{result.jobs[i].throughput.median, edges.jobs[i].throughput.median};
+    result.jobs[i].bounds = Bounds{result.jobs[i].throughput.median, edges[i]};
   return result;
 }
 
@@ -160,9 +159,10 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   if (const auto unused = unused_everywhere(points); !unused.empty())
     result["warnings"].push_back("no use here for what a profile says of " + joined(unused));
   if (steps_only(points, options.uncertainty))
-    result["warnings"].push_back("intervals of more than 64 GPUs, or of more than 250 points, show "
-                                 "the variation from step to "
-                                 "step only; --uncertainty linear adds that of parameters");
+    result["warnings"].push_back(
+        "intervals of more than 64 GPUs, of long runs, or of more than 250 "
+        "points, show the variation from step to step only; --uncertainty linear adds that of "
+        "parameters");
   if (Json comparisons = compare_points(points, experiment); !comparisons.empty())
     result["comparisons"] = std::move(comparisons);
   result["points"] = Json::array();

@@ -108,6 +108,7 @@ struct PointResult {
   std::vector<JobResult> jobs;
   std::vector<Parameter> parameters;
   std::vector<std::string> warnings;
+  std::uint64_t flows = 0;         // simulated, of the run with all jobs
   std::vector<std::string> unused; // parameters of profiles that nothing here has a use for
 };
 

@@ -176,6 +176,7 @@ PointResult run_point(const Point& point, const RunOptions& options)
   stage.run();
   PointResult result;
   result.settings = point.settings;
+  result.flows = stage.engine().statistics().flows;
   const auto later = run_later_epochs(experiment, stage, options);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     result.jobs.push_back(look_at(stage, experiment, i, options));
@@ -199,6 +200,19 @@ PointResult run_point(const Point& point, const RunOptions& options)
     write_trace(options.trace_path, jobs);
   }
   return result;
+}
+
+std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps)
+{
+  ResolvedExperiment experiment = resolve(point);
+  for (ResolvedJob& job : experiment.jobs)
+    job.measured_steps = std::min(job.measured_steps, steps);
+  Stage stage(experiment, options);
+  stage.run();
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    medians.push_back(rates_of(stage.job(i)).throughput.median);
+  return medians;
 }
 
 } // namespace foretrain::experiments

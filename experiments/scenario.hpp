@@ -8,4 +8,8 @@ namespace foretrain::experiments {
 /// Simulates a point. Throws ConfigError for what does not fit together.
 PointResult run_point(const Point& point, const RunOptions& options);
 
+/// Median throughput of each job in samples per second over at most `steps` measured steps, without
+/// anything else that run_point finds out.
+std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps);
+
 } // namespace foretrain::experiments

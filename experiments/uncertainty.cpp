@@ -13,8 +13,9 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kCheapGpus = 64; // up to which parameters are varied unasked
-constexpr int kSteps = 4;      // measured ones of a run that compares parameters
+constexpr int kCheapGpus = 64;                // up to which parameters are varied unasked,
+constexpr std::uint64_t kCheapFlows = 200000; // unless the run itself was long
+constexpr int kSteps = 4;                     // measured ones of a run that compares parameters
 // Of a logarithm; effects are scaled from it. Smaller ones drown in the framework's cycle, by which
 // buckets leave earlier or later as a whole.
 constexpr double kSmallestShift = 0.1;
@@ -342,7 +343,8 @@ void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
     std::size_t gpus = 0;
     for (const ResolvedJob& job : experiment.jobs)
       gpus += job.ranks.size();
-    method = gpus <= kCheapGpus ? UncertaintyMethod::linear : UncertaintyMethod::steps;
+    const bool cheap = gpus <= kCheapGpus && result.flows <= kCheapFlows;
+    method = cheap ? UncertaintyMethod::linear : UncertaintyMethod::steps;
   }
   if (method == UncertaintyMethod::steps)
     return;
