@@ -16,11 +16,11 @@
 namespace foretrain {
 
 struct OverlayEntry {
-  std::string kind;    // "gpu"; see PresetKind
-  std::string preset;  // a preset's id, or "*" for every one of the kind
-  std::string pointer; // JSON pointer inside it: "/nvlink_copy_efficiency"
-  Json value;          // as a file would hold it: "12.5 GB/s", 0.93
-  std::string origin;  // what messages and reports say put it there; one entry, one origin
+  std::string kind;     // "gpu"; see PresetKind
+  std::string preset;   // a preset's id, or "*" for every one of the kind
+  std::string pointer;  // JSON pointer inside it: "/nvlink_copy_efficiency"
+  Json value;           // as a file would hold it: "12.5 GB/s", 0.93
+  std::string origin;   // what messages and reports say put it there; one entry, one origin
   std::string source{}; // where the number comes from
 };
 
