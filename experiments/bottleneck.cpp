@@ -10,12 +10,6 @@ namespace foretrain::experiments {
 
 namespace {
 
-double utilisation(const sim::Engine& engine, sim::ResourceId resource, Seconds window)
-{
-  const double capacity = engine.capacity(resource) * window.value();
-  return capacity > 0 ? std::min(1.0, engine.consumed(resource) / capacity) : 0;
-}
-
 // A part of the step time that could be the largest.
 struct Part {
   Seconds time;
@@ -28,7 +22,7 @@ std::string percent(double share)
 }
 
 Bottleneck communication_bottleneck(const sim::Engine& engine, const models::TrainingJob& job,
-                                    Seconds window, double share)
+                                    double share)
 {
   Bottleneck found;
   const std::string what = job.setup().synchroniser->name();
@@ -57,7 +51,7 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Tra
   }
   const sim::ResourceId resource{first.resource};
   found.resource = engine.name(resource);
-  found.utilisation = utilisation(engine, resource, window);
+  found.utilisation = job.utilisation(resource);
   found.why =
       fmt::format("{} of the step waits for {}, limited by {} {} of the time that data moves",
                   percent(share), what, found.resource, percent(first.time / limited));
@@ -65,8 +59,7 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Tra
 }
 
 // Of the stages that feed the GPUs the one that works the longest is the one they wait for.
-Bottleneck input_bottleneck(const sim::Engine& engine, const models::TrainingJob& job,
-                            Seconds window, double share)
+Bottleneck input_bottleneck(const sim::Engine& engine, const models::TrainingJob& job, double share)
 {
   struct Stage {
     const models::InputStage* stage = nullptr;
@@ -93,7 +86,7 @@ Bottleneck input_bottleneck(const sim::Engine& engine, const models::TrainingJob
     found.utilisation = 1;
   } else {
     found.resource = engine.name({first->first});
-    found.utilisation = utilisation(engine, {first->first}, window);
+    found.utilisation = job.utilisation({first->first});
   }
   found.why = fmt::format("{} of the step waits for batches; the slowest stage of the input is {}, "
                           "which {} limits",
@@ -103,9 +96,30 @@ Bottleneck input_bottleneck(const sim::Engine& engine, const models::TrainingJob
 
 } // namespace
 
+namespace {
+
+// How much of their time kernels were held up by too few host cores, if it is worth saying.
+std::string held_up(const sim::Engine& engine, const models::TrainingJob& job)
+{
+  Seconds all;
+  Seconds cores;
+  for (const sim::LimitedBy& limit : job.compute_limits()) {
+    all += limit.time;
+    if (limit.resource >= 0 && engine.name({limit.resource}).ends_with("cores"))
+      cores += limit.time;
+  }
+  if (all.value() <= 0 || cores / all < 0.05)
+    return "";
+  return fmt::format("; {} of the computing was held up because threads ask for more cores than "
+                     "there are: fewer decoding threads would help",
+                     percent(cores / all));
+}
+
+} // namespace
+
 std::vector<ResourceUse> busiest_resources(const sim::Engine& engine,
-                                           const std::vector<platforms::GpuPlace>& ranks,
-                                           Seconds window)
+                                           const models::TrainingJob& job,
+                                           const std::vector<platforms::GpuPlace>& ranks)
 {
   std::set<std::string> prefixes{"leaf", "storage/"};
   for (const auto& place : ranks)
@@ -117,7 +131,7 @@ std::vector<ResourceUse> busiest_resources(const sim::Engine& engine,
     const std::string prefix = name.substr(0, name.find('/') + 1);
     if (prefixes.count(prefix) == 0 && name.rfind("leaf", 0) != 0)
       continue;
-    const double share = utilisation(engine, {r}, window);
+    const double share = job.utilisation({r});
     if (share > 0)
       uses.push_back({name, share});
   }
@@ -131,8 +145,7 @@ std::vector<ResourceUse> busiest_resources(const sim::Engine& engine,
 
 Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& machine,
                            const models::TrainingJob& job,
-                           const std::vector<platforms::GpuPlace>& ranks, Seconds window,
-                           const JobResult& result)
+                           const std::vector<platforms::GpuPlace>& ranks, const JobResult& result)
 {
   const models::StepTimes& t = result.time;
   const Part parts[] = {{t.compute, "compute"},
@@ -147,27 +160,27 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
 
   const std::string name = largest->name;
   if (name == "communication")
-    return communication_bottleneck(engine, job, window, share);
+    return communication_bottleneck(engine, job, share);
   if (name == "input")
-    return input_bottleneck(engine, job, window, share);
+    return input_bottleneck(engine, job, share);
   Bottleneck found;
   const sim::ResourceId gpu = machine.compute(ranks.front());
-  found.utilisation = utilisation(engine, gpu, window);
+  found.utilisation = job.utilisation(gpu);
   const auto kernels = job.compute_limits();
   if (name == "compute" && !kernels.empty() && kernels.front().resource >= 0 &&
       kernels.front().resource != gpu.value &&
       engine.name({kernels.front().resource}).ends_with("cores")) {
     found.resource = engine.name({kernels.front().resource});
-    found.utilisation = utilisation(engine, {kernels.front().resource}, window);
+    found.utilisation = job.utilisation({kernels.front().resource});
     found.why = fmt::format("{} of the step is computing, but what drives the GPUs gets too little "
                             "of {}",
                             percent(share), found.resource);
   } else if (name == "compute") {
     found.resource = engine.name(gpu);
     found.why = fmt::format("{} of the step is computing; exposed communication is {}, waiting for "
-                            "slower GPUs {}",
+                            "slower GPUs {}{}",
                             percent(share), percent(t.exposed_communication / t.total()),
-                            percent(t.straggler_wait / t.total()));
+                            percent(t.straggler_wait / t.total()), held_up(engine, job));
   } else if (name == "stragglers") {
     found.resource = "step-time variation";
     found.why = fmt::format("{} of the step is waiting for the slowest GPU", percent(share));

@@ -6,15 +6,15 @@
 
 namespace foretrain::experiments {
 
-/// Resources of the job's nodes, and of the fabric, by utilisation over [0, window]; at most five.
+/// Resources of the job's nodes, and of the fabric, by utilisation while the job was measured; at
+/// most five.
 std::vector<ResourceUse> busiest_resources(const sim::Engine& engine,
-                                           const std::vector<platforms::GpuPlace>& ranks,
-                                           Seconds window);
+                                           const models::TrainingJob& job,
+                                           const std::vector<platforms::GpuPlace>& ranks);
 
 /// The largest part of the step time, and the resource behind it.
 Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& machine,
                            const models::TrainingJob& job,
-                           const std::vector<platforms::GpuPlace>& ranks, Seconds window,
-                           const JobResult& result);
+                           const std::vector<platforms::GpuPlace>& ranks, const JobResult& result);
 
 } // namespace foretrain::experiments

@@ -4,6 +4,8 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -68,12 +70,33 @@ void drop_from_sweep(Json& sweep, const std::string& pointer)
   sweep = std::move(kept);
 }
 
+// Objects that a file may leave out are there for --set and sweeps all the same.
+void make_optional_parents(Document& document, const std::string& pointer)
+{
+  static const std::set<std::string> kOptional{"stack", "parameter_servers", "anchor"};
+  Json* at = &document.root;
+  const auto steps = pointer_steps(pointer);
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    if (at->is_object() && !at->contains(steps[i]) && kOptional.count(steps[i]) > 0)
+      (*at)[steps[i]] = Json::object();
+    if (at->is_object() && at->contains(steps[i]))
+      at = &(*at)[steps[i]];
+    else if (at->is_array() && !steps[i].empty() &&
+             steps[i].find_first_not_of("0123456789") == std::string::npos && steps[i].size() < 9 &&
+             std::stoul(steps[i]) < at->size())
+      at = &(*at)[std::stoul(steps[i])];
+    else
+      return; // set_value says what is wrong
+  }
+}
+
 void apply_override(Document& document, const std::string& text)
 {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos)
     throw UsageError("--set needs POINTER=VALUE, like --set /jobs/0/gpus=8; got '" + text + "'");
   const std::string pointer = text.substr(0, equals);
+  make_optional_parents(document, pointer);
   set_value(document, pointer, text.substr(equals + 1));
   if (document.root.contains("sweep") && document.root.at("sweep").is_object())
     drop_from_sweep(document.root.at("sweep"), pointer);
@@ -133,6 +156,7 @@ Point make_point(const Document& base, const Settings& settings, ProfilesPtr pro
   document->root.erase("sweep");
   bool other_profiles = false;
   for (const auto& [pointer, value] : settings) {
+    make_optional_parents(*document, pointer);
     set_value(*document, pointer, value, "sweep " + pointer + "=" + value.dump());
     other_profiles |= pointer.starts_with("/profiles");
   }

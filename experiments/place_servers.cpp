@@ -68,6 +68,11 @@ private:
     if (static_cast<int>(nodes.size()) < count)
       return false;
     taken_.insert(nodes.begin(), nodes.end());
+    if (e_.spec.cluster.nodes && nodes.back() >= *e_.spec.cluster.nodes)
+      job.warnings.push_back(
+          fmt::format("{}: its parameter servers run on {} nodes beside the {} of "
+                      "/cluster/nodes",
+                      job.spec.name, count, *e_.spec.cluster.nodes));
     e_.nodes = std::max(e_.nodes, nodes.back() + 1);
     job.server_nodes = std::move(nodes);
     return true;

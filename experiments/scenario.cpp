@@ -143,10 +143,9 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   result.speedup = result.throughput.median / single;
   result.efficiency = result.speedup / result.gpus;
   result.all_reduce = synchronisation_text(job.setup());
-  const Seconds window = experiment.jobs.size() > 1 ? stage.engine().now() : job.last_end();
-  result.busiest = busiest_resources(stage.engine(), resolved.ranks, window);
-  result.bottleneck =
-      find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, window, result);
+
+  result.busiest = busiest_resources(stage.engine(), job, resolved.ranks);
+  result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
   if (experiment.jobs.size() > 1)
     compare_alone(stage, experiment, i, options, result);
   return result;

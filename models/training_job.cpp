@@ -208,6 +208,7 @@ void TrainingJob::begin_step()
     --steps_done_; // one more step of warm-up
   if (steps_done_ == setup_.warmup_steps) {
     measured_start_ = step_start_;
+    consumed_before_ = consumed_so_far();
     graph_.clear_limits();
     for (const auto& pipeline : input_)
       pipeline->clear();
@@ -239,11 +240,29 @@ void TrainingJob::end_step()
   const bool enough = steps_done_ >= setup_.warmup_steps + setup_.measured_steps;
   if (enough && !finished_) {
     finished_ = true;
+    consumed_after_ = consumed_so_far();
     if (when_finished_)
       when_finished_();
   }
   if (!enough || setup_.keep_running)
     begin_step();
+}
+
+std::vector<double> TrainingJob::consumed_so_far() const
+{
+  std::vector<double> consumed;
+  for (int r = 0; r < engine_.resource_count(); ++r)
+    consumed.push_back(engine_.consumed({r}));
+  return consumed;
+}
+
+double TrainingJob::utilisation(sim::ResourceId resource) const
+{
+  const auto r = static_cast<std::size_t>(resource.value);
+  const double capacity = engine_.capacity(resource) * (last_end_ - measured_start_).value();
+  if (capacity <= 0 || r >= consumed_after_.size())
+    return 0;
+  return std::clamp((consumed_after_[r] - consumed_before_[r]) / capacity, 0.0, 1.0);
 }
 
 // Every rank's step is cut where one of its tasks begins or ends; what follows backward until the

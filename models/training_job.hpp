@@ -81,6 +81,8 @@ public:
   Seconds first_measured_start() const { return measured_start_; }
   Seconds launched() const { return setup_.start; }
   Seconds last_end() const { return last_end_; }
+  /// Share of a resource's capacity that was used, by all jobs, while this one was measured.
+  double utilisation(sim::ResourceId resource) const;
   /// What limited the synchronisation in the measured steps.
   std::vector<sim::LimitedBy> communication_limits() const;
   /// What limited the kernels in the measured steps, where more than their GPU could.
@@ -117,6 +119,7 @@ private:
   void begin_step();
   void end_step();
   void account(Seconds start, Seconds end);
+  std::vector<double> consumed_so_far() const;
   void hold_multiprocessors(bool hold);
   void collective_begins(Bytes size);
   void collective_ends();
@@ -139,6 +142,7 @@ private:
   int steps_done_ = 0;
   int collectives_running_ = 0;
   std::vector<std::unique_ptr<InputPipeline>> input_;
+  std::vector<double> consumed_before_, consumed_after_; // by each resource, around the measuring
   bool finished_ = false;
   std::function<void()> when_finished_;
 };

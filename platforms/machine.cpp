@@ -401,6 +401,19 @@ Seconds Machine::network_latency(int from, int to, int nic) const
          spec_.nics[static_cast<std::size_t>(nic)].latency + switches * fabric().switch_latency;
 }
 
+int Machine::proxy_of(int gpu, int nic) const
+{
+  const auto distance = [&](int g) { return graph_.classify(graph_.gpu(g), graph_.nic(nic)); };
+  if (!stack_.host.nvlink || distance(gpu) <= PathClass::pxb)
+    return gpu;
+  int best = gpu;
+  for (int other = 0; other < graph_.gpus(); ++other)
+    if (graph_.bricks(gpu, other) > 0 && distance(other) <= PathClass::pxb &&
+        distance(other) < distance(best))
+      best = other;
+  return best;
+}
+
 sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const
 {
   sim::Hop hop;
@@ -413,8 +426,17 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
     const int gpu_part = graph_.gpu(gpu.local);
     const int nic_part = graph_.nic(nic);
     if (direct) {
-      sending ? add_route(hop.uses, gpu.node, gpu_part, nic_part, true)
-              : add_route(hop.uses, gpu.node, nic_part, gpu_part, true);
+      // By way of a GPU beside the adapter where NVLink leads there (NCCL's PXN, from 2.12 on).
+      const int proxy = proxy_of(gpu.local, nic);
+      const int near_part = graph_.gpu(proxy);
+      sending ? add_route(hop.uses, gpu.node, near_part, nic_part, true)
+              : add_route(hop.uses, gpu.node, nic_part, near_part, true);
+      if (proxy != gpu.local) {
+        const GpuPlace near{gpu.node, proxy};
+        const sim::Hop nvlink = sending ? this->hop(gpu, near, Mover::collective)
+                                        : this->hop(near, gpu, Mover::collective);
+        hop.uses.insert(hop.uses.end(), nvlink.uses.begin(), nvlink.uses.end());
+      }
     } else {
       const int memory = graph_.socket(graph_.socket_of(nic_part));
       if (sending) {

@@ -111,6 +111,8 @@ private:
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const;
   void add_dram(std::vector<sim::Use>& uses, int node, int gpu) const;
   Seconds network_latency(int from_node, int to_node, int nic) const;
+  /// The GPU through which another one reaches an adapter: itself, or one beside the adapter.
+  int proxy_of(int gpu, int nic) const;
   sim::Hop hop_in_memory(GpuPlace a, GpuPlace b) const;
   void add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node, double weight) const;
 
