@@ -42,7 +42,7 @@ std::vector<std::string> refusals(const calibration::Profile& profile)
   }
   std::vector<std::string> lines;
   for (const auto& [reason, parameters] : groups)
-    lines.push_back(parameters + ": " + reason);
+    lines.push_back(fmt::format("{}: {}", parameters, reason));
   return lines;
 }
 

@@ -88,8 +88,8 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
 }
 
 // The job alone on the same GPUs, and where sharing takes its time from it.
-void compare_alone(const Stage& stage, const ResolvedExperiment& experiment, std::size_t i,
-                   const RunOptions& options, JobResult& result)
+void compare_alone(const ResolvedExperiment& experiment, std::size_t i,
+                   const LimitedPerStep& together, const RunOptions& options, JobResult& result)
 {
   RunOptions alone_options = options;
   alone_options.keep_limits = true;
@@ -99,14 +99,13 @@ void compare_alone(const Stage& stage, const ResolvedExperiment& experiment, std
   result.alone = Alone{rates.throughput, rates.step_time};
   result.slowdown = rates.throughput.median / result.throughput.median;
   if (*result.slowdown > 1.005)
-    result.meeting = meeting_resource(stage, i, alone);
+    result.meeting =
+        meeting_resource(together, limited_per_step(alone.job(0), alone.engine()), result.gpus);
 }
 
-// Time from launch to end, and for as many epochs as the job is to run.
-void add_times(const models::TrainingJob& job, const ResolvedJob& resolved, JobResult& result)
+// Time for as many epochs as the job is to run.
+void add_training(const ResolvedJob& resolved, JobResult& result)
 {
-  result.elapsed = {resolved.stack.host.start + resolved.framework.start,
-                    job.last_end() - job.launched()};
   if (!resolved.spec.epochs)
     return;
   const double samples = resolved.input.dataset.samples;
@@ -118,6 +117,16 @@ void add_times(const models::TrainingJob& job, const ResolvedJob& resolved, JobR
   training.total = result.elapsed.start_up + std::min(1.0, epochs) * training.first_epoch +
                    std::max(0.0, epochs - 1) * training.later_epoch;
   result.training = training;
+}
+
+void add_speedup(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
+                 JobResult& result)
+{
+  const double single = result.gpus == 1 && experiment.jobs.size() == 1
+                            ? result.throughput.median
+                            : one_gpu_throughput(experiment, i, options);
+  result.speedup = result.throughput.median / single;
+  result.efficiency = result.speedup / result.gpus;
 }
 
 JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std::size_t i,
@@ -137,33 +146,60 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   result.throughput = rates.throughput;
   result.uncertainty = Uncertainty{"steps", 0, run_to_run(job), {}};
   result.time = job.mean_times();
-  const double single = result.gpus == 1 && experiment.jobs.size() == 1
-                            ? result.throughput.median
-                            : one_gpu_throughput(experiment, i, options);
-  result.speedup = result.throughput.median / single;
-  result.efficiency = result.speedup / result.gpus;
   result.all_reduce = synchronisation_text(job.setup());
 
   result.busiest = busiest_resources(stage.engine(), job, resolved.ranks);
   result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
-  if (experiment.jobs.size() > 1)
-    compare_alone(stage, experiment, i, options, result);
+  result.elapsed = {resolved.stack.host.start + resolved.framework.start,
+                    job.last_end() - job.launched()};
   return result;
 }
 
-// The same with warm caches, if these make a difference to any job.
-std::unique_ptr<Stage> run_later_epochs(const ResolvedExperiment& experiment, const Stage& first,
-                                        const RunOptions& options)
+// What the run with all jobs leaves behind for what follows it.
+struct Traces {
+  std::vector<CacheHits> hits;
+  std::vector<LimitedPerStep> limits;
+};
+
+// All jobs together. The stage is gone afterwards: those that follow need its memory.
+Traces run_together(const ResolvedExperiment& experiment, const RunOptions& options,
+                    PointResult& result)
 {
+  Stage stage(experiment, options);
+  stage.run();
+  result.flows = stage.engine().statistics().flows;
+  Traces traces;
+  std::vector<const models::TrainingJob*> jobs;
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    result.jobs.push_back(look_at(stage, experiment, i, options));
+    traces.hits.push_back(stage.hits(i));
+    traces.limits.push_back(experiment.jobs.size() > 1
+                                ? limited_per_step(stage.job(i), stage.engine())
+                                : LimitedPerStep{});
+    jobs.push_back(&stage.job(i));
+  }
+  if (!options.trace_path.empty())
+    write_trace(options.trace_path, jobs);
+  return traces;
+}
+
+// The same with warm caches, if these make a difference to any job.
+void add_later_epochs(const ResolvedExperiment& experiment, const std::vector<CacheHits>& first,
+                      const RunOptions& options, PointResult& result)
+{
+  Stage later(experiment, options, Epoch::later);
   bool differs = false;
-  auto later = std::make_unique<Stage>(experiment, options, Epoch::later);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
-    differs |=
-        later->hits(i).node != first.hits(i).node || later->hits(i).server != first.hits(i).server;
+    differs |= later.hits(i).node != first[i].node || later.hits(i).server != first[i].server;
   if (!differs)
-    return nullptr;
-  later->run();
-  return later;
+    return;
+  later.run();
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    const Range warm = rates_of(later.job(i)).throughput;
+    if (!experiment.jobs[i].input.synthetic &&
+        std::abs(warm.median / result.jobs[i].throughput.median - 1) > 0.001)
+      result.jobs[i].later_epochs = warm;
+  }
 }
 
 } // namespace
@@ -171,20 +207,17 @@ std::unique_ptr<Stage> run_later_epochs(const ResolvedExperiment& experiment, co
 PointResult run_point(const Point& point, const RunOptions& options)
 {
   const ResolvedExperiment experiment = resolve(point);
-  Stage stage(experiment, options);
-  stage.run();
   PointResult result;
   result.settings = point.settings;
-  result.flows = stage.engine().statistics().flows;
-  const auto later = run_later_epochs(experiment, stage, options);
+  const Traces traces = run_together(experiment, options, result);
+  if (experiment.storage)
+    add_later_epochs(experiment, traces.hits, options, result);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
-    result.jobs.push_back(look_at(stage, experiment, i, options));
-    if (later && !experiment.jobs[i].input.synthetic) {
-      const Range warm = rates_of(later->job(i)).throughput;
-      if (std::abs(warm.median / result.jobs.back().throughput.median - 1) > 0.001)
-        result.jobs.back().later_epochs = warm;
-    }
-    add_times(stage.job(i), experiment.jobs[i], result.jobs.back());
+    JobResult& job = result.jobs[i];
+    add_speedup(experiment, i, options, job);
+    if (experiment.jobs.size() > 1)
+      compare_alone(experiment, i, traces.limits[i], options, job);
+    add_training(experiment.jobs[i], job);
     for (const auto& warning : experiment.jobs[i].warnings)
       result.warnings.push_back(warning);
   }
@@ -192,12 +225,6 @@ PointResult run_point(const Point& point, const RunOptions& options)
   result.parameters = effective_parameters(experiment);
   if (point.profiles)
     result.unused = point.profiles->unused(experiment.presets);
-  if (!options.trace_path.empty()) {
-    std::vector<const models::TrainingJob*> jobs;
-    for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
-      jobs.push_back(&stage.job(i));
-    write_trace(options.trace_path, jobs);
-  }
   return result;
 }
 

@@ -1,37 +1,27 @@
 #include "experiments/sharing.hpp"
 
 #include <algorithm>
-#include <map>
-#include <string>
-
-#include <fmt/format.h>
 
 namespace foretrain::experiments {
 
-namespace {
-
-// Seconds per step that resources, by name, limited something the job did, summed over its ranks.
-std::map<std::string, double> limited_per_step(const Stage& stage, std::size_t i)
+LimitedPerStep limited_per_step(const models::TrainingJob& job, const sim::Engine& engine)
 {
-  std::map<std::string, double> sums;
-  const models::TrainingJob& job = stage.job(i);
+  LimitedPerStep sums;
   const double steps = std::max<double>(1, static_cast<double>(job.step_times().size()));
   for (const sim::LimitedBy& limit : job.all_limits())
     if (limit.resource >= 0)
-      sums[stage.engine().name({limit.resource})] += limit.time.value() / steps;
+      sums[engine.name({limit.resource})] += limit.time.value() / steps;
   return sums;
 }
 
-} // namespace
-
-std::optional<Meeting> meeting_resource(const Stage& together, std::size_t i, const Stage& alone)
+std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const LimitedPerStep& alone,
+                                        int ranks)
 {
-  const auto before = limited_per_step(alone, 0);
   std::string worst;
   double added = 0;
-  for (const auto& [resource, time] : limited_per_step(together, i)) {
-    const auto known = before.find(resource);
-    const double more = time - (known != before.end() ? known->second : 0);
+  for (const auto& [resource, time] : together) {
+    const auto known = alone.find(resource);
+    const double more = time - (known != alone.end() ? known->second : 0);
     if (more > added) {
       added = more;
       worst = resource;
@@ -39,7 +29,7 @@ std::optional<Meeting> meeting_resource(const Stage& together, std::size_t i, co
   }
   if (worst.empty())
     return std::nullopt;
-  return Meeting{worst, Seconds(added / std::max(1, together.job(i).setup().ranks))};
+  return Meeting{worst, Seconds(added / std::max(1, ranks))};
 }
 
 } // namespace foretrain::experiments

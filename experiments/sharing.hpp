@@ -2,12 +2,21 @@
 #pragma once
 
 #include "experiments/result.hpp"
-#include "experiments/stage.hpp"
+#include "models/training_job.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
 
 namespace foretrain::experiments {
 
-/// The resource that limits job `i` longer than when it has the machine to itself, or none when
-/// nothing does. `alone` holds the same job as its only one.
-std::optional<Meeting> meeting_resource(const Stage& together, std::size_t i, const Stage& alone);
+/// Seconds per step that each resource, by name, limited something a job did, over all its ranks.
+using LimitedPerStep = std::map<std::string, double>;
+LimitedPerStep limited_per_step(const models::TrainingJob& job, const sim::Engine& engine);
+
+/// The resource that limits a job of `ranks` GPUs longer than when it has the machine to itself, or
+/// none when nothing does.
+std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const LimitedPerStep& alone,
+                                        int ranks);
 
 } // namespace foretrain::experiments
