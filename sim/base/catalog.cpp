@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace foretrain {
 
@@ -168,8 +169,9 @@ Value resolve_preset(const Value& reference, const PresetKind& kind)
 Value resolve_preset(const std::string& name_or_path, const PresetKind& kind,
                      std::shared_ptr<const Overlay> overlay)
 {
+  const std::shared_ptr<const Overlay> laid = std::move(overlay);
   auto document =
-      find_document(name_or_path, fs::current_path(), kind, overlay,
+      find_document(name_or_path, fs::current_path(), kind, laid,
                     [&](const std::string& problem, const std::string& hint) {
                       throw UsageError("'" + excerpt(name_or_path, 200) + "' " + problem +
                                        (hint.empty() ? "" : "\n  hint: " + hint));
