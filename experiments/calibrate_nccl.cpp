@@ -39,7 +39,7 @@ std::string row_place(const std::string& path, const calibration::NcclRow& row)
 }
 
 Run read_run(const LogText& text, const Setup& setup, int gpus_per_node,
-             std::vector<Measurement>& measurements)
+             std::vector<Observation>& measurements)
 {
   const auto log = calibration::read_nccl_tests(text.text, text.path);
   Run run;

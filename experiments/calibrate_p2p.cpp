@@ -23,7 +23,7 @@ struct Cell {
 
 // Cells that say something about hardware, in the order of their measurements.
 void take(const calibration::P2pLog& log, const std::string& path, std::vector<Cell>& cells,
-          std::vector<Measurement>& measurements)
+          std::vector<Observation>& measurements)
 {
   for (const P2pMatrix& matrix : log.matrices) {
     const bool latency = matrix.quantity == P2pMatrix::Quantity::latency;

@@ -222,7 +222,7 @@ calibration::ProfileResiduals leftovers(const FitTask& task, const calibration::
 {
   calibration::ProfileResiduals left;
   for (std::size_t i = 0; i < fit.rows.size(); ++i) {
-    const Measurement& m = task.measurements[i];
+    const Observation& m = task.measurements[i];
     const double ratio = std::exp(fit.rows[i].residual * m.spread);
     ++left.measurements;
     left.mean += std::abs(ratio - 1) / static_cast<double>(fit.rows.size());

@@ -29,7 +29,7 @@ struct Knob {
   std::vector<std::string> tied{}; // pointers whose values keep their ratio to this one's
 };
 
-struct Measurement {
+struct Observation {
   std::string where;    // "nccl.log:17"
   std::string what;     // "time of 8 MiB"
   double value = 0;     // SI, positive
@@ -39,7 +39,7 @@ struct Measurement {
 struct FitTask {
   std::string source; // what was measured, on what; goes into the profile
   std::vector<Knob> knobs;
-  std::vector<Measurement> measurements;
+  std::vector<Observation> measurements;
   /// What the measurements would be with these values laid over the presets, in their order, SI.
   std::function<std::vector<double>(const std::shared_ptr<const Overlay>&)> predict;
   std::vector<calibration::ProfileRange> valid;
