@@ -61,5 +61,6 @@ target_link_libraries(realrun_kernels PUBLIC CUDA::cudart)
 add_library(realrun_cuda STATIC ${cuda_sources})
 target_link_libraries(realrun_cuda PUBLIC realrun_common realrun_kernels CUDA::cudart CUDA::cublas
   ${NCCL_LIBRARY} ${CMAKE_DL_LIBS} PRIVATE realrun_warnings)
+realrun_precompile(realrun_cuda)
 add_executable(realrun-cuda cuda/main.cpp)
 target_link_libraries(realrun-cuda PRIVATE realrun_cuda realrun_warnings)
