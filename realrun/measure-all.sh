@@ -158,6 +158,11 @@ part_iperf3() { needs_root iperf3 && { "$here/overlay/measure.sh" "$build" "$out
 part_overlay() { needs_root overlay && { "$here/overlay/measure.sh" "$build" "$out" twin || exit 1; }; }
 part_shared() { needs_root shared && { "$here/shared/measure.sh" "$build" "$out" || exit 1; }; }
 
+# Records hold the load average, so that one can tell later; better to know before.
+read -r load _ </proc/loadavg
+awk "BEGIN { exit !($load > 0.3) }" &&
+  echo "warning: other work runs on this machine (load average $load): times will be too long" >&2
+
 for part in "${parts[@]}"; do
   declare -F "part_$part" >/dev/null || { echo "no such part: $part" >&2; exit 2; }
   "part_$part"

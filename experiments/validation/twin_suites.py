@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Makes the suites of the CPU twin from its records: twin, overlay and shared-machine.
 
-    twin_suites.py FORETRAIN                  writes the three suites
-    twin_suites.py FORETRAIN --calibration    prints the records that the profile vm-2core is made of
-    twin_suites.py FORETRAIN --calibration --without KIND    the same without one kind of model
+    twin_suites.py FORETRAIN MACHINE                  writes the three suites of a machine
+    twin_suites.py FORETRAIN MACHINE --calibration    prints the records that its profile is made of
+    twin_suites.py FORETRAIN MACHINE --calibration --without KIND    the same without one kind of model
+
+MACHINE names the records (realrun/records/MACHINE), the platform and the profile.
 
 Which records calibrate is a rule, not a choice: of the runs on the loopback device every third by
 name, beginning with the second, and of the iperf3 records those over a wire that takes segments.
@@ -14,9 +16,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORDS = ROOT / "realrun" / "records" / "vm-2core"
+MACHINES = {"vm-2core": "", "vm-2core-epyc": "-epyc"}  # -> how its suites end
+MACHINE = sys.argv[2] if len(sys.argv) > 2 else ""
+if MACHINE not in MACHINES:
+    raise SystemExit(f"MACHINE must be one of {', '.join(MACHINES)}")
+RECORDS = ROOT / "realrun" / "records" / MACHINE
+PREFIX = "vm" + MACHINES[MACHINE] + "-"  # of the rows
 IPERF3 = [f"net-{path}-mtu1500-r0-tso" for path in ("host", "route", "vxlan")]
-SOURCE = "realrun/records/vm-2core, measured with realrun (docs/realrun-results.md)"
+SOURCE = f"realrun/records/{MACHINE}, measured with realrun (docs/realrun-results.md)"
 
 
 def training_records():
@@ -56,7 +63,8 @@ def throughput(record):
 
 
 def experiment(foretrain, name):
-    made = subprocess.run([foretrain, "realrun-import", RECORDS / f"{name}.json", "--profile", "vm-2core"],
+    made = subprocess.run([foretrain, "realrun-import", RECORDS / f"{name}.json",
+                           "--platform", MACHINE, "--profile", MACHINE],
                           capture_output=True, text=True)
     if made.returncode:
         print(f"{name}: left out: {made.stderr.splitlines()[0]}", file=sys.stderr)
@@ -71,7 +79,7 @@ def suite(foretrain, records, description, names, extra):
         if made is None:
             continue
         settings = records[name]["settings"]
-        row = {"id": "vm-" + name, "experiment": name}
+        row = {"id": PREFIX + name, "experiment": name}
         if settings.get("tenants", 1) > 1:
             row["job"] = f"tenant{settings['tenant']}"
         row |= {"repetitions": throughput(records[name]), "regime": regime(settings),
@@ -93,7 +101,7 @@ def write(name, content):
     lines.append('  },\n  "rows": [')
     lines.append(",\n".join("    " + json.dumps(row) for row in content["rows"]))
     lines.append("  ]\n}\n")
-    (Path(__file__).parent / f"{name}.json").write_text("\n".join(lines))
+    (Path(__file__).parent / f"{name}{MACHINES[MACHINE]}.json").write_text("\n".join(lines))
 
 
 def main():
@@ -112,12 +120,12 @@ def main():
 
     def over_plain(name, settings):
         plain = name.replace("vxlan", "host").replace("route", "host")
-        return {"ratio_of": "vm-" + plain} if plain != name else {}
+        return {"ratio_of": PREFIX + plain} if plain != name else {}
 
     def beside_alone(name, settings):
         if "tenant" not in settings or settings["tenants"] == 1:
             return {}
-        return {"ratio_of": "vm-" + name.rsplit("-", 1)[0] + "-alone", "part": settings["isolation"]}
+        return {"ratio_of": PREFIX + name.rsplit("-", 1)[0] + "-alone", "part": settings["isolation"]}
 
     wire = [name for name in records if "-wire1000-bucket" in name]
     shared = [name for name in records if name.startswith("shared-")]
