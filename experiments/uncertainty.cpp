@@ -2,6 +2,7 @@
 
 #include "calibration/correlated.hpp"
 #include "experiments/stage.hpp"
+#include "experiments/unexplained.hpp"
 #include "sim/engine/random.hpp"
 
 #include <algorithm>
@@ -172,10 +173,32 @@ double deviation(const std::vector<Rates>& effects, const std::vector<std::vecto
   return std::sqrt(std::max(0.0, variance));
 }
 
-std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
-                                        const std::vector<Rates>& effects, std::size_t job)
+// Parts from what fits left over; they are independent of the parameters.
+std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<Variable>& variables,
+                                         const std::vector<Rates>& effects, std::size_t job)
 {
+  Rates own;
+  for (const Rates& effect : effects)
+    own.push_back(effect[job]);
   std::vector<Uncertainty::Part> parts;
+  for (const Unexplained& fit : unexplained(point, variables))
+    if (const double effect = effect_of(fit, variables, own); effect > kNoEffect)
+      parts.push_back({fit.name, fit.spread, effect});
+  return parts;
+}
+
+double deviation(const std::vector<Uncertainty::Part>& parts)
+{
+  double variance = 0;
+  for (const auto& part : parts)
+    variance += part.effect * part.effect;
+  return std::sqrt(variance);
+}
+
+std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
+                                        const std::vector<Rates>& effects, std::size_t job,
+                                        std::vector<Uncertainty::Part> parts)
+{
   for (std::size_t v = 0; v < variables.size(); ++v)
     if (std::abs(effects[v][job]) > kNoEffect)
       parts.push_back({variables[v].name, variables[v].spread, effects[v][job]});
@@ -215,8 +238,9 @@ void add_linear(const Probe& probe, const std::vector<Variable>& variables, doub
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     job.uncertainty->method = "linear";
-    job.uncertainty->parameters = deviation(effects, matrix, i);
-    job.uncertainty->parts = parts_of(variables, effects, i);
+    const auto left = leftovers(probe.point(), variables, effects, i);
+    job.uncertainty->parameters = std::hypot(deviation(effects, matrix, i), deviation(left));
+    job.uncertainty->parts = parts_of(variables, effects, i, left);
     const double distance = half_width(interval) * job.uncertainty->parameters;
     job.throughput = widened(job.throughput, distance);
     job.step_time = widened(job.step_time, distance);
@@ -307,6 +331,9 @@ void add_samples(const Probe& probe, const std::vector<Variable>& variables,
 {
   const Samples samples = draw(probe, variables, options, result.jobs.size());
   const auto effects = sampled_effects(samples, variables.size());
+  // Shares of a step are small differences, too small for slopes of scattered samples.
+  const bool any_left = !unexplained(probe.point(), variables).empty();
+  const auto linear = any_left ? LinearEffects(probe, variables).result() : effects;
   const double interval = options.uncertainty.interval;
   const Rates base = probe.rates(probe.point());
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
@@ -318,15 +345,18 @@ void add_samples(const Probe& probe, const std::vector<Variable>& variables,
       mean += rate / static_cast<double>(samples.mean[i].size());
       square += rate * rate / static_cast<double>(samples.mean[i].size());
     }
+    const auto left = leftovers(probe.point(), variables, linear, i);
+    const double beside = deviation(left);
     job.uncertainty->parameters =
-        std::sqrt(std::max(0.0, square - mean * mean - samples.within[i]));
-    job.uncertainty->parts = parts_of(variables, effects, i);
+        std::sqrt(std::max(0.0, square - mean * mean - samples.within[i]) + beside * beside);
+    job.uncertainty->parts = parts_of(variables, effects, i, left);
     // Around the median of the long run; short runs say how far from it.
     const double below = quantile_of(samples.every_step[i], 0.5 - interval / 2) - base[i];
     const double above = quantile_of(samples.every_step[i], 0.5 + interval / 2) - base[i];
     const auto around = [&](const Range& range, double low, double high) {
-      return Range{range.median, range.median * std::min(1.0, std::exp(low)),
-                   range.median * std::max(1.0, std::exp(high)), interval};
+      const Range sampled{range.median, range.median * std::min(1.0, std::exp(low)),
+                          range.median * std::max(1.0, std::exp(high)), interval};
+      return widened(sampled, half_width(interval) * beside);
     };
     job.throughput = around(job.throughput, below, above);
     job.step_time = around(job.step_time, -above, -below);

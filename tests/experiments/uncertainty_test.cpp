@@ -135,6 +135,39 @@ TEST_CASE("a profile's spread replaces the kind's, and its correlations count", 
                WithinRel(rest + a * a + b * b + 2 * rho * a * b, 1e-6));
 }
 
+TEST_CASE("what a profile's fit left unexplained counts for the share of the step it is about",
+          "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto run = [&](int measurements, UncertaintyMethod method) {
+    Json profile = {{"parameters", Json::array()}};
+    for (const char* pointer : {"/fp32/dense_efficiency", "/memory_efficiency"})
+      profile["parameters"].push_back(
+          {{"kind", "gpu"},
+           {"preset", "v100-sxm2-16gb"},
+           {"pointer", pointer},
+           {"value", 0.8},
+           {"spread", 0.0008},
+           {"source", "runs"},
+           {"residuals", {{"measurements", measurements}, {"mean", 0.06}, {"maximum", 0.2}}}});
+    const auto loaded = load_experiment(folder.write("e.json", experiment(1, false).dump()), {},
+                                        {folder.write("p.json", profile.dump())});
+    return run_point(loaded.points[0], with(method, 300)).jobs.front();
+  };
+  // Computing is nearly all of a step on one GPU: the whole spread sqrt(pi / 2) 0.06 sqrt(8 / 6).
+  const double whole = std::sqrt(3.141592653589793 / 2) * 0.06 * std::sqrt(8.0 / 6);
+  const JobResult linear = run(8, UncertaintyMethod::linear);
+  const double effect = effect_of(linear, "left unexplained");
+  CHECK(effect > 0.8 * whole);
+  CHECK(effect <= whole * (1 + 1e-9));
+  CHECK(linear.uncertainty->parameters >= effect);
+  const JobResult sampled = run(8, UncertaintyMethod::monte_carlo);
+  CHECK_THAT(sampled.uncertainty->parameters, WithinRel(linear.uncertainty->parameters, 0.2));
+  CHECK_THAT(log_width(sampled.throughput), WithinRel(log_width(linear.throughput), 0.25));
+  // Two measurements that two parameters follow say nothing of what is left.
+  CHECK(effect_of(run(2, UncertaintyMethod::linear), "left unexplained") == 0);
+}
+
 TEST_CASE("a preset may state spreads of its own", "[uncertainty]")
 {
   const LogFolder folder;
