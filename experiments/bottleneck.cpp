@@ -1,5 +1,7 @@
 #include "experiments/bottleneck.hpp"
 
+#include "sim/base/quantity_text.hpp"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,6 +21,13 @@ struct Part {
 std::string percent(double share)
 {
   return fmt::format("{:.0f} %", 100 * share);
+}
+
+// " (12.5 GB/s)" of what moves bytes; nothing for cores and GPUs, which count seconds.
+std::string rate_of(const sim::Engine& engine, sim::ResourceId resource)
+{
+  const double capacity = engine.capacity(resource);
+  return capacity > 1e6 ? " (" + to_text(BytesPerSecond(capacity)) + ")" : "";
 }
 
 Bottleneck communication_bottleneck(const sim::Engine& engine, const models::TrainingJob& job,
@@ -52,9 +61,9 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Tra
   const sim::ResourceId resource{first.resource};
   found.resource = engine.name(resource);
   found.utilisation = job.utilisation(resource);
-  found.why =
-      fmt::format("{} of the step waits for {}, limited by {} {} of the time that data moves",
-                  percent(share), what, found.resource, percent(first.time / limited));
+  found.why = fmt::format(
+      "{} of the step waits for {}, limited by {}{} {} of the time that data moves", percent(share),
+      what, found.resource, rate_of(engine, resource), percent(first.time / limited));
   return found;
 }
 

@@ -99,8 +99,9 @@ std::vector<ParameterRow> parameter_table(const std::string& kind, const std::st
     if (!kind.empty() && it != kind)
       continue;
     const PresetKind& presets = it == kProfile ? kProfileKind : *preset_kind(it);
-    const auto names = preset_names(presets);
-    if (!preset.empty())
+    const bool file = preset.ends_with(".json") || preset.find('/') != std::string::npos;
+    const auto names = file ? std::vector{preset} : preset_names(presets);
+    if (!preset.empty() && !file)
       check(preset, names, kind.c_str());
     for (const std::string& name : names)
       if (preset.empty() || name == preset) {

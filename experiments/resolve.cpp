@@ -2,6 +2,7 @@
 
 #include "experiments/place_servers.hpp"
 #include "experiments/placement.hpp"
+#include "experiments/resolve_checks.hpp"
 
 #include <algorithm>
 #include <set>
@@ -205,6 +206,8 @@ ResolvedExperiment resolve(const Point& given)
   place_servers(e, root);
   resolve_storage(e, root);
   e.presets = *uses;
+  check_networks(e, root);
+  add_remarks(e);
   return e;
 }
 

@@ -64,6 +64,12 @@ BAD = [  # (what, file, must be in the message)
     ("sweep that leads nowhere", changed(put={"/sweep": {"/job/0/gpus": [1]}}), "did you mean 'jobs'?"),
     ("sweep with a wrong value", changed(put={"/sweep": {"/jobs/0/gpus": [1, "two"]}}), "must be a whole number"),
     ("anchor beyond reason", changed(put={"/jobs/0/anchor": {"samples_per_s": 1e9}}), "leaves no time"),
+    ("network nobody can carry", changed(put={"/cluster/platform": "nthu-gtx1080", "/jobs/0/gpus": 4,
+                                              "/stack": {"network": "rdma"}}), "/stack/network is"),
+    ("its job's network", changed(put={"/cluster/platform": "nthu-gtx1080", "/jobs/0/gpus": 4,
+                                       "/jobs/0/stack": {"network": "ipoib"}}), "it can use: flannel"),
+    ("number beyond all numbers", with_text('{ "seed": 1e400 }'), "number overflow parsing '1e400'"),
+    ("directory as a preset", changed(put={"/jobs/0/model": "./"}), "which is a directory"),
     ("expectation on nothing", changed(put={"/expect": [{"quantity": "speedup"}]}), "must be a JSON pointer"),
 ]
 big = tempfile.NamedTemporaryFile("w", suffix=".json", delete=False)
@@ -162,6 +168,22 @@ for arguments, message in [
 ]:
     result = run(*arguments)
     expect(" ".join(arguments), result.returncode == 2 and message in result.stderr, result.stderr)
+
+expect("negative seed", run("predict", changed(), "--seed", "-1").returncode == 2)
+REMARKS = [  # (what, patch, must be among the warnings)
+    ("slow adapter", {"/stack": {"network": "tcp"}}, "the nodes also have ib0 (12.5 GB/s)"),
+    ("cores", {"/jobs/0/cores": 4000}, "is given 4000 cores of each node"),
+    ("memory", {"/jobs/0/memory": "100 TB"}, "is given 100 TB of main memory"),
+    ("too little memory", {"/jobs/0/memory": "1 GB"}, "and may use 1 GB"),
+    ("GPU memory", {"/jobs": [{**GOOD["jobs"][0], "name": name, "gpus": 1, "batch_per_gpu": 128, "placement": [[0, 0]]}
+                              for name in ("a", "b")]}, "a, b: on one GPU they need about"),
+]
+for what, patch, wanted in REMARKS:
+    answer = json.loads(run("predict", changed(put=patch), "--format", "json", "--uncertainty", "steps").stdout)
+    told = answer["points"][0].get("warnings", [])
+    expect(f"warning about {what}", any(wanted in line for line in told), told)
+quiet = json.loads(run("predict", changed(), "--format", "json").stdout)["points"][0]
+expect("no warning without cause", "warnings" not in quiet, quiet.get("warnings"))
 
 def width(*arguments):
     job = json.loads(run("predict", good, "--format", "json", *arguments).stdout)["points"][0]["jobs"][0]

@@ -32,6 +32,10 @@ int run(const Arguments& a)
   std::cout.flush();
   if (a.dry_run)
     return done;
+  if (calibration.profile.parameters.empty()) {
+    std::cerr << "nothing was learnt: " << a.out << " is not written\n";
+    return wrong_input;
+  }
   std::ofstream out(a.out, std::ios::binary);
   if (!(out << calibration::to_json(calibration.profile).dump(2) << "\n") || !out.flush())
     throw UsageError("--out " + a.out + ": cannot be written");

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <string>
 
 namespace foretrain::cli {
 
@@ -12,6 +13,12 @@ enum ExitCode { done = 0, violated = 1, wrong_input = 2, internal_error = 3 };
 
 /// Adds options to `app` and returns what runs when the command was given.
 using Setup = std::function<int()> (*)(CLI::App& app);
+
+/// Check of an option: CLI11 would wrap a negative number around.
+inline std::string not_negative(const std::string& text)
+{
+  return text.starts_with("-") ? "must not be negative, got " + text : "";
+}
 
 struct Command {
   const char* name;

@@ -15,7 +15,7 @@ std::function<int()> parameters(CLI::App& app)
   };
   const auto a = std::make_shared<Arguments>();
   app.add_option("KIND", a->kind, "kind of preset, like gpu or library, or profile; default all");
-  app.add_option("NAME", a->preset, "one preset of that kind; default all");
+  app.add_option("NAME", a->preset, "one preset of that kind, by name or path; default all");
   app.add_option("--format", a->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   return [a] {
     const auto rows = experiments::parameter_table(a->kind, a->preset);

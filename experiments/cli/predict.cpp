@@ -132,7 +132,8 @@ std::function<int()> predict(CLI::App& app)
       ->check(CLI::IsMember({"table", "json", "csv"}));
   app.add_option("--out", a->out,
                  "directory for report.html, result.json, result.csv, points.jsonl");
-  CLI::Option* seed = app.add_option("--seed", a->seed, "seed of all random streams");
+  CLI::Option* seed =
+      app.add_option("--seed", a->seed, "seed of all random streams")->check(not_negative);
   app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks: how finely collectives run")
       ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
   app.add_option("--jobs", a->jobs, "points at a time; default: one per core")

@@ -164,7 +164,7 @@ std::function<int()> validate(CLI::App& app)
       ->check(CLI::Range(0, 100000));
   app.add_flag("--update-gates", a->update_gates,
                "record today's errors, with a margin, as the gates of these suites");
-  app.add_option("--seed", a->seed, "seed of all random streams");
+  app.add_option("--seed", a->seed, "seed of all random streams")->check(not_negative);
   app.add_option("--jobs", a->jobs, "runs at a time; default: one per core")
       ->check(CLI::Range(1, 1024));
   return [a] { return run(*a); };

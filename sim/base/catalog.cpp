@@ -83,6 +83,9 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
     const fs::path path = fs::path(name).is_absolute() ? fs::path(name) : beside / name;
     if (!fs::exists(path))
       fail("names the file '" + excerpt(path.string(), 200) + "', which does not exist", "");
+    if (fs::is_directory(path))
+      fail("names '" + excerpt(path.string(), 200) + "', which is a directory; a file is needed",
+           "");
     return open_document(path.lexically_normal(), overlay);
   }
   fs::path file = preset_file(name, kind);

@@ -60,9 +60,13 @@ private:
 
 std::string parse_problem(const std::string& library_message)
 {
-  // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error while ...: X"
+  // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error while ...: X",
+  // "[json.exception.out_of_range.406] number overflow parsing '1e400'"
   const std::size_t colon = library_message.find(": ");
-  return colon == std::string::npos ? library_message : library_message.substr(colon + 2);
+  const std::size_t bracket = library_message.find("] ");
+  return colon != std::string::npos     ? library_message.substr(colon + 2)
+         : bracket != std::string::npos ? library_message.substr(bracket + 2)
+                                        : library_message;
 }
 
 } // namespace
