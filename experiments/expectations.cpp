@@ -1,6 +1,8 @@
 // Expectations of an experiment file, held against its result.
 #include "experiments/predict.hpp"
 
+#include "sim/base/text.hpp"
+
 #include <cmath>
 #include <optional>
 
@@ -66,8 +68,13 @@ std::string violation(const ExpectationSpec& expectation, const Json& result, co
                       const Json& job)
 {
   const Json::json_pointer at(expectation.quantity);
-  if (!job.contains(at))
-    return "is not in the results";
+  if (!job.contains(at)) {
+    std::vector<std::string> known;
+    for (const auto& entry : job.flatten().items())
+      known.push_back(entry.key());
+    const std::string meant = nearest(expectation.quantity, known);
+    return "is not in the results" + (meant.empty() ? "" : "; did you mean '" + meant + "'?");
+  }
   const Json& found = job.at(at);
   if (expectation.contains) {
     if (!found.is_string() ||

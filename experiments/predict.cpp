@@ -123,6 +123,8 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   int finished = 0;
   const auto work = [&](int i) {
     RunOptions run{options.seed, options.fidelity, false, "", options.uncertainty};
+    if (count == 1)
+      run.progress = options.steps;
     if (count > kCheapPoints && run.uncertainty.method == UncertaintyMethod::automatic)
       run.uncertainty.method = UncertaintyMethod::steps;
     if (options.trace)

@@ -17,6 +17,7 @@ struct PredictOptions {
   std::string directory; // where points.jsonl and traces go; empty: nowhere
   bool trace = false;    // a timeline per point, in the directory
   UncertaintyOptions uncertainty{};
+  std::function<void(const std::string&)> steps{}; // told of each step where there is one point
 };
 
 struct Prediction {

@@ -101,6 +101,14 @@ void remark_limits(ResolvedJob& job, const platforms::PlatformSpec& platform)
                     job.spec.name, most, to_text(needed), to_text(*job.spec.memory)));
 }
 
+void remark_input(ResolvedJob& job)
+{
+  if (!job.input.synthetic && job.input.storing == models::Storing::jpeg &&
+      job.network.input.form == models::Shape::Form::ids)
+    job.warnings.push_back(fmt::format("{}: reads JPEG files, but '{}' takes numbers of tokens",
+                                       job.spec.name, job.network.name));
+}
+
 // Jobs on one GPU need their memory at the same time.
 void remark_shared_gpus(ResolvedExperiment& e)
 {
@@ -145,6 +153,7 @@ void add_remarks(ResolvedExperiment& e)
   for (ResolvedJob& job : e.jobs) {
     remark_slow_network(job, e.platform);
     remark_limits(job, e.platform);
+    remark_input(job);
   }
   remark_shared_gpus(e);
 }

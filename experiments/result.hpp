@@ -4,6 +4,7 @@
 #include "experiments/experiment.hpp"
 #include "models/training_job.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -131,6 +132,7 @@ struct RunOptions {
   bool keep_limits = false; // of everything, also of a job that is alone
   std::string trace_path;   // Chrome trace of the last step; empty: none
   UncertaintyOptions uncertainty{};
+  std::function<void(const std::string&)> progress{}; // told what is being simulated
 };
 
 } // namespace foretrain::experiments

@@ -1,5 +1,6 @@
 #include "experiments/stage.hpp"
 
+#include "experiments/starts.hpp"
 #include "experiments/synchronisation.hpp"
 
 #include <algorithm>
@@ -61,13 +62,18 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   setup.seed = options.seed;
   setup.warmup_steps = job.spec.warmup_steps;
   setup.measured_steps = job.measured_steps;
-  setup.start = job.spec.start;
+  const auto starts = simulated_starts(experiment);
+  setup.start = starts[i];
   if (experiment.jobs.size() > 1 && !job.spec.ends) {
     setup.keep_running = true;
-    for (const ResolvedJob& other : experiment.jobs)
-      setup.measure_from = std::max(setup.measure_from, other.spec.start);
+    setup.measure_from = *std::max_element(starts.begin(), starts.end());
   }
   setup.keep_limits = options.keep_limits || experiment.jobs.size() > 1;
+  if (options.progress)
+    setup.on_step = [tell = options.progress, name = job.spec.name,
+                     last = setup.warmup_steps + setup.measured_steps](int step) {
+      tell(fmt::format("{}: step {} of {}", name, std::min(step, last), last));
+    };
   add_compute(setup, job, *views_[i]);
   add_input(setup, experiment, i, epoch);
   add_synchronisation(setup, job, engine_, *views_[i]);

@@ -26,13 +26,14 @@ std::vector<Unexplained> unexplained(const Point& point, const std::vector<Varia
     const auto& profile = point.profiles->list[static_cast<std::size_t>(fit.first)];
     const auto& first = variables[taught.front()];
     const auto& left = *profile.parameters[static_cast<std::size_t>(first.parameter)].residuals;
+    const std::string& source = fit.second;
     const auto parameters =
         std::count_if(profile.parameters.begin(), profile.parameters.end(),
-                      [&](const auto& it) { return it.residuals && it.source == fit.second; });
+                      [&source](const auto& it) { return it.residuals && it.source == source; });
     const double free = left.measurements - static_cast<double>(parameters);
     if (free < 1 || left.mean <= 0)
       continue;
-    result.push_back({"what the fit to " + fit.second + " left unexplained",
+    result.push_back({"what the fit to " + source + " left unexplained",
                       std::sqrt(kPi / 2) * left.mean * std::sqrt(left.measurements / free),
                       taught});
   }

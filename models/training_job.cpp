@@ -237,6 +237,8 @@ void TrainingJob::end_step()
     last_end_ = end;
   }
   ++steps_done_;
+  if (setup_.on_step)
+    setup_.on_step(steps_done_);
   const bool enough = steps_done_ >= setup_.warmup_steps + setup_.measured_steps;
   if (enough && !finished_) {
     finished_ = true;

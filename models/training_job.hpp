@@ -50,6 +50,7 @@ struct JobSetup {
   bool keep_running = false; // goes on after its measured steps until every job has measured
   bool keep_limits = false;  // of everything, to see where jobs meet
   std::vector<std::vector<InputStage>> input; // of each rank; empty: synthetic
+  std::function<void(int step)> on_step;      // after each one, those of warm-up included
 };
 
 /// Where the time of one step went, per rank on average. Adds up to the step time.

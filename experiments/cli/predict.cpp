@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -66,6 +67,30 @@ models::Fidelity fidelity_of(const std::string& name)
                             : models::Fidelity::coupled;
 }
 
+// What is simulated at the moment, for runs that take long enough to wonder.
+class StepLine {
+public:
+  void show(const std::string& text)
+  {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_)
+      return;
+    next_ = now + std::chrono::milliseconds(200);
+    std::cerr << "\r\033[K" << text << std::flush;
+    shown_ = true;
+  }
+  void clear() const
+  {
+    if (shown_)
+      std::cerr << "\r\033[K" << std::flush;
+  }
+
+private:
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  bool shown_ = false;
+};
+
 void show_progress(int done, int total)
 {
   static const bool terminal = isatty(STDERR_FILENO) == 1;
@@ -94,7 +119,11 @@ int run(const Arguments& arguments)
   options.directory = arguments.out;
   if (!arguments.out.empty())
     make_directory(arguments.out);
+  StepLine step_line;
+  if (isatty(STDERR_FILENO) == 1)
+    options.steps = [&step_line](const std::string& text) { step_line.show(text); };
   const Prediction prediction = predict(experiment, options, show_progress);
+  step_line.clear();
   if (!arguments.out.empty()) {
     write_file(arguments.out + "/result.json", prediction.result.dump(2) + "\n");
     write_file(arguments.out + "/result.csv", report_csv(prediction.result));
