@@ -23,6 +23,16 @@ std::string percent(double share)
   return fmt::format("{:.0f} %", 100 * share);
 }
 
+constexpr Bytes kSmallCall{4 << 20}; // libraries use their protocols of low latency below
+
+Bytes mean_size(const std::vector<models::Bucket>& buckets)
+{
+  Bytes sum{};
+  for (const models::Bucket& bucket : buckets)
+    sum += bucket.size;
+  return sum / static_cast<double>(std::max<std::size_t>(1, buckets.size()));
+}
+
 // " (12.5 GB/s)" of what moves bytes; nothing for cores and GPUs, which count seconds.
 std::string rate_of(const sim::Engine& engine, sim::ResourceId resource)
 {
@@ -53,9 +63,16 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Tra
   const auto& first = limits.front();
   if (first.resource < 0) {
     found.resource = what + " per-connection cap";
-    found.why = fmt::format("{} of the step waits for {} at the cap of a connection or protocol: "
-                            "more connections would help",
-                            percent(share), what);
+    const Bytes each = mean_size(job.setup().buckets);
+    found.why =
+        each < kSmallCall
+            ? fmt::format("{} of the step waits for {}, in calls of {} on average that no link "
+                          "limits but the protocol for small messages: fewer and larger buckets "
+                          "would help",
+                          percent(share), what, to_text(each))
+            : fmt::format("{} of the step waits for {} at the cap of a connection or protocol: "
+                          "more connections would help",
+                          percent(share), what);
     return found;
   }
   const sim::ResourceId resource{first.resource};

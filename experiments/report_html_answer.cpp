@@ -172,6 +172,8 @@ std::string sharing_sentence(const Report& report, const Series& rows)
       worst = row;
   if (!worst)
     return "";
+  if (*worst->number("/slowdown") < 1.005)
+    return "Sharing the machine does not slow it down.";
   std::string text = fmt::format("Sharing the machine slows it down {} times",
                                  number_text(*worst->number("/slowdown")));
   if (const auto alone = number_at(*worst->job, "/alone/throughput_samples_per_s"))

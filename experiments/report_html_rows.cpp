@@ -223,6 +223,9 @@ std::string Report::short_name(const std::string& pointer) const
   const bool number = name.find_first_not_of("0123456789") == std::string::npos;
   const bool shared = std::count_if(settings_.begin(), settings_.end(),
                                     [&](const auto& other) { return last(other) == name; }) > 1;
+  for (std::size_t j = 0; jobs_.size() > 1 && j < jobs_.size(); ++j)
+    if (pointer == fmt::format("/jobs/{}/{}", j, name))
+      return jobs_[j] + " " + name;
   const bool of_one_job = jobs_.size() > 1 && pointer.rfind("/jobs/", 0) == 0;
   if (number || shared || of_one_job)
     return pointer.substr(pointer.rfind('/', 0) == 0 ? 1 : 0);
@@ -242,7 +245,7 @@ std::string Report::setting_words(const ReportRow& row, const std::string& point
   if (value.is_number() && (name == "gpus" || name == "nodes"))
     return fmt::format("{} {}{}", value_text(value), name == "gpus" ? "GPU" : "node",
                        value == 1 ? "" : "s");
-  if (value.is_string() && name.find('/') == std::string::npos)
+  if (value.is_string() && name.find_first_of("/ ") == std::string::npos)
     return setting_text(row, pointer);
   return name + " " + setting_text(row, pointer);
 }

@@ -1,6 +1,7 @@
 #include "realrun/common/training_run.hpp"
 
 #include "realrun/common/clock.hpp"
+#include "realrun/common/machine.hpp"
 #include "realrun/common/statistics.hpp"
 
 #include <algorithm>
@@ -23,6 +24,29 @@ int agree_on_steps(World& world, const Settings& settings, std::span<const doubl
   const double fitting = std::min(settings.seconds.value() / step, 1e6);
   const int steps = std::clamp(static_cast<int>(fitting), kFewestSteps, kMostSteps);
   return std::stoi(world.broadcast(std::to_string(steps)));
+}
+
+void run_repetition(World& world, const Settings& settings, Recorder& recorder,
+                    const std::function<StepDone(Recorder*)>& step)
+{
+  recorder.next_repetition();
+  std::vector<double> warmup_s;
+  for (int i = 0; i < settings.warmup; ++i) {
+    const StepDone done = step(nullptr);
+    warmup_s.push_back(done.seconds);
+    recorder.add("warmup_loss", "1", done.loss);
+  }
+  const int steps = agree_on_steps(world, settings, warmup_s);
+  world.barrier();
+  const double cpu = process_cpu_s();
+  const double start = now_s();
+  for (int i = 0; i < steps; ++i)
+    step(&recorder);
+  const double elapsed = now_s() - start;
+  recorder.add("throughput", "sample/s",
+               static_cast<double>(steps) * settings.batch * world.size() / elapsed);
+  recorder.add("steps", "1", steps);
+  recorder.add("cpu_time_per_step", "s", (process_cpu_s() - cpu) / steps);
 }
 
 Record begin_training_record(const CommandLine& line, const Model& model, const Program& program,

@@ -2,16 +2,14 @@
 #include "realrun/cuda/train.hpp"
 
 #include "realrun/common/clock.hpp"
-#include "realrun/common/record.hpp"
+#include "realrun/common/curves.hpp"
 #include "realrun/cuda/blas.hpp"
 #include "realrun/cuda/communicator.hpp"
 #include "realrun/cuda/kernels.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/text.hpp"
 
 #include <algorithm>
 #include <functional>
-#include <iostream>
 
 namespace foretrain::realrun {
 
@@ -214,48 +212,19 @@ void all_reduce_curve(const Settings& settings, Recorder& recorder)
   }
 }
 
-struct Curve {
-  const char* name;
-  void (*measure)(const Settings& settings, Recorder& recorder);
-};
 constexpr Curve kCurves[] = {{"gemm", &gemm_curve},
                              {"elementwise", &elementwise_curve},
                              {"copy", &copy_curve},
                              {"launch", &launch_curve},
                              {"all-reduce", &all_reduce_curve}};
 
-const Curve& find_curve(const std::string& name)
-{
-  std::vector<std::string> names;
-  for (const Curve& curve : kCurves) {
-    if (name == curve.name)
-      return curve;
-    names.emplace_back(curve.name);
-  }
-  throw UsageError("unknown curve '" + name + "'; " + suggestion(name, names, "curves"));
-}
-
 } // namespace
 
 int micro_on_cuda(const CommandLine& line)
 {
-  const double started = now_s();
-  const Curve& curve = find_curve(only_argument(line, "which curve"));
-  const int device = choose_device(line.settings);
-  Record record = begin_record(curve.name, line.settings.name, "realrun-cuda", line.words);
-  record.machine["gpus"].push_back(describe_device(device));
-  record.settings = to_json(line.settings);
-  record.settings.update(line.labels);
-  wait_until(line.settings.start_at);
-  Recorder recorder;
-  for (int i = 0; i < line.settings.repetitions; ++i) {
-    recorder.next_repetition();
-    curve.measure(line.settings, recorder);
-  }
-  record.series = recorder.series();
-  record.duration_s = now_s() - started;
-  if (line.settings.rank == 0)
-    write_record(record, line.settings.out, std::cout);
+  measure_curve(kCurves, line, "realrun-cuda", [&](Record& record) {
+    record.machine["gpus"].push_back(describe_device(choose_device(line.settings)));
+  });
   return 0;
 }
 

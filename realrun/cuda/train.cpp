@@ -52,23 +52,10 @@ public:
   void repeat(Recorder& recorder)
   {
     network_ = make_network(program_, model_.precision, settings_.batch, settings_.seed, compute_);
-    recorder.next_repetition();
-    std::vector<double> warmup_s;
-    for (int i = 0; i < settings_.warmup; ++i) {
-      warmup_s.push_back(step(nullptr));
-      recorder.add("warmup_loss", "1", loss_);
-    }
-    const int steps = agree_on_steps(world_, settings_, warmup_s);
-    world_.barrier();
-    const double cpu = process_cpu_s();
-    const double start = now_s();
-    for (int i = 0; i < steps; ++i)
-      step(&recorder);
-    const double elapsed = now_s() - start;
-    recorder.add("throughput", "sample/s",
-                 static_cast<double>(steps) * settings_.batch * world_.size() / elapsed);
-    recorder.add("steps", "1", steps);
-    recorder.add("cpu_time_per_step", "s", (process_cpu_s() - cpu) / steps);
+    run_repetition(world_, settings_, recorder, [this](Recorder* into) {
+      const double seconds = step(into);
+      return StepDone{seconds, loss_};
+    });
   }
 
   /// Gradients of this rank's share, reduced over all ranks.
