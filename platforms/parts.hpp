@@ -28,6 +28,7 @@ struct Gpu {
   BytesPerSecond memory_bandwidth;
   double memory_efficiency = 0.8; // of streaming kernels and device copies
   int multiprocessors = 1;
+  double compute_capability = 7; // CUDA's number of the architecture
   std::optional<Precision> fp32, tf32, fp16, bf16;
   Seconds kernel_launch{4e-6}; // from one small kernel's start to the next one's
   BytesPerSecond nvlink_brick; // raw, one direction; zero without NVLink
@@ -51,6 +52,7 @@ struct Gpu {
 
 struct Cpu {
   std::string name;
+  std::string vendor = "Intel";
   int cores = 1;
   Hertz clock;
   BytesPerSecond memory_bandwidth; // of one socket, data sheet
@@ -112,6 +114,8 @@ void describe(V& v, Gpu& s)
   v.optional("memory_efficiency", s.memory_efficiency,
              "fraction of it that streaming kernels reach", between(0.01, 1));
   v.required("multiprocessors", s.multiprocessors, "number of SMs", at_least(1));
+  v.optional("compute_capability", s.compute_capability,
+             "CUDA's number of the architecture: libraries have limits by it", positive());
   v.optional("fp32", s.fp32, "rates in single precision");
   v.optional("tf32", s.tf32, "rates in TF32");
   v.optional("fp16", s.fp16, "rates in half precision with single-precision masters");
@@ -153,6 +157,7 @@ void describe(V& v, Cpu& s)
 {
   v.format("foretrain.cpu/1");
   v.required("name", s.name, "marketing name");
+  v.optional("vendor", s.vendor, "libraries have limits by it", one_of({"Intel", "AMD", "other"}));
   v.required("cores", s.cores, "cores of one socket", at_least(1));
   v.required("clock", s.clock, "base clock", positive());
   v.required("memory_bandwidth", s.memory_bandwidth, "of one socket, data sheet", positive());

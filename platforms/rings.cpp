@@ -314,6 +314,8 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
                               machine.graph().nvswitch() &&
                               machine.spec().node.nvlink.in_network_reduction;
   comm.in_network_efficiency = machine.spec().gpu.nvlink_in_switch_efficiency;
+  comm.compute_capability = machine.spec().gpu.compute_capability;
+  comm.amd_hosts = machine.spec().cpu.vendor == "AMD";
   comm.fabric_reduction =
       comm.nodes > 1 && machine.fabric_reduces() && machine.stack().transport.protocol == "rdma";
   const auto connect = [&machine, ranks](int from, int to, int channel, bool relayed) {

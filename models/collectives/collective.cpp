@@ -35,6 +35,26 @@ double busiest_hop(const Pattern& pattern, const Protocol& protocol)
   return most;
 }
 
+// Buffer bytes per second that the protocol lets through one GPU: its bus bandwidth over what a
+// rank sends on average of each byte of the buffer.
+double protocol_rate(const Pattern& pattern, const Protocol& protocol,
+                     const sim::Communicator& comm)
+{
+  if (protocol.bus_limits.empty())
+    return sim::MaxMin::kNoCap;
+  const BusLimit* limit = &protocol.bus_limits.front();
+  for (const BusLimit& it : protocol.bus_limits)
+    if (it.compute_capability <= comm.compute_capability && (comm.nodes == 1 || comm.amd_hosts))
+      limit = &it;
+  double sent = 0;
+  for (const Load& load : pattern.loads)
+    sent += load.bytes / comm.ranks;
+  const BytesPerSecond bus = comm.nodes == 1   ? limit->one_node
+                             : comm.nodes == 2 ? limit->two_nodes
+                                               : limit->more_nodes;
+  return sent > 0 ? bus.value() / sent : sim::MaxMin::kNoCap;
+}
+
 Seconds base_latency(Family family, const Protocol& protocol)
 {
   return family == Family::ring   ? protocol.ring_base
@@ -126,8 +146,8 @@ Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
 double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) const
 {
   std::map<int, double> weight;
-  double rate = protocol.max_rate.value() > 0 ? protocol.max_rate.value()
-                                              : std::numeric_limits<double>::infinity();
+  const double most = protocol_rate(pattern, protocol, comm_);
+  double rate = most > 0 ? most : std::numeric_limits<double>::infinity();
   for (const Load& load : pattern.loads) {
     const double moved = load.bytes * expansion(load.hop, protocol);
     for (const sim::Use& use : load.hop.uses)
@@ -146,9 +166,10 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
     return candidate.coupled;
   std::vector<sim::Use> uses;
   const Protocol& protocol = *candidate.protocol;
-  double cap = protocol.max_rate.value() > 0 ? protocol.max_rate.value() * candidate.unit
-                                             : sim::MaxMin::kNoCap;
-  for (const Load& load : patterns_[candidate.pattern].loads) {
+  const Pattern& pattern = patterns_[candidate.pattern];
+  const double most = protocol_rate(pattern, protocol, comm_);
+  double cap = most > 0 ? most * candidate.unit : sim::MaxMin::kNoCap;
+  for (const Load& load : pattern.loads) {
     const double moved = load.bytes * expansion(load.hop, protocol) / candidate.unit;
     for (const sim::Use& use : load.hop.uses)
       uses.push_back({use.resource, use.weight * moved});

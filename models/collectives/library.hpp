@@ -19,6 +19,15 @@ struct HopLatency {
   Seconds network;
 };
 
+/// What a protocol can bring through one GPU at most: measured by the library's authors on one kind
+/// of machine.
+struct BusLimit {
+  double compute_capability = 0; // of the oldest GPUs that it holds for
+  BytesPerSecond one_node;       // bus bandwidth: what each rank sends
+  BytesPerSecond two_nodes;
+  BytesPerSecond more_nodes;
+};
+
 struct Protocol {
   std::string name;
   double payload = 1;         // share of the moved bytes that is data: LL 8 of 16, LL128 120 of 128
@@ -28,10 +37,11 @@ struct Protocol {
   Seconds in_switch_base; // zero: the switch cannot add in this protocol
   HopLatency ring_hop;
   HopLatency tree_hop;
-  double inside_factor = 1;  // by which steps inside nodes take longer when there are several
-  Bytes in_switch_fill{};    // of the pipeline when the switch adds: moved before data comes out
-  bool nvlink_only = false;  // needs NVLink inside nodes
-  BytesPerSecond max_rate{}; // of the buffer through one GPU; zero: none
+  double inside_factor = 1; // by which steps inside nodes take longer when there are several
+  Bytes in_switch_fill{};   // of the pipeline when the switch adds: moved before data comes out
+  bool nvlink_only = false; // needs NVLink inside nodes
+  /// By rising compute capability; between nodes of other makers than AMD the first one holds.
+  std::vector<BusLimit> bus_limits; // none: no limit
 };
 
 struct Library {
@@ -68,6 +78,16 @@ void describe(V& v, HopLatency& s)
 }
 
 template <class V>
+void describe(V& v, BusLimit& s)
+{
+  v.required("compute_capability", s.compute_capability, "of the oldest GPUs it holds for",
+             non_negative());
+  v.required("one_node", s.one_node, "inside one node", positive());
+  v.required("two_nodes", s.two_nodes, "between two nodes", positive());
+  v.required("more_nodes", s.more_nodes, "between more", positive());
+}
+
+template <class V>
 void describe(V& v, Protocol& s)
 {
   v.required("name", s.name, "name of the protocol");
@@ -86,7 +106,9 @@ void describe(V& v, Protocol& s)
              "bytes that fill the pipeline before data comes out when the switch adds",
              non_negative());
   v.optional("nvlink_only", s.nvlink_only, "needs NVLink inside nodes");
-  v.optional("max_rate", s.max_rate, "of the buffer through one GPU", non_negative());
+  v.optional("bus_limits", s.bus_limits,
+             "bus bandwidth of one GPU at most, by rising compute capability; between nodes that "
+             "are not AMD's the first holds");
 }
 
 template <class V>
