@@ -23,6 +23,8 @@ std::string percent(double share)
   return fmt::format("{:.0f} %", 100 * share);
 }
 
+constexpr double kWaiting = 0.03;    // of the step
+constexpr double kSaturated = 0.95;  // of the time
 constexpr Bytes kSmallCall{4 << 20}; // libraries use their protocols of low latency below
 
 Bytes mean_size(const std::vector<models::Bucket>& buckets)
@@ -82,6 +84,19 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Tra
       "{} of the step waits for {}, limited by {}{} {} of the time that data moves", percent(share),
       what, found.resource, rate_of(engine, resource), percent(first.time / limited));
   return found;
+}
+
+// Share of the measured time in which the stage of the input that works the longest works.
+double input_saturation(const models::TrainingJob& job)
+{
+  const Seconds measured = job.last_end() - job.first_measured_start();
+  if (job.input().empty() || measured.value() <= 0)
+    return 0;
+  std::vector<Seconds> busy(job.input().front()->uses().size());
+  for (const auto& pipeline : job.input())
+    for (std::size_t k = 0; k < busy.size(); ++k)
+      busy[k] += pipeline->uses()[k].busy / static_cast<double>(job.input().size());
+  return busy.empty() ? 0 : *std::max_element(busy.begin(), busy.end()) / measured;
 }
 
 // Of the stages that feed the GPUs the one that works the longest is the one they wait for.
@@ -184,6 +199,11 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
                        [](const Part& a, const Part& b) { return a.time < b.time; });
   const double share = largest->time / t.total();
 
+  // Input runs beside the step: GPUs that wait for a stage that never rests are paced by it,
+  // however small a part of the step the waiting is.
+  const double waiting = (t.input_stall + t.host_to_device) / t.total();
+  if (waiting > kWaiting && input_saturation(job) > kSaturated)
+    return input_bottleneck(engine, job, waiting);
   const std::string name = largest->name;
   if (name == "communication")
     return communication_bottleneck(engine, job, share);

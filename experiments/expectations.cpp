@@ -70,7 +70,8 @@ std::string violation(const ExpectationSpec& expectation, const Json& result, co
   const Json::json_pointer at(expectation.quantity);
   if (!job.contains(at)) {
     std::vector<std::string> known;
-    for (const auto& entry : job.flatten().items())
+    const Json flat = job.flatten();
+    for (const auto& entry : flat.items())
       known.push_back(entry.key());
     const std::string meant = nearest(expectation.quantity, known);
     return "is not in the results" + (meant.empty() ? "" : "; did you mean '" + meant + "'?");

@@ -40,7 +40,8 @@ constexpr Column kBeforeParts[] = {
     {"efficiency", "/efficiency"},
     {"alone_throughput_samples_per_s", "/alone/throughput_samples_per_s"},
     {"alone_step_time_s", "/alone/step_time_s"},
-    {"slowdown", "/slowdown"}};
+    {"slowdown", "/slowdown"},
+    {"training_total_s", "/training_s/total"}};
 
 constexpr const char* kParts[] = {"compute",        "exposed_communication", "input_stall",
                                   "host_to_device", "straggler_wait",        "framework"};

@@ -163,6 +163,29 @@ std::string limit_moves_sentence(const Scaling& scaling)
   return "";
 }
 
+// "14.6 h", "35 min", "50 s"
+std::string long_time(double seconds)
+{
+  return seconds >= 7200  ? fmt::format("{:.1f} h", seconds / 3600)
+         : seconds >= 120 ? fmt::format("{:.1f} min", seconds / 60)
+                          : fmt::format("{:.0f} s", seconds);
+}
+
+// For jobs that say how many epochs they run.
+std::string training_sentence(const ReportRow& row)
+{
+  const auto total = row.number("/training_s/total");
+  const auto first = row.number("/training_s/first_epoch");
+  const auto later = row.number("/training_s/later_epoch");
+  if (!total || !first || !later)
+    return "";
+  std::string text = fmt::format("The whole training takes {}: the first epoch {}",
+                                 long_time(*total), long_time(*first));
+  if (std::abs(*first / *later - 1) > 0.01)
+    text += fmt::format(", later ones {}", long_time(*later));
+  return text + ".";
+}
+
 std::string sharing_sentence(const Report& report, const Series& rows)
 {
   const ReportRow* worst = nullptr;
@@ -195,9 +218,9 @@ Answer answer_for(const Report& report, const std::string& subject, const Series
         scaling = candidate;
   answer.headline = headline_of(report, *answer.best, rows.size() == 1, scaling);
   for (const std::string& sentence :
-       {best_sentence(report, *answer.best, rows.size() == 1), limit_sentence(*answer.best),
-        steps_sentence(scaling), limit_moves_sentence(scaling), sharing_sentence(report, rows),
-        runner_up_sentence(report, rows, *answer.best)})
+       {best_sentence(report, *answer.best, rows.size() == 1), training_sentence(*answer.best),
+        limit_sentence(*answer.best), steps_sentence(scaling), limit_moves_sentence(scaling),
+        sharing_sentence(report, rows), runner_up_sentence(report, rows, *answer.best)})
     if (!sentence.empty())
       answer.sentences.push_back(sentence);
   return answer;

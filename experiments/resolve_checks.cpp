@@ -109,6 +109,20 @@ void remark_input(ResolvedJob& job)
                                        job.spec.name, job.network.name));
 }
 
+void remark_links(ResolvedJob& job, const platforms::PlatformSpec& platform)
+{
+  const auto& links = platform.node.nvlink;
+  const bool any = links.nvswitch || links.all_pairs > 0 || !links.pairs.empty();
+  std::map<int, int> on_node;
+  int most = 0;
+  for (const auto& place : job.ranks)
+    most = std::max(most, ++on_node[place.node]);
+  if (any && most > 1 && !job.stack.host.nvlink)
+    job.warnings.push_back(
+        fmt::format("{}: '{}' hides NVLink from the job (\"nvlink\" of the host)", job.spec.name,
+                    job.stack.host.name));
+}
+
 // Jobs on one GPU need their memory at the same time.
 void remark_shared_gpus(ResolvedExperiment& e)
 {
@@ -154,6 +168,7 @@ void add_remarks(ResolvedExperiment& e)
     remark_slow_network(job, e.platform);
     remark_limits(job, e.platform);
     remark_input(job);
+    remark_links(job, e.platform);
   }
   remark_shared_gpus(e);
 }

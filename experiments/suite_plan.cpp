@@ -89,6 +89,9 @@ private:
   {
     if (row.measured.has_value() != row.repetitions.empty())
       at.fail("must have either \"measured\" or \"repetitions\"");
+    for (std::size_t i = 0; i < row.repetitions.size(); ++i)
+      if (!(row.repetitions[i] > 0))
+        at.at("repetitions").at(i).fail("must be above 0");
     Measurement it = blank(row.id, row.source);
     it.part = row.part.empty() ? row.experiment : row.part;
     it.regime = row.regime;

@@ -12,6 +12,7 @@ struct InputSettings {
   std::optional<double> threads_per_gpu;  // that decode
   std::optional<double> threads_per_node; // else: shared by the GPUs of a node
   double cores_kept_per_gpu = 0;          // else: the cores of the node less these
+  bool process_per_gpu = false;           // and each process counts the node's cores as its own
   int prefetch_batches = 2;               // decoded batches waiting for each GPU
   bool pinned = true;                     // batches are copied to the GPU from pinned memory
   bool copy_ahead = true;                 // while the step before still computes
@@ -29,6 +30,8 @@ void describe(V& v, InputSettings& s)
   v.optional("cores_kept_per_gpu", s.cores_kept_per_gpu,
              "where no threads are given: decode on the cores of the node less these for each GPU",
              non_negative());
+  v.optional("process_per_gpu", s.process_per_gpu,
+             "every GPU has a process of its own, which counts the node's cores for itself alone");
   v.optional("prefetch_batches", s.prefetch_batches, "decoded batches kept ready for each GPU",
              between(1, 1000));
   v.optional("pinned", s.pinned, "batches are copied to the GPU from pinned memory");

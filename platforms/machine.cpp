@@ -425,9 +425,10 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   const auto side = [&](GpuPlace gpu, int nic, bool sending) {
     const int gpu_part = graph_.gpu(gpu.local);
     const int nic_part = graph_.nic(nic);
-    if (direct) {
+    const int proxy = proxy_of(gpu.local, nic);
+    // NCCL's default (NCCL_NET_GDR_LEVEL=PXB): not by way of the host bridge.
+    if (direct && graph_.classify(graph_.gpu(proxy), nic_part) <= PathClass::pxb) {
       // By way of a GPU beside the adapter where NVLink leads there (NCCL's PXN, from 2.12 on).
-      const int proxy = proxy_of(gpu.local, nic);
       const int near_part = graph_.gpu(proxy);
       sending ? add_route(hop.uses, gpu.node, near_part, nic_part, true)
               : add_route(hop.uses, gpu.node, nic_part, near_part, true);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace foretrain::platforms {
 
@@ -237,6 +238,17 @@ Ring nearest_gpus(const NodeGraph& graph, const Ring& gpus, int nic)
   return near;
 }
 
+// Adapters that the ranks use between nodes: those that are the nearest to some of their GPUs. A
+// library knows no other GPUs, by way of which it could reach the others.
+std::vector<int> adapters_of(const Job& job)
+{
+  std::set<int> used;
+  for (const Ring& gpus : job.local)
+    for (const int gpu : gpus)
+      used.insert(job.machine.nic_of(gpu));
+  return {used.begin(), used.end()};
+}
+
 // The order of a node's GPUs on the ring of one adapter: in and out through GPUs that are near it.
 // Adapters that are near to the same GPUs take turns among them.
 Ring node_chain(const Job& job, const Ring& gpus, int nic)
@@ -244,13 +256,19 @@ Ring node_chain(const Job& job, const Ring& gpus, int nic)
   const NodeGraph& graph = job.machine.graph();
   const Ring near = nearest_gpus(graph, gpus, nic);
   std::size_t turn = 0;
-  for (const int other : job.machine.training_nics()) {
+  for (const int other : adapters_of(job)) {
     if (other == nic)
       break;
     turn += nearest_gpus(graph, gpus, other) == near ? 1U : 0U;
   }
   const int first = near[turn % near.size()];
-  const int last = near.size() > 1 ? near[(turn + 1) % near.size()] : -1;
+  int last = near.size() > 1 ? near[(turn + 1) % near.size()] : -1;
+  if (near.size() == 1 && gpus.size() > 1 && graph.nvswitch()) {
+    // Any order is as good; out through the next one that is near.
+    Ring others = gpus;
+    std::erase(others, first);
+    last = nearest_gpus(graph, others, nic).front();
+  }
   return chain(graph, gpus, first, last, job.machine.stack().host.nvlink);
 }
 
@@ -308,7 +326,7 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
   else if (comm.nodes == 1)
     comm.channels = intra_channels(job);
   else
-    for (const int nic : machine.training_nics())
+    for (const int nic : adapters_of(job))
       comm.channels.push_back(inter_channel(job, nic));
   comm.in_network_reduction = comm.nodes == 1 && machine.stack().host.nvlink &&
                               machine.graph().nvswitch() &&
@@ -318,12 +336,16 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
   comm.amd_hosts = machine.spec().cpu.vendor == "AMD";
   comm.fabric_reduction =
       comm.nodes > 1 && machine.fabric_reduces() && machine.stack().transport.protocol == "rdma";
-  const auto connect = [&machine, ranks](int from, int to, int channel, bool relayed) {
+  const auto nics = comm.nodes > 1 ? adapters_of(job) : std::vector<int>{};
+  const auto connect = [&machine, ranks, nics](int from, int to, int channel, bool relayed) {
     const GpuPlace a = ranks[static_cast<std::size_t>(from)];
     const GpuPlace b = ranks[static_cast<std::size_t>(to)];
-    const auto& nics = machine.training_nics();
-    const int nic = nics.empty() ? -1 : nics[static_cast<std::size_t>(channel) % nics.size()];
-    sim::Hop hop = a.node != b.node ? machine.network_hop(a, b, nic, nic)
+    const auto nic = [&](GpuPlace gpu) {
+      return channel == sim::Communicator::kNearest
+                 ? machine.nic_of(gpu.local)
+                 : nics[static_cast<std::size_t>(channel) % nics.size()];
+    };
+    sim::Hop hop = a.node != b.node ? machine.network_hop(a, b, nic(a), nic(b))
                    : relayed        ? machine.relay_hop(a, b)
                                     : machine.hop(a, b, Mover::collective);
     hop.from = from;

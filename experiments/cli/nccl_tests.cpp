@@ -102,7 +102,9 @@ void print(const NcclTest& test, const Arguments& a, const std::vector<NcclTests
                            a.factor > 1 ? "factor" : "bytes", a.warmup, a.iterations);
   double sum = 0;
   for (const NcclTestsRow& row : rows) {
-    const std::string numbers = fmt::format("{:9.5g} {:7.2f} {:7.2f}    N/A", row.time * 1e6,
+    const double us = row.time * 1e6;
+    const int digits = us >= 1e4 ? 0 : us >= 100 ? 1 : 2; // as nccl-tests has it
+    const std::string numbers = fmt::format(" {:8.{}f} {:7.2f} {:7.2f}    N/A", us, digits,
                                             row.algorithm_bandwidth / 1e9, row.bus_bandwidth / 1e9);
     std::cout << fmt::format("{:12.0f} {:13.0f} {:>9} {:>7} {:>7} {}{}", row.size, row.count,
                              a.type, sums ? "sum" : "none",

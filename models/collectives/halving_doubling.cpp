@@ -23,8 +23,7 @@ Pattern halving_doubling_all_reduce(const sim::Communicator& comm)
   for (int distance = 1; distance < comm.ranks; distance *= 2) {
     for (int rank = 0; rank < comm.ranks; ++rank)
       pattern.loads.push_back(
-          {comm.connect(rank, rank ^ distance, rank % static_cast<int>(comm.channels.size())),
-           bytes});
+          {comm.connect(rank, rank ^ distance, sim::Communicator::kNearest), bytes});
     pattern.steps.add(pattern.loads.back().hop, 2);
     bytes /= 2;
   }

@@ -12,23 +12,23 @@ bool pairwise_applies(const sim::Communicator& comm)
 Pattern pairwise_all_to_all(const sim::Communicator& comm)
 {
   Pattern pattern;
-  const int channels = static_cast<int>(comm.channels.size());
   for (int a = 0; a < comm.ranks; ++a)
     for (int b = 0; b < comm.ranks; ++b)
       if (a != b)
-        pattern.loads.push_back({comm.connect(a, b, a % channels), 1.0 / comm.ranks});
+        pattern.loads.push_back(
+            {comm.connect(a, b, sim::Communicator::kNearest), 1.0 / comm.ranks});
   // All pairs go at once: the farthest one counts.
-  pattern.steps.add(comm.connect(0, comm.ranks - 1, 0), 1);
+  pattern.steps.add(comm.connect(0, comm.ranks - 1, sim::Communicator::kNearest), 1);
   return pattern;
 }
 
 Pattern pairwise_send_receive(const sim::Communicator& comm)
 {
   Pattern pattern;
-  const int channels = static_cast<int>(comm.channels.size());
   for (int a = 0; a < comm.ranks; ++a)
-    pattern.loads.push_back({comm.connect(a, (a + 1) % comm.ranks, a % channels), 1});
-  pattern.steps.add(comm.connect(0, comm.ranks - 1, 0), 1);
+    pattern.loads.push_back(
+        {comm.connect(a, (a + 1) % comm.ranks, sim::Communicator::kNearest), 1});
+  pattern.steps.add(comm.connect(0, comm.ranks - 1, sim::Communicator::kNearest), 1);
   return pattern;
 }
 

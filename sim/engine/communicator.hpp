@@ -34,12 +34,14 @@ struct Communicator {
   std::string name;
   int ranks = 1;
   int nodes = 1;
-  std::vector<int> node_of;          // rank -> node, counted from 0 within this communicator
-  bool in_network_reduction = false; // one node, and its switch adds while it forwards
-  double in_network_efficiency = 1;  // payload share that is left when it does
-  bool fabric_reduction = false;     // several nodes, and the switches between them add
-  double compute_capability = 7;     // of its GPUs (CUDA)
-  bool amd_hosts = false;            // their CPUs are AMD's
+  std::vector<int> node_of;           // rank -> node, counted from 0 within this communicator
+  bool in_network_reduction = false;  // one node, and its switch adds while it forwards
+  double in_network_efficiency = 1;   // payload share that is left when it does
+  bool fabric_reduction = false;      // several nodes, and the switches between them add
+  double compute_capability = 7;      // of its GPUs (CUDA)
+  bool amd_hosts = false;             // their CPUs are AMD's
+  static constexpr int kNearest = -1; // instead of a channel: the adapters nearest to both ranks
+
   /// A hop between any two ranks, for channel c (which decides the adapter between nodes).
   std::function<Hop(int from, int to, int channel)> connect;
   /// The same, by way of a third GPU's memory where that avoids PCIe.

@@ -133,7 +133,7 @@ double throughput(const Drawn& drawn, std::size_t changed, double factor)
 TEST_CASE("More of a resource never makes jobs slower", "[property]")
 {
   constexpr unsigned kDraws = 500;
-  constexpr double kAnomaly = 0.02;
+  constexpr double kAnomaly = 0.05; // decoding that waits for memory leaves its core to others
   unsigned anomalies = 0;
   for (unsigned seed = 1; seed <= kDraws; ++seed) {
     const Drawn drawn = draw(seed);
