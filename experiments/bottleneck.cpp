@@ -42,12 +42,33 @@ std::string rate_of(const sim::Engine& engine, sim::ResourceId resource)
   return capacity > 1e6 ? " (" + to_text(BytesPerSecond(capacity)) + ")" : "";
 }
 
+// Limits by falling time; resources of one name, like the threads of a server, count together.
+std::vector<sim::LimitedBy> by_name(const sim::Engine& engine,
+                                    const std::vector<sim::LimitedBy>& limits)
+{
+  std::vector<sim::LimitedBy> sums;
+  for (const sim::LimitedBy& limit : limits) {
+    const auto same = std::find_if(sums.begin(), sums.end(), [&](const sim::LimitedBy& sum) {
+      return sum.resource == limit.resource ||
+             (sum.resource >= 0 && limit.resource >= 0 &&
+              engine.name({sum.resource}) == engine.name({limit.resource}));
+    });
+    if (same == sums.end())
+      sums.push_back(limit);
+    else
+      same->time += limit.time;
+  }
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const auto& a, const auto& b) { return a.time > b.time; });
+  return sums;
+}
+
 Bottleneck communication_bottleneck(const sim::Engine& engine, const models::TrainingJob& job,
                                     double share)
 {
   Bottleneck found;
   const std::string what = job.setup().synchroniser->name();
-  const auto limits = job.communication_limits();
+  const auto limits = by_name(engine, job.communication_limits());
   Seconds limited;
   for (const auto& limit : limits)
     limited += limit.time;

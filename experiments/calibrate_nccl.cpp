@@ -10,6 +10,7 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <regex>
 
 #include <fmt/format.h>
 
@@ -38,10 +39,26 @@ std::string row_place(const std::string& path, const calibration::NcclRow& row)
   return row.line > 0 ? fmt::format("{}:{}", path, row.line) : path;
 }
 
-Run read_run(const LogText& text, const Setup& setup, int gpus_per_node,
+// "V100" of "Tesla V100-SXM2-16GB": the first word part of letters and then digits.
+std::string family_of(const std::string& gpu)
+{
+  static const std::regex pattern("[A-Z]+[0-9]{2,}");
+  std::smatch found;
+  return std::regex_search(gpu, found, pattern) ? found.str() : "";
+}
+
+Run read_run(const LogText& text, Setup& setup, const platforms::PlatformSpec& spec,
              std::vector<Observation>& measurements)
 {
+  const int gpus_per_node = spec.gpus_per_node();
   const auto log = calibration::read_nccl_tests(text.text, text.path);
+  for (const std::string& note : log.notes)
+    setup.notes.push_back(text.path + ": " + note);
+  if (!log.ranks.empty())
+    if (const std::string family = family_of(log.ranks.front().gpu);
+        !family.empty() && spec.gpu.name.find(family) == std::string::npos)
+      setup.notes.push_back(fmt::format("{}: is of a '{}', '{}' has the {}", text.path,
+                                        excerpt(log.ranks.front().gpu), spec.name, spec.gpu.name));
   Run run;
   run.path = text.path;
   run.test = find_nccl_test(log.collective + "_perf");
@@ -50,7 +67,10 @@ Run read_run(const LogText& text, const Setup& setup, int gpus_per_node,
                       log.collective.empty()
                           ? "does not say which program of nccl-tests wrote it"
                           : "is of '" + log.collective + "', which is not simulated",
-                      "known: " + joined(nccl_test_names()));
+                      (log.collective.empty() ? "put its name before the rows, like \"# "
+                                                "all_reduce_perf\"; known: "
+                                              : "known: ") +
+                          joined(nccl_test_names()));
   const int ranks = log.ranks_per_communicator();
   run.options.nodes = setup.options.nodes > 0 ? setup.options.nodes : std::max(1, log.nodes());
   run.options.gpus_per_node =
@@ -124,11 +144,11 @@ std::vector<Knob> knobs_for(const Setup& setup, const std::vector<Run>& runs)
 std::vector<std::string> teach_nccl_tests(const std::vector<LogText>& logs, Setup& setup)
 {
   setup.need_platform(logs.front().path);
-  const int gpus_per_node = setup.platform(setup.learnt()).gpus_per_node();
+  const auto spec = setup.platform(setup.learnt());
   FitTask task;
   std::vector<Run> runs;
   for (const LogText& text : logs)
-    runs.push_back(read_run(text, setup, gpus_per_node, task.measurements));
+    runs.push_back(read_run(text, setup, spec, task.measurements));
   if (task.measurements.empty())
     throw ConfigError(logs.front().path, "", "holds no row with a time");
   task.source = fmt::format("nccl-tests on {}", setup.options.platform);

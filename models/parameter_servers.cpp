@@ -203,19 +203,33 @@ TaskId ParameterServers::push(Stages& stages, TaskId begin, const Piece& piece)
   return pushed;
 }
 
+// A resource of its own, so that it can be told from connections when it limits.
+sim::ResourceId ParameterServers::summation_thread(std::size_t server, std::size_t thread)
+{
+  const auto [at, added] = threads_.try_emplace({server, thread});
+  if (added) {
+    const std::string& cores = engine_.name({links_.cores[server]});
+    at->second = engine_.add_resource(cores.substr(0, cores.find('/')) + "/summation threads",
+                                      rules_.sum_rate.value());
+  }
+  return at->second;
+}
+
 // One thread adds what all workers pushed of a piece; pieces take turns on the threads.
 TaskId ParameterServers::sum(Stages& stages, TaskId pushed, const Piece& piece)
 {
   const auto server = static_cast<std::size_t>(piece.server);
   const double rate = rules_.sum_rate.value();
-  const std::vector<sim::Use> uses{{links_.cores[server], 1 / rate},
-                                   {links_.memory[server], kMemoryPassesOfSum}};
+  std::vector<sim::Use> uses{{links_.cores[server], 1 / rate},
+                             {links_.memory[server], kMemoryPassesOfSum}};
   const std::size_t thread =
       rules_.sum_threads > 0
           ? static_cast<std::size_t>(piece.index / links_.servers % rules_.sum_threads)
           : 0;
   const bool bound = rules_.sum_threads > 0;
-  const sim::PathPtr path = sim::make_path(uses, {}, bound ? rate : sim::MaxMin::kNoCap);
+  if (bound)
+    uses.push_back({summation_thread(server, thread).value, 1});
+  const sim::PathPtr path = sim::make_path(std::move(uses), {}, sim::MaxMin::kNoCap);
   const TaskId turn =
       bound ? stages.enter("sum", piece.server, thread, pushed, piece.index) : pushed;
   const double streams = links_.workers + (rules_.updates ? 1 : 0);

@@ -68,6 +68,7 @@ private:
   const Link& link(int server, Fidelity fidelity);
   int next_server(Bytes size);
   sim::TaskId push(Stages& stages, sim::TaskId begin, const Piece& piece);
+  sim::ResourceId summation_thread(std::size_t server, std::size_t thread);
   sim::TaskId sum(Stages& stages, sim::TaskId pushed, const Piece& piece);
   sim::TaskId pull(Stages& stages, sim::TaskId summed, const Piece& piece);
   sim::TaskId request(Stages& stages, const Piece& piece, std::size_t way);
@@ -82,7 +83,8 @@ private:
   std::map<int, Link> known_;                                // by server
   std::vector<double> load_;                                 // bytes that each server holds
   std::map<std::pair<int, std::size_t>, std::shared_ptr<Connection>> connections_;
-  std::map<std::tuple<std::string, int, std::size_t>, sim::TaskId> last_; // piece in each stage
+  std::map<std::pair<std::size_t, std::size_t>, sim::ResourceId> threads_; // server, thread
+  std::map<std::tuple<std::string, int, std::size_t>, sim::TaskId> last_;  // piece in each stage
   std::vector<Piece> left_to_pull_;
   std::vector<sim::TaskId> summed_;
   int next_ = 0;

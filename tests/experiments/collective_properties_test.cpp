@@ -219,6 +219,35 @@ TEST_CASE("every program of nccl-tests runs with every library, one node and two
       }
 }
 
+TEST_CASE("GPUs reach another node through the adapters beside them, not through all of the node's",
+          "[collectives]")
+{
+  const auto speed = [](const char* program, const char* platform, int gpus) {
+    experiments::NcclTestsOptions options;
+    options.nodes = 2;
+    options.gpus_per_node = gpus;
+    options.sizes = {1e9};
+    options.library = resolve_preset(std::string("nccl"), models::kLibraryKind);
+    return experiments::run_nccl_test(*experiments::find_nccl_test(program),
+                                      platforms::load_platform(std::string(platform)), stack(),
+                                      options)
+        .front()
+        .bus_bandwidth;
+  };
+  // One adapter for two GPUs of a DGX-1 (EDR), one for each GPU of the others (HDR, NDR).
+  for (const auto& [platform, adapter, each] :
+       {std::tuple{"dgx1-v100", 12.5e9, 2}, {"dgx-a100", 25e9, 1}, {"hgx-h100", 50e9, 1}})
+    for (const int gpus : {1, 2, 4, 8}) {
+      INFO(platform << " " << gpus);
+      const int adapters = std::max(1, gpus / each);
+      const double all = speed("all_reduce_perf", platform, gpus);
+      CHECK(all <= adapters * adapter);
+      CHECK(all > 0.85 * adapters * adapter);
+      // Every adapter carries one message each way at most.
+      CHECK(speed("sendrecv_perf", platform, gpus) > 0.95 * adapter);
+    }
+}
+
 TEST_CASE("one thread that launches on many GPUs is what small calls wait for", "[collectives]")
 {
   const auto spec = platforms::load_platform(std::string("dgx1-v100"));

@@ -80,6 +80,10 @@ const std::vector<Case> kCases = {
     {"local disk",
      {{"/cluster/storage", R"({"name": "local"})"}, {kNode + "/disks/0/type/read", "\"20 MB/s\""}},
      "disk0"},
+    {"summation",
+     {{"/jobs/0/framework", R"({"extends": "byteps", "servers": {"sum_rate": "50 MB/s"}})"},
+      {"/jobs/0/input", "synthetic"}},
+     "summation threads"},
     {"memory", {{kNode + "/cpu/memory_bandwidth", "\"0.5 GB/s\""}}, "dram"},
 };
 
@@ -99,4 +103,28 @@ TEST_CASE("Whatever is made scarce is named as the bottleneck")
     CHECK(job.bottleneck.utilisation > 0.4);
     CHECK_FALSE(job.bottleneck.why.empty());
   }
+}
+
+TEST_CASE("Input that never rests is named though the GPUs compute most of the time")
+{
+  // Threads that decode at 90 % of what the GPUs could take.
+  const auto busy =
+      run_text(kBalanced, {{"/jobs/0/framework/input/threads_per_gpu", "0.7"}}).jobs.at(0);
+  REQUIRE(busy.time.compute > 0.5 * busy.time.total());
+  CHECK(busy.bottleneck.resource == "decoding threads");
+  const auto faster =
+      run_text(kBalanced, {{"/jobs/0/framework/input/threads_per_gpu", "0.77"}}).jobs.at(0);
+  CHECK(faster.throughput.median > 1.05 * busy.throughput.median);
+}
+
+TEST_CASE("Processes that count all cores as their own hold up what launches kernels")
+{
+  const auto with = [](const std::string& own) {
+    const std::string framework = R"({"extends": "tensorflow-horovod", "input": {
+        "cores_kept_per_gpu": 1, "read_streams": 16, "process_per_gpu": )" +
+                                  own + "}}";
+    return run_text(kBalanced, {{"/jobs/0/framework", framework}, {kNode + "/cpu/cores", "4"}})
+        .jobs.at(0);
+  };
+  CHECK(with("true").throughput.median < 0.95 * with("false").throughput.median);
 }
