@@ -90,6 +90,10 @@ std::vector<NcclTestsRow> run_nccl_test(const NcclTest& test,
     row.size = row.count * per_rank * options.element_size;
     if (n > 1 && row.size > 0) {
       row.choice = collective.choose(Bytes(row.size), options.fidelity);
+      const auto candidates = collective.candidates(Bytes(row.size));
+      row.quickest =
+          *std::min_element(candidates.begin(), candidates.end(),
+                            [](const auto& a, const auto& b) { return a.time < b.time; });
       sim::TaskGraph graph(engine, test.program);
       std::vector<sim::TaskId> flows;
       collective.add(graph, graph.add_join("begin"), Bytes(row.size), 0, options.fidelity, flows);

@@ -41,6 +41,7 @@ struct NcclTestsRow {
   double algorithm_bandwidth = 0; // bytes per second
   double bus_bandwidth = 0;
   models::Collective::Choice choice;
+  models::Collective::Choice quickest; // on an idle machine; the library may expect otherwise
 };
 
 std::vector<NcclTestsRow> run_nccl_test(const NcclTest& test,

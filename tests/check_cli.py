@@ -169,6 +169,12 @@ for arguments, message in [
     result = run(*arguments)
     expect(" ".join(arguments), result.returncode == 2 and message in result.stderr, result.stderr)
 
+shown = run("nccl-tests", "all_reduce_perf", "--platform", "dgx1-v100", "--nodes", "2", "-g", "8", "-b", "1M", "-e", "1G",
+            "-f", "4", "--explain")
+expect("the choice is explained", "the library expects otherwise" in shown.stdout, shown.stdout)
+back = run("nccl-tests", "all_reduce_perf", "--platform", "dgx1-v100", "--nodes", "2", "-g", "8", "--diff",
+           with_text(shown.stdout))
+expect("its own output is read back", "mean error 0.0 %" in back.stdout, back.stdout + back.stderr)
 expect("negative seed", run("predict", changed(), "--seed", "-1").returncode == 2)
 REMARKS = [  # (what, patch, must be among the warnings)
     ("slow adapter", {"/stack": {"network": "tcp"}}, "the nodes also have ib0 (12.5 GB/s)"),

@@ -18,6 +18,20 @@ namespace {
 
 using namespace experiments;
 
+constexpr double kWorthTelling = 0.9; // of the chosen one's time
+
+// A comment, so that readers of nccl-tests' output are not disturbed.
+std::string explanation(const NcclTestsRow& row)
+{
+  std::string text =
+      fmt::format("#   {} {}: latency {} + size / {}", row.choice.algorithm, row.choice.protocol,
+                  to_text(row.choice.latency), to_text(row.choice.rate));
+  if (row.quickest.time < kWorthTelling * row.choice.time)
+    text += fmt::format("; {} {} would take {}, but the library expects otherwise",
+                        row.quickest.algorithm, row.quickest.protocol, to_text(row.quickest.time));
+  return text;
+}
+
 struct Arguments {
   std::string program;
   std::string platform;
@@ -110,11 +124,9 @@ void print(const NcclTest& test, const Arguments& a, const std::vector<NcclTests
                              a.type, sums ? "sum" : "none",
                              test.operation == models::Operation::broadcast ? 0 : -1, numbers,
                              numbers);
-    if (a.explain && !row.choice.protocol.empty())
-      std::cout << fmt::format("   {} {}: latency {} + size / {}", row.choice.algorithm,
-                               row.choice.protocol, to_text(row.choice.latency),
-                               to_text(row.choice.rate));
     std::cout << "\n";
+    if (a.explain && !row.choice.protocol.empty())
+      std::cout << explanation(row) << "\n";
     sum += row.bus_bandwidth / 1e9;
   }
   std::cout << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n",
