@@ -49,9 +49,8 @@ std::vector<sim::LimitedBy> by_name(const sim::Engine& engine,
   std::vector<sim::LimitedBy> sums;
   for (const sim::LimitedBy& limit : limits) {
     const auto same = std::find_if(sums.begin(), sums.end(), [&](const sim::LimitedBy& sum) {
-      return sum.resource == limit.resource ||
-             (sum.resource >= 0 && limit.resource >= 0 &&
-              engine.name({sum.resource}) == engine.name({limit.resource}));
+      return sum.resource >= 0 && limit.resource >= 0 &&
+             engine.name({sum.resource}) == engine.name({limit.resource});
     });
     if (same == sums.end())
       sums.push_back(limit);
@@ -107,44 +106,48 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Tra
   return found;
 }
 
-// Share of the measured time in which the stage of the input that works the longest works.
-double input_saturation(const models::TrainingJob& job)
-{
-  const Seconds measured = job.last_end() - job.first_measured_start();
-  if (job.input().empty() || measured.value() <= 0)
-    return 0;
-  std::vector<Seconds> busy(job.input().front()->uses().size());
-  for (const auto& pipeline : job.input())
-    for (std::size_t k = 0; k < busy.size(); ++k)
-      busy[k] += pipeline->uses()[k].busy / static_cast<double>(job.input().size());
-  return busy.empty() ? 0 : *std::max_element(busy.begin(), busy.end()) / measured;
-}
+// What one stage of the input did in the measured steps, for all GPUs.
+struct StageLoad {
+  const models::InputStage* stage = nullptr;
+  Seconds busy;
+  std::map<int, Seconds> limits; // by resource
+};
 
 // Of the stages that feed the GPUs the one that works the longest is the one they wait for.
+StageLoad slowest_stage(const models::TrainingJob& job)
+{
+  std::vector<StageLoad> loads(job.input().front()->uses().size());
+  for (const auto& pipeline : job.input())
+    for (std::size_t k = 0; k < loads.size(); ++k) {
+      const auto& use = pipeline->uses()[k];
+      loads[k].stage = use.stage;
+      loads[k].busy += use.busy;
+      for (const auto& limit : use.limits)
+        loads[k].limits[limit.resource] += limit.time;
+    }
+  return *std::max_element(loads.begin(), loads.end(),
+                           [](const StageLoad& a, const StageLoad& b) { return a.busy < b.busy; });
+}
+
+// Whether that stage works nearly all the time.
+bool input_saturated(const models::TrainingJob& job)
+{
+  if (job.input().empty())
+    return false;
+  const Seconds measured = job.last_end() - job.first_measured_start();
+  const auto pipelines = static_cast<double>(job.input().size());
+  return slowest_stage(job).busy > kSaturated * pipelines * measured;
+}
+
 Bottleneck input_bottleneck(const sim::Engine& engine, const models::TrainingJob& job, double share)
 {
-  struct Stage {
-    const models::InputStage* stage = nullptr;
-    Seconds busy;
-    std::map<int, Seconds> limits;
-  };
-  std::vector<Stage> stages(job.input().front()->uses().size());
-  for (const auto& pipeline : job.input())
-    for (std::size_t k = 0; k < stages.size(); ++k) {
-      const auto& use = pipeline->uses()[k];
-      stages[k].stage = use.stage;
-      stages[k].busy += use.busy;
-      for (const auto& limit : use.limits)
-        stages[k].limits[limit.resource] += limit.time;
-    }
-  const auto slowest = std::max_element(
-      stages.begin(), stages.end(), [](const Stage& a, const Stage& b) { return a.busy < b.busy; });
+  const StageLoad slowest = slowest_stage(job);
   Bottleneck found;
   const auto first =
-      std::max_element(slowest->limits.begin(), slowest->limits.end(),
+      std::max_element(slowest.limits.begin(), slowest.limits.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (first == slowest->limits.end() || first->first < 0) {
-    found.resource = slowest->stage->cap_name;
+  if (first == slowest.limits.end() || first->first < 0) {
+    found.resource = slowest.stage->cap_name;
     found.utilisation = 1;
   } else {
     found.resource = engine.name({first->first});
@@ -152,13 +155,9 @@ Bottleneck input_bottleneck(const sim::Engine& engine, const models::TrainingJob
   }
   found.why = fmt::format("{} of the step waits for batches; the slowest stage of the input is {}, "
                           "which {} limits",
-                          percent(share), slowest->stage->name, found.resource);
+                          percent(share), slowest.stage->name, found.resource);
   return found;
 }
-
-} // namespace
-
-namespace {
 
 // How much of their time kernels were held up by too few host cores, if it is worth saying.
 std::string held_up(const sim::Engine& engine, const models::TrainingJob& job)
@@ -223,7 +222,7 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
   // Input runs beside the step: GPUs that wait for a stage that never rests are paced by it,
   // however small a part of the step the waiting is.
   const double waiting = (t.input_stall + t.host_to_device) / t.total();
-  if (waiting > kWaiting && input_saturation(job) > kSaturated)
+  if (waiting > kWaiting && input_saturated(job))
     return input_bottleneck(engine, job, waiting);
   const std::string name = largest->name;
   if (name == "communication")

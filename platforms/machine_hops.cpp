@@ -1,0 +1,219 @@
+// Hops of collectives: what a byte from one GPU, or one node's memory, to another uses.
+#include "platforms/machine.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace foretrain::platforms {
+
+sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
+{
+  sim::Hop hop;
+  if (a.node != b.node) {
+    const int nic_a = nic_of(a.local);
+    const int nic_b = nic_of(b.local);
+    if (nic_a < 0)
+      throw std::logic_error("a hop between nodes without a network");
+    return network_hop(a, b, nic_a, nic_b);
+  }
+  if (spec_.gpu.on_host())
+    return hop_in_memory(a, b);
+  const int bricks = stack_.host.nvlink ? graph_.bricks(a.local, b.local) : 0;
+  if (bricks > 0) {
+    hop.reach = sim::Reach::nvlink;
+    const double weight =
+        1 / (mover == Mover::copy_engine ? spec_.gpu.nvlink_copy_efficiency
+                                         : spec_.gpu.nvlink_collective_efficiency);
+    if (graph_.nvswitch()) {
+      hop.uses.push_back({at(a.node, nvlink_ + 2 * a.local).value, weight});
+      hop.uses.push_back({at(b.node, nvlink_ + 2 * b.local + 1).value, weight});
+    } else {
+      hop.uses.push_back({at(a.node, nvlink_ + a.local * graph_.gpus() + b.local).value, weight});
+    }
+    return hop;
+  }
+  hop.reach = sim::Reach::pcie;
+  const int from = graph_.gpu(a.local);
+  const int to = graph_.gpu(b.local);
+  if (!staged(a.local, b.local)) {
+    add_route(hop.uses, a.node, from, to, true);
+    return hop;
+  }
+  // Through a buffer in host memory of the sender's socket.
+  const int buffer = graph_.socket(graph_.socket_of(from));
+  add_route(hop.uses, a.node, from, buffer, false);
+  add_route(hop.uses, a.node, buffer, to, false);
+  add_dram(hop.uses, a.node, a.local);
+  add_dram(hop.uses, a.node, a.local);
+  if (mover == Mover::collective) {
+    const int first = at(a.node, root_).value;
+    const int end = at(a.node, nvlink_).value;
+    for (sim::Use& use : hop.uses)
+      if (use.resource >= first && use.resource < end)
+        use.weight /= spec_.cpu.kernel_staging;
+  }
+  return hop;
+}
+
+// Between workers on cores of one node: through memory, by a connection whose both ends work here.
+sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b) const
+{
+  sim::Hop hop;
+  const Transport& transport = stack_.transport;
+  hop.reach = sim::Reach::pcie;
+  hop.latency = transport.latency + stack_.host.network_latency;
+  add_dram(hop.uses, a.node, a.local);
+  add_dram(hop.uses, b.node, b.local);
+  if (transport.protocol == "tcp") {
+    const double end = cpu_seconds_per_byte(stack_, local_framing_);
+    hop.uses.push_back({cores(a.node).value, 2 * end});
+    hop.cap = transport.connections / end;
+  }
+  return hop;
+}
+
+void Machine::add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node,
+                         double weight) const
+{
+  const Leaves& fabric = leaves();
+  if (fabric.first < 0)
+    return;
+  const int from = from_node / fabric.nodes;
+  const int to = to_node / fabric.nodes;
+  if (from == to)
+    return;
+  uses.push_back({fabric.first + 2 * from, weight});
+  uses.push_back({fabric.first + 2 * to + 1, weight});
+}
+
+Seconds Machine::network_latency(int from, int to, int nic) const
+{
+  const Leaves& fabric_leaves = leaves();
+  const bool spine =
+      fabric_leaves.first >= 0 && from / fabric_leaves.nodes != to / fabric_leaves.nodes;
+  const int switches = spine ? 3 : 1;
+  return stack_.transport.latency + stack_.host.network_latency +
+         spec_.nics[static_cast<std::size_t>(nic)].latency + switches * fabric().switch_latency;
+}
+
+int Machine::proxy_of(int gpu, int nic) const
+{
+  const auto distance = [&](int g) { return graph_.classify(graph_.gpu(g), graph_.nic(nic)); };
+  if (!stack_.host.nvlink || distance(gpu) <= PathClass::pxb)
+    return gpu;
+  int best = gpu;
+  for (int other = 0; other < graph_.gpus(); ++other)
+    if (graph_.bricks(gpu, other) > 0 && distance(other) <= PathClass::pxb &&
+        distance(other) < distance(best))
+      best = other;
+  return best;
+}
+
+sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const
+{
+  sim::Hop hop;
+  const Transport& transport = stack_.transport;
+  const double wire = wire_expansion(network_.framing);
+  hop.reach = sim::Reach::network;
+  const bool direct =
+      transport.protocol == "rdma" && transport.gpudirect && stack_.host.gpudirect_rdma;
+  const auto side = [&](GpuPlace gpu, int nic, bool sending) {
+    const int gpu_part = graph_.gpu(gpu.local);
+    const int nic_part = graph_.nic(nic);
+    const int proxy = proxy_of(gpu.local, nic);
+    // NCCL's default (NCCL_NET_GDR_LEVEL=PXB): not by way of the host bridge.
+    if (direct && graph_.classify(graph_.gpu(proxy), nic_part) <= PathClass::pxb) {
+      // By way of a GPU beside the adapter where NVLink leads there (NCCL's PXN, from 2.12 on).
+      const int near_part = graph_.gpu(proxy);
+      sending ? add_route(hop.uses, gpu.node, near_part, nic_part, true)
+              : add_route(hop.uses, gpu.node, nic_part, near_part, true);
+      if (proxy != gpu.local) {
+        const GpuPlace near{gpu.node, proxy};
+        const sim::Hop nvlink = sending ? this->hop(gpu, near, Mover::collective)
+                                        : this->hop(near, gpu, Mover::collective);
+        hop.uses.insert(hop.uses.end(), nvlink.uses.begin(), nvlink.uses.end());
+      }
+    } else {
+      const int memory = graph_.socket(graph_.socket_of(nic_part));
+      if (sending) {
+        add_route(hop.uses, gpu.node, gpu_part, memory, false);
+        add_route(hop.uses, gpu.node, memory, nic_part, false);
+      } else {
+        add_route(hop.uses, gpu.node, nic_part, memory, false);
+        add_route(hop.uses, gpu.node, memory, gpu_part, false);
+      }
+      const double passes = 2 + (transport.protocol == "tcp" ? 2 * transport.copies : 0);
+      hop.uses.push_back({at(gpu.node, dram_ + graph_.socket_of(nic_part)).value, passes});
+    }
+    hop.uses.push_back({at(gpu.node, nic_ + 2 * nic + (sending ? 0 : 1)).value, wire});
+    if (transport.protocol == "tcp")
+      add_core_work(hop.uses, gpu.node, cpu_seconds_per_byte(stack_, network_.framing));
+  };
+  side(a, nic_a, true);
+  add_fabric(hop.uses, a.node, b.node, wire);
+  side(b, nic_b, false);
+  hop.latency = network_latency(a.node, b.node, nic_a);
+  if (transport.protocol == "tcp") // each connection is one core's work at either end
+    hop.cap = transport.connections / cpu_seconds_per_byte(stack_, network_.framing);
+  return hop;
+}
+
+// The sender writes into memory of the third GPU, the receiver reads it from there.
+sim::Hop Machine::relay_hop(GpuPlace a, GpuPlace b) const
+{
+  sim::Hop direct = hop(a, b, Mover::collective);
+  if (a.node != b.node || direct.reach == sim::Reach::nvlink || !stack_.host.nvlink)
+    return direct;
+  int best = -1;
+  int most = 0;
+  for (int via = 0; via < graph_.gpus(); ++via) {
+    const int bricks = std::min(graph_.bricks(a.local, via), graph_.bricks(via, b.local));
+    if (via != a.local && via != b.local && bricks > most) {
+      best = via;
+      most = bricks;
+    }
+  }
+  if (best < 0)
+    return direct;
+  sim::Hop relayed = hop(a, {a.node, best}, Mover::collective);
+  const sim::Hop second = hop({a.node, best}, b, Mover::collective);
+  relayed.uses.insert(relayed.uses.end(), second.uses.begin(), second.uses.end());
+  return relayed;
+}
+
+sim::Hop Machine::host_hop(int from, int to, int nic) const
+{
+  sim::Hop hop;
+  hop.from = from;
+  hop.to = to;
+  const Transport& transport = stack_.transport;
+  if (from == to) {
+    hop.reach = sim::Reach::pcie;
+    hop.uses = {{at(from, dram_).value, 2.0},
+                {at(from, cores_).value, 1 / transport.copy_rate.value()}};
+    return hop;
+  }
+  if (nic < 0)
+    throw std::logic_error("a hop between nodes without a network");
+  const bool tcp = transport.protocol == "tcp";
+  const double wire = wire_expansion(network_.framing);
+  const int part = graph_.nic(nic);
+  const int socket = graph_.socket_of(part);
+  hop.reach = sim::Reach::network;
+  for (const int node : {from, to}) {
+    const bool sends = node == from;
+    const int memory = graph_.socket(socket);
+    add_route(hop.uses, node, sends ? memory : part, sends ? part : memory, false);
+    hop.uses.push_back({at(node, dram_ + socket).value, 1 + (tcp ? 2 * transport.copies : 0)});
+    hop.uses.push_back({at(node, nic_ + 2 * nic + (sends ? 0 : 1)).value, wire});
+    if (tcp)
+      add_core_work(hop.uses, node, cpu_seconds_per_byte(stack_, network_.framing));
+  }
+  add_fabric(hop.uses, from, to, wire);
+  hop.latency = network_latency(from, to, nic);
+  if (tcp) // one connection is one core's work at either end
+    hop.cap = 1 / cpu_seconds_per_byte(stack_, network_.framing);
+  return hop;
+}
+
+} // namespace foretrain::platforms
