@@ -1,6 +1,7 @@
 #include "experiments/report_html_answer.hpp"
 
 #include "experiments/svg_text.hpp"
+#include "sim/base/quantity_text.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -163,6 +164,18 @@ std::string limit_moves_sentence(const Scaling& scaling)
   return "";
 }
 
+// What makes the answer worthless comes first.
+std::string memory_sentence(const ReportRow& row)
+{
+  const auto needed = row.number("/device_memory_byte/needed");
+  const auto available = row.number("/device_memory_byte/available");
+  if (!needed || !available || *needed <= *available)
+    return "";
+  return fmt::format("It does not fit as it is: about {} of device memory are needed, there are "
+                     "{}. The rate is what more memory would allow.",
+                     to_text(Bytes(*needed)), to_text(Bytes(*available)));
+}
+
 // "14.6 h", "35 min", "50 s"
 std::string long_time(double seconds)
 {
@@ -218,9 +231,10 @@ Answer answer_for(const Report& report, const std::string& subject, const Series
         scaling = candidate;
   answer.headline = headline_of(report, *answer.best, rows.size() == 1, scaling);
   for (const std::string& sentence :
-       {best_sentence(report, *answer.best, rows.size() == 1), training_sentence(*answer.best),
-        limit_sentence(*answer.best), steps_sentence(scaling), limit_moves_sentence(scaling),
-        sharing_sentence(report, rows), runner_up_sentence(report, rows, *answer.best)})
+       {memory_sentence(*answer.best), best_sentence(report, *answer.best, rows.size() == 1),
+        training_sentence(*answer.best), limit_sentence(*answer.best), steps_sentence(scaling),
+        limit_moves_sentence(scaling), sharing_sentence(report, rows),
+        runner_up_sentence(report, rows, *answer.best)})
     if (!sentence.empty())
       answer.sentences.push_back(sentence);
   return answer;

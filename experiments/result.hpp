@@ -75,6 +75,12 @@ struct Bounds {
   double edges;
 };
 
+/// Device memory that one GPU of a job needs, and has.
+struct DeviceMemory {
+  Bytes needed; // estimate: weights, gradients, optimizer state, stored activations
+  Bytes available;
+};
+
 struct JobResult {
   std::string name;
   int gpus = 1;
@@ -90,6 +96,7 @@ struct JobResult {
   std::optional<double> slowdown; // throughput alone over throughput shared
   std::optional<Bounds> bounds;   // on a machine that several jobs share
   std::optional<Meeting> meeting;
+  DeviceMemory memory;
   std::optional<Range> later_epochs; // throughput once the caches are warm, where that differs
   Elapsed elapsed;
   std::optional<Training> training;

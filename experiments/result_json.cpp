@@ -59,6 +59,8 @@ Json to_json(const JobResult& job)
   if (job.bounds)
     json["throughput_bounds_samples_per_s"] = {{"coupled", job.bounds->coupled},
                                                {"edges", job.bounds->edges}};
+  json["device_memory_byte"] = {{"needed", job.memory.needed.value()},
+                                {"available", job.memory.available.value()}};
   if (job.meeting)
     json["meeting"] = {{"resource", job.meeting->resource},
                        {"added_s", job.meeting->added.value()}};

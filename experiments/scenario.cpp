@@ -137,6 +137,9 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   JobResult result;
   result.name = resolved.spec.name;
   result.gpus = static_cast<int>(resolved.ranks.size());
+  result.memory = {
+      models::training_memory(resolved.network, resolved.spec.batch_per_gpu, resolved.device),
+      experiment.platform.gpu.memory};
   std::set<int> nodes;
   for (const auto& place : resolved.ranks)
     nodes.insert(place.node);

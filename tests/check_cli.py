@@ -188,6 +188,10 @@ for what, patch, wanted in REMARKS:
     answer = json.loads(run("predict", changed(put=patch), "--format", "json", "--uncertainty", "steps").stdout)
     told = answer["points"][0].get("warnings", [])
     expect(f"warning about {what}", any(wanted in line for line in told), told)
+shown = run("predict", changed(put={"/jobs/0/batch_per_gpu": 100000}), "--uncertainty", "steps").stdout
+expect("what does not fit is said first", "In short\n  - It does not fit as it is" in shown, shown)
+twice = run("predict", changed(put={"/jobs/0/anchor": {"samples_per_s": 1e9}, "/sweep": {"/jobs/0/gpus": [1, 2]}}))
+expect("equal errors are told once", twice.stderr.count("leaves no time") == 1, twice.stderr)
 quiet = json.loads(run("predict", changed(), "--format", "json").stdout)["points"][0]
 expect("no warning without cause", "warnings" not in quiet, quiet.get("warnings"))
 

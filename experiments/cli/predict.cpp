@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <thread>
 
 namespace foretrain::cli {
@@ -136,8 +137,10 @@ int run(const Arguments& arguments)
   else if (prediction.errors.size() < experiment.points.size())
     std::cout << report_table(prediction.result, {110, isatty(STDOUT_FILENO) == 1});
   std::cout.flush();
+  std::set<std::string> told; // points of a sweep fail alike
   for (const auto& error : prediction.errors)
-    std::cerr << error << "\n";
+    if (told.insert(error).second)
+      std::cerr << error << "\n";
   for (const auto& line : prediction.expectations)
     std::cerr << experiment.document->name << ": expectation not met: " << line << "\n";
   if (!arguments.out.empty())
