@@ -67,14 +67,15 @@ std::vector<models::InputStage> input_stages(const ResolvedJob& job,
   decode.name = "decode";
   decode.cap_name =
       pattern.each_opened ? "threads that open, read and decode files" : "decoding threads";
-  std::vector<sim::Use> uses;
-  machine.add_thread_work(uses, place.node, 1.0);
   const int socket = machine.graph().socket_of(machine.graph().gpu(place.local));
   const double touched = 2 * bytes + 2 * input.copied_sample.value(); // each written and read
-  uses.push_back({machine.dram(place.node, socket).value, touched / core_seconds});
-  decode.path = sim::make_path(uses, {}, share.threads * core_seconds / thread_seconds);
+  const double memory_rate = touched / core_seconds; // bytes that a thread asks for in a second
+  decode.path = sim::make_path({{machine.dram(place.node, socket).value, memory_rate}}, {},
+                               share.threads * core_seconds / thread_seconds,
+                               machine.thread_work(place.node, 1.0, share.threads));
   decode.amount = batch * core_seconds;
-  decode.priority = platforms::Machine::kThreadPriority * share.threads;
+  // A memory controller serves those who wait in turn: a thread gets as much as a copy engine.
+  decode.priority = share.threads / memory_rate;
   decode.room = input.settings.prefetch_batches;
 
   models::InputStage copy;

@@ -94,7 +94,6 @@ void Stage::add_compute(models::JobSetup& setup, const ResolvedJob& job,
     setup.compute.push_back(machine.compute(place));
     setup.compute_paths.push_back(machine.compute_path(place, threads));
   }
-  setup.compute_priority = platforms::Machine::kThreadPriority;
 }
 
 void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experiment, std::size_t i,

@@ -47,13 +47,13 @@ void TrainingJob::build()
 bool TrainingJob::keeps_limits(int rank) const
 {
   return setup_.keep_limits ||
-         setup_.compute_paths[static_cast<std::size_t>(rank)]->uses.size() > 1;
+         !setup_.compute_paths[static_cast<std::size_t>(rank)]->held.uses.empty();
 }
 
 TaskId TrainingJob::add_compute(const char* what, int rank, Seconds time)
 {
   const auto& path = setup_.compute_paths[static_cast<std::size_t>(rank)];
-  const TaskId task = graph_.add_flow(what, rank, path, time.value(), setup_.compute_priority);
+  const TaskId task = graph_.add_flow(what, rank, path, time.value());
   if (keeps_limits(rank))
     graph_.keep_limits(task);
   return task;

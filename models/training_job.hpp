@@ -33,7 +33,6 @@ struct JobSetup {
   int batch = 1;                           // per rank
   std::vector<sim::ResourceId> compute;    // of each rank; one unit is one second of its GPU
   std::vector<sim::PathPtr> compute_paths; // what a second of kernels takes; empty: the GPU alone
-  double compute_priority = 1;             // of kernels, where they share a resource
   ComputeProfile profile;
   std::vector<Bucket> buckets;
   Framework framework;

@@ -245,18 +245,21 @@ sim::PathPtr Machine::host_to_device(GpuPlace gpu, bool pinned) const
 
 sim::PathPtr Machine::compute_path(GpuPlace gpu, double host_threads) const
 {
-  std::vector<sim::Use> uses{{compute(gpu).value, 1.0}};
   const double threads = spec_.gpu.on_host() ? spec_.gpu.host_cores : host_threads;
-  if (threads > 0)
-    add_thread_work(uses, gpu.node, threads);
-  return sim::make_path(uses, {}, 1.0);
+  if (threads <= 0)
+    return sim::make_path({{compute(gpu).value, 1.0}}, {}, 1.0);
+  return sim::make_path({{compute(gpu).value, 1.0}}, {}, 1.0,
+                        thread_work(gpu.node, threads, threads));
 }
 
-void Machine::add_thread_work(std::vector<sim::Use>& uses, int node, double core_seconds) const
+sim::Held Machine::thread_work(int node, double core_seconds, double threads) const
 {
-  uses.push_back({cores(node).value, core_seconds});
+  sim::Held held;
+  held.uses = {{cores(node).value, core_seconds}};
   if (!core_sets_.empty())
-    uses.push_back({core_sets_[static_cast<std::size_t>(node)].value, core_seconds});
+    held.uses.push_back({core_sets_[static_cast<std::size_t>(node)].value, core_seconds});
+  held.priority = kThreadPriority * threads / core_seconds;
+  return held;
 }
 
 void Machine::add_core_work(std::vector<sim::Use>& uses, int node, double core_seconds) const

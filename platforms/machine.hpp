@@ -33,10 +33,6 @@ enum class Mover { copy_engine, collective };
 
 class Machine {
 public:
-  /// Priority of a thread's work (in core-seconds) on cores that it shares with connections (in
-  /// bytes): a thread then gets as much core time as a connection that costs this per byte.
-  static constexpr double kThreadPriority = 3e-10;
-
   /// Creates the resources. Throws ConfigError at spec.origin when nodes do not fit the platform.
   Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes);
 
@@ -80,8 +76,8 @@ public:
   /// What a second of a GPU's kernels takes: the GPU, and the cores that its process keeps busy, or
   /// those that it is made of.
   sim::PathPtr compute_path(GpuPlace gpu, double host_threads) const;
-  /// Adds work of the tenant's own threads, in core-seconds per unit.
-  void add_thread_work(std::vector<sim::Use>& uses, int node, double core_seconds) const;
+  /// What the tenant's own threads hold for work of so many core-seconds per unit.
+  sim::Held thread_work(int node, double core_seconds, double threads) const;
   /// Adds work of the kernel for the tenant, in core-seconds per unit: on cores of the node, and
   /// those of the virtual machine when the tenant lives in one.
   void add_core_work(std::vector<sim::Use>& uses, int node, double core_seconds) const;
@@ -102,6 +98,10 @@ public:
   int nic_of(int gpu) const { return nic_of_.at(static_cast<std::size_t>(gpu)); }
 
 private:
+  // Core-seconds of a thread beside bytes of a connection: on cores that they share a thread gets as
+  // much time as a connection that costs this per byte.
+  static constexpr double kThreadPriority = 3e-10;
+
   sim::ResourceId at(int node, int index) const { return {first_ + node * stride_ + index}; }
   void build_node(sim::Engine& engine, int node);
   void build_fabric(sim::Engine& engine);

@@ -81,11 +81,22 @@ void Engine::Impl::activate(int i)
     simgrid_adapter::start_native(*this, i);
     return;
   }
-  it.solver_flow = solver.add_flow(it.spec.path->uses, it.spec.path->cap, it.spec.priority);
-  const auto f = static_cast<std::size_t>(it.solver_flow);
+  const Path& path = *it.spec.path;
+  if (path.held.uses.empty()) {
+    it.holder = -1;
+    it.solver_flow = solver.add_flow(path.uses, path.cap, it.spec.priority);
+  } else {
+    it.holder = solver.add_flow(path.held.uses, path.cap, path.held.priority);
+    it.solver_flow = solver.add_follower(path.uses, it.holder, it.spec.priority);
+    it.held = 0;
+    it.held_updated = now;
+  }
+  const auto f = static_cast<std::size_t>(std::max(it.solver_flow, it.holder));
   if (slot_of_flow_.size() <= f)
     slot_of_flow_.resize(f + 1);
-  slot_of_flow_[f] = i;
+  for (const int flow : {it.solver_flow, it.holder})
+    if (flow >= 0)
+      slot_of_flow_[static_cast<std::size_t>(flow)] = i;
 }
 
 void Engine::Impl::attribute(Slot& it)
@@ -100,6 +111,12 @@ void Engine::Impl::attribute(Slot& it)
       return;
     }
   it.limited_by.push_back({limiting, Seconds(elapsed)});
+}
+
+void Engine::Impl::hold(Slot& it)
+{
+  it.held += solver.rate(it.holder) * (now - it.held_updated);
+  it.held_updated = now;
 }
 
 // The solver's rate() is still the old one here, its limiting() the new one already.
@@ -121,7 +138,11 @@ double Engine::Impl::next_date()
 {
   if (!native())
     solver.solve([this](int flow, double rate) {
-      rate_changed(slot_of_flow_[static_cast<std::size_t>(flow)], rate);
+      const int i = slot_of_flow_[static_cast<std::size_t>(flow)];
+      if (flow == slot(i).holder)
+        hold(slot(i));
+      else
+        rate_changed(i, rate);
     });
   while (!due_.empty() && due_.front().slot >= 0 &&
          due_.front().version != slot(due_.front().slot).version) {
@@ -159,6 +180,13 @@ void Engine::Impl::finish(int i)
   if (it.active && !native()) {
     attribute(it);
     solver.remove_flow(it.solver_flow);
+  }
+  if (it.active && it.holder >= 0) {
+    hold(it);
+    for (const Use& use : it.spec.path->held.uses)
+      consumed[static_cast<std::size_t>(use.resource)] += use.weight * it.held;
+    solver.remove_flow(it.holder);
+    it.holder = -1;
   }
   if (it.active)
     for (const Use& use : it.spec.path->uses)
@@ -279,6 +307,8 @@ void Engine::after(Seconds delay, Callback callback)
 
 void Engine::declare(const PathPtr& path)
 {
+  if (impl_->native() && !path->held.uses.empty())
+    throw std::logic_error("native sharing knows no resources that are held");
   if (impl_->native())
     impl_->declared.push_back(path);
 }

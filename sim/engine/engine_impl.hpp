@@ -27,6 +27,9 @@ public:
     double left = 0;    // progress still to make, as of `updated`
     double updated = 0; // date
     int solver_flow = -1;
+    int holder = -1;         // solver's flow that stands for what is held; -1: nothing is
+    double held = 0;         // progress that what is held would have allowed, as of held_updated
+    double held_updated = 0; // date
     int limiting = MaxMin::kOwnCap; // since `updated`
     unsigned version = 0;
     bool active = false; // past its latency
@@ -66,6 +69,7 @@ private:
 
   void activate(int slot);
   void rate_changed(int slot, double rate);
+  void hold(Slot& flow);
   void attribute(Slot& flow);
   void finish(int slot);
   void push(Due due);
@@ -75,7 +79,7 @@ private:
   std::vector<unsigned> free_events_;
   std::vector<Slot> slots_;
   std::vector<int> free_slots_;
-  std::vector<int> slot_of_flow_;
+  std::vector<int> slot_of_flow_; // by flow of the solver
   std::vector<Ready> ready_;
   std::vector<Ready> running_;
   std::uint64_t sequence_ = 0;

@@ -56,6 +56,7 @@ int MaxMin::add_flow(std::span<const Use> uses, double cap, double priority)
   it.cap = cap;
   it.priority = priority;
   it.limiting = kOwnCap;
+  it.leader = it.follower = -1;
   it.alive = it.fresh = true;
   it.solving = it.fixed = false;
   for (std::size_t k = 0; k < uses.size(); ++k) {
@@ -68,9 +69,19 @@ int MaxMin::add_flow(std::span<const Use> uses, double cap, double priority)
   return f;
 }
 
+int MaxMin::add_follower(std::span<const Use> uses, int leader, double priority)
+{
+  const int f = add_flow(uses, kNoCap, std::min(priority, flow(leader).priority));
+  flow(f).leader = leader;
+  flow(leader).follower = f;
+  return f;
+}
+
 void MaxMin::remove_flow(int f)
 {
   Flow& it = flow(f);
+  if (it.leader >= 0)
+    flow(it.leader).follower = -1;
   for (std::size_t k = 0; k < it.uses.size(); ++k) {
     const int r = it.uses[k].resource;
     auto& entries = resource(r).entries;
@@ -105,6 +116,9 @@ void MaxMin::activate(int f)
       touched_.push_back(use.resource);
     }
   }
+  for (const int partner : {it.leader, it.follower})
+    if (partner >= 0)
+      activate(partner);
 }
 
 // Rates of all active flows by progressive filling; the others keep theirs.
@@ -117,13 +131,13 @@ void MaxMin::fill()
     it.fixed = false;
     it.slot = static_cast<int>(i);
     if (it.cap > 0)
-      caps_.emplace_back(it.cap / it.priority, active_[i]);
+      caps_.push_back({it.cap / it.priority, active_[i], it.cap, kOwnCap});
   }
   std::sort(caps_.begin(), caps_.end());
   start_levels();
 
   unfixed_ = active_.size();
-  std::size_t next_cap = 0;
+  next_cap_ = 0;
   while (unfixed_ > 0) {
     while (!levels_.empty() &&
            levels_.front().version != resource(levels_.front().resource).version) {
@@ -132,11 +146,11 @@ void MaxMin::fill()
     }
     const double level =
         levels_.empty() ? std::numeric_limits<double>::infinity() : levels_.front().level;
-    while (next_cap < caps_.size() && flow(caps_[next_cap].second).fixed)
-      ++next_cap;
-    if (next_cap < caps_.size() && caps_[next_cap].first <= level) {
-      const int f = caps_[next_cap++].second;
-      fix(f, flow(f).cap, kOwnCap);
+    while (next_cap_ < caps_.size() && flow(caps_[next_cap_].flow).fixed)
+      ++next_cap_;
+    if (next_cap_ < caps_.size() && caps_[next_cap_].level <= level) {
+      const Cap cap = caps_[next_cap_++];
+      fix(cap.flow, cap.rate, cap.limiting);
       continue;
     }
     if (levels_.empty()) {
@@ -195,6 +209,16 @@ void MaxMin::fix(int f, double rate, int limiting)
       r.demand = 0;
     }
   }
+  if (it.follower >= 0)
+    release(it.follower, rate, limiting);
+}
+
+// The leader's rate is known: it is the follower's cap from now on.
+void MaxMin::release(int follower, double rate, int limiting)
+{
+  const Cap cap{rate / flow(follower).priority, follower, rate, limiting};
+  const auto rest = caps_.begin() + static_cast<std::ptrdiff_t>(next_cap_);
+  caps_.insert(std::upper_bound(rest, caps_.end(), cap), cap);
 }
 
 // Flows outside the solved set that break max-min optimality on resource r.

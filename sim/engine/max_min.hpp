@@ -8,11 +8,13 @@
 //
 // and every flow is stopped by its cap or by a saturated resource on which no other flow has a
 // higher level x/p (progressive filling; Bertsekas and Gallager, "Data Networks", 1992, 6.5.2).
+// A flow may follow another one: it goes no faster than its leader, which does not feel it.
 // After a change only flows limited by touched resources are solved again; the optimality
 // conditions are then checked on each touched resource and violators are added, until none is left.
 #pragma once
 
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace foretrain::sim {
@@ -41,9 +43,12 @@ public:
 
   /// `uses` must outlive the flow, be sorted by resource and hold each resource once.
   int add_flow(std::span<const Use> uses, double cap, double priority);
+  /// A flow that has no cap but the leader's rate, at the lower of the two priorities. A leader has
+  /// one follower at most, and is removed after it.
+  int add_follower(std::span<const Use> uses, int leader, double priority);
   void remove_flow(int flow);
   double rate(int flow) const { return flows_[index(flow)].rate; }
-  /// The resource that stops the flow from going faster, or kOwnCap.
+  /// The resource that stops the flow (or the one that it follows) from going faster, or kOwnCap.
   int limiting(int flow) const { return flows_[index(flow)].limiting; }
 
   /// Recomputes rates after changes and calls changed(flow, new_rate) for each flow whose rate is a
@@ -78,6 +83,8 @@ private:
     double cap = kNoCap;
     double priority = 1;
     int limiting = kOwnCap;
+    int leader = -1;
+    int follower = -1;
     int slot = 0; // index in active_ while solving
     bool alive = false;
     bool solving = false;
@@ -92,6 +99,14 @@ private:
     {
       return level != o.level ? level > o.level : resource > o.resource;
     }
+  };
+
+  struct Cap {
+    double level;
+    int flow;
+    double rate;
+    int limiting;
+    bool operator<(const Cap& o) const { return std::tie(level, flow) < std::tie(o.level, o.flow); }
   };
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
@@ -117,6 +132,7 @@ private:
   void fill();
   void start_levels();
   void fix(int f, double rate, int limiting);
+  void release(int follower, double rate, int limiting);
   void add_violators(int r);
 
   bool incremental_;
@@ -132,7 +148,8 @@ private:
   std::vector<double> new_rate_; // parallel to active_
   std::vector<int> violators_;
   std::vector<Level> levels_; // heap
-  std::vector<std::pair<double, int>> caps_;
+  std::vector<Cap> caps_;     // by level; those before next_cap_ are done with
+  std::size_t next_cap_ = 0;
 };
 
 } // namespace foretrain::sim

@@ -5,7 +5,8 @@
 
 namespace foretrain::sim {
 
-PathPtr make_path(std::vector<Use> uses, Seconds latency, double cap)
+namespace {
+void tidy(std::vector<Use>& uses)
 {
   std::sort(uses.begin(), uses.end(),
             [](const Use& a, const Use& b) { return a.resource < b.resource; });
@@ -22,7 +23,14 @@ PathPtr make_path(std::vector<Use> uses, Seconds latency, double cap)
   }
   uses.resize(kept);
   uses.shrink_to_fit();
-  return std::make_shared<const Path>(Path{std::move(uses), latency, cap});
+}
+} // namespace
+
+PathPtr make_path(std::vector<Use> uses, Seconds latency, double cap, Held held)
+{
+  tidy(uses);
+  tidy(held.uses);
+  return std::make_shared<const Path>(Path{std::move(uses), std::move(held), latency, cap});
 }
 
 } // namespace foretrain::sim

@@ -49,7 +49,9 @@ struct Drawn {
   std::vector<Dial> dials;
 };
 
-Drawn draw(unsigned seed)
+enum class Drawing { any, one_job_synthetic };
+
+Drawn draw(unsigned seed, Drawing drawing)
 {
   Draw random(seed);
   const std::string node = "/cluster/platform/node";
@@ -62,7 +64,12 @@ Drawn draw(unsigned seed)
                  {node + "/disks/0/type/read", random.log(50, 5000), "MB/s"},
                  {node + "/gpus/type/memory_bandwidth", random.log(200, 2000), "GB/s"}};
   const int nodes = random.whole(1, 3);
-  const int jobs = random.whole(1, 2);
+  const bool any = drawing == Drawing::any;
+  std::vector<std::string> frameworks{"pytorch-horovod", "tensorflow-horovod", "mxnet"};
+  if (!any)
+    frameworks.insert(frameworks.end(),
+                      {"pytorch-horovod-wfbp", "pytorch-horovod-mgwfbp", "tensorflow-ps"});
+  const int jobs = any ? random.whole(1, 2) : 1;
   Json& e = drawn.experiment;
   e["cluster"] = {
       {"nodes", nodes},
@@ -87,18 +94,17 @@ Drawn draw(unsigned seed)
     drawn.dials.push_back({"/cluster/storage/servers/link", random.log(1, 100), "Gb/s"});
   }
   for (int j = 0; j < jobs; ++j) {
-    Json job = {{"name", fmt::format("job{}", j)},
-                {"model", random.of({"resnet50", "alexnet", "googlenet"})},
-                {"framework",
-                 {{"extends", random.of({"pytorch-horovod", "tensorflow-horovod", "mxnet"})},
-                  {"step_variation", 0},
-                  {"fusion_cycle", "0 s"}}},
-                {"batch_per_gpu", random.whole(8, 128)},
-                {"gpus", jobs == 1 ? random.whole(1, 2 * nodes) : nodes},
-                {"input", random.of({"synthetic", "tfrecord", "jpeg", "raw"})},
-                {"placement", random.of({"packed", "spread", "round-robin"})},
-                {"warmup_steps", 12},
-                {"steps", 12}};
+    Json job = {
+        {"name", fmt::format("job{}", j)},
+        {"model", random.of({"resnet50", "alexnet", "googlenet"})},
+        {"framework",
+         {{"extends", random.of(frameworks)}, {"step_variation", 0}, {"fusion_cycle", "0 s"}}},
+        {"batch_per_gpu", random.whole(8, 128)},
+        {"gpus", jobs == 1 ? random.whole(1, 2 * nodes) : nodes},
+        {"input", any ? random.of({"synthetic", "tfrecord", "jpeg", "raw"}) : "synthetic"},
+        {"placement", random.of({"packed", "spread", "round-robin"})},
+        {"warmup_steps", 24},
+        {"steps", 24}};
     e["jobs"].push_back(job);
   }
   return drawn;
@@ -125,25 +131,51 @@ double throughput(const Drawn& drawn, std::size_t changed, double factor)
   return sum;
 }
 
+// What a dial that grows takes from the throughput, as a part of it; negative: it helps.
+double harm(const Drawn& drawn, unsigned seed)
+{
+  const std::size_t dial = seed % drawn.dials.size();
+  const bool grows = seed % 2 != 0;
+  const double before = throughput(drawn, dial, 1);
+  const double after = throughput(drawn, dial, grows ? 2 : 0.5);
+  return grows ? before / after - 1 : after / before - 1;
+}
+
+std::string told(const Drawn& drawn, unsigned seed)
+{
+  const Dial& dial = drawn.dials[seed % drawn.dials.size()];
+  return fmt::format("seed {}: {}{} of {}, {}", seed, dial.pointer, seed % 2 != 0 ? " x 2" : " / 2",
+                     text_of(dial, 1), drawn.experiment.dump());
+}
+
+constexpr unsigned kDraws = 500;
+
 } // namespace
 
-// Exact for one flow; where stages of several jobs take turns on shared resources, an earlier start
-// of one can delay another (Graham, "Bounds on multiprocessing timing anomalies", 1969), and what
-// one job gains another may lose: rarely, and by little.
-TEST_CASE("More of a resource never makes jobs slower", "[property]")
+TEST_CASE("More of a resource never makes computing and communicating slower", "[property]")
 {
-  constexpr unsigned kDraws = 500;
-  constexpr double kAnomaly = 0.05; // decoding that waits for memory leaves its core to others
+  unsigned helped = 0;
+  for (unsigned seed = 1; seed <= kDraws; ++seed) {
+    const Drawn drawn = draw(seed, Drawing::one_job_synthetic);
+    const double wrong = harm(drawn, seed);
+    INFO(told(drawn, seed));
+    CHECK(wrong < 1e-9);
+    helped += wrong < -1e-3 ? 1 : 0;
+  }
+  CHECK(helped > kDraws / 10);
+}
+
+// Reading ahead and other jobs run when they can, not when they must: what makes them faster can
+// put them beside the communication that a step waits for, or make two jobs fall into step (Graham,
+// "Bounds on multiprocessing timing anomalies", 1969). See docs/model.md, "More can be slower".
+TEST_CASE("More of a resource rarely makes jobs with input or neighbours slower", "[property]")
+{
+  constexpr double kAnomaly = 0.02;
   unsigned anomalies = 0;
   for (unsigned seed = 1; seed <= kDraws; ++seed) {
-    const Drawn drawn = draw(seed);
-    const std::size_t dial = seed % drawn.dials.size();
-    const bool grows = seed % 2 != 0;
-    const double before = throughput(drawn, dial, 1);
-    const double after = throughput(drawn, dial, grows ? 2 : 0.5);
-    const double wrong = grows ? before / after - 1 : after / before - 1;
-    INFO("seed " << seed << ": " << drawn.dials[dial].pointer << (grows ? " x 2" : " / 2") << " of "
-                 << text_of(drawn.dials[dial], 1) << ", " << drawn.experiment.dump());
+    const Drawn drawn = draw(seed, Drawing::any);
+    const double wrong = harm(drawn, seed);
+    INFO(told(drawn, seed));
     CHECK(wrong < kAnomaly);
     anomalies += wrong > 1e-3 ? 1 : 0;
   }

@@ -74,6 +74,58 @@ TEST_CASE("capacity may change while flows run", "[engine][closed-form]")
   CHECK_THAT(finish, test::is(1.25));
 }
 
+TEST_CASE("what is held is not given away by waiting for something else", "[engine][closed-form]")
+{
+  const double memory = GENERATE(5.0, 1.0); // of the 10 that two threads on two cores ask for
+  Engine engine;
+  const ResourceId cores = engine.add_resource("cores", 4);
+  engine.add_resource("memory", memory);
+  double finish = 0;
+  double other = 0;
+  engine.start({make_path({{1, 5}}, {}, 4, Held{{{0, 1}}, 4}), 2 * memory, 1, "threads"},
+               [&](const FlowRecord& r) { finish = r.finish.value(); });
+  engine.start({make_path({{0, 1}}, {}, 4), 20, 4, "other"},
+               [&](const FlowRecord& r) { other = r.finish.value(); });
+  engine.run();
+  CHECK_THAT(finish, test::is(10.0));
+  CHECK_THAT(other, test::is(10.0)); // on two cores, however slow memory is
+  CHECK_THAT(engine.consumed(cores), test::is(40.0));
+}
+
+TEST_CASE("what is held limits a flow as soon as it runs short", "[engine][closed-form]")
+{
+  Engine engine;
+  const ResourceId cores = engine.add_resource("cores", 4);
+  engine.add_resource("memory", 100);
+  std::vector<LimitedBy> limits;
+  engine.start({make_path({{1, 5}}, {}, 8, Held{{{0, 1}}}), 12, 1, "threads"},
+               [&](const FlowRecord& r) { limits = *r.limited_by; });
+  engine.at(Seconds(2), [&] { engine.set_capacity(cores, 2); });
+  engine.run();
+  REQUIRE(limits.size() == 1); // 4 a second for 2 s, then 2 a second
+  CHECK(limits[0].resource == cores.value);
+  CHECK_THAT(limits[0].time.value(), test::is(4.0));
+}
+
+TEST_CASE("priorities on what is used and on what is held are independent", "[engine][closed-form]")
+{
+  // On memory a unit of the threads counts as much as five of the other flow, which has no cap.
+  const double cores = GENERATE(4.0, 0.6);
+  Engine engine;
+  engine.add_resource("cores", cores);
+  engine.add_resource("memory", 12);
+  double finish = 0;
+  double other = 0;
+  engine.start({make_path({{1, 5}}, {}, 4, Held{{{0, 1}}, 4}), 6, 0.2, "threads"},
+               [&](const FlowRecord& r) { finish = r.finish.value(); });
+  engine.start({make_path({{1, 1}}), 120, 1, "other"},
+               [&](const FlowRecord& r) { other = r.finish.value(); });
+  engine.run();
+  const double rate = std::min(cores, 6.0 / 5); // half of the memory, or what the cores allow
+  CHECK_THAT(finish, test::is(6 / rate));
+  CHECK_THAT(other, test::is((120 + 30) / 12.0)); // memory never rests
+}
+
 TEST_CASE("random streams depend on seed, entity and index only", "[engine]")
 {
   CHECK(RandomStream(1, "gpu", 3)() == RandomStream(1, "gpu", 3)());
