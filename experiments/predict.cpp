@@ -53,6 +53,7 @@ PointResult run_with_bounds(const Point& point, const RunOptions& options)
   RunOptions by_edges = options;
   by_edges.fidelity = models::Fidelity::edges;
   by_edges.trace_path.clear();
+  by_edges.late = result.late;
   const auto edges = quick_throughputs(point, by_edges, kStepsOfBounds);
   for (std::size_t i = 0; i < result.jobs.size(); ++i)
     result.jobs[i].bounds = Bounds{result.jobs[i].throughput.median, edges[i]};

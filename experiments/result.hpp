@@ -2,6 +2,7 @@
 #pragma once
 
 #include "experiments/experiment.hpp"
+#include "experiments/range.hpp"
 #include "models/training_job.hpp"
 
 #include <functional>
@@ -10,13 +11,6 @@
 #include <vector>
 
 namespace foretrain::experiments {
-
-struct Range {
-  double median = 0;
-  double low = 0;
-  double high = 0;
-  double interval = 0.9;
-};
 
 struct Bottleneck {
   std::string resource;
@@ -64,7 +58,8 @@ struct Uncertainty {
   };
   std::string method;      // "linear", "monte-carlo" or "steps"
   double parameters = 0;   // relative standard deviation of throughput from all parameters
-  double run_to_run = 0;   // of its mean over the measured steps, from the variation of steps
+  double run_to_run = 0;   // of its mean over the measured steps: steps vary, and so does how those
+                           // of several jobs fall beside each other
   std::vector<Part> parts; // largest effect first
 };
 
@@ -117,6 +112,7 @@ struct PointResult {
   std::vector<Parameter> parameters;
   std::vector<std::string> warnings;
   std::uint64_t flows = 0;         // simulated, of the run with all jobs
+  std::vector<Seconds> late;       // as in RunOptions: of the run that is told
   std::vector<std::string> unused; // parameters of profiles that nothing here has a use for
 };
 
@@ -139,6 +135,7 @@ struct RunOptions {
   bool keep_limits = false; // of everything, also of a job that is alone
   std::string trace_path;   // Chrome trace of the last step; empty: none
   UncertaintyOptions uncertainty{};
+  std::vector<Seconds> late{}; // how much later than asked each job starts; empty: on time
   std::function<void(const std::string&)> progress{}; // told what is being simulated
 };
 

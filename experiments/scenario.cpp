@@ -2,6 +2,7 @@
 
 #include "experiments/bottleneck.hpp"
 #include "experiments/parameters.hpp"
+#include "experiments/phases.hpp"
 #include "experiments/resolve.hpp"
 #include "experiments/sharing.hpp"
 #include "experiments/stage.hpp"
@@ -19,21 +20,8 @@ namespace foretrain::experiments {
 
 namespace {
 
-double quantile(std::vector<double> sorted, double q)
-{
-  std::sort(sorted.begin(), sorted.end());
-  const double position = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = position - static_cast<double>(below);
-  return sorted[below] * (1 - part) + sorted[above] * part;
-}
-
-Range range_of(const std::vector<double>& values, double interval)
-{
-  return {quantile(values, 0.5), quantile(values, 0.5 - interval / 2),
-          quantile(values, 0.5 + interval / 2), interval};
-}
+constexpr int kRuns = 9;                        // with starts at random, of jobs that share,
+constexpr std::uint64_t kFlowsOfRuns = 200'000; // unless together they cost more than this
 
 struct Rates {
   Range throughput;
@@ -55,15 +43,12 @@ Rates rates_of(const models::TrainingJob& job, double interval = 0.9)
 // Relative standard deviation of the mean step over the measured ones.
 double run_to_run(const models::TrainingJob& job)
 {
-  const auto& steps = job.step_times();
-  const auto n = static_cast<double>(steps.size());
-  double mean = 0;
-  double square = 0;
-  for (const Seconds step : steps) {
-    mean += step.value() / n;
-    square += step.value() * step.value() / n;
-  }
-  return n > 1 ? std::sqrt(std::max(0.0, square - mean * mean) / (n - 1)) / mean : 0;
+  std::vector<double> steps;
+  for (const Seconds step : job.step_times())
+    steps.push_back(step.value());
+  return steps.size() > 1
+             ? relative_spread(steps) / std::sqrt(static_cast<double>(steps.size()) - 1)
+             : 0;
 }
 
 ResolvedExperiment only(ResolvedExperiment experiment, std::size_t job)
@@ -87,20 +72,31 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
   return rates_of(stage.job(0)).throughput.median;
 }
 
-// The job alone on the same GPUs, and where sharing takes its time from it.
-void compare_alone(const ResolvedExperiment& experiment, std::size_t i,
-                   const LimitedPerStep& together, const RunOptions& options, JobResult& result)
+// A job with the machine to itself, on the same GPUs.
+struct Lone {
+  Rates rates;
+  LimitedPerStep limits;
+};
+
+std::vector<Lone> run_alone(const ResolvedExperiment& experiment, RunOptions options)
 {
-  RunOptions alone_options = options;
-  alone_options.keep_limits = true;
-  Stage alone(only(experiment, i), alone_options);
-  alone.run();
-  const Rates rates = rates_of(alone.job(0));
-  result.alone = Alone{rates.throughput, rates.step_time};
-  result.slowdown = rates.throughput.median / result.throughput.median;
+  options.keep_limits = true;
+  std::vector<Lone> lone;
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    Stage stage(only(experiment, i), options);
+    stage.run();
+    lone.push_back({rates_of(stage.job(0)), limited_per_step(stage.job(0), stage.engine())});
+  }
+  return lone;
+}
+
+// What sharing takes from a job, and where.
+void compare_alone(const Lone& alone, const LimitedPerStep& together, JobResult& result)
+{
+  result.alone = Alone{alone.rates.throughput, alone.rates.step_time};
+  result.slowdown = alone.rates.throughput.median / result.throughput.median;
   if (*result.slowdown > 1.005)
-    result.meeting =
-        meeting_resource(together, limited_per_step(alone.job(0), alone.engine()), result.gpus);
+    result.meeting = meeting_resource(together, alone.limits, result.gpus);
 }
 
 // Time for as many epochs as the job is to run.
@@ -158,32 +154,76 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   return result;
 }
 
-// What the run with all jobs leaves behind for what follows it.
-struct Traces {
+// What a run with all jobs leaves behind.
+struct Together {
+  std::vector<JobResult> jobs;
   std::vector<CacheHits> hits;
   std::vector<LimitedPerStep> limits;
+  std::uint64_t flows = 0;
 };
 
 // All jobs together. The stage is gone afterwards: those that follow need its memory.
-Traces run_together(const ResolvedExperiment& experiment, const RunOptions& options,
-                    PointResult& result)
+Together run_together(const ResolvedExperiment& experiment, const RunOptions& options)
 {
   Stage stage(experiment, options);
   stage.run();
-  result.flows = stage.engine().statistics().flows;
-  Traces traces;
+  Together together;
+  together.flows = stage.engine().statistics().flows;
   std::vector<const models::TrainingJob*> jobs;
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
-    result.jobs.push_back(look_at(stage, experiment, i, options));
-    traces.hits.push_back(stage.hits(i));
-    traces.limits.push_back(experiment.jobs.size() > 1
-                                ? limited_per_step(stage.job(i), stage.engine())
-                                : LimitedPerStep{});
+    together.jobs.push_back(look_at(stage, experiment, i, options));
+    together.hits.push_back(stage.hits(i));
+    together.limits.push_back(experiment.jobs.size() > 1
+                                  ? limited_per_step(stage.job(i), stage.engine())
+                                  : LimitedPerStep{});
     jobs.push_back(&stage.job(i));
   }
   if (!options.trace_path.empty())
     write_trace(options.trace_path, jobs);
-  return traces;
+  return together;
+}
+
+// How far chance moves each job's throughput from run to run.
+void add_spread(const std::vector<std::vector<double>>& rates, double interval, Together& typical)
+{
+  for (std::size_t i = 0; i < typical.jobs.size(); ++i) {
+    std::vector<double> of_job;
+    for (const auto& run : rates)
+      of_job.push_back(run[i]);
+    JobResult& job = typical.jobs[i];
+    const double spread = relative_spread(of_job);
+    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, spread);
+    job.throughput = widened(job.throughput, half_width(interval) * spread);
+    job.step_time = widened(job.step_time, half_width(interval) * spread);
+  }
+}
+
+// Of several runs of jobs that share, the typical one; options.late tells it from the others.
+Together run_typical(const ResolvedExperiment& experiment, const std::vector<Lone>& lone,
+                     RunOptions& options)
+{
+  std::vector<Seconds> steps;
+  for (const Lone& job : lone)
+    steps.push_back(Seconds(job.rates.step_time.median));
+  RunOptions untraced = options;
+  untraced.trace_path.clear();
+  std::vector<Together> runs;
+  std::vector<std::vector<double>> rates;
+  for (int run = 0; run < kRuns; ++run) {
+    untraced.late = random_phases(steps, options.seed, run);
+    runs.push_back(run_together(experiment, untraced));
+    rates.emplace_back();
+    for (const JobResult& job : runs.back().jobs)
+      rates.back().push_back(job.throughput.median);
+    if (runs.back().flows * kRuns > kFlowsOfRuns)
+      break;
+  }
+  const std::size_t typical = typical_run(rates);
+  options.late = random_phases(steps, options.seed, static_cast<int>(typical));
+  if (!options.trace_path.empty())
+    runs[typical] = run_together(experiment, options);
+  add_spread(rates, options.uncertainty.interval, runs[typical]);
+  return std::move(runs[typical]);
 }
 
 // The same with warm caches, if these make a difference to any job.
@@ -207,19 +247,26 @@ void add_later_epochs(const ResolvedExperiment& experiment, const std::vector<Ca
 
 } // namespace
 
-PointResult run_point(const Point& point, const RunOptions& options)
+PointResult run_point(const Point& point, const RunOptions& asked)
 {
   const ResolvedExperiment experiment = resolve(point);
+  RunOptions options = asked;
+  const bool several = experiment.jobs.size() > 1;
+  const std::vector<Lone> lone = several ? run_alone(experiment, options) : std::vector<Lone>{};
+  Together together =
+      several ? run_typical(experiment, lone, options) : run_together(experiment, options);
   PointResult result;
   result.settings = point.settings;
-  const Traces traces = run_together(experiment, options, result);
+  result.flows = together.flows;
+  result.late = options.late;
+  result.jobs = std::move(together.jobs);
   if (experiment.storage)
-    add_later_epochs(experiment, traces.hits, options, result);
+    add_later_epochs(experiment, together.hits, options, result);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     add_speedup(experiment, i, options, job);
-    if (experiment.jobs.size() > 1)
-      compare_alone(experiment, i, traces.limits[i], options, job);
+    if (several)
+      compare_alone(lone[i], together.limits[i], job);
     add_training(experiment.jobs[i], job);
     for (const auto& warning : experiment.jobs[i].warnings)
       result.warnings.push_back(warning);

@@ -62,7 +62,9 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   setup.seed = options.seed;
   setup.warmup_steps = job.spec.warmup_steps;
   setup.measured_steps = job.measured_steps;
-  const auto starts = simulated_starts(experiment);
+  auto starts = simulated_starts(experiment);
+  for (std::size_t j = 0; j < std::min(starts.size(), options.late.size()); ++j)
+    starts[j] += options.late[j];
   setup.start = starts[i];
   if (experiment.jobs.size() > 1 && !job.spec.ends) {
     setup.keep_running = true;

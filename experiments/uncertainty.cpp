@@ -1,6 +1,7 @@
 #include "experiments/uncertainty.hpp"
 
 #include "calibration/correlated.hpp"
+#include "experiments/range.hpp"
 #include "experiments/stage.hpp"
 #include "experiments/unexplained.hpp"
 #include "sim/engine/random.hpp"
@@ -208,28 +209,6 @@ std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
   return parts;
 }
 
-// Standard normal quantile of a central interval, by bisection of the error function.
-double half_width(double interval)
-{
-  double low = 0;
-  double high = 10;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = 0.5 * (low + high);
-    (std::erf(middle / std::sqrt(2.0)) < interval ? low : high) = middle;
-  }
-  return low;
-}
-
-// Independent distances, each from the median in logarithms, add in squares.
-Range widened(const Range& steps, double distance)
-{
-  const auto together = [&](double bound) {
-    return bound > 0 ? std::hypot(std::log(bound / steps.median), distance) : distance;
-  };
-  return {steps.median, steps.median * std::exp(-together(steps.low)),
-          steps.median * std::exp(together(steps.high)), steps.interval};
-}
-
 void add_linear(const Probe& probe, const std::vector<Variable>& variables, double interval,
                 PointResult& result)
 {
@@ -245,15 +224,6 @@ void add_linear(const Probe& probe, const std::vector<Variable>& variables, doub
     job.throughput = widened(job.throughput, distance);
     job.step_time = widened(job.step_time, distance);
   }
-}
-
-double quantile_of(std::vector<double> values, double q)
-{
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const double part = at - static_cast<double>(below);
-  return values[below] * (1 - part) + values[std::min(below + 1, values.size() - 1)] * part;
 }
 
 struct Samples {
@@ -351,8 +321,8 @@ void add_samples(const Probe& probe, const std::vector<Variable>& variables,
         std::sqrt(std::max(0.0, square - mean * mean - samples.within[i]) + beside * beside);
     job.uncertainty->parts = parts_of(variables, effects, i, left);
     // Around the median of the long run; short runs say how far from it.
-    const double below = quantile_of(samples.every_step[i], 0.5 - interval / 2) - base[i];
-    const double above = quantile_of(samples.every_step[i], 0.5 + interval / 2) - base[i];
+    const double below = quantile(samples.every_step[i], 0.5 - interval / 2) - base[i];
+    const double above = quantile(samples.every_step[i], 0.5 + interval / 2) - base[i];
     const auto around = [&](const Range& range, double low, double high) {
       const Range sampled{range.median, range.median * std::min(1.0, std::exp(low)),
                           range.median * std::max(1.0, std::exp(high)), interval};

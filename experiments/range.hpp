@@ -1,0 +1,27 @@
+// Ranges of quantities that vary.
+#pragma once
+
+#include <vector>
+
+namespace foretrain::experiments {
+
+struct Range {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  double interval = 0.9; // probability that the quantity lies between low and high
+};
+
+/// Value below which a part q of the values lies, between neighbours by proportion. Not of none.
+double quantile(std::vector<double> values, double q);
+Range range_of(const std::vector<double>& values, double interval);
+/// Relative standard deviation of positive values around their mean.
+double relative_spread(const std::vector<double>& values);
+
+/// Standard normal quantile of a central interval.
+double half_width(double interval);
+/// The range with an independent cause of distance from the median added: distances in logarithms
+/// add in squares. `distance` belongs to the same interval.
+Range widened(const Range& range, double distance);
+
+} // namespace foretrain::experiments
