@@ -18,7 +18,8 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kCheapPoints = 250; // up to which the spread of parameters is worth its time unasked
+constexpr std::size_t kCheapPoints =
+    250; // up to which the spread of parameters is worth its time unasked
 
 // Whether some interval holds less than was asked for, because more would have cost too much.
 bool steps_only(const std::vector<Json>& points, const UncertaintyOptions& options)
@@ -114,26 +115,44 @@ std::vector<std::string> unused_everywhere(std::vector<Json>& points)
 
 } // namespace
 
+RunOptions run_options(const PredictOptions& options, std::size_t points)
+{
+  RunOptions run{options.seed, options.fidelity, false, "", options.uncertainty};
+  if (points == 1)
+    run.progress = options.steps;
+  if (points > kCheapPoints && run.uncertainty.method == UncertaintyMethod::automatic)
+    run.uncertainty.method = UncertaintyMethod::steps;
+  return run;
+}
+
 Prediction predict(const LoadedExperiment& experiment, const PredictOptions& options,
                    const std::function<void(int, int)>& progress)
 {
-  const int count = static_cast<int>(experiment.points.size());
-  std::vector<Json> points(experiment.points.size());
+  const std::size_t count = experiment.points.size();
+  std::vector<Json> points(count);
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::optional<Json> known = options.known ? options.known(i) : std::nullopt;
+    if (!known) {
+      missing.push_back(i);
+      continue;
+    }
+    points[i] = std::move(*known);
+    points[i]["settings"] = settings_json(experiment.points[i].settings);
+  }
   Prediction prediction;
   Stream stream(options.directory);
-  int finished = 0;
+  const RunOptions run = run_options(options, count);
   const auto work = [&](int i) {
-    RunOptions run{options.seed, options.fidelity, false, "", options.uncertainty};
-    if (count == 1)
-      run.progress = options.steps;
-    if (count > kCheapPoints && run.uncertainty.method == UncertaintyMethod::automatic)
-      run.uncertainty.method = UncertaintyMethod::steps;
+    const std::size_t at = missing[static_cast<std::size_t>(i)];
+    RunOptions traced = run;
     if (options.trace)
-      run.trace_path = fmt::format("{}/trace-{}.json", options.directory, i);
-    return run_piece(experiment.points[static_cast<std::size_t>(i)], run);
+      traced.trace_path = fmt::format("{}/trace-{}.json", options.directory, at);
+    return run_piece(experiment.points[at], traced);
   };
+  int finished = static_cast<int>(count - missing.size());
   const auto done = [&](int i, const Outcome& outcome) {
-    const auto at = static_cast<std::size_t>(i);
+    const std::size_t at = missing[static_cast<std::size_t>(i)];
     if (outcome.status == 0) {
       points[at] = Json::parse(outcome.text);
     } else {
@@ -143,13 +162,15 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
       prediction.status = std::max(prediction.status, outcome.status);
     }
     stream.put(points[at]);
-    progress(++finished, count);
+    if (options.finished)
+      options.finished(at, points[at]);
+    progress(++finished, static_cast<int>(count));
   };
   bool complete = true;
-  if (count == 1)
+  if (count == 1 && !missing.empty())
     done(0, work(0)); // no process of its own is needed
   else
-    complete = run_workers(count, options.jobs, work, done);
+    complete = run_workers(static_cast<int>(missing.size()), options.jobs, work, done);
 
   Json& result = prediction.result;
   result["experiment"] = experiment.spec.name;

@@ -5,6 +5,7 @@
 #include "experiments/result.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,14 @@ struct PredictOptions {
   bool trace = false;    // a timeline per point, in the directory
   UncertaintyOptions uncertainty{};
   std::function<void(const std::string&)> steps{}; // told of each step where there is one point
+  /// The result of a point (by its place) that need not be run again, if there is one.
+  std::function<std::optional<Json>(std::size_t)> known{};
+  /// Told of each point that was run, as soon as it is finished.
+  std::function<void(std::size_t, const Json&)> finished{};
 };
+
+/// How each of `points` points is run.
+RunOptions run_options(const PredictOptions& options, std::size_t points);
 
 struct Prediction {
   Json result;    // the object of the public contract; points in the order of the sweep

@@ -1,5 +1,6 @@
 #include "experiments/report_csv.hpp"
 
+#include "experiments/report_columns.hpp"
 #include "experiments/report_html_rows.hpp"
 #include "sim/base/text.hpp"
 
@@ -21,39 +22,9 @@ std::string quoted(const std::string& field)
   return text + "\"";
 }
 
-struct Column {
-  const char* name;
-  const char* pointer; // below the job
-};
-
-constexpr Column kBeforeParts[] = {
-    {"gpus", "/gpus"},
-    {"nodes", "/nodes"},
-    {"throughput_samples_per_s", "/throughput_samples_per_s"},
-    {"throughput_low_samples_per_s", "/throughput_samples_per_s/low"},
-    {"throughput_high_samples_per_s", "/throughput_samples_per_s/high"},
-    {"step_time_s", "/step_time_s"},
-    {"step_time_low_s", "/step_time_s/low"},
-    {"step_time_high_s", "/step_time_s/high"},
-    {"interval_fraction", "/throughput_samples_per_s/interval"},
-    {"speedup", "/speedup"},
-    {"efficiency", "/efficiency"},
-    {"alone_throughput_samples_per_s", "/alone/throughput_samples_per_s"},
-    {"alone_step_time_s", "/alone/step_time_s"},
-    {"slowdown", "/slowdown"},
-    {"training_total_s", "/training_s/total"}};
-
-constexpr const char* kParts[] = {"compute",        "exposed_communication", "input_stall",
-                                  "host_to_device", "straggler_wait",        "framework"};
-
-constexpr Column kAfterParts[] = {{"bottleneck_resource", "/bottleneck/resource"},
-                                  {"bottleneck_utilisation", "/bottleneck/utilisation"},
-                                  {"bottleneck_why", "/bottleneck/why"},
-                                  {"all_reduce", "/all_reduce"}};
-
 std::vector<std::string> part_keys(const Report& report)
 {
-  std::vector<std::string> keys(std::begin(kParts), std::end(kParts));
+  std::vector<std::string> keys(std::begin(kPartColumns), std::end(kPartColumns));
   for (const TimePart& part : report.parts())
     if (std::find(keys.begin(), keys.end(), part.key) == keys.end())
       keys.push_back(part.key);
@@ -95,11 +66,11 @@ std::string report_csv(const Json& result)
   std::vector<std::string> header{"point"};
   header.insert(header.end(), report.settings().begin(), report.settings().end());
   header.emplace_back("job");
-  for (const Column& column : kBeforeParts)
+  for (const Column& column : kColumnsBeforeParts)
     header.emplace_back(column.name);
   for (const std::string& part : parts)
     header.push_back("time_" + part + "_s");
-  for (const Column& column : kAfterParts)
+  for (const Column& column : kColumnsAfterParts)
     header.emplace_back(column.name);
   header.emplace_back("busiest");
   header.emplace_back("error");
@@ -112,11 +83,11 @@ std::string report_csv(const Json& result)
       fields.push_back(value.is_null() ? "" : value_text(value));
     }
     fields.push_back(row.name);
-    for (const Column& column : kBeforeParts)
+    for (const Column& column : kColumnsBeforeParts)
       fields.push_back(field(row, column.pointer));
     for (const std::string& part : parts)
       fields.push_back(field(row, time_pointer(part).c_str()));
-    for (const Column& column : kAfterParts)
+    for (const Column& column : kColumnsAfterParts)
       fields.push_back(field(row, column.pointer));
     fields.push_back(busiest(row));
     fields.push_back(row.error);

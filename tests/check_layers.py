@@ -19,6 +19,8 @@ MAY_INCLUDE = {
 DOORS = {  # libraries that only these files may include
     r"simgrid/": r"sim/engine/simgrid_adapter\.cpp",
     r"boost/graph/": r"platforms/.*",
+    r"boost/uuid/": r"experiments/fingerprint\.cpp",
+    r"sqlite3": r"experiments/result_store\.cpp",
     r"Eigen/": r"(calibration|realrun)/.*",
     r"CLI/": r"experiments/cli/.*|realrun/.*",
 }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"predict", "how fast the jobs of an experiment run, and what limits them", &predict},
+    {"sweep", "the same for many points, kept in a file that can be asked with SQL", &sweep},
     {"validate", "how far predictions are from measurements, by regime", &validate},
     {"calibrate", "make a profile of parameters from logs of your machine", &calibrate},
     {"nccl-tests", "what nccl-tests would print on a described machine", &nccl_tests},

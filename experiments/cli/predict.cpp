@@ -1,187 +1,30 @@
-#include "experiments/predict.hpp"
-#include "experiments/cli/command.hpp"
-#include "experiments/report_csv.hpp"
-#include "experiments/report_html.hpp"
-#include "experiments/report_table.hpp"
+#include "experiments/cli/experiment_arguments.hpp"
 #include "sim/base/error.hpp"
-
-#include <unistd.h>
-
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <set>
-#include <thread>
 
 namespace foretrain::cli {
 
 namespace {
 
-using namespace experiments;
-
-struct Arguments {
-  std::string file;
-  std::vector<std::string> set;
-  std::vector<std::string> profiles;
-  std::string format = "table";
-  std::string out;
-  std::uint64_t seed = 1;
-  bool seed_given = false;
-  std::string fidelity = "coupled";
-  int jobs = 0;
+struct PredictArguments {
+  ExperimentArguments experiment;
   bool trace = false;
-  std::string uncertainty = "auto";
-  int samples = 200;
-  double interval = 0.9;
 };
-
-UncertaintyMethod method_of(const std::string& name)
-{
-  return name == "steps"         ? UncertaintyMethod::steps
-         : name == "linear"      ? UncertaintyMethod::linear
-         : name == "monte-carlo" ? UncertaintyMethod::monte_carlo
-                                 : UncertaintyMethod::automatic;
-}
-
-void write_file(const std::string& path, const std::string& text)
-{
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out)
-    throw UsageError("cannot write '" + path + "'");
-}
-
-void make_directory(const std::string& path)
-{
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error || !std::filesystem::is_directory(path))
-    throw UsageError("--out: cannot make the directory '" + path + "'");
-}
-
-models::Fidelity fidelity_of(const std::string& name)
-{
-  return name == "edges"    ? models::Fidelity::edges
-         : name == "chunks" ? models::Fidelity::chunks
-                            : models::Fidelity::coupled;
-}
-
-// What is simulated at the moment, for runs that take long enough to wonder.
-class StepLine {
-public:
-  void show(const std::string& text)
-  {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_)
-      return;
-    next_ = now + std::chrono::milliseconds(200);
-    std::cerr << "\r\033[K" << text << std::flush;
-    shown_ = true;
-  }
-  void clear() const
-  {
-    if (shown_)
-      std::cerr << "\r\033[K" << std::flush;
-  }
-
-private:
-  std::chrono::steady_clock::time_point next_ =
-      std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  bool shown_ = false;
-};
-
-void show_progress(int done, int total)
-{
-  static const bool terminal = isatty(STDERR_FILENO) == 1;
-  if (!terminal || total < 2)
-    return;
-  std::cerr << "\r" << done << "/" << total << " points" << (done == total ? "\n" : "")
-            << std::flush;
-}
-
-int run(const Arguments& arguments)
-{
-  const LoadedExperiment experiment =
-      load_experiment(arguments.file, arguments.set, arguments.profiles);
-  if (arguments.trace && arguments.out.empty())
-    throw UsageError("--trace needs --out DIR for its files");
-  PredictOptions options;
-  options.seed = arguments.seed_given
-                     ? arguments.seed
-                     : static_cast<std::uint64_t>(experiment.spec.seed.value_or(1));
-  options.fidelity = fidelity_of(arguments.fidelity);
-  options.jobs = arguments.jobs > 0
-                     ? arguments.jobs
-                     : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  options.trace = arguments.trace;
-  options.uncertainty = {method_of(arguments.uncertainty), arguments.samples, arguments.interval};
-  options.directory = arguments.out;
-  if (!arguments.out.empty())
-    make_directory(arguments.out);
-  StepLine step_line;
-  if (isatty(STDERR_FILENO) == 1)
-    options.steps = [&step_line](const std::string& text) { step_line.show(text); };
-  const Prediction prediction = predict(experiment, options, show_progress);
-  step_line.clear();
-  if (!arguments.out.empty()) {
-    write_file(arguments.out + "/result.json", prediction.result.dump(2) + "\n");
-    write_file(arguments.out + "/result.csv", report_csv(prediction.result));
-    write_file(arguments.out + "/report.html", report_html(prediction.result));
-  }
-  if (arguments.format == "json")
-    std::cout << prediction.result.dump(2) << "\n";
-  else if (arguments.format == "csv")
-    std::cout << report_csv(prediction.result);
-  else if (prediction.errors.size() < experiment.points.size())
-    std::cout << report_table(prediction.result, {110, isatty(STDOUT_FILENO) == 1});
-  std::cout.flush();
-  std::set<std::string> told; // points of a sweep fail alike
-  for (const auto& error : prediction.errors)
-    if (told.insert(error).second)
-      std::cerr << error << "\n";
-  for (const auto& line : prediction.expectations)
-    std::cerr << experiment.document->name << ": expectation not met: " << line << "\n";
-  if (!arguments.out.empty())
-    std::cerr << "wrote " << arguments.out
-              << "/report.html, result.json, result.csv, points.jsonl\n";
-  return prediction.status;
-}
 
 } // namespace
 
 std::function<int()> predict(CLI::App& app)
 {
-  const auto a = std::make_shared<Arguments>();
-  app.add_option("EXPERIMENT", a->file, "experiment file, or the name of a bundled one")
-      ->required();
-  app.add_option("--set", a->set, "POINTER=VALUE: change a value of the file; may be repeated");
-  app.add_option(
-      "--profile", a->profiles,
-      "calibrated parameters to lay over the presets; may be repeated, later ones override");
-  app.add_option("--format", a->format, "table, json or csv")
-      ->check(CLI::IsMember({"table", "json", "csv"}));
-  app.add_option("--out", a->out,
-                 "directory for report.html, result.json, result.csv, points.jsonl");
-  CLI::Option* seed =
-      app.add_option("--seed", a->seed, "seed of all random streams")->check(not_negative);
-  app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks: how finely collectives run")
-      ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
-  app.add_option("--jobs", a->jobs, "points at a time; default: one per core")
-      ->check(CLI::Range(1, 1024));
+  const auto a = std::make_shared<PredictArguments>();
+  add_experiment_options(app, a->experiment);
   app.add_flag("--trace", a->trace,
                "write a Chrome/Perfetto timeline of one step per point into --out");
-  app.add_option("--uncertainty", a->uncertainty,
-                 "what intervals hold: steps (variation from step to step), linear or monte-carlo "
-                 "(and the spread of parameters); auto: linear up to 64 GPUs and 250 points")
-      ->check(CLI::IsMember({"auto", "steps", "linear", "monte-carlo"}));
-  app.add_option("--samples", a->samples, "of monte-carlo")->check(CLI::Range(20, 100000));
-  app.add_option("--interval", a->interval, "probability that the intervals hold")
-      ->check(CLI::Range(0.01, 0.999));
-  return [a, seed] {
-    a->seed_given = seed->count() > 0;
-    return run(*a);
+  return [a] {
+    const auto experiment = load(a->experiment);
+    if (a->trace && a->experiment.out.empty())
+      throw UsageError("--trace needs --out DIR for its files");
+    auto options = options_of(a->experiment, experiment);
+    options.trace = a->trace;
+    return run_and_tell(a->experiment, experiment, std::move(options));
   };
 }
 

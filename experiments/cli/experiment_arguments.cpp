@@ -1,0 +1,170 @@
+#include "experiments/cli/experiment_arguments.hpp"
+
+#include "experiments/report_csv.hpp"
+#include "experiments/report_html.hpp"
+#include "experiments/report_table.hpp"
+#include "sim/base/error.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+#include <thread>
+
+namespace foretrain::cli {
+
+namespace {
+
+using namespace experiments;
+
+UncertaintyMethod method_of(const std::string& name)
+{
+  return name == "steps"         ? UncertaintyMethod::steps
+         : name == "linear"      ? UncertaintyMethod::linear
+         : name == "monte-carlo" ? UncertaintyMethod::monte_carlo
+                                 : UncertaintyMethod::automatic;
+}
+
+void write_file(const std::string& path, const std::string& text)
+{
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out)
+    throw UsageError("cannot write '" + path + "'");
+}
+
+void make_directory(const std::string& path)
+{
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error || !std::filesystem::is_directory(path))
+    throw UsageError("--out: cannot make the directory '" + path + "'");
+}
+
+models::Fidelity fidelity_of(const std::string& name)
+{
+  return name == "edges"    ? models::Fidelity::edges
+         : name == "chunks" ? models::Fidelity::chunks
+                            : models::Fidelity::coupled;
+}
+
+// What is simulated at the moment, for runs that take long enough to wonder.
+class StepLine {
+public:
+  void show(const std::string& text)
+  {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_)
+      return;
+    next_ = now + std::chrono::milliseconds(200);
+    std::cerr << "\r\033[K" << text << std::flush;
+    shown_ = true;
+  }
+  void clear() const
+  {
+    if (shown_)
+      std::cerr << "\r\033[K" << std::flush;
+  }
+
+private:
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  bool shown_ = false;
+};
+
+void show_progress(int done, int total)
+{
+  static const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (!terminal || total < 2)
+    return;
+  std::cerr << "\r" << done << "/" << total << " points" << (done == total ? "\n" : "")
+            << std::flush;
+}
+
+} // namespace
+
+void add_experiment_options(CLI::App& app, ExperimentArguments& a)
+{
+  app.add_option("EXPERIMENT", a.file, "experiment file, or the name of a bundled one")->required();
+  app.add_option("--set", a.set, "POINTER=VALUE: change a value of the file; may be repeated");
+  app.add_option(
+      "--profile", a.profiles,
+      "calibrated parameters to lay over the presets; may be repeated, later ones override");
+  app.add_option("--format", a.format, "table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}));
+  app.add_option("--out", a.out,
+                 "directory for report.html, result.json, result.csv, points.jsonl");
+  a.seed_given =
+      app.add_option("--seed", a.seed, "seed of all random streams")->check(not_negative);
+  app.add_option("--fidelity", a.fidelity, "coupled, edges or chunks: how finely collectives run")
+      ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
+  app.add_option("--jobs", a.jobs, "points at a time; default: one per core")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--uncertainty", a.uncertainty,
+                 "what intervals hold: steps (variation from step to step), linear or monte-carlo "
+                 "(and the spread of parameters); auto: linear up to 64 GPUs and 250 points")
+      ->check(CLI::IsMember({"auto", "steps", "linear", "monte-carlo"}));
+  app.add_option("--samples", a.samples, "of monte-carlo")->check(CLI::Range(20, 100000));
+  app.add_option("--interval", a.interval, "probability that the intervals hold")
+      ->check(CLI::Range(0.01, 0.999));
+}
+
+LoadedExperiment load(const ExperimentArguments& arguments)
+{
+  return load_experiment(arguments.file, arguments.set, arguments.profiles);
+}
+
+PredictOptions options_of(const ExperimentArguments& arguments, const LoadedExperiment& experiment)
+{
+  PredictOptions options;
+  options.seed = arguments.seed_given->count() > 0
+                     ? arguments.seed
+                     : static_cast<std::uint64_t>(experiment.spec.seed.value_or(1));
+  options.fidelity = fidelity_of(arguments.fidelity);
+  options.jobs = arguments.jobs > 0
+                     ? arguments.jobs
+                     : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  options.uncertainty = {method_of(arguments.uncertainty), arguments.samples, arguments.interval};
+  options.directory = arguments.out;
+  if (!arguments.out.empty())
+    make_directory(arguments.out);
+  return options;
+}
+
+int run_and_tell(const ExperimentArguments& arguments, const LoadedExperiment& experiment,
+                 PredictOptions options)
+{
+  StepLine step_line;
+  if (isatty(STDERR_FILENO) == 1)
+    options.steps = [&step_line](const std::string& text) { step_line.show(text); };
+  const Prediction prediction = predict(experiment, options, show_progress);
+  step_line.clear();
+  if (!arguments.out.empty()) {
+    write_file(arguments.out + "/result.json", prediction.result.dump(2) + "\n");
+    write_file(arguments.out + "/result.csv", report_csv(prediction.result));
+    write_file(arguments.out + "/report.html", report_html(prediction.result));
+  }
+  if (arguments.format == "json")
+    std::cout << prediction.result.dump(2) << "\n";
+  else if (arguments.format == "csv")
+    std::cout << report_csv(prediction.result);
+  else if (prediction.errors.size() < experiment.points.size())
+    std::cout << report_table(prediction.result, {110, isatty(STDOUT_FILENO) == 1});
+  std::cout.flush();
+  std::set<std::string> told; // points of a sweep fail alike
+  for (const auto& error : prediction.errors)
+    if (told.insert(error).second)
+      std::cerr << error << "\n";
+  for (const auto& line : prediction.expectations)
+    std::cerr << experiment.document->name << ": expectation not met: " << line << "\n";
+  if (!arguments.out.empty())
+    std::cerr << "wrote " << arguments.out
+              << "/report.html, result.json, result.csv, points.jsonl\n";
+  return prediction.status;
+}
+
+} // namespace foretrain::cli

@@ -1,0 +1,40 @@
+// What the commands share that run an experiment: its options, progress, and how its result is
+// told.
+#pragma once
+
+#include "experiments/cli/command.hpp"
+#include "experiments/predict.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::cli {
+
+struct ExperimentArguments {
+  std::string file;
+  std::vector<std::string> set;
+  std::vector<std::string> profiles;
+  std::string format = "table";
+  std::string out;
+  std::uint64_t seed = 1;
+  CLI::Option* seed_given = nullptr;
+  std::string fidelity = "coupled";
+  int jobs = 0;
+  std::string uncertainty = "auto";
+  int samples = 200;
+  double interval = 0.9;
+};
+
+/// Adds the options; the arguments must outlive the parsing.
+void add_experiment_options(CLI::App& app, ExperimentArguments& arguments);
+
+experiments::LoadedExperiment load(const ExperimentArguments& arguments);
+/// As the arguments ask; makes the directory of --out.
+experiments::PredictOptions options_of(const ExperimentArguments& arguments,
+                                       const experiments::LoadedExperiment& experiment);
+/// Runs with progress on a terminal, writes and prints the result; returns the exit code.
+int run_and_tell(const ExperimentArguments& arguments,
+                 const experiments::LoadedExperiment& experiment,
+                 experiments::PredictOptions options);
+
+} // namespace foretrain::cli

@@ -1,0 +1,102 @@
+#include "experiments/cli/slurm.hpp"
+
+#include "experiments/cli/command.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace foretrain::cli {
+
+namespace {
+
+constexpr int kTasks = 16;
+
+// As one word for a shell.
+std::string quoted(const std::string& word)
+{
+  std::string text = "'";
+  for (const char c : word)
+    text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+std::string shell_command(const std::vector<std::string>& words)
+{
+  std::vector<std::string> safe;
+  for (const std::string& word : words)
+    safe.push_back(quoted(word));
+  return joined(safe, " ");
+}
+
+void write_script(const std::string& path, const std::string& command)
+{
+  std::ofstream out(path);
+  out << "#!/bin/bash\nexec " << command << " --jobs \"${SLURM_CPUS_PER_TASK:-1}\"\n";
+  out.close();
+  if (!out)
+    throw UsageError("cannot write '" + path + "'");
+}
+
+// What the command prints; its messages go to the user.
+std::string output_of(const std::vector<std::string>& command, int& status)
+{
+  std::string text;
+  FILE* pipe = popen(shell_command(command).c_str(), "r");
+  if (pipe == nullptr)
+    throw UsageError("cannot run '" + command.front() + "'");
+  std::array<char, 256> buffer{};
+  while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr)
+    text += buffer.data();
+  status = pclose(pipe);
+  return text;
+}
+
+// Submits a script; the number of the job.
+std::string submit(std::vector<std::string> arguments, const SlurmSweep& sweep,
+                   const std::string& script)
+{
+  std::vector<std::string> command{"sbatch", "--parsable", "--job-name=foretrain"};
+  command.insert(command.end(), sweep.options.begin(), sweep.options.end());
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  command.push_back(script);
+  int status = 0;
+  const std::string text = output_of(command, status);
+  const std::string job = text.substr(0, text.find_first_of(";\n")); // "id;cluster"
+  if (status != 0 || job.empty())
+    throw UsageError("sbatch did not take the job: " + shell_command(command) +
+                     "\n  hint: without Slurm use --launcher local, or --part K/N under another "
+                     "batch system");
+  return job;
+}
+
+} // namespace
+
+int submit_to_slurm(const SlurmSweep& sweep, std::size_t points)
+{
+  const std::size_t tasks =
+      std::min(points, static_cast<std::size_t>(sweep.tasks > 0 ? sweep.tasks : kTasks));
+  const std::string command = shell_command(sweep.command);
+  const std::string script = sweep.store + ".sbatch";
+  write_script(script, fmt::format("{} --part \"$SLURM_ARRAY_TASK_ID/{}\"", command, tasks));
+  const std::string array = submit(
+      {fmt::format("--array=0-{}", tasks - 1), "--output=" + sweep.store + ".slurm-%A_%a.log"},
+      sweep, script);
+  const std::string collecting = sweep.store + ".collect.sbatch";
+  write_script(collecting, command);
+  const std::string after =
+      submit({"--dependency=afterany:" + array, "--output=" + sweep.store + ".slurm-collect.log"},
+             sweep, collecting);
+  std::cout << fmt::format("job {}: {} points in {} tasks\njob {}: collects them in {}\n", array,
+                           points, tasks, after, sweep.store);
+  return done;
+}
+
+} // namespace foretrain::cli

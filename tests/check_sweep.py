@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""foretrain sweep as a user meets it: results in SQLite, taken up again after Ctrl-C, and as a job array."""
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = sys.argv[1]
+EXPERIMENT = {
+    "name": "sizes",
+    "cluster": {"platform": "c4140-v100-sxm2", "nodes": 2},
+    "jobs": [{"name": "train", "model": "resnet50", "framework": "pytorch-horovod", "batch_per_gpu": 64}],
+    "sweep": {"/jobs/0/gpus": [1, 2, 4, 8], "/jobs/0/batch_per_gpu": [32, 64, 128]},
+}
+# Runs what Slurm would queue, here and at once.
+SBATCH = """#!/usr/bin/env bash
+array=""
+for word in "$@"; do
+  case $word in --array=*) array=${word#--array=};; esac
+  script=$word
+done
+if [ -n "$array" ]; then
+  for task in $(seq ${array/-/ }); do SLURM_ARRAY_TASK_ID=$task bash "$script" >&2; done
+  echo 41
+else
+  bash "$script" >&2
+  echo "42;cluster"
+fi
+"""
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {detail}")
+
+
+def run(*arguments, **more):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, **more)
+
+
+def select(store, sql):
+    with sqlite3.connect(store) as connection:
+        return connection.execute(sql).fetchall()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    folder = pathlib.Path(folder)
+    file = folder / "sizes.json"
+    file.write_text(json.dumps(EXPERIMENT))
+    predicted = run("predict", file, "--format", "json")
+
+    store = folder / "results.db"
+    first = run("sweep", file, "--db", store, "--format", "json")
+    expect("first run", first.returncode == 0, first.stderr)
+    expect("same answer as predict", json.loads(first.stdout) == json.loads(predicted.stdout))
+    again = run("sweep", file, "--db", store, "--format", "json")
+    expect("second run says so", "12 of 12 points are in" in again.stderr, again.stderr)
+    expect("same answer from the file", again.stdout == first.stdout)
+
+    rows = select(store, "SELECT gpus, throughput_samples_per_s, bottleneck_resource FROM jobs ORDER BY gpus")
+    expect("a row for each job", len(rows) == 12 and rows[0][0] == 1 and rows[-1][0] == 8, rows)
+    expect("numbers are those of the JSON", {round(r[1], 6) for r in rows} == {
+        round(p["jobs"][0]["throughput_samples_per_s"]["median"], 6) for p in json.loads(first.stdout)["points"]})
+    settings = select(store, "SELECT value, count(*) FROM settings WHERE pointer = '/jobs/0/gpus' GROUP BY value")
+    expect("settings can be asked", settings == [(1, 3), (2, 3), (4, 3), (8, 3)], settings)
+
+    EXPERIMENT["sweep"]["/jobs/0/gpus"].append(3)
+    file.write_text(json.dumps(EXPERIMENT))
+    grown = run("sweep", file, "--db", store)
+    expect("a grown sweep runs what is new", "12 of 15 points are in" in grown.stderr, grown.stderr)
+    other = run("sweep", file, "--db", store, "--seed", "2")
+    expect("another seed is another point", "points are in" not in other.stderr, other.stderr)
+    expect("--anew runs all", "points are in" not in run("sweep", file, "--db", store, "--anew").stderr)
+
+    # Stopped in the middle, and taken up again.
+    large = folder / "large.json"
+    EXPERIMENT["sweep"]["/jobs/0/batch_per_gpu"] = list(range(1, 1001))
+    large.write_text(json.dumps(EXPERIMENT))
+    stopped = folder / "stopped.db"
+    process = subprocess.Popen([PROGRAM, "sweep", str(large), "--db", str(stopped)], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+    done = 0
+    for _ in range(600):
+        time.sleep(0.1)
+        if stopped.exists():
+            try:
+                done = select(stopped, "SELECT count(*) FROM points")[0][0]
+            except sqlite3.OperationalError:  # tables are being made
+                continue
+        if done > 20:
+            break
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    kept = select(stopped, "SELECT count(*) FROM points")[0][0]
+    expect("Ctrl-C keeps what is done", 20 < kept < 5000 and process.returncode == 130, (kept, process.returncode))
+    expect("each of them whole", select(stopped, "SELECT count(*) FROM jobs")[0][0] == kept)
+
+    # A job array, with a stand-in for Slurm.
+    bin_folder = folder / "bin"
+    bin_folder.mkdir()
+    (bin_folder / "sbatch").write_text(SBATCH)
+    (bin_folder / "sbatch").chmod(0o755)
+    array = folder / "it's an array.db"
+    path = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+    launched = run("sweep", file, "--db", array, "--launcher", "slurm", "--jobs", "4", "--set",
+                   '/jobs/0/model="vgg16"', env=path)
+    expect("submitted", launched.returncode == 0 and "job 41: 15 points in 4 tasks" in launched.stdout and
+           "job 42: collects" in launched.stdout, launched.stdout + launched.stderr)
+    expect("all collected", select(array, "SELECT count(*) FROM points")[0][0] == 15)
+    here = run("sweep", file, "--db", folder / "here.db", "--set", '/jobs/0/model="vgg16"', "--format", "json")
+    there = run("sweep", file, "--db", array, "--set", '/jobs/0/model="vgg16"', "--format", "json")
+    expect("as here", there.stdout == here.stdout and "15 of 15" in there.stderr, there.stderr)
+    refused = run("sweep", file, "--db", array, "--launcher", "slurm", env={**os.environ, "PATH": "/usr/bin:/bin"})
+    expect("no Slurm", refused.returncode == 2 and "--launcher local" in refused.stderr, refused.stderr)
+
+    with sqlite3.connect(folder / "foreign.db") as connection:
+        connection.execute("CREATE TABLE mine (a)")
+    foreign = run("sweep", file, "--db", folder / "foreign.db")
+    expect("foreign database", foreign.returncode == 2 and "something else" in foreign.stderr, foreign.stderr)
+    for part in ("3/3", "x", "1", "1/0", "-1/2"):
+        wrong = run("sweep", file, "--db", store, f"--part={part}")
+        expect(f"--part {part}", wrong.returncode == 2 and "K/N" in wrong.stderr, wrong.stderr)
+
+print("\n".join(failures) if failures else "sweeps ok")
+sys.exit(1 if failures else 0)

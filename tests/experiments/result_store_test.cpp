@@ -1,0 +1,132 @@
+// Finished points kept in a file.
+#include "experiments/result_store.hpp"
+
+#include "experiments/fingerprint.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// A path for a file that is gone afterwards.
+class Scratch {
+public:
+  explicit Scratch(const std::string& name)
+      : path_(std::filesystem::temp_directory_path() /
+              ("foretrain-" + std::to_string(getpid()) + "-" + name))
+  {
+    std::filesystem::remove(path_);
+  }
+  ~Scratch() { std::filesystem::remove(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string path() const { return path_.string(); }
+
+private:
+  std::filesystem::path path_;
+};
+
+StoredPoint point(const std::string& key, double rate)
+{
+  return {key, "test", "1", 7, "coupled", Json{{"jobs", {{{"name", "train"}, {"rate", rate}}}}}};
+}
+
+double rate(const ResultStore& store, const std::string& key)
+{
+  const auto found = store.find(key);
+  return found ? found->at("/jobs/0/rate"_json_pointer).get<double>() : -1;
+}
+
+const char* const kSmall = R"({
+  "name": "small",
+  "cluster": {"platform": "c4140-v100-sxm2", "nodes": 1},
+  "jobs": [{"model": "resnet50", "framework": "pytorch-horovod", "batch_per_gpu": 64}]})";
+
+std::string print_of(const std::vector<std::pair<std::string, std::string>>& settings = {},
+                     const RunOptions& options = {})
+{
+  auto document = parse_document(kSmall, "test");
+  for (const auto& [pointer, value] : settings)
+    set_value(*document, pointer, value);
+  Point it;
+  it.document = document;
+  return fingerprint(it, options);
+}
+
+} // namespace
+
+TEST_CASE("A store keeps points over runs, replaces them, and does not count failed ones as done")
+{
+  const Scratch file("store.db");
+  {
+    ResultStore store(file.path());
+    CHECK(!store.find("a"));
+    store.put(point("a", 1.25));
+    store.put(point("b", 2));
+    store.put(point("b", 3));
+    StoredPoint failed = point("c", 0);
+    failed.result = {{"error", "no such thing"}};
+    store.put(failed);
+  }
+  const ResultStore again(file.path());
+  CHECK(rate(again, "a") == 1.25);
+  CHECK(rate(again, "b") == 3);
+  CHECK(!again.find("c"));
+}
+
+TEST_CASE("Stores are merged: what is done here stays, what failed here is replaced")
+{
+  const Scratch here("here.db");
+  const Scratch there("there's.db");
+  ResultStore store(here.path());
+  store.put(point("a", 1));
+  StoredPoint failed = point("b", 0);
+  failed.result = {{"error", "killed"}};
+  store.put(failed);
+  {
+    ResultStore other(there.path());
+    other.put(point("a", 10));
+    other.put(point("b", 20));
+    other.put(point("c", 30));
+  }
+  CHECK(store.merge(there.path()) == 2);
+  CHECK(rate(store, "a") == 1);
+  CHECK(rate(store, "b") == 20);
+  CHECK(rate(store, "c") == 30);
+  CHECK(store.merge(there.path()) == 0);
+}
+
+TEST_CASE("What is no result store is left alone")
+{
+  const Scratch text("text.db");
+  std::ofstream(text.path()) << "something else, long enough to be no empty database\n";
+  CHECK_THROWS_WITH(ResultStore(text.path()), Contains("not a database"));
+  CHECK(std::filesystem::file_size(text.path()) == 52);
+  CHECK_THROWS_AS(ResultStore("/nowhere/at/all.db"), UsageError);
+}
+
+TEST_CASE("A fingerprint changes with what a result depends on, and with nothing else")
+{
+  const std::string base = print_of();
+  CHECK(base.size() == 36);
+  CHECK(print_of() == base);
+  CHECK(print_of({{"/name", "\"other\""}, {"/description", "\"words\""}}) == base);
+  CHECK(print_of({{"/jobs/0/batch_per_gpu", "65"}}) != base);
+  CHECK(print_of({{"/cluster/platform", R"({"extends": "c4140-v100-sxm2", "max_nodes": 7})"}}) !=
+        base);
+  RunOptions seed;
+  seed.seed = 2;
+  CHECK(print_of({}, seed) != base);
+  RunOptions finer;
+  finer.fidelity = models::Fidelity::chunks;
+  CHECK(print_of({}, finer) != base);
+  RunOptions wider;
+  wider.uncertainty.interval = 0.5;
+  CHECK(print_of({}, wider) != base);
+}
