@@ -63,19 +63,6 @@ private:
   std::map<std::pair<std::string, std::string>, double> known_;
 };
 
-double probability_faster(const Candidate& a, const Candidate& b, const Correlations& correlations)
-{
-  double variance = correlations.variance(difference(*a.job, *b.job));
-  for (const Candidate* it : {&a, &b}) {
-    const double run = it->job->at("uncertainty").at("run_to_run").get<double>();
-    variance += run * run;
-  }
-  const double distance = std::log(a.rate / b.rate);
-  if (variance <= 0)
-    return distance > 0 ? 1 : distance < 0 ? 0 : 0.5;
-  return 0.5 * std::erfc(-distance / std::sqrt(2 * variance));
-}
-
 // What a sample is: of different models it is not the same.
 bool same_work(const Settings& a, const Settings& b)
 {
@@ -89,7 +76,29 @@ bool same_work(const Settings& a, const Settings& b)
   return models(a) == models(b);
 }
 
+double rate_of(const Json& job)
+{
+  return job.at("throughput_samples_per_s").at("median").get<double>();
+}
+
 } // namespace
+
+double probability_above(double mean, double variance)
+{
+  if (variance <= 0)
+    return mean > 0 ? 1 : mean < 0 ? 0 : 0.5;
+  return 0.5 * std::erfc(-mean / std::sqrt(2 * variance));
+}
+
+double probability_faster(const Json& a, const Json& b, const Profiles* profiles)
+{
+  double variance = Correlations(profiles).variance(difference(a, b));
+  for (const Json* job : {&a, &b}) {
+    const double run = job->at("uncertainty").at("run_to_run").get<double>();
+    variance += run * run;
+  }
+  return probability_above(std::log(rate_of(a) / rate_of(b)), variance);
+}
 
 Json compare_points(const std::vector<Json>& points, const LoadedExperiment& experiment)
 {
@@ -101,8 +110,7 @@ Json compare_points(const std::vector<Json>& points, const LoadedExperiment& exp
         continue;
       for (const Json& job : points[p].at("jobs"))
         if (job.at("name") == spec.name)
-          candidates.push_back(
-              {p, &job, job.at("throughput_samples_per_s").at("median").get<double>()});
+          candidates.push_back({p, &job, rate_of(job)});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.rate > b.rate; });
@@ -112,11 +120,11 @@ Json compare_points(const std::vector<Json>& points, const LoadedExperiment& exp
       if (!same_work(experiment.points[best.point].settings,
                      experiment.points[other.point].settings))
         continue;
-      const Correlations correlations(experiment.points[best.point].profiles.get());
+      const Profiles* profiles = experiment.points[best.point].profiles.get();
       result.push_back({{"job", spec.name},
                         {"point", best.point},
                         {"than", other.point},
-                        {"probability", probability_faster(best, other, correlations)}});
+                        {"probability", probability_faster(*best.job, *other.job, profiles)}});
     }
   }
   return result;

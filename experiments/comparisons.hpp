@@ -5,6 +5,12 @@
 
 namespace foretrain::experiments {
 
+/// Probability that job result `a` is faster than `b`, by its throughput.
+double probability_faster(const Json& a, const Json& b, const Profiles* profiles);
+
+/// Probability that a normal variable with this mean and variance is above zero.
+double probability_above(double mean, double variance);
+
 /// For each job: the best point against the others that come nearest, each with the probability
 /// that the best is faster. What two points share (the same GPU, off by the same factor) does not
 /// count against their order. Points whose models differ are not compared. An array of { job,

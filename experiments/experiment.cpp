@@ -156,8 +156,7 @@ Point make_point(const Document& base, const Settings& settings, ProfilesPtr pro
   document->root.erase("sweep");
   bool other_profiles = false;
   for (const auto& [pointer, value] : settings) {
-    make_optional_parents(*document, pointer);
-    set_value(*document, pointer, value, "sweep " + pointer + "=" + value.dump());
+    set_in_experiment(*document, pointer, value, "sweep " + pointer + "=" + value.dump());
     other_profiles |= pointer.starts_with("/profiles");
   }
   if (other_profiles)
@@ -232,6 +231,24 @@ LoadedExperiment load_experiment(const std::string& name_or_path,
       experiment.spec = std::move(spec);
   }
   return experiment;
+}
+
+std::shared_ptr<Document> own_document(const Value& experiment)
+{
+  auto document = std::make_shared<Document>(*experiment.document());
+  if (!experiment.pointer().empty()) {
+    document->root = experiment.json();
+    document->text.clear(); // positions would be those of the whole file
+    document->name = experiment.where() + " " + experiment.pointer();
+  }
+  return document;
+}
+
+void set_in_experiment(Document& document, const std::string& pointer, Json value,
+                       const std::string& origin)
+{
+  make_optional_parents(document, pointer);
+  set_value(document, pointer, std::move(value), origin);
 }
 
 Point single_point(std::shared_ptr<Document> document, Settings settings,

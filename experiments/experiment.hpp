@@ -120,6 +120,15 @@ Point single_point(std::shared_ptr<Document> document, Settings settings,
 
 ExperimentSpec read_point(const Point& point);
 
+/// A copy of the experiment that can be changed, a document of its own also where it stood inside
+/// another one.
+std::shared_ptr<Document> own_document(const Value& experiment);
+
+/// Sets a value of an experiment; objects that a file may leave out, like "stack", are made.
+/// `origin` is what messages say put it there. Throws ConfigError.
+void set_in_experiment(Document& document, const std::string& pointer, Json value,
+                       const std::string& origin);
+
 template <class V>
 void describe(V& v, ClusterSpec& s)
 {

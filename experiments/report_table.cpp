@@ -4,6 +4,7 @@
 #include "experiments/report_html_answer.hpp"
 #include "experiments/report_html_rows.hpp"
 #include "experiments/svg_text.hpp"
+#include "experiments/text_table.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -21,12 +22,6 @@ struct Layout {
   std::size_t text = 28;  // columns for a setting or resource
   bool nodes = true;
   bool speedup = true; // efficiency times GPUs
-};
-
-struct Cells {
-  std::vector<std::string> header;
-  std::vector<std::vector<std::string>> lines;
-  std::size_t texts = 0; // the first ones are left-aligned; so are the last two
 };
 
 std::string largest_parts(const Report& report, const ReportRow& row, std::size_t count)
@@ -72,9 +67,9 @@ bool any(const Report& report, const char* pointer)
                      [&](const ReportRow& row) { return row.number(pointer).has_value(); });
 }
 
-Cells cells_of(const Report& report, const Layout& layout)
+TextTable cells_of(const Report& report, const Layout& layout)
 {
-  Cells cells;
+  TextTable cells;
   const auto settings = shown_settings(report);
   const bool slowdown = any(report, "/slowdown");
   for (const std::string& pointer : settings)
@@ -128,33 +123,16 @@ Cells cells_of(const Report& report, const Layout& layout)
   return cells;
 }
 
-std::vector<std::size_t> widths_of(const Cells& cells)
-{
-  std::vector<std::size_t> widths;
-  for (const std::string& name : cells.header)
-    widths.push_back(width_of(name));
-  for (const auto& line : cells.lines)
-    if (line.size() == widths.size()) // a failed point's text may run over the columns
-      for (std::size_t i = 0; i < line.size(); ++i)
-        widths[i] = std::max(widths[i], width_of(line[i]));
-  return widths;
-}
-
-std::size_t total(const std::vector<std::size_t>& widths)
-{
-  return std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
-}
-
 // The most telling layout that fits.
-Cells fitted(const Report& report, std::size_t columns)
+TextTable fitted(const Report& report, std::size_t columns)
 {
-  Cells cells;
+  TextTable cells;
   for (const Layout layout :
        {Layout{2, 32, true, true}, Layout{2, 20, true, true}, Layout{2, 20, false, true},
         Layout{1, 20, false, true}, Layout{1, 20, false, false}, Layout{1, 14, false, false},
         Layout{0, 14, false, false}}) {
     cells = cells_of(report, layout);
-    if (total(widths_of(cells)) <= columns)
+    if (width_of(cells) <= columns)
       break;
   }
   return cells;
@@ -172,29 +150,6 @@ struct Paint {
     return on ? "\x1b[33m" + text + "\x1b[0m" : text;
   }
 };
-
-std::string line_text(const std::vector<std::string>& line, const std::vector<std::size_t>& widths,
-                      std::size_t texts)
-{
-  std::string text;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const std::size_t width = width_of(line[i]);
-    const std::string padding(widths[i] > width ? widths[i] - width : 0, ' ');
-    const bool failed = line.size() < widths.size();
-    const bool left = i < texts || i + 2 >= widths.size() || (failed && i + 1 == line.size());
-    text += (i > 0 ? "  " : "") + (left ? line[i] + padding : padding + line[i]);
-  }
-  return text.substr(0, text.find_last_not_of(' ') + 1);
-}
-
-// "  * text", wrapped with the later lines indented alike.
-std::string item(const std::string& text, std::size_t columns)
-{
-  std::string lines;
-  for (const std::string& line : wrapped(clipped(text, 2000), columns - 4))
-    lines += (lines.empty() ? "  - " : "    ") + line + "\n";
-  return lines;
-}
 
 // One line per resource that limits something: how often, and the last reason given for it.
 std::string reasons(const Report& report, std::size_t columns, const Paint& paint)
@@ -219,7 +174,7 @@ std::string reasons(const Report& report, std::size_t columns, const Paint& pain
       reason += fmt::format(" ({} of {} lines)", rows[resource].size(), results);
     if (const std::string why = last.text("/bottleneck/why"); !why.empty())
       reason += ": " + (results > 1 ? report.label(last) + ": " : "") + why;
-    text += item(reason, columns);
+    text += item_text(reason, columns);
   }
   return text;
 }
@@ -232,7 +187,7 @@ std::string in_short(const Report& report, std::size_t columns, const Paint& pai
             "\n";
     for (const std::string& sentence : answer.sentences)
       if (sentence.rfind("Limited by", 0) != 0) // said above
-        text += item(sentence, columns);
+        text += item_text(sentence, columns);
   }
   return text;
 }
@@ -241,7 +196,7 @@ std::string certainty_text(const Report& report, std::size_t columns, const Pain
 {
   std::string items;
   for (const std::string& sentence : certainty(report))
-    items += item(sentence, columns);
+    items += item_text(sentence, columns);
   return items.empty() ? "" : "\n" + paint.bold("How sure") + "\n" + items;
 }
 
@@ -252,10 +207,10 @@ std::string warnings_text(const Report& report, std::size_t columns, const Paint
     std::string words = warning.text;
     if (!warning.points.empty() && report.points() > 1)
       words += " (" + report.points_text(warning.points) + ")";
-    items += item(words, columns);
+    items += item_text(words, columns);
   }
   for (const std::string& sentence : without_effect(report))
-    items += item(sentence, columns);
+    items += item_text(sentence, columns);
   return items.empty() ? "" : "\n" + paint.bold(paint.warn("Warnings")) + "\n" + items;
 }
 
@@ -279,14 +234,14 @@ std::string report_table(const Json& result, const TableStyle& style)
   const Report report(result);
   const Paint paint{style.colour};
   const std::size_t columns = std::max<std::size_t>(style.columns, 40);
-  const Cells cells = fitted(report, columns);
-  const auto widths = widths_of(cells);
+  const TextTable cells = fitted(report, columns);
   std::string text = heading(report, columns, paint);
   if (report.rows().empty())
     text += "no points\n";
-  text += paint.bold(line_text(cells.header, widths, cells.texts)) + "\n";
-  for (const auto& line : cells.lines)
-    text += line_text(line, widths, cells.texts) + "\n";
+  const auto lines = lines_of(cells);
+  text += paint.bold(lines.front()) + "\n";
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    text += lines[i] + "\n";
   for (const std::string& sentence : report.linked_sentences())
     text += sentence + "\n";
   return text + reasons(report, columns, paint) + in_short(report, columns, paint) +

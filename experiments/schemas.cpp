@@ -2,6 +2,7 @@
 
 #include "calibration/profile.hpp"
 #include "experiments/experiment.hpp"
+#include "experiments/plan.hpp"
 #include "experiments/validation_gates.hpp"
 #include "models/collectives/library.hpp"
 #include "models/dataset.hpp"
@@ -19,6 +20,7 @@ struct Kind {
 
 const Kind kKinds[] = {
     {"experiment", &schema_as<ExperimentSpec>},
+    {"plan", &schema_as<PlanSpec>},
     {"suite", &schema_as<SuiteSpec>},
     {"gates", &schema_as<GatesSpec>},
     {"platform", &schema_as<platforms::PlatformSpec>, &platforms::kPlatformKind},

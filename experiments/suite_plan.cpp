@@ -35,18 +35,6 @@ double deviation_of(const std::vector<double>& values)
   return n > 1 ? std::sqrt(squares / (n - 1)) : 0;
 }
 
-// A document of its own, which keeps the name under which messages speak of the experiment.
-std::shared_ptr<Document> copied(const Value& experiment)
-{
-  auto document = std::make_shared<Document>(*experiment.document());
-  if (!experiment.pointer().empty()) {
-    document->root = experiment.json();
-    document->text.clear(); // positions would be those of the whole suite
-    document->name = experiment.where() + " " + experiment.pointer();
-  }
-  return document;
-}
-
 // Unrolls one suite.
 class Unroll {
 public:
@@ -153,7 +141,7 @@ private:
 
   Point point_of(const SuiteRow& row, const Value& at) const
   {
-    auto document = copied(base_of(row, at));
+    auto document = own_document(base_of(row, at));
     if (document->root.is_object())
       document->root.erase("expect");
     const std::string origin = "row " + row.id;
@@ -163,7 +151,7 @@ private:
         row.settings.fail("must be an object of JSON pointers and values, got " +
                           row.settings.shown());
       for (const auto& entry : row.settings.json().items()) {
-        set_value(*document, entry.key(), entry.value(), origin);
+        set_in_experiment(*document, entry.key(), entry.value(), origin);
         settings.emplace_back(entry.key(), entry.value());
       }
     }

@@ -220,5 +220,17 @@ for kind in ("experiment", "platform", "model", "framework"):
     schema = json.loads(run("schema", kind).stdout)
     expect(f"schema {kind}", schema["type"] == "object" and schema["properties"], "empty")
 
+# Plans: found by name, answered, and refused.
+answer = run("plan", "c4140-growth", "--format", "json")
+plan = json.loads(answer.stdout)
+expect("plan", answer.returncode == 0 and plan["recommended"] in plan["frontier"], answer.stderr)
+expect("plan: its cheapest is told", all(
+    c["cost"] >= plan["candidates"][plan["recommended"]]["cost"] for c in plan["candidates"] if c["probability"] >= 0.9))
+expect("plan: in words", "One change at a time" in run("plan", "c4140-growth").stdout)
+short = run("plan", "c4140-growth", "--set", "/budget=10", "--uncertainty", "steps")
+expect("plan: out of reach", short.returncode == 1 and "No candidate within the budget" in short.stdout, short.stdout)
+unknown = run("plan", "c4140-grwth")
+expect("plan: misspelt", unknown.returncode == 2 and "did you mean 'c4140-growth'" in unknown.stderr, unknown.stderr)
+
 print("\n".join(failures) or f"{len(BAD)} wrong inputs refused, outputs as promised")
 sys.exit(bool(failures))

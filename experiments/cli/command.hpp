@@ -28,6 +28,7 @@ struct Command {
 
 std::function<int()> predict(CLI::App& app);
 std::function<int()> sweep(CLI::App& app);
+std::function<int()> plan(CLI::App& app);
 std::function<int()> validate(CLI::App& app);
 std::function<int()> nccl_tests(CLI::App& app);
 std::function<int()> platform(CLI::App& app);

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <cctype>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -87,9 +88,12 @@ void show_progress(int done, int total)
 
 } // namespace
 
-void add_experiment_options(CLI::App& app, ExperimentArguments& a)
+void add_experiment_options(CLI::App& app, ExperimentArguments& a, const std::string& kind)
 {
-  app.add_option("EXPERIMENT", a.file, "experiment file, or the name of a bundled one")->required();
+  std::string upper = kind;
+  for (char& c : upper)
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  app.add_option(upper, a.file, kind + " file, or the name of a bundled one")->required();
   app.add_option("--set", a.set, "POINTER=VALUE: change a value of the file; may be repeated");
   app.add_option(
       "--profile", a.profiles,
@@ -135,19 +139,39 @@ PredictOptions options_of(const ExperimentArguments& arguments, const LoadedExpe
   return options;
 }
 
-int run_and_tell(const ExperimentArguments& arguments, const LoadedExperiment& experiment,
-                 PredictOptions options)
+Prediction run(const LoadedExperiment& experiment, PredictOptions options)
 {
   StepLine step_line;
   if (isatty(STDERR_FILENO) == 1)
     options.steps = [&step_line](const std::string& text) { step_line.show(text); };
-  const Prediction prediction = predict(experiment, options, show_progress);
+  Prediction prediction = experiments::predict(experiment, options, show_progress);
   step_line.clear();
-  if (!arguments.out.empty()) {
-    write_file(arguments.out + "/result.json", prediction.result.dump(2) + "\n");
-    write_file(arguments.out + "/result.csv", report_csv(prediction.result));
-    write_file(arguments.out + "/report.html", report_html(prediction.result));
-  }
+  return prediction;
+}
+
+void write_reports(const ExperimentArguments& arguments, const Json& result)
+{
+  if (arguments.out.empty())
+    return;
+  write_file(arguments.out + "/result.json", result.dump(2) + "\n");
+  write_file(arguments.out + "/result.csv", report_csv(result));
+  write_file(arguments.out + "/report.html", report_html(result));
+  std::cerr << "wrote " << arguments.out << "/report.html, result.json, result.csv, points.jsonl\n";
+}
+
+void tell_errors(const Prediction& prediction)
+{
+  std::set<std::string> told; // points of a sweep fail alike
+  for (const auto& error : prediction.errors)
+    if (told.insert(error).second)
+      std::cerr << error << "\n";
+}
+
+int run_and_tell(const ExperimentArguments& arguments, const LoadedExperiment& experiment,
+                 PredictOptions options)
+{
+  const Prediction prediction = run(experiment, std::move(options));
+  write_reports(arguments, prediction.result);
   if (arguments.format == "json")
     std::cout << prediction.result.dump(2) << "\n";
   else if (arguments.format == "csv")
@@ -155,15 +179,9 @@ int run_and_tell(const ExperimentArguments& arguments, const LoadedExperiment& e
   else if (prediction.errors.size() < experiment.points.size())
     std::cout << report_table(prediction.result, {110, isatty(STDOUT_FILENO) == 1});
   std::cout.flush();
-  std::set<std::string> told; // points of a sweep fail alike
-  for (const auto& error : prediction.errors)
-    if (told.insert(error).second)
-      std::cerr << error << "\n";
+  tell_errors(prediction);
   for (const auto& line : prediction.expectations)
     std::cerr << experiment.document->name << ": expectation not met: " << line << "\n";
-  if (!arguments.out.empty())
-    std::cerr << "wrote " << arguments.out
-              << "/report.html, result.json, result.csv, points.jsonl\n";
   return prediction.status;
 }
 

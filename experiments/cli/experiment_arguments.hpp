@@ -26,13 +26,21 @@ struct ExperimentArguments {
 };
 
 /// Adds the options; the arguments must outlive the parsing.
-void add_experiment_options(CLI::App& app, ExperimentArguments& arguments);
+void add_experiment_options(CLI::App& app, ExperimentArguments& arguments,
+                            const std::string& kind = "experiment");
 
 experiments::LoadedExperiment load(const ExperimentArguments& arguments);
 /// As the arguments ask; makes the directory of --out.
 experiments::PredictOptions options_of(const ExperimentArguments& arguments,
                                        const experiments::LoadedExperiment& experiment);
-/// Runs with progress on a terminal, writes and prints the result; returns the exit code.
+/// Runs with progress on a terminal.
+experiments::Prediction run(const experiments::LoadedExperiment& experiment,
+                            experiments::PredictOptions options);
+/// Writes report.html, result.json and result.csv into the directory of --out, if there is one.
+void write_reports(const ExperimentArguments& arguments, const Json& result);
+/// Errors of points, each once.
+void tell_errors(const experiments::Prediction& prediction);
+/// All of that, and prints the result; returns the exit code.
 int run_and_tell(const ExperimentArguments& arguments,
                  const experiments::LoadedExperiment& experiment,
                  experiments::PredictOptions options);

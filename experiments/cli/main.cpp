@@ -13,6 +13,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"predict", "how fast the jobs of an experiment run, and what limits them", &predict},
     {"sweep", "the same for many points, kept in a file that can be asked with SQL", &sweep},
+    {"plan", "what to buy or change: the cheapest way to a goal", &plan},
     {"validate", "how far predictions are from measurements, by regime", &validate},
     {"calibrate", "make a profile of parameters from logs of your machine", &calibrate},
     {"nccl-tests", "what nccl-tests would print on a described machine", &nccl_tests},

@@ -1,0 +1,47 @@
+#include "experiments/plan.hpp"
+
+#include "experiments/cli/experiment_arguments.hpp"
+#include "experiments/report_csv.hpp"
+#include "experiments/report_plan.hpp"
+
+#include <unistd.h>
+
+#include <iostream>
+
+namespace foretrain::cli {
+
+namespace {
+
+using namespace experiments;
+
+int run_plan(const ExperimentArguments& arguments)
+{
+  const LoadedPlan plan = load_plan(arguments.file, arguments.set, arguments.profiles);
+  const Prediction prediction = run(plan.experiment, options_of(arguments, plan.experiment));
+  write_reports(arguments, prediction.result);
+  tell_errors(prediction);
+  const Json answer = judge(plan, prediction.result);
+  if (arguments.format == "json")
+    std::cout << answer.dump(2) << "\n";
+  else if (arguments.format == "csv")
+    std::cout << report_csv(prediction.result);
+  else
+    std::cout << report_plan(answer, {110, isatty(STDOUT_FILENO) == 1});
+  std::cout.flush();
+  const bool asked = !plan.spec.goals.empty() || plan.spec.budget.has_value();
+  if (prediction.status == done && asked && answer.at("recommended").is_null())
+    return violated;
+  return prediction.status;
+}
+
+} // namespace
+
+std::function<int()> plan(CLI::App& app)
+{
+  const auto a = std::make_shared<ExperimentArguments>();
+  a->uncertainty = "linear"; // chances need it, whatever it costs
+  add_experiment_options(app, *a, "plan");
+  return [a] { return run_plan(*a); };
+}
+
+} // namespace foretrain::cli

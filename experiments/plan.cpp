@@ -1,0 +1,183 @@
+#include "experiments/plan.hpp"
+
+#include "experiments/resolve.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr std::size_t kMaxCandidates = 20000;
+
+void check_changes(const PlanSpec& spec, const Value& root)
+{
+  if (spec.changes.empty())
+    root.fail_at("changes", "must hold at least one change");
+  std::set<std::string> changes;
+  for (std::size_t c = 0; c < spec.changes.size(); ++c) {
+    const PlanChange& change = spec.changes[c];
+    const Value at = root.at("changes").at(c);
+    if (!changes.insert(change.name).second)
+      at.at("name").fail("is the name of another change, too: '" + change.name + "'");
+    if (change.options.empty())
+      at.at("options").fail("must hold at least one option");
+    std::set<std::string> options;
+    for (std::size_t o = 0; o < change.options.size(); ++o) {
+      const Value option = at.at("options").at(o);
+      const Value& set = change.options[o].set;
+      if (!options.insert(change.options[o].name).second)
+        option.at("name").fail("is the name of another option, too: '" + change.options[o].name +
+                               "'");
+      if (set && !set.json().is_object())
+        set.fail("must be an object of JSON pointers and values, got " + set.shown());
+      if (set)
+        for (const auto& entry : set.json().items())
+          if (entry.key().empty() || entry.key().front() != '/')
+            set.fail_at(entry.key(), "must be a JSON pointer into the experiment, like "
+                                     "/stack/network");
+    }
+  }
+}
+
+// All ways to choose, today's first, the last change quickest.
+std::vector<Candidate> combinations(const PlanSpec& spec, const Value& root)
+{
+  std::vector<Candidate> all{{}};
+  for (const PlanChange& change : spec.changes) {
+    if (all.size() * change.options.size() > kMaxCandidates)
+      root.at("changes").fail(fmt::format("make more than {} candidates", kMaxCandidates));
+    std::vector<Candidate> longer;
+    for (const Candidate& candidate : all)
+      for (std::size_t o = 0; o < change.options.size(); ++o) {
+        longer.push_back(candidate);
+        longer.back().options.push_back(o);
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+std::size_t job_of(const PlanGoal& goal, const Value& at, const ExperimentSpec& experiment)
+{
+  if (goal.job.empty())
+    return 0;
+  std::vector<std::string> names;
+  for (const JobSpec& job : experiment.jobs) {
+    if (job.name == goal.job)
+      return names.size();
+    names.push_back(job.name);
+  }
+  at.at("job").fail("is not a job of the experiment: '" + excerpt(goal.job) + "'",
+                    suggestion(goal.job, names, "jobs"));
+}
+
+// The job each goal is about. All goals are things that the jobs tell.
+std::vector<std::size_t> check_goals(const PlanSpec& spec, const Value& root,
+                                     const ExperimentSpec& experiment)
+{
+  std::vector<std::size_t> jobs;
+  for (std::size_t g = 0; g < spec.goals.size(); ++g) {
+    const PlanGoal& goal = spec.goals[g];
+    const Value at = root.at("goals").at(g);
+    const int bounds = (goal.throughput_at_least ? 1 : 0) + (goal.step_time_at_most ? 1 : 0) +
+                       (goal.training_at_most ? 1 : 0);
+    if (bounds != 1)
+      at.fail("must have one of throughput_at_least, step_time_at_most and training_at_most");
+    jobs.push_back(job_of(goal, at, experiment));
+    if (goal.training_at_most && !experiment.jobs[jobs.back()].epochs)
+      at.at("training_at_most")
+          .fail("needs \"epochs\" in job '" + experiment.jobs[jobs.back()].name +
+                "' of the experiment");
+  }
+  return jobs;
+}
+
+bool by_the_hour(const PlanSpec& spec)
+{
+  bool any = spec.cost.node_hour != 0;
+  for (const PlanChange& change : spec.changes)
+    for (const PlanOption& option : change.options)
+      any |= option.cost.node_hour != 0;
+  return any;
+}
+
+Point point_of(const PlanSpec& spec, const Document& base, const Candidate& candidate,
+               const std::vector<std::string>& profiles)
+{
+  auto document = std::make_shared<Document>(base);
+  Settings settings;
+  for (std::size_t c = 0; c < spec.changes.size(); ++c) {
+    const PlanOption& option = spec.changes[c].options[candidate.options[c]];
+    const std::string origin =
+        fmt::format("{}: {} = {}", spec.name, spec.changes[c].name, option.name);
+    if (option.set)
+      for (const auto& entry : option.set.json().items())
+        set_in_experiment(*document, entry.key(), entry.value(), origin);
+    settings.emplace_back(spec.changes[c].name, option.name);
+  }
+  return single_point(std::move(document), std::move(settings), profiles);
+}
+
+// The plan's profiles below those of the experiment.
+void add_profiles(Document& document, const std::vector<Value>& profiles)
+{
+  if (profiles.empty())
+    return;
+  Json list = Json::array();
+  for (const Value& profile : profiles)
+    list.push_back(profile.json());
+  if (document.root.contains("profiles"))
+    for (const Json& own : document.root.at("profiles"))
+      list.push_back(own);
+  document.root["profiles"] = std::move(list);
+}
+
+} // namespace
+
+LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
+                     const std::vector<std::string>& profiles)
+{
+  const Value loaded = resolve_preset(name_or_path, kPlanKind);
+  auto document = std::make_shared<Document>(*loaded.document());
+  for (const std::string& text : overrides) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      throw UsageError("--set needs POINTER=VALUE, like --set /confidence=0.5; got '" + text + "'");
+    set_value(*document, text.substr(0, equals), text.substr(equals + 1));
+  }
+  const Value root{DocumentPtr(document)};
+  LoadedPlan plan;
+  plan.spec = read_as<PlanSpec>(root);
+  check_changes(plan.spec, root);
+  const auto base = own_document(resolve_preset(plan.spec.experiment, kExperimentKind));
+  if (!base->root.is_object())
+    plan.spec.experiment.fail("must be an experiment, got " + plan.spec.experiment.shown());
+  base->root.erase("expect");
+  base->root.erase("sweep");
+  add_profiles(*base, plan.spec.profiles);
+  plan.experiment.document = base;
+  plan.candidates = combinations(plan.spec, root);
+  for (Candidate& candidate : plan.candidates) {
+    plan.experiment.points.push_back(point_of(plan.spec, *base, candidate, profiles));
+    const ResolvedExperiment resolved = resolve(plan.experiment.points.back());
+    candidate.nodes = resolved.nodes;
+    candidate.gpus = resolved.nodes * resolved.platform.gpus_per_node();
+    if (by_the_hour(plan.spec))
+      for (const JobSpec& job : resolved.spec.jobs)
+        if (!job.epochs)
+          root.fail_at("cost", "by the node_hour needs \"epochs\" in job '" + job.name +
+                                   "' of the experiment");
+  }
+  plan.experiment.spec = read_point(plan.experiment.points.front());
+  plan.experiment.spec.name = plan.spec.name;
+  plan.experiment.spec.description = plan.spec.description;
+  plan.goal_jobs = check_goals(plan.spec, root, plan.experiment.spec);
+  return plan;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,202 @@
+// What a plan's answer says, from predictions whose numbers are known.
+#include "experiments/plan.hpp"
+
+#include "experiments/report_plan.hpp"
+#include "experiments/result_json.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Json plan_json()
+{
+  return Json::parse(R"({
+    "name": "growth",
+    "experiment": {
+      "cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 2},
+      "jobs": [{"name": "train", "model": "resnet50", "framework": "pytorch-horovod", "epochs": 90,
+                "batch_per_gpu": 64, "gpus": 8}],
+      "sweep": {"/jobs/0/gpus": [1, 2]},
+      "expect": [{"quantity": "/speedup", "at_least": 1000}]},
+    "changes": [
+      {"name": "network", "options": [
+        {"name": "slow", "set": {"/stack/network": "ipoib"}},
+        {"name": "quick", "set": {"/stack/network": "rdma"}, "cost": {"node": 100}}]},
+      {"name": "size", "options": [
+        {"name": "small"},
+        {"name": "large", "set": {"/cluster/nodes": 4}, "cost": {"fixed": 5000, "gpu": 10}}]}],
+    "cost": {"fixed": 1, "node_hour": 3},
+    "goals": [{"throughput_at_least": 1000}]})");
+}
+
+LoadedPlan load(const Json& json)
+{
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("foretrain-plan-" + std::to_string(getpid()) + ".json");
+  std::ofstream(path) << json.dump();
+  try {
+    LoadedPlan plan = load_plan(path.string(), {}, {});
+    std::filesystem::remove(path);
+    return plan;
+  } catch (...) {
+    std::filesystem::remove(path);
+    throw;
+  }
+}
+
+// Candidates in order: slow small, slow large, quick small, quick large.
+Json prediction(const LoadedPlan& plan, const std::vector<double>& rates, double spread = 0.1)
+{
+  Json points = Json::array();
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const double rate = rates[i];
+    points.push_back(
+        {{"settings", settings_json(plan.experiment.points[i].settings)},
+         {"jobs",
+          {{{"name", "train"},
+            {"throughput_samples_per_s",
+             {{"median", rate}, {"low", 0.9 * rate}, {"high", 1.1 * rate}, {"interval", 0.9}}},
+            {"step_time_s", {{"median", 100 / rate}}},
+            {"training_s", {{"total", 3600 * 1000 / rate}}},
+            {"uncertainty",
+             {{"from_parameters", spread},
+              {"run_to_run", 0.0},
+              {"contributions", {{{"parameter", "gpu"}, {"effect", spread}}}}}},
+            {"bottleneck", {{"resource", i < 2 ? "node0/ib0/tx" : "node0/gpu0/compute"}}}}}}});
+  }
+  return {{"version", "1"}, {"seed", 1}, {"points", points}};
+}
+
+} // namespace
+
+TEST_CASE("Candidates are all ways to choose, today's first, without the experiment's sweep")
+{
+  const LoadedPlan plan = load(plan_json());
+  REQUIRE(plan.candidates.size() == 4);
+  CHECK(plan.experiment.spec.expect.empty());
+  CHECK(plan.candidates[0].nodes == 2);
+  CHECK(plan.candidates[1].nodes == 4);
+  CHECK(plan.candidates[1].gpus == 16);
+  CHECK(plan.candidates[3].options == std::vector<std::size_t>{1, 1});
+  const Json& last = plan.experiment.points[3].document->root;
+  CHECK(last.at("/stack/network"_json_pointer) == "rdma");
+  CHECK(last.at("/cluster/nodes"_json_pointer) == 4);
+}
+
+TEST_CASE("Costs add up over options, nodes, GPUs and hours; the cheapest way to the goal is told")
+{
+  const LoadedPlan plan = load(plan_json());
+  const Json answer = judge(plan, prediction(plan, {500, 800, 1250, 2000}));
+  const Json& candidates = answer.at("candidates");
+  // Hours: 1000 / rate. slow small: 1 + 3 x 2 nodes x 2 h; slow large: + 5000 + 10 x 16 GPUs.
+  CHECK_THAT(candidates[0].at("cost").get<double>(), test::is(1 + 3 * 2 * 2.0));
+  CHECK_THAT(candidates[1].at("cost").get<double>(), test::is(1 + 3 * 4 * 1.25 + 5000 + 160));
+  CHECK_THAT(candidates[2].at("cost").get<double>(), test::is(1 + 3 * 2 * 0.8 + 200));
+  CHECK_THAT(candidates[3].at("cost").get<double>(), test::is(1 + 3 * 4 * 0.5 + 400 + 5000 + 160));
+  CHECK_THAT(candidates[0].at("probability").get<double>(),
+             test::is(0.5 * std::erfc(std::log(2.0) / 0.1 / std::sqrt(2.0))));
+  CHECK(answer.at("recommended") == 2);
+  CHECK(answer.at("frontier") == Json({0, 2, 3})); // slow and large costs more than quick and small
+  REQUIRE(answer.at("single_changes").size() == 2);
+  const Json& first = answer.at("single_changes")[0];
+  CHECK(first.at("option") == "quick");
+  CHECK_THAT(first.at("throughput_ratio").get<double>(), test::is(2.5));
+  CHECK(first.at("probability_faster") == 1.0); // both are off by the same GPU
+  CHECK(first.at("limited_by") != first.at("limited_before"));
+  const std::string text = report_plan(answer, {200, false});
+  CHECK_THAT(text, Contains("network: quick, size: small reaches the goals"));
+  CHECK_THAT(text, Contains("the limit moves from node0/ib0/tx to node0/gpu0/compute"));
+}
+
+TEST_CASE("Without a sure way nothing is recommended, and the nearest is told")
+{
+  Json json = plan_json();
+  SECTION("the goal is too high")
+  {
+    json["goals"][0]["throughput_at_least"] = 3000;
+  }
+  SECTION("sureness is asked for that the prediction has not")
+  {
+    json["goals"][0]["throughput_at_least"] = 1990;
+  }
+  SECTION("it costs too much")
+  {
+    json["budget"] = 100;
+  }
+  const LoadedPlan plan = load(json);
+  const Json answer = judge(plan, prediction(plan, {500, 800, 1250, 2000}));
+  CHECK(answer.at("recommended").is_null());
+  CHECK_THAT(report_plan(answer), Contains("No candidate"));
+}
+
+TEST_CASE("Goals for steps and trainings, and a budget alone")
+{
+  Json json = plan_json();
+  std::size_t expected = 0;
+  SECTION("step") // 100 / rate
+  {
+    json["goals"][0] = {{"step_time_at_most", "60 ms"}};
+    expected = 3;
+  }
+  SECTION("training") // 1000 / rate hours
+  {
+    json["goals"][0] = {{"training_at_most", "0.9 h"}};
+    expected = 2;
+  }
+  SECTION("the fastest within a budget")
+  {
+    json.erase("goals");
+    json["budget"] = 5300;
+    expected = 2;
+  }
+  const LoadedPlan plan = load(json);
+  CHECK(judge(plan, prediction(plan, {500, 800, 1250, 2000}, 0.05)).at("recommended") == expected);
+}
+
+TEST_CASE("An interrupted plan chooses among what it reached")
+{
+  const LoadedPlan plan = load(plan_json());
+  Json partial = prediction(plan, {500, 800, 1250, 2000});
+  partial["points"].erase(2);
+  partial["interrupted"] = true;
+  const Json answer = judge(plan, partial);
+  CHECK(answer.at("recommended") == 3);
+  CHECK(answer.at("candidates")[2].at("error") == "not reached");
+  CHECK_THAT(report_plan(answer), Contains("interrupted"));
+}
+
+TEST_CASE("A wrong plan is refused with the place and what is allowed")
+{
+  const auto refused = [](const std::string& pointer, const Json& value) {
+    Json json = plan_json();
+    json[Json::json_pointer(pointer)] = value;
+    try {
+      load(json);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  CHECK_THAT(refused("/goals/0/job", "trian"), Contains("did you mean 'train'"));
+  CHECK_THAT(refused("/goals/0/step_time_at_most", "1 s"), Contains("must have one of"));
+  CHECK_THAT(refused("/changes/0/options/1/set", {{"/stack/network", "rmda"}}),
+             Contains("did you mean 'rdma'"));
+  CHECK_THAT(refused("/changes/0/options/1/set", {{"stack", "rdma"}}), Contains("JSON pointer"));
+  CHECK_THAT(refused("/changes/1/name", "network"), Contains("another change"));
+  CHECK_THAT(refused("/changes/1/options/1/name", "small"), Contains("another option"));
+  CHECK_THAT(refused("/changes", Json::array()), Contains("at least one change"));
+  CHECK_THAT(refused("/changes/1/options/1/set", {{"/jobs/0/gpus", 9}}), Contains("only 8 GPUs"));
+  CHECK_THAT(
+      refused("/experiment/jobs/0",
+              {{"model", "resnet50"}, {"framework", "pytorch-horovod"}, {"batch_per_gpu", 64}}),
+      Contains("epochs"));
+  CHECK_THAT(refused("/experiment", 3), Contains("experiment"));
+}
