@@ -15,12 +15,6 @@ double quantile(std::vector<double> values, double q)
   return values[below] * (1 - part) + values[above] * part;
 }
 
-Range range_of(const std::vector<double>& values, double interval)
-{
-  return {quantile(values, 0.5), quantile(values, 0.5 - interval / 2),
-          quantile(values, 0.5 + interval / 2), interval};
-}
-
 double relative_spread(const std::vector<double>& values)
 {
   const auto n = static_cast<double>(values.size());

@@ -14,7 +14,6 @@ struct Range {
 
 /// Value below which a part q of the values lies, between neighbours by proportion. Not of none.
 double quantile(std::vector<double> values, double q);
-Range range_of(const std::vector<double>& values, double interval);
 /// Relative standard deviation of positive values around their mean.
 double relative_spread(const std::vector<double>& values);
 

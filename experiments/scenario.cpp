@@ -28,16 +28,21 @@ struct Rates {
   Range step_time;
 };
 
+// The centre is the mean step, as frameworks tell their rate: steps of jobs that share can be of two
+// kinds, of which a median would tell only one.
 Rates rates_of(const models::TrainingJob& job, double interval = 0.9)
 {
   const double samples = static_cast<double>(job.setup().batch) * job.setup().ranks;
   std::vector<double> steps;
-  std::vector<double> rates;
+  double sum = 0;
   for (const Seconds step : job.step_times()) {
     steps.push_back(step.value());
-    rates.push_back(samples / step.value());
+    sum += step.value();
   }
-  return {range_of(rates, interval), range_of(steps, interval)};
+  const double mean = sum / static_cast<double>(steps.size());
+  const double low = std::min(mean, quantile(steps, 0.5 - interval / 2));
+  const double high = std::max(mean, quantile(steps, 0.5 + interval / 2));
+  return {{samples / mean, samples / high, samples / low, interval}, {mean, low, high, interval}};
 }
 
 // Relative standard deviation of the mean step over the measured ones.
