@@ -220,6 +220,19 @@ for kind in ("experiment", "platform", "model", "framework"):
     schema = json.loads(run("schema", kind).stdout)
     expect(f"schema {kind}", schema["type"] == "object" and schema["properties"], "empty")
 
+# --stack: words, an object, and the two options it stands for.
+def bandwidth(*options):
+    shown = run("nccl-tests", "all_reduce_perf", "--platform", "c4140-v100-sxm2", "--nodes", "2", "-g", "4", *options)
+    return [line for line in shown.stdout.splitlines() if not line.startswith("#")], shown
+
+
+both = bandwidth("--host", "vm", "--network", "ipoib")[0]
+expect("--stack words", bandwidth("--stack", "vm+ipoib")[0] == both and both)
+expect("--stack object", bandwidth("--stack", '{"network": "ipoib", "host": "vm"}')[0] == both)
+expect("--network overrides", bandwidth("--stack", "vm+rdma", "--network", "ipoib")[0] == both)
+wrong = bandwidth("--stack", "vm+ipob")[1]
+expect("--stack misspelt", wrong.returncode == 2 and "did you mean 'ipoib'" in wrong.stderr, wrong.stderr)
+
 # Plans: found by name, answered, and refused.
 answer = run("plan", "c4140-growth", "--format", "json")
 plan = json.loads(answer.stdout)

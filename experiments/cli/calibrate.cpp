@@ -1,9 +1,9 @@
 // Logs of one's own machine in, a profile out.
 #include "experiments/calibrate.hpp"
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/files.hpp"
 #include "sim/base/error.hpp"
 
-#include <fstream>
 #include <iostream>
 
 namespace foretrain::cli {
@@ -36,9 +36,7 @@ int run(const Arguments& a)
     std::cerr << "nothing was learnt: " << a.out << " is not written\n";
     return wrong_input;
   }
-  std::ofstream out(a.out, std::ios::binary);
-  if (!(out << calibration::to_json(calibration.profile).dump(2) << "\n") || !out.flush())
-    throw UsageError("--out " + a.out + ": cannot be written");
+  write_file(a.out, calibration::to_json(calibration.profile).dump(2) + "\n");
   std::cerr << "written to " << a.out << "; use it with: foretrain predict EXPERIMENT --profile "
             << a.out << "\n";
   return done;

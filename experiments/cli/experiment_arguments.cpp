@@ -1,5 +1,6 @@
 #include "experiments/cli/experiment_arguments.hpp"
 
+#include "experiments/cli/files.hpp"
 #include "experiments/report_csv.hpp"
 #include "experiments/report_html.hpp"
 #include "experiments/report_table.hpp"
@@ -27,15 +28,6 @@ UncertaintyMethod method_of(const std::string& name)
          : name == "linear"      ? UncertaintyMethod::linear
          : name == "monte-carlo" ? UncertaintyMethod::monte_carlo
                                  : UncertaintyMethod::automatic;
-}
-
-void write_file(const std::string& path, const std::string& text)
-{
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out)
-    throw UsageError("cannot write '" + path + "'");
 }
 
 void make_directory(const std::string& path)

@@ -1,10 +1,9 @@
 #include "experiments/cli/import.hpp"
 
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/files.hpp"
 #include "platforms/import.hpp"
-#include "sim/base/error.hpp"
 
-#include <fstream>
 #include <iostream>
 
 namespace foretrain::cli {
@@ -27,9 +26,7 @@ int import(const Arguments& a)
     std::cout << text;
     return done;
   }
-  std::ofstream out(a.out, std::ios::binary);
-  if (!(out << text) || !out.flush())
-    throw UsageError("--out " + a.out + ": cannot be written");
+  write_file(a.out, text);
   std::cerr << "written to " << a.out << "; look at it with: foretrain platform show " << a.out
             << "\n";
   return done;

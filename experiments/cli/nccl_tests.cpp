@@ -2,6 +2,7 @@
 #include "experiments/nccl_tests.hpp"
 #include "calibration/nccl_tests_log.hpp"
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/stack_argument.hpp"
 #include "experiments/profiles.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -35,8 +36,7 @@ std::string explanation(const NcclTestsRow& row)
 struct Arguments {
   std::string program;
   std::string platform;
-  std::string host = "bare-metal";
-  std::string network;
+  StackArguments stack;
   std::string library = "nccl";
   std::vector<std::string> profiles;
   std::string begin = "32M", end = "32M", increment = "1M";
@@ -193,14 +193,7 @@ int run(const Arguments& a)
   if (gpus > platform.gpus_per_node())
     throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", gpus, platform.name,
                                  platform.gpus_per_node()));
-  bool rdma = false;
-  for (const auto& nic : platform.nics)
-    rdma |= nic.rdma;
-  const platforms::Stack stack{
-      platforms::load_host(named(a.host, platforms::kHostKind)),
-      platforms::load_transport(
-          named(!a.network.empty() ? a.network : std::string(rdma ? "rdma" : "tcp"),
-                platforms::kTransportKind))};
+  const platforms::Stack stack = stack_of(a.stack, platform, profiles.overlay);
   NcclTestsOptions options;
   options.nodes = a.nodes;
   options.gpus_per_node = gpus;
@@ -249,8 +242,12 @@ std::function<int()> nccl_tests(CLI::App& app)
                  "taken and ignored: a simulation repeats itself exactly");
   app.add_option("-w,--warmup_iters", a->warmup, "taken and ignored");
   app.add_option("-d,--datatype", a->type, "type of the elements");
-  app.add_option("--host", a->host, "host layer");
-  app.add_option("--network", a->network, "transport between nodes");
+  app.add_option("--stack", a->stack.stack,
+                 "host layer and transport, like container+flannel-vxlan; an object with \"host\" "
+                 "and \"network\", or a file that holds one");
+  app.add_option("--host", a->stack.host, "host layer; default that of --stack, or bare-metal");
+  app.add_option("--network", a->stack.network,
+                 "transport between nodes; default that of --stack, or rdma where there is any");
   app.add_option("--library", a->library, "collective library");
   app.add_option("--profile", a->profiles, "calibrated parameters to lay over the presets");
   app.add_option("--algorithm", a->algorithm, "auto, or an algorithm's name");

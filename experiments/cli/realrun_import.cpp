@@ -1,9 +1,9 @@
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/files.hpp"
 #include "experiments/realrun_experiment.hpp"
 #include "sim/base/error.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 namespace foretrain::cli {
@@ -33,10 +33,7 @@ int import_records(const Arguments& arguments)
       continue;
     }
     const auto file = std::filesystem::path(arguments.out) / (record.name + ".json");
-    std::ofstream out(file);
-    out << experiment.dump(2) << "\n";
-    if (!out.flush())
-      throw UsageError("cannot write '" + file.string() + "'");
+    write_file(file.string(), experiment.dump(2) + "\n");
   }
   return done;
 }

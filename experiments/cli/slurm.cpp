@@ -1,13 +1,13 @@
 #include "experiments/cli/slurm.hpp"
 
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/files.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
@@ -38,11 +38,7 @@ std::string shell_command(const std::vector<std::string>& words)
 
 void write_script(const std::string& path, const std::string& command)
 {
-  std::ofstream out(path);
-  out << "#!/bin/bash\nexec " << command << " --jobs \"${SLURM_CPUS_PER_TASK:-1}\"\n";
-  out.close();
-  if (!out)
-    throw UsageError("cannot write '" + path + "'");
+  write_file(path, "#!/bin/bash\nexec " + command + " --jobs \"${SLURM_CPUS_PER_TASK:-1}\"\n");
 }
 
 // What the command prints; its messages go to the user.

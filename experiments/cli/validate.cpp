@@ -1,4 +1,5 @@
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/files.hpp"
 #include "experiments/validation_gates.hpp"
 #include "experiments/validation_html.hpp"
 #include "experiments/validation_json.hpp"
@@ -39,15 +40,6 @@ void show_progress(int done, int total)
   if (terminal)
     std::cerr << "\r" << done << "/" << total << " runs" << (done == total ? "\n" : "")
               << std::flush;
-}
-
-void write_file(const std::string& path, const std::string& text)
-{
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out)
-    throw UsageError("cannot write '" + path + "'");
 }
 
 std::vector<SuiteSpec> load_suites(const std::vector<std::string>& named,

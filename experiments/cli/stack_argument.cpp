@@ -1,0 +1,75 @@
+#include "experiments/cli/stack_argument.hpp"
+
+#include "experiments/experiment.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+namespace foretrain::cli {
+
+namespace {
+
+bool one_of_kind(const std::string& name, const PresetKind& kind)
+{
+  const auto names = preset_names(kind);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// "vm+ipoib" as an object.
+Json from_words(const std::string& text)
+{
+  Json stack = Json::object();
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, '+');) {
+    const bool host = one_of_kind(word, platforms::kHostKind);
+    if (!host && !one_of_kind(word, platforms::kTransportKind)) {
+      auto names = preset_names(platforms::kHostKind);
+      for (const std::string& name : preset_names(platforms::kTransportKind))
+        names.push_back(name);
+      throw UsageError(
+          "--stack: '" + excerpt(word) +
+          "' is neither a host layer nor a transport\n  hint: " + suggestion(word, names, "names") +
+          "; like vm+ipoib, an object with \"host\" and \"network\", or a file that "
+          "ends in .json");
+    }
+    const char* key = host ? "host" : "network";
+    if (stack.contains(key))
+      throw UsageError("--stack: '" + text + "' names two of one kind: '" +
+                       stack.at(key).get<std::string>() + "' and '" + word + "'");
+    stack[key] = word;
+  }
+  return stack;
+}
+
+std::shared_ptr<Document> document_of(const std::string& text)
+{
+  if (text.ends_with(".json"))
+    return load_document(text);
+  return parse_document(text.starts_with("{") ? text : from_words(text).dump(), "--stack");
+}
+
+} // namespace
+
+platforms::Stack stack_of(const StackArguments& arguments, const platforms::PlatformSpec& platform,
+                          const std::shared_ptr<const Overlay>& overlay)
+{
+  const auto document = document_of(arguments.stack);
+  if (!arguments.host.empty())
+    document->root["host"] = arguments.host;
+  if (!arguments.network.empty())
+    document->root["network"] = arguments.network;
+  document->overlay = overlay;
+  const Value root{DocumentPtr(document)};
+  auto spec = read_as<experiments::StackSpec>(root);
+  const bool rdma = std::any_of(platform.nics.begin(), platform.nics.end(),
+                                [](const platforms::Nic& nic) { return nic.rdma; });
+  if (!spec.host)
+    spec.host = preset_reference("bare-metal", root);
+  if (!spec.transport)
+    spec.transport = preset_reference(rdma ? "rdma" : "tcp", root);
+  return {platforms::load_host(spec.host), platforms::load_transport(spec.transport)};
+}
+
+} // namespace foretrain::cli
