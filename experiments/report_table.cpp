@@ -151,27 +151,45 @@ struct Paint {
   }
 };
 
+// "node3/ib0/tx" as "node*/ib0/tx": which of equal nodes it is says little.
+std::string of_any_node(const std::string& resource)
+{
+  const std::size_t slash = resource.find('/');
+  const bool numbered = resource.starts_with("node") && slash != std::string::npos && slash > 4 &&
+                        resource.find_first_not_of("0123456789", 4) == slash;
+  return numbered ? "node*" + resource.substr(slash) : resource;
+}
+
 // One line per resource that limits something: how often, and the last reason given for it.
 std::string reasons(const Report& report, std::size_t columns, const Paint& paint)
 {
-  std::vector<std::string> resources;
-  std::map<std::string, std::vector<const ReportRow*>> rows;
+  struct Limit {
+    std::string resource; // of one node, or of any
+    std::vector<const ReportRow*> rows;
+  };
+  std::vector<std::string> order;
+  std::map<std::string, Limit> limits;
   std::size_t results = 0;
   for (const ReportRow& row : report.rows()) {
     const std::string resource = row.text("/bottleneck/resource");
     results += row.job ? 1 : 0;
     if (resource.empty())
       continue;
-    if (rows[resource].empty())
-      resources.push_back(resource);
-    rows[resource].push_back(&row);
+    const std::string any = of_any_node(resource);
+    const auto [at, added] = limits.try_emplace(any, Limit{resource, {}});
+    if (added)
+      order.push_back(any);
+    if (at->second.resource != resource)
+      at->second.resource = any;
+    at->second.rows.push_back(&row);
   }
-  std::string text = resources.empty() ? "" : "\n" + paint.bold("What limits it") + "\n";
-  for (const std::string& resource : resources) {
-    const ReportRow& last = *rows[resource].back();
-    std::string reason = resource;
+  std::string text = order.empty() ? "" : "\n" + paint.bold("What limits it") + "\n";
+  for (const std::string& any : order) {
+    const Limit& limit = limits.at(any);
+    const ReportRow& last = *limit.rows.back();
+    std::string reason = limit.resource;
     if (results > 1)
-      reason += fmt::format(" ({} of {} lines)", rows[resource].size(), results);
+      reason += fmt::format(" ({} of {} lines)", limit.rows.size(), results);
     if (const std::string why = last.text("/bottleneck/why"); !why.empty())
       reason += ": " + (results > 1 ? report.label(last) + ": " : "") + why;
     text += item_text(reason, columns);

@@ -358,3 +358,15 @@ TEST_CASE("an interrupted run says so", "[experiments][report]")
   CHECK_THAT(report_table(result), Contains("interrupted"));
   CHECK_THAT(report_html(result), Contains("interrupted"));
 }
+
+TEST_CASE("A limit that several nodes have is told once")
+{
+  const Json result = result_of({point({{"/x", 1}}, {job(8, 4, "node0/ib0/tx")}),
+                                 point({{"/x", 2}}, {job(8, 4, "node13/ib0/tx")}),
+                                 point({{"/x", 3}}, {job(8, 4, "node1/gpu0/compute")}),
+                                 point({{"/x", 4}}, {job(8, 4, "storage/disks")})});
+  const std::string table = report_table(result);
+  CHECK_THAT(table, Contains("node*/ib0/tx (2 of 4 lines)"));
+  CHECK_THAT(table, Contains("node1/gpu0/compute (1 of 4 lines)"));
+  CHECK_THAT(table, Contains("storage/disks (1 of 4 lines)"));
+}
