@@ -21,6 +21,9 @@ std::string fingerprint(const Point& point, const RunOptions& options)
                 options.uncertainty.interval}},
               {"point", std::move(document)},
               {"presets", Json::array()}};
+  if (point.profiles) // also what of them has no use here is told
+    for (const auto& profile : point.profiles->list)
+      all["profiles"].push_back(profile.name);
   for (const PresetUse& use : resolve(point).presets)
     all["presets"].push_back({use.kind, use.id, use.value.json()});
   const auto url = boost::uuids::ns::url();

@@ -4,6 +4,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -87,7 +88,9 @@ std::vector<std::size_t> check_goals(const PlanSpec& spec, const Value& root,
     const int bounds = (goal.throughput_at_least ? 1 : 0) + (goal.step_time_at_most ? 1 : 0) +
                        (goal.training_at_most ? 1 : 0);
     if (bounds != 1)
-      at.fail("must have one of throughput_at_least, step_time_at_most and training_at_most");
+      at.fail("must have exactly one of throughput_at_least, step_time_at_most and "
+              "training_at_most, got " +
+              at.shown());
     jobs.push_back(job_of(goal, at, experiment));
     if (goal.training_at_most && !experiment.jobs[jobs.back()].epochs)
       at.at("training_at_most")
@@ -106,11 +109,18 @@ bool by_the_hour(const PlanSpec& spec)
   return any;
 }
 
+Settings names_of(const PlanSpec& spec, const Candidate& candidate)
+{
+  Settings settings;
+  for (std::size_t c = 0; c < spec.changes.size(); ++c)
+    settings.emplace_back(spec.changes[c].name, spec.changes[c].options[candidate.options[c]].name);
+  return settings;
+}
+
 Point point_of(const PlanSpec& spec, const Document& base, const Candidate& candidate,
                const std::vector<std::string>& profiles)
 {
   auto document = std::make_shared<Document>(base);
-  Settings settings;
   for (std::size_t c = 0; c < spec.changes.size(); ++c) {
     const PlanOption& option = spec.changes[c].options[candidate.options[c]];
     const std::string origin =
@@ -118,9 +128,99 @@ Point point_of(const PlanSpec& spec, const Document& base, const Candidate& cand
     if (option.set)
       for (const auto& entry : option.set.json().items())
         set_in_experiment(*document, entry.key(), entry.value(), origin);
-    settings.emplace_back(spec.changes[c].name, option.name);
   }
-  return single_point(std::move(document), std::move(settings), profiles);
+  return single_point(std::move(document), names_of(spec, candidate), profiles);
+}
+
+// Sizes of the cluster; what its options do together is checked on the way.
+void resolve_candidate(const PlanSpec& spec, const Value& root, const Point& point,
+                       Candidate& candidate)
+{
+  const ResolvedExperiment resolved = resolve(point);
+  candidate.nodes = resolved.nodes;
+  candidate.gpus = resolved.nodes * resolved.platform.gpus_per_node();
+  if (by_the_hour(spec))
+    for (const JobSpec& job : resolved.spec.jobs)
+      if (!job.epochs)
+        root.fail("has costs by the node_hour: they need \"epochs\" in job '" + job.name +
+                  "' of the experiment");
+}
+
+using Failures = std::vector<std::optional<ConfigError>>; // by candidate
+
+// An option with which nothing works is wrong by itself.
+void refuse_hopeless(const LoadedPlan& plan, const Failures& failures)
+{
+  for (std::size_t c = 0; c < plan.spec.changes.size(); ++c)
+    for (std::size_t o = 0; o < plan.spec.changes[c].options.size(); ++o) {
+      const std::optional<ConfigError>* first = nullptr;
+      bool works = false;
+      for (std::size_t i = 0; i < failures.size() && !works; ++i) {
+        if (plan.candidates[i].options[c] != o)
+          continue;
+        works = !failures[i];
+        if (!works && first == nullptr)
+          first = &failures[i];
+      }
+      if (!works)
+        throw **first;
+    }
+}
+
+// Points of the candidates that there can be.
+void make_points(LoadedPlan& plan, const Value& root, const Document& base,
+                 const std::vector<std::string>& profiles)
+{
+  Failures failures;
+  for (Candidate& candidate : plan.candidates) {
+    failures.emplace_back();
+    try {
+      const Point point = point_of(plan.spec, base, candidate, profiles);
+      resolve_candidate(plan.spec, root, point, candidate);
+      plan.experiment.points.push_back(point);
+    } catch (const ConfigError& error) {
+      failures.back() = error;
+      candidate.error = error.what();
+    }
+  }
+  refuse_hopeless(plan, failures);
+}
+
+// Whether one pointer leads to the other's value or into it.
+bool overlap(const std::string& a, const std::string& b)
+{
+  return a == b || a.starts_with(b + "/") || b.starts_with(a + "/");
+}
+
+// Where the order of changes would decide, nobody knows what a candidate is.
+void check_pointers(const PlanSpec& spec)
+{
+  std::vector<std::pair<std::size_t, std::string>> known; // change, pointer
+  for (std::size_t c = 0; c < spec.changes.size(); ++c)
+    for (const PlanOption& option : spec.changes[c].options) {
+      if (!option.set)
+        continue;
+      for (const auto& entry : option.set.json().items()) {
+        for (const auto& [change, pointer] : known)
+          if (change != c && overlap(pointer, entry.key()))
+            option.set.fail("sets " + entry.key() + ", and change '" + spec.changes[change].name +
+                                "' sets " + pointer,
+                            "make them one change, or let each set a part of its own");
+        known.emplace_back(c, entry.key());
+      }
+    }
+}
+
+// A path in the plan, as one that the experiment can follow.
+Json from_anywhere(const Value& reference)
+{
+  const Json& json = reference.json();
+  const auto& file = reference.document()->path;
+  if (!json.is_string() || file.empty() || !json.get<std::string>().ends_with(".json"))
+    return json;
+  return (std::filesystem::absolute(file).parent_path() / json.get<std::string>())
+      .lexically_normal()
+      .string();
 }
 
 // The plan's profiles below those of the experiment.
@@ -130,7 +230,7 @@ void add_profiles(Document& document, const std::vector<Value>& profiles)
     return;
   Json list = Json::array();
   for (const Value& profile : profiles)
-    list.push_back(profile.json());
+    list.push_back(from_anywhere(profile));
   if (document.root.contains("profiles"))
     for (const Json& own : document.root.at("profiles"))
       list.push_back(own);
@@ -154,6 +254,7 @@ LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::str
   LoadedPlan plan;
   plan.spec = read_as<PlanSpec>(root);
   check_changes(plan.spec, root);
+  check_pointers(plan.spec);
   const auto base = own_document(resolve_preset(plan.spec.experiment, kExperimentKind));
   if (!base->root.is_object())
     plan.spec.experiment.fail("must be an experiment, got " + plan.spec.experiment.shown());
@@ -162,17 +263,7 @@ LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::str
   add_profiles(*base, plan.spec.profiles);
   plan.experiment.document = base;
   plan.candidates = combinations(plan.spec, root);
-  for (Candidate& candidate : plan.candidates) {
-    plan.experiment.points.push_back(point_of(plan.spec, *base, candidate, profiles));
-    const ResolvedExperiment resolved = resolve(plan.experiment.points.back());
-    candidate.nodes = resolved.nodes;
-    candidate.gpus = resolved.nodes * resolved.platform.gpus_per_node();
-    if (by_the_hour(plan.spec))
-      for (const JobSpec& job : resolved.spec.jobs)
-        if (!job.epochs)
-          root.fail_at("cost", "by the node_hour needs \"epochs\" in job '" + job.name +
-                                   "' of the experiment");
-  }
+  make_points(plan, root, *base, profiles);
   plan.experiment.spec = read_point(plan.experiment.points.front());
   plan.experiment.spec.name = plan.spec.name;
   plan.experiment.spec.description = plan.spec.description;

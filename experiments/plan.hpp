@@ -53,19 +53,21 @@ struct PlanSpec {
 struct Candidate {
   std::vector<std::size_t> options; // by change
   int nodes = 1;
-  int gpus = 1; // of all nodes
+  int gpus = 1;      // of all nodes
+  std::string error; // why these options do not go together; then it has no point
 };
 
 struct LoadedPlan {
   PlanSpec spec;
-  LoadedExperiment experiment; // a point for each candidate; settings are change -> option
+  LoadedExperiment experiment; // a point for each candidate that there can be, in their order;
+                               // settings are change -> option
   std::vector<Candidate> candidates;
   std::vector<std::size_t> goal_jobs; // by goal: which job it is about
 };
 
 /// Reads a plan and makes its candidates, today's first. A sweep and expectations of the experiment
-/// are left out. Every candidate has been resolved once: what does not fit is found before anything
-/// runs. Throws ConfigError and UsageError.
+/// are left out. Every candidate has been resolved once: an option that fits nowhere is found
+/// before anything runs. Throws ConfigError and UsageError.
 LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
                      const std::vector<std::string>& profiles);
 

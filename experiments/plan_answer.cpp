@@ -1,7 +1,6 @@
 // Costs, chances and the choice: from predictions to the answer of a plan.
 #include "experiments/comparisons.hpp"
 #include "experiments/plan.hpp"
-#include "experiments/result_json.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +11,16 @@ namespace foretrain::experiments {
 
 namespace {
 
-const Json kNotReached = {{"error", "not reached"}};
+constexpr double kSame = 1.005; // rates this close count as one
+
+// Whether each job's GPUs hold what it needs.
+bool fits(const Json& jobs)
+{
+  return std::none_of(jobs.begin(), jobs.end(), [](const Json& job) {
+    const auto memory = job.find("device_memory_byte");
+    return memory != job.end() && memory->at("needed") > memory->at("available");
+  });
+}
 
 double median(const Json& job, const char* quantity)
 {
@@ -41,10 +49,10 @@ double reached(const PlanGoal& goal, const Json& job)
 std::string text_of(const PlanGoal& goal, const std::string& job)
 {
   if (goal.throughput_at_least)
-    return fmt::format("{}: at least {} samples/s", job, *goal.throughput_at_least);
+    return fmt::format("{}: at least {:.6g} samples/s", job, *goal.throughput_at_least);
   if (goal.step_time_at_most)
-    return fmt::format("{}: a step in {} s at most", job, goal.step_time_at_most->value());
-  return fmt::format("{}: trained in {} h at most", job, goal.training_at_most->value() / 3600);
+    return fmt::format("{}: a step in {:.6g} s at most", job, goal.step_time_at_most->value());
+  return fmt::format("{}: trained in {:.6g} h at most", job, goal.training_at_most->value() / 3600);
 }
 
 double cost_of(const PlanSpec& spec, const Candidate& candidate, const Json& jobs)
@@ -68,13 +76,15 @@ public:
   Judgement(const LoadedPlan& plan, const Json& prediction)
       : plan_(plan), main_job_(plan.goal_jobs.empty() ? 0 : plan.goal_jobs.front())
   {
-    // An interrupted run holds only the points that it reached.
+    // Not all have a point, and an interrupted run holds only the points that it reached.
     const Json& points = prediction.at("points");
     std::size_t next = 0;
     for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
-      const Json settings = settings_json(plan.experiment.points[i].settings);
-      const bool there = next < points.size() && points[next].at("settings") == settings;
-      candidates_.push_back(candidate(i, settings, there ? points[next] : kNotReached));
+      const Json options = options_of(i);
+      const std::string& error = plan.candidates[i].error;
+      const bool there = next < points.size() && points[next].at("settings") == options;
+      const Json failed = {{"error", error.empty() ? "not reached" : error}};
+      candidates_.push_back(candidate(i, options, there ? points[next] : failed));
       next += there ? 1U : 0U;
     }
   }
@@ -90,7 +100,7 @@ public:
       return nullptr;
     Json best = nullptr;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (!done(i) || (spec.budget && cost(i) > *spec.budget) || chance(i) < spec.confidence)
+      if (!possible(i) || (spec.budget && cost(i) > *spec.budget) || chance(i) < spec.confidence)
         continue;
       if (best.is_null() || better(i, best.get<std::size_t>()))
         best = i;
@@ -103,7 +113,7 @@ public:
   {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (done(i))
+      if (possible(i))
         order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
       return cost(a) != cost(b) ? cost(a) < cost(b) : rate(a) > rate(b);
@@ -111,7 +121,7 @@ public:
     Json frontier = Json::array();
     double best = 0;
     for (const std::size_t i : order)
-      if (rate(i) > best) {
+      if (rate(i) > best * kSame) {
         best = rate(i);
         frontier.push_back(i);
       }
@@ -166,10 +176,24 @@ private:
       least = std::min(least, probability);
     }
     json["probability"] = least;
+    json["fits_memory"] = fits(jobs);
     json["jobs"] = jobs;
     return json;
   }
 
+  Json options_of(std::size_t i) const
+  {
+    Json options = Json::object();
+    for (std::size_t c = 0; c < plan_.spec.changes.size(); ++c)
+      options[plan_.spec.changes[c].name] =
+          plan_.spec.changes[c].options[plan_.candidates[i].options[c]].name;
+    return options;
+  }
+
+  bool possible(std::size_t i) const
+  {
+    return done(i) && candidates_[i].at("fits_memory").get<bool>();
+  }
   bool done(std::size_t i) const { return candidates_[i].contains("jobs"); }
   const Json& job(std::size_t i) const { return candidates_[i].at("jobs").at(main_job_); }
   double cost(std::size_t i) const { return candidates_[i].at("cost").get<double>(); }
@@ -177,13 +201,18 @@ private:
   double rate(std::size_t i) const { return median(job(i), "throughput_samples_per_s"); }
   const Profiles* profiles(std::size_t i) const
   {
-    return plan_.experiment.points[i].profiles.get();
+    std::size_t point = 0; // of those that can be
+    for (std::size_t k = 0; k < i; ++k)
+      point += plan_.candidates[k].error.empty() ? 1U : 0U;
+    return plan_.experiment.points[point].profiles.get();
   }
   bool better(std::size_t a, std::size_t b) const
   {
     if (plan_.spec.goals.empty())
       return rate(a) != rate(b) ? rate(a) > rate(b) : cost(a) < cost(b);
-    return cost(a) != cost(b) ? cost(a) < cost(b) : rate(a) > rate(b);
+    if (std::abs(cost(a) - cost(b)) > (kSame - 1) * std::abs(cost(b)))
+      return cost(a) < cost(b);
+    return rate(a) > rate(b) * kSame;
   }
 
   const LoadedPlan& plan_;

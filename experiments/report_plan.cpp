@@ -6,6 +6,7 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -123,9 +124,11 @@ private:
       text += (text.empty() ? bold(row) : row) + "\n";
     const std::size_t left = candidates_.size() - order.size();
     if (left > 0)
-      text += fmt::format("{} of {} candidates are not shown: something at no higher cost is at "
-                          "least as fast.\n",
+      text += fmt::format("{} of {} candidates are not shown: they do not work, or something at no "
+                          "higher cost is as fast.\n",
                           left, candidates_.size());
+    if (candidates_[0].contains("jobs") && candidates_[0].at("jobs").size() > 1)
+      text += "samples/s and limits are those of job '" + text_at(answer_, "/job") + "'.\n";
     return text;
   }
 
@@ -157,7 +160,9 @@ private:
                        ? "-"
                        : fmt::format("{:.0f}", 100 * it.at("probability").get<double>()));
     line.push_back(clipped(text_at(job(i), "/bottleneck/resource"), kTextWidth));
-    line.push_back(i == 0 ? "today" : "");
+    line.push_back(!it.at("fits_memory").get<bool>() ? "does not fit in GPU memory"
+                   : i == 0                          ? "today"
+                                                     : "");
     return line;
   }
 
@@ -183,7 +188,26 @@ private:
       items.push_back(no_way(confidence));
     else if (answer_.contains("budget"))
       items.emplace_back("Nothing is within the budget.");
+    else
+      items.emplace_back("Without goals or a budget there is nothing to recommend; the table shows "
+                         "what more money brings.");
     return items;
+  }
+
+  // How far the goal that is missed most is reached.
+  double reached(std::size_t i) const
+  {
+    double least = 1e300;
+    for (const Json& goal : candidates_[i].at("goals"))
+      least = std::min(least, goal.at("reached").get<double>());
+    return least;
+  }
+
+  bool nearer(std::size_t a, std::size_t b) const
+  {
+    const Json& of_a = candidates_[a].at("probability");
+    const Json& of_b = candidates_[b].at("probability");
+    return of_a != of_b ? of_a > of_b : reached(a) > reached(b);
   }
 
   // Why nothing is recommended, from what comes nearest.
@@ -193,7 +217,7 @@ private:
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (candidates_[i].contains("jobs") &&
           (!answer_.contains("budget") || candidates_[i].at("cost") <= answer_.at("budget")) &&
-          (!nearest || candidates_[i].at("probability") > candidates_[*nearest].at("probability")))
+          candidates_[i].at("fits_memory").get<bool>() && (!nearest || nearer(i, *nearest)))
         nearest = i;
     const std::string within = answer_.contains("budget") ? " within the budget" : "";
     if (!nearest)
@@ -210,12 +234,15 @@ private:
     std::vector<std::string> items;
     for (const Json& change : answer_.at("single_changes")) {
       const double ratio = change.at("throughput_ratio").get<double>();
-      std::string words = fmt::format("{}: {} instead of {}: {} times the throughput for {}",
-                                      text_at(change, "/change"), text_at(change, "/option"),
-                                      text_at(change, "/instead_of"), fmt::format("{:.3g}", ratio),
+      const bool same = std::abs(ratio - 1) < 0.005;
+      std::string words = fmt::format("{}: {} instead of {}: {} for {}", text_at(change, "/change"),
+                                      text_at(change, "/option"), text_at(change, "/instead_of"),
+                                      same ? "the same throughput"
+                                           : fmt::format("{:.3g} times the throughput", ratio),
                                       money(change.at("cost").get<double>()));
-      words += fmt::format(" (faster with {})",
-                           percent_text(change.at("probability_faster").get<double>()));
+      if (!same)
+        words += fmt::format(" (faster with {})",
+                             percent_text(change.at("probability_faster").get<double>()));
       if (change.at("limited_by") != change.at("limited_before"))
         words += fmt::format("; the limit moves from {} to {}", text_at(change, "/limited_before"),
                              text_at(change, "/limited_by"));
@@ -227,6 +254,12 @@ private:
   std::vector<std::string> warnings() const
   {
     std::vector<std::string> items;
+    std::size_t too_large = 0;
+    for (const Json& candidate : candidates_)
+      too_large += candidate.contains("jobs") && !candidate.at("fits_memory").get<bool>() ? 1U : 0U;
+    if (too_large > 0)
+      items.push_back(fmt::format("{} candidates need more memory than a GPU has, and do not count",
+                                  too_large));
     if (answer_.contains("interrupted"))
       items.emplace_back("the run was interrupted: the choice is among what was reached");
     for (const Json& warning : list_at(answer_, "warnings"))

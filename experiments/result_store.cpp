@@ -40,7 +40,8 @@ std::string layout()
 {
   std::string jobs = R"(
 CREATE VIEW jobs AS SELECT
-  points.key AS point, points.experiment AS experiment, points.result ->> '$.settings' AS settings,
+  points.key AS point, points.experiment AS experiment, points.version AS version, points.seed AS seed,
+  points.fidelity AS fidelity, points.result ->> '$.settings' AS settings,
   job.value ->> '$.name' AS job)";
   for (const Column& it : kColumnsBeforeParts)
     jobs += column(it.name, it.pointer);

@@ -28,8 +28,8 @@ struct Rates {
   Range step_time;
 };
 
-// The centre is the mean step, as frameworks tell their rate: steps of jobs that share can be of two
-// kinds, of which a median would tell only one.
+// The centre is the mean step, as frameworks tell their rate: steps of jobs that share can be of
+// two kinds, of which a median would tell only one.
 Rates rates_of(const models::TrainingJob& job, double interval = 0.9)
 {
   const double samples = static_cast<double>(job.setup().batch) * job.setup().ranks;

@@ -119,11 +119,21 @@ with tempfile.TemporaryDirectory() as folder:
     refused = run("sweep", file, "--db", array, "--launcher", "slurm", env={**os.environ, "PATH": "/usr/bin:/bin"})
     expect("no Slurm", refused.returncode == 2 and "--launcher local" in refused.stderr, refused.stderr)
 
+    for name in ("", ":memory:"):
+        wrong = run("sweep", file, "--db", name)
+        expect(f"--db '{name}'", wrong.returncode == 2 and "name of a file" in wrong.stderr, wrong.stderr)
+    EXPERIMENT["sweep"] = {"/jobs/0/gpus": [8, 9]}
+    partial = folder / "partial.json"
+    partial.write_text(json.dumps(EXPERIMENT))
+    partly = run("sweep", partial, "--db", folder / "partly.db")
+    expect("a point that fails leaves the others", partly.returncode == 2 and "only 8 GPUs" in partly.stderr and
+           select(folder / "partly.db", "SELECT gpus FROM jobs") == [(8,)], partly.stderr)
+
     with sqlite3.connect(folder / "foreign.db") as connection:
         connection.execute("CREATE TABLE mine (a)")
     foreign = run("sweep", file, "--db", folder / "foreign.db")
     expect("foreign database", foreign.returncode == 2 and "something else" in foreign.stderr, foreign.stderr)
-    for part in ("3/3", "x", "1", "1/0", "-1/2"):
+    for part in ("3/3", "x", "1", "1/0", "-1/2", "1/2/3", "1/2 "):
         wrong = run("sweep", file, "--db", store, f"--part={part}")
         expect(f"--part {part}", wrong.returncode == 2 and "K/N" in wrong.stderr, wrong.stderr)
 

@@ -6,6 +6,7 @@
 #include "experiments/result_store.hpp"
 #include "sim/base/error.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -40,11 +41,14 @@ Part part_of(const std::string& text)
   try {
     part.index = std::stoul(text, &end);
     if (text.at(end) == '/')
-      part.count = std::stoul(text.substr(end + 1), &end);
+      part.count = std::stoul(text.substr(end + 1));
+    if (text.find_first_not_of("0123456789/") != std::string::npos ||
+        std::count(text.begin(), text.end(), '/') != 1)
+      part.count = 0;
   } catch (const std::exception&) {
     part.count = 0;
   }
-  if (part.count == 0 || part.index >= part.count || text.find('/') == std::string::npos)
+  if (part.count == 0 || part.index >= part.count)
     throw UsageError("--part must be K/N with K from 0 to N - 1, got '" + text + "'");
   return part;
 }
@@ -87,11 +91,17 @@ void connect(PredictOptions& options, ResultStore& store, const LoadedExperiment
   const auto keys = std::make_shared<std::vector<std::string>>();
   const RunOptions run = run_options(options, experiment.points.size());
   for (const Point& point : experiment.points)
-    keys->push_back(fingerprint(point, run));
+    try {
+      keys->push_back(fingerprint(point, run));
+    } catch (const ConfigError&) {
+      keys->emplace_back(); // predict() tells; there is nothing to keep
+    }
   if (!anew)
     options.known = [keys, &store](std::size_t i) { return store.find(keys->at(i)); };
   options.finished = [keys, &store, &experiment, seed = options.seed,
                       fidelity = options.fidelity](std::size_t i, const Json& result) {
+    if (keys->at(i).empty())
+      return;
     store.put(
         {keys->at(i), experiment.spec.name, FORETRAIN_VERSION, seed, name_of(fidelity), result});
   };
@@ -157,6 +167,8 @@ std::vector<std::string> command_of(const SweepArguments& a)
 
 int run(const SweepArguments& a)
 {
+  if (a.store.empty() || a.store.front() == ':')
+    throw UsageError("--db needs the name of a file, got '" + a.store + "'");
   const LoadedExperiment experiment = load(a.experiment);
   if (!a.part.empty())
     return run_part(a, experiment, part_of(a.part));

@@ -173,6 +173,32 @@ TEST_CASE("An interrupted plan chooses among what it reached")
   CHECK_THAT(report_plan(answer), Contains("interrupted"));
 }
 
+TEST_CASE("Options that do not go together make no candidate; the others are judged")
+{
+  Json json = plan_json();
+  json["changes"].push_back(Json::parse(R"({"name": "gpus", "options": [
+      {"name": "8"}, {"name": "16", "set": {"/jobs/0/gpus": 16}}]})"));
+  const LoadedPlan plan = load(json); // 16 GPUs need four nodes
+  REQUIRE(plan.candidates.size() == 8);
+  CHECK(plan.experiment.points.size() == 6);
+  const Json answer = judge(plan, prediction(plan, {500, 800, 1600, 1250, 2000, 4000}));
+  CHECK_THAT(answer.at("candidates")[1].at("error").get<std::string>(), Contains("only 8 GPUs"));
+  CHECK(answer.at("candidates")[3].at("jobs")[0].at("throughput_samples_per_s").at("median") ==
+        1600.0);
+  CHECK(answer.at("recommended") == 4);
+}
+
+TEST_CASE("What does not fit into a GPU's memory is never recommended")
+{
+  const LoadedPlan plan = load(plan_json());
+  Json large = prediction(plan, {500, 800, 1250, 2000});
+  large["points"][2]["jobs"][0]["device_memory_byte"] = {{"needed", 17e9}, {"available", 16e9}};
+  const Json answer = judge(plan, large);
+  CHECK(answer.at("recommended") == 3);
+  CHECK(answer.at("frontier") == Json({0, 1, 3}));
+  CHECK_THAT(report_plan(answer), Contains("need more memory than a GPU has"));
+}
+
 TEST_CASE("A wrong plan is refused with the place and what is allowed")
 {
   const auto refused = [](const std::string& pointer, const Json& value) {
@@ -186,7 +212,7 @@ TEST_CASE("A wrong plan is refused with the place and what is allowed")
     return std::string("taken");
   };
   CHECK_THAT(refused("/goals/0/job", "trian"), Contains("did you mean 'train'"));
-  CHECK_THAT(refused("/goals/0/step_time_at_most", "1 s"), Contains("must have one of"));
+  CHECK_THAT(refused("/goals/0/step_time_at_most", "1 s"), Contains("must have exactly one of"));
   CHECK_THAT(refused("/changes/0/options/1/set", {{"/stack/network", "rmda"}}),
              Contains("did you mean 'rdma'"));
   CHECK_THAT(refused("/changes/0/options/1/set", {{"stack", "rdma"}}), Contains("JSON pointer"));
@@ -194,6 +220,8 @@ TEST_CASE("A wrong plan is refused with the place and what is allowed")
   CHECK_THAT(refused("/changes/1/options/1/name", "small"), Contains("another option"));
   CHECK_THAT(refused("/changes", Json::array()), Contains("at least one change"));
   CHECK_THAT(refused("/changes/1/options/1/set", {{"/jobs/0/gpus", 9}}), Contains("only 8 GPUs"));
+  CHECK_THAT(refused("/changes/1/options/1/set", {{"/stack", {{"host", "vm"}}}}),
+             Contains("change 'network' sets /stack/network"));
   CHECK_THAT(
       refused("/experiment/jobs/0",
               {{"model", "resnet50"}, {"framework", "pytorch-horovod"}, {"batch_per_gpu", 64}}),
