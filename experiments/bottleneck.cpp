@@ -129,14 +129,19 @@ StageLoad slowest_stage(const models::TrainingJob& job)
                            [](const StageLoad& a, const StageLoad& b) { return a.busy < b.busy; });
 }
 
-// Whether that stage works nearly all the time.
-bool input_saturated(const models::TrainingJob& job)
+// Part of the step that GPUs wait for that stage, if it works nearly all the time. While the last
+// one copies, what stands before it may have batches waiting.
+double waiting_for_slowest(const models::TrainingJob& job, const models::StepTimes& t)
 {
   if (job.input().empty())
-    return false;
+    return 0;
   const Seconds measured = job.last_end() - job.first_measured_start();
   const auto pipelines = static_cast<double>(job.input().size());
-  return slowest_stage(job).busy > kSaturated * pipelines * measured;
+  const StageLoad slowest = slowest_stage(job);
+  if (slowest.busy <= kSaturated * pipelines * measured)
+    return 0;
+  const bool copies = slowest.stage == job.input().front()->uses().back().stage;
+  return (t.input_stall + (copies ? t.host_to_device : Seconds(0))) / t.total();
 }
 
 Bottleneck input_bottleneck(const sim::Engine& engine, const models::TrainingJob& job, double share)
@@ -221,8 +226,7 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
 
   // Input runs beside the step: GPUs that wait for a stage that never rests are paced by it,
   // however small a part of the step the waiting is.
-  const double waiting = (t.input_stall + t.host_to_device) / t.total();
-  if (waiting > kWaiting && input_saturated(job))
+  if (const double waiting = waiting_for_slowest(job, t); waiting > kWaiting)
     return input_bottleneck(engine, job, waiting);
   const std::string name = largest->name;
   if (name == "communication")

@@ -57,7 +57,9 @@ PointResult run_with_bounds(const Point& point, const RunOptions& options)
   by_edges.late = result.late;
   const auto edges = quick_throughputs(point, by_edges, kStepsOfBounds);
   for (std::size_t i = 0; i < result.jobs.size(); ++i)
-    result.jobs[i].bounds = Bounds{result.jobs[i].throughput.median, edges[i]};
+    // By chance of phases, few steps of them can be slower.
+    result.jobs[i].bounds = Bounds{result.jobs[i].throughput.median,
+                                   std::max(result.jobs[i].throughput.median, edges[i])};
   return result;
 }
 

@@ -95,13 +95,30 @@ std::vector<Lone> run_alone(const ResolvedExperiment& experiment, RunOptions opt
   return lone;
 }
 
-// What sharing takes from a job, and where.
-void compare_alone(const Lone& alone, const LimitedPerStep& together, JobResult& result)
+// Whether a job but this one has the GPU of this name.
+bool others_compute_on(const ResolvedExperiment& experiment, std::size_t job,
+                       const std::string& resource)
 {
+  for (std::size_t other = 0; other < experiment.jobs.size(); ++other)
+    for (const auto& place : experiment.jobs[other].ranks)
+      if (other != job && resource == fmt::format("node{}/gpu{}/compute", place.node, place.local))
+        return true;
+  return false;
+}
+
+// What sharing takes from a job, and where.
+void compare_alone(const ResolvedExperiment& experiment, std::size_t i, const Lone& alone,
+                   const LimitedPerStep& together, JobResult& result)
+{
+  const auto shared = [&](const std::string& resource) {
+    return !resource.ends_with("/compute") || others_compute_on(experiment, i, resource);
+  };
   result.alone = Alone{alone.rates.throughput, alone.rates.step_time};
   result.slowdown = alone.rates.throughput.median / result.throughput.median;
   if (*result.slowdown > 1.005)
-    result.meeting = meeting_resource(together, alone.limits, result.gpus);
+    result.meeting =
+        meeting_resource(together, alone.limits, result.gpus,
+                         Seconds(result.step_time.median - alone.rates.step_time.median), shared);
 }
 
 // Time for as many epochs as the job is to run.
@@ -271,7 +288,7 @@ PointResult run_point(const Point& point, const RunOptions& asked)
     JobResult& job = result.jobs[i];
     add_speedup(experiment, i, options, job);
     if (several)
-      compare_alone(lone[i], together.limits[i], job);
+      compare_alone(experiment, i, lone[i], together.limits[i], job);
     add_training(experiment.jobs[i], job);
     for (const auto& warning : experiment.jobs[i].warnings)
       result.warnings.push_back(warning);

@@ -15,21 +15,22 @@ LimitedPerStep limited_per_step(const models::TrainingJob& job, const sim::Engin
 }
 
 std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const LimitedPerStep& alone,
-                                        int ranks)
+                                        int ranks, Seconds grown,
+                                        const std::function<bool(const std::string&)>& shared)
 {
   std::string worst;
   double added = 0;
   for (const auto& [resource, time] : together) {
     const auto known = alone.find(resource);
     const double more = time - (known != alone.end() ? known->second : 0);
-    if (more > added) {
+    if (more > added && shared(resource)) {
       added = more;
       worst = resource;
     }
   }
   if (worst.empty())
     return std::nullopt;
-  return Meeting{worst, Seconds(added / std::max(1, ranks))};
+  return Meeting{worst, std::min(grown, Seconds(added / std::max(1, ranks)))};
 }
 
 } // namespace foretrain::experiments

@@ -4,6 +4,7 @@
 #include "experiments/result.hpp"
 #include "models/training_job.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,9 +15,11 @@ namespace foretrain::experiments {
 using LimitedPerStep = std::map<std::string, double>;
 LimitedPerStep limited_per_step(const models::TrainingJob& job, const sim::Engine& engine);
 
-/// The resource that limits a job of `ranks` GPUs longer than when it has the machine to itself, or
-/// none when nothing does.
+/// The resource that limits a job of `ranks` GPUs longer than when it has the machine to itself, of
+/// those that others may use, or none when nothing does. Of what runs beside the step a limit may
+/// last longer than the step has `grown`: that much is told at most.
 std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const LimitedPerStep& alone,
-                                        int ranks);
+                                        int ranks, Seconds grown,
+                                        const std::function<bool(const std::string&)>& shared);
 
 } // namespace foretrain::experiments

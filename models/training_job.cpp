@@ -9,6 +9,12 @@ namespace foretrain::models {
 
 using sim::TaskId;
 
+namespace {
+// For each batch that the input is ahead: when others take a tenth of its rate, they last that
+// long.
+constexpr int kStepsToSettle = 10;
+} // namespace
+
 TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
     : engine_(engine), setup_(std::move(setup)), graph_(engine, "job " + setup_.name),
       cycles_(setup_.seed, setup_.name + "/cycles")
@@ -200,12 +206,25 @@ void TrainingJob::launch(std::function<void()> finished)
   });
 }
 
+// Until all jobs have started, and until batches that were made ready before are used up.
+bool TrainingJob::more_warm_up()
+{
+  if (step_start_ < setup_.measure_from) {
+    settling_ = 0;
+    if (!setup_.input.empty())
+      for (const InputStage& stage : setup_.input.front())
+        settling_ += kStepsToSettle * stage.room;
+    return true;
+  }
+  return settling_-- > 0;
+}
+
 void TrainingJob::begin_step()
 {
   step_start_ = engine_.now();
   cycle_phase_ = cycles_.uniform();
-  if (steps_done_ == setup_.warmup_steps && step_start_ < setup_.measure_from)
-    --steps_done_; // one more step of warm-up
+  if (steps_done_ == setup_.warmup_steps && more_warm_up())
+    --steps_done_;
   if (steps_done_ == setup_.warmup_steps) {
     measured_start_ = step_start_;
     consumed_before_ = consumed_so_far();

@@ -116,6 +116,7 @@ private:
   bool keeps_limits(int rank) const;
   sim::TaskId add_compute(const char* what, int rank, Seconds time);
   sim::TaskId agreement(std::size_t bucket, sim::TaskId ready);
+  bool more_warm_up();
   void begin_step();
   void end_step();
   void account(Seconds start, Seconds end);
@@ -142,6 +143,7 @@ private:
   int steps_done_ = 0;
   int collectives_running_ = 0;
   std::vector<std::unique_ptr<InputPipeline>> input_;
+  int settling_ = 0; // steps of warm-up still to come after all jobs have started
   std::vector<double> consumed_before_, consumed_after_; // by each resource, around the measuring
   bool finished_ = false;
   std::function<void()> when_finished_;
