@@ -98,8 +98,8 @@ public:
   int nic_of(int gpu) const { return nic_of_.at(static_cast<std::size_t>(gpu)); }
 
 private:
-  // Core-seconds of a thread beside bytes of a connection: on cores that they share a thread gets as
-  // much time as a connection that costs this per byte.
+  // Core-seconds of a thread beside bytes of a connection: on cores that they share a thread gets
+  // as much time as a connection that costs this per byte.
   static constexpr double kThreadPriority = 3e-10;
 
   sim::ResourceId at(int node, int index) const { return {first_ + node * stride_ + index}; }

@@ -1,7 +1,7 @@
 #include "experiments/plan.hpp"
 
 #include "experiments/cli/experiment_arguments.hpp"
-#include "experiments/report_csv.hpp"
+#include "experiments/cli/files.hpp"
 #include "experiments/report_plan.hpp"
 
 #include <unistd.h>
@@ -24,10 +24,14 @@ int run_plan(const ExperimentArguments& arguments)
   if (arguments.format == "json")
     std::cout << answer.dump(2) << "\n";
   else if (arguments.format == "csv")
-    std::cout << report_csv(prediction.result);
+    std::cout << plan_csv(answer);
   else
     std::cout << report_plan(answer, {110, isatty(STDOUT_FILENO) == 1});
   std::cout.flush();
+  if (!arguments.out.empty()) {
+    write_file(arguments.out + "/plan.json", answer.dump(2) + "\n");
+    write_file(arguments.out + "/plan.csv", plan_csv(answer));
+  }
   const bool asked = !plan.spec.goals.empty() || plan.spec.budget.has_value();
   if (prediction.status == done && asked && answer.at("recommended").is_null())
     return violated;

@@ -186,6 +186,23 @@ std::shared_ptr<Document> load_document(const std::filesystem::path& path)
 namespace {
 using Whole = std::function<void(Document&)>;
 
+// Paths of a base stay beside the base: those that lead somewhere from there are made absolute.
+void anchor_paths(Json& json, const std::filesystem::path& folder)
+{
+  if (json.is_structured()) {
+    for (Json& inner : json)
+      anchor_paths(inner, folder);
+    return;
+  }
+  if (!json.is_string())
+    return;
+  const std::filesystem::path path = json.get<std::string>();
+  std::error_code ignored;
+  if (path.extension() == ".json" && path.is_relative() &&
+      std::filesystem::is_regular_file(folder / path, ignored))
+    json = std::filesystem::absolute(folder / path).lexically_normal().string();
+}
+
 void extend(Document& document, const FindBase& find_base, const Whole& whole,
             std::vector<std::string>& chain)
 {
@@ -204,6 +221,8 @@ void extend(Document& document, const FindBase& find_base, const Whole& whole,
   if (std::find(chain.begin(), chain.end(), base->name) != chain.end())
     reference.fail("is a cycle: " + joined(chain, " -> ") + " -> " + base->name);
   extend(*base, find_base, whole, chain);
+  if (!base->path.empty() && base->path.parent_path() != document.path.parent_path())
+    anchor_paths(base->root, base->path.parent_path());
   Json merged = base->root;
   document.root.erase("extends");
   merged.merge_patch(document.root);

@@ -113,6 +113,11 @@ TEST_CASE("Costs add up over options, nodes, GPUs and hours; the cheapest way to
   CHECK(first.at("limited_by") != first.at("limited_before"));
   const std::string text = report_plan(answer, {200, false});
   CHECK_THAT(text, Contains("network: quick, size: small reaches the goals"));
+  const std::string csv = plan_csv(answer);
+  CHECK_THAT(csv, Catch::Matchers::StartsWith("network,size,cluster_nodes,cluster_gpus,cost,"));
+  CHECK_THAT(csv, Contains("\r\nquick,small,2,8,205.8,"));
+  CHECK_THAT(csv, Contains(",true,true,train,1250.0,"));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
   CHECK_THAT(text, Contains("the limit moves from node0/ib0/tx to node0/gpu0/compute"));
 }
 

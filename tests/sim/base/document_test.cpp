@@ -56,6 +56,29 @@ TEST_CASE("files that are missing, folders or too large are refused by name", "[
   std::filesystem::remove(path);
 }
 
+TEST_CASE("paths in a file that is built on are beside that file", "[base]")
+{
+  namespace fs = std::filesystem;
+  const fs::path root =
+      fs::temp_directory_path() / ("foretrain-extends-" + std::to_string(getpid()));
+  fs::create_directories(root / "sub");
+  std::ofstream(root / "sub/part.json") << "{}";
+  std::ofstream(root / "sub/base.json")
+      << R"({"part": "part.json", "other": "not-there.json", "list": ["./part.json", "name"]})";
+  std::ofstream(root / "mine.json") << R"({"extends": "sub/base.json", "own": "part.json"})";
+  const auto document = load_document(root / "mine.json");
+  apply_extends(*document, [&](const Value& reference) -> DocumentPtr {
+    return load_document(root / reference.json().get<std::string>());
+  });
+  const std::string part = fs::absolute(root / "sub/part.json").lexically_normal().string();
+  CHECK(document->root.at("part") == part);
+  CHECK(document->root.at("list")[0] == part);
+  CHECK(document->root.at("list")[1] == "name");
+  CHECK(document->root.at("other") == "not-there.json");
+  CHECK(document->root.at("own") == "part.json");
+  fs::remove_all(root);
+}
+
 TEST_CASE("extends lays a file over another; a cycle is refused", "[base]")
 {
   const auto find = [](const Value& reference) -> DocumentPtr {
