@@ -65,7 +65,7 @@ std::string submit(std::vector<std::string> arguments, const SlurmSweep& sweep,
   command.push_back(script);
   int status = 0;
   const std::string text = output_of(command, status);
-  const std::string job = text.substr(0, text.find_first_of(";\n")); // "id;cluster"
+  std::string job = text.substr(0, text.find_first_of(";\n")); // "id;cluster"
   if (status != 0 || job.empty())
     throw UsageError("sbatch did not take the job: " + shell_command(command) +
                      "\n  hint: without Slurm use --launcher local, or --part K/N under another "

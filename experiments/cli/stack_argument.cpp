@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include <fmt/format.h>
+
 namespace foretrain::cli {
 
 namespace {
@@ -36,8 +38,8 @@ Json from_words(const std::string& text)
     }
     const char* key = host ? "host" : "network";
     if (stack.contains(key))
-      throw UsageError("--stack: '" + text + "' names two of one kind: '" +
-                       stack.at(key).get<std::string>() + "' and '" + word + "'");
+      throw UsageError(fmt::format("--stack: '{}' names two of one kind: '{}' and '{}'", text,
+                                   stack.at(key).get<std::string>(), word));
     stack[key] = word;
   }
   return stack;
