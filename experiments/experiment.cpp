@@ -233,6 +233,20 @@ LoadedExperiment load_experiment(const std::string& name_or_path,
   return experiment;
 }
 
+std::size_t job_named(const std::string& name, const ExperimentSpec& experiment, const Value& at)
+{
+  if (name.empty())
+    return 0;
+  std::vector<std::string> names;
+  for (const JobSpec& job : experiment.jobs) {
+    if (job.name == name)
+      return names.size();
+    names.push_back(job.name);
+  }
+  at.at("job").fail("is not a job of the experiment: '" + excerpt(name) + "'",
+                    suggestion(name, names, "jobs"));
+}
+
 std::shared_ptr<Document> own_document(const Value& experiment)
 {
   auto document = std::make_shared<Document>(*experiment.document());

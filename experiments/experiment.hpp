@@ -120,6 +120,10 @@ Point single_point(std::shared_ptr<Document> document, Settings settings,
 
 ExperimentSpec read_point(const Point& point);
 
+/// Position of the job of this name, or of the first when there is none; throws ConfigError at
+/// "job" of `at`.
+std::size_t job_named(const std::string& name, const ExperimentSpec& experiment, const Value& at);
+
 /// A copy of the experiment that can be changed, a document of its own also where it stood inside
 /// another one.
 std::shared_ptr<Document> own_document(const Value& experiment);

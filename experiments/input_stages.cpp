@@ -74,7 +74,7 @@ std::vector<models::InputStage> input_stages(const ResolvedJob& job,
                                share.threads * core_seconds / thread_seconds,
                                machine.thread_work(place.node, 1.0, share.threads));
   decode.amount = batch * core_seconds;
-  // A memory controller serves those who wait in turn: a thread gets as much as a copy engine.
+  // Assumed: a memory controller serves those who wait in turn, a thread as much as a copy engine.
   decode.priority = share.threads / memory_rate;
   decode.room = input.settings.prefetch_batches;
 

@@ -63,20 +63,6 @@ std::vector<Candidate> combinations(const PlanSpec& spec, const Value& root)
   return all;
 }
 
-std::size_t job_of(const PlanGoal& goal, const Value& at, const ExperimentSpec& experiment)
-{
-  if (goal.job.empty())
-    return 0;
-  std::vector<std::string> names;
-  for (const JobSpec& job : experiment.jobs) {
-    if (job.name == goal.job)
-      return names.size();
-    names.push_back(job.name);
-  }
-  at.at("job").fail("is not a job of the experiment: '" + excerpt(goal.job) + "'",
-                    suggestion(goal.job, names, "jobs"));
-}
-
 // The job each goal is about. All goals are things that the jobs tell.
 std::vector<std::size_t> check_goals(const PlanSpec& spec, const Value& root,
                                      const ExperimentSpec& experiment)
@@ -91,7 +77,7 @@ std::vector<std::size_t> check_goals(const PlanSpec& spec, const Value& root,
       at.fail("must have exactly one of throughput_at_least, step_time_at_most and "
               "training_at_most, got " +
               at.shown());
-    jobs.push_back(job_of(goal, at, experiment));
+    jobs.push_back(job_named(goal.job, experiment, at));
     if (goal.training_at_most && !experiment.jobs[jobs.back()].epochs)
       at.at("training_at_most")
           .fail("needs \"epochs\" in job '" + experiment.jobs[jobs.back()].name +
@@ -109,14 +95,6 @@ bool by_the_hour(const PlanSpec& spec)
   return any;
 }
 
-Settings names_of(const PlanSpec& spec, const Candidate& candidate)
-{
-  Settings settings;
-  for (std::size_t c = 0; c < spec.changes.size(); ++c)
-    settings.emplace_back(spec.changes[c].name, spec.changes[c].options[candidate.options[c]].name);
-  return settings;
-}
-
 Point point_of(const PlanSpec& spec, const Document& base, const Candidate& candidate,
                const std::vector<std::string>& profiles)
 {
@@ -129,7 +107,7 @@ Point point_of(const PlanSpec& spec, const Document& base, const Candidate& cand
       for (const auto& entry : option.set.json().items())
         set_in_experiment(*document, entry.key(), entry.value(), origin);
   }
-  return single_point(std::move(document), names_of(spec, candidate), profiles);
+  return single_point(std::move(document), chosen_options(spec, candidate), profiles);
 }
 
 // Sizes of the cluster; what its options do together is checked on the way.
@@ -238,6 +216,14 @@ void add_profiles(Document& document, const std::vector<Value>& profiles)
 }
 
 } // namespace
+
+Settings chosen_options(const PlanSpec& spec, const Candidate& candidate)
+{
+  Settings settings;
+  for (std::size_t c = 0; c < spec.changes.size(); ++c)
+    settings.emplace_back(spec.changes[c].name, spec.changes[c].options[candidate.options[c]].name);
+  return settings;
+}
 
 LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
                      const std::vector<std::string>& profiles)

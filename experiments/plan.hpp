@@ -65,6 +65,9 @@ struct LoadedPlan {
   std::vector<std::size_t> goal_jobs; // by goal: which job it is about
 };
 
+/// Change -> option.
+Settings chosen_options(const PlanSpec& spec, const Candidate& candidate);
+
 /// Reads a plan and makes its candidates, today's first. A sweep and expectations of the experiment
 /// are left out. Every candidate has been resolved once: an option that fits nowhere is found
 /// before anything runs. Throws ConfigError and UsageError.

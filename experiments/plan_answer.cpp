@@ -1,6 +1,7 @@
 // Costs, chances and the choice: from predictions to the answer of a plan.
 #include "experiments/comparisons.hpp"
 #include "experiments/plan.hpp"
+#include "experiments/result_json.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -80,7 +81,7 @@ public:
     const Json& points = prediction.at("points");
     std::size_t next = 0;
     for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
-      const Json options = options_of(i);
+      const Json options = settings_json(chosen_options(plan.spec, plan.candidates[i]));
       const std::string& error = plan.candidates[i].error;
       const bool there = next < points.size() && points[next].at("settings") == options;
       const Json failed = {{"error", error.empty() ? "not reached" : error}};
@@ -179,15 +180,6 @@ private:
     json["fits_memory"] = fits(jobs);
     json["jobs"] = jobs;
     return json;
-  }
-
-  Json options_of(std::size_t i) const
-  {
-    Json options = Json::object();
-    for (std::size_t c = 0; c < plan_.spec.changes.size(); ++c)
-      options[plan_.spec.changes[c].name] =
-          plan_.spec.changes[c].options[plan_.candidates[i].options[c]].name;
-    return options;
   }
 
   bool possible(std::size_t i) const

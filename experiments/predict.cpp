@@ -18,8 +18,8 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr std::size_t kCheapPoints =
-    250; // up to which the spread of parameters is worth its time unasked
+// Up to which the spread of parameters is worth its time unasked.
+constexpr std::size_t kCheapPoints = 250;
 
 // Whether some interval holds less than was asked for, because more would have cost too much.
 bool steps_only(const std::vector<Json>& points, const UncertaintyOptions& options)

@@ -1,5 +1,6 @@
 #include "experiments/report_plan.hpp"
 
+#include "experiments/report_columns.hpp"
 #include "experiments/report_csv.hpp"
 #include "experiments/report_html_rows.hpp"
 #include "experiments/svg_text.hpp"
@@ -279,23 +280,18 @@ private:
   std::optional<std::size_t> recommended_;
 };
 
-struct PlanColumn {
-  const char* name;
-  const char* pointer;
-};
-constexpr PlanColumn kOfCandidate[] = {{"cluster_nodes", "/nodes"},
-                                       {"cluster_gpus", "/gpus"},
-                                       {"cost", "/cost"},
-                                       {"goals_probability", "/probability"},
-                                       {"fits_memory", "/fits_memory"}};
-constexpr PlanColumn kOfJob[] = {
-    {"job", "/name"},
-    {"throughput_samples_per_s", "/throughput_samples_per_s/median"},
-    {"throughput_low_samples_per_s", "/throughput_samples_per_s/low"},
-    {"throughput_high_samples_per_s", "/throughput_samples_per_s/high"},
-    {"step_time_s", "/step_time_s/median"},
-    {"training_total_s", "/training_s/total"},
-    {"bottleneck_resource", "/bottleneck/resource"}};
+constexpr Column kOfCandidate[] = {{"cluster_nodes", "/nodes"},
+                                   {"cluster_gpus", "/gpus"},
+                                   {"cost", "/cost"},
+                                   {"goals_probability", "/probability"},
+                                   {"fits_memory", "/fits_memory"}};
+constexpr Column kOfJob[] = {{"job", "/name"},
+                             {"throughput_samples_per_s", "/throughput_samples_per_s/median"},
+                             {"throughput_low_samples_per_s", "/throughput_samples_per_s/low"},
+                             {"throughput_high_samples_per_s", "/throughput_samples_per_s/high"},
+                             {"step_time_s", "/step_time_s/median"},
+                             {"training_total_s", "/training_s/total"},
+                             {"bottleneck_resource", "/bottleneck/resource"}};
 
 std::string field_at(const Json& json, const char* pointer)
 {
@@ -311,10 +307,10 @@ std::string plan_csv(const Json& answer)
   std::vector<std::string> header;
   for (const auto& option : candidates[0].at("options").items())
     header.push_back(option.key());
-  for (const PlanColumn& column : kOfCandidate)
+  for (const Column& column : kOfCandidate)
     header.emplace_back(column.name);
   header.insert(header.end(), {"frontier", "recommended"});
-  for (const PlanColumn& column : kOfJob)
+  for (const Column& column : kOfJob)
     header.emplace_back(column.name);
   header.emplace_back("error");
   std::string text = csv_line(header);
@@ -323,7 +319,7 @@ std::string plan_csv(const Json& answer)
     std::vector<std::string> common;
     for (const auto& option : candidates[i].at("options").items())
       common.push_back(value_text(option.value()));
-    for (const PlanColumn& column : kOfCandidate)
+    for (const Column& column : kOfCandidate)
       common.push_back(field_at(candidates[i], column.pointer));
     const bool ahead = std::find(frontier.begin(), frontier.end(), Json(i)) != frontier.end();
     common.emplace_back(ahead ? "true" : "false");
@@ -332,7 +328,7 @@ std::string plan_csv(const Json& answer)
         Json::array({Json::object()}); // a candidate without answer has a line, too
     for (const Json& job : candidates[i].contains("jobs") ? candidates[i].at("jobs") : nothing) {
       std::vector<std::string> fields = common;
-      for (const PlanColumn& column : kOfJob)
+      for (const Column& column : kOfJob)
         fields.push_back(field_at(job, column.pointer));
       fields.push_back(field_at(candidates[i], "/error"));
       text += csv_line(fields);

@@ -109,16 +109,7 @@ private:
     } catch (const Json::exception&) {
       at.at("quantity").fail("is not a valid JSON pointer");
     }
-    if (row.job.empty())
-      return 0;
-    std::vector<std::string> names;
-    for (const JobSpec& job : spec.jobs) {
-      if (job.name == row.job)
-        return names.size();
-      names.push_back(job.name);
-    }
-    at.at("job").fail("is not a job of the experiment: '" + excerpt(row.job) + "'",
-                      suggestion(row.job, names, "jobs"));
+    return job_named(row.job, spec, at);
   }
 
   Value base_of(const SuiteRow& row, const Value& at) const
