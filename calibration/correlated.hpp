@@ -11,4 +11,7 @@ namespace foretrain::calibration {
 std::vector<std::vector<double>>
 correlation_root(const std::vector<std::vector<double>>& correlation);
 
+/// Of a symmetric matrix that is not empty; below zero, it is of no correlations.
+double smallest_eigenvalue(const std::vector<std::vector<double>>& symmetric);
+
 } // namespace foretrain::calibration

@@ -93,6 +93,8 @@ private:
     const Value config = root_.at("config");
     const auto per_process =
         whole_of(member(config, "nthreads")) * whole_of(member(config, "ngpus"));
+    log_.gpus_per_thread =
+        static_cast<int>(std::clamp(whole_of(member(config, "ngpus")), 1LL, 1024LL));
     if (per_process > 1) {
       log_.ranks.clear();
       add_note(log_, "the file lists one rank of each process only: ranks are not known");

@@ -99,6 +99,10 @@ private:
         programs_.insert(collective);
     if (words.size() >= 8 && words[0] == "Rank")
       rank(words, line);
+    for (std::size_t i = 0; i + 1 < words.size(); ++i)
+      if (words[i] == "nGpus")
+        if (const auto value = whole_number(words[i + 1]); value && *value > 0 && *value <= 1024)
+          log_.gpus_per_thread = static_cast<int>(*value);
   }
 
   // Rank 0 [Group 0] Pid 1320 on host device 0 [0x1a] Tesla V100

@@ -40,6 +40,7 @@ struct NcclRank {
 struct NcclTestsLog {
   std::string collective; // "all_reduce", "" when the log does not say
   std::vector<NcclRank> ranks;
+  int gpus_per_thread = 1; // on which one thread launches in turn (-g)
   std::vector<NcclRow> rows;
   std::optional<BytesPerSecond> average_bus_bandwidth; // as printed at the end
   bool complete = false;                               // the run reached its end
@@ -57,6 +58,13 @@ bool is_nccl_tests(const std::string& text);
 /// Throws ConfigError with file and line.
 NcclTestsLog read_nccl_tests(const std::string& text, const std::string& name);
 NcclTestsLog read_nccl_tests_file(const std::string& path);
+
+/// Every program in a text that may hold several, with labels of srun or in Markdown taken off.
+/// Throws ConfigError with file and line.
+std::vector<NcclTestsLog> read_nccl_tests_all(const std::string& text, const std::string& name);
+std::vector<NcclTestsLog> read_nccl_tests_files(const std::string& path);
+/// The parts of such a text, lines at their numbers.
+std::vector<std::string> split_nccl_tests(const std::string& text);
 
 /// busbw / algbw of a collective over `ranks`; empty for an unknown one.
 std::optional<double> bus_factor(const std::string& collective, int ranks);

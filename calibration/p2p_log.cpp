@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kMostDevices = 64;
 
-class Parser {
+class P2pParser {
 public:
-  Parser(const std::string& text, std::string name) : name_(std::move(name))
+  P2pParser(const std::string& text, std::string name) : name_(std::move(name))
   {
     const auto lines = log_lines(text, name_);
     for (const LogLine& line : lines)
@@ -189,7 +189,7 @@ bool is_p2p_test(const std::string& text)
 
 P2pLog read_p2p_test(const std::string& text, const std::string& name)
 {
-  return Parser(text, name).result();
+  return P2pParser(text, name).result();
 }
 
 } // namespace foretrain::calibration

@@ -1,6 +1,10 @@
 #include "calibration/profile.hpp"
 
+#include "calibration/correlated.hpp"
+
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -21,6 +25,27 @@ Measure number_in(const Value& value)
   return *measure;
 }
 
+bool holds(std::span<const Unit> units, std::string_view name)
+{
+  return std::any_of(units.begin(), units.end(),
+                     [&](const Unit& unit) { return unit.name == name; });
+}
+
+template <class... Quantities>
+bool share_a_table(std::string_view a, std::string_view b)
+{
+  return ((holds(UnitsOf<Quantities>::units(), a) && holds(UnitsOf<Quantities>::units(), b)) ||
+          ...);
+}
+
+// Whether two units are of one kind of quantity, like "us" and "ms".
+bool of_one_kind(std::string_view a, std::string_view b)
+{
+  return a == b ||
+         share_a_table<Seconds, Bytes, Flops, Hertz, BytesPerSecond, FlopsPerSecond, PerSecond>(a,
+                                                                                                b);
+}
+
 void check_parameter(const ProfileParameter& p, const Value& at)
 {
   if (p.pointer.empty() || p.pointer.front() != '/')
@@ -32,6 +57,9 @@ void check_parameter(const ProfileParameter& p, const Value& at)
   if (spread.unit.empty() != value.unit.empty())
     p.spread.fail(fmt::format("must have a unit exactly when the value has one: {} beside {}",
                               p.spread.shown(), p.value.shown()));
+  if (!of_one_kind(spread.unit, value.unit))
+    p.spread.fail(fmt::format("must be of the kind of the value: {} beside {}", p.spread.shown(),
+                              p.value.shown()));
   if (!(spread.si() >= 0))
     p.spread.fail("must not be negative, got " + p.spread.shown());
   if (value.si() == 0 && spread.si() > 0)
@@ -48,6 +76,26 @@ void check_correlation(const ProfileCorrelation& c, const Profile& profile, cons
   }
   if (c.a == c.b)
     at.fail("must be of two different parameters");
+}
+
+// Correlations that no quantities can have together, as when a goes with b and b with c but a
+// against c.
+void check_possible(const Profile& profile, const Value& root)
+{
+  if (profile.correlations.empty())
+    return;
+  std::map<int, std::size_t> places; // of the parameters that are correlated
+  for (const ProfileCorrelation& c : profile.correlations)
+    for (const int index : {c.a, c.b})
+      places.emplace(index, places.size());
+  std::vector<std::vector<double>> matrix(places.size(), std::vector<double>(places.size(), 0));
+  for (std::size_t i = 0; i < matrix.size(); ++i)
+    matrix[i][i] = 1;
+  for (const ProfileCorrelation& c : profile.correlations)
+    matrix[places[c.a]][places[c.b]] = matrix[places[c.b]][places[c.a]] = c.value;
+  // Rounded to three digits, as profiles hold them, n of them may be off by n / 2000 together.
+  if (smallest_eigenvalue(matrix) < -1e-3 * static_cast<double>(matrix.size()))
+    root.at("correlations").fail("cannot all hold: no quantities vary together like that");
 }
 
 template <class T, class Write>
@@ -88,6 +136,7 @@ Profile read_profile(const Value& root)
     check_parameter(profile.parameters[i], root.at("parameters").at(i));
   for (std::size_t i = 0; i < profile.correlations.size(); ++i)
     check_correlation(profile.correlations[i], profile, root.at("correlations").at(i));
+  check_possible(profile, root);
   return profile;
 }
 

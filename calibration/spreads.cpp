@@ -24,9 +24,14 @@ void expand(const Json& at, const std::vector<std::string>& steps, std::size_t d
 
 } // namespace
 
+std::filesystem::path spreads_file()
+{
+  return data_root() / "calibration/data/spreads.json";
+}
+
 Spreads load_spreads()
 {
-  return read_as<Spreads>(Value(load_document(data_root() / "calibration/data/spreads.json")));
+  return read_as<Spreads>(Value(load_document(spreads_file())));
 }
 
 std::vector<std::string> pointers_in(const Json& preset, const SpreadLine& line)

@@ -4,6 +4,7 @@
 
 #include "sim/base/schema.hpp"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Spreads {
   std::vector<SpreadLine> spreads;
 };
 
+/// Where the bundled table is.
+std::filesystem::path spreads_file();
 /// The bundled table.
 Spreads load_spreads();
 

@@ -52,9 +52,11 @@ std::vector<Bucket> plan_buckets(const Network& network, const ComputeProfile& p
   double cycle = -1;
   for (const Gradient& gradient : gradients_in_order(network, profile, bytes_per_gradient)) {
     const Bytes held = buckets.empty() ? Bytes(0) : buckets.back().size;
-    const bool full = framework.bucket_fill == "at-least"
-                          ? held >= framework.fusion_threshold
-                          : held + gradient.size > framework.fusion_threshold;
+    const Bytes limit = buckets.size() == 1 && framework.first_bucket.value() > 0
+                            ? framework.first_bucket
+                            : framework.fusion_threshold;
+    const bool full =
+        framework.bucket_fill == "at-least" ? held >= limit : held + gradient.size > limit;
     const bool later = by_cycle && cycle_of(gradient.ready) > cycle;
     if (buckets.empty() || single || full || later) {
       buckets.emplace_back();

@@ -22,7 +22,8 @@ struct Bucket {
 ///
 /// Cycle-driven fusion (Horovod: Sergeev and Del Balso, 2018) is planned on the profile without
 /// variation: at each cycle what is ready is fused up to the threshold. Fixed buckets are filled in
-/// order (Li et al., "PyTorch Distributed", VLDB 2020). Per-tensor overlap sends each tensor by
+/// order (Li et al., "PyTorch Distributed", VLDB 2020), the first one up to a limit of its own.
+/// Per-tensor overlap sends each tensor by
 /// itself.
 std::vector<Bucket> plan_buckets(const Network& network, const ComputeProfile& profile,
                                  const Framework& framework, int bytes_per_gradient);

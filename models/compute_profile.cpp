@@ -1,5 +1,7 @@
 #include "models/compute_profile.hpp"
 
+#include <algorithm>
+
 namespace foretrain::models {
 
 namespace {
@@ -100,16 +102,26 @@ struct Product {
            device.ordinary({Flops(0), moved(patches() + image_passes * image, device)});
   }
 
+  // Tensor cores want channels last: what comes with channels first is converted, and back.
+  Seconds converting(double elements) const
+  {
+    if (!device.tensor_cores || layer.kind != LayerKind::conv)
+      return Seconds(0);
+    return device.dense.moving(moved(device.kernels.tensor_core_layout * elements, device),
+                               moved(elements, device));
+  }
+
   Seconds forward() const
   {
     const auto& k = device.kernels;
-    return patch_pass(1) + time(moving(k.operand_passes, left) + weights_moving(k.operand_passes) +
-                                moving(k.result_passes + bias_passes(2), result));
+    return patch_pass(1) + converting(left + result) +
+           time(moving(k.operand_passes, left) + weights_moving(k.operand_passes) +
+                moving(k.result_passes + bias_passes(2), result));
   }
   Seconds weight_gradient() const
   {
     const auto& k = device.kernels;
-    return patch_pass(1) +
+    return patch_pass(1) + converting(left + result) +
            time(moving(k.operand_passes, left) + moving(k.operand_passes + bias_passes(1), result) +
                 weights_moving(k.result_passes));
   }
@@ -117,8 +129,9 @@ struct Product {
   Seconds input_gradient() const
   {
     const auto& k = device.kernels;
-    return patch_pass(2) + time(moving(k.operand_passes, result) +
-                                weights_moving(k.operand_passes) + moving(k.result_passes, left));
+    return patch_pass(2) + converting(left + result) +
+           time(moving(k.operand_passes, result) + weights_moving(k.operand_passes) +
+                moving(k.result_passes, left));
   }
 };
 
@@ -170,8 +183,11 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
       const Product product(layer, batch, device, parameters);
       time.forward = product.forward();
       time.backward = product.weight_gradient();
-      if (!first)
+      time.product = true;
+      if (!first) {
         time.backward += product.input_gradient();
+        time.backward_kernels = 2;
+      }
       first = false;
     } else {
       const Flops work = static_cast<double>(batch) * layer.forward_flops;
@@ -188,26 +204,71 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   if (device.kernels.copies_batch && !profile.layers.empty())
     profile.layers.front().forward += device.ordinary(
         {Flops(0), moved(2.0 * batch * static_cast<double>(network.input.elements()), device)});
-  // SGD with momentum reads weight, gradient and momentum and writes weight and momentum, all in
-  // single precision; with masters it also writes the working copy. Frameworks launch few kernels.
-  const double bytes =
-      parameters * (5 * 4 + (device.master_weights ? device.bytes_per_element : 0));
-  profile.optimizer = device.ordinary({Flops(4 * parameters), Bytes(bytes)});
+  const auto tensors = static_cast<double>(totals(network).gradient_tensors);
+  const OptimizerCost update =
+      optimizer_cost(device.optimizer, device.optimizer_style, parameters, tensors,
+                     device.master_weights ? device.bytes_per_element : 0, device.ordinary);
+  profile.optimizer = update.kernels;
+  profile.optimizer_exposed = update.exposed;
   return profile;
+}
+
+ComputeProfile inference_profile(const Network& network, int batch, const Device& device)
+{
+  ComputeProfile profile;
+  const auto parameters = static_cast<double>(totals(network).parameters);
+  for (const Layer& layer : network.layers) {
+    LayerTime time;
+    time.backward_kernels = 0;
+    if (gemm_like(layer)) {
+      time.product = true;
+      time.forward = Product(layer, batch, device, parameters).forward();
+    } else if (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::norm) {
+      const double elements =
+          batch * static_cast<double>(layer.input_elements + layer.output_elements);
+      time.forward =
+          device.ordinary({static_cast<double>(batch) * layer.forward_flops,
+                           moved(elements + static_cast<double>(layer.parameters), device),
+                           batch * layer.functions});
+    }
+    profile.layers.push_back(time);
+  }
+  return profile;
+}
+
+double slowed_beside_collective(const ComputeProfile& profile, double held, double products,
+                                double others, Seconds per_kernel)
+{
+  const Seconds alone = profile.backward();
+  if (alone.value() <= 0)
+    return 1;
+  Seconds beside;
+  for (const LayerTime& layer : profile.layers)
+    beside += layer.backward * (layer.product ? products : others) / (1 - held) +
+              layer.backward_kernels * per_kernel;
+  return beside / alone;
 }
 
 Bytes training_memory(const Network& network, int batch, const Device& device)
 {
   const NetworkTotals sum = totals(network);
   const auto parameters = static_cast<double>(sum.parameters);
-  const double state =
-      parameters * (3 * 4 + (device.master_weights ? device.bytes_per_element : 0));
+  const double state = parameters * (2 * 4 + device.optimizer.state_bytes_per_parameter +
+                                     (device.master_weights ? device.bytes_per_element : 0));
   // Activations that overwrite their input (ReLU, dropout) need no memory of their own.
   double activations = 0;
   for (const Layer& layer : network.layers)
     if (layer.kind != LayerKind::elementwise)
       activations += static_cast<double>(layer.output_elements);
   return Bytes(state) + moved(activations * batch, device);
+}
+
+Bytes inference_memory(const Network& network, int batch, const Device& device)
+{
+  double widest = 0;
+  for (const Layer& layer : network.layers)
+    widest = std::max(widest, static_cast<double>(layer.input_elements + layer.output_elements));
+  return moved(static_cast<double>(totals(network).parameters) + widest * batch, device);
 }
 
 } // namespace foretrain::models

@@ -3,6 +3,7 @@
 
 #include "models/framework.hpp"
 #include "models/network.hpp"
+#include "models/optimizer.hpp"
 #include "sim/cost/roofline.hpp"
 
 #include <vector>
@@ -10,9 +11,12 @@
 namespace foretrain::models {
 
 struct Device {
-  sim::Roofline dense;            // convolutions and matrix products, in the job's precision
-  sim::Roofline ordinary;         // everything else: arithmetic in single precision
+  sim::Roofline dense;    // convolutions and matrix products, in the job's precision
+  sim::Roofline ordinary; // everything else: arithmetic in single precision
+  Optimizer optimizer;
+  std::string optimizer_style = "fused";
   int bytes_per_element = 4;      // activations and weights as the kernels read them
+  bool tensor_cores = false;      // products run on them: they want channels last
   bool master_weights = false;    // single-precision weights beside them
   bool minimal_filtering = true;  // libraries use it in single precision, not on tensor cores
   bool fused_elementwise = false; // activations and additions ride along with their neighbours
@@ -22,11 +26,14 @@ struct Device {
 struct LayerTime {
   Seconds forward;
   Seconds backward;
+  bool product = false; // a convolution or a matrix product
+  double backward_kernels = 1;
 };
 
 struct ComputeProfile {
   std::vector<LayerTime> layers; // in forward order
   Seconds optimizer;
+  Seconds optimizer_exposed; // on top where the host waits for gradients; no anchor holds it
   Seconds forward() const;
   Seconds backward() const;
   Seconds total() const { return forward() + backward() + optimizer; }
@@ -38,7 +45,19 @@ struct ComputeProfile {
 /// forward one (gradients of input and of weights), one in the first layer, whose input needs none.
 ComputeProfile compute_profile(const Network& network, int batch, const Device& device);
 
+/// The forward pass alone, as inference runs it: normalisation is folded into the layer before it,
+/// activations ride along, nothing is stored.
+ComputeProfile inference_profile(const Network& network, int batch, const Device& device);
+
+/// By how much backward kernels take longer while a collective holds `held` of the
+/// multiprocessors: factors for products and for others, and an addition to each kernel.
+double slowed_beside_collective(const ComputeProfile& profile, double held, double products,
+                                double others, Seconds per_kernel);
+
 /// Bytes of weights, gradients, optimizer state and stored activations on one GPU.
 Bytes training_memory(const Network& network, int batch, const Device& device);
+
+/// Bytes of weights and of the two largest neighbouring activations on one GPU.
+Bytes inference_memory(const Network& network, int batch, const Device& device);
 
 } // namespace foretrain::models

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/input_settings.hpp"
+#include "models/transformer_rules.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
 
@@ -25,6 +26,7 @@ struct ServerRules {
   bool updates = false;         // servers apply the update too
   Seconds message{};            // host time per message that others behind it wait for
   double copies = 0;            // of each byte by the CPU beyond the transport's, at each end
+  bool one_process = false;     // servers and workers are one: only on one node
   int network_threads = 0;      // that serve the network in a process; 0: one per connection
 };
 
@@ -37,6 +39,9 @@ struct KernelSpec {
   bool explicit_patches = false; // convolutions gather patches into a matrix (im2col)
   Seconds patch_run{};           // explicit patches: start of each run of channels
   bool copies_batch = false;     // the input batch is copied before the first layer
+  /// Extra passes over operands and results of products on tensor cores, which want channels last
+  /// where the framework keeps channels first: 2 (read and write) when each is converted.
+  double tensor_core_layout = 0;
 };
 
 struct Framework {
@@ -46,20 +51,24 @@ struct Framework {
   std::string algorithm = "auto";             // of the all-reduce
   Value library;                              // collective library
   Bytes fusion_threshold{64.0 * 1024 * 1024}; // largest bucket
+  Bytes first_bucket{};                       // the first one's own; 0: as the others
   Seconds fusion_cycle{};                     // buckets leave at multiples of this; 0: when full
   bool fusion_copies = true;                  // through a fusion buffer
   std::string bucket_fill = "at-most"; // "at-least": a bucket closes once it holds the threshold
   std::string bucket_order = "ready";  // "ready": whatever is there at a cycle; "fixed": full
-  Seconds coordination{};              // agreement on each bucket, fixed part
-  Seconds coordination_per_rank{};     // and for each rank
+  Seconds coordination{};              // one agreement (of a cycle, or on a bucket), fixed part
+  Seconds coordination_per_rank{};     // and for each rank; 0 with a response cache
   std::string gradient_precision = "fp32"; // what travels: fp32 or the job's ("compute")
   Seconds step_overhead{};                 // host time per step that kernels do not hide
   std::optional<ServerRules> servers;      // when it has any
   bool fused_elementwise = false;          // a compiler fuses activations and additions
   KernelSpec kernels;
-  double step_variation = 0.01; // coefficient of variation of a GPU's step time
-  double host_threads = 1;      // cores that each GPU's process keeps busy
-  Seconds start{};              // from the process's first instruction to the first step
+  std::optional<TransformerRules> transformer; // absent: the defaults
+  std::string kernel_library;            // generation of its library of kernels; empty: the latest
+  std::string optimizer_style = "fused"; // how it runs optimizers
+  double step_variation = 0.01;          // coefficient of variation of a GPU's step time
+  double host_threads = 1;               // cores that each GPU's process keeps busy
+  Seconds start{};                       // from the process's first instruction to the first step
   InputSettings input;
 };
 
@@ -82,7 +91,9 @@ void describe(V& v, ServerRules& s)
   v.optional("updates", s.updates, "servers apply the update too");
   v.optional("message", s.message, "host time per message", non_negative());
   v.optional("copies", s.copies, "of each byte by the CPU, beyond the transport's, at each end",
-             non_negative());
+             between(0, 100));
+  v.optional("one_process", s.one_process,
+             "servers and workers are one process: a job has one node");
   v.optional("network_threads", s.network_threads,
              "that serve the network in a process; 0: one per connection", between(0, 1024));
 }
@@ -105,6 +116,10 @@ void describe(V& v, KernelSpec& s)
              "with explicit patches: time to begin one run of neighbouring channels",
              non_negative());
   v.optional("copies_batch", s.copies_batch, "the batch is copied before the first layer");
+  v.optional("tensor_core_layout", s.tensor_core_layout,
+             "passes over operands and results to convert channels first to channels last for "
+             "products in half precision: 2 where each is read and written once more",
+             between(0, 10));
 }
 
 template <class V>
@@ -120,6 +135,8 @@ void describe(V& v, Framework& s)
   v.optional("library", s.library, "the collective library; default nccl", preset("library"));
   v.optional("fusion_threshold", s.fusion_threshold, "largest bucket of fused gradients",
              non_negative());
+  v.optional("first_bucket", s.first_bucket,
+             "largest first bucket, which shall leave early; 0: as the others", non_negative());
   v.optional("bucket_fill", s.bucket_fill,
              "at-most: a bucket stays within the threshold; at-least: it closes once it holds that",
              one_of({"at-most", "at-least"}));
@@ -128,8 +145,13 @@ void describe(V& v, Framework& s)
   v.optional("bucket_order", s.bucket_order,
              "ready: what is there at a cycle is fused; fixed: buckets are filled in order",
              one_of({"ready", "fixed"}));
-  v.optional("coordination", s.coordination, "agreement of the ranks on a bucket", non_negative());
-  v.optional("coordination_per_rank", s.coordination_per_rank, "and for each rank", non_negative());
+  v.optional(
+      "coordination", s.coordination,
+      "one agreement of the ranks: on what is ready in a cycle, or without cycles on a bucket",
+      non_negative());
+  v.optional("coordination_per_rank", s.coordination_per_rank,
+             "and for each rank; 0 where responses are cached (Horovod from 0.17 on)",
+             non_negative());
   v.optional("gradient_precision", s.gradient_precision, "what travels",
              one_of({"fp32", "compute"}));
   v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
@@ -139,6 +161,12 @@ void describe(V& v, Framework& s)
   v.optional("fused_elementwise", s.fused_elementwise,
              "a compiler (XLA, NNVM, cuDNN fused ops) fuses activations and additions");
   v.optional("kernels", s.kernels, "memory traffic of its products and convolutions");
+  v.optional("transformer", s.transformer, "what it does around the kernels of a transformer");
+  v.optional("kernel_library", s.kernel_library,
+             "generation of its kernels, as GPUs name them under \"generations\", like cudnn-7.0; "
+             "default the latest");
+  v.optional("optimizer_style", s.optimizer_style, "how it runs an optimizer",
+             one_of({"fused", "foreach", "per-tensor"}));
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
   v.optional("host_threads", s.host_threads,

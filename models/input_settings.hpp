@@ -18,7 +18,8 @@ struct InputSettings {
   bool copy_ahead = true;                 // while the step before still computes
   double read_streams = 4;                // record files that each rank reads at the same time
   std::string element = "fp32";           // what is copied to the GPU: fp32, compute, uint8
-  Bytes process_memory{8e9};              // host memory per GPU that the page cache cannot have
+  Seconds file_time{}; // of the one thread per node that opens files and hands them out; 0: none
+  Bytes process_memory{8e9}; // host memory per GPU that the page cache cannot have
 };
 
 template <class V>
@@ -41,6 +42,10 @@ void describe(V& v, InputSettings& s)
              at_least(1));
   v.optional("element", s.element, "what is copied to the GPU for each value of a sample",
              one_of({"fp32", "compute", "uint8"}));
+  v.optional("file_time", s.file_time,
+             "with a file per sample: time of the one thread of a node that lists, opens and hands "
+             "out files, for each of them",
+             non_negative());
   v.optional("process_memory", s.process_memory,
              "host memory for each GPU that the page cache cannot have", non_negative());
 }

@@ -57,17 +57,33 @@ std::string default_name(const Value& preset)
 
 Network load_network(const Value& preset)
 {
-  const auto file = read_as<NetworkFile>(preset);
+  auto file = read_as<NetworkFile>(preset);
   check_name(preset, file.name);
   Network network;
   network.name = file.name.empty() ? default_name(preset) : file.name;
-  network.input = input_shape(preset.at("input"), file.input);
+  if (!file.input && !file.measured)
+    preset.fail_at("input", "is missing");
+  network.input = file.input ? input_shape(preset.at("input"), *file.input) : Shape::vector(1);
   network.samples = samples_of(network.input);
   network.dataset = !file.dataset.empty()         ? file.dataset
                     : network.samples == "images" ? "imagenet"
                                                   : "wikipedia-books";
+  network.dataset_named = !file.dataset.empty();
+  if (!file.optimizer.empty())
+    network.optimizer = file.optimizer;
 
-  NetworkBuilder builder(network.input, file.defaults);
+  if (file.measured) {
+    if (file.layers)
+      preset.fail_at("layers", "stands beside \"measured\": a model has either");
+    if (file.measured->backward.empty())
+      preset.at("measured").fail_at("backward", "holds no stretch");
+    network.layers = measured_layers(*file.measured);
+    network.measured = std::move(file.measured);
+    return network;
+  }
+  if (!file.layers)
+    preset.fail_at("layers", "is missing");
+  NetworkBuilder builder(network.input, file.defaults, &build_op);
   builder.walk(file.layers);
   if (file.head)
     builder.walk(file.head);

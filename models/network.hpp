@@ -3,8 +3,10 @@
 #pragma once
 
 #include "models/layer.hpp"
+#include "models/measured_spec.hpp"
 #include "sim/base/catalog.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +16,13 @@ inline const PresetKind kNetworkKind{"model", "models/data/networks"};
 
 struct Network {
   std::string name;
-  std::string samples; // what one sample is: "images", "sequences" or "samples"
-  std::string dataset; // the data set it is usually trained on
+  std::string samples;                    // what one sample is: "images", "sequences" or "samples"
+  std::string dataset;                    // the data set it is usually trained on
+  bool dataset_named = false;             // by its file
+  std::string optimizer = "sgd-momentum"; // it is usually trained with
   Shape input;
   std::vector<Layer> layers;
+  std::optional<MeasuredSpec> measured; // its kernel times, when they were recorded
 };
 
 /// Sums over all layers, for one sample where that matters.

@@ -1,6 +1,5 @@
 #include "models/network_builder.hpp"
 
-#include "models/network_ops.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -35,8 +34,8 @@ const char* form_name(Shape::Form form)
 
 } // namespace
 
-NetworkBuilder::NetworkBuilder(const Shape& input, LayerDefaults defaults)
-    : shape_(input), defaults_(std::move(defaults))
+NetworkBuilder::NetworkBuilder(const Shape& input, LayerDefaults defaults, BuildOp build_op)
+    : shape_(input), defaults_(std::move(defaults)), build_op_(build_op)
 {
 }
 
@@ -79,8 +78,7 @@ void NetworkBuilder::apply(const Value& item)
     item.fail("comes after 'heads', which ends the network");
 
   const Json object = is_word ? Json::object({{"op", json}}) : Json();
-  const Op& found = find_op(op);
-  found.build(*this, is_word ? Value(item.document(), item.pointer(), &object) : item);
+  build_op_(*this, op, is_word ? Value(item.document(), item.pointer(), &object) : item);
 }
 
 void NetworkBuilder::step(const Value& at)

@@ -13,7 +13,10 @@ namespace foretrain::models {
 
 class NetworkBuilder {
 public:
-  NetworkBuilder(const Shape& input, LayerDefaults defaults);
+  /// Builds the layers of the op that `word` names, from its item of a list of layers.
+  using BuildOp = void (*)(NetworkBuilder& builder, const Value& word, const Value& item);
+
+  NetworkBuilder(const Shape& input, LayerDefaults defaults, BuildOp build_op);
 
   const Shape& shape() const { return shape_; }
   void set_shape(const Shape& shape) { shape_ = shape; }
@@ -61,6 +64,7 @@ private:
 
   Shape shape_;
   LayerDefaults defaults_;
+  BuildOp build_op_;
   std::vector<Layer> layers_;
   std::vector<std::int64_t> tables_; // embedding tables so far, for tied weights
   std::map<std::string, int> used_names_;

@@ -1,6 +1,7 @@
 // The outside of a network file: input, defaults, and the lists of layers, still unread.
 #pragma once
 
+#include "models/measured_spec.hpp"
 #include "sim/base/schema.hpp"
 
 #include <optional>
@@ -87,10 +88,12 @@ void describe(V& v, LayerDefaults& s)
 struct NetworkFile {
   std::string name;
   std::string dataset;
-  InputSpec input;
+  std::string optimizer;
+  std::optional<InputSpec> input;
   LayerDefaults defaults;
   Value layers;
   Value head;
+  std::optional<MeasuredSpec> measured;
 };
 
 template <class V>
@@ -101,11 +104,16 @@ void describe(V& v, NetworkFile& s)
   v.optional(
       "dataset", s.dataset,
       "data set it is usually trained on; default imagenet for images, wikipedia-books else");
-  v.required("input", s.input, "one sample: channels, height and width; tokens; or features");
+  v.optional("optimizer", s.optimizer,
+             "optimizer it is usually trained with; default sgd-momentum");
+  v.optional("input", s.input,
+             "one sample: channels, height and width; tokens; or features. Needed with layers");
   v.optional("defaults", s.defaults, "settings shared by all layers of an op");
-  v.required("layers", s.layers, "layers in forward order");
+  v.optional("layers", s.layers, "layers in forward order; needed unless times were measured");
   v.optional("head", s.head,
              "more layers, after the others; apart so that a file can replace them");
+  v.optional("measured", s.measured,
+             "kernel times of a recorded step, in place of layers (foretrain model import)");
 }
 
 } // namespace foretrain::models

@@ -16,11 +16,6 @@ using Form = Shape::Form;
 constexpr const char* kNeedsFlat = "put \"flatten\" or \"global_avg_pool\" before it";
 constexpr const char* kNeedsEmbedding = "put an embedding before it";
 
-double as_double(std::int64_t count)
-{
-  return static_cast<double>(count);
-}
-
 struct ConvSpec : CommonSpec {
   int out = 0;
   Value kernel;
@@ -64,10 +59,12 @@ void conv(NetworkBuilder& builder, const Value& at, const ConvSpec& s)
                fmt::format("must divide the {} input channels, got {}", in.features, s.groups));
   if (s.out % s.groups != 0)
     at.fail_at("out", fmt::format("must be divisible by groups ({}), got {}", s.groups, s.out));
-  const double area = as_double(window.kernel.height * window.kernel.width);
-  NetworkBuilder::check_size(at, "weights", area * as_double(in.features / s.groups) * s.out);
+  const double area = static_cast<double>(window.kernel.height * window.kernel.width);
+  const std::int64_t per_group = in.features / s.groups;
+  NetworkBuilder::check_size(at, "weights", area * static_cast<double>(per_group) * s.out);
   const Pair out = window_output(in, window);
-  NetworkBuilder::check_size(at, "outputs", as_double(out.height) * as_double(out.width) * s.out);
+  NetworkBuilder::check_size(
+      at, "outputs", static_cast<double>(out.height) * static_cast<double>(out.width) * s.out);
   builder.emit(at, s.op, s.name, conv_layer(in, window, s.out, s.groups, s.bias));
   if (s.then)
     builder.walk(s.then, true);
@@ -103,8 +100,8 @@ void linear(NetworkBuilder& builder, const Value& at, const LinearSpec& s)
   builder.need(at, {Form::vector, Form::sequence},
                builder.shape().form == Form::ids ? kNeedsEmbedding : kNeedsFlat);
   const Shape in = builder.shape();
-  NetworkBuilder::check_size(at, "weights", as_double(in.features) * s.out);
-  NetworkBuilder::check_size(at, "outputs", as_double(in.positions()) * s.out);
+  NetworkBuilder::check_size(at, "weights", static_cast<double>(in.features) * s.out);
+  NetworkBuilder::check_size(at, "outputs", static_cast<double>(in.positions()) * s.out);
   if (s.tied && !builder.has_table(in.features * s.out))
     at.fail_at("tied", fmt::format("needs an embedding of {} x {} before it", s.out, in.features));
   builder.emit(at, s.op, s.name, linear_layer(in, s.out, s.bias, s.tied));
@@ -201,7 +198,8 @@ void pool(NetworkBuilder& builder, const Value& at, const PoolSpec& s)
   const Window window = read_window(at, s.kernel, s.stride, s.padding, in, kernel, false);
   const Pair out = window_output(in, window);
   NetworkBuilder::check_size(at, "outputs",
-                             as_double(out.height) * as_double(out.width) * as_double(in.features));
+                             static_cast<double>(out.height) * static_cast<double>(out.width) *
+                                 static_cast<double>(in.features));
   builder.emit(at, s.op, s.name, pool_layer(in, window, s.op == "avg_pool"));
 }
 
@@ -249,8 +247,8 @@ void embedding(NetworkBuilder& builder, const Value& at, const EmbeddingSpec& s)
     if (more)
       rows.push_back(*more);
   for (const std::int64_t count : rows)
-    NetworkBuilder::check_size(at, "weights", as_double(count) * s.hidden);
-  NetworkBuilder::check_size(at, "outputs", as_double(in.tokens) * s.hidden);
+    NetworkBuilder::check_size(at, "weights", static_cast<double>(count) * s.hidden);
+  NetworkBuilder::check_size(at, "outputs", static_cast<double>(in.tokens) * s.hidden);
   builder.add_table(rows.front() * s.hidden);
   builder.emit(at, s.op, s.name, embedding_layer(in, rows, s.hidden));
 }
@@ -308,6 +306,11 @@ const Op& find_op(const Value& word)
     names.emplace_back(op->name);
   }
   word.fail("is not a known op: '" + excerpt(name) + "'", suggestion(name, names, "ops"));
+}
+
+void build_op(NetworkBuilder& builder, const Value& word, const Value& item)
+{
+  find_op(word).build(builder, item);
 }
 
 void check_name(const Value& at, const std::string& name)

@@ -24,6 +24,8 @@ std::span<const Op> block_ops();  // network_blocks.cpp
 std::vector<const Op*> all_ops();
 /// The op that `word` names; throws with the nearest name.
 const Op& find_op(const Value& word);
+/// NetworkBuilder::BuildOp over all ops.
+void build_op(NetworkBuilder& builder, const Value& word, const Value& item);
 
 /// What every layer may say.
 struct CommonSpec {

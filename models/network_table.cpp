@@ -41,7 +41,9 @@ std::vector<Network> preset_networks()
 {
   std::vector<Network> networks;
   for (const std::string& name : preset_names(kNetworkKind))
-    networks.push_back(load_network(name));
+    if (const Value preset = resolve_preset(name, kNetworkKind);
+        !preset.json().contains("transformer")) // these have a list of their own
+      networks.push_back(load_network(preset));
   return networks;
 }
 

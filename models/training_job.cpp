@@ -10,19 +10,30 @@ using sim::TaskId;
 namespace {
 // For each batch that the input is ahead: so long it lasts when others take a tenth of the rate.
 constexpr int kStepsToSettle = 10;
+
 } // namespace
 
+JobSchedule schedule_of(const JobSetup& setup)
+{
+  return {setup.name,           static_cast<double>(setup.batch) * setup.ranks,
+          setup.seed,           setup.warmup_steps,
+          setup.measured_steps, setup.start,
+          setup.measure_from,   setup.keep_running,
+          setup.on_step};
+}
+
 TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
-    : engine_(engine), setup_(std::move(setup)), graph_(engine, "job " + setup_.name),
-      cycles_(setup_.seed, setup_.name + "/cycles")
+    : Job(engine, schedule_of(setup)), setup_(std::move(setup)),
+      graph_(engine, "job " + setup_.name), cycles_(setup_.seed, setup_.stream + "/cycles"),
+      coordination_(setup_.framework, setup_.ranks)
 {
   for (int rank = 0; rank < setup_.ranks; ++rank)
-    random_.emplace_back(setup_.seed, setup_.name, static_cast<std::uint64_t>(rank));
+    random_.emplace_back(setup_.seed, setup_.stream, static_cast<std::uint64_t>(rank));
   if (setup_.compute_paths.empty())
     for (const sim::ResourceId gpu : setup_.compute)
       setup_.compute_paths.push_back(sim::make_path({{gpu.value, 1.0}}, {}, 1.0));
   for (const auto& stages : setup_.input)
-    input_.push_back(std::make_unique<InputPipeline>(engine_, stages));
+    input_.push_back(std::make_unique<InputPipeline>(engine, stages));
   build();
 }
 
@@ -93,26 +104,12 @@ void TrainingJob::build_rank(int rank)
   ranks_.push_back(std::move(tasks));
 }
 
-// Time until the framework next looks for gradients that are ready: its background loop runs
-// freely, out of step with the training steps.
-Seconds TrainingJob::until_cycle(Seconds now) const
-{
-  const Seconds cycle = setup_.framework.fusion_cycle;
-  if (cycle.value() <= 0 || setup_.framework.bucket_order != "ready" ||
-      setup_.framework.overlap == "none")
-    return Seconds(0);
-  const double cycles = (now - step_start_) / cycle - cycle_phase_;
-  return std::max(0.0, std::ceil(cycles - 1e-9) - cycles) * cycle;
-}
-
 // The ranks agree that a bucket is ready everywhere; then it is gathered into the fusion buffer.
 TaskId TrainingJob::agreement(std::size_t bucket, TaskId ready)
 {
-  const Framework& f = setup_.framework;
-  const Seconds coordination = f.coordination + setup_.ranks * f.coordination_per_rank;
   const TaskId agreed =
-      graph_.add_delay("coordination", static_cast<int>(bucket), [this, coordination](Seconds now) {
-        return until_cycle(now) + coordination;
+      graph_.add_delay("coordination", static_cast<int>(bucket), [this](Seconds now) {
+        return coordination_.wait(now - step_start(), cycle_phase_);
       });
   graph_.add_edge(ready, agreed);
   return agreed;
@@ -190,45 +187,34 @@ void TrainingJob::hold_multiprocessors(bool hold)
   collectives_running_ += hold ? 1 : -1;
   const double left = collectives_running_ > 0 ? 1 - setup_.stolen_by_communication : 1.0;
   for (const sim::ResourceId gpu : setup_.compute)
-    engine_.set_capacity(gpu, left);
+    engine().set_capacity(gpu, left);
 }
 
-void TrainingJob::launch(std::function<void()> finished)
+void TrainingJob::before_first_step()
 {
-  when_finished_ = std::move(finished);
-  engine_.at(setup_.start, [this] {
-    for (const auto& pipeline : input_)
-      pipeline->start();
-    begin_step();
-  });
+  for (const auto& pipeline : input_)
+    pipeline->start();
 }
 
-// Until all jobs have started, and until batches that were made ready before are used up.
-bool TrainingJob::more_warm_up()
+int TrainingJob::settling_steps() const
 {
-  if (step_start_ < setup_.measure_from) {
-    settling_ = 0;
-    if (!setup_.input.empty())
-      for (const InputStage& stage : setup_.input.front())
-        settling_ += kStepsToSettle * stage.room;
-    return true;
-  }
-  return settling_-- > 0;
+  int steps = 0;
+  if (!setup_.input.empty())
+    for (const InputStage& stage : setup_.input.front())
+      steps += kStepsToSettle * stage.room;
+  return steps;
 }
 
-void TrainingJob::begin_step()
+void TrainingJob::begin_measuring()
 {
-  step_start_ = engine_.now();
+  graph_.clear_limits();
+  for (const auto& pipeline : input_)
+    pipeline->clear();
+}
+
+void TrainingJob::run_step(std::function<void()> done)
+{
   cycle_phase_ = cycles_.uniform();
-  if (steps_done_ == setup_.warmup_steps && more_warm_up())
-    --steps_done_;
-  if (steps_done_ == setup_.warmup_steps) {
-    measured_start_ = step_start_;
-    consumed_before_ = consumed_so_far();
-    graph_.clear_limits();
-    for (const auto& pipeline : input_)
-      pipeline->clear();
-  }
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const double factor = random_[r].spread(setup_.framework.step_variation);
     graph_.set_amount(ranks_[r].forward, factor * setup_.profile.forward().value());
@@ -236,34 +222,10 @@ void TrainingJob::begin_step()
       if (stretches_[k].value() > 0)
         graph_.set_amount(ranks_[r].backward[k], factor * stretches_[k].value());
   }
-  graph_.start([this] {
+  graph_.start([this, done = std::move(done)]() mutable {
     // Host work of the framework that no kernel hides.
-    engine_.after(setup_.framework.step_overhead, [this] { end_step(); });
+    engine().after(setup_.framework.step_overhead, std::move(done));
   });
-}
-
-void TrainingJob::end_step()
-{
-  const Seconds end = engine_.now();
-  const bool measured = steps_done_ >= setup_.warmup_steps &&
-                        steps_done_ < setup_.warmup_steps + setup_.measured_steps;
-  if (measured) {
-    step_times_.push_back(end - step_start_);
-    account(step_start_, end);
-    last_end_ = end;
-  }
-  ++steps_done_;
-  if (setup_.on_step)
-    setup_.on_step(steps_done_);
-  const bool enough = steps_done_ >= setup_.warmup_steps + setup_.measured_steps;
-  if (enough && !finished_) {
-    finished_ = true;
-    consumed_after_ = consumed_so_far();
-    if (when_finished_)
-      when_finished_();
-  }
-  if (!enough || setup_.keep_running)
-    begin_step();
 }
 
 } // namespace foretrain::models

@@ -6,8 +6,10 @@
 
 #include "models/buckets.hpp"
 #include "models/compute_profile.hpp"
+#include "models/coordination.hpp"
 #include "models/framework.hpp"
 #include "models/input_pipeline.hpp"
+#include "models/job.hpp"
 #include "models/synchroniser.hpp"
 #include "sim/engine/random.hpp"
 #include "sim/engine/task_graph.hpp"
@@ -29,6 +31,7 @@ struct ShapedLink {
 
 struct JobSetup {
   std::string name;
+  std::string stream = "job"; // of random numbers: a name must not change a result
   int ranks = 1;
   int batch = 1;                           // per rank
   std::vector<sim::ResourceId> compute;    // of each rank; one unit is one second of its GPU
@@ -52,58 +55,24 @@ struct JobSetup {
   std::function<void(int step)> on_step;      // after each one, those of warm-up included
 };
 
-/// Where the time of one step went, per rank on average. Adds up to the step time.
-struct StepTimes {
-  Seconds compute;
-  Seconds exposed_communication;
-  Seconds input_stall;
-  Seconds host_to_device;
-  Seconds straggler_wait;
-  Seconds framework;
-  Seconds total() const
-  {
-    return compute + exposed_communication + input_stall + host_to_device + straggler_wait +
-           framework;
-  }
-};
+/// When the job runs and which steps are measured.
+JobSchedule schedule_of(const JobSetup& setup);
 
-class TrainingJob {
+class TrainingJob final : public Job {
 public:
   TrainingJob(sim::Engine& engine, JobSetup setup);
 
-  /// Schedules the first step at setup.start. `finished` is called after the last one.
-  void launch(std::function<void()> finished);
-  /// Ends after the current step.
-  void stop() { setup_.keep_running = false; }
-
-  const std::vector<Seconds>& step_times() const { return step_times_; } // measured ones
-  StepTimes mean_times() const;
-  Seconds first_measured_start() const { return measured_start_; }
-  Seconds launched() const { return setup_.start; }
-  Seconds last_end() const { return last_end_; }
-  /// Share of a resource's capacity that was used, by all jobs, while this one was measured.
-  double utilisation(sim::ResourceId resource) const;
-  /// What limited the synchronisation in the measured steps.
-  std::vector<sim::LimitedBy> communication_limits() const;
-  /// What limited the kernels in the measured steps, where more than their GPU could.
-  std::vector<sim::LimitedBy> compute_limits() const;
-  /// What limited everything the job did in the measured steps; needs JobSetup::keep_limits.
-  std::vector<sim::LimitedBy> all_limits() const;
-  /// Of each rank; empty with synthetic input.
-  const std::vector<std::unique_ptr<InputPipeline>>& input() const { return input_; }
+  std::vector<sim::LimitedBy> communication_limits() const override;
+  std::vector<sim::LimitedBy> compute_limits() const override;
+  /// Needs JobSetup::keep_limits.
+  std::vector<sim::LimitedBy> all_limits() const override;
+  const std::vector<std::unique_ptr<InputPipeline>>& input() const override { return input_; }
+  std::string exchange() const override;
+  std::string exchange_summary() const override;
+  Bytes mean_exchange() const override;
+  std::vector<Interval> last_step() const override;
+  int shown_ranks() const override { return setup_.ranks; }
   const JobSetup& setup() const { return setup_; }
-  bool done() const { return finished_; }
-
-  /// Spans of the last step, for timelines.
-  struct Interval {
-    int rank; // -1: of all ranks
-    std::string name;
-    const char* stream; // "compute", "communication", "input"
-    Seconds start;
-    Seconds finish;
-    Bytes size{};
-  };
-  std::vector<Interval> last_step() const;
 
 private:
   struct RankTasks {
@@ -116,17 +85,15 @@ private:
   bool keeps_limits(int rank) const;
   sim::TaskId add_compute(const char* what, int rank, Seconds time);
   sim::TaskId agreement(std::size_t bucket, sim::TaskId ready);
-  bool more_warm_up();
-  void begin_step();
-  void end_step();
-  void account(Seconds start, Seconds end);
-  std::vector<double> consumed_so_far() const;
+  void before_first_step() override;
+  int settling_steps() const override;
+  void begin_measuring() override;
+  void run_step(std::function<void()> done) override;
+  StepTimes account(Seconds start, Seconds end) override;
   void hold_multiprocessors(bool hold);
   void collective_begins(Bytes size);
   void collective_ends();
-  Seconds until_cycle(Seconds now) const;
 
-  sim::Engine& engine_;
   JobSetup setup_;
   sim::TaskGraph graph_;
   std::vector<Seconds> stretches_; // of backward
@@ -136,17 +103,10 @@ private:
   sim::TaskId synchronised_;
   std::vector<sim::RandomStream> random_; // of each rank
   sim::RandomStream cycles_;              // of the framework's background loop
-  double cycle_phase_ = 0;                // where in its cycle the loop is when a step begins
-  std::vector<Seconds> step_times_;
-  StepTimes sums_;
-  Seconds step_start_, measured_start_, last_end_;
-  int steps_done_ = 0;
+  Coordination coordination_;
+  double cycle_phase_ = 0; // where in its cycle the loop is when a step begins
   int collectives_running_ = 0;
   std::vector<std::unique_ptr<InputPipeline>> input_;
-  int settling_ = 0; // steps of warm-up still to come after all jobs have started
-  std::vector<double> consumed_before_, consumed_after_; // by each resource, around the measuring
-  bool finished_ = false;
-  std::function<void()> when_finished_;
 };
 
 } // namespace foretrain::models

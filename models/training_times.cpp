@@ -1,5 +1,7 @@
 // What a training job's steps were made of: parts, limits, utilisation, and the last step's tasks.
+#include "models/limits.hpp"
 #include "models/training_job.hpp"
+#include "sim/base/quantity_text.hpp"
 
 #include <algorithm>
 
@@ -9,27 +11,11 @@ namespace foretrain::models {
 
 using sim::TaskId;
 
-std::vector<double> TrainingJob::consumed_so_far() const
-{
-  std::vector<double> consumed;
-  for (int r = 0; r < engine_.resource_count(); ++r)
-    consumed.push_back(engine_.consumed({r}));
-  return consumed;
-}
-
-double TrainingJob::utilisation(sim::ResourceId resource) const
-{
-  const auto r = static_cast<std::size_t>(resource.value);
-  const double capacity = engine_.capacity(resource) * (last_end_ - measured_start_).value();
-  if (capacity <= 0 || r >= consumed_after_.size())
-    return 0;
-  return std::clamp((consumed_after_[r] - consumed_before_[r]) / capacity, 0.0, 1.0);
-}
-
 // Every rank's step is cut where one of its tasks begins or ends; what follows backward until the
 // synchronisation is first waiting for the slowest rank, then coordination, then communication.
-void TrainingJob::account(Seconds start, Seconds end)
+StepTimes TrainingJob::account(Seconds start, Seconds end)
 {
+  StepTimes times;
   const Seconds synchronised = graph_.finished(synchronised_);
   Seconds slowest;
   for (const RankTasks& rank : ranks_)
@@ -37,8 +23,7 @@ void TrainingJob::account(Seconds start, Seconds end)
   Seconds last_wait; // coordination of the last bucket after everyone was ready
   if (!bucket_begin_.empty()) {
     const Seconds ready = graph_.finished(bucket_ready_.back());
-    const Seconds agreed = ready + until_cycle(ready) + setup_.framework.coordination +
-                           setup_.ranks * setup_.framework.coordination_per_rank;
+    const Seconds agreed = ready + coordination_.wait(ready - step_start(), cycle_phase_);
     last_wait = std::min(std::max(Seconds(0), agreed - slowest),
                          std::max(Seconds(0), synchronised - slowest));
   }
@@ -52,50 +37,17 @@ void TrainingJob::account(Seconds start, Seconds end)
     if (!input_.empty())
       copy = std::max(Seconds(0), std::min(forward_start, input_[r]->copy_finished()) -
                                       std::max(start, input_[r]->copy_started()));
-    sums_.host_to_device += share * copy;
-    sums_.input_stall += share * (forward_start - start - copy);
-    sums_.compute += share * (backward_end - forward_start);
-    sums_.straggler_wait += share * (slowest - backward_end);
-    sums_.framework += share * last_wait;
-    sums_.exposed_communication += share * (synchronised - slowest - last_wait);
-    sums_.compute += share * (optimizer_end - synchronised);
-    sums_.framework += share * (end - optimizer_end);
+    times.host_to_device += share * copy;
+    times.input_stall += share * (forward_start - start - copy);
+    times.compute += share * (backward_end - forward_start);
+    times.straggler_wait += share * (slowest - backward_end);
+    times.framework += share * last_wait;
+    times.exposed_communication += share * (synchronised - slowest - last_wait);
+    times.compute += share * (optimizer_end - synchronised);
+    times.framework += share * (end - optimizer_end);
   }
+  return times;
 }
-
-StepTimes TrainingJob::mean_times() const
-{
-  const double n = std::max<double>(1, static_cast<double>(step_times_.size()));
-  StepTimes mean = sums_;
-  for (Seconds* part : {&mean.compute, &mean.exposed_communication, &mean.input_stall,
-                        &mean.host_to_device, &mean.straggler_wait, &mean.framework})
-    *part = *part / n;
-  return mean;
-}
-
-namespace {
-
-void add_limits(std::vector<sim::LimitedBy>& sums, const std::vector<sim::LimitedBy>& limits)
-{
-  for (const sim::LimitedBy& limit : limits) {
-    const auto known = std::find_if(sums.begin(), sums.end(), [&](const sim::LimitedBy& sum) {
-      return sum.resource == limit.resource;
-    });
-    if (known == sums.end())
-      sums.push_back(limit);
-    else
-      known->time += limit.time;
-  }
-}
-
-std::vector<sim::LimitedBy> longest_first(std::vector<sim::LimitedBy> sums)
-{
-  std::stable_sort(sums.begin(), sums.end(),
-                   [](const auto& a, const auto& b) { return a.time > b.time; });
-  return sums;
-}
-
-} // namespace
 
 std::vector<sim::LimitedBy> TrainingJob::communication_limits() const
 {
@@ -134,7 +86,32 @@ std::vector<sim::LimitedBy> TrainingJob::all_limits() const
   return longest_first(std::move(sums));
 }
 
-std::vector<TrainingJob::Interval> TrainingJob::last_step() const
+std::string TrainingJob::exchange() const
+{
+  return setup_.synchroniser == nullptr ? "" : setup_.synchroniser->name();
+}
+
+std::string TrainingJob::exchange_summary() const
+{
+  if (setup_.synchroniser == nullptr)
+    return "";
+  Bytes largest;
+  for (const Bucket& bucket : setup_.buckets)
+    largest = std::max(largest, bucket.size);
+  return fmt::format("{}, {} buckets of up to {}",
+                     setup_.synchroniser->summary(largest, setup_.fidelity), setup_.buckets.size(),
+                     to_text(largest));
+}
+
+Bytes TrainingJob::mean_exchange() const
+{
+  Bytes sum{};
+  for (const Bucket& bucket : setup_.buckets)
+    sum += bucket.size;
+  return sum / static_cast<double>(std::max<std::size_t>(1, setup_.buckets.size()));
+}
+
+std::vector<Job::Interval> TrainingJob::last_step() const
 {
   std::vector<Interval> intervals;
   const auto add = [&](int rank, std::string name, const char* stream, TaskId first, TaskId last,

@@ -1,5 +1,6 @@
 #include "platforms/import.hpp"
 
+#include "platforms/import_nvlink.hpp"
 #include "platforms/import_parts.hpp"
 #include "platforms/import_topo.hpp"
 #include "sim/base/error.hpp"
@@ -68,7 +69,8 @@ public:
     if (!found_.switches.empty())
       node["pcie_switches"] = switches();
     node["gpus"] = gpus(gpu);
-    if (const Json links = nvlink(node["gpus"]["type"]); !links.empty())
+    if (const Json links = nvlink_part(found_, gpu_, options_, node["gpus"]["type"], notes_);
+        !links.empty())
       node["nvlink"] = links;
     if (!found_.nics.empty())
       node["nics"] = nics();
@@ -145,53 +147,6 @@ private:
     slowest("generation", generation, gpu_.pcie_generation);
     slowest("lanes", lanes, gpu_.pcie_lanes);
     return result;
-  }
-
-  // Direct links as they stand; a matrix that shows more bricks than a GPU has shows a switch.
-  Json nvlink(Json& type)
-  {
-    const std::size_t n = found_.gpus.size();
-    std::set<int> counts;
-    int most = 0;
-    for (std::size_t a = 0; a < n; ++a) {
-      most = std::max(most, bricks_of(found_, a));
-      for (std::size_t b = 0; b < n; ++b)
-        if (a != b)
-          counts.insert(found_.bricks[a][b]);
-    }
-    const bool to_switch =
-        found_.nvswitch.value_or(most > gpu_.nvlink_bricks && counts.size() == 1);
-    const int bricks = !to_switch                 ? most
-                       : found_.switch_bricks > 0 ? found_.switch_bricks
-                                                  : *counts.begin();
-    if (bricks > gpu_.nvlink_bricks)
-      throw ConfigError(found_.file, "",
-                        fmt::format("shows {} NVLinks on a GPU, but a {} has {}", bricks, gpu_.name,
-                                    gpu_.nvlink_bricks),
-                        "is --gpu right?");
-    if (to_switch) {
-      if (bricks < gpu_.nvlink_bricks) {
-        type = {{"extends", type}, {"nvlink_bricks", bricks}};
-        notes_.insert(fmt::format("gpus: {} of the {} NVLinks of a {} are in use", bricks,
-                                  gpu_.nvlink_bricks, gpu_.name));
-      }
-      if (!found_.nvswitch)
-        notes_.insert("nvlink: an NVSwitch was assumed, as every pair shows more links than a GPU "
-                      "could give each peer");
-      notes_.insert("nvlink: whether the switch adds while it forwards (in_network_reduction) is "
-                    "not told: assumed not");
-      return {{"nvswitch", true}};
-    }
-    if (most == 0)
-      return Json::object();
-    if (counts.size() == 1)
-      return {{"all_pairs", *counts.begin()}};
-    Json pairs = Json::array();
-    for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t b = a + 1; b < n; ++b)
-        if (found_.bricks[a][b] > 0)
-          pairs.push_back({a, b, found_.bricks[a][b]});
-    return {{"pairs", pairs}};
   }
 
   Json nics()

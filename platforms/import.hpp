@@ -2,6 +2,7 @@
 // (docs/import.md).
 #pragma once
 
+#include "platforms/import_options.hpp"
 #include "sim/base/document.hpp"
 
 #include <filesystem>
@@ -9,18 +10,6 @@
 #include <vector>
 
 namespace foretrain::platforms {
-
-/// What a file cannot tell. Empty or zero: derived from the file, else assumed and noted.
-struct ImportOptions {
-  std::string name{};
-  std::string gpu{};    // preset
-  std::string cpu{};    // preset
-  std::string nic{};    // preset, for every adapter
-  std::string memory{}; // of the node, "384 GB"
-  std::string fabric{}; // preset that joins the nodes through all adapters
-  int nodes = 0;        // how many nodes there can be
-  int numa_per_socket = 1;
-};
 
 struct ImportedPlatform {
   Json json; // foretrain.platform/1, accepted by load_platform

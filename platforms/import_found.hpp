@@ -65,6 +65,7 @@ struct FoundNode {
   std::vector<FoundNic> nics;
   std::vector<std::vector<int>> bricks; // between GPUs, as the file states them
   std::optional<bool> nvswitch;         // empty: the file does not say
+  bool nvlink_told = true;              // false: a file by hand that describes no GPU
   int switch_bricks = 0;                // of each GPU, when nvswitch
   /// Distance classes the file states, over GPUs then NICs; empty when it states the tree itself.
   std::vector<std::vector<PathClass>> paths;

@@ -191,6 +191,7 @@ private:
     entry.gpu.link = link;
     if (xml_.hex(pci, "vendor", 0xffff).value_or(0) == 0x10de)
       entry.gpu.device = xml_.hex(pci, "device", 0xffff).value_or(0);
+    found_.nvlink_told = found_.nvlink_told && node;
     if (node) {
       entry.gpu.compute_capability = xml_.whole(node, "sm", 0, 999).value_or(0);
       entry.dev = xml_.whole(node, "dev", 0, 1 << 20);

@@ -30,11 +30,13 @@ constexpr std::pair<int, const char*> kGpuDevices[] = {
     {0x1db1, "v100-sxm2-16gb"},
     {0x1db4, "v100-pcie-16gb"},
     {0x1db5, "v100-sxm2-32gb"},
+    {0x1db8, "v100-sxm3-32gb"},
     {0x1e04, "rtx2080ti"},
     {0x1e07, "rtx2080ti"},
     {0x20b0, "a100-sxm4-40gb"},
     {0x20b2, "a100-sxm4-80gb"},
     {0x2330, "h100-sxm5-80gb"},
+    {0x2335, "h200-sxm-141gb"},
 };
 
 // Compute capability (CUDA C++ Programming Guide) to the bundled GPU nearest to it, with NVLink
@@ -161,8 +163,10 @@ std::string gpu_preset(const FoundNode& found, const ImportOptions& options, Not
 
 namespace {
 
-// CPUID family and model as NCCL writes them (AMD: extended family times 16 plus 15); models from
-// the Linux kernel, arch/x86/include/asm/intel-family.h. `exact`: the preset is of this generation.
+// CPUID family and model as NCCL writes them (AMD: extended family times 16 plus 15; some files
+// give the family as the kernel does, 23 for 143); models from the Linux kernel,
+// arch/x86/include/asm/intel-family.h and arch/x86/kernel/cpu/amd.c. `exact`: the preset is of this
+// generation.
 struct CpuModel {
   const char* vendor;
   int family;
@@ -171,16 +175,33 @@ struct CpuModel {
   bool exact;
 };
 constexpr CpuModel kCpuModels[] = {
+    {"GenuineIntel", 6, 45, "xeon-e5-2690v3", false},       // Sandy Bridge-EP
+    {"GenuineIntel", 6, 62, "xeon-e5-2690v3", false},       // Ivy Bridge-EP
+    {"GenuineIntel", 6, 63, "xeon-e5-2690v3", true},        // Haswell-EP
     {"GenuineIntel", 6, 79, "xeon-e5-2698v4", true},        // Broadwell-EP
-    {"GenuineIntel", 6, 63, "xeon-e5-2698v4", false},       // Haswell-EP
+    {"GenuineIntel", 6, 86, "xeon-e5-2698v4", false},       // Broadwell-DE
     {"GenuineIntel", 6, 85, "xeon-gold-6148", true},        // Skylake-SP, Cascade Lake
     {"GenuineIntel", 6, 106, "xeon-gold-6230", false},      // Ice Lake-SP
+    {"GenuineIntel", 6, 108, "xeon-gold-6230", false},      // Ice Lake-D
     {"GenuineIntel", 6, 143, "xeon-platinum-8480c", true},  // Sapphire Rapids
     {"GenuineIntel", 6, 207, "xeon-platinum-8480c", false}, // Emerald Rapids
+    {"GenuineIntel", 6, 173, "xeon-platinum-8480c", false}, // Granite Rapids
+    {"GenuineIntel", 6, 174, "xeon-platinum-8480c", false}, // Granite Rapids-D
     {"GenuineIntel", 6, 94, "i5-6600", true},               // Skylake client
-    {"AuthenticAMD", 143, 49, "epyc-7742", true},           // Rome
-    {"AuthenticAMD", 175, 1, "epyc-7742", false},           // Milan
+    {"GenuineIntel", 6, -1, "i5-6600", false},              // other clients: Kaby Lake and later
+    {"AuthenticAMD", 23, 49, "epyc-7742", true},            // Rome
+    {"AuthenticAMD", 23, -1, "epyc-7742", false},           // Naples, Zen+
+    {"AuthenticAMD", 25, -1, "epyc-7742", false},           // Milan, Genoa, Bergamo
+    {"AuthenticAMD", 26, -1, "epyc-7742", false},           // Turin
+    {"HygonGenuine", 24, -1, "epyc-7742", false},           // Dhyana, a Naples
 };
+
+// The family as the kernel counts it.
+int kernel_family(const FoundSocket& socket)
+{
+  return socket.family > 15 && (socket.family & 15) == 15 ? 15 + (socket.family >> 4)
+                                                          : socket.family;
+}
 
 void compare_cores(const FoundNode& found, const std::string& name, Notes& notes)
 {
@@ -204,10 +225,12 @@ std::string cpu_preset(const FoundNode& found, const ImportOptions& options, Not
     return "xeon-gold-6148";
   }
   for (const CpuModel& it : kCpuModels)
-    if (socket.vendor == it.vendor && socket.family == it.family && socket.model == it.model) {
+    if (socket.vendor == it.vendor && kernel_family(socket) == it.family &&
+        (it.model < 0 || socket.model == it.model)) {
       notes.insert(fmt::format("cpu: {} was assumed, as the bundled CPU {} family {} model {} "
                                "(--cpu)",
-                               it.preset, it.exact ? "of" : "nearest to", it.family, it.model));
+                               it.preset, it.exact ? "of" : "nearest to", socket.family,
+                               socket.model));
       compare_cores(found, it.preset, notes);
       return it.preset;
     }
@@ -245,7 +268,7 @@ bool has_rdma_name(const std::string& name)
 // An adapter of which only a matrix speaks: the one that bundled platforms pair with such GPUs.
 std::string by_generation(const FoundNic& nic, const Gpu& gpu, const ImportOptions&, Notes& notes)
 {
-  if (!nic.name.starts_with("mlx") && !nic.name.starts_with("NIC"))
+  if (!nic.name.starts_with("mlx") && !nic.name.starts_with("NIC") && !nic.fabric.value_or(false))
     return "";
   const char* name = gpu.pcie_generation <= 3   ? "connectx5-edr"
                      : gpu.pcie_generation == 4 ? "connectx6-hdr"

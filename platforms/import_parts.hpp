@@ -1,8 +1,8 @@
 // Which bundled parts a machine is made of, as far as a file tells.
 #pragma once
 
-#include "platforms/import.hpp"
 #include "platforms/import_found.hpp"
+#include "platforms/import_options.hpp"
 
 namespace foretrain::platforms {
 

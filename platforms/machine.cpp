@@ -28,6 +28,26 @@ std::vector<std::string> adapter_names(const PlatformSpec& spec)
                                 spec.nics[i].rdma ? ", rdma" : ""));
   return names;
 }
+
+// Frames of the network's size; RoCE packets carry a power of two that fits into one.
+Framing framing_on(const NetworkSpec& network, const Nic& nic, const Transport& transport)
+{
+  Framing framing = transport.framing(nic.link).value();
+  framing.sees_tunnels = nic.tunnel_offload;
+  if (network.mtu.value() <= 0)
+    return framing;
+  if (transport.protocol == "tcp") {
+    framing.mtu = network.mtu - transport.encapsulation();
+    return framing;
+  }
+  constexpr double kRoceHeaders = 44; // IP 20, UDP 8, BTH 12, ICRC 4 inside of a frame
+  for (const double payload : {4096.0, 2048.0, 1024.0})
+    if (nic.link == "ethernet" && payload + kRoceHeaders <= network.mtu.value()) {
+      framing.mtu = Bytes(payload);
+      break;
+    }
+  return framing;
+}
 } // namespace
 
 Network find_network(const PlatformSpec& spec, const Transport& transport)
@@ -45,7 +65,7 @@ Network find_network(const PlatformSpec& spec, const Transport& transport)
       const auto& framing = transport.framing(nic.link);
       if (!framing || (transport.protocol == "rdma" && !nic.rdma))
         continue;
-      network.framing = *framing;
+      network.framing = framing_on(spec.networks[n], nic, transport);
       network.index = static_cast<int>(n);
       network.nics.push_back(nic_index(name));
     }

@@ -50,7 +50,6 @@ public:
   sim::ResourceId cores(int node) const { return at(node, cores_); }
   /// Memory bandwidth of a socket.
   sim::ResourceId dram(int node, int socket) const { return at(node, dram_ + socket); }
-  double cores_per_node() const { return static_cast<double>(spec_.cpu.cores) * graph_.sockets(); }
 
   /// Whether bytes between two GPUs of a node pass through host memory.
   bool staged(int gpu_a, int gpu_b) const;
@@ -81,6 +80,8 @@ public:
   /// Adds work of the kernel for the tenant, in core-seconds per unit: on cores of the node, and
   /// those of the virtual machine when the tenant lives in one.
   void add_core_work(std::vector<sim::Use>& uses, int node, double core_seconds) const;
+  /// Adds the core time of a byte of a TCP connection that ends on the node.
+  void add_network_work(std::vector<sim::Use>& uses, int node) const;
   /// Adds what a byte takes on its way from an adapter into host memory.
   void add_received(std::vector<sim::Use>& uses, int node, int nic, double wire,
                     double dram_passes) const;

@@ -61,15 +61,22 @@ sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b) const
   sim::Hop hop;
   const Transport& transport = stack_.transport;
   hop.reach = sim::Reach::pcie;
-  hop.latency = transport.latency + stack_.host.network_latency;
+  hop.latency = transport.all_latency() + stack_.host.network_latency;
   add_dram(hop.uses, a.node, a.local);
   add_dram(hop.uses, b.node, b.local);
   if (transport.protocol == "tcp") {
-    const double end = cpu_seconds_per_byte(stack_, local_framing_);
-    hop.uses.push_back({cores(a.node).value, 2 * end});
-    hop.cap = transport.connections / end;
+    hop.uses.push_back({cores(a.node).value, 2 * cpu_seconds_per_byte(stack_, local_framing_)});
+    hop.cap = connection_cap(stack_, local_framing_, transport.connections);
   }
   return hop;
+}
+
+// Both ends of a connection: what the tenant's cores do, and what the host does for it.
+void Machine::add_network_work(std::vector<sim::Use>& uses, int node) const
+{
+  const ByteWork work = network_work(stack_, network_.framing);
+  add_core_work(uses, node, work.sockets);
+  uses.push_back({cores(node).value, work.others});
 }
 
 void Machine::add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node,
@@ -92,7 +99,7 @@ Seconds Machine::network_latency(int from, int to, int nic) const
   const bool spine =
       fabric_leaves.first >= 0 && from / fabric_leaves.nodes != to / fabric_leaves.nodes;
   const int switches = spine ? 3 : 1;
-  return stack_.transport.latency + stack_.host.network_latency +
+  return stack_.transport.all_latency() + stack_.host.network_latency +
          spec_.nics[static_cast<std::size_t>(nic)].latency + switches * fabric().switch_latency;
 }
 
@@ -114,6 +121,7 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   sim::Hop hop;
   const Transport& transport = stack_.transport;
   const double wire = wire_expansion(network_.framing);
+  const double back = acknowledged(transport, network_.framing);
   hop.reach = sim::Reach::network;
   const bool direct =
       transport.protocol == "rdma" && transport.gpudirect && stack_.host.gpudirect_rdma;
@@ -142,19 +150,20 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
         add_route(hop.uses, gpu.node, nic_part, memory, false);
         add_route(hop.uses, gpu.node, memory, gpu_part, false);
       }
-      const double passes = 2 + (transport.protocol == "tcp" ? 2 * transport.copies : 0);
+      const double passes = 2 + (transport.protocol == "tcp" ? 2 * transport.all_copies() : 0);
       hop.uses.push_back({at(gpu.node, dram_ + graph_.socket_of(nic_part)).value, passes});
     }
     hop.uses.push_back({at(gpu.node, nic_ + 2 * nic + (sending ? 0 : 1)).value, wire});
+    hop.uses.push_back({at(gpu.node, nic_ + 2 * nic + (sending ? 1 : 0)).value, back});
     if (transport.protocol == "tcp")
-      add_core_work(hop.uses, gpu.node, cpu_seconds_per_byte(stack_, network_.framing));
+      add_network_work(hop.uses, gpu.node);
   };
   side(a, nic_a, true);
   add_fabric(hop.uses, a.node, b.node, wire);
   side(b, nic_b, false);
   hop.latency = network_latency(a.node, b.node, nic_a);
   if (transport.protocol == "tcp") // each connection is one core's work at either end
-    hop.cap = transport.connections / cpu_seconds_per_byte(stack_, network_.framing);
+    hop.cap = connection_cap(stack_, network_.framing, transport.connections);
   return hop;
 }
 
@@ -197,6 +206,7 @@ sim::Hop Machine::host_hop(int from, int to, int nic) const
     throw std::logic_error("a hop between nodes without a network");
   const bool tcp = transport.protocol == "tcp";
   const double wire = wire_expansion(network_.framing);
+  const double back = acknowledged(transport, network_.framing);
   const int part = graph_.nic(nic);
   const int socket = graph_.socket_of(part);
   hop.reach = sim::Reach::network;
@@ -204,15 +214,17 @@ sim::Hop Machine::host_hop(int from, int to, int nic) const
     const bool sends = node == from;
     const int memory = graph_.socket(socket);
     add_route(hop.uses, node, sends ? memory : part, sends ? part : memory, false);
-    hop.uses.push_back({at(node, dram_ + socket).value, 1 + (tcp ? 2 * transport.copies : 0)});
+    hop.uses.push_back(
+        {at(node, dram_ + socket).value, 1 + (tcp ? 2 * transport.all_copies() : 0)});
     hop.uses.push_back({at(node, nic_ + 2 * nic + (sends ? 0 : 1)).value, wire});
+    hop.uses.push_back({at(node, nic_ + 2 * nic + (sends ? 1 : 0)).value, back});
     if (tcp)
-      add_core_work(hop.uses, node, cpu_seconds_per_byte(stack_, network_.framing));
+      add_network_work(hop.uses, node);
   }
   add_fabric(hop.uses, from, to, wire);
   hop.latency = network_latency(from, to, nic);
   if (tcp) // one connection is one core's work at either end
-    hop.cap = 1 / cpu_seconds_per_byte(stack_, network_.framing);
+    hop.cap = connection_cap(stack_, network_.framing, 1);
   return hop;
 }
 

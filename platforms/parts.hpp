@@ -1,6 +1,7 @@
 // The parts a machine is made of, as their data sheets describe them.
 #pragma once
 
+#include "platforms/gpu_kernels.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
 
@@ -22,6 +23,24 @@ struct Precision {
   double ramp_flops = 0;         // FLOP of a kernel at which half of that efficiency is reached
 };
 
+/// How well the kernels of an older generation of libraries do.
+struct Generation {
+  std::string library;           // "cudnn-7.0"
+  std::string precision;         // fp32, tf32, fp16, bf16, int8
+  double dense_efficiency = 0.5; // as in Precision
+};
+
+/// What a collective on the same GPU does to kernels, beyond the multiprocessors that it holds.
+///
+/// Defaults: kernels of a recommender at the same place of a step with and without NCCL beside them
+/// (trace hta-recsys-2xV100-rank1; 2 of 80 multiprocessors held): 1.21 (1.17 to 1.26) below 10 us,
+/// 1.10 (1.04 to 1.19) products, 1.05 (1.03 to 1.07) others above 10 us.
+struct BesideCollective {
+  Seconds per_kernel{0.65e-6}; // added to each kernel
+  double products = 1.065;     // factor on the time of convolutions and products
+  double memory_bound = 1.022; // factor on that of all others
+};
+
 struct Gpu {
   std::string name;
   Bytes memory;
@@ -29,7 +48,10 @@ struct Gpu {
   double memory_efficiency = 0.8; // of streaming kernels and device copies
   int multiprocessors = 1;
   double compute_capability = 7; // CUDA's number of the architecture
-  std::optional<Precision> fp32, tf32, fp16, bf16;
+  std::optional<Precision> fp32, tf32, fp16, bf16, fp8, int8;
+  std::optional<GpuKernels> kernels; // what measured tables of single kernels say
+  std::vector<Generation> generations;
+  BesideCollective beside_collective;
   Seconds kernel_launch{4e-6}; // from one small kernel's start to the next one's
   BytesPerSecond nvlink_brick; // raw, one direction; zero without NVLink
   int nvlink_bricks = 0;
@@ -73,8 +95,10 @@ struct Nic {
   int pcie_lanes = 16;
   std::string link = "ethernet"; // or "infiniband"
   bool rdma = false;
-  Seconds latency{1e-6}; // through both adapters, without switches
-  Bytes burst{};         // shaped: what it sends at once after a pause, on top of the rate
+  Seconds latency{1e-6};       // through both adapters, without switches
+  bool tunnel_offload = false; // segments and checks what VXLAN and the like carry
+  Bytes burst{};               // shaped: what it sends at once after a pause, on top of the rate
+  bool in_order = true;        // data arrives in the order it was sent: flags in it can be trusted
 };
 
 struct Fabric {
@@ -94,6 +118,15 @@ struct Disk {
   Seconds latency{1e-4};
 };
 
+/// So many disks as one (RAID 0): rates add up.
+inline Disk striped(Disk disk, int count)
+{
+  disk.read *= count;
+  disk.write *= count;
+  disk.read_operations *= count;
+  return disk;
+}
+
 template <class V>
 void describe(V& v, Precision& s)
 {
@@ -102,6 +135,26 @@ void describe(V& v, Precision& s)
              "fraction of the peak that large convolutions and GEMMs reach", between(0.01, 1));
   v.optional("ramp_flops", s.ramp_flops,
              "FLOP of one kernel at which half of that efficiency is reached", non_negative());
+}
+
+template <class V>
+void describe(V& v, Generation& s)
+{
+  v.required("library", s.library, "generation of the library of kernels, like cudnn-7.0");
+  v.required("precision", s.precision, "arithmetic",
+             one_of({"fp32", "tf32", "fp16", "bf16", "int8"}));
+  v.required("dense_efficiency", s.dense_efficiency,
+             "fraction of the peak that its large convolutions and GEMMs reach", between(0.01, 1));
+}
+
+template <class V>
+void describe(V& v, BesideCollective& s)
+{
+  v.optional("per_kernel", s.per_kernel, "added to each kernel", non_negative());
+  v.optional("products", s.products, "factor on the time of convolutions and products",
+             at_least(1));
+  v.optional("memory_bound", s.memory_bound, "factor on the time of all other kernels",
+             at_least(1));
 }
 
 template <class V>
@@ -120,6 +173,12 @@ void describe(V& v, Gpu& s)
   v.optional("tf32", s.tf32, "rates in TF32");
   v.optional("fp16", s.fp16, "rates in half precision with single-precision masters");
   v.optional("bf16", s.bf16, "rates in bfloat16");
+  v.optional("fp8", s.fp8, "rates in fp8");
+  v.optional("kernels", s.kernels, "what measured tables of products and attention say");
+  v.optional("int8", s.int8, "rates in 8-bit integers, for inference");
+  v.optional("generations", s.generations, "efficiency with older libraries of kernels");
+  v.optional("beside_collective", s.beside_collective,
+             "what a collective does to kernels on the same GPU, beyond multiprocessors held");
   v.optional("kernel_launch", s.kernel_launch, "shortest time from one kernel to the next",
              non_negative());
   v.optional("nvlink_brick", s.nvlink_brick, "raw bandwidth of one NVLink, one direction",
@@ -187,9 +246,14 @@ void describe(V& v, Nic& s)
   v.optional("link", s.link, "what it speaks", one_of({"ethernet", "infiniband"}));
   v.optional("rdma", s.rdma, "whether it can do RDMA");
   v.optional("latency", s.latency, "through both adapters, without switches", non_negative());
+  v.optional("tunnel_offload", s.tunnel_offload,
+             "it segments, checks and spreads what tunnels (VXLAN, GENEVE) carry");
   v.optional("burst", s.burst,
              "for a rate made by a token bucket: bytes it lets through at once after a pause",
              non_negative());
+  v.optional("in_order", s.in_order,
+             "data arrives in the order it was sent; where not, collectives cannot use protocols "
+             "with flags in the data (LL, LL128)");
 }
 
 template <class V>

@@ -36,9 +36,9 @@ public:
       const Value on = node_.at("gpus").at("on");
       for (std::size_t i = 0; i < spec_.node.gpus->on.size(); ++i)
         place(spec_.node.gpus->on[i], on.at(i));
-      if (spec_.node.gpus->on.empty() || spec_.node.gpus->on.size() > 16)
-        on.fail(
-            fmt::format("must name the place of 1 to 16 GPUs, got {}", spec_.node.gpus->on.size()));
+      if (spec_.node.gpus->on.empty() || spec_.node.gpus->on.size() > 128)
+        on.fail(fmt::format("must name the place of 1 to 128 GPUs, got {}",
+                            spec_.node.gpus->on.size()));
     }
     for (std::size_t i = 0; i < spec_.node.nics.size(); ++i) {
       const Value at = node_.at("nics").at(i);
@@ -63,6 +63,8 @@ public:
         at.fail("must have only one of all_pairs, pairs and nvswitch");
       if (spec_.gpu.nvlink_bricks == 0)
         at.fail("is given, but the GPU '" + spec_.gpu.name + "' has no NVLink");
+      if (spec_.gpu.nvlink_brick.value() <= 0)
+        at.fail("is given, but a brick of the GPU '" + spec_.gpu.name + "' carries 0 GB/s");
     }
     std::vector<int> used(static_cast<std::size_t>(gpus), spec.all_pairs * (gpus - 1));
     for (std::size_t i = 0; i < spec.pairs.size(); ++i) {
@@ -139,7 +141,7 @@ PlatformSpec read_platform(const Value& value)
   for (const auto& nic : spec.node.nics)
     spec.nics.push_back(read_as<Nic>(resolve_preset(nic.type, kNicKind)));
   for (const auto& disk : spec.node.disks)
-    spec.disks.push_back(read_as<Disk>(resolve_preset(disk.type, kDiskKind)));
+    spec.disks.push_back(striped(read_as<Disk>(resolve_preset(disk.type, kDiskKind)), disk.count));
   for (const auto& network : spec.networks)
     spec.fabrics.push_back(read_as<Fabric>(resolve_preset(network.fabric, kFabricKind)));
   Checker checker(spec, value);

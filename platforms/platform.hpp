@@ -41,6 +41,7 @@ struct DiskSpec {
   std::string name;
   Value type;
   std::string on = "socket0";
+  int count = 1; // alike, striped over (RAID 0)
 };
 
 struct NodeSpec {
@@ -60,6 +61,7 @@ struct NodeSpec {
 struct NetworkSpec {
   std::vector<std::string> nics; // names of the NICs of each node that are plugged into it
   Value fabric;
+  Bytes mtu{}; // of IP packets; 0: that of the transport (1500 on Ethernet)
 };
 
 struct PlatformSpec {
@@ -125,6 +127,7 @@ void describe(V& v, DiskSpec& s)
   v.required("name", s.name, "name used in reports, like nvme0");
   v.required("type", s.type, "the disk", preset("disk"));
   v.optional("on", s.on, "the socket or PCIe switch it is plugged into");
+  v.optional("count", s.count, "so many alike, striped over (RAID 0)", between(1, 64));
 }
 
 template <class V>
@@ -149,6 +152,8 @@ void describe(V& v, NetworkSpec& s)
 {
   v.required("nics", s.nics, "names of the adapters plugged into this fabric");
   v.required("fabric", s.fabric, "the switch or fabric", preset("fabric"));
+  v.optional("mtu", s.mtu, "largest IP packet, like 9000 B; default as the transport has it",
+             between(576, 65536));
 }
 
 template <class V>

@@ -2,196 +2,115 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace foretrain::platforms {
 
-namespace {
-
-using Ring = std::vector<int>;
-
-// All Hamiltonian cycles over NVLink from gpus.front(), one direction of each.
-void all_cycles(const NodeGraph& graph, const Ring& gpus, Ring& path, std::vector<Ring>& found)
+CollectiveGraphs graphs_of(const Machine& machine, const std::vector<int>& gpus, bool between,
+                           const SearchRules& rules)
 {
-  if (path.size() == gpus.size()) {
-    const bool closes = graph.bricks(path.back(), path.front()) > 0;
-    if (closes &&
-        (path.size() < 3 || path[1] < path.back())) // the other direction is the same cycle
-      found.push_back(path);
-    return;
-  }
-  for (const int next : gpus) {
-    if (graph.bricks(path.back(), next) == 0 ||
-        std::find(path.begin(), path.end(), next) != path.end())
-      continue;
-    path.push_back(next);
-    all_cycles(graph, gpus, path, found);
-    path.pop_back();
-  }
-}
-
-// Chooses a largest set of cycles that no brick serves twice, by depth-first search with a bound.
-class Packing {
-public:
-  Packing(const NodeGraph& graph, const Ring& gpus, const std::vector<Ring>& cycles)
-      : gpus_(gpus), cycles_(cycles), size_(graph.gpus())
-  {
-    left_.resize(static_cast<std::size_t>(size_ * size_));
-    for (const int a : gpus)
-      for (const int b : gpus)
-        left(a, b) = a == b ? 0 : graph.bricks(a, b);
-  }
-
-  std::vector<Ring> best()
-  {
-    bound_ = bound();
-    search(0);
-    std::vector<Ring> rings;
-    for (const std::size_t c : best_)
-      rings.push_back(cycles_[c]);
-    return rings;
-  }
-
-private:
-  int& left(int a, int b) { return left_[static_cast<std::size_t>(a * size_ + b)]; }
-
-  // A cycle takes two bricks of each GPU; between two GPUs one brick serves both directions.
-  std::size_t bound()
-  {
-    int least = 1 << 20;
-    for (const int a : gpus_) {
-      int bricks = 0;
-      for (const int b : gpus_)
-        bricks += left(a, b);
-      least = std::min(least, gpus_.size() == 2 ? bricks : bricks / 2);
-    }
-    return static_cast<std::size_t>(least);
-  }
-
-  bool take(const Ring& cycle, int sign)
-  {
-    const std::size_t edges = cycle.size() == 2 ? 1 : cycle.size();
-    for (std::size_t i = 0; i < edges; ++i) {
-      const int a = cycle[i];
-      const int b = cycle[(i + 1) % cycle.size()];
-      left(a, b) -= sign;
-      left(b, a) -= sign;
-    }
-    return std::all_of(left_.begin(), left_.end(), [](int n) { return n >= 0; });
-  }
-
-  void search(std::size_t from)
-  {
-    if (chosen_.size() > best_.size())
-      best_ = chosen_;
-    if (++steps_ > 200000)
-      return;
-    for (std::size_t c = from; c < cycles_.size() && best_.size() < bound_; ++c) {
-      if (chosen_.size() + bound() <= best_.size())
-        return;
-      if (take(cycles_[c], 1)) {
-        chosen_.push_back(c);
-        search(c);
-        chosen_.pop_back();
-      }
-      take(cycles_[c], -1);
-    }
-  }
-
-  const Ring& gpus_;
-  const std::vector<Ring>& cycles_;
-  int size_;
-  std::vector<int> left_;
-  std::vector<std::size_t> chosen_, best_;
-  std::size_t bound_ = 0;
-  long steps_ = 0;
-};
-
-// GPUs in the order in which a walk through the PCIe tree meets them.
-Ring tree_order(const NodeGraph& graph, Ring gpus)
-{
-  std::stable_sort(gpus.begin(), gpus.end(), [&](int a, int b) {
-    const auto key = [&](int g) {
-      const auto route = graph.route(graph.socket(0), graph.gpu(g));
-      std::vector<int> joins;
-      for (const Leg& leg : route)
-        joins.push_back(leg.join);
-      return std::pair(graph.socket_of(graph.gpu(g)), joins);
-    };
-    return key(a) < key(b);
-  });
-  return gpus;
-}
-
-bool extend(const NodeGraph& graph, const Ring& gpus, int last, Ring& path, long& steps)
-{
-  if (path.size() == gpus.size())
-    return last < 0 || path.back() == last;
-  if (++steps > 100000)
-    return false;
-  Ring nexts;
-  for (const int g : gpus)
-    if (std::find(path.begin(), path.end(), g) == path.end() && graph.bricks(path.back(), g) > 0 &&
-        (g != last || path.size() + 1 == gpus.size()))
-      nexts.push_back(g);
-  std::stable_sort(nexts.begin(), nexts.end(), [&](int a, int b) {
-    return graph.bricks(path.back(), a) > graph.bricks(path.back(), b);
-  });
-  for (const int next : nexts) {
-    path.push_back(next);
-    if (extend(graph, gpus, last, path, steps))
-      return true;
-    path.pop_back();
-  }
-  return false;
-}
-
-} // namespace
-
-std::vector<Ring> nvlink_rings(const NodeGraph& graph, const Ring& gpus)
-{
-  if (gpus.size() < 2 || gpus.size() > 10)
-    return {};
-  std::vector<Ring> cycles;
-  Ring path{gpus.front()};
-  all_cycles(graph, gpus, path, cycles);
-  return Packing(graph, gpus, cycles).best();
-}
-
-Ring chain(const NodeGraph& graph, const Ring& gpus, int first, int last, bool nvlink)
-{
-  if (nvlink) {
-    Ring path{first};
-    long steps = 0;
-    if (extend(graph, gpus, gpus.size() > 1 ? last : -1, path, steps))
-      return path;
-    path = {first};
-    steps = 0;
-    if (last >= 0 && extend(graph, gpus, -1, path, steps))
-      return path;
-  }
-  Ring order = tree_order(graph, gpus);
-  std::rotate(order.begin(), std::find(order.begin(), order.end(), first), order.end());
-  return order;
+  return search_graphs(machine.spec(), machine.graph(), machine.stack(), gpus,
+                       between ? machine.training_nics() : std::vector<int>{}, rules);
 }
 
 namespace {
 
-struct Job {
+struct RankLayout {
   const Machine& machine;
-  const std::vector<GpuPlace>& ranks;
-  std::vector<int> nodes;  // cluster node of the communicator's nodes, in order
-  std::vector<Ring> local; // GPUs of each
+  std::vector<int> nodes;              // cluster node of the communicator's nodes, in order
+  std::vector<std::vector<int>> local; // GPUs of each
   std::map<GpuPlace, int> rank_of;
+  std::map<std::vector<int>, CollectiveGraphs> graphs; // most nodes hold the same GPUs
+
+  const CollectiveGraphs& graphs_at(std::size_t node) const { return graphs.at(local[node]); }
 };
 
-sim::Channel intra_channel(const Job& job, const Ring& ring)
+using GraphOf = const CollectiveGraph& (*)(const CollectiveGraphs&);
+
+const CollectiveGraph& ring_of(const CollectiveGraphs& graphs)
+{
+  return graphs.ring;
+}
+const CollectiveGraph& tree_of(const CollectiveGraphs& graphs)
+{
+  return graphs.tree;
+}
+const CollectiveGraph& switch_of(const CollectiveGraphs& graphs)
+{
+  return graphs.in_switch;
+}
+
+// Channels that every node has, those that take the same way in all nodes as one: index of each
+// and how many are alike.
+std::vector<std::pair<std::size_t, int>> distinct_channels(const RankLayout& job, GraphOf graph)
+{
+  int common = graph(job.graphs.begin()->second).channels;
+  for (const auto& [gpus, found] : job.graphs)
+    common = std::min(common, graph(found).channels);
+  std::vector<std::pair<std::size_t, int>> distinct;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(common); ++c) {
+    const auto same = std::find_if(distinct.begin(), distinct.end(), [&](const auto& other) {
+      return std::all_of(job.graphs.begin(), job.graphs.end(), [&](const auto& entry) {
+        const CollectiveGraph& g = graph(entry.second);
+        return g.orders[other.first] == g.orders[c] && g.nics[other.first] == g.nics[c];
+      });
+    });
+    if (same == distinct.end())
+      distinct.emplace_back(c, 1);
+    else
+      ++same->second;
+  }
+  return distinct;
+}
+
+double share_of(const std::vector<std::pair<std::size_t, int>>& channels, int alike)
+{
+  int all = 0;
+  for (const auto& [c, count] : channels)
+    all += count;
+  return static_cast<double>(alike) / all;
+}
+
+// Inside a node the search may lead over a GPU between two others.
+sim::Hop local_hop(const RankLayout& job, GpuPlace a, GpuPlace b, PathReach reach)
+{
+  return reach == PathReach::nvlink_relay ? job.machine.relay_hop(a, b)
+                                          : job.machine.hop(a, b, Mover::collective);
+}
+
+sim::Channel ring_channel(const RankLayout& job, std::size_t c)
 {
   sim::Channel channel;
-  const int node = job.nodes.front();
-  for (std::size_t i = 0; i < ring.size(); ++i) {
-    const GpuPlace a{node, ring[i]};
-    const GpuPlace b{node, ring[(i + 1) % ring.size()]};
+  struct Stop {
+    GpuPlace place;
+    std::size_t node;
+  };
+  std::vector<Stop> stops;
+  for (std::size_t n = 0; n < job.nodes.size(); ++n)
+    for (const int gpu : job.graphs_at(n).ring.orders[c])
+      stops.push_back({{job.nodes[n], gpu}, n});
+  for (std::size_t i = 0; i < stops.size(); ++i) {
+    const Stop& a = stops[i];
+    const Stop& b = stops[(i + 1) % stops.size()];
+    const CollectiveGraph& from = job.graphs_at(a.node).ring;
+    const CollectiveGraph& to = job.graphs_at(b.node).ring;
+    channel.ring.push_back(job.rank_of.at(a.place));
+    channel.hops.push_back(
+        a.place.node == b.place.node
+            ? local_hop(job, a.place, b.place, from.reach_inside)
+            : job.machine.network_hop(a.place, b.place, from.nics[c][1], to.nics[c][0]));
+    channel.hops.back().from = job.rank_of.at(a.place);
+    channel.hops.back().to = job.rank_of.at(b.place);
+  }
+  return channel;
+}
+
+sim::Channel device_ring(const RankLayout& job)
+{
+  sim::Channel channel;
+  const auto& gpus = job.local.front();
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const GpuPlace a{job.nodes.front(), gpus[i]};
+    const GpuPlace b{job.nodes.front(), gpus[(i + 1) % gpus.size()]};
     channel.ring.push_back(job.rank_of.at(a));
     channel.hops.push_back(job.machine.hop(a, b, Mover::collective));
     channel.hops.back().from = job.rank_of.at(a);
@@ -200,111 +119,95 @@ sim::Channel intra_channel(const Job& job, const Ring& ring)
   return channel;
 }
 
-std::vector<sim::Channel> intra_channels(const Job& job)
+// The channels of a tree; the chain of a switch's channel is its head alone.
+std::vector<sim::TreeChannel> tree_channels(const RankLayout& job, GraphOf graph, bool heads)
 {
-  std::vector<sim::Channel> channels;
-  const NodeGraph& graph = job.machine.graph();
-  const Ring& gpus = job.local.front();
-  const bool nvlink = job.machine.stack().host.nvlink;
-  if (nvlink && graph.nvswitch()) {
-    channels.push_back(intra_channel(job, gpus));
-    return channels;
+  std::vector<sim::TreeChannel> channels;
+  const auto distinct = distinct_channels(job, graph);
+  for (const auto& [c, alike] : distinct) {
+    sim::TreeChannel channel;
+    channel.share = share_of(distinct, alike);
+    for (std::size_t n = 0; n < job.nodes.size(); ++n) {
+      channel.chains.emplace_back();
+      const CollectiveGraph& found = graph(job.graphs_at(n));
+      for (const int gpu : found.orders[c]) {
+        channel.chains.back().push_back(job.rank_of.at({job.nodes[n], gpu}));
+        if (heads)
+          break;
+      }
+      if (!heads && found.pattern != GraphPattern::tree && found.orders[c].size() > 1)
+        channel.second = 1;
+    }
+    channels.push_back(std::move(channel));
   }
-  const auto rings = nvlink ? nvlink_rings(graph, gpus) : std::vector<Ring>{};
-  for (const Ring& ring : rings) {
-    channels.push_back(intra_channel(job, ring));
-    if (ring.size() == 2)
-      continue; // back and forth is the same ring
-    Ring reversed(ring.rbegin(), ring.rend());
-    channels.push_back(intra_channel(job, reversed));
-  }
-  if (channels.empty())
-    channels.push_back(intra_channel(job, tree_order(graph, gpus)));
   return channels;
 }
 
-// GPUs of the node that are nearest to an adapter.
-Ring nearest_gpus(const NodeGraph& graph, const Ring& gpus, int nic)
+sim::GraphAssumption assumption(const RankLayout& job, GraphOf graph)
 {
-  Ring near;
-  for (const int gpu : gpus) {
-    const auto distance = [&](int g) { return graph.classify(graph.gpu(g), graph.nic(nic)); };
-    if (!near.empty() && distance(gpu) > distance(near.front()))
-      continue;
-    if (!near.empty() && distance(gpu) < distance(near.front()))
-      near.clear();
-    near.push_back(gpu);
+  sim::GraphAssumption least;
+  bool first = true;
+  const double capability = job.machine.spec().gpu.compute_capability;
+  for (const auto& [gpus, found] : job.graphs) {
+    const CollectiveGraph& g = graph(found);
+    const bool single = gpus.size() == 1;
+    const bool nvlink = g.reach_inside <= PathReach::nvlink_relay || single;
+    const bool near = g.reach_between <= (capability >= 9 ? PathReach::pxn : PathReach::pxb);
+    if (first || g.channels < least.channels)
+      least.channels = g.channels;
+    least.inside =
+        first ? g.bandwidth_inside * 1e9 : std::min(least.inside, g.bandwidth_inside * 1e9);
+    least.between =
+        first ? g.bandwidth_between * 1e9 : std::min(least.between, g.bandwidth_between * 1e9);
+    least.nvlink = (first || least.nvlink) && nvlink;
+    least.near_adapter = (first || least.near_adapter) && (near || job.nodes.size() == 1);
+    least.simple_tree = least.simple_tree || g.pattern == GraphPattern::tree;
+    first = false;
   }
-  return near;
+  return least;
 }
 
-// Adapters that the ranks use between nodes: those that are the nearest to some of their GPUs. A
-// library knows no other GPUs, by way of which it could reach the others.
-std::vector<int> adapters_of(const Job& job)
+// A function from two ranks to the hop between them, over the adapters of a channel.
+std::function<sim::Hop(int, int, int)> connector(const RankLayout& job,
+                                                 const std::vector<GpuPlace>& ranks, GraphOf graph)
 {
-  std::set<int> used;
-  for (const Ring& gpus : job.local)
-    for (const int gpu : gpus)
-      used.insert(job.machine.nic_of(gpu));
-  return {used.begin(), used.end()};
-}
-
-// The order of a node's GPUs on the ring of one adapter: in and out through GPUs that are near it.
-// Adapters that are near to the same GPUs take turns among them.
-Ring node_chain(const Job& job, const Ring& gpus, int nic)
-{
-  const NodeGraph& graph = job.machine.graph();
-  const Ring near = nearest_gpus(graph, gpus, nic);
-  std::size_t turn = 0;
-  for (const int other : adapters_of(job)) {
-    if (other == nic)
-      break;
-    turn += nearest_gpus(graph, gpus, other) == near ? 1U : 0U;
-  }
-  const int first = near[turn % near.size()];
-  int last = near.size() > 1 ? near[(turn + 1) % near.size()] : -1;
-  if (near.size() == 1 && gpus.size() > 1 && graph.nvswitch()) {
-    // Any order is as good; out through the next one that is near.
-    Ring others = gpus;
-    std::erase(others, first);
-    last = nearest_gpus(graph, others, nic).front();
-  }
-  return chain(graph, gpus, first, last, job.machine.stack().host.nvlink);
-}
-
-sim::Channel inter_channel(const Job& job, int nic)
-{
-  sim::Channel channel;
-  std::map<Ring, Ring> chains; // most nodes hold the same GPUs
-  std::vector<GpuPlace> order;
+  struct Ends {
+    const Machine& machine;
+    std::vector<GpuPlace> ranks;
+    std::map<int, std::vector<int>> nics; // by node of the machine: adapter of each channel
+    std::map<int, PathReach> reach;
+  };
+  auto ends = std::make_shared<Ends>(Ends{job.machine, ranks, {}, {}});
+  const auto distinct = distinct_channels(job, graph);
   for (std::size_t n = 0; n < job.nodes.size(); ++n) {
-    auto known = chains.find(job.local[n]);
-    if (known == chains.end())
-      known = chains.emplace(job.local[n], node_chain(job, job.local[n], nic)).first;
-    for (const int gpu : known->second)
-      order.push_back({job.nodes[n], gpu});
+    const CollectiveGraph& found = graph(job.graphs_at(n));
+    ends->reach[job.nodes[n]] = found.reach_inside;
+    for (const auto& [c, alike] : distinct)
+      ends->nics[job.nodes[n]].push_back(found.nics[c][0]);
   }
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const GpuPlace a = order[i];
-    const GpuPlace b = order[(i + 1) % order.size()];
-    channel.ring.push_back(job.rank_of.at(a));
-    channel.hops.push_back(a.node == b.node ? job.machine.hop(a, b, Mover::collective)
-                                            : job.machine.network_hop(a, b, nic, nic));
-    channel.hops.back().from = job.rank_of.at(a);
-    channel.hops.back().to = job.rank_of.at(b);
-  }
-  return channel;
+  return [ends](int from, int to, int channel) {
+    const GpuPlace a = ends->ranks[static_cast<std::size_t>(from)];
+    const GpuPlace b = ends->ranks[static_cast<std::size_t>(to)];
+    const auto nic = [&](GpuPlace gpu) {
+      const auto& all = ends->nics.at(gpu.node);
+      return channel == sim::Communicator::kNearest || all.empty()
+                 ? ends->machine.nic_of(gpu.local)
+                 : all[static_cast<std::size_t>(channel) % all.size()];
+    };
+    sim::Hop hop = a.node != b.node ? ends->machine.network_hop(a, b, nic(a), nic(b))
+                   : ends->reach.at(a.node) == PathReach::nvlink_relay
+                       ? ends->machine.relay_hop(a, b)
+                       : ends->machine.hop(a, b, Mover::collective);
+    hop.from = from;
+    hop.to = to;
+    return hop;
+  };
 }
 
-} // namespace
-
-sim::Communicator make_communicator(const Machine& machine, const std::vector<GpuPlace>& ranks,
-                                    const std::string& name, RingOrder order)
+RankLayout layout_of(const Machine& machine, const std::vector<GpuPlace>& ranks,
+                     sim::Communicator& comm)
 {
-  sim::Communicator comm;
-  comm.name = name;
-  comm.ranks = static_cast<int>(ranks.size());
-  Job job{machine, ranks, {}, {}, {}};
+  RankLayout job{machine, {}, {}, {}, {}};
   std::map<int, std::size_t> position;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const auto [at, added] = position.emplace(ranks[r].node, job.nodes.size());
@@ -316,50 +219,70 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
     job.rank_of[ranks[r]] = static_cast<int>(r);
     comm.node_of.push_back(static_cast<int>(at->second));
   }
-  for (Ring& gpus : job.local)
+  for (auto& gpus : job.local)
     std::sort(gpus.begin(), gpus.end());
   comm.nodes = static_cast<int>(job.nodes.size());
+  return job;
+}
+
+} // namespace
+
+sim::Communicator make_communicator(const Machine& machine, const std::vector<GpuPlace>& ranks,
+                                    const std::string& name, const GraphRules& rules)
+{
+  sim::Communicator comm;
+  comm.name = name;
+  comm.ranks = static_cast<int>(ranks.size());
+  RankLayout job = layout_of(machine, ranks, comm);
   if (comm.ranks < 2)
     return comm;
-  if (comm.nodes == 1 && order == RingOrder::devices)
-    comm.channels.push_back(intra_channel(job, job.local.front()));
-  else if (comm.nodes == 1)
-    comm.channels = intra_channels(job);
-  else
-    for (const int nic : adapters_of(job))
-      comm.channels.push_back(inter_channel(job, nic));
-  comm.in_network_reduction = comm.nodes == 1 && machine.stack().host.nvlink &&
-                              machine.graph().nvswitch() &&
+  for (const auto& gpus : job.local)
+    if (!job.graphs.contains(gpus))
+      job.graphs.emplace(gpus, graphs_of(machine, gpus, comm.nodes > 1, rules.search));
+  if (comm.nodes == 1 && rules.order == RingOrder::devices) {
+    comm.channels.push_back(device_ring(job));
+  } else {
+    const auto distinct = distinct_channels(job, &ring_of);
+    for (const auto& [c, alike] : distinct) {
+      comm.channels.push_back(ring_channel(job, c));
+      comm.channels.back().share = share_of(distinct, alike);
+    }
+  }
+  comm.ring_graph = assumption(job, &ring_of);
+  if (rules.search.own_trees()) {
+    comm.trees = tree_channels(job, &tree_of, false);
+    comm.tree_graph = assumption(job, &tree_of);
+  } else {
+    comm.tree_graph = comm.ring_graph;
+  }
+  comm.in_network_reduction = machine.stack().host.nvlink && machine.graph().nvswitch() &&
                               machine.spec().node.nvlink.in_network_reduction;
+  comm.switch_graph = assumption(job, &switch_of);
+  if (comm.in_network_reduction && comm.nodes > 1 && comm.switch_graph.channels > 0)
+    comm.heads = tree_channels(job, &switch_of, true);
   comm.in_network_efficiency = machine.spec().gpu.nvlink_in_switch_efficiency;
   comm.compute_capability = machine.spec().gpu.compute_capability;
   comm.amd_hosts = machine.spec().cpu.vendor == "AMD";
+  comm.sockets = machine.stack().transport.protocol == "tcp";
+  for (const int nic : machine.training_nics())
+    comm.in_order = comm.in_order && (comm.nodes == 1 ||
+                                      machine.spec().nics[static_cast<std::size_t>(nic)].in_order);
   comm.fabric_reduction =
       comm.nodes > 1 && machine.fabric_reduces() && machine.stack().transport.protocol == "rdma";
-  const auto nics = comm.nodes > 1 ? adapters_of(job) : std::vector<int>{};
-  const auto connect = [&machine, ranks, nics](int from, int to, int channel, bool relayed) {
+  const auto connect = connector(job, ranks, &ring_of);
+  comm.connect_tree = connector(job, ranks, &tree_of);
+  comm.connect_head = connector(job, ranks, &switch_of);
+  comm.connect = connect;
+  comm.relay = [&machine, ranks, connect](int from, int to, int channel) {
     const GpuPlace a = ranks[static_cast<std::size_t>(from)];
     const GpuPlace b = ranks[static_cast<std::size_t>(to)];
-    const auto nic = [&](GpuPlace gpu) {
-      return channel == sim::Communicator::kNearest
-                 ? machine.nic_of(gpu.local)
-                 : nics[static_cast<std::size_t>(channel) % nics.size()];
-    };
-    sim::Hop hop = a.node != b.node ? machine.network_hop(a, b, nic(a), nic(b))
-                   : relayed        ? machine.relay_hop(a, b)
-                                    : machine.hop(a, b, Mover::collective);
+    if (a.node != b.node)
+      return connect(from, to, channel);
+    sim::Hop hop = machine.relay_hop(a, b);
     hop.from = from;
     hop.to = to;
     return hop;
   };
-  comm.connect = [connect](int from, int to, int channel) {
-    return connect(from, to, channel, false);
-  };
-  comm.relay = [connect](int from, int to, int channel) {
-    return connect(from, to, channel, true);
-  };
-  for (sim::Channel& channel : comm.channels)
-    channel.share = 1.0 / static_cast<double>(comm.channels.size());
   return comm;
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 using Ranks = std::vector<GpuPlace>;
 
+constexpr double kHandOver = 1e15; // bytes per second: no time
+
 std::vector<Ranks> workers_of(const Ranks& ranks, bool per_node)
 {
   std::vector<Ranks> workers;
@@ -78,6 +80,11 @@ public:
     const auto s = static_cast<std::size_t>(server);
     const int from = push ? worker_nodes_[w] : plan_.nodes[s];
     const int to = push ? plan_.nodes[s] : worker_nodes_[w];
+    if (plan_.in_process) { // a pointer changes hands
+      sim::Hop own;
+      own.cap = kHandOver;
+      return own;
+    }
     sim::Hop hop = machine_.host_hop(from, to, nic_);
     if (from == to)
       return hop;
@@ -92,7 +99,8 @@ public:
       hop.uses.push_back({worker_threads_[w], work});
       hop.uses.push_back({server_threads_[s], work});
     }
-    hop.cap = work > 0 ? 1 / work : hop.cap;
+    const double busiest = network_work(stack, machine_.framing()).busiest() + copy;
+    hop.cap = busiest > 0 ? 1 / busiest : hop.cap;
     return hop;
   }
 

@@ -1,6 +1,10 @@
 #include "platforms/show.hpp"
 
 #include "platforms/rings.hpp"
+#include "sim/engine/max_min.hpp"
+
+#include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -10,20 +14,43 @@ namespace {
 
 constexpr double kProbeBytes = 4e9;
 
-// Simulates copies that start together and returns the date at which the last one ends.
-template <class Paths>
-double copy_time(const PlatformSpec& spec, const Stack& stack, const Paths& paths, double bytes)
-{
-  sim::Engine engine;
-  const Machine machine(engine, spec, stack, 1);
-  double end = 0;
-  for (const sim::PathPtr& path : paths(machine))
-    engine.start({path, bytes, 1, "copy"}, [&end](const sim::FlowRecord& r) {
-      end = std::max(end, (r.finish - r.start).value());
-    });
-  engine.run();
-  return end;
-}
+// Copies of the same size that start together on an idle node, without their latency.
+class Copies {
+public:
+  explicit Copies(const sim::Engine& engine)
+  {
+    for (int r = 0; r < engine.resource_count(); ++r)
+      shares_.add_resource(engine.capacity({r}));
+  }
+
+  /// Seconds until the last of them has moved kProbeBytes.
+  double time(const std::vector<sim::PathPtr>& paths)
+  {
+    std::vector<std::pair<int, double>> left; // flow, bytes
+    for (const sim::PathPtr& path : paths)
+      left.emplace_back(shares_.add_flow(path->uses, path->cap, 1), kProbeBytes);
+    double now = 0;
+    while (!left.empty()) {
+      shares_.solve([](int, double) {});
+      double step = std::numeric_limits<double>::infinity();
+      for (const auto& [flow, bytes] : left)
+        step = std::min(step, bytes / shares_.rate(flow));
+      now += step;
+      for (auto& [flow, bytes] : left)
+        bytes -= step * shares_.rate(flow);
+      std::erase_if(left, [&](const auto& it) {
+        const bool done = it.second <= 1e-9 * kProbeBytes;
+        if (done)
+          shares_.remove_flow(it.first);
+        return done;
+      });
+    }
+    return now;
+  }
+
+private:
+  sim::MaxMin shares_;
+};
 
 std::string matrix(const std::vector<std::vector<double>>& values, const char* title)
 {
@@ -48,26 +75,22 @@ PeerMatrix peer_matrix(const PlatformSpec& spec, const Stack& stack, bool peer_a
   const std::vector<double> row(static_cast<std::size_t>(n), 0.0);
   const std::vector<std::vector<double>> empty(static_cast<std::size_t>(n), row);
   PeerMatrix result{empty, empty, empty};
-  using Paths = std::vector<sim::PathPtr>;
+  sim::Engine engine;
+  const Machine machine(engine, spec, stack, 1);
+  Copies copies(engine);
   for (int a = 0; a < n; ++a)
     for (int b = 0; b < n; ++b) {
       const auto i = static_cast<std::size_t>(a);
       const auto j = static_cast<std::size_t>(b);
-      const auto one = [&](const Machine& m) -> Paths {
-        return {a == b ? m.device_copy({0, a}) : m.peer_copy(0, a, b, peer_access)};
-      };
-      const auto both = [&](const Machine& m) -> Paths {
-        if (a == b)
-          return {m.device_copy({0, a}), m.device_copy({0, a})};
-        return {m.peer_copy(0, a, b, peer_access), m.peer_copy(0, b, a, peer_access)};
+      const auto copy = [&](int from, int to) {
+        return from == to ? machine.device_copy({0, from})
+                          : machine.peer_copy(0, from, to, peer_access);
       };
       const double counted = a == b ? 2 : 1; // read and written
-      const double latency = copy_time(spec, stack, one, 0);
-      result.latency[i][j] = latency * 1e6;
-      result.one_way[i][j] =
-          counted * kProbeBytes / (copy_time(spec, stack, one, kProbeBytes) - latency) / 1e9;
-      result.both_ways[i][j] =
-          2 * counted * kProbeBytes / (copy_time(spec, stack, both, kProbeBytes) - latency) / 1e9;
+      const sim::PathPtr path = copy(a, b);
+      result.latency[i][j] = path->latency.value() * 1e6;
+      result.one_way[i][j] = counted * kProbeBytes / copies.time({path}) / 1e9;
+      result.both_ways[i][j] = 2 * counted * kProbeBytes / copies.time({path, copy(b, a)}) / 1e9;
     }
   return result;
 }
@@ -138,6 +161,54 @@ std::string rings_text(const PlatformSpec& spec, const Stack& stack, int gpus)
     text += " back\n";
   }
   return text;
+}
+
+namespace {
+
+std::string graph_text(const char* name, const CollectiveGraph& graph, bool between)
+{
+  if (graph.channels == 0)
+    return "";
+  std::string text = fmt::format(
+      "  {}: {} channels of {:g} GB/s inside{}, {:g} GB/s in all; over {}{}\n", name,
+      graph.channels, graph.bandwidth_inside,
+      between ? fmt::format(" and {:g} GB/s between nodes", graph.bandwidth_between) : "",
+      graph.channels * graph.bandwidth_inside, short_name(graph.reach_inside),
+      between ? fmt::format(", adapters over {}", short_name(graph.reach_between)) : "");
+  for (std::size_t c = 0; c < graph.orders.size(); ++c) {
+    text += fmt::format("    {:2d}:", c);
+    if (graph.nics[c][0] >= 0)
+      text += fmt::format(" nic{} ->", graph.nics[c][0]);
+    for (const int gpu : graph.orders[c])
+      text += fmt::format(" {}", gpu);
+    if (graph.nics[c][1] >= 0)
+      text += fmt::format(" -> nic{}", graph.nics[c][1]);
+    text += "\n";
+  }
+  return text;
+}
+
+} // namespace
+
+std::string graphs_text(const PlatformSpec& spec, const Stack& stack, int gpus, int nodes,
+                        const SearchRules& rules)
+{
+  sim::Engine engine;
+  const Machine machine(engine, spec, stack, nodes);
+  std::vector<int> local;
+  for (int g = 0; g < gpus; ++g)
+    local.push_back(g);
+  const bool between = nodes > 1;
+  const CollectiveGraphs graphs = graphs_of(machine, local, between, rules);
+  return fmt::format("{} GPUs on each of {} node(s), as NCCL {}.{} assumes links to be\n", gpus,
+                     nodes, rules.version / (rules.version < 10000 ? 1000 : 10000),
+                     rules.version / 100 % (rules.version < 10000 ? 10 : 100)) +
+         graph_text("rings", graphs.ring, between) +
+         graph_text(rules.own_trees() ? "trees (chains inside)"
+                                      : "chains, not used: trees take the rings' order",
+                    graphs.tree, between) +
+         graph_text(between ? "in-switch reduction, tree between nodes" : "in-switch reduction",
+                    graphs.in_switch, between);
 }
 
 std::string platform_text(const PlatformSpec& spec, const Stack& stack)

@@ -1,6 +1,7 @@
 // A platform for people: the matrix of `nvidia-smi topo -m`, bandwidths, rings, bisection.
 #pragma once
 
+#include "platforms/graph_search.hpp"
 #include "platforms/machine.hpp"
 
 #include <string>
@@ -31,5 +32,10 @@ std::string platform_text(const PlatformSpec& spec, const Stack& stack);
 /// SimGrid XML (DTD version 4.1) of `nodes` nodes, and Graphviz of one node.
 std::string to_simgrid_xml(const PlatformSpec& spec, int nodes);
 std::string to_graphviz(const PlatformSpec& spec);
+
+/// The graphs that a library's search finds for the first GPUs of each node: channels, their orders
+/// and the bandwidths that it assumes.
+std::string graphs_text(const PlatformSpec& spec, const Stack& stack, int gpus, int nodes,
+                        const SearchRules& rules);
 
 } // namespace foretrain::platforms

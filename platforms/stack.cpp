@@ -1,44 +1,62 @@
 #include "platforms/stack.hpp"
 
+#include "sim/engine/max_min.hpp"
+
 #include <algorithm>
 
 namespace foretrain::platforms {
 
-double wire_expansion(const Framing& framing)
+namespace {
+
+bool passes_virtual_adapter(const Transport& transport)
 {
-  return (framing.mtu + framing.wire_headers) / (framing.mtu - framing.packet_headers);
+  return std::any_of(transport.layers.begin(), transport.layers.end(),
+                     [](const TransportLayer& layer) { return layer.own_thread; });
+}
+
+} // namespace
+
+Stack make_stack(Host host, Transport transport)
+{
+  Stack stack{std::move(host), std::move(transport)};
+  if (!stack.host.guest_network || stack.transport.protocol != "tcp" ||
+      stack.transport.passthrough || passes_virtual_adapter(stack.transport))
+    return stack;
+  const Transport guest = load_transport(stack.host.guest_network);
+  stack.assumed.push_back("network '" + stack.transport.name + "' was taken to pass '" +
+                          guest.name + "' in a '" + stack.host.name +
+                          "'; one with \"passthrough\" has an adapter of its own");
+  stack.transport = over(std::move(stack.transport), guest);
+  return stack;
+}
+
+ByteWork network_work(const Stack& stack, const Framing& framing)
+{
+  const Transport& t = stack.transport;
+  ByteWork work = byte_work(t, framing);
+  if (t.protocol == "rdma")
+    return work;
+  const double payload = (framing.mtu - framing.packet_headers).value();
+  work.sockets =
+      stack.host.cpu_overhead * (work.sockets + stack.host.cpu_per_packet.value() / payload +
+                                 stack.host.memory_copies / t.copy_rate.value());
+  return work;
 }
 
 double cpu_seconds_per_byte(const Stack& stack, const Framing& framing)
 {
-  const Transport& t = stack.transport;
-  if (t.protocol == "rdma")
-    return 0;
-  const double payload = (framing.mtu - framing.packet_headers).value();
-  const double segment = std::max(t.segment.value(), payload);
-  const double copies = t.copies + stack.host.memory_copies;
-  return stack.host.cpu_overhead *
-         (t.cpu_per_segment.value() / segment +
-          (t.cpu_per_packet + stack.host.cpu_per_packet).value() / payload +
-          copies / t.copy_rate.value());
+  return network_work(stack, framing).all();
+}
+
+double connection_cap(const Stack& stack, const Framing& framing, int connections)
+{
+  const double busiest = network_work(stack, framing).busiest();
+  return busiest > 0 ? connections / busiest : sim::MaxMin::kNoCap;
 }
 
 Host load_host(const Value& reference)
 {
   return read_as<Host>(resolve_preset(reference, kHostKind));
-}
-
-Transport load_transport(const Value& reference)
-{
-  const Value value = resolve_preset(reference, kTransportKind);
-  auto transport = read_as<Transport>(value);
-  if (!transport.ethernet && !transport.infiniband)
-    value.fail("must have 'ethernet', 'infiniband' or both");
-  for (const char* link : {"ethernet", "infiniband"})
-    if (const auto& framing = transport.framing(link);
-        framing && framing->packet_headers >= framing->mtu)
-      value.fail_at(link, "has no room for payload: packet_headers is not less than mtu");
-  return transport;
 }
 
 } // namespace foretrain::platforms

@@ -2,12 +2,11 @@
 // network. Each is described by causes; nothing here is a percentage of a result.
 #pragma once
 
-#include "platforms/parts.hpp"
+#include "platforms/transport.hpp"
 
 namespace foretrain::platforms {
 
 inline constexpr PresetKind kHostKind{"host", "platforms/data/hosts"};
-inline constexpr PresetKind kTransportKind{"network", "platforms/data/transports"};
 
 /// What the host layer takes away or adds.
 struct Host {
@@ -24,57 +23,28 @@ struct Host {
   Seconds cpu_per_disk_request;   // core time for each request to a local disk
   std::string isolation = "none"; // how two tenants are kept apart: none, cgroup, vm
   Seconds start;                  // from launch to the first instruction of the job
-};
-
-/// How payload is cut into packets on one kind of wire.
-struct Framing {
-  Bytes mtu{4096};         // payload and inner headers of one packet
-  Bytes packet_headers{0}; // of the mtu: what is not payload (IP, TCP)
-  Bytes wire_headers{0};   // around the mtu: link layer, preamble, gap, outer headers, checksums
-};
-
-/// How bytes travel between nodes.
-struct Transport {
-  std::string name;
-  std::string protocol = "rdma";   // or "tcp"
-  std::optional<Framing> ethernet; // absent: it does not run there
-  std::optional<Framing> infiniband;
-  bool gpudirect = true;     // rdma only: the adapter reads and writes GPU memory
-  Seconds latency{};         // one way, software and adapters, without switches
-  Bytes segment{65536};      // what the stack handles at once (TSO, GRO); the mtu when it cannot
-  Seconds cpu_per_segment{}; // core time per segment, each end
-  Seconds cpu_per_packet{};  // core time per packet on the wire, each end
-  double copies = 0;         // memory copies per byte by the CPU, each end
-  BytesPerSecond copy_rate{8e9}; // of one core
-  int connections = 1;           // parallel connections per channel of a collective
-
-  const std::optional<Framing>& framing(const std::string& link) const
-  {
-    return link == "infiniband" ? infiniband : ethernet;
-  }
+  Value guest_network;            // transport whose layers TCP of a guest passes; none: no guest
+  std::string assumption;         // what the layer takes for granted, told with each answer
 };
 
 struct Stack {
   Host host;
   Transport transport;
+  std::vector<std::string> assumed{}; // what nobody said and the host layer implies, for people
 };
 
-/// Core-seconds per payload byte at one end of a connection.
+/// The transport as it is on this host: in a guest its packets pass the guest's virtual adapter,
+/// unless the adapter itself, or a virtual function of it, was passed through.
+Stack make_stack(Host host, Transport transport);
+
+/// Core time of a payload byte at one end of a connection, with what the host layer adds.
+ByteWork network_work(const Stack& stack, const Framing& framing);
+/// The same of all threads together.
 double cpu_seconds_per_byte(const Stack& stack, const Framing& framing);
-/// Wire bytes per payload byte.
-double wire_expansion(const Framing& framing);
+/// Bytes per second of so many connections when each is the work of one core; no cap without work.
+double connection_cap(const Stack& stack, const Framing& framing, int connections);
 
 Host load_host(const Value& reference);
-Transport load_transport(const Value& reference);
-
-template <class V>
-void describe(V& v, Framing& s)
-{
-  v.required("mtu", s.mtu, "payload and inner headers of one packet", positive());
-  v.optional("packet_headers", s.packet_headers, "bytes of the mtu that are headers",
-             non_negative());
-  v.optional("wire_headers", s.wire_headers, "bytes around the mtu on the wire", non_negative());
-}
 
 template <class V>
 void describe(V& v, Host& s)
@@ -98,25 +68,11 @@ void describe(V& v, Host& s)
   v.optional("isolation", s.isolation, "what keeps two tenants apart",
              one_of({"none", "cgroup", "vm"}));
   v.optional("start", s.start, "from launch to the job's first instruction", non_negative());
-}
-
-template <class V>
-void describe(V& v, Transport& s)
-{
-  v.format("foretrain.transport/1");
-  v.required("name", s.name, "name of the transport");
-  v.required("protocol", s.protocol, "who moves the bytes", one_of({"rdma", "tcp"}));
-  v.optional("ethernet", s.ethernet, "packets on Ethernet, if it runs there");
-  v.optional("infiniband", s.infiniband, "packets on InfiniBand, if it runs there");
-  v.optional("gpudirect", s.gpudirect, "the adapter reads and writes GPU memory (rdma only)");
-  v.optional("latency", s.latency, "one way, software and adapters", non_negative());
-  v.optional("segment", s.segment, "bytes that the stack handles at once", positive());
-  v.optional("cpu_per_segment", s.cpu_per_segment, "core time per segment, each end",
-             non_negative());
-  v.optional("cpu_per_packet", s.cpu_per_packet, "core time per packet, each end", non_negative());
-  v.optional("copies", s.copies, "memory copies per byte by the CPU, each end", non_negative());
-  v.optional("copy_rate", s.copy_rate, "of one core", positive());
-  v.optional("connections", s.connections, "parallel connections per channel", between(1, 64));
+  v.optional("guest_network", s.guest_network,
+             "in a virtual machine: the virtual adapter that TCP passes, unless the transport says "
+             "\"passthrough\"",
+             preset("network"));
+  v.optional("assumption", s.assumption, "what it takes for granted, told with each answer");
 }
 
 } // namespace foretrain::platforms

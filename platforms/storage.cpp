@@ -38,7 +38,7 @@ Storage load_storage(const Value& reference)
   if (storage.servers)
     check_servers(value.at("servers"), storage);
   else if (storage.disk)
-    storage.disk_type = load_disk(storage.disk);
+    storage.disk_type = striped(load_disk(storage.disk), storage.stripes);
   for (const Value& transport : storage.transports)
     load_transport(transport); // wrong names are found here
   return storage;

@@ -25,11 +25,13 @@ struct StorageServers {
   Seconds cpu_per_operation; // core time for a read request, beyond the transport's
   Seconds cpu_per_metadata;  // core time for a lookup, an open or a close
   Bytes memory{};            // of one server that caches files
+  Bytes media_read{};        // that a server reads from its disks at once, ahead of need
 };
 
 struct Storage {
   std::string name;
-  Value disk; // local: type of disk in every node; absent: the node's own
+  Value disk;      // local: type of disk in every node; absent: the node's own
+  int stripes = 1; // local: so many of them as one (RAID 0)
   std::optional<StorageServers> servers; // absent: local
   std::vector<Value> transports;  // how clients reach them: the first that the platform can run
   int connections = 1;            // of one client node
@@ -71,6 +73,10 @@ void describe(V& v, StorageServers& s)
   v.optional("cpu_per_metadata", s.cpu_per_metadata, "core time for a lookup, an open or a close",
              non_negative());
   v.optional("memory", s.memory, "of one server that caches files; default none", non_negative());
+  v.optional("media_read", s.media_read,
+             "what a server reads from its disks at once of a large file: read-ahead and merging "
+             "make more of clients' requests; default one request",
+             non_negative());
 }
 
 template <class V>
@@ -80,6 +86,8 @@ void describe(V& v, Storage& s)
   v.required("name", s.name, "name of the storage system");
   v.optional("disk", s.disk, "local: type of disk in every node; default the node's first disk",
              preset("disk"));
+  v.optional("stripes", s.stripes, "local: disks of this type in every node, as RAID 0",
+             between(1, 64));
   v.optional("servers", s.servers, "what serves the files; absent: disks in the nodes");
   v.optional("transports", s.transports,
              "how clients reach the servers, the first that the platform can run; default tcp");

@@ -100,7 +100,10 @@ double StorageSystem::seeks_per_byte(const ReadPattern& pattern) const
   const double file = std::max(1.0, pattern.file.value());
   if (pattern.each_opened)
     return 1 / piece_of(storage_, pattern) + storage_.metadata_reads / file;
-  return (1 - 1 / std::max(1.0, pattern.all_streams)) / piece_of(storage_, pattern);
+  double run = piece_of(storage_, pattern);
+  if (!storage_.local())
+    run = std::min(file, std::max(run, storage_.servers->media_read.value()));
+  return (1 - 1 / std::max(1.0, pattern.all_streams)) / run;
 }
 
 ReadCost StorageSystem::read(const Machine& machine, int node, const ReadPattern& pattern) const
@@ -133,10 +136,10 @@ ReadCost StorageSystem::read_servers(const Machine& machine, int node,
                                      const ReadPattern& pattern) const
 {
   const StorageServers& servers = *storage_.servers;
-  const Stack stack{machine.stack().host, transport_};
+  const Stack stack = make_stack(machine.stack().host, transport_);
   const double wire = wire_expansion(network_.framing);
   const double core = cpu_seconds_per_byte(stack, network_.framing);
-  const double bare = cpu_seconds_per_byte({Host{}, transport_}, network_.framing);
+  const double bare = cpu_seconds_per_byte({.host = {}, .transport = transport_}, network_.framing);
   const double piece = piece_of(storage_, pattern);
   const double metadata =
       pattern.each_opened ? storage_.metadata_operations / std::max(1.0, pattern.file.value()) : 0;

@@ -1,5 +1,5 @@
 // Logs of one's own machine in, a profile out.
-#include "experiments/calibrate.hpp"
+#include "experiments/learn/calibrate.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/files.hpp"
 #include "sim/base/error.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace experiments;
 
-struct Arguments {
+struct CalibrateArguments {
   std::vector<std::string> logs;
   std::string out;
   std::string name;
@@ -20,7 +20,7 @@ struct Arguments {
   CalibrateOptions options;
 };
 
-int run(const Arguments& a)
+int run_calibrate(const CalibrateArguments& a)
 {
   if (a.out.empty() && !a.dry_run)
     throw UsageError("where to? give --out PROFILE.json, or --dry-run to see what would be learnt");
@@ -46,7 +46,7 @@ int run(const Arguments& a)
 
 std::function<int()> calibrate(CLI::App& app)
 {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<CalibrateArguments>();
   app.add_option("LOG", a->logs,
                  "nccl-tests, p2pBandwidthLatencyTest, iperf3 --json, fio --output-format=json, "
                  "nvidia-smi topo -m, NCCL topology XML")
@@ -64,7 +64,7 @@ std::function<int()> calibrate(CLI::App& app)
   app.add_option("--nodes", a->options.nodes, "nodes, for logs that do not say")
       ->check(CLI::Range(1, 65536));
   app.add_option("--profile", a->options.profiles, "profiles learnt earlier, to build on");
-  return [a] { return run(*a); };
+  return [a] { return run_calibrate(*a); };
 }
 
 } // namespace foretrain::cli

@@ -20,6 +20,20 @@ inline std::string not_negative(const std::string& text)
   return text.starts_with("-") ? "must not be negative, got " + text : "";
 }
 
+/// Check of an option: a range holds back no NaN.
+inline std::string finite(const std::string& text)
+{
+  return text.find_first_of("nN") == std::string::npos ? "" : "must be a number, got " + text;
+}
+
+/// Check of an option: stores keep seeds as whole numbers of SQLite, up to 2^63 - 1.
+inline std::string seed_in_range(const std::string& text)
+{
+  const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+  const bool fits = text.size() < 19 || (text.size() == 19 && text <= "9223372036854775807");
+  return !digits || fits ? "" : "must be at most 9223372036854775807, got " + text;
+}
+
 struct Command {
   const char* name;
   const char* summary;
@@ -28,14 +42,22 @@ struct Command {
 
 std::function<int()> predict(CLI::App& app);
 std::function<int()> sweep(CLI::App& app);
+std::function<int()> compare(CLI::App& app);
+std::function<int()> check(CLI::App& app);
+std::function<int()> explain(CLI::App& app);
 std::function<int()> plan(CLI::App& app);
+std::function<int()> tune(CLI::App& app);
 std::function<int()> validate(CLI::App& app);
 std::function<int()> nccl_tests(CLI::App& app);
 std::function<int()> platform(CLI::App& app);
 std::function<int()> model(CLI::App& app);
+std::function<int()> program(CLI::App& app);
+std::function<int()> trace(CLI::App& app);
 std::function<int()> realrun_import(CLI::App& app);
 std::function<int()> schema(CLI::App& app);
 std::function<int()> calibrate(CLI::App& app);
 std::function<int()> parameters(CLI::App& app);
+std::function<int()> completion(CLI::App& app);
+std::function<int()> sql(CLI::App& app);
 
 } // namespace foretrain::cli

@@ -1,9 +1,10 @@
 #include "experiments/cli/experiment_arguments.hpp"
 
 #include "experiments/cli/files.hpp"
-#include "experiments/report_csv.hpp"
-#include "experiments/report_html.hpp"
-#include "experiments/report_table.hpp"
+#include "experiments/cli/progress.hpp"
+#include "experiments/report/report_csv.hpp"
+#include "experiments/report/report_html.hpp"
+#include "experiments/report/report_table.hpp"
 #include "sim/base/error.hpp"
 
 #include <unistd.h>
@@ -28,14 +29,6 @@ UncertaintyMethod method_of(const std::string& name)
          : name == "linear"      ? UncertaintyMethod::linear
          : name == "monte-carlo" ? UncertaintyMethod::monte_carlo
                                  : UncertaintyMethod::automatic;
-}
-
-void make_directory(const std::string& path)
-{
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error || !std::filesystem::is_directory(path))
-    throw UsageError("--out: cannot make the directory '" + path + "'");
 }
 
 models::Fidelity fidelity_of(const std::string& name)
@@ -69,16 +62,15 @@ private:
   bool shown_ = false;
 };
 
-void show_progress(int done, int total)
-{
-  static const bool terminal = isatty(STDERR_FILENO) == 1;
-  if (!terminal || total < 2)
-    return;
-  std::cerr << "\r" << done << "/" << total << " points" << (done == total ? "\n" : "")
-            << std::flush;
-}
-
 } // namespace
+
+void make_directory(const std::string& path, const std::string& option)
+{
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error || !std::filesystem::is_directory(path))
+    throw UsageError(option + ": cannot make the directory '" + path + "'");
+}
 
 void add_experiment_options(CLI::App& app, ExperimentArguments& a, const std::string& kind)
 {
@@ -86,16 +78,22 @@ void add_experiment_options(CLI::App& app, ExperimentArguments& a, const std::st
   for (char& c : upper)
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   app.add_option(upper, a.file, kind + " file, or the name of a bundled one")->required();
+  add_run_options(app, a);
+  app.add_option("--out", a.out,
+                 "directory for report.html, result.json, result.csv, points.jsonl");
+}
+
+void add_run_options(CLI::App& app, ExperimentArguments& a)
+{
   app.add_option("--set", a.set, "POINTER=VALUE: change a value of the file; may be repeated");
   app.add_option(
       "--profile", a.profiles,
       "calibrated parameters to lay over the presets; may be repeated, later ones override");
   app.add_option("--format", a.format, "table, json or csv")
       ->check(CLI::IsMember({"table", "json", "csv"}));
-  app.add_option("--out", a.out,
-                 "directory for report.html, result.json, result.csv, points.jsonl");
-  a.seed_given =
-      app.add_option("--seed", a.seed, "seed of all random streams")->check(not_negative);
+  a.seed_given = app.add_option("--seed", a.seed, "seed of all random streams")
+                     ->check(not_negative)
+                     ->check(seed_in_range);
   app.add_option("--fidelity", a.fidelity, "coupled, edges or chunks: how finely collectives run")
       ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
   app.add_option("--jobs", a.jobs, "points at a time; default: one per core")
@@ -106,7 +104,8 @@ void add_experiment_options(CLI::App& app, ExperimentArguments& a, const std::st
       ->check(CLI::IsMember({"auto", "steps", "linear", "monte-carlo"}));
   app.add_option("--samples", a.samples, "of monte-carlo")->check(CLI::Range(20, 100000));
   app.add_option("--interval", a.interval, "probability that the intervals hold")
-      ->check(CLI::Range(0.01, 0.999));
+      ->check(CLI::Range(0.01, 0.999))
+      ->check(finite);
 }
 
 LoadedExperiment load(const ExperimentArguments& arguments)
@@ -127,7 +126,7 @@ PredictOptions options_of(const ExperimentArguments& arguments, const LoadedExpe
   options.uncertainty = {method_of(arguments.uncertainty), arguments.samples, arguments.interval};
   options.directory = arguments.out;
   if (!arguments.out.empty())
-    make_directory(arguments.out);
+    make_directory(arguments.out, "--out");
   return options;
 }
 
@@ -136,18 +135,22 @@ Prediction run(const LoadedExperiment& experiment, PredictOptions options)
   StepLine step_line;
   if (isatty(STDERR_FILENO) == 1)
     options.steps = [&step_line](const std::string& text) { step_line.show(text); };
-  Prediction prediction = experiments::predict(experiment, options, show_progress);
+  ProgressBar bar("points");
+  Prediction prediction = experiments::predict(
+      experiment, options, [&bar](int finished, int total) { bar.show(finished, total); });
+  bar.clear();
   step_line.clear();
   return prediction;
 }
 
-void write_reports(const ExperimentArguments& arguments, const Json& result)
+void write_reports(const ExperimentArguments& arguments, const Json& result,
+                   const std::string& decision)
 {
   if (arguments.out.empty())
     return;
   write_file(arguments.out + "/result.json", result.dump(2) + "\n");
   write_file(arguments.out + "/result.csv", report_csv(result));
-  write_file(arguments.out + "/report.html", report_html(result));
+  write_file(arguments.out + "/report.html", report_html(result, decision));
   std::cerr << "wrote " << arguments.out << "/report.html, result.json, result.csv, points.jsonl\n";
 }
 
@@ -162,8 +165,12 @@ void tell_errors(const Prediction& prediction)
 int run_and_tell(const ExperimentArguments& arguments, const LoadedExperiment& experiment,
                  PredictOptions options)
 {
-  const Prediction prediction = run(experiment, std::move(options));
-  write_reports(arguments, prediction.result);
+  return tell(arguments, experiment, run(experiment, std::move(options)));
+}
+
+int tell(const ExperimentArguments& arguments, const LoadedExperiment& experiment,
+         const Prediction& prediction)
+{
   if (arguments.format == "json")
     std::cout << prediction.result.dump(2) << "\n";
   else if (arguments.format == "csv")
@@ -174,6 +181,9 @@ int run_and_tell(const ExperimentArguments& arguments, const LoadedExperiment& e
   tell_errors(prediction);
   for (const auto& line : prediction.expectations)
     std::cerr << experiment.document->name << ": expectation not met: " << line << "\n";
+  write_reports(arguments, prediction.result); // last: a full disk must not swallow the answer
+  if (!prediction.unwritten.empty())
+    throw UsageError("cannot write '" + prediction.unwritten + "'");
   return prediction.status;
 }
 

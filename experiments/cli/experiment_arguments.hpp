@@ -2,8 +2,8 @@
 // told.
 #pragma once
 
+#include "experiments/answers/predict.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/predict.hpp"
 
 #include <string>
 #include <vector>
@@ -29,6 +29,12 @@ struct ExperimentArguments {
 void add_experiment_options(CLI::App& app, ExperimentArguments& arguments,
                             const std::string& kind = "experiment");
 
+/// Those options that do not say which experiment, or where files go.
+void add_run_options(CLI::App& app, ExperimentArguments& arguments);
+
+/// Makes a directory that an option asks for. Throws UsageError.
+void make_directory(const std::string& path, const std::string& option);
+
 experiments::LoadedExperiment load(const ExperimentArguments& arguments);
 /// As the arguments ask; makes the directory of --out.
 experiments::PredictOptions options_of(const ExperimentArguments& arguments,
@@ -37,12 +43,18 @@ experiments::PredictOptions options_of(const ExperimentArguments& arguments,
 experiments::Prediction run(const experiments::LoadedExperiment& experiment,
                             experiments::PredictOptions options);
 /// Writes report.html, result.json and result.csv into the directory of --out, if there is one.
-void write_reports(const ExperimentArguments& arguments, const Json& result);
+/// `decision`: HTML that the report begins with; empty: the answers of the prediction.
+void write_reports(const ExperimentArguments& arguments, const Json& result,
+                   const std::string& decision = "");
 /// Errors of points, each once.
 void tell_errors(const experiments::Prediction& prediction);
 /// All of that, and prints the result; returns the exit code.
 int run_and_tell(const ExperimentArguments& arguments,
                  const experiments::LoadedExperiment& experiment,
                  experiments::PredictOptions options);
+
+/// Prints what was predicted, then writes the files of --out; returns the exit code.
+int tell(const ExperimentArguments& arguments, const experiments::LoadedExperiment& experiment,
+         const experiments::Prediction& prediction);
 
 } // namespace foretrain::cli

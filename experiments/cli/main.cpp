@@ -1,8 +1,10 @@
 #include "experiments/cli/command.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
+#include "sim/base/version.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <vector>
 
@@ -13,15 +15,23 @@ namespace {
 constexpr Command kCommands[] = {
     {"predict", "how fast the jobs of an experiment run, and what limits them", &predict},
     {"sweep", "the same for many points, kept in a file that can be asked with SQL", &sweep},
+    {"compare", "which of two systems is faster, how sure that is, and why", &compare},
+    {"check", "experiments as tests: expectations and a baseline, for CI", &check},
+    {"explain", "where a step's time goes, and what would make it shorter", &explain},
+    {"sql", "ask a file of results of sweeps", &sql},
     {"plan", "what to buy or change: the cheapest way to a goal", &plan},
+    {"tune", "the best parallel plans of a large model's job", &tune},
     {"validate", "how far predictions are from measurements, by regime", &validate},
     {"calibrate", "make a profile of parameters from logs of your machine", &calibrate},
     {"nccl-tests", "what nccl-tests would print on a described machine", &nccl_tests},
     {"platform", "list, show, check or export platforms", &platform},
-    {"model", "list or show neural networks", &model},
+    {"program", "print the work program of an experiment's jobs", &program},
+    {"model", "list, show or import neural networks", &model},
+    {"trace", "what a profiler recorded: where the time of a step went", &trace},
     {"realrun-import", "experiments that repeat runs recorded by realrun", &realrun_import},
     {"parameters", "the numbers in presets and profiles, with spread and source", &parameters},
     {"schema", "print the JSON Schema of a kind of file", &schema},
+    {"completion", "print the completion of commands for a shell", &completion},
 };
 
 std::string unknown_command(const std::string& word)
@@ -32,10 +42,10 @@ std::string unknown_command(const std::string& word)
   return "'" + excerpt(word) + "' is not a command\n  hint: " + suggestion(word, names, "commands");
 }
 
-int run(int argc, char** argv)
+int run_command(int argc, char** argv)
 {
   CLI::App app{"foretrain: how fast will this training run on that cluster, and what limits it?"};
-  app.set_version_flag("--version", FORETRAIN_VERSION);
+  app.set_version_flag("--version", "foretrain " + version_with_commit());
   app.require_subcommand(1);
   std::function<int()> chosen;
   for (const Command& command : kCommands) {
@@ -58,6 +68,16 @@ int run(int argc, char** argv)
   return chosen();
 }
 
+// An answer that did not arrive is none.
+int told(int status)
+{
+  std::cout.flush();
+  if (std::cout)
+    return status;
+  std::cerr << "foretrain: the answer could not be written to standard output; is the disk full?\n";
+  return std::max<int>(status, wrong_input);
+}
+
 } // namespace
 
 } // namespace foretrain::cli
@@ -65,12 +85,16 @@ int run(int argc, char** argv)
 int main(int argc, char** argv)
 {
   try {
-    return foretrain::cli::run(argc, argv);
+    return foretrain::cli::told(foretrain::cli::run_command(argc, argv));
   } catch (const foretrain::ConfigError& error) {
     std::cerr << error.what() << "\n";
     return foretrain::cli::wrong_input;
   } catch (const foretrain::UsageError& error) {
     std::cerr << "foretrain: " << error.what() << "\n";
+    return foretrain::cli::wrong_input;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << "foretrain: " << foretrain::excerpt(error.path1().string(), 200) << ": "
+              << error.code().message() << "\n";
     return foretrain::cli::wrong_input;
   } catch (const std::exception& error) {
     std::cerr << "foretrain: internal error: " << error.what()

@@ -1,5 +1,7 @@
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/model_import.hpp"
 #include "models/network_table.hpp"
+#include "models/transformer/transformer_table.hpp"
 
 #include <iostream>
 
@@ -18,19 +20,33 @@ std::function<int()> model(CLI::App& app)
     sub->add_flag("--json", *json, "as JSON");
   list->callback([json, action] {
     *action = [json] {
-      std::cout << (*json ? models::network_list_json().dump(2) + "\n"
-                          : models::network_list_text());
+      if (*json) {
+        Json all = models::network_list_json();
+        for (Json& transformer : models::transformer_list_json())
+          all.push_back(std::move(transformer));
+        std::cout << all.dump(2) << "\n";
+      } else {
+        std::cout << models::network_list_text() << "\n" << models::transformer_list_text();
+      }
       return static_cast<int>(done);
     };
   });
   show->callback([name, json, action] {
     *action = [name, json] {
-      const auto network = models::load_network(*name);
+      const Value preset = resolve_preset(*name, models::kNetworkKind);
+      if (models::is_transformer(preset)) {
+        const auto file = models::load_transformer(preset);
+        std::cout << (*json ? models::transformer_json(file).dump(2) + "\n"
+                            : models::transformer_text(file));
+        return static_cast<int>(done);
+      }
+      const auto network = models::load_network(preset);
       std::cout << (*json ? models::network_json(network).dump(2) + "\n"
                           : models::network_text(network));
       return static_cast<int>(done);
     };
   });
+  add_model_import(app, action);
   return [action] { return (*action)(); };
 }
 

@@ -1,9 +1,9 @@
 // nccl-tests' flags and columns, on a simulated machine.
-#include "experiments/nccl_tests.hpp"
+#include "experiments/run/nccl_tests.hpp"
 #include "calibration/nccl_tests_log.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/stack_argument.hpp"
-#include "experiments/profiles.hpp"
+#include "experiments/spec/profiles.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -33,7 +33,7 @@ std::string explanation(const NcclTestsRow& row)
   return text;
 }
 
-struct Arguments {
+struct NcclTestsArguments {
   std::string program;
   std::string platform;
   StackArguments stack;
@@ -41,15 +41,16 @@ struct Arguments {
   std::vector<std::string> profiles;
   std::string begin = "32M", end = "32M", increment = "1M";
   double factor = 0;
-  int gpus = 1;
+  int gpus = 0; // 0: of the log compared with
   int threads = 0;
-  int nodes = 1;
+  int nodes = 0; // likewise; 1 without a log
   int iterations = 20, warmup = 5;
   std::string type = "float";
   std::string algorithm = "auto";
   std::string fidelity = "coupled";
   bool explain = false;
   std::string diff;
+  std::optional<double> fail_above; // percent
 };
 
 // "8", "128M", "1G": nccl-tests' suffixes are powers of 1024.
@@ -92,28 +93,44 @@ int element_size(const std::string& type)
                    "' is not a type\n  hint: " + suggestion(type, names, "types"));
 }
 
-void print(const NcclTest& test, const Arguments& a, const std::vector<NcclTestsRow>& rows)
+std::string rank_list(const platforms::PlatformSpec& platform, const NcclTestsOptions& options)
+{
+  std::string text = "# Using devices\n";
+  int rank = 0;
+  for (int node = 0; node < options.nodes; ++node)
+    for (int gpu = 0; gpu < options.gpus_per_node; ++gpu)
+      text +=
+          fmt::format("#  Rank {:2d} Group  0 Pid {:6d} on {:>10} device {:2d} [0x{:02x}] {}\n",
+                      rank++, 1 + node, fmt::format("node{}", node), gpu, gpu, platform.gpu.name);
+  return text;
+}
+
+void print(const NcclTest& test, const NcclTestsArguments& a,
+           const platforms::PlatformSpec& platform, const NcclTestsOptions& options,
+           const std::vector<NcclTestsRow>& rows)
 {
   const bool sums = test.operation == models::Operation::all_reduce ||
                     test.operation == models::Operation::reduce_scatter;
-  std::cout << fmt::format("# foretrain: {} simulated on {}, {} node(s) x {} GPU(s)\n"
-                           "# nThread {} nGpus {} minBytes {:.0f} maxBytes {:.0f} step: {}({}) "
-                           "warmup iters: {} iters: {} agg "
-                           "iters: 1 validation: 0 graph: 0\n#\n"
-                           "#                                                              "
-                           "out-of-place                       "
-                           "in-place          \n"
-                           "#       size         count      type   redop    root     time   algbw  "
-                           " busbw #wrong     time   "
-                           "algbw   busbw #wrong\n"
-                           "#        (B)    (elements)                               (us)  (GB/s)  "
-                           "(GB/s)            (us)  "
-                           "(GB/s)  (GB/s)       \n",
-                           test.program, a.platform, a.nodes, a.gpus * std::max(1, a.threads),
-                           std::max(1, a.threads), a.gpus, rows.empty() ? 0 : rows.front().size,
-                           rows.empty() ? 0 : rows.back().size,
-                           a.factor > 1 ? fmt::format("{:g}", a.factor) : a.increment,
-                           a.factor > 1 ? "factor" : "bytes", a.warmup, a.iterations);
+  std::cout << fmt::format(
+      "# foretrain: {} simulated on {}, {} node(s) x {} GPU(s)\n"
+      "# nThread {} nGpus {} minBytes {:.0f} maxBytes {:.0f} step: {}({}) "
+      "warmup iters: {} iters: {} agg "
+      "iters: 1 validation: 0 graph: 0\n#\n"
+      "{}#\n"
+      "#                                                              "
+      "out-of-place                       "
+      "in-place          \n"
+      "#       size         count      type   redop    root     time   algbw  "
+      " busbw #wrong     time   "
+      "algbw   busbw #wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  "
+      "(GB/s)            (us)  "
+      "(GB/s)  (GB/s)       \n",
+      test.program, a.platform, options.nodes, options.gpus_per_node, std::max(1, a.threads),
+      options.gpus_per_node / std::max(1, a.threads), rows.empty() ? 0 : rows.front().size,
+      rows.empty() ? 0 : rows.back().size,
+      a.factor > 1 ? fmt::format("{:g}", a.factor) : a.increment, a.factor > 1 ? "factor" : "bytes",
+      a.warmup, a.iterations, rank_list(platform, options));
   double sum = 0;
   for (const NcclTestsRow& row : rows) {
     const double us = row.time * 1e6;
@@ -133,50 +150,95 @@ void print(const NcclTest& test, const Arguments& a, const std::vector<NcclTests
                            rows.empty() ? 0 : sum / static_cast<double>(rows.size()));
 }
 
-// Predicted against measured times, size by size.
-int print_difference(const calibration::NcclTestsLog& log, const std::vector<NcclTestsRow>& rows)
+// Predicted against measured times, size by size; 1 when they differ by more than allowed.
+int print_difference(const NcclTestsArguments& a, const calibration::NcclTestsLog& log,
+                     const std::vector<calibration::NcclRow>& measured,
+                     const std::vector<NcclTestsRow>& rows)
 {
   std::cout << fmt::format("{:>14} {:>14} {:>14} {:>9}\n", "size (B)", "measured (us)",
                            "predicted (us)", "error");
   double sum = 0;
   double worst = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double measured = log.rows[i].out_of_place.time.value();
-    const double error = measured > 0 ? rows[i].time / measured - 1 : 0;
+    const double time = measured[i].out_of_place.time.value();
+    const double error = rows[i].time / time - 1;
     sum += std::abs(error);
     worst = std::max(worst, std::abs(error));
-    std::cout << fmt::format("{:14.0f} {:14.2f} {:14.2f} {:+8.1f}%\n", log.rows[i].size.value(),
-                             measured * 1e6, rows[i].time * 1e6, 100 * error);
+    std::cout << fmt::format("{:14.0f} {:14.2f} {:14.2f} {:+8.1f}%\n", measured[i].size.value(),
+                             time * 1e6, rows[i].time * 1e6, 100 * error);
   }
-  std::cout << fmt::format("mean error {:.1f} %, maximum {:.1f} %, {} rows\n",
-                           100 * sum / static_cast<double>(std::max<std::size_t>(1, rows.size())),
-                           100 * worst, rows.size());
+  const double mean = 100 * sum / static_cast<double>(rows.size());
+  std::cout << fmt::format("mean error {:.1f} %, maximum {:.1f} %, {} rows\n", mean, 100 * worst,
+                           rows.size());
   for (const auto& note : log.notes)
     std::cerr << "note: " << note << "\n";
-  return done;
+  return a.fail_above && mean > *a.fail_above ? violated : done;
 }
 
-int run_difference(const Arguments& a, const NcclTest& test,
+// The log of the program asked for, if the file holds several.
+calibration::NcclTestsLog log_of(const NcclTestsArguments& a, const NcclTest& test)
+{
+  std::string others;
+  for (auto& log : calibration::read_nccl_tests_files(a.diff)) {
+    if (log.collective.empty() || log.collective + "_perf" == test.program)
+      return std::move(log);
+    others += (others.empty() ? "" : ", ") + log.collective;
+  }
+  throw UsageError("--diff: '" + a.diff + "' is of " + others + ", not of " + test.program);
+}
+
+// Ranks, nodes and threads that the log names, where no flag does.
+void take_from_log(const NcclTestsArguments& a, const calibration::NcclTestsLog& log,
+                   NcclTestsOptions& options)
+{
+  const int ranks = log.ranks_per_communicator();
+  if (a.nodes == 0 && ranks > 0)
+    options.nodes = std::max(1, log.nodes());
+  if (a.gpus == 0 && a.threads == 0 && ranks > 0) {
+    if (ranks % options.nodes != 0)
+      throw UsageError(fmt::format("--diff: '{}' has {} ranks on {} nodes, not as many on each: "
+                                   "give -g and --nodes",
+                                   a.diff, ranks, options.nodes));
+    options.gpus_per_node = ranks / options.nodes;
+  }
+  if (a.threads == 0 && log.gpus_per_thread > 1)
+    options.gpus_per_thread = std::min(log.gpus_per_thread, options.gpus_per_node);
+  if (ranks > 0 && ranks != options.gpus_per_node * options.nodes)
+    throw UsageError(fmt::format("--diff: '{}' has {} ranks, -g {} on {} node(s) make {}", a.diff,
+                                 ranks, options.gpus_per_node, options.nodes,
+                                 options.gpus_per_node * options.nodes));
+}
+
+// What takes part, against what is there and can exchange anything.
+void check_ranks(const NcclTestsOptions& options, const platforms::PlatformSpec& platform)
+{
+  if (options.gpus_per_node > platform.gpus_per_node())
+    throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", options.gpus_per_node,
+                                 platform.name, platform.gpus_per_node()));
+  if (options.gpus_per_node * options.nodes < 2)
+    throw UsageError("one GPU exchanges nothing\n  hint: give -g (GPUs per node) or --nodes; a "
+                     "log that lists its ranks (--diff) gives both");
+}
+
+int run_difference(const NcclTestsArguments& a, const NcclTest& test,
                    const platforms::PlatformSpec& platform, const platforms::Stack& stack,
                    NcclTestsOptions options)
 {
-  const auto log = calibration::read_nccl_tests_file(a.diff);
-  if (log.rows.empty())
-    throw UsageError("--diff: '" + a.diff + "' holds no rows");
-  if (!log.collective.empty() && std::string(test.program).rfind(log.collective, 0) != 0)
-    throw UsageError("--diff: '" + a.diff + "' is of " + log.collective + ", not of " +
-                     test.program);
-  const int ranks = log.ranks_per_communicator();
-  if (ranks > 0 && ranks != options.gpus_per_node * a.nodes)
-    throw UsageError(fmt::format("--diff: '{}' has {} ranks, -g {} on {} node(s) make {}", a.diff,
-                                 ranks, options.gpus_per_node, a.nodes,
-                                 options.gpus_per_node * a.nodes));
+  const auto log = log_of(a, test);
+  take_from_log(a, log, options);
+  check_ranks(options, platform);
+  std::vector<calibration::NcclRow> rows;
   for (const auto& row : log.rows)
+    if (row.size.value() > 0 && row.out_of_place.time.value() > 0)
+      rows.push_back(row);
+  if (rows.empty())
+    throw UsageError("--diff: '" + a.diff + "' holds no rows with bytes and a time");
+  for (const auto& row : rows)
     options.sizes.push_back(row.size.value());
-  return print_difference(log, run_nccl_test(test, platform, stack, options));
+  return print_difference(a, log, rows, run_nccl_test(test, platform, stack, options));
 }
 
-int run(const Arguments& a)
+int run_nccl_tests(const NcclTestsArguments& a)
 {
   const NcclTest* test = find_nccl_test(a.program);
   if (test == nullptr)
@@ -189,19 +251,17 @@ int run(const Arguments& a)
     return resolve_preset(name, kind, profiles.overlay);
   };
   const auto platform = platforms::load_platform(named(a.platform, platforms::kPlatformKind));
-  const int gpus = a.gpus * std::max(1, a.threads); // of a node
-  if (gpus > platform.gpus_per_node())
-    throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", gpus, platform.name,
-                                 platform.gpus_per_node()));
+  if (a.fail_above && a.diff.empty())
+    throw UsageError("--fail-above needs a log to compare with (--diff)");
   const platforms::Stack stack = stack_of(a.stack, platform, profiles.overlay);
   NcclTestsOptions options;
-  options.nodes = a.nodes;
-  options.gpus_per_node = gpus;
+  options.nodes = std::max(1, a.nodes);
+  options.gpus_per_node = std::max(1, a.gpus) * std::max(1, a.threads);
   options.begin = size_of(a.begin, "-b");
   options.end = size_of(a.end, "-e");
   options.increment = size_of(a.increment, "-i");
   options.factor = a.factor;
-  options.gpus_per_thread = a.threads > 0 ? a.gpus : 1;
+  options.gpus_per_thread = a.threads > 0 ? std::max(1, a.gpus) : 1;
   options.element_size = element_size(a.type);
   options.algorithm = a.algorithm;
   options.fidelity = a.fidelity == "edges"    ? models::Fidelity::edges
@@ -210,12 +270,16 @@ int run(const Arguments& a)
   options.library = named(a.library, models::kLibraryKind);
   if (!a.diff.empty())
     return run_difference(a, *test, platform, stack, options);
+  check_ranks(options, platform);
   if (options.end < options.begin || (a.factor <= 1 && options.increment <= 0))
     throw UsageError(
         "the sizes lead nowhere: -b must not be above -e, and -f above 1 or -i above 0");
+  if (a.factor > 1 &&
+      std::log(options.end / std::max(1.0, options.begin)) / std::log(a.factor) > 10000)
+    throw UsageError("more than 10000 sizes: raise -f");
   if (a.factor <= 1 && (options.end - options.begin) / options.increment > 100000)
     throw UsageError("more than 100000 sizes: raise -i, or use -f 2");
-  print(*test, a, run_nccl_test(*test, platform, stack, options));
+  print(*test, a, platform, options, run_nccl_test(*test, platform, stack, options));
   return done;
 }
 
@@ -223,7 +287,7 @@ int run(const Arguments& a)
 
 std::function<int()> nccl_tests(CLI::App& app)
 {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<NcclTestsArguments>();
   app.add_option("PROGRAM", a->program, joined(nccl_test_names(), " | "))->required();
   app.add_option("--platform", a->platform, "name or file of the platform")->required();
   app.add_option("-b,--minbytes", a->begin, "smallest size, like 8 or 1M");
@@ -254,9 +318,12 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks")
       ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
   app.add_option("--diff", a->diff, "a real log: predict its sizes and print the error of each");
+  app.add_option("--fail-above", a->fail_above,
+                 "with --diff: exit with 1 when the mean error is above so many percent")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--explain", a->explain,
                "say which algorithm and protocol was chosen, and its terms");
-  return [a] { return run(*a); };
+  return [a] { return run_nccl_tests(*a); };
 }
 
 } // namespace foretrain::cli

@@ -1,6 +1,6 @@
 // The numbers behind every prediction, with spread and source.
+#include "experiments/api/parameter_table.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/parameter_table.hpp"
 
 #include <iostream>
 

@@ -1,8 +1,9 @@
-#include "experiments/plan.hpp"
+#include "experiments/answers/plan.hpp"
 
 #include "experiments/cli/experiment_arguments.hpp"
 #include "experiments/cli/files.hpp"
-#include "experiments/report_plan.hpp"
+#include "experiments/report/report_html_plan.hpp"
+#include "experiments/report/report_plan.hpp"
 
 #include <unistd.h>
 
@@ -17,10 +18,10 @@ using namespace experiments;
 int run_plan(const ExperimentArguments& arguments)
 {
   const LoadedPlan plan = load_plan(arguments.file, arguments.set, arguments.profiles);
-  const Prediction prediction = run(plan.experiment, options_of(arguments, plan.experiment));
-  write_reports(arguments, prediction.result);
+  const Prediction prediction = cli::run(plan.experiment, options_of(arguments, plan.experiment));
   tell_errors(prediction);
   const Json answer = judge(plan, prediction.result);
+  write_reports(arguments, prediction.result, plan_html(answer));
   if (arguments.format == "json")
     std::cout << answer.dump(2) << "\n";
   else if (arguments.format == "csv")

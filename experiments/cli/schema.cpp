@@ -1,5 +1,5 @@
+#include "experiments/api/schemas.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/schemas.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -10,8 +10,14 @@ namespace foretrain::cli {
 std::function<int()> schema(CLI::App& app)
 {
   const auto name = std::make_shared<std::string>();
-  app.add_option("NAME", *name, "kind of file: " + joined(experiments::schema_names()))->required();
-  return [name] {
+  const auto list = std::make_shared<bool>(false);
+  app.add_option("NAME", *name, "kind of file: " + joined(experiments::schema_names()));
+  app.add_flag("--list", *list, "print the kinds, one a line");
+  return [name, list] {
+    if (*list) {
+      std::cout << joined(experiments::schema_names(), "\n") << "\n";
+      return static_cast<int>(done);
+    }
     const Json schema = experiments::schema(*name);
     if (schema.is_null())
       throw UsageError("'" + excerpt(*name) + "' is not a kind of file\n  hint: " +

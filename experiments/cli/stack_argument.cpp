@@ -1,6 +1,6 @@
 #include "experiments/cli/stack_argument.hpp"
 
-#include "experiments/experiment.hpp"
+#include "experiments/spec/experiment.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -58,6 +58,9 @@ platforms::Stack stack_of(const StackArguments& arguments, const platforms::Plat
                           const std::shared_ptr<const Overlay>& overlay)
 {
   const auto document = document_of(arguments.stack);
+  if (!document->root.is_object())
+    throw UsageError("--stack: '" + excerpt(arguments.stack, 200) +
+                     "' must hold an object with \"host\" and \"network\"");
   if (!arguments.host.empty())
     document->root["host"] = arguments.host;
   if (!arguments.network.empty())
@@ -71,7 +74,8 @@ platforms::Stack stack_of(const StackArguments& arguments, const platforms::Plat
     spec.host = preset_reference("bare-metal", root);
   if (!spec.transport)
     spec.transport = preset_reference(rdma ? "rdma" : "tcp", root);
-  return {platforms::load_host(spec.host), platforms::load_transport(spec.transport)};
+  return platforms::make_stack(platforms::load_host(spec.host),
+                               platforms::load_transport(spec.transport));
 }
 
 } // namespace foretrain::cli

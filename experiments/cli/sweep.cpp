@@ -1,12 +1,17 @@
 // An experiment's points into a result store: taken up where it was left, here or on a cluster.
 #include "experiments/cli/experiment_arguments.hpp"
 #include "experiments/cli/slurm.hpp"
-#include "experiments/fingerprint.hpp"
-#include "experiments/result_json.hpp"
-#include "experiments/result_store.hpp"
+#include "experiments/cli/sweep_status.hpp"
+#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/result_json.hpp"
+#include "experiments/run/result_store.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/version.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 
@@ -25,6 +30,8 @@ struct SweepArguments {
   bool anew = false;
   std::string launcher = "local";
   std::vector<std::string> sbatch;
+  std::string status;
+  std::string clean;
 };
 
 struct Part {
@@ -58,12 +65,30 @@ std::string store_of_part(const std::string& store, const Part& part)
   return fmt::format("{}.part-{}-of-{}", store, part.index, part.count);
 }
 
-// Every n-th point: neighbours cost alike, so that parts end together.
+// What a point costs, roughly: GPUs times steps of all jobs.
+double cost_of(const Point& point)
+{
+  double cost = 1;
+  for (const JobSpec& job : read_point(point).jobs)
+    cost += job.gpus * (job.steps.value_or(std::min(20, 1 + 1280 / job.gpus)) + job.warmup_steps);
+  return cost;
+}
+
+// The dearest points first, each to the part that has the least to do: parts end together.
 LoadedExperiment share_of(LoadedExperiment experiment, const Part& part)
 {
+  std::vector<std::pair<double, std::size_t>> costs;
+  for (const Point& point : experiment.points)
+    costs.emplace_back(-cost_of(point), costs.size());
+  std::sort(costs.begin(), costs.end());
+  std::vector<double> loads(part.count, 0);
   std::vector<Point> points;
-  for (std::size_t i = part.index; i < experiment.points.size(); i += part.count)
-    points.push_back(experiment.points[i]);
+  for (const auto& [negative, i] : costs) {
+    const auto least = std::min_element(loads.begin(), loads.end());
+    *least -= negative;
+    if (static_cast<std::size_t>(least - loads.begin()) == part.index)
+      points.push_back(experiment.points[i]);
+  }
   experiment.points = std::move(points);
   experiment.spec.expect.clear(); // about the whole
   return experiment;
@@ -72,39 +97,101 @@ LoadedExperiment share_of(LoadedExperiment experiment, const Part& part)
 // What tasks of an earlier launch have left beside the store.
 void collect(ResultStore& store, const std::string& path)
 {
-  const std::filesystem::path file = std::filesystem::absolute(path);
-  const std::string prefix = file.filename().string() + ".part-";
   int taken = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path())) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && !name.ends_with("-journal"))
-      taken += store.merge(entry.path().string());
-  }
+  for (const std::string& part : parts_beside(path))
+    try {
+      taken += store.merge(part);
+    } catch (const UsageError& error) { // one bad file must not hold up the others
+      std::cerr << "not collected: " << error.what() << "\n";
+    }
   if (taken > 0)
     std::cerr << "collected " << taken << " points from " << path << ".part-*\n";
 }
 
-// Lets predictions read points from the store and write them there.
+// Lets predictions read points from the store and write them there. What it holds is asked before
+// processes are made: these can't use the connection.
 void connect(PredictOptions& options, ResultStore& store, const LoadedExperiment& experiment,
              bool anew)
 {
-  const auto keys = std::make_shared<std::vector<std::string>>();
   const RunOptions run = run_options(options, experiment.points.size());
-  for (const Point& point : experiment.points)
-    try {
-      keys->push_back(fingerprint(point, run));
-    } catch (const ConfigError&) {
-      keys->emplace_back(); // predict() tells; there is nothing to keep
-    }
-  if (!anew)
-    options.known = [keys, &store](std::size_t i) { return store.find(keys->at(i)); };
-  options.finished = [keys, &store, &experiment, seed = options.seed,
-                      fidelity = options.fidelity](std::size_t i, const Json& result) {
-    if (keys->at(i).empty())
-      return;
-    store.put(
-        {keys->at(i), experiment.spec.name, FORETRAIN_VERSION, seed, name_of(fidelity), result});
+  options.keeper.key_of = [run](const Point& point) { return fingerprint(point, run); };
+  if (!anew) {
+    options.keeper.holds = [keys = store.keys()](const std::string& key) {
+      return keys.count(key) > 0;
+    };
+    options.keeper.find = [&store](const std::string& key) { return store.find(key); };
+  }
+  options.keeper.put = [&store, &experiment, seed = options.seed,
+                        fidelity = options.fidelity](const std::string& key, const Json& result) {
+    store.put({key, experiment.spec.name, version(), seed, name_of(fidelity), result});
   };
+}
+
+std::string this_host()
+{
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "?";
+}
+
+// Keeps the store's note of this run up to date, for --status.
+class RunNote {
+public:
+  RunNote(ResultStore& store, const LoadedExperiment& experiment) : store_(store)
+  {
+    run_.experiment = experiment.spec.name;
+    run_.input = experiment.document->root.dump();
+    run_.points = static_cast<std::int64_t>(experiment.points.size());
+    run_.host = this_host();
+    run_.process = getpid();
+    number_ = store_.begin(run_);
+  }
+
+  /// After each point.
+  void watch(PredictOptions& options)
+  {
+    options.keeper.put = [this, put = options.keeper.put](const std::string& key,
+                                                          const Json& point) {
+      put(key, point);
+      ++(point.contains("error") ? run_.failed : run_.done);
+      tell();
+    };
+    if (options.keeper.find)
+      options.keeper.find = [this, find = options.keeper.find](const std::string& key) {
+        ++run_.known;
+        tell();
+        return find(key);
+      };
+  }
+
+  void end()
+  {
+    run_.ended = true;
+    store_.update(number_, run_);
+  }
+
+private:
+  void tell()
+  {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_)
+      return;
+    next_ = now + std::chrono::seconds(1);
+    store_.update(number_, run_);
+  }
+
+  ResultStore& store_;
+  SweepRun run_;
+  std::int64_t number_ = 0;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
+};
+
+void tell_kept(const Prediction& prediction, std::size_t points, const std::string& store)
+{
+  if (prediction.known > 0)
+    std::cerr << prediction.known << " of " << points << " points are in " << store << " already\n";
+  if (prediction.damaged > 0)
+    std::cerr << prediction.damaged << " points in " << store
+              << " were damaged and have been run again\n";
 }
 
 int run_local(const SweepArguments& a, const LoadedExperiment& experiment)
@@ -113,13 +200,12 @@ int run_local(const SweepArguments& a, const LoadedExperiment& experiment)
   ResultStore store(a.store);
   collect(store, a.store);
   connect(options, store, experiment, a.anew);
-  std::size_t known = 0;
-  for (std::size_t i = 0; options.known && i < experiment.points.size(); ++i)
-    known += options.known(i) ? 1U : 0U;
-  if (known > 0)
-    std::cerr << known << " of " << experiment.points.size() << " points are in " << a.store
-              << " already\n";
-  const int status = run_and_tell(a.experiment, experiment, std::move(options));
+  RunNote note(store, experiment);
+  note.watch(options);
+  const Prediction prediction = run(experiment, std::move(options));
+  note.end();
+  tell_kept(prediction, experiment.points.size(), a.store);
+  const int status = tell(a.experiment, experiment, prediction);
   std::cerr << "results are in " << a.store << "\n";
   return status;
 }
@@ -134,7 +220,23 @@ int run_part(const SweepArguments& a, const LoadedExperiment& experiment, const 
   const std::string path = store_of_part(a.store, part);
   ResultStore store(path);
   connect(options, store, share, a.anew);
+  std::unique_ptr<ResultStore> whole; // what was collected before need not be run, either
+  if (!a.anew && std::filesystem::exists(a.store)) {
+    whole = std::make_unique<ResultStore>(a.store);
+    options.keeper.holds = [keys = whole->keys(),
+                            of_part = options.keeper.holds](const std::string& key) {
+      return keys.count(key) > 0 || of_part(key);
+    };
+    options.keeper.find = [&store, &whole](const std::string& key) {
+      auto found = store.find(key);
+      return found ? found : whole->find(key);
+    };
+  }
+  RunNote note(store, share);
+  note.watch(options);
   const Prediction prediction = experiments::predict(share, options, [](int, int) {});
+  note.end();
+  tell_kept(prediction, share.points.size(), path);
   for (const auto& error : prediction.errors)
     std::cerr << error << "\n";
   std::cerr << share.points.size() << " points are in " << path << "\n";
@@ -165,13 +267,28 @@ std::vector<std::string> command_of(const SweepArguments& a)
   return words;
 }
 
-int run(const SweepArguments& a)
+int run_sweep(const SweepArguments& a)
 {
+  if (!a.status.empty())
+    return sweep_status(a.status);
+  if (!a.clean.empty())
+    return sweep_clean(a.clean);
+  if (a.experiment.file.empty())
+    throw UsageError("sweep needs an experiment: foretrain sweep EXPERIMENT --db FILE");
   if (a.store.empty() || a.store.front() == ':')
     throw UsageError("--db needs the name of a file, got '" + a.store + "'");
   const LoadedExperiment experiment = load(a.experiment);
   if (!a.part.empty())
     return run_part(a, experiment, part_of(a.part));
+  if (a.launcher == "slurm") {
+    ResultStore store(a.store);
+    SweepRun queued;
+    queued.experiment = experiment.spec.name;
+    queued.input = experiment.document->root.dump();
+    queued.points = static_cast<std::int64_t>(experiment.points.size());
+    queued.host = "slurm";
+    store.begin(queued);
+  }
   if (a.launcher == "slurm")
     return submit_to_slurm({command_of(a), a.store, a.experiment.jobs, a.sbatch},
                            experiment.points.size());
@@ -184,17 +301,26 @@ std::function<int()> sweep(CLI::App& app)
 {
   const auto a = std::make_shared<SweepArguments>();
   add_experiment_options(app, a->experiment);
-  app.add_option("--db", a->store, "SQLite file that keeps finished points")->required();
+  app.add_option("--db", a->store, "SQLite file that keeps finished points");
   app.add_flag("--anew", a->anew, "run points again that are in the file already");
   app.add_option("--launcher", a->launcher,
                  "local: processes here; slurm: a job array of --jobs tasks (default 16)")
       ->check(CLI::IsMember({"local", "slurm"}));
   app.add_option("--sbatch", a->sbatch,
                  "an option for sbatch, like --sbatch=--partition=cpu; may be repeated");
-  app.add_option("--part", a->part,
-                 "K/N: only every N-th point from the K-th, into DB.part-K-of-N, for launchers of "
-                 "one's own; the next sweep into DB collects them");
-  return [a] { return run(*a); };
+  app.add_option(
+      "--part", a->part,
+      "K/N: only the K-th of N parts that cost alike, into DB.part-K-of-N, for launchers of "
+      "one's own; the next sweep into DB collects them");
+  app.add_option(
+      "--status", a->status,
+      "FILE: say of a sweep into this file what is done, running and failed, and when it "
+      "will end");
+  app.add_option("--clean", a->clean,
+                 "FILE: take over what tasks have left, remove their files, and forget points that "
+                 "failed");
+  app.get_option("EXPERIMENT")->required(false);
+  return [a] { return run_sweep(*a); };
 }
 
 } // namespace foretrain::cli

@@ -1,13 +1,13 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/files.hpp"
-#include "experiments/validation_gates.hpp"
-#include "experiments/validation_html.hpp"
-#include "experiments/validation_json.hpp"
-#include "experiments/validation_table.hpp"
+#include "experiments/cli/progress.hpp"
+#include "experiments/validate/founding.hpp"
+#include "experiments/validate/validation_gates.hpp"
+#include "experiments/validate/validation_html.hpp"
+#include "experiments/validate/validation_json.hpp"
+#include "experiments/validate/validation_table.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
-
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace experiments;
 
-struct Arguments {
+struct ValidateArguments {
   std::vector<std::string> suites;
   std::string format = "table";
   std::string out;
@@ -33,14 +33,6 @@ struct Arguments {
 };
 
 constexpr int kInterrupted = 130;
-
-void show_progress(int done, int total)
-{
-  static const bool terminal = isatty(STDERR_FILENO) == 1;
-  if (terminal)
-    std::cerr << "\r" << done << "/" << total << " runs" << (done == total ? "\n" : "")
-              << std::flush;
-}
 
 std::vector<SuiteSpec> load_suites(const std::vector<std::string>& named,
                                    const std::vector<std::string>& profiles)
@@ -76,7 +68,7 @@ void write_reports(const std::string& directory, const Json& result)
             << "rows.jsonl\n";
 }
 
-void print(const Arguments& arguments, const Json& result)
+void print(const ValidateArguments& arguments, const Json& result)
 {
   if (arguments.format == "json")
     std::cout << result.dump(2) << "\n";
@@ -100,8 +92,49 @@ int status_of(const std::vector<Comparison>& comparisons)
   return status;
 }
 
-int run(const Arguments& arguments)
+int jobs_of(const ValidateArguments& arguments)
 {
+  return arguments.jobs > 0 ? arguments.jobs
+                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+// What the documents behind the first systems say, instead of a suite.
+int run_founding(const ValidateArguments& arguments)
+{
+  const ClaimsFile file = load_claims("founding");
+  RunOptions options;
+  options.seed = arguments.seed;
+  options.uncertainty.method = UncertaintyMethod::steps;
+  ProgressBar bar("claims");
+  const auto tell = [&bar](int finished, int total) { bar.show(finished, total); };
+  const auto verdicts = judge_claims(file, options, jobs_of(arguments), tell);
+  bar.clear();
+  if (!verdicts)
+    return kInterrupted;
+  const Json json = claims_json(file, *verdicts);
+  if (arguments.format == "json")
+    std::cout << json.dump(2) << "\n";
+  else
+    std::cout << claims_table(*verdicts, false);
+  std::cout.flush();
+  if (!arguments.out.empty()) {
+    std::filesystem::create_directories(arguments.out);
+    write_file(arguments.out + "/founding.json", json.dump(2) + "\n");
+    write_file(arguments.out + "/founding.md", claims_table(*verdicts, true));
+  }
+  int status = 0;
+  for (const ClaimVerdict& verdict : *verdicts) {
+    if (!verdict.error.empty())
+      std::cerr << verdict.claim->id << ": " << verdict.error << "\n";
+    status = std::max(status, verdict.status);
+  }
+  return status;
+}
+
+int run_validate(const ValidateArguments& arguments)
+{
+  if (arguments.suites == std::vector<std::string>{"founding"})
+    return run_founding(arguments);
   const bool changed = !arguments.only.empty() || !arguments.profiles.empty();
   if (arguments.update_gates && changed)
     throw UsageError("--update-gates needs suites as they are: leave out --only and --profile");
@@ -112,19 +145,21 @@ int run(const Arguments& arguments)
   std::ofstream stream = open_stream(arguments.out);
   RunOptions options;
   options.seed = arguments.seed;
-  const int jobs = arguments.jobs > 0
-                       ? arguments.jobs
-                       : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  ProgressBar bar("runs");
+  const auto tell = [&bar](int finished, int total) { bar.show(finished, total); };
   const auto comparisons =
-      compare(plan, options, jobs, show_progress, [&](const Comparison& comparison) {
+      compare(plan, options, jobs_of(arguments), tell, [&](const Comparison& comparison) {
         if (stream.is_open())
           stream << to_json(plan, comparison).dump() << std::endl;
       });
+  bar.clear();
   if (!comparisons)
     return kInterrupted;
   const Verdict verdict = judge(plan, *comparisons, options, changed);
   print(arguments, verdict.result);
   write_reports(arguments.out, verdict.result);
+  if (!stream)
+    throw UsageError("cannot write '" + arguments.out + "/rows.jsonl'");
   if (const int status = status_of(*comparisons); status > 0)
     return status;
   if (arguments.update_gates) {
@@ -143,8 +178,10 @@ int run(const Arguments& arguments)
 
 std::function<int()> validate(CLI::App& app)
 {
-  const auto a = std::make_shared<Arguments>();
-  app.add_option("SUITE", a->suites, "suite files, or names of bundled ones; default: all bundled");
+  const auto a = std::make_shared<ValidateArguments>();
+  app.add_option("SUITE", a->suites,
+                 "suite files, or names of bundled ones; default: all bundled. founding: what the "
+                 "documents behind the first systems say, claim by claim");
   app.add_option("--format", a->format, "table, json, csv or html")
       ->check(CLI::IsMember({"table", "json", "csv", "html"}));
   app.add_option("--out", a->out,
@@ -159,7 +196,7 @@ std::function<int()> validate(CLI::App& app)
   app.add_option("--seed", a->seed, "seed of all random streams")->check(not_negative);
   app.add_option("--jobs", a->jobs, "runs at a time; default: one per core")
       ->check(CLI::Range(1, 1024));
-  return [a] { return run(*a); };
+  return [a] { return run_validate(*a); };
 }
 
 } // namespace foretrain::cli

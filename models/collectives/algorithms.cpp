@@ -19,6 +19,7 @@ constexpr Algorithm kAlgorithms[] = {
     {all_reduce, "ring", "reduce-scatter and all-gather around rings", &ring_applies, &ring_all_reduce, &ring_all_reduce_chunks},
     {all_reduce, "tree", "up and down a double binary tree of nodes", &tree_applies, &tree_all_reduce, nullptr},
     {all_reduce, "in-switch", "the switch adds (NVLS)", &in_switch_applies, &in_switch_all_reduce, nullptr},
+    {all_reduce, "in-switch-tree", "the switch inside nodes adds, a double binary tree between them (NVLS_TREE)", &in_switch_tree_applies, &in_switch_tree_all_reduce, nullptr},
     {all_reduce, "hierarchical", "reduce in nodes, rings between them, broadcast in nodes", &hierarchical_applies, &hierarchical_all_reduce, nullptr},
     {all_reduce, "halving-doubling", "partners at distances 1, 2, 4, ...", &halving_doubling_applies, &halving_doubling_all_reduce, nullptr},
     {all_reduce, "sharp", "the switches between nodes add (SHARP)", &sharp_applies, &sharp_all_reduce, nullptr},

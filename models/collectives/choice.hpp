@@ -13,8 +13,7 @@ struct Offer {
   Family family;
   const Protocol* protocol;
   Seconds latency;
-  double rate;     // of the buffer on an idle machine, bytes per second
-  double ring_bus; // bus bandwidth of the ring with the highest one, bytes per second
+  double rate; // of the buffer on an idle machine, bytes per second
 };
 
 /// Time in seconds that the library expects for `size` bytes on each rank; infinite for what it
@@ -22,9 +21,8 @@ struct Offer {
 /// "idle": the time on an idle machine.
 /// "nccl-2.4": the same, but trees below a size threshold only, and rings above it
 /// (ncclTreeThreshold in NCCL 2.4, src/init.cu).
-/// "nccl-2.5": trees at half of 92 % of the bus bandwidth, less at medium sizes (ncclTopoTuneModel
-/// and treeCorrectionFactor in NCCL 2.5 and later, src/graph/tuning.cc).
+/// "nccl-2.5": its model of itself over the graphs that it found, see tuning.hpp.
 double expected_time(const Library& library, const sim::Communicator& comm, const Offer& offer,
-                     double size);
+                     Operation operation, double size);
 
 } // namespace foretrain::models

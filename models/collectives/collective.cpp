@@ -1,6 +1,7 @@
 #include "models/collectives/collective.hpp"
 
 #include "models/collectives/choice.hpp"
+#include "models/collectives/tuning.hpp"
 
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -62,18 +63,19 @@ Seconds base_latency(Family family, const Protocol& protocol)
                                   : protocol.in_switch_base;
 }
 
-const HopLatency& hop_latency(Family family, const Protocol& protocol)
+HopLatency hop_latency(Family family, const Protocol& protocol)
 {
-  static constexpr HopLatency kNone; // the base covers the way through the switch
-  return family == Family::ring   ? protocol.ring_hop
-         : family == Family::tree ? protocol.tree_hop
-                                  : kNone;
+  if (family == Family::in_switch) // the base covers the way through the switch
+    return {{}, {}, protocol.tree_hop.network};
+  return family == Family::ring ? protocol.ring_hop : protocol.tree_hop;
 }
 
 bool usable(const Protocol& protocol, Family family, const sim::Communicator& comm)
 {
   if (family == Family::in_switch && protocol.in_switch_base.value() <= 0)
     return false;
+  if (!comm.in_order && protocol.kind() != ProtocolKind::simple)
+    return false; // its flags in the data would lie
   if (!protocol.nvlink_only)
     return true;
   for (const sim::Channel& channel : comm.channels)
@@ -92,6 +94,9 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
 {
   if (comm_.ranks < 2)
     return;
+  for (Protocol& protocol : library_.protocols)
+    protocol =
+        protocol.on(comm_.compute_capability, comm_.sockets ? library_.socket_step : Seconds{});
   if (library_.relays && comm_.relay)
     comm_.connect = comm_.relay;
   for (const Algorithm* it : algorithms(operation)) {
@@ -108,7 +113,7 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
       if (!usable(protocol, pattern.family, comm_))
         continue;
       const Seconds base = base_latency(pattern.family, protocol);
-      const HopLatency& hop = hop_latency(pattern.family, protocol);
+      const HopLatency hop = hop_latency(pattern.family, protocol);
       candidates_.push_back({it,
                              &protocol,
                              patterns_.size() - 1,
@@ -120,10 +125,6 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
                              {}});
     }
   }
-  const double n = comm_.ranks;
-  for (const Candidate& it : candidates_)
-    if (operation == Operation::all_reduce && it.algorithm->name == std::string("ring"))
-      ring_bus_ = std::max(ring_bus_, it.rate * 2 * (n - 1) / n);
   if (candidates_.empty())
     throw UsageError("the algorithm '" + algorithm + "' does not apply to " + comm_.name +
                      "\n  hint: known algorithms: " + joined(algorithm_names(operation)));
@@ -134,19 +135,39 @@ double Collective::inside_factor(const Protocol& protocol) const
   return comm_.nodes > 1 ? protocol.inside_factor : 1.0;
 }
 
-// Until the first data comes out, a switch that adds works on what fills its pipeline.
+// Until the first data comes out, a switch that adds works on what fills its pipeline. Trees and
+// rings of NCCL lose time by size as its own model has it, whatever moves the bytes.
 Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
 {
-  if (patterns_[candidate.pattern].family != Family::in_switch)
+  const Family family = patterns_[candidate.pattern].family;
+  if (family == Family::in_switch)
+    return candidate.latency +
+           std::min(size, candidate.protocol->in_switch_fill) / BytesPerSecond(candidate.rate);
+  if (library_.estimate != "nccl-2.5" || candidate.algorithm->operation != Operation::all_reduce)
     return candidate.latency;
-  return candidate.latency +
-         std::min(size, candidate.protocol->in_switch_fill) / BytesPerSecond(candidate.rate);
+  const ProtocolKind protocol = candidate.protocol->kind();
+  if (family == Family::tree) // its pipeline runs half empty at medium sizes
+    return candidate.latency +
+           Seconds(size.value() / candidate.rate * (1 / tree_share(protocol, size.value()) - 1));
+  return ring_plateau(comm_, protocol, size.value()) * candidate.latency;
+}
+
+// What the GPUs' own work lets through, in bytes of the buffer per second.
+double Collective::limit_of(const Pattern& pattern, const Protocol& protocol) const
+{
+  const double limit = protocol_rate(pattern, protocol, comm_);
+  const double tree = library_.estimate == "nccl-2.5" && pattern.family == Family::tree
+                          ? tree_limit(library_.version, comm_)
+                          : 0;
+  if (tree <= 0)
+    return limit;
+  return limit > 0 ? std::min(limit, tree) : tree;
 }
 
 double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) const
 {
   std::map<int, double> weight;
-  const double most = protocol_rate(pattern, protocol, comm_);
+  const double most = limit_of(pattern, protocol);
   double rate = most > 0 ? most : std::numeric_limits<double>::infinity();
   for (const Load& load : pattern.loads) {
     const double moved = load.bytes * expansion(load.hop, protocol);
@@ -167,7 +188,7 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
   std::vector<sim::Use> uses;
   const Protocol& protocol = *candidate.protocol;
   const Pattern& pattern = patterns_[candidate.pattern];
-  const double most = protocol_rate(pattern, protocol, comm_);
+  const double most = limit_of(pattern, protocol);
   double cap = most > 0 ? most * candidate.unit : sim::MaxMin::kNoCap;
   for (const Load& load : pattern.loads) {
     const double moved = load.bytes * expansion(load.hop, protocol) / candidate.unit;
@@ -203,11 +224,10 @@ Collective::Choice Collective::describe(const Candidate& c, Bytes size) const
           latency,
           BytesPerSecond(c.rate),
           latency + Seconds(size.value() / c.rate),
-          automatic_
-              ? expected_time(library_, comm_,
-                              {patterns_[c.pattern].family, c.protocol, latency, c.rate, ring_bus_},
-                              size.value())
-              : (latency + Seconds(size.value() / c.rate)).value(),
+          automatic_ ? expected_time(library_, comm_,
+                                     {patterns_[c.pattern].family, c.protocol, latency, c.rate},
+                                     c.algorithm->operation, size.value())
+                     : (latency + Seconds(size.value() / c.rate)).value(),
           static_cast<std::size_t>(&c - candidates_.data())};
 }
 
@@ -255,7 +275,7 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
   };
   if (fidelity == Fidelity::chunks && chosen.algorithm->chunks != nullptr) {
     const Family family = patterns_[chosen.pattern].family;
-    const HopLatency& per_hop = hop_latency(family, *chosen.protocol);
+    const HopLatency per_hop = hop_latency(family, *chosen.protocol);
     const Seconds base = base_latency(family, *chosen.protocol);
     const sim::TaskId call = graph.add_delay("collective call", index, base);
     graph.add_edge(begin, call);

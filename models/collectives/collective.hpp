@@ -70,6 +70,7 @@ private:
   };
   double inside_factor(const Protocol& protocol) const;
   Seconds latency_of(const Candidate& candidate, Bytes size) const;
+  double limit_of(const Pattern& pattern, const Protocol& protocol) const;
   double idle_rate(const Pattern& pattern, const Protocol& protocol) const;
   sim::PathPtr coupled_path(const Candidate& candidate) const;
   const std::vector<sim::PathPtr>& edge_paths(const Candidate& candidate) const;
@@ -80,7 +81,6 @@ private:
   Library library_;
   std::vector<Pattern> patterns_;
   std::vector<Candidate> candidates_;
-  double ring_bus_ = 0; // highest bus bandwidth of a ring
   bool automatic_ = true;
 };
 

@@ -28,8 +28,24 @@ struct BusLimit {
   BytesPerSecond more_nodes;
 };
 
+/// What a protocol's calls and steps over NVLink take on one generation of GPUs.
+struct GpuLatency {
+  double compute_capability = 0; // of the oldest GPUs that it holds for
+  Seconds base;                  // of a call, ring or tree
+  Seconds nvlink_hop;
+};
+
+/// The protocols that a library's own model of itself knows, by their names.
+enum class ProtocolKind { ll, ll128, simple };
+
 struct Protocol {
   std::string name;
+  ProtocolKind kind() const // any other name is treated as Simple
+  {
+    return name == "LL"      ? ProtocolKind::ll
+           : name == "LL128" ? ProtocolKind::ll128
+                             : ProtocolKind::simple;
+  }
   double payload = 1;         // share of the moved bytes that is data: LL 8 of 16, LL128 120 of 128
   double network_payload = 1; // the same between nodes
   Seconds ring_base;          // fixed cost of a call
@@ -42,14 +58,32 @@ struct Protocol {
   bool nvlink_only = false; // needs NVLink inside nodes
   /// By rising compute capability; between nodes of other makers than AMD the first one holds.
   std::vector<BusLimit> bus_limits; // none: no limit
+  /// By rising compute capability, in place of the values above; older GPUs keep those.
+  std::vector<GpuLatency> gpu_latencies;
+
+  /// The protocol as it is on GPUs of an architecture, each step between nodes so much longer.
+  Protocol on(double compute_capability, Seconds network_step) const
+  {
+    Protocol it = *this;
+    it.ring_hop.network += network_step;
+    it.tree_hop.network += network_step;
+    for (const GpuLatency& latency : gpu_latencies)
+      if (latency.compute_capability <= compute_capability) {
+        it.ring_base = it.tree_base = latency.base;
+        it.ring_hop.nvlink = it.tree_hop.nvlink = latency.nvlink_hop;
+      }
+    return it;
+  }
 };
 
 struct Library {
   std::string name;
   std::vector<Protocol> protocols;
   std::vector<std::string> automatic; // algorithms it chooses from by itself; empty: all
+  int version = 21806;                // as NCCL_VERSION_CODE: 2408 for 2.4.8, 21806 for 2.18.6
   int blocks_per_channel = 1;         // multiprocessors that a channel keeps busy
   bool relays = false;   // sends between two GPUs by way of a third one where that avoids PCIe
+  Seconds socket_step{}; // added to a step between nodes when it goes through sockets
   Seconds host_launch{}; // host time to launch a call on one GPU, for threads with several
 
   std::string estimate = "idle"; // rule by which it chooses, see choice.hpp
@@ -75,6 +109,15 @@ void describe(V& v, HopLatency& s)
   v.required("pcie", s.pcie, "to a GPU over PCIe", non_negative());
   v.required("network", s.network, "to another node, beyond the transport's latency",
              non_negative());
+}
+
+template <class V>
+void describe(V& v, GpuLatency& s)
+{
+  v.required("compute_capability", s.compute_capability, "of the oldest GPUs it holds for",
+             non_negative());
+  v.required("base", s.base, "fixed cost of a call", non_negative());
+  v.required("nvlink_hop", s.nvlink_hop, "one step to a GPU over NVLink", non_negative());
 }
 
 template <class V>
@@ -109,6 +152,8 @@ void describe(V& v, Protocol& s)
   v.optional("bus_limits", s.bus_limits,
              "bus bandwidth of one GPU at most, by rising compute capability; between nodes that "
              "are not AMD's the first holds");
+  v.optional("gpu_latencies", s.gpu_latencies,
+             "calls and NVLink steps on newer GPUs, by rising compute capability");
 }
 
 template <class V>
@@ -120,6 +165,10 @@ void describe(V& v, Library& s)
   v.optional("automatic", s.automatic, "algorithms it chooses from by itself; default all");
   v.optional("estimate", s.estimate, "how it expects an algorithm to do when it chooses",
              one_of({"idle", "nccl-2.4", "nccl-2.5"}));
+  v.optional("version", s.version,
+             "of NCCL, whose search for graphs and whose choices it follows, as NCCL_VERSION_CODE: "
+             "2408 for 2.4.8, 21806 for 2.18.6",
+             between(1000, 99999));
   v.optional("rings", s.rings,
              "inside a node: searched for in the topology, or one in the order of the devices",
              one_of({"search", "devices"}));
@@ -127,6 +176,10 @@ void describe(V& v, Library& s)
              "inside one node it does not choose a tree by itself");
   v.optional("relays", s.relays,
              "sends between two GPUs by way of a third one where that avoids PCIe");
+  v.optional("socket_step", s.socket_step,
+             "added to a step between nodes through sockets: what the proxy and its helper threads "
+             "take to hand a message over",
+             non_negative());
   v.optional("host_launch", s.host_launch, "host time to launch a call on one GPU", non_negative());
   v.optional("blocks_per_channel", s.blocks_per_channel,
              "multiprocessors that a channel keeps busy", non_negative());

@@ -8,6 +8,7 @@
 // 2009; Jeaugey, "Massively scale your deep learning training with NCCL 2.4", 2019.
 #include "models/collectives/tree.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -53,17 +54,30 @@ bool tree_applies(const sim::Communicator& comm)
   return !comm.channels.empty() && comm.connect;
 }
 
-Pattern tree_all_reduce(const sim::Communicator& comm)
+namespace {
+
+// What the rings' order makes of a tree when none was searched for.
+std::vector<sim::TreeChannel> trees_of(const sim::Communicator& comm)
 {
-  Pattern pattern;
-  pattern.family = Family::tree;
-  for (std::size_t c = 0; c < comm.channels.size(); ++c) {
-    const sim::Channel& channel = comm.channels[c];
+  if (!comm.trees.empty())
+    return comm.trees;
+  std::vector<sim::TreeChannel> trees;
+  for (const sim::Channel& channel : comm.channels)
+    trees.push_back({chains_of(comm, channel), 0, channel.share});
+  return trees;
+}
+
+} // namespace
+
+void add_tree(Pattern& pattern, const std::vector<sim::TreeChannel>& trees,
+              const std::function<sim::Hop(int, int, int)>& connect, int nodes)
+{
+  for (std::size_t c = 0; c < trees.size(); ++c) {
+    const sim::TreeChannel& tree = trees[c];
     const int number = static_cast<int>(c);
-    const auto chains = chains_of(comm, channel);
     const auto both_ways = [&](int child, int parent, double bytes, bool first) {
-      const sim::Hop up = comm.connect(child, parent, number);
-      const sim::Hop down = comm.connect(parent, child, number);
+      const sim::Hop up = connect(child, parent, number);
+      const sim::Hop down = connect(parent, child, number);
       pattern.loads.push_back({up, bytes});
       pattern.loads.push_back({down, bytes});
       if (first) {
@@ -71,19 +85,33 @@ Pattern tree_all_reduce(const sim::Communicator& comm)
         pattern.steps.add(down, 1);
       }
     };
-    for (std::size_t n = 0; n < chains.size(); ++n)
-      for (std::size_t k = 1; k < chains[n].size(); ++k)
-        both_ways(chains[n][k], chains[n][k - 1], channel.share, c == 0 && n == 0);
-    int deepest = static_cast<int>(std::bit_width(static_cast<unsigned>(comm.nodes))) - 1;
-    for (int n = 0; n < comm.nodes; ++n)
-      for (const int parent : {parent_of(n, comm.nodes), second_parent(n, comm.nodes)}) {
+    for (std::size_t n = 0; n < tree.chains.size(); ++n)
+      for (std::size_t k = 1; k < tree.chains[n].size(); ++k)
+        both_ways(tree.chains[n][k], tree.chains[n][k - 1], tree.share, c == 0 && n == 0);
+    int deepest = static_cast<int>(std::bit_width(static_cast<unsigned>(nodes))) - 1;
+    for (const bool mirrored : {false, true}) {
+      std::vector<int> children(static_cast<std::size_t>(nodes), 0);
+      for (int n = 0; n < nodes; ++n) {
+        const int parent = mirrored ? second_parent(n, nodes) : parent_of(n, nodes);
         if (parent < 0)
           continue;
-        both_ways(chains[static_cast<std::size_t>(n)].front(),
-                  chains[static_cast<std::size_t>(parent)].front(), channel.share / 2,
-                  c == 0 && deepest-- > 0);
+        const auto& chain = tree.chains[static_cast<std::size_t>(parent)];
+        const bool second = children[static_cast<std::size_t>(parent)]++ > 0;
+        const auto at = second ? static_cast<std::size_t>(tree.second) : 0;
+        both_ways(tree.chains[static_cast<std::size_t>(n)].front(),
+                  chain[std::min(at, chain.size() - 1)], tree.share / 2,
+                  c == 0 && !mirrored && deepest-- > 0);
       }
+    }
   }
+}
+
+Pattern tree_all_reduce(const sim::Communicator& comm)
+{
+  Pattern pattern;
+  pattern.family = Family::tree;
+  add_tree(pattern, trees_of(comm), comm.trees.empty() ? comm.connect : comm.connect_tree,
+           comm.nodes);
   return pattern;
 }
 

@@ -190,14 +190,6 @@ std::string Socket::local_address() const
   return address_text(address);
 }
 
-std::string Socket::peer_address() const
-{
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  ::getpeername(fd_, reinterpret_cast<sockaddr*>(&address), &size);
-  return address_text(address);
-}
-
 Listener::Listener(const std::string& address, int port)
 {
   addrinfo* found = resolve(address, port, AI_PASSIVE);

@@ -43,7 +43,6 @@ public:
   const std::string& peer() const { return peer_; }
   void rename(std::string peer) { peer_ = std::move(peer); }
   std::string local_address() const;
-  std::string peer_address() const;
 
 private:
   int fd_ = -1;

@@ -11,11 +11,41 @@ namespace foretrain {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// The folder of this program: data installed with it lies in ../share/foretrain.
+fs::path beside_program()
+{
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path()
+               : (program.parent_path() / ".." / "share" / "foretrain").lexically_normal();
+}
+
+fs::path find_data()
+{
+  const std::vector<fs::path> places{beside_program(), FORETRAIN_INSTALLED_DATA,
+                                     FORETRAIN_SOURCE_ROOT};
+  std::vector<std::string> looked;
+  for (const fs::path& place : places) {
+    std::error_code error;
+    if (!place.empty() && fs::is_directory(place / "platforms/data", error))
+      return place;
+    looked.push_back("'" + place.string() + "'");
+  }
+  throw UsageError("no presets: neither in " + joined(looked, " nor in ") +
+                   "\n  hint: set FORETRAIN_DATA to the folder that holds platforms/data");
+}
+
+} // namespace
+
 fs::path data_root()
 {
-  if (const char* root = std::getenv("FORETRAIN_ROOT"); root != nullptr && *root != '\0')
-    return root;
-  return FORETRAIN_SOURCE_ROOT;
+  for (const char* variable : {"FORETRAIN_DATA", "FORETRAIN_ROOT"})
+    if (const char* root = std::getenv(variable); root != nullptr && *root != '\0')
+      return root;
+  static const fs::path found = find_data();
+  return found;
 }
 
 std::vector<std::string> preset_names(const PresetKind& kind)
@@ -81,15 +111,22 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
 {
   if (is_path(name)) {
     const fs::path path = fs::path(name).is_absolute() ? fs::path(name) : beside / name;
-    if (!fs::exists(path))
+    std::error_code error; // a link to itself, a name that is too long
+    const bool exists = fs::exists(path, error);
+    if (error)
+      fail("names the file '" + excerpt(path.string(), 200) +
+               "', which cannot be opened: " + error.message(),
+           "");
+    if (!exists)
       fail("names the file '" + excerpt(path.string(), 200) + "', which does not exist", "");
-    if (fs::is_directory(path))
+    if (fs::is_directory(path, error))
       fail("names '" + excerpt(path.string(), 200) + "', which is a directory; a file is needed",
            "");
     return open_document(path.lexically_normal(), overlay);
   }
   fs::path file = preset_file(name, kind);
-  if (name.empty() || !fs::exists(file))
+  std::error_code error;
+  if (name.empty() || !fs::exists(file, error))
     file = alias_file(name, kind);
   if (file.empty()) {
     const auto names = preset_names(kind);
@@ -147,7 +184,9 @@ Value resolve_preset(const Value& reference, const PresetKind& kind)
   const OverlayPtr& overlay = reference.document()->overlay;
   if (reference.json().is_object()) {
     const std::string id = id_of(reference);
-    if (!reference.json().contains("extends") && !(overlay && concerns(*overlay, kind.name, id)))
+    const bool bundled = reference.json().contains("aliases"); // a preset's file, pasted
+    if (!bundled && !reference.json().contains("extends") &&
+        !(overlay && concerns(*overlay, kind.name, id)))
       return finished(reference, kind, id);
     auto inline_object = std::make_shared<Document>(*reference.document());
     inline_object->root = reference.json();

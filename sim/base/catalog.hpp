@@ -20,7 +20,9 @@ struct PresetKind {
   const char* folder; // "platforms/data/platforms"
 };
 
-/// Where the data folders are: $FORETRAIN_ROOT, else the source tree this binary was built from.
+/// Where the data folders are: $FORETRAIN_DATA (or $FORETRAIN_ROOT), else ../share/foretrain beside
+/// the program, else where they were to be installed, else the source tree. Throws UsageError that
+/// says where it looked.
 std::filesystem::path data_root();
 
 /// All names of a kind, sorted, without aliases.

@@ -14,8 +14,10 @@ namespace foretrain {
 
 namespace {
 
+constexpr std::size_t kLongestQuote = 400; // of what messages repeat
 constexpr std::size_t kMaxBytes = 16U * 1024U * 1024U;
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxKeys = 10'000; // of one object, whose keys are searched one by one
 
 std::string line_column(std::string_view text, std::size_t byte)
 {
@@ -45,6 +47,9 @@ public:
       keys_.emplace_back();
     else if (event == Json::parse_event_t::object_end)
       keys_.pop_back();
+    else if (event == Json::parse_event_t::key && keys_.back().size() >= kMaxKeys)
+      throw ConfigError(document_.name, "",
+                        fmt::format("has an object of more than {} keys", kMaxKeys));
     else if (event == Json::parse_event_t::key &&
              !keys_.back().insert(parsed.get<std::string>()).second)
       throw ConfigError(
@@ -113,7 +118,8 @@ std::string Value::where() const
 
 void Value::fail(const std::string& problem, const std::string& hint) const
 {
-  throw ConfigError(where(), pointer_.empty() ? "the file" : pointer_, problem, hint);
+  throw ConfigError(where(), pointer_.empty() ? "the file" : excerpt(pointer_, kLongestQuote),
+                    problem, hint);
 }
 
 void Value::fail_at(const std::string& key, const std::string& problem,
@@ -121,12 +127,15 @@ void Value::fail_at(const std::string& key, const std::string& problem,
 {
   const std::string pointer = pointer_ + "/" + pointer_token(key);
   const bool present = json_->is_object() && json_->contains(key);
-  throw ConfigError(where_is(*document_, present ? pointer : pointer_, present), pointer, problem,
-                    hint);
+  throw ConfigError(where_is(*document_, present ? pointer : pointer_, present),
+                    excerpt(pointer, kLongestQuote), problem, hint);
 }
 
 std::string Value::shown() const
 {
+  if (json_->is_structured() && json_->size() > 100) // not to write down what is cut off
+    return json_->is_array() ? "a list of " + std::to_string(json_->size()) + " entries"
+                             : "an object of " + std::to_string(json_->size()) + " keys";
   return excerpt(json_->dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -154,9 +163,10 @@ std::shared_ptr<Document> parse_document(std::string text, std::string name)
   } catch (const Json::parse_error& error) {
     const std::size_t byte = error.byte == 0 ? 0 : error.byte - 1;
     throw ConfigError(document->name + ":" + line_column(document->text, byte), "",
-                      "is not valid JSON: " + parse_problem(error.what()));
+                      "is not valid JSON: " + excerpt(parse_problem(error.what()), kLongestQuote));
   } catch (const Json::exception& error) {
-    throw ConfigError(document->name, "", "is not valid JSON: " + parse_problem(error.what()));
+    throw ConfigError(document->name, "",
+                      "is not valid JSON: " + excerpt(parse_problem(error.what()), kLongestQuote));
   }
   return document;
 }
@@ -241,22 +251,25 @@ void apply_extends(Document& document, const FindBase& find_base, const Whole& w
 
 void set_value(Document& document, const std::string& pointer, const std::string& text)
 {
-  Json value = Json::parse(text, nullptr, false);
-  if (value.is_discarded())
-    value = text;
-  set_value(document, pointer, std::move(value), "--set " + pointer + "=" + excerpt(text));
+  Json value = text;
+  if (Json::accept(text, true)) // strictly: no key twice, no bottomless nesting
+    value = parse_document(text, "--set " + excerpt(pointer))->root;
+  set_value(document, pointer, std::move(value),
+            "--set " + excerpt(pointer, 200) + "=" + excerpt(text));
 }
 
 namespace {
 Json& step_into(const std::string& where, Json& at, const std::string& step,
                 const std::string& pointer, const std::string& walked, bool last)
 {
-  const std::string problem = fmt::format("the pointer {} leads nowhere: '{}' is not in {}",
-                                          pointer, step, walked.empty() ? "the file" : walked);
+  const std::string problem =
+      fmt::format("the pointer {} leads nowhere: '{}' is not in {}", excerpt(pointer, 200),
+                  excerpt(step), walked.empty() ? "the file" : excerpt(walked, 200));
   if (at.is_array()) {
     std::size_t index = 0;
     const auto [tail, error] = std::from_chars(step.data(), step.data() + step.size(), index);
-    if (error != std::errc() || tail != step.data() + step.size() || index >= at.size())
+    const bool padded = step.size() > 1 && step.front() == '0'; // another name of the same entry
+    if (error != std::errc() || tail != step.data() + step.size() || index >= at.size() || padded)
       throw ConfigError(where, "", problem,
                         fmt::format("the list has {} entries, numbered from 0", at.size()));
     return at[index];
@@ -275,7 +288,7 @@ void set_value(Document& document, const std::string& pointer, Json value,
                const std::string& origin)
 {
   if (pointer.empty() || pointer.front() != '/')
-    throw UsageError("'" + pointer +
+    throw UsageError("'" + excerpt(pointer, 200) +
                      "' is not a JSON pointer: it must begin with '/', like /jobs/0/gpus");
   const std::string where = fmt::format("{} ({})", document.name, origin);
   Json* at = &document.root;

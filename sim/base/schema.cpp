@@ -13,6 +13,36 @@ namespace detail {
 
 namespace {
 
+// What no machine and no job of today comes near: beyond, arithmetic overflows or work never ends.
+// Where a declaration has a limit of its own, that one counts.
+struct PhysicalLimit {
+  std::string_view kind;
+  double most; // SI
+};
+constexpr PhysicalLimit kPhysicalLimits[] = {{"time", 1e9},
+                                             {"size", 1e18},
+                                             {"work", 1e24},
+                                             {"frequency", 1e12},
+                                             {"bandwidth", 1e16},
+                                             {"compute rate", 1e21},
+                                             {"rate of operations", 1e12}};
+constexpr double kMostOfNumber = 1e18;
+
+double physical_limit(std::string_view kind)
+{
+  const auto* const it =
+      std::find_if(std::begin(kPhysicalLimits), std::end(kPhysicalLimits),
+                   [&](const PhysicalLimit& limit) { return limit.kind == kind; });
+  return it == std::end(kPhysicalLimits) ? kMostOfNumber : it->most;
+}
+
+Limits within(Limits limits, double most)
+{
+  limits.low = std::max(limits.low, -most);
+  limits.high = std::min(limits.high, most);
+  return limits;
+}
+
 void check_range(const Value& value, double number, const Limits& limits)
 {
   if (number < limits.low || (limits.low_open && number == limits.low)) {
@@ -67,7 +97,7 @@ void read(const Value& value, double& out, const Limits& limits)
   out = value.json().get<double>();
   if (!std::isfinite(out))
     value.fail("must be finite, got " + value.shown());
-  check_range(value, out, limits);
+  check_range(value, out, within(limits, kMostOfNumber));
 }
 
 double read_quantity(const Value& value, std::span<const Unit> units, std::string_view kind,
@@ -81,7 +111,11 @@ double read_quantity(const Value& value, std::span<const Unit> units, std::strin
   const auto parsed = parse_quantity(value.json().get<std::string>(), units, kind, example);
   if (!parsed.ok)
     value.fail(parsed.problem, parsed.hint);
-  check_range(value, parsed.si, limits);
+  const Limits own = within(limits, physical_limit(kind));
+  if (parsed.si > own.high)
+    value.fail(fmt::format("must be at most {:g} {}, got {}", own.high, units.front().name,
+                           value.shown()));
+  check_range(value, parsed.si, own);
   return parsed.si;
 }
 

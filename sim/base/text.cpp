@@ -40,6 +40,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const auto& candidate : candidates) {
+    if (candidate.size() > 200)
+      continue;
     std::size_t distance = edit_distance(word, candidate);
     const bool prefix = word.size() >= 3 && candidate.size() >= word.size() &&
                         std::string_view(candidate).substr(0, word.size()) == word;
@@ -62,6 +64,8 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   std::vector<std::string> shown(
       candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(
                                                    std::min<std::size_t>(candidates.size(), 20)));
+  for (std::string& name : shown)
+    name = excerpt(name);
   if (shown.size() < candidates.size())
     shown.emplace_back("...");
   return "known " + std::string(label) + ": " + joined(shown);
@@ -71,7 +75,7 @@ std::string excerpt(std::string_view text, std::size_t limit)
 {
   std::string shown(text.substr(0, limit));
   for (char& c : shown)
-    if (static_cast<unsigned char>(c) < 0x20)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       c = '?';
   if (text.size() > limit)
     shown += "...";

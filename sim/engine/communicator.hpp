@@ -30,6 +30,24 @@ struct Channel {
   double share = 1; // of the payload that this channel carries; shares add up to 1
 };
 
+/// A channel of a tree: a chain of ranks in every node, the first at the adapter.
+struct TreeChannel {
+  std::vector<std::vector<int>> chains;
+  int second = 0; // position in a chain of the rank on which a node's second child hangs
+  double share = 1;
+};
+
+/// What a library assumes of the graph it found for an algorithm, by which it chooses; what passes
+/// in truth is decided by hops. No channels: it found none.
+struct GraphAssumption {
+  int channels = 0;
+  double inside = 0; // bytes per second of one channel inside a node
+  double between = 0;
+  bool nvlink = false;       // inside nodes over NVLink all the way, or over a GPU between
+  bool near_adapter = false; // between GPU and adapter only PCIe switches, or a GPU beside it
+  bool simple_tree = false;  // a node's traffic goes in and out through one GPU
+};
+
 struct Communicator {
   std::string name;
   int ranks = 1;
@@ -40,6 +58,8 @@ struct Communicator {
   bool fabric_reduction = false;      // several nodes, and the switches between them add
   double compute_capability = 7;      // of its GPUs (CUDA)
   bool amd_hosts = false;             // their CPUs are AMD's
+  bool sockets = false;               // between nodes through the kernel's sockets
+  bool in_order = true;               // between nodes data arrives in the order it was sent
   static constexpr int kNearest = -1; // instead of a channel: the adapters nearest to both ranks
 
   /// A hop between any two ranks, for channel c (which decides the adapter between nodes).
@@ -47,6 +67,14 @@ struct Communicator {
   /// The same, by way of a third GPU's memory where that avoids PCIe.
   std::function<Hop(int from, int to, int channel)> relay;
   std::vector<Channel> channels;
+
+  /// Trees that were searched for apart from rings; none: a tree takes the rings' order.
+  std::vector<TreeChannel> trees;
+  /// Between nodes for in-switch reduction inside them: chains hold one rank of each node.
+  std::vector<TreeChannel> heads;
+  /// As connect, for a channel of trees or heads.
+  std::function<Hop(int from, int to, int channel)> connect_tree, connect_head;
+  GraphAssumption ring_graph, tree_graph, switch_graph;
 };
 
 } // namespace foretrain::sim

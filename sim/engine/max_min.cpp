@@ -133,11 +133,14 @@ void MaxMin::fill()
     if (it.cap > 0)
       caps_.push_back({it.cap / it.priority, active_[i], it.cap, kOwnCap});
   }
-  std::sort(caps_.begin(), caps_.end());
+  std::make_heap(caps_.begin(), caps_.end());
+  const auto drop_cap = [this] {
+    std::pop_heap(caps_.begin(), caps_.end());
+    caps_.pop_back();
+  };
   start_levels();
 
   unfixed_ = active_.size();
-  next_cap_ = 0;
   while (unfixed_ > 0) {
     while (!levels_.empty() &&
            levels_.front().version != resource(levels_.front().resource).version) {
@@ -146,10 +149,11 @@ void MaxMin::fill()
     }
     const double level =
         levels_.empty() ? std::numeric_limits<double>::infinity() : levels_.front().level;
-    while (next_cap_ < caps_.size() && flow(caps_[next_cap_].flow).fixed)
-      ++next_cap_;
-    if (next_cap_ < caps_.size() && caps_[next_cap_].level <= level) {
-      const Cap cap = caps_[next_cap_++];
+    while (!caps_.empty() && flow(caps_.front().flow).fixed)
+      drop_cap();
+    if (!caps_.empty() && caps_.front().level <= level) {
+      const Cap cap = caps_.front();
+      drop_cap();
       fix(cap.flow, cap.rate, cap.limiting);
       continue;
     }
@@ -216,9 +220,8 @@ void MaxMin::fix(int f, double rate, int limiting)
 // The leader's rate is known: it is the follower's cap from now on.
 void MaxMin::release(int follower, double rate, int limiting)
 {
-  const Cap cap{rate / flow(follower).priority, follower, rate, limiting};
-  const auto rest = caps_.begin() + static_cast<std::ptrdiff_t>(next_cap_);
-  caps_.insert(std::upper_bound(rest, caps_.end(), cap), cap);
+  caps_.push_back({rate / flow(follower).priority, follower, rate, limiting});
+  std::push_heap(caps_.begin(), caps_.end());
 }
 
 // Flows outside the solved set that break max-min optimality on resource r.

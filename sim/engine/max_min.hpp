@@ -106,7 +106,7 @@ private:
     int flow;
     double rate;
     int limiting;
-    bool operator<(const Cap& o) const { return std::tie(level, flow) < std::tie(o.level, o.flow); }
+    bool operator<(const Cap& o) const { return std::tie(o.level, o.flow) < std::tie(level, flow); }
   };
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
@@ -148,8 +148,7 @@ private:
   std::vector<double> new_rate_; // parallel to active_
   std::vector<int> violators_;
   std::vector<Level> levels_; // heap
-  std::vector<Cap> caps_;     // by level; those before next_cap_ are done with
-  std::size_t next_cap_ = 0;
+  std::vector<Cap> caps_;     // heap, the lowest level first
 };
 
 } // namespace foretrain::sim

@@ -64,10 +64,6 @@ void TaskGraph::add_edges(std::span<const TaskId> before, TaskId after)
     add_edge(task, after);
 }
 
-void TaskGraph::set_delay(TaskId task, Seconds duration)
-{
-  tasks_[index(task)].amount = duration.value();
-}
 void TaskGraph::set_amount(TaskId task, double amount)
 {
   tasks_[index(task)].amount = amount;

@@ -39,7 +39,6 @@ public:
   void add_edge(TaskId before, TaskId after);
   void add_edges(std::span<const TaskId> before, TaskId after);
 
-  void set_delay(TaskId task, Seconds duration);
   void set_amount(TaskId task, double amount);
   /// Adds up what limited the flows of this task, over all runs: cleared by clear_limits().
   void keep_limits(TaskId task);

@@ -1,8 +1,8 @@
 // Logs as a machine with known parameters would print them.
 #pragma once
 
-#include "experiments/nccl_tests.hpp"
-#include "experiments/profiles.hpp"
+#include "experiments/run/nccl_tests.hpp"
+#include "experiments/spec/profiles.hpp"
 #include "models/collectives/library.hpp"
 #include "platforms/show.hpp"
 

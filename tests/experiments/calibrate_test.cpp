@@ -1,5 +1,5 @@
 // Logs of machines whose parameters are known: calibrate must find them, and nothing else.
-#include "experiments/calibrate.hpp"
+#include "experiments/learn/calibrate.hpp"
 
 #include "calibration/nccl_tests_log.hpp"
 
@@ -156,6 +156,26 @@ TEST_CASE("iperf3 teaches core time, split by segment size where there are two",
   CHECK(one.profile.parameters.size() == 1);
   CHECK(one.profile.refused.size() == 2);
   CHECK_THAT(one.profile.refused[0].measurement, Contains("-M 536"));
+}
+
+TEST_CASE("a run too short to tell anything is refused", "[calibrate]")
+{
+  LogFolder folder;
+  std::string text = iperf3_log(1e9, 0.95, 0.9, 1448);
+  const std::string whole = folder.write("whole.json", text);
+  const std::string two_seconds = "\"seconds\": 2.0, \"bytes\": 2000000000";
+  for (std::size_t at; (at = text.find(two_seconds)) != text.npos;)
+    text.replace(at, two_seconds.size(), "\"seconds\": 0.001, \"bytes\": 1000000");
+  const std::string brief = folder.write("brief.json", text);
+  const auto learnt = calibrate({brief}, {.network = "tcp"});
+  CHECK(learnt.profile.parameters.empty());
+  REQUIRE(learnt.profile.refused.size() == 1);
+  CHECK_THAT(learnt.profile.refused.front().reason, Catch::Matchers::Contains("lasted 1 ms"));
+
+  const auto both = calibrate({brief, whole}, {.network = "tcp"});
+  CHECK(both.profile.parameters.size() == 1);
+  CHECK_THAT(calibration_text(both), Catch::Matchers::Contains("none is left to check the fit") &&
+                                         !Catch::Matchers::Contains("followed within"));
 }
 
 TEST_CASE("iperf3 on an idle core teaches the adapter, if the rate is near its own", "[calibrate]")

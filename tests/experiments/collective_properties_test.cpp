@@ -1,5 +1,5 @@
 // All-reduce on random machines: what the links carry, what cuts allow, and symmetry.
-#include "experiments/nccl_tests.hpp"
+#include "experiments/run/nccl_tests.hpp"
 #include "models/collectives/collective.hpp"
 #include "platforms/rings.hpp"
 #include "platforms/show.hpp"
@@ -71,8 +71,10 @@ struct Run {
     models::Library library =
         models::load_library(resolve_preset(std::string("nccl"), models::kLibraryKind));
     library.protocols = {library.protocols.back()}; // Simple: every byte once
+    platforms::GraphRules rules;
+    rules.search.version = 2804; // no hops over a GPU between, whose bytes would count twice
     const models::Collective collective(engine,
-                                        platforms::make_communicator(machine, ranks, "test"),
+                                        platforms::make_communicator(machine, ranks, "test", rules),
                                         library, models::Operation::all_reduce, algorithm);
     choice = collective.choose(Bytes(kSize));
     sim::TaskGraph graph(engine, "test");
@@ -228,6 +230,8 @@ TEST_CASE("GPUs reach another node through the adapters beside them, not through
     options.gpus_per_node = gpus;
     options.sizes = {1e9};
     options.library = resolve_preset(std::string("nccl"), models::kLibraryKind);
+    if (std::string(program) == "all_reduce_perf") // a tree's bus bandwidth may exceed the wire's
+      options.algorithm = "ring";
     return experiments::run_nccl_test(*experiments::find_nccl_test(program),
                                       platforms::load_platform(std::string(platform)), stack(),
                                       options)
@@ -238,6 +242,9 @@ TEST_CASE("GPUs reach another node through the adapters beside them, not through
   for (const auto& [platform, adapter, each] :
        {std::tuple{"dgx1-v100", 12.5e9, 2}, {"dgx-a100", 25e9, 1}, {"hgx-h100", 50e9, 1}})
     for (const int gpus : {1, 2, 4, 8}) {
+      // Two GPUs of a DGX-1 also take the adapter of the next switch, as NCCL's search does.
+      if (each == 2 && gpus == 2)
+        continue;
       INFO(platform << " " << gpus);
       const int adapters = std::max(1, gpus / each);
       const double all = speed("all_reduce_perf", platform, gpus);

@@ -1,5 +1,5 @@
 // Random experiments: throughput never rises when a resource shrinks, never falls when it grows.
-#include "experiments/stage.hpp"
+#include "experiments/run/stage.hpp"
 
 #include "tests/support/catch.hpp"
 

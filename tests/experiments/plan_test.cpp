@@ -1,8 +1,8 @@
 // What a plan's answer says, from predictions whose numbers are known.
-#include "experiments/plan.hpp"
+#include "experiments/answers/plan.hpp"
 
-#include "experiments/report_plan.hpp"
-#include "experiments/result_json.hpp"
+#include "experiments/report/report_plan.hpp"
+#include "experiments/run/result_json.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 

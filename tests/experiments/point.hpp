@@ -1,7 +1,7 @@
 // One point of an experiment, from JSON text to results, for tests.
 #pragma once
 
-#include "experiments/scenario.hpp"
+#include "experiments/run/scenario.hpp"
 
 #include <string>
 #include <utility>

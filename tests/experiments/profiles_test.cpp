@@ -1,8 +1,8 @@
 // Profiles on experiments: what they change, what they say of themselves, what is refused.
-#include "experiments/profiles.hpp"
+#include "experiments/spec/profiles.hpp"
 
-#include "experiments/experiment.hpp"
-#include "experiments/parameters.hpp"
+#include "experiments/run/parameters.hpp"
+#include "experiments/spec/experiment.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,10 +1,11 @@
 // Records of the CPU twin as experiments, and ranks that compute on cores of the host.
-#include "experiments/realrun_experiment.hpp"
+#include "experiments/learn/realrun_experiment.hpp"
 
-#include "experiments/calibrate.hpp"
-#include "experiments/scenario.hpp"
+#include "experiments/learn/calibrate.hpp"
+#include "experiments/run/scenario.hpp"
 #include "models/network.hpp"
 #include "sim/base/error.hpp"
+#include "sim/cost/roofline.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace foretrain;

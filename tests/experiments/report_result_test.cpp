@@ -1,9 +1,9 @@
 // What table, CSV and HTML say about a result.
-#include "experiments/report_csv.hpp"
-#include "experiments/report_html.hpp"
-#include "experiments/report_html_answer.hpp"
-#include "experiments/report_table.hpp"
-#include "experiments/svg_text.hpp"
+#include "experiments/report/report_csv.hpp"
+#include "experiments/report/report_html.hpp"
+#include "experiments/report/report_html_answer.hpp"
+#include "experiments/report/report_table.hpp"
+#include "experiments/report/svg_text.hpp"
 #include "tests/support/catch.hpp"
 
 #include <sstream>
@@ -244,7 +244,8 @@ TEST_CASE("the page is one file that shows all there is", "[experiments][report]
   for (const char* outside : {"http:", "https:", "src=", "url(", "@import", "<link"})
     CHECK_THAT(html, !Contains(outside));
   CHECK(count(html, "<svg") == count(html, "</svg>"));
-  CHECK(count(html, "<tr") - count(html, "<tr>") == count(html, "<tr class=\"differs\">"));
+  CHECK(count(html, "<tr") - count(html, "<tr>") ==
+        count(html, "<tr class=\"differs\">") + count(html, "<tr class=\"source\">"));
 }
 
 TEST_CASE("no text of a result becomes markup or a terminal command", "[experiments][report]")

@@ -1,9 +1,9 @@
 // Scales, ticks, numbers and drawings.
-#include "experiments/svg.hpp"
-#include "experiments/svg_bars.hpp"
-#include "experiments/svg_chart.hpp"
-#include "experiments/svg_scale.hpp"
-#include "experiments/svg_text.hpp"
+#include "experiments/report/svg.hpp"
+#include "experiments/report/svg_bars.hpp"
+#include "experiments/report/svg_chart.hpp"
+#include "experiments/report/svg_scale.hpp"
+#include "experiments/report/svg_text.hpp"
 #include "tests/support/catch.hpp"
 
 #include <limits>

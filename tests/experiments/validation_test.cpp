@@ -1,8 +1,8 @@
 // Errors, ratios, rankings, coverage and gates against values worked out by hand.
 #include "calibration/fits.hpp"
-#include "experiments/svg_scatter.hpp"
-#include "experiments/validation_gates.hpp"
-#include "experiments/validation_json.hpp"
+#include "experiments/report/svg_scatter.hpp"
+#include "experiments/validate/validation_gates.hpp"
+#include "experiments/validate/validation_json.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 

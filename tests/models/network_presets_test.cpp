@@ -106,6 +106,8 @@ TEST_CASE("every preset loads, and says what it is made of", "[models][network]"
     const Value preset = resolve_preset(name, kNetworkKind);
     CHECK(preset.json().contains("source"));
     CHECK(preset.json().at("format") == "foretrain.network/1");
+    if (preset.json().contains("transformer"))
+      continue; // tests/models/transformer
     CHECK(load_network(preset).layers.size() > 10);
   }
 }

@@ -59,7 +59,7 @@ TEST_CASE("a platform that does not fit together is refused at the place", "[pla
   using Case = std::pair<const char*, const char*>;
   const auto [patch, expected] = GENERATE(
       Case{R"({"node": {"gpus": {"on": ["socket0", "soket1"]}}})", "did you mean 'socket1'?"},
-      Case{R"({"node": {"gpus": {"on": []}}})", "must name the place of 1 to 16 GPUs"},
+      Case{R"({"node": {"gpus": {"on": []}}})", "must name the place of 1 to 128 GPUs"},
       Case{R"({"node": {"gpus": {"type": "v100-pice-16gb"}}})", "did you mean 'v100-pcie-16gb'?"},
       Case{R"({"node": {"nvlink": {"all_pairs": 2}}})", "has no NVLink"},
       Case{R"({"node": {"gpus": {"type": "v100-sxm2"}, "nvlink": {"pairs": [[0, 9, 1]]}}})",

@@ -48,6 +48,9 @@ TEST_CASE("workers reach servers through one adapter at either end", "[servers]"
         CHECK_THAT(weight_of(push, engine, server + nic + "/rx"), test::is(wire));
         CHECK_THAT(weight_of(pull, engine, server + nic + "/tx"), test::is(wire));
         CHECK_THAT(weight_of(pull, engine, worker + nic + "/rx"), test::is(wire));
+        const double back = acknowledged(machine.stack().transport, machine.framing());
+        CHECK_THAT(weight_of(push, engine, worker + nic + "/rx"),
+                   Catch::Matchers::WithinAbs(back, 1e-15));
         CHECK(push.latency == pull.latency);
         // A network thread serves both ways; RDMA needs none.
         const std::string thread = server + "job/server" + std::to_string(s) + "/network-thread";

@@ -1,0 +1,158 @@
+#include "experiments/answers/compare_sides.hpp"
+
+#include "experiments/run/result_store.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr const char* kWhich = "experiment"; // pseudo-setting of stores that hold several
+
+std::string result_file(const std::string& path)
+{
+  return std::filesystem::is_directory(path) ? path + "/result.json" : path;
+}
+
+// The experiment as it was for one point.
+Json input_of_point(Json input, const Json& settings)
+{
+  input.erase("sweep");
+  for (const auto& setting : settings.items())
+    try {
+      input[Json::json_pointer(setting.key())] = setting.value();
+    } catch (const Json::exception&) { // a hand-made file; the setting is told all the same
+      continue;
+    }
+  return input;
+}
+
+} // namespace
+
+SideKind kind_of_side(const std::string& path)
+{
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    return std::filesystem::exists(path + "/result.json", error) ? SideKind::result
+                                                                 : SideKind::experiment;
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return SideKind::experiment; // a bundled name, or a mistake that its reader explains
+  std::string start(16, '\0');
+  file.read(start.data(), 15);
+  if (start.starts_with("SQLite format 3"))
+    return SideKind::store;
+  file.close();
+  const auto document = load_document(path);
+  return document->root.is_object() && document->root.contains("points") &&
+                 document->root.contains("version")
+             ? SideKind::result
+             : SideKind::experiment;
+}
+
+CompareSide side_of_result(const std::string& path)
+{
+  const auto document = load_document(result_file(path));
+  const Value root{DocumentPtr(document)};
+  if (!document->root.is_object() || !document->root.contains("points") ||
+      !document->root.at("points").is_array())
+    root.fail("must be a result of foretrain, with a list \"points\"");
+  CompareSide side{path, {}, {}};
+  const Json input = document->root.value("input", Json());
+  for (const Json& point : document->root.at("points")) {
+    if (!point.is_object() || !point.contains("jobs") || !point.contains("settings"))
+      continue;
+    const Json& settings = point.at("settings");
+    side.points.push_back({document->root.value("experiment", ""), settings,
+                           input.is_object() ? input_of_point(input, settings) : Json(),
+                           point.at("jobs")});
+  }
+  return side;
+}
+
+CompareSide side_of_store(const std::string& path)
+{
+  const ResultStore store(path);
+  std::map<std::string, StoredPoint> latest; // by experiment and settings
+  std::vector<std::string> order;
+  std::set<std::string> experiments;
+  for (StoredPoint& point : store.all()) {
+    const std::string key = point.experiment + point.result.at("settings").dump();
+    experiments.insert(point.experiment);
+    if (latest.count(key) == 0)
+      order.push_back(key);
+    latest[key] = std::move(point);
+  }
+  CompareSide side{path, {}, {}};
+  for (const std::string& key : order) {
+    const StoredPoint& point = latest.at(key);
+    ComparedPoint compared{point.experiment, point.result.at("settings"), Json(),
+                           point.result.at("jobs")};
+    if (experiments.size() > 1)
+      compared.settings[kWhich] = point.experiment;
+    side.points.push_back(std::move(compared));
+  }
+  return side;
+}
+
+CompareSide side_of_prediction(const LoadedExperiment& experiment, const Json& result,
+                               std::string name)
+{
+  CompareSide side{std::move(name), {}, {}};
+  const Json& points = result.at("points");
+  for (std::size_t i = 0; i < points.size() && i < experiment.points.size(); ++i) {
+    if (!points[i].contains("jobs"))
+      continue;
+    const Point& point = experiment.points[i];
+    side.points.push_back({experiment.spec.name, points[i].at("settings"), point.document->root,
+                           points[i].at("jobs"), point.profiles, point});
+  }
+  if (result.contains("warnings"))
+    for (const Json& warning : result.at("warnings"))
+      side.warnings.push_back(warning.get<std::string>());
+  return side;
+}
+
+void keep_where(CompareSide& side, const std::vector<std::string>& where)
+{
+  for (const std::string& text : where) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      throw UsageError("a choice of points needs POINTER=VALUE, like /stack/network=rdma; got '" +
+                       excerpt(text) + "'");
+    const std::string pointer = text.substr(0, equals);
+    const std::string word = text.substr(equals + 1);
+    const Json parsed = Json::parse(word, nullptr, false);
+    const Json wanted = parsed.is_discarded() ? Json(word) : parsed;
+    std::erase_if(side.points, [&](const ComparedPoint& point) {
+      return value_at_point(point, pointer) != wanted;
+    });
+    if (side.points.empty())
+      throw UsageError("no point of '" + excerpt(side.name) + "' has " + excerpt(text));
+    for (ComparedPoint& point : side.points) {
+      point.chosen[pointer] = wanted;
+      point.settings.erase(pointer);
+    }
+  }
+}
+
+const Json& value_at_point(const ComparedPoint& point, const std::string& pointer)
+{
+  static const Json kNone;
+  if (const auto own = point.settings.find(pointer); own != point.settings.end())
+    return *own;
+  if (const auto own = point.chosen.find(pointer); own != point.chosen.end())
+    return *own;
+  if (pointer.empty() || pointer.front() != '/' || !point.input.is_object())
+    return kNone;
+  const Json::json_pointer at(pointer);
+  return point.input.contains(at) ? point.input.at(at) : kNone;
+}
+
+} // namespace foretrain::experiments

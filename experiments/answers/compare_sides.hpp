@@ -1,0 +1,50 @@
+// What can be compared: predictions made just now, result files and result stores.
+#pragma once
+
+#include "experiments/spec/experiment.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foretrain::experiments {
+
+struct ComparedPoint {
+  std::string experiment;
+  Json settings = Json::object();
+  Json input; // the experiment with the settings made; null where a store holds none
+  Json jobs;  // as in docs/results.md
+  std::shared_ptr<const Profiles> profiles{};
+  std::optional<Point> point{}; // with which it can be run again
+  Json chosen = Json::object(); // settings that all points of the side have, by keep_where
+};
+
+struct CompareSide {
+  std::string name;
+  std::vector<ComparedPoint> points; // those that have results
+  std::vector<std::string> warnings{};
+};
+
+/// Whether the path is a result file or a result store rather than an experiment.
+enum class SideKind { experiment, result, store };
+SideKind kind_of_side(const std::string& path);
+
+/// Reads result.json, or the directory that holds it. Throws ConfigError.
+CompareSide side_of_result(const std::string& path);
+/// Reads a store that `sweep --db` wrote; of points run several times the latest. Several
+/// experiments of one store are told apart by a setting "experiment". Throws UsageError.
+CompareSide side_of_store(const std::string& path);
+/// A prediction of an experiment.
+CompareSide side_of_prediction(const LoadedExperiment& experiment, const Json& result,
+                               std::string name);
+
+/// Keeps the points with these settings ("POINTER=VALUE"), which then no longer tell points apart.
+/// Throws UsageError when there is none.
+void keep_where(CompareSide& side, const std::vector<std::string>& where);
+
+/// The value of a setting at a point: its own, else that of the experiment's file; null if unknown.
+const Json& value_at_point(const ComparedPoint& point, const std::string& pointer);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,26 @@
+// Which point of a sweep is faster, and how sure that is.
+#pragma once
+
+#include "experiments/spec/experiment.hpp"
+
+namespace foretrain::experiments {
+
+/// Variance of the logarithm of the ratio of two job results' throughputs: a parameter that both
+/// know by one name is off by one factor in both, and what it does to both alike cancels; what
+/// profiles taught together varies as they say (nullptr: no profiles). Variation from run to run
+/// is each result's own.
+double log_ratio_variance(const Json& a, const Json& b, const Profiles* profiles);
+
+/// Probability that job result `a` is faster than `b`, by its throughput.
+double probability_faster(const Json& a, const Json& b, const Profiles* profiles);
+
+/// Probability that a normal variable with this mean and variance is above zero.
+double probability_above(double mean, double variance);
+
+/// For each job: the best point against the others that come nearest, each with the probability
+/// that the best is faster. What two points share (the same GPU, off by the same factor) does not
+/// count against their order. Points whose models differ are not compared. An array of { job,
+/// point, than, probability }, points counted from 0 in the order of the sweep.
+Json compare_points(const std::vector<Json>& points, const LoadedExperiment& experiment);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,192 @@
+#include "experiments/answers/expectations.hpp"
+
+#include "experiments/answers/comparisons.hpp"
+#include "experiments/answers/predict.hpp"
+
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// Whether the point has these values: among what the sweep varies, else in the file itself.
+bool applies(const ExpectationSpec& expectation, const Json& settings, const Json& input)
+{
+  if (!expectation.point)
+    return true;
+  for (const auto& wanted : expectation.point.json().items()) {
+    const Json::json_pointer at(wanted.key());
+    if (settings.contains(wanted.key()) ? settings.at(wanted.key()) != wanted.value()
+                                        : !input.contains(at) || input.at(at) != wanted.value())
+      return false;
+  }
+  return true;
+}
+
+// A number of a job's results; a range stands for its median.
+std::optional<double> number_of(const Json& found)
+{
+  if (found.is_number())
+    return found.get<double>();
+  if (found.is_object() && found.contains("median"))
+    return found.at("median").get<double>();
+  return std::nullopt;
+}
+
+std::string violation(const ExpectationSpec& expectation, double number, const std::string& what)
+{
+  // Bounds on equal values must not fail on the last bit.
+  const double slack = 1e-9 * std::abs(number);
+  if (expectation.at_least && number < *expectation.at_least - slack)
+    return fmt::format("{} {:.6g}, expected at least {:g}", what, number, *expectation.at_least);
+  if (expectation.at_most && number > *expectation.at_most + slack)
+    return fmt::format("{} {:.6g}, expected at most {:g}", what, number, *expectation.at_most);
+  return "";
+}
+
+// The job of the same name at the point that has the settings of `point` except where `than` says
+// otherwise; null when there is none.
+const Json* counterpart(const Json& result, const Json& point, const Json& job,
+                        const ExpectationSpec& expectation)
+{
+  Json wanted = point.at("settings");
+  if (expectation.than)
+    wanted.update(expectation.than.json());
+  const Json& name = expectation.than_job.empty() ? job.at("name") : Json(expectation.than_job);
+  for (const Json& other : result.at("points"))
+    if (other.contains("jobs") && other.at("settings") == wanted)
+      for (const Json& candidate : other.at("jobs"))
+        if (candidate.at("name") == name)
+          return &candidate;
+  return nullptr;
+}
+
+std::string violation(const ExpectationSpec& expectation, const Json& result, const Json& point,
+                      const Json& job)
+{
+  const Json::json_pointer at(expectation.quantity);
+  if (!job.contains(at)) {
+    std::vector<std::string> known;
+    const Json flat = job.flatten();
+    for (const auto& entry : flat.items())
+      known.push_back(entry.key());
+    const std::string meant = nearest(expectation.quantity, known);
+    return "is not in the results" + (meant.empty() ? "" : "; did you mean '" + meant + "'?");
+  }
+  const Json& found = job.at(at);
+  if (expectation.contains) {
+    if (!found.is_string() ||
+        found.get<std::string>().find(*expectation.contains) == std::string::npos)
+      return fmt::format("is {}, expected to contain '{}'", found.dump(), *expectation.contains);
+    return "";
+  }
+  const auto number = number_of(found);
+  if (!number)
+    return "is not a number";
+  if (!expectation.than && expectation.than_job.empty())
+    return violation(expectation, *number, "is");
+  const Json* other = counterpart(result, point, job, expectation);
+  const auto reference =
+      other != nullptr && other->contains(at) ? number_of(other->at(at)) : std::nullopt;
+  if (!reference)
+    return "has nothing to be compared with: no such point or job";
+  return violation(expectation, *number / *reference,
+                   fmt::format("is {:.6g} against {:.6g}, ratio", *number, *reference));
+}
+
+// Variance of the logarithm of what the simulation says of a quantity, if it is known: of a
+// throughput or step time, of their ratio to another job's, or of a ratio to one GPU, in which
+// parameters cancel.
+std::optional<double> variance_of_quantity(const std::string& quantity, const Json& job,
+                                           const Json* other)
+{
+  if (!job.contains("uncertainty"))
+    return std::nullopt;
+  const Json& uncertainty = job.at("uncertainty");
+  const double run = uncertainty.at("run_to_run").get<double>();
+  const double parameters = uncertainty.at("from_parameters").get<double>();
+  if (quantity == "/speedup" || quantity == "/efficiency")
+    return 2 * run * run * (other != nullptr ? 2 : 1);
+  for (const char* range : {"/throughput_samples_per_s", "/step_time_s"})
+    if (quantity == range || quantity == std::string(range) + "/median")
+      return other != nullptr ? log_ratio_variance(job, *other, nullptr)
+                              : parameters * parameters + run * run;
+  return std::nullopt;
+}
+
+// Probability that the bounds are violated; none where the quantity's spread is not known.
+std::optional<double> chance_of_violation(const ExpectationSpec& expectation, const Json& result,
+                                          const Json& point, const Json& job)
+{
+  const Json::json_pointer at(expectation.quantity);
+  const bool ratio = expectation.than || !expectation.than_job.empty();
+  const Json* other = ratio ? counterpart(result, point, job, expectation) : nullptr;
+  // 0 stands for nothing to take a logarithm of.
+  const double number = job.contains(at) ? number_of(job.at(at)).value_or(0) : 0;
+  const bool compared = other != nullptr && other->contains(at);
+  const double reference = !ratio ? 1 : compared ? number_of(other->at(at)).value_or(0) : 0;
+  const auto variance = variance_of_quantity(expectation.quantity, job, other);
+  if (expectation.contains || !variance || *variance <= 0 || number <= 0 || reference <= 0)
+    return std::nullopt;
+  const double mean = std::log(number / reference);
+  double chance = 0;
+  if (expectation.at_least && *expectation.at_least > 0)
+    chance += 1 - probability_above(mean - std::log(*expectation.at_least), *variance);
+  if (expectation.at_most && *expectation.at_most > 0)
+    chance += probability_above(mean - std::log(*expectation.at_most), *variance);
+  return std::min(1.0, chance);
+}
+
+} // namespace
+
+std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec, const Json& result,
+                                                   bool narrowed)
+{
+  std::vector<JudgedExpectation> judged;
+  for (std::size_t i = 0; i < spec.expect.size(); ++i) {
+    const ExpectationSpec& expectation = spec.expect[i];
+    bool met_any = false;
+    for (const Json& point : result.at("points")) {
+      if (!point.contains("jobs") ||
+          !applies(expectation, point.at("settings"), result.at("input")))
+        continue;
+      for (const Json& job : point.at("jobs")) {
+        if (!expectation.job.empty() && job.at("name") != expectation.job)
+          continue;
+        met_any = true;
+        // With --set or fewer points the point to compare with may be gone.
+        if (narrowed && (expectation.than || !expectation.than_job.empty()) &&
+            counterpart(result, point, job, expectation) == nullptr)
+          continue;
+        judged.push_back(
+            {i,
+             fmt::format("{} of job '{}' at {}", expectation.quantity,
+                         job.at("name").get<std::string>(), point.at("settings").dump()),
+             violation(expectation, result, point, job),
+             chance_of_violation(expectation, result, point, job)});
+      }
+    }
+    if (!met_any && !narrowed)
+      judged.push_back({i, "", "is about no point or job of this experiment", {}});
+  }
+  return judged;
+}
+
+std::vector<std::string> violated_expectations(const ExperimentSpec& spec, const Json& result,
+                                               bool narrowed)
+{
+  std::vector<std::string> lines;
+  for (const JudgedExpectation& it : judged_expectations(spec, result, narrowed))
+    if (!it.problem.empty())
+      lines.push_back(fmt::format("/expect/{}: {}{}{}", it.index, it.what,
+                                  it.what.empty() ? "" : " ", it.problem));
+  return lines;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,26 @@
+// Expectations of an experiment file, held against its result.
+#pragma once
+
+#include "experiments/spec/experiment.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foretrain::experiments {
+
+/// One expectation at one point and job.
+struct JudgedExpectation {
+  std::size_t index = 0; // in the file's "expect"
+  std::string what;      // quantity, job and point; empty when it is about none
+  std::string problem;   // why the predicted value violates it; empty when it does not
+  /// Probability that it is violated, where the spread of the quantity is known.
+  std::optional<double> chance{};
+};
+
+/// Every expectation at every point and job that it is about. One that is about none has a problem,
+/// unless --set `narrowed` the experiment.
+std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec, const Json& result,
+                                                   bool narrowed);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,119 @@
+#include "experiments/answers/explain.hpp"
+
+#include "experiments/answers/explain_path.hpp"
+#include "experiments/answers/explain_swaps.hpp"
+#include "experiments/run/levers.hpp"
+#include "experiments/run/result_json.hpp"
+#include "experiments/spec/resolve.hpp"
+#include "sim/base/version.hpp"
+
+#include <algorithm>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr int kStepsAsked = 6;      // measured ones of each run
+constexpr double kTenPercent = 1.1; // better
+constexpr double kNoGain = 0.001;   // of throughput
+
+// Gains of each job when a lever is pulled.
+struct Pulled {
+  const Lever* lever;
+  std::vector<double> slightly;
+  std::vector<double> doubled;
+};
+
+std::vector<double> gains(const std::vector<double>& rates, const std::vector<double>& base)
+{
+  std::vector<double> gains;
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    gains.push_back(rates[i] / base[i] - 1);
+  return gains;
+}
+
+class Ranking {
+public:
+  Ranking(const ResolvedExperiment& experiment, const ExplainOptions& options,
+          const std::vector<double>& base)
+      : experiment_(experiment), options_(options), base_(base)
+  {
+    const auto all = levers();
+    for (const Lever& lever : all) {
+      const auto with = [&](double factor) {
+        return gains(throughputs_with(experiment_, {&lever}, factor, options_.run, kStepsAsked),
+                     base_);
+      };
+      pulled_.push_back({&lever, with(kTenPercent), with(2)});
+      if (options_.progress)
+        options_.progress(static_cast<int>(pulled_.size()), static_cast<int>(all.size()));
+    }
+  }
+
+  /// Those that job `i` feels, the best first.
+  Json of_job(std::size_t i) const
+  {
+    std::vector<const Pulled*> order;
+    for (const Pulled& it : pulled_)
+      order.push_back(&it);
+    std::stable_sort(order.begin(), order.end(), [i](const Pulled* a, const Pulled* b) {
+      return a->doubled[i] > b->doubled[i];
+    });
+    Json list = Json::array();
+    for (const Pulled* it : order)
+      list.push_back({{"lever", it->lever->key},
+                      {"name", it->lever->name},
+                      {"doubled", it->lever->better},
+                      {"gain_if_10_percent_better", it->slightly[i]},
+                      {"gain_if_doubled", it->doubled[i]}});
+    return list;
+  }
+
+private:
+  const ResolvedExperiment& experiment_;
+  const ExplainOptions& options_;
+  const std::vector<double>& base_;
+  std::vector<Pulled> pulled_;
+};
+
+} // namespace
+
+Json explain(const LoadedExperiment& experiment, std::size_t number, const ExplainOptions& options)
+{
+  const Point& point = experiment.points[number];
+  const ResolvedExperiment resolved = resolve(point);
+  const auto base = throughputs_with(resolved, {}, 1, options.run, kStepsAsked);
+  const Ranking ranking(resolved, options, base);
+  const Json paths = critical_paths(resolved, options.run);
+  const Json swaps =
+      options.swaps ? swapped(point, resolved, base, options.run, kStepsAsked) : Json::array();
+  Json answer = {{"experiment", experiment.spec.name},
+                 {"version", version()},
+                 {"seed", options.run.seed},
+                 {"fidelity", name_of(options.run.fidelity)},
+                 {"point", number},
+                 {"points", experiment.points.size()},
+                 {"settings", settings_json(point.settings)},
+                 {"jobs", Json::array()}};
+  for (std::size_t i = 0; i < resolved.jobs.size(); ++i) {
+    Json levers = ranking.of_job(i);
+    const Json& best = levers.front();
+    const bool any = best.at("gain_if_doubled") > kNoGain;
+    Json job = paths[i];
+    job["limited_by"] = any ? best : Json();
+    job["levers"] = std::move(levers);
+    job["swaps"] = Json::array();
+    for (const Json& swap : swaps) {
+      Json of_job = swap;
+      of_job["gain"] = swap.at("gains")[i];
+      of_job.erase("gains");
+      job["swaps"].push_back(std::move(of_job));
+    }
+    std::stable_sort(job["swaps"].begin(), job["swaps"].end(),
+                     [](const Json& a, const Json& b) { return a.at("gain") > b.at("gain"); });
+    answer["jobs"].push_back(std::move(job));
+  }
+  return answer;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,103 @@
+#include "experiments/answers/explain_path.hpp"
+
+#include "experiments/run/bottleneck.hpp"
+#include "experiments/run/levers.hpp"
+#include "experiments/run/stage.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr std::size_t kLimitsTold = 3;
+constexpr double kLeastShare = 0.02; // of the part
+
+// `own`: what it is when no shared resource limits something.
+Json limits_json(const sim::Engine& engine, const std::vector<sim::LimitedBy>& limits,
+                 const std::string& own)
+{
+  std::map<std::string, double> by_name;
+  double all = 0;
+  for (const sim::LimitedBy& limit : limits) {
+    const std::string name = limit.resource >= 0 ? engine.name({limit.resource}) : own;
+    by_name[name] += limit.time.value();
+    all += limit.time.value();
+  }
+  std::vector<std::pair<std::string, double>> order(by_name.begin(), by_name.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  Json list = Json::array();
+  for (const auto& [name, time] : order)
+    if (list.size() < kLimitsTold && time > kLeastShare * all)
+      list.push_back({{"resource", name}, {"name", resource_words(name)}, {"share", time / all}});
+  return list;
+}
+
+std::vector<sim::LimitedBy> input_limits(const models::Job& job)
+{
+  std::vector<sim::LimitedBy> limits;
+  for (const auto& pipeline : job.input())
+    for (const auto& use : pipeline->uses())
+      limits.insert(limits.end(), use.limits.begin(), use.limits.end());
+  return limits;
+}
+
+Json path_of(const sim::Engine& engine, const models::Job& job)
+{
+  const models::StepTimes t = job.mean_times();
+  const Json nothing = Json::array();
+  const Json input = limits_json(engine, input_limits(job), "threads or connections of the input");
+  const std::tuple<const char*, Seconds, Json> parts[] = {
+      {"compute", t.compute, limits_json(engine, job.compute_limits(), "the GPUs")},
+      {"exposed_communication", t.exposed_communication,
+       limits_json(engine, job.communication_limits(), "cap of a connection or protocol")},
+      {"input_stall", t.input_stall, input},
+      {"host_to_device", t.host_to_device, input},
+      {"straggler_wait", t.straggler_wait, nothing},
+      {"framework", t.framework, nothing},
+      {"bubble", t.bubble, nothing},
+      {"recompute", t.recompute, nothing}};
+  Json path = Json::array();
+  for (const auto& [name, time, limits] : parts)
+    if (time.value() > 1e-6 * t.total().value())
+      path.push_back({{"part", name},
+                      {"time_s", time.value()},
+                      {"share", time / t.total()},
+                      {"limited_by", limits}});
+  std::stable_sort(path.begin(), path.end(),
+                   [](const Json& a, const Json& b) { return a.at("time_s") > b.at("time_s"); });
+  return path;
+}
+
+} // namespace
+
+Json critical_paths(const ResolvedExperiment& experiment, const RunOptions& options)
+{
+  RunOptions looking = options;
+  looking.keep_limits = true;
+  Stage stage(experiment, looking);
+  stage.run();
+  Json jobs = Json::array();
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    const models::Job& job = stage.job(i);
+    JobResult result;
+    result.time = job.mean_times();
+    const Bottleneck found =
+        find_bottleneck(stage.engine(), stage.machine(), job, experiment.jobs[i].ranks, result);
+    const double step = result.time.total().value();
+    jobs.push_back({{"name", experiment.jobs[i].spec.name},
+                    {"gpus", experiment.jobs[i].ranks.size()},
+                    {"throughput_samples_per_s", job.schedule().samples_per_step / step},
+                    {"step_time_s", step},
+                    {"waits_for",
+                     {{"resource", found.resource},
+                      {"name", resource_words(found.resource)},
+                      {"why", found.why}}},
+                    {"critical_path", path_of(stage.engine(), job)}});
+  }
+  return jobs;
+}
+
+} // namespace foretrain::experiments

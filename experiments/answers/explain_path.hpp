@@ -1,0 +1,14 @@
+// Where the time of a step goes: its critical path, part by part, and what each part waits for.
+#pragma once
+
+#include "experiments/run/result.hpp"
+#include "experiments/spec/resolved.hpp"
+
+namespace foretrain::experiments {
+
+/// For each job { name, gpus, throughput_samples_per_s, step_time_s, bottleneck, critical_path }:
+/// the parts of the mean step, which add up to it, the longest first, each with the resources that
+/// limited what it waits for (share of the time that this moved or computed).
+Json critical_paths(const ResolvedExperiment& experiment, const RunOptions& options);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,83 @@
+#include "experiments/answers/explain_swaps.hpp"
+
+#include "experiments/run/levers.hpp"
+#include "experiments/spec/resolve.hpp"
+#include "sim/base/error.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr double kSameRate = 1e-3; // a swap that changes no job by more is not worth a line
+
+struct Choice {
+  std::string pointer;
+  std::vector<std::string> options;
+};
+
+std::vector<Choice> choices_of(const ResolvedExperiment& experiment)
+{
+  std::vector<Choice> choices{{"/stack/host", preset_names(platforms::kHostKind)}};
+  if (experiment.nodes > 1)
+    choices.push_back({"/stack/network", preset_names(platforms::kTransportKind)});
+  if (experiment.storage)
+    choices.push_back({"/cluster/storage", preset_names(platforms::kStorageKind)});
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    const std::string job = fmt::format("/jobs/{}", i);
+    choices.push_back({job + "/framework", preset_names(models::kFrameworkKind)});
+    // A measured rate holds for one precision.
+    if (!experiment.jobs[i].spec.anchor)
+      choices.push_back({job + "/precision", {"fp32", "tf32", "fp16", "bf16"}});
+    const Value& input = experiment.jobs[i].spec.input;
+    if (!experiment.jobs[i].input.synthetic)
+      choices.push_back({job + (input && input.json().is_object() ? "/input/format" : "/input"),
+                         {"synthetic", "tfrecord", "jpeg", "raw"}});
+  }
+  return choices;
+}
+
+Json value_now(const Point& point, const std::string& pointer)
+{
+  const Json::json_pointer at(pointer);
+  return point.document->root.contains(at) ? point.document->root.at(at) : Json();
+}
+
+} // namespace
+
+Json swapped(const Point& point, const ResolvedExperiment& experiment,
+             const std::vector<double>& base, const RunOptions& options, int steps)
+{
+  Json swaps = Json::array();
+  for (const Choice& choice : choices_of(experiment)) {
+    const Json now = value_now(point, choice.pointer);
+    for (const std::string& option : choice.options) {
+      if (now == option)
+        continue;
+      try {
+        auto document = std::make_shared<Document>(*point.document);
+        set_in_experiment(*document, choice.pointer, option, "explain");
+        const ResolvedExperiment changed =
+            resolve({point.settings, std::move(document), point.profiles});
+        const auto rates = throughputs_with(changed, {}, 1, options, steps);
+        Json gains = Json::array();
+        bool differs = false;
+        for (std::size_t i = 0; i < rates.size(); ++i) {
+          gains.push_back(rates[i] / base[i] - 1);
+          differs |= std::abs(rates[i] / base[i] - 1) > kSameRate;
+        }
+        if (differs)
+          swaps.push_back(
+              {{"pointer", choice.pointer}, {"from", now}, {"to", option}, {"gains", gains}});
+      } catch (const ConfigError&) { // it does not fit this machine
+        continue;
+      }
+    }
+  }
+  return swaps;
+}
+
+} // namespace foretrain::experiments

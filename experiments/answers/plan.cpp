@@ -1,0 +1,267 @@
+#include "experiments/answers/plan.hpp"
+
+#include "experiments/spec/large_job.hpp"
+#include "experiments/spec/resolve.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr std::size_t kMaxCandidates = 20000;
+
+void check_changes(const PlanSpec& spec, const Value& root)
+{
+  if (spec.changes.empty())
+    root.fail_at("changes", "must hold at least one change");
+  std::set<std::string> changes;
+  for (std::size_t c = 0; c < spec.changes.size(); ++c) {
+    const PlanChange& change = spec.changes[c];
+    const Value at = root.at("changes").at(c);
+    if (!changes.insert(change.name).second)
+      at.at("name").fail("is the name of another change, too: '" + change.name + "'");
+    if (change.options.empty())
+      at.at("options").fail("must hold at least one option");
+    std::set<std::string> options;
+    for (std::size_t o = 0; o < change.options.size(); ++o) {
+      const Value option = at.at("options").at(o);
+      const Value& set = change.options[o].set;
+      if (!options.insert(change.options[o].name).second)
+        option.at("name").fail("is the name of another option, too: '" + change.options[o].name +
+                               "'");
+      if (set && !set.json().is_object())
+        set.fail("must be an object of JSON pointers and values, got " + set.shown());
+      if (set)
+        for (const auto& entry : set.json().items())
+          if (entry.key().empty() || entry.key().front() != '/')
+            set.fail_at(entry.key(), "must be a JSON pointer into the experiment, like "
+                                     "/stack/network");
+    }
+  }
+}
+
+// All ways to choose, today's first, the last change quickest.
+std::vector<Candidate> combinations(const PlanSpec& spec, const Value& root)
+{
+  std::vector<Candidate> all{{}};
+  for (const PlanChange& change : spec.changes) {
+    if (all.size() * change.options.size() > kMaxCandidates)
+      root.at("changes").fail(fmt::format("make more than {} candidates", kMaxCandidates));
+    std::vector<Candidate> longer;
+    for (const Candidate& candidate : all)
+      for (std::size_t o = 0; o < change.options.size(); ++o) {
+        longer.push_back(candidate);
+        longer.back().options.push_back(o);
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+// The job each goal is about. All goals are things that the jobs tell.
+std::vector<std::size_t> check_goals(const PlanSpec& spec, const Value& root,
+                                     const ExperimentSpec& experiment)
+{
+  std::vector<std::size_t> jobs;
+  for (std::size_t g = 0; g < spec.goals.size(); ++g) {
+    const PlanGoal& goal = spec.goals[g];
+    const Value at = root.at("goals").at(g);
+    const int bounds = (goal.throughput_at_least ? 1 : 0) + (goal.step_time_at_most ? 1 : 0) +
+                       (goal.training_at_most ? 1 : 0);
+    if (bounds != 1)
+      at.fail("must have exactly one of throughput_at_least, step_time_at_most and "
+              "training_at_most, got " +
+              at.shown());
+    jobs.push_back(job_named(goal.job, experiment, at));
+    if (goal.training_at_most && !experiment.jobs[jobs.back()].epochs)
+      at.at("training_at_most")
+          .fail("needs \"epochs\" in job '" + experiment.jobs[jobs.back()].name +
+                "' of the experiment");
+  }
+  return jobs;
+}
+
+bool by_the_hour(const PlanSpec& spec)
+{
+  bool any = spec.cost.node_hour != 0;
+  for (const PlanChange& change : spec.changes)
+    for (const PlanOption& option : change.options)
+      any |= option.cost.node_hour != 0;
+  return any;
+}
+
+Point point_of(const PlanSpec& spec, const Document& base, const Candidate& candidate,
+               const std::vector<std::string>& profiles)
+{
+  auto document = std::make_shared<Document>(base);
+  for (std::size_t c = 0; c < spec.changes.size(); ++c) {
+    const PlanOption& option = spec.changes[c].options[candidate.options[c]];
+    const std::string origin =
+        fmt::format("{}: {} = {}", spec.name, spec.changes[c].name, option.name);
+    if (option.set)
+      for (const auto& entry : option.set.json().items())
+        set_in_experiment(*document, entry.key(), entry.value(), origin);
+  }
+  return single_point(std::move(document), chosen_options(spec, candidate), profiles);
+}
+
+// Sizes of the cluster; what its options do together is checked on the way.
+void resolve_candidate(const PlanSpec& spec, const Value& root, const Point& point,
+                       Candidate& candidate)
+{
+  if (is_large(point)) {
+    const LargeExperiment large = resolve_large(point);
+    candidate.nodes = large.nodes;
+    candidate.gpus = large.nodes * large.platform.gpus_per_node();
+    return;
+  }
+  const ResolvedExperiment resolved = resolve(point);
+  candidate.nodes = resolved.nodes;
+  candidate.gpus = resolved.nodes * resolved.platform.gpus_per_node();
+  if (by_the_hour(spec))
+    for (const JobSpec& job : resolved.spec.jobs)
+      if (!job.epochs)
+        root.fail("has costs by the node_hour: they need \"epochs\" in job '" + job.name +
+                  "' of the experiment");
+}
+
+using Failures = std::vector<std::optional<ConfigError>>; // by candidate
+
+// An option with which nothing works is wrong by itself.
+void refuse_hopeless(const LoadedPlan& plan, const Failures& failures)
+{
+  for (std::size_t c = 0; c < plan.spec.changes.size(); ++c)
+    for (std::size_t o = 0; o < plan.spec.changes[c].options.size(); ++o) {
+      const std::optional<ConfigError>* first = nullptr;
+      bool works = false;
+      for (std::size_t i = 0; i < failures.size() && !works; ++i) {
+        if (plan.candidates[i].options[c] != o)
+          continue;
+        works = !failures[i];
+        if (!works && first == nullptr)
+          first = &failures[i];
+      }
+      if (!works)
+        throw **first;
+    }
+}
+
+// Points of the candidates that there can be.
+void make_points(LoadedPlan& plan, const Value& root, const Document& base,
+                 const std::vector<std::string>& profiles)
+{
+  Failures failures;
+  for (Candidate& candidate : plan.candidates) {
+    failures.emplace_back();
+    try {
+      const Point point = point_of(plan.spec, base, candidate, profiles);
+      resolve_candidate(plan.spec, root, point, candidate);
+      plan.experiment.points.push_back(point);
+    } catch (const ConfigError& error) {
+      failures.back() = error;
+      candidate.error = error.what();
+    }
+  }
+  refuse_hopeless(plan, failures);
+}
+
+// Whether one pointer leads to the other's value or into it.
+bool overlap(const std::string& a, const std::string& b)
+{
+  return a == b || a.starts_with(b + "/") || b.starts_with(a + "/");
+}
+
+// Where the order of changes would decide, nobody knows what a candidate is.
+void check_pointers(const PlanSpec& spec)
+{
+  std::vector<std::pair<std::size_t, std::string>> known; // change, pointer
+  for (std::size_t c = 0; c < spec.changes.size(); ++c)
+    for (const PlanOption& option : spec.changes[c].options) {
+      if (!option.set)
+        continue;
+      for (const auto& entry : option.set.json().items()) {
+        for (const auto& [change, pointer] : known)
+          if (change != c && overlap(pointer, entry.key()))
+            option.set.fail("sets " + entry.key() + ", and change '" + spec.changes[change].name +
+                                "' sets " + pointer,
+                            "make them one change, or let each set a part of its own");
+        known.emplace_back(c, entry.key());
+      }
+    }
+}
+
+// A path in the plan, as one that the experiment can follow.
+Json from_anywhere(const Value& reference)
+{
+  const Json& json = reference.json();
+  const auto& file = reference.document()->path;
+  if (!json.is_string() || file.empty() || !json.get<std::string>().ends_with(".json"))
+    return json;
+  return (std::filesystem::absolute(file).parent_path() / json.get<std::string>())
+      .lexically_normal()
+      .string();
+}
+
+// The plan's profiles below those of the experiment.
+void add_profiles(Document& document, const std::vector<Value>& profiles)
+{
+  if (profiles.empty())
+    return;
+  Json list = Json::array();
+  for (const Value& profile : profiles)
+    list.push_back(from_anywhere(profile));
+  if (document.root.contains("profiles"))
+    for (const Json& own : document.root.at("profiles"))
+      list.push_back(own);
+  document.root["profiles"] = std::move(list);
+}
+
+} // namespace
+
+Settings chosen_options(const PlanSpec& spec, const Candidate& candidate)
+{
+  Settings settings;
+  for (std::size_t c = 0; c < spec.changes.size(); ++c)
+    settings.emplace_back(spec.changes[c].name, spec.changes[c].options[candidate.options[c]].name);
+  return settings;
+}
+
+LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
+                     const std::vector<std::string>& profiles)
+{
+  const Value loaded = resolve_preset(name_or_path, kPlanKind);
+  auto document = std::make_shared<Document>(*loaded.document());
+  for (const std::string& text : overrides) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      throw UsageError("--set needs POINTER=VALUE, like --set /confidence=0.5; got '" + text + "'");
+    set_value(*document, text.substr(0, equals), text.substr(equals + 1));
+  }
+  const Value root{DocumentPtr(document)};
+  LoadedPlan plan;
+  plan.spec = read_as<PlanSpec>(root);
+  check_changes(plan.spec, root);
+  check_pointers(plan.spec);
+  const auto base = own_document(resolve_preset(plan.spec.experiment, kExperimentKind));
+  if (!base->root.is_object())
+    plan.spec.experiment.fail("must be an experiment, got " + plan.spec.experiment.shown());
+  base->root.erase("expect");
+  base->root.erase("sweep");
+  add_profiles(*base, plan.spec.profiles);
+  plan.experiment.document = base;
+  plan.candidates = combinations(plan.spec, root);
+  make_points(plan, root, *base, profiles);
+  plan.experiment.spec = read_point(plan.experiment.points.front());
+  plan.experiment.spec.name = plan.spec.name;
+  plan.experiment.spec.description = plan.spec.description;
+  plan.goal_jobs = check_goals(plan.spec, root, plan.experiment.spec);
+  return plan;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,133 @@
+// A plan: what could be bought or changed, what that costs, and what must be reached.
+#pragma once
+
+#include "experiments/spec/experiment.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foretrain::experiments {
+
+inline const PresetKind kPlanKind{"plan", "experiments/plans"};
+
+struct PlanCost {
+  double fixed = 0;
+  double node = 0;
+  double gpu = 0;
+  double node_hour = 0;
+};
+
+struct PlanOption {
+  std::string name;
+  Value set; // object: JSON pointer into the experiment -> value; absent: as the experiment is
+  PlanCost cost;
+};
+
+struct PlanChange {
+  std::string name;
+  std::vector<PlanOption> options; // the first is what there is today
+};
+
+struct PlanGoal {
+  std::string job; // absent: the first
+  std::optional<double> throughput_at_least;
+  std::optional<Seconds> step_time_at_most;
+  std::optional<Seconds> training_at_most;
+};
+
+struct PlanSpec {
+  std::string name = "plan";
+  std::string description;
+  Value experiment;
+  std::vector<PlanChange> changes;
+  std::vector<PlanGoal> goals;
+  PlanCost cost; // of every candidate
+  std::string currency;
+  double confidence = 0.9;
+  std::optional<double> budget;
+  std::vector<Value> profiles;
+};
+
+/// One way to choose an option of every change.
+struct Candidate {
+  std::vector<std::size_t> options; // by change
+  int nodes = 1;
+  int gpus = 1;      // of all nodes
+  std::string error; // why these options do not go together; then it has no point
+};
+
+struct LoadedPlan {
+  PlanSpec spec;
+  LoadedExperiment experiment; // a point for each candidate that there can be, in their order;
+                               // settings are change -> option
+  std::vector<Candidate> candidates;
+  std::vector<std::size_t> goal_jobs; // by goal: which job it is about
+};
+
+/// Change -> option.
+Settings chosen_options(const PlanSpec& spec, const Candidate& candidate);
+
+/// Reads a plan and makes its candidates, today's first. A sweep and expectations of the experiment
+/// are left out. Every candidate has been resolved once: an option that fits nowhere is found
+/// before anything runs. Throws ConfigError and UsageError.
+LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
+                     const std::vector<std::string>& profiles);
+
+/// The plan's answer (docs/plan.md) from the prediction of its experiment (docs/results.md).
+Json judge(const LoadedPlan& plan, const Json& prediction);
+
+template <class V>
+void describe(V& v, PlanCost& s)
+{
+  v.optional("fixed", s.fixed, "once");
+  v.optional("node", s.node, "for each node of the cluster");
+  v.optional("gpu", s.gpu, "for each GPU of the cluster");
+  v.optional("node_hour", s.node_hour,
+             "for each node and hour of the training: needs \"epochs\" in the jobs");
+}
+
+template <class V>
+void describe(V& v, PlanOption& s)
+{
+  v.required("name", s.name, "what people call it");
+  v.optional("set", s.set, "JSON pointers into the experiment and their values");
+  v.optional("cost", s.cost, "what it costs, in the plan's currency");
+}
+
+template <class V>
+void describe(V& v, PlanChange& s)
+{
+  v.required("name", s.name, "what is decided");
+  v.required("options", s.options, "one of them is taken; the first is what there is today");
+}
+
+template <class V>
+void describe(V& v, PlanGoal& s)
+{
+  v.optional("job", s.job, "the job it is about; default the first");
+  v.optional("throughput_at_least", s.throughput_at_least, "samples per second", positive());
+  v.optional("step_time_at_most", s.step_time_at_most, "median time of a step", positive());
+  v.optional("training_at_most", s.training_at_most, "time to train: needs \"epochs\" in the job",
+             positive());
+}
+
+template <class V>
+void describe(V& v, PlanSpec& s)
+{
+  v.format("foretrain.plan/1");
+  v.optional("name", s.name, "name of the plan");
+  v.optional("description", s.description, "what it asks, for people");
+  v.required("experiment", s.experiment, "what runs today", preset("experiment"));
+  v.required("changes", s.changes, "what can be decided; all combinations are candidates");
+  v.optional("goals", s.goals, "what must be reached, all of them");
+  v.optional("cost", s.cost, "what every candidate costs, whatever is changed");
+  v.optional("currency", s.currency, "of all costs, for people");
+  v.optional("confidence", s.confidence, "probability with which each goal must be reached",
+             between(0, 1));
+  v.optional("budget", s.budget, "costs above it are out of the question", non_negative());
+  v.optional("profiles", s.profiles, "calibrated parameters to lay over the presets",
+             preset("profile"));
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,117 @@
+#include "experiments/answers/programs.hpp"
+
+#include "experiments/run/result_json.hpp"
+#include "experiments/spec/large_job.hpp"
+#include "experiments/spec/resolve.hpp"
+#include "models/plans/data_parallel.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/quantity_text.hpp"
+#include "sim/workload/program_json.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+Json program_of(const ResolvedExperiment& experiment, const ResolvedJob& job)
+{
+  if (job.plan) {
+    Json json = sim::to_json(job.plan->program);
+    json["summary"] = job.plan->summary;
+    return json;
+  }
+  if (job.parameter_servers)
+    return {{"name", job.spec.name},
+            {"summary", "parameter servers: not written as a program, see docs/model.md"}};
+  models::DataParallel all;
+  all.name = job.spec.name;
+  all.ranks = static_cast<int>(job.ranks.size());
+  all.profile = job.profile;
+  all.framework = job.framework;
+  all.input = !job.input.synthetic;
+  if (all.ranks > 1) {
+    all.buckets =
+        models::plan_buckets(job.network, job.profile, job.framework, gradient_bytes(job));
+    all.fusion_copy = fusion_copy_rate(experiment.platform.gpu);
+  }
+  Json json = sim::to_json(models::data_parallel_program(all));
+  json["summary"] =
+      fmt::format("data parallel, {} ranks, {} buckets", all.ranks, all.buckets.size());
+  return json;
+}
+
+struct Sum {
+  int count = 0;
+  double time_s = 0;
+  double size_byte = 0;
+};
+
+std::string job_text(const Json& program)
+{
+  std::string text = fmt::format("{}: {}\n", program.at("name").get<std::string>(),
+                                 program.at("summary").get<std::string>());
+  if (!program.contains("operations"))
+    return text;
+  std::map<std::pair<std::string, std::string>, Sum> sums;
+  for (const Json& op : program.at("operations")) {
+    if (op.at("kind") == "join")
+      continue;
+    const auto kind = op.contains("collective") ? op.at("collective").get<std::string>()
+                                                : op.at("kind").get<std::string>();
+    Sum& sum = sums[{op.at("phase").get<std::string>(), kind}];
+    ++sum.count;
+    sum.time_s += op.value("time_s", 0.0);
+    sum.size_byte += op.value("size_byte", 0.0);
+  }
+  int devices = 0;
+  for (const Json& rank : program.at("ranks"))
+    devices += rank.at("stands_for").get<int>();
+  text += fmt::format("  {} ranks for {} devices, {} operations\n", program.at("ranks").size(),
+                      devices, program.at("operations").size());
+  for (const Json& group : program.at("groups"))
+    if (group.at("devices").size() > 0)
+      text += fmt::format("  group {}: {} devices, {} alike\n", group.at("name").get<std::string>(),
+                          group.at("devices")[0].size(), group.at("devices").size());
+  text += fmt::format("  {:<10} {:<15} {:>8} {:>12} {:>12}\n", "phase", "operation", "number",
+                      "time", "bytes");
+  for (const auto& [key, sum] : sums)
+    text += fmt::format("  {:<10} {:<15} {:>8} {:>12} {:>12}\n", key.first, key.second, sum.count,
+                        sum.time_s > 0 ? to_text(Seconds(sum.time_s)) : "",
+                        sum.size_byte > 0 ? to_text(Bytes(sum.size_byte)) : "");
+  return text;
+}
+
+} // namespace
+
+Json programs_of(const LoadedExperiment& experiment, int point)
+{
+  if (point < 0 || point >= static_cast<int>(experiment.points.size()))
+    throw UsageError(fmt::format("there is no point {}: the experiment has {}, counted from 0",
+                                 point, experiment.points.size()));
+  const Point& chosen = experiment.points[static_cast<std::size_t>(point)];
+  Json json = {{"point", point}, {"settings", settings_json(chosen.settings)}};
+  if (is_large(chosen)) {
+    const LargeExperiment large = resolve_large(chosen);
+    json["jobs"].push_back(
+        {{"name", large.job.spec.name},
+         {"summary", "a large model: composed of simulated exchanges, see docs/large-models.md"}});
+    return json;
+  }
+  const ResolvedExperiment resolved = resolve(chosen);
+  for (const ResolvedJob& job : resolved.jobs)
+    json["jobs"].push_back(program_of(resolved, job));
+  return json;
+}
+
+std::string program_text(const Json& programs)
+{
+  std::string text;
+  for (const Json& job : programs.at("jobs"))
+    text += job_text(job);
+  return text;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,38 @@
+// Searches parallel plans for a large model's job.
+#pragma once
+
+#include "experiments/run/result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::experiments {
+
+struct TunedPlan {
+  models::ParallelPlan plan;
+  int micro_batch = 1;
+  std::string recompute;
+  Range tokens_per_s;
+  double mfu = 0;    // all pairs of tokens count
+  Bytes memory;      // of the fullest stage
+  std::string loses; // what it spends more time on than the best
+};
+
+struct TuneAnswer {
+  std::string name;
+  int gpus = 1;
+  int tried = 0;               // simulated
+  int too_large = 0;           // did not fit
+  int hopeless = 0;            // could not beat the best ones: bound by compute and bubble alone
+  std::vector<TunedPlan> best; // the best first
+  std::string not_tried;       // what the search leaves out
+};
+
+/// Plans for the GPUs, model, sequence and global batch of the experiment's job. Throws ConfigError
+/// when the job is none of a transformer.
+TuneAnswer tune(const Point& point, int top, const RunOptions& options);
+
+std::string tune_text(const TuneAnswer& answer);
+Json tune_json(const TuneAnswer& answer);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,13 @@
+# find_package(Foretrain) and link with Foretrain::foretrain_experiments_api; the header is <foretrain/foretrain.hpp>.
+include(CMakeFindDependencyMacro)
+find_dependency(PkgConfig)
+pkg_check_modules(SIMGRID REQUIRED IMPORTED_TARGET simgrid>=3.32)
+find_dependency(Boost)
+find_dependency(nlohmann_json)
+find_dependency(Eigen3 NO_MODULE)
+find_dependency(fmt)
+find_dependency(pugixml)
+find_dependency(SQLite3)
+find_dependency(ZLIB)
+include(${CMAKE_CURRENT_LIST_DIR}/ForetrainTargets.cmake)
+add_library(Foretrain::foretrain ALIAS Foretrain::foretrain_experiments_api)

@@ -1,0 +1,53 @@
+# cmake --install puts the program, its data, schemas, man pages, completions and documents in place, and the
+# libraries with one header for find_package(Foretrain); cpack makes a Debian package of it.
+set(data ${CMAKE_INSTALL_DATADIR}/foretrain)
+install(TARGETS foretrain RUNTIME COMPONENT program)
+foreach(room platforms models calibration experiments)
+  install(DIRECTORY ${room}/data DESTINATION ${data}/${room} COMPONENT program)
+endforeach()
+install(DIRECTORY experiments/plans experiments/validation DESTINATION ${data}/experiments COMPONENT program)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program FILES_MATCHING PATTERN "*.md" PATTERN "*.png"
+  PATTERN "*.svg")
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+
+# What the program itself prints: schemas, man pages, completions.
+set(printed ${CMAKE_BINARY_DIR}/printed)
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DPROGRAM=$<TARGET_FILE:foretrain> -DOUT=${printed}
+    -DDATA=${CMAKE_SOURCE_DIR} -DVERSION=${PROJECT_VERSION} -P \"${CMAKE_SOURCE_DIR}/experiments/api/install/printed.cmake\"
+    COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+install(DIRECTORY ${printed}/schemas DESTINATION ${data} COMPONENT program)
+install(DIRECTORY ${printed}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT program)
+install(FILES ${printed}/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME foretrain
+  COMPONENT program)
+install(FILES ${printed}/completion.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _foretrain
+  COMPONENT program)
+install(FILES ${printed}/completion.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+  RENAME foretrain.fish COMPONENT program)
+
+# The library: every room, one header.
+get_property(rooms GLOBAL PROPERTY foretrain_rooms)
+target_include_directories(foretrain_experiments_api INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS ${rooms} foretrain_warnings EXPORT ForetrainTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/foretrain
+  COMPONENT library)
+install(EXPORT ForetrainTargets NAMESPACE Foretrain:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Foretrain COMPONENT library)
+install(FILES experiments/api/foretrain.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/foretrain COMPONENT library)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/ForetrainConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES experiments/api/install/ForetrainConfig.cmake ${CMAKE_BINARY_DIR}/ForetrainConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Foretrain COMPONENT library)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_NAME foretrain)
+set(CPACK_PACKAGE_VENDOR "Foretrain")
+set(CPACK_PACKAGE_CONTACT "the authors of Foretrain")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "predicts distributed training on GPU clusters")
+set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
+set(CPACK_COMPONENTS_ALL program)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+include(CPack)

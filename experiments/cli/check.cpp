@@ -1,0 +1,108 @@
+#include "experiments/answers/check.hpp"
+
+#include "experiments/cli/experiment_arguments.hpp"
+#include "experiments/cli/files.hpp"
+#include "experiments/cli/progress.hpp"
+#include "experiments/report/report_check.hpp"
+#include "sim/base/error.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+
+namespace foretrain::cli {
+
+namespace {
+
+using namespace experiments;
+
+struct CheckArguments {
+  ExperimentArguments run; // file and format are not used
+  std::vector<std::string> paths;
+  std::string format = "table";
+  std::string junit;
+  std::string baseline;
+  bool update = false;
+  CheckOptions options;
+};
+
+CheckedFile check_file(const CheckArguments& a, const std::string& path)
+{
+  const auto start = std::chrono::steady_clock::now();
+  CheckedFile checked{path, path, {}, 0};
+  try {
+    ExperimentArguments arguments = a.run;
+    arguments.file = path;
+    const LoadedExperiment experiment = load(arguments);
+    checked.experiment = experiment.spec.name;
+    const Prediction prediction = cli::run(experiment, options_of(arguments, experiment));
+    checked.cases = check(experiment, prediction, a.options);
+    if (a.update && prediction.errors.empty())
+      write_file(baseline_file(a.baseline, experiment.spec.name), prediction.result.dump(2) + "\n");
+  } catch (const ConfigError& error) {
+    checked.cases.push_back({"load", CheckState::error, error.what(), ""});
+  } catch (const UsageError& error) {
+    checked.cases.push_back({"load", CheckState::error, error.what(), ""});
+  }
+  checked.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return checked;
+}
+
+int run_check(CheckArguments a)
+{
+  if (a.update && a.baseline.empty())
+    throw UsageError("--update-baseline needs --baseline DIR for its files");
+  if (a.update)
+    make_directory(a.baseline, "--baseline");
+  else if (!a.baseline.empty())
+    a.options.baseline = a.baseline;
+  std::vector<CheckedFile> files;
+  const auto paths = experiments_below(a.paths);
+  ProgressBar bar("experiments");
+  for (const std::string& path : paths) {
+    files.push_back(check_file(a, path));
+    bar.show(static_cast<int>(files.size()), static_cast<int>(paths.size()));
+  }
+  bar.clear();
+  const Json summary = check_json(files);
+  if (!a.junit.empty())
+    write_file(a.junit, check_junit(files));
+  if (a.format == "json")
+    std::cout << summary.dump(2) << "\n";
+  else if (a.format == "tap")
+    std::cout << check_tap(files);
+  else if (a.format == "github")
+    std::cout << check_github(files);
+  else
+    std::cout << check_table(files, {110, isatty(STDOUT_FILENO) == 1});
+  std::cout.flush();
+  return summary.at("errors") > 0 ? wrong_input : summary.at("failed") > 0 ? violated : done;
+}
+
+} // namespace
+
+std::function<int()> check(CLI::App& app)
+{
+  const auto a = std::make_shared<CheckArguments>();
+  app.add_option("PATH", a->paths, "experiments, or directories that hold some")->required();
+  app.add_option("--junit", a->junit, "write JUnit XML into this file, too");
+  app.add_option("--baseline", a->baseline,
+                 "directory of stored results: throughput must not fall below them");
+  app.add_flag("--update-baseline", a->update,
+               "write what is predicted now into that directory instead of comparing with it");
+  app.add_option("--tolerance", a->options.tolerance,
+                 "part of a baseline's throughput that may be lost; default 0.05")
+      ->check(CLI::Range(0.0, 0.99));
+  app.add_option("--confidence", a->options.confidence,
+                 "probability with which something must be violated to fail; default 0.9")
+      ->check(CLI::Range(0.5, 0.99999));
+  app.add_flag("--strict", a->options.strict, "what is too close to tell fails, too");
+  add_run_options(app, a->run);
+  app.remove_option(app.get_option("--format"));
+  app.add_option("--format", a->format, "table, json, tap or github")
+      ->check(CLI::IsMember({"table", "json", "tap", "github"}));
+  return [a] { return run_check(*a); };
+}
+
+} // namespace foretrain::cli

@@ -1,0 +1,108 @@
+#include "experiments/answers/compare.hpp"
+
+#include "experiments/cli/experiment_arguments.hpp"
+#include "experiments/report/report_compare.hpp"
+#include "sim/base/error.hpp"
+
+#include <unistd.h>
+
+#include <iostream>
+
+namespace foretrain::cli {
+
+namespace {
+
+using namespace experiments;
+
+struct CompareArguments {
+  ExperimentArguments of_a; // with the options of both
+  std::string b;
+  std::vector<std::string> set_a, set_b, where_a, where_b;
+  CompareOptions options;
+  CLI::Option* below = nullptr;
+  CLI::Option* above = nullptr;
+  double fail_below = 0;
+  double fail_above = 0;
+};
+
+struct LoadedSide {
+  CompareSide side;
+  int status = done;
+};
+
+LoadedSide load_side(ExperimentArguments arguments, const std::vector<std::string>& set,
+                     const std::vector<std::string>& where)
+{
+  LoadedSide loaded;
+  const SideKind kind = kind_of_side(arguments.file);
+  if (kind != SideKind::experiment && (!set.empty() || !arguments.set.empty()))
+    throw UsageError("'" + arguments.file + "' holds results: --set changes experiments only");
+  if (kind == SideKind::result) {
+    loaded.side = side_of_result(arguments.file);
+  } else if (kind == SideKind::store) {
+    loaded.side = side_of_store(arguments.file);
+  } else {
+    arguments.set.insert(arguments.set.end(), set.begin(), set.end());
+    const LoadedExperiment experiment = load(arguments);
+    const Prediction prediction = cli::run(experiment, options_of(arguments, experiment));
+    tell_errors(prediction);
+    loaded.status = prediction.errors.empty() ? done : prediction.status;
+    loaded.side = side_of_prediction(experiment, prediction.result, arguments.file);
+  }
+  if (loaded.side.points.empty() && loaded.status == done)
+    throw UsageError("'" + arguments.file + "' holds no finished points");
+  keep_where(loaded.side, where);
+  return loaded;
+}
+
+int run_compare(CompareArguments a)
+{
+  if (a.below->count() > 0)
+    a.options.fail_below = a.fail_below;
+  if (a.above->count() > 0)
+    a.options.fail_above = a.fail_above;
+  a.options.interval = a.of_a.interval;
+  ExperimentArguments of_b = a.of_a;
+  of_b.file = a.b;
+  const LoadedSide side_a = load_side(a.of_a, a.set_a, a.where_a);
+  const LoadedSide side_b = load_side(of_b, a.set_b, a.where_b);
+  if (const int status = std::max(side_a.status, side_b.status); status != done)
+    return status;
+  const Json answer = compare(side_a.side, side_b.side, a.options);
+  if (a.of_a.format == "json")
+    std::cout << answer.dump(2) << "\n";
+  else if (a.of_a.format == "csv")
+    std::cout << compare_csv(answer);
+  else
+    std::cout << report_compare(answer, {110, isatty(STDOUT_FILENO) == 1});
+  std::cout.flush();
+  return answer.at("broken").get<bool>() ? violated : done;
+}
+
+} // namespace
+
+std::function<int()> compare(CLI::App& app)
+{
+  const auto a = std::make_shared<CompareArguments>();
+  app.add_option("A", a->of_a.file,
+                 "experiment, result.json (or its directory), or file of a sweep")
+      ->required();
+  app.add_option("B", a->b, "the same, to compare with A")->required();
+  add_run_options(app, a->of_a);
+  app.add_option("--set-a", a->set_a, "POINTER=VALUE: change a value of A only");
+  app.add_option("--set-b", a->set_b, "POINTER=VALUE: change a value of B only");
+  app.add_option("--where-a", a->where_a, "POINTER=VALUE: only points of A with this setting");
+  app.add_option("--where-b", a->where_b, "POINTER=VALUE: only points of B with this setting");
+  a->below = app.add_option("--fail-below", a->fail_below,
+                            "exit 1 where B's throughput over A's is below this ratio")
+                 ->check(CLI::PositiveNumber);
+  a->above = app.add_option("--fail-above", a->fail_above,
+                            "exit 1 where B's throughput over A's is above this ratio")
+                 ->check(CLI::PositiveNumber);
+  app.add_option("--confidence", a->options.confidence,
+                 "probability with which a bound must be broken; default 0.9")
+      ->check(CLI::Range(0.5, 0.99999));
+  return [a] { return run_compare(*a); };
+}
+
+} // namespace foretrain::cli

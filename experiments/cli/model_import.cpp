@@ -1,0 +1,64 @@
+#include "experiments/cli/model_import.hpp"
+
+#include "experiments/api/model_import.hpp"
+#include "experiments/cli/command.hpp"
+#include "experiments/cli/files.hpp"
+
+#include <iostream>
+
+#include <fmt/format.h>
+
+namespace foretrain::cli {
+
+namespace {
+
+struct ModelImportArguments {
+  std::string file;
+  std::string out;
+  int batch = 0;
+  experiments::ModelImportOptions options;
+};
+
+int import_model_file(ModelImportArguments& a)
+{
+  if (a.batch > 0)
+    a.options.batch = a.batch;
+  a.options.progress = &tell_progress;
+  const auto imported = experiments::import_model(a.file, a.options);
+  for (const std::string& note : imported.notes)
+    std::cerr << "note: " << note << "\n";
+  const std::string text = imported.json.dump(2) + "\n";
+  if (a.out.empty()) {
+    std::cout << text;
+    return done;
+  }
+  write_file(a.out, text);
+  std::cerr << "written to " << a.out << "; use it as \"model\": \"" << a.out
+            << "\" in an experiment\n";
+  return done;
+}
+
+} // namespace
+
+void tell_progress(double read)
+{
+  std::cerr << fmt::format("read {:.0f} %\n", 100 * read);
+}
+
+void add_model_import(CLI::App& model, const std::shared_ptr<std::function<int()>>& action)
+{
+  const auto a = std::make_shared<ModelImportArguments>();
+  CLI::App* app = model.add_subcommand(
+      "import", "make a model of a recording or a description that other software wrote");
+  app->add_option("FILE", a->file, "a trace, a graph or a table, plain or gzipped")->required();
+  app->add_option("--name", a->options.name, "name of the model (default: that of the file)");
+  app->add_option("--batch", a->batch, "samples per device, where the file does not tell")
+      ->check(CLI::Range(1, 1000000));
+  app->add_option("--like", a->options.like,
+                  "network whose gradients it has, where the file tells no sizes");
+  app->add_option("--gpu", a->options.gpu, "GPU preset that it was recorded on");
+  app->add_option("--out", a->out, "write here instead of printing");
+  app->callback([a, action] { *action = [a] { return import_model_file(*a); }; });
+}
+
+} // namespace foretrain::cli

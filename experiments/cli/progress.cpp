@@ -1,0 +1,62 @@
+#include "experiments/cli/progress.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include <fmt/format.h>
+
+namespace foretrain::cli {
+
+namespace {
+
+constexpr int kBarWidth = 24;
+
+std::string left_text(double seconds)
+{
+  if (seconds < 60)
+    return fmt::format("{:.0f} s", seconds);
+  if (seconds < 3600)
+    return fmt::format("{:.0f} min {:02.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60));
+  return fmt::format("{:.0f} h {:02.0f} min", std::floor(seconds / 3600),
+                     std::fmod(seconds, 3600) / 60);
+}
+
+} // namespace
+
+std::string progress_text(int done, int total, int first, double seconds, const std::string& unit)
+{
+  const int filled = total > 0 ? kBarWidth * std::min(done, total) / total : kBarWidth;
+  std::string text = fmt::format(
+      "[{}{}] {}/{} {}", std::string(static_cast<std::size_t>(filled), '#'),
+      std::string(static_cast<std::size_t>(kBarWidth - filled), '-'), done, total, unit);
+  const double rate = seconds > 0 ? (done - first) / seconds : 0;
+  if (rate > 0)
+    text += fmt::format(", {:.3g}/s, {} left", rate, left_text((total - done) / rate));
+  return text;
+}
+
+void ProgressBar::show(int done, int total)
+{
+  static const bool terminal = isatty(STDERR_FILENO) == 1;
+  const auto now = Clock::now();
+  if (first_ < 0)
+    first_ = std::max(0, done - 1);
+  if (!terminal || now < next_)
+    return;
+  next_ = now + std::chrono::milliseconds(200);
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  std::cerr << "\r\033[K" << progress_text(done, total, first_, seconds, unit_) << std::flush;
+  shown_ = true;
+}
+
+void ProgressBar::clear()
+{
+  if (shown_)
+    std::cerr << "\r\033[K" << std::flush;
+  shown_ = false;
+}
+
+} // namespace foretrain::cli

@@ -1,0 +1,40 @@
+#include "experiments/answers/tune.hpp"
+#include "experiments/cli/experiment_arguments.hpp"
+#include "sim/base/error.hpp"
+
+#include <iostream>
+
+namespace foretrain::cli {
+
+namespace {
+
+struct TuneArguments {
+  std::string experiment;
+  std::vector<std::string> overrides;
+  int top = 10;
+  std::string format = "table";
+};
+
+} // namespace
+
+std::function<int()> tune(CLI::App& app)
+{
+  const auto a = std::make_shared<TuneArguments>();
+  app.add_option("EXPERIMENT", a->experiment, "an experiment whose job is a transformer's")
+      ->required();
+  app.add_option("--set", a->overrides, "POINTER=VALUE: change the experiment");
+  app.add_option("--top", a->top, "how many plans to show")->check(CLI::Range(1, 1000));
+  app.add_option("--format", a->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  return [a] {
+    const auto experiment = experiments::load_experiment(a->experiment, a->overrides);
+    if (experiment.points.size() != 1)
+      throw UsageError("tune takes one point: this experiment has a sweep");
+    const auto answer =
+        experiments::tune(experiment.points.front(), a->top, experiments::RunOptions{});
+    std::cout << (a->format == "json" ? experiments::tune_json(answer).dump(2) + "\n"
+                                      : experiments::tune_text(answer));
+    return static_cast<int>(done);
+  };
+}
+
+} // namespace foretrain::cli

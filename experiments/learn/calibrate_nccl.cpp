@@ -1,0 +1,195 @@
+// nccl-tests: latencies of the collective library's protocols, and what links give its kernels.
+//
+// Every row is predicted by the simulated nccl-tests, so that algorithm, protocol and rings are
+// those the library would choose with the values under trial.
+#include "calibration/nccl_tests_log.hpp"
+#include "experiments/learn/calibrate_logs.hpp"
+#include "experiments/run/nccl_tests.hpp"
+#include "models/collectives/library.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <regex>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr double kSpreadOfRuns = 0.05; // of repeated runs
+
+struct NcclRun {
+  std::string path;
+  const NcclTest* test = nullptr;
+  NcclTestsOptions options;
+};
+
+int element_size(const std::string& type)
+{
+  return type == "half" || type == "bfloat16"                      ? 2
+         : type == "int8" || type == "uint8"                       ? 1
+         : type == "double" || type == "int64" || type == "uint64" ? 8
+                                                                   : 4;
+}
+
+std::string row_place(const std::string& path, const calibration::NcclRow& row)
+{
+  return row.line > 0 ? fmt::format("{}:{}", path, row.line) : path;
+}
+
+// "V100" of "Tesla V100-SXM2-16GB": the first word part of letters and then digits.
+std::string family_of(const std::string& gpu)
+{
+  static const std::regex pattern("[A-Z]+[0-9]{2,}");
+  std::smatch found;
+  return std::regex_search(gpu, found, pattern) ? found.str() : "";
+}
+
+NcclRun read_run(const calibration::NcclTestsLog& log, const LogText& text, Setup& setup,
+                 const platforms::PlatformSpec& spec, std::vector<Observation>& measurements)
+{
+  const int gpus_per_node = spec.gpus_per_node();
+  for (const std::string& note : log.notes)
+    setup.notes.push_back(text.path + ": " + note);
+  if (!log.ranks.empty())
+    if (const std::string family = family_of(log.ranks.front().gpu);
+        !family.empty() && spec.gpu.name.find(family) == std::string::npos)
+      setup.notes.push_back(fmt::format("{}: is of a '{}', '{}' has the {}", text.path,
+                                        excerpt(log.ranks.front().gpu), spec.name, spec.gpu.name));
+  NcclRun run;
+  run.path = text.path;
+  run.test = find_nccl_test(log.collective + "_perf");
+  if (run.test == nullptr)
+    throw ConfigError(text.path, "",
+                      log.collective.empty()
+                          ? "does not say which program of nccl-tests wrote it"
+                          : "is of '" + log.collective + "', which is not simulated",
+                      (log.collective.empty() ? "put its name before the rows, like \"# "
+                                                "all_reduce_perf\"; known: "
+                                              : "known: ") +
+                          joined(nccl_test_names()));
+  const int ranks = log.ranks_per_communicator();
+  run.options.nodes = setup.options.nodes > 0 ? setup.options.nodes : std::max(1, log.nodes());
+  run.options.gpus_per_node =
+      setup.options.gpus > 0 ? setup.options.gpus : ranks / run.options.nodes;
+  if (run.options.gpus_per_node < 1)
+    throw UsageError("'" + text.path + "' does not say on how many GPUs it ran: give --gpus");
+  if (ranks > 0 && run.options.gpus_per_node * run.options.nodes != ranks)
+    throw UsageError(fmt::format("'{}' has {} ranks, --gpus {} on {} node(s) make {}", text.path,
+                                 ranks, run.options.gpus_per_node, run.options.nodes,
+                                 run.options.gpus_per_node * run.options.nodes));
+  if (run.options.gpus_per_node > gpus_per_node)
+    throw ConfigError(text.path, "",
+                      fmt::format("is of {} GPUs per node, but the platform has {}",
+                                  run.options.gpus_per_node, gpus_per_node));
+  run.options.gpus_per_thread = std::min(log.gpus_per_thread, run.options.gpus_per_node);
+  for (const calibration::NcclRow& row : log.rows) {
+    if (row.size.value() <= 0 || row.out_of_place.time.value() <= 0)
+      continue;
+    run.options.element_size = element_size(row.type);
+    run.options.sizes.push_back(row.size.value());
+    measurements.push_back({row_place(text.path, row),
+                            fmt::format("{} of {} (s)", log.collective, to_text(row.size)),
+                            row.out_of_place.time.value(), kSpreadOfRuns});
+  }
+  return run;
+}
+
+std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs)
+{
+  const auto spec = setup.platform(setup.learnt());
+  const Part library = part_of(setup.library(setup.learnt()), models::kLibraryKind);
+  const Part gpu = part_of(spec.node.gpus->type, platforms::kGpuKind);
+  const Part cpu = part_of(spec.node.cpu, platforms::kCpuKind);
+  const std::string large = "nccl-tests up to 1 GiB (-e 1G)";
+  std::vector<Knob> knobs = {
+      {gpu, "/nvlink_collective_efficiency", 0.05, 1, large + " on GPUs joined by NVLink"},
+      {gpu, "/nvlink_in_switch_efficiency", 0.05, 1, large + " with NVLS"},
+      {cpu, "/root_port_duplex", 1e8, 1e12, large + " over PCIe"},
+      {cpu, "/socket_link", 1e8, 1e12, large + " across sockets"},
+  };
+  const bool several_nodes = std::any_of(runs.begin(), runs.end(),
+                                         [](const NcclRun& run) { return run.options.nodes > 1; });
+  if (several_nodes) {
+    const Part transport = part_of(setup.transport(setup.learnt()), platforms::kTransportKind);
+    if (setup.stack(setup.learnt()).transport.protocol == "tcp") {
+      knobs.push_back({transport, "/copy_rate", 1e6, 1e13, "iperf3 between the nodes"});
+      knobs.push_back({library, "/socket_step", 1e-7, 1e-2, "nccl-tests -b 8 between nodes"});
+    }
+    for (std::size_t n = 0; n < spec.nics.size(); ++n)
+      if (!spec.networks.empty() && spec.node.nics[n].name == spec.networks.front().nics.front())
+        knobs.push_back({part_of(spec.node.nics[n].type, platforms::kNicKind), "/rate", 1e6, 1e13,
+                         large + " between nodes"});
+  }
+  // The plateau of small sizes when one thread launches on several GPUs.
+  if (std::any_of(runs.begin(), runs.end(),
+                  [](const NcclRun& run) { return run.options.gpus_per_thread > 1; }))
+    knobs.push_back({library, "/host_launch", 1e-8, 1e-3, "nccl-tests -b 8 with -g above 1"});
+  // A protocol's hand-shakes are the same work on every link: its latencies are fitted by one
+  // factor.
+  const auto protocols = read_as<models::Library>(library.value).protocols;
+  for (std::size_t i = 0; i < protocols.size(); ++i) {
+    const std::string at = fmt::format("/protocols/{}", i);
+    Knob knob{library, at + "/ring_base", 1e-8, 1e-2,
+              "nccl-tests from 8 bytes on (-b 8) with NCCL_PROTO=" + protocols[i].name};
+    knob.tied = {at + "/tree_base"};
+    for (const char* family : {"/ring_hop", "/tree_hop"})
+      for (const char* reach : {"/nvlink", "/pcie", "/network"})
+        knob.tied.push_back(at + family + reach);
+    if (protocols[i].in_switch_base.value() > 0)
+      knob.tied.push_back(at + "/in_switch_base");
+    knobs.push_back(std::move(knob));
+  }
+  return knobs;
+}
+
+} // namespace
+
+std::vector<std::string> teach_nccl_tests(const std::vector<LogText>& logs, Setup& setup)
+{
+  setup.need_platform(logs.front().path);
+  const auto spec = setup.platform(setup.learnt());
+  FitTask task;
+  std::vector<NcclRun> runs;
+  for (const LogText& text : logs) {
+    const auto programs = calibration::read_nccl_tests_all(text.text, text.path);
+    for (const auto& log : programs) {
+      const bool simulated = find_nccl_test(log.collective + "_perf") != nullptr;
+      if (programs.size() > 1 && !simulated)
+        setup.notes.push_back(
+            fmt::format("{}: '{}' is not simulated: left out", text.path, excerpt(log.collective)));
+      else
+        runs.push_back(read_run(log, text, setup, spec, task.measurements));
+    }
+  }
+  if (task.measurements.empty())
+    throw ConfigError(logs.front().path, "", "holds no row with a time");
+  task.source = fmt::format("nccl-tests on {}", setup.options.platform);
+  task.knobs = knobs_for(setup, runs);
+  double least = 1e18;
+  double most = 0;
+  for (const NcclRun& run : runs)
+    for (const double size : run.options.sizes) {
+      least = std::min(least, size);
+      most = std::max(most, size);
+    }
+  task.valid = {
+      {"message size", loose_value(to_text(Bytes(least))), loose_value(to_text(Bytes(most)))}};
+  task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+    const auto platform = setup.platform(overlay);
+    const auto stack = setup.stack(overlay);
+    std::vector<double> times;
+    for (NcclRun& run : runs) {
+      run.options.library = setup.library(overlay);
+      for (const NcclTestsRow& row : run_nccl_test(*run.test, platform, stack, run.options))
+        times.push_back(row.time);
+    }
+    return times;
+  };
+  const std::string taught = joined(setup.learning.learn(task));
+  return std::vector<std::string>(logs.size(), taught);
+}
+
+} // namespace foretrain::experiments

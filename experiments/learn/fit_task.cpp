@@ -1,0 +1,310 @@
+#include "experiments/learn/fit_task.hpp"
+
+#include "experiments/spec/preset_kinds.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr double kScreen = 1.5;      // by which a parameter is varied to see whether it matters
+constexpr double kCheap = 1e-3;      // made so cheap, what the machine has would be used
+constexpr double kNoEffect = 1e-9;   // relative change of a prediction
+constexpr double kDerivative = 0.01; // relative; simulated times are no smoother than that
+constexpr double kCorrelated = 0.05; // below, a correlation is not worth a line
+
+using OverlayPtr = std::shared_ptr<const Overlay>;
+
+// Where the schema of a kind says what is taken when a file is silent.
+Json default_of(const Knob& knob)
+{
+  Json at = preset_schema(knob.part.kind);
+  for (const std::string& step : pointer_steps(knob.pointer)) {
+    if (at.contains("items"))
+      at = Json(at.at("items"));
+    else if (at.contains("properties") && at.at("properties").contains(step))
+      at = Json(at.at("properties").at(step));
+    else
+      return nullptr;
+  }
+  return at.contains("default") ? at.at("default") : Json();
+}
+
+Measure measure_of(const Json& json)
+{
+  if (json.is_number())
+    return {json.get<double>(), "", 1};
+  return parse_measure(json.get<std::string>()).value_or(Measure{});
+}
+
+double rounded(double value, int digits)
+{
+  return std::stod(fmt::format("{:.{}g}", value, digits));
+}
+
+Json json_of(Measure measure, int digits)
+{
+  measure.value = rounded(measure.value, digits);
+  if (measure.unit.empty())
+    return measure.value;
+  return to_text(measure);
+}
+
+// A value laid over a preset, while it is fitted.
+struct Laid {
+  std::string pointer;
+  Measure value;
+};
+
+// A fit under way: for each knob those of its values that matter, laid over the presets.
+class Bench {
+public:
+  Bench(const FitTask& task, const Learning& learning)
+      : task_(task), base_(*learning.profiles.overlay)
+  {
+    base_.files = std::make_shared<std::map<std::string, DocumentPtr>>();
+    here_ = task_.predict(std::make_shared<Overlay>(base_));
+    for (Knob knob : task.knobs) {
+      auto pointers = knob.tied;
+      pointers.insert(pointers.begin(), knob.pointer);
+      values_.emplace_back();
+      for (const std::string& pointer : pointers) {
+        knob.pointer = pointer;
+        const Laid it{pointer, value_of(knob, *learning.profiles.overlay)};
+        // Of values that are tied, those that are about something this machine does not have are
+        // left out: no value of theirs would change a prediction.
+        if (it.value.value > 0 && (knob.tied.empty() || changes(knob.part, {it}, kCheap)))
+          values_.back().push_back(it);
+      }
+    }
+  }
+
+  /// Whether any prediction changes when the knob is turned up or down.
+  bool matters(std::size_t knob) const
+  {
+    const Knob& it = task_.knobs[knob];
+    if (values_[knob].empty())
+      return false;
+    const auto turned = [&](double factor) {
+      return changes(it.part, values_[knob],
+                     std::clamp(start(knob) * factor, it.low, it.high) / start(knob));
+    };
+    return turned(1 / kScreen) || turned(kScreen);
+  }
+  double start(std::size_t knob) const { return values_[knob].front().value.si(); }
+
+  /// What the knob at `si` lays over its preset.
+  std::vector<Laid> laid(std::size_t knob, double si) const
+  {
+    std::vector<Laid> result = values_[knob];
+    const double factor = si / start(knob);
+    for (Laid& it : result)
+      it.value.value *= factor;
+    return result;
+  }
+
+  std::vector<double> predict(const std::vector<std::size_t>& knobs,
+                              const std::vector<double>& si) const
+  {
+    auto overlay = std::make_shared<Overlay>(base_);
+    for (std::size_t i = 0; i < knobs.size(); ++i)
+      for (const Laid& it : laid(knobs[i], si[i]))
+        lay(*overlay, task_.knobs[knobs[i]].part, it);
+    return task_.predict(overlay);
+  }
+
+private:
+  static void lay(Overlay& overlay, const Part& part, const Laid& it)
+  {
+    // All digits: differences of predictions are taken.
+    const Json value = it.value.unit.empty()
+                           ? Json(it.value.value)
+                           : Json(fmt::format("{:.17g} {}", it.value.value, it.value.unit));
+    overlay.entries.push_back({part.kind, part.id, it.pointer, value, "calibration"});
+  }
+
+  bool changes(const Part& part, std::vector<Laid> values, double factor) const
+  {
+    auto overlay = std::make_shared<Overlay>(base_);
+    for (Laid& it : values) {
+      it.value.value *= factor;
+      lay(*overlay, part, it);
+    }
+    const auto there = task_.predict(overlay);
+    for (std::size_t i = 0; i < here_.size(); ++i)
+      if (std::abs(there[i] - here_[i]) > kNoEffect * std::abs(here_[i]))
+        return true;
+    return false;
+  }
+
+  const FitTask& task_;
+  Overlay base_;
+  std::vector<double> here_;              // predictions at the start
+  std::vector<std::vector<Laid>> values_; // at the start
+};
+
+std::string reason_for(const calibration::FittedParameter& p)
+{
+  if (p.at_bound)
+    return fmt::format("the measurements ask for {:.3g} or beyond, outside what is possible: "
+                       "something else differs from the model",
+                       p.value);
+  if (p.without_effect)
+    return "no measurement depends on it at the fitted values: something else is the limit";
+  if (!p.together_with.empty())
+    return "only its combination with " + joined(p.together_with) +
+           " shows in the measurements: it keeps the preset's value";
+  return fmt::format("the measurements know it only to {:.0f} %", 100 * p.spread / p.value);
+}
+
+// The unknown parameter to give up first: one that cannot be had at all, else the least known.
+std::size_t least_known(const calibration::Fit& fit)
+{
+  std::size_t worst = fit.parameters.size();
+  const auto badness = [&](std::size_t i) {
+    const auto& p = fit.parameters[i];
+    return p.known ? -1.0 : p.without_effect ? 1e300 : p.at_bound ? 1e200 : p.spread / p.value;
+  };
+  for (std::size_t i = 0; i < fit.parameters.size(); ++i)
+    if (badness(i) >= 0 && (worst == fit.parameters.size() || badness(i) > badness(worst)))
+      worst = i;
+  return worst;
+}
+
+// The knobs that the measurements know, fitted; the others are refused on the way.
+struct Outcome {
+  std::vector<std::size_t> knobs;
+  calibration::Fit fit;
+};
+
+Outcome fit_known(const FitTask& task, const Bench& bench, Learning& learning)
+{
+  Outcome outcome;
+  std::vector<calibration::FitParameter> parameters;
+  for (std::size_t i = 0; i < task.knobs.size(); ++i) {
+    const Knob& knob = task.knobs[i];
+    if (!bench.matters(i)) {
+      learning.refuse(name_of(knob), "no measurement depends on it", knob.measurement);
+      continue;
+    }
+    outcome.knobs.push_back(i);
+    parameters.push_back(
+        {name_of(knob), std::clamp(bench.start(i), knob.low, knob.high), knob.low, knob.high});
+  }
+  const auto residuals = [&](const std::vector<double>& values) {
+    std::vector<double> r = bench.predict(outcome.knobs, values);
+    for (std::size_t i = 0; i < r.size(); ++i)
+      r[i] = std::log(r[i] / task.measurements[i].value) / task.measurements[i].spread;
+    return r;
+  };
+  while (!parameters.empty()) {
+    outcome.fit = calibration::fit(parameters, residuals, {.derivative_step = kDerivative});
+    const std::size_t worst = least_known(outcome.fit);
+    if (worst == parameters.size())
+      break;
+    learning.refuse(parameters[worst].name, reason_for(outcome.fit.parameters[worst]),
+                    task.knobs[outcome.knobs[worst]].measurement);
+    outcome.knobs.erase(outcome.knobs.begin() + static_cast<std::ptrdiff_t>(worst));
+    parameters.erase(parameters.begin() + static_cast<std::ptrdiff_t>(worst));
+  }
+  return outcome;
+}
+
+// What is left over, and the measurements that stand out.
+calibration::ProfileResiduals leftovers(const FitTask& task, const calibration::Fit& fit,
+                                        std::vector<calibration::ProfileOutlier>& outliers)
+{
+  calibration::ProfileResiduals left;
+  for (std::size_t i = 0; i < fit.rows.size(); ++i) {
+    const Observation& m = task.measurements[i];
+    const double ratio = std::exp(fit.rows[i].residual * m.spread);
+    ++left.measurements;
+    left.mean += std::abs(ratio - 1) / static_cast<double>(fit.rows.size());
+    left.maximum = std::max(left.maximum, std::abs(ratio - 1));
+    if (fit.rows[i].outlier)
+      outliers.push_back({m.where, fmt::format("{}: {:.4g} measured, {:.4g} fitted", m.what,
+                                               m.value, m.value * ratio)});
+  }
+  left.mean = rounded(left.mean, 4);
+  left.maximum = rounded(left.maximum, 4);
+  return left;
+}
+
+} // namespace
+
+std::string name_of(const Knob& knob)
+{
+  return knob.part.kind + " " + knob.part.id + " " + knob.pointer;
+}
+
+Value loose_value(Json json)
+{
+  auto document = std::make_shared<Document>();
+  document->root = std::move(json);
+  return Value(document);
+}
+
+Part part_of(const Value& reference, const PresetKind& kind)
+{
+  return {kind.name, preset_id(reference, kind), resolve_preset(reference, kind)};
+}
+
+Measure value_of(const Knob& knob, const Overlay& overlay)
+{
+  for (auto it = overlay.entries.rbegin(); it != overlay.entries.rend(); ++it)
+    if (it->kind == knob.part.kind && it->preset == knob.part.id && it->pointer == knob.pointer)
+      return measure_of(it->value);
+  const Json::json_pointer at(knob.pointer);
+  const Json& preset = knob.part.value.json();
+  const Json found = preset.contains(at) ? preset.at(at) : default_of(knob);
+  if (!found.is_number() && !found.is_string())
+    knob.part.value.fail(fmt::format("has no value at {} to begin a fit with", knob.pointer));
+  return measure_of(found);
+}
+
+void Learning::refuse(const std::string& parameter, const std::string& reason,
+                      const std::string& measurement)
+{
+  learnt.refused.push_back({parameter, reason, measurement});
+}
+
+std::vector<std::string> Learning::learn(const FitTask& task)
+{
+  const Bench bench(task, *this);
+  const auto [knobs, fit] = fit_known(task, bench, *this);
+  if (knobs.empty())
+    return {};
+  const auto left = leftovers(task, fit, learnt.outliers);
+  std::vector<std::string> taught;
+  std::vector<std::pair<std::size_t, int>> places; // parameter of the fit, place in the profile
+  for (std::size_t k = 0; k < knobs.size(); ++k) {
+    const calibration::FittedParameter& p = fit.parameters[k];
+    const Part& part = task.knobs[knobs[k]].part;
+    for (const Laid& it : bench.laid(knobs[k], p.value)) {
+      Measure spread = it.value;
+      spread.value *= p.spread / p.value;
+      const Json value = json_of(it.value, 6);
+      places.emplace_back(k, static_cast<int>(learnt.parameters.size()));
+      learnt.parameters.push_back({part.kind, part.id, it.pointer, loose_value(value),
+                                   loose_value(json_of(spread, 3)), task.source, left, task.valid});
+      profiles.overlay->entries.push_back(
+          {part.kind, part.id, it.pointer, value, "calibration", task.source});
+      taught.push_back(part.kind + " " + part.id + " " + it.pointer);
+    }
+  }
+  for (std::size_t a = 0; a < places.size(); ++a)
+    for (std::size_t b = a + 1; b < places.size(); ++b) {
+      const double rho = fit.correlation[places[a].first][places[b].first];
+      if (std::abs(rho) > kCorrelated)
+        learnt.correlations.push_back({places[a].second, places[b].second, rounded(rho, 3)});
+    }
+  return taught;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,117 @@
+#include "experiments/report/report_csv.hpp"
+
+#include "experiments/report/report_html_rows.hpp"
+#include "experiments/run/result_columns.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// A cell that a spreadsheet would run is led by an apostrophe, which shows it as text (OWASP, CSV
+// injection); numbers stay numbers. Control characters would speak to the terminal.
+std::string harmless(const std::string& field)
+{
+  std::string text;
+  for (const char c : field)
+    text += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' ? '?' : c;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const bool is_number = std::from_chars(text.data(), end, number).ptr == end;
+  if (!text.empty() && !is_number &&
+      std::string("=+-@\t\r").find(text.front()) != std::string::npos)
+    text.insert(0, "'");
+  return text;
+}
+
+std::string quoted(const std::string& raw)
+{
+  std::string field = harmless(raw);
+  if (field.find_first_of(",\"\r\n") == std::string::npos)
+    return field;
+  std::string text = "\"";
+  for (const char c : field)
+    text += c == '"' ? "\"\"" : std::string(1, c);
+  return text + "\"";
+}
+
+std::vector<std::string> part_keys(const Report& report)
+{
+  std::vector<std::string> keys(std::begin(kPartColumns), std::end(kPartColumns));
+  for (const TimePart& part : report.parts())
+    if (std::find(keys.begin(), keys.end(), part.key) == keys.end())
+      keys.push_back(part.key);
+  return keys;
+}
+
+// Numbers with all their digits; a range is its median.
+std::string field(const ReportRow& row, const char* pointer)
+{
+  const auto number = row.number(pointer);
+  return number ? fmt::format("{}", *number) : row.text(pointer);
+}
+
+std::string busiest_text(const ReportRow& row)
+{
+  std::vector<std::string> uses;
+  if (row.job)
+    for (const Json& use : list_at(*row.job, "busiest"))
+      uses.push_back(fmt::format("{} {:.3f}", text_at(use, "/resource"),
+                                 number_at(use, "/utilisation").value_or(0)));
+  return joined(uses, "; ");
+}
+
+} // namespace
+
+std::string csv_line(const std::vector<std::string>& fields)
+{
+  std::vector<std::string> safe;
+  for (const std::string& field : fields)
+    safe.push_back(quoted(field));
+  return joined(safe, ",") + "\r\n";
+}
+
+std::string report_csv(const Json& result)
+{
+  const Report report(result);
+  const auto parts = part_keys(report);
+
+  std::vector<std::string> header{"point"};
+  header.insert(header.end(), report.settings().begin(), report.settings().end());
+  header.emplace_back("job");
+  for (const Column& column : kColumnsBeforeParts)
+    header.emplace_back(column.name);
+  for (const std::string& part : parts)
+    header.push_back("time_" + part + "_s");
+  for (const Column& column : kColumnsAfterParts)
+    header.emplace_back(column.name);
+  header.emplace_back("busiest");
+  header.emplace_back("error");
+
+  std::string text = csv_line(header);
+  for (const ReportRow& row : report.rows()) {
+    std::vector<std::string> fields{std::to_string(row.point + 1)};
+    for (const std::string& pointer : report.settings()) {
+      const Json& value = setting_at(row, pointer);
+      fields.push_back(value.is_null() ? "" : value_text(value));
+    }
+    fields.push_back(row.name);
+    for (const Column& column : kColumnsBeforeParts)
+      fields.push_back(field(row, column.pointer));
+    for (const std::string& part : parts)
+      fields.push_back(field(row, time_pointer(part).c_str()));
+    for (const Column& column : kColumnsAfterParts)
+      fields.push_back(field(row, column.pointer));
+    fields.push_back(busiest_text(row));
+    fields.push_back(row.error);
+    text += csv_line(fields);
+  }
+  return text;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,316 @@
+#include "experiments/report/report_html_rows.hpp"
+
+#include "experiments/report/svg_text.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+const Json kNull;
+const Json kEmptyList = Json::array();
+const Json kEmptyObject = Json::object();
+
+const std::array<TimePart, 6> kParts{
+    {{"compute", "compute", "compute", ""},
+     {"exposed_communication", "exposed communication", "comm", ""},
+     {"input_stall", "input stall", "input", ""},
+     {"host_to_device", "host to device", "copy", ""},
+     {"straggler_wait", "straggler wait", "wait", ""},
+     {"framework", "framework", "framework", ""}}};
+
+const Json& object_at(const Json& json, const char* key)
+{
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found != json.end() && found->is_object() ? *found : kEmptyObject;
+}
+
+} // namespace
+
+std::string time_pointer(const std::string& key)
+{
+  return (Json::json_pointer("/time_s") / key).to_string();
+}
+
+std::optional<double> number_at(const Json& json, const char* pointer)
+{
+  const Json::json_pointer at(pointer);
+  if (!json.contains(at))
+    return std::nullopt;
+  const Json& value = json.at(at);
+  if (value.is_object() && value.contains("median"))
+    return number_at(value, "/median");
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+std::string text_at(const Json& json, const char* pointer)
+{
+  const Json::json_pointer at(pointer);
+  return json.contains(at) && !json.at(at).is_null() ? value_text(json.at(at)) : "";
+}
+
+std::string value_text(const Json& value)
+{
+  return value.is_string() ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+const Json& list_at(const Json& json, const char* key)
+{
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found != json.end() && found->is_array() ? *found : kEmptyList;
+}
+
+const Json& setting_at(const ReportRow& row, const std::string& pointer)
+{
+  const auto found = row.settings->find(pointer);
+  return found != row.settings->end() ? *found : kNull;
+}
+
+std::optional<double> ReportRow::number(const char* pointer) const
+{
+  return job ? number_at(*job, pointer) : std::nullopt;
+}
+
+std::string ReportRow::text(const char* pointer) const
+{
+  return job ? text_at(*job, pointer) : "";
+}
+
+Report::Report(const Json& result) : result_(result)
+{
+  if (result.is_object() && result.value("interrupted", Json()) == true)
+    add_warning("the run was interrupted: only the points that were done are here", std::nullopt);
+  for (const Json& warning : list_at(result, "warnings"))
+    add_warning(value_text(warning), std::nullopt);
+  for (const Json& point : list_at(result, "points"))
+    add_point(point);
+  find_varying();
+  find_parts();
+}
+
+void Report::add_point(const Json& point)
+{
+  ReportRow row;
+  row.point = points_++;
+  row.settings = &object_at(point, "settings");
+  for (const auto& entry : row.settings->items())
+    if (std::find(settings_.begin(), settings_.end(), entry.key()) == settings_.end())
+      settings_.push_back(entry.key());
+  for (const Json& warning : list_at(point, "warnings"))
+    add_warning(value_text(warning), row.point);
+  const Json& jobs = list_at(point, "jobs");
+  row.error = text_at(point, "/error");
+  if (jobs.empty()) {
+    if (row.error.empty())
+      row.error = "no result";
+    rows_.push_back(row);
+    return;
+  }
+  for (const Json& job : jobs) {
+    row.job = &job;
+    row.name = text_at(job, "/name");
+    if (row.name.empty())
+      row.name = fmt::format("job {}", row.job_index);
+    if (std::find(jobs_.begin(), jobs_.end(), row.name) == jobs_.end())
+      jobs_.push_back(row.name);
+    rows_.push_back(row);
+    ++row.job_index;
+  }
+}
+
+void Report::add_warning(const std::string& text, std::optional<std::size_t> point)
+{
+  const auto [known, is_new] = warning_of_.try_emplace(text, warnings_.size());
+  if (is_new)
+    warnings_.push_back({text, {}});
+  ReportWarning& warning = warnings_[known->second];
+  if (point && (warning.points.empty() || warning.points.back() != *point))
+    warning.points.push_back(*point);
+}
+
+void Report::find_varying()
+{
+  std::vector<std::string> candidates;
+  for (const std::string& pointer : settings_)
+    if (values_of(pointer).size() > 1)
+      candidates.push_back(pointer);
+  std::stable_partition(candidates.begin(), candidates.end(), [](const auto& p) {
+    return p.size() > 5 && p.substr(p.size() - 5) == "/gpus"; // what others follow, if linked
+  });
+  for (const std::string& pointer : candidates) {
+    const auto leader = std::find_if(candidates.begin(), candidates.end(), [&](const auto& other) {
+      return leaders_.count(other) > 0 && leaders_.at(other) == other && fixes(other, pointer);
+    });
+    leaders_[pointer] = leader == candidates.end() ? pointer : *leader;
+  }
+  for (const std::string& pointer : settings_)
+    if (leader_of(pointer) == pointer)
+      varying_.push_back(pointer);
+}
+
+bool Report::fixes(const std::string& leader, const std::string& follower) const
+{
+  std::map<std::string, std::string> values;
+  return std::all_of(rows_.begin(), rows_.end(), [&](const ReportRow& row) {
+    const std::string value = value_text(setting_at(row, follower));
+    return values.try_emplace(value_text(setting_at(row, leader)), value).first->second == value;
+  });
+}
+
+std::string Report::leader_of(const std::string& pointer) const
+{
+  const auto found = leaders_.find(pointer);
+  return found != leaders_.end() ? found->second : "";
+}
+
+std::vector<std::string> Report::linked_sentences() const
+{
+  std::vector<std::string> sentences;
+  for (const std::string& leader : varying_) {
+    std::vector<std::string> followers;
+    for (const std::string& pointer : settings_)
+      if (pointer != leader && leader_of(pointer) == leader)
+        followers.push_back(short_name(pointer));
+    if (!followers.empty())
+      sentences.push_back(fmt::format("{} var{} with {}.", joined(followers, " and "),
+                                      followers.size() == 1 ? "ies" : "y", short_name(leader)));
+  }
+  return sentences;
+}
+
+void Report::find_parts()
+{
+  std::vector<std::string> keys;
+  for (const ReportRow& row : rows_)
+    if (row.job)
+      for (const auto& entry : object_at(*row.job, "time_s").items())
+        if (std::find(keys.begin(), keys.end(), entry.key()) == keys.end())
+          keys.push_back(entry.key());
+  for (const TimePart& part : kParts)
+    if (std::find(keys.begin(), keys.end(), part.key) != keys.end())
+      parts_.push_back({part.key, part.title, part.brief, time_pointer(part.key)});
+  for (const std::string& key : keys)
+    if (std::none_of(kParts.begin(), kParts.end(),
+                     [&](const TimePart& p) { return p.key == key; })) {
+      std::string title = key;
+      std::replace(title.begin(), title.end(), '_', ' ');
+      parts_.push_back({key, title, title, time_pointer(key)});
+    }
+}
+
+std::vector<Json> Report::values_of(const std::string& pointer) const
+{
+  std::vector<Json> values;
+  std::set<std::string> seen;
+  for (const ReportRow& row : rows_)
+    if (const Json& value = setting_at(row, pointer); seen.insert(value_text(value)).second)
+      values.push_back(value);
+  return values;
+}
+
+std::string Report::short_name(const std::string& pointer) const
+{
+  const auto last = [](const std::string& p) { return p.substr(p.rfind('/') + 1); };
+  std::string name = last(pointer);
+  const bool number = name.find_first_not_of("0123456789") == std::string::npos;
+  const bool shared = std::count_if(settings_.begin(), settings_.end(),
+                                    [&](const auto& other) { return last(other) == name; }) > 1;
+  for (std::size_t j = 0; jobs_.size() > 1 && j < jobs_.size(); ++j)
+    if (pointer == fmt::format("/jobs/{}/{}", j, name))
+      return jobs_[j] + " " + name;
+  const bool of_one_job = jobs_.size() > 1 && pointer.rfind("/jobs/", 0) == 0;
+  if (number || shared || of_one_job)
+    return pointer.substr(pointer.rfind('/', 0) == 0 ? 1 : 0);
+  return name;
+}
+
+std::string Report::setting_text(const ReportRow& row, const std::string& pointer) const
+{
+  const Json& value = setting_at(row, pointer);
+  return value.is_null() ? "-" : clipped(value_text(value), 48);
+}
+
+std::string Report::setting_words(const ReportRow& row, const std::string& pointer) const
+{
+  const Json& value = setting_at(row, pointer);
+  const std::string name = short_name(pointer);
+  if (value.is_number() && (name == "gpus" || name == "nodes"))
+    return fmt::format("{} {}{}", value_text(value), name == "gpus" ? "GPU" : "node",
+                       value == 1 ? "" : "s");
+  if (value.is_string() && name.find_first_of("/ ") == std::string::npos)
+    return setting_text(row, pointer);
+  return name + " " + setting_text(row, pointer);
+}
+
+std::string Report::label(const ReportRow& row, const std::vector<std::string>& without) const
+{
+  const auto wanted = [&](const std::string& what) {
+    return std::find(without.begin(), without.end(), what) == without.end();
+  };
+  std::vector<std::string> words;
+  if (jobs_.size() > 1 && row.job && wanted("job"))
+    words.push_back(row.name);
+  for (const std::string& pointer : varying_)
+    if (wanted(pointer))
+      words.push_back(setting_words(row, pointer));
+  if (words.empty() && without.empty())
+    words.push_back(row.name.empty() ? fmt::format("point {}", row.point + 1) : row.name);
+  return joined(words);
+}
+
+std::string Report::points_text(const std::vector<std::size_t>& points) const
+{
+  if (points.empty() || points.size() == points_)
+    return "all points";
+  if (points.size() == 1)
+    for (const ReportRow& row : rows_)
+      if (row.point == points.front())
+        return varying_.empty() ? fmt::format("point {}", row.point + 1) : label(row, {"job"});
+  const std::set<std::size_t> chosen(points.begin(), points.end());
+  for (const std::string& pointer : varying_) { // one setting that says it all
+    std::map<std::string, bool> inside;
+    std::vector<std::string> words;
+    bool clear = true;
+    for (const ReportRow& row : rows_) {
+      const bool is_chosen = chosen.count(row.point) > 0;
+      const std::string value = value_text(setting_at(row, pointer));
+      const auto [found, is_new] = inside.try_emplace(value, is_chosen);
+      clear = clear && found->second == is_chosen;
+      if (is_new && is_chosen)
+        words.push_back(setting_words(row, pointer));
+    }
+    if (clear && words.size() <= 4)
+      return joined(words);
+  }
+  std::vector<std::string> runs;
+  for (auto first = chosen.begin(); first != chosen.end();) {
+    auto last = first;
+    while (std::next(last) != chosen.end() && *std::next(last) == *last + 1)
+      ++last;
+    runs.push_back(*first == *last ? fmt::format("{}", *first + 1)
+                                   : fmt::format("{}-{}", *first + 1, *last + 1));
+    first = std::next(last);
+  }
+  if (runs.size() > 12)
+    return fmt::format("{} of {} points", chosen.size(), points_);
+  return "points " + joined(runs);
+}
+
+std::string Report::interval() const
+{
+  for (const ReportRow& row : rows_)
+    for (const char* range : {"/throughput_samples_per_s/interval", "/step_time_s/interval"})
+      if (const auto share = row.number(range))
+        return percent_text(*share);
+  return "90 %";
+}
+
+} // namespace foretrain::experiments

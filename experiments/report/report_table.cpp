@@ -1,0 +1,278 @@
+#include "experiments/report/report_table.hpp"
+
+#include "experiments/report/report_certainty.hpp"
+#include "experiments/report/report_html_answer.hpp"
+#include "experiments/report/report_html_rows.hpp"
+#include "experiments/report/svg_text.hpp"
+#include "experiments/report/text_table.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+struct Layout {
+  std::size_t shares = 2; // how many parts of the step time are named
+  std::size_t text = 28;  // columns for a setting or resource
+  bool nodes = true;
+  bool speedup = true; // efficiency times GPUs
+};
+
+std::string largest_parts(const Report& report, const ReportRow& row, std::size_t count)
+{
+  std::vector<std::pair<double, std::string>> parts;
+  double total = 0;
+  for (const TimePart& part : report.parts()) {
+    const double seconds = row.number(part.pointer.c_str()).value_or(0);
+    total += seconds;
+    parts.emplace_back(seconds, part.brief);
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](auto& a, auto& b) { return a.first > b.first; });
+  std::vector<std::string> words;
+  for (const auto& [seconds, name] : parts)
+    if (words.size() < count && seconds >= 0.005 * total && total > 0)
+      words.push_back(fmt::format("{} {:.0f}", name, 100 * seconds / total));
+  return joined(words);
+}
+
+std::string shown(std::optional<double> value, double factor = 1)
+{
+  return value ? number_text(factor * *value) : "-";
+}
+
+std::string whole(std::optional<double> value, double factor = 1)
+{
+  return value ? fmt::format("{:.0f}", factor * *value) : "-";
+}
+
+// Settings worth a column: those that vary, unless the GPUs column says the same.
+std::vector<std::string> shown_settings(const Report& report)
+{
+  std::vector<std::string> pointers;
+  for (const std::string& pointer : report.varying())
+    if (report.jobs().size() > 1 || pointer != "/jobs/0/gpus")
+      pointers.push_back(pointer);
+  return pointers;
+}
+
+bool any(const Report& report, const char* pointer)
+{
+  return std::any_of(report.rows().begin(), report.rows().end(),
+                     [&](const ReportRow& row) { return row.number(pointer).has_value(); });
+}
+
+TextTable cells_of(const Report& report, const Layout& layout)
+{
+  TextTable cells;
+  const auto settings = shown_settings(report);
+  const bool slowdown = any(report, "/slowdown");
+  for (const std::string& pointer : settings)
+    cells.header.push_back(clipped(report.short_name(pointer), layout.text));
+  if (report.jobs().size() > 1)
+    cells.header.emplace_back("job");
+  cells.texts = cells.header.size();
+  cells.header.emplace_back("GPUs");
+  if (layout.nodes)
+    cells.header.emplace_back("nodes");
+  cells.header.emplace_back("samples/s");
+  cells.header.push_back(report.interval() + " int.");
+  cells.header.emplace_back("step ms");
+  const bool tokens = any(report, "/tokens_per_s");
+  if (tokens)
+    for (const char* heading : {"tokens/s", "MFU %", "memory GB"})
+      cells.header.emplace_back(heading);
+  if (layout.speedup)
+    cells.header.emplace_back("speedup");
+  cells.header.emplace_back("eff %");
+  if (slowdown)
+    cells.header.emplace_back("slower");
+  cells.header.emplace_back(layout.shares > 0 ? "time %" : "");
+  cells.header.emplace_back("limited by");
+  for (const ReportRow& row : report.rows()) {
+    std::vector<std::string> line;
+    for (const std::string& pointer : settings)
+      line.push_back(clipped(report.setting_text(row, pointer), layout.text));
+    if (report.jobs().size() > 1)
+      line.push_back(clipped(row.name, layout.text));
+    if (!row.job) {
+      const auto gpus = row.settings->find("/jobs/0/gpus");
+      line.push_back(gpus != row.settings->end() ? value_text(*gpus) : "-");
+      line.push_back("failed: " + clipped(row.error, 60));
+      cells.lines.push_back(line);
+      continue;
+    }
+    line.push_back(whole(row.number("/gpus")));
+    if (layout.nodes)
+      line.push_back(whole(row.number("/nodes")));
+    const auto low = row.number("/throughput_samples_per_s/low");
+    const auto high = row.number("/throughput_samples_per_s/high");
+    line.push_back(shown(row.number("/throughput_samples_per_s")));
+    line.push_back(low && high ? shown(low) + "-" + shown(high) : "-");
+    line.push_back(shown(row.number("/step_time_s"), 1e3));
+    if (tokens) {
+      line.push_back(shown(row.number("/tokens_per_s")));
+      line.push_back(shown(row.number("/mfu/full"), 100));
+      line.push_back(shown(row.number("/device_memory_byte/needed"), 1e-9));
+    }
+    if (layout.speedup)
+      line.push_back(shown(row.number("/speedup")));
+    line.push_back(whole(row.number("/efficiency"), 100));
+    if (slowdown)
+      line.push_back(shown(row.number("/slowdown")));
+    line.push_back(largest_parts(report, row, layout.shares));
+    line.push_back(clipped(row.text("/bottleneck/resource"), layout.text));
+    cells.lines.push_back(line);
+  }
+  return cells;
+}
+
+// The most telling layout that fits.
+TextTable fitted(const Report& report, std::size_t columns)
+{
+  TextTable cells;
+  for (const Layout layout :
+       {Layout{2, 32, true, true}, Layout{2, 20, true, true}, Layout{2, 20, false, true},
+        Layout{1, 20, false, true}, Layout{1, 20, false, false}, Layout{1, 14, false, false},
+        Layout{0, 14, false, false}}) {
+    cells = cells_of(report, layout);
+    if (width_of(cells) <= columns)
+      break;
+  }
+  return cells;
+}
+
+// Escape sequences, or nothing.
+struct Paint {
+  bool on;
+  std::string bold(const std::string& text) const
+  {
+    return on ? "\x1b[1m" + text + "\x1b[0m" : text;
+  }
+  std::string warn(const std::string& text) const
+  {
+    return on ? "\x1b[33m" + text + "\x1b[0m" : text;
+  }
+};
+
+// "node3/ib0/tx" as "node*/ib0/tx": which of equal nodes it is says little.
+std::string of_any_node(const std::string& resource)
+{
+  const std::size_t slash = resource.find('/');
+  const bool numbered = resource.starts_with("node") && slash != std::string::npos && slash > 4 &&
+                        resource.find_first_not_of("0123456789", 4) == slash;
+  return numbered ? "node*" + resource.substr(slash) : resource;
+}
+
+// One line per resource that limits something: how often, and the last reason given for it.
+std::string reasons(const Report& report, std::size_t columns, const Paint& paint)
+{
+  struct Limit {
+    std::string resource; // of one node, or of any
+    std::vector<const ReportRow*> rows;
+  };
+  std::vector<std::string> order;
+  std::map<std::string, Limit> limits;
+  std::size_t results = 0;
+  for (const ReportRow& row : report.rows()) {
+    const std::string resource = row.text("/bottleneck/resource");
+    results += row.job ? 1 : 0;
+    if (resource.empty())
+      continue;
+    const std::string any = of_any_node(resource);
+    const auto [at, added] = limits.try_emplace(any, Limit{resource, {}});
+    if (added)
+      order.push_back(any);
+    if (at->second.resource != resource)
+      at->second.resource = any;
+    at->second.rows.push_back(&row);
+  }
+  std::string text = order.empty() ? "" : "\n" + paint.bold("What limits it") + "\n";
+  for (const std::string& any : order) {
+    const Limit& limit = limits.at(any);
+    const ReportRow& last = *limit.rows.back();
+    std::string reason = limit.resource;
+    if (results > 1)
+      reason += fmt::format(" ({} of {} lines)", limit.rows.size(), results);
+    if (const std::string why = last.text("/bottleneck/why"); !why.empty())
+      reason += ": " + (results > 1 ? report.label(last) + ": " : "") + why;
+    text += item_text(reason, columns);
+  }
+  return text;
+}
+
+std::string in_short(const Report& report, std::size_t columns, const Paint& paint)
+{
+  std::string text;
+  for (const Answer& answer : answers(report)) {
+    text += "\n" + paint.bold(answer.subject.empty() ? "In short" : "In short: " + answer.subject) +
+            "\n";
+    for (const std::string& sentence : answer.sentences)
+      if (sentence.rfind("Limited by", 0) != 0) // said above
+        text += item_text(sentence, columns);
+  }
+  return text;
+}
+
+std::string certainty_text(const Report& report, std::size_t columns, const Paint& paint)
+{
+  std::string items;
+  for (const std::string& sentence : certainty(report))
+    items += item_text(sentence, columns);
+  return items.empty() ? "" : "\n" + paint.bold("How sure") + "\n" + items;
+}
+
+std::string warnings_text(const Report& report, std::size_t columns, const Paint& paint)
+{
+  std::string items;
+  for (const ReportWarning& warning : report.warnings()) {
+    std::string words = warning.text;
+    if (!warning.points.empty() && report.points() > 1)
+      words += " (" + report.points_text(warning.points) + ")";
+    items += item_text(words, columns);
+  }
+  for (const std::string& sentence : without_effect(report))
+    items += item_text(sentence, columns);
+  return items.empty() ? "" : "\n" + paint.bold(paint.warn("Warnings")) + "\n" + items;
+}
+
+// "name: description", for the first lines.
+std::string heading(const Report& report, std::size_t columns, const Paint& paint)
+{
+  std::string name = text_at(report.result(), "/experiment");
+  const std::string description = text_at(report.result(), "/description");
+  if (!name.empty() && !description.empty())
+    name += ": ";
+  std::string text;
+  for (const std::string& line : wrapped(clipped(name + description, 2000), columns))
+    text += paint.bold(line) + "\n";
+  return name.empty() && description.empty() ? "" : text + "\n";
+}
+
+} // namespace
+
+std::string report_table(const Json& result, const TableStyle& style)
+{
+  const Report report(result);
+  const Paint paint{style.colour};
+  const std::size_t columns = std::max<std::size_t>(style.columns, 40);
+  const TextTable cells = fitted(report, columns);
+  std::string text = heading(report, columns, paint);
+  if (report.rows().empty())
+    text += "no points\n";
+  const auto lines = lines_of(cells);
+  text += paint.bold(lines.front()) + "\n";
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    text += lines[i] + "\n";
+  for (const std::string& sentence : report.linked_sentences())
+    text += sentence + "\n";
+  return text + reasons(report, columns, paint) + in_short(report, columns, paint) +
+         certainty_text(report, columns, paint) + warnings_text(report, columns, paint);
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,259 @@
+#include "experiments/report/report_trace.hpp"
+
+#include "sim/base/quantity_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr std::size_t kKernelsShown = 15;
+constexpr std::size_t kNameShown = 60;
+
+struct Part {
+  const char* name;
+  double models::TraceSummary::*value;
+};
+
+// They add up to the length of a step.
+constexpr std::array<Part, 5> kTraceParts{
+    {{"compute", &models::TraceSummary::compute},
+     {"exposed communication", &models::TraceSummary::exposed},
+     {"copies", &models::TraceSummary::copies},
+     {"input wait", &models::TraceSummary::input},
+     {"idle", &models::TraceSummary::idle}}};
+
+double total(const models::TraceSummary& t)
+{
+  double sum = 0;
+  for (const Part& part : kTraceParts)
+    sum += t.*part.value;
+  return sum;
+}
+
+std::string size_text(double bytes)
+{
+  return bytes > 0 ? to_text(Bytes(bytes)) : "not told";
+}
+
+// Where a kernel's whole name is a page of templates, its beginning.
+std::string short_name(const std::string& name)
+{
+  return name.size() <= kNameShown ? name : name.substr(0, kNameShown - 3) + "...";
+}
+
+std::string html_text(const std::string& text)
+{
+  std::string safe;
+  for (const char c : text)
+    safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return safe;
+}
+
+std::string key_of(const char* name)
+{
+  std::string key(name);
+  std::replace(key.begin(), key.end(), ' ', '_');
+  return key + "_s";
+}
+
+std::string row(const std::vector<std::string>& cells, const char* tag = "td")
+{
+  std::string text = "<tr>";
+  for (const std::string& cell : cells)
+    text += fmt::format("<{0}>{1}</{0}>", tag, html_text(cell));
+  return text + "</tr>\n";
+}
+
+} // namespace
+
+std::string trace_text(const models::TraceSummary& t)
+{
+  std::string text = fmt::format("{}: {}", t.file, t.format);
+  if (!t.device.empty())
+    text += ", " + t.device;
+  if (t.world > 1)
+    text += fmt::format(", rank {} of {}", t.rank, t.world);
+  text += t.steps_by.empty() ? "\nno steps were found: the whole recording counts as one\n"
+                             : fmt::format("\n{} steps by {}\n", t.steps, t.steps_by);
+  text += fmt::format("\nstep time {:.3f} ms (variation {:.1f} %), on average:\n", t.step * 1e3,
+                      t.variation * 100);
+  const double all = total(t);
+  for (const Part& part : kTraceParts)
+    text += fmt::format("  {:<22} {:>10.3f} ms  {:>5.1f} %\n", part.name, t.*part.value * 1e3,
+                        all > 0 ? 100 * (t.*part.value) / all : 0.0);
+  text += fmt::format("  {:<22} {:>10.3f} ms  (beside compute)\n", "hidden communication",
+                      t.hidden * 1e3);
+  text += fmt::format("\n{:.0f} kernels and copies per step; {:.2f} us between two that follow at "
+                      "once, {:.2f} us from a call to its kernel on an idle device\n",
+                      t.kernels, t.gap * 1e6, t.launch_delay * 1e6);
+  if (!t.slowdowns.empty())
+    text += "\nkernels beside a collective, against the same ones alone\n";
+  for (const auto& slow : t.slowdowns)
+    text += fmt::format("  {:<14} {:>6} kernels  {:.3f} times, {:+.2f} us each\n", slow.what,
+                        slow.kernels, slow.factor, slow.added * 1e6);
+  if (!t.collectives.empty())
+    text += fmt::format("\n{:<15} {:>10} {:>6} {:>6} {:>11} {:>11} {:>11}\n", "collective", "size",
+                        "ranks", "count", "shortest ms", "mean ms", "bus GB/s");
+  for (const auto& one : t.collectives)
+    text +=
+        fmt::format("{:<15} {:>10} {:>6} {:>6} {:>11.3f} {:>11.3f} {:>11}\n", one.kind,
+                    size_text(one.bytes), one.group, one.count, one.seconds * 1e3, one.mean * 1e3,
+                    one.bus_rate > 0 ? fmt::format("{:.2f}", one.bus_rate / 1e9) : "-");
+  text += fmt::format("\n{:<60} {:<10} {:>8} {:>10}\n", "kernel", "class", "per step", "ms/step");
+  for (std::size_t i = 0; i < std::min(kKernelsShown, t.top.size()); ++i)
+    text += fmt::format("{:<60} {:<10} {:>8.1f} {:>10.3f}\n", short_name(t.top[i].name),
+                        name_of(t.top[i].kind), t.top[i].count, t.top[i].seconds * 1e3);
+  for (const std::string& note : t.notes)
+    text += "note: " + note + "\n";
+  return text;
+}
+
+Json trace_json(const models::TraceSummary& t)
+{
+  Json parts = Json::object();
+  for (const Part& part : kTraceParts)
+    parts[key_of(part.name)] = t.*part.value;
+  Json json = {{"file", t.file},
+               {"format", t.format},
+               {"device", t.device},
+               {"rank", t.rank},
+               {"world_size", t.world},
+               {"steps", t.steps},
+               {"steps_found_by", t.steps_by},
+               {"step_time_s", t.step},
+               {"variation", t.variation},
+               {"time_s", parts},
+               {"hidden_communication_s", t.hidden},
+               {"busy_fraction", total(t) > 0 ? 1 - (t.input + t.idle) / total(t) : 0},
+               {"kernels_per_step", t.kernels},
+               {"launch_delay_s", t.launch_delay},
+               {"gap_s", t.gap}};
+  json["collectives"] = Json::array();
+  for (const auto& one : t.collectives)
+    json["collectives"].push_back({{"kind", one.kind},
+                                   {"bytes", one.bytes},
+                                   {"group", one.group},
+                                   {"count", one.count},
+                                   {"shortest_s", one.seconds},
+                                   {"mean_s", one.mean},
+                                   {"busbw_GB_per_s", one.bus_rate / 1e9}});
+  json["overlap"] = Json::array();
+  for (const auto& slow : t.slowdowns)
+    json["overlap"].push_back({{"kernels", slow.what},
+                               {"count", slow.kernels},
+                               {"factor", slow.factor},
+                               {"added_s", slow.added}});
+  json["kernels"] = Json::array();
+  for (const auto& kernel : t.top)
+    json["kernels"].push_back({{"name", kernel.name},
+                               {"class", name_of(kernel.kind)},
+                               {"per_step", kernel.count},
+                               {"seconds_per_step", kernel.seconds}});
+  json["notes"] = t.notes;
+  return json;
+}
+
+std::string trace_html(const models::TraceSummary& t)
+{
+  std::string html = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>" +
+                     html_text(t.file) +
+                     "</title><style>body{font:14px sans-serif;margin:2em;max-width:70em}"
+                     "table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .8em;"
+                     "border-bottom:1px solid #ccc;text-align:left}.bar{display:flex;height:2em}"
+                     "</style>\n";
+  html += "<h1>" + html_text(t.file) + "</h1>\n<p>" +
+          html_text(fmt::format("{}, {}; {} steps, {:.3f} ms", t.format, t.device, t.steps,
+                                t.step * 1e3)) +
+          "</p>\n<div class=\"bar\">";
+  constexpr std::array<const char*, 5> kColours{"#3b7dd8", "#d8553b", "#8a63d2", "#e0a526",
+                                                "#cccccc"};
+  for (std::size_t i = 0; i < kTraceParts.size(); ++i)
+    if (const double value = t.*kTraceParts[i].value; value > 0)
+      html += fmt::format("<div title=\"{} {:.3f} ms\" style=\"background:{};flex:{:.6f}\"></div>",
+                          kTraceParts[i].name, value * 1e3, kColours[i], value);
+  html += "</div>\n<table>" + row({"part of a step", "ms"}, "th");
+  for (const Part& part : kTraceParts)
+    html += row({part.name, fmt::format("{:.3f}", t.*part.value * 1e3)});
+  html += row({"hidden communication", fmt::format("{:.3f}", t.hidden * 1e3)}) + "</table>\n";
+  if (!t.collectives.empty()) {
+    html +=
+        "<table>" + row({"collective", "size", "ranks", "count", "shortest ms", "bus GB/s"}, "th");
+    for (const auto& one : t.collectives)
+      html += row({one.kind, size_text(one.bytes), std::to_string(one.group),
+                   std::to_string(one.count), fmt::format("{:.3f}", one.seconds * 1e3),
+                   fmt::format("{:.2f}", one.bus_rate / 1e9)});
+    html += "</table>\n";
+  }
+  html += "<table>" + row({"kernel", "class", "per step", "ms per step"}, "th");
+  for (const auto& kernel : t.top)
+    html += row({kernel.name, name_of(kernel.kind), fmt::format("{:.1f}", kernel.count),
+                 fmt::format("{:.3f}", kernel.seconds * 1e3)});
+  html += "</table>\n<ul>";
+  for (const std::string& note : t.notes)
+    html += "<li>" + html_text(note) + "</li>";
+  return html + "</ul></html>\n";
+}
+
+namespace {
+
+struct Difference {
+  std::string name;
+  double a = 0, b = 0;
+};
+
+std::vector<Difference> differences(const models::TraceSummary& a, const models::TraceSummary& b)
+{
+  std::map<std::string, Difference> kernels;
+  for (const auto& kernel : a.top)
+    kernels[kernel.name].a = kernel.seconds;
+  for (const auto& kernel : b.top)
+    kernels[kernel.name].b = kernel.seconds;
+  std::vector<Difference> list;
+  for (auto& [name, difference] : kernels) {
+    difference.name = name;
+    list.push_back(std::move(difference));
+  }
+  std::stable_sort(list.begin(), list.end(), [](const auto& x, const auto& y) {
+    return std::abs(x.a - x.b) > std::abs(y.a - y.b);
+  });
+  return list;
+}
+
+} // namespace
+
+std::string trace_diff_text(const models::TraceSummary& a, const models::TraceSummary& b)
+{
+  std::string text = fmt::format("A: {}\nB: {}\n\n{:<24} {:>12} {:>12} {:>9}\n", a.file, b.file,
+                                 "per step", "A ms", "B ms", "B/A");
+  const auto line = [&text](const std::string& name, double x, double y) {
+    text += fmt::format("{:<24} {:>12.3f} {:>12.3f} {:>9}\n", name, x * 1e3, y * 1e3,
+                        x > 0 ? fmt::format("{:.3f}", y / x) : "-");
+  };
+  line("step time", a.step, b.step);
+  for (const Part& part : kTraceParts)
+    line(part.name, a.*part.value, b.*part.value);
+  line("hidden communication", a.hidden, b.hidden);
+  text += fmt::format("\n{:<60} {:>10} {:>10} {:>10}\n", "kernel", "A ms", "B ms", "B - A");
+  const auto list = differences(a, b);
+  for (std::size_t i = 0; i < std::min(kKernelsShown, list.size()); ++i)
+    text += fmt::format("{:<60} {:>10.3f} {:>10.3f} {:>+10.3f}\n", short_name(list[i].name),
+                        list[i].a * 1e3, list[i].b * 1e3, (list[i].b - list[i].a) * 1e3);
+  return text;
+}
+
+Json trace_diff_json(const models::TraceSummary& a, const models::TraceSummary& b)
+{
+  Json kernels = Json::array();
+  for (const Difference& difference : differences(a, b))
+    kernels.push_back({{"name", difference.name}, {"a_s", difference.a}, {"b_s", difference.b}});
+  return {{"a", trace_json(a)}, {"b", trace_json(b)}, {"kernels", std::move(kernels)}};
+}
+
+} // namespace foretrain::experiments

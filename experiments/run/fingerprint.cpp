@@ -1,0 +1,60 @@
+#include "experiments/run/fingerprint.hpp"
+
+#include "calibration/spreads.hpp"
+#include "experiments/run/result_json.hpp"
+#include "experiments/spec/large_job.hpp"
+#include "experiments/spec/resolve.hpp"
+#include "sim/base/version.hpp"
+
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// The same for every point of a process.
+const std::string& of_program()
+{
+  static const std::string id = build_id();
+  return id;
+}
+
+const Json& of_spreads()
+{
+  static const Json table = load_document(calibration::spreads_file())->root;
+  return table;
+}
+
+} // namespace
+
+std::string checksum(const std::string& text)
+{
+  return boost::uuids::to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::url())(text));
+}
+
+std::string fingerprint(const Point& point, const RunOptions& options)
+{
+  Json document = point.document->root;
+  for (const char* told : {"name", "description", "expect", "seed"})
+    document.erase(told);
+  Json all = {{"version", version()},
+              {"build", of_program()},
+              {"spreads", of_spreads()},
+              {"seed", options.seed},
+              {"fidelity", name_of(options.fidelity)},
+              {"uncertainty",
+               {static_cast<int>(options.uncertainty.method), options.uncertainty.samples,
+                options.uncertainty.interval}},
+              {"point", std::move(document)},
+              {"presets", Json::array()}};
+  if (point.profiles) // whole: spreads, correlations and what a fit left over shape intervals
+    for (const auto& profile : point.profiles->list)
+      all["profiles"].push_back({profile.name, profile.origin.json()});
+  const auto presets = is_large(point) ? resolve_large(point).presets : resolve(point).presets;
+  for (const PresetUse& use : presets)
+    all["presets"].push_back({use.kind, use.id, use.value.json()});
+  return checksum(all.dump());
+}
+
+} // namespace foretrain::experiments

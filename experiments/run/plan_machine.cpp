@@ -1,0 +1,250 @@
+#include "experiments/run/plan_machine.hpp"
+
+#include "experiments/spec/graph_rules.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+models::Operation operation_of(sim::CollectiveKind kind)
+{
+  switch (kind) {
+  case sim::CollectiveKind::all_reduce:
+    return models::Operation::all_reduce;
+  case sim::CollectiveKind::all_gather:
+    return models::Operation::all_gather;
+  case sim::CollectiveKind::reduce_scatter:
+    return models::Operation::reduce_scatter;
+  case sim::CollectiveKind::broadcast:
+    return models::Operation::broadcast;
+  case sim::CollectiveKind::all_to_all:
+    return models::Operation::all_to_all;
+  }
+  return models::Operation::all_reduce;
+}
+
+const char* kernel_of(sim::CollectiveKind kind)
+{
+  switch (kind) {
+  case sim::CollectiveKind::all_reduce:
+    return "AllReduce_Sum";
+  case sim::CollectiveKind::all_gather:
+    return "AllGather";
+  case sim::CollectiveKind::reduce_scatter:
+    return "ReduceScatter_Sum";
+  case sim::CollectiveKind::broadcast:
+    return "Broadcast";
+  case sim::CollectiveKind::all_to_all:
+    return "SendRecv";
+  }
+  return "";
+}
+
+std::set<int> resources_of(const models::Collective& call)
+{
+  std::set<int> resources;
+  for (const sim::Channel& channel : call.communicator().channels)
+    for (const sim::Hop& hop : channel.hops)
+      for (const sim::Use& use : hop.uses)
+        resources.insert(use.resource);
+  return resources;
+}
+
+// Sets that share nothing with the first one, by way of others either, run beside it unseen.
+std::vector<std::shared_ptr<const models::Collective>>
+that_meet_the_first(std::vector<std::shared_ptr<const models::Collective>> sets)
+{
+  std::vector<std::set<int>> used;
+  for (const auto& set : sets)
+    used.push_back(resources_of(*set));
+  std::vector<bool> met(sets.size(), false);
+  std::set<int> reached = used.front();
+  met[0] = true;
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      if (met[i] || std::none_of(used[i].begin(), used[i].end(),
+                                 [&](int resource) { return reached.count(resource) > 0; }))
+        continue;
+      met[i] = more = true;
+      reached.insert(used[i].begin(), used[i].end());
+    }
+  }
+  std::vector<std::shared_ptr<const models::Collective>> kept;
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    if (met[i])
+      kept.push_back(std::move(sets[i]));
+  return kept;
+}
+
+} // namespace
+
+PlanMachine::PlanMachine(sim::Engine& engine, const platforms::Machine& machine,
+                         const ResolvedJob& job, models::Fidelity fidelity,
+                         std::vector<double> host_threads)
+    : engine_(engine), machine_(machine), job_(job), fidelity_(fidelity),
+      host_threads_(std::move(host_threads))
+{
+}
+
+platforms::GpuPlace PlanMachine::place(int rank) const
+{
+  const int device = program().ranks.at(static_cast<std::size_t>(rank)).device;
+  return job_.ranks.at(static_cast<std::size_t>(device));
+}
+
+std::vector<platforms::GpuPlace> PlanMachine::places(const std::vector<int>& devices) const
+{
+  std::vector<platforms::GpuPlace> found;
+  for (const int device : devices)
+    found.push_back(job_.ranks.at(static_cast<std::size_t>(device)));
+  return found;
+}
+
+sim::PathPtr PlanMachine::compute(int rank)
+{
+  sim::PathPtr& path = compute_[rank];
+  if (!path)
+    path = machine_.compute_path(place(rank), host_threads_.at(static_cast<std::size_t>(rank)));
+  return path;
+}
+
+sim::PathPtr PlanMachine::host(int rank)
+{
+  return sim::make_path({}, {}, 1.0, machine_.thread_work(place(rank).node, 1.0, 1.0));
+}
+
+sim::PathPtr PlanMachine::offload(int rank, bool to_host)
+{
+  return to_host ? machine_.device_to_host(place(rank)) : machine_.host_to_device(place(rank));
+}
+
+sim::TaskGraph::ForeignWork PlanMachine::fetch(int)
+{
+  return [](const std::function<void()>& got) { got(); };
+}
+
+const PlanMachine::Calls& PlanMachine::calls(int group, sim::CollectiveKind kind)
+{
+  Calls& known = calls_[{group, kind}];
+  if (!known.empty())
+    return known;
+  const sim::WorkGroup& of = program().groups.at(static_cast<std::size_t>(group));
+  for (const auto& devices : of.devices)
+    known.push_back(std::make_shared<const models::Collective>(
+        engine_,
+        platforms::make_communicator(machine_, places(devices), of.name, graph_rules(job_.library)),
+        job_.library, operation_of(kind), "auto"));
+  known = that_meet_the_first(std::move(known));
+  return known;
+}
+
+sim::TaskId PlanMachine::add_collective(sim::TaskGraph& graph, sim::TaskId begin,
+                                        const sim::Operation& op, int index,
+                                        std::vector<sim::TaskId>& flows)
+{
+  const Calls& sets = calls(op.group, op.collective);
+  if (sets.front()->empty())
+    return begin;
+  const Bytes size(op.amount);
+  if (sets.size() == 1)
+    return sets.front()->add(graph, begin, size, index, fidelity_, flows);
+  const sim::TaskId end = graph.add_join("collectives", index);
+  for (const auto& set : sets)
+    graph.add_edge(set->add(graph, begin, size, index, fidelity_, flows), end);
+  return end;
+}
+
+// Between two GPUs by the library's send and receive, in its protocol of full bandwidth.
+PlanMachine::Way PlanMachine::way(int from_device, int to_device) const
+{
+  const auto ends = places({from_device, to_device});
+  const sim::Hop hop = machine_.hop(ends[0], ends[1], platforms::Mover::collective);
+  const models::Protocol& protocol = job_.library.protocols.back();
+  const models::HopLatency& step = protocol.ring_hop;
+  const Seconds protocol_step = hop.reach == sim::Reach::nvlink ? step.nvlink
+                                : hop.reach == sim::Reach::pcie ? step.pcie
+                                                                : step.network;
+  return {sim::make_path(hop.uses, {}, hop.cap), protocol.ring_base + protocol_step + hop.latency};
+}
+
+const std::vector<PlanMachine::Way>& PlanMachine::ways(const sim::Operation& op)
+{
+  auto& known = ways_[{op.rank, op.peer, op.group}];
+  if (!known.empty())
+    return known;
+  if (op.group < 0) {
+    const auto device = [&](int rank) {
+      return program().ranks.at(static_cast<std::size_t>(rank)).device;
+    };
+    known.push_back(way(device(op.rank), device(op.peer)));
+  } else {
+    for (const auto& pair : program().groups.at(static_cast<std::size_t>(op.group)).devices)
+      known.push_back(way(pair.at(0), pair.at(1)));
+  }
+  return known;
+}
+
+sim::TaskId PlanMachine::add_transfer(sim::TaskGraph& graph, sim::TaskId begin,
+                                      const sim::Operation& op, int index,
+                                      std::vector<sim::TaskId>& flows)
+{
+  const auto& all = ways(op);
+  const sim::TaskId end = graph.add_join("received", index);
+  for (const Way& one : all) {
+    const sim::TaskId call = graph.add_delay("send", index, one.latency);
+    graph.add_edge(begin, call);
+    const sim::TaskId flow = graph.add_flow("transfer", index, one.path, op.amount);
+    graph.add_edge(call, flow);
+    graph.keep_limits(flow);
+    flows.push_back(flow);
+    graph.add_edge(flow, end);
+  }
+  return end;
+}
+
+std::string PlanMachine::call(const sim::Operation& op) const
+{
+  if (op.kind == sim::WorkKind::transfer)
+    return "ncclDevKernel_SendRecv";
+  const auto known = calls_.find({op.group, op.collective});
+  if (known == calls_.end() || known->second.front()->empty())
+    return kernel_of(op.collective);
+  const auto choice = known->second.front()->choose(Bytes(op.amount), fidelity_);
+  return fmt::format("ncclDevKernel_{}_{}_{}", kernel_of(op.collective), choice.algorithm,
+                     choice.protocol);
+}
+
+std::string PlanMachine::exchange_summary(const sim::Program& program) const
+{
+  std::map<std::pair<int, sim::CollectiveKind>, double> bytes;
+  std::map<std::pair<int, sim::CollectiveKind>, double> largest;
+  for (const sim::Operation& op : program.operations)
+    if (op.kind == sim::WorkKind::collective) {
+      bytes[{op.group, op.collective}] += op.amount;
+      double& most = largest[{op.group, op.collective}];
+      most = std::max(most, op.amount);
+    }
+  const auto heaviest = std::max_element(
+      bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string text = job_.plan->summary;
+  if (heaviest == bytes.end())
+    return text;
+  const auto known = calls_.find(heaviest->first);
+  if (known == calls_.end() || known->second.front()->empty())
+    return text;
+  const auto& call = *known->second.front();
+  const auto choice = call.choose(Bytes(largest[heaviest->first]), fidelity_);
+  const std::string& group =
+      program.groups.at(static_cast<std::size_t>(heaviest->first.first)).name;
+  return fmt::format("{}; most bytes: {} of {}, {} {}, {} channels", text,
+                     sim::name_of(heaviest->first.second), group, choice.algorithm, choice.protocol,
+                     call.communicator().channels.size());
+}
+
+} // namespace foretrain::experiments

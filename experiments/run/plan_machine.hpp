@@ -1,0 +1,63 @@
+// The machine as a work program of one job sees it: kernels on the job's GPUs, collectives and
+// transfers between them, copies to host memory, input.
+#pragma once
+
+#include "experiments/spec/resolved.hpp"
+#include "models/program_job.hpp"
+#include "platforms/machine.hpp"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace foretrain::experiments {
+
+class PlanMachine final : public models::JobMachine {
+public:
+  /// Engine, machine and job must outlive this. Device d of the program is job.ranks[d];
+  /// `host_threads` are the cores that each GPU's process keeps busy. Batches are synthetic: there
+  /// at once.
+  PlanMachine(sim::Engine& engine, const platforms::Machine& machine, const ResolvedJob& job,
+              models::Fidelity fidelity, std::vector<double> host_threads);
+
+  sim::PathPtr compute(int rank) override;
+  sim::PathPtr host(int rank) override;
+  sim::PathPtr offload(int rank, bool to_host) override;
+  sim::TaskGraph::ForeignWork fetch(int rank) override;
+  sim::TaskId add_collective(sim::TaskGraph& graph, sim::TaskId begin, const sim::Operation& op,
+                             int index, std::vector<sim::TaskId>& flows) override;
+  sim::TaskId add_transfer(sim::TaskGraph& graph, sim::TaskId begin, const sim::Operation& op,
+                           int index, std::vector<sim::TaskId>& flows) override;
+  std::string exchange_summary(const sim::Program& program) const override;
+  const std::vector<std::unique_ptr<models::InputPipeline>>& input() const override
+  {
+    return input_;
+  }
+  std::string call(const sim::Operation& op) const override;
+
+private:
+  using Calls = std::vector<std::shared_ptr<const models::Collective>>; // one for each set
+  struct Way {                                                          // of a transfer
+    sim::PathPtr path;
+    Seconds latency;
+  };
+
+  const sim::Program& program() const { return job_.plan->program; }
+  platforms::GpuPlace place(int rank) const;
+  const Calls& calls(int group, sim::CollectiveKind kind);
+  std::vector<platforms::GpuPlace> places(const std::vector<int>& devices) const;
+  Way way(int from_device, int to_device) const;
+  const std::vector<Way>& ways(const sim::Operation& op);
+
+  sim::Engine& engine_;
+  const platforms::Machine& machine_;
+  const ResolvedJob& job_;
+  models::Fidelity fidelity_;
+  std::vector<double> host_threads_; // of each rank
+  std::vector<std::unique_ptr<models::InputPipeline>> input_;
+  std::map<int, sim::PathPtr> compute_;
+  std::map<std::pair<int, sim::CollectiveKind>, Calls> calls_; // of each group
+  std::map<std::tuple<int, int, int>, std::vector<Way>> ways_; // from, to, group
+};
+
+} // namespace foretrain::experiments

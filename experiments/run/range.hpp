@@ -1,0 +1,31 @@
+// Ranges of quantities that vary.
+#pragma once
+
+#include <vector>
+
+namespace foretrain::experiments {
+
+struct Range {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  double interval = 0.9; // probability that the quantity lies between low and high
+};
+
+/// Value below which a part q of the values lies, between neighbours by proportion. Not of none.
+double quantile(std::vector<double> values, double q);
+/// Unbiased variance (over n - 1); 0 of fewer than two values.
+double variance(const std::vector<double>& values);
+/// Relative standard deviation (over n - 1) of positive values around their mean.
+double relative_spread(const std::vector<double>& values);
+
+/// Standard normal quantile of a central interval.
+double half_width(double interval);
+/// Where a further positive value lies: between quantiles of the values, or, where fewer than one
+/// of them is in a tail, Student's prediction interval for n values of one normal distribution.
+Range range_of(const std::vector<double>& values, double mean, double interval);
+/// The range with an independent cause of distance from the median added: distances in logarithms
+/// add in squares. `distance` belongs to the same interval.
+Range widened(const Range& range, double distance);
+
+} // namespace foretrain::experiments

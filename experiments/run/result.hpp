@@ -1,0 +1,161 @@
+// What a prediction says, in numbers. Field names are those of the JSON output (docs/results.md).
+#pragma once
+
+#include "experiments/run/range.hpp"
+#include "experiments/spec/experiment.hpp"
+#include "models/job.hpp"
+#include "models/work_plan.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foretrain::experiments {
+
+struct Bottleneck {
+  std::string resource;
+  double utilisation = 0;
+  std::string why;
+  std::optional<double> gain_if_doubled{}; // relative, of throughput, where it was asked
+  std::string doubled{};                   // what doubling means: "NVLink twice as fast"
+};
+
+struct ResourceUse {
+  std::string resource;
+  double utilisation = 0; // of its capacity, over the measured steps
+};
+
+/// The job with the machine to itself, on the same GPUs.
+struct Alone {
+  Range throughput;
+  Range step_time;
+};
+
+/// Where jobs that share a machine get into each other's way.
+struct Meeting {
+  std::string resource;
+  Seconds added; // per step and rank that it limits the job longer than when alone
+};
+
+/// From launch to end, as a user sees it.
+struct Elapsed {
+  Seconds start_up; // of host layer and framework
+  Seconds steps;    // warm-up and measured ones
+  Seconds total() const { return start_up + steps; }
+};
+
+/// Passes over the data set.
+struct Training {
+  Seconds first_epoch;
+  Seconds later_epoch;
+  Seconds total; // with start-up
+  std::string dataset;
+  double samples = 0; // of an epoch
+};
+
+/// How a job's ranges came about: what its throughput owes to the spread of parameters.
+struct Uncertainty {
+  struct Part {
+    std::string parameter;
+    double spread = 0; // relative standard deviation of the parameter
+    double effect = 0; // relative change of throughput when it is one standard deviation larger
+  };
+  std::string method;      // "linear", "monte-carlo" or "steps"
+  double parameters = 0;   // relative standard deviation of throughput from all parameters
+  double run_to_run = 0;   // of its mean over the measured steps: steps vary, and so does how those
+                           // of several jobs fall beside each other
+  std::vector<Part> parts; // largest effect first
+};
+
+/// Throughput between the two ways to simulate collectives: all links at the pace of the slowest
+/// (the safe side), and every link by itself (the optimistic side).
+struct Bounds {
+  double coupled;
+  double edges;
+};
+
+/// Device memory that one GPU of a job needs, and has.
+struct DeviceMemory {
+  Bytes needed; // estimate: weights, gradients, optimizer state, stored activations
+  Bytes available;
+  std::vector<models::MemoryPart> parts{}; // where they are told apart
+};
+
+/// Of a job whose samples are made of tokens. Rates follow from the ranges of throughput.
+struct TokenWork {
+  double per_sample = 0;           // tokens
+  double samples_per_step = 0;     // of the whole job
+  models::ModelFlops flops;        // of a step of the whole job
+  FlopsPerSecond peak;             // of one GPU at the job's precision, dense
+  std::optional<double> wanted;    // tokens to train on
+  std::optional<double> gpu_price; // per GPU and hour
+};
+
+struct JobResult {
+  std::string name;
+  int gpus = 1;
+  int nodes = 1;
+  Range throughput;             // samples per second
+  Range step_time;              // seconds
+  std::optional<Range> latency; // of a batch, for inference
+  double speedup = 1;
+  double efficiency = 1;
+  models::StepTimes time;
+  Bottleneck bottleneck;
+  std::vector<ResourceUse> busiest;
+  std::optional<Alone> alone;
+  std::optional<double> slowdown; // throughput alone over throughput shared
+  std::optional<Bounds> bounds;   // on a machine that several jobs share
+  std::optional<Meeting> meeting;
+  DeviceMemory memory;
+  std::optional<Range> later_epochs; // throughput once the caches are warm, where that differs
+  Elapsed elapsed;
+  std::optional<Training> training;
+  std::vector<models::ExposedPart> exposed_by_group; // where there are several kinds of groups
+  std::optional<Uncertainty> uncertainty;
+  std::optional<TokenWork> tokens;
+  std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
+};
+
+/// A number that shaped the result, and where it came from.
+struct Parameter {
+  std::string name;
+  std::string value;
+  std::string source;
+};
+
+struct PointResult {
+  Settings settings;
+  std::vector<JobResult> jobs;
+  std::vector<Parameter> parameters;
+  std::vector<std::string> warnings;
+  std::uint64_t flows = 0;         // simulated, of the run with all jobs
+  std::vector<Seconds> late;       // as in RunOptions: of the run that is told
+  std::vector<std::string> unused; // parameters of profiles that nothing here has a use for
+};
+
+enum class UncertaintyMethod {
+  automatic,   // linear where it is cheap, else steps
+  steps,       // variation from step to step only
+  linear,      // and each parameter's spread by one run that is a little off
+  monte_carlo, // and runs with all parameters drawn at random
+};
+
+struct UncertaintyOptions {
+  UncertaintyMethod method = UncertaintyMethod::automatic;
+  int samples = 200;     // of Monte Carlo
+  double interval = 0.9; // probability that the ranges hold
+};
+
+struct RunOptions {
+  std::uint64_t seed = 1;
+  models::Fidelity fidelity = models::Fidelity::coupled;
+  bool keep_limits = false; // of everything, also of a job that is alone
+  std::string trace_path;   // Chrome trace of the last step; empty: none
+  UncertaintyOptions uncertainty{};
+  std::vector<Seconds> late{}; // how much later than asked each job starts; empty: on time
+  std::function<void(const std::string&)> progress{}; // told what is being simulated
+};
+
+} // namespace foretrain::experiments

@@ -1,0 +1,335 @@
+#include "experiments/run/result_store.hpp"
+
+#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/result_columns.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <sqlite3.h>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr int kApplication = 0x466f7265; // "Fore", SQLite's application_id
+constexpr int kLayout = 2;               // user_version
+constexpr int kPatienceMs = 60'000;      // for others that write
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+// "/a/b" as SQLite's "$.a.b".
+std::string json_path(std::string pointer)
+{
+  for (char& c : pointer)
+    c = c == '/' ? '.' : c;
+  return "$" + pointer;
+}
+
+std::string column(const std::string& name, const std::string& pointer)
+{
+  const std::string path = json_path(pointer);
+  return fmt::format(",\n  coalesce(json_extract(job.value, '{0}.median'), "
+                     "json_extract(job.value, '{0}')) AS {1}",
+                     path, name);
+}
+
+std::string layout()
+{
+  std::string jobs = R"(
+CREATE VIEW jobs AS SELECT
+  points.key AS point, points.experiment AS experiment, points.version AS version, points.seed AS seed,
+  points.fidelity AS fidelity, points.result ->> '$.settings' AS settings,
+  job.value ->> '$.name' AS job)";
+  for (const Column& it : kColumnsBeforeParts)
+    jobs += column(it.name, it.pointer);
+  for (const char* part : kPartColumns)
+    jobs += column(fmt::format("time_{}_s", part), fmt::format("/time_s/{}", part));
+  for (const Column& it : kColumnsAfterParts)
+    jobs += column(it.name, it.pointer);
+  jobs += "\nFROM points, json_each(points.result, '$.jobs') AS job;";
+  return R"(
+CREATE TABLE points (
+  key TEXT PRIMARY KEY,
+  experiment TEXT NOT NULL,
+  version TEXT NOT NULL,
+  seed INTEGER NOT NULL,
+  fidelity TEXT NOT NULL,
+  finished TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
+  error TEXT,
+  result TEXT NOT NULL,
+  checksum TEXT NOT NULL
+);
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  experiment TEXT NOT NULL,
+  input TEXT NOT NULL,
+  points INTEGER NOT NULL,
+  done INTEGER NOT NULL DEFAULT 0,
+  known INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  host TEXT NOT NULL,
+  process INTEGER NOT NULL,
+  started INTEGER NOT NULL DEFAULT (strftime('%s', 'now')),
+  updated INTEGER NOT NULL DEFAULT (strftime('%s', 'now')),
+  ended INTEGER NOT NULL DEFAULT 0
+);
+CREATE VIEW settings AS SELECT
+  points.key AS point, points.experiment AS experiment, setting.key AS pointer,
+  setting.value AS value
+FROM points, json_each(points.result, '$.settings') AS setting;)" +
+         jobs +
+         fmt::format("\nPRAGMA application_id = {}; PRAGMA user_version = {};", kApplication,
+                     kLayout);
+}
+
+constexpr const char* kPut =
+    "INSERT OR REPLACE INTO points (key, experiment, version, seed, fidelity, error, result, "
+    "checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+constexpr const char* kFind =
+    "SELECT result, checksum FROM points WHERE key = ?1 AND error IS NULL";
+constexpr const char* kAll =
+    "SELECT key, experiment, version, seed, fidelity, result, checksum FROM points "
+    "WHERE error IS NULL ORDER BY finished, rowid";
+constexpr const char* kMerge =
+    "INSERT OR REPLACE INTO points SELECT * FROM part.points AS theirs WHERE NOT EXISTS "
+    "(SELECT 1 FROM points AS own WHERE own.key = theirs.key AND own.error IS NULL)";
+
+} // namespace
+
+struct ResultStore::Database {
+  std::string path;
+  sqlite3* handle = nullptr;
+
+  explicit Database(const std::string& file) : path(file)
+  {
+    if (sqlite3_open(path.c_str(), &handle) != SQLITE_OK)
+      fail();
+    sqlite3_busy_timeout(handle, kPatienceMs);
+  }
+  ~Database() { sqlite3_close(handle); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  [[noreturn]] void fail() const
+  {
+    throw UsageError("the result store '" + path + "': " + sqlite3_errmsg(handle));
+  }
+  void run(const std::string& sql) const
+  {
+    if (sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+      fail();
+  }
+  Statement prepare(const char* sql) const
+  {
+    sqlite3_stmt* statement = nullptr;
+    if (sqlite3_prepare_v2(handle, sql, -1, &statement, nullptr) != SQLITE_OK)
+      fail();
+    return Statement(statement);
+  }
+  void bind(const Statement& statement, int at, const std::string& text) const
+  {
+    if (sqlite3_bind_text(statement.get(), at, text.data(), static_cast<int>(text.size()),
+                          SQLITE_TRANSIENT) != SQLITE_OK)
+      fail();
+  }
+  /// Whether there is a row.
+  bool step(const Statement& statement) const
+  {
+    const int code = sqlite3_step(statement.get());
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+      fail();
+    return code == SQLITE_ROW;
+  }
+  std::string text(const Statement& statement, int at) const
+  {
+    const auto* const text = sqlite3_column_text(statement.get(), at);
+    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+  }
+  int number(const char* sql) const
+  {
+    const Statement statement = prepare(sql);
+    return step(statement) ? sqlite3_column_int(statement.get(), 0) : 0;
+  }
+};
+
+ResultStore::ResultStore(const std::string& path) : database_(std::make_unique<Database>(path))
+{
+  const Database& db = *database_;
+  db.run("BEGIN IMMEDIATE"); // nobody else makes the tables meanwhile
+  const int application = db.number("PRAGMA application_id");
+  if (application == kApplication) {
+    if (db.number("PRAGMA user_version") != kLayout)
+      throw UsageError("the result store '" + path + "' was made by another version of foretrain");
+  } else if (application != 0 || db.number("SELECT count(*) FROM sqlite_master") != 0) {
+    throw UsageError("'" + path + "' is a database of something else");
+  } else {
+    db.run(layout());
+  }
+  db.run("COMMIT");
+}
+
+ResultStore::~ResultStore() = default;
+
+std::optional<Json> ResultStore::find(const std::string& key) const
+{
+  const Statement statement = database_->prepare(kFind);
+  database_->bind(statement, 1, key);
+  if (!database_->step(statement))
+    return std::nullopt;
+  const std::string text = database_->text(statement, 0);
+  Json result = Json::parse(text, nullptr, false);
+  if (checksum(key + text) != database_->text(statement, 1) || !result.is_object())
+    return std::nullopt; // damaged: to be run again
+  return result;
+}
+
+std::set<std::string> ResultStore::keys() const
+{
+  std::set<std::string> keys;
+  const Statement statement = database_->prepare("SELECT key FROM points WHERE error IS NULL");
+  while (database_->step(statement))
+    keys.insert(database_->text(statement, 0));
+  return keys;
+}
+
+std::vector<StoredPoint> ResultStore::all() const
+{
+  const Statement statement = database_->prepare(kAll);
+  const auto text = [&](int column) { return database_->text(statement, column); };
+  std::vector<StoredPoint> points;
+  while (database_->step(statement))
+    if (checksum(text(0) + text(5)) == text(6))
+      points.push_back({text(0), text(1), text(2),
+                        static_cast<std::uint64_t>(sqlite3_column_int64(statement.get(), 3)),
+                        text(4), Json::parse(text(5))});
+  return points;
+}
+
+void ResultStore::put(const StoredPoint& point)
+{
+  const Statement statement = database_->prepare(kPut);
+  database_->bind(statement, 1, point.key);
+  database_->bind(statement, 2, point.experiment);
+  database_->bind(statement, 3, point.version);
+  sqlite3_bind_int64(statement.get(), 4, static_cast<sqlite3_int64>(point.seed));
+  database_->bind(statement, 5, point.fidelity);
+  if (const auto error = point.result.find("error"); error != point.result.end())
+    database_->bind(statement, 6, error->get<std::string>());
+  const std::string text = point.result.dump();
+  database_->bind(statement, 7, text);
+  database_->bind(statement, 8, checksum(point.key + text));
+  database_->step(statement);
+}
+
+std::int64_t ResultStore::begin(const SweepRun& run)
+{
+  const Statement statement = database_->prepare(
+      "INSERT INTO runs (experiment, input, points, host, process) VALUES (?1, ?2, ?3, ?4, ?5)");
+  database_->bind(statement, 1, run.experiment);
+  database_->bind(statement, 2, run.input);
+  sqlite3_bind_int64(statement.get(), 3, run.points);
+  database_->bind(statement, 4, run.host);
+  sqlite3_bind_int64(statement.get(), 5, run.process);
+  database_->step(statement);
+  return sqlite3_last_insert_rowid(database_->handle);
+}
+
+void ResultStore::update(std::int64_t number, const SweepRun& run)
+{
+  const Statement statement =
+      database_->prepare("UPDATE runs SET done = ?2, known = ?3, failed = ?4, ended = ?5, "
+                         "updated = strftime('%s', 'now') WHERE id = ?1");
+  int at = 0;
+  for (const std::int64_t value :
+       {number, run.done, run.known, run.failed, static_cast<std::int64_t>(run.ended)})
+    sqlite3_bind_int64(statement.get(), ++at, value);
+  database_->step(statement);
+}
+
+std::optional<SweepRun> ResultStore::last_run() const
+{
+  const Statement statement = database_->prepare(
+      "SELECT experiment, input, host, points, done, known, failed, process, started, updated, "
+      "ended FROM runs ORDER BY id DESC LIMIT 1");
+  if (!database_->step(statement))
+    return std::nullopt;
+  const auto number = [&](int at) { return sqlite3_column_int64(statement.get(), at); };
+  SweepRun run;
+  run.experiment = database_->text(statement, 0);
+  run.input = database_->text(statement, 1);
+  run.host = database_->text(statement, 2);
+  run.points = number(3);
+  run.done = number(4);
+  run.known = number(5);
+  run.failed = number(6);
+  run.process = number(7);
+  run.started = number(8);
+  run.updated = number(9);
+  run.ended = number(10) != 0;
+  return run;
+}
+
+std::int64_t ResultStore::failed() const
+{
+  return database_->number("SELECT count(*) FROM points WHERE error IS NOT NULL");
+}
+
+int ResultStore::clean()
+{
+  std::set<std::string> whole;
+  for (const StoredPoint& point : all())
+    whole.insert(point.key);
+  int forgotten = static_cast<int>(failed());
+  database_->run("DELETE FROM points WHERE error IS NOT NULL");
+  for (const std::string& key : keys())
+    if (whole.count(key) == 0) {
+      const Statement statement = database_->prepare("DELETE FROM points WHERE key = ?1");
+      database_->bind(statement, 1, key);
+      database_->step(statement);
+      ++forgotten;
+    }
+  return forgotten;
+}
+
+std::vector<std::vector<std::string>> ResultStore::ask(const std::string& sql) const
+{
+  const Statement statement = database_->prepare(sql.c_str());
+  if (!statement || sqlite3_stmt_readonly(statement.get()) == 0)
+    throw UsageError("a question in SQL must be one SELECT, got '" + excerpt(sql, 200) + "'");
+  const int columns = sqlite3_column_count(statement.get());
+  std::vector<std::vector<std::string>> rows(1);
+  for (int i = 0; i < columns; ++i)
+    rows.front().emplace_back(sqlite3_column_name(statement.get(), i));
+  while (database_->step(statement)) {
+    rows.emplace_back();
+    for (int i = 0; i < columns; ++i)
+      rows.back().push_back(database_->text(statement, i));
+  }
+  return rows;
+}
+
+int ResultStore::merge(const std::string& path)
+{
+  const ResultStore other(path); // checked, with its tables
+  const Database& db = *database_;
+  const Statement attach = db.prepare("ATTACH ?1 AS part");
+  db.bind(attach, 1, path);
+  db.step(attach);
+  int taken = 0;
+  try {
+    db.run(kMerge);
+    taken = sqlite3_changes(db.handle);
+  } catch (const UsageError&) { // pages that are damaged
+    db.run("DETACH part");
+    throw;
+  }
+  db.run("DETACH part");
+  return taken;
+}
+
+} // namespace foretrain::experiments

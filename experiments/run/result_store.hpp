@@ -1,0 +1,81 @@
+// Finished points in an SQLite file, so that a sweep can be stopped and taken up again, grow, and
+// be asked questions with SQL.
+//
+// Table `points`: one row for each point, with its result as the JSON of docs/results.md. Views
+// made from that JSON: `settings` (point, pointer, value) and `jobs` (the columns of the CSV).
+#pragma once
+
+#include "sim/base/document.hpp"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace foretrain::experiments {
+
+struct StoredPoint {
+  std::string key; // fingerprint of everything that the result depends on
+  std::string experiment;
+  std::string version;
+  std::uint64_t seed = 0;
+  std::string fidelity;
+  Json result; // a point as in docs/results.md; with "error" it counts as not done
+};
+
+/// One run of a sweep into a store, for those who wait for it.
+struct SweepRun {
+  std::string experiment;
+  std::string input; // the experiment's file, as JSON
+  std::int64_t points = 0;
+  std::int64_t done = 0; // by this run
+  std::int64_t known = 0;
+  std::int64_t failed = 0;
+  std::string host;
+  std::int64_t process = 0;
+  std::int64_t started = 0; // seconds since 1970
+  std::int64_t updated = 0;
+  bool ended = false;
+};
+
+class ResultStore {
+public:
+  /// Opens the file, or makes it. Throws UsageError when it cannot be written, or is a database of
+  /// something else or of a later version.
+  explicit ResultStore(const std::string& path);
+  ~ResultStore();
+  ResultStore(const ResultStore&) = delete;
+  ResultStore& operator=(const ResultStore&) = delete;
+
+  /// The result of a point that is done; none where the row is damaged: its checksum, which is of
+  /// key and result, is wrong.
+  std::optional<Json> find(const std::string& key) const;
+  /// All finished points, the oldest first.
+  std::vector<StoredPoint> all() const;
+  /// Keys of all points that are done.
+  std::set<std::string> keys() const;
+  /// Notes a run that begins (or was queued, where `process` is 0); its number.
+  std::int64_t begin(const SweepRun& run);
+  /// How far it is.
+  void update(std::int64_t number, const SweepRun& run);
+  /// The run that began last.
+  std::optional<SweepRun> last_run() const;
+  /// Points that failed.
+  std::int64_t failed() const;
+  /// Forgets points that failed or are damaged; how many.
+  int clean();
+  /// Rows of a question in SQL, names of the columns first. Throws UsageError when it is none, or
+  /// would change anything.
+  std::vector<std::vector<std::string>> ask(const std::string& sql) const;
+  /// On disk when this returns. Replaces what was there for the key.
+  void put(const StoredPoint& point);
+  /// Takes over the finished points of another store that are not here yet; says how many.
+  int merge(const std::string& path);
+
+private:
+  struct Database;
+  std::unique_ptr<Database> database_;
+};
+
+} // namespace foretrain::experiments

@@ -1,0 +1,335 @@
+#include "experiments/run/scenario.hpp"
+
+#include "experiments/run/bottleneck.hpp"
+#include "experiments/run/large_scenario.hpp"
+#include "experiments/run/parameters.hpp"
+#include "experiments/run/phases.hpp"
+#include "experiments/run/sharing.hpp"
+#include "experiments/run/stage.hpp"
+#include "experiments/run/synchronisation.hpp"
+#include "experiments/run/trace_file.hpp"
+#include "experiments/run/uncertainty.hpp"
+#include "experiments/spec/large_job.hpp"
+#include "experiments/spec/resolve.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr int kRuns = 9;                        // with starts at random, of jobs that share,
+constexpr std::uint64_t kFlowsOfRuns = 200'000; // unless together they cost more than this
+
+struct Rates {
+  Range throughput;
+  Range step_time;
+};
+
+// The centre is the mean step, as frameworks tell their rate: steps of jobs that share can be of
+// two kinds, of which a median would tell only one.
+Rates rates_of(const models::Job& job, double interval = 0.9)
+{
+  const double samples = job.schedule().samples_per_step;
+  std::vector<double> steps;
+  double sum = 0;
+  for (const Seconds step : job.step_times()) {
+    steps.push_back(step.value());
+    sum += step.value();
+  }
+  const double mean = sum / static_cast<double>(steps.size());
+  const Range step = range_of(steps, mean, interval);
+  return {{samples / mean, samples / step.high, samples / step.low, interval}, step};
+}
+
+// Relative standard deviation of the mean step over the measured ones.
+double run_to_run(const models::Job& job)
+{
+  std::vector<double> steps;
+  for (const Seconds step : job.step_times())
+    steps.push_back(step.value());
+  return relative_spread(steps) / std::sqrt(static_cast<double>(steps.size()));
+}
+
+ResolvedExperiment only(ResolvedExperiment experiment, std::size_t job)
+{
+  ResolvedJob alone = experiment.jobs[job];
+  alone.spec.start = Seconds(0);
+  experiment.jobs = {std::move(alone)};
+  return experiment;
+}
+
+// Throughput of the same job alone on one GPU of the same machine and stack.
+double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
+                          const RunOptions& options)
+{
+  ResolvedExperiment single = only(experiment, job);
+  ResolvedJob& only_job = single.jobs.front();
+  only_job.ranks = {{0, 0}};
+  // Variables in host memory are copied for one GPU, too; an anchor of several holds that.
+  if (!only_job.server_nodes.empty())
+    only_job.server_nodes.assign(
+        only_job.framework.servers->worker == "gpu" && !only_job.spec.anchor ? 1 : 0, 0);
+  single.nodes = 1;
+  Stage stage(single, options);
+  stage.run();
+  return rates_of(stage.job(0)).throughput.median;
+}
+
+// A job with the machine to itself, on the same GPUs.
+struct Lone {
+  Rates rates;
+  LimitedPerStep limits;
+};
+
+std::vector<Lone> run_alone(const ResolvedExperiment& experiment, RunOptions options)
+{
+  options.keep_limits = true;
+  std::vector<Lone> lone;
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    Stage stage(only(experiment, i), options);
+    stage.run();
+    lone.push_back({rates_of(stage.job(0)), limited_per_step(stage.job(0), stage.engine())});
+  }
+  return lone;
+}
+
+// Whether a job but this one has the GPU of this name.
+bool others_compute_on(const ResolvedExperiment& experiment, std::size_t job,
+                       const std::string& resource)
+{
+  for (std::size_t other = 0; other < experiment.jobs.size(); ++other)
+    for (const auto& place : experiment.jobs[other].ranks)
+      if (other != job && resource == fmt::format("node{}/gpu{}/compute", place.node, place.local))
+        return true;
+  return false;
+}
+
+// What sharing takes from a job, and where.
+void compare_alone(const ResolvedExperiment& experiment, std::size_t i, const Lone& alone,
+                   const LimitedPerStep& together, JobResult& result)
+{
+  const auto shared = [&](const std::string& resource) {
+    return !resource.ends_with("/compute") || others_compute_on(experiment, i, resource);
+  };
+  result.alone = Alone{alone.rates.throughput, alone.rates.step_time};
+  result.slowdown = alone.rates.throughput.median / result.throughput.median;
+  if (*result.slowdown > 1.005)
+    result.meeting =
+        meeting_resource(together, alone.limits, result.gpus,
+                         Seconds(result.step_time.median - alone.rates.step_time.median), shared);
+}
+
+// Time for as many epochs as the job is to run.
+void add_training(const ResolvedJob& resolved, JobResult& result)
+{
+  if (!resolved.spec.epochs)
+    return;
+  const double samples = resolved.input.dataset.samples;
+  const double later = result.later_epochs ? result.later_epochs->median : result.throughput.median;
+  const double epochs = *resolved.spec.epochs;
+  Training training;
+  training.dataset = resolved.input.dataset.name;
+  training.samples = samples;
+  training.first_epoch = Seconds(samples / result.throughput.median);
+  training.later_epoch = Seconds(samples / later);
+  training.total = result.elapsed.start_up + std::min(1.0, epochs) * training.first_epoch +
+                   std::max(0.0, epochs - 1) * training.later_epoch;
+  result.training = training;
+}
+
+void add_speedup(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
+                 JobResult& result)
+{
+  if (experiment.jobs[i].plan) {
+    // A GPU that computes its part without ever waiting stands for the one-GPU run, which a model
+    // that does not fit a GPU cannot have.
+    result.efficiency = (result.time.compute + result.time.recompute) / result.time.total();
+    result.speedup = result.efficiency * result.gpus;
+    return;
+  }
+  const double single = result.gpus == 1 && experiment.jobs.size() == 1
+                            ? result.throughput.median
+                            : one_gpu_throughput(experiment, i, options);
+  result.speedup = result.throughput.median / single;
+  result.efficiency = result.speedup / result.gpus;
+}
+
+JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std::size_t i,
+                  const RunOptions& options)
+{
+  const models::Job& job = stage.job(i);
+  const ResolvedJob& resolved = experiment.jobs[i];
+  JobResult result;
+  result.name = resolved.spec.name;
+  result.gpus = static_cast<int>(resolved.ranks.size());
+  result.memory = {device_memory(resolved), experiment.platform.gpu.memory,
+                   resolved.plan ? resolved.plan->memory : std::vector<models::MemoryPart>{}};
+  std::set<int> nodes;
+  for (const auto& place : resolved.ranks)
+    nodes.insert(place.node);
+  result.nodes = static_cast<int>(nodes.size());
+  const Rates rates = rates_of(job, options.uncertainty.interval);
+  result.step_time = rates.step_time;
+  result.throughput = rates.throughput;
+  result.uncertainty = Uncertainty{"steps", 0, run_to_run(job), {}};
+  result.time = job.mean_times();
+  result.all_reduce = job.exchange_summary();
+
+  result.busiest = busiest_resources(stage.engine(), job, resolved.ranks);
+  result.exposed_by_group = job.exposed_by_group();
+  result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
+  result.elapsed = {resolved.stack.host.start + resolved.framework.start,
+                    job.last_end() - job.launched()};
+  return result;
+}
+
+// What a run with all jobs leaves behind.
+struct Together {
+  std::vector<JobResult> jobs;
+  std::vector<CacheHits> hits;
+  std::vector<LimitedPerStep> limits;
+  std::uint64_t flows = 0;
+};
+
+// All jobs together. The stage is gone afterwards: those that follow need its memory.
+Together run_together(const ResolvedExperiment& experiment, const RunOptions& options)
+{
+  Stage stage(experiment, options);
+  stage.run();
+  Together together;
+  together.flows = stage.engine().statistics().flows;
+  std::vector<const models::Job*> jobs;
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    together.jobs.push_back(look_at(stage, experiment, i, options));
+    together.hits.push_back(stage.hits(i));
+    together.limits.push_back(experiment.jobs.size() > 1
+                                  ? limited_per_step(stage.job(i), stage.engine())
+                                  : LimitedPerStep{});
+    jobs.push_back(&stage.job(i));
+  }
+  if (!options.trace_path.empty())
+    write_trace(options.trace_path, jobs);
+  return together;
+}
+
+// How far chance moves each job's throughput from run to run.
+void add_spread(const std::vector<std::vector<double>>& rates, double interval, Together& typical)
+{
+  for (std::size_t i = 0; i < typical.jobs.size(); ++i) {
+    std::vector<double> of_job;
+    for (const auto& run : rates)
+      of_job.push_back(run[i]);
+    JobResult& job = typical.jobs[i];
+    const double spread = relative_spread(of_job);
+    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, spread);
+    job.throughput = widened(job.throughput, half_width(interval) * spread);
+    job.step_time = widened(job.step_time, half_width(interval) * spread);
+  }
+}
+
+// Of several runs of jobs that share, the typical one; options.late tells it from the others.
+Together run_typical(const ResolvedExperiment& experiment, const std::vector<Lone>& lone,
+                     RunOptions& options)
+{
+  std::vector<Seconds> steps;
+  for (const Lone& job : lone)
+    steps.push_back(Seconds(job.rates.step_time.median));
+  RunOptions untraced = options;
+  untraced.trace_path.clear();
+  std::vector<Together> runs;
+  std::vector<std::vector<double>> rates;
+  for (int run = 0; run < kRuns; ++run) {
+    untraced.late = random_phases(steps, options.seed, run);
+    runs.push_back(run_together(experiment, untraced));
+    rates.emplace_back();
+    for (const JobResult& job : runs.back().jobs)
+      rates.back().push_back(job.throughput.median);
+    if (runs.back().flows * kRuns > kFlowsOfRuns)
+      break;
+  }
+  const std::size_t typical = typical_run(rates);
+  options.late = random_phases(steps, options.seed, static_cast<int>(typical));
+  if (!options.trace_path.empty())
+    runs[typical] = run_together(experiment, options);
+  add_spread(rates, options.uncertainty.interval, runs[typical]);
+  return std::move(runs[typical]);
+}
+
+// The same with warm caches, if these make a difference to any job.
+void add_later_epochs(const ResolvedExperiment& experiment, const std::vector<CacheHits>& first,
+                      const RunOptions& options, PointResult& result)
+{
+  Stage later(experiment, options, Epoch::later);
+  bool differs = false;
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    differs |= later.hits(i).node != first[i].node || later.hits(i).server != first[i].server;
+  if (!differs)
+    return;
+  later.run();
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    const Range warm = rates_of(later.job(i)).throughput;
+    if (!experiment.jobs[i].input.synthetic &&
+        std::abs(warm.median / result.jobs[i].throughput.median - 1) > 0.001)
+      result.jobs[i].later_epochs = warm;
+  }
+}
+
+} // namespace
+
+PointResult run_point(const Point& point, const RunOptions& asked)
+{
+  if (is_large(point))
+    return run_large_point(point, asked);
+  const ResolvedExperiment experiment = resolve(point);
+  RunOptions options = asked;
+  const bool several = experiment.jobs.size() > 1;
+  const std::vector<Lone> lone = several ? run_alone(experiment, options) : std::vector<Lone>{};
+  Together together =
+      several ? run_typical(experiment, lone, options) : run_together(experiment, options);
+  PointResult result;
+  result.settings = point.settings;
+  result.flows = together.flows;
+  result.late = options.late;
+  result.jobs = std::move(together.jobs);
+  if (experiment.storage)
+    add_later_epochs(experiment, together.hits, options, result);
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
+    JobResult& job = result.jobs[i];
+    add_speedup(experiment, i, options, job);
+    if (several)
+      compare_alone(experiment, i, lone[i], together.limits[i], job);
+    add_training(experiment.jobs[i], job);
+    for (const auto& warning : experiment.jobs[i].warnings)
+      result.warnings.push_back(warning);
+  }
+  add_uncertainty(point, experiment, options, result);
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    if (experiment.jobs[i].spec.mode == "inference")
+      result.jobs[i].latency = result.jobs[i].step_time;
+  result.parameters = effective_parameters(experiment);
+  if (point.profiles)
+    result.unused = point.profiles->unused(experiment.presets);
+  return result;
+}
+
+std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps)
+{
+  if (is_large(point))
+    return {quick_large_throughput(point, options)};
+  ResolvedExperiment experiment = resolve(point);
+  for (ResolvedJob& job : experiment.jobs)
+    job.measured_steps = std::min(job.measured_steps, steps);
+  Stage stage(experiment, options);
+  stage.run();
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    medians.push_back(rates_of(stage.job(i)).throughput.median);
+  return medians;
+}
+
+} // namespace foretrain::experiments

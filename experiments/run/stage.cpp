@@ -1,0 +1,167 @@
+#include "experiments/run/stage.hpp"
+
+#include "experiments/run/plan_machine.hpp"
+#include "experiments/run/starts.hpp"
+#include "experiments/run/synchronisation.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+bool is_pcie(const std::string& resource)
+{
+  return resource.find("/pcie/") != std::string::npos || resource.ends_with("/root-port") ||
+         resource.find("/socket-link/") != std::string::npos;
+}
+
+} // namespace
+
+Stage::Stage(const ResolvedExperiment& experiment, const RunOptions& options, Epoch epoch)
+    : machine_(engine_, experiment.platform, experiment.stack, experiment.nodes),
+      tenancy_(experiment)
+{
+  if (experiment.storage)
+    storage_ = std::make_unique<platforms::StorageSystem>(engine_, machine_, *experiment.storage,
+                                                          experiment.storage_at);
+  for (int r = 0; experiment.pcie_scale != 1 && r < engine_.resource_count(); ++r)
+    if (is_pcie(engine_.name({r})))
+      engine_.set_capacity({r}, experiment.pcie_scale * engine_.capacity({r}));
+  for (const auto& [link, burst] : machine_.shaped())
+    shaped_.push_back(std::make_unique<sim::TokenBucket>(engine_, link, burst.value()));
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    add_view(experiment, i);
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    add_job(experiment, i, options, epoch);
+}
+
+void Stage::run()
+{
+  std::size_t measured = 0;
+  for (const auto& job : jobs_)
+    job->launch([this, &measured] {
+      if (++measured == jobs_.size())
+        for (const auto& other : jobs_)
+          other->stop();
+    });
+  engine_.run();
+}
+
+void Stage::add_view(const ResolvedExperiment& experiment, std::size_t i)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  std::vector<sim::ResourceId> core_sets;
+  if (tenancy_.confined(i))
+    for (int node = 0; node < experiment.nodes; ++node)
+      core_sets.push_back(engine_.add_resource(fmt::format("node{}/{}/cores", node, job.spec.name),
+                                               tenancy_.cores(i, node)));
+  views_.push_back(
+      std::make_unique<platforms::Machine>(machine_.tenant(job.stack, std::move(core_sets))));
+}
+
+void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
+                    Epoch epoch)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  models::JobSetup setup;
+  setup.name = job.spec.name;
+  setup.stream = fmt::format("job{}", i);
+  setup.ranks = static_cast<int>(job.ranks.size());
+  setup.batch = job.spec.batch_per_gpu;
+  setup.profile = job.profile;
+  setup.framework = job.framework;
+  setup.fidelity = options.fidelity;
+  setup.seed = options.seed;
+  setup.warmup_steps = job.spec.warmup_steps;
+  setup.measured_steps = job.measured_steps;
+  auto starts = simulated_starts(experiment);
+  for (std::size_t j = 0; j < std::min(starts.size(), options.late.size()); ++j)
+    starts[j] += options.late[j];
+  setup.start = starts[i];
+  if (experiment.jobs.size() > 1 && !job.spec.ends) {
+    setup.keep_running = true;
+    setup.measure_from = *std::max_element(starts.begin(), starts.end());
+  }
+  setup.keep_limits = options.keep_limits || experiment.jobs.size() > 1;
+  if (options.progress)
+    setup.on_step = [tell = options.progress, name = job.spec.name,
+                     last = setup.warmup_steps + setup.measured_steps](int step) {
+      tell(fmt::format("{}: step {} of {}", name, std::min(step, last), last));
+    };
+  if (job.plan) {
+    add_program(setup, job, i);
+    return;
+  }
+  add_compute(setup, job, *views_[i]);
+  add_input(setup, experiment, i, epoch);
+  add_synchronisation(setup, job, engine_, *views_[i]);
+  if (setup.synchroniser != nullptr)
+    for (const auto& link : shaped_)
+      if (const double units = setup.synchroniser->used(link->resource(), options.fidelity);
+          units > 0)
+        setup.shaped.push_back({link.get(), units});
+  jobs_.push_back(std::make_unique<models::TrainingJob>(engine_, std::move(setup)));
+}
+
+void Stage::add_program(const models::JobSetup& setup, const ResolvedJob& job, std::size_t i)
+{
+  std::vector<double> threads;
+  for (const sim::WorkRank& rank : job.plan->program.ranks) {
+    const auto& place = job.ranks.at(static_cast<std::size_t>(rank.device));
+    threads.push_back(tenancy_.crowded(place.node) ? job.framework.host_threads : 0);
+  }
+  models::JobSchedule schedule = models::schedule_of(setup);
+  schedule.samples_per_step = job.plan->samples_per_step;
+  hits_.emplace_back();
+  jobs_.push_back(std::make_unique<models::ProgramJob>(
+      engine_, std::move(schedule), job.plan,
+      std::make_unique<PlanMachine>(engine_, *views_[i], job, setup.fidelity, std::move(threads)),
+      setup.keep_limits));
+}
+
+// The process behind a GPU takes part of a core; that matters only where cores can run short.
+void Stage::add_compute(models::JobSetup& setup, const ResolvedJob& job,
+                        const platforms::Machine& machine) const
+{
+  for (const auto& place : job.ranks) {
+    const double threads = tenancy_.crowded(place.node) ? job.framework.host_threads : 0;
+    setup.compute.push_back(machine.compute(place));
+    setup.compute_paths.push_back(machine.compute_path(place, threads));
+  }
+}
+
+void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experiment, std::size_t i,
+                      Epoch epoch)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  hits_.emplace_back();
+  if (job.input.synthetic)
+    return;
+  const bool warm = epoch == Epoch::later || job.input.spec.cache == "warm";
+  int nodes = 0;
+  for (int node = 0; node < experiment.nodes; ++node)
+    nodes += tenancy_.gpus_on(i, node) > 0 ? 1 : 0;
+  std::map<int, sim::ResourceId> file_threads; // of each node
+  if (job.input.stored.own_file && job.input.settings.file_time.value() > 0)
+    for (const auto& place : job.ranks)
+      if (file_threads.count(place.node) == 0)
+        file_threads[place.node] = engine_.add_resource(
+            fmt::format("node{}/{}/file-thread", place.node, job.spec.name), 1.0);
+  for (const auto& place : job.ranks) {
+    InputShare share;
+    if (const auto it = file_threads.find(place.node); it != file_threads.end())
+      share.file_thread = it->second;
+    share.threads = tenancy_.decode_threads(i, place.node);
+    share.gpus_on_node = tenancy_.gpus_on(i, place.node);
+    share.hits = cache_hits(job.input, nodes, tenancy_.page_cache(i, place.node),
+                            storage_->server_cache(), warm);
+    hits_.back() = share.hits;
+    setup.input.push_back(input_stages(job, *views_[i], *storage_, place, share));
+  }
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,42 @@
+// Who shares which cores and how much memory of a node.
+#pragma once
+
+#include "experiments/spec/resolve.hpp"
+#include "sim/engine/engine.hpp"
+
+#include <vector>
+
+namespace foretrain::experiments {
+
+/// What the jobs of an experiment get of the nodes they run on.
+class Tenancy {
+public:
+  Tenancy(const ResolvedExperiment& experiment);
+
+  /// Cores of a node that a job may use, all of them when nothing confines it.
+  double cores(std::size_t job, int node) const;
+  bool confined(std::size_t job) const { return confined_[job]; }
+  /// Memory of a node that can cache the job's files.
+  Bytes page_cache(std::size_t job, int node) const;
+  /// Decoding threads for each GPU of the job on a node.
+  double decode_threads(std::size_t job, int node) const;
+  /// Whether the threads on a node could ask for more cores than there are.
+  bool crowded(int node) const;
+  int gpus_on(std::size_t job, int node) const
+  {
+    return gpus_[job][static_cast<std::size_t>(node)];
+  }
+
+private:
+  bool isolated(std::size_t job) const;
+  double share(std::size_t job, int node) const;
+  int tenants(int node) const;
+  bool is_confined(std::size_t job) const;
+
+  const ResolvedExperiment& experiment_;
+  std::vector<std::vector<int>> gpus_; // [job][node]
+  std::vector<int> tenants_;           // [node]
+  std::vector<bool> confined_;         // [job]
+};
+
+} // namespace foretrain::experiments

@@ -1,0 +1,185 @@
+#include "experiments/run/workers.hpp"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace foretrain::experiments {
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void on_interrupt(int)
+{
+  interrupted = 1;
+}
+
+class InterruptGuard {
+public:
+  InterruptGuard()
+  {
+    struct sigaction action = {};
+    action.sa_handler = on_interrupt;
+    sigaction(SIGINT, &action, &previous_int_);
+    sigaction(SIGTERM, &action, &previous_term_);
+  }
+  ~InterruptGuard()
+  {
+    sigaction(SIGINT, &previous_int_, nullptr);
+    sigaction(SIGTERM, &previous_term_, nullptr);
+  }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+private:
+  struct sigaction previous_int_ = {}, previous_term_ = {};
+};
+
+// A process and the pieces [next, end) that it has still to bring.
+struct Child {
+  pid_t pid;
+  int pipe;
+  int next;
+  int end;
+  std::string unread;
+};
+
+void write_all(int file, const std::string& text)
+{
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t n = write(file, text.data() + written, text.size() - written);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      _exit(3);
+    written += static_cast<std::size_t>(n);
+  }
+}
+
+// One message per piece: status, length, text.
+struct Header {
+  std::int32_t status;
+  std::uint32_t length;
+};
+
+Child spawn(int begin, int end, const std::function<Outcome(int)>& work)
+{
+  int ends[2];
+  if (pipe(ends) != 0)
+    throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
+  const pid_t pid = fork();
+  if (pid < 0)
+    throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (pid == 0) {
+    std::signal(SIGINT, SIG_IGN); // the parent decides
+    std::signal(SIGTERM, SIG_DFL);
+    close(ends[0]);
+    for (int i = begin; i < end; ++i) {
+      const Outcome outcome = work(i);
+      const Header header{outcome.status, static_cast<std::uint32_t>(outcome.text.size())};
+      write_all(ends[1],
+                std::string(reinterpret_cast<const char*>(&header), sizeof header) + outcome.text);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  return {pid, ends[0], begin, end, {}};
+}
+
+// Reads what a child has written; false at its end.
+bool read_some(Child& child)
+{
+  char buffer[65536];
+  const ssize_t n = read(child.pipe, buffer, sizeof buffer);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN))
+    return true;
+  if (n <= 0)
+    return false;
+  child.unread.append(buffer, static_cast<std::size_t>(n));
+  return true;
+}
+
+// Hands over every message that has arrived whole.
+void deliver(Child& child, const std::function<void(int, const Outcome&)>& done)
+{
+  Header header{};
+  while (child.unread.size() >= sizeof header) {
+    std::memcpy(&header, child.unread.data(), sizeof header);
+    if (child.unread.size() < sizeof header + header.length)
+      return;
+    const Outcome outcome{header.status, child.unread.substr(sizeof header, header.length)};
+    child.unread.erase(0, sizeof header + header.length);
+    done(child.next++, outcome);
+  }
+}
+
+// Waits for the process; tells how it ended when it did not finish its share.
+std::string end_of(const Child& child)
+{
+  close(child.pipe);
+  int status = 0;
+  while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                             : "ended without a result";
+}
+
+} // namespace
+
+bool run_workers(int count, int jobs, const std::function<Outcome(int)>& work,
+                 const std::function<void(int, const Outcome&)>& done)
+{
+  const InterruptGuard guard;
+  interrupted = 0;
+  const int share = std::clamp(count / (jobs * 4), 1, 64); // small enough to end together
+  std::vector<std::pair<int, int>> shares;                 // still to be given out, last first
+  for (int begin = 0; begin < count; begin += share)
+    shares.emplace_back(begin, std::min(begin + share, count));
+  std::reverse(shares.begin(), shares.end());
+  std::vector<Child> children;
+  while ((!shares.empty() || !children.empty()) && interrupted == 0) {
+    while (!shares.empty() && static_cast<int>(children.size()) < jobs) {
+      children.push_back(spawn(shares.back().first, shares.back().second, work));
+      shares.pop_back();
+    }
+    std::vector<pollfd> files;
+    for (const Child& child : children)
+      files.push_back({child.pipe, POLLIN, 0});
+    if (poll(files.data(), files.size(), -1) < 0)
+      continue;
+    for (std::size_t i = files.size(); i-- > 0;) {
+      if (files[i].revents == 0)
+        continue;
+      Child& child = children[i];
+      const bool more = read_some(child);
+      deliver(child, done);
+      if (more)
+        continue;
+      const std::string how = end_of(child);
+      if (child.next < child.end) {
+        done(child.next, {3, "internal error: the process of this point " + how});
+        if (child.next + 1 < child.end)
+          shares.emplace_back(child.next + 1, child.end);
+      }
+      children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  for (const Child& child : children) {
+    kill(child.pid, SIGTERM);
+    end_of(child);
+  }
+  return interrupted == 0;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,354 @@
+#include "experiments/spec/experiment.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr std::size_t kMaxPoints = 100000;
+
+// "/a /b" names two pointers that vary together.
+std::vector<std::string> pointers_of(const std::string& key)
+{
+  std::vector<std::string> pointers;
+  std::size_t from = 0;
+  for (std::size_t space = key.find(" /"); space != std::string::npos;
+       space = key.find(" /", from)) {
+    pointers.push_back(key.substr(from, space - from));
+    from = space + 1;
+  }
+  pointers.push_back(key.substr(from));
+  return pointers;
+}
+
+// The settings that one value of a sweep entry stands for.
+Settings settings_of(const std::vector<std::string>& pointers, const Value& value)
+{
+  if (pointers.size() == 1)
+    return {{pointers.front(), value.json()}};
+  if (!value.json().is_array() || value.json().size() != pointers.size())
+    value.fail(fmt::format("must be a list of {} values, one for each pointer, got {}",
+                           pointers.size(), value.shown()));
+  Settings settings;
+  for (std::size_t i = 0; i < pointers.size(); ++i)
+    settings.emplace_back(pointers[i], value.json()[i]);
+  return settings;
+}
+
+// Whether one pointer is the other, or of something within it.
+bool overlap(const std::string& a, const std::string& b)
+{
+  return a == b || a.starts_with(b + "/") || b.starts_with(a + "/");
+}
+
+// A setting made by two entries of a sweep would be labelled with what it was not run with.
+void refuse_conflicts(const Value& sweep)
+{
+  std::vector<std::string> seen;
+  for (const auto& entry : sweep.json().items())
+    for (const std::string& pointer : pointers_of(entry.key())) {
+      for (const std::string& other : seen)
+        if (overlap(pointer, other))
+          sweep.fail_at(entry.key(),
+                        pointer == other ? "sets " + excerpt(pointer, 200) + " a second time"
+                                         : "sets " + excerpt(pointer, 200) + ", and " +
+                                               excerpt(other, 200) + " is set too",
+                        "one of the two would undo the other: vary each value in one entry");
+      seen.push_back(pointer);
+    }
+}
+
+// --set above or below what is varied would be undone, or undo it.
+void refuse_conflicts(const Json& sweep, const std::string& pointer)
+{
+  for (const auto& entry : sweep.items())
+    for (const std::string& varied : pointers_of(entry.key()))
+      if (pointer != varied && overlap(pointer, varied))
+        throw UsageError("--set " + excerpt(pointer, 200) + ": the sweep varies " +
+                         excerpt(varied, 200) + ", and one would undo the other\n  hint: --set " +
+                         excerpt(varied, 200) + "=VALUE holds it at one value");
+}
+
+// What --set fixes is no longer varied.
+void drop_from_sweep(Json& sweep, const std::string& pointer)
+{
+  Json kept = Json::object();
+  for (const auto& entry : sweep.items()) {
+    auto pointers = pointers_of(entry.key());
+    const auto at = std::find(pointers.begin(), pointers.end(), pointer);
+    if (at == pointers.end() || !entry.value().is_array()) {
+      kept[entry.key()] = entry.value();
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(at - pointers.begin());
+    pointers.erase(at);
+    if (pointers.empty())
+      continue;
+    Json values = Json::array();
+    for (Json value : entry.value()) {
+      if (value.is_array() && index < value.size())
+        value.erase(index);
+      values.push_back(pointers.size() == 1 && value.is_array() && value.size() == 1 ? value[0]
+                                                                                     : value);
+    }
+    kept[joined(pointers, " ")] = std::move(values);
+  }
+  sweep = std::move(kept);
+}
+
+// Objects that a file may leave out are there for --set and sweeps all the same.
+void make_optional_parents(Document& document, const std::string& pointer)
+{
+  static const std::set<std::string> kOptional{"stack", "parameter_servers", "anchor"};
+  Json* at = &document.root;
+  const auto steps = pointer_steps(pointer);
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    if (at->is_object() && !at->contains(steps[i]) && kOptional.count(steps[i]) > 0)
+      (*at)[steps[i]] = Json::object();
+    if (at->is_object() && at->contains(steps[i]))
+      at = &(*at)[steps[i]];
+    else if (at->is_array() && !steps[i].empty() &&
+             steps[i].find_first_not_of("0123456789") == std::string::npos && steps[i].size() < 9 &&
+             std::stoul(steps[i]) < at->size())
+      at = &(*at)[std::stoul(steps[i])];
+    else
+      return; // set_value says what is wrong
+  }
+}
+
+void apply_override(Document& document, const std::string& text)
+{
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    throw UsageError("--set needs POINTER=VALUE, like --set /jobs/0/gpus=8; got '" +
+                     excerpt(text, 200) + "'");
+  const std::string pointer = text.substr(0, equals);
+  if (document.root.contains("sweep") && document.root.at("sweep").is_object())
+    refuse_conflicts(document.root.at("sweep"), pointer);
+  make_optional_parents(document, pointer);
+  set_value(document, pointer, text.substr(equals + 1));
+  if (document.root.contains("sweep") && document.root.at("sweep").is_object())
+    drop_from_sweep(document.root.at("sweep"), pointer);
+}
+
+// All combinations of the sweep's values, first entry slowest.
+std::vector<Settings> combinations(const Value& sweep)
+{
+  std::vector<Settings> all{{}};
+  refuse_conflicts(sweep);
+  for (const auto& entry : sweep.json().items()) {
+    const Value list = sweep.at(entry.key());
+    if (!list.json().is_array() || list.json().empty())
+      list.fail("must be a list of values, got " + list.shown());
+    if (entry.key().empty() || entry.key().front() != '/')
+      sweep.fail_at(entry.key(),
+                    "must be a JSON pointer, like /jobs/0/gpus, or several of them with "
+                    "spaces between, which vary together");
+    if (all.size() * list.json().size() > kMaxPoints)
+      list.fail(fmt::format("makes more than {} points", kMaxPoints));
+    const auto pointers = pointers_of(entry.key());
+    std::vector<Settings> longer;
+    for (const Settings& settings : all)
+      for (std::size_t i = 0; i < list.json().size(); ++i) {
+        longer.push_back(settings);
+        for (auto& setting : settings_of(pointers, list.at(i)))
+          longer.back().push_back(std::move(setting));
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+using ProfilesPtr = std::shared_ptr<const Profiles>;
+
+// The profiles of a document and those of the command line.
+ProfilesPtr profiles_of(const std::shared_ptr<Document>& document,
+                        const std::vector<std::string>& given)
+{
+  auto profiles = std::make_shared<Profiles>();
+  const Value root{DocumentPtr(document)};
+  if (document->root.contains("profiles")) {
+    const Value list = root.at("profiles");
+    if (!list.json().is_array())
+      list.fail("must be a list of profiles, got " + list.shown());
+    for (std::size_t i = 0; i < list.json().size(); ++i)
+      profiles->add(list.at(i));
+  }
+  for (const std::string& name : given)
+    profiles->add(name);
+  return profiles;
+}
+
+Point make_point(const Document& base, const Settings& settings, ProfilesPtr profiles,
+                 const std::vector<std::string>& given)
+{
+  auto document = std::make_shared<Document>(base);
+  document->root.erase("sweep");
+  bool other_profiles = false;
+  for (const auto& [pointer, value] : settings) {
+    set_in_experiment(*document, pointer, value, "sweep " + pointer + "=" + value.dump());
+    other_profiles |= pointer.starts_with("/profiles");
+  }
+  if (other_profiles)
+    profiles = profiles_of(document, given);
+  document->overlay = profiles->overlay;
+  return {settings, document, std::move(profiles)};
+}
+
+void check(const ExperimentSpec& spec, const Value& root)
+{
+  for (std::size_t i = 0; i < spec.expect.size(); ++i) {
+    const ExpectationSpec& it = spec.expect[i];
+    const Value at = root.at("expect").at(i);
+    if (it.quantity.empty() || it.quantity.front() != '/')
+      at.at("quantity").fail("must be a JSON pointer below a job's results, like /speedup");
+    try {
+      static_cast<void>(Json::json_pointer(it.quantity));
+    } catch (const Json::exception&) {
+      at.at("quantity").fail("is not a valid JSON pointer");
+    }
+    if (!it.at_least && !it.at_most && !it.contains)
+      at.fail("must have at_least, at_most or contains");
+    if (it.point && !it.point.json().is_object())
+      it.point.fail("must be an object of pointers and values, got " + it.point.shown());
+    if (it.point)
+      for (const auto& wanted : it.point.json().items())
+        if (wanted.key().empty() || wanted.key().front() != '/' ||
+            wanted.key().find('~') != std::string::npos)
+          it.point.fail("must have JSON pointers as keys, got '" + wanted.key() + "'");
+    if (it.than && !it.than.json().is_object())
+      it.than.fail("must be an object of pointers and values, got " + it.than.shown());
+    if (it.contains && (it.than || !it.than_job.empty()))
+      at.fail("compares texts: 'contains' goes without 'than' and 'than_job'");
+  }
+  if (spec.jobs.empty())
+    root.fail_at("jobs", "must hold at least one job");
+  for (std::size_t i = 0; i < spec.jobs.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (spec.jobs[i].name == spec.jobs[k].name)
+        root.at("jobs").at(i).fail("has the name of another job: '" + spec.jobs[i].name + "'",
+                                   "give each job a \"name\" of its own");
+}
+
+// Points that are read before anything runs: all of few; of many, each value of each entry once,
+// beside the first values of the others. What is wrong in a combination only, its point tells.
+std::vector<std::size_t> points_to_read(const LoadedExperiment& experiment)
+{
+  constexpr std::size_t kFew = 1000;
+  std::vector<std::size_t> places;
+  if (experiment.points.size() <= kFew) {
+    for (std::size_t i = 1; i < experiment.points.size(); ++i)
+      places.push_back(i);
+    return places;
+  }
+  std::size_t stride = experiment.points.size();
+  for (const auto& entry : experiment.document->root.at("sweep").items()) {
+    const std::size_t values = entry.value().size();
+    stride /= values;
+    for (std::size_t i = 1; i < values; ++i)
+      places.push_back(i * stride);
+  }
+  return places;
+}
+
+} // namespace
+
+LoadedExperiment load_experiment(const std::string& name_or_path,
+                                 const std::vector<std::string>& overrides,
+                                 const std::vector<std::string>& profiles)
+{
+  const Value loaded = resolve_preset(name_or_path, kExperimentKind);
+  return load_experiment(std::make_shared<Document>(*loaded.document()), overrides, profiles);
+}
+
+LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
+                                 const std::vector<std::string>& overrides,
+                                 const std::vector<std::string>& profiles)
+{
+  if (!document->root.is_object())
+    Value(document).fail("must be a JSON object, got " + Value(document).shown());
+  std::set<std::string> given;
+  for (const std::string& text : overrides) {
+    if (!given.insert(text.substr(0, text.find('='))).second)
+      throw UsageError("--set " + excerpt(text.substr(0, text.find('=')), 200) +
+                       " is given twice: one would undo the other");
+    apply_override(*document, text);
+  }
+  LoadedExperiment experiment;
+  experiment.document = document;
+  const Value root{DocumentPtr(document)};
+  const ProfilesPtr laid = profiles_of(document, profiles);
+  if (document->root.contains("sweep")) {
+    const Value sweep = root.at("sweep");
+    if (!sweep.json().is_object())
+      sweep.fail("must be an object of JSON pointers and lists, got " + sweep.shown());
+    for (const Settings& settings : combinations(sweep))
+      experiment.points.push_back(make_point(*document, settings, laid, profiles));
+  } else {
+    experiment.points.push_back(make_point(*document, {}, laid, profiles));
+  }
+  experiment.spec = read_point(experiment.points.front());
+  for (const std::size_t i : points_to_read(experiment))
+    static_cast<void>(read_point(experiment.points[i]));
+  return experiment;
+}
+
+std::size_t job_named(const std::string& name, const ExperimentSpec& experiment, const Value& at)
+{
+  if (name.empty())
+    return 0;
+  std::vector<std::string> names;
+  for (const JobSpec& job : experiment.jobs) {
+    if (job.name == name)
+      return names.size();
+    names.push_back(job.name);
+  }
+  at.at("job").fail("is not a job of the experiment: '" + excerpt(name) + "'",
+                    suggestion(name, names, "jobs"));
+}
+
+std::shared_ptr<Document> own_document(const Value& experiment)
+{
+  auto document = std::make_shared<Document>(*experiment.document());
+  if (!experiment.pointer().empty()) {
+    document->root = experiment.json();
+    document->text.clear(); // positions would be those of the whole file
+    document->name = experiment.where() + " " + experiment.pointer();
+  }
+  return document;
+}
+
+void set_in_experiment(Document& document, const std::string& pointer, Json value,
+                       const std::string& origin)
+{
+  make_optional_parents(document, pointer);
+  set_value(document, pointer, std::move(value), origin);
+}
+
+Point single_point(std::shared_ptr<Document> document, Settings settings,
+                   const std::vector<std::string>& profiles)
+{
+  if (document->root.is_object())
+    document->root.erase("sweep");
+  auto laid = profiles_of(document, profiles);
+  document->overlay = laid->overlay;
+  return {std::move(settings), std::move(document), std::move(laid)};
+}
+
+ExperimentSpec read_point(const Point& point)
+{
+  const Value root(point.document);
+  auto spec = read_as<ExperimentSpec>(root);
+  check(spec, root);
+  return spec;
+}
+
+} // namespace foretrain::experiments

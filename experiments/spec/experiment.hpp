@@ -1,0 +1,313 @@
+// An experiment file: a cluster, a stack, jobs, and what to vary.
+#pragma once
+
+#include "experiments/spec/profiles.hpp"
+#include "models/framework.hpp"
+#include "models/network.hpp"
+#include "models/plans/parallel.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/stack.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace foretrain::experiments {
+
+inline const PresetKind kExperimentKind{"experiment", "experiments/data"};
+
+struct ClusterSpec {
+  Value platform;
+  std::optional<int> nodes;                 // absent: as many as the jobs need
+  Value storage;                            // absent: the first disk of each node
+  std::optional<double> price_per_gpu_hour; // in any currency
+};
+
+struct StackSpec {
+  Value host;      // absent: bare-metal
+  Value transport; // absent: rdma where the platform has it, else tcp
+};
+
+struct AnchorSpec {
+  double samples_per_s = 0;
+  std::optional<double> spread; // relative standard deviation
+};
+
+struct InputSpec {
+  std::string format = "synthetic"; // tfrecord, jpeg, raw
+  Value dataset;                    // absent: the one the model is usually trained on
+  std::optional<double> threads;    // that decode, on each node, for all GPUs of the job there
+  std::optional<int> prefetch_batches;
+  std::optional<bool> pinned;
+  std::string cache = "cold"; // the page cache in the measured steps: cold (first epoch) or warm
+  bool fixed_parts = true;    // each node reads the same part of the data set in every epoch
+};
+
+struct ServersSpec {
+  std::optional<int> count;      // absent: one for each node of workers
+  std::optional<std::string> on; // workers or apart; absent: as the framework has it
+};
+
+struct JobSpec {
+  std::string name = "train";
+  Value model;   // absent: of a job that runs a program
+  Value program; // a work program instead of a model
+  Value framework;
+  Value library; // null: the framework's
+  std::string precision = "fp32";
+  int batch_per_gpu = 0;
+  Value optimizer;            // absent: the one that the model is usually trained with
+  std::string mode = "train"; // or "inference"
+  Value input;                // a format, or an InputSpec; absent: synthetic
+  int gpus = 1;
+  std::optional<AnchorSpec> anchor;
+  std::optional<ServersSpec> parameter_servers;
+  Value placement;                // packed (default), spread, round-robin, or [[node, gpu], ...]
+  std::optional<StackSpec> stack; // absent: the experiment's
+  std::optional<double> cores;    // of each node, that it is confined to
+  std::optional<Bytes> memory;    // of each node, that it may use
+  int warmup_steps = 2;
+  std::optional<int> steps; // measured ones; absent: 20, fewer on more than 64 GPUs
+  Seconds start{};
+  bool ends = false;            // leaves after its measured steps instead of running on
+  std::optional<double> epochs; // for the time to train
+
+  // Of a transformer under a parallel plan.
+  std::optional<int> sequence, global_batch, micro_batch;
+  std::optional<models::ParallelPlan> parallel;
+  std::string recompute = "none";
+  double offload = 0;
+  std::string attention = "flash";
+  Value tokens; // a number, or a text like "1T"
+};
+
+struct ExpectationSpec {
+  std::string job;      // absent: every job
+  Value point;          // settings that select points; absent: every point
+  std::string quantity; // a number of the job's results, as a JSON pointer below the job
+  Value than;           // settings of the point to compare with: bounds are for the ratio
+  std::string than_job; // the job to compare with; absent: the same
+  std::optional<double> at_least;
+  std::optional<double> at_most;
+  std::optional<std::string> contains; // for texts, like /bottleneck/resource
+};
+
+struct ExperimentSpec {
+  std::string name = "experiment";
+  std::string description;
+  ClusterSpec cluster;
+  StackSpec stack;
+  std::vector<JobSpec> jobs;
+  Value sweep; // object: JSON pointer -> list of values
+  std::vector<ExpectationSpec> expect;
+  std::optional<int> seed;
+  std::vector<Value> profiles;
+};
+
+using Settings = std::vector<std::pair<std::string, Json>>; // pointer -> value, in file order
+
+/// One point of an experiment: the file with one value of each sweep entry put in.
+struct Point {
+  Settings settings;
+  std::shared_ptr<const Document> document; // without "sweep"; carries the profiles' overlay
+  std::shared_ptr<const Profiles> profiles;
+};
+
+/// Reads a file, applies --set overrides ("POINTER=VALUE"), lays profiles over its presets (those
+/// of the file, then the given ones) and lists the points of its sweep, first entry slowest. Each
+/// value has been read once: a wrong one is found before anything runs. Throws ConfigError and
+/// UsageError.
+struct LoadedExperiment {
+  ExperimentSpec spec;
+  std::shared_ptr<const Document> document;
+  std::vector<Point> points;
+};
+LoadedExperiment load_experiment(const std::string& name_or_path,
+                                 const std::vector<std::string>& overrides,
+                                 const std::vector<std::string>& profiles = {});
+/// The same of a document that was built or read.
+LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
+                                 const std::vector<std::string>& overrides,
+                                 const std::vector<std::string>& profiles = {});
+
+/// An experiment, with its settings made, as one point: without its sweep, under its profiles and
+/// the given ones. Throws ConfigError and UsageError.
+Point single_point(std::shared_ptr<Document> document, Settings settings,
+                   const std::vector<std::string>& profiles);
+
+ExperimentSpec read_point(const Point& point);
+
+/// Position of the job of this name, or of the first when there is none; throws ConfigError at
+/// "job" of `at`.
+std::size_t job_named(const std::string& name, const ExperimentSpec& experiment, const Value& at);
+
+/// A copy of the experiment that can be changed, a document of its own also where it stood inside
+/// another one.
+std::shared_ptr<Document> own_document(const Value& experiment);
+
+/// Sets a value of an experiment; objects that a file may leave out, like "stack", are made.
+/// `origin` is what messages say put it there. Throws ConfigError.
+void set_in_experiment(Document& document, const std::string& pointer, Json value,
+                       const std::string& origin);
+
+template <class V>
+void describe(V& v, ClusterSpec& s)
+{
+  v.required("platform", s.platform, "the machine", preset("platform"));
+  v.optional("nodes", s.nodes, "how many nodes; default: as many as the jobs need", at_least(1));
+  v.optional("storage", s.storage, "where training data lies; default the first disk of each node",
+             preset("storage"));
+  v.optional("price_per_gpu_hour", s.price_per_gpu_hour,
+             "what a GPU costs for an hour, in any currency: results then tell what training costs",
+             non_negative());
+}
+
+template <class V>
+void describe(V& v, StackSpec& s)
+{
+  v.optional("host", s.host, "host layer; default bare-metal", preset("host"));
+  v.optional("network", s.transport, "how bytes cross the network; default rdma or tcp by adapter",
+             preset("network"));
+}
+
+template <class V>
+void describe(V& v, AnchorSpec& s)
+{
+  v.required("samples_per_s", s.samples_per_s,
+             "measured rate of one GPU at this batch and precision", positive());
+  v.optional("spread", s.spread,
+             "relative standard deviation of that rate; default as runs of one machine differ",
+             between(0, 2));
+}
+
+template <class V>
+void describe(V& v, InputSpec& s)
+{
+  v.required("format", s.format,
+             "how samples are stored; synthetic input is neither read nor copied",
+             one_of({"synthetic", "tfrecord", "jpeg", "raw"}));
+  v.optional("dataset", s.dataset, "the data set; default the model's usual one",
+             preset("dataset"));
+  v.optional("threads", s.threads, "that decode, on each node, for all GPUs of the job there",
+             between(1, 4096));
+  v.optional("prefetch_batches", s.prefetch_batches, "decoded batches kept ready for each GPU",
+             between(1, 1000));
+  v.optional("pinned", s.pinned, "batches are copied from pinned memory");
+  v.optional("cache", s.cache,
+             "page cache in the measured steps: cold as in the first epoch, or "
+             "warm as in later ones",
+             one_of({"cold", "warm"}));
+  v.optional(
+      "fixed_parts", s.fixed_parts,
+      "each node reads the same part of the data set in every epoch, not another random one");
+}
+
+/// A job's input, in either of its forms. Throws ConfigError.
+InputSpec read_input(const Value& input);
+
+template <class V>
+void describe(V& v, ServersSpec& s)
+{
+  v.optional("count", s.count, "how many; default one for each node of workers", between(1, 65536));
+  v.optional("on", s.on,
+             "workers: on the nodes of the job's GPUs, in turn; apart: each on a node of its own; "
+             "default: as the framework has it",
+             one_of({"workers", "apart"}));
+}
+
+template <class V>
+void describe(V& v, JobSpec& s)
+{
+  v.optional("name", s.name, "name of the job");
+  v.optional("model", s.model, "the neural network; needed unless there is a program",
+             preset("model"));
+  v.optional("program", s.program,
+             "a work program to run instead of training a model (foretrain program show)",
+             preset("program"));
+  v.required("framework", s.framework, "the training framework", preset("framework"));
+  v.optional("library", s.library,
+             "the collective library, like nccl-2.18; default: the framework's", preset("library"));
+  v.optional("precision", s.precision,
+             "arithmetic; fp8 and mxfp8 for products of transformers, int8 for inference",
+             one_of({"fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "int8"}));
+  v.optional("optimizer", s.optimizer,
+             "updates the weights; default the one that the model is usually trained with",
+             preset("optimizer"));
+  v.optional("mode", s.mode, "train, or inference: forward passes only",
+             one_of({"train", "inference"}));
+  v.optional("batch_per_gpu", s.batch_per_gpu,
+             "samples per GPU and step; transformers may have global_batch and micro_batch instead",
+             between(1, 1e6));
+  v.optional("input", s.input,
+             "where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object");
+  v.optional("gpus", s.gpus, "number of GPUs", between(1, 65536));
+  v.optional("anchor", s.anchor, "measured one-GPU rate that scales the compute profile");
+  v.optional("parameter_servers", s.parameter_servers,
+             "how many parameter servers there are, and where");
+  v.optional("placement", s.placement,
+             "packed (default): fill nodes in turn; spread: one GPU per node in turn; round-robin: "
+             "the same, beginning after the last job; or a list of [node, gpu]");
+  v.optional("stack", s.stack, "software of this job, where it differs from the experiment's");
+  v.optional("cores", s.cores,
+             "cores of each node that it is confined to; default all, or its "
+             "GPUs' share where the host layer isolates tenants",
+             positive());
+  v.optional("memory", s.memory, "main memory of each node that it may use; default likewise",
+             positive());
+  v.optional("warmup_steps", s.warmup_steps, "steps before measuring", between(0, 10000));
+  v.optional("steps", s.steps, "measured steps; default 20, fewer on many GPUs",
+             between(1, 100000));
+  v.optional("start", s.start, "when it is launched", non_negative());
+  v.optional("ends", s.ends,
+             "leaves after its measured steps; default: it runs on until every job "
+             "has measured, so that all are measured while sharing");
+  v.optional("epochs", s.epochs, "passes over the data set, for the time to train", positive());
+  v.optional("sequence", s.sequence, "tokens of a sample of a transformer", between(1, 1e8));
+  v.optional("global_batch", s.global_batch, "samples of a step on all GPUs", between(1, 1e8));
+  v.optional("micro_batch", s.micro_batch, "samples that pass through the model at once",
+             between(1, 1e6));
+  v.optional("parallel", s.parallel, "how a transformer is divided; data-parallel is what is left");
+  v.optional("recompute", s.recompute, "what the backward pass makes anew instead of keeping it",
+             one_of({"none", "selective", "full"}));
+  v.optional("offload", s.offload, "share of the optimizer's state in host memory", between(0, 1));
+  v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory",
+             one_of({"flash", "plain"}));
+  v.optional("tokens", s.tokens, "to train on, for days: a number or a text like \"1T\"");
+}
+
+template <class V>
+void describe(V& v, ExpectationSpec& s)
+{
+  v.optional("job", s.job, "the job it is about; default every job");
+  v.optional("point", s.point, "settings of the points it is about; default every point");
+  v.required("quantity", s.quantity, "pointer below the job's results, like /speedup");
+  v.optional("than", s.than,
+             "settings: bounds are for the ratio to the point that differs in these");
+  v.optional("than_job", s.than_job, "bounds are for the ratio to this job");
+  v.optional("at_least", s.at_least, "lower bound");
+  v.optional("at_most", s.at_most, "upper bound");
+  v.optional("contains", s.contains, "for texts: what must occur in it");
+}
+
+template <class V>
+void describe(V& v, ExperimentSpec& s)
+{
+  v.format("foretrain.experiment/1");
+  v.optional("name", s.name, "name of the experiment");
+  v.optional("description", s.description, "what it asks, for people");
+  v.required("cluster", s.cluster, "the cluster");
+  v.optional("stack", s.stack, "software between jobs and hardware");
+  v.required("jobs", s.jobs, "the training jobs");
+  v.optional("sweep", s.sweep,
+             "JSON pointer -> list of values; all combinations are run; several "
+             "pointers with spaces between vary together");
+  v.optional("expect", s.expect, "what must hold; exit code 1 otherwise");
+  v.optional("seed", s.seed, "seed of all random streams; --seed overrides", non_negative());
+  v.optional(
+      "profiles", s.profiles,
+      "calibrated parameters to lay over the presets (foretrain calibrate); later ones override",
+      preset("profile"));
+}
+
+} // namespace foretrain::experiments

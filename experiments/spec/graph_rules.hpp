@@ -1,0 +1,18 @@
+// Between the two rooms: how a collective library finds its graphs on a machine.
+#pragma once
+
+#include "models/collectives/library.hpp"
+#include "platforms/rings.hpp"
+
+namespace foretrain::experiments {
+
+inline platforms::GraphRules graph_rules(const models::Library& library)
+{
+  platforms::GraphRules rules;
+  if (library.rings == "devices")
+    rules.order = platforms::RingOrder::devices;
+  rules.search.version = library.version;
+  return rules;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,92 @@
+#include "experiments/spec/kernel_curves.hpp"
+
+#include <algorithm>
+
+namespace foretrain::experiments {
+
+namespace {
+
+bool eight_bits(const std::string& precision)
+{
+  return precision == "fp8" || precision == "mxfp8";
+}
+
+// Where nothing was measured: a middle of the GPUs that were.
+platforms::ProductKernels usual_kernels(const platforms::Precision& rate, bool tensor_cores)
+{
+  platforms::ProductKernels kernels;
+  kernels.efficiency = tensor_cores ? 0.8 : std::max(0.5, rate.dense_efficiency);
+  return kernels;
+}
+
+} // namespace
+
+bool sixteen_bits(const std::string& precision)
+{
+  return precision == "fp16" || precision == "bf16";
+}
+
+const platforms::Precision* precision_rate(const platforms::Gpu& gpu, const std::string& name)
+{
+  const auto& rate = name == "fp32"     ? gpu.fp32
+                     : name == "tf32"   ? gpu.tf32
+                     : name == "fp16"   ? gpu.fp16
+                     : name == "bf16"   ? gpu.bf16
+                     : name == "int8"   ? gpu.int8
+                     : eight_bits(name) ? gpu.fp8
+                                        : gpu.fp32;
+  return rate ? &*rate : nullptr;
+}
+
+sim::ProductCurve product_curve(const platforms::Gpu& gpu, const std::string& precision,
+                                bool in_tables)
+{
+  const platforms::Precision& rate = *precision_rate(gpu, precision);
+  const platforms::GpuKernels none;
+  const platforms::GpuKernels& measured = gpu.kernels ? *gpu.kernels : none;
+  const auto& table = eight_bits(precision) ? measured.fp8 : measured.half;
+  const bool tensor_cores = precision != "fp32" && precision != "tf32";
+  const platforms::ProductKernels k =
+      table && tensor_cores ? *table : usual_kernels(rate, tensor_cores);
+  sim::ProductCurve curve;
+  curve.peak = rate.peak.value();
+  curve.efficiency = k.efficiency;
+  curve.fill = k.fill;
+  curve.floor = k.floor.value();
+  curve.memory = gpu.memory_bandwidth.value();
+  curve.memory_efficiency = k.memory_efficiency;
+  curve.whole_waves = k.whole_waves;
+  curve.half_tile = k.half_tile;
+  curve.quarter_tile = k.quarter_tile;
+  curve.blend = k.blend;
+  curve.quantise = in_tables ? k.quantise : 0;
+  curve.processors = gpu.multiprocessors;
+  return curve;
+}
+
+sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, const std::string& precision,
+                                    bool in_tables)
+{
+  platforms::AttentionKernels k;
+  if (gpu.compute_capability < 8) // FlashAttention 1 on Volta and Turing
+    k.efficiency = 0.35;
+  if (gpu.kernels && gpu.kernels->attention)
+    k = *gpu.kernels->attention;
+  const std::string wide = sixteen_bits(precision) ? precision : gpu.bf16 ? "bf16" : "fp16";
+  const platforms::Precision* rate = precision_rate(gpu, wide);
+  if (rate == nullptr)
+    rate = precision_rate(gpu, precision);
+  sim::AttentionCurve curve;
+  curve.peak = rate->peak.value();
+  curve.efficiency = k.efficiency;
+  curve.fill = k.fill;
+  curve.floor = k.floor.value();
+  curve.backward = k.backward;
+  curve.small_head = k.small_head;
+  curve.passes = in_tables ? k.passes : 0;
+  curve.memory = gpu.memory_bandwidth.value();
+  curve.processors = gpu.multiprocessors;
+  return curve;
+}
+
+} // namespace foretrain::experiments

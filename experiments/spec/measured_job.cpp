@@ -1,0 +1,111 @@
+#include "experiments/spec/measured_job.hpp"
+
+#include "experiments/spec/kernel_curves.hpp"
+#include "models/measured.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+double reached(const platforms::Precision& rate)
+{
+  return rate.dense_efficiency * rate.peak.value();
+}
+
+double element_bytes(const std::string& precision)
+{
+  return sixteen_bits(precision) ? 2 : 4;
+}
+
+std::string recorded_precision(const ResolvedJob& job)
+{
+  const std::string& told = job.network.measured->precision;
+  return told.empty() ? job.spec.precision : told;
+}
+
+struct Scaling {
+  models::DeviceRatios ratios;
+  std::string from; // name of the recorded GPU; empty: nothing is scaled
+};
+
+Scaling scaling_of(const ResolvedJob& job, const platforms::PlatformSpec& platform, const Value& at)
+{
+  const models::MeasuredSpec& measured = *job.network.measured;
+  if (measured.gpu.empty())
+    return {};
+  const Value reference = preset_reference(measured.gpu, at);
+  const auto old = read_as<platforms::Gpu>(resolve_preset(reference, platforms::kGpuKind));
+  const std::string precision = recorded_precision(job);
+  if (old.name == platform.gpu.name && precision == job.spec.precision)
+    return {};
+  const platforms::Precision* before = precision_rate(old, precision);
+  const platforms::Precision* now = precision_rate(platform.gpu, job.spec.precision);
+  if (before == nullptr || now == nullptr)
+    at.fail_at("precision", fmt::format("is '{}', recorded in {} on {}: one of the two GPUs has no "
+                                        "rate for its precision",
+                                        job.spec.precision, precision, old.name));
+  Scaling scaling;
+  scaling.from = fmt::format("{} in {}", old.name, precision);
+  scaling.ratios.product = reached(*before) / reached(*now);
+  scaling.ratios.memory = (old.memory_efficiency * old.memory_bandwidth) /
+                          (platform.gpu.memory_efficiency * platform.gpu.memory_bandwidth) *
+                          element_bytes(job.spec.precision) / element_bytes(precision);
+  return scaling;
+}
+
+} // namespace
+
+models::ComputeProfile measured_profile_of(const ResolvedJob& job,
+                                           const platforms::PlatformSpec& platform,
+                                           const platforms::Stack& stack, const Value& at)
+{
+  return models::measured_profile(*job.network.measured, job.spec.batch_per_gpu,
+                                  scaling_of(job, platform, at).ratios, stack.host.kernel_launch);
+}
+
+void use_measured_times(ResolvedJob& job, const platforms::PlatformSpec& platform, const Value& at)
+{
+  const models::MeasuredSpec& measured = *job.network.measured;
+  const std::string& name = job.spec.name;
+  job.profile = measured_profile_of(job, platform, job.stack, at);
+  const bool synthetic = read_input(job.spec.input).format == "synthetic";
+  job.framework.step_overhead = measured.host;
+  if (synthetic)
+    job.framework.step_overhead += measured.input + measured.copy;
+  if (measured.variation)
+    job.framework.step_variation = *measured.variation;
+
+  const auto warn = [&job, &name](const std::string& text) {
+    job.warnings.push_back(name + ": " + text);
+  };
+  const Scaling scaling = scaling_of(job, platform, at);
+  if (!scaling.from.empty())
+    warn(
+        fmt::format("extrapolates: recorded on a {}; products take {:.2f} and other kernels {:.2f} "
+                    "times as long on a {} in {}, by the ratio of what the two GPUs reach",
+                    scaling.from, scaling.ratios.product, scaling.ratios.memory, platform.gpu.name,
+                    job.spec.precision));
+  else if (measured.gpu.empty() && !measured.device.empty())
+    warn(fmt::format("was recorded on a '{}', of which there is no preset: its times are used as "
+                     "they are, as if every GPU were one",
+                     measured.device));
+  if (measured.batch && *measured.batch != job.spec.batch_per_gpu)
+    warn(fmt::format("extrapolates: recorded with a batch of {}; kernels of forward and backward "
+                     "are taken in proportion for {}",
+                     *measured.batch, job.spec.batch_per_gpu));
+  const Seconds waits = measured.input + measured.copy;
+  if (synthetic && waits.value() > 0.02 * measured.step.value())
+    warn(fmt::format("each step includes {} of waiting for input and copying it, as recorded; give "
+                     "the job an \"input\" to have them simulated instead",
+                     to_text(waits)));
+  if (job.spec.gpus > 1 && models::totals(job.network).parameters == 0)
+    at.fail_at("gpus",
+               fmt::format("is {}, but the recording tells no size of a gradient, so that "
+                           "nothing is known of what the GPUs exchange",
+                           job.spec.gpus),
+               "import it again with --like MODEL (a network of the same shape)");
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,328 @@
+#include "experiments/spec/resolve.hpp"
+
+#include "experiments/spec/kernel_curves.hpp"
+#include "experiments/spec/measured_job.hpp"
+#include "experiments/spec/place_servers.hpp"
+#include "experiments/spec/placement.hpp"
+#include "experiments/spec/resolve_checks.hpp"
+
+#include "sim/workload/program_file.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// Of large kernels, as the framework's library of kernels reaches it.
+double dense_efficiency(const platforms::Gpu& gpu, const std::string& library, const JobSpec& job)
+{
+  for (const platforms::Generation& generation : gpu.generations)
+    if (generation.library == library && generation.precision == job.precision)
+      return generation.dense_efficiency;
+  return precision_rate(gpu, job.precision)->dense_efficiency;
+}
+
+models::Device device_for(const platforms::PlatformSpec& platform, const platforms::Stack& stack,
+                          const JobSpec& job, const models::Framework& framework, const Value& at)
+{
+  const platforms::Gpu& gpu = platform.gpu;
+  const platforms::Precision* dense = precision_rate(gpu, job.precision);
+  if (dense == nullptr) {
+    std::string known;
+    for (const char* name : {"fp32", "tf32", "fp16", "bf16", "int8"})
+      if (precision_rate(gpu, name) != nullptr)
+        known += std::string(known.empty() ? "" : ", ") + name;
+    at.fail_at("precision",
+               fmt::format("is '{}', for which the {} has no rate", job.precision, gpu.name),
+               "it has: " + known);
+  }
+  if (job.precision == "int8" && job.mode != "inference")
+    at.fail_at("precision", "is 'int8', in which no network is trained",
+               "set \"mode\": \"inference\", or another precision");
+  const platforms::Precision& ordinary = gpu.fp32 ? *gpu.fp32 : *dense;
+  const BytesPerSecond memory = gpu.memory_efficiency * gpu.memory_bandwidth;
+  const Seconds launch = gpu.kernel_launch + stack.host.kernel_launch;
+  models::Device device;
+  device.dense = {dense->peak,
+                  dense_efficiency(gpu, framework.kernel_library, job),
+                  Flops(dense->ramp_flops),
+                  memory,
+                  launch,
+                  gpu.on_host()};
+  device.ordinary = {ordinary.peak, 1.0,           Flops(0),         memory,
+                     launch,        gpu.on_host(), gpu.function_time};
+  const bool half = sixteen_bits(job.precision);
+  for (sim::Roofline* rate : {&device.dense, &device.ordinary}) {
+    rate->cache = gpu.cache;
+    rate->cached = gpu.cache_bandwidth;
+  }
+  device.bytes_per_element = job.precision == "int8" ? 1 : half ? 2 : 4;
+  device.tensor_cores = half && gpu.compute_capability >= 7.0;
+  device.fused_elementwise = framework.fused_elementwise;
+  device.kernels = framework.kernels;
+  device.optimizer_style = framework.optimizer_style;
+  device.master_weights = half;
+  device.minimal_filtering = job.precision == "fp32";
+  return device;
+}
+
+int default_steps(int gpus)
+{
+  return std::clamp(1280 / std::max(1, gpus), 3, 20);
+}
+
+models::ComputeProfile profile_of(const ResolvedJob& job, const models::Device& device)
+{
+  return job.spec.mode == "inference"
+             ? models::inference_profile(job.network, job.spec.batch_per_gpu, device)
+             : models::compute_profile(job.network, job.spec.batch_per_gpu, device);
+}
+
+// What a step of one GPU waits for variables that live in host memory: their copies to it, and
+// what of the gradients' copies outlasts backward.
+Seconds exchange_of_one(const ResolvedJob& job, const ResolvedExperiment& e)
+{
+  const auto& servers = job.framework.servers;
+  if (job.spec.mode == "inference" || job.spec.gpus != 1 ||
+      job.framework.synchronisation != "parameter-server" || !servers || servers->worker != "gpu")
+    return Seconds(0);
+  const auto& gpus = *e.platform.node.gpus;
+  const BytesPerSecond link = platforms::pcie_bandwidth(
+      gpus.generation.value_or(e.platform.gpu.pcie_generation),
+      gpus.lanes.value_or(e.platform.gpu.pcie_lanes), e.platform.node.pcie_max_payload);
+  const double bytes =
+      static_cast<double>(models::totals(job.network).parameters) * gradient_bytes(job);
+  return Bytes(bytes) / link;
+}
+
+// The profile as the anchor stretches it: measured on bare metal, what the host layer adds comes on
+// top.
+void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at)
+{
+  const JobSpec& spec = job.spec;
+  platforms::Stack bare = job.stack;
+  bare.host = platforms::Host{};
+  models::Device device = device_for(e.platform, bare, spec, job.framework, at);
+  device.optimizer = job.optimizer;
+  const auto profile = job.network.measured ? measured_profile_of(job, e.platform, bare, at)
+                                            : profile_of(job, device);
+  const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
+  const Seconds kernels = step - job.framework.step_overhead - exchange_of_one(job, e);
+  if (kernels.value() <= 0)
+    at.fail_at("anchor",
+               fmt::format("leaves no time for computing: a step of {} takes {:.3g} ms, "
+                           "of which framework and variables need {:.3g} ms",
+                           spec.batch_per_gpu, step.value() * 1e3, (step - kernels).value() * 1e3));
+  job.anchor_factor = kernels / profile.total();
+  job.profile = job.profile.scaled(job.anchor_factor);
+  if (job.anchor_factor < 0.5 || job.anchor_factor > 2)
+    job.warnings.push_back(fmt::format("{}: the anchor of {:g} samples/s is {:.2f} times what "
+                                       "the roofline says for this GPU, model, "
+                                       "precision and batch; is it the rate of one GPU?",
+                                       spec.name, spec.anchor->samples_per_s,
+                                       1 / job.anchor_factor));
+}
+
+// A job that was handed over as a program: kernels have times, the machine is simulated.
+void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
+{
+  if (job.spec.model)
+    at.fail_at("model", "stands beside a program: a job has one of them");
+  job.framework = framework_of(job.spec);
+  job.library = models::load_library(job.framework.library);
+  job.device = device_for(e.platform, job.stack, job.spec, job.framework, at);
+  auto plan = std::make_shared<models::WorkPlan>();
+  sim::ProgramSpec spec;
+  const Value file = resolve_preset(job.spec.program, sim::kProgramKind);
+  plan->program = sim::read_program(file, spec);
+  plan->samples_per_step = spec.samples_per_step;
+  plan->step_variation = spec.step_variation;
+  plan->summary = spec.summary;
+  int devices = 0;
+  for (const sim::WorkRank& rank : plan->program.ranks)
+    devices = std::max(devices, rank.device + 1);
+  for (const sim::WorkGroup& group : plan->program.groups)
+    for (const auto& set : group.devices)
+      for (const int device : set)
+        devices = std::max(devices, device + 1);
+  if (devices > job.spec.gpus)
+    at.fail_at("gpus", fmt::format("is {}, but the program names {} GPUs", job.spec.gpus, devices));
+  job.plan = std::move(plan);
+  job.measured_steps = job.spec.steps.value_or(default_steps(job.spec.gpus));
+}
+
+ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExperiment& e,
+                        const platforms::Stack& stack)
+{
+  ResolvedJob job;
+  job.spec = spec;
+  job.stack = stack;
+  if (spec.program) {
+    resolve_program(job, at, e);
+    return job;
+  }
+  if (!spec.model)
+    at.fail_at("model", "is missing");
+  if (spec.batch_per_gpu < 1)
+    at.fail_at("batch_per_gpu", "is missing");
+  job.network = models::load_network(resolve_preset(spec.model, models::kNetworkKind));
+  job.framework = framework_of(spec);
+  job.library = models::load_library(job.framework.library);
+  job.device = device_for(e.platform, stack, spec, job.framework, at);
+  job.optimizer = models::load_optimizer(
+      spec.optimizer ? spec.optimizer : preset_reference(job.network.optimizer, spec.model));
+  job.device.optimizer = job.optimizer;
+  if (job.network.measured)
+    use_measured_times(job, e.platform, at);
+  else
+    job.profile = profile_of(job, job.device);
+  if (spec.anchor)
+    apply_anchor(job, e, at);
+  // Host work costs more where the host layer takes its part of it.
+  for (Seconds* work : {&job.framework.step_overhead, &job.framework.coordination,
+                        &job.framework.coordination_per_rank, &job.framework.start})
+    *work = stack.host.cpu_overhead * *work;
+  job.input = resolve_input(spec, job.network, job.framework);
+  if (spec.mode == "inference" && spec.epochs)
+    at.fail_at("epochs", "is about training, and the job's \"mode\" is inference");
+  if (!job.network.dataset_named && !job.input.spec.dataset &&
+      (spec.epochs || !job.input.synthetic))
+    job.warnings.push_back(fmt::format(
+        "{}: '{}' names no data set; '{}' ({:.0f} samples) is assumed. Say \"input\": {{ "
+        "\"format\": "
+        "..., \"dataset\": ... }}, or \"dataset\" in the model's file",
+        spec.name, job.network.name, job.input.dataset.name, job.input.dataset.samples));
+  const Bytes needed = device_memory(job);
+  if (needed > e.platform.gpu.memory)
+    job.warnings.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}",
+                                       spec.name, to_text(needed), e.platform.gpu.name,
+                                       to_text(e.platform.gpu.memory)));
+  job.measured_steps = spec.steps.value_or(default_steps(spec.gpus));
+  return job;
+}
+
+// Where the jobs' data lies, if any of them reads any.
+void resolve_storage(ResolvedExperiment& e, const Value& root)
+{
+  const bool reads = std::any_of(e.jobs.begin(), e.jobs.end(),
+                                 [](const ResolvedJob& job) { return !job.input.synthetic; });
+  const Value& given = e.spec.cluster.storage;
+  e.storage_at = given ? given : root.at("cluster");
+  if (given)
+    e.storage = platforms::load_storage(given);
+  if (given && !reads) {
+    e.storage.reset();
+    e.jobs.front().warnings.push_back("\"storage\" has no influence: every job's input is "
+                                      "synthetic");
+  } else if (!given && reads) {
+    e.storage = platforms::load_storage(preset_reference("local-disk", root));
+  }
+}
+
+} // namespace
+
+Point noting_presets(const Point& point, const std::shared_ptr<std::vector<PresetUse>>& uses)
+{
+  auto overlay =
+      std::make_shared<Overlay>(point.document->overlay ? *point.document->overlay : Overlay{});
+  // Documents hold the overlay and the list holds documents: a strong pointer would make a ring.
+  overlay->seen = [list = std::weak_ptr(uses)](const PresetUse& use) {
+    const auto known = list.lock();
+    if (known && std::none_of(known->begin(), known->end(), [&](const PresetUse& other) {
+          return other.kind == use.kind && other.id == use.id;
+        }))
+      known->push_back(use);
+  };
+  auto document = std::make_shared<Document>(*point.document);
+  document->overlay = std::move(overlay);
+  return {point.settings, std::move(document), point.profiles};
+}
+
+platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,
+                               const platforms::PlatformSpec& platform, const Value& root)
+{
+  const bool rdma = std::any_of(platform.nics.begin(), platform.nics.end(),
+                                [](const platforms::Nic& nic) { return nic.rdma; });
+  if (!spec.host)
+    spec.host = experiment != nullptr ? experiment->host : preset_reference("bare-metal", root);
+  if (!spec.transport)
+    spec.transport = experiment != nullptr ? experiment->transport
+                                           : preset_reference(rdma ? "rdma" : "tcp", root);
+  return platforms::make_stack(platforms::load_host(spec.host),
+                               platforms::load_transport(spec.transport));
+}
+
+models::Framework framework_of(const JobSpec& job)
+{
+  models::Framework framework = models::load_framework(job.framework);
+  if (job.library)
+    framework.library = job.library;
+  if (!framework.library)
+    framework.library = preset_reference("nccl", job.framework);
+  return framework;
+}
+
+int gradient_bytes(const ResolvedJob& job)
+{
+  return job.framework.gradient_precision == "compute" && sixteen_bits(job.spec.precision) ? 2 : 4;
+}
+
+BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu)
+{
+  return 0.5 * gpu.memory_efficiency * gpu.memory_bandwidth;
+}
+
+Bytes device_memory(const ResolvedJob& job)
+{
+  if (job.plan)
+    return models::memory_of(*job.plan);
+  const int batch = job.spec.batch_per_gpu;
+  return job.spec.mode == "inference" ? models::inference_memory(job.network, batch, job.device)
+                                      : models::training_memory(job.network, batch, job.device);
+}
+
+ResolvedExperiment resolve(const Point& given)
+{
+  const auto uses = std::make_shared<std::vector<PresetUse>>();
+  const Point point = noting_presets(given, uses);
+  ResolvedExperiment e;
+  const Value root(point.document);
+  e.spec = read_point(point);
+  e.platform = platforms::load_platform(e.spec.cluster.platform);
+  e.stack = resolve_stack(e.spec.stack, nullptr, e.platform, root);
+  const int per_node = e.platform.gpus_per_node();
+  if (per_node == 0)
+    root.at("cluster").fail_at("platform", "has no GPUs: '" + e.platform.name + "'");
+  int wanted = 0;
+  int listed = 0;
+  for (const JobSpec& job : e.spec.jobs) {
+    wanted += job.placement && job.placement.json().is_array() ? 0 : job.gpus;
+    listed = std::max(listed, listed_nodes(job));
+  }
+  e.nodes = e.spec.cluster.nodes.value_or(
+      std::min(std::max({1, listed, (wanted + per_node - 1) / per_node}), e.platform.max_nodes));
+  if (e.nodes > e.platform.max_nodes)
+    root.at("cluster").fail_at("nodes", fmt::format("is {}, but '{}' has at most {} nodes", e.nodes,
+                                                    e.platform.name, e.platform.max_nodes));
+  Placer placer(e.nodes, per_node);
+  for (std::size_t i = 0; i < e.spec.jobs.size(); ++i) {
+    const Value at = root.at("jobs").at(i);
+    StackSpec own = e.spec.jobs[i].stack.value_or(StackSpec{});
+    const auto stack = resolve_stack(own, &e.spec.stack, e.platform, root);
+    e.jobs.push_back(resolve_job(e.spec.jobs[i], at, e, stack));
+    e.jobs.back().ranks = placer.place(e.spec.jobs[i], at);
+    e.jobs.back().spec.gpus = static_cast<int>(e.jobs.back().ranks.size());
+  }
+  place_servers(e, root);
+  resolve_storage(e, root);
+  e.presets = *uses;
+  check_networks(e, root);
+  add_remarks(e);
+  return e;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,187 @@
+#include "experiments/spec/resolve_checks.hpp"
+
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// Bundled networks that the platform's adapters can carry.
+std::string networks_for(const platforms::PlatformSpec& platform, const Value& root)
+{
+  std::vector<std::string> names;
+  for (const auto& name : preset_names(platforms::kTransportKind)) {
+    const auto transport = platforms::load_transport(preset_reference(name, root));
+    if (platforms::find_network(platform, transport).index >= 0)
+      names.push_back(name);
+  }
+  return names.empty() ? "it has no adapter in any network" : "it can use: " + joined(names);
+}
+
+void check_network(const ResolvedExperiment& e, const platforms::Transport& transport,
+                   const Value& asked, const Value& root)
+{
+  if (platforms::find_network(e.platform, transport).index >= 0)
+    return;
+  const std::string hint = networks_for(e.platform, root);
+  const std::string problem =
+      fmt::format("is '{}', which no adapter of '{}' can carry", transport.name, e.platform.name);
+  if (asked)
+    asked.fail(problem, hint);
+  root.at("cluster").fail_at(
+      "nodes", fmt::format("is {}, but '{}' has no network for them", e.nodes, e.platform.name),
+      hint);
+}
+
+// What stands under /stack/network of an experiment or a job, if anything.
+Value network_asked_for(const Value& holder)
+{
+  const bool there =
+      holder.json().contains("stack") && holder.json().at("stack").contains("network");
+  return there ? holder.at("stack").at("network") : Value();
+}
+
+bool spans_nodes(const ResolvedJob& job)
+{
+  std::set<int> nodes(job.server_nodes.begin(), job.server_nodes.end());
+  for (const auto& place : job.ranks)
+    nodes.insert(place.node);
+  return nodes.size() > 1;
+}
+
+void remark_slow_network(ResolvedJob& job, const platforms::PlatformSpec& platform)
+{
+  const auto network = platforms::find_network(platform, job.stack.transport);
+  if (!spans_nodes(job) || network.index < 0)
+    return;
+  const auto slower = [&](int a, int b) {
+    return platform.nics[static_cast<std::size_t>(a)].rate <
+           platform.nics[static_cast<std::size_t>(b)].rate;
+  };
+  const int used = *std::max_element(network.nics.begin(), network.nics.end(), slower);
+  const auto& own = platform.nics[static_cast<std::size_t>(used)];
+  const auto fastest =
+      std::max_element(platform.nics.begin(), platform.nics.end(),
+                       [](const auto& a, const auto& b) { return a.rate < b.rate; });
+  if (own.rate < 0.5 * fastest->rate)
+    job.warnings.push_back(fmt::format(
+        "{}: '{}' runs over {} ({}); the nodes also have {} ({})", job.spec.name,
+        job.stack.transport.name, platform.node.nics[static_cast<std::size_t>(used)].name,
+        to_text(own.rate),
+        platform.node.nics[static_cast<std::size_t>(fastest - platform.nics.begin())].name,
+        to_text(fastest->rate)));
+}
+
+void remark_limits(ResolvedJob& job, const platforms::PlatformSpec& platform)
+{
+  const double cores = static_cast<double>(platform.cpu.cores) * platform.node.sockets;
+  if (job.spec.cores && *job.spec.cores > cores)
+    job.warnings.push_back(fmt::format("{}: is given {:g} cores of each node, which has {:g}",
+                                       job.spec.name, *job.spec.cores, cores));
+  const Bytes memory = platform.node.memory;
+  if (job.spec.memory && *job.spec.memory > memory)
+    job.warnings.push_back(fmt::format("{}: is given {} of main memory of each node, which has {}",
+                                       job.spec.name, to_text(*job.spec.memory), to_text(memory)));
+  std::map<int, int> processes;
+  for (const auto& place : job.ranks)
+    ++processes[place.node];
+  int most = 0;
+  for (const auto& [node, count] : processes)
+    most = std::max(most, count);
+  const Bytes needed = most * job.framework.input.process_memory;
+  if (job.spec.memory && needed > *job.spec.memory)
+    job.warnings.push_back(
+        fmt::format("{}: its {} processes on a node need about {} of main memory, and may use {}",
+                    job.spec.name, most, to_text(needed), to_text(*job.spec.memory)));
+}
+
+void remark_input(ResolvedJob& job)
+{
+  if (!job.input.synthetic && job.input.storing == models::Storing::jpeg &&
+      job.network.input.form == models::Shape::Form::ids)
+    job.warnings.push_back(fmt::format("{}: reads JPEG files, but '{}' takes numbers of tokens",
+                                       job.spec.name, job.network.name));
+}
+
+void remark_links(ResolvedJob& job, const platforms::PlatformSpec& platform)
+{
+  const auto& links = platform.node.nvlink;
+  const bool any = links.nvswitch || links.all_pairs > 0 || !links.pairs.empty();
+  std::map<int, int> on_node;
+  int most = 0;
+  for (const auto& place : job.ranks)
+    most = std::max(most, ++on_node[place.node]);
+  if (any && most > 1 && !job.stack.host.nvlink)
+    job.warnings.push_back(
+        fmt::format("{}: '{}' hides NVLink from the job (\"nvlink\" of the host)", job.spec.name,
+                    job.stack.host.name));
+}
+
+// What a host layer takes for granted, and what its guests' packets pass.
+void remark_assumptions(ResolvedJob& job)
+{
+  if (!job.stack.host.assumption.empty())
+    job.warnings.push_back(job.spec.name + ": " + job.stack.host.assumption);
+  if (spans_nodes(job))
+    for (const std::string& assumed : job.stack.assumed)
+      job.warnings.push_back(job.spec.name + ": " + assumed);
+}
+
+// Jobs on one GPU need their memory at the same time.
+void remark_shared_gpus(ResolvedExperiment& e)
+{
+  std::map<platforms::GpuPlace, std::vector<std::size_t>> jobs_on;
+  for (std::size_t j = 0; j < e.jobs.size(); ++j)
+    for (const auto& place : e.jobs[j].ranks)
+      jobs_on[place].push_back(j);
+  std::set<std::vector<std::size_t>> told;
+  for (const auto& [place, jobs] : jobs_on) {
+    if (jobs.size() < 2 || !told.insert(jobs).second)
+      continue;
+    Bytes needed{};
+    std::vector<std::string> names;
+    for (const std::size_t j : jobs) {
+      const ResolvedJob& job = e.jobs[j];
+      needed += device_memory(job);
+      names.push_back(job.spec.name);
+    }
+    if (needed > e.platform.gpu.memory)
+      e.jobs[jobs.front()].warnings.push_back(fmt::format(
+          "{}: on one GPU they need about {} of device memory together, a {} has {}", joined(names),
+          to_text(needed), e.platform.gpu.name, to_text(e.platform.gpu.memory)));
+  }
+}
+
+} // namespace
+
+void check_networks(const ResolvedExperiment& e, const Value& root)
+{
+  if (e.nodes < 2)
+    return;
+  const Value everybody = network_asked_for(root);
+  check_network(e, e.stack.transport, everybody, root);
+  for (std::size_t j = 0; j < e.jobs.size(); ++j) {
+    const Value own = network_asked_for(root.at("jobs").at(j));
+    check_network(e, e.jobs[j].stack.transport, own ? own : everybody, root);
+  }
+}
+
+void add_remarks(ResolvedExperiment& e)
+{
+  for (ResolvedJob& job : e.jobs) {
+    remark_slow_network(job, e.platform);
+    remark_limits(job, e.platform);
+    remark_input(job);
+    remark_links(job, e.platform);
+    remark_assumptions(job);
+  }
+  remark_shared_gpus(e);
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,15 @@
+// Resolved experiments looked over before they run: what cannot be, and what is easily overlooked.
+#pragma once
+
+#include "experiments/spec/resolved.hpp"
+
+namespace foretrain::experiments {
+
+/// Throws ConfigError when nodes must talk over a network that their adapters cannot carry.
+void check_networks(const ResolvedExperiment& experiment, const Value& root);
+
+/// Adds to the jobs' warnings: GPUs and limits that ask for more memory or cores than there are,
+/// and networks over a slow adapter beside a fast one.
+void add_remarks(ResolvedExperiment& experiment);
+
+} // namespace foretrain::experiments

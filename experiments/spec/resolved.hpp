@@ -1,0 +1,52 @@
+// What a point is when every preset that it names has been loaded.
+#pragma once
+
+#include "experiments/spec/resolve_input.hpp"
+#include "models/collectives/collective.hpp"
+#include "models/compute_profile.hpp"
+#include "models/optimizer.hpp"
+#include "models/work_plan.hpp"
+#include "platforms/machine.hpp"
+#include "platforms/storage.hpp"
+
+namespace foretrain::experiments {
+
+struct ResolvedJob {
+  JobSpec spec;
+  platforms::Stack stack;
+  models::Network network;
+  models::Framework framework;
+  models::Library library;
+  models::Device device;
+  models::Optimizer optimizer;
+  models::ComputeProfile profile; // anchored, if the job has an anchor
+  double anchor_factor = 1;       // by which the anchor stretched the profile
+  ResolvedInput input;
+  std::vector<platforms::GpuPlace> ranks;
+  bool parameter_servers = false;               // instead of an all-reduce
+  std::vector<int> server_nodes;                // of each parameter server; none with all-reduce
+  std::shared_ptr<const models::WorkPlan> plan; // of a job that is written as a program
+  std::vector<std::string> warnings;
+  int measured_steps = 20;
+};
+
+/// Device memory that one GPU of the job needs.
+Bytes device_memory(const ResolvedJob& job);
+/// Bytes of a gradient as it travels.
+int gradient_bytes(const ResolvedJob& job);
+/// Rate at which a GPU copies into the fusion buffer: it reads and writes.
+BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu);
+
+struct ResolvedExperiment {
+  ExperimentSpec spec;
+  platforms::PlatformSpec platform;
+  platforms::Stack stack;                    // jobs may have others
+  std::optional<platforms::Storage> storage; // absent: no job reads anything
+  Value storage_at;                          // for messages
+  int nodes = 1;
+  std::vector<ResolvedJob> jobs;
+  double pcie_scale = 1;          // of every PCIe link's rate, to ask what faster ones would bring
+  std::vector<PresetUse> presets; // everything that was named, each once
+};
+
+} // namespace foretrain::experiments

@@ -1,0 +1,98 @@
+#include "experiments/validate/suite_runs.hpp"
+
+#include "experiments/run/nccl_tests.hpp"
+#include "experiments/run/result_json.hpp"
+#include "experiments/run/scenario.hpp"
+#include "platforms/show.hpp"
+#include "sim/base/catalog.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// What stands in the suite, or a default as if it stood there: profiles reach both.
+Value or_default(const Value& reference, const char* name, const PresetKind& kind,
+                 const Value& beside)
+{
+  return resolve_preset(reference ? reference : preset_reference(name, beside), kind);
+}
+
+platforms::Stack stack_of(const platforms::PlatformSpec& platform, const Value& host,
+                          const Value& transport, const Value& beside)
+{
+  const bool rdma = std::any_of(platform.nics.begin(), platform.nics.end(),
+                                [](const platforms::Nic& nic) { return nic.rdma; });
+  return platforms::make_stack(
+      platforms::load_host(or_default(host, "bare-metal", platforms::kHostKind, beside)),
+      platforms::load_transport(
+          or_default(transport, rdma ? "rdma" : "tcp", platforms::kTransportKind, beside)));
+}
+
+} // namespace
+
+SuiteRun point_run(Point point)
+{
+  return [point = std::move(point)](const RunOptions& options) {
+    Json json = to_json(run_point(point, options));
+    json.erase("parameters");
+    return json;
+  };
+}
+
+SuiteRun table_run(const SuiteTable& table, const Value& at)
+{
+  const NcclTest* test = find_nccl_test(table.program);
+  if (test == nullptr)
+    at.at("program").fail("is not a program of nccl-tests: '" + excerpt(table.program) + "'",
+                          suggestion(table.program, nccl_test_names(), "programs"));
+  const auto platform = platforms::load_platform(table.platform);
+  if (table.gpus_per_node > platform.gpus_per_node())
+    at.fail_at("gpus_per_node",
+               fmt::format("is {}, but '{}' has {} GPUs per node", table.gpus_per_node,
+                           platform.name, platform.gpus_per_node()));
+  const auto stack = stack_of(platform, table.host, table.transport, table.platform);
+  NcclTestsOptions tests;
+  tests.nodes = table.nodes;
+  tests.gpus_per_node = table.gpus_per_node;
+  tests.gpus_per_thread = table.gpus_per_thread;
+  tests.algorithm = table.algorithm;
+  tests.library = or_default(table.library, "nccl", models::kLibraryKind, table.platform);
+  for (const auto& row : table.rows)
+    tests.sizes.push_back(row.at(0));
+  return [test, platform, stack, tests](const RunOptions& options) {
+    NcclTestsOptions with = tests;
+    with.fidelity = options.fidelity;
+    Json json = Json::array();
+    for (const NcclTestsRow& row : run_nccl_test(*test, platform, stack, with))
+      json.push_back(row.time);
+    return json;
+  };
+}
+
+SuiteRun copies_run(const SuiteCopies& copies)
+{
+  const auto platform = platforms::load_platform(copies.platform);
+  const auto stack = stack_of(platform, {}, {}, copies.platform);
+  return [platform, stack, quantity = copies.quantity,
+          peer_access = copies.peer_access](const RunOptions&) {
+    const auto all = platforms::peer_matrix(platform, stack, peer_access);
+    const auto& matrix = quantity == "one_way"     ? all.one_way
+                         : quantity == "both_ways" ? all.both_ways
+                                                   : all.latency;
+    const double si = quantity == "latency" ? 1e-6 : 1e9;
+    Json json = Json::array();
+    for (const auto& line : matrix) {
+      json.push_back(Json::array());
+      for (const double value : line)
+        json.back().push_back(value * si);
+    }
+    return json;
+  };
+}
+
+} // namespace foretrain::experiments

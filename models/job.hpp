@@ -1,0 +1,144 @@
+// A job as the engine sees it: steps run over and over, of which some are measured.
+#pragma once
+
+#include "models/collectives/collective.hpp"
+#include "sim/engine/engine.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+class InputPipeline;
+
+/// Where the time of one step went, per rank on average. Adds up to the step time.
+struct StepTimes {
+  Seconds compute;
+  Seconds exposed_communication;
+  Seconds input_stall;
+  Seconds host_to_device;
+  Seconds straggler_wait;
+  Seconds framework;
+  Seconds bubble;    // pipeline stages that wait for others
+  Seconds recompute; // activations computed again
+  Seconds total() const
+  {
+    return compute + exposed_communication + input_stall + host_to_device + straggler_wait +
+           framework + bubble + recompute;
+  }
+};
+
+/// Exposed communication of one kind of group, part of StepTimes::exposed_communication.
+struct ExposedPart {
+  const char* group; // "tensor", "pipeline" ...
+  Seconds time;
+};
+
+/// When a job runs, and which of its steps are measured.
+struct JobSchedule {
+  std::string name;
+  double samples_per_step = 1; // of all ranks
+  std::uint64_t seed = 1;
+  int warmup_steps = 1;
+  int measured_steps = 10;
+  Seconds start;
+  Seconds measure_from;      // steps that begin earlier are not measured: others are still to start
+  bool keep_running = false; // goes on after its measured steps until every job has measured
+  std::function<void(int step)> on_step; // after each one, those of warm-up included
+};
+
+class Job {
+public:
+  Job(sim::Engine& engine, JobSchedule schedule);
+  virtual ~Job() = default;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  /// Schedules the first step. `finished` is called after the last measured one.
+  void launch(std::function<void()> finished);
+  /// Ends after the current step.
+  void stop() { schedule_.keep_running = false; }
+
+  const JobSchedule& schedule() const { return schedule_; }
+  const std::vector<Seconds>& step_times() const { return step_times_; } // measured ones
+  StepTimes mean_times() const;
+  Seconds first_measured_start() const { return measured_start_; }
+  Seconds launched() const { return schedule_.start; }
+  Seconds last_end() const { return last_end_; }
+  bool done() const { return finished_; }
+  /// Share of a resource's capacity that was used, by all jobs, while this one was measured.
+  double utilisation(sim::ResourceId resource) const;
+
+  /// What limited exchanges in the measured steps.
+  virtual std::vector<sim::LimitedBy> communication_limits() const = 0;
+  /// What limited the kernels in the measured steps, where more than their GPU could.
+  virtual std::vector<sim::LimitedBy> compute_limits() const = 0;
+  /// What limited everything the job did in the measured steps; where limits are kept of all.
+  virtual std::vector<sim::LimitedBy> all_limits() const = 0;
+  /// Of each rank; empty with synthetic input.
+  virtual const std::vector<std::unique_ptr<InputPipeline>>& input() const = 0;
+
+  /// "all-reduce", "parameter servers" ...; empty where nothing is exchanged.
+  virtual std::string exchange() const = 0;
+  /// How, in a few words; empty where nothing is exchanged.
+  virtual std::string exchange_summary() const = 0;
+  /// Mean size of its calls.
+  virtual Bytes mean_exchange() const = 0;
+  /// Exposed communication by kind of group, per step; empty where there is one kind only.
+  virtual std::vector<ExposedPart> exposed_by_group() const { return {}; }
+
+  /// Spans of the last step, for timelines.
+  struct Interval {
+    int rank; // -1: of all ranks
+    std::string name;
+    const char* stream; // "compute", "communication", "input", "host"
+    Seconds start;
+    Seconds finish;
+    Bytes size{};
+  };
+  virtual std::vector<Interval> last_step() const = 0;
+  /// How many ranks timelines show.
+  virtual int shown_ranks() const = 0;
+
+protected:
+  sim::Engine& engine() const { return engine_; }
+  Seconds step_start() const { return step_start_; }
+
+private:
+  virtual void before_first_step() {}
+  /// Steps of warm-up after all jobs have started, until batches made ready before are used up.
+  virtual int settling_steps() const { return 0; }
+  virtual void begin_measuring() = 0;
+  /// One step from now on.
+  virtual void run_step(std::function<void()> done) = 0;
+  /// Of the step that has just ended.
+  virtual StepTimes account(Seconds start, Seconds end) = 0;
+
+  bool more_warm_up();
+  void begin_step();
+  void end_step();
+  std::vector<double> consumed_so_far() const;
+
+  sim::Engine& engine_;
+  JobSchedule schedule_;
+  std::vector<Seconds> step_times_;
+  StepTimes sums_;
+  Seconds step_start_, measured_start_, last_end_;
+  int steps_done_ = 0;
+  int settling_ = 0;
+  std::vector<double> consumed_before_, consumed_after_; // by each resource, around the measuring
+  bool finished_ = false;
+  std::function<void()> when_finished_;
+};
+
+/// The parts of a step's time, for loops over them.
+inline constexpr std::array kStepParts{
+    &StepTimes::compute,        &StepTimes::exposed_communication,
+    &StepTimes::input_stall,    &StepTimes::host_to_device,
+    &StepTimes::straggler_wait, &StepTimes::framework,
+    &StepTimes::bubble,         &StepTimes::recompute};
+
+} // namespace foretrain::models

@@ -1,0 +1,87 @@
+// What the update of the weights costs one GPU: traffic, launches, and host time nothing hides.
+#pragma once
+
+#include "sim/base/catalog.hpp"
+#include "sim/base/schema.hpp"
+#include "sim/cost/roofline.hpp"
+
+#include <optional>
+#include <string>
+
+namespace foretrain::models {
+
+inline constexpr PresetKind kOptimizerKind{"optimizer", "models/data/optimizers"};
+
+/// One way to run the update.
+struct OptimizerForm {
+  double bytes_per_parameter = 20; // read and written, weights and state in single precision
+  double launches = 1;             // kernels of a step, however many tensors there are
+  double launches_per_tensor = 0;  // and for each tensor
+  Seconds host{};                  // of a step, that the host needs before the last kernel starts
+  Seconds host_per_tensor{};       // and for each tensor
+};
+
+/// An algorithm, and the ways frameworks run it.
+struct Optimizer {
+  std::string name;
+  double state_bytes_per_parameter = 4; // beside the weight and its gradient
+  double flops_per_parameter = 4;
+  OptimizerForm fused;                     // few kernels over all tensors
+  std::optional<OptimizerForm> foreach_;   // lists of tensors, one pass per elementary operation
+  std::optional<OptimizerForm> per_tensor; // kernels for each tensor, launched one by one
+  std::string style;                       // which of them; empty: as the framework does it
+};
+
+/// What an update costs on one GPU.
+struct OptimizerCost {
+  Seconds kernels; // of the leanest form: what runs with one GPU, hidden behind nothing
+  Seconds exposed; // on top, where the host waits for gradients before it launches the update
+};
+
+/// Reads and checks an optimizer. Throws ConfigError.
+Optimizer load_optimizer(const Value& reference);
+
+/// The form that a framework of this style ("fused", "foreach", "per-tensor") runs; the fused one
+/// where the optimizer has no form of that style.
+const OptimizerForm& form_of(const Optimizer& optimizer, const std::string& style);
+
+/// `tensors` gradient tensors of `parameters` values in all. `copy_bytes` are written beside each
+/// weight (the working copy in half precision).
+///
+/// A form that is launched tensor by tensor after a blocking wait costs its host time and the
+/// passes beyond the fused form's on top: its kernels are too short to hide the launches.
+OptimizerCost optimizer_cost(const Optimizer& optimizer, const std::string& style,
+                             double parameters, double tensors, double copy_bytes,
+                             const sim::Roofline& device);
+
+template <class V>
+void describe(V& v, OptimizerForm& s)
+{
+  v.optional("bytes_per_parameter", s.bytes_per_parameter,
+             "read and written for each parameter: weight, gradient and state", positive());
+  v.optional("launches", s.launches, "kernels of a step, however many tensors there are",
+             non_negative());
+  v.optional("launches_per_tensor", s.launches_per_tensor, "kernels for each gradient tensor",
+             non_negative());
+  v.optional("host", s.host, "host time of a step before its last kernel starts", non_negative());
+  v.optional("host_per_tensor", s.host_per_tensor, "host time for each gradient tensor",
+             non_negative());
+}
+
+template <class V>
+void describe(V& v, Optimizer& s)
+{
+  v.format("foretrain.optimizer/1");
+  v.required("name", s.name, "name of the algorithm");
+  v.optional("state_bytes_per_parameter", s.state_bytes_per_parameter,
+             "kept for each parameter beside the weight and its gradient", non_negative());
+  v.optional("flops_per_parameter", s.flops_per_parameter, "arithmetic of one update",
+             non_negative());
+  v.required("fused", s.fused, "few kernels over all tensors: the least traffic");
+  v.optional("foreach", s.foreach_, "lists of tensors, one pass for each elementary operation");
+  v.optional("per_tensor", s.per_tensor, "kernels for each tensor, launched one after the other");
+  v.optional("style", s.style, "how it is run, whatever the framework usually does",
+             one_of({"fused", "foreach", "per-tensor"}));
+}
+
+} // namespace foretrain::models

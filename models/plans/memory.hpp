@@ -1,0 +1,53 @@
+// Device memory of each pipeline stage under a parallel plan.
+#pragma once
+
+#include "models/plans/stages.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+enum class Recompute { none, selective, full };
+
+/// How a framework keeps what it trains.
+struct StateBytes {
+  double weight = 2;     // per parameter, of the copy that kernels read
+  double gradient = 4;   // of the buffer that gradients are added to
+  double optimizer = 12; // master weights and both moments of Adam
+  double offload = 0;    // share of the optimizer's state that lives in host memory
+};
+
+struct MemorySetting {
+  Transformer model;
+  ParallelPlan plan;
+  PlannedBatch batch;
+  Recompute recompute = Recompute::none;
+  bool flash = true;
+  double element = 2; // bytes of an activation
+  int shard = 1;      // GPUs that zero 3 divides weights among
+  StateBytes state;
+};
+
+struct StageMemory {
+  Bytes weights;
+  Bytes gradients;
+  Bytes optimizer;
+  Bytes activations;
+  Bytes other; // logits, gathered layers, buffers of exchanges, the device's context
+  Bytes total() const { return weights + gradients + optimizer + activations + other; }
+};
+
+/// Bytes that one layer keeps of one micro-batch for the backward pass: Korthikanti et al.,
+/// arXiv:2205.05198, equations 1 to 6 and table 2, told by the parts that they sum up, so that
+/// grouped queries, gated layers and experts have their own. Dropout masks of a byte are kept by
+/// models with biases (GPT, BERT).
+Bytes layer_activations(const MemorySetting& setting, bool with_experts);
+
+/// Micro-batches of one piece that stage `stage` holds at the same time, at most, times pieces.
+double held_micro_batches(const ParallelPlan& plan, int micro_batches, int stage);
+
+/// Of every stage. What allocators lose between blocks is not in it.
+std::vector<StageMemory> stage_memory(const MemorySetting& setting);
+
+} // namespace foretrain::models

@@ -1,0 +1,140 @@
+#include "models/plans/parallel.hpp"
+
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace foretrain::models {
+
+namespace {
+
+struct Problem {
+  std::string key; // below the job, like "parallel/tensor"
+  std::string what;
+  std::string hint;
+};
+
+// Divisors of n next to `value`, below and above.
+std::string divisors_near(int n, int value)
+{
+  int below = 1;
+  int above = 0;
+  for (int d = 1; d <= n && above == 0; ++d)
+    if (n % d == 0)
+      (d <= value ? below : above) = d;
+  return above > 0 ? fmt::format("nearest that do: {}, {}", below, above)
+                   : fmt::format("nearest that does: {}", below);
+}
+
+Problem not_dividing(const char* key, int value, int whole, const char* of_what)
+{
+  return {key, fmt::format("is {}, which does not divide the {} {}", value, whole, of_what),
+          divisors_near(whole, value)};
+}
+
+Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
+{
+  if (t.heads % plan.tensor != 0)
+    return not_dividing("parallel/tensor", plan.tensor, t.heads, "heads");
+  if (t.inner() % plan.tensor != 0)
+    return not_dividing("parallel/tensor", plan.tensor, t.inner(), "values of the ffn");
+  if (plan.sequence_parallel && sequence % plan.tensor != 0)
+    return not_dividing("parallel/tensor", plan.tensor, sequence, "tokens of a sequence");
+  if (plan.context > 1 && sequence % (2 * plan.context) != 0)
+    return {"parallel/context",
+            fmt::format("is {}, but twice that must divide the {} tokens of a sequence",
+                        plan.context, sequence),
+            ""};
+  if (plan.pipeline > t.layers)
+    return {"parallel/pipeline",
+            fmt::format("is {}, but the model has {} layers", plan.pipeline, t.layers),
+            divisors_near(t.layers, plan.pipeline)};
+  if (plan.virtual_stages > 1 && plan.pipeline == 1)
+    return {"parallel/virtual_stages", "is for pipelines of several stages", ""};
+  if (plan.pipeline * plan.virtual_stages > t.layers)
+    return {"parallel/virtual_stages",
+            fmt::format("is {} on {} stages, but the model has {} layers", plan.virtual_stages,
+                        plan.pipeline, t.layers),
+            fmt::format("at most {}", t.layers / plan.pipeline)};
+  if (plan.expert > 1 && t.experts == 0)
+    return {"parallel/expert", fmt::format("is {}, but the model has no experts", plan.expert), ""};
+  if (t.experts > 0 && t.experts % plan.expert != 0)
+    return not_dividing("parallel/expert", plan.expert, t.experts, "experts");
+  return {};
+}
+
+Problem of_batch(const ParallelPlan& plan, int data, int micro_batch, int global_batch)
+{
+  const int unit = data * micro_batch;
+  if (global_batch % unit != 0) {
+    const int below = global_batch / unit * unit;
+    return {"global_batch",
+            fmt::format("is {}, but must be a multiple of data x micro_batch = {} x {} = {}",
+                        global_batch, data, micro_batch, unit),
+            below > 0 ? fmt::format("nearest: {}, {}", below, below + unit)
+                      : fmt::format("nearest: {}", unit)};
+  }
+  if (plan.virtual_stages > 1 && global_batch / unit % plan.pipeline != 0)
+    return {"parallel/virtual_stages",
+            fmt::format("needs micro-batches ({}) in multiples of the stages ({})",
+                        global_batch / unit, plan.pipeline),
+            "another global_batch or micro_batch, or virtual_stages 1"};
+  return {};
+}
+
+Problem of_gpus(const ParallelPlan& plan, int gpus, int micro_batch, int global_batch)
+{
+  const int model = plan.tensor * plan.context * plan.pipeline;
+  if (gpus % model != 0)
+    return {"gpus",
+            fmt::format("is {}, but tensor x context x pipeline = {} x {} x {} = {} must divide it",
+                        gpus, plan.tensor, plan.context, plan.pipeline, model),
+            gpus < model
+                ? fmt::format("nearest: {}", model)
+                : fmt::format("nearest: {}, {}", gpus / model * model, (gpus / model + 1) * model)};
+  const int of_stage = gpus / plan.pipeline;
+  if (of_stage % (plan.expert * plan.expert_tensor) != 0)
+    return {"parallel/expert",
+            fmt::format("is {} (x expert_tensor {}), which does not divide the {} GPUs of a stage",
+                        plan.expert, plan.expert_tensor, of_stage),
+            divisors_near(of_stage / std::gcd(of_stage, plan.expert_tensor), plan.expert)};
+  return of_batch(plan, gpus / model, micro_batch, global_batch);
+}
+
+Problem find_problem(const Transformer& t, const ParallelPlan& plan, int gpus, int sequence,
+                     int micro_batch, int global_batch)
+{
+  Problem problem = of_model(t, plan, sequence);
+  return problem.what.empty() ? of_gpus(plan, gpus, micro_batch, global_batch) : problem;
+}
+
+} // namespace
+
+std::string problem_of(const Transformer& t, const ParallelPlan& plan, int gpus, int sequence,
+                       int micro_batch, int global_batch)
+{
+  const Problem problem = find_problem(t, plan, gpus, sequence, micro_batch, global_batch);
+  return problem.what.empty() ? "" : problem.key + " " + problem.what;
+}
+
+PlannedBatch check_plan(const Value& job, const Transformer& t, const ParallelPlan& plan, int gpus,
+                        int sequence, int micro_batch, int global_batch)
+{
+  const Problem problem = find_problem(t, plan, gpus, sequence, micro_batch, global_batch);
+  if (!problem.what.empty()) {
+    const auto slash = problem.key.find('/');
+    if (slash == std::string::npos)
+      job.fail_at(problem.key, problem.what, problem.hint);
+    const std::string outer = problem.key.substr(0, slash);
+    const std::string inner = problem.key.substr(slash + 1);
+    if (job.json().contains(outer))
+      job.at(outer).fail_at(inner, problem.what, problem.hint);
+    job.fail(inner + " " + problem.what, problem.hint);
+  }
+  PlannedBatch batch{gpus, sequence, micro_batch, global_batch, 1, 1};
+  batch.data = gpus / (plan.tensor * plan.context * plan.pipeline);
+  batch.micro_batches = global_batch / (batch.data * micro_batch);
+  return batch;
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,65 @@
+// How a large model's job is divided among its GPUs.
+#pragma once
+
+#include "models/transformer/spec.hpp"
+
+#include <string>
+
+namespace foretrain::models {
+
+struct ParallelPlan {
+  int tensor = 1;
+  bool sequence_parallel = false;
+  int context = 1;
+  int pipeline = 1;
+  int virtual_stages = 1;
+  std::string schedule = "1f1b"; // gpipe, 1f1b, interleaved, zero-bubble
+  int expert = 1;
+  int expert_tensor = 1;
+  int zero = 0;
+  std::string shard = "all"; // or node
+};
+
+template <class V>
+void describe(V& v, ParallelPlan& s)
+{
+  v.optional("tensor", s.tensor, "GPUs that share each product (Megatron)", between(1, 65536));
+  v.optional("sequence_parallel", s.sequence_parallel,
+             "norms and residuals are cut along the sequence among the same GPUs");
+  v.optional("context", s.context, "GPUs that share each sequence (ring attention)",
+             between(1, 65536));
+  v.optional("pipeline", s.pipeline, "stages of layers", between(1, 10000));
+  v.optional("virtual_stages", s.virtual_stages, "pieces of layers on each stage (interleaved)",
+             between(1, 10000));
+  v.optional("schedule", s.schedule, "order of micro-batches in the pipeline",
+             one_of({"gpipe", "1f1b", "interleaved", "zero-bubble"}));
+  v.optional("expert", s.expert, "GPUs that share the experts of a layer", between(1, 65536));
+  v.optional("expert_tensor", s.expert_tensor, "GPUs that share each expert", between(1, 65536));
+  v.optional(
+      "zero", s.zero,
+      "what data-parallel ranks share out: 1 optimizer state, 2 gradients too, 3 weights too",
+      between(0, 3));
+  v.optional("shard", s.shard, "zero 3: over all data-parallel ranks or those of a node",
+             one_of({"all", "node"}));
+}
+
+/// A job's batch under a plan.
+struct PlannedBatch {
+  int gpus = 1;
+  int sequence = 2048;
+  int micro_batch = 1;
+  int global_batch = 1;
+  int data = 1;          // data-parallel ranks: what is left of the GPUs
+  int micro_batches = 1; // of each of them and step
+};
+
+/// Fills in data and micro_batches. Throws ConfigError at `job` (a job of an experiment) for what
+/// does not divide, with the nearest values that do.
+PlannedBatch check_plan(const Value& job, const Transformer& t, const ParallelPlan& plan, int gpus,
+                        int sequence, int micro_batch, int global_batch);
+
+/// What does not divide, or "".
+std::string problem_of(const Transformer& t, const ParallelPlan& plan, int gpus, int sequence,
+                       int micro_batch, int global_batch);
+
+} // namespace foretrain::models

@@ -1,0 +1,164 @@
+#include "models/plans/pipeline.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace foretrain::models {
+
+namespace {
+
+// The k-th forward (or backward) of a stage: pieces take turns after `stages` micro-batches.
+PipelineSlice turn(const PipelineSetting& s, int stage, int k, bool backward)
+{
+  const int group = s.stages * s.virtual_stages;
+  const int chunk = k % group / s.stages;
+  PipelineSlice slice;
+  slice.backward = backward;
+  slice.micro_batch = k / group * s.stages + k % s.stages;
+  slice.piece = (backward ? s.virtual_stages - 1 - chunk : chunk) * s.stages + stage;
+  return slice;
+}
+
+// Dates of work that has ended; negative: it has not.
+class Dates {
+public:
+  Dates(int pieces, int micro_batches)
+      : micro_batches_(micro_batches),
+        ends_(2 * static_cast<std::size_t>(pieces) * static_cast<std::size_t>(micro_batches), -1)
+  {
+  }
+  double& of(bool backward, int piece, int micro_batch)
+  {
+    return ends_[(static_cast<std::size_t>(piece) * 2 + (backward ? 1 : 0)) *
+                     static_cast<std::size_t>(micro_batches_) +
+                 static_cast<std::size_t>(micro_batch)];
+  }
+
+private:
+  int micro_batches_;
+  std::vector<double> ends_;
+};
+
+struct StageState {
+  std::vector<PipelineSlice> order;
+  std::size_t next = 0;
+  double now = 0;
+  double put_off = 0; // gradients of weights that are still to be made
+};
+
+class Pipeline {
+public:
+  explicit Pipeline(const PipelineSetting& setting)
+      : s_(setting), dates_(static_cast<int>(setting.pieces.size()), setting.micro_batches),
+        stages_(static_cast<std::size_t>(setting.stages))
+  {
+    for (int stage = 0; stage < s_.stages; ++stage)
+      stages_[static_cast<std::size_t>(stage)].order = stage_order(s_, stage);
+  }
+
+  PipelineRun run()
+  {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (StageState& stage : stages_)
+        while (stage.next < stage.order.size() && advance(stage))
+          moved = true;
+    }
+    PipelineRun run;
+    for (StageState& stage : stages_) {
+      if (stage.next < stage.order.size())
+        throw std::logic_error("a pipeline schedule waits for itself");
+      run.end = std::max(run.end, Seconds(stage.now + stage.put_off));
+      Seconds busy;
+      for (const PipelineSlice& slice : stage.order)
+        busy += slice.backward ? piece(slice).backward : piece(slice).forward;
+      run.busy.push_back(busy);
+      run.slices.push_back(std::move(stage.order));
+    }
+    return run;
+  }
+
+private:
+  const PieceTime& piece(const PipelineSlice& slice) const
+  {
+    return s_.pieces[static_cast<std::size_t>(slice.piece)];
+  }
+  double transfer() const { return s_.stages > 1 ? s_.transfer.value() : 0; }
+
+  // When what the slice needs is there; negative: not yet known.
+  double ready(const PipelineSlice& slice)
+  {
+    const int last = static_cast<int>(s_.pieces.size()) - 1;
+    if (!slice.backward)
+      return slice.piece == 0
+                 ? 0
+                 : after(dates_.of(false, slice.piece - 1, slice.micro_batch), transfer());
+    if (slice.piece == last)
+      return dates_.of(false, slice.piece, slice.micro_batch);
+    return after(dates_.of(true, slice.piece + 1, slice.micro_batch), transfer());
+  }
+  static double after(double date, double delay) { return date < 0 ? -1 : date + delay; }
+
+  bool advance(StageState& stage)
+  {
+    PipelineSlice& slice = stage.order[stage.next];
+    const double given = ready(slice);
+    if (given < 0)
+      return false;
+    const bool split = s_.schedule == "zero-bubble";
+    if (given > stage.now) {
+      stage.put_off = std::max(0.0, stage.put_off - (given - stage.now));
+      stage.now = given;
+    }
+    const PieceTime& time = piece(slice);
+    double length = slice.backward ? time.backward.value() : time.forward.value();
+    if (split && slice.backward) {
+      length -= time.weights.value();
+      stage.put_off += time.weights.value();
+    }
+    slice.start = Seconds(stage.now);
+    stage.now += length;
+    slice.end = Seconds(stage.now);
+    dates_.of(slice.backward, slice.piece, slice.micro_batch) = stage.now;
+    const int last = static_cast<int>(s_.pieces.size()) - 1;
+    const bool sends = slice.backward ? slice.piece > 0 : slice.piece < last;
+    if (s_.blocking && sends)
+      stage.now += transfer();
+    ++stage.next;
+    return true;
+  }
+
+  const PipelineSetting& s_;
+  Dates dates_;
+  std::vector<StageState> stages_;
+};
+
+} // namespace
+
+std::vector<PipelineSlice> stage_order(const PipelineSetting& s, int stage)
+{
+  const int all = s.micro_batches * s.virtual_stages;
+  int warm_up = all;
+  if (s.schedule != "gpipe")
+    warm_up = s.virtual_stages > 1
+                  ? std::min(all, 2 * (s.stages - stage - 1) + (s.virtual_stages - 1) * s.stages)
+                  : std::min(all, s.stages - stage - 1);
+  std::vector<PipelineSlice> order;
+  int backward = 0;
+  for (int k = 0; k < all; ++k) {
+    order.push_back(turn(s, stage, k, false));
+    if (k >= warm_up)
+      order.push_back(turn(s, stage, backward++, true));
+  }
+  while (backward < all)
+    order.push_back(turn(s, stage, backward++, true));
+  return order;
+}
+
+PipelineRun run_pipeline(const PipelineSetting& setting)
+{
+  return Pipeline(setting).run();
+}
+
+} // namespace foretrain::models

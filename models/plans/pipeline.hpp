@@ -1,0 +1,48 @@
+// When each stage of a pipeline does what: schedules of micro-batches and their dates.
+#pragma once
+
+#include "models/plans/parallel.hpp"
+#include "sim/base/units.hpp"
+
+#include <vector>
+
+namespace foretrain::models {
+
+/// What a piece takes on its stage.
+struct PieceTime {
+  Seconds forward;
+  Seconds backward; // with what it repeats
+  Seconds weights;  // of backward: gradients of weights, which nobody waits for
+};
+
+struct PipelineSetting {
+  int stages = 1;
+  int virtual_stages = 1;
+  std::string schedule = "1f1b";
+  int micro_batches = 1;
+  std::vector<PieceTime> pieces; // stages x virtual_stages, in forward order
+  Seconds transfer;              // of activations, or their gradients, to the next stage
+  bool blocking = true;          // stages wait for their transfers (Megatron without overlap)
+};
+
+struct PipelineSlice {
+  bool backward = false;
+  int micro_batch = 0;
+  int piece = 0;
+  Seconds start, end;
+};
+
+struct PipelineRun {
+  Seconds end;                                    // of the last stage to finish
+  std::vector<Seconds> busy;                      // of each stage
+  std::vector<std::vector<PipelineSlice>> slices; // of each stage, in order
+};
+
+/// Order of work on a stage: GPipe (arXiv:1811.06965); 1F1B (PipeDream-flush) and interleaved
+/// (arXiv:2104.04473); zero-bubble ZB-H1 (arXiv:2401.10241), which is 1F1B with the gradients of
+/// weights put off into the waits.
+std::vector<PipelineSlice> stage_order(const PipelineSetting& setting, int stage);
+
+PipelineRun run_pipeline(const PipelineSetting& setting);
+
+} // namespace foretrain::models

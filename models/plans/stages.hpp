@@ -1,0 +1,34 @@
+// Which layers each piece of a pipeline holds.
+#pragma once
+
+#include "models/plans/parallel.hpp"
+#include "models/transformer/counts.hpp"
+
+#include <vector>
+
+namespace foretrain::models {
+
+/// Layers between two transfers of a pipeline; piece p stands on stage p % stages.
+struct Piece {
+  int dense = 0;   // layers without experts
+  int experts = 0; // layers with them
+  bool embedding = false;
+  bool output = false;
+  int layers() const { return dense + experts; }
+};
+
+/// Pieces in the order of the forward pass. Layers that do not divide: where embedding and output
+/// count as a layer each and then it divides, first and last piece have one less (Llama 3,
+/// arXiv:2407.21783, section 3.3.2); else the pieces after the first have one more, as far as there
+/// are any.
+std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan);
+
+/// Trainable numbers of a piece on one GPU, by whom they are copied among.
+struct PieceParameters {
+  double shared = 0;  // among data-parallel and context-parallel ranks
+  double experts = 0; // among ranks that hold the same experts
+  double total() const { return shared + experts; }
+};
+PieceParameters parameters_of(const Piece& piece, const Transformer& t, const ParallelPlan& plan);
+
+} // namespace foretrain::models

@@ -1,0 +1,167 @@
+#include "models/plans/step.hpp"
+
+#include "models/plans/piece_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain::models {
+
+namespace {
+
+// What of an exchange stays outside when work of `beside` runs at the same time, and what that
+// work takes longer.
+Seconds left_over(Seconds exchange, Seconds beside, double cost)
+{
+  const Seconds hidden = std::min(exchange, beside);
+  return exchange - hidden + cost * hidden;
+}
+
+struct DataExchange {
+  Seconds gradients; // all of it
+  Seconds parameters;
+};
+
+// Gradients and parameters of a stage among those that hold the same.
+DataExchange data_exchange(const StepSetting& s, ExchangeTimes& exchanges,
+                           const PieceParameters& held)
+{
+  const ParallelPlan& plan = s.memory.plan;
+  const double gradient = s.rules.reduce == "fp32" ? 4 : s.memory.element;
+  DataExchange data;
+  const auto add = [&](PlanGroup group, double parameters) {
+    if (parameters <= 0 || exchanges.ranks(group) < 2)
+      return;
+    const Bytes sent(parameters * gradient);
+    if (plan.zero == 0) {
+      data.gradients += exchanges.time(group, Operation::all_reduce, sent);
+      return;
+    }
+    if (plan.zero < 3) {
+      data.gradients += exchanges.time(group, Operation::reduce_scatter, sent);
+      data.parameters +=
+          exchanges.time(group, Operation::all_gather, Bytes(parameters * s.memory.element));
+    }
+  };
+  add(PlanGroup::data, held.shared);
+  add(PlanGroup::expert_data, held.experts);
+  // Shards of a node are added up among the nodes.
+  if (plan.zero == 3 && plan.shard == "node" && exchanges.ranks(PlanGroup::across) > 1)
+    data.gradients +=
+        exchanges.time(PlanGroup::across, Operation::all_reduce,
+                       Bytes(held.total() * gradient / exchanges.ranks(PlanGroup::shard)));
+  return data;
+}
+
+Seconds optimizer_time(const StepSetting& s, const PieceParameters& held, int layers)
+{
+  const double replicas = static_cast<double>(s.memory.batch.data) * s.memory.plan.context;
+  const double share =
+      s.memory.plan.zero > 0 ? (s.memory.plan.zero == 3 ? s.memory.shard : replicas) : 1.0;
+  const double own = held.total() / std::max(1.0, share);
+  const double on_device = own * (1 - s.memory.state.offload);
+  Seconds time = Bytes(on_device * s.rules.optimizer_bytes) / s.device.memory;
+  // About twelve tensors of weights in a layer.
+  const Seconds launches = 12.0 * layers * s.rules.optimizer_kernels * s.device.host_per_kernel;
+  time = std::max(time, launches);
+  // Gradients go to the host, weights come back; Adam moves 28 bytes per parameter there.
+  const double away = own * s.memory.state.offload;
+  return time + Bytes(away * 6) / s.host_link;
+}
+
+// What the stage's data-parallel exchanges add to the end and the beginning of a step.
+Seconds exposed_data(const StepSetting& s, const DataExchange& data, const PieceCost& last,
+                     const PieceCost& first)
+{
+  Seconds exposed;
+  const auto tail = [](Seconds whole, int layers) { return whole / std::max(1, layers); };
+  if (s.rules.overlap_gradients)
+    exposed += tail(data.gradients, last.layers) +
+               left_over(data.gradients - tail(data.gradients, last.layers), last.backward(),
+                         s.rules.overlap_cost);
+  else
+    exposed += data.gradients;
+  if (s.rules.overlap_parameters)
+    exposed += tail(data.parameters, first.layers) +
+               left_over(data.parameters - tail(data.parameters, first.layers), first.forward(),
+                         s.rules.overlap_cost);
+  else
+    exposed += data.parameters;
+  return exposed;
+}
+
+} // namespace
+
+StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
+{
+  const ParallelPlan& plan = s.memory.plan;
+  const auto pieces = pieces_of(s.memory.model, plan);
+  std::vector<PieceCost> costs;
+  PipelineSetting pipeline;
+  pipeline.stages = plan.pipeline;
+  pipeline.virtual_stages = plan.virtual_stages;
+  pipeline.schedule = plan.schedule;
+  pipeline.micro_batches = s.memory.batch.micro_batches;
+  pipeline.blocking = !s.rules.overlap_pipeline && plan.virtual_stages == 1;
+  for (const Piece& piece : pieces) {
+    costs.push_back(piece_cost(s, piece, exchanges));
+    const PieceCost& cost = costs.back();
+    pipeline.pieces.push_back({cost.forward(), cost.backward(), 0.4 * cost.backward_compute});
+  }
+  if (plan.pipeline > 1)
+    pipeline.transfer =
+        exchanges.time(PlanGroup::pipeline, Operation::send_receive, transfer_size(s));
+  StepResult result;
+  result.run = run_pipeline(pipeline);
+  // The busiest stage tells the step; what the others wait for it is theirs.
+  Seconds end;
+  for (int stage = 0; stage < plan.pipeline; ++stage) {
+    StepParts parts;
+    PieceParameters held;
+    int layers = 0;
+    int sends = 0;
+    const PieceCost* first = nullptr;
+    const PieceCost* last = nullptr;
+    for (int p = stage; p < static_cast<int>(pieces.size()); p += plan.pipeline) {
+      const PieceCost& cost = costs[static_cast<std::size_t>(p)];
+      const auto own = parameters_of(pieces[static_cast<std::size_t>(p)], s.memory.model, plan);
+      held.shared += own.shared;
+      held.experts += own.experts;
+      layers += cost.layers;
+      sends += (p > 0 ? 1 : 0) + (p + 1 < static_cast<int>(pieces.size()) ? 1 : 0);
+      const double times = s.memory.batch.micro_batches;
+      parts.compute += times * (cost.forward_compute + cost.backward_compute);
+      parts.recompute += times * cost.recompute;
+      parts.tensor += times * cost.tensor;
+      parts.context += times * cost.context;
+      parts.expert += times * cost.expert;
+      parts.data += times * cost.data;
+      last = first == nullptr ? &cost : last;
+      first = first == nullptr ? &cost : first;
+    }
+    if (pipeline.blocking)
+      parts.pipeline = sends * s.memory.batch.micro_batches * pipeline.transfer;
+    parts.bubble = result.run.end - parts.total();
+    if (parts.bubble.value() < 0) {
+      parts.pipeline += parts.bubble;
+      parts.bubble = Seconds(0);
+    }
+    parts.data += exposed_data(s, data_exchange(s, exchanges, held), *last, *first);
+    parts.optimizer = optimizer_time(s, held, layers);
+    if (parts.total() > end) {
+      end = parts.total();
+      result.parts = parts;
+      result.stage = stage;
+    }
+  }
+  result.parts.framework = s.overhead;
+  // The slowest of n normal deviates lies about sqrt(2 ln n) above the mean.
+  const int gpus = s.memory.batch.gpus;
+  if (gpus > 1)
+    result.parts.straggler = s.variation * std::sqrt(2 * std::log(static_cast<double>(gpus))) *
+                             (result.parts.compute + result.parts.recompute);
+  result.step = result.parts.total();
+  return result;
+}
+
+} // namespace foretrain::models

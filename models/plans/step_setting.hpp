@@ -1,0 +1,42 @@
+// What a large model's step is made from: model, plan, device, framework, and times of exchanges.
+#pragma once
+
+#include "models/collectives/pattern.hpp"
+#include "models/plans/memory.hpp"
+#include "models/transformer/compute.hpp"
+#include "models/transformer_rules.hpp"
+
+namespace foretrain::models {
+
+/// Ranks that exchange: order of ranks is tensor, context, data, pipeline, the first the innermost.
+enum class PlanGroup {
+  tensor,
+  context,
+  data,   // data- and context-parallel ranks together: they hold the same weights
+  shard,  // zero 3 with "shard": "node": those of them on a node
+  across, // and the same shard on other nodes
+  expert,
+  expert_data, // holders of the same experts
+  pipeline,    // two stages beside each other
+};
+
+/// Times of exchanges on a machine: all groups of a kind that meet on it exchange at once.
+class ExchangeTimes {
+public:
+  virtual ~ExchangeTimes() = default;
+  /// `size` as nccl-tests counts it: the whole buffer.
+  virtual Seconds time(PlanGroup group, Operation operation, Bytes size) = 0;
+  virtual int ranks(PlanGroup group) const = 0;
+};
+
+struct StepSetting {
+  MemorySetting memory; // model, plan, batch, recompute, state
+  TransformerDevice device;
+  TransformerRules rules;
+  bool fp8 = false;
+  double variation = 0.005;       // coefficient of variation of a GPU's step
+  Seconds overhead;               // of the framework per step
+  BytesPerSecond host_link{25e9}; // device to host memory, for what is offloaded
+};
+
+} // namespace foretrain::models

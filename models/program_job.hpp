@@ -1,0 +1,57 @@
+// A job that runs a work program, step after step.
+#pragma once
+
+#include "models/input_pipeline.hpp"
+#include "models/job.hpp"
+#include "models/work_plan.hpp"
+#include "sim/engine/random.hpp"
+#include "sim/workload/accountant.hpp"
+#include "sim/workload/executor.hpp"
+
+namespace foretrain::models {
+
+/// The machine that a program runs on, and what can be told of its exchanges.
+class JobMachine : public sim::WorkMachine {
+public:
+  /// Algorithm, protocol and channels of the exchanges that move the most, in a few words.
+  virtual std::string exchange_summary(const sim::Program& program) const = 0;
+  /// Of each rank with input.
+  virtual const std::vector<std::unique_ptr<InputPipeline>>& input() const = 0;
+  /// Name of a kernel for timelines, "ncclDevKernel_AllGather_RING_Simple".
+  virtual std::string call(const sim::Operation& op) const = 0;
+};
+
+class ProgramJob final : public Job {
+public:
+  ProgramJob(sim::Engine& engine, JobSchedule schedule, std::shared_ptr<const WorkPlan> plan,
+             std::unique_ptr<JobMachine> machine, bool keep_limits);
+
+  const WorkPlan& plan() const { return *plan_; }
+  std::vector<sim::LimitedBy> communication_limits() const override;
+  std::vector<sim::LimitedBy> compute_limits() const override;
+  std::vector<sim::LimitedBy> all_limits() const override;
+  const std::vector<std::unique_ptr<InputPipeline>>& input() const override;
+  std::string exchange() const override;
+  std::string exchange_summary() const override;
+  Bytes mean_exchange() const override;
+  std::vector<ExposedPart> exposed_by_group() const override;
+  std::vector<Interval> last_step() const override;
+  int shown_ranks() const override;
+
+private:
+  void before_first_step() override;
+  void begin_measuring() override;
+  void run_step(std::function<void()> done) override;
+  StepTimes account(Seconds start, Seconds end) override;
+
+  std::shared_ptr<const WorkPlan> plan_;
+  std::unique_ptr<JobMachine> machine_;
+  sim::Executor executor_;
+  std::vector<sim::RandomStream> random_; // of each rank
+  std::vector<double> stretch_;
+  std::vector<sim::TaskId> kernels_; // whose limits are kept
+  sim::StepShares sums_;             // over the measured steps
+  int accounted_ = 0;
+};
+
+} // namespace foretrain::models

@@ -1,0 +1,291 @@
+#include "models/traces/kineto_event.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace foretrain::models {
+
+namespace {
+
+// The last number in a text ("stream 7"), or a number of its own for any other text.
+double number_in(const std::string& text)
+{
+  const std::size_t digits = text.find_last_not_of("0123456789") + 1;
+  if (digits < text.size() && text.size() - digits < 15)
+    return std::atof(text.c_str() + digits);
+  return static_cast<double>(std::hash<std::string>{}(text) % 1000000007u);
+}
+
+bool is_any_of(const std::string& word, std::initializer_list<const char*> words)
+{
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+int bytes_of(const std::string& type)
+{
+  static const std::pair<const char*, int> kTypes[] = {
+      {"c10::half", 2}, {"half", 2},     {"bfloat16", 2}, {"c10::bfloat16", 2}, {"float", 4},
+      {"double", 8},    {"long int", 8}, {"long", 8},     {"int", 4},           {"short", 2},
+      {"char", 1},      {"bool", 1},     {"byte", 1},     {"unsigned char", 1}, {"signed char", 1},
+      {"int64", 8},     {"int32", 4},    {"uint8", 1},    {"int8", 1},          {"float8", 1}};
+  std::string lower(type);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const auto& [name, bytes] : kTypes)
+    if (lower == name)
+      return bytes;
+  return 0;
+}
+
+// Elements that one thread of PyTorch's element-wise kernels handles (thread_work_size).
+double work_per_thread(const std::string& name)
+{
+  return name.find("elementwise_kernel") != std::string::npos ? 4 : 0;
+}
+
+// Operators and annotations that tell steps, phases, gradients, messages and batches.
+bool tells(const RawEvent& event)
+{
+  if (event.category == "user_annotation")
+    return true;
+  for (const char* part :
+       {"ProfilerStep", "autograd::engine::evaluate_function", "torch::autograd::AccumulateGrad",
+        "Optimizer.", "nccl:", "copy_bucket_to_grad", "DataLoader", "Backward"})
+    if (event.name.find(part) != std::string::npos)
+      return true;
+  return is_any_of(event.name, {"aten::conv2d", "aten::convolution", "aten::linear",
+                                "aten::embedding", "record_param_comms"});
+}
+
+} // namespace
+
+EventKey event_key(const std::string& key)
+{
+  return key == "ph"     ? EventKey::phase
+         : key == "cat"  ? EventKey::category
+         : key == "name" ? EventKey::name
+         : key == "pid"  ? EventKey::process
+         : key == "tid"  ? EventKey::thread
+         : key == "ts"   ? EventKey::time
+         : key == "dur"  ? EventKey::duration
+         : key == "args" ? EventKey::args
+                         : EventKey::other;
+}
+
+ArgumentKey argument_key(const std::string& key)
+{
+  static const std::unordered_map<std::string, ArgumentKey> kKeys = {
+      {"correlation", ArgumentKey::correlation},
+      {"device", ArgumentKey::device},
+      {"stream", ArgumentKey::stream},
+      {"bytes", ArgumentKey::bytes},
+      {"grid", ArgumentKey::grid},
+      {"block", ArgumentKey::block},
+      {"Input Dims", ArgumentKey::dims},
+      {"Input dims", ArgumentKey::dims},
+      {"Input type", ArgumentKey::type},
+      {"In msg nelems", ArgumentKey::in_elements},
+      {"Out msg nelems", ArgumentKey::out_elements},
+      {"Group size", ArgumentKey::group},
+      {"dtype", ArgumentKey::data_type},
+      {"Collective name", ArgumentKey::collective}};
+  const auto found = kKeys.find(key);
+  return found == kKeys.end() ? ArgumentKey::other : found->second;
+}
+
+void RawEvent::text(EventKey key, const std::string& value)
+{
+  switch (key) {
+  case EventKey::phase:
+    phase = value;
+    break;
+  case EventKey::category:
+    category = value;
+    break;
+  case EventKey::name:
+    name = value;
+    break;
+  case EventKey::process:
+    process = number_in(value);
+    break;
+  case EventKey::thread:
+    thread = number_in(value);
+    break;
+  case EventKey::time:
+    time = std::atof(value.c_str());
+    break;
+  case EventKey::duration:
+    duration = std::atof(value.c_str());
+    break;
+  case EventKey::args:
+  case EventKey::other:
+    break;
+  }
+}
+
+void RawEvent::number(EventKey key, double value)
+{
+  if (key == EventKey::time)
+    time = value;
+  else if (key == EventKey::duration)
+    duration = value;
+  else if (key == EventKey::process)
+    process = value;
+  else if (key == EventKey::thread)
+    thread = value;
+}
+
+void RawEvent::argument(ArgumentKey key, const std::string& value, int depth)
+{
+  if (key == ArgumentKey::type && depth == 1 && type.empty())
+    type = value;
+  else if (key == ArgumentKey::data_type && depth == 0)
+    data_type = value;
+  else if (key == ArgumentKey::collective && depth == 0)
+    collective = value;
+  else if (key == ArgumentKey::stream && depth == 0)
+    stream = number_in(value);
+}
+
+void RawEvent::argument(ArgumentKey key, double value, int depth)
+{
+  switch (key) {
+  case ArgumentKey::correlation:
+    correlation = value;
+    break;
+  case ArgumentKey::device:
+    device = value;
+    break;
+  case ArgumentKey::stream:
+    stream = value;
+    break;
+  case ArgumentKey::bytes:
+    bytes = value;
+    break;
+  case ArgumentKey::in_elements:
+    in_elements = value;
+    break;
+  case ArgumentKey::out_elements:
+    out_elements = value;
+    break;
+  case ArgumentKey::group:
+    group = value;
+    break;
+  case ArgumentKey::grid:
+  case ArgumentKey::block:
+    if (axis < 3 && depth == 1)
+      (key == ArgumentKey::grid ? grid : block)[static_cast<std::size_t>(axis++)] = value;
+    break;
+  case ArgumentKey::dims:
+    if (!dims_done && depth >= 2) {
+      if (dims == 0) {
+        dims = 1;
+        leading = value;
+      }
+      dims *= value;
+    }
+    break;
+  default:
+    break;
+  }
+}
+
+void RawEvent::open_list(ArgumentKey, int depth)
+{
+  if (depth == 1)
+    axis = 0;
+}
+
+void RawEvent::close_list(ArgumentKey key, int depth)
+{
+  if (key == ArgumentKey::dims && depth >= 2)
+    dims_done = true;
+}
+
+std::uint32_t EventSink::intern(const std::string& name)
+{
+  const auto [at, fresh] =
+      known_.try_emplace(name, static_cast<std::uint32_t>(trace_.names.size()));
+  if (fresh)
+    trace_.names.push_back(name);
+  return at->second;
+}
+
+void EventSink::take_work(const RawEvent& event, double start, double finish)
+{
+  DeviceWork work;
+  work.name = intern(event.name);
+  work.kind = class_of(event.name);
+  work.device = static_cast<int>(event.device >= 0 ? event.device : std::max(0.0, event.process));
+  work.stream = static_cast<int>(event.stream >= 0 ? event.stream : std::max(0.0, event.thread));
+  work.start = start;
+  work.finish = finish;
+  work.correlation = static_cast<std::int64_t>(event.correlation);
+  work.group = static_cast<int>(event.group);
+  work.bytes = event.bytes;
+  if (event.in_elements > 0 || event.out_elements > 0)
+    work.bytes =
+        std::max(event.in_elements, event.out_elements) * std::max(1, bytes_of(event.data_type));
+  work.threads = 1;
+  for (const auto& sizes : {event.grid, event.block})
+    for (const double size : sizes)
+      work.threads *= size;
+  work.elements = work_per_thread(event.name) * work.threads;
+  trace_.work.push_back(work);
+}
+
+void EventSink::take(const RawEvent& event)
+{
+  if (event.phase != "X" || event.name.empty())
+    return;
+  if (!std::isfinite(event.time) || !std::isfinite(event.duration) || event.duration < 0) {
+    ++wrong_times_;
+    return;
+  }
+  if (std::isnan(origin_))
+    origin_ = event.time;
+  const double start = (event.time - origin_) * 1e-6;
+  const double finish = start + event.duration * 1e-6;
+  const auto thread = static_cast<std::int64_t>(event.thread);
+  if (is_any_of(event.category,
+                {"kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"})) {
+    take_work(event, start, finish);
+  } else if (is_any_of(event.category,
+                       {"cuda_runtime", "cuda_driver", "Runtime", "Driver", "hip_runtime"})) {
+    if (event.correlation >= 0)
+      trace_.calls.push_back({static_cast<std::int64_t>(event.correlation), thread, start, finish,
+                              intern(event.name)});
+  } else if (is_any_of(event.category, {"cpu_op", "Operator", "user_annotation"}) && tells(event)) {
+    trace_.stretches.push_back({intern(event.name), thread, start, finish, event.dims,
+                                bytes_of(event.type), event.leading});
+  }
+}
+
+void EventSink::device(int id, const std::string& name)
+{
+  if (id < 0 || id > 4096)
+    return;
+  if (trace_.device_names.size() <= static_cast<std::size_t>(id))
+    trace_.device_names.resize(static_cast<std::size_t>(id) + 1);
+  trace_.device_names[static_cast<std::size_t>(id)] = name;
+}
+
+void EventSink::distributed(const std::string& key, double value)
+{
+  if (key == "rank")
+    trace_.rank = static_cast<int>(value);
+  else if (key == "world_size")
+    trace_.world = static_cast<int>(value);
+}
+
+void EventSink::finish()
+{
+  if (wrong_times_ > 0)
+    trace_.notes.push_back(
+        fmt::format("{} events have no usable time and are left out", wrong_times_));
+}
+
+} // namespace foretrain::models

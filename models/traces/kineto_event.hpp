@@ -1,0 +1,74 @@
+// One event of a Chrome trace while it is read, and what becomes of it.
+#pragma once
+
+#include "models/traces/trace.hpp"
+
+#include <array>
+#include <limits>
+#include <string>
+#include <unordered_map>
+
+namespace foretrain::models {
+
+enum class EventKey { phase, category, name, process, thread, time, duration, args, other };
+EventKey event_key(const std::string& key);
+
+enum class ArgumentKey {
+  correlation,
+  device,
+  stream,
+  bytes,
+  grid,
+  block,
+  dims,
+  type,
+  in_elements,
+  out_elements,
+  group,
+  data_type,
+  collective,
+  other
+};
+ArgumentKey argument_key(const std::string& key);
+
+struct RawEvent {
+  std::string phase, category, name, type, data_type, collective;
+  double time = std::numeric_limits<double>::quiet_NaN(); // us
+  double duration = 0;
+  double process = -1, thread = -1;
+  double correlation = -1, device = -1, stream = -1, bytes = 0;
+  double in_elements = 0, out_elements = 0, group = 0;
+  std::array<double, 3> grid{1, 1, 1}, block{1, 1, 1};
+  int axis = 0; // of grid or block
+  double dims = 0;
+  double leading = 0;
+  bool dims_done = false; // the first tensor's
+
+  void text(EventKey key, const std::string& value);
+  void number(EventKey key, double value);
+  void argument(ArgumentKey key, const std::string& value, int depth);
+  void argument(ArgumentKey key, double value, int depth);
+  void open_list(ArgumentKey key, int depth);
+  void close_list(ArgumentKey key, int depth);
+};
+
+/// Keeps of each event what a Trace needs.
+class EventSink {
+public:
+  explicit EventSink(Trace& trace) : trace_(trace) {}
+  void take(const RawEvent& event);
+  void device(int id, const std::string& name);
+  void distributed(const std::string& key, double value);
+  void finish();
+
+private:
+  std::uint32_t intern(const std::string& name);
+  void take_work(const RawEvent& event, double start, double finish);
+
+  Trace& trace_;
+  std::unordered_map<std::string, std::uint32_t> known_;
+  double origin_ = std::numeric_limits<double>::quiet_NaN();
+  std::size_t wrong_times_ = 0;
+};
+
+} // namespace foretrain::models

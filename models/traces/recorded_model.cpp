@@ -1,0 +1,183 @@
+#include "models/traces/recorded_model.hpp"
+
+#include "models/traces/recorded_gradients.hpp"
+#include "models/traces/recorded_step.hpp"
+#include "models/traces/seen_collective.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace foretrain::models {
+
+namespace {
+
+// Systematic difference between runs of one job on one kind of machine, as for anchors.
+constexpr double kSpreadOfTimes = 0.03;
+
+std::string text_of(double seconds)
+{
+  return fmt::format("{:.6g} us", seconds * 1e6);
+}
+
+Json json_of(const MeasuredStretch& stretch)
+{
+  Json json = {{"product", text_of(stretch.product.value())},
+               {"memory", text_of(stretch.memory.value())},
+               {"idle", text_of(stretch.idle.value())},
+               {"kernels", stretch.kernels}};
+  if (stretch.host_bound)
+    json["host_bound"] = true;
+  if (!stretch.gradients.empty())
+    json["gradients"] = stretch.gradients;
+  return json;
+}
+
+Json json_of(const std::vector<MeasuredStretch>& stretches)
+{
+  Json list = Json::array();
+  for (const MeasuredStretch& stretch : stretches)
+    list.push_back(json_of(stretch));
+  return list;
+}
+
+// The first dimension of what the first convolution or embedding of the step takes.
+int recorded_batch(const Trace& trace, const TraceStep& step)
+{
+  for (const Stretch& stretch : trace.stretches) {
+    if (stretch.start < step.host_start || stretch.start > step.host_finish)
+      continue;
+    const std::string& name = trace.name_of(stretch.name);
+    if ((name == "aten::conv2d" || name == "aten::convolution" || name == "aten::embedding") &&
+        stretch.leading >= 1 && stretch.leading <= 1e6)
+      return static_cast<int>(stretch.leading);
+  }
+  return 0;
+}
+
+void tell(const Trace& trace, const Steps& steps, const RecordedStep& recorded,
+          std::vector<std::string>& notes)
+{
+  const TraceStep& step = steps.list[steps.typical];
+  if (steps.found_by.empty())
+    notes.push_back("no steps were found: the whole recording counts as one; record with "
+                    "torch.profiler's schedule and prof.step()");
+  else
+    notes.push_back(fmt::format(
+        "{} steps by {}; {} is taken: {:.3f} ms, of which {:.3f} ms kernels, "
+        "{:.3f} ms exposed exchanges, {:.3f} ms waiting for input",
+        steps.list.size(), steps.found_by, step.name, step.period() * 1e3, recorded.busy * 1e3,
+        recorded.exposed * 1e3, (recorded.input + recorded.copy) * 1e3));
+  if (!step.followed)
+    notes.push_back("no step is followed by another: its length is that of the host's annotation");
+  std::map<std::string, std::pair<int, double>> exchanges;
+  for (const StepWork& item : step.work) {
+    const DeviceWork& work = trace.work[item.index];
+    if (work.kind != KernelClass::collective)
+      continue;
+    auto& [count, time] = exchanges[seen_collective(trace, work).kind];
+    ++count;
+    time += work.seconds();
+  }
+  for (const auto& [kind, sum] : exchanges)
+    notes.push_back(fmt::format("{} {} of {:.3f} ms in all {}", sum.first, kind, sum.second * 1e3,
+                                kind == "all-reduce"
+                                    ? "are not taken over: the exchange of gradients is simulated"
+                                    : "are not simulated: what the device waited for them stays as "
+                                      "idle time, on any number of GPUs"));
+}
+
+} // namespace
+
+std::string precision_of(const Trace& trace, const TraceStep& step)
+{
+  std::map<std::string, double> times;
+  for (const StepWork& item : step.work) {
+    const DeviceWork& work = trace.work[item.index];
+    if (work.kind != KernelClass::product)
+      continue;
+    std::string name = trace.name_of(work.name);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto has = [&name](const char* part) { return name.find(part) != std::string::npos; };
+    times[has("bf16")   ? "bf16"
+          : has("tf32") ? "tf32"
+          : has("fp16") || has("f16f16") || has("884") || has("h1688") || has("half") ||
+                  has("16816")
+              ? "fp16"
+              : "fp32"] += work.seconds();
+  }
+  if (times.empty())
+    return "";
+  return std::max_element(times.begin(), times.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+RecordedModel recorded_model(const Trace& trace, const Steps& steps, const RecordedOptions& options)
+{
+  const TraceStep& step = steps.list[steps.typical];
+  RecordedStep recorded = take_apart(trace, step);
+  RecordedModel model;
+  model.notes = trace.notes;
+  tell(trace, steps, recorded, model.notes);
+  if (recorded.backward.empty()) { // inference, or a recording without host events
+    recorded.backward.emplace_back();
+    recorded.gradients.emplace_back();
+    model.notes.emplace_back("no backward pass was found: all kernels count as forward");
+  }
+  const std::string told = size_gradients(trace, step, recorded, options.like);
+  double parameters = 0;
+  int tensors = 0;
+  for (const MeasuredStretch& stretch : recorded.backward)
+    for (const int elements : stretch.gradients) {
+      parameters += elements;
+      ++tensors;
+    }
+  model.notes.push_back(
+      told.empty() ? "the recording tells no sizes of gradients: usable on one device; give --like "
+                     "MODEL, or record with record_shapes=True"
+                   : fmt::format("{} gradients, {:.4g} million parameters, by {}", tensors,
+                                 parameters / 1e6, told));
+
+  const auto device = static_cast<std::size_t>(busiest_device(trace));
+  Json measured = {
+      {"device", device < trace.device_names.size() ? trace.device_names[device] : ""}};
+  if (!options.gpu.empty())
+    measured["gpu"] = options.gpu;
+  measured["precision"] = precision_of(trace, step);
+  const int batch = options.batch.value_or(recorded_batch(trace, step));
+  if (batch > 0)
+    measured["batch"] = batch;
+  else
+    model.notes.emplace_back("the recording tells no batch size: a job's \"batch_per_gpu\" must be "
+                             "the one that was recorded, or give --batch N");
+  measured["scale"] = 1.0;
+  double length = step.period();
+  if (!step.followed && step.host_finish < 1e299)
+    length = std::max(length, step.host_finish - step.host_start);
+  measured["step"] = text_of(length);
+  if (steps.variation > 0 && trace.world < 2) // of several ranks it holds their waiting, too
+    measured["variation"] = std::min(1.0, std::round(steps.variation * 1e4) / 1e4);
+  measured["ranks"] = std::max(1, trace.world);
+  measured["host"] = text_of(recorded.host);
+  measured["input"] = text_of(recorded.input);
+  measured["copy"] = text_of(recorded.copy);
+  measured["optimizer"] = json_of(recorded.optimizer);
+  measured["forward"] = json_of(recorded.forward);
+  measured["backward"] = json_of(recorded.backward);
+  model.json = {{"format", "foretrain.network/1"},
+                {"name", options.name},
+                {"source", fmt::format("{} {}", trace.format,
+                                       trace.file.substr(trace.file.find_last_of('/') + 1))}};
+  if (options.like)
+    model.json["dataset"] = options.like->dataset;
+  model.json["spread"] = {{"/measured/scale", kSpreadOfTimes}};
+  model.json["measured"] = std::move(measured);
+  return model;
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,58 @@
+// The training steps of a trace: where they begin, and what the device did in each.
+#pragma once
+
+#include "models/traces/trace.hpp"
+
+#include <vector>
+
+namespace foretrain::models {
+
+enum class TrainingPhase { forward, backward, optimizer };
+
+struct StepWork {
+  std::size_t index;   // into Trace::work
+  TrainingPhase phase; // of the call that launched it
+  double launched;     // host time of its launch; its own start where that is unknown
+};
+
+/// A gradient that became complete: when everything launched before has run.
+struct RecordedGradient {
+  double elements = 0; // 0: not told
+  double begun = 0;    // host time of its accumulation
+  double launched = 0; // host time of its end
+};
+
+struct TraceStep {
+  std::string name;
+  double host_start = 0, host_finish = 0;
+  double start = 0;           // first device work launched in it
+  double finish = 0;          // start of the next step's first device work, or its own end
+  bool followed = false;      // by another step, which gives its length exactly
+  std::vector<StepWork> work; // by start
+  std::vector<RecordedGradient> gradients; // in the order in which they became complete
+  double period() const { return finish - start; }
+};
+
+struct Steps {
+  std::vector<TraceStep> list;
+  std::string found_by; // "ProfilerStep annotations", ...
+  /// The one whose period is the median of those that are followed; index into list.
+  std::size_t typical = 0;
+  /// Coefficient of variation of the periods; 0 when there are fewer than three.
+  double variation = 0;
+};
+
+/// Of the device that did most, where a trace holds several. Never empty where the trace has device
+/// work; throws ConfigError when it has none.
+Steps find_steps(const Trace& trace);
+
+/// A stretch of time; `merged` ones are in order and do not overlap.
+struct Span {
+  double start, finish;
+};
+std::vector<Span> merged(std::vector<Span> spans);
+double length(const std::vector<Span>& spans);
+/// Total time in which both run.
+double common(const std::vector<Span>& a, const std::vector<Span>& b);
+
+} // namespace foretrain::models

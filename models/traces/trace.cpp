@@ -1,0 +1,102 @@
+#include "models/traces/trace.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace foretrain::models {
+
+const char* name_of(KernelClass kind)
+{
+  switch (kind) {
+  case KernelClass::product:
+    return "product";
+  case KernelClass::memory:
+    return "memory";
+  case KernelClass::collective:
+    return "collective";
+  case KernelClass::copy:
+    return "copy";
+  }
+  return "";
+}
+
+KernelClass class_of(const std::string& kernel)
+{
+  std::string lower(kernel.size(), ' ');
+  std::transform(kernel.begin(), kernel.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto has = [&lower](const char* part) { return lower.find(part) != std::string::npos; };
+  if (has("nccl") || has("rccl") || has("all_reduce_kernel") || has("nvshmem") ||
+      has("cross_device_reduce"))
+    return KernelClass::collective;
+  if (lower.starts_with("memcpy"))
+    return KernelClass::copy;
+  // Preparations and reductions beside a product move data only.
+  for (const char* part : {"elementwise", "im2col", "nchwtonhwc", "nhwctonchw", "splitkreduce",
+                           "reduce_kernel", "generateoffsets", "computeoffset", "batch_norm",
+                           "bn_fw", "bn_bw", "batchnorm", "pool", "softmax", "multi_tensor"})
+    if (has(part))
+      return KernelClass::memory;
+  for (const char* part :
+       {"gemm",  "conv",   "cudnn",     "winograd", "cutlass", "xmma",   "wgrad",
+        "dgrad", "scudnn", "hmma",      "s884",     "s1688",   "s16816", "884",
+        "flash", "fmha",   "attention", "cgemm",    "gemv",    "matmul", "dot_kernel",
+        "_mm_",  "nvjet",  "cublas",    "tensorop"})
+    if (has(part))
+      return KernelClass::product;
+  return KernelClass::memory;
+}
+
+const Call* call_of(const Trace& trace, const DeviceWork& work)
+{
+  if (work.correlation < 0)
+    return nullptr;
+  const auto found = std::lower_bound(
+      trace.calls.begin(), trace.calls.end(), work.correlation,
+      [](const Call& call, std::int64_t wanted) { return call.correlation < wanted; });
+  return found != trace.calls.end() && found->correlation == work.correlation ? &*found : nullptr;
+}
+
+int busiest_device(const Trace& trace)
+{
+  std::map<int, double> times;
+  for (const DeviceWork& work : trace.work)
+    times[work.device] += work.seconds();
+  const auto most = std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == times.end() ? 0 : most->first;
+}
+
+void finish_trace(Trace& trace)
+{
+  std::stable_sort(trace.work.begin(), trace.work.end(),
+                   [](const auto& a, const auto& b) { return a.start < b.start; });
+  std::stable_sort(trace.calls.begin(), trace.calls.end(),
+                   [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
+  std::stable_sort(trace.stretches.begin(), trace.stretches.end(),
+                   [](const auto& a, const auto& b) { return a.start < b.start; });
+  std::size_t launched = 0;
+  std::size_t early = 0;
+  std::vector<double> ahead;
+  for (const DeviceWork& work : trace.work)
+    if (const Call* call = call_of(trace, work)) {
+      ++launched;
+      if (work.start < call->start) {
+        ++early;
+        ahead.push_back(call->start - work.start);
+      }
+    }
+  if (early > launched / 100 && early > 0) {
+    std::nth_element(ahead.begin(), ahead.begin() + static_cast<std::ptrdiff_t>(early / 2),
+                     ahead.end());
+    trace.notes.push_back(fmt::format(
+        "the clocks of host and device differ: {} of {} kernels begin before their launch, by "
+        "{:.3g} us typically; launch delays are not to be trusted, device times are",
+        early, launched, ahead[early / 2] * 1e6));
+  }
+}
+
+} // namespace foretrain::models

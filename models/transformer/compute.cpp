@@ -1,0 +1,90 @@
+#include "models/transformer/compute.hpp"
+
+namespace foretrain::models {
+
+namespace {
+
+Seconds moving(double bytes, int kernels, const TransformerDevice& device)
+{
+  return bytes > 0 ? kernels * device.kernel_floor + Bytes(bytes) / device.memory : Seconds(0);
+}
+
+const sim::ProductCurve& curve_of(const Operator& op, const TransformerDevice& device)
+{
+  return op.weights && op.product.operand_bytes < 2 ? device.fp8 : device.half;
+}
+
+} // namespace
+
+OperatorTime forward_time(const Operator& op, const TransformerDevice& device)
+{
+  OperatorTime time{Seconds(0), op.forward_kernels * device.host_per_kernel};
+  switch (op.kind) {
+  case OperatorKind::product:
+    time.device = Seconds(curve_of(op, device)(op.product, device.clock)) +
+                  moving(op.forward_bytes, op.forward_kernels - 1, device);
+    break;
+  case OperatorKind::attention:
+    time.device = Seconds(device.attention.forward(op.attention, device.clock));
+    break;
+  case OperatorKind::memory:
+    time.device = moving(op.forward_bytes, op.forward_kernels, device);
+    break;
+  }
+  return time;
+}
+
+OperatorTime backward_time(const Operator& op, const TransformerDevice& device)
+{
+  OperatorTime time{Seconds(0), op.backward_kernels * device.host_per_kernel};
+  switch (op.kind) {
+  case OperatorKind::product: {
+    const sim::Product& p = op.product;
+    sim::Product input = p; // gradient of the left side
+    input.n = p.k;
+    input.k = p.n;
+    sim::Product right = p; // of the right side: sums over the tokens
+    right.m = p.n;
+    right.n = p.k;
+    right.k = p.m;
+    time.device = Seconds(curve_of(op, device)(input, device.clock)) +
+                  Seconds(curve_of(op, device)(right, device.clock)) +
+                  moving(op.backward_bytes, op.backward_kernels - 2, device);
+    break;
+  }
+  case OperatorKind::attention:
+    time.device = Seconds(device.attention.backward_time(op.attention, device.clock));
+    break;
+  case OperatorKind::memory:
+    time.device = moving(op.backward_bytes, op.backward_kernels, device);
+    break;
+  }
+  return time;
+}
+
+OperatorTime forward_time(std::span<const Operator> operators, const TransformerDevice& device)
+{
+  OperatorTime sum;
+  for (const Operator& op : operators)
+    sum += forward_time(op, device);
+  return sum;
+}
+
+OperatorTime backward_time(std::span<const Operator> operators, const TransformerDevice& device)
+{
+  OperatorTime sum;
+  for (const Operator& op : operators)
+    sum += backward_time(op, device);
+  return sum;
+}
+
+OperatorTime core_time(std::span<const Operator> operators, const TransformerDevice& device)
+{
+  OperatorTime sum;
+  for (const Operator& op : operators)
+    if (op.core && op.kind != OperatorKind::attention)
+      sum += forward_time(op, device);
+  return sum;
+}
+
+} // namespace foretrain::models

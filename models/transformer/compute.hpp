@@ -1,0 +1,46 @@
+// Seconds of a transformer's operators on one GPU under one framework.
+#pragma once
+
+#include "models/transformer/operators.hpp"
+
+#include <span>
+
+namespace foretrain::models {
+
+/// A GPU as these operators see it.
+struct TransformerDevice {
+  sim::ProductCurve half;
+  sim::ProductCurve fp8;
+  sim::AttentionCurve attention;
+  BytesPerSecond memory;      // what streaming kernels reach
+  Seconds kernel_floor{2e-6}; // shortest time from one small kernel to the next on the device
+  Seconds host_per_kernel{};  // that a framework's process needs to launch one
+  double clock = 1;           // sustained, beside that of short measurements
+  bool tables = true;         // whether kernels of this GPU were measured
+};
+
+/// Device time, and the host's time to launch the same.
+struct OperatorTime {
+  Seconds device;
+  Seconds host;
+  OperatorTime& operator+=(const OperatorTime& other)
+  {
+    device += other.device;
+    host += other.host;
+    return *this;
+  }
+  /// The slower of the two: launches run ahead of the device until they fall behind.
+  Seconds time() const { return device < host ? host : device; }
+};
+
+OperatorTime forward_time(const Operator& op, const TransformerDevice& device);
+/// Gradients of input and weights.
+OperatorTime backward_time(const Operator& op, const TransformerDevice& device);
+
+OperatorTime forward_time(std::span<const Operator> operators, const TransformerDevice& device);
+OperatorTime backward_time(std::span<const Operator> operators, const TransformerDevice& device);
+/// What selective recomputation repeats: the forward pass of the attention's core. A fused kernel
+/// repeats it by itself.
+OperatorTime core_time(std::span<const Operator> operators, const TransformerDevice& device);
+
+} // namespace foretrain::models

@@ -1,0 +1,48 @@
+// Parameters and arithmetic of a transformer, as papers count them.
+#pragma once
+
+#include "models/transformer/spec.hpp"
+#include "sim/base/units.hpp"
+
+namespace foretrain::models {
+
+/// Trainable numbers of one layer, by how a parallel plan may cut them.
+struct LayerParameters {
+  double attention = 0; // products of the attention, with biases
+  double dense = 0;     // products that every token goes through: feed-forward, router, shared
+  double experts = 0;   // all experts together
+  double norms = 0;
+  double total() const { return attention + dense + experts + norms; }
+};
+
+/// `with_experts`: a layer that has experts, where the model has any.
+LayerParameters layer_parameters(const Transformer& t, bool with_experts);
+
+struct ParameterCount {
+  double embedding = 0; // tokens, positions, types, patches
+  double layers = 0;
+  double output = 0; // zero when tied
+  double final_norm = 0;
+  double experts = 0;          // of layers: those of experts
+  double active_per_token = 0; // of all: that a token meets
+  double total() const { return embedding + layers + output + final_norm; }
+};
+ParameterCount parameters(const Transformer& t);
+
+enum class AttentionCount { full, causal };
+
+/// FLOP of one token's forward pass in a sequence: two per multiply-accumulate of products and
+/// attention, nothing else. `full` counts all pairs of tokens (Megatron's formula, PaLM's MFU),
+/// `causal` those that are needed: half, or the window.
+Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count);
+
+/// Forward and backward: three times that.
+inline Flops training_flops_per_token(const Transformer& t, int sequence, AttentionCount count)
+{
+  return 3 * forward_flops_per_token(t, sequence, count);
+}
+
+/// Tokens that one token attends to, on average.
+double attended(const Transformer& t, int sequence, AttentionCount count);
+
+} // namespace foretrain::models

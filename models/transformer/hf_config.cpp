@@ -1,0 +1,244 @@
+#include "models/transformer/hf_config.hpp"
+
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+
+namespace foretrain::models {
+
+namespace {
+
+class Config {
+public:
+  explicit Config(const Value& config) : at_(config) {}
+
+  bool has(const std::string& key) const
+  {
+    return at_.json().contains(key) && !at_.json().at(key).is_null();
+  }
+  int number(const std::string& key) const
+  {
+    if (!has(key))
+      at_.fail_at(key, "is missing");
+    const Value value = at_.at(key);
+    if (!value.json().is_number_integer())
+      value.fail("must be a whole number, got " + value.shown());
+    return value.json().get<int>();
+  }
+  int number_or(const std::string& key, int otherwise) const
+  {
+    return has(key) ? number(key) : otherwise;
+  }
+  bool flag_or(const std::string& key, bool otherwise) const
+  {
+    return has(key) && at_.json().at(key).is_boolean() ? at_.json().at(key).get<bool>() : otherwise;
+  }
+  std::string text(const std::string& key) const
+  {
+    return has(key) && at_.json().at(key).is_string() ? at_.json().at(key).get<std::string>() : "";
+  }
+
+private:
+  const Value& at_;
+};
+
+Json sizes(const Config& c)
+{
+  Json t = {{"layers", c.number("num_hidden_layers")},
+            {"hidden", c.number("hidden_size")},
+            {"heads", c.number("num_attention_heads")}};
+  if (c.has("vocab_size"))
+    t["vocabulary"] = c.number("vocab_size");
+  if (c.has("intermediate_size"))
+    t["ffn"] = c.number("intermediate_size");
+  return t;
+}
+
+// Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma, and what is built like them.
+Json llama_like(const Config& c)
+{
+  const std::string type = c.text("model_type");
+  Json t = sizes(c);
+  t["kv_heads"] = c.number_or("num_key_value_heads", c.number("num_attention_heads"));
+  if (c.has("head_dim"))
+    t["head_size"] = c.number("head_dim");
+  t["gated"] = true;
+  t["rotary"] = true;
+  t["tied"] = c.flag_or("tie_word_embeddings", type.starts_with("gemma"));
+  if (c.flag_or("attention_bias", type == "qwen2" || type == "qwen2_moe"))
+    t["qkv_bias"] = true;
+  if (type.starts_with("qwen3") || type == "gemma3" || type == "gemma3_text")
+    t["query_norm"] = true;
+  if (c.has("sliding_window") && c.flag_or("use_sliding_window", true))
+    t["window"] = c.number("sliding_window");
+  for (const char* key : {"num_local_experts", "num_experts"})
+    if (c.has(key)) {
+      t["experts"] = c.number(key);
+      t["top_k"] = c.number("num_experts_per_tok");
+      if (c.has("moe_intermediate_size"))
+        t["expert_ffn"] = c.number("moe_intermediate_size");
+    }
+  if (c.has("shared_expert_intermediate_size") && c.has("moe_intermediate_size"))
+    t["shared_experts"] =
+        c.number("shared_expert_intermediate_size") / c.number("moe_intermediate_size");
+  return t;
+}
+
+Json deepseek(const Config& c)
+{
+  Json t = llama_like(c);
+  t.erase("kv_heads");
+  t["head_size"] = c.number("qk_nope_head_dim");
+  t["experts"] = c.number("n_routed_experts");
+  t["top_k"] = c.number("num_experts_per_tok");
+  t["expert_ffn"] = c.number("moe_intermediate_size");
+  t["shared_experts"] = c.number_or("n_shared_experts", 0);
+  t["dense_layers"] = c.number_or("first_k_dense_replace", 0);
+  t["latent"] = {{"query_rank", c.number_or("q_lora_rank", 0)},
+                 {"kv_rank", c.number("kv_lora_rank")},
+                 {"rotary_size", c.number("qk_rope_head_dim")},
+                 {"value_size", c.number("v_head_dim")}};
+  return t;
+}
+
+Json gpt2(const Config& c)
+{
+  Json t = {{"layers", c.number("n_layer")},
+            {"hidden", c.number("n_embd")},
+            {"heads", c.number("n_head")},
+            {"vocabulary", c.number("vocab_size")},
+            {"positions", c.number_or("n_positions", 1024)},
+            {"tied", true}};
+  if (c.has("n_inner"))
+    t["ffn"] = c.number("n_inner");
+  return t;
+}
+
+Json gpt_neox(const Config& c)
+{
+  Json t = sizes(c);
+  t["rotary"] = true;
+  t["tied"] = c.flag_or("tie_word_embeddings", false);
+  return t;
+}
+
+Json falcon(const Config& c)
+{
+  Json t = sizes(c);
+  t.erase("ffn");
+  if (c.has("ffn_hidden_size"))
+    t["ffn"] = c.number("ffn_hidden_size");
+  const bool grouped = c.flag_or("new_decoder_architecture", false);
+  t["kv_heads"] = grouped                          ? c.number("num_kv_heads")
+                  : c.flag_or("multi_query", true) ? 1
+                                                   : c.number("num_attention_heads");
+  t["rotary"] = !c.flag_or("alibi", false);
+  if (c.flag_or("alibi", false))
+    t["positions"] = 0;
+  t["bias"] = c.flag_or("bias", false);
+  return t;
+}
+
+Json mpt(const Config& c)
+{
+  return {{"layers", c.number("n_layers")},
+          {"hidden", c.number("d_model")},
+          {"heads", c.number("n_heads")},
+          {"ffn", c.number("d_model") * c.number_or("expansion_ratio", 4)},
+          {"vocabulary", c.number("vocab_size")},
+          {"positions", c.number_or("max_seq_len", 2048)},
+          {"bias", !c.flag_or("no_bias", true)},
+          {"tied", true}};
+}
+
+Json bert(const Config& c)
+{
+  Json t = sizes(c);
+  t["positions"] = c.number_or("max_position_embeddings", 512);
+  t["token_types"] = c.number_or("type_vocab_size", 2);
+  t["encoder"] = true;
+  t["pooler"] = true;
+  t["prediction_head"] = true;
+  t["tied"] = true;
+  return t;
+}
+
+Json vit(const Config& c)
+{
+  Json t = sizes(c);
+  const int patch = c.number_or("patch_size", 16);
+  const int side = c.number_or("image_size", 224) / std::max(1, patch);
+  t["positions"] = side * side + 1;
+  t["patch_values"] = patch * patch * c.number_or("num_channels", 3);
+  t["classes"] = 1000;
+  t["encoder"] = true;
+  t["tied"] = true;
+  return t;
+}
+
+struct ModelType {
+  const char* name;
+  Json (*read)(const Config&);
+};
+constexpr ModelType kTypes[] = {
+    {"llama", &llama_like},
+    {"mistral", &llama_like},
+    {"mixtral", &llama_like},
+    {"qwen2", &llama_like},
+    {"qwen2_moe", &llama_like},
+    {"qwen3", &llama_like},
+    {"qwen3_moe", &llama_like},
+    {"gemma", &llama_like},
+    {"gemma2", &llama_like},
+    {"gemma3_text", &llama_like},
+    {"phi3", &llama_like},
+    {"deepseek_v2", &deepseek},
+    {"deepseek_v3", &deepseek},
+    {"gpt2", &gpt2},
+    {"gpt_neox", &gpt_neox},
+    {"falcon", &falcon},
+    {"mpt", &mpt},
+    {"bert", &bert},
+    {"vit", &vit},
+};
+
+} // namespace
+
+bool is_hf_config(const Json& config)
+{
+  return config.is_object() && config.contains("model_type") && config["model_type"].is_string();
+}
+
+std::vector<std::string> hf_model_types()
+{
+  std::vector<std::string> names;
+  for (const ModelType& type : kTypes)
+    names.emplace_back(type.name);
+  return names;
+}
+
+Json import_hf_config(const Value& config)
+{
+  if (!is_hf_config(config.json()))
+    config.fail("is no config.json of Hugging Face: it has no \"model_type\"");
+  const Config c(config);
+  const std::string type = c.text("model_type");
+  const auto* const known = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                         [&](const ModelType& t) { return type == t.name; });
+  if (known == std::end(kTypes))
+    config.at("model_type")
+        .fail("is not a kind of model that is known: '" + excerpt(type) + "'",
+              suggestion(type, hf_model_types(), "kinds") +
+                  "; a transformer can be described by hand: foretrain schema model");
+  Json file = {{"format", "foretrain.network/1"},
+               {"source", "config.json of Hugging Face, model_type " + type}};
+  if (type == "vit")
+    file["dataset"] = "imagenet";
+  Json transformer = known->read(c);
+  const int limit = c.number_or("max_position_embeddings", 2048);
+  file["sequence"] = type == "vit" ? transformer["positions"].get<int>() : std::min(limit, 4096);
+  file["transformer"] = std::move(transformer);
+  return file;
+}
+
+} // namespace foretrain::models

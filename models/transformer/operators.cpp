@@ -1,0 +1,239 @@
+#include "models/transformer/operators.hpp"
+
+#include <algorithm>
+
+namespace foretrain::models {
+
+namespace {
+
+class OperatorWriter {
+public:
+  OperatorWriter(const Transformer& model, const OperatorShape& s) : t(model), shape(s) {}
+
+  void product(const char* name, double m, double n, double k, double count = 1)
+  {
+    Operator op;
+    op.name = name;
+    op.kind = OperatorKind::product;
+    op.product = {m, n, k, shape.fp8 ? 1.0 : shape.element, shape.element, count};
+    op.weights = true;
+    op.backward_kernels = 2;
+    if (shape.fp8) {
+      // The operand is read, converted and written once as it is and once transposed; so is the
+      // gradient of the result.
+      op.forward_bytes = count * m * k * (shape.element + 2);
+      op.backward_bytes = count * m * n * (shape.element + 2);
+      op.forward_kernels = 2;
+      op.backward_kernels = 3;
+    }
+    op.backward_bytes += count * n * k * 2 * shape.accumulate;
+    operators.push_back(op);
+  }
+  /// `forward`, `backward`: passes over `elements`; eager frameworks need more of both.
+  void memory(const char* name, double elements, double forward, double backward, int kernels = 1)
+  {
+    Operator op;
+    op.name = name;
+    op.forward_bytes = forward * elements * shape.element;
+    op.backward_bytes = backward * elements * shape.element;
+    op.forward_kernels = op.backward_kernels = kernels;
+    operators.push_back(op);
+  }
+  double eager(double fused, double separate) const { return shape.fused ? fused : separate; }
+
+  void norm(const char* name, double elements)
+  {
+    // Read and written; backward reads input and gradient, writes the gradient. In steps: a cast to
+    // single precision, square, mean, scale and cast back.
+    memory(name, elements, t.rms() ? eager(2, 9) : 2, t.rms() ? eager(3, 13) : 3,
+           t.rms() ? static_cast<int>(eager(1, 6)) : 1);
+  }
+  void residual(const char* name)
+  {
+    const double elements = shape.own_tokens() * t.hidden;
+    memory(name, elements, eager(3, t.has_bias() ? 5 : 3), eager(1, 2));
+  }
+  void attention();
+  void plain_attention(const sim::AttentionShape& a);
+  void feed_forward(const char* up, const char* down, double tokens, double inner, double count);
+  void experts();
+
+  const Transformer& t;
+  const OperatorShape& shape;
+  std::vector<Operator> operators;
+};
+
+void OperatorWriter::plain_attention(const sim::AttentionShape& a)
+{
+  for (const bool scores : {true, false}) {
+    Operator op;
+    op.name = scores ? "attention scores" : "attention context";
+    op.kind = OperatorKind::product;
+    op.core = true;
+    op.product = {a.queries,
+                  scores ? a.keys : a.head_size,
+                  scores ? a.head_size : a.keys,
+                  shape.element,
+                  shape.element,
+                  a.batch * a.heads};
+    op.backward_kernels = 2;
+    operators.push_back(op);
+  }
+  // Heads are brought before the tokens, and back.
+  memory("heads first", a.batch * a.queries * a.head_size * (2 * a.heads + 2 * a.kv_heads), 2, 2,
+         4);
+  // Scale, mask and softmax in one pass or three, then dropout with its mask of a byte.
+  memory("softmax", a.batch * a.heads * a.queries * a.keys, eager(2, 6) + 2.5, eager(3, 6) + 2.5,
+         static_cast<int>(eager(2, 4)));
+  operators.back().core = true;
+}
+
+void OperatorWriter::attention()
+{
+  const double tokens = shape.tokens();
+  const double heads = static_cast<double>(t.heads) / shape.tensor;
+  const double kv = std::max(1.0, static_cast<double>(t.kv()) / shape.tensor);
+  sim::AttentionShape a;
+  a.batch = shape.micro_batch;
+  a.queries = shape.sequence / shape.context;
+  a.keys = shape.sequence;
+  a.heads = heads;
+  a.kv_heads = kv;
+  a.head_size = t.head();
+  a.causal = !t.encoder;
+  a.window = t.window;
+  if (t.latent) {
+    const LatentAttention& l = *t.latent;
+    const double value = l.value_size > 0 ? l.value_size : t.head();
+    const double query = heads * (t.head() + l.rotary_size);
+    product("kv compress", tokens, l.kv_rank + l.rotary_size, t.hidden);
+    norm("kv norm", tokens * l.kv_rank);
+    product("kv expand", tokens, heads * (t.head() + value), l.kv_rank);
+    if (l.query_rank > 0) {
+      product("q compress", tokens, l.query_rank, t.hidden);
+      norm("q norm", tokens * l.query_rank);
+      product("q expand", tokens, query, l.query_rank);
+    } else {
+      product("q", tokens, query, t.hidden);
+    }
+    memory("rotary", tokens * 2 * query, 2, 2, 2);
+    // Queries and keys are wider than values.
+    a.head_size = (t.head() + l.rotary_size + value) / 2;
+    a.kv_heads = heads;
+  } else {
+    product("qkv", tokens, (heads + 2 * kv) * t.head(), t.hidden);
+    if (t.query_norm)
+      norm("qk norm", tokens * (heads + kv) * t.head());
+    if (t.rotary)
+      memory("rotary", tokens * (heads + kv) * t.head(), eager(2, 8), eager(2, 8),
+             static_cast<int>(eager(1, 8)));
+  }
+  if (shape.flash) {
+    Operator op;
+    op.name = "attention";
+    op.kind = OperatorKind::attention;
+    op.attention = a;
+    op.core = true;
+    op.backward_kernels = 3;
+    operators.push_back(op);
+  } else {
+    plain_attention(a);
+  }
+  const double values =
+      t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
+  product("attention out", tokens, t.hidden, heads * values);
+}
+
+void OperatorWriter::feed_forward(const char* up, const char* down, double tokens, double inner,
+                                  double count)
+{
+  product(up, tokens, inner * (t.gated ? 2 : 1), t.hidden, count);
+  const double elements = count * tokens * inner;
+  if (t.gated)
+    memory("swiglu", elements, eager(3, 5), eager(5, 8), static_cast<int>(eager(1, 2)));
+  else
+    memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), eager(3, 3));
+  product(down, tokens, t.hidden, inner, count);
+}
+
+void OperatorWriter::experts()
+{
+  const double tokens = shape.own_tokens();
+  const double local = static_cast<double>(t.experts) / shape.expert;
+  product("router", tokens, t.experts, t.hidden);
+  operators.back().backward_bytes = 0;
+  memory("routing", tokens * t.experts, 8, 4, 8);
+  // Tokens are put in the order of their experts, and back; balanced unless skewed.
+  const double routed =
+      (shape.sequence_parallel ? tokens * shape.expert_tensor : tokens) * t.top_k * shape.skew;
+  memory("permute", routed * t.hidden, 4, 4, 4);
+  // The gathered tokens of all ranks of the group go to this rank's experts.
+  feed_forward("experts up", "experts down", routed / local,
+               static_cast<double>(t.expert_inner()) / shape.expert_tensor, local);
+  memory("combine", routed * t.hidden, 3, 3, 2);
+  if (t.shared_experts > 0)
+    feed_forward("shared up", "shared down", shape.tokens(),
+                 static_cast<double>(t.shared_experts) * t.expert_inner() / shape.tensor, 1);
+}
+
+} // namespace
+
+Flops Operator::forward_flops() const
+{
+  if (kind == OperatorKind::product)
+    return Flops(2 * product.count * product.m * product.n * product.k);
+  if (kind == OperatorKind::attention)
+    return Flops(4 * attention.batch * attention.heads * attention.queries * attention.keys *
+                 attention.head_size * (attention.causal ? 0.5 : 1));
+  return Flops(0);
+}
+
+std::vector<Operator> layer_operators(const Transformer& t, const OperatorShape& shape,
+                                      bool with_experts)
+{
+  OperatorWriter writer(t, shape);
+  const double elements = shape.own_tokens() * t.hidden;
+  writer.norm("attention norm", elements);
+  writer.attention();
+  writer.residual("attention residual");
+  writer.norm("ffn norm", elements);
+  if (with_experts && t.experts > 0)
+    writer.experts();
+  else
+    writer.feed_forward("ffn up", "ffn down", shape.tokens(),
+                        static_cast<double>(t.inner()) / shape.tensor, 1);
+  writer.residual("ffn residual");
+  return std::move(writer.operators);
+}
+
+std::vector<Operator> embedding_operators(const Transformer& t, const OperatorShape& shape)
+{
+  OperatorWriter writer(t, shape);
+  if (t.patch_values > 0)
+    writer.product("patches", shape.tokens(), t.hidden, t.patch_values);
+  // Gathered, positions added; backward adds rows into the gradient in single precision.
+  writer.memory("embedding", shape.tokens() * t.hidden, 4, 4, 3);
+  return std::move(writer.operators);
+}
+
+std::vector<Operator> output_operators(const Transformer& t, const OperatorShape& shape)
+{
+  OperatorWriter writer(t, shape);
+  writer.norm("final norm", shape.own_tokens() * t.hidden);
+  if (t.vocabulary > 0) {
+    const double share = static_cast<double>(t.vocabulary) / shape.tensor;
+    OperatorShape plain = shape;
+    plain.fp8 = false; // the output product stays in 16 bits
+    OperatorWriter last(t, plain);
+    if (t.prediction_head)
+      last.product("prediction", shape.tokens(), t.hidden, t.hidden);
+    last.product("logits", shape.tokens(), share, t.hidden);
+    // In single precision: cast, maximum, exponential and sum; backward writes the gradient.
+    last.memory("cross entropy", shape.tokens() * share * 4 / shape.element, 4.5, 2.5, 8);
+    for (Operator& op : last.operators)
+      writer.operators.push_back(std::move(op));
+  }
+  return std::move(writer.operators);
+}
+
+} // namespace foretrain::models

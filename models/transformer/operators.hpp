@@ -1,0 +1,61 @@
+// The operators that one GPU runs for a layer of a transformer, with their shapes and traffic,
+// under a parallel plan's cuts (Megatron-LM: arXiv:1909.08053, sequence parallelism
+// arXiv:2205.05198).
+#pragma once
+
+#include "models/transformer/spec.hpp"
+#include "sim/base/units.hpp"
+#include "sim/cost/products.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+/// Which part of a job one GPU does of each layer and micro-batch.
+struct OperatorShape {
+  double micro_batch = 1; // sequences
+  double sequence = 2048; // tokens of each
+  int tensor = 1;
+  int context = 1;
+  int expert = 1;
+  int expert_tensor = 1; // cuts of each expert
+  bool sequence_parallel = false;
+  bool flash = true;     // attention as one kernel; else scores pass through memory
+  bool fused = true;     // element-wise chains are one kernel each
+  bool fp8 = false;      // of the products with weights
+  double element = 2;    // bytes of activations and weights
+  double accumulate = 4; // bytes of the buffers that gradients are added to; 0: written only
+  double skew = 1;       // load of the fullest GPU's experts beside the mean
+
+  /// Tokens of the micro-batch on one GPU outside the tensor-parallel parts.
+  double tokens() const { return micro_batch * sequence / context; }
+  double own_tokens() const { return sequence_parallel ? tokens() / tensor : tokens(); }
+};
+
+enum class OperatorKind { product, attention, memory };
+
+struct Operator {
+  std::string name;
+  OperatorKind kind = OperatorKind::memory;
+  sim::Product product; // forward; backward has two of the same FLOP
+  sim::AttentionShape attention;
+  double forward_bytes = 0; // over device memory, beside products and attention
+  double backward_bytes = 0;
+  int forward_kernels = 1;
+  int backward_kernels = 1;
+  bool weights = false; // the product's right side is trained
+  bool core = false;    // of the attention between queries, keys and values: what selective
+                        // recomputation repeats
+  Flops forward_flops() const;
+};
+
+/// Of one layer, `with_experts` where the model has any.
+std::vector<Operator> layer_operators(const Transformer& t, const OperatorShape& shape,
+                                      bool with_experts);
+/// Of the first stage: lookup.
+std::vector<Operator> embedding_operators(const Transformer& t, const OperatorShape& shape);
+/// Of the last stage: final norm, logits, cross entropy.
+std::vector<Operator> output_operators(const Transformer& t, const OperatorShape& shape);
+
+} // namespace foretrain::models

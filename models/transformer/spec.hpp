@@ -1,0 +1,136 @@
+// A transformer as one short description: what a file says under "transformer".
+#pragma once
+
+#include "sim/base/catalog.hpp"
+#include "sim/base/schema.hpp"
+
+#include <optional>
+#include <string>
+
+namespace foretrain::models {
+
+/// Latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1): keys and values come from a
+/// compressed vector, queries too when query_rank > 0; positions ride in a part of their own.
+struct LatentAttention {
+  int query_rank = 0; // 0: queries are not compressed
+  int kv_rank = 512;
+  int rotary_size = 64; // of each head, beside head_size
+  int value_size = 0;   // of each head; 0: head_size
+};
+
+struct Transformer {
+  int layers = 0;
+  int hidden = 0;
+  int heads = 0;
+  std::optional<int> kv_heads;  // as many as heads
+  std::optional<int> head_size; // hidden / heads
+  std::optional<int> ffn;       // 4 x hidden
+  bool gated = false;           // two products up, one multiplied with the other (SwiGLU, GeGLU)
+  int vocabulary = 0;
+  std::optional<bool> tied;      // output weights are the embedding; default unless gated
+  std::string norm;              // "layer", "rms"; default rms when gated
+  bool rotary = false;           // positions turned into queries and keys
+  std::optional<int> positions;  // learned ones; default 2048 unless rotary
+  std::optional<bool> bias;      // of products; default with layer norm
+  std::optional<bool> qkv_bias;  // of the products that make queries, keys and values
+  bool query_norm = false;       // a norm on each head's queries and keys
+  int window = 0;                // sliding window of attention; 0: all
+  bool encoder = false;          // attends both ways (BERT, ViT)
+  int token_types = 0;           // of BERT's embedding
+  bool pooler = false;           // a dense layer on the first token (BERT)
+  bool prediction_head = false;  // a dense layer and a norm before the output (BERT)
+  int patch_values = 0;          // of one patch of an image (ViT) instead of a vocabulary
+  int classes = 0;               // of its classifier
+  int experts = 0;               // 0: dense
+  int top_k = 0;                 // experts that each token goes to
+  std::optional<int> expert_ffn; // ffn
+  int shared_experts = 0;        // that every token goes to, each of expert_ffn
+  int dense_layers = 0;          // the first ones, without experts
+  std::optional<LatentAttention> latent;
+
+  int kv() const { return kv_heads.value_or(heads); }
+  int head() const { return head_size.value_or(heads > 0 ? hidden / heads : 0); }
+  int inner() const { return ffn.value_or(4 * hidden); }
+  int expert_inner() const { return expert_ffn.value_or(inner()); }
+  bool is_tied() const { return tied.value_or(!gated); }
+  bool rms() const { return norm.empty() ? gated : norm == "rms"; }
+  bool has_bias() const { return bias.value_or(!rms()); }
+  bool has_qkv_bias() const { return qkv_bias.value_or(has_bias()); }
+  int learned_positions() const { return positions.value_or(rotary ? 0 : 2048); }
+  int expert_layers() const { return experts > 0 ? layers - dense_layers : 0; }
+};
+
+/// What a model file holds when it describes a transformer.
+struct TransformerFile {
+  std::string name;
+  std::string dataset = "tokens";
+  int sequence = 2048; // tokens of a sample unless the job says so
+  Transformer transformer;
+};
+
+/// Whether a resolved model preset describes a transformer, not a list of layers.
+bool is_transformer(const Value& preset);
+
+/// Reads and checks a resolved model preset. Throws ConfigError, e.g. for heads that do not divide.
+TransformerFile load_transformer(const Value& preset);
+
+template <class V>
+void describe(V& v, LatentAttention& s)
+{
+  v.optional("query_rank", s.query_rank, "size of the compressed query; 0: not compressed",
+             between(0, 1e6));
+  v.required("kv_rank", s.kv_rank, "size of the compressed key and value", between(1, 1e6));
+  v.optional("rotary_size", s.rotary_size, "of each head: values that carry the position",
+             between(0, 1e6));
+  v.optional("value_size", s.value_size, "of each head; default head_size", between(0, 1e6));
+}
+
+template <class V>
+void describe(V& v, Transformer& s)
+{
+  v.required("layers", s.layers, "number of layers", between(1, 10000));
+  v.required("hidden", s.hidden, "values per token", between(1, 1e6));
+  v.required("heads", s.heads, "attention heads", between(1, 10000));
+  v.optional("kv_heads", s.kv_heads, "heads of keys and values; default heads", between(1, 10000));
+  v.optional("head_size", s.head_size, "default hidden / heads", between(1, 1e5));
+  v.optional("ffn", s.ffn, "width of the feed-forward part; default 4 x hidden", between(1, 1e7));
+  v.optional("gated", s.gated, "SwiGLU or GeGLU: two products up, one down");
+  v.optional("vocabulary", s.vocabulary, "tokens that there are", between(0, 1e8));
+  v.optional("tied", s.tied, "output weights are those of the embedding; default unless gated");
+  v.optional("norm", s.norm, "default rms when gated, else layer", one_of({"layer", "rms"}));
+  v.optional("rotary", s.rotary, "rotary positions");
+  v.optional("positions", s.positions, "learned positions; default 2048, none with rotary",
+             between(0, 1e8));
+  v.optional("bias", s.bias, "products have biases; default with layer norm");
+  v.optional("qkv_bias", s.qkv_bias, "those that make queries, keys and values; default as bias");
+  v.optional("query_norm", s.query_norm, "a norm on each head's queries and keys");
+  v.optional("window", s.window, "sliding window of attention; 0: everything before",
+             between(0, 1e8));
+  v.optional("encoder", s.encoder, "attention looks both ways");
+  v.optional("token_types", s.token_types, "token types of the embedding", between(0, 1000));
+  v.optional("pooler", s.pooler, "a dense layer on the first token");
+  v.optional("prediction_head", s.prediction_head, "a dense layer and a norm before the output");
+  v.optional("patch_values", s.patch_values, "values of an image's patch, instead of a vocabulary",
+             between(0, 1e7));
+  v.optional("classes", s.classes, "of a classifier on the first token", between(0, 1e7));
+  v.optional("experts", s.experts, "of each layer; 0: dense", between(0, 10000));
+  v.optional("top_k", s.top_k, "experts that each token goes to", between(0, 10000));
+  v.optional("expert_ffn", s.expert_ffn, "width of an expert; default ffn", between(1, 1e7));
+  v.optional("shared_experts", s.shared_experts, "experts that every token goes to",
+             between(0, 1000));
+  v.optional("dense_layers", s.dense_layers, "the first layers, which have no experts",
+             between(0, 10000));
+  v.optional("latent", s.latent, "latent attention");
+}
+
+template <class V>
+void describe(V& v, TransformerFile& s)
+{
+  v.format("foretrain.network/1");
+  v.optional("name", s.name, "how reports call it; the file's name when left out");
+  v.optional("dataset", s.dataset, "data set it is usually trained on");
+  v.optional("sequence", s.sequence, "tokens of a sample unless the job says so", between(1, 1e8));
+  v.required("transformer", s.transformer, "its dimensions");
+}
+
+} // namespace foretrain::models

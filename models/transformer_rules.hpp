@@ -1,0 +1,65 @@
+// What a framework does around a transformer's kernels.
+#pragma once
+
+#include "sim/base/schema.hpp"
+
+#include <string>
+
+namespace foretrain::models {
+
+struct TransformerRules {
+  bool fused = true;                   // element-wise chains are one kernel each
+  Seconds host_per_kernel{5e-6};       // that its process needs to launch one
+  std::string attention = "measured";  // kernel: that of the GPU's tables, flash-2 or flash-1
+  std::string selective = "attention"; // what "recompute": "selective" repeats, or half of a layer
+  std::string gradient = "fp32";       // what gradients are added up in
+  std::string reduce = "fp32";         // what of them travels
+  int optimizer_kernels = 0;           // per parameter tensor; 0: all tensors in few kernels
+  double optimizer_bytes = 38;         // moved per parameter: Adam with masters, norm and clearing
+  bool overlap_gradients = true;       // they travel during the last backward pass
+  bool overlap_parameters = true;      // shared-out ones travel during the first forward pass
+  bool overlap_tensor = false;         // tensor-parallel exchanges ride beside their products
+  bool overlap_pipeline = false;       // stages do not wait for their transfers
+  bool overlap_expert = false;         // exchanges of experts ride beside other work
+  double overlap_cost = 0.12;          // of compute that runs beside exchanges: more time by this
+  int micro_batch_gathers = 1;         // zero 3: 1: gathers and reduces for each micro-batch
+};
+
+template <class V>
+void describe(V& v, TransformerRules& s)
+{
+  v.optional("fused", s.fused, "chains of element-wise work are one kernel each");
+  v.optional("host_per_kernel", s.host_per_kernel, "host time to launch one kernel",
+             non_negative());
+  v.optional("attention", s.attention,
+             "kernel: the one that was measured, or FlashAttention-2 or -1",
+             one_of({"measured", "flash-2", "flash-1"}));
+  v.optional("selective", s.selective,
+             "what selective recomputation repeats: the attention's core (Megatron), or half of "
+             "what a layer does (torchtitan: every second product)",
+             one_of({"attention", "half"}));
+  v.optional("gradient", s.gradient, "precision in which gradients are added up",
+             one_of({"fp32", "compute"}));
+  v.optional("reduce", s.reduce, "precision in which they travel", one_of({"fp32", "compute"}));
+  v.optional("optimizer_kernels", s.optimizer_kernels,
+             "of the optimizer per parameter tensor; 0: all tensors in a few kernels",
+             between(0, 1000));
+  v.optional("optimizer_bytes", s.optimizer_bytes,
+             "moved per parameter by the optimizer, the gradients' norm and clearing",
+             non_negative());
+  v.optional("overlap_gradients", s.overlap_gradients,
+             "gradients travel during the last backward pass");
+  v.optional("overlap_parameters", s.overlap_parameters,
+             "parameters that are shared out travel during the first forward pass");
+  v.optional("overlap_tensor", s.overlap_tensor,
+             "tensor-parallel exchanges ride beside their products");
+  v.optional("overlap_pipeline", s.overlap_pipeline, "stages do not wait for their transfers");
+  v.optional("overlap_expert", s.overlap_expert, "exchanges of experts ride beside other work");
+  v.optional("overlap_cost", s.overlap_cost,
+             "by this share of the time of an exchange beside it, compute takes longer",
+             between(0, 2));
+  v.optional("micro_batch_gathers", s.micro_batch_gathers,
+             "zero 3: 1: weights are gathered for each micro-batch; 0: once a step", between(0, 1));
+}
+
+} // namespace foretrain::models

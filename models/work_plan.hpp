@@ -1,0 +1,35 @@
+// A job written as a work program, and what is known of it before it runs.
+#pragma once
+
+#include "sim/workload/program.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+struct MemoryPart {
+  std::string name; // "weights", "gradients", "optimizer", "activations", "other"
+  Bytes size;
+};
+
+/// Arithmetic of one step of the whole job, without what is computed again: the forward pass and
+/// twice as much backward. Attention of a causal model counted in full, or the half that is needed.
+struct ModelFlops {
+  Flops full;
+  Flops causal;
+};
+
+struct WorkPlan {
+  sim::Program program;
+  double samples_per_step = 1;
+  std::vector<MemoryPart> memory; // of a device of the fullest stage
+  double step_variation = 0;      // coefficient of variation of one device's time
+  std::string summary;            // "TP 8, PP 4, DP 2, 1F1B, 16 micro-batches"
+  std::vector<std::string> warnings;
+};
+
+/// All parts together.
+Bytes memory_of(const WorkPlan& plan);
+
+} // namespace foretrain::models

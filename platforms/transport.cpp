@@ -1,0 +1,184 @@
+#include "platforms/transport.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace foretrain::platforms {
+
+namespace {
+
+constexpr int kMostLayers = 8;
+
+Aggregation aggregation_of(const std::string& name)
+{
+  static const std::map<std::string, Aggregation> known{{"always", Aggregation::always},
+                                                        {"adapter", Aggregation::adapter},
+                                                        {"never", Aggregation::never}};
+  return known.at(name);
+}
+
+void encapsulate(std::optional<Framing>& framing, Bytes around)
+{
+  if (!framing)
+    return;
+  framing->mtu = framing->mtu - around;
+  framing->wire_headers += around;
+}
+
+void check_framing(const Value& value, const Transport& transport)
+{
+  if (!transport.ethernet && !transport.infiniband)
+    value.fail("must have 'ethernet', 'infiniband' or both");
+  for (const char* link : {"ethernet", "infiniband"})
+    if (const auto& framing = transport.framing(link);
+        framing && framing->packet_headers >= framing->mtu) {
+      if (value.json().contains(link))
+        value.fail_at(link, "has no room for payload: packet_headers is not less than mtu");
+      value.fail("has no room for payload inside its encapsulation");
+    }
+}
+
+// What a layer's file says of the whole of it holds instead of what comes from below.
+void take_what_is_given(Transport& result, const Transport& own, const Json& given)
+{
+  if (given.contains("ethernet"))
+    result.ethernet = own.ethernet;
+  if (given.contains("infiniband"))
+    result.infiniband = own.infiniband;
+  if (given.contains("segment"))
+    result.segment = own.segment;
+  if (given.contains("copy_rate"))
+    result.copy_rate = own.copy_rate;
+  if (given.contains("connections"))
+    result.connections = own.connections;
+}
+
+Transport load(const Value& reference, int depth)
+{
+  const Value value = resolve_preset(reference, kTransportKind);
+  auto file = read_as<TransportFile>(value);
+  if (!file.over) {
+    for (const char* key : {"encapsulation", "aggregation", "own_thread"})
+      if (value.json().contains(key))
+        value.fail_at(key, "is of a layer over another transport: 'over' names that");
+    if (!value.json().contains("protocol"))
+      value.fail("lacks 'protocol': rdma or tcp", "or 'over', the transport that it stands on");
+    check_framing(value, file.transport);
+    return file.transport;
+  }
+  if (depth > kMostLayers)
+    value.fail_at("over", "makes a stack of more than 8 transports", "does one stand on itself?");
+  for (const char* key : {"protocol", "gpudirect"})
+    if (value.json().contains(key))
+      value.fail_at(key, "is that of the transport below", "change it there, or leave out 'over'");
+  Transport result = load(file.over, depth + 1);
+  if (result.protocol != "tcp")
+    value.fail_at("over", "is '" + result.name + "', which is not TCP: its packets pass no layer");
+  const Transport& own = file.transport;
+  result.name = own.name;
+  result.passthrough = result.passthrough || own.passthrough;
+  result.layers.insert(result.layers.begin(), {own.name, file.encapsulation, own.latency,
+                                               own.cpu_per_segment, own.cpu_per_packet, own.copies,
+                                               aggregation_of(file.aggregation), file.own_thread});
+  encapsulate(result.ethernet, file.encapsulation);
+  encapsulate(result.infiniband, file.encapsulation);
+  take_what_is_given(result, own, value.json());
+  check_framing(value, result);
+  return result;
+}
+
+} // namespace
+
+double Transport::all_copies() const
+{
+  double sum = copies;
+  for (const TransportLayer& layer : layers)
+    sum += layer.copies;
+  return sum;
+}
+
+Seconds Transport::all_latency() const
+{
+  Seconds sum = latency;
+  for (const TransportLayer& layer : layers)
+    sum += layer.latency;
+  return sum;
+}
+
+Bytes Transport::encapsulation() const
+{
+  Bytes sum{};
+  for (const TransportLayer& layer : layers)
+    sum += layer.encapsulation;
+  return sum;
+}
+
+namespace {
+
+// Whether a layer of the transport hands on single packets.
+bool hands_on_packets(const TransportLayer& layer, const Framing& framing)
+{
+  return layer.aggregation == Aggregation::never ||
+         (layer.aggregation == Aggregation::adapter && !framing.sees_tunnels);
+}
+
+} // namespace
+
+ByteWork byte_work(const Transport& t, const Framing& framing)
+{
+  ByteWork work;
+  if (t.protocol == "rdma")
+    return work;
+  const double payload = (framing.mtu - framing.packet_headers).value();
+  const double segment = std::max(t.segment.value(), payload);
+  const double copy = 1 / t.copy_rate.value();
+  const Seconds packet =
+      framing.cpu_per_packet.value() > 0 ? framing.cpu_per_packet : t.cpu_per_packet;
+  work.sockets = t.cpu_per_segment.value() / segment + packet.value() / payload + t.copies * copy;
+  bool packets = false; // a layer above hands on single packets
+  for (const TransportLayer& layer : t.layers) {
+    packets = packets || hands_on_packets(layer, framing);
+    const double own = (packets ? layer.cpu_per_packet.value() / payload
+                                : layer.cpu_per_segment.value() / segment) +
+                       layer.copies * copy;
+    if (!layer.own_thread) {
+      work.sockets += own;
+      continue;
+    }
+    work.others += own;
+    work.busiest_other = std::max(work.busiest_other, own);
+  }
+  return work;
+}
+
+double acknowledged(const Transport& t, const Framing& framing)
+{
+  if (t.protocol == "rdma")
+    return 0;
+  const double payload = (framing.mtu - framing.packet_headers).value();
+  const bool packets =
+      std::any_of(t.layers.begin(), t.layers.end(),
+                  [&](const TransportLayer& layer) { return hands_on_packets(layer, framing); });
+  const double covered = packets ? 2 * payload : std::max(t.segment.value(), payload);
+  return (framing.packet_headers + framing.wire_headers).value() / covered;
+}
+
+double wire_expansion(const Framing& framing)
+{
+  return (framing.mtu + framing.wire_headers) / (framing.mtu - framing.packet_headers);
+}
+
+Transport load_transport(const Value& reference)
+{
+  return load(reference, 0);
+}
+
+Transport over(Transport upper, const Transport& lower)
+{
+  upper.layers.insert(upper.layers.end(), lower.layers.begin(), lower.layers.end());
+  encapsulate(upper.ethernet, lower.encapsulation());
+  encapsulate(upper.infiniband, lower.encapsulation());
+  return upper;
+}
+
+} // namespace foretrain::platforms

@@ -1,0 +1,151 @@
+// How bytes travel between nodes: who moves them, how they are cut into packets, and the layers
+// (tunnels, virtual adapters) that every packet passes.
+//
+// A transport stands on the wire, or over another one: flannel's VXLAN over a node's TCP/IP, that
+// over the virtual adapter of a guest. What a layer does is core time: per segment where it handles
+// up to 64 KiB at once (TSO, GSO and GRO of the kernel), per packet where it cannot, because the
+// adapter does not look inside a tunnel or the kernel is old. Layers below one that hands on single
+// packets handle single packets, too.
+#pragma once
+
+#include "platforms/parts.hpp"
+
+namespace foretrain::platforms {
+
+inline constexpr PresetKind kTransportKind{"network", "platforms/data/transports"};
+
+/// How payload is cut into packets on one kind of wire.
+struct Framing {
+  Bytes mtu{4096};           // payload and inner headers of one packet
+  Bytes packet_headers{0};   // of the mtu: what is not payload (IP, TCP)
+  Bytes wire_headers{0};     // around the mtu: link layer, preamble, gap, outer headers, checksums
+  Seconds cpu_per_packet{};  // core time per packet where it differs from the transport's; 0: no
+  bool sees_tunnels = false; // the adapter segments and checks what tunnels carry
+};
+
+/// When a layer handles segments instead of packets.
+enum class Aggregation { always, adapter, never };
+
+/// A layer between sockets and the wire.
+struct TransportLayer {
+  std::string name;
+  Bytes encapsulation{};     // around each packet
+  Seconds latency{};         // one way, both ends together
+  Seconds cpu_per_segment{}; // core time, each end, of what it handles at once
+  Seconds cpu_per_packet{};  // the same for a packet that it handles by itself
+  double copies = 0;         // memory copies per byte
+  Aggregation aggregation = Aggregation::always;
+  bool own_thread = false; // its work is another thread's than that of the sockets (vhost)
+};
+
+struct Transport {
+  std::string name;
+  std::string protocol = "rdma";   // or "tcp"
+  std::optional<Framing> ethernet; // absent: it does not run there
+  std::optional<Framing> infiniband;
+  bool gpudirect = true;     // rdma only: the adapter reads and writes GPU memory
+  bool passthrough = false;  // in a guest: the adapter, or a virtual function, is the guest's own
+  Seconds latency{};         // one way, software and adapters, without switches
+  Bytes segment{65536};      // what the stack handles at once (TSO, GRO); the mtu when it cannot
+  Seconds cpu_per_segment{}; // core time per segment, each end
+  Seconds cpu_per_packet{};  // core time per packet on the wire, each end
+  double copies = 0;         // memory copies per byte by the CPU, each end
+  BytesPerSecond copy_rate{8e9}; // of one core
+  int connections = 1;           // parallel connections per channel of a collective
+  // Of one that stands over another, the values above are those of the lowest, and its own are:
+  std::vector<TransportLayer> layers; // the uppermost first
+
+  const std::optional<Framing>& framing(const std::string& link) const
+  {
+    return link == "infiniband" ? infiniband : ethernet;
+  }
+  /// Copies of a byte, and latency, of all layers.
+  double all_copies() const;
+  Seconds all_latency() const;
+  Bytes encapsulation() const;
+};
+
+/// Core time of one end per payload byte (core-seconds).
+struct ByteWork {
+  double sockets = 0;       // of the core that serves the connection
+  double others = 0;        // of other threads together (vhost)
+  double busiest_other = 0; // of one of them
+  double all() const { return sockets + others; }
+  /// Of the thread that caps one connection.
+  double busiest() const { return sockets > busiest_other ? sockets : busiest_other; }
+};
+ByteWork byte_work(const Transport& transport, const Framing& framing);
+
+/// Wire bytes per payload byte that acknowledgements take of the way back: one for each segment, or
+/// for every second packet that reaches the socket by itself (RFC 1122, 4.2.3.2).
+double acknowledged(const Transport& transport, const Framing& framing);
+/// Wire bytes per payload byte.
+double wire_expansion(const Framing& framing);
+
+Transport load_transport(const Value& reference);
+
+/// The transport with another's layers below its own: the virtual adapter of a guest.
+Transport over(Transport upper, const Transport& lower);
+
+/// A transport as its file has it.
+struct TransportFile {
+  Transport transport;
+  Value over;
+  Bytes encapsulation{};
+  std::string aggregation = "always";
+  bool own_thread = false;
+};
+
+template <class V>
+void describe(V& v, Framing& s)
+{
+  v.required("mtu", s.mtu, "payload and inner headers of one packet", positive());
+  v.optional("packet_headers", s.packet_headers, "bytes of the mtu that are headers",
+             non_negative());
+  v.optional("wire_headers", s.wire_headers, "bytes around the mtu on the wire", non_negative());
+  v.optional(
+      "cpu_per_packet", s.cpu_per_packet,
+      "core time per packet, each end, where it differs from the transport's; 0: it does not",
+      non_negative());
+}
+
+template <class V>
+void describe(V& v, TransportFile& file)
+{
+  Transport& s = file.transport;
+  v.format("foretrain.transport/1");
+  v.required("name", s.name, "name of the transport");
+  v.optional("over", file.over,
+             "the transport that carries its packets: what stands here is then what this layer "
+             "adds",
+             preset("network"));
+  v.optional("protocol", s.protocol, "who moves the bytes; with 'over' as below",
+             one_of({"rdma", "tcp"}));
+  v.optional("ethernet", s.ethernet, "packets on Ethernet, if it runs there; with 'over' as below");
+  v.optional("infiniband", s.infiniband,
+             "packets on InfiniBand, if it runs there; with 'over' as below");
+  v.optional("gpudirect", s.gpudirect, "the adapter reads and writes GPU memory (rdma only)");
+  v.optional("passthrough", s.passthrough,
+             "in a virtual machine: the adapter or a virtual function of it is the guest's own");
+  v.optional("latency", s.latency, "one way, software and adapters", non_negative());
+  v.optional("segment", s.segment, "bytes that the stack handles at once", positive());
+  v.optional("cpu_per_segment", s.cpu_per_segment, "core time per segment, each end",
+             non_negative());
+  v.optional("cpu_per_packet", s.cpu_per_packet,
+             "core time per packet, each end; with 'over' where it handles single packets",
+             non_negative());
+  v.optional("copies", s.copies, "memory copies per byte by the CPU, each end", non_negative());
+  v.optional("copy_rate", s.copy_rate, "of one core; with 'over' as below", positive());
+  v.optional("connections", s.connections, "parallel connections per channel; with 'over' as below",
+             between(1, 64));
+  v.optional("encapsulation", file.encapsulation, "with 'over': bytes around each packet",
+             non_negative());
+  v.optional("aggregation", file.aggregation,
+             "with 'over': whether it handles segments of many packets: always, where the adapter "
+             "looks inside tunnels, or never",
+             one_of({"always", "adapter", "never"}));
+  v.optional("own_thread", file.own_thread,
+             "with 'over': its work is done by another thread than that of the sockets");
+}
+
+} // namespace foretrain::platforms

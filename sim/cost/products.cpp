@@ -1,0 +1,82 @@
+#include "sim/cost/products.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace foretrain::sim {
+
+namespace {
+
+struct Tile {
+  double rows, columns;
+  int halvings; // of 256 x 128
+};
+constexpr Tile kTiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 128, 1}, {64, 128, 2},
+                           {128, 64, 2},  {64, 256, 1},  {256, 64, 1},  {64, 64, 3}};
+constexpr double kShortestSplit = 1024; // terms of a sum
+constexpr double kSplitFill = 1.5;      // parts of a divided sum are added up afterwards
+
+} // namespace
+
+double ProductCurve::operator()(const Product& product, double clock) const
+{
+  const double rate = peak * efficiency * clock;
+  double arithmetic = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : kTiles) {
+    const double share =
+        tile.halvings == 0 ? 1.0 : half_tile * std::pow(quarter_tile, tile.halvings - 1);
+    const double tiles =
+        product.count * std::ceil(product.m / tile.rows) * std::ceil(product.n / tile.columns);
+    for (const int split : {1, 2, 4, 8}) {
+      if (split > 1 && product.k < kShortestSplit * split)
+        break;
+      const double full = tiles * split / processors;
+      const double waves = whole_waves * std::ceil(full) + (1 - whole_waves) * std::max(1.0, full);
+      const double terms = product.k / split + fill * (split == 1 ? 1 : kSplitFill);
+      arithmetic = std::min(arithmetic, waves * 2 * tile.rows * tile.columns * terms * processors /
+                                            (rate * share));
+    }
+  }
+  const double bytes =
+      product.count * ((product.m * product.k + product.k * product.n) * product.operand_bytes +
+                       product.m * product.n * product.result_bytes);
+  const double traffic = bytes / (memory * memory_efficiency);
+  const double together = std::pow(
+      std::pow(floor, blend) + std::pow(arithmetic, blend) + std::pow(traffic, blend), 1 / blend);
+  return together + quantise * product.count * product.m * product.k / memory;
+}
+
+double AttentionCurve::forward(const AttentionShape& shape, double clock) const
+{
+  constexpr double kBlock = 128; // queries, and keys
+  const double rate =
+      peak * efficiency * clock *
+      (shape.head_size < 128 ? 1 - (1 - small_head) * std::min(1.0, (128 - shape.head_size) / 64)
+                             : 1.0);
+  const double blocks = std::ceil(shape.queries / kBlock);
+  // Keys that the blocks of queries meet: of a causal mask half, and their own block whole.
+  double met = shape.keys;
+  if (shape.causal)
+    met = (shape.keys + kBlock * shape.keys / std::max(shape.queries, 1.0)) / 2;
+  if (shape.window > 0)
+    met = std::min(met, shape.window + kBlock);
+  met = std::max(met, std::min(kBlock, shape.keys));
+  const double row = 4 * shape.head_size * kBlock;
+  const double work = shape.batch * shape.heads * blocks * row * (met + fill);
+  // The longest block is one processor's work.
+  const double longest =
+      row * ((shape.window > 0 ? std::min(shape.keys, shape.window + kBlock) : shape.keys) + fill);
+  const double bytes =
+      shape.batch * shape.keys * shape.head_size * (shape.heads + 2 * shape.kv_heads) * 2;
+  return floor + std::max(work / rate, longest * processors / rate) + passes * bytes / memory;
+}
+
+double AttentionCurve::backward_time(const AttentionShape& shape, double clock) const
+{
+  AttentionCurve alone = *this;
+  alone.passes = 0;
+  return floor + 2.5 / backward * (alone.forward(shape, clock) - floor);
+}
+
+} // namespace foretrain::sim

@@ -1,0 +1,181 @@
+#include "sim/workload/accountant.hpp"
+
+#include <algorithm>
+
+namespace foretrain::sim {
+
+namespace {
+
+std::size_t at(Phase phase)
+{
+  return static_cast<std::size_t>(phase);
+}
+
+// One rank's step, told from its beginning to its end.
+class RankAccount {
+public:
+  RankAccount(const Executor& executor, int rank, bool stages, Seconds start)
+      : executor_(executor), rank_(rank), stages_(stages), told_(start)
+  {
+  }
+
+  /// The next operation of the rank's first stream.
+  void follow(OpId op)
+  {
+    const Seconds begin = executor_.started(op);
+    if (begin > told_)
+      waited_for(executor_.released_by(op), told_, begin);
+    told_ = std::max(told_, begin);
+    const Seconds end = executor_.finished(op);
+    if (end > told_)
+      worked(op, end - told_);
+    told_ = std::max(told_, end);
+  }
+
+  /// Nothing of its own follows: until `end` it waited for `last`, the step's last operation.
+  void close(OpId last, Seconds end)
+  {
+    if (end > told_)
+      waited_for(last, told_, end);
+    told_ = std::max(told_, end);
+  }
+
+  const StepShares& shares() const { return shares_; }
+
+private:
+  const Operation& operation(OpId op) const
+  {
+    return executor_.program().operations[static_cast<std::size_t>(op.value)];
+  }
+
+  // While `op` was running, on the first stream or as what that waited for.
+  void worked(OpId op, Seconds time)
+  {
+    const Operation& it = operation(op);
+    switch (it.kind) {
+    case WorkKind::collective:
+    case WorkKind::transfer:
+      shares_.exposed[at(it.phase)] += time;
+      return;
+    case WorkKind::compute:
+      if (it.rank == rank_)
+        shares_.busy[at(it.phase)] += time;
+      else
+        others() += time;
+      return;
+    case WorkKind::offload:
+      shares_.offload += time;
+      return;
+    case WorkKind::fetch:
+      shares_.input += time;
+      return;
+    case WorkKind::host:
+    case WorkKind::wait:
+    case WorkKind::join:
+      shares_.framework += time;
+      return;
+    }
+  }
+
+  // From `begin` to `end` the rank waited for the end of `op`, and before that for what it waited.
+  void waited_for(OpId op, Seconds begin, Seconds end)
+  {
+    while (op && end > begin) {
+      const Seconds running = std::max(begin, executor_.started(op));
+      if (end > running)
+        worked(op, end - running);
+      end = std::min(end, running);
+      if (end <= begin)
+        return;
+      const OpId before = executor_.released_by(op);
+      const WorkKind kind = operation(op).kind;
+      if (kind == WorkKind::transfer) {
+        shares_.bubble += end - begin;
+        return;
+      }
+      if (kind == WorkKind::collective && before &&
+          operation(before).kind != WorkKind::collective && operation(before).rank != rank_) {
+        others() += end - begin;
+        return;
+      }
+      op = before;
+    }
+    if (end > begin)
+      shares_.framework += end - begin;
+  }
+
+  // Waiting for another rank's kernels: a pipeline's stages work in turn, others side by side.
+  Seconds& others() { return stages_ ? shares_.bubble : shares_.straggler; }
+
+  const Executor& executor_;
+  int rank_;
+  bool stages_;  // the program is a pipeline
+  Seconds told_; // until when
+  StepShares shares_;
+};
+
+OpId last_operation(const Executor& executor)
+{
+  OpId last;
+  for (int i = 0; i < static_cast<int>(executor.program().operations.size()); ++i)
+    if (!last || executor.finished({i}) >= executor.finished(last))
+      last = {i};
+  return last;
+}
+
+} // namespace
+
+Seconds StepShares::total() const
+{
+  Seconds sum = bubble + straggler + input + offload + framework;
+  for (const auto& parts : {busy, exposed})
+    for (const Seconds part : parts)
+      sum += part;
+  return sum;
+}
+
+void StepShares::add(const StepShares& other, double weight)
+{
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    busy[i] += weight * other.busy[i];
+    exposed[i] += weight * other.exposed[i];
+  }
+  bubble += weight * other.bubble;
+  straggler += weight * other.straggler;
+  input += weight * other.input;
+  offload += weight * other.offload;
+  framework += weight * other.framework;
+}
+
+StepShares shares_of(const Executor& executor, Seconds start, Seconds end)
+{
+  const Program& program = executor.program();
+  std::vector<RankAccount> accounts;
+  double devices = 0;
+  const bool stages =
+      std::any_of(program.operations.begin(), program.operations.end(),
+                  [](const Operation& op) { return op.kind == WorkKind::transfer; });
+  for (int rank = 0; rank < static_cast<int>(program.ranks.size()); ++rank) {
+    accounts.emplace_back(executor, rank, stages, start);
+    devices += program.ranks[static_cast<std::size_t>(rank)].stands_for;
+  }
+  for (int i = 0; i < static_cast<int>(program.operations.size()); ++i) {
+    const Operation& op = program.operations[static_cast<std::size_t>(i)];
+    if (op.stream != 0)
+      continue;
+    if (op.kind == WorkKind::collective)
+      for (const int rank : program.groups[static_cast<std::size_t>(op.group)].ranks)
+        accounts[static_cast<std::size_t>(rank)].follow({i});
+    else
+      accounts[static_cast<std::size_t>(op.rank)].follow({i});
+  }
+  const OpId last = last_operation(executor);
+  StepShares mean;
+  for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
+    accounts[rank].close(last, end);
+    mean.add(accounts[rank].shares(), program.ranks[rank].stands_for / devices);
+  }
+  return mean;
+}
+
+} // namespace foretrain::sim

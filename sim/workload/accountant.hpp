@@ -1,0 +1,32 @@
+// Where the time of a step of a work program went.
+//
+// Every rank's step is cut along its first stream. Time in which an operation runs there belongs to
+// the operation's phase. Time in which nothing runs belongs to what the next operation waited for:
+// an exchange in motion (exposed), another pipeline stage that had not sent yet (bubble), another
+// rank of a group that had not arrived yet (straggler), host work, input. All shares of a rank add
+// up to the step; told is the mean over the devices that ranks stand for.
+#pragma once
+
+#include "sim/workload/executor.hpp"
+
+#include <array>
+
+namespace foretrain::sim {
+
+struct StepShares {
+  std::array<Seconds, kPhases> busy{};    // kernels, by phase
+  std::array<Seconds, kPhases> exposed{}; // waiting for exchanges in motion, by phase
+  Seconds bubble;
+  Seconds straggler;
+  Seconds input;
+  Seconds offload;
+  Seconds framework;
+
+  Seconds total() const;
+  void add(const StepShares& other, double weight = 1);
+};
+
+/// Of the executor's last step, which took from `start` to `end`.
+StepShares shares_of(const Executor& executor, Seconds start, Seconds end);
+
+} // namespace foretrain::sim

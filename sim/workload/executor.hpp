@@ -1,0 +1,69 @@
+// Makes tasks of a work program and runs them, step after step.
+#pragma once
+
+#include "sim/engine/task_graph.hpp"
+#include "sim/workload/program.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace foretrain::sim {
+
+/// What a program's operations are done with on one machine. Each `add` appends the tasks of an
+/// operation that begins after `begin` and returns the last one; tasks whose limits are kept are
+/// appended to `flows`.
+class WorkMachine {
+public:
+  virtual ~WorkMachine() = default;
+  /// What a second of kernels of the rank takes.
+  virtual PathPtr compute(int rank) = 0;
+  /// What a second of one of its host threads takes.
+  virtual PathPtr host(int rank) = 0;
+  /// From device to host memory or back; per byte.
+  virtual PathPtr offload(int rank, bool to_host) = 0;
+  /// Asks for the next batch of the rank's input.
+  virtual TaskGraph::ForeignWork fetch(int rank) = 0;
+  virtual TaskId add_collective(TaskGraph& graph, TaskId begin, const Operation& op, int index,
+                                std::vector<TaskId>& flows) = 0;
+  virtual TaskId add_transfer(TaskGraph& graph, TaskId begin, const Operation& op, int index,
+                              std::vector<TaskId>& flows) = 0;
+};
+
+class Executor {
+public:
+  /// Engine, program and machine must outlive this. Throws std::logic_error for a program that is
+  /// not whole (Program::check).
+  Executor(Engine& engine, const Program& program, WorkMachine& machine);
+
+  /// Runs one step from now on; compute operations of rank r take stretch[r] times as long.
+  void start(const std::vector<double>& stretch, std::function<void()> done);
+
+  /// Of the last step. An operation begins when all that it waits for has ended.
+  Seconds started(OpId op) const { return graph_.finished(begin_[index(op)]); }
+  Seconds finished(OpId op) const { return graph_.finished(end_[index(op)]); }
+  /// What it waited for the longest: the operation that ended last before it began; none where it
+  /// began with the step.
+  OpId released_by(OpId op) const;
+
+  const Program& program() const { return program_; }
+  TaskGraph& graph() { return graph_; }
+  const TaskGraph& graph() const { return graph_; }
+  /// Tasks of collectives and transfers whose limits are kept.
+  const std::vector<TaskId>& flows() const { return flows_; }
+  /// Tasks of kernels of a rank, in the order of its first stream.
+  TaskId task_of(OpId op) const { return end_[index(op)]; }
+
+private:
+  static std::size_t index(OpId op) { return static_cast<std::size_t>(op.value); }
+  void order_streams();
+  TaskId add(const Operation& op, int index, TaskId begin);
+
+  const Program& program_;
+  WorkMachine& machine_;
+  TaskGraph graph_;
+  std::vector<TaskId> begin_, end_; // of each operation
+  std::vector<TaskId> flows_;
+  std::vector<int> first_before_, before_; // compressed rows: what each operation waits for
+};
+
+} // namespace foretrain::sim

@@ -1,0 +1,199 @@
+#include "sim/workload/program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace foretrain::sim {
+
+namespace {
+
+constexpr std::array kKinds{"compute",    "host",     "offload", "fetch",
+                            "collective", "transfer", "wait",    "join"};
+constexpr std::array kCollectives{"all-reduce", "all-gather", "reduce-scatter", "broadcast",
+                                  "all-to-all"};
+constexpr std::array kPhaseNames{"forward", "backward", "recompute", "optimizer",
+                                 "tensor",  "context",  "pipeline",  "expert",
+                                 "data",    "input",    "framework"};
+static_assert(kPhaseNames.size() == kPhases);
+
+// Names repeat in runs: the last ones are looked at first.
+constexpr std::size_t kLookBack = 64;
+
+} // namespace
+
+const char* name_of(WorkKind kind)
+{
+  return kKinds[static_cast<std::size_t>(kind)];
+}
+
+const char* name_of(CollectiveKind kind)
+{
+  return kCollectives[static_cast<std::size_t>(kind)];
+}
+
+const char* name_of(Phase phase)
+{
+  return kPhaseNames[static_cast<std::size_t>(phase)];
+}
+
+bool exchanges(Phase phase)
+{
+  return phase >= Phase::tensor && phase <= Phase::data;
+}
+
+int Program::add_stream(std::string stream)
+{
+  streams.push_back(std::move(stream));
+  return static_cast<int>(streams.size()) - 1;
+}
+
+int Program::add_group(WorkGroup group)
+{
+  groups.push_back(std::move(group));
+  return static_cast<int>(groups.size()) - 1;
+}
+
+OpId Program::add(Operation op, std::string_view what)
+{
+  const std::size_t oldest = names.size() > kLookBack ? names.size() - kLookBack : 0;
+  std::size_t i = names.size();
+  while (i > oldest && names[i - 1] != what)
+    --i;
+  if (i == oldest) {
+    names.emplace_back(what);
+    i = names.size();
+  }
+  op.name = static_cast<int>(i) - 1;
+  operations.push_back(op);
+  return {static_cast<int>(operations.size()) - 1};
+}
+
+OpId Program::on_rank(WorkKind kind, int rank, Phase phase, std::string_view what, double amount,
+                      int stream)
+{
+  Operation op;
+  op.kind = kind;
+  op.phase = phase;
+  op.rank = rank;
+  op.stream = stream;
+  op.amount = amount;
+  return add(op, what);
+}
+
+OpId Program::compute(int rank, Phase phase, std::string_view what, Seconds time, int stream)
+{
+  return on_rank(WorkKind::compute, rank, phase, what, time.value(), stream);
+}
+
+OpId Program::host(int rank, Phase phase, std::string_view what, Seconds core_time, int stream)
+{
+  return on_rank(WorkKind::host, rank, phase, what, core_time.value(), stream);
+}
+
+OpId Program::offload(int rank, Phase phase, std::string_view what, Bytes size, bool to_host,
+                      int stream)
+{
+  const OpId id = on_rank(WorkKind::offload, rank, phase, what, size.value(), stream);
+  operations.back().to_host = to_host;
+  return id;
+}
+
+OpId Program::fetch(int rank, int stream)
+{
+  return on_rank(WorkKind::fetch, rank, Phase::input, "wait for batch", 0, stream);
+}
+
+OpId Program::wait(int rank, Phase phase, std::string_view what, Seconds time, int stream)
+{
+  return on_rank(WorkKind::wait, rank, phase, what, time.value(), stream);
+}
+
+OpId Program::collective(int group, CollectiveKind kind, Phase phase, std::string_view what,
+                         Bytes size, int stream)
+{
+  const OpId id = on_rank(WorkKind::collective, -1, phase, what, size.value(), stream);
+  operations.back().collective = kind;
+  operations.back().group = group;
+  return id;
+}
+
+OpId Program::transfer(int from, int to, Phase phase, std::string_view what, Bytes size, int stream,
+                       int group)
+{
+  const OpId id = on_rank(WorkKind::transfer, from, phase, what, size.value(), stream);
+  operations.back().peer = to;
+  operations.back().group = group;
+  return id;
+}
+
+OpId Program::join(Phase phase)
+{
+  Operation op;
+  op.phase = phase;
+  return add(op, "join");
+}
+
+void Program::order(OpId first, OpId second)
+{
+  if (first && second)
+    edges.emplace_back(first.value, second.value);
+}
+
+std::vector<std::pair<int, int>> Program::all_edges() const
+{
+  std::vector<int> last(ranks.size() * streams.size(), -1);
+  auto all = edges;
+  const auto follow = [&](int rank, int stream, int op) {
+    int& before =
+        last[static_cast<std::size_t>(rank) * streams.size() + static_cast<std::size_t>(stream)];
+    if (before >= 0)
+      all.emplace_back(before, op);
+    before = op;
+  };
+  for (int i = 0; i < static_cast<int>(operations.size()); ++i) {
+    const Operation& op = operations[static_cast<std::size_t>(i)];
+    if (op.stream < 0)
+      continue;
+    if (op.kind == WorkKind::collective)
+      for (const int rank : groups[static_cast<std::size_t>(op.group)].ranks)
+        follow(rank, op.stream, i);
+    else
+      follow(op.rank, op.stream, i);
+  }
+  return all;
+}
+
+const std::string& Program::name_of(const Operation& op) const
+{
+  return names.at(static_cast<std::size_t>(op.name));
+}
+
+void Program::check() const
+{
+  const auto within = [](int index, std::size_t size) {
+    return index >= 0 && index < static_cast<int>(size);
+  };
+  for (const Operation& op : operations) {
+    const bool of_group = op.kind == WorkKind::collective;
+    const bool of_rank = op.kind != WorkKind::join && !of_group;
+    if ((of_rank && !within(op.rank, ranks.size())) ||
+        (op.kind == WorkKind::transfer && !within(op.peer, ranks.size())) ||
+        (of_group && !within(op.group, groups.size())) ||
+        (op.stream >= 0 && !within(op.stream, streams.size())))
+      throw std::logic_error("program '" + name + "': " + foretrain::sim::name_of(op.kind) + " '" +
+                             name_of(op) + "' has no rank, group or stream");
+    if (!(op.amount >= 0))
+      throw std::logic_error("program '" + name + "': '" + name_of(op) +
+                             "' takes less than nothing");
+  }
+  for (const WorkGroup& group : groups)
+    for (const int rank : group.ranks)
+      if (!within(rank, ranks.size()))
+        throw std::logic_error("program '" + name + "': group '" + group.name + "' has no rank");
+  for (const auto& [first, second] : edges)
+    if (!within(first, operations.size()) || !within(second, operations.size()))
+      throw std::logic_error("program '" + name + "': an edge leads nowhere");
+}
+
+} // namespace foretrain::sim

@@ -1,0 +1,139 @@
+// A work program: what every kind of job is written down as before it runs.
+//
+// Ranks with named streams, operations with edges, bytes and a phase; no hardware, no engine. Plans
+// (data parallel, pipelines, traces ...) write programs, sim/workload/executor.hpp runs them,
+// sim/workload/accountant.hpp says where the time of a step went.
+//
+// A rank may stand for several devices that do the same at the same time: then a group names the
+// devices of every set of which one is simulated, so that what they share is shared.
+#pragma once
+
+#include "sim/base/units.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace foretrain::sim {
+
+enum class WorkKind : unsigned char {
+  compute,    // kernels on the rank's device: seconds
+  host,       // host work that the rank's next operation waits for: seconds of one core
+  offload,    // bytes between the rank's device and host memory
+  fetch,      // the next batch of the rank's input
+  collective, // bytes on every rank of a group
+  transfer,   // bytes from one rank to another
+  wait,       // seconds in which nothing works
+  join,       // nothing: gathers edges
+};
+
+enum class CollectiveKind : unsigned char {
+  all_reduce,
+  all_gather,     // bytes: of the gathered buffer
+  reduce_scatter, // bytes: of the whole buffer
+  broadcast,
+  all_to_all, // bytes: that a rank sends in all, its own part included
+};
+
+/// What an operation is part of; time is told by these.
+enum class Phase : unsigned char {
+  forward,
+  backward,
+  recompute,
+  optimizer,
+  tensor,   // exchange within a tensor-parallel group
+  context,  // ... context-parallel
+  pipeline, // ... between pipeline stages
+  expert,   // ... among experts
+  data,     // ... of gradients and sharded weights
+  input,
+  framework,
+};
+
+constexpr int kPhases = 11;
+
+const char* name_of(WorkKind kind);
+const char* name_of(CollectiveKind kind);
+const char* name_of(Phase phase);
+/// Whether the phase is an exchange between ranks.
+bool exchanges(Phase phase);
+
+struct OpId {
+  int value = -1;
+  explicit operator bool() const { return value >= 0; }
+  auto operator<=>(const OpId&) const = default;
+};
+
+struct Operation {
+  WorkKind kind = WorkKind::join;
+  CollectiveKind collective = CollectiveKind::all_reduce;
+  Phase phase = Phase::forward;
+  bool to_host = false; // of an offload: its direction
+  int rank = -1;        // where it runs; the sender of a transfer; -1: of a group, or nowhere
+  int peer = -1;        // the receiver of a transfer
+  int group = -1;       // of a collective; of a transfer: which devices stand behind its ends
+  int stream = -1;      // whose order it keeps; -1: its edges alone order it
+  int name = -1;        // index into Program::names
+  double amount = 0;    // seconds or bytes
+};
+
+/// One simulated device.
+struct WorkRank {
+  int device = 0;     // among the job's devices, counted from 0
+  int stands_for = 1; // devices that do the same, this one included
+};
+
+struct WorkGroup {
+  std::string name;                      // "tensor of stage 0"
+  std::vector<int> ranks;                // that wait for its collectives
+  std::vector<std::vector<int>> devices; // its members, by device; sets beyond the first run the
+                                         // same at the same time on other devices
+};
+
+class Program {
+public:
+  std::string name;
+  std::vector<WorkRank> ranks;
+  /// The same on every rank. The first one is what the device computes: time in which nothing runs
+  /// there is told by what it waited for.
+  std::vector<std::string> streams{"compute"};
+  std::vector<WorkGroup> groups;
+  std::vector<Operation> operations; // in the order of their streams
+  std::vector<std::pair<int, int>> edges;
+  std::vector<std::string> names;
+
+  int add_stream(std::string stream);
+  int add_group(WorkGroup group);
+
+  /// `what` names kernels in timelines and may be shared by many operations.
+  OpId compute(int rank, Phase phase, std::string_view what, Seconds time, int stream = 0);
+  OpId host(int rank, Phase phase, std::string_view what, Seconds core_time, int stream);
+  OpId offload(int rank, Phase phase, std::string_view what, Bytes size, bool to_host, int stream);
+  OpId fetch(int rank, int stream);
+  OpId collective(int group, CollectiveKind kind, Phase phase, std::string_view what, Bytes size,
+                  int stream);
+  /// Keeps the order of `stream` on the sender's side only. With a group, its sets are pairs
+  /// {from, to} of devices that send the same at the same time; the first one is simulated.
+  OpId transfer(int from, int to, Phase phase, std::string_view what, Bytes size, int stream,
+                int group = -1);
+  OpId wait(int rank, Phase phase, std::string_view what, Seconds time, int stream);
+  OpId join(Phase phase);
+
+  /// `second` begins after `first` has ended; an operation that is not there changes nothing.
+  void order(OpId first, OpId second);
+
+  /// The edges, and one from each operation of a rank's stream to the next one there.
+  std::vector<std::pair<int, int>> all_edges() const;
+
+  const std::string& name_of(const Operation& op) const;
+  /// Throws std::logic_error for ranks, groups, streams or edges that are not there.
+  void check() const;
+
+private:
+  OpId add(Operation op, std::string_view what);
+  OpId on_rank(WorkKind kind, int rank, Phase phase, std::string_view what, double amount,
+               int stream);
+};
+
+} // namespace foretrain::sim

@@ -1,0 +1,184 @@
+#include "sim/workload/program_file.hpp"
+
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace foretrain::sim {
+
+namespace {
+
+template <class Kind>
+Kind kind_of(const std::string& word, int count)
+{
+  for (int i = 0; i < count; ++i)
+    if (word == name_of(static_cast<Kind>(i)))
+      return static_cast<Kind>(i);
+  return Kind{};
+}
+
+constexpr int kKindCount = static_cast<int>(WorkKind::join) + 1;
+constexpr int kCollectiveCount = static_cast<int>(CollectiveKind::all_to_all) + 1;
+
+// Reads one operation after the other into a program whose ranks, groups and streams are there.
+class OperationReader {
+public:
+  OperationReader(const ProgramSpec& spec, Program& program) : spec_(spec), program_(program) {}
+
+  void read(const Value& at, const OperationSpec& op)
+  {
+    const auto kind = kind_of<WorkKind>(op.kind, kKindCount);
+    const auto phase = kind_of<Phase>(op.phase, kPhases);
+    const int stream = op.stream ? stream_of(at, *op.stream) : -1;
+    const std::string& what = op.name.empty() ? op.kind : op.name;
+    const Bytes size(op.size_byte);
+    switch (kind) {
+    case WorkKind::compute:
+      program_.compute(rank(at, "rank", op.rank), phase, what, Seconds(op.time_s), stream);
+      break;
+    case WorkKind::host:
+      program_.host(rank(at, "rank", op.rank), phase, what, Seconds(op.time_s), stream);
+      break;
+    case WorkKind::wait:
+      program_.wait(rank(at, "rank", op.rank), phase, what, Seconds(op.time_s), stream);
+      break;
+    case WorkKind::offload:
+      program_.offload(rank(at, "rank", op.rank), phase, what, size, op.to_host, stream);
+      break;
+    case WorkKind::fetch:
+      program_.fetch(rank(at, "rank", op.rank), stream);
+      break;
+    case WorkKind::collective:
+      if (!op.collective)
+        at.fail_at("collective", "is missing");
+      program_.collective(group(at, op), kind_of<CollectiveKind>(*op.collective, kCollectiveCount),
+                          phase, what, size, stream);
+      break;
+    case WorkKind::transfer:
+      program_.transfer(rank(at, "rank", op.rank), rank(at, "to", op.to), phase, what, size, stream,
+                        op.group ? pairs(at, op) : -1);
+      break;
+    case WorkKind::join:
+      program_.join(phase);
+      break;
+    }
+    add_edges(at, op);
+  }
+
+private:
+  int rank(const Value& at, const char* key, const std::optional<int>& rank) const
+  {
+    if (!rank)
+      at.fail_at(key, "is missing");
+    if (*rank >= static_cast<int>(program_.ranks.size()))
+      at.fail_at(key, fmt::format("is {}, but the program has {} ranks, counted from 0", *rank,
+                                  program_.ranks.size()));
+    return *rank;
+  }
+
+  int group(const Value& at, const OperationSpec& op) const
+  {
+    if (!op.group)
+      at.fail_at("group", "is missing");
+    if (*op.group >= static_cast<int>(program_.groups.size()))
+      at.fail_at("group", fmt::format("is {}, but the program has {} groups, counted from 0",
+                                      *op.group, program_.groups.size()));
+    return *op.group;
+  }
+
+  // The group of a transfer, whose sets are pairs.
+  int pairs(const Value& at, const OperationSpec& op) const
+  {
+    const int found = group(at, op);
+    for (const auto& set : program_.groups[static_cast<std::size_t>(found)].devices)
+      if (set.size() != 2)
+        at.fail_at("group", "must have sets of two GPUs: sender and receiver");
+    return found;
+  }
+
+  int stream_of(const Value& at, const std::string& name) const
+  {
+    const auto found = std::find(spec_.streams.begin(), spec_.streams.end(), name);
+    if (found == spec_.streams.end())
+      at.fail_at("stream", "is not a stream of the program: '" + excerpt(name) + "'",
+                 suggestion(name, spec_.streams, "streams"));
+    return static_cast<int>(found - spec_.streams.begin());
+  }
+
+  void add_edges(const Value& at, const OperationSpec& op)
+  {
+    const int own = static_cast<int>(program_.operations.size()) - 1;
+    for (std::size_t i = 0; i < op.after.size(); ++i) {
+      if (op.after[i] == own || op.after[i] >= static_cast<int>(spec_.operations.size()))
+        at.at("after").at(i).fail(
+            fmt::format("must be the place of another operation, there are {}, counted from 0",
+                        spec_.operations.size()));
+      program_.edges.emplace_back(op.after[i], own);
+    }
+  }
+
+  const ProgramSpec& spec_;
+  Program& program_;
+};
+
+// Edges and streams together must have an order; otherwise no operation of a circle could begin.
+bool in_order(const Program& program)
+{
+  const std::size_t count = program.operations.size();
+  std::vector<std::vector<int>> next(count);
+  std::vector<int> waits(count, 0);
+  for (const auto& [first, second] : program.all_edges()) {
+    next[static_cast<std::size_t>(first)].push_back(second);
+    ++waits[static_cast<std::size_t>(second)];
+  }
+  std::vector<int> ready;
+  for (std::size_t i = 0; i < count; ++i)
+    if (waits[i] == 0)
+      ready.push_back(static_cast<int>(i));
+  std::size_t reached = 0;
+  for (; reached < ready.size(); ++reached)
+    for (const int following : next[static_cast<std::size_t>(ready[reached])])
+      if (--waits[static_cast<std::size_t>(following)] == 0)
+        ready.push_back(following);
+  return reached == count;
+}
+
+} // namespace
+
+Program read_program(const Value& at, ProgramSpec& spec)
+{
+  Reader::read(at, spec, {});
+  if (spec.ranks.empty() || spec.operations.empty() || spec.streams.empty())
+    at.fail("needs at least one rank, one stream and one operation");
+  Program program;
+  program.name = spec.name;
+  program.streams = spec.streams;
+  for (const RankSpec& rank : spec.ranks)
+    program.ranks.push_back({rank.device, rank.stands_for});
+  for (std::size_t g = 0; g < spec.groups.size(); ++g) {
+    const GroupSpec& group = spec.groups[g];
+    WorkGroup made{group.name, group.ranks, group.devices};
+    for (const int rank : group.ranks)
+      if (rank >= static_cast<int>(spec.ranks.size()))
+        at.at("groups").at(g).fail_at("ranks", fmt::format("names rank {}, but there are {}, "
+                                                           "counted from 0",
+                                                           rank, spec.ranks.size()));
+    if (made.devices.empty()) {
+      made.devices.emplace_back();
+      for (const int rank : group.ranks)
+        made.devices.front().push_back(program.ranks[static_cast<std::size_t>(rank)].device);
+    }
+    program.groups.push_back(std::move(made));
+  }
+  OperationReader reader(spec, program);
+  for (std::size_t i = 0; i < spec.operations.size(); ++i)
+    reader.read(at.at("operations").at(i), spec.operations[i]);
+  if (!in_order(program))
+    at.fail("has operations that wait for each other in a circle",
+            "the order of a stream counts like edges");
+  return program;
+}
+
+} // namespace foretrain::sim

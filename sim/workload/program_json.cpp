@@ -1,0 +1,63 @@
+#include "sim/workload/program_json.hpp"
+
+namespace foretrain::sim {
+
+namespace {
+
+bool takes_bytes(WorkKind kind)
+{
+  return kind == WorkKind::offload || kind == WorkKind::collective || kind == WorkKind::transfer;
+}
+
+bool takes_time(WorkKind kind)
+{
+  return kind == WorkKind::compute || kind == WorkKind::host || kind == WorkKind::wait;
+}
+
+Json to_json(const Program& program, const Operation& op)
+{
+  Json json = {{"kind", name_of(op.kind)}, {"phase", name_of(op.phase)}};
+  if (op.kind == WorkKind::collective) {
+    json["collective"] = name_of(op.collective);
+    json["group"] = op.group;
+  }
+  if (op.kind != WorkKind::join)
+    json["name"] = program.name_of(op);
+  if (op.rank >= 0)
+    json["rank"] = op.rank;
+  if (op.peer >= 0)
+    json["to"] = op.peer;
+  if (op.kind == WorkKind::transfer && op.group >= 0)
+    json["group"] = op.group;
+  if (op.kind == WorkKind::offload)
+    json["to_host"] = op.to_host;
+  if (op.stream >= 0)
+    json["stream"] = program.streams.at(static_cast<std::size_t>(op.stream));
+  if (takes_time(op.kind))
+    json["time_s"] = op.amount;
+  if (takes_bytes(op.kind))
+    json["size_byte"] = op.amount;
+  return json;
+}
+
+} // namespace
+
+Json to_json(const Program& program)
+{
+  Json json = {{"format", "foretrain.program/1"}, {"name", program.name},
+               {"streams", program.streams},      {"ranks", Json::array()},
+               {"groups", Json::array()},         {"operations", Json::array()}};
+  for (const WorkRank& rank : program.ranks)
+    json["ranks"].push_back({{"device", rank.device}, {"stands_for", rank.stands_for}});
+  for (const WorkGroup& group : program.groups)
+    json["groups"].push_back(
+        {{"name", group.name}, {"ranks", group.ranks}, {"devices", group.devices}});
+  Json& operations = json["operations"];
+  for (const Operation& op : program.operations)
+    operations.push_back(to_json(program, op));
+  for (const auto& [first, second] : program.edges)
+    operations[static_cast<std::size_t>(second)]["after"].push_back(first);
+  return json;
+}
+
+} // namespace foretrain::sim

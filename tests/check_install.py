@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""cmake --install into an empty folder: the program finds its data there, what it prints about itself is in place,
+and another program links with the library (docs/examples/cpp).
+
+    tests/check_install.py BUILD SOURCE
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
+failures = []
+
+
+def expect(name, condition, detail=""):
+    if not condition:
+        failures.append(f"{name}: {str(detail)[-800:]}")
+
+
+def run(*words, **more):
+    return subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=280, **more)
+
+
+with tempfile.TemporaryDirectory() as name:
+    prefix = pathlib.Path(name) / "usr"
+    installed = run("cmake", "--install", BUILD, "--prefix", prefix)
+    expect("install", installed.returncode == 0, installed.stdout + installed.stderr)
+    program = prefix / "bin/foretrain"
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FORETRAIN")}
+    predicted = run(program, "predict", "c4140-resnet50", "--format", "json", env=environment, cwd=name)
+    expect("predict", predicted.returncode == 0 and json.loads(predicted.stdout)["points"], predicted.stderr)
+    expect("its own data", str(prefix) in json.dumps(json.loads(predicted.stdout)["points"][0].get("parameters", "")) or
+           (prefix / "share/foretrain/platforms/data").is_dir())
+    for file in ("share/man/man1/foretrain.1", "share/man/man1/foretrain-sweep.1", "share/foretrain/schemas/experiment.json",
+                 "share/bash-completion/completions/foretrain", "share/zsh/vendor-completions/_foretrain",
+                 "share/fish/vendor_completions.d/foretrain.fish", "include/foretrain/foretrain.hpp"):
+        expect(file, (prefix / file).is_file())
+    complete = run("bash", "-c", f"source {prefix}/share/bash-completion/completions/foretrain; COMP_WORDS=(foretrain swe); "
+                   "COMP_CWORD=1; _foretrain; echo ${COMPREPLY[@]}")
+    expect("completion", complete.stdout.strip() == "sweep", complete.stdout + complete.stderr)
+    version = run(program, "--version").stdout
+    expect("version", version.startswith("foretrain 0."), version)
+
+    example = pathlib.Path(name) / "example"
+    for step in (["cmake", "-S", SOURCE / "docs/examples/cpp", "-B", example, f"-DCMAKE_PREFIX_PATH={prefix}"],
+                 ["cmake", "--build", example], [example / "ask"]):
+        done = run(*step, env=environment)
+        expect(str(step[-1]), done.returncode == 0, done.stdout + done.stderr)
+    expect("the example answers", done.stdout.count("samples/s") == 3, done.stdout)
+
+print("\n".join(failures) if failures else "install ok")
+sys.exit(1 if failures else 0)

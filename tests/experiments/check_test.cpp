@@ -1,0 +1,155 @@
+// Experiments as tests: what fails, what nobody can tell, and the formats that CI reads.
+#include "experiments/answers/check.hpp"
+
+#include "experiments/report/report_check.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Json job(double rate, double spread)
+{
+  return {{"name", "train"},
+          {"gpus", 8},
+          {"speedup", 7.5},
+          {"throughput_samples_per_s", {{"median", rate}}},
+          {"step_time_s", {{"median", 1000 / rate}}},
+          {"time_s", {{"compute", 1000 / rate}}},
+          {"bottleneck", {{"resource", "gpu"}}},
+          {"uncertainty",
+           {{"method", "linear"},
+            {"from_parameters", 0.0},
+            {"run_to_run", spread},
+            {"contributions", Json::array()}}}};
+}
+
+LoadedExperiment experiment(const std::string& expect)
+{
+  LoadedExperiment loaded;
+  auto document = parse_document(
+      R"({"name": "e", "cluster": {"platform": "c4140-k-v100-sxm2"},
+ "jobs": [{"model": "resnet50", "framework": "pytorch-horovod", "batch_per_gpu": 8}],
+ "expect": [)" +
+          expect + "]}",
+      "e.json");
+  loaded.document = document;
+  loaded.points.push_back({{}, document, nullptr});
+  loaded.spec = read_point(loaded.points.front());
+  return loaded;
+}
+
+Prediction prediction(const LoadedExperiment& of, double rate, double spread)
+{
+  Prediction prediction;
+  prediction.result = {
+      {"experiment", "e"},
+      {"version", "1"},
+      {"input", of.document->root},
+      {"points", {{{"settings", Json::object()}, {"jobs", Json::array({job(rate, spread)})}}}}};
+  return prediction;
+}
+
+CheckState state(const std::string& expect, double rate, double spread,
+                 const CheckOptions& options = {})
+{
+  const auto loaded = experiment(expect);
+  return check(loaded, prediction(loaded, rate, spread), options).back().state;
+}
+
+const char* const kAtLeast = R"({"quantity": "/throughput_samples_per_s", "at_least": 1000})";
+
+} // namespace
+
+TEST_CASE("An expectation fails when it is violated with the confidence asked for")
+{
+  CHECK(state(kAtLeast, 1100, 0.02) == CheckState::passed);
+  CHECK(state(kAtLeast, 900, 0.02) == CheckState::failed);
+  CHECK(state(kAtLeast, 995, 0.02) == CheckState::undecided);
+  CHECK(state(kAtLeast, 1005, 0.02) == CheckState::undecided);
+  CHECK(state(kAtLeast, 995, 0) == CheckState::failed); // nothing varies
+  CheckOptions strict;
+  strict.strict = true;
+  CHECK(state(kAtLeast, 995, 0.02, strict) == CheckState::failed);
+  CHECK(state(R"({"quantity": "/speedup", "at_least": 8})", 1000, 0.001) == CheckState::failed);
+  CHECK(state(R"({"quantity": "/bottleneck/resource", "contains": "ib0"})", 1000, 0.02) ==
+        CheckState::failed);
+}
+
+TEST_CASE("A baseline is kept by noise and broken by a regression")
+{
+  const auto directory =
+      std::filesystem::temp_directory_path() / ("foretrain-check-" + std::to_string(getpid()));
+  std::filesystem::create_directories(directory);
+  const auto loaded = experiment(kAtLeast);
+  std::ofstream(baseline_file(directory.string(), "e"))
+      << prediction(loaded, 2000, 0.01).result.dump();
+  CheckOptions options;
+  options.baseline = directory.string();
+  const auto last = [&](double rate) {
+    return check(loaded, prediction(loaded, rate, 0.01), options).back().state;
+  };
+  CHECK(last(1980) == CheckState::passed);
+  CHECK(last(2500) == CheckState::passed);
+  CHECK(last(1895) == CheckState::undecided);
+  CHECK(last(1700) == CheckState::failed);
+  std::filesystem::remove_all(directory);
+  CHECK(last(2000) == CheckState::undecided); // there is none
+  CHECK(baseline_file("d", "../a/b") == "d/_.._a_b.json");
+}
+
+TEST_CASE("What CI reads holds hostile texts as texts")
+{
+  const std::vector<CheckedFile> files{
+      {"a.json",
+       "<script>",
+       {{"run", CheckState::passed, "", ""},
+        {"x # y\n::error::z", CheckState::failed, "50 % <&\"\x01", "7"},
+        {"load", CheckState::error, "broken", ""},
+        {"near", CheckState::undecided, "by little", "3"}},
+       1.5}};
+  const std::string junit = check_junit(files);
+  CHECK_THAT(junit, Contains("tests=\"4\" failures=\"1\" errors=\"1\""));
+  CHECK_THAT(junit, Contains("classname=\"&lt;script&gt;\"") && Contains("50 % &lt;&amp;") &&
+                        !Contains("\x01") && Contains("line=\"7\""));
+  const std::string tap = check_tap(files);
+  CHECK_THAT(tap,
+             Contains("TAP version 13\nok 1 - a.json run\nnot ok 2 - a.json:7 x . y ::error::z"));
+  CHECK_THAT(tap, Contains("ok 4 - ") && Contains("\n1..4\n"));
+  const std::string github = check_github(files);
+  CHECK_THAT(github,
+             Contains("::error file=a.json,line=7,title=x # y%0A%3A%3Aerror%3A%3Az::50 %25 "));
+  CHECK_THAT(github, Contains("::notice file=a.json,line=3"));
+  CHECK(std::count(github.begin(), github.end(), '\n') == 3);
+  const Json json = check_json(files);
+  CHECK(json.at("failed") == 1);
+  CHECK(json.at("files")[0].at("cases")[1].at("line") == 7);
+}
+
+TEST_CASE("Experiments below a directory are found, other files left alone")
+{
+  const auto directory =
+      std::filesystem::temp_directory_path() / ("foretrain-below-" + std::to_string(getpid()));
+  std::filesystem::create_directories(directory / "deep");
+  std::ofstream(directory / "b.json") << R"({"jobs": [], "cluster": {}})";
+  std::ofstream(directory / "deep" / "a.json") << R"({"format": "foretrain.experiment/1"})";
+  std::ofstream(directory / "plan.json") << R"({"format": "foretrain.plan/1"})";
+  std::ofstream(directory / "broken.json") << "{";
+  const auto files = experiments_below({directory.string(), "given.json"});
+  REQUIRE(files.size() == 4);
+  CHECK_THAT(files[0], Catch::Matchers::EndsWith("b.json"));
+  CHECK_THAT(files[1], Catch::Matchers::EndsWith("broken.json")); // told, not skipped
+  CHECK(files[3] == "given.json");
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  CHECK_THROWS_AS(experiments_below({directory.string()}), UsageError);
+  std::filesystem::remove_all(directory);
+}

@@ -1,0 +1,151 @@
+// What a comparison says, from results whose numbers are known, and of systems simulated here.
+#include "experiments/answers/compare.hpp"
+
+#include "experiments/answers/comparisons.hpp"
+#include "experiments/report/report_compare.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cmath>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Effects = std::vector<std::pair<std::string, double>>;
+
+Json job(double rate, const Effects& effects, double run_to_run = 0)
+{
+  Json contributions = Json::array();
+  for (const auto& [name, effect] : effects)
+    contributions.push_back({{"parameter", name}, {"spread", 0.1}, {"effect", effect}});
+  return {{"name", "train"},
+          {"gpus", 8},
+          {"throughput_samples_per_s", {{"median", rate}}},
+          {"step_time_s", {{"median", 1000 / rate}}},
+          {"time_s", {{"compute", 0.4}, {"exposed_communication", 1000 / rate - 0.4}}},
+          {"bottleneck", {{"resource", "link"}}},
+          {"uncertainty",
+           {{"method", "linear"},
+            {"from_parameters", 0.1},
+            {"run_to_run", run_to_run},
+            {"contributions", contributions}}}};
+}
+
+CompareSide side(const std::vector<std::pair<int, Json>>& points)
+{
+  CompareSide side{"side", {}, {}};
+  for (const auto& [gpus, of] : points)
+    side.points.push_back({"e", {{"/jobs/0/gpus", gpus}}, Json(), Json::array({of})});
+  return side;
+}
+
+double probability(double z)
+{
+  return 0.5 * std::erfc(-z / std::sqrt(2.0));
+}
+
+} // namespace
+
+TEST_CASE("What both sides share cancels, what only one has does not")
+{
+  const double ln = std::log(1.05);
+  const auto answer = compare(side({{8, job(1000, {{"gpu", 0.1}, {"link", 0.03}})}}),
+                              side({{8, job(1050, {{"gpu", 0.1}, {"tcp", 0.04}})}}), {});
+  const Json& pair = answer.at("pairs")[0];
+  CHECK_THAT(pair.at("ratio").at("median").get<double>(), test::is(1.05));
+  CHECK_THAT(pair.at("probability_b_faster").get<double>(), test::is(probability(ln / 0.05)));
+  CHECK_THAT(pair.at("ratio").at("high").get<double>(),
+             test::is(1.05 * std::exp(1.644853626951 * 0.05)));
+  const auto sure =
+      compare(side({{8, job(1000, {{"gpu", 0.1}})}}), side({{8, job(1001, {{"gpu", 0.1}})}}), {});
+  CHECK(sure.at("pairs")[0].at("probability_b_faster") == 1.0);
+}
+
+TEST_CASE("A bound is broken, holds, or nobody can tell; only a broken one counts")
+{
+  CompareOptions options;
+  options.fail_below = 0.95;
+  const auto state = [&options](double rate, double run_to_run) {
+    const auto answer =
+        compare(side({{8, job(1000, {})}}), side({{8, job(rate, {}, run_to_run)}}), options);
+    CHECK(answer.at("broken") == (answer.at("pairs")[0].at("bounds")[0].at("state") == "broken"));
+    return answer.at("pairs")[0].at("bounds")[0].at("state").get<std::string>();
+  };
+  CHECK(state(900, 0.01) == "broken");
+  CHECK(state(940, 0.02) == "undecided"); // half a standard deviation below
+  CHECK(state(940, 0.001) == "broken");
+  CHECK(state(1000, 0.02) == "holds");
+  options.confidence = 0.6;
+  CHECK(state(940, 0.02) == "broken");
+  options.fail_below.reset();
+  options.fail_above = 1.05;
+  CHECK(state(1200, 0.01) == "broken");
+}
+
+TEST_CASE("Points of sweeps are matched by settings, those without counterpart are counted")
+{
+  const auto a = side({{1, job(100, {})}, {2, job(200, {})}, {4, job(400, {})}});
+  const auto b = side({{4, job(500, {})}, {2, job(210, {})}});
+  const auto answer = compare(a, b, {});
+  REQUIRE(answer.at("pairs").size() == 2);
+  CHECK_THAT(answer.at("pairs")[0].at("ratio").at("median").get<double>(), test::is(1.05));
+  CHECK_THAT(answer.at("pairs")[1].at("ratio").at("median").get<double>(), test::is(1.25));
+  CHECK(answer.at("unmatched").at("a") == 1);
+  CHECK(answer.at("unmatched").at("b") == 0);
+  CHECK_THAT(report_compare(answer), Contains("1 points of A have no counterpart"));
+  CHECK_THROWS_AS(compare(a, side({{3, job(1, {})}, {5, job(1, {})}}), {}), UsageError);
+}
+
+TEST_CASE("Chosen points of one sweep are compared with each other")
+{
+  auto a = side({{2, job(200, {})}, {4, job(380, {})}});
+  auto b = a;
+  keep_where(a, {"/jobs/0/gpus=2"});
+  keep_where(b, {"/jobs/0/gpus=4"});
+  const auto answer = compare(a, b, {});
+  CHECK_THAT(answer.at("pairs")[0].at("ratio").at("median").get<double>(), test::is(1.9));
+  CHECK(answer.at("pairs")[0].at("differs") ==
+        Json::array({{{"pointer", "/jobs/0/gpus"}, {"a", 2}, {"b", 4}}}));
+  CHECK_THROWS_AS(keep_where(a, {"/jobs/0/gpus=7"}), UsageError);
+  CHECK_THROWS_AS(keep_where(a, {"gpus"}), UsageError);
+}
+
+TEST_CASE("Causes are parts of the step for the same samples, the largest first")
+{
+  Json slow = job(500, {}); // 2 s a step, of which 1.6 s communication
+  const auto answer = compare(side({{8, job(1000, {})}}), side({{8, slow}}), {});
+  const Json& causes = answer.at("pairs")[0].at("causes");
+  REQUIRE(causes.size() == 1);
+  CHECK(causes[0].at("part") == "exposed_communication");
+  CHECK_THAT(causes[0].at("difference_s").get<double>(), test::is(1.0));
+  CHECK_THAT(causes[0].at("share").get<double>(), test::is(1.0));
+  slow["step_time_s"]["median"] = 4.0; // of twice as many samples: all parts count half
+  const auto halved = compare(side({{8, job(1000, {})}}), side({{8, slow}}), {});
+  CHECK_THAT(halved.at("pairs")[0].at("causes")[0].at("part").get<std::string>(),
+             Contains("exposed_communication") || Contains("compute"));
+  CHECK(halved.contains("warnings"));
+}
+
+TEST_CASE("Each differing setting is told alone")
+{
+  const auto text = [](const std::string& network, int batch) {
+    return R"({"cluster": {"platform": "c4140-k-v100-sxm2"}, "stack": {"network": ")" + network +
+           R"("}, "jobs": [{"model": "resnet50", "framework": "pytorch-horovod", "batch_per_gpu": )" +
+           std::to_string(batch) + R"(, "gpus": 8}]})";
+  };
+  const auto point = [&text](const std::string& network, int batch, double rate) {
+    auto document = parse_document(text(network, batch), "test");
+    ComparedPoint it{"e", Json::object(), document->root, Json::array({job(rate, {})})};
+    it.point = Point{{}, document, nullptr};
+    return CompareSide{network, {it}, {}};
+  };
+  const auto answer = compare(point("rdma", 64, 1000), point("tcp", 32, 100), {});
+  const Json& pair = answer.at("pairs")[0];
+  CHECK(pair.at("differs").size() == 2);
+  REQUIRE(pair.at("settings_alone").size() == 2);
+  CHECK(pair.at("settings_alone")[0].at("pointer") == "/stack/network"); // over 10 Gb/s Ethernet
+  CHECK(pair.at("settings_alone")[0].at("ratio").get<double>() < 0.7);
+}

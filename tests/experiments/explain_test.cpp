@@ -1,0 +1,164 @@
+// What would help, against closed forms, and against the same change made in the presets.
+#include "experiments/answers/explain.hpp"
+
+#include "experiments/report/report_explain.hpp"
+#include "experiments/run/levers.hpp"
+#include "experiments/spec/resolve.hpp"
+#include "sim/base/overlay.hpp"
+#include "sim/engine/random.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Json experiment_json(const std::string& platform, const std::string& model,
+                     const std::string& network, int gpus, int batch, const std::string& input)
+{
+  Json json = {{"cluster", {{"platform", platform}}},
+               {"jobs",
+                {{{"model", model},
+                  {"framework", "pytorch-horovod"},
+                  {"batch_per_gpu", batch},
+                  {"input", input},
+                  {"gpus", gpus}}}}};
+  if (!network.empty())
+    json["stack"] = {{"network", network}};
+  return json;
+}
+
+LoadedExperiment loaded(const Json& json)
+{
+  LoadedExperiment experiment;
+  auto document = parse_document(json.dump(), "test");
+  experiment.document = document;
+  experiment.points.push_back({{}, document, nullptr});
+  experiment.spec = read_point(experiment.points.front());
+  return experiment;
+}
+
+Json explained(const Json& json)
+{
+  ExplainOptions options;
+  options.swaps = false;
+  return explain(loaded(json), 0, options).at("jobs")[0];
+}
+
+double gain_of(const Json& job, const std::string& lever, const char* which = "gain_if_doubled")
+{
+  for (const Json& it : job.at("levers"))
+    if (it.at("lever") == lever)
+      return it.at(which).get<double>();
+  FAIL("no lever " + lever);
+  return 0;
+}
+
+// Gain when a rate in presets of a kind is `factor` times as high.
+double gain_in_presets(const Json& json, const std::string& kind, const std::string& pointer,
+                       double factor)
+{
+  const Point point = loaded(json).points.front();
+  const auto base = throughputs_with(resolve(point), {}, 1, {}, 6);
+  auto overlay = std::make_shared<Overlay>();
+  for (const PresetUse& use : resolve(point).presets)
+    if (use.kind == kind && use.value.json().contains(Json::json_pointer(pointer))) {
+      Measure value =
+          *parse_measure(use.value.json().at(Json::json_pointer(pointer)).get<std::string>());
+      value.value *= factor;
+      overlay->entries.push_back({kind, use.id, pointer, to_text(value), "test"});
+    }
+  auto document = std::make_shared<Document>(*point.document);
+  document->overlay = overlay;
+  return throughputs_with(resolve({{}, document, nullptr}), {}, 1, {}, 6)[0] / base[0] - 1;
+}
+
+} // namespace
+
+TEST_CASE("On one GPU nothing but the GPU helps, by as much as its part of the step")
+{
+  const Json job =
+      explained(experiment_json("c4140-k-v100-sxm2", "resnet50", "", 1, 64, "synthetic"));
+  CHECK(job.at("limited_by").at("lever") == "gpu");
+  double compute = 0;
+  for (const Json& part : job.at("critical_path"))
+    if (part.at("part") == "compute")
+      compute = part.at("share").get<double>();
+  CHECK(compute > 0.9);
+  CHECK(gain_of(job, "gpu") == Approx(1 / (1 - compute / 2) - 1).epsilon(0.01));
+  for (const char* idle : {"nic", "nvlink", "pcie", "disk", "fabric", "storage-network"})
+    CHECK(std::abs(gain_of(job, idle)) < 1e-6);
+}
+
+TEST_CASE("Parts of the critical path add up to the step")
+{
+  const Json job = explained(experiment_json("c4140-k-v100-sxm2", "vgg16", "tcp", 8, 32, "jpeg"));
+  double sum = 0;
+  for (const Json& part : job.at("critical_path"))
+    sum += part.at("time_s").get<double>();
+  CHECK(sum == Approx(job.at("step_time_s").get<double>()).epsilon(1e-4));
+}
+
+TEST_CASE("Gains are those of the same change in the presets")
+{
+  const Json json = experiment_json("c4140-k-v100-sxm2", "vgg16", "tcp", 8, 32, "synthetic");
+  const Json job = explained(json);
+  CHECK(job.at("limited_by").at("lever") == "nic");
+  CHECK(gain_of(job, "nic") == Approx(gain_in_presets(json, "nic", "/rate", 2)).epsilon(1e-6));
+  CHECK(gain_of(job, "nic", "gain_if_10_percent_better") ==
+        Approx(gain_in_presets(json, "nic", "/rate", 1.1)).epsilon(1e-6));
+  ExplainOptions options;
+  const Json answer = explain(loaded(json), 0, options);
+  const Json& best = answer.at("jobs")[0].at("swaps")[0];
+  CHECK(best.at("gain").get<double>() > 1); // RDMA over InfiniBand instead of 1 Gb/s
+  CHECK_THAT(report_explain(answer), Contains("Limited by network adapters: network adapters twice "
+                                              "as fast would bring +"));
+  CHECK_THAT(explain_html(answer), Contains("<svg"));
+}
+
+TEST_CASE("The named limit, doubled, is the best single change on random systems")
+{
+  sim::RandomStream random(7, "explain", 0);
+  const auto one = [&random](const std::vector<std::string>& of) {
+    return of[std::min(of.size() - 1, static_cast<std::size_t>(random.uniform() *
+                                                               static_cast<double>(of.size())))];
+  };
+  int best = 0;
+  constexpr int kSystems = 8;
+  for (int i = 0; i < kSystems; ++i) {
+    const std::string model = one({"resnet50", "vgg16", "alexnet"});
+    const std::string network = one({"rdma", "ipoib", "tcp"});
+    const std::string input = one({"synthetic", "jpeg", "raw"});
+    const Json json = experiment_json("c4140-k-v100-sxm2", model, network,
+                                      random.uniform() < 0.5 ? 4 : 8, 64, input);
+    const double named = explained(json).at("limited_by").at("gain_if_doubled").get<double>();
+    double other = 0;
+    for (const auto& [kind, pointer] :
+         {std::pair("nic", "/rate"), std::pair("disk", "/read"), std::pair("cpu", "/clock"),
+          std::pair("cpu", "/memory_bandwidth"), std::pair("gpu", "/nvlink_brick"),
+          std::pair("fabric", "/port_rate"), std::pair("network", "/copy_rate")})
+      other = std::max(other, gain_in_presets(json, kind, pointer, 2));
+    INFO(json.dump() << " named " << named << " other " << other);
+    CHECK(named > 0);
+    best += named >= other - 0.005 ? 1 : 0;
+  }
+  CHECK(best == kSystems);
+}
+
+TEST_CASE("Resources in words")
+{
+  CHECK(resource_words("node0/plx0/pcie/up") == "PCIe uplink of plx0 of node 0");
+  CHECK(resource_words("node12/gpu3/compute") == "GPU 3 of node 12");
+  CHECK(resource_words("storage/disks") == "disks of the file server");
+  CHECK(resource_words("node0/cores") == "CPU cores of node 0");
+  CHECK(resource_words("leaf1/up") == "uplinks of switch 1");
+  CHECK(std::string(lever_of("node0/ib0/tx")->key) == "nic");
+  CHECK(std::string(lever_of("node0/gpu0/nvlink/tx")->key) == "nvlink");
+  CHECK(resource_words("node0/sda") == "disk sda of node 0");
+  CHECK(std::string(lever_of("node0/sda")->key) == "disk");
+  CHECK(lever_of("something else") == nullptr);
+}

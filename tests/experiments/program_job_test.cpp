@@ -1,0 +1,100 @@
+// Jobs that run a work program: alone, beside others, and handed over wrongly.
+#include "experiments/answers/programs.hpp"
+#include "experiments/run/scenario.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Json pipeline()
+{
+  return {{"name", "pipe"}, {"program", "pipeline-2x4"}, {"framework", "pytorch-ddp"}, {"gpus", 2}};
+}
+
+LoadedExperiment with_jobs(const Json& jobs)
+{
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("foretrain-program-" + std::to_string(getpid()) + ".json");
+  std::ofstream(path) << Json{{"cluster", {{"platform", "c4140-m-v100-sxm2"}, {"nodes", 1}}},
+                              {"jobs", jobs}};
+  auto loaded = load_experiment(path.string(), {});
+  std::filesystem::remove(path);
+  return loaded;
+}
+
+PointResult run(const Json& jobs)
+{
+  RunOptions options;
+  options.uncertainty.method = UncertaintyMethod::steps;
+  return run_point(with_jobs(jobs).points.front(), options);
+}
+
+} // namespace
+
+TEST_CASE("a pipeline from a file takes (m + p - 1) forward and backward passes and its transfers",
+          "[program]")
+{
+  const JobResult job = run(Json::array({pipeline()})).jobs.front();
+  // 4 micro-batches on 2 stages, 30 ms each; 16 MiB over two NVLinks take less than a millisecond.
+  CHECK(job.step_time.median > 0.150);
+  CHECK(job.step_time.median < 0.156);
+  CHECK(job.time.bubble.value() > 0.029);
+  CHECK(job.time.compute.value() == Approx(0.120).epsilon(1e-6));
+  CHECK(job.time.total().value() == Approx(job.step_time.median).epsilon(1e-6));
+  CHECK(job.throughput.median == Approx(4 / job.step_time.median).epsilon(1e-6));
+}
+
+TEST_CASE("a program shares a machine with other jobs", "[program]")
+{
+  const Json cnn = {{"name", "cnn"},
+                    {"model", "vgg16"},
+                    {"framework", "pytorch-ddp"},
+                    {"batch_per_gpu", 32},
+                    {"gpus", 2}};
+  const PointResult both = run(Json::array({pipeline(), cnn}));
+  REQUIRE(both.jobs.size() == 2);
+  CHECK(both.jobs[0].slowdown.value() > 0.99);
+  CHECK(both.jobs[0].step_time.median < 0.17);
+}
+
+TEST_CASE("a printed program reads and runs as the one it was printed from", "[program]")
+{
+  const auto loaded = with_jobs(Json::array({pipeline()}));
+  Json printed = programs_of(loaded, 0).at("jobs").at(0);
+  CHECK(printed.at("operations").size() == 25);
+  printed["samples_per_step"] = 4;
+  Json job = pipeline();
+  job["program"] = printed;
+  CHECK(run(Json::array({job})).jobs.front().step_time.median ==
+        Approx(run(Json::array({pipeline()})).jobs.front().step_time.median).epsilon(1e-9));
+}
+
+TEST_CASE("programs that cannot run are refused with their place", "[program][error]")
+{
+  const auto refused = [](const char* pointer, const Json& value) {
+    Json job = pipeline();
+    job["program"] = programs_of(with_jobs(Json::array({pipeline()})), 0).at("jobs").at(0);
+    job["program"][Json::json_pointer(pointer)] = value;
+    try {
+      run(Json::array({job}));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("not refused");
+  };
+  CHECK_THAT(refused("/operations/0/rank", 7), Contains("has 2 ranks"));
+  CHECK_THAT(refused("/operations/0/stream", "comptue"), Contains("did you mean 'compute'"));
+  CHECK_THAT(refused("/operations/0/after", Json::array({2})), Contains("in a circle"));
+  CHECK_THAT(refused("/operations/0/after", Json::array({99})), Contains("there are 25"));
+  CHECK_THAT(refused("/ranks/1/device", 5), Contains("names 6 GPUs"));
+  CHECK_THAT(refused("/operations/0/kind", "compote"), Contains("compute"));
+}

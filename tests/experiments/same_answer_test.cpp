@@ -1,0 +1,90 @@
+// The same configuration gives the same number, and what cannot be meant is refused.
+#include "experiments/spec/experiment.hpp"
+#include "sim/base/error.hpp"
+#include "tests/experiments/point.hpp"
+#include "tests/support/catch.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using Catch::Matchers::Contains;
+using foretrain::test::run_text;
+
+namespace {
+
+const char* const kJob = R"({
+  "cluster": {"platform": "c4140-k-v100-sxm2"},
+  "jobs": [{"name": "a", "model": "resnet50", "framework": "tensorflow-horovod",
+            "batch_per_gpu": 64, "gpus": 4}]})";
+
+struct TemporaryExperiment {
+  explicit TemporaryExperiment(const char* text)
+      : path(std::filesystem::temp_directory_path() /
+             ("foretrain-same-" + std::to_string(getpid()) + ".json"))
+  {
+    std::ofstream(path) << text;
+  }
+  ~TemporaryExperiment() { std::filesystem::remove(path); }
+  std::filesystem::path path;
+};
+
+const char* const kSweep = R"({
+  "cluster": {"platform": "c4140-k-v100-sxm2"},
+  "jobs": [{"model": "resnet50", "framework": "mxnet", "batch_per_gpu": 64}],
+  "sweep": {"/stack/host": ["bare-metal", "container"]}})";
+
+} // namespace
+
+TEST_CASE("The name of a job changes no number", "[same]")
+{
+  const auto one = run_text(kJob);
+  const auto other = run_text(kJob, {{"/jobs/0/name", "\"b\""}});
+  CHECK(one.jobs[0].throughput.median == other.jobs[0].throughput.median);
+  CHECK(one.jobs[0].throughput.low == other.jobs[0].throughput.low);
+}
+
+TEST_CASE("a setting that the sweep would undo is refused", "[same]")
+{
+  const TemporaryExperiment file(kSweep);
+  CHECK_THROWS_WITH(load_experiment(file.path.string(), {"/stack={\"host\":\"vm\"}"}),
+                    Contains("/stack/host"));
+  CHECK(load_experiment(file.path.string(), {"/stack/host=vm"}).points.size() == 1);
+  CHECK(load_experiment(file.path.string(), {"/stack/network=tcp"}).points.size() == 2);
+}
+
+TEST_CASE("A model that names no data set: what is assumed is told", "[same]")
+{
+  const char* const own = R"({
+    "cluster": {"platform": "c4140-k-v100-sxm2"},
+    "jobs": [{"model": {"input": {"features": 100}, "layers": [{"op": "linear", "out": 10}]},
+              "framework": "mxnet", "batch_per_gpu": 64, "epochs": 3}]})";
+  const auto result = run_text(own);
+  REQUIRE(result.jobs[0].training);
+  CHECK(result.jobs[0].training->samples > 0);
+  CHECK_FALSE(result.jobs[0].training->dataset.empty());
+  REQUIRE_FALSE(result.warnings.empty());
+  CHECK_THAT(result.warnings.front(), Contains("names no data set"));
+}
+
+TEST_CASE("Inference runs forward passes only and tells the time of a batch", "[same]")
+{
+  const char* const text = R"({
+    "cluster": {"platform": "c4140-v100-pcie"},
+    "jobs": [{"model": "resnet50", "framework": "tensorrt", "mode": "inference",
+              "precision": "fp32", "batch_per_gpu": 8}]})";
+  const auto result = run_text(text);
+  REQUIRE(result.jobs[0].latency);
+  CHECK(result.jobs[0].latency->median * result.jobs[0].throughput.median == Approx(8));
+  const auto bytes = run_text(text, {{"/jobs/0/precision", "\"int8\""}});
+  CHECK(bytes.jobs[0].throughput.median > 2 * result.jobs[0].throughput.median);
+  const auto two = run_text(text, {{"/jobs/0/gpus", "2"}});
+  CHECK(two.jobs[0].throughput.median ==
+        Approx(2 * result.jobs[0].throughput.median).epsilon(0.02));
+  CHECK_THROWS_AS(
+      run_text(text, {{"/jobs/0/precision", "\"int8\""}, {"/jobs/0/mode", "\"train\""}}),
+      ConfigError);
+}

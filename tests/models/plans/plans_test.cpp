@@ -1,0 +1,163 @@
+#include "models/plans/memory.hpp"
+#include "models/plans/parallel.hpp"
+#include "models/plans/pipeline.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace foretrain::models {
+
+namespace {
+
+PipelineSetting equal_stages(int stages, int pieces, int micro_batches, const char* schedule)
+{
+  PipelineSetting s;
+  s.stages = stages;
+  s.virtual_stages = pieces;
+  s.schedule = schedule;
+  s.micro_batches = micro_batches;
+  s.pieces.assign(static_cast<std::size_t>(stages * pieces),
+                  {Seconds(1.0 / pieces), Seconds(2.0 / pieces), Seconds(1.0 / pieces)});
+  s.blocking = false;
+  return s;
+}
+
+double bubble(const PipelineSetting& s)
+{
+  const PipelineRun run = run_pipeline(s);
+  return (run.end - run.busy.front()) / run.busy.front();
+}
+
+MemorySetting gpt_layer(double tokens_per_sample)
+{
+  MemorySetting s;
+  s.model.layers = 48;
+  s.model.hidden = 6144;
+  s.model.heads = 64;
+  s.model.vocabulary = 51200;
+  s.batch.sequence = static_cast<int>(tokens_per_sample);
+  s.batch.micro_batch = 4;
+  s.flash = false;
+  return s;
+}
+
+} // namespace
+
+TEST_CASE("bubbles of pipelines: (p - 1) / m, and v times less when interleaved", "[plans]")
+{
+  for (const int p : {2, 4, 8})
+    for (const int m : {8, 16, 32}) {
+      CAPTURE(p, m);
+      const double closed = static_cast<double>(p - 1) / m;
+      CHECK(bubble(equal_stages(p, 1, m, "gpipe")) == Approx(closed));
+      CHECK(bubble(equal_stages(p, 1, m, "1f1b")) == Approx(closed));
+      CHECK(bubble(equal_stages(p, 2, m, "interleaved")) == Approx(closed / 2));
+      CHECK(bubble(equal_stages(p, 4, m, "interleaved")) == Approx(closed / 4));
+      CHECK(bubble(equal_stages(p, 1, m, "zero-bubble")) < closed);
+    }
+}
+
+TEST_CASE("a stage holds as many micro-batches as its schedule says", "[plans][memory]")
+{
+  ParallelPlan plan;
+  plan.pipeline = 8;
+  CHECK(held_micro_batches(plan, 32, 0) == 8);
+  CHECK(held_micro_batches(plan, 32, 7) == 1);
+  CHECK(held_micro_batches(plan, 4, 0) == 4);
+  plan.schedule = "gpipe";
+  CHECK(held_micro_batches(plan, 32, 5) == 32);
+  // p (1 + (p - 1) / (p v)) micro-batches of the stage's layers (arXiv:2205.05198, section 4.2.3).
+  plan.schedule = "interleaved";
+  plan.virtual_stages = 4;
+  CHECK(held_micro_batches(plan, 32, 0) / 4 == Approx(8 * (1 + 7.0 / (8 * 4))).epsilon(0.03));
+}
+
+TEST_CASE("activations of a layer are those of Korthikanti's table", "[plans][memory]")
+{
+  MemorySetting s = gpt_layer(2048);
+  const double h = s.model.hidden, a = s.model.heads, n = s.batch.sequence;
+  const double sbh = n * s.batch.micro_batch * h;
+  CHECK(layer_activations(s, false).value() == Approx(sbh * (34 + 5 * a * n / h)).epsilon(0.02));
+  s.plan.tensor = 8;
+  const double t = 8;
+  CHECK(layer_activations(s, false).value() ==
+        Approx(sbh * (10 + 24 / t + 5 * a * n / (h * t))).epsilon(0.02));
+  s.plan.sequence_parallel = true;
+  CHECK(layer_activations(s, false).value() ==
+        Approx(sbh / t * (34 + 5 * a * n / h)).epsilon(0.02));
+  s.recompute = Recompute::selective;
+  CHECK(layer_activations(s, false).value() == Approx(sbh * 34 / t).epsilon(0.02));
+  s.plan.sequence_parallel = false;
+  CHECK(layer_activations(s, false).value() == Approx(sbh * (10 + 24 / t)).epsilon(0.02));
+  s.recompute = Recompute::full;
+  CHECK(layer_activations(s, false).value() == Approx(2 * sbh));
+}
+
+TEST_CASE("more sharing and more recomputation never need more memory", "[plans][memory]")
+{
+  MemorySetting s = gpt_layer(2048);
+  s.batch.data = 8;
+  s.batch.micro_batches = 8;
+  s.plan.pipeline = 4;
+  s.shard = 8;
+  const auto most = [&] {
+    Bytes all;
+    for (const StageMemory& stage : stage_memory(s))
+      all = std::max(all, stage.total());
+    return all;
+  };
+  Bytes before = most();
+  for (const Recompute recompute : {Recompute::selective, Recompute::full}) {
+    s.recompute = recompute;
+    CHECK(most() <= before);
+    before = most();
+  }
+  for (const int zero : {1, 2, 3}) {
+    s.plan.zero = zero;
+    CHECK(most() <= before);
+    before = most();
+  }
+}
+
+TEST_CASE("layers that do not divide go where Llama 3 puts them", "[plans]")
+{
+  Transformer t;
+  t.layers = 126;
+  t.hidden = 16384;
+  t.heads = 128;
+  t.vocabulary = 128256;
+  ParallelPlan plan;
+  plan.pipeline = 16;
+  const auto pieces = pieces_of(t, plan);
+  CHECK(pieces.front().layers() == 7);
+  CHECK(pieces.back().layers() == 7);
+  CHECK(pieces[1].layers() == 8);
+  double sum = 0;
+  for (const Piece& piece : pieces)
+    sum += parameters_of(piece, t, plan).total();
+  t.tied = true;
+  CHECK(sum == Approx(parameters(t).total() + 128256.0 * 16384)); // a second copy of the embedding
+}
+
+TEST_CASE("plans that do not divide name the nearest that do", "[plans]")
+{
+  Transformer t;
+  t.layers = 32;
+  t.hidden = 4096;
+  t.heads = 32;
+  t.vocabulary = 32000;
+  ParallelPlan plan;
+  plan.tensor = 3;
+  const Value job(
+      parse_document(R"({"gpus": 8, "parallel": {"tensor": 3}, "global_batch": 8})", "job.json"));
+  CHECK_THROWS_WITH(check_plan(job, t, plan, 8, 2048, 1, 8),
+                    Catch::Contains("32 heads") && Catch::Contains("2, 4"));
+  plan.tensor = 4;
+  CHECK(problem_of(t, plan, 8, 2048, 1, 8).empty());
+  CHECK(check_plan(job, t, plan, 8, 2048, 1, 8).micro_batches == 4);
+  CHECK_THROWS_WITH(check_plan(job, t, plan, 6, 2048, 1, 8), Catch::Contains("4, 8"));
+  CHECK_THROWS_WITH(check_plan(job, t, plan, 8, 2048, 1, 7), Catch::Contains("multiple"));
+  plan.pipeline = 64;
+  CHECK_THROWS_WITH(check_plan(job, t, plan, 256, 2048, 1, 8), Catch::Contains("32 layers"));
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,200 @@
+#include "models/traces/kineto.hpp"
+
+#include "models/measured.hpp"
+#include "models/traces/recorded_model.hpp"
+#include "models/traces/recorded_step.hpp"
+#include "models/traces/trace_summary.hpp"
+#include "sim/base/error.hpp"
+
+#include "tests/models/traces/kineto_support.hpp"
+#include "tests/support/catch.hpp"
+
+#include <sstream>
+
+#include <zlib.h>
+
+namespace foretrain::test {
+namespace {
+
+using namespace models;
+
+std::string packed(const std::string& text)
+{
+  z_stream state{};
+  deflateInit2(&state, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(text.size() + 1000, '\0');
+  state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  state.avail_in = static_cast<uInt>(text.size());
+  state.next_out = reinterpret_cast<Bytef*>(out.data());
+  state.avail_out = static_cast<uInt>(out.size());
+  deflate(&state, Z_FINISH);
+  out.resize(state.total_out);
+  deflateEnd(&state);
+  return out;
+}
+
+Trace read(const std::string& text)
+{
+  const TemporaryFile file(text);
+  return read_kineto(file.path());
+}
+
+std::string problem_of(const std::string& text)
+{
+  try {
+    read(text);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_CASE("a recorded step is taken apart into what was put in")
+{
+  const Trace trace = read(made_steps(5).text());
+  const Steps steps = find_steps(trace);
+  REQUIRE(steps.list.size() == 5);
+  const TraceStep& step = steps.list[steps.typical];
+  CHECK(step.followed);
+  CHECK(step.period() == Approx(1000e-6).epsilon(1e-3));
+  const RecordedStep recorded = take_apart(trace, step);
+  REQUIRE(recorded.forward.size() == 1);
+  CHECK(recorded.forward[0].product.value() == Approx(200e-6).epsilon(1e-3));
+  REQUIRE(recorded.backward.size() == 2);
+  CHECK(recorded.backward[0].product.value() == Approx(300e-6).epsilon(1e-3));
+  CHECK(recorded.backward[1].product.value() == Approx(200e-6).epsilon(1e-3));
+  CHECK(recorded.backward[1].idle.value() == Approx(100e-6).epsilon(1e-3));
+  CHECK(recorded.gradients[0] == std::vector<std::size_t>{0});
+  CHECK(recorded.gradients[1] == std::vector<std::size_t>{1});
+  CHECK(recorded.optimizer.memory.value() == Approx(50e-6).epsilon(1e-2));
+  CHECK(recorded.host == Approx(150e-6).epsilon(1e-2));
+  CHECK(recorded.exposed == 0);
+}
+
+TEST_CASE("the model of a recording holds its times, gradients and batch")
+{
+  const Trace trace = read(made_steps(4).text());
+  const auto model = recorded_model(trace, find_steps(trace), {.name = "made", .gpu = "v100-sxm2"});
+  const Network network = load_network(Value(parse_document(model.json.dump(), "made.json")));
+  REQUIRE(network.measured);
+  CHECK(network.measured->batch == 32);
+  CHECK(network.measured->precision == "fp32");
+  CHECK(network.measured->ranks == 2);
+  CHECK(totals(network).parameters == 3000);
+  REQUIRE(network.layers.size() == 2);
+  CHECK(network.layers[1].gradient_tensors == std::vector<std::int64_t>{1000}); // ready first
+  const ComputeProfile same = measured_profile(*network.measured, 32, {});
+  CHECK((same.total() + network.measured->host).value() == Approx(1000e-6).epsilon(1e-3));
+  // Idle time does not grow with the batch, nor does the optimizer's.
+  const ComputeProfile twice = measured_profile(*network.measured, 64, {});
+  CHECK((twice.total() - same.total()).value() == Approx(700e-6).epsilon(1e-3));
+}
+
+TEST_CASE("a stretch that launches limit does not shrink with the device")
+{
+  MeasuredSpec measured;
+  measured.backward.resize(1);
+  measured.backward[0].product = Seconds(1e-3);
+  measured.backward[0].idle = Seconds(1e-3);
+  measured.backward[0].host_bound = true;
+  CHECK(measured_profile(measured, 1, {0.5, 0.5}).total() == Seconds(2e-3));
+  CHECK(measured_profile(measured, 1, {4, 4}).total() == Seconds(4e-3));
+  measured.backward[0].host_bound = false;
+  CHECK(measured_profile(measured, 1, {0.5, 0.5}).total() == Seconds(1.5e-3));
+}
+
+TEST_CASE("packed traces, also twice, read like plain ones")
+{
+  const std::string text = made_steps(3).text();
+  const std::size_t plain = read(text).work.size();
+  CHECK(plain == 12);
+  CHECK(read(packed(text)).work.size() == plain);
+  CHECK(read(packed(packed(text))).work.size() == plain);
+}
+
+TEST_CASE("cut off traces are read as far as they go, and say so")
+{
+  const std::string text = made_steps(6).text();
+  for (const std::string& cut :
+       {text.substr(0, text.size() / 2), packed(text).substr(0, packed(text).size() / 2)}) {
+    const Trace trace = read(cut);
+    CHECK(!trace.work.empty());
+    REQUIRE(!trace.notes.empty());
+    CHECK_THAT(trace.notes[0], Catch::Contains("cut off"));
+  }
+}
+
+TEST_CASE("what is no trace ends in one clear line")
+{
+  CHECK_THAT(problem_of("{\"a\": 1}"), Catch::Contains("is no Chrome trace"));
+  CHECK_THAT(problem_of("{\"traceEvents\": []}"), Catch::Contains("holds no events"));
+  CHECK_THAT(problem_of("hello"), Catch::Contains("malformed JSON"));
+  CHECK_THROWS_AS(read_kineto("/nonexistent"), ConfigError);
+  CHECK_THROWS_AS(find_steps(read("[{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 1}]")),
+                  ConfigError);
+}
+
+TEST_CASE("names in any encoding and clocks that differ harm nothing")
+{
+  MadeTrace trace = made_steps(3);
+  trace.host("cpu_op", "\xe5\xb1\x82", 1, 10, 1);
+  for (auto& event : trace.events)
+    if (event.at("cat") == "kernel")
+      event["ts"] = event.at("ts").get<double>() - 5000;
+  const Trace skewed = read(trace.text());
+  REQUIRE(!skewed.notes.empty());
+  CHECK_THAT(skewed.notes[0], Catch::Contains("clocks of host and device"));
+  const Steps steps = find_steps(skewed);
+  CHECK(steps.list[steps.typical].period() == Approx(1000e-6).epsilon(1e-3));
+}
+
+TEST_CASE("a summary adds up to the step and knows what a collective hid")
+{
+  MadeTrace trace = made_steps(4);
+  for (int s = 0; s < 4; ++s) { // 200 us beside backward, 100 us alone
+    const double t = 1000.0 * s;
+    trace.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)", 2, t + 70, t + 320,
+                 300,
+                 {{"stream", 20},
+                  {"In msg nelems", 250000},
+                  {"Out msg nelems", 250000},
+                  {"Group size", 2},
+                  {"dtype", "Float"}});
+  }
+  const TraceSummary sum = summarise(read(trace.text()));
+  CHECK(sum.step == Approx(1000e-6).epsilon(1e-3));
+  CHECK(sum.compute == Approx(750e-6).epsilon(1e-2));
+  CHECK(sum.hidden == Approx(200e-6).epsilon(1e-2));
+  CHECK(sum.exposed == Approx(100e-6).epsilon(1e-2));
+  REQUIRE(sum.collectives.size() == 1);
+  CHECK(sum.collectives[0].kind == "all-reduce");
+  CHECK(sum.collectives[0].bytes == 1e6);
+  CHECK(sum.collectives[0].bus_rate == Approx(1e6 / 300e-6).epsilon(1e-2));
+}
+
+TEST_CASE("damaged traces never end in anything but a ConfigError")
+{
+  const std::string text = made_steps(2).text();
+  std::uint64_t state = 1;
+  const auto random = [&state](std::size_t below) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return static_cast<std::size_t>(state >> 33) % below;
+  };
+  int read_anyway = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::string damaged = text;
+    for (std::size_t k = 0; k <= random(4); ++k)
+      damaged[random(damaged.size())] = static_cast<char>(random(256));
+    try {
+      const Trace trace = read(i % 3 == 0 ? packed(damaged) : damaged);
+      recorded_model(trace, find_steps(trace), {.name = "damaged"});
+      summarise(trace);
+      ++read_anyway;
+    } catch (const ConfigError&) {
+    }
+  }
+  CHECK(read_anyway > 10);
+}
+
+} // namespace
+} // namespace foretrain::test

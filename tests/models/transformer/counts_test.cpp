@@ -1,0 +1,130 @@
+#include "models/transformer/counts.hpp"
+
+#include "models/network.hpp"
+#include "models/transformer/hf_config.hpp"
+#include "models/transformer/operators.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace foretrain::models {
+
+namespace {
+
+Transformer preset_transformer(const std::string& name)
+{
+  return load_transformer(resolve_preset(name, kNetworkKind)).transformer;
+}
+
+struct Published {
+  const char* model;
+  double parameters;
+};
+
+// Counts of the published weights: model cards and safetensors of Hugging Face; llm-foundry's
+// benchmarking tables for MPT; torchvision for ViT.
+constexpr Published kPublished[] = {
+    {"gpt2-small", 124'439'808},       {"gpt2-xl", 1'557'611'200},
+    {"llama-2-7b", 6'738'415'616},     {"llama-2-13b", 13'015'864'320},
+    {"llama-2-70b", 68'976'648'192},   {"llama-3.2-1b", 1'235'814'400},
+    {"llama-3.2-3b", 3'212'749'824},   {"llama-3-8b", 8'030'261'248},
+    {"llama-3-70b", 70'553'706'496},   {"llama-3.1-405b", 405'853'388'800},
+    {"mistral-7b", 7'241'732'096},     {"mixtral-8x7b", 46'702'792'704},
+    {"qwen3-0.6b", 596'049'920},       {"qwen3-8b", 8'190'735'360},
+    {"qwen3-30b-a3b", 30'532'122'624}, {"deepseek-v3", 671'026'404'352},
+    {"mpt-125m", 125'311'488},         {"mpt-350m", 355'985'408},
+    {"mpt-760m", 760'470'528},         {"mpt-1b", 1'315'950'592},
+    {"mpt-3b", 2'651'837'440},         {"mpt-7b", 6'658'859'008},
+    {"mpt-13b", 12'853'954'560},       {"mpt-30b", 29'975'214'080},
+    {"vit-b16", 86'567'656},           {"vit-l16", 304'326'632},
+    {"gemma-7b", 8'537'680'896},
+};
+
+} // namespace
+
+TEST_CASE("parameters equal the published counts", "[models][transformer]")
+{
+  for (const Published& row : kPublished) {
+    CAPTURE(row.model);
+    CHECK(parameters(preset_transformer(row.model)).total() == row.parameters);
+  }
+}
+
+TEST_CASE("GPT parameters and FLOP follow the formulas of Megatron-LM", "[models][transformer]")
+{
+  for (const char* name : {"gpt3-1.7b", "gpt3-18b", "gpt3-175b", "gpt3-1t"}) {
+    CAPTURE(name);
+    const Transformer t = preset_transformer(name);
+    const double l = t.layers, h = t.hidden, v = t.vocabulary, s = 2048;
+    // arXiv:2104.04473, equation 2, and the last norm.
+    CHECK(parameters(t).total() ==
+          Approx(12 * l * h * h * (1 + 13 / (12 * h) + (v + s) / (12 * l * h)) + 2 * h));
+    // Equation 3, for a token and without the recomputed forward pass: 72 instead of 96.
+    const double flops = 72 * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
+    // Biases, which the formula leaves out, are 9 h of a layer.
+    CHECK(training_flops_per_token(t, 2048, AttentionCount::full).value() ==
+          Approx(flops + 6 * 9 * l * h).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("operators of a layer do the layer's FLOP", "[models][transformer]")
+{
+  for (const char* name : {"gpt3-18b", "llama-3-8b", "mixtral-8x7b"}) {
+    const Transformer t = preset_transformer(name);
+    OperatorShape shape;
+    shape.micro_batch = 2;
+    shape.sequence = 4096;
+    double sum = 0;
+    for (const Operator& op : layer_operators(t, shape, true))
+      sum += op.forward_flops().value();
+    const double logits = 2.0 * t.vocabulary * t.hidden;
+    Transformer wide = t;
+    wide.window = 0;
+    const double expected =
+        (forward_flops_per_token(wide, 4096, AttentionCount::causal).value() - logits) / t.layers *
+        2 * 4096;
+    CAPTURE(name);
+    CHECK(sum == Approx(expected).epsilon(1e-3));
+    shape.tensor = 4;
+    double share = 0;
+    for (const Operator& op : layer_operators(t, shape, false))
+      if (op.name != "router")
+        share += op.forward_flops().value();
+    Transformer dense = t;
+    dense.experts = dense.top_k = 0;
+    const double whole =
+        (forward_flops_per_token(dense, 4096, AttentionCount::causal).value() - logits) / t.layers *
+        2 * 4096;
+    CHECK(share * 4 == Approx(whole).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("config.json of Hugging Face becomes the preset of the same model",
+          "[models][transformer][import]")
+{
+  const Value config(parse_document(R"({"model_type": "llama", "hidden_size": 4096,
+    "intermediate_size": 14336, "num_attention_heads": 32, "num_hidden_layers": 32,
+    "num_key_value_heads": 8, "vocab_size": 128256, "tie_word_embeddings": false,
+    "max_position_embeddings": 8192})",
+                                    "config.json"));
+  auto document = parse_document(import_hf_config(config).dump(), "imported");
+  CHECK(parameters(load_transformer(Value(document)).transformer).total() == 8'030'261'248);
+  CHECK_THROWS_WITH(import_hf_config(Value(parse_document(R"({"model_type": "lama"})", "c.json"))),
+                    Catch::Contains("llama"));
+}
+
+TEST_CASE("a transformer that does not divide is refused", "[models][transformer]")
+{
+  const auto load = [](const char* text) {
+    return load_transformer(Value(parse_document(text, "m.json")));
+  };
+  CHECK_THROWS_WITH(
+      load(R"({"transformer": {"layers": 2, "hidden": 100, "heads": 3, "vocabulary": 10}})"),
+      Catch::Contains("heads"));
+  CHECK_THROWS_WITH(load(R"({"transformer": {"layers": 2, "hidden": 128, "heads": 4,
+    "vocabulary": 10, "experts": 4}})"),
+                    Catch::Contains("top_k"));
+  CHECK_THROWS_WITH(load(R"({"transformer": {"layer": 2, "hidden": 128, "heads": 4}})"),
+                    Catch::Contains("layers"));
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,108 @@
+// The search for graphs against what NCCL's own code decides: tests/platforms/data/nccl-graphs.json
+// was made by running NCCL's sources, none of it by this program. What the rows rest on:
+//   * A DGX-1 V100 has six NVLinks per GPU. Rings need two of each GPU in use, both directions:
+//     the first 4 GPUs close 4 rings, the first 8 close 6. The first 5 close none, since GPU 4
+//     has links to GPU 0 only: until 2.8 a ring crosses PCIe, while a tree, which need not close,
+//     stays on NVLink; from 2.9 on a ring comes back over a GPU between (NVB).
+//   * Between nodes a ring has as much inside as at the adapter (12 GB/s for 100 Gb/s); a tree's
+//     chain inside may have up to twice that.
+//   * Through NVSwitch the links of a GPU are one bundle: 12 x 20 GB/s on A100, split into 12.
+#include "platforms/graph_search.hpp"
+
+#include "platforms/machine.hpp"
+#include "tests/support/catch.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+using namespace foretrain;
+using namespace foretrain::platforms;
+
+namespace {
+
+nlohmann::json oracle()
+{
+  std::ifstream in(data_root() / "tests/platforms/data/nccl-graphs.json");
+  return nlohmann::json::parse(in);
+}
+
+Stack rdma_stack()
+{
+  return {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
+          load_transport(resolve_preset(std::string("rdma"), kTransportKind))};
+}
+
+CollectiveGraphs search(const PlatformSpec& spec, const std::vector<int>& gpus, bool between,
+                        int version)
+{
+  const Stack stack = rdma_stack();
+  return search_graphs(spec, NodeGraph(spec), stack, gpus,
+                       between ? find_network(spec, stack.transport).nics : std::vector<int>{},
+                       {version});
+}
+
+void check(const CollectiveGraph& graph, const nlohmann::json& wanted)
+{
+  if (wanted.is_null()) {
+    CHECK(graph.channels == 0);
+    return;
+  }
+  CHECK(graph.channels == wanted[0].get<int>());
+  CHECK(graph.bandwidth_inside == wanted[1].get<double>());
+  CHECK(graph.bandwidth_between == wanted[2].get<double>());
+  CHECK(short_name(graph.reach_inside) == wanted[3].get<std::string>());
+}
+
+} // namespace
+
+TEST_CASE("rings, trees and in-switch reduction as NCCL's code finds them", "[graphs][oracle]")
+{
+  const auto table = oracle();
+  for (const auto& row : table["cases"]) {
+    CAPTURE(row.dump());
+    const auto spec = load_platform(row["platform"].get<std::string>());
+    std::vector<int> gpus(row["gpus"].get<std::size_t>());
+    std::iota(gpus.begin(), gpus.end(), 0);
+    const auto graphs = search(spec, gpus, row["nodes"].get<int>() > 1, row["version"].get<int>());
+    check(graphs.ring, row["ring"]);
+    check(graphs.tree, row["tree"]);
+    check(graphs.in_switch, row["switch"]);
+  }
+}
+
+TEST_CASE("every subset of a DGX-1 V100 as NCCL's code has it", "[graphs][oracle]")
+{
+  // On Xeons of the Skylake generation, as the machine that the table is of.
+  auto document = std::make_shared<Document>(
+      *resolve_preset(std::string("dgx1-v100"), kPlatformKind).document());
+  document->root["node"]["cpu"] = "xeon-platinum-8168";
+  const auto spec = load_platform(Value(std::shared_ptr<const Document>(document)));
+  const auto table = oracle();
+  for (const auto& row : table["dgx1_subsets"]) {
+    CAPTURE(row.dump());
+    const auto graphs =
+        search(spec, row["gpus"].get<std::vector<int>>(), false, row["version"].get<int>());
+    CHECK(graphs.ring.channels == row["ring"][0].get<int>());
+    CHECK(graphs.ring.bandwidth_inside == row["ring"][1].get<double>());
+    CHECK(graphs.tree.channels == row["tree"][0].get<int>());
+    CHECK(graphs.tree.bandwidth_inside == row["tree"][1].get<double>());
+  }
+}
+
+TEST_CASE("a search gives back all the bandwidth that it tried", "[graphs][property]")
+{
+  const auto spec = load_platform("dgx1-v100");
+  const std::vector<int> gpus{0, 1, 2, 3, 4, 5, 6, 7};
+  const auto once = search(spec, gpus, true, 21806);
+  const auto again = search(spec, gpus, true, 21806);
+  CHECK(once.ring.orders == again.ring.orders);
+  CHECK(once.tree.orders == again.tree.orders);
+  for (const auto& order : once.tree.orders) {
+    auto sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    CHECK(sorted == gpus);
+  }
+}

@@ -1,0 +1,117 @@
+#include "platforms/stack.hpp"
+
+#include "platforms/machine.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::platforms;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Transport transport(const char* name)
+{
+  return load_transport(resolve_preset(std::string(name), kTransportKind));
+}
+
+Transport inline_transport(const char* text)
+{
+  return load_transport(Value(std::shared_ptr<const Document>(parse_document(text, "inline"))));
+}
+
+std::string error_of(const char* text)
+{
+  try {
+    inline_transport(text);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Host host(const char* name)
+{
+  return load_host(resolve_preset(std::string(name), kHostKind));
+}
+
+} // namespace
+
+TEST_CASE("a layer adds to what carries it, and takes room in each packet", "[transports]")
+{
+  const Transport below = transport("host-network");
+  const Transport tunnel = transport("flannel-vxlan");
+  const Framing wire = *below.ethernet;
+  const Framing inside = *tunnel.ethernet;
+  CHECK(inside.mtu.value() == wire.mtu.value() - 50);
+  CHECK(inside.mtu + inside.wire_headers == wire.mtu + wire.wire_headers); // same frames
+  CHECK(tunnel.all_latency() > below.all_latency());
+  // Packets by themselves cost more than segments, and 1.2 us each.
+  Framing offloaded = inside;
+  offloaded.sees_tunnels = true;
+  const double singles = byte_work(tunnel, inside).all();
+  CHECK(singles > byte_work(tunnel, offloaded).all());
+  const double payload = (inside.mtu - inside.packet_headers).value();
+  CHECK_THAT(singles, test::is(byte_work(below, inside).all() + 1.2e-6 / payload));
+  // Every second packet is acknowledged, or every segment.
+  const double frame = (inside.packet_headers + inside.wire_headers).value();
+  CHECK_THAT(acknowledged(tunnel, inside), test::is(frame / (2 * payload)));
+  CHECK_THAT(acknowledged(tunnel, offloaded), test::is(frame / 65536));
+  CHECK(acknowledged(transport("rdma"), Framing{}) == 0);
+}
+
+TEST_CASE("a guest's packets pass its virtual adapter, one by one out of a tunnel", "[transports]")
+{
+  const Stack guest = make_stack(host("vm"), transport("tcp"));
+  REQUIRE(guest.transport.layers.size() == 1);
+  CHECK(guest.transport.layers.front().own_thread);
+  CHECK(guest.assumed.size() == 1);
+  const Framing framing = *guest.transport.ethernet;
+  const ByteWork work = network_work(guest, framing);
+  CHECK(work.others > 0);
+  CHECK(work.busiest() == std::max(work.sockets, work.others));
+
+  const Stack pod = make_stack(host("container-on-vm"), transport("flannel-vxlan"));
+  REQUIRE(pod.transport.layers.size() == 2);
+  const Framing inside = *pod.transport.ethernet;
+  CHECK(network_work(pod, inside).others > 10 * work.others); // nothing is aggregated for vhost
+  CHECK(connection_cap(pod, inside, 1) < connection_cap(guest, framing, 1));
+  CHECK_THAT(connection_cap(pod, inside, 3), test::is(3 * connection_cap(pod, inside, 1)));
+
+  // Not twice, and not where the adapter itself is in the guest.
+  CHECK(make_stack(host("vm"), transport("virtio")).transport.layers.size() == 1);
+  CHECK(make_stack(host("vm"), transport("ipoib")).transport.layers.empty());
+  CHECK(make_stack(host("vm"), transport("rdma")).assumed.empty());
+  CHECK(make_stack(host("vm-passthrough"), transport("tcp")).transport.layers.empty());
+  CHECK(make_stack(host("bare-metal"), transport("tcp")).assumed.empty());
+}
+
+TEST_CASE("a network's own packet size holds for what runs on it", "[transports]")
+{
+  PlatformSpec spec = load_platform(std::string("dgx1-v100-2x100gbe"));
+  const auto mtu_of = [&](const char* name) {
+    return find_network(spec, transport(name)).framing.mtu.value();
+  };
+  CHECK(mtu_of("tcp") == 1500);
+  CHECK(mtu_of("rdma") == 1024);
+  for (NetworkSpec& network : spec.networks)
+    network.mtu = Bytes(9000);
+  CHECK(mtu_of("tcp") == 9000);
+  CHECK(mtu_of("flannel-vxlan") == 8950);
+  CHECK(mtu_of("rdma") == 4096);
+  CHECK(find_network(spec, transport("flannel-vxlan")).framing.sees_tunnels);
+}
+
+TEST_CASE("what a stack of transports cannot be is said", "[transports]")
+{
+  CHECK_THAT(error_of(R"({ "name": "x", "over": "rdma" })"), Contains("not TCP"));
+  CHECK_THAT(error_of(R"({ "name": "x", "over": "tcpp" })"), Contains("tcp"));
+  CHECK_THAT(error_of(R"({ "name": "x", "protocol": "tcp", "encapsulation": "50 B",
+                          "ethernet": { "mtu": "1500 B" } })"),
+             Contains("'over'"));
+  CHECK_THAT(error_of(R"({ "name": "x", "over": "tcp", "protocol": "tcp" })"),
+             Contains("transport below"));
+  CHECK_THAT(error_of(R"({ "name": "x", "over": "tcp", "encapsulation": "1450 B" })"),
+             Contains("no room for payload"));
+  CHECK_THAT(error_of(R"({ "name": "x", "ethernet": { "mtu": "1500 B" } })"), Contains("protocol"));
+}

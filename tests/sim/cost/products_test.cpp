@@ -1,0 +1,83 @@
+#include "sim/cost/products.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace foretrain::sim {
+
+namespace {
+
+ProductCurve plain()
+{
+  ProductCurve curve;
+  curve.peak = 100e12;
+  curve.efficiency = 1;
+  curve.fill = 0;
+  curve.floor = 0;
+  curve.memory = 1e18;
+  curve.whole_waves = 1;
+  curve.half_tile = 0.5;
+  curve.quarter_tile = 0.5;
+  curve.processors = 100;
+  return curve;
+}
+
+} // namespace
+
+TEST_CASE("a product in whole waves of large tiles runs at the curve's rate", "[cost][product]")
+{
+  // 10 x 10 tiles of 256 x 128 on 100 processors: one wave.
+  const double time = plain()({2560, 1280, 4096});
+  CHECK(time == Approx(2.0 * 2560 * 1280 * 4096 / 100e12));
+}
+
+TEST_CASE("one tile too many costs a wave, less where libraries divide the last one",
+          "[cost][product]")
+{
+  ProductCurve curve = plain();
+  const double full = curve({2560, 1280, 512});
+  CHECK(curve({2560, 1281, 512}) > 1.9 * full);
+  curve.whole_waves = 0;
+  CHECK(curve({2560, 1281, 512}) == Approx(1.1 * full));
+}
+
+TEST_CASE("products without arithmetic to speak of take what memory takes", "[cost][product]")
+{
+  ProductCurve curve = plain();
+  curve.peak = 1e18;
+  curve.memory = 1e12;
+  curve.memory_efficiency = 0.5;
+  const double bytes = (1000.0 * 64 + 64.0 * 2000 + 1000.0 * 2000) * 2;
+  CHECK(curve({1000, 2000, 64}) == Approx(bytes / 0.5e12).epsilon(1e-3));
+}
+
+TEST_CASE("a product grows with each of its sizes, and with a slower clock", "[cost][product]")
+{
+  ProductCurve curve = plain();
+  curve.fill = 100;
+  curve.floor = 2e-6;
+  curve.memory = 2e12;
+  for (double size = 128; size < 9000; size *= 2) {
+    CHECK(curve({2 * size, size, size}) >= curve({size, size, size}));
+    CHECK(curve({size, 2 * size, size}) >= curve({size, size, size}));
+    CHECK(curve({size, size, 2 * size}) >= curve({size, size, size}));
+    CHECK(curve({size, size, size}, 0.5) >= curve({size, size, size}));
+  }
+}
+
+TEST_CASE("causal attention of long sequences takes half of full attention", "[cost][attention]")
+{
+  AttentionCurve curve;
+  curve.peak = 100e12;
+  curve.memory = 1e12;
+  curve.fill = 0;
+  curve.floor = 0;
+  curve.processors = 100;
+  AttentionShape shape{8, 16384, 16384, 32, 8, 128, true, 0};
+  const double causal = curve.forward(shape);
+  shape.causal = false;
+  CHECK(curve.forward(shape) == Approx(4.0 * 8 * 32 * 16384.0 * 16384 * 128 / 50e12));
+  CHECK(causal / curve.forward(shape) == Approx(0.5).epsilon(0.01));
+  CHECK(curve.backward_time(shape) == Approx(2.5 / curve.backward * curve.forward(shape)));
+}
+
+} // namespace foretrain::sim

@@ -1,0 +1,219 @@
+// Closed forms of programs run on a machine of plain resources, and what their steps are told to be
+// made of.
+#include "sim/workload/accountant.hpp"
+#include "tests/support/catch.hpp"
+
+#include <map>
+
+using namespace foretrain;
+using namespace foretrain::sim;
+
+namespace {
+
+// A GPU each; exchanges take bytes / 1 byte per second over a link of their own, one per group or
+// pair.
+class PlainMachine final : public WorkMachine {
+public:
+  PlainMachine(Engine& engine, int ranks) : engine_(engine)
+  {
+    for (int r = 0; r < ranks; ++r)
+      gpus_.push_back(path());
+  }
+  PathPtr compute(int rank) override { return gpus_.at(static_cast<std::size_t>(rank)); }
+  PathPtr host(int rank) override { return link({-1, rank}); }
+  PathPtr offload(int rank, bool to_host) override { return link({to_host ? -2 : -3, rank}); }
+  TaskGraph::ForeignWork fetch(int) override
+  {
+    return [this](std::function<void()> done) { engine_.after(Seconds(0.25), std::move(done)); };
+  }
+  TaskId add_collective(TaskGraph& graph, TaskId begin, const Operation& op, int index,
+                        std::vector<TaskId>& flows) override
+  {
+    return add(graph, begin, link({-4, op.group}), op, index, flows);
+  }
+  TaskId add_transfer(TaskGraph& graph, TaskId begin, const Operation& op, int index,
+                      std::vector<TaskId>& flows) override
+  {
+    return add(graph, begin, link({op.rank, op.peer}), op, index, flows);
+  }
+
+private:
+  PathPtr path() { return make_path({{engine_.add_resource("plain", 1.0).value, 1.0}}); }
+  PathPtr link(std::pair<int, int> key)
+  {
+    if (links_.count(key) == 0)
+      links_[key] = path();
+    return links_[key];
+  }
+  static TaskId add(TaskGraph& graph, TaskId begin, const PathPtr& path, const Operation& op,
+                    int index, std::vector<TaskId>& flows)
+  {
+    const TaskId task = graph.add_flow("exchange", index, path, op.amount);
+    graph.add_edge(begin, task);
+    flows.push_back(task);
+    return task;
+  }
+
+  Engine& engine_;
+  std::vector<PathPtr> gpus_;
+  std::map<std::pair<int, int>, PathPtr> links_;
+};
+
+struct Ran {
+  Seconds time;
+  StepShares shares;
+};
+
+Ran run(const Program& program, std::vector<double> stretch = {})
+{
+  Engine engine;
+  PlainMachine machine(engine, static_cast<int>(program.ranks.size()));
+  Executor executor(engine, program, machine);
+  stretch.resize(program.ranks.size(), 1.0);
+  Ran ran;
+  const Seconds begin = engine.now();
+  executor.start(stretch, [&] {
+    ran.time = engine.now() - begin;
+    ran.shares = shares_of(executor, begin, engine.now());
+  });
+  engine.run();
+  return ran;
+}
+
+Program with_ranks(int ranks)
+{
+  Program program;
+  program.name = "test";
+  for (int r = 0; r < ranks; ++r)
+    program.ranks.push_back({r, 1});
+  return program;
+}
+
+// One forward one backward, each micro-batch a second forward and two backward, sent in no time
+// worth speaking of.
+Program one_f_one_b(int stages, int micro_batches)
+{
+  Program program = with_ranks(stages);
+  const int down = program.add_stream("activations");
+  const int up = program.add_stream("gradients");
+  const Bytes tiny(1e-12);
+  std::map<std::pair<int, int>, OpId> forwards, backwards;
+  for (int s = 0; s < stages; ++s) {
+    const int warm = std::min(micro_batches, stages - s);
+    int f = 0;
+    int b = 0;
+    const auto forward = [&] {
+      forwards[{s, f++}] = program.compute(s, Phase::forward, "forward", Seconds(1));
+    };
+    const auto backward = [&] {
+      backwards[{s, b++}] = program.compute(s, Phase::backward, "backward", Seconds(2));
+    };
+    for (int i = 0; i < warm; ++i)
+      forward();
+    while (b < micro_batches) {
+      backward();
+      if (f < micro_batches)
+        forward();
+    }
+  }
+  for (int s = 0; s + 1 < stages; ++s)
+    for (int m = 0; m < micro_batches; ++m) {
+      const OpId send = program.transfer(s, s + 1, Phase::pipeline, "send", tiny, down);
+      program.order(forwards[{s, m}], send);
+      program.order(send, forwards[{s + 1, m}]);
+      const OpId back = program.transfer(s + 1, s, Phase::pipeline, "send", tiny, up);
+      program.order(backwards[{s + 1, m}], back);
+      program.order(back, backwards[{s, m}]);
+    }
+  return program;
+}
+
+} // namespace
+
+TEST_CASE("a pipeline of p stages and m micro-batches is idle for (p - 1) / m of its work",
+          "[closed-form]")
+{
+  for (const int stages : {1, 2, 4, 7})
+    for (const int batches : {1, 4, 16}) {
+      CAPTURE(stages, batches);
+      const Ran ran = run(one_f_one_b(stages, batches));
+      CHECK(ran.time.value() == Approx(3.0 * (batches + stages - 1)).epsilon(1e-9));
+      CHECK(ran.shares.bubble.value() == Approx(3.0 * (stages - 1)).margin(1e-9));
+      CHECK(ran.shares.busy[static_cast<std::size_t>(Phase::forward)].value() ==
+            Approx(batches).epsilon(1e-9));
+      CHECK(ran.shares.total().value() == Approx(ran.time.value()).epsilon(1e-9));
+    }
+}
+
+TEST_CASE("an exchange beside kernels costs what they do not hide", "[closed-form]")
+{
+  for (const double bytes : {0.5, 1.0, 3.0}) {
+    CAPTURE(bytes);
+    Program program = with_ranks(2);
+    const int stream = program.add_stream("communication");
+    const int group = program.add_group({"data", {0, 1}, {{0, 1}}});
+    std::vector<OpId> first;
+    for (int r = 0; r < 2; ++r)
+      first.push_back(program.compute(r, Phase::backward, "last layer", Seconds(1)));
+    const OpId reduce = program.collective(group, CollectiveKind::all_reduce, Phase::data, "reduce",
+                                           Bytes(bytes), stream);
+    for (int r = 0; r < 2; ++r) {
+      program.order(first[static_cast<std::size_t>(r)], reduce);
+      program.compute(r, Phase::backward, "first layer", Seconds(1));
+      program.order(reduce, program.compute(r, Phase::optimizer, "update", Seconds(0.5)));
+    }
+    const Ran ran = run(program);
+    const double exposed = std::max(0.0, bytes - 1);
+    CHECK(ran.time.value() == Approx(2.5 + exposed).epsilon(1e-9));
+    CHECK(ran.shares.exposed[static_cast<std::size_t>(Phase::data)].value() ==
+          Approx(exposed).margin(1e-9));
+    CHECK(ran.shares.busy[static_cast<std::size_t>(Phase::optimizer)].value() ==
+          Approx(0.5).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("ranks that are early wait for the late one, not for the exchange", "[closed-form]")
+{
+  Program program = with_ranks(2);
+  const int group = program.add_group({"tensor", {0, 1}, {{0, 1}}});
+  for (int r = 0; r < 2; ++r)
+    program.compute(r, Phase::forward, "layer", Seconds(1));
+  program.collective(group, CollectiveKind::all_reduce, Phase::tensor, "sum", Bytes(0.25), 0);
+  const Ran ran = run(program, {1.0, 1.5});
+  CHECK(ran.time.value() == Approx(1.75).epsilon(1e-9));
+  CHECK(ran.shares.straggler.value() == Approx(0.25).epsilon(1e-9)); // half a second of one of two
+  CHECK(ran.shares.exposed[static_cast<std::size_t>(Phase::tensor)].value() ==
+        Approx(0.25).epsilon(1e-9));
+}
+
+TEST_CASE("input, host work and pauses are told apart", "[closed-form]")
+{
+  Program program = with_ranks(1);
+  const int side = program.add_stream("host");
+  program.fetch(0, 0);
+  program.compute(0, Phase::forward, "layer", Seconds(1));
+  const OpId host = program.host(0, Phase::framework, "launch", Seconds(2), side);
+  program.order(host, program.compute(0, Phase::backward, "layer", Seconds(1)));
+  program.offload(0, Phase::optimizer, "gradients", Bytes(0.5), true, 0);
+  program.wait(0, Phase::framework, "synchronise", Seconds(0.125), 0);
+  const Ran ran = run(program);
+  CHECK(ran.time.value() == Approx(2 + 1 + 0.5 + 0.125).epsilon(1e-9));
+  CHECK(ran.shares.input.value() == Approx(0.25).epsilon(1e-9));
+  CHECK(ran.shares.framework.value() == Approx(0.75 + 0.125).epsilon(1e-9));
+  CHECK(ran.shares.offload.value() == Approx(0.5).epsilon(1e-9));
+}
+
+TEST_CASE("a program that is not whole is refused", "[error]")
+{
+  Engine engine;
+  PlainMachine machine(engine, 1);
+  Program nowhere = with_ranks(1);
+  nowhere.compute(1, Phase::forward, "layer", Seconds(1));
+  CHECK_THROWS_AS(Executor(engine, nowhere, machine), std::logic_error);
+  Program dangling = with_ranks(1);
+  dangling.order(dangling.compute(0, Phase::forward, "layer", Seconds(1)), OpId{7});
+  CHECK_THROWS_AS(Executor(engine, dangling, machine), std::logic_error);
+  Program negative = with_ranks(1);
+  negative.compute(0, Phase::forward, "layer", Seconds(-1));
+  CHECK_THROWS_AS(Executor(engine, negative, machine), std::logic_error);
+}
