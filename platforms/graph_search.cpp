@@ -424,9 +424,9 @@ Draft Search::run(Draft wanted)
     if (!system_.has_switch() || system_.compute_capability() < 9 || rules_.version < 21700 ||
         n < 3)
       return wanted;
-    wanted.most_channels = n;
+    wanted.most_channels = std::min(n, kMostChannels);
     if (system_.nets() == 0)
-      wanted.least_channels = n;
+      wanted.least_channels = wanted.most_channels;
   }
   if (n == 1 && wanted.pattern != GraphPattern::ring)
     wanted.pattern = GraphPattern::tree;

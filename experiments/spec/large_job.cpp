@@ -1,5 +1,6 @@
 #include "experiments/spec/large_job.hpp"
 
+#include "experiments/spec/idle_keys.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "models/optimizer.hpp"
@@ -119,6 +120,8 @@ LargeJob resolve_large_job(const JobSpec& spec, const Value& at, const LargeExpe
 {
   LargeJob job;
   job.spec = spec;
+  if (const std::string idle = idle_keys_of_transformer(spec, at); !idle.empty())
+    job.warnings.push_back(idle);
   job.model = models::load_transformer(preset_of(spec));
   job.framework = framework_of(spec);
   job.library = models::load_library(job.framework.library);

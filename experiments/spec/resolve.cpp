@@ -1,5 +1,6 @@
 #include "experiments/spec/resolve.hpp"
 
+#include "experiments/spec/idle_keys.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/measured_job.hpp"
 #include "experiments/spec/place_servers.hpp"
@@ -161,6 +162,8 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
   ResolvedJob job;
   job.spec = spec;
   job.stack = stack;
+  if (const std::string idle = idle_keys_of_other(spec, at); !idle.empty())
+    job.warnings.push_back(idle);
   if (spec.program) {
     resolve_program(job, at, e);
     return job;

@@ -201,18 +201,28 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
   return candidate.coupled;
 }
 
+// The path for one of `per_buffer_byte` units of progress per byte of the buffer, of which each
+// moves `bytes` of payload over the hop.
+sim::PathPtr Collective::hop_path(const Candidate& candidate, const sim::Hop& hop, double bytes,
+                                  double per_buffer_byte) const
+{
+  const double moved = bytes * expansion(hop, *candidate.protocol);
+  std::vector<sim::Use> uses = hop.uses;
+  for (sim::Use& use : uses)
+    use.weight *= moved;
+  const double most = limit_of(patterns_[candidate.pattern], *candidate.protocol);
+  double cap = most > 0 ? most * per_buffer_byte : sim::MaxMin::kNoCap;
+  if (hop.cap > 0)
+    cap = cap > 0 ? std::min(cap, hop.cap / moved) : hop.cap / moved;
+  return sim::make_path(std::move(uses), {}, cap);
+}
+
 const std::vector<sim::PathPtr>& Collective::edge_paths(const Candidate& candidate) const
 {
-  if (!candidate.edges.empty())
-    return candidate.edges;
-  for (const Load& load : patterns_[candidate.pattern].loads) {
-    const double moved = load.bytes * expansion(load.hop, *candidate.protocol) / candidate.unit;
-    std::vector<sim::Use> uses = load.hop.uses;
-    for (sim::Use& use : uses)
-      use.weight *= moved;
-    candidate.edges.push_back(sim::make_path(
-        std::move(uses), {}, load.hop.cap > 0 ? load.hop.cap / moved : sim::MaxMin::kNoCap));
-  }
+  if (candidate.edges.empty())
+    for (const Load& load : patterns_[candidate.pattern].loads)
+      candidate.edges.push_back(
+          hop_path(candidate, load.hop, load.bytes / candidate.unit, candidate.unit));
   return candidate.edges;
 }
 
@@ -276,7 +286,9 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
   if (fidelity == Fidelity::chunks && chosen.algorithm->chunks != nullptr) {
     const Family family = patterns_[chosen.pattern].family;
     const HopLatency per_hop = hop_latency(family, *chosen.protocol);
-    const Seconds base = base_latency(family, *chosen.protocol);
+    const double slower =
+        chosen.latency.value() > 0 ? latency_of(chosen, size) / chosen.latency : 1;
+    const Seconds base = slower * base_latency(family, *chosen.protocol);
     const sim::TaskId call = graph.add_delay("collective call", index, base);
     graph.add_edge(begin, call);
     const ChunkSchedule schedule{
@@ -284,16 +296,12 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
         call,
         size.value(),
         index,
-        [&](const sim::Hop& hop) {
-          std::vector<sim::Use> uses = hop.uses;
-          for (sim::Use& use : uses)
-            use.weight *= expansion(hop, *chosen.protocol);
-          return sim::make_path(std::move(uses), {}, hop.cap);
-        },
+        [&](const Load& load) { return hop_path(chosen, load.hop, 1, load.bytes); },
         [&](const sim::Hop& hop) {
           LatencySteps one;
           one.add(hop, 1);
-          return protocol_latency(one, per_hop, inside_factor(*chosen.protocol)) + hop.latency;
+          return slower *
+                 (protocol_latency(one, per_hop, inside_factor(*chosen.protocol)) + hop.latency);
         }};
     return chosen.algorithm->chunks(comm_, schedule);
   }

@@ -73,6 +73,8 @@ private:
   double limit_of(const Pattern& pattern, const Protocol& protocol) const;
   double idle_rate(const Pattern& pattern, const Protocol& protocol) const;
   sim::PathPtr coupled_path(const Candidate& candidate) const;
+  sim::PathPtr hop_path(const Candidate& candidate, const sim::Hop& hop, double bytes,
+                        double per_buffer_byte) const;
   const std::vector<sim::PathPtr>& edge_paths(const Candidate& candidate) const;
   Choice describe(const Candidate& candidate, Bytes size) const;
 

@@ -43,8 +43,9 @@ struct Pattern {
   LatencySteps steps;
 };
 
-/// Turns hops into paths: given a hop, the path for one payload byte over it.
-using MakePath = std::function<sim::PathPtr(const sim::Hop&)>;
+/// Turns loads into paths: the path for one payload byte over a hop that carries so many bytes per
+/// byte of the buffer in the whole call.
+using MakePath = std::function<sim::PathPtr(const Load&)>;
 
 /// Everything a chunk-level schedule needs.
 struct ChunkSchedule {
@@ -52,7 +53,7 @@ struct ChunkSchedule {
   sim::TaskId begin;
   double size;   // bytes on each rank
   int index;     // label of the tasks
-  MakePath path; // with the protocol's overhead in its weights
+  MakePath path; // with the protocol's overhead and limits
   std::function<Seconds(const sim::Hop&)> step_latency;
 };
 

@@ -70,7 +70,7 @@ sim::TaskId ring_all_reduce_chunks(const sim::Communicator& comm, const ChunkSch
     const double piece = s.size * channel.share / static_cast<double>(n);
     std::vector<sim::PathPtr> paths;
     for (const sim::Hop& hop : channel.hops)
-      paths.push_back(s.path(hop));
+      paths.push_back(s.path({hop, piece * static_cast<double>(2 * (n - 1)) / s.size}));
     std::vector<sim::TaskId> received(n, s.begin); // by position on the ring
     std::vector<sim::TaskId> sent(n);              // a connection delivers in order
     for (std::size_t step = 0; step < 2 * (n - 1); ++step) {

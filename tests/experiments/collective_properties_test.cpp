@@ -306,3 +306,40 @@ TEST_CASE("sends to a GPU without a link of its own go by way of a common neighb
   // Joined GPUs do not need it.
   CHECK(machine.relay_hop({0, 0}, {0, 1}).uses.size() == 1);
 }
+
+// Between nodes pieces that wait for an adapter hide latencies of each other, which only chunks
+// see.
+TEST_CASE("rings of an idle machine take as long at every fidelity", "[collectives][property]")
+{
+  const auto spec =
+      platforms::load_platform(resolve_preset(std::string("dgx1-v100"), platforms::kPlatformKind));
+  const models::Library library =
+      models::load_library(resolve_preset(std::string("nccl"), models::kLibraryKind));
+  for (const int nodes : {1, 2})
+    for (const double size : {64e3, 256e3, 1e6, 16e6}) {
+      const auto time = [&](models::Fidelity fidelity) {
+        sim::Engine engine;
+        const platforms::Machine machine(engine, spec, stack(), nodes);
+        std::vector<platforms::GpuPlace> ranks;
+        for (int node = 0; node < nodes; ++node)
+          for (int gpu = 0; gpu < spec.gpus_per_node(); ++gpu)
+            ranks.push_back({node, gpu});
+        const models::Collective collective(
+            engine, platforms::make_communicator(machine, ranks, "test", platforms::GraphRules{}),
+            library, models::Operation::all_reduce, "ring");
+        sim::TaskGraph graph(engine, "test");
+        std::vector<sim::TaskId> flows;
+        const sim::TaskId end =
+            collective.add(graph, graph.add_join("begin"), Bytes(size), 0, fidelity, flows);
+        graph.start(nullptr);
+        engine.run();
+        return graph.finished(end).value();
+      };
+      CAPTURE(nodes, size);
+      const double coupled = time(models::Fidelity::coupled);
+      CHECK_THAT(time(models::Fidelity::edges), test::is(coupled));
+      const double chunks = time(models::Fidelity::chunks);
+      CHECK(chunks <= coupled * (1 + 1e-9));
+      CHECK(chunks > (nodes == 1 ? 0.99 : 0.7) * coupled);
+    }
+}

@@ -88,3 +88,33 @@ TEST_CASE("Inference runs forward passes only and tells the time of a batch", "[
       run_text(text, {{"/jobs/0/precision", "\"int8\""}, {"/jobs/0/mode", "\"train\""}}),
       ConfigError);
 }
+
+TEST_CASE("a key that a job's kind does not read is told, or refused where it changes the meaning",
+          "[same]")
+{
+  const auto told = [](const experiments::PointResult& point, const std::string& key) {
+    for (const std::string& warning : point.warnings)
+      if (warning.find('"' + key + '"') != std::string::npos &&
+          warning.find("no influence") != std::string::npos)
+        return true;
+    return false;
+  };
+  CHECK(told(run_text(kJob, {{"/jobs/0/sequence", "512"}}), "sequence"));
+  CHECK(told(run_text(kJob, {{"/jobs/0/recompute", "\"full\""}}), "recompute"));
+  CHECK_FALSE(told(run_text(kJob, {{"/jobs/0/steps", "3"}}), "steps"));
+  CHECK_THROWS_WITH(run_text(kJob, {{"/jobs/0/parallel", R"({"tensor": 2})"}}),
+                    Contains("/jobs/0/parallel"));
+  CHECK_THROWS_WITH(
+      run_text(kJob, {{"/jobs/0/precision", "\"fp8\""}, {"/cluster/platform", "\"dgx-h100\""}}),
+      Contains("transformer"));
+
+  const char* const transformer = R"({
+    "cluster": {"platform": "dgx-h100"},
+    "jobs": [{"model": "llama-3-8b", "framework": "pytorch-fsdp", "precision": "bf16",
+              "batch_per_gpu": 1, "gpus": 8, "parallel": {"zero": 3}}]})";
+  CHECK(told(run_text(transformer, {{"/jobs/0/anchor", R"({"samples_per_s": 5})"}}), "anchor"));
+  CHECK(told(run_text(transformer, {{"/jobs/0/input", "\"tfrecord\""}}), "input"));
+  CHECK_FALSE(told(run_text(transformer, {{"/jobs/0/recompute", "\"full\""}}), "recompute"));
+  CHECK_THROWS_WITH(run_text(transformer, {{"/jobs/0/mode", "\"inference\""}}),
+                    Contains("/jobs/0/mode"));
+}

@@ -59,9 +59,9 @@ struct RingScene {
   }
 
   // Time of an all-reduce that starts at 0.
-  double all_reduce(Bytes size, Fidelity fidelity)
+  double all_reduce(Bytes size, Fidelity fidelity, const Library& library = test_library())
   {
-    const Collective collective(engine, comm, test_library(), Operation::all_reduce, "ring");
+    const Collective collective(engine, comm, library, Operation::all_reduce, "ring");
     sim::TaskGraph graph(engine);
     std::vector<sim::TaskId> flows;
     const sim::TaskId begin = graph.add_join("begin");

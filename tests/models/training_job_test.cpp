@@ -17,6 +17,20 @@ TEST_CASE("a ring all-reduce takes 2(n-1)/n size / bandwidth and 2(n-1) latencie
     }
 }
 
+TEST_CASE("what a protocol lets through one GPU holds at every fidelity", "[closed-form]")
+{
+  Library library = test_library();
+  const double bus = kBandwidth / 4;
+  library.protocols.front().bus_limits = {{0, BytesPerSecond(bus), {}, {}}};
+  for (const Fidelity fidelity : {Fidelity::coupled, Fidelity::edges, Fidelity::chunks})
+    for (const int n : {2, 3, 8}) {
+      CAPTURE(n, static_cast<int>(fidelity));
+      RingScene scene(n, Sharing::plugged);
+      CHECK_THAT(scene.all_reduce(Bytes(16e6), fidelity, library),
+                 test::is(ring_time(n, 0) + 2.0 * (n - 1) / n * 16e6 / bus));
+    }
+}
+
 TEST_CASE("without overlap everything follows backward", "[closed-form]")
 {
   JobScene scene(4, Sharing::plugged);

@@ -106,3 +106,29 @@ TEST_CASE("a search gives back all the bandwidth that it tried", "[graphs][prope
     CHECK(sorted == gpus);
   }
 }
+
+TEST_CASE("every bundled machine has a ring through all of its GPUs, alone and between nodes",
+          "[graphs][property]")
+{
+  for (const std::string& name : preset_names(kPlatformKind)) {
+    const auto spec = load_platform(resolve_preset(name, kPlatformKind));
+    if (spec.gpus_per_node() < 2)
+      continue;
+    std::vector<int> gpus(static_cast<std::size_t>(spec.gpus_per_node()));
+    std::iota(gpus.begin(), gpus.end(), 0);
+    const bool wired = find_network(spec, rdma_stack().transport).index >= 0;
+    for (const bool between : {false, true})
+      for (const int version : {20000, 20408, 20805, 21806, 22703}) {
+        if (between && !wired)
+          continue;
+        CAPTURE(name, between, version);
+        const auto graphs = search(spec, gpus, between, version);
+        REQUIRE(graphs.ring.channels > 0);
+        for (const auto& graph : {graphs.ring, graphs.tree, graphs.in_switch})
+          for (auto order : graph.orders) {
+            std::sort(order.begin(), order.end());
+            CHECK(order == gpus);
+          }
+      }
+  }
+}

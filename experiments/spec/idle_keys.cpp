@@ -1,0 +1,65 @@
+#include "experiments/spec/idle_keys.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+std::string without_influence(const JobSpec& spec, const Value& job,
+                              std::initializer_list<const char*> keys, const std::string& where)
+{
+  std::string given;
+  int count = 0;
+  for (const char* key : keys)
+    if (job.json().contains(key)) {
+      given += fmt::format("{}\"{}\"", given.empty() ? "" : ", ", key);
+      ++count;
+    }
+  return count == 0 ? ""
+                    : fmt::format("{}: {} {} no influence on {}", spec.name, given,
+                                  count == 1 ? "has" : "have", where);
+}
+
+} // namespace
+
+std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
+{
+  if (spec.mode == "inference")
+    job.fail_at("mode", "is 'inference', and the model is a transformer",
+                "only training of transformers is known");
+  if (spec.parameter_servers)
+    job.fail_at("parameter_servers", "are for other models than transformers",
+                "leave them out: gradients of a transformer are exchanged by collectives");
+  if (spec.input && !read_input(spec.input).format.starts_with("synthetic"))
+    return without_influence(spec, job,
+                             {"input", "anchor", "placement", "cores", "memory", "epochs", "start",
+                              "ends", "steps", "warmup_steps"},
+                             "a transformer's job, whose tokens are there at once");
+  return without_influence(spec, job,
+                           {"anchor", "placement", "cores", "memory", "epochs", "start", "ends",
+                            "steps", "warmup_steps"},
+                           "a transformer's job");
+}
+
+std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
+{
+  const models::ParallelPlan plan = spec.parallel.value_or(models::ParallelPlan{});
+  if (plan.tensor * plan.context * plan.pipeline * plan.expert > 1 || plan.zero > 0)
+    job.fail_at("parallel", "divides the model, and the model is not a transformer",
+                "leave it out: the job is data-parallel on all its GPUs");
+  if (spec.precision == "fp8" || spec.precision == "mxfp8")
+    job.fail_at("precision", "is '" + spec.precision + "', and the model is not a transformer",
+                "8-bit products are those of transformers; fp32, tf32, fp16, bf16 are for all");
+  if (spec.global_batch && spec.batch_per_gpu < 1)
+    job.fail_at("batch_per_gpu", "is missing: global_batch is for transformers",
+                fmt::format("batch_per_gpu is samples per GPU: {} on {} GPUs are {:g}",
+                            *spec.global_batch, spec.gpus,
+                            static_cast<double>(*spec.global_batch) / spec.gpus));
+  return without_influence(spec, job,
+                           {"sequence", "global_batch", "micro_batch", "parallel", "recompute",
+                            "offload", "attention", "tokens"},
+                           "a job whose model is not a transformer");
+}
+
+} // namespace foretrain::experiments
