@@ -4,6 +4,8 @@
 #include "experiments/answers/plan.hpp"
 #include "experiments/spec/experiment.hpp"
 #include "experiments/spec/preset_kinds.hpp"
+#include "experiments/spec/profiles.hpp"
+#include "experiments/validate/founding.hpp"
 #include "experiments/validate/validation_gates.hpp"
 
 namespace foretrain::experiments {
@@ -13,20 +15,31 @@ namespace {
 // Files that are not presets; those that are stand in experiments/spec/preset_kinds.cpp.
 struct Kind {
   const char* name;
+  const char* doc;
   Json (*schema)();
+  const char* folder; // of those that are bundled
 };
 
 const Kind kFiles[] = {
-    {"experiment", &schema_as<ExperimentSpec>},
-    {"plan", &schema_as<PlanSpec>},
-    {"suite", &schema_as<SuiteSpec>},
-    {"gates", &schema_as<GatesSpec>},
-    {"profile", &schema_as<calibration::Profile>},
+    {"experiment", "a cluster, its software, jobs, and what is varied", &schema_as<ExperimentSpec>,
+     kExperimentKind.folder},
+    {"plan", "what may be bought or changed, at which cost, and a goal", &schema_as<PlanSpec>,
+     kPlanKind.folder},
+    {"suite", "measurements to hold predictions against", &schema_as<SuiteSpec>, kSuiteKind.folder},
+    {"gates", "errors of a suite that must not grow", &schema_as<GatesSpec>,
+     "experiments/validation/gates"},
+    {"claims", "published statements to hold predictions against", &schema_as<ClaimsFile>,
+     kClaimsKind.folder},
+    {"profile", "values learnt from logs of a machine, laid over presets",
+     &schema_as<calibration::Profile>, kProfileKind.folder},
 };
 
-Json titled(const char* name, const Json& schema)
+Json titled(const char* name, const char* doc, const char* folder, const Json& schema)
 {
-  Json whole = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", name}};
+  Json whole = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                {"title", name},
+                {"description", doc},
+                {"x-folder", folder}};
   whole.update(schema);
   // Any file may build on another one of its kind.
   whole["properties"]["extends"] = {{"type", "string"},
@@ -50,10 +63,10 @@ Json schema(const std::string& name)
 {
   for (const Kind& kind : kFiles)
     if (name == kind.name)
-      return titled(kind.name, kind.schema());
+      return titled(kind.name, kind.doc, kind.folder, kind.schema());
   for (const PresetKindEntry& preset : preset_kinds())
     if (name == preset.name)
-      return titled(preset.name, preset.schema());
+      return titled(preset.name, preset.doc, preset.kind->folder, preset.schema());
   return nullptr;
 }
 

@@ -168,4 +168,20 @@ std::string to_text(FlopsPerSecond value)
   return scaled(value.value(), units);
 }
 
+std::string to_text(Flops value)
+{
+  return scaled(value.value(), kFlops);
+}
+
+std::string to_text(Hertz value)
+{
+  return scaled(value.value(), kHertz);
+}
+
+std::string to_text(PerSecond value)
+{
+  static constexpr std::array<Unit, 3> units = {{{"/s", 1}, {"k/s", 1e3}, {"M/s", 1e6}}};
+  return scaled(value.value(), units);
+}
+
 } // namespace foretrain

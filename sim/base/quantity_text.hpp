@@ -65,5 +65,8 @@ std::string to_text(Seconds value);
 std::string to_text(Bytes value);
 std::string to_text(BytesPerSecond value);
 std::string to_text(FlopsPerSecond value);
+std::string to_text(Flops value);
+std::string to_text(Hertz value);
+std::string to_text(PerSecond value);
 
 } // namespace foretrain

@@ -119,15 +119,21 @@ double read_quantity(const Value& value, std::span<const Unit> units, std::strin
   return parsed.si;
 }
 
-Json schema_quantity(std::span<const Unit> units, std::string_view kind, std::string_view example)
+Json schema_quantity(std::span<const Unit> units, std::string_view kind, std::string_view example,
+                     const Limits& limits)
 {
   std::string names;
   for (const Unit& unit : units)
     names += (names.empty() ? "" : "|") + std::string(unit.name);
+  const Limits own = within(limits, physical_limit(kind));
+  // JSON Schema has no limits for texts: these are in the first of the units.
   return {{"type", "string"},
           {"pattern", fmt::format("^ *[+-]?[0-9.]+([eE][+-]?[0-9]+)? *({}) *$", names)},
           {"examples", Json::array({example})},
-          {"x-quantity", kind}};
+          {"x-quantity", kind},
+          {"x-unit", units.front().name},
+          {own.low_open ? "x-exclusiveMinimum" : "x-minimum", own.low},
+          {"x-maximum", own.high}};
 }
 
 Json schema_number(const char* type, const Limits& limits)

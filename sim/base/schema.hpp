@@ -71,6 +71,12 @@ template <class T>
 inline constexpr bool is_optional = false;
 template <class T>
 inline constexpr bool is_optional<std::optional<T>> = true;
+/// Lists that JSON holds as they are.
+template <class T>
+inline constexpr bool is_plain_list = false;
+template <class T>
+inline constexpr bool is_plain_list<std::vector<T>> =
+    std::is_arithmetic_v<T> || std::is_same_v<T, std::string>;
 template <class T>
 inline constexpr bool is_quantity = false;
 template <class Tag>
@@ -82,7 +88,8 @@ void read(const Value& value, int& out, const Limits& limits);
 void read(const Value& value, double& out, const Limits& limits);
 double read_quantity(const Value& value, std::span<const Unit> units, std::string_view kind,
                      std::string_view example, const Limits& limits);
-Json schema_quantity(std::span<const Unit> units, std::string_view kind, std::string_view example);
+Json schema_quantity(std::span<const Unit> units, std::string_view kind, std::string_view example,
+                     const Limits& limits);
 Json schema_number(const char* type, const Limits& limits);
 Json schema_text(const Limits& limits);
 Json schema_any(const Limits& limits);
@@ -207,7 +214,7 @@ public:
       return {{"type", "array"}, {"items", of(inner, limits)}};
     } else if constexpr (detail::is_quantity<T>) {
       using Units = UnitsOf<T>;
-      return detail::schema_quantity(Units::units(), Units::kind(), Units::example());
+      return detail::schema_quantity(Units::units(), Units::kind(), Units::example(), limits);
     } else if constexpr (std::is_same_v<T, bool>) {
       return {{"type", "boolean"}};
     } else if constexpr (std::is_same_v<T, int>) {
@@ -232,9 +239,12 @@ private:
     else if constexpr (std::is_same_v<T, std::string>) {
       if (!member.empty())
         properties_[key]["default"] = member;
-    } else if constexpr (std::is_same_v<T, Seconds> || std::is_same_v<T, Bytes> ||
-                         std::is_same_v<T, BytesPerSecond>)
+    } else if constexpr (detail::is_quantity<T>)
       properties_[key]["default"] = to_text(member);
+    else if constexpr (detail::is_plain_list<T>) {
+      if (!member.empty())
+        properties_[key]["default"] = member;
+    }
   }
 
   Json properties_ = Json::object();

@@ -100,6 +100,10 @@ TEST_CASE("the schema comes from the same description", "[base]")
   CHECK(schema["required"] == Json::array({"gpus", "bandwidth"}));
   CHECK(schema["properties"]["gpus"]["minimum"] == 1);
   CHECK(schema["properties"]["latency"]["default"] == "1 us");
+  CHECK(schema["properties"]["latency"]["x-minimum"] == 0);
+  CHECK(schema["properties"]["latency"]["x-maximum"] == 1e9); // what is physical
+  CHECK(schema["properties"]["bandwidth"]["x-exclusiveMinimum"] == 0);
+  CHECK(schema["properties"]["bandwidth"]["x-unit"] == "B/s");
   CHECK(schema["properties"]["inner"]["items"]["properties"]["kind"]["enum"] ==
         Json::array({"ring", "tree"}));
   CHECK(schema["additionalProperties"] == false);
@@ -112,6 +116,9 @@ TEST_CASE("quantities print in the unit that reads best", "[base]")
   CHECK(to_text(Bytes(64.0 * 1024 * 1024)) == "64 MiB");
   CHECK(to_text(Bytes(16e9)) == "16 GB");
   CHECK(to_text(FlopsPerSecond(15.7e12)) == "15.7 TFLOP/s");
+  CHECK(to_text(Flops(4e9)) == "4 GFLOP");
+  CHECK(to_text(Hertz(2.4e9)) == "2.4 GHz");
+  CHECK(to_text(PerSecond(250e3)) == "250 k/s");
 }
 
 static_assert(!std::is_convertible_v<double, Seconds>);
