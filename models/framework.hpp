@@ -46,6 +46,7 @@ struct KernelSpec {
 
 struct Framework {
   std::string name;
+  bool trains = true;                         // false: it knows forward passes only
   std::string synchronisation = "all-reduce"; // or "parameter-server"
   std::string overlap = "buckets";            // none, per-tensor, buckets
   std::string algorithm = "auto";             // of the all-reduce
@@ -127,6 +128,7 @@ void describe(V& v, Framework& s)
 {
   v.format("foretrain.framework/1");
   v.required("name", s.name, "name and version");
+  v.optional("trains", s.trains, "false: it knows forward passes only (inference)");
   v.optional("synchronisation", s.synchronisation, "how gradients are combined",
              one_of({"all-reduce", "parameter-server"}));
   v.optional("overlap", s.overlap, "what may travel while backward still computes",

@@ -10,6 +10,8 @@ namespace foretrain::models {
 struct TransformerRules {
   bool fused = true;                   // element-wise chains are one kernel each
   Seconds host_per_kernel{5e-6};       // that its process needs to launch one
+  Seconds host_per_layer{};            // in the forward pass, beside launches; half of it backward
+  Seconds host_per_exchange{};         // to start a collective between tensor-parallel ranks
   std::string attention = "measured";  // kernel: that of the GPU's tables, flash-2 or flash-1
   std::string selective = "attention"; // what "recompute": "selective" repeats, or half of a layer
   std::string gradient = "fp32";       // what gradients are added up in
@@ -31,6 +33,13 @@ void describe(V& v, TransformerRules& s)
   v.optional("fused", s.fused, "chains of element-wise work are one kernel each");
   v.optional("host_per_kernel", s.host_per_kernel, "host time to launch one kernel",
              non_negative());
+  v.optional(
+      "host_per_layer", s.host_per_layer,
+      "host time of a layer's forward pass beside its launches (modules, checkpoints, random "
+      "states); half of it in the backward pass",
+      non_negative());
+  v.optional("host_per_exchange", s.host_per_exchange,
+             "host time to start a collective between tensor-parallel ranks", non_negative());
   v.optional("attention", s.attention,
              "kernel: the one that was measured, or FlashAttention-2 or -1",
              one_of({"measured", "flash-2", "flash-1"}));

@@ -133,6 +133,13 @@ with tempfile.TemporaryDirectory() as folder:
         connection.execute("CREATE TABLE mine (a)")
     foreign = run("sweep", file, "--db", folder / "foreign.db")
     expect("foreign database", foreign.returncode == 2 and "something else" in foreign.stderr, foreign.stderr)
+    task = run("sweep", file, "--db", folder / "tasks.db", "--part=0/2", "--set", '/jobs/0/model="vgg16"')
+    told = run("sweep", "--status", folder / "tasks.db")
+    expect("status of tasks before they are collected", task.returncode == 0 and told.returncode == 0 and
+           " points done" in told.stdout and "tasks.db.part-" in told.stdout, told.stdout + told.stderr)
+    for folder_name in ("nowhere.db", "no-folder/nowhere.db"):
+        told = run("sweep", "--status", folder / folder_name)
+        expect("status of nothing", told.returncode == 2 and "there is no file" in told.stderr, told.stderr)
     for part in ("3/3", "x", "1", "1/0", "-1/2", "1/2/3", "1/2 "):
         wrong = run("sweep", file, "--db", store, f"--part={part}")
         expect(f"--part {part}", wrong.returncode == 2 and "K/N" in wrong.stderr, wrong.stderr)

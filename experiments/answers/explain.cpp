@@ -1,9 +1,11 @@
 #include "experiments/answers/explain.hpp"
 
+#include "experiments/answers/explain_large.hpp"
 #include "experiments/answers/explain_path.hpp"
 #include "experiments/answers/explain_swaps.hpp"
 #include "experiments/run/levers.hpp"
 #include "experiments/run/result_json.hpp"
+#include "experiments/spec/large_job.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/version.hpp"
 
@@ -13,9 +15,7 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kStepsAsked = 6;      // measured ones of each run
-constexpr double kTenPercent = 1.1; // better
-constexpr double kNoGain = 0.001;   // of throughput
+constexpr int kStepsAsked = 6; // measured ones of each run
 
 // Gains of each job when a lever is pulled.
 struct Pulled {
@@ -81,12 +81,6 @@ private:
 Json explain(const LoadedExperiment& experiment, std::size_t number, const ExplainOptions& options)
 {
   const Point& point = experiment.points[number];
-  const ResolvedExperiment resolved = resolve(point);
-  const auto base = throughputs_with(resolved, {}, 1, options.run, kStepsAsked);
-  const Ranking ranking(resolved, options, base);
-  const Json paths = critical_paths(resolved, options.run);
-  const Json swaps =
-      options.swaps ? swapped(point, resolved, base, options.run, kStepsAsked) : Json::array();
   Json answer = {{"experiment", experiment.spec.name},
                  {"version", version()},
                  {"seed", options.run.seed},
@@ -95,6 +89,16 @@ Json explain(const LoadedExperiment& experiment, std::size_t number, const Expla
                  {"points", experiment.points.size()},
                  {"settings", settings_json(point.settings)},
                  {"jobs", Json::array()}};
+  if (is_large(point)) {
+    answer["jobs"].push_back(explained_large_job(point, options));
+    return answer;
+  }
+  const ResolvedExperiment resolved = resolve(point);
+  const auto base = throughputs_with(resolved, {}, 1, options.run, kStepsAsked);
+  const Ranking ranking(resolved, options, base);
+  const Json paths = critical_paths(resolved, options.run);
+  const Json swaps =
+      options.swaps ? swapped(point, resolved, base, options.run, kStepsAsked) : Json::array();
   for (std::size_t i = 0; i < resolved.jobs.size(); ++i) {
     Json levers = ranking.of_job(i);
     const Json& best = levers.front();

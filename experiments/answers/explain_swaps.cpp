@@ -14,12 +14,22 @@ namespace {
 
 constexpr double kSameRate = 1e-3; // a swap that changes no job by more is not worth a line
 
+// Those made for transformers are no choice for other models.
+std::vector<std::string> frameworks(const Value& root)
+{
+  std::vector<std::string> names;
+  for (const std::string& name : preset_names(models::kFrameworkKind))
+    if (!models::load_framework(preset_reference(name, root)).transformer)
+      names.push_back(name);
+  return names;
+}
+
 struct Choice {
   std::string pointer;
   std::vector<std::string> options;
 };
 
-std::vector<Choice> choices_of(const ResolvedExperiment& experiment)
+std::vector<Choice> choices_of(const ResolvedExperiment& experiment, const Value& root)
 {
   std::vector<Choice> choices{{"/stack/host", preset_names(platforms::kHostKind)}};
   if (experiment.nodes > 1)
@@ -28,7 +38,7 @@ std::vector<Choice> choices_of(const ResolvedExperiment& experiment)
     choices.push_back({"/cluster/storage", preset_names(platforms::kStorageKind)});
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     const std::string job = fmt::format("/jobs/{}", i);
-    choices.push_back({job + "/framework", preset_names(models::kFrameworkKind)});
+    choices.push_back({job + "/framework", frameworks(root)});
     // A measured rate holds for one precision.
     if (!experiment.jobs[i].spec.anchor)
       choices.push_back({job + "/precision", {"fp32", "tf32", "fp16", "bf16"}});
@@ -52,7 +62,7 @@ Json swapped(const Point& point, const ResolvedExperiment& experiment,
              const std::vector<double>& base, const RunOptions& options, int steps)
 {
   Json swaps = Json::array();
-  for (const Choice& choice : choices_of(experiment)) {
+  for (const Choice& choice : choices_of(experiment, Value(point.document))) {
     const Json now = value_now(point, choice.pointer);
     for (const std::string& option : choice.options) {
       if (now == option)

@@ -73,7 +73,8 @@ std::vector<std::string> beside(const std::string& store, const std::string& wha
   const std::filesystem::path file = std::filesystem::absolute(store);
   const std::string prefix = file.filename().string() + what;
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path()))
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path(), error))
     if (entry.path().filename().string().starts_with(prefix))
       files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
@@ -91,14 +92,21 @@ std::vector<std::string> parts_beside(const std::string& store)
 
 int sweep_status(const std::string& store)
 {
-  must_exist(store);
-  const ResultStore whole(store);
-  std::set<std::string> keys = whole.keys();
-  std::int64_t failed = whole.failed();
+  // Tasks write parts of their own; the file itself comes when they are collected.
+  const std::vector<std::string> parts = parts_beside(store);
+  if (parts.empty())
+    must_exist(store);
+  std::set<std::string> keys;
+  std::int64_t failed = 0;
   std::string lines;
-  if (const auto run = whole.last_run())
-    lines += line_of(store, *run) + "\n";
-  for (const std::string& part : parts_beside(store))
+  if (std::error_code error; std::filesystem::is_regular_file(store, error)) {
+    const ResultStore whole(store);
+    keys = whole.keys();
+    failed = whole.failed();
+    if (const auto run = whole.last_run())
+      lines += line_of(store, *run) + "\n";
+  }
+  for (const std::string& part : parts)
     try {
       const ResultStore of_task(part);
       keys.merge(of_task.keys());

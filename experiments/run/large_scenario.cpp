@@ -178,10 +178,16 @@ std::vector<Parameter> parameters_of(const LargeExperiment& e)
   add("network", e.stack.transport.name, "stack");
   add("library", e.job.library.name, "framework");
   add("host_per_kernel", to_text(s.device.host_per_kernel), e.job.framework.name);
+  add("host_per_layer", to_text(s.rules.host_per_layer), e.job.framework.name);
   return list;
 }
 
 } // namespace
+
+bool fits(const LargeExperiment& experiment)
+{
+  return needed(experiment.job.setting.memory) <= experiment.platform.gpu.memory;
+}
 
 PointResult run_large_point(const Point& point, const RunOptions& options)
 {

@@ -2,11 +2,15 @@
 #pragma once
 
 #include "experiments/run/result.hpp"
+#include "experiments/spec/large_job.hpp"
 
 namespace foretrain::experiments {
 
 /// A point whose job is a transformer's (is_large). Throws ConfigError.
 PointResult run_large_point(const Point& point, const RunOptions& options);
+
+/// Whether the fullest stage's GPUs have memory for it.
+bool fits(const LargeExperiment& experiment);
 
 /// Samples per second only.
 double quick_large_throughput(const Point& point, const RunOptions& options);

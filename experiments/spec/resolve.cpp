@@ -174,6 +174,9 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
     at.fail_at("batch_per_gpu", "is missing");
   job.network = models::load_network(resolve_preset(spec.model, models::kNetworkKind));
   job.framework = framework_of(spec);
+  if (!job.framework.trains && spec.mode == "train")
+    at.fail_at("framework", "is " + job.framework.name + ", which does not train",
+               "set \"mode\": \"inference\", or another framework");
   job.library = models::load_library(job.framework.library);
   job.device = device_for(e.platform, stack, spec, job.framework, at);
   job.optimizer = models::load_optimizer(

@@ -13,8 +13,8 @@ namespace foretrain::experiments {
 inline const PresetKind kSuiteKind{"suite", "experiments/validation"};
 
 /// What a measurement mainly tests; errors are reported for each apart.
-inline const std::vector<std::string> kRegimes{"compute", "intra-node", "network", "overlay",
-                                               "input",   "contention", "scale"};
+inline const std::vector<std::string> kRegimes{"compute", "intra-node", "network",    "overlay",
+                                               "input",   "contention", "large-model"};
 
 /// Units of measured values; a unit's value in SI.
 struct MeasuredUnit {

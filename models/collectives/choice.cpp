@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+constexpr double kSmallSend = 16384; // bytes to one rank that go by LL (NCCL_P2P_LL_THRESHOLD)
+
 int log2_of(double x)
 {
   return x < 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x))) - 1;
@@ -47,10 +49,15 @@ double expected_time(const Library& library, const sim::Communicator& comm, cons
     const bool small = size < tree_threshold(comm);
     return (offer.family == Family::tree) == small ? idle : kNever;
   }
-  if (library.estimate != "nccl-2.5" || comm.ring_graph.channels < 1 ||
-      operation == Operation::all_to_all || operation == Operation::send_receive)
+  if (library.estimate != "nccl-2.5" || comm.ring_graph.channels < 1)
     return idle;
   const ProtocolKind protocol = offer.protocol->kind();
+  if (operation == Operation::all_to_all || operation == Operation::send_receive) {
+    const double to_one = operation == Operation::all_to_all ? size / comm.ranks : size;
+    const bool taken =
+        protocol == ProtocolKind::simple || (protocol == ProtocolKind::ll && to_one <= kSmallSend);
+    return taken ? idle : kNever;
+  }
   const auto expected = expectation(library.version, comm, operation, offer.family, protocol);
   if (!expected)
     return kNever;

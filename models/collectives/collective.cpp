@@ -152,7 +152,7 @@ Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
   return ring_plateau(comm_, protocol, size.value()) * candidate.latency;
 }
 
-// What the GPUs' own work lets through, in bytes of the buffer per second.
+// What protocol and algorithm let through one GPU, in bytes of the buffer per second.
 double Collective::limit_of(const Pattern& pattern, const Protocol& protocol) const
 {
   const double limit = protocol_rate(pattern, protocol, comm_);
@@ -178,7 +178,18 @@ double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) c
   }
   for (const auto& [resource, w] : weight)
     rate = std::min(rate, engine_.capacity({resource}) / w);
-  return rate;
+  const double local = library_.local_copy(comm_.compute_capability).value();
+  return local > 0 ? 1 / (1 / rate + pattern.own / local) : rate;
+}
+
+// Bytes of the buffer per second at most, on any machine: while blocks move what stays on their GPU
+// the links idle, so that an idle machine's rate is the most there is.
+double Collective::most_of(const Candidate& candidate) const
+{
+  const Pattern& pattern = patterns_[candidate.pattern];
+  if (pattern.own > 0 && library_.local_copy(comm_.compute_capability).value() > 0)
+    return candidate.rate;
+  return limit_of(pattern, *candidate.protocol);
 }
 
 sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
@@ -188,7 +199,7 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
   std::vector<sim::Use> uses;
   const Protocol& protocol = *candidate.protocol;
   const Pattern& pattern = patterns_[candidate.pattern];
-  const double most = limit_of(pattern, protocol);
+  const double most = most_of(candidate);
   double cap = most > 0 ? most * candidate.unit : sim::MaxMin::kNoCap;
   for (const Load& load : pattern.loads) {
     const double moved = load.bytes * expansion(load.hop, protocol) / candidate.unit;
@@ -210,7 +221,7 @@ sim::PathPtr Collective::hop_path(const Candidate& candidate, const sim::Hop& ho
   std::vector<sim::Use> uses = hop.uses;
   for (sim::Use& use : uses)
     use.weight *= moved;
-  const double most = limit_of(patterns_[candidate.pattern], *candidate.protocol);
+  const double most = most_of(candidate);
   double cap = most > 0 ? most * per_buffer_byte : sim::MaxMin::kNoCap;
   if (hop.cap > 0)
     cap = cap > 0 ? std::min(cap, hop.cap / moved) : hop.cap / moved;

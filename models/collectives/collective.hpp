@@ -72,6 +72,7 @@ private:
   Seconds latency_of(const Candidate& candidate, Bytes size) const;
   double limit_of(const Pattern& pattern, const Protocol& protocol) const;
   double idle_rate(const Pattern& pattern, const Protocol& protocol) const;
+  double most_of(const Candidate& candidate) const;
   sim::PathPtr coupled_path(const Candidate& candidate) const;
   sim::PathPtr hop_path(const Candidate& candidate, const sim::Hop& hop, double bytes,
                         double per_buffer_byte) const;

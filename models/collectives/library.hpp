@@ -76,6 +76,12 @@ struct Protocol {
   }
 };
 
+/// At which the blocks of a collective move what stays on their GPU, on one generation of GPUs.
+struct LocalCopy {
+  double compute_capability = 0; // of the oldest GPUs that it holds for
+  BytesPerSecond rate;
+};
+
 struct Library {
   std::string name;
   std::vector<Protocol> protocols;
@@ -85,6 +91,17 @@ struct Library {
   bool relays = false;   // sends between two GPUs by way of a third one where that avoids PCIe
   Seconds socket_step{}; // added to a step between nodes when it goes through sockets
   Seconds host_launch{}; // host time to launch a call on one GPU, for threads with several
+  std::vector<LocalCopy> local_copies{}; // by rising compute capability; older GPUs: at no cost
+
+  /// On GPUs of an architecture; 0: no cost is known.
+  BytesPerSecond local_copy(double compute_capability) const
+  {
+    BytesPerSecond rate{};
+    for (const LocalCopy& it : local_copies)
+      if (it.compute_capability <= compute_capability)
+        rate = it.rate;
+    return rate;
+  }
 
   std::string estimate = "idle"; // rule by which it chooses, see choice.hpp
   std::string rings = "search";  // or "devices": one ring in the order of the devices
@@ -118,6 +135,14 @@ void describe(V& v, GpuLatency& s)
              non_negative());
   v.required("base", s.base, "fixed cost of a call", non_negative());
   v.required("nvlink_hop", s.nvlink_hop, "one step to a GPU over NVLink", non_negative());
+}
+
+template <class V>
+void describe(V& v, LocalCopy& s)
+{
+  v.required("compute_capability", s.compute_capability, "of the oldest GPUs it holds for",
+             non_negative());
+  v.required("rate", s.rate, "bytes that stay on the GPU", positive());
 }
 
 template <class V>
@@ -180,6 +205,9 @@ void describe(V& v, Library& s)
              "added to a step between nodes through sockets: what the proxy and its helper threads "
              "take to hand a message over",
              non_negative());
+  v.optional("local_copies", s.local_copies,
+             "at which a collective's blocks move the part of a buffer that stays on the GPU, by "
+             "rising compute capability");
   v.optional("host_launch", s.host_launch, "host time to launch a call on one GPU", non_negative());
   v.optional("blocks_per_channel", s.blocks_per_channel,
              "multiprocessors that a channel keeps busy", non_negative());

@@ -17,6 +17,7 @@ Pattern pairwise_all_to_all(const sim::Communicator& comm)
       if (a != b)
         pattern.loads.push_back(
             {comm.connect(a, b, sim::Communicator::kNearest), 1.0 / comm.ranks});
+  pattern.own = 1.0 / comm.ranks; // to itself
   // All pairs go at once: the farthest one counts.
   pattern.steps.add(comm.connect(0, comm.ranks - 1, sim::Communicator::kNearest), 1);
   return pattern;

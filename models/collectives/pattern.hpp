@@ -41,6 +41,9 @@ struct Pattern {
   Family family = Family::ring;
   std::vector<Load> loads;
   LatencySteps steps;
+  /// Of each byte of the buffer, what a rank's blocks move within its GPU before or after the hops:
+  /// the first piece of a ring's round is copied, the last one only received.
+  double own = 0;
 };
 
 /// Turns loads into paths: the path for one payload byte over a hop that carries so many bytes per

@@ -25,6 +25,7 @@ Pattern around(const sim::Communicator& comm, double hops, double bytes)
   for (const sim::Channel& channel : comm.channels)
     for (const sim::Hop& hop : channel.hops)
       pattern.loads.push_back({hop, bytes * channel.share});
+  pattern.own = 1.0 / comm.ranks;
   // All channels run at the same time; their rings have the same mix of hops.
   for (const sim::Hop& hop : comm.channels.front().hops)
     pattern.steps.add(hop, hops / comm.ranks);
@@ -59,6 +60,7 @@ Pattern ring_broadcast(const sim::Communicator& comm)
       ++at;
     }
   pattern.loads = std::move(loads);
+  pattern.own = 0; // pieces are small beside the buffer
   return pattern;
 }
 

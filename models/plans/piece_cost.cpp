@@ -9,6 +9,16 @@ namespace {
 // Exchanges of one layer, or of what stands at the ends, in one pass.
 struct Exposed {
   Seconds tensor, context, expert;
+
+  // Where the host is behind the device, exchanges fill the device's gaps.
+  void fill_gaps(const OperatorTime& work)
+  {
+    const Seconds all = tensor + context + expert;
+    const Seconds gaps = std::max(Seconds(0), work.host - work.device);
+    const double left = all > gaps ? (all - gaps) / all : 0;
+    for (Seconds* each : {&tensor, &context, &expert})
+      *each = left * *each;
+  }
 };
 
 class PlannedLayer {
@@ -20,8 +30,18 @@ public:
   {
   }
 
-  OperatorTime forward() const { return forward_time(operators_, s_.device); }
-  OperatorTime backward() const { return backward_time(operators_, s_.device); }
+  OperatorTime forward() const
+  {
+    OperatorTime time = forward_time(operators_, s_.device);
+    time.host += s_.rules.host_per_layer + collectives() * s_.rules.host_per_exchange;
+    return time;
+  }
+  OperatorTime backward() const
+  {
+    OperatorTime time = backward_time(operators_, s_.device);
+    time.host += 0.5 * s_.rules.host_per_layer + collectives() * s_.rules.host_per_exchange;
+    return time;
+  }
   OperatorTime core() const { return core_time(operators_, s_.device); }
 
   Exposed exchanges(bool backward) const
@@ -34,6 +54,9 @@ private:
   {
     return Bytes(shape_.tokens() * s_.memory.model.hidden * s_.memory.element);
   }
+
+  // Of tensor-parallel ranks in one pass.
+  int collectives() const { return shape_.tensor < 2 ? 0 : shape_.sequence_parallel ? 4 : 2; }
 
   // Two exchanges of attention and two of the feed-forward part; one all-reduce is both of them.
   Seconds tensor(bool backward) const
@@ -215,9 +238,13 @@ PieceCost piece_cost(const StepSetting& s, const Piece& piece, ExchangeTimes& ti
       (end ? back : ahead).tensor += once;
     }
   }
+  ahead.fill_gaps(forward);
+  OperatorTime both = backward;
+  both += repeated;
+  back.fill_gaps(both);
   cost.forward_compute = forward.time();
-  cost.backward_compute = backward.time();
   cost.recompute = repeated.time();
+  cost.backward_compute = both.time() - cost.recompute;
   const PieceParameters held = parameters_of(piece, s.memory.model, s.memory.plan);
   const Seconds data_ahead =
       shared_weights(s, times, held, cost.forward_compute, std::max(1, piece.layers()), false);

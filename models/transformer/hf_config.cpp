@@ -8,6 +8,9 @@ namespace foretrain::models {
 
 namespace {
 
+// Tokens of a sample in pre-training, where positions allow more (Llama 3: arXiv:2407.21783).
+constexpr int kUsualSequence = 8192;
+
 class Config {
 public:
   explicit Config(const Value& config) : at_(config) {}
@@ -236,7 +239,7 @@ Json import_hf_config(const Value& config)
     file["dataset"] = "imagenet";
   Json transformer = known->read(c);
   const int limit = c.number_or("max_position_embeddings", 2048);
-  file["sequence"] = type == "vit" ? transformer["positions"].get<int>() : std::min(limit, 4096);
+  file["sequence"] = type == "vit" ? transformer["positions"].get<int>() : std::min(limit, kUsualSequence);
   file["transformer"] = std::move(transformer);
   return file;
 }

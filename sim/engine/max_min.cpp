@@ -6,7 +6,8 @@
 namespace foretrain::sim {
 
 namespace {
-constexpr double kTolerance = 1e-11; // relative, of levels when checking optimality
+constexpr double kTolerance = 1e-11;     // relative, of levels when checking optimality
+constexpr double kLoadTolerance = 1e-10; // of sums of rates
 }
 
 int MaxMin::add_resource(double capacity)
@@ -244,7 +245,8 @@ void MaxMin::add_violators(int r)
   }
   if (!others)
     return;
-  const bool saturated = load >= it.capacity * (1 - 1e-10);
+  const bool saturated = load >= it.capacity * (1 - kLoadTolerance);
+  const bool overloaded = load > it.capacity * (1 + kLoadTolerance); // its capacity fell
   for (const Entry& entry : it.entries) {
     const Flow& user = flow(entry.flow);
     if (user.solving)
@@ -253,7 +255,7 @@ void MaxMin::add_violators(int r)
     const bool takes_too_much = limited_here >= 0 && level > limited_here * (1 + kTolerance);
     const bool entitled_to_more =
         user.limiting == r && (!saturated || level < top * (1 - kTolerance));
-    if (takes_too_much || entitled_to_more)
+    if (takes_too_much || entitled_to_more || overloaded)
       violators_.push_back(entry.flow);
   }
 }

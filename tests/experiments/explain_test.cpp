@@ -162,3 +162,37 @@ TEST_CASE("Resources in words")
   CHECK(std::string(lever_of("node0/sda")->key) == "disk");
   CHECK(lever_of("something else") == nullptr);
 }
+
+TEST_CASE("of a large model: what doubled brings is what the same platform twice as fast brings",
+          "[explain]")
+{
+  Json json = {{"cluster", {{"platform", "hgx-h100"}, {"nodes", 2}}},
+               {"jobs",
+                {{{"model", "llama-3-8b"},
+                  {"framework", "megatron"},
+                  {"precision", "bf16"},
+                  {"gpus", 16},
+                  {"global_batch", 16},
+                  {"parallel", {{"tensor", 8}}}}}}};
+  const Json job = explained(json);
+  double whole = 0;
+  for (const Json& part : job.at("critical_path"))
+    whole += part.at("time_s").get<double>();
+  CHECK(whole == Approx(job.at("step_time_s").get<double>()));
+  CHECK(gain_of(job, "arithmetic") > 0.05);
+  CHECK(gain_of(job, "nvlink") > 0.05);
+  CHECK(gain_of(job, "nic") > 0);
+  CHECK(gain_of(job, "host-link") == Approx(0).margin(1e-9));
+  for (const Json& lever : job.at("levers")) {
+    CHECK(lever.at("gain_if_doubled") >= lever.at("gain_if_10_percent_better"));
+    CHECK(lever.at("gain_if_10_percent_better") >= -1e-9);
+  }
+  json["cluster"]["platform"] = {
+      {"extends", "hgx-h100"},
+      {"node",
+       {{"gpus", {{"type", {{"extends", "h100-sxm5-80gb"}, {"nvlink_brick", "50 GB/s"}}}}}}}};
+  const Json twice = explained(json);
+  CHECK(gain_of(job, "nvlink") == Approx(twice.at("throughput_samples_per_s").get<double>() /
+                                             job.at("throughput_samples_per_s").get<double>() -
+                                         1));
+}

@@ -1,5 +1,6 @@
 #include "models/plans/memory.hpp"
 #include "models/plans/parallel.hpp"
+#include "models/plans/piece_cost.hpp"
 #include "models/plans/pipeline.hpp"
 
 #include <catch2/catch.hpp>
@@ -40,7 +41,52 @@ MemorySetting gpt_layer(double tokens_per_sample)
   return s;
 }
 
+constexpr double kExchange = 1e-3;
+
+// Every exchange among two ranks takes as long.
+struct EqualExchanges final : ExchangeTimes {
+  Seconds time(PlanGroup, Operation, Bytes) override { return Seconds(kExchange); }
+  int ranks(PlanGroup group) const override { return group == PlanGroup::tensor ? 2 : 1; }
+};
+
+// Two layers of a small model, cut among two ranks, all of it repeated in the backward pass.
+PieceCost small_piece(Seconds host_per_layer, Seconds host_per_exchange)
+{
+  StepSetting s;
+  s.memory = gpt_layer(1024);
+  s.memory.model.layers = 2;
+  s.memory.plan.tensor = 2;
+  s.memory.recompute = Recompute::full;
+  s.memory.element = 2;
+  s.device.half.peak = 300e12;
+  s.device.half.efficiency = 0.8;
+  s.device.half.memory = 2e12;
+  s.device.half.memory_efficiency = 0.9;
+  s.device.half.processors = 108;
+  s.device.memory = BytesPerSecond(2e12);
+  s.rules.host_per_layer = host_per_layer;
+  s.rules.host_per_exchange = host_per_exchange;
+  EqualExchanges exchanges;
+  Piece piece;
+  piece.dense = 2;
+  return piece_cost(s, piece, exchanges);
+}
+
 } // namespace
+
+TEST_CASE("where the host is the limit a layer takes its time, and exchanges fill the gaps",
+          "[plans]")
+{
+  const PieceCost quick = small_piece(Seconds(0), Seconds(0));
+  CHECK(quick.tensor.value() == Approx(2 * 6 * kExchange)); // layers x (2 + 2 repeated + 2)
+  const PieceCost slow = small_piece(Seconds(1), Seconds(0));
+  CHECK(slow.forward_compute.value() == Approx(2 * 1.0));
+  CHECK((slow.backward_compute + slow.recompute).value() == Approx(2 * 1.5));
+  CHECK(slow.tensor.value() == 0);
+  const PieceCost launched = small_piece(Seconds(1), Seconds(0.1));
+  CHECK(launched.forward_compute.value() == Approx(2 * 1.2));
+  CHECK((launched.backward_compute + launched.recompute).value() == Approx(2 * 1.9));
+}
 
 TEST_CASE("bubbles of pipelines: (p - 1) / m, and v times less when interleaved", "[plans]")
 {
