@@ -175,6 +175,17 @@ TEST_CASE("GPUs take turns on adapters that are equally near", "[machine]")
   CHECK(machine.nic_of(2) != machine.nic_of(3));
 }
 
+TEST_CASE("PCIe codes 8 bits in 10 up to generation 2, then 128 in 130", "[machine][closed-form]")
+{
+  const auto lane = [](int generation) {
+    return pcie_bandwidth(generation, 1, Bytes(1e12)).value(); // headers vanish
+  };
+  CHECK(lane(1) == Approx(2.5e9 / 8 * 0.8));
+  CHECK(lane(2) == Approx(5e9 / 8 * 0.8));
+  CHECK(lane(3) == Approx(8e9 / 8 * 128 / 130));
+  CHECK(lane(5) == Approx(32e9 / 8 * 128 / 130));
+}
+
 TEST_CASE("GPU memory gives streaming kernels its efficiency", "[machine][closed-form]")
 {
   sim::Engine engine;
