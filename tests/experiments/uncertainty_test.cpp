@@ -166,6 +166,9 @@ TEST_CASE("what a profile's fit left unexplained counts for the share of the ste
   CHECK(effect > 0.8 * whole);
   CHECK(effect <= whole * (1 + 1e-9));
   CHECK(linear.uncertainty->parameters >= effect);
+  // Half as many leave two instead of six that are free.
+  CHECK_THAT(effect_of(run(4, UncertaintyMethod::linear), "left unexplained") / effect,
+             WithinRel(std::sqrt((4.0 / 2) / (8.0 / 6)), 1e-6));
   const JobResult sampled = run(8, UncertaintyMethod::monte_carlo);
   CHECK_THAT(sampled.uncertainty->parameters, WithinRel(linear.uncertainty->parameters, 0.2));
   CHECK_THAT(log_width(sampled.throughput), WithinRel(log_width(linear.throughput), 0.25));
@@ -246,6 +249,16 @@ TEST_CASE("Monte Carlo draws correlated parameters together", "[uncertainty]")
     CHECK_THAT(parameters(UncertaintyMethod::monte_carlo),
                WithinRel(parameters(UncertaintyMethod::linear), 0.15));
   }
+}
+
+TEST_CASE("steps that vary are not taken for parameters that are uncertain", "[uncertainty]")
+{
+  const LogFolder folder;
+  Json json = experiment(1, true, 0.1); // twelve steps: their mean varies by 3 %
+  json["jobs"][0]["anchor"]["spread"] = 0;
+  const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+  const auto sampled = run_point(loaded.points[0], with(UncertaintyMethod::monte_carlo, 300));
+  CHECK_THAT(sampled.jobs.front().uncertainty->parameters, WithinAbs(0, 0.015));
 }
 
 TEST_CASE("few steps make an interval as wide as Student's distribution says", "[uncertainty]")
