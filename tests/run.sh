@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything, and runs all tests.
-#   --ci   warnings as errors, formatting, clang-tidy, and the tests once more under the sanitizers
+#   --ci   warnings as errors, formatting, clang-tidy, the tests once more under the sanitizers, and whether
+#          they notice what is broken in sim
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,4 +23,5 @@ if [ "$ci" = ON ]; then
   cmake --build --preset asan-ubsan
   # SimGrid keeps its engine until the process ends.
   ASAN_OPTIONS=detect_leaks=0 ctest --preset asan-ubsan -j "$(nproc)"
+  tests/check_mutations.py --rooms sim # a sample: docs/house.md
 fi

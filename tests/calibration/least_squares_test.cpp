@@ -214,3 +214,22 @@ TEST_CASE("a fit that cannot begin is refused", "[fit]")
                       [](const std::vector<double>&) { return std::vector<double>{NAN}; }),
                   std::invalid_argument);
 }
+
+TEST_CASE("the noise of few measurements grows by the parameters fitted to them", "[fit]")
+{
+  const std::vector<double> measured{1.0, 1.1, 1.3, 1.6};
+  const Fit found = fit({{.name = "value", .start = 1}},
+                        [&](const std::vector<double>& p) {
+                          std::vector<double> r;
+                          for (const double it : measured)
+                            r.push_back(p[0] - it);
+                          return r;
+                        },
+                        {.noise_known = false});
+  std::vector<double> sizes;
+  for (const auto& row : found.rows)
+    sizes.push_back(std::abs(row.residual));
+  std::sort(sizes.begin(), sizes.end());
+  const double median = (sizes[1] + sizes[2]) / 2;
+  CHECK_THAT(found.noise, WithinRel(1.4826 * median * std::sqrt(4.0 / 3), 1e-9));
+}

@@ -80,6 +80,12 @@ TEST_CASE("Later epochs read from the page cache when it is large enough")
   REQUIRE(half.jobs[0].later_epochs.has_value());
   CHECK(half.jobs[0].later_epochs->median ==
         Approx(std::min(100 / misses, fits.jobs[0].later_epochs->median)).epsilon(1e-3));
+  // The same when processes leave no more of the node's 100 GB.
+  const auto left = run_text(
+      kOne, {{read, "\"10 MB/s\""}, {"/jobs/0/framework/input/process_memory", "\"99.95 GB\""}});
+  REQUIRE(left.jobs[0].later_epochs.has_value());
+  CHECK(left.jobs[0].later_epochs->median ==
+        Approx(half.jobs[0].later_epochs->median).epsilon(1e-3));
   const auto warm = run_text(kOne, {{read, "\"10 MB/s\""}, {"/jobs/0/input/cache", "warm"}});
   CHECK(rate(warm) == Approx(fits.jobs[0].later_epochs->median));
 }

@@ -8,6 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include <sqlite3.h>
+#include <unistd.h>
+
 using namespace foretrain;
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
@@ -60,6 +63,21 @@ std::string print_of(const std::vector<std::pair<std::string, std::string>>& set
 }
 
 } // namespace
+
+TEST_CASE("A result that was altered is to be run again")
+{
+  const Scratch file("altered.db");
+  ResultStore store(file.path());
+  store.put(point("a", 1));
+  store.put(point("b", 2));
+  sqlite3* handle = nullptr;
+  REQUIRE(sqlite3_open(file.path().c_str(), &handle) == SQLITE_OK);
+  CHECK(sqlite3_exec(handle, "UPDATE points SET result = replace(result, '1.0', '9.0')", nullptr,
+                     nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(handle);
+  CHECK(!store.find("a"));
+  CHECK(rate(store, "b") == 2);
+}
 
 TEST_CASE("A store keeps points over runs, replaces them, and does not count failed ones as done")
 {
@@ -129,4 +147,37 @@ TEST_CASE("A fingerprint changes with what a result depends on, and with nothing
   RunOptions wider;
   wider.uncertainty.interval = 0.5;
   CHECK(print_of({}, wider) != base);
+}
+
+TEST_CASE("A fingerprint holds the presets themselves, not their names alone")
+{
+  const Scratch file("framework.json");
+  const auto with_overhead = [&](const std::string& overhead) {
+    std::ofstream(file.path()) << R"({"extends": "pytorch-horovod", "step_overhead": ")" +
+                                      overhead + "\"}";
+    return print_of({{"/jobs/0/framework", "\"" + file.path() + "\""}});
+  };
+  const std::string base = with_overhead("1 ms");
+  CHECK(with_overhead("2 ms") != base);
+  CHECK(with_overhead("1 ms") == base);
+}
+
+TEST_CASE("A fingerprint holds profiles with what changes no preset")
+{
+  const Scratch experiment("experiment.json");
+  const Scratch profile("profile.json");
+  std::ofstream(experiment.path()) << kSmall;
+  const auto with_spread = [&](double spread) {
+    Json json;
+    json["parameters"].push_back({{"kind", "gpu"},
+                                  {"preset", "v100-sxm2-16gb"},
+                                  {"pointer", "/memory_efficiency"},
+                                  {"value", 0.8},
+                                  {"spread", spread}});
+    std::ofstream(profile.path()) << json;
+    return fingerprint(load_experiment(experiment.path(), {}, {profile.path()}).points[0], {});
+  };
+  const std::string base = with_spread(0.05);
+  CHECK(with_spread(0.06) != base);
+  CHECK(with_spread(0.05) == base);
 }

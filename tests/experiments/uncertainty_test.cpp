@@ -14,6 +14,8 @@
 #include "tests/experiments/calibrate_support.hpp"
 #include "tests/support/catch.hpp"
 
+#include <boost/math/distributions/students_t.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -164,6 +166,9 @@ TEST_CASE("what a profile's fit left unexplained counts for the share of the ste
   CHECK(effect > 0.8 * whole);
   CHECK(effect <= whole * (1 + 1e-9));
   CHECK(linear.uncertainty->parameters >= effect);
+  // Half as many leave two instead of six that are free.
+  CHECK_THAT(effect_of(run(4, UncertaintyMethod::linear), "left unexplained") / effect,
+             WithinRel(std::sqrt((4.0 / 2) / (8.0 / 6)), 1e-6));
   const JobResult sampled = run(8, UncertaintyMethod::monte_carlo);
   CHECK_THAT(sampled.uncertainty->parameters, WithinRel(linear.uncertainty->parameters, 0.2));
   CHECK_THAT(log_width(sampled.throughput), WithinRel(log_width(linear.throughput), 0.25));
@@ -222,6 +227,55 @@ TEST_CASE("wider intervals are wider, and large jobs keep to steps unasked", "[u
   CHECK(run_point(many.points[0], with(UncertaintyMethod::automatic))
             .jobs.front()
             .uncertainty->method == "steps");
+}
+
+TEST_CASE("Monte Carlo draws correlated parameters together", "[uncertainty]")
+{
+  const LogFolder folder;
+  const std::string path = folder.write("e.json", experiment(1, false).dump());
+  for (const double rho : {-0.9, 0.9}) {
+    Json profile = {{"parameters", Json::array()}};
+    for (const char* pointer : {"/fp32/dense_efficiency", "/memory_efficiency"})
+      profile["parameters"].push_back({{"kind", "gpu"},
+                                       {"preset", "v100-sxm2-16gb"},
+                                       {"pointer", pointer},
+                                       {"value", 0.8},
+                                       {"spread", 0.08}});
+    profile["correlations"] = {{{"a", 0}, {"b", 1}, {"value", rho}}};
+    const auto loaded = load_experiment(path, {}, {folder.write("p.json", profile.dump())});
+    const auto parameters = [&](UncertaintyMethod method) {
+      return run_point(loaded.points[0], with(method, 300)).jobs.front().uncertainty->parameters;
+    };
+    CHECK_THAT(parameters(UncertaintyMethod::monte_carlo),
+               WithinRel(parameters(UncertaintyMethod::linear), 0.15));
+  }
+}
+
+TEST_CASE("steps that vary are not taken for parameters that are uncertain", "[uncertainty]")
+{
+  const LogFolder folder;
+  Json json = experiment(1, true, 0.1); // twelve steps: their mean varies by 3 %
+  json["jobs"][0]["anchor"]["spread"] = 0;
+  const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+  const auto sampled = run_point(loaded.points[0], with(UncertaintyMethod::monte_carlo, 300));
+  CHECK_THAT(sampled.jobs.front().uncertainty->parameters, WithinAbs(0, 0.015));
+}
+
+TEST_CASE("few steps make an interval as wide as Student's distribution says", "[uncertainty]")
+{
+  const LogFolder folder;
+  Json json = experiment(1, true, 0.02);
+  json["jobs"][0]["steps"] = 4;
+  const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+  const auto width = [&](double interval) {
+    return log_width(run_point(loaded.points[0], with(UncertaintyMethod::steps, 0, interval))
+                         .jobs.front()
+                         .step_time);
+  };
+  const boost::math::students_t student(3);
+  CHECK_THAT(
+      width(0.9) / width(0.7),
+      WithinRel(boost::math::quantile(student, 0.95) / boost::math::quantile(student, 0.85), 1e-6));
 }
 
 TEST_CASE("what two points share does not count against their order", "[uncertainty]")

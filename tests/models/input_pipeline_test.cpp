@@ -89,6 +89,17 @@ TEST_CASE("Time that a GPU waits for a copy is told apart from time that it wait
   CHECK(exposed.input_stall.value() == Approx(0.0).margin(1e-9));
 }
 
+TEST_CASE("Stages work ahead as far as there is room, and no further")
+{
+  Fed fed({0.1, 0.2, 0.05}); // room for two batches, two and one
+  InputPipeline pipeline(fed.engine, fed.stages);
+  pipeline.start();
+  fed.engine.run();
+  CHECK(pipeline.uses()[2].busy.value() == Approx(1 * 0.05));
+  CHECK(pipeline.uses()[1].busy.value() == Approx((1 + 2) * 0.2));
+  CHECK(pipeline.uses()[0].busy.value() == Approx((1 + 2 + 2) * 0.1));
+}
+
 TEST_CASE("A stage with nothing to do takes no time")
 {
   Fed fed({0.0, 0.3, 0.0});

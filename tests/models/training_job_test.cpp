@@ -3,6 +3,10 @@
 #include "tests/models/ring_scene.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cmath>
+#include <map>
+#include <set>
+
 using namespace foretrain;
 using namespace foretrain::test;
 
@@ -80,4 +84,86 @@ TEST_CASE("a ring with late ranks ends at the last arrival plus its own time", "
     if (it.name.rfind("backward", 0) == 0)
       last = std::max(last, it.finish);
   CHECK_THAT((job.last_end() - last).value(), test::is(ring_time(4, 8e6)));
+}
+
+TEST_CASE("every rank varies by itself, in forward and backward alike", "[property]")
+{
+  JobScene scene(4, Sharing::plugged);
+  auto setup = scene.setup(nullptr, 10.0_ms, {10.0_ms}, Bytes(0));
+  setup.framework.step_variation = 0.05;
+  TrainingJob job(scene.engine, setup);
+  job.launch(nullptr);
+  scene.engine.run();
+  std::map<int, double> forward, backward;
+  for (const auto& it : job.last_step())
+    if (it.name != "optimizer")
+      (it.name == "forward" ? forward : backward)[it.rank] = (it.finish - it.start).value();
+  REQUIRE(forward.size() == 4);
+  std::set<double> different;
+  for (const auto& [rank, time] : forward) {
+    different.insert(time);
+    CHECK_THAT(backward.at(rank), test::is(time));
+  }
+  CHECK(different.size() == 4);
+}
+
+TEST_CASE("a collective takes its part of the GPUs as long as it runs", "[closed-form]")
+{
+  JobScene scene(4, Sharing::plugged_full);
+  const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
+                              "ring");
+  auto setup = scene.setup(&collective, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(8e6));
+  setup.stolen_by_communication = 0.25;
+  TrainingJob job(scene.engine, setup);
+  job.launch(nullptr);
+  scene.engine.run();
+  // The first bucket's runs beside the second layer, the second one's beside nothing.
+  CHECK_THAT(job.step_times().back().value(), test::is(20e-3 + 1.25 * ring_time(4, 8e6)));
+}
+
+TEST_CASE("buckets wait for the framework's cycle", "[property]")
+{
+  JobScene scene(4, Sharing::plugged);
+  const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
+                              "ring");
+  auto setup = scene.setup(&collective, 10.0_ms, {3.0_ms, 6.0_ms, 7.0_ms}, Bytes(8e6));
+  setup.framework.overlap = "buckets";
+  setup.framework.fusion_cycle = 5.0_ms;
+  TrainingJob job(scene.engine, setup);
+  job.launch(nullptr);
+  scene.engine.run();
+  // The thread wakes every 5 ms: exchanges that wait for nothing else begin so much apart.
+  std::vector<double> begins;
+  for (const auto& it : job.last_step())
+    if (it.rank < 0)
+      begins.push_back(it.start.value());
+  REQUIRE(begins.size() == 3);
+  for (std::size_t b = 1; b < begins.size(); ++b) {
+    const double cycles = (begins[b] - begins[b - 1]) / 5e-3;
+    CHECK(cycles > 0.5);
+    CHECK_THAT(cycles, Catch::Matchers::WithinAbs(std::round(cycles), 1e-6));
+  }
+}
+
+TEST_CASE("a job that others keep running measures as many steps as it is to", "[property]")
+{
+  JobScene scene(2, Sharing::plugged);
+  auto setup = scene.setup(nullptr, 10.0_ms, {10.0_ms}, Bytes(0));
+  setup.keep_running = true;
+  TrainingJob job(scene.engine, setup);
+  job.launch([&] { scene.engine.after(0.1_s, [&] { job.stop(); }); });
+  scene.engine.run();
+  CHECK(job.step_times().size() == 3);
+}
+
+TEST_CASE("utilisation is that of measured steps", "[closed-form]")
+{
+  JobScene scene(4, Sharing::plugged);
+  const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
+                              "ring");
+  auto setup = scene.setup(&collective, 1.0_ms, {1.0_ms}, Bytes(8e6));
+  TrainingJob job(scene.engine, setup);
+  job.launch(nullptr);
+  scene.engine.run();
+  CHECK_THAT(job.utilisation(scene.gpus[0]), test::is(2e-3 / (2e-3 + ring_time(4, 8e6))));
 }

@@ -107,3 +107,15 @@ TEST_CASE("exports hold every GPU and are well-formed enough to read back", "[pl
   CHECK_THAT(to_simgrid_xml(load_platform("nthu-gtx1080"), 2), // no RDMA anywhere
              Contains("<link_ctn id=\"node0/eth0/tx\"/>"));
 }
+
+TEST_CASE("one PCIe switch between two parts is near, two in a row are less so", "[platforms]")
+{
+  auto document = std::make_shared<Document>(
+      *resolve_preset(std::string("generic-4gpu"), kPlatformKind).document());
+  document->root.merge_patch(Json::parse(R"({"node": {
+    "pcie_switches": [{"name": "upper", "on": "socket0"}, {"name": "lower", "on": "upper"}],
+    "gpus": {"on": ["upper", "lower", "lower", "socket1"]}}})"));
+  const NodeGraph node(load_platform(Value(std::shared_ptr<const Document>(document))));
+  CHECK(node.classify(node.gpu(1), node.gpu(2)) == PathClass::pix);
+  CHECK(node.classify(node.gpu(0), node.gpu(1)) == PathClass::pxb);
+}

@@ -3,6 +3,7 @@
 #include "sim/engine/random.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -121,4 +122,37 @@ TEST_CASE("a job on parts of nodes gets a ring through exactly its GPUs", "[ring
       CHECK((hop.reach == sim::Reach::network) == (a.node != b.node));
     }
   }
+}
+
+TEST_CASE("channels that take one way carry the share of all of them", "[rings][property]")
+{
+  sim::Engine engine;
+  const Machine machine(engine, load_platform("dgx1-v100"), bare_metal(), 1);
+  bool uneven = false;
+  for (unsigned subset = 3; subset < 256; subset += 4) {
+    std::vector<GpuPlace> ranks;
+    std::vector<int> gpus;
+    for (int gpu = 0; gpu < 8; ++gpu)
+      if ((subset >> static_cast<unsigned>(gpu) & 1U) != 0) {
+        ranks.push_back({0, gpu});
+        gpus.push_back(gpu);
+      }
+    if (gpus.size() < 2)
+      continue;
+    const auto comm = make_communicator(machine, ranks, "job");
+    const CollectiveGraph ring = graphs_of(machine, gpus, false, {}).ring;
+    double all = 0;
+    for (const auto& channel : comm.channels) {
+      std::vector<int> order;
+      for (const int rank : channel.ring)
+        order.push_back(gpus[static_cast<std::size_t>(rank)]);
+      const auto alike = std::count(ring.orders.begin(), ring.orders.end(), order);
+      CAPTURE(subset);
+      CHECK_THAT(channel.share, test::is(static_cast<double>(alike) / ring.channels));
+      uneven |= channel.share != comm.channels.front().share;
+      all += channel.share;
+    }
+    CHECK_THAT(all, test::is(1));
+  }
+  CHECK(uneven);
 }

@@ -82,3 +82,17 @@ TEST_CASE("the GPUs of a worker copy a part each, workers of one GPU all of it",
   CHECK_THAT(moved(together), test::is(1));
   CHECK_THAT(moved(apart), test::is(4));
 }
+
+TEST_CASE("copies of servers are work of cores at both ends", "[servers][closed-form]")
+{
+  const auto spec = load_platform(std::string("hkbu-2080ti"));
+  sim::Engine engine;
+  const Machine machine(engine, spec, stack_of("tcp"), 2);
+  const auto cores = [&](double copies, const char* node) {
+    const auto links = make_server_links(engine, machine, {{0, 0}}, {{1}, true, copies, 0}, "job");
+    return weight_of(links.push(0, 0), engine, std::string(node) + "/cores");
+  };
+  for (const char* node : {"node0", "node1"})
+    CHECK_THAT(cores(1.5, node) - cores(0, node),
+               test::is(1.5 / machine.stack().transport.copy_rate.value()));
+}

@@ -86,6 +86,30 @@ TEST_CASE("a guest's packets pass its virtual adapter, one by one out of a tunne
   CHECK(make_stack(host("bare-metal"), transport("tcp")).assumed.empty());
 }
 
+TEST_CASE("layers with threads of their own work side by side", "[transports][closed-form]")
+{
+  Transport tcp = transport("tcp");
+  const auto layer = [](double copies) {
+    return TransportLayer{"layer",    Bytes(0), Seconds(0),          Seconds(0),
+                          Seconds(0), copies,   Aggregation::always, true};
+  };
+  tcp.layers = {layer(3), layer(5)};
+  const ByteWork work = byte_work(tcp, *tcp.ethernet);
+  CHECK_THAT(work.others, test::is(8 / tcp.copy_rate.value()));
+  CHECK_THAT(work.busiest_other, test::is(5 / tcp.copy_rate.value()));
+}
+
+TEST_CASE("copies of a host layer are work of a connection's core", "[transports][closed-form]")
+{
+  const Transport tcp = transport("tcp");
+  Host copying;
+  copying.cpu_overhead = 1.5;
+  copying.memory_copies = 2;
+  const double bare = network_work({Host{}, tcp}, *tcp.ethernet).sockets;
+  CHECK_THAT(network_work({copying, tcp}, *tcp.ethernet).sockets,
+             test::is(1.5 * (bare + 2 / tcp.copy_rate.value())));
+}
+
 TEST_CASE("a network's own packet size holds for what runs on it", "[transports]")
 {
   PlatformSpec spec = load_platform(std::string("dgx1-v100-2x100gbe"));

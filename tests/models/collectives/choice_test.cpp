@@ -134,3 +134,15 @@ TEST_CASE("latencies and bandwidths as NCCL's own code has them", "[choice][orac
   }
   CHECK(checked > 200);
 }
+
+TEST_CASE("NCCL expects a tree between switches to lead up and down", "[choice][closed-form]")
+{
+  sim::Communicator comm = nodes_of_four(8, sim::Reach::nvlink);
+  comm.switch_graph = {4, 20e9, 12e9, true, true, false};
+  const auto found =
+      expectation(22000, comm, Operation::all_reduce, Family::in_switch, ProtocolKind::simple);
+  REQUIRE(found);
+  // 23 us for the switch, then 14 us for each of three levels, twice.
+  CHECK_THAT(found->latency, test::is(23e-6 + 2 * 3 * 14e-6));
+  CHECK_THAT(found->bandwidth, test::is(4 * 6e9 * 5 / 6)); // nodes share half an adapter
+}

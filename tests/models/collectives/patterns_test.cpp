@@ -123,6 +123,29 @@ TEST_CASE("a tree moves 2 (n - 1) buffers in all, half of them up", "[collective
   CHECK_THAT(out, test::is(2.0 * (star.comm.ranks - 1)));
 }
 
+TEST_CASE("no node of a double tree is inner in both", "[collectives][property]")
+{
+  const int nodes = GENERATE(4, 5, 6, 7, 8, 9, 12, 13, 16, 17);
+  CAPTURE(nodes);
+  const Star star(nodes, 1);
+  // Half a buffer up in each tree, and half a buffer down to each of two children in one of them.
+  for (const auto& [link, sum] : star.loads(algorithm(Operation::all_reduce, "tree")))
+    CHECK(sum <= 2 * 0.5 + 2 * 0.5 + 1e-9);
+}
+
+TEST_CASE("switches that add spare the ranks their part", "[collectives][closed-form]")
+{
+  Star inside(1, 8);
+  inside.comm.in_network_reduction = true;
+  inside.comm.in_network_efficiency = 0.8;
+  for (const auto& [link, sum] : inside.loads(algorithm(Operation::all_reduce, "in-switch")))
+    CHECK_THAT(sum, test::is((1 + 1.0 / 8) / 0.8));
+  Star between(6, 4);
+  between.comm.fabric_reduction = true;
+  for (const auto& [link, sum] : between.loads(algorithm(Operation::all_reduce, "sharp")))
+    CHECK_THAT(sum, test::is(1.0 / 4 + 2 * 3.0 / 4));
+}
+
 TEST_CASE("in a broadcast every rank but the root receives the buffer once", "[collectives]")
 {
   const Star star(2, 4);
@@ -142,6 +165,23 @@ TEST_CASE("small messages take the quick protocol, large ones the wide one", "[c
   // 14 steps of 1 us, and of 5 us; 1.75 bytes per byte on 10 GB/s links, twice that with flags.
   CHECK_THAT(collective.choose(Bytes(8e3)).time.value(), test::is(14e-6 + 2 * 1.75 * 8e3 / 10e9));
   CHECK_THAT(collective.choose(Bytes(1e9)).time.value(), test::is(70e-6 + 1.75 * 1e9 / 10e9));
+}
+
+TEST_CASE("between nodes flags and steps cost what a protocol says of them",
+          "[collectives][closed-form]")
+{
+  Library library = two_protocols();
+  library.protocols.resize(1); // 1 us inside nodes, 2 us between them
+  library.protocols[0].payload = 1;
+  library.protocols[0].inside_factor = 3;
+  const auto time = [&](const Star& star, double size) {
+    return Collective(star.engine, star.comm, library, Operation::all_reduce, "ring")
+        .choose(Bytes(size))
+        .time.value();
+  };
+  CHECK_THAT(time(Star(1, 8), 1e9), test::is(14e-6 + 1.75 * 1e9 / 10e9));
+  // Half of what crosses between nodes is flags. Six of eight hops lie inside: of 14 steps 10.5.
+  CHECK_THAT(time(Star(2, 4), 1e9), test::is(10.5 * 3e-6 + 3.5 * 2e-6 + 2 * 1.75 * 1e9 / 10e9));
 }
 
 TEST_CASE("trees win on many nodes with small messages", "[collectives]")

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 namespace foretrain::models {
 
 namespace {
@@ -100,6 +102,25 @@ TEST_CASE("bubbles of pipelines: (p - 1) / m, and v times less when interleaved"
       CHECK(bubble(equal_stages(p, 4, m, "interleaved")) == Approx(closed / 4));
       CHECK(bubble(equal_stages(p, 1, m, "zero-bubble")) < closed);
     }
+}
+
+TEST_CASE("1F1B goes forward as often as stages follow before it turns back", "[plans]")
+{
+  for (int stage = 0; stage < 4; ++stage) {
+    const auto order = stage_order(equal_stages(4, 1, 8, "1f1b"), stage);
+    const auto first = std::find_if(order.begin(), order.end(),
+                                    [](const PipelineSlice& slice) { return slice.backward; });
+    CHECK(first - order.begin() == 4 - stage);
+  }
+}
+
+TEST_CASE("a stage that blocks does nothing while it sends", "[plans]")
+{
+  PipelineSetting s = equal_stages(2, 1, 4, "gpipe");
+  s.transfer = Seconds(0.25);
+  CHECK(run_pipeline(s).slices[0][1].start == Seconds(1));
+  s.blocking = true;
+  CHECK(run_pipeline(s).slices[0][1].start == Seconds(1.25));
 }
 
 TEST_CASE("a stage holds as many micro-batches as its schedule says", "[plans][memory]")

@@ -71,6 +71,20 @@ TEST_CASE("a recorded step is taken apart into what was put in")
   CHECK(recorded.exposed == 0);
 }
 
+TEST_CASE("the typical step is the one of median length, the first one aside")
+{
+  MadeTrace trace;
+  double t = 0;
+  int number = 0;
+  for (const double period : {9000.0, 1000.0, 5000.0, 1200.0, 1100.0, 1000.0}) {
+    trace.host("user_annotation", "ProfilerStep#" + std::to_string(number++), 1, t, period - 1);
+    trace.kernel("volta_sgemm_128x64_nn", 1, t + 10, t + 20, 200);
+    t += period;
+  }
+  const Steps steps = find_steps(read(trace.text()));
+  CHECK(steps.list[steps.typical].period() == Approx(1100e-6).epsilon(1e-3));
+}
+
 TEST_CASE("the model of a recording holds its times, gradients and batch")
 {
   const Trace trace = read(made_steps(4).text());

@@ -66,6 +66,31 @@ TEST_CASE("GPT parameters and FLOP follow the formulas of Megatron-LM", "[models
   }
 }
 
+TEST_CASE("a token passes the experts it is sent to, and no others", "[models][transformer]")
+{
+  const Transformer t = preset_transformer("mixtral-8x7b");
+  const ParameterCount count = parameters(t);
+  CHECK(count.total() - count.active_per_token == Approx(count.experts * 6 / 8));
+  CHECK(count.active_per_token == Approx(12.88e9).epsilon(1e-3)); // as Mistral AI tells it
+}
+
+TEST_CASE("each weight's gradient is read and written once more in backward",
+          "[models][transformer]")
+{
+  const Transformer t = preset_transformer("llama-2-7b");
+  OperatorShape shape;
+  shape.accumulate = 4;
+  double weights = 0;
+  double bytes = 0;
+  for (const Operator& op : layer_operators(t, shape, false))
+    if (op.weights) {
+      weights += op.product.count * op.product.n * op.product.k;
+      bytes += op.backward_bytes;
+    }
+  CHECK(weights == Approx(layer_parameters(t, false).total()).epsilon(1e-3)); // without norms
+  CHECK(bytes == Approx(2 * 4 * weights));
+}
+
 TEST_CASE("operators of a layer do the layer's FLOP", "[models][transformer]")
 {
   for (const char* name : {"gpt3-18b", "llama-3-8b", "mixtral-8x7b"}) {

@@ -80,4 +80,43 @@ TEST_CASE("causal attention of long sequences takes half of full attention", "[c
   CHECK(curve.backward_time(shape) == Approx(2.5 / curve.backward * curve.forward(shape)));
 }
 
+TEST_CASE("a tile pays for filling its pipeline as for longer sums", "[cost][product]")
+{
+  ProductCurve curve = plain();
+  const double without = curve({2560, 1280, 100});
+  curve.fill = 300;
+  CHECK(curve({2560, 1280, 100}) == Approx(4 * without));
+}
+
+TEST_CASE("each halving of a tile costs its share of the rate", "[cost][product]")
+{
+  ProductCurve curve = plain();
+  curve.half_tile = 0.8;
+  curve.quarter_tile = 0.9;
+  // One tile of 64 x 64, three halvings of 256 x 128, on one of a hundred processors.
+  CHECK(curve({64, 64, 512}) == Approx(2.0 * 64 * 64 * 512 / (1e12 * 0.8 * 0.9 * 0.9)));
+}
+
+TEST_CASE("converting the left side moves its bytes before the product", "[cost][product]")
+{
+  ProductCurve curve = plain();
+  curve.memory = 1e12;
+  const double without = curve({1000, 2000, 64, 2, 2, 3});
+  curve.quantise = 5;
+  CHECK(curve({1000, 2000, 64, 2, 2, 3}) - without == Approx(5 * 3 * 1000.0 * 64 / 1e12));
+}
+
+TEST_CASE("one block of queries is one processor's work", "[cost][attention]")
+{
+  AttentionCurve curve;
+  curve.peak = 100e12;
+  curve.memory = 1e12;
+  curve.fill = 0;
+  curve.floor = 0;
+  curve.processors = 100;
+  const double alone = curve.forward({1, 128, 4096, 1, 1, 128, false, 0});
+  CHECK(alone == Approx(4.0 * 128 * 4096 * 128 / (0.5 * 1e12)));
+  CHECK(curve.forward({1, 128, 4096, 100, 100, 128, false, 0}) == Approx(alone));
+}
+
 } // namespace foretrain::sim

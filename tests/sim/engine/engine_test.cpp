@@ -146,3 +146,25 @@ TEST_CASE("random streams depend on seed, entity and index only", "[engine]")
   CHECK_THAT(std::sqrt(squares / kDraws - mean * mean), Catch::Matchers::WithinRel(0.05, 0.02));
   CHECK(stream.spread(0.0) == 1.0);
 }
+
+TEST_CASE("a flow of no bytes takes the latency of its path", "[engine][closed-form]")
+{
+  Engine engine;
+  engine.add_resource("link", 1e9);
+  double finish = 0;
+  engine.start({make_path({{0, 1.0}}, Seconds(0.25)), 0, 1, "nothing"},
+               [&](const FlowRecord& r) { finish = r.finish.value(); });
+  engine.run();
+  CHECK_THAT(finish, test::is(0.25));
+}
+
+TEST_CASE("a flow consumes of each resource what its weight there says", "[engine][closed-form]")
+{
+  Engine engine;
+  const ResourceId link = engine.add_resource("link", 1e9);
+  const ResourceId memory = engine.add_resource("memory", 1e12);
+  engine.start({make_path({{link.value, 1.0}, {memory.value, 3.0}}), 2e9, 1, "flow"}, nullptr);
+  engine.run();
+  CHECK_THAT(engine.consumed(link), test::is(2e9));
+  CHECK_THAT(engine.consumed(memory), test::is(6e9));
+}

@@ -90,3 +90,23 @@ TEST_CASE("a cycle is refused", "[graph]")
   graph.add_edge(b, a);
   CHECK_THROWS_AS(graph.start(nullptr), std::logic_error);
 }
+
+TEST_CASE("limits of a task add up over runs until they are cleared", "[graph][closed-form]")
+{
+  Engine engine;
+  const auto link = make_path({{engine.add_resource("link", 2).value, 1.0}});
+  TaskGraph graph(engine, "step");
+  const TaskId task = graph.add_flow("transfer", 0, link, 1.0);
+  graph.keep_limits(task);
+  int runs = 0;
+  const std::function<void()> again = [&] {
+    if (++runs < 3)
+      graph.start(again);
+  };
+  graph.start(again);
+  engine.run();
+  REQUIRE(graph.limits(task).size() == 1);
+  CHECK_THAT(graph.limits(task)[0].time.value(), test::is(1.5));
+  graph.clear_limits();
+  CHECK(graph.limits(task).empty());
+}

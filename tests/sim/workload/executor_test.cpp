@@ -203,6 +203,17 @@ TEST_CASE("input, host work and pauses are told apart", "[closed-form]")
   CHECK(ran.shares.offload.value() == Approx(0.5).epsilon(1e-9));
 }
 
+TEST_CASE("shares of a step are means over devices, not over ranks", "[closed-form]")
+{
+  Program program = with_ranks(2);
+  program.ranks[1].stands_for = 3;
+  program.compute(0, Phase::forward, "layer", Seconds(1));
+  program.compute(1, Phase::forward, "layer", Seconds(2));
+  const Ran ran = run(program);
+  CHECK(ran.shares.busy[static_cast<std::size_t>(Phase::forward)].value() ==
+        Approx((1.0 * 1 + 3.0 * 2) / 4).epsilon(1e-9));
+}
+
 TEST_CASE("a program that is not whole is refused", "[error]")
 {
   Engine engine;

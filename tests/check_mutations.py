@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Do the tests notice? Each line of mutations.json breaks the program in one place; some test must then fail.
+
+All mutations are compiled at once, each asleep until FORETRAIN_MUTANT holds its number (mutant schemata:
+Untch, Offutt, Harrold, "Mutation analysis using mutant schemata", ISSTA 1993): one build serves all of them.
+The product's own tree is left alone: the build stands on a copy of it.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIST = ROOT / "tests/mutations.json"
+LEAST_CAUGHT = 0.95
+QUICK = 0.5  # seconds of a test case: these go first
+HEADER = """#pragma once
+#include <cstdlib>
+
+inline bool foretrain_mutant(int number)
+{
+  static const int awake = [] {
+    const char* const text = std::getenv("FORETRAIN_MUTANT");
+    return text == nullptr ? 0 : std::atoi(text);
+  }();
+  return awake == number;
+}
+"""
+# Binaries from the ground floor up, as tests/CMakeLists.txt names them, with the folder of their tests.
+BINARIES = ["sim/base", "sim/cost", "sim/engine", "sim/workload", "sim/oracle", "platforms", "calibration",
+            "models/collectives", "models", "models/transformer", "models/plans", "models/oracle", "models/traces",
+            "experiments"]
+ROOMS = ["sim", "platforms", "calibration", "models", "experiments"]
+
+
+def target(folder):
+    return "test_" + folder.replace("/", "_")
+
+
+class Broken(Exception):
+    pass
+
+
+def read_list():
+    document = json.loads(LIST.read_text())
+    for number, it in enumerate(document["mutations"], 1):
+        it["number"] = number
+        it["room"] = it["file"].split("/")[0]
+        if it["room"] not in ROOMS:
+            raise Broken(f"mutation {number}: no room '{it['room']}'")
+    return document["mutations"], document["left_out"]
+
+
+def mutated(text, mutations):
+    """The file with all its mutations, asleep."""
+    edits = []
+    for it in mutations:
+        line, old, new = it.get("line", it["from"]), it["from"], it["to"]
+        for what, inside in ((line, text), (old, line)):
+            if inside.count(what) != 1:
+                raise Broken(f"mutation {it['number']} ({it['file']}): {what!r} is there {inside.count(what)} times")
+        at = text.index(line) + line.index(old)
+        asleep = f"::foretrain_mutant({it['number']})"
+        if old.endswith(";"):
+            # What stays away, or is done instead.
+            made = f"if (!{asleep}) {{ {old} }}" + (f" else {{ {new} }}" if new else "")
+        else:
+            made = f"({asleep} ? ({new}) : ({old}))"
+        edits.append((at, at + len(old), made))
+    edits.sort(reverse=True)
+    for (begin, end, made), (_, before, _) in zip(edits, edits[1:] + [(0, 0, "")]):
+        if before > begin:
+            raise Broken(f"two mutations of one place: {text[begin:end]!r}")
+        text = text[:begin] + made + text[end:]
+    return '#include "foretrain_mutant.hpp"\n#line 1\n' + text
+
+
+def put(path, content):
+    """Only what changed is written: the next build compiles no more than that."""
+    if path.exists() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def copy_tree(tree, mutations):
+    files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, text=True,
+                           capture_output=True).stdout.splitlines()
+    files = [file for file in files if (ROOT / file).is_file()]
+    by_file = collections.defaultdict(list)
+    for it in mutations:
+        by_file[it["file"]].append(it)
+    for file in by_file:
+        if file not in files:
+            raise Broken(f"there is no {file}")
+    known = set(files) | {"foretrain_mutant.hpp"}
+    for old in tree.rglob("*"):
+        if old.is_file() and old.relative_to(tree).parts[0] != "build" and str(old.relative_to(tree)) not in known:
+            old.unlink()
+    for file in files:
+        source = ROOT / file
+        content = source.read_bytes()
+        if file in by_file:
+            content = mutated(content.decode(), by_file[file]).encode()
+        put(tree / file, content)
+        if os.access(source, os.X_OK):
+            (tree / file).chmod(0o755)
+    put(tree / "foretrain_mutant.hpp", HEADER.encode())
+
+
+def build(tree, folders, jobs):
+    """The release build with its warnings, so that a compiler cache knows whatever no mutation is in."""
+    out = tree / "build/release"
+    subprocess.run(["cmake", "--preset", "release", "-DFORETRAIN_WERROR=ON", "-DBUILD_TESTING=ON"], cwd=tree,
+                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", str(out), "-j", str(jobs), "--target", *map(target, folders)], check=True,
+                   stdout=sys.stderr)
+    return out
+
+
+def as_filter(cases):
+    """Names as Catch2 reads them from a file: whole lines, in which a comma would end the name."""
+    return "".join(re.sub(r'([\\\\,\\["])', r"\\\1", case) + "\n" for case in cases)
+
+
+class Part:
+    """Some test cases of one binary."""
+
+    def __init__(self, binary, folder, cases, seconds):
+        self.binary, self.folder, self.cases, self.seconds = binary, folder, cases, seconds
+
+    def run(self, number, scratch):
+        """The first test case that fails, '' for none."""
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            names = pathlib.Path(folder) / "cases.txt"
+            names.write_text(as_filter(self.cases))
+            environment = dict(os.environ, FORETRAIN_MUTANT=str(number), TMPDIR=folder)
+            process = subprocess.Popen([self.binary, "--abort", "--input-file", names], cwd=folder, env=environment,
+                                       text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       start_new_session=True)
+            try:
+                output = process.communicate(timeout=15 + 6 * self.seconds)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                process.wait()
+                return f"{self.folder}: out of time"
+            if process.returncode == 0:
+                return ""
+            # Of a failed case the report shows its name between two rules, its sections indented below.
+            names = [case for case in self.cases if f"\n{case[:70]}" in output]
+            return f"{self.folder}: " + (names[0] if names else f"ended with {process.returncode}")
+
+
+def parts_of(out, folder, left_out, scratch):
+    """The binary's quick test cases and its others, after a run in which all of them passed."""
+    binary = str(out / target(folder))
+    listed = subprocess.run([binary, "--list-test-names-only"], text=True, capture_output=True).stdout.splitlines()
+    whole = Part(binary, folder, [case.strip() for case in listed if case.strip() and case.strip() not in left_out], 1e3)
+    process = subprocess.run([binary, "-d", "yes", "--input-file", "/dev/stdin"], input=as_filter(whole.cases),
+                             text=True, capture_output=True, cwd=scratch, env=dict(os.environ, TMPDIR=scratch))
+    if process.returncode != 0:
+        raise Broken(f"{folder} fails without any mutation:\n{process.stdout[-3000:]}")
+    if f" {len(whole.cases)} test case" not in process.stdout:
+        raise Broken(f"{folder} has {len(whole.cases)} tests, but ran others:\n{process.stdout[-300:]}")
+    seconds = collections.Counter()
+    for time_, name in re.findall(r"^([0-9.]+) s: (.*)$", process.stdout, re.MULTILINE):
+        seconds[name.strip()] = max(seconds[name.strip()], float(time_))
+    parts = []
+    for quick in (True, False):
+        cases = [case for case in whole.cases if (seconds[case] < QUICK) == quick]
+        if cases:
+            parts.append(Part(binary, folder, cases, sum(seconds[case] for case in cases)))
+    return parts
+
+
+def order_for(mutation, parts):
+    """The tests of the file's own folder first, then the others of its room, then what stands above it."""
+    folder = str(pathlib.PurePath(mutation["file"]).parent)
+
+    def distance(part):
+        own = part.folder == folder or (part.folder == "experiments" and folder.startswith("experiments/"))
+        same_room = part.folder.split("/")[0] == mutation["room"]
+        return (0 if own else 1 if same_room else 2 if part.seconds < 3 else 3, part.seconds)
+
+    above = ROOMS.index(mutation["room"])
+    return sorted((it for it in parts if ROOMS.index(it.folder.split("/")[0]) >= above), key=distance)
+
+
+def judge(mutation, parts, scratch):
+    begin = time.monotonic()
+    caught = ""
+    for part in order_for(mutation, parts):
+        caught = part.run(mutation["number"], scratch)
+        if caught:
+            break
+    return caught, time.monotonic() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rooms", default=",".join(ROOMS), help="mutations of these rooms, by their own tests alone")
+    parser.add_argument("--only", type=int, action="append", help="the mutation of this number; may be repeated")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="to compile and to test at a time")
+    parser.add_argument("--tree", type=pathlib.Path, default=ROOT / "build/mutants/tree", help="where the copy stands")
+    options = parser.parse_args()
+    begin = time.monotonic()
+    try:
+        rooms = options.rooms.split(",")
+        if not set(rooms) <= set(ROOMS):
+            raise Broken(f"rooms are {', '.join(ROOMS)}")
+        mutations, left_out = read_list()
+        tree = options.tree.resolve()
+        copy_tree(tree, mutations)
+        out = build(tree, [it for it in BINARIES if it.split("/")[0] in rooms], options.jobs)
+        built = time.monotonic()
+        chosen = [it for it in mutations if it["room"] in rooms and (not options.only or it["number"] in options.only)]
+        with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            parts = [part for folder in BINARIES if folder.split("/")[0] in rooms
+                     for part in parts_of(out, folder, set(left_out), scratch)]
+            print(f"built in {built - begin:.0f} s, {sum(len(it.cases) for it in parts)} tests pass "
+                  f"in {sum(it.seconds for it in parts):.0f} s", flush=True)
+            judged = {pool.submit(judge, it, parts, scratch): it for it in chosen}
+            survivors = 0
+            bad = 0
+            for future in concurrent.futures.as_completed(judged):
+                it = judged[future]
+                caught, seconds = future.result()
+                survivors += not caught
+                accepted = it.get("survives")
+                bad += not caught and not accepted
+                how = caught or ("survives: " + accepted if accepted else "SURVIVED")
+                print(f"{it['number']:3} {it['file']}: {it['why']}: {how} ({seconds:.1f} s)", flush=True)
+    except (Broken, subprocess.CalledProcessError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    share = 1 - survivors / max(1, len(chosen))
+    print(f"{len(chosen)} mutations, {len(chosen) - survivors} caught ({100 * share:.1f} %), {bad} survive unaccepted; "
+          f"{time.monotonic() - begin:.0f} s, {time.monotonic() - built:.0f} s of them without the build")
+    return 1 if bad or share < LEAST_CAUGHT else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

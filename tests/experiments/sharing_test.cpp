@@ -1,0 +1,21 @@
+#include "experiments/run/sharing.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+
+TEST_CASE("Jobs meet where one waits most beyond what it does alone, counted for one rank")
+{
+  const LimitedPerStep alone{{"link", 4}, {"disk", 1}};
+  const LimitedPerStep together{{"link", 10}, {"disk", 3}, {"gpu", 60}};
+  const auto shared = [](const std::string& resource) { return resource != "gpu"; };
+  const auto meeting = meeting_resource(together, alone, 3, Seconds(5), shared);
+  REQUIRE(meeting);
+  CHECK(meeting->resource == "link");
+  CHECK_THAT(meeting->added.value(), test::is(2));
+  // No more than the step has grown.
+  CHECK_THAT(meeting_resource(together, alone, 3, Seconds(1.5), shared)->added.value(),
+             test::is(1.5));
+  CHECK(!meeting_resource(alone, alone, 3, Seconds(5), shared));
+}

@@ -1,0 +1,197 @@
+// What bytes use on their way through a machine, by name and weight.
+#include "platforms/machine.hpp"
+
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::platforms;
+
+namespace {
+
+Stack stack_of(const char* network)
+{
+  return {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
+          load_transport(resolve_preset(std::string(network), kTransportKind))};
+}
+
+PlatformSpec patched(const std::string& name, const std::string& patch)
+{
+  auto document = std::make_shared<Document>(*resolve_preset(name, kPlatformKind).document());
+  document->root.merge_patch(Json::parse(patch));
+  return load_platform(Value(std::shared_ptr<const Document>(document)));
+}
+
+double weight_of(const std::vector<sim::Use>& uses, const sim::Engine& engine,
+                 const std::string& resource)
+{
+  double weight = 0;
+  for (const sim::Use& use : uses)
+    if (engine.name({use.resource}) == resource)
+      weight += use.weight;
+  return weight;
+}
+
+double capacity_of(const sim::Engine& engine, const std::string& resource)
+{
+  for (int r = 0; r < engine.resource_count(); ++r)
+    if (engine.name({r}) == resource)
+      return engine.capacity({r});
+  return -1;
+}
+
+// Switches of four ports: two nodes and two uplinks each.
+PlatformSpec small_switches(double oversubscription)
+{
+  return patched("generic-4gpu", R"({"networks": [{"nics": ["eth0"], "fabric": {
+    "name": "small", "ports": 4, "port_rate": "100 Gb/s", "switch_latency": "1 us",
+    "oversubscription": )" + std::to_string(oversubscription) +
+                                     "}}]}");
+}
+
+} // namespace
+
+TEST_CASE("a hop over the spine passes three switches, one to the same leaf passes one",
+          "[machine][closed-form]")
+{
+  sim::Engine engine;
+  const Machine machine(engine, small_switches(1), stack_of("tcp"), 8);
+  const sim::Hop near = machine.hop({0, 0}, {1, 0}, Mover::collective);
+  const sim::Hop far = machine.hop({0, 0}, {7, 0}, Mover::collective);
+  CHECK_THAT((far.latency - near.latency).value(), test::is(2e-6));
+}
+
+TEST_CASE("a hop over the spine goes up from its leaf and down to the other", "[machine]")
+{
+  sim::Engine engine;
+  const Machine machine(engine, small_switches(1), stack_of("tcp"), 8);
+  const double wire = wire_expansion(machine.framing());
+  const sim::Hop near = machine.hop({0, 0}, {1, 0}, Mover::collective);
+  const sim::Hop far = machine.hop({2, 0}, {7, 0}, Mover::collective);
+  for (int leaf = 0; leaf < 4; ++leaf) {
+    const std::string name = "leaf" + std::to_string(leaf);
+    CAPTURE(name);
+    CHECK(weight_of(near.uses, engine, name + "/up") == 0);
+    CHECK(weight_of(near.uses, engine, name + "/down") == 0);
+    CHECK(weight_of(far.uses, engine, name + "/up") == (leaf == 1 ? wire : 0));
+    CHECK(weight_of(far.uses, engine, name + "/down") == (leaf == 3 ? wire : 0));
+  }
+}
+
+TEST_CASE("oversubscription divides what a leaf sends to the spine", "[machine][closed-form]")
+{
+  for (const double oversubscription : {1.0, 2.0, 4.0}) {
+    sim::Engine engine;
+    const Machine machine(engine, small_switches(oversubscription), stack_of("tcp"), 8);
+    CHECK_THAT(capacity_of(engine, "leaf0/up"), test::is(2 * 12.5e9 / oversubscription));
+    CHECK_THAT(capacity_of(engine, "leaf3/down"), test::is(2 * 12.5e9 / oversubscription));
+  }
+}
+
+TEST_CASE("a copy from pageable memory is read and written once more", "[machine][closed-form]")
+{
+  sim::Engine engine;
+  const Machine machine(engine, load_platform(std::string("generic-4gpu")), stack_of("tcp"), 1);
+  const auto passes = [&](bool pinned, const char* socket) {
+    return weight_of(machine.host_to_device({0, 3}, pinned)->uses, engine,
+                     std::string("node0/") + socket + "/dram");
+  };
+  CHECK(passes(true, "socket1") == 1);
+  CHECK(passes(false, "socket1") == 3);
+  CHECK(passes(false, "socket0") == 0);
+}
+
+TEST_CASE("bytes between nodes leave by one side of an adapter and arrive by the other",
+          "[machine][closed-form]")
+{
+  sim::Engine engine;
+  const Machine machine(engine, load_platform(std::string("generic-4gpu")), stack_of("tcp"), 2);
+  const Transport& tcp = machine.stack().transport;
+  const double wire = wire_expansion(machine.framing());
+  const double back = acknowledged(tcp, machine.framing());
+  const auto hop = machine.hop({0, 0}, {1, 0}, Mover::collective);
+  const auto at = [&](const char* resource) { return weight_of(hop.uses, engine, resource); };
+  CHECK_THAT(at("node0/eth0/tx"), test::is(wire));
+  CHECK_THAT(at("node0/eth0/rx"), test::is(back));
+  CHECK_THAT(at("node1/eth0/rx"), test::is(wire));
+  CHECK_THAT(at("node1/eth0/tx"), test::is(back));
+  for (const char* memory : {"node0/socket0/dram", "node1/socket0/dram"})
+    CHECK_THAT(at(memory), test::is(2 + 2 * tcp.all_copies()));
+}
+
+TEST_CASE("kernels and copy engines move over NVLink at rates of their own", "[machine]")
+{
+  sim::Engine engine;
+  const auto spec = load_platform(std::string("c4140-k-v100-sxm2"));
+  const Machine machine(engine, spec, stack_of("tcp"), 1);
+  const auto weight = [&](Mover mover) {
+    return machine.hop({0, 0}, {0, 1}, mover).uses.front().weight;
+  };
+  CHECK_THAT(weight(Mover::copy_engine), test::is(1 / spec.gpu.nvlink_copy_efficiency));
+  CHECK_THAT(weight(Mover::collective), test::is(1 / spec.gpu.nvlink_collective_efficiency));
+}
+
+TEST_CASE("GPUs of two sockets send through memory, where kernels are slower than copies",
+          "[machine][closed-form]")
+{
+  sim::Engine engine;
+  const auto spec = load_platform(std::string("generic-4gpu"));
+  const Machine machine(engine, spec, stack_of("tcp"), 1);
+  const auto collective = machine.hop({0, 0}, {0, 2}, Mover::collective);
+  const auto copied = machine.hop({0, 0}, {0, 2}, Mover::copy_engine);
+  CHECK(weight_of(copied.uses, engine, "node0/gpu0/pcie/up") == 1);
+  CHECK(weight_of(copied.uses, engine, "node0/gpu0/root-port") == 1);
+  CHECK_THAT(weight_of(collective.uses, engine, "node0/gpu0/root-port"),
+             test::is(1 / spec.cpu.kernel_staging));
+  for (const auto& uses : {collective.uses, copied.uses}) {
+    CHECK(weight_of(uses, engine, "node0/socket0/dram") == 2);
+    CHECK(weight_of(uses, engine, "node0/socket1/dram") == 0);
+  }
+}
+
+TEST_CASE("a host bridge forwards peer traffic in packets of its own size",
+          "[machine][closed-form]")
+{
+  sim::Engine engine;
+  const auto spec = patched("generic-4gpu", R"({"node": {"pcie_max_payload": "256 B"}})");
+  const Machine machine(engine, spec, stack_of("tcp"), 1);
+  const auto hop = machine.hop({0, 0}, {0, 1}, Mover::collective);
+  CHECK(weight_of(hop.uses, engine, "node0/gpu0/pcie/up") == 1);
+  CHECK_THAT(
+      weight_of(hop.uses, engine, "node0/gpu1/pcie/down"),
+      test::is(pcie_bandwidth(3, 1, Bytes(256)) / pcie_bandwidth(3, 1, spec.cpu.peer_packet)));
+  CHECK(spec.cpu.peer_packet < Bytes(256));
+}
+
+TEST_CASE("GPUs take turns on adapters that are equally near", "[machine]")
+{
+  sim::Engine engine;
+  const auto spec = patched("generic-4gpu", R"({
+    "node": {"nics": [{"name": "eth0", "type": "connectx4-100gbe", "on": "socket0"},
+                      {"name": "eth1", "type": "connectx4-100gbe", "on": "socket0"}]},
+    "networks": [{"nics": ["eth0", "eth1"], "fabric": "ethernet-100g"}]})");
+  const Machine machine(engine, spec, stack_of("tcp"), 2);
+  CHECK(machine.nic_of(0) != machine.nic_of(1));
+  CHECK(machine.nic_of(2) != machine.nic_of(3));
+}
+
+TEST_CASE("PCIe codes 8 bits in 10 up to generation 2, then 128 in 130", "[machine][closed-form]")
+{
+  const auto lane = [](int generation) {
+    return pcie_bandwidth(generation, 1, Bytes(1e12)).value(); // headers vanish
+  };
+  CHECK(lane(1) == Approx(2.5e9 / 8 * 0.8));
+  CHECK(lane(2) == Approx(5e9 / 8 * 0.8));
+  CHECK(lane(3) == Approx(8e9 / 8 * 128 / 130));
+  CHECK(lane(5) == Approx(32e9 / 8 * 128 / 130));
+}
+
+TEST_CASE("GPU memory gives streaming kernels its efficiency", "[machine][closed-form]")
+{
+  sim::Engine engine;
+  const auto spec = load_platform(std::string("generic-4gpu"));
+  const Machine machine(engine, spec, stack_of("tcp"), 1);
+  CHECK(spec.gpu.memory_efficiency < 1);
+  CHECK_THAT(capacity_of(engine, "node0/gpu0/memory"),
+             test::is(spec.gpu.memory_efficiency * spec.gpu.memory_bandwidth.value()));
+}
