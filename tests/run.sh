@@ -14,11 +14,14 @@ ctest --preset release -j "$(nproc)"
 
 if [ "$ci" = ON ]; then
   git ls-files '*.cpp' '*.hpp' | grep -v '^realrun/cuda' | xargs clang-format-14 --dry-run --Werror
-  # clang-tidy cannot read g++'s precompiled headers: a configuration of its own, never built.
-  cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DCMAKE_UNITY_BUILD=OFF -DBUILD_TESTING=OFF >/dev/null
+  # clang-tidy cannot read g++'s precompiled headers: a configuration of its own, never built. Rooms are read as
+  # they are compiled, several files as one, which takes half the time.
+  cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DBUILD_TESTING=OFF >/dev/null
   cmake --build build/tidy --target foretrain_commit >/dev/null # a header that version.cpp includes
-  git ls-files 'sim/*.cpp' 'platforms/*.cpp' 'models/*.cpp' 'calibration/*.cpp' 'experiments/*.cpp' |
-    xargs -P "$(nproc)" -n 6 clang-tidy-14 -p build/tidy --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+  grep -o '"file": "[^"]*"' build/tidy/compile_commands.json | cut -d'"' -f4 |
+    xargs -P "$(nproc)" -n 1 clang-tidy-14 -p build/tidy --quiet --checks=-bugprone-suspicious-include \
+      --header-filter='(sim|platforms|models|calibration|experiments)/.*[.][ch]pp$' \
+      --extra-arg=-Wno-unknown-warning-option 2>/dev/null
   cmake --preset asan-ubsan >/dev/null
   cmake --build --preset asan-ubsan
   # SimGrid keeps its engine until the process ends.

@@ -118,3 +118,17 @@ TEST_CASE("a key that a job's kind does not read is told, or refused where it ch
   CHECK_THROWS_WITH(run_text(transformer, {{"/jobs/0/mode", "\"inference\""}}),
                     Contains("/jobs/0/mode"));
 }
+
+TEST_CASE("collectives take multiprocessors from kernels that already run", "[same]")
+{
+  const auto rate = [](int multiprocessors, int gpus) {
+    const std::string platform = R"({"extends": "c4140-k-v100-sxm2", "node": {"gpus": {"type": {)"
+                                 R"("extends": "v100-sxm2-16gb", "multiprocessors": )" +
+                                 std::to_string(multiprocessors) + "}}}}";
+    return run_text(kJob, {{"/cluster/platform", platform}, {"/jobs/0/gpus", std::to_string(gpus)}})
+        .jobs[0]
+        .throughput.median;
+  };
+  CHECK(rate(40, 1) == rate(2000, 1));
+  CHECK(rate(40, 4) < 0.999 * rate(2000, 4));
+}

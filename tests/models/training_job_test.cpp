@@ -109,7 +109,7 @@ TEST_CASE("every rank varies by itself, in forward and backward alike", "[proper
 
 TEST_CASE("a collective takes its part of the GPUs as long as it runs", "[closed-form]")
 {
-  JobScene scene(4, Sharing::plugged_full);
+  JobScene scene(4, Sharing::plugged);
   const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
                               "ring");
   auto setup = scene.setup(&collective, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(8e6));

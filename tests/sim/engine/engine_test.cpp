@@ -74,6 +74,19 @@ TEST_CASE("capacity may change while flows run", "[engine][closed-form]")
   CHECK_THAT(finish, test::is(1.25));
 }
 
+TEST_CASE("a flow at its own cap slows down when capacity falls below it", "[engine][closed-form]")
+{
+  const auto sharing = GENERATE(Sharing::plugged, Sharing::plugged_full);
+  Engine engine(sharing);
+  const ResourceId gpu = engine.add_resource("gpu", 1);
+  double finish = 0;
+  engine.start({make_path({{0, 1.0}}, {}, 1), 2, 1, "kernel"},
+               [&](const FlowRecord& r) { finish = r.finish.value(); });
+  engine.at(Seconds(1), [&] { engine.set_capacity(gpu, 0.5); });
+  engine.run();
+  CHECK_THAT(finish, test::is(3.0));
+}
+
 TEST_CASE("what is held is not given away by waiting for something else", "[engine][closed-form]")
 {
   const double memory = GENERATE(5.0, 1.0); // of the 10 that two threads on two cores ask for
