@@ -42,7 +42,10 @@ with tempfile.TemporaryDirectory() as folder:
     result = run(*chosen, "--format", "json", "--out", folder)
     expect("gates hold", result.returncode == 0, f"exit {result.returncode}\n{result.stderr}")
     answer = json.loads(result.stdout)
-    expect("same seed, same answer", run(*chosen, "--format", "json").stdout == result.stdout)
+    quick = chosen or ["copies", "input", "nccl", "overlay"]
+    again = json.loads(run(*quick, "--format", "json").stdout)["suites"]
+    expect("same seed, same answer, whatever else is asked",
+           again == [suite for suite in answer["suites"] if suite["suite"] in quick])
     names = [suite["suite"] for suite in answer["suites"]]
     bundled = sorted(path.stem for path in (root / "experiments/validation").glob("*.json"))
     expect("all suites", names == (chosen or bundled), names)
