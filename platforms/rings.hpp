@@ -5,7 +5,10 @@
 #include "platforms/graph_search.hpp"
 #include "platforms/machine.hpp"
 
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace foretrain::platforms {
@@ -14,9 +17,14 @@ namespace foretrain::platforms {
 /// whatever joins them (NCCL 1.x, src/core.cu). Between nodes they are always searched for.
 enum class RingOrder { search, devices };
 
+/// What searches with one set of rules have found on one machine: by a node's GPUs, and whether
+/// there are other nodes.
+using FoundGraphs = std::map<std::pair<std::vector<int>, bool>, CollectiveGraphs>;
+
 struct GraphRules {
   RingOrder order = RingOrder::search;
   SearchRules search;
+  std::shared_ptr<FoundGraphs> found{}; // communicators that share it search once; may be null
 };
 
 /// The communicator of a job whose rank r runs on ranks[r]. Channels come out in a fixed order;

@@ -16,7 +16,7 @@ failures = []
 
 
 def run(*arguments, stdin=None):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60, input=stdin)
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=300, input=stdin)
 
 
 def expect(name, condition, detail=""):

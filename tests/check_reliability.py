@@ -26,7 +26,7 @@ def expect(name, condition, detail=""):
 
 def run(*arguments, **more):
     more.setdefault("stdout", subprocess.PIPE)
-    return subprocess.run([PROGRAM, *map(str, arguments)], stderr=subprocess.PIPE, text=True, timeout=60, **more)
+    return subprocess.run([PROGRAM, *map(str, arguments)], stderr=subprocess.PIPE, text=True, timeout=300, **more)
 
 
 def refused(name, result, words=""):

@@ -41,7 +41,7 @@ def expect(name, condition, detail=""):
 
 
 def run(*arguments, **more):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, **more)
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, **more)
 
 
 def select(store, sql):

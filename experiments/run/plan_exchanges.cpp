@@ -1,7 +1,5 @@
 #include "experiments/run/plan_exchanges.hpp"
 
-#include "experiments/spec/graph_rules.hpp"
-
 #include <algorithm>
 #include <set>
 
@@ -12,8 +10,10 @@ using models::PlanGroup;
 
 PlanExchanges::PlanExchanges(const LargeExperiment& experiment, models::Fidelity fidelity)
     : e_(experiment), setting_(&experiment.job.setting.memory), fidelity_(fidelity),
-      machine_(engine_, experiment.platform, experiment.stack, experiment.nodes)
+      machine_(engine_, experiment.platform, experiment.stack, experiment.nodes),
+      graph_rules_(graph_rules(experiment.job.library))
 {
+  graph_rules_.found = std::make_shared<platforms::FoundGraphs>();
 }
 
 PlanExchanges::Layout PlanExchanges::layout(PlanGroup group) const
@@ -86,9 +86,7 @@ PlanExchanges::collectives(const Layout& own, Operation operation)
   if (made.empty())
     for (const auto& places : sets(own))
       made.push_back(std::make_unique<models::Collective>(
-          engine_,
-          platforms::make_communicator(machine_, places, e_.platform.name,
-                                       graph_rules(e_.job.library)),
+          engine_, platforms::make_communicator(machine_, places, e_.platform.name, graph_rules_),
           e_.job.library, operation, "auto"));
   return made;
 }

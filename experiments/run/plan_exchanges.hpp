@@ -1,6 +1,7 @@
 // Times of a parallel plan's exchanges, simulated on the machine.
 #pragma once
 
+#include "experiments/spec/graph_rules.hpp"
 #include "experiments/spec/large_job.hpp"
 #include "models/collectives/collective.hpp"
 
@@ -40,6 +41,7 @@ private:
   models::Fidelity fidelity_;
   sim::Engine engine_;
   platforms::Machine machine_;
+  platforms::GraphRules graph_rules_; // with all graphs that were found on the machine
   std::vector<std::unique_ptr<sim::TaskGraph>> graphs_; // the engine knows them to its end
   std::map<std::pair<Layout, models::Operation>, std::vector<std::unique_ptr<models::Collective>>>
       collectives_;

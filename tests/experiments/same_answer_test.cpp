@@ -125,7 +125,9 @@ TEST_CASE("collectives take multiprocessors from kernels that already run", "[sa
     const std::string platform = R"({"extends": "c4140-k-v100-sxm2", "node": {"gpus": {"type": {)"
                                  R"("extends": "v100-sxm2-16gb", "multiprocessors": )" +
                                  std::to_string(multiprocessors) + "}}}}";
-    return run_text(kJob, {{"/cluster/platform", platform}, {"/jobs/0/gpus", std::to_string(gpus)}})
+    return run_text(kJob, {{"/cluster/platform", platform},
+                           {"/jobs/0/framework", "\"mxnet\""},
+                           {"/jobs/0/gpus", std::to_string(gpus)}})
         .jobs[0]
         .throughput.median;
   };

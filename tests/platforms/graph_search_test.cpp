@@ -119,7 +119,8 @@ TEST_CASE("every bundled machine has a ring through all of its GPUs, alone and b
     const bool wired = find_network(spec, rdma_stack().transport).index >= 0;
     for (const bool between : {false, true})
       for (const int version : {20408, 21806, 22703}) {
-        if (between && !wired)
+        const bool vast = gpus.size() > 16; // takes seconds, and is of the newest version only
+        if ((between && !wired) || (vast && version < 22703))
           continue;
         CAPTURE(name, between, version);
         const auto graphs = search(spec, gpus, between, version);
