@@ -12,7 +12,7 @@ namespace foretrain::experiments {
 
 struct PresetKindEntry {
   const char* name;
-  const char* doc; // what such a file is
+  const char* doc;  // what such a file is
   Json (*schema)(); // JSON Schema of its files
   const PresetKind* kind;
 };

@@ -239,7 +239,8 @@ Json import_hf_config(const Value& config)
     file["dataset"] = "imagenet";
   Json transformer = known->read(c);
   const int limit = c.number_or("max_position_embeddings", 2048);
-  file["sequence"] = type == "vit" ? transformer["positions"].get<int>() : std::min(limit, kUsualSequence);
+  file["sequence"] =
+      type == "vit" ? transformer["positions"].get<int>() : std::min(limit, kUsualSequence);
   file["transformer"] = std::move(transformer);
   return file;
 }

@@ -236,12 +236,9 @@ private:
   {
     if constexpr (std::is_arithmetic_v<T>)
       properties_[key]["default"] = member;
-    else if constexpr (std::is_same_v<T, std::string>) {
-      if (!member.empty())
-        properties_[key]["default"] = member;
-    } else if constexpr (detail::is_quantity<T>)
+    else if constexpr (detail::is_quantity<T>)
       properties_[key]["default"] = to_text(member);
-    else if constexpr (detail::is_plain_list<T>) {
+    else if constexpr (std::is_same_v<T, std::string> || detail::is_plain_list<T>) {
       if (!member.empty())
         properties_[key]["default"] = member;
     }

@@ -8,7 +8,7 @@ namespace foretrain::sim {
 namespace {
 constexpr double kTolerance = 1e-11;     // relative, of levels when checking optimality
 constexpr double kLoadTolerance = 1e-10; // of sums of rates
-}
+} // namespace
 
 int MaxMin::add_resource(double capacity)
 {
