@@ -1,7 +1,6 @@
 #include "experiments/answers/explain_large.hpp"
 
 #include "experiments/run/large_scenario.hpp"
-#include "experiments/run/plan_exchanges.hpp"
 #include "experiments/spec/large_job.hpp"
 #include "sim/base/error.hpp"
 
@@ -51,13 +50,6 @@ const LargeLever kLargeLevers[] = {
      }},
 };
 
-double rate_of(const LargeExperiment& e, const RunOptions& options)
-{
-  PlanExchanges exchanges(e, options.fidelity);
-  return e.job.setting.memory.batch.global_batch /
-         models::large_step(e.job.setting, exchanges).step.value();
-}
-
 Json large_path(const JobResult& job)
 {
   const std::pair<const char*, Seconds> parts[] = {{"compute", job.time.compute},
@@ -104,7 +96,7 @@ Json swaps_of(const Point& point, const LargeExperiment& e, double base, const R
         const LargeExperiment other = resolve_large(changed);
         if (!fits(other) && fits(e))
           continue;
-        const double gain = rate_of(other, options) / base - 1;
+        const double gain = large_throughput(other, options) / base - 1;
         if (std::abs(gain) > kNoGain)
           swaps.push_back({{"pointer", pointer}, {"from", now}, {"to", name}, {"gain", gain}});
       } catch (const ConfigError&) { // it does not fit this machine
@@ -123,14 +115,14 @@ Json explained_large_job(const Point& point, const ExplainOptions& options)
 {
   const LargeExperiment e = resolve_large(point);
   const JobResult result = run_large_point(point, options.run).jobs.front();
-  const double base = rate_of(e, options.run);
+  const double base = large_throughput(e, options.run);
   Json levers = Json::array();
   int done = 0;
   for (const LargeLever& lever : kLargeLevers) {
     const auto gain = [&](double factor) {
       LargeExperiment changed = e;
       lever.apply(changed, factor);
-      return rate_of(changed, options.run) / base - 1;
+      return large_throughput(changed, options.run) / base - 1;
     };
     levers.push_back({{"lever", lever.key},
                       {"name", lever.name},

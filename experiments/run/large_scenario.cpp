@@ -233,12 +233,16 @@ PointResult run_large_point(const Point& point, const RunOptions& options)
   return all;
 }
 
+double large_throughput(const LargeExperiment& experiment, const RunOptions& options)
+{
+  PlanExchanges exchanges(experiment, options.fidelity);
+  return experiment.job.setting.memory.batch.global_batch /
+         models::large_step(experiment.job.setting, exchanges).step.value();
+}
+
 double quick_large_throughput(const Point& point, const RunOptions& options)
 {
-  const LargeExperiment e = resolve_large(point);
-  PlanExchanges exchanges(e, options.fidelity);
-  return e.job.setting.memory.batch.global_batch /
-         models::large_step(e.job.setting, exchanges).step.value();
+  return large_throughput(resolve_large(point), options);
 }
 
 } // namespace foretrain::experiments

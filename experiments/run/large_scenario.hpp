@@ -12,7 +12,8 @@ PointResult run_large_point(const Point& point, const RunOptions& options);
 /// Whether the fullest stage's GPUs have memory for it.
 bool fits(const LargeExperiment& experiment);
 
-/// Samples per second only.
+/// Samples per second only, of what has been resolved or of a point.
+double large_throughput(const LargeExperiment& experiment, const RunOptions& options);
 double quick_large_throughput(const Point& point, const RunOptions& options);
 
 } // namespace foretrain::experiments
