@@ -159,6 +159,33 @@ Seconds shared_weights(const StepSetting& s, ExchangeTimes& times, const PiecePa
   return (layers - 1) * (exchange - hidden + s.rules.overlap_cost * hidden) + exchange;
 }
 
+LossKernels loss_kernels(const TransformerRules& rules)
+{
+  if (rules.loss == "megatron")
+    return LossKernels::megatron;
+  const bool fused = rules.loss == "automatic" ? rules.fused : rules.loss == "fused";
+  return fused ? LossKernels::fused : LossKernels::pytorch;
+}
+
+// Copies between a layer's tensors and the buffers of the exchanges that share them out. They fill
+// the device like its other kernels.
+OperatorTime sharing_copies(const StepSetting& s, const ExchangeTimes& times,
+                            const PieceParameters& held, bool backward)
+{
+  const ParallelPlan& plan = s.memory.plan;
+  if (plan.zero < 3)
+    return {};
+  const PlanGroup group = plan.shard == "node" ? PlanGroup::shard : PlanGroup::data;
+  double parameters = 0;
+  if (times.ranks(group) > 1)
+    parameters += held.shared;
+  if (times.ranks(PlanGroup::expert_data) > 1)
+    parameters += held.experts;
+  const double bytes = (s.rules.micro_batch_gathers > 0 ? s.rules.gather_bytes : 0) +
+                       (backward ? s.rules.reduce_bytes : 0);
+  return {Bytes(parameters * bytes) / s.device.memory, Seconds(0)};
+}
+
 } // namespace
 
 OperatorShape operator_shape(const StepSetting& s)
@@ -173,6 +200,7 @@ OperatorShape operator_shape(const StepSetting& s)
   shape.sequence_parallel = s.memory.plan.sequence_parallel && s.memory.plan.tensor > 1;
   shape.flash = s.memory.flash;
   shape.fused = s.rules.fused;
+  shape.loss = loss_kernels(s.rules);
   shape.fp8 = s.fp8;
   shape.element = s.memory.element;
   shape.accumulate = s.rules.gradient == "fp32" ? 4 : s.memory.element;
@@ -190,7 +218,7 @@ PieceCost piece_cost(const StepSetting& s, const Piece& piece, ExchangeTimes& ti
   const OperatorShape shape = operator_shape(s);
   PieceCost cost;
   cost.layers = piece.layers();
-  OperatorTime forward, backward, repeated;
+  OperatorTime forward, backward, repeated, output;
   Exposed ahead, back;
   const auto add = [&](bool with_experts, int layers) {
     if (layers == 0)
@@ -230,7 +258,7 @@ PieceCost piece_cost(const StepSetting& s, const Piece& piece, ExchangeTimes& ti
       continue;
     const auto operators =
         end ? output_operators(s.memory.model, shape) : embedding_operators(s.memory.model, shape);
-    forward += forward_time(operators, s.device);
+    (end ? output : forward) += forward_time(operators, s.device);
     backward += backward_time(operators, s.device);
     if (shape.tensor > 1) {
       const Bytes size(shape.tokens() * s.memory.model.hidden * s.memory.element);
@@ -238,14 +266,18 @@ PieceCost piece_cost(const StepSetting& s, const Piece& piece, ExchangeTimes& ti
       (end ? back : ahead).tensor += once;
     }
   }
+  const PieceParameters held = parameters_of(piece, s.memory.model, s.memory.plan);
+  forward += sharing_copies(s, times, held, false);
+  backward += sharing_copies(s, times, held, true);
+  const bool waits = s.rules.host_per_micro_batch.value() > 0;
+  const Seconds passed = waits ? time_in_order(forward, output) : (forward += output).time();
   ahead.fill_gaps(forward);
   OperatorTime both = backward;
   both += repeated;
   back.fill_gaps(both);
-  cost.forward_compute = forward.time();
+  cost.forward_compute = passed + s.rules.host_per_micro_batch / s.memory.plan.virtual_stages;
   cost.recompute = repeated.time();
   cost.backward_compute = both.time() - cost.recompute;
-  const PieceParameters held = parameters_of(piece, s.memory.model, s.memory.plan);
   const Seconds data_ahead =
       shared_weights(s, times, held, cost.forward_compute, std::max(1, piece.layers()), false);
   const Seconds data_back = shared_weights(s, times, held, cost.backward_compute + cost.recompute,
