@@ -118,7 +118,7 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
                              &protocol,
                              patterns_.size() - 1,
                              base + protocol_latency(pattern.steps, hop, inside_factor(protocol)) +
-                                 pattern.steps.transport,
+                                 pattern.steps.doublings * protocol.peers + pattern.steps.transport,
                              idle_rate(pattern, protocol),
                              busiest_hop(pattern, protocol),
                              nullptr,
@@ -143,13 +143,29 @@ Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
   if (family == Family::in_switch)
     return candidate.latency +
            std::min(size, candidate.protocol->in_switch_fill) / BytesPerSecond(candidate.rate);
-  if (library_.estimate != "nccl-2.5" || candidate.algorithm->operation != Operation::all_reduce)
+  if (library_.estimate != "nccl-2.5")
     return candidate.latency;
   const ProtocolKind protocol = candidate.protocol->kind();
+  if (family == Family::ring && protocol != ProtocolKind::simple)
+    return candidate.latency + few_channels(candidate, size);
+  if (candidate.algorithm->operation != Operation::all_reduce)
+    return candidate.latency;
   if (family == Family::tree) // its pipeline runs half empty at medium sizes
     return candidate.latency +
            Seconds(size.value() / candidate.rate * (1 / tree_share(protocol, size.value()) - 1));
   return ring_plateau(comm_, protocol, size.value()) * candidate.latency;
+}
+
+// By how much a call is longer since it uses but some of the ring's channels.
+Seconds Collective::few_channels(const Candidate& candidate, Bytes size) const
+{
+  const double limit = limit_of(patterns_[candidate.pattern], *candidate.protocol);
+  if (limit <= 0 || comm_.nodes > 1)
+    return Seconds(0);
+  const double share = channels_share(library_.version, comm_, candidate.algorithm->operation,
+                                      candidate.protocol->kind(), size.value());
+  return std::max(Seconds(0),
+                  Seconds(size.value() / (limit * share) - size.value() / candidate.rate));
 }
 
 // What protocol and algorithm let through one GPU, in bytes of the buffer per second.
@@ -162,6 +178,12 @@ double Collective::limit_of(const Pattern& pattern, const Protocol& protocol) co
   if (tree <= 0)
     return limit;
   return limit > 0 ? std::min(limit, tree) : tree;
+}
+
+// Bytes per second of what stays on a GPU; 0: no cost is known.
+double Collective::local_copy(const Pattern& pattern) const
+{
+  return library_.local_copy(comm_.compute_capability, pattern.steps.doublings > 0).value();
 }
 
 double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) const
@@ -178,7 +200,7 @@ double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) c
   }
   for (const auto& [resource, w] : weight)
     rate = std::min(rate, engine_.capacity({resource}) / w);
-  const double local = library_.local_copy(comm_.compute_capability).value();
+  const double local = local_copy(pattern);
   return local > 0 ? 1 / (1 / rate + pattern.own / local) : rate;
 }
 
@@ -187,7 +209,7 @@ double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) c
 double Collective::most_of(const Candidate& candidate) const
 {
   const Pattern& pattern = patterns_[candidate.pattern];
-  if (pattern.own > 0 && library_.local_copy(comm_.compute_capability).value() > 0)
+  if (pattern.own > 0 && local_copy(pattern) > 0)
     return candidate.rate;
   return limit_of(pattern, *candidate.protocol);
 }

@@ -70,6 +70,8 @@ private:
   };
   double inside_factor(const Protocol& protocol) const;
   Seconds latency_of(const Candidate& candidate, Bytes size) const;
+  double local_copy(const Pattern& pattern) const;
+  Seconds few_channels(const Candidate& candidate, Bytes size) const;
   double limit_of(const Pattern& pattern, const Protocol& protocol) const;
   double idle_rate(const Pattern& pattern, const Protocol& protocol) const;
   double most_of(const Candidate& candidate) const;

@@ -33,6 +33,7 @@ struct GpuLatency {
   double compute_capability = 0; // of the oldest GPUs that it holds for
   Seconds base;                  // of a call, ring or tree
   Seconds nvlink_hop;
+  Seconds peers; // more of a call with each doubling of the ranks that all send to each other
 };
 
 /// The protocols that a library's own model of itself knows, by their names.
@@ -53,6 +54,7 @@ struct Protocol {
   Seconds in_switch_base; // zero: the switch cannot add in this protocol
   HopLatency ring_hop;
   HopLatency tree_hop;
+  Seconds peers;            // see GpuLatency
   double inside_factor = 1; // by which steps inside nodes take longer when there are several
   Bytes in_switch_fill{};   // of the pipeline when the switch adds: moved before data comes out
   bool nvlink_only = false; // needs NVLink inside nodes
@@ -71,6 +73,7 @@ struct Protocol {
       if (latency.compute_capability <= compute_capability) {
         it.ring_base = it.tree_base = latency.base;
         it.ring_hop.nvlink = it.tree_hop.nvlink = latency.nvlink_hop;
+        it.peers = latency.peers;
       }
     return it;
   }
@@ -80,6 +83,7 @@ struct Protocol {
 struct LocalCopy {
   double compute_capability = 0; // of the oldest GPUs that it holds for
   BytesPerSecond rate;
+  BytesPerSecond to_itself{}; // where all ranks send to each other; 0: the same
 };
 
 struct Library {
@@ -93,13 +97,13 @@ struct Library {
   Seconds host_launch{}; // host time to launch a call on one GPU, for threads with several
   std::vector<LocalCopy> local_copies{}; // by rising compute capability; older GPUs: at no cost
 
-  /// On GPUs of an architecture; 0: no cost is known.
-  BytesPerSecond local_copy(double compute_capability) const
+  /// On GPUs of an architecture, of rings or of ranks that send to each other; 0: no cost is known.
+  BytesPerSecond local_copy(double compute_capability, bool to_itself) const
   {
     BytesPerSecond rate{};
     for (const LocalCopy& it : local_copies)
       if (it.compute_capability <= compute_capability)
-        rate = it.rate;
+        rate = to_itself && it.to_itself.value() > 0 ? it.to_itself : it.rate;
     return rate;
   }
 
@@ -135,6 +139,11 @@ void describe(V& v, GpuLatency& s)
              non_negative());
   v.required("base", s.base, "fixed cost of a call", non_negative());
   v.required("nvlink_hop", s.nvlink_hop, "one step to a GPU over NVLink", non_negative());
+  v.optional(
+      "peers", s.peers,
+      "more of a call with each doubling of the ranks that all send to each other: a send and "
+      "a receive each, on channels of their own",
+      non_negative());
 }
 
 template <class V>
@@ -143,6 +152,8 @@ void describe(V& v, LocalCopy& s)
   v.required("compute_capability", s.compute_capability, "of the oldest GPUs it holds for",
              non_negative());
   v.required("rate", s.rate, "bytes that stay on the GPU", positive());
+  v.optional("to_itself", s.to_itself,
+             "what a rank of an all-to-all sends to itself; 0: at the same rate", non_negative());
 }
 
 template <class V>

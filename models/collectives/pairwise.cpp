@@ -2,6 +2,8 @@
 // shift to the next rank.
 #include "models/collectives/pairwise.hpp"
 
+#include <cmath>
+
 namespace foretrain::models {
 
 bool pairwise_applies(const sim::Communicator& comm)
@@ -20,6 +22,7 @@ Pattern pairwise_all_to_all(const sim::Communicator& comm)
   pattern.own = 1.0 / comm.ranks; // to itself
   // All pairs go at once: the farthest one counts.
   pattern.steps.add(comm.connect(0, comm.ranks - 1, sim::Communicator::kNearest), 1);
+  pattern.steps.doublings = std::log2(comm.ranks);
   return pattern;
 }
 

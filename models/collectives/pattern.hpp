@@ -23,7 +23,8 @@ struct LatencySteps {
   double nvlink = 0;
   double pcie = 0;
   double network = 0;
-  Seconds transport; // the hops' own latencies, added up
+  double doublings = 0; // of ranks that all send to each other, from one on
+  Seconds transport;    // the hops' own latencies, added up
 
   void add(const sim::Hop& hop, double times)
   {

@@ -163,6 +163,16 @@ constexpr double kTreeShare[kProtocols][kSizes] = {
      .6,  .5,  .6,  .6,  .7,  .7, .8, .9, .9, .92, .92},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}};
 
+// What a channel gets before another one helps: traffic from 2.22 on (MinTrafficPerChannel,
+// src/enqueue.cc, of which a byte in LL is four), before that bytes of a thread
+// (NCCL_LL_THREAD_THRESHOLD), for rings in LL of each rank (src/graph/tuning.cc).
+constexpr double kChannelTraffic = 16 << 10;
+constexpr double kChannelTrafficFrom227 = 32 << 10;
+constexpr double kTrafficOfLl = 4;
+constexpr double kThreadBytes = 8;
+constexpr double kThreadsLl = 512;
+constexpr double kThreadsLl128 = 640;
+
 } // namespace
 
 double tree_limit(int version, const sim::Communicator& comm)
@@ -176,6 +186,21 @@ double tree_share(ProtocolKind protocol, double size)
 {
   const int step = whole_log2(size / 64);
   return step < kSizes ? kTreeShare[static_cast<std::size_t>(protocol)][step] : 1.0;
+}
+
+double channels_share(int version, const sim::Communicator& comm, Operation operation,
+                      ProtocolKind protocol, double size)
+{
+  const int all = comm.ring_graph.channels;
+  if (all < 2 || protocol == ProtocolKind::simple)
+    return 1;
+  double each = version < 22700 ? kChannelTraffic : kChannelTrafficFrom227;
+  each /= (operation == Operation::all_reduce ? 2 : 1) *
+          (protocol == ProtocolKind::ll ? kTrafficOfLl : 1);
+  if (version < 22200)
+    each = protocol == ProtocolKind::ll ? kThreadBytes * kThreadsLl * comm.ranks
+                                        : kThreadBytes * kThreadsLl128;
+  return std::clamp(std::ceil(size / each), 1.0, static_cast<double>(all)) / all;
 }
 
 double ring_plateau(const sim::Communicator& comm, ProtocolKind protocol, double size)

@@ -27,6 +27,11 @@ double tree_limit(int version, const sim::Communicator& comm);
 /// What is left of a tree's bandwidth at medium sizes (treeCorrectionFactor), 0 to 1.
 double tree_share(ProtocolKind protocol, double size);
 
+/// Of a ring's channels, the share that a call of `size` bytes uses: small calls use few, each of
+/// which carries its share of the protocol's limit.
+double channels_share(int version, const sim::Communicator& comm, Operation operation,
+                      ProtocolKind protocol, double size);
+
 /// By which a ring's latency between nodes grows once every rank sends more than a little in each
 /// step ("plateau effect").
 double ring_plateau(const sim::Communicator& comm, ProtocolKind protocol, double size);

@@ -146,3 +146,28 @@ TEST_CASE("NCCL expects a tree between switches to lead up and down", "[choice][
   CHECK_THAT(found->latency, test::is(23e-6 + 2 * 3 * 14e-6));
   CHECK_THAT(found->bandwidth, test::is(4 * 6e9 * 5 / 6)); // nodes share half an adapter
 }
+
+TEST_CASE("small calls use as many channels as NCCL gives them", "[choice][closed-form]")
+{
+  sim::Communicator comm = nodes_of_four(1, sim::Reach::nvlink);
+  comm.ring_graph.channels = 24;
+  const auto used = [&](int version, Operation operation, ProtocolKind protocol, double size) {
+    return 24 * channels_share(version, comm, operation, protocol, size);
+  };
+  using enum Operation;
+  using enum ProtocolKind;
+  // From 2.22 on by traffic: 16 KiB each, 32 from 2.27 on; all-reduce moves twice its buffer, LL
+  // four bytes for one.
+  CHECK(used(22200, all_reduce, ll128, 32768) == Approx(4));
+  CHECK(used(22700, all_reduce, ll128, 32768) == Approx(2));
+  CHECK(used(22700, all_reduce, ll, 32768) == Approx(8));
+  CHECK(used(22700, all_gather, ll, 32768) == Approx(4));
+  CHECK(used(22700, all_gather, ll, 32769) == Approx(5));
+  // Before, by threads of 8 bytes: 512 of LL for each of four ranks, 640 of LL128.
+  CHECK(used(21806, all_reduce, ll, 2 * 512 * 8 * 4) == Approx(2));
+  CHECK(used(21806, all_reduce, ll128, 3 * 640 * 8) == Approx(3));
+  // At least one, at most all; Simple is limited by links.
+  CHECK(used(22700, all_reduce, ll, 8) == Approx(1));
+  CHECK(used(22700, all_reduce, ll, 1e9) == Approx(24));
+  CHECK(used(22700, all_reduce, simple, 8) == Approx(24));
+}

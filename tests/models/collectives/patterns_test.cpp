@@ -3,6 +3,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cmath>
 #include <map>
 
 using namespace foretrain;
@@ -201,4 +202,51 @@ TEST_CASE("an algorithm that does not apply is refused by name", "[collectives]"
   CHECK_THROWS_WITH(
       Collective(star.engine, star.comm, two_protocols(), Operation::all_reduce, "rign"),
       Catch::Matchers::Contains("known algorithms: auto, ring, tree"));
+}
+
+TEST_CASE("a call that uses one channel of four waits for it", "[collectives][closed-form]")
+{
+  Star star(1, 2);
+  star.comm.ring_graph.channels = 4;
+  Library library = two_protocols();
+  library.estimate = "nccl-2.5";
+  library.version = 22700;
+  Protocol& ll = library.protocols.front();
+  ll.name = "LL";
+  ll.bus_limits = {{0, BytesPerSecond(4e9), BytesPerSecond(4e9), BytesPerSecond(4e9)}};
+  library.protocols.pop_back();
+  const auto time = [&](double size) {
+    const Collective collective(star.engine, star.comm, library, Operation::all_gather, "auto");
+    return collective.candidates(Bytes(size)).front().time.value();
+  };
+  // Each rank sends half of the buffer, at a quarter of 4 GB/s with one channel (up to 8 KiB of
+  // buffer in LL), at all of it with four.
+  CHECK_THAT(time(8192), test::is(1e-6 + 4096 / 1e9));
+  CHECK_THAT(time(4 * 8192), test::is(1e-6 + 4 * 4096 / 4e9));
+  CHECK_THAT(time(1 << 20), test::is(1e-6 + (1 << 19) / 4e9));
+}
+
+TEST_CASE("an all-to-all pays for each doubling of its ranks, and for what a rank sends to itself",
+          "[collectives][closed-form]")
+{
+  for (const int ranks : {2, 4, 8}) {
+    CAPTURE(ranks);
+    Star star(1, ranks);
+    star.comm.compute_capability = 10;
+    Library library = two_protocols();
+    library.protocols.erase(library.protocols.begin());
+    library.protocols.front().gpu_latencies = {{10, Seconds(8e-6), Seconds(1e-6), Seconds(5e-7)}};
+    library.local_copies = {{10, BytesPerSecond(2e9), BytesPerSecond(1e9)}};
+    const auto time = [&](Operation operation) {
+      const Collective collective(star.engine, star.comm, library, operation, "auto");
+      return collective.candidates(Bytes(1e6)).front().time.value();
+    };
+    const double n = ranks;
+    // Links carry (n - 1) / n of the buffer at 10 GB/s, a rank keeps one n-th at 1 GB/s.
+    CHECK_THAT(time(Operation::all_to_all),
+               test::is(9e-6 + std::log2(n) * 5e-7 + 1e6 * (n - 1) / n / 10e9 + 1e6 / n / 1e9));
+    // A ring copies its own piece at the other rate.
+    CHECK_THAT(time(Operation::all_gather),
+               test::is(8e-6 + (n - 1) * 1e-6 + 1e6 * (n - 1) / n / 10e9 + 1e6 / n / 2e9));
+  }
 }
