@@ -99,6 +99,9 @@ with tempfile.TemporaryDirectory() as folder:
     process.communicate(timeout=60)
     kept = select(stopped, "SELECT count(*) FROM points")[0][0]
     expect("Ctrl-C keeps what is done", 20 < kept < 1000 and process.returncode == 130, (kept, process.returncode))
+    told = run("sweep", "--status", stopped)
+    expect("it stopped, it did not end", f"{kept} of {len(EXPERIMENT['sweep']['/jobs/0/gpus']) * 200} points, stopped" in
+           told.stdout, told.stdout)
     expect("each of them whole", select(stopped, "SELECT count(*) FROM jobs")[0][0] == kept)
 
     # A job array, with a stand-in for Slurm.

@@ -163,9 +163,10 @@ public:
       };
   }
 
+  /// Interrupted runs have not ended: they stopped.
   void end()
   {
-    run_.ended = true;
+    run_.ended = run_.done + run_.known + run_.failed >= run_.points;
     store_.update(number_, run_);
   }
 

@@ -7,6 +7,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
@@ -95,6 +97,9 @@ constexpr const char* kFind =
 constexpr const char* kAll =
     "SELECT key, experiment, version, seed, fidelity, result, checksum FROM points "
     "WHERE error IS NULL ORDER BY finished, rowid";
+constexpr const char* kSinceLastBegin =
+    "SELECT count(*) FROM points WHERE error IS NULL AND finished >= (SELECT "
+    "strftime('%Y-%m-%dT%H:%M:%SZ', started, 'unixepoch') FROM runs ORDER BY id DESC LIMIT 1)";
 constexpr const char* kMerge =
     "INSERT OR REPLACE INTO points SELECT * FROM part.points AS theirs WHERE NOT EXISTS "
     "(SELECT 1 FROM points AS own WHERE own.key = theirs.key AND own.error IS NULL)";
@@ -271,6 +276,9 @@ std::optional<SweepRun> ResultStore::last_run() const
   run.started = number(8);
   run.updated = number(9);
   run.ended = number(10) != 0;
+  if (!run.ended) // a note is up to a second older than the points, and the last one of a killed
+                  // run
+    run.done = std::max<std::int64_t>(run.done, database_->number(kSinceLastBegin));
   return run;
 }
 

@@ -36,7 +36,7 @@ struct SweepRun {
   std::int64_t process = 0;
   std::int64_t started = 0; // seconds since 1970
   std::int64_t updated = 0;
-  bool ended = false;
+  bool ended = false; // with all points
 };
 
 class ResultStore {
