@@ -19,6 +19,7 @@ constexpr Command kCommands[] = {
     {"check", "experiments as tests: expectations and a baseline, for CI", &check},
     {"explain", "where a step's time goes, and what would make it shorter", &explain},
     {"sql", "ask a file of results of sweeps", &sql},
+    {"report", "the report of a sweep from the file that keeps its points", &report},
     {"plan", "what to buy or change: the cheapest way to a goal", &plan},
     {"tune", "the best parallel plans of a large model's job", &tune},
     {"validate", "how far predictions are from measurements, by regime", &validate},

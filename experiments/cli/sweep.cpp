@@ -133,13 +133,14 @@ std::string this_host()
   return gethostname(name, sizeof name - 1) == 0 ? name : "?";
 }
 
-// Keeps the store's note of this run up to date, for --status.
+// Keeps the store's note of this run up to date, for --status and for reports.
 class RunNote {
 public:
-  RunNote(ResultStore& store, const LoadedExperiment& experiment) : store_(store)
+  RunNote(ResultStore& store, const LoadedExperiment& experiment, const PredictOptions& options)
+      : store_(store)
   {
     run_.experiment = experiment.spec.name;
-    run_.input = experiment.document->root.dump();
+    run_.answer = answer_head(experiment, options).dump();
     run_.points = static_cast<std::int64_t>(experiment.points.size());
     run_.host = this_host();
     run_.process = getpid();
@@ -149,6 +150,9 @@ public:
   /// After each point.
   void watch(PredictOptions& options)
   {
+    options.keeper.at = [this](std::size_t position, const std::string& key) {
+      members_.emplace_back(position, key);
+    };
     options.keeper.put = [this, put = options.keeper.put](const std::string& key,
                                                           const Json& point) {
       put(key, point);
@@ -164,9 +168,12 @@ public:
   }
 
   /// Interrupted runs have not ended: they stopped.
-  void end()
+  void end(Json answer)
   {
+    answer.erase("points");
+    run_.answer = answer.dump();
     run_.ended = run_.done + run_.known + run_.failed >= run_.points;
+    store_.enrol(number_, members_);
     store_.update(number_, run_);
   }
 
@@ -177,12 +184,15 @@ private:
     if (now < next_)
       return;
     next_ = now + std::chrono::seconds(1);
+    store_.enrol(number_, members_);
+    members_.clear();
     store_.update(number_, run_);
   }
 
   ResultStore& store_;
   SweepRun run_;
   std::int64_t number_ = 0;
+  std::vector<std::pair<std::size_t, std::string>> members_; // not yet in the store
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
 };
 
@@ -201,10 +211,10 @@ int run_local(const SweepArguments& a, const LoadedExperiment& experiment)
   ResultStore store(a.store);
   collect(store, a.store);
   connect(options, store, experiment, a.anew);
-  RunNote note(store, experiment);
+  RunNote note(store, experiment, options);
   note.watch(options);
   const Prediction prediction = run(experiment, std::move(options));
-  note.end();
+  note.end(prediction.result);
   tell_kept(prediction, experiment.points.size(), a.store);
   const int status = tell(a.experiment, experiment, prediction);
   std::cerr << "results are in " << a.store << "\n";
@@ -233,10 +243,10 @@ int run_part(const SweepArguments& a, const LoadedExperiment& experiment, const 
       return found ? found : whole->find(key);
     };
   }
-  RunNote note(store, share);
+  RunNote note(store, share, options);
   note.watch(options);
   const Prediction prediction = experiments::predict(share, options, [](int, int) {});
-  note.end();
+  note.end(prediction.result);
   tell_kept(prediction, share.points.size(), path);
   for (const auto& error : prediction.errors)
     std::cerr << error << "\n";
@@ -285,7 +295,7 @@ int run_sweep(const SweepArguments& a)
     ResultStore store(a.store);
     SweepRun queued;
     queued.experiment = experiment.spec.name;
-    queued.input = experiment.document->root.dump();
+    queued.answer = "{}";
     queued.points = static_cast<std::int64_t>(experiment.points.size());
     queued.host = "slurm";
     store.begin(queued);

@@ -13,6 +13,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Where packages put data: a program of somebody else's that is linked with the library lies
+// anywhere.
+constexpr const char* kPackaged = "/usr/share/foretrain";
+
 // The folder of this program: data installed with it lies in ../share/foretrain.
 fs::path beside_program()
 {
@@ -25,7 +29,7 @@ fs::path beside_program()
 fs::path find_data()
 {
   const std::vector<fs::path> places{beside_program(), FORETRAIN_INSTALLED_DATA,
-                                     FORETRAIN_SOURCE_ROOT};
+                                     FORETRAIN_SOURCE_ROOT, kPackaged};
   std::vector<std::string> looked;
   for (const fs::path& place : places) {
     std::error_code error;
