@@ -6,6 +6,7 @@
 #include "experiments/run/result_json.hpp"
 #include "experiments/run/result_store.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
 #include <unistd.h>
@@ -26,6 +27,7 @@ using namespace experiments;
 struct SweepArguments {
   ExperimentArguments experiment;
   std::string store;
+  const CLI::Option* store_given = nullptr;
   std::string part;
   bool anew = false;
   std::string launcher = "local";
@@ -286,6 +288,10 @@ int run_sweep(const SweepArguments& a)
     return sweep_clean(a.clean);
   if (a.experiment.file.empty())
     throw UsageError("sweep needs an experiment: foretrain sweep EXPERIMENT --db FILE");
+  if (a.store.empty() && a.store_given->count() == 0)
+    throw UsageError(
+        "sweep needs --db FILE, which keeps finished points\n  hint: foretrain sweep " +
+        excerpt(a.experiment.file, 200) + " --db results.db");
   if (a.store.empty() || a.store.front() == ':')
     throw UsageError("--db needs the name of a file, got '" + a.store + "'");
   const LoadedExperiment experiment = load(a.experiment);
@@ -312,7 +318,7 @@ std::function<int()> sweep(CLI::App& app)
 {
   const auto a = std::make_shared<SweepArguments>();
   add_experiment_options(app, a->experiment);
-  app.add_option("--db", a->store, "SQLite file that keeps finished points");
+  a->store_given = app.add_option("--db", a->store, "SQLite file that keeps finished points");
   app.add_flag("--anew", a->anew, "run points again that are in the file already");
   app.add_option("--launcher", a->launcher,
                  "local: processes here; slurm: a job array of --jobs tasks (default 16)")

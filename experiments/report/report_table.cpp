@@ -87,6 +87,12 @@ TextTable cells_of(const Report& report, const Layout& layout)
   if (tokens)
     for (const char* heading : {"tokens/s", "MFU %", "memory GB"})
       cells.header.emplace_back(heading);
+  const bool days = any(report, "/training_days");
+  const bool cost = any(report, "/training_cost");
+  if (days)
+    cells.header.emplace_back("days");
+  if (cost)
+    cells.header.emplace_back("cost");
   if (layout.speedup)
     cells.header.emplace_back("speedup");
   cells.header.emplace_back("eff %");
@@ -120,6 +126,10 @@ TextTable cells_of(const Report& report, const Layout& layout)
       line.push_back(shown(row.number("/mfu/full"), 100));
       line.push_back(shown(row.number("/device_memory_byte/needed"), 1e-9));
     }
+    if (days)
+      line.push_back(shown(row.number("/training_days")));
+    if (cost)
+      line.push_back(shown(row.number("/training_cost")));
     if (layout.speedup)
       line.push_back(shown(row.number("/speedup")));
     line.push_back(whole(row.number("/efficiency"), 100));
