@@ -51,7 +51,7 @@ svg { display: block } svg.chart { width: 100%; height: auto }
 .marker { fill: var(--look); stroke: var(--bg); stroke-width: 1 }
 .whisker { fill: none; stroke: var(--look); stroke-width: 1.5 } .reach { fill: transparent }
 .fill { fill: var(--look) } .range { stroke: var(--fg); stroke-width: 1.5 } .mark { stroke: var(--fg); stroke-width: 3 }
-.rows + .rows { margin-top: 12px }
+.rows + .rows, .rows + h3 { margin-top: 12px }
 .link path { fill: none; stroke: var(--load) } .node { max-width: 820px } .nodes > div + div { margin-top: 18px }
 .u0 { --load: var(--quiet) } .u1 { --load: #4a90c4 } .u2 { --load: #2fae84 } .u3 { --load: #e8853d }
 .u4 { --load: #d1342f } .u0 path { stroke-width: 1.5 } .u1 path { stroke-width: 2.5 } .u2 path { stroke-width: 3.5 }
@@ -131,6 +131,9 @@ footer { margin-top: 44px; padding-top: 12px; border-top: 1px solid var(--line);
   .tiles dt { font-size: 10px } .tiles dd { font-size: 14px } .tiles dd code { font-size: 10px }
   .lead { font-size: 13px; margin-bottom: 4px } .nodes > div { break-inside: avoid } .note, small, .legend, .uses, .answer li { font-size: 10px !important }
   h2 { font-size: 14px } table, .row .name, .row .value { font-size: 10px }
+  .row { padding: 0 } .bar { height: 14px } .rows h3 { font-size: 11px }
+  .warnings { margin-top: 8px; padding: 4px 10px; font-size: 10px } .warnings h2 { font-size: 11px }
+  th, td { padding: 3px 10px 3px 0 } .matrix th svg, .matrix td small { display: inline-block; margin: 0 0 0 6px }
   .scroll { overflow: visible } .numbers, .numbers th, .numbers td { font-size: 7.5px; padding-right: 5px;
     white-space: normal !important }
   .fold:not([open]) { display: none }

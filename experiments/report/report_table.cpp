@@ -85,7 +85,7 @@ TextTable cells_of(const Report& report, const Layout& layout)
   cells.header.emplace_back("step ms");
   const bool tokens = any(report, "/tokens_per_s");
   if (tokens)
-    for (const char* heading : {"tokens/s", "MFU %", "memory GB"})
+    for (const char* heading : {"tokens/s", "MFU %", "mem GB"})
       cells.header.emplace_back(heading);
   const bool days = any(report, "/training_days");
   const bool cost = any(report, "/training_cost");
