@@ -21,11 +21,11 @@ command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed (apt-get i
 python3 -c "import sys, urllib.request as u; u.urlopen(sys.argv[1], timeout=20)" "$mirror/dists/$release/Release" 2>/dev/null ||
   skip "no packages from $mirror"
 
-[ -f "$build/CMakeCache.txt" ] || cmake --preset release -B "$build" -DBUILD_TESTING=OFF >/dev/null
-cmake --build "$build" >/dev/null
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
+[ -f "$build/CMakeCache.txt" ] || cmake --preset release -B "$build" -DBUILD_TESTING=OFF >/dev/null
+cmake --build "$build" >"$work/build.log" 2>&1 || { tail -40 "$work/build.log"; exit 1; }
 (cd "$build" && cpack -B "$work/packages" >"$work/cpack.log" 2>&1) || { cat "$work/cpack.log"; exit 1; }
 mkdir "$work/in"
 cp "$work"/packages/*.deb "$work/in/"

@@ -21,7 +21,7 @@ import slurm_machine
 from slurm_machine import wait
 
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
-TASKS, POINTS = 4, 480
+TASKS, POINTS = 4, 320
 EXPERIMENT = {
     "name": "array",
     "cluster": {"platform": "c4140-v100-sxm2", "nodes": 2},

@@ -67,13 +67,20 @@ bool any(const Report& report, const char* pointer)
                      [&](const ReportRow& row) { return row.number(pointer).has_value(); });
 }
 
+// "foreground model", or "model" where that is too long: the last word tells columns apart.
+std::string setting_heading(const std::string& name, std::size_t columns)
+{
+  const bool fits = width_of(name) <= columns;
+  return clipped(fits ? name : name.substr(name.find_last_of(' ') + 1), columns);
+}
+
 TextTable cells_of(const Report& report, const Layout& layout)
 {
   TextTable cells;
   const auto settings = shown_settings(report);
   const bool slowdown = any(report, "/slowdown");
   for (const std::string& pointer : settings)
-    cells.header.push_back(clipped(report.short_name(pointer), layout.text));
+    cells.header.push_back(setting_heading(report.short_name(pointer), layout.text));
   if (report.jobs().size() > 1)
     cells.header.emplace_back("job");
   cells.texts = cells.header.size();
