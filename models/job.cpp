@@ -79,6 +79,7 @@ StepTimes Job::mean_times() const
 std::vector<double> Job::consumed_so_far() const
 {
   std::vector<double> consumed;
+  consumed.reserve(static_cast<std::size_t>(engine_.resource_count()));
   for (int r = 0; r < engine_.resource_count(); ++r)
     consumed.push_back(engine_.consumed({r}));
   return consumed;

@@ -11,9 +11,11 @@ struct TransformerRules {
   bool fused = true;                   // element-wise chains are one kernel each
   Seconds host_per_kernel{5e-6};       // that its process needs to launch one
   Seconds host_per_layer{};            // in the forward pass, beside launches; half of it backward
+  Seconds host_per_micro_batch{};      // in which the device waits; 0: the host runs ahead
   Seconds host_per_exchange{};         // to start a collective between tensor-parallel ranks
   std::string attention = "measured";  // kernel: that of the GPU's tables, flash-2 or flash-1
   std::string selective = "attention"; // what "recompute": "selective" repeats, or half of a layer
+  std::string loss = "automatic";      // kernels of the cross entropy; automatic: as `fused` says
   std::string gradient = "fp32";       // what gradients are added up in
   std::string reduce = "fp32";         // what of them travels
   int optimizer_kernels = 0;           // per parameter tensor; 0: all tensors in few kernels
@@ -25,6 +27,8 @@ struct TransformerRules {
   bool overlap_expert = false;         // exchanges of experts ride beside other work
   double overlap_cost = 0.12;          // of compute that runs beside exchanges: more time by this
   int micro_batch_gathers = 1;         // zero 3: 1: gathers and reduces for each micro-batch
+  double gather_bytes = 0;             // zero 3: moved on the device per parameter that is gathered
+  double reduce_bytes = 0;             // zero 3: and per parameter whose gradient is reduced
 };
 
 template <class V>
@@ -38,6 +42,10 @@ void describe(V& v, TransformerRules& s)
       "host time of a layer's forward pass beside its launches (modules, checkpoints, random "
       "states); half of it in the backward pass",
       non_negative());
+  v.optional("host_per_micro_batch", s.host_per_micro_batch,
+             "host time of a micro-batch in which the device waits (data, loss, timers that wait "
+             "for the device); 0: the host runs ahead from pass to pass",
+             non_negative());
   v.optional("host_per_exchange", s.host_per_exchange,
              "host time to start a collective between tensor-parallel ranks", non_negative());
   v.optional("attention", s.attention,
@@ -47,6 +55,10 @@ void describe(V& v, TransformerRules& s)
              "what selective recomputation repeats: the attention's core (Megatron), or half of "
              "what a layer does (torchtitan: every second product)",
              one_of({"attention", "half"}));
+  v.optional("loss", s.loss,
+             "kernels of the cross entropy: fused ones, PyTorch's, those of Megatron's "
+             "vocab_parallel_cross_entropy, or the first two as \"fused\" says",
+             one_of({"automatic", "fused", "pytorch", "megatron"}));
   v.optional("gradient", s.gradient, "precision in which gradients are added up",
              one_of({"fp32", "compute"}));
   v.optional("reduce", s.reduce, "precision in which they travel", one_of({"fp32", "compute"}));
@@ -69,6 +81,14 @@ void describe(V& v, TransformerRules& s)
              between(0, 2));
   v.optional("micro_batch_gathers", s.micro_batch_gathers,
              "zero 3: 1: weights are gathered for each micro-batch; 0: once a step", between(0, 1));
+  v.optional("gather_bytes", s.gather_bytes,
+             "zero 3: bytes read and written on the device per parameter that is gathered, where "
+             "weights are copied out of the exchange's buffer",
+             between(0, 100));
+  v.optional("reduce_bytes", s.reduce_bytes,
+             "zero 3: bytes read and written on the device per parameter before its gradient is "
+             "reduced: copies into the exchange's buffer, and casts",
+             between(0, 100));
 }
 
 } // namespace foretrain::models

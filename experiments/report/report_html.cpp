@@ -2,6 +2,7 @@
 
 #include "experiments/report/report_html_answer.hpp"
 #include "experiments/report/report_html_matrix.hpp"
+#include "experiments/report/report_html_model.hpp"
 #include "experiments/report/report_html_node.hpp"
 #include "experiments/report/report_html_parameters.hpp"
 #include "experiments/report/report_html_parts.hpp"
@@ -38,13 +39,25 @@ std::string limits_text(const ReportRow& row, const char* low, const char* high,
 std::string tiles(const ReportRow& best)
 {
   std::string html = "<dl class=\"tiles\">";
-  html +=
-      tile("samples/s", number_text(best.number("/throughput_samples_per_s").value_or(0), true),
-           limits_text(best, "/throughput_samples_per_s/low", "/throughput_samples_per_s/high", 1));
+  const RateKind kind = rate_kind(best);
+  const std::string rate = kind.pointer;
+  html += tile(kind.unit, number_text(best.number(kind.pointer).value_or(0), true),
+               limits_text(best, (rate + "/low").c_str(), (rate + "/high").c_str(), 1));
   if (const auto step = best.number("/step_time_s"))
     html += tile("step time", number_text(1e3 * *step, true) + " ms",
                  limits_text(best, "/step_time_s/low", "/step_time_s/high", 1e3));
-  if (const auto efficiency = best.number("/efficiency"))
+  const auto mfu = best.number("/mfu/full");
+  if (mfu)
+    html += tile("MFU", percent_text(*mfu), "attention of all pairs");
+  if (const auto days = best.number("/training_days")) {
+    const auto cost = best.number("/training_cost");
+    html += tile(
+        fmt::format("days for {} tokens", tick_text(best.number("/training_tokens").value_or(0))),
+        number_text(*days, true),
+        cost ? "cost " + number_text(*cost, true)
+             : limits_text(best, "/training_days/low", "/training_days/high", 1));
+  }
+  if (const auto efficiency = best.number("/efficiency"); efficiency && !mfu)
     html += tile("scaling efficiency", percent_text(*efficiency),
                  fmt::format("{} x one GPU", number_text(best.number("/speedup").value_or(0))));
   if (const auto slowdown = best.number("/slowdown"))
@@ -103,7 +116,8 @@ std::string contents(const std::string& body)
   for (const auto& [anchor, name] :
        {std::pair{"matrix", "Stacks and models"}, std::pair{"sharing", "Sharing"},
         std::pair{"throughput", "Throughput"}, std::pair{"scaling", "Scaling"},
-        std::pair{"step", "Step time"}, std::pair{"node", "Inside a node"},
+        std::pair{"step", "Step time"}, std::pair{"pipeline", "Pipeline"},
+        std::pair{"memory", "Memory"}, std::pair{"node", "Inside a node"},
         std::pair{"limits", "Limits"}, std::pair{"numbers", "Numbers"},
         std::pair{"parameters", "Parameters"}, std::pair{"settings", "Settings"}})
     if (body.find(fmt::format("<section id=\"{}\"", anchor)) != std::string::npos)
@@ -129,7 +143,8 @@ std::string report_html(const Json& result, const std::string& decision)
   // What decides stands open, what it rests on is folded.
   const std::string body = matrix_section(report) + sharing_section(report) +
                            throughput_section(report) + scaling_section(report) +
-                           step_section(report) + fold("Inside a node", node_section(report)) +
+                           step_section(report) + pipeline_section(report) +
+                           memory_section(report) + fold("Inside a node", node_section(report)) +
                            fold("What limits it", limits_section(report)) +
                            fold("All numbers", numbers_section(report)) +
                            fold("Parameters and their sources", parameters_section(report)) +

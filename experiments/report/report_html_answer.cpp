@@ -52,11 +52,19 @@ std::string choice_of(const Report& report, const ReportRow& row)
   return report.label(row, subject_settings(report));
 }
 
+// "1,000 samples/s"
+std::string shown_rate(const ReportRow& row)
+{
+  const RateKind kind = rate_kind(row);
+  return fmt::format("{} {}", number_text(row.number(kind.pointer).value_or(0), true), kind.unit);
+}
+
 std::string rate_with_interval(const Report& report, const ReportRow& row)
 {
-  std::string text = number_text(rate(row), true) + " samples/s";
-  const auto low = row.number("/throughput_samples_per_s/low");
-  const auto high = row.number("/throughput_samples_per_s/high");
+  std::string text = shown_rate(row);
+  const std::string pointer = rate_kind(row).pointer;
+  const auto low = row.number((pointer + "/low").c_str());
+  const auto high = row.number((pointer + "/high").c_str());
   if (low && high)
     text += fmt::format(" ({} interval {} to {})", report.interval(), number_text(*low, true),
                         number_text(*high, true));
@@ -72,6 +80,14 @@ std::string best_sentence(const Report& report, const ReportRow& best, bool only
     text += fmt::format("; {} ms per step", number_text(1e3 * *step, true));
   const auto speedup = best.number("/speedup");
   const auto efficiency = best.number("/efficiency");
+  const auto per_gpu = best.number("/tokens_per_s_per_gpu");
+  const auto full = best.number("/mfu/full");
+  const auto causal = best.number("/mfu/causal");
+  if (per_gpu && full && causal) // a large model has no rate on one GPU
+    return text + fmt::format("; {} tokens/s per GPU; MFU {} with attention of all pairs, {} with "
+                              "those that are needed.",
+                              number_text(*per_gpu, true), percent_text(*full),
+                              percent_text(*causal));
   if (speedup && efficiency && best.number("/gpus").value_or(1) > 1)
     text += fmt::format("; {} times one GPU, {} efficiency", number_text(*speedup),
                         percent_text(*efficiency));
@@ -142,7 +158,7 @@ std::string steps_sentence(const Scaling& scaling)
 std::string headline_of(const Report& report, const ReportRow& best, bool only,
                         const Scaling& scaling)
 {
-  std::string text = number_text(rate(best), true) + " samples/s";
+  std::string text = shown_rate(best);
   if (!only)
     text += " at best, with " + choice_of(report, best);
   if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
@@ -184,12 +200,24 @@ std::string long_time(double seconds)
                           : fmt::format("{:.0f} s", seconds);
 }
 
-// For jobs that say how many epochs they run.
+// For jobs that say how many epochs, or tokens, they run.
 std::string training_sentence(const ReportRow& row)
 {
   const auto total = row.number("/training_s/total");
   const auto first = row.number("/training_s/first_epoch");
   const auto later = row.number("/training_s/later_epoch");
+  if (const auto days = row.number("/training_days")) {
+    std::string text =
+        fmt::format("{} tokens take {} days", tick_text(row.number("/training_tokens").value_or(0)),
+                    number_text(*days));
+    const auto low = row.number("/training_days/low");
+    const auto high = row.number("/training_days/high");
+    if (low && high)
+      text += fmt::format(" ({} to {})", number_text(*low), number_text(*high));
+    if (const auto cost = row.number("/training_cost"))
+      text += fmt::format(" and cost {}", number_text(*cost, true));
+    return text + ".";
+  }
   if (!total || !first || !later)
     return "";
   std::string text = fmt::format("The whole training takes {}: the first epoch {}",

@@ -74,6 +74,12 @@ const Json& setting_at(const ReportRow& row, const std::string& pointer)
   return found != row.settings->end() ? *found : kNull;
 }
 
+RateKind rate_kind(const ReportRow& row)
+{
+  return row.number("/tokens_per_s") ? RateKind{"/tokens_per_s", "tokens/s"}
+                                     : RateKind{"/throughput_samples_per_s", "samples/s"};
+}
+
 std::optional<double> ReportRow::number(const char* pointer) const
 {
   return job ? number_at(*job, pointer) : std::nullopt;

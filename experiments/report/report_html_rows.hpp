@@ -46,6 +46,13 @@ struct ReportRow {
   std::string text(const char* pointer) const;
 };
 
+/// How a job's rate is told: tokens where its samples are made of them.
+struct RateKind {
+  const char* pointer;
+  const char* unit; // "samples/s"
+};
+RateKind rate_kind(const ReportRow& row);
+
 /// A warning and the points that raised it; none: the whole run did.
 struct ReportWarning {
   std::string text;

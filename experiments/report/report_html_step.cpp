@@ -27,7 +27,8 @@ const char* part_style(const std::string& key)
 {
   static const std::map<std::string, const char*> styles{
       {"compute", "t0"},        {"exposed_communication", "t1"}, {"input_stall", "t2"},
-      {"host_to_device", "t3"}, {"straggler_wait", "t4"},        {"framework", "t5"}};
+      {"host_to_device", "t3"}, {"straggler_wait", "t4"},        {"framework", "t5"},
+      {"bubble", "t7"}};
   const auto found = styles.find(key);
   return found != styles.end() ? found->second : "t6";
 }

@@ -15,9 +15,9 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr std::size_t kMostParts = 48;
-constexpr double kRow = 34;    // between devices
-constexpr double kBox = 24;    // height of a box
-constexpr double kMargin = 18; // left and right, for links between sockets
+constexpr double kDeviceRow = 34; // between devices
+constexpr double kBox = 24;       // height of a box
+constexpr double kMargin = 18;    // left and right, for links between sockets
 constexpr double kAbove = 8;
 constexpr double kArcs = 0.24; // of the width, for NVLinks and networks
 
@@ -31,7 +31,7 @@ class NodeLayout {
 public:
   NodeLayout(const NodeDrawing& node, double width);
 
-  double height() const { return kAbove + kRow * rows_; }
+  double height() const { return kAbove + kDeviceRow * rows_; }
   double box() const { return box_; }
   double gap() const { return column_ - box_; } // between columns
   double right() const { return right_; }       // where arcs may reach to
@@ -103,7 +103,7 @@ double NodeLayout::put(const std::string& name, int depth)
       sum += put(part, is_device(kinds_.at(part)) ? depths_ : depth + 1);
       ++parts;
     }
-  const double y = parts > 0 ? sum / parts : kAbove + kRow * (0.5 + rows_++);
+  const double y = parts > 0 ? sum / parts : kAbove + kDeviceRow * (0.5 + rows_++);
   places_[name] = {kMargin + column_ * depth, y};
   return y;
 }
@@ -145,7 +145,7 @@ std::string arc(const NodeLayout& layout, const DrawnLink& link, bool left)
   const Place& b = layout.at(link.to);
   const double x = left ? a.x : a.x + layout.box();
   const double room = left ? kMargin - 2 : layout.right() - x;
-  const double wide = std::min(room, 10 + 0.13 * room * std::abs(a.y - b.y) / kRow) * 4 / 3;
+  const double wide = std::min(room, 10 + 0.13 * room * std::abs(a.y - b.y) / kDeviceRow) * 4 / 3;
   const double control = left ? x - wide : x + wide;
   return path(link, fmt::format("M{0} {1}C{2} {1} {2} {3} {0} {3}", coordinate(x), coordinate(a.y),
                                 coordinate(control), coordinate(b.y)));

@@ -35,6 +35,8 @@ std::string tick_text(double value)
     }
     return text;
   };
+  if (std::abs(value) >= 1e12)
+    return trimmed(value / 1e12) + " T";
   if (std::abs(value) >= 1e9)
     return trimmed(value / 1e9) + " G";
   if (std::abs(value) >= 1e6)

@@ -1,6 +1,7 @@
 #include "experiments/run/large_scenario.hpp"
 
 #include "experiments/run/plan_exchanges.hpp"
+#include "experiments/run/trace_file.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -217,6 +218,8 @@ PointResult run_large_point(const Point& point, const RunOptions& options)
                              {"pipeline", p.pipeline},
                              {"expert", p.expert},
                              {"data", p.data}};
+  if (step.pipeline.stages > 1)
+    result.pipeline = step.pipeline;
   result.elapsed = {e.stack.host.start + e.job.framework.start, 20 * step.step};
   result.uncertainty = Uncertainty{"linear", spread, 0, {}};
   // One GPU that held the whole model would only compute.
@@ -229,6 +232,8 @@ PointResult run_large_point(const Point& point, const RunOptions& options)
   add_memory(e, result, all.warnings);
   all.parameters = parameters_of(e);
   all.flows = exchanges.flows();
+  if (!options.trace_path.empty())
+    write_trace(options.trace_path, result.name, e.job.setting, step);
   all.jobs.push_back(std::move(result));
   return all;
 }

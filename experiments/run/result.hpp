@@ -4,6 +4,7 @@
 #include "experiments/run/range.hpp"
 #include "experiments/spec/experiment.hpp"
 #include "models/job.hpp"
+#include "models/plans/pipeline.hpp"
 #include "models/work_plan.hpp"
 
 #include <functional>
@@ -115,6 +116,7 @@ struct JobResult {
   std::vector<models::ExposedPart> exposed_by_group; // where there are several kinds of groups
   std::optional<Uncertainty> uncertainty;
   std::optional<TokenWork> tokens;
+  std::optional<models::PipelineSetting> pipeline; // where stages follow each other
   std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
 };
 

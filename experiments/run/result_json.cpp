@@ -53,6 +53,23 @@ void add_tokens(const JobResult& job, Json& json)
     json["training_cost"] = seconds / 3600 * job.gpus * *work.gpu_price;
 }
 
+// What the dates of all passes follow from.
+Json to_json(const models::PipelineSetting& pipeline)
+{
+  Json json = {{"stages", pipeline.stages},
+               {"virtual_stages", pipeline.virtual_stages},
+               {"schedule", pipeline.schedule},
+               {"micro_batches", pipeline.micro_batches},
+               {"transfer_s", pipeline.transfer.value()},
+               {"blocking", pipeline.blocking},
+               {"pieces", Json::array()}};
+  for (const models::PieceTime& piece : pipeline.pieces)
+    json["pieces"].push_back({{"forward_s", piece.forward.value()},
+                              {"backward_s", piece.backward.value()},
+                              {"weights_s", piece.weights.value()}});
+  return json;
+}
+
 void add_work_plan(const JobResult& job, Json& json)
 {
   json["time_s"]["bubble"] = job.time.bubble.value();
@@ -63,6 +80,8 @@ void add_work_plan(const JobResult& job, Json& json)
     json["device_memory_byte"]["parts"][part.name] = part.size.value();
   if (job.tokens)
     add_tokens(job, json);
+  if (job.pipeline)
+    json["pipeline"] = to_json(*job.pipeline);
 }
 
 Json to_json(const Uncertainty& uncertainty)

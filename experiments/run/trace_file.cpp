@@ -1,11 +1,10 @@
 #include "experiments/run/trace_file.hpp"
 
-#include "sim/base/document.hpp"
-#include "sim/base/error.hpp"
+#include "experiments/run/trace_events.hpp"
+#include "models/plans/timeline.hpp"
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <limits>
 
 namespace foretrain::experiments {
@@ -14,26 +13,42 @@ namespace {
 
 constexpr int kCommunicationRanks = 64; // beyond this a collective is drawn on rank 0 only
 
-constexpr int kHostThread = 100; // that launches, in the timeline
-
 int thread_of(const std::string& stream)
 {
   return stream == "compute" ? 0 : stream == "communication" ? 1 : 2;
 }
 
-Json name_event(const char* what, int pid, int tid, const std::string& name)
+struct CollectiveName {
+  const char* collective; // as PyTorch's profiler has it
+  const char* kernel;     // as NCCL has it
+};
+
+CollectiveName name_of(models::Operation operation)
 {
-  return {{"ph", "M"}, {"name", what}, {"pid", pid}, {"tid", tid}, {"args", {{"name", name}}}};
+  switch (operation) {
+  case models::Operation::all_reduce:
+    return {"allreduce", "ncclDevKernel_AllReduce"};
+  case models::Operation::all_gather:
+    return {"allgather", "ncclDevKernel_AllGather"};
+  case models::Operation::reduce_scatter:
+    return {"reduce_scatter", "ncclDevKernel_ReduceScatter"};
+  case models::Operation::broadcast:
+    return {"broadcast", "ncclDevKernel_Broadcast"};
+  case models::Operation::all_to_all:
+    return {"all_to_all", "ncclDevKernel_SendRecv"};
+  case models::Operation::send_receive:
+    break;
+  }
+  return {"send", "ncclDevKernel_SendRecv"};
 }
 
-// Kernels as Kineto writes them: HTA and trace_summary.hpp tell computation and communication apart
-// by category, stream and name; the host's call is joined by its correlation.
 void add_span(Json& events, const models::Job::Interval& it, int pid, Seconds origin, int ranks,
               const std::string& job)
 {
-  const bool kernel = it.size.value() > 0 || std::string(it.stream) == "compute";
-  const int correlation = static_cast<int>(events.size()) + 1;
-  Json args = {{"device", pid}, {"stream", thread_of(it.stream)}, {"correlation", correlation}};
+  const int stream = thread_of(it.stream);
+  const Seconds start = it.start - origin;
+  const Seconds length = it.finish - it.start;
+  Json args = Json::object();
   if (it.size.value() > 0) {
     args["Collective name"] = "allreduce";
     args["Process Group Description"] = job;
@@ -43,24 +58,16 @@ void add_span(Json& events, const models::Job::Interval& it, int pid, Seconds or
     args["dtype"] = "Float";
     args["In msg bytes"] = it.size.value();
   }
-  const double start = (it.start - origin).value() * 1e6;
-  events.push_back({{"ph", "X"},
-                    {"name", it.name},
-                    {"cat", kernel ? "kernel" : "user_annotation"},
-                    {"pid", pid},
-                    {"tid", thread_of(it.stream)},
-                    {"ts", start},
-                    {"dur", (it.finish - it.start).value() * 1e6},
-                    {"args", std::move(args)}});
-  if (kernel)
+  if (it.size.value() > 0 || std::string(it.stream) == "compute")
+    add_kernel(events, it.name, pid, stream, start, length, std::move(args));
+  else
     events.push_back({{"ph", "X"},
-                      {"name", "cudaLaunchKernel"},
-                      {"cat", "cuda_runtime"},
+                      {"name", it.name},
+                      {"cat", "user_annotation"},
                       {"pid", pid},
-                      {"tid", kHostThread},
-                      {"ts", start},
-                      {"dur", 0},
-                      {"args", {{"correlation", correlation}}}});
+                      {"tid", stream},
+                      {"ts", start.value() * 1e6},
+                      {"dur", length.value() * 1e6}});
 }
 
 } // namespace
@@ -82,13 +89,7 @@ void write_trace(const std::string& path, const std::vector<const models::Job*>&
       const int pid = first_pid + rank;
       events.push_back(
           name_event("process_name", pid, 0, fmt::format("{} gpu {}", job->schedule().name, rank)));
-      events.push_back({{"ph", "X"},
-                        {"name", "ProfilerStep#0"},
-                        {"cat", "user_annotation"},
-                        {"pid", pid},
-                        {"tid", kHostThread},
-                        {"ts", 0},
-                        {"dur", (end - origin).value() * 1e6}});
+      events.push_back(step_event(pid, end - origin));
       for (const char* stream : {"compute", "communication", "input"})
         events.push_back(name_event("thread_name", pid, thread_of(stream), stream));
     }
@@ -102,11 +103,43 @@ void write_trace(const std::string& path, const std::vector<const models::Job*>&
     }
     first_pid += ranks;
   }
-  const Json trace = {{"traceEvents", events}, {"displayTimeUnit", "ms"}};
-  std::ofstream out(path);
-  out << trace.dump() << "\n";
-  if (!out)
-    throw UsageError("cannot write '" + path + "'");
+  write_events(path, events);
+}
+
+void write_trace(const std::string& path, const std::string& job,
+                 const models::StepSetting& setting, const models::StepResult& step)
+{
+  const models::PlanTimeline timeline = models::plan_timeline(setting, step);
+  const int stages = setting.memory.plan.pipeline;
+  const int of_stage = setting.memory.batch.gpus / stages;
+  const models::ParallelPlan& plan = setting.memory.plan;
+  const int sizes[] = {1, plan.tensor, plan.context, plan.expert, setting.memory.batch.data};
+  Json events = Json::array();
+  for (int stage = 0; stage < stages; ++stage) {
+    events.push_back(name_event("process_name", stage, 0,
+                                fmt::format("{} stage {}, GPU {} of {}", job, stage,
+                                            stage * of_stage, setting.memory.batch.gpus)));
+    events.push_back(step_event(stage, timeline.end));
+    for (int stream = 0; stream < 5; ++stream)
+      events.push_back(name_event("thread_name", stage, stream,
+                                  models::name_of(static_cast<models::PlanStream>(stream))));
+  }
+  for (const models::PlanSpan& span : timeline.spans) {
+    const int stream = static_cast<int>(span.stream);
+    const bool computes = span.stream == models::PlanStream::compute;
+    Json args = Json::object();
+    if (span.micro_batch >= 0)
+      args["micro-batch"] = span.micro_batch;
+    if (!computes) {
+      args["Collective name"] = name_of(span.operation).collective;
+      args["Process Group Description"] = models::name_of(span.stream);
+      args["Group size"] = sizes[stream];
+      args["of"] = span.name;
+    }
+    add_kernel(events, computes ? span.name : name_of(span.operation).kernel, span.stage, stream,
+               span.start, span.finish - span.start, std::move(args));
+  }
+  write_events(path, events);
 }
 
 } // namespace foretrain::experiments

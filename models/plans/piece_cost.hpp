@@ -1,9 +1,19 @@
 // What one piece of a pipeline takes for one micro-batch.
 #pragma once
 
-#include "models/plans/step_setting.hpp"
+#include "models/plans/planned_layer.hpp"
 
 namespace foretrain::models {
+
+/// What a piece holds, in forward order: a layer, or what stands at the ends.
+struct PlanUnit {
+  const char* name = "";
+  bool layer = true; // else an end
+  int count = 1;
+  Seconds forward;  // of one, compute
+  Seconds backward; // with what it repeats
+  LayerExchanges ahead, back;
+};
 
 /// Exchanges are what is exposed of them.
 struct PieceCost {
@@ -11,13 +21,17 @@ struct PieceCost {
   Seconds forward_compute;
   Seconds backward_compute;
   Seconds recompute; // in the backward pass
-  Seconds tensor, context, expert, data;
-  Seconds forward_exchanges; // of these, in the forward pass
+  Seconds tensor, context, expert;
+  Exposure data_ahead, data_back; // weights that are shared out, and their gradients
+  Seconds forward_exchanges;      // of these, in the forward pass
 
+  std::vector<PlanUnit> units;
+
+  Seconds data() const { return data_ahead.exposed + data_back.exposed; }
   Seconds forward() const { return forward_compute + forward_exchanges; }
   Seconds backward() const
   {
-    return backward_compute + recompute + tensor + context + expert + data - forward_exchanges;
+    return backward_compute + recompute + tensor + context + expert + data() - forward_exchanges;
   }
 };
 
@@ -25,8 +39,5 @@ PieceCost piece_cost(const StepSetting& setting, const Piece& piece, ExchangeTim
 
 /// Of activations between two stages, on one GPU: tensor-parallel ranks send a share each.
 Bytes transfer_size(const StepSetting& setting);
-
-/// Which part of the work one GPU does.
-OperatorShape operator_shape(const StepSetting& setting);
 
 } // namespace foretrain::models

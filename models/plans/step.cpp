@@ -69,25 +69,25 @@ Seconds optimizer_time(const StepSetting& s, const PieceParameters& held, int la
   return time + Bytes(away * 6) / s.host_link;
 }
 
-// What the stage's data-parallel exchanges add to the end and the beginning of a step.
-Seconds exposed_data(const StepSetting& s, const DataExchange& data, const PieceCost& last,
+// What the stage's data-parallel exchanges add to the end and the beginning of a step: all of them,
+// or the share of one layer and what does not ride beside the others.
+Exposure exposed(const StepSetting& s, Seconds whole, bool overlaps, int layers, Seconds beside)
+{
+  if (!overlaps)
+    return {whole, whole};
+  const Seconds tail = whole / std::max(1, layers);
+  return {whole, tail + left_over(whole - tail, beside, s.rules.overlap_cost)};
+}
+
+StageEnds stage_ends(const StepSetting& s, const DataExchange& data, const PieceCost& last,
                      const PieceCost& first)
 {
-  Seconds exposed;
-  const auto tail = [](Seconds whole, int layers) { return whole / std::max(1, layers); };
-  if (s.rules.overlap_gradients)
-    exposed += tail(data.gradients, last.layers) +
-               left_over(data.gradients - tail(data.gradients, last.layers), last.backward(),
-                         s.rules.overlap_cost);
-  else
-    exposed += data.gradients;
-  if (s.rules.overlap_parameters)
-    exposed += tail(data.parameters, first.layers) +
-               left_over(data.parameters - tail(data.parameters, first.layers), first.forward(),
-                         s.rules.overlap_cost);
-  else
-    exposed += data.parameters;
-  return exposed;
+  StageEnds ends;
+  ends.gradients =
+      exposed(s, data.gradients, s.rules.overlap_gradients, last.layers, last.backward());
+  ends.parameters =
+      exposed(s, data.parameters, s.rules.overlap_parameters, first.layers, first.forward());
+  return ends;
 }
 
 } // namespace
@@ -96,8 +96,9 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
 {
   const ParallelPlan& plan = s.memory.plan;
   const auto pieces = pieces_of(s.memory.model, plan);
-  std::vector<PieceCost> costs;
-  PipelineSetting pipeline;
+  StepResult result;
+  std::vector<PieceCost>& costs = result.pieces;
+  PipelineSetting& pipeline = result.pipeline;
   pipeline.stages = plan.pipeline;
   pipeline.virtual_stages = plan.virtual_stages;
   pipeline.schedule = plan.schedule;
@@ -111,7 +112,6 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
   if (plan.pipeline > 1)
     pipeline.transfer =
         exchanges.time(PlanGroup::pipeline, Operation::send_receive, transfer_size(s));
-  StepResult result;
   result.run = run_pipeline(pipeline);
   // The busiest stage tells the step; what the others wait for it is theirs.
   Seconds end;
@@ -135,7 +135,7 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
       parts.tensor += times * cost.tensor;
       parts.context += times * cost.context;
       parts.expert += times * cost.expert;
-      parts.data += times * cost.data;
+      parts.data += times * cost.data();
       last = first == nullptr ? &cost : last;
       first = first == nullptr ? &cost : first;
     }
@@ -146,8 +146,11 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
       parts.pipeline += parts.bubble;
       parts.bubble = Seconds(0);
     }
-    parts.data += exposed_data(s, data_exchange(s, exchanges, held), *last, *first);
-    parts.optimizer = optimizer_time(s, held, layers);
+    StageEnds ends = stage_ends(s, data_exchange(s, exchanges, held), *last, *first);
+    ends.optimizer = optimizer_time(s, held, layers);
+    parts.data += ends.gradients.exposed + ends.parameters.exposed;
+    parts.optimizer = ends.optimizer;
+    result.ends.push_back(ends);
     if (parts.total() > end) {
       end = parts.total();
       result.parts = parts;

@@ -1,8 +1,8 @@
 // The step of a large model: what its pieces compute and exchange, and how long it takes.
 #pragma once
 
+#include "models/plans/piece_cost.hpp"
 #include "models/plans/pipeline.hpp"
-#include "models/plans/step_setting.hpp"
 
 namespace foretrain::models {
 
@@ -23,12 +23,21 @@ struct StepParts {
   Seconds exposed() const { return tensor + context + expert + pipeline + data; }
 };
 
+/// What a stage does once a step, beside its micro-batches.
+struct StageEnds {
+  Exposure parameters; // shared-out ones, before the first forward pass
+  Exposure gradients;  // after the last backward pass
+  Seconds optimizer;
+};
+
 struct StepResult {
   StepParts parts;
   Seconds step;
   int stage = 0; // the busiest one
+  PipelineSetting pipeline;
   PipelineRun run;
-  double compute_from_tables = 1; // share of compute by measured curves
+  std::vector<PieceCost> pieces; // in forward order
+  std::vector<StageEnds> ends;   // of each stage
 };
 
 StepResult large_step(const StepSetting& setting, ExchangeTimes& exchanges);

@@ -1,5 +1,7 @@
 #include "models/transformer/compute.hpp"
 
+#include <algorithm>
+
 namespace foretrain::models {
 
 namespace {
@@ -15,6 +17,11 @@ const sim::ProductCurve& curve_of(const Operator& op, const TransformerDevice& d
 }
 
 } // namespace
+
+Seconds time_in_order(const OperatorTime& first, const OperatorTime& second)
+{
+  return std::max(first.host + second.host, first.time() + second.device);
+}
 
 OperatorTime forward_time(const Operator& op, const TransformerDevice& device)
 {

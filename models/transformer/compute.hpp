@@ -33,6 +33,10 @@ struct OperatorTime {
   Seconds time() const { return device < host ? host : device; }
 };
 
+/// Of work that follows other work, when both are done: the host launches one after the other, the
+/// device starts what follows when it was launched and the rest is done.
+Seconds time_in_order(const OperatorTime& first, const OperatorTime& second);
+
 OperatorTime forward_time(const Operator& op, const TransformerDevice& device);
 /// Gradients of input and weights.
 OperatorTime backward_time(const Operator& op, const TransformerDevice& device);

@@ -43,15 +43,22 @@ public:
 
   void norm(const char* name, double elements)
   {
-    // Read and written; backward reads input and gradient, writes the gradient. In steps: a cast to
-    // single precision, square, mean, scale and cast back.
-    memory(name, elements, t.rms() ? eager(2, 9) : 2, t.rms() ? eager(3, 13) : 3,
-           t.rms() ? static_cast<int>(eager(1, 6)) : 1);
+    // Read and written; backward reads input and gradient, writes the gradient. RMSNorm written in
+    // Python (Llama's, torchtune's) has a kernel for each of cast, square, mean, two products and
+    // cast back: 36 bytes an element of 2 bytes. Its gradient: 92 in 16 kernels, of which 32 are of
+    // the square (its power is taken again in single precision).
+    // LayerNorm's gradients of scale and shift read both again (apex, PyTorch).
+    memory(name, elements, t.rms() ? eager(2, 18) : 2, t.rms() ? eager(3, 46) : 5);
+    if (t.rms()) {
+      operators.back().forward_kernels = static_cast<int>(eager(1, 8));
+      operators.back().backward_kernels = static_cast<int>(eager(1, 16));
+    }
   }
   void residual(const char* name)
   {
     const double elements = shape.own_tokens() * t.hidden;
-    memory(name, elements, eager(3, t.has_bias() ? 5 : 3), eager(1, 2));
+    // With a bias there is dropout, whose mask is a byte, and the gradient of the bias reads all.
+    memory(name, elements, t.has_bias() ? eager(3.5, 5) : 3, t.has_bias() ? 3.5 : eager(1, 2));
   }
   void attention();
   void plain_attention(const sim::AttentionShape& a);
@@ -122,10 +129,13 @@ void OperatorWriter::attention()
     a.kv_heads = heads;
   } else {
     product("qkv", tokens, (heads + 2 * kv) * t.head(), t.hidden);
+    if (t.has_bias())
+      memory("qkv bias", tokens * (heads + 2 * kv) * t.head(), 0, 1);
     if (t.query_norm)
       norm("qk norm", tokens * (heads + kv) * t.head());
     if (t.rotary)
-      memory("rotary", tokens * (heads + kv) * t.head(), eager(2, 8), eager(2, 8),
+      // In steps: cast, product of complex numbers (or of two halves), cast back, each way.
+      memory("rotary", tokens * (heads + kv) * t.head(), eager(2, 10), eager(2, 10),
              static_cast<int>(eager(1, 8)));
   }
   if (shape.flash) {
@@ -150,9 +160,9 @@ void OperatorWriter::feed_forward(const char* up, const char* down, double token
   product(up, tokens, inner * (t.gated ? 2 : 1), t.hidden, count);
   const double elements = count * tokens * inner;
   if (t.gated)
-    memory("swiglu", elements, eager(3, 5), eager(5, 8), static_cast<int>(eager(1, 2)));
+    memory("swiglu", elements, eager(3, 5), eager(5, 9), static_cast<int>(eager(1, 3)));
   else
-    memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), eager(3, 3));
+    memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), t.has_bias() ? 4 : 3);
   product(down, tokens, t.hidden, inner, count);
 }
 
@@ -228,8 +238,19 @@ std::vector<Operator> output_operators(const Transformer& t, const OperatorShape
     if (t.prediction_head)
       last.product("prediction", shape.tokens(), t.hidden, t.hidden);
     last.product("logits", shape.tokens(), share, t.hidden);
-    // In single precision: cast, maximum, exponential and sum; backward writes the gradient.
-    last.memory("cross entropy", shape.tokens() * share * 4 / shape.element, 4.5, 2.5, 8);
+    const double logits = shape.tokens() * share * 4 / shape.element; // in single precision
+    switch (shape.loss) {
+    case LossKernels::fused: // cast, maximum, exponential and sum; backward writes the gradient
+      last.memory("cross entropy", logits, 4.5, 2.5, 8);
+      break;
+    case LossKernels::pytorch: // cast, log-softmax; its gradient after one of zeros, cast back
+      last.memory("cross entropy", logits, 3.5, 5.5, 4);
+      break;
+    case LossKernels::megatron: // cast, maximum, difference, exponential, sum and quotient in
+                                // place; backward a product in place and the cast back
+      last.memory("cross entropy", logits, 9.5, 3.5, 8);
+      break;
+    }
     for (Operator& op : last.operators)
       writer.operators.push_back(std::move(op));
   }

@@ -12,6 +12,9 @@
 
 namespace foretrain::models {
 
+/// How logits become a loss: how often they pass through memory.
+enum class LossKernels { fused, pytorch, megatron };
+
 /// Which part of a job one GPU does of each layer and micro-batch.
 struct OperatorShape {
   double micro_batch = 1; // sequences
@@ -21,8 +24,9 @@ struct OperatorShape {
   int expert = 1;
   int expert_tensor = 1; // cuts of each expert
   bool sequence_parallel = false;
-  bool flash = true;     // attention as one kernel; else scores pass through memory
-  bool fused = true;     // element-wise chains are one kernel each
+  bool flash = true; // attention as one kernel; else scores pass through memory
+  bool fused = true; // element-wise chains are one kernel each
+  LossKernels loss = LossKernels::fused;
   bool fp8 = false;      // of the products with weights
   double element = 2;    // bytes of activations and weights
   double accumulate = 4; // bytes of the buffers that gradients are added to; 0: written only

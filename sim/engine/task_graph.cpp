@@ -104,6 +104,8 @@ void TaskGraph::freeze()
     successors_[static_cast<std::size_t>(next[static_cast<std::size_t>(before)]++)] = after;
   edges_.clear();
   edges_.shrink_to_fit();
+  tasks_.shrink_to_fit();
+  flows_.shrink_to_fit();
   for (std::size_t i = 0; i < n; ++i)
     if (predecessors_[i] == 0)
       roots_.push_back(static_cast<int>(i));

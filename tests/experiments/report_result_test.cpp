@@ -371,3 +371,35 @@ TEST_CASE("A limit that several nodes have is told once")
   CHECK_THAT(table, Contains("node1/gpu0/compute (1 of 4 lines)"));
   CHECK_THAT(table, Contains("storage/disks (1 of 4 lines)"));
 }
+
+TEST_CASE("a large model is told in tokens, with its memory and its pipeline",
+          "[experiments][report]")
+{
+  Json large = job(8, 7, "H100");
+  large["tokens_per_s"] = range(40'000);
+  large["tokens_per_s_per_gpu"] = 5'000;
+  large["mfu"] = {{"full", 0.5}, {"causal", 0.4}};
+  large["training_tokens"] = 2e12;
+  large["training_days"] = range(579);
+  large["training_cost"] = 111'000;
+  large["device_memory_byte"] = {
+      {"needed", 90e9},
+      {"available", 80e9},
+      {"parts", {{"weights", 30e9}, {"activations", 60e9}, {"gradients", 0}}}};
+  const Json piece = {{"forward_s", 1}, {"backward_s", 2}, {"weights_s", 0.8}};
+  large["pipeline"] = {
+      {"stages", 2},     {"virtual_stages", 1}, {"schedule", "1f1b"},      {"micro_batches", 3},
+      {"transfer_s", 0}, {"blocking", false},   {"pieces", {piece, piece}}};
+  const auto page_of = [](const Json& one) { return report_html(result_of({point({}, {one})})); };
+  const std::string page = page_of(large);
+  CHECK_THAT(page, Contains("40,000 tokens/s, limited by H100"));
+  CHECK_THAT(page, Contains("2 T tokens take 579 days (521 to 637) and cost 111,000"));
+  CHECK_THAT(page, Contains("does not fit") && Contains("weights 30.0 GB"));
+  // (m + p - 1) x 3 s = 12 s, of which each stage works 9.
+  CHECK_THAT(page, Contains("stages work 75") && Contains("12,000 ms"));
+  CHECK_THAT(page, Contains("stage 1, micro-batch 0, forward: 1,000 to 2,000 ms"));
+  large["pipeline"]["pieces"] = {piece};
+  CHECK_THAT(page_of(large), !Contains("<section id=\"pipeline\""));
+  large["pipeline"] = "none";
+  CHECK_THAT(page_of(large), !Contains("<section id=\"pipeline\""));
+}

@@ -1,6 +1,8 @@
 // The step of a large model where exchanges take what the test says.
 #include "models/plans/step.hpp"
 
+#include "models/plans/piece_cost.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -78,6 +80,57 @@ TEST_CASE("tokens go to their experts and come back, in both passes", "[plans]")
   EqualTimes times(kExchange);
   CHECK(large_step(s, times).parts.expert.value() ==
         Approx(4 * kLayers * kExchange.value()).epsilon(1e-9));
+}
+
+TEST_CASE("weights that are shared out are copied where the framework does so", "[plans]")
+{
+  constexpr int kLayers = 4;
+  StepSetting s = small_model(kLayers);
+  s.memory.plan.zero = 3;
+  s.memory.shard = 2;
+  EqualTimes times(Seconds(0));
+  const Seconds without = large_step(s, times).parts.compute;
+  s.rules.gather_bytes = 4;
+  s.rules.reduce_bytes = 6;
+  const double parameters = models::parameters(s.memory.model).total();
+  // Gathered in both passes, reduced once.
+  const double copied = (2 * 4 + 6) * parameters / s.device.memory.value();
+  CHECK((large_step(s, times).parts.compute - without).value() == Approx(copied).epsilon(1e-6));
+  s.memory.plan.zero = 1;
+  CHECK(large_step(s, times).parts.compute == without);
+}
+
+TEST_CASE("a host that waits in each micro-batch does not run ahead over the logits", "[plans]")
+{
+  StepSetting s = small_model(2);
+  s.device.host_per_kernel = Seconds(1e-3); // launches are the limit in the layers
+  s.memory.model.vocabulary = 4'000'000;    // and the device in the logits
+  s.memory.batch.micro_batches = 3;
+  EqualTimes times(Seconds(0));
+  const StepParts ahead = large_step(s, times).parts;
+  constexpr Seconds kWait{5e-3};
+  s.rules.host_per_micro_batch = kWait;
+  const StepParts waits = large_step(s, times).parts;
+  const OperatorShape shape = operator_shape(s);
+  OperatorTime body = forward_time(embedding_operators(s.memory.model, shape), s.device);
+  for (int layer = 0; layer < 2; ++layer)
+    body += forward_time(layer_operators(s.memory.model, shape, false), s.device);
+  const OperatorTime output = forward_time(output_operators(s.memory.model, shape), s.device);
+  REQUIRE(body.host > body.device);
+  REQUIRE(output.device > output.host);
+  // The logits start when the layers are done instead of filling the device's gaps there.
+  const Seconds gaps = body.host - body.device;
+  CHECK((waits.compute - ahead.compute).value() ==
+        Approx((3 * (kWait + gaps)).value()).epsilon(1e-9));
+}
+
+TEST_CASE("the host launches one piece of work after the other", "[models][transformer]")
+{
+  const OperatorTime slow_host{Seconds(1), Seconds(3)};
+  const OperatorTime slow_device{Seconds(4), Seconds(2)};
+  CHECK(time_in_order(slow_host, slow_device) == Seconds(7));   // 3, then 4 on the device
+  CHECK(time_in_order(slow_device, slow_host) == Seconds(5));   // 2 and 3 on the host
+  CHECK(time_in_order(slow_device, slow_device) == Seconds(8)); // the device alone
 }
 
 } // namespace foretrain::models

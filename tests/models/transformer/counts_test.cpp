@@ -152,4 +152,46 @@ TEST_CASE("a transformer that does not divide is refused", "[models][transformer
                     Catch::Contains("layers"));
 }
 
+TEST_CASE("element-wise work in single kernels moves what its kernels read and write",
+          "[models][transformer]")
+{
+  Transformer t;
+  t.layers = 1;
+  t.hidden = 1024;
+  t.heads = 8;
+  t.vocabulary = 1000;
+  t.gated = t.rotary = true;
+  OperatorShape shape;
+  shape.sequence = 512;
+  shape.fused = false;
+  const auto find = [&](const char* name, const std::vector<Operator>& operators) {
+    for (const Operator& op : operators)
+      if (op.name == name)
+        return op;
+    return Operator{};
+  };
+  const double elements = 512 * 1024;
+  // Cast 2 + 4, square 4 + 4, mean 4, product 4 + 4, cast 4 + 2, product with the scale 2 + 2;
+  // back: products with scale and with the normed values 2 + 2, 2 + 2 + 2 and their sum 2, cast 2 +
+  // 4, by the root 4 + 4, with the values 4 + 4 + 4 and its sum 4, power 4 + 4, doubled 4 + 4, with
+  // the mean's gradient 4 that is spread 4 + 4 + 4, both added 4 + 4 + 4, cast 4 + 2.
+  const Operator norm = find("attention norm", layer_operators(t, shape, false));
+  CHECK(norm.forward_bytes == Approx(36 * elements));
+  CHECK(norm.backward_bytes == Approx(92 * elements));
+  // Cast, product of complex numbers, cast back, of queries and keys.
+  const Operator rotary = find("rotary", layer_operators(t, shape, false));
+  CHECK(rotary.forward_bytes == Approx(((2 + 4) + (4 + 4) + (4 + 2)) * 2 * elements));
+  const double logits = 512 * 1000;
+  const auto loss = [&](LossKernels kernels) {
+    shape.loss = kernels;
+    return find("cross entropy", output_operators(t, shape));
+  };
+  // Cast 2 + 4, log-softmax 4 + 4; zeros 4, its gradient 4 + 4 + 4, cast 4 + 2.
+  CHECK(loss(LossKernels::pytorch).forward_bytes == Approx(14 * logits));
+  CHECK(loss(LossKernels::pytorch).backward_bytes == Approx(22 * logits));
+  // Cast 6, maximum 4, difference 8, exponential 8, sum 4, quotient 8; product 8 and cast 6.
+  CHECK(loss(LossKernels::megatron).forward_bytes == Approx(38 * logits));
+  CHECK(loss(LossKernels::megatron).backward_bytes == Approx(14 * logits));
+}
+
 } // namespace foretrain::models

@@ -1,0 +1,154 @@
+#include "models/plans/planned_layer.hpp"
+
+#include <algorithm>
+
+namespace foretrain::models {
+
+namespace {
+
+LossKernels loss_kernels(const TransformerRules& rules)
+{
+  if (rules.loss == "megatron")
+    return LossKernels::megatron;
+  const bool fused = rules.loss == "automatic" ? rules.fused : rules.loss == "fused";
+  return fused ? LossKernels::fused : LossKernels::pytorch;
+}
+
+} // namespace
+
+PlannedLayer::PlannedLayer(const StepSetting& setting, ExchangeTimes& times, bool with_experts)
+    : s_(setting), times_(times), shape_(operator_shape(setting)),
+      experts_(with_experts && setting.memory.model.experts > 0),
+      operators_(layer_operators(setting.memory.model, shape_, with_experts))
+{
+}
+
+OperatorTime PlannedLayer::forward() const
+{
+  OperatorTime time = forward_time(operators_, s_.device);
+  time.host += s_.rules.host_per_layer + collectives() * s_.rules.host_per_exchange;
+  return time;
+}
+
+OperatorTime PlannedLayer::backward() const
+{
+  OperatorTime time = backward_time(operators_, s_.device);
+  time.host += 0.5 * s_.rules.host_per_layer + collectives() * s_.rules.host_per_exchange;
+  return time;
+}
+
+OperatorTime PlannedLayer::repeated() const
+{
+  switch (s_.memory.recompute) {
+  case Recompute::none:
+    return {};
+  case Recompute::full:
+    return forward();
+  case Recompute::selective:
+    break;
+  }
+  const OperatorTime all = forward();
+  return s_.rules.selective == "half" ? OperatorTime{0.5 * all.device, 0.5 * all.host}
+                                      : core_time(operators_, s_.device);
+}
+
+LayerExchanges PlannedLayer::exchanges(bool backward) const
+{
+  return {tensor(backward), context(backward), expert(backward)};
+}
+
+Bytes PlannedLayer::activations() const
+{
+  return Bytes(shape_.tokens() * s_.memory.model.hidden * s_.memory.element);
+}
+
+// Of tensor-parallel ranks in one pass.
+int PlannedLayer::collectives() const
+{
+  return shape_.tensor < 2 ? 0 : shape_.sequence_parallel ? 4 : 2;
+}
+
+// Two exchanges of attention and two of the feed-forward part; one all-reduce is both of them.
+Exposure PlannedLayer::tensor(bool backward) const
+{
+  if (shape_.tensor < 2)
+    return {};
+  Seconds one;
+  if (shape_.sequence_parallel)
+    one = times_.time(PlanGroup::tensor, Operation::all_gather, activations()) +
+          times_.time(PlanGroup::tensor, Operation::reduce_scatter, activations());
+  else
+    one = times_.time(PlanGroup::tensor, Operation::all_reduce, activations());
+  // Experts that are not cut take the tokens that each rank holds.
+  const bool ffn = !experts_ || shape_.expert_tensor > 1 || s_.memory.model.shared_experts > 0;
+  const Seconds all = (ffn ? 2.0 : 1.0) * one;
+  if (!s_.rules.overlap_tensor)
+    return {all, all};
+  // In as many parts as there are ranks, each beside the product of the one before.
+  Seconds products;
+  for (const Operator& op : operators_)
+    if (op.weights)
+      products +=
+          backward ? 0.5 * backward_time(op, s_.device).device : forward_time(op, s_.device).device;
+  const Seconds part = all / shape_.tensor;
+  const Seconds rest = all - part;
+  const Seconds hidden = std::min(rest, products);
+  return {all, part + (rest - hidden) + s_.rules.overlap_cost * hidden};
+}
+
+// Keys and values go round the ring beside the attention of those that are there.
+Exposure PlannedLayer::context(bool backward) const
+{
+  if (shape_.context < 2)
+    return {};
+  const Transformer& t = s_.memory.model;
+  const double kv = std::max(1.0, static_cast<double>(t.latent ? t.heads : t.kv()) / shape_.tensor);
+  const Bytes block(shape_.tokens() * 2 * kv * t.head() * s_.memory.element);
+  const Seconds step =
+      times_.time(PlanGroup::context, Operation::send_receive, backward ? 2 * block : block);
+  Seconds attention;
+  for (const Operator& op : operators_)
+    if (op.kind == OperatorKind::attention)
+      attention +=
+          backward ? backward_time(op, s_.device).device : forward_time(op, s_.device).device;
+  const Seconds beside = attention / shape_.context;
+  const Seconds over = std::max(Seconds(0), step - beside);
+  const int steps = shape_.context - 1;
+  return {steps * step, steps * (over + s_.rules.overlap_cost * std::min(step, beside))};
+}
+
+// Tokens go to their experts and come back.
+Exposure PlannedLayer::expert(bool backward) const
+{
+  if (!experts_ || shape_.expert < 2)
+    return {};
+  const Bytes sent(shape_.own_tokens() * s_.memory.model.top_k * s_.memory.model.hidden *
+                   s_.memory.element);
+  const Seconds both = 2 * times_.time(PlanGroup::expert, Operation::all_to_all, sent);
+  if (!s_.rules.overlap_expert)
+    return {both, both};
+  const Seconds beside = 0.5 * (backward ? this->backward() : forward()).time();
+  const Seconds hidden = std::min(both, beside);
+  return {both, both - hidden + s_.rules.overlap_cost * hidden};
+}
+
+OperatorShape operator_shape(const StepSetting& s)
+{
+  OperatorShape shape;
+  shape.micro_batch = s.memory.batch.micro_batch;
+  shape.sequence = s.memory.batch.sequence;
+  shape.tensor = s.memory.plan.tensor;
+  shape.context = s.memory.plan.context;
+  shape.expert = s.memory.plan.expert;
+  shape.expert_tensor = s.memory.plan.expert_tensor;
+  shape.sequence_parallel = s.memory.plan.sequence_parallel && s.memory.plan.tensor > 1;
+  shape.flash = s.memory.flash;
+  shape.fused = s.rules.fused;
+  shape.loss = loss_kernels(s.rules);
+  shape.fp8 = s.fp8;
+  shape.element = s.memory.element;
+  shape.accumulate = s.rules.gradient == "fp32" ? 4 : s.memory.element;
+  return shape;
+}
+
+} // namespace foretrain::models

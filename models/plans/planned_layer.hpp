@@ -1,0 +1,66 @@
+// What one GPU does for a layer of a plan: kernels, and exchanges inside it.
+#pragma once
+
+#include "models/plans/step_setting.hpp"
+
+namespace foretrain::models {
+
+/// An exchange, and what of it nothing hides.
+struct Exposure {
+  Seconds whole;
+  Seconds exposed;
+  Exposure& operator+=(const Exposure& other)
+  {
+    whole += other.whole;
+    exposed += other.exposed;
+    return *this;
+  }
+};
+
+/// Of one pass through a layer, or through what stands at the ends.
+struct LayerExchanges {
+  Exposure tensor, context, expert;
+
+  LayerExchanges& operator+=(const LayerExchanges& other)
+  {
+    tensor += other.tensor;
+    context += other.context;
+    expert += other.expert;
+    return *this;
+  }
+  Seconds exposed() const { return tensor.exposed + context.exposed + expert.exposed; }
+  void scale_exposed(double factor)
+  {
+    for (Exposure* each : {&tensor, &context, &expert})
+      each->exposed = factor * each->exposed;
+  }
+};
+
+class PlannedLayer {
+public:
+  PlannedLayer(const StepSetting& setting, ExchangeTimes& times, bool with_experts);
+
+  OperatorTime forward() const;
+  OperatorTime backward() const;
+  /// What the setting's recomputation repeats.
+  OperatorTime repeated() const;
+  LayerExchanges exchanges(bool backward) const;
+
+private:
+  Bytes activations() const;
+  int collectives() const;
+  Exposure tensor(bool backward) const;
+  Exposure context(bool backward) const;
+  Exposure expert(bool backward) const;
+
+  const StepSetting& s_;
+  ExchangeTimes& times_;
+  OperatorShape shape_;
+  bool experts_;
+  std::vector<Operator> operators_;
+};
+
+/// Which part of the work one GPU does.
+OperatorShape operator_shape(const StepSetting& setting);
+
+} // namespace foretrain::models
