@@ -2,6 +2,7 @@
 #pragma once
 
 #include "platforms/node_graph.hpp"
+#include "platforms/node_view.hpp"
 #include "platforms/stack.hpp"
 #include "sim/engine/communicator.hpp"
 #include "sim/engine/engine.hpp"
@@ -85,6 +86,8 @@ public:
   /// Adds what a byte takes on its way from an adapter into host memory.
   void add_received(std::vector<sim::Use>& uses, int node, int nic, double wire,
                     double dram_passes) const;
+  /// What a picture of the node needs.
+  NodeView view(int node) const;
   /// Adapters' resources that a token bucket shapes, each with the bytes of its burst.
   std::vector<std::pair<sim::ResourceId, Bytes>> shaped() const;
 
@@ -109,6 +112,7 @@ private:
   const Fabric& fabric() const { return spec_.fabrics[static_cast<std::size_t>(network_.index)]; }
   void choose_network();
   void choose_nics();
+  void add_nvlinks(int node, NodeView& view) const;
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const;
   void add_dram(std::vector<sim::Use>& uses, int node, int gpu) const;
   Seconds network_latency(int from_node, int to_node, int nic) const;

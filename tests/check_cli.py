@@ -69,7 +69,7 @@ BAD = [  # (what, file, must be in the message)
     ("its job's network", changed(put={"/cluster/platform": "nthu-gtx1080", "/jobs/0/gpus": 4,
                                        "/jobs/0/stack": {"network": "ipoib"}}), "it can use: calico"),
     ("number beyond all numbers", with_text('{ "seed": 1e400 }'), "number overflow parsing '1e400'"),
-    ("directory as a preset", changed(put={"/jobs/0/model": "./"}), "which is a directory"),
+    ("directory as a preset", changed(put={"/jobs/0/model": "./"}), "names a directory"),
     ("expectation on nothing", changed(put={"/expect": [{"quantity": "speedup"}]}), "must be a JSON pointer"),
 ]
 big = tempfile.NamedTemporaryFile("w", suffix=".json", delete=False)
@@ -92,7 +92,18 @@ for arguments, message in [
     (["predikt"], "did you mean 'predict'?"),
     (["predict"], "EXPERIMENT"),
     (["predict", changed(), "--set", "nonsense"], "--set needs POINTER=VALUE"),
-    (["predict", changed(), "--set", "/jobs/7/gpus=1"], "the list has 1 entries"),
+    (["predict", changed(), "--set", "/jobs/7/gpus=1"], "the list has 1 entry"),
+    ([], "foretrain: a command is needed"),
+    (["platform"], "foretrain: platform needs a command"),
+    (["platform", "shwo", "dgx1-v100"], "did you mean 'show'?"),
+    (["predict", changed(), "--fromat", "json"], "'--fromat' is not an option of predict\n  hint: did you mean '--format'?"),
+    (["predict", changed(), "--formta=json"], "did you mean '--format'?"),
+    (["predict", changed(), "--format", "xml"], "{table,json,csv}"),
+    (["predict", changed(), "--set", "/jobs/0/modle=vgg16"], "did you mean 'model'?"),
+    (["sweep", changed()], "sweep needs --db FILE"),
+    (["compare", changed(), "nowhere.db"], "there is no file 'nowhere.db'"),
+    (["report", "nowhere.db"], "there is no file 'nowhere.db'"),
+    (["platform", "show", "dgx1"], "did you mean one of dgx1-p100, dgx1-v100"),
     (["predict", changed(), "--fidelity", "best"], "fidelity"),
     (["schema", "experimnt"], "did you mean 'experiment'?"),
     (["platform", "show", "c4140"], "did you mean"),
@@ -100,6 +111,9 @@ for arguments, message in [
     result = run(*arguments)
     expect(" ".join(arguments), result.returncode == 2, f"exit code {result.returncode}")
     expect(" ".join(arguments), message in result.stderr, result.stderr)
+for command in (["predict"], ["explain"], ["compare", "c4140-resnet50"], ["plan"], ["model", "show"], ["platform", "show"]):
+    told = run(*command, "nonsuch").stderr
+    expect(f"{command}: an unknown name is told once", told.count("nonsuch") == 1 and "known " in told, told)
 
 good = changed()
 outputs = {hashlib.sha256(run("predict", good, "--format", "json").stdout.encode()).hexdigest() for _ in range(20)}

@@ -70,6 +70,22 @@ with tempfile.TemporaryDirectory() as folder:
     settings = select(store, "SELECT value, count(*) FROM settings WHERE pointer = '/jobs/0/gpus' GROUP BY value")
     expect("settings can be asked", settings == [(1, 3), (2, 3), (4, 3), (8, 3)], settings)
 
+    told = run("report", store, "--format", "json", "--out", folder / "stored")
+    expect("a report without simulating is the same", told.returncode == 0 and told.stdout == first.stdout, told.stderr)
+    run("predict", file, "--format", "json", "--out", folder / "predicted")
+    for name in ("report.html", "result.json", "result.csv"):
+        expect(f"its {name} too", (folder / "stored" / name).read_bytes() == (folder / "predicted" / name).read_bytes())
+    with sqlite3.connect(store) as connection:
+        keys = [key for key, in connection.execute("SELECT key FROM points ORDER BY key")]
+        connection.execute("UPDATE points SET result = replace(result, 'median', 'mediam') WHERE key = ?", keys[:1])
+        connection.execute("DELETE FROM points WHERE key = ?", keys[1:2])
+    told = run("report", store, "--format", "json")
+    expect("damaged rows are told", len(json.loads(told.stdout)["points"]) == 10 and "2 of 12 points are damaged" in told.stderr,
+           told.stderr)
+    told = run("report", store, "--experiment", "sises")
+    expect("the nearest name", told.returncode == 2 and "sizes" in told.stderr, told.stderr)
+    expect("run again", run("sweep", file, "--db", store, "--format", "json").stdout == first.stdout)
+
     EXPERIMENT["sweep"]["/jobs/0/gpus"].append(3)
     file.write_text(json.dumps(EXPERIMENT))
     grown = run("sweep", file, "--db", store)
@@ -99,6 +115,13 @@ with tempfile.TemporaryDirectory() as folder:
     process.communicate(timeout=60)
     kept = select(stopped, "SELECT count(*) FROM points")[0][0]
     expect("Ctrl-C keeps what is done", 20 < kept < 1000 and process.returncode == 130, (kept, process.returncode))
+    told = run("sweep", "--status", stopped)
+    expect("it stopped, it did not end", f"{kept} of {len(EXPERIMENT['sweep']['/jobs/0/gpus']) * 200} points, stopped" in
+           told.stdout, told.stdout)
+    told = run("report", stopped, "--format", "json")
+    shown = json.loads(told.stdout)
+    expect("the report of a stopped sweep tells what is missing", len(shown["points"]) == kept and shown["interrupted"] and
+           f"{1000 - kept} of 1000 points are missing" in told.stderr, told.stderr)
     expect("each of them whole", select(stopped, "SELECT count(*) FROM jobs")[0][0] == kept)
 
     # A job array, with a stand-in for Slurm.
@@ -129,6 +152,13 @@ with tempfile.TemporaryDirectory() as folder:
     expect("a point that fails leaves the others", partly.returncode == 2 and "only 8 GPUs" in partly.stderr and
            select(folder / "partly.db", "SELECT gpus FROM jobs") == [(8,)], partly.stderr)
 
+    expect("in SQL too", "only 8 GPUs" in run("sql", folder / "partly.db", "failed").stdout)
+    told = run("sweep", "--status", folder / "partly.db")
+    expect("it has ended", "2 of 2 points, 1 failed, ended" in told.stdout, told.stdout)
+    told = run("report", folder / "partly.db", "--out", folder / "partly")
+    expect("failed points are told", told.returncode == 0 and "1 of 2 points failed" in told.stderr and
+           "only 8 GPUs" in (folder / "partly/report.html").read_text(), told.stderr)
+
     with sqlite3.connect(folder / "foreign.db") as connection:
         connection.execute("CREATE TABLE mine (a)")
     foreign = run("sweep", file, "--db", folder / "foreign.db")
@@ -137,6 +167,11 @@ with tempfile.TemporaryDirectory() as folder:
     told = run("sweep", "--status", folder / "tasks.db")
     expect("status of tasks before they are collected", task.returncode == 0 and told.returncode == 0 and
            " points done" in told.stdout and "tasks.db.part-" in told.stdout, told.stdout + told.stderr)
+    told = run("report", folder / "tasks.db")
+    expect("report before tasks are collected", told.returncode == 2 and "collects them" in told.stderr, told.stderr)
+    (folder / "noise.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    told = run("report", folder / "noise.db")
+    expect("report of a damaged file", told.returncode == 2 and "noise.db" in told.stderr, told.stderr)
     for folder_name in ("nowhere.db", "no-folder/nowhere.db"):
         told = run("sweep", "--status", folder / folder_name)
         expect("status of nothing", told.returncode == 2 and "there is no file" in told.stderr, told.stderr)

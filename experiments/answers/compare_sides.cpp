@@ -42,6 +42,8 @@ SideKind kind_of_side(const std::string& path)
     return std::filesystem::exists(path + "/result.json", error) ? SideKind::result
                                                                  : SideKind::experiment;
   std::ifstream file(path, std::ios::binary);
+  if (!file && path.ends_with(".db"))
+    throw UsageError("there is no file '" + excerpt(path, 200) + "'");
   if (!file)
     return SideKind::experiment; // a bundled name, or a mistake that its reader explains
   std::string start(16, '\0');

@@ -27,7 +27,8 @@ struct CompareSide {
   std::vector<std::string> warnings{};
 };
 
-/// Whether the path is a result file or a result store rather than an experiment.
+/// Whether the path is a result file or a result store rather than an experiment. Throws UsageError
+/// for a store that is not there.
 enum class SideKind { experiment, result, store };
 SideKind kind_of_side(const std::string& path);
 

@@ -147,14 +147,7 @@ std::vector<std::string> unused_everywhere(std::vector<Json>& points)
 Json whole_answer(const LoadedExperiment& experiment, const PredictOptions& options,
                   std::vector<Json>& points)
 {
-  Json result;
-  result["experiment"] = experiment.spec.name;
-  if (!experiment.spec.description.empty())
-    result["description"] = experiment.spec.description;
-  result["version"] = version();
-  result["seed"] = options.seed;
-  result["fidelity"] = name_of(options.fidelity);
-  result["input"] = experiment.document->root;
+  Json result = answer_head(experiment, options);
   if (const auto unused = unused_everywhere(points); !unused.empty())
     result["warnings"].push_back("no use here for what a profile says of " + joined(unused));
   if (steps_only(points, options.uncertainty))
@@ -172,6 +165,19 @@ Json whole_answer(const LoadedExperiment& experiment, const PredictOptions& opti
 }
 
 } // namespace
+
+Json answer_head(const LoadedExperiment& experiment, const PredictOptions& options)
+{
+  Json result;
+  result["experiment"] = experiment.spec.name;
+  if (!experiment.spec.description.empty())
+    result["description"] = experiment.spec.description;
+  result["version"] = version();
+  result["seed"] = options.seed;
+  result["fidelity"] = name_of(options.fidelity);
+  result["input"] = experiment.document->root;
+  return result;
+}
 
 RunOptions run_options(const PredictOptions& options, std::size_t points)
 {
@@ -207,8 +213,13 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
     const std::size_t end = outcome.text.find('\n'); // a process that was killed has no key
     const bool keyed = end != std::string::npos &&
                        (outcome.text.front() == kKnown || outcome.text.front() == kRun);
-    const std::string key = keyed ? outcome.text.substr(1, end - 1) : "";
+    std::string key = keyed ? outcome.text.substr(1, end - 1) : "";
+    if (key.empty()) // what it depends on could not be read, or its process was killed
+      key =
+          "failed: " + experiment.spec.name + settings_json(experiment.points[at].settings).dump();
     const std::string text = keyed ? outcome.text.substr(end + 1) : outcome.text;
+    if (options.keeper.at)
+      options.keeper.at(at, key);
     if (keyed && outcome.text.front() == kKnown) {
       std::optional<Json> known = options.keeper.find(key);
       if (!known) {
@@ -227,7 +238,7 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
         prediction.status = std::max(prediction.status, outcome.status);
       }
       stream.put(points[at]);
-      if (options.keeper.put && !key.empty())
+      if (options.keeper.put)
         options.keeper.put(key, points[at]);
     }
     progress(++finished, static_cast<int>(count));

@@ -18,6 +18,7 @@ struct PointKeeper {
   std::function<bool(const std::string&)> holds{}; // there too: whether it need not be run again
   std::function<std::optional<Json>(const std::string&)> find{}; // here: its result, unless damaged
   std::function<void(const std::string&, const Json&)> put{};    // here: as soon as it is finished
+  std::function<void(std::size_t, const std::string&)> at{};     // here: which point has which key
 };
 
 struct PredictOptions {
@@ -49,6 +50,9 @@ struct Prediction {
 /// "jobs"; an interrupted run returns the points that are there, with "interrupted": true.
 Prediction predict(const LoadedExperiment& experiment, const PredictOptions& options,
                    const std::function<void(int, int)>& progress);
+
+/// The object of the public contract but for its points, before anything has run.
+Json answer_head(const LoadedExperiment& experiment, const PredictOptions& options);
 
 /// One line for each expectation of the experiment that the result violates, or that is about no
 /// point of it, unless --set `narrowed` the experiment.

@@ -59,5 +59,6 @@ std::function<int()> calibrate(CLI::App& app);
 std::function<int()> parameters(CLI::App& app);
 std::function<int()> completion(CLI::App& app);
 std::function<int()> sql(CLI::App& app);
+std::function<int()> report(CLI::App& app);
 
 } // namespace foretrain::cli

@@ -143,15 +143,17 @@ Prediction run(const LoadedExperiment& experiment, PredictOptions options)
   return prediction;
 }
 
-void write_reports(const ExperimentArguments& arguments, const Json& result,
-                   const std::string& decision)
+void write_reports(const std::string& directory, const Json& result, const std::string& decision)
 {
-  if (arguments.out.empty())
+  if (directory.empty())
     return;
-  write_file(arguments.out + "/result.json", result.dump(2) + "\n");
-  write_file(arguments.out + "/result.csv", report_csv(result));
-  write_file(arguments.out + "/report.html", report_html(result, decision));
-  std::cerr << "wrote " << arguments.out << "/report.html, result.json, result.csv, points.jsonl\n";
+  write_file(directory + "/result.json", result.dump(2) + "\n");
+  write_file(directory + "/result.csv", report_csv(result));
+  write_file(directory + "/report.html", report_html(result, decision));
+  std::error_code error;
+  const bool lines = std::filesystem::exists(directory + "/points.jsonl", error);
+  std::cerr << "wrote " << directory << "/report.html, result.json, result.csv"
+            << (lines ? ", points.jsonl\n" : "\n");
 }
 
 void tell_errors(const Prediction& prediction)
@@ -181,7 +183,7 @@ int tell(const ExperimentArguments& arguments, const LoadedExperiment& experimen
   tell_errors(prediction);
   for (const auto& line : prediction.expectations)
     std::cerr << experiment.document->name << ": expectation not met: " << line << "\n";
-  write_reports(arguments, prediction.result); // last: a full disk must not swallow the answer
+  write_reports(arguments.out, prediction.result); // last: a full disk must not swallow the answer
   if (!prediction.unwritten.empty())
     throw UsageError("cannot write '" + prediction.unwritten + "'");
   return prediction.status;

@@ -42,9 +42,9 @@ experiments::PredictOptions options_of(const ExperimentArguments& arguments,
 /// Runs with progress on a terminal.
 experiments::Prediction run(const experiments::LoadedExperiment& experiment,
                             experiments::PredictOptions options);
-/// Writes report.html, result.json and result.csv into the directory of --out, if there is one.
+/// Writes report.html, result.json and result.csv into the directory, if there is one (not "").
 /// `decision`: HTML that the report begins with; empty: the answers of the prediction.
-void write_reports(const ExperimentArguments& arguments, const Json& result,
+void write_reports(const std::string& directory, const Json& result,
                    const std::string& decision = "");
 /// Errors of points, each once.
 void tell_errors(const experiments::Prediction& prediction);

@@ -1,4 +1,5 @@
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/command_errors.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
@@ -19,6 +20,7 @@ constexpr Command kCommands[] = {
     {"check", "experiments as tests: expectations and a baseline, for CI", &check},
     {"explain", "where a step's time goes, and what would make it shorter", &explain},
     {"sql", "ask a file of results of sweeps", &sql},
+    {"report", "the report of a sweep from the file that keeps its points", &report},
     {"plan", "what to buy or change: the cheapest way to a goal", &plan},
     {"tune", "the best parallel plans of a large model's job", &tune},
     {"validate", "how far predictions are from measurements, by regime", &validate},
@@ -34,14 +36,6 @@ constexpr Command kCommands[] = {
     {"completion", "print the completion of commands for a shell", &completion},
 };
 
-std::string unknown_command(const std::string& word)
-{
-  std::vector<std::string> names;
-  for (const Command& command : kCommands)
-    names.emplace_back(command.name);
-  return "'" + excerpt(word) + "' is not a command\n  hint: " + suggestion(word, names, "commands");
-}
-
 int run_command(int argc, char** argv)
 {
   CLI::App app{"foretrain: how fast will this training run on that cluster, and what limits it?"};
@@ -53,17 +47,12 @@ int run_command(int argc, char** argv)
     auto action = command.setup(*sub);
     sub->callback([&chosen, action = std::move(action)] { chosen = action; });
   }
-  const auto known = [](const std::string& word) {
-    return std::any_of(std::begin(kCommands), std::end(kCommands),
-                       [&](const Command& command) { return word == command.name; });
-  };
-  if (argc > 1 && argv[1][0] != '-' && !known(argv[1]))
-    throw UsageError(unknown_command(argv[1]));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error, std::cout, std::cerr);
-    return code == 0 ? done : wrong_input;
+    if (error.get_exit_code() != 0) // else it is --help or --version
+      throw UsageError(command_error(app, error, {argv + 1, argv + argc}));
+    return app.exit(error, std::cout, std::cerr);
   }
   return chosen();
 }

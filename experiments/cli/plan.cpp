@@ -21,7 +21,7 @@ int run_plan(const ExperimentArguments& arguments)
   const Prediction prediction = cli::run(plan.experiment, options_of(arguments, plan.experiment));
   tell_errors(prediction);
   const Json answer = judge(plan, prediction.result);
-  write_reports(arguments, prediction.result, plan_html(answer));
+  write_reports(arguments.out, prediction.result, plan_html(answer));
   if (arguments.format == "json")
     std::cout << answer.dump(2) << "\n";
   else if (arguments.format == "csv")

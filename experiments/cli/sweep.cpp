@@ -6,6 +6,7 @@
 #include "experiments/run/result_json.hpp"
 #include "experiments/run/result_store.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
 #include <unistd.h>
@@ -26,6 +27,7 @@ using namespace experiments;
 struct SweepArguments {
   ExperimentArguments experiment;
   std::string store;
+  const CLI::Option* store_given = nullptr;
   std::string part;
   bool anew = false;
   std::string launcher = "local";
@@ -133,13 +135,14 @@ std::string this_host()
   return gethostname(name, sizeof name - 1) == 0 ? name : "?";
 }
 
-// Keeps the store's note of this run up to date, for --status.
+// Keeps the store's note of this run up to date, for --status and for reports.
 class RunNote {
 public:
-  RunNote(ResultStore& store, const LoadedExperiment& experiment) : store_(store)
+  RunNote(ResultStore& store, const LoadedExperiment& experiment, const PredictOptions& options)
+      : store_(store)
   {
     run_.experiment = experiment.spec.name;
-    run_.input = experiment.document->root.dump();
+    run_.answer = answer_head(experiment, options).dump();
     run_.points = static_cast<std::int64_t>(experiment.points.size());
     run_.host = this_host();
     run_.process = getpid();
@@ -149,6 +152,9 @@ public:
   /// After each point.
   void watch(PredictOptions& options)
   {
+    options.keeper.at = [this](std::size_t position, const std::string& key) {
+      members_.emplace_back(position, key);
+    };
     options.keeper.put = [this, put = options.keeper.put](const std::string& key,
                                                           const Json& point) {
       put(key, point);
@@ -163,9 +169,13 @@ public:
       };
   }
 
-  void end()
+  /// Interrupted runs have not ended: they stopped.
+  void end(Json answer)
   {
-    run_.ended = true;
+    answer.erase("points");
+    run_.answer = answer.dump();
+    run_.ended = run_.done + run_.known + run_.failed >= run_.points;
+    store_.enrol(number_, members_);
     store_.update(number_, run_);
   }
 
@@ -176,12 +186,15 @@ private:
     if (now < next_)
       return;
     next_ = now + std::chrono::seconds(1);
+    store_.enrol(number_, members_);
+    members_.clear();
     store_.update(number_, run_);
   }
 
   ResultStore& store_;
   SweepRun run_;
   std::int64_t number_ = 0;
+  std::vector<std::pair<std::size_t, std::string>> members_; // not yet in the store
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
 };
 
@@ -200,10 +213,10 @@ int run_local(const SweepArguments& a, const LoadedExperiment& experiment)
   ResultStore store(a.store);
   collect(store, a.store);
   connect(options, store, experiment, a.anew);
-  RunNote note(store, experiment);
+  RunNote note(store, experiment, options);
   note.watch(options);
   const Prediction prediction = run(experiment, std::move(options));
-  note.end();
+  note.end(prediction.result);
   tell_kept(prediction, experiment.points.size(), a.store);
   const int status = tell(a.experiment, experiment, prediction);
   std::cerr << "results are in " << a.store << "\n";
@@ -232,10 +245,10 @@ int run_part(const SweepArguments& a, const LoadedExperiment& experiment, const 
       return found ? found : whole->find(key);
     };
   }
-  RunNote note(store, share);
+  RunNote note(store, share, options);
   note.watch(options);
   const Prediction prediction = experiments::predict(share, options, [](int, int) {});
-  note.end();
+  note.end(prediction.result);
   tell_kept(prediction, share.points.size(), path);
   for (const auto& error : prediction.errors)
     std::cerr << error << "\n";
@@ -275,6 +288,10 @@ int run_sweep(const SweepArguments& a)
     return sweep_clean(a.clean);
   if (a.experiment.file.empty())
     throw UsageError("sweep needs an experiment: foretrain sweep EXPERIMENT --db FILE");
+  if (a.store.empty() && a.store_given->count() == 0)
+    throw UsageError(
+        "sweep needs --db FILE, which keeps finished points\n  hint: foretrain sweep " +
+        excerpt(a.experiment.file, 200) + " --db results.db");
   if (a.store.empty() || a.store.front() == ':')
     throw UsageError("--db needs the name of a file, got '" + a.store + "'");
   const LoadedExperiment experiment = load(a.experiment);
@@ -284,7 +301,7 @@ int run_sweep(const SweepArguments& a)
     ResultStore store(a.store);
     SweepRun queued;
     queued.experiment = experiment.spec.name;
-    queued.input = experiment.document->root.dump();
+    queued.answer = "{}";
     queued.points = static_cast<std::int64_t>(experiment.points.size());
     queued.host = "slurm";
     store.begin(queued);
@@ -301,7 +318,7 @@ std::function<int()> sweep(CLI::App& app)
 {
   const auto a = std::make_shared<SweepArguments>();
   add_experiment_options(app, a->experiment);
-  app.add_option("--db", a->store, "SQLite file that keeps finished points");
+  a->store_given = app.add_option("--db", a->store, "SQLite file that keeps finished points");
   app.add_flag("--anew", a->anew, "run points again that are in the file already");
   app.add_option("--launcher", a->launcher,
                  "local: processes here; slurm: a job array of --jobs tasks (default 16)")

@@ -44,7 +44,7 @@ bool is_running(const SweepRun& run)
 // What one run says of itself.
 std::string line_of(const std::string& file, const SweepRun& run)
 {
-  const std::int64_t finished = run.done + run.known + run.failed;
+  const std::int64_t finished = std::min(run.points, run.done + run.known + run.failed);
   std::string text = fmt::format("  {}: {} of {} points", file, finished, run.points);
   if (run.failed > 0)
     text += fmt::format(", {} failed", run.failed);

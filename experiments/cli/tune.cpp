@@ -28,7 +28,9 @@ std::function<int()> tune(CLI::App& app)
   return [a] {
     const auto experiment = experiments::load_experiment(a->experiment, a->overrides);
     if (experiment.points.size() != 1)
-      throw UsageError("tune takes one point: this experiment has a sweep");
+      throw UsageError("tune takes one point: this experiment has a sweep of " +
+                       std::to_string(experiment.points.size()) +
+                       " points\n  hint: --set POINTER=VALUE holds what it varies");
     const auto answer =
         experiments::tune(experiment.points.front(), a->top, experiments::RunOptions{});
     std::cout << (a->format == "json" ? experiments::tune_json(answer).dump(2) + "\n"

@@ -57,7 +57,7 @@ std::ofstream open_stream(const std::string& directory)
   return out;
 }
 
-void write_reports(const std::string& directory, const Json& result)
+void write_validation(const std::string& directory, const Json& result)
 {
   if (directory.empty())
     return;
@@ -157,7 +157,7 @@ int run_validate(const ValidateArguments& arguments)
     return kInterrupted;
   const Verdict verdict = judge(plan, *comparisons, options, changed);
   print(arguments, verdict.result);
-  write_reports(arguments.out, verdict.result);
+  write_validation(arguments.out, verdict.result);
   if (!stream)
     throw UsageError("cannot write '" + arguments.out + "/rows.jsonl'");
   if (const int status = status_of(*comparisons); status > 0)

@@ -3,6 +3,7 @@
 #include "experiments/report/report_html_answer.hpp"
 #include "experiments/report/report_html_matrix.hpp"
 #include "experiments/report/report_html_model.hpp"
+#include "experiments/report/report_html_node.hpp"
 #include "experiments/report/report_html_parameters.hpp"
 #include "experiments/report/report_html_parts.hpp"
 #include "experiments/report/report_html_sharing.hpp"
@@ -116,9 +117,9 @@ std::string contents(const std::string& body)
        {std::pair{"matrix", "Stacks and models"}, std::pair{"sharing", "Sharing"},
         std::pair{"throughput", "Throughput"}, std::pair{"scaling", "Scaling"},
         std::pair{"step", "Step time"}, std::pair{"pipeline", "Pipeline"},
-        std::pair{"memory", "Memory"}, std::pair{"limits", "Limits"},
-        std::pair{"numbers", "Numbers"}, std::pair{"parameters", "Parameters"},
-        std::pair{"settings", "Settings"}})
+        std::pair{"memory", "Memory"}, std::pair{"node", "Inside a node"},
+        std::pair{"limits", "Limits"}, std::pair{"numbers", "Numbers"},
+        std::pair{"parameters", "Parameters"}, std::pair{"settings", "Settings"}})
     if (body.find(fmt::format("<section id=\"{}\"", anchor)) != std::string::npos)
       html += fmt::format("<a href=\"#{}\">{}</a>", anchor, name);
   return html + "</nav>";
@@ -143,7 +144,8 @@ std::string report_html(const Json& result, const std::string& decision)
   const std::string body = matrix_section(report) + sharing_section(report) +
                            throughput_section(report) + scaling_section(report) +
                            step_section(report) + pipeline_section(report) +
-                           memory_section(report) + fold("What limits it", limits_section(report)) +
+                           memory_section(report) + fold("Inside a node", node_section(report)) +
+                           fold("What limits it", limits_section(report)) +
                            fold("All numbers", numbers_section(report)) +
                            fold("Parameters and their sources", parameters_section(report)) +
                            fold("Settings", settings_section(report));

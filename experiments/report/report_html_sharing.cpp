@@ -20,33 +20,24 @@ double slowdown_of(const ReportRow& row)
   return row.number("/slowdown").value_or(1);
 }
 
-double gpus_of(const ReportRow& row)
-{
-  return row.number("/gpus").value_or(1);
-}
-
 std::string point_html(const Report& report, const std::vector<const ReportRow*>& rows)
 {
-  double gpus = 0;
-  double weighted = 0;
-  double lost = 0;
   double worst = 1;
-  for (const ReportRow* row : rows) {
-    gpus += gpus_of(*row);
-    weighted += gpus_of(*row) * slowdown_of(*row);
-    lost += gpus_of(*row) * std::max(0.0, 1 - 1 / slowdown_of(*row));
+  for (const ReportRow* row : rows)
     worst = std::max(worst, slowdown_of(*row));
-  }
   const std::string label = report.label(*rows.front(), {"job"});
   std::string html = "<div class=\"rows\">";
   if (!label.empty())
     html += "<h3>" + prose(label) + "</h3>";
-  html +=
-      "<p>" +
-      prose(fmt::format("Together {:.3f} times as slow as alone, weighted by GPUs: {} of {:.0f} "
-                        "GPU hours are lost in every hour.",
-                        weighted / gpus, number_text(lost), gpus)) +
-      "</p>";
+  const Json& point = list_at(report.result(), "points").at(rows.front()->point);
+  if (const auto slowdown = number_at(point, "/joint/weighted_slowdown"))
+    html +=
+        "<p>" +
+        prose(fmt::format("Together {:.3f} times as slow as alone, weighted by GPUs: {} of "
+                          "{:.0f} GPU hours are lost in every hour.",
+                          *slowdown, number_text(number_at(point, "/joint/gpus_lost").value_or(0)),
+                          number_at(point, "/joint/gpus").value_or(0))) +
+        "</p>";
   for (const ReportRow* row : rows) {
     const std::string where = row->text("/meeting/resource");
     html += bar_row(row->name + (where.empty() ? "" : ", on " + where),

@@ -4,12 +4,12 @@ namespace foretrain::experiments {
 
 const char* const kReportStyle = R"css(
 :root { color-scheme: light dark; --bg: #fff; --fg: #1b1f24; --muted: #57606a; --line: #d5dbe1;
-  --grid: #e8ecf0; --panel: #f5f7f9; --link: #0a58a8; --warn-bg: #fff6dd; --warn: #b07d00; --bad: #b3261e;
+  --grid: #e8ecf0; --panel: #f5f7f9; --link: #0a58a8; --warn-bg: #fff6dd; --warn: #b07d00; --bad: #b3261e; --quiet: #b3bcc5;
   --c0: #0072b2; --c1: #d55e00; --c2: #00875f; --c3: #b3578f; --c4: #927000; --c5: #2b9fd9;
   --c6: #6a4fb8; --c7: #4a4f55; --text-in: #111 }
 @media (prefers-color-scheme: dark) { :root { --bg: #10151b; --fg: #e6eaee; --muted: #9da7b1;
   --line: #333d47; --grid: #232b33; --panel: #19212a; --link: #7cc0ff; --warn-bg: #2b2410; --warn: #e3b341;
-  --bad: #ff8f85; --c0: #56b4e9; --c1: #ff8b3d; --c2: #2fc79b; --c3: #e59ac5; --c4: #e6c247; --c5: #a5d8ff;
+  --bad: #ff8f85; --quiet: #55606b; --c0: #56b4e9; --c1: #ff8b3d; --c2: #2fc79b; --c3: #e59ac5; --c4: #e6c247; --c5: #a5d8ff;
   --c6: #b6a1ff; --c7: #c8ced4 } }
 * { box-sizing: border-box }
 body { margin: 0 auto; max-width: 1120px; padding: 28px 36px 48px; background: var(--bg); color: var(--fg);
@@ -51,7 +51,13 @@ svg { display: block } svg.chart { width: 100%; height: auto }
 .marker { fill: var(--look); stroke: var(--bg); stroke-width: 1 }
 .whisker { fill: none; stroke: var(--look); stroke-width: 1.5 } .reach { fill: transparent }
 .fill { fill: var(--look) } .range { stroke: var(--fg); stroke-width: 1.5 } .mark { stroke: var(--fg); stroke-width: 3 }
-.rows + .rows { margin-top: 12px }
+.rows + .rows, .rows + h3 { margin-top: 12px }
+.link path { fill: none; stroke: var(--load) } .node { max-width: 820px } .nodes > div + div { margin-top: 18px }
+.u0 { --load: var(--quiet) } .u1 { --load: #4a90c4 } .u2 { --load: #2fae84 } .u3 { --load: #e8853d }
+.u4 { --load: #d1342f } .u0 path { stroke-width: 1.5 } .u1 path { stroke-width: 2.5 } .u2 path { stroke-width: 3.5 }
+.u3 path { stroke-width: 4.5 } .u4 path { stroke-width: 6 }
+.part .case { fill: var(--panel); stroke: var(--muted) } .part .full { fill: var(--load) }
+.node .load { font-size: 11px; fill: var(--muted) } .node .end { text-anchor: end }
 .c0 { --look: var(--c0) } .c1 { --look: var(--c1) } .c2 { --look: var(--c2) } .c3 { --look: var(--c3) }
 .c4 { --look: var(--c4) } .c5 { --look: var(--c5) } .c6 { --look: var(--c6) } .c7 { --look: var(--c7) }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); gap: 24px 28px }
@@ -121,9 +127,14 @@ footer { margin-top: 44px; padding-top: 12px; border-top: 1px solid var(--line);
     --panel: #fff; --warn-bg: #fff; --c0: #0072b2; --c1: #d55e00; --c2: #00875f; --c3: #b3578f; --c4: #927000;
     --c5: #2b9fd9; --c6: #6a4fb8; --c7: #4a4f55 }
   body { max-width: none; padding: 0; font-size: 11px } nav, summary { display: none }
-  section, .answer { margin-top: 18px } .answer { border: 1px solid var(--line) }
-  .lead { font-size: 15px } .note, small, .legend, .uses, .answer li { font-size: 10px !important }
+  section { margin-top: 18px } .answer { margin-top: 8px; padding: 8px 12px; border: 1px solid var(--line);
+    break-inside: avoid } .answer ul { margin-top: 4px } .tiles { gap: 2px 16px } .tiles div { padding-top: 2px }
+  .tiles dt { font-size: 10px } .tiles dd { font-size: 14px } .tiles dd code { font-size: 10px }
+  .lead { font-size: 13px; margin-bottom: 4px } .nodes > div { break-inside: avoid } .note, small, .legend, .uses, .answer li { font-size: 10px !important }
   h2 { font-size: 14px } table, .row .name, .row .value { font-size: 10px }
+  .row { padding: 0 } .bar { height: 14px } .rows h3 { font-size: 11px }
+  .warnings { margin-top: 8px; padding: 4px 10px; font-size: 10px } .warnings h2 { font-size: 11px }
+  th, td { padding: 3px 10px 3px 0 } .matrix th svg, .matrix td small { display: inline-block; margin: 0 0 0 6px }
   .scroll { overflow: visible } .numbers, .numbers th, .numbers td { font-size: 7.5px; padding-right: 5px;
     white-space: normal !important }
   .fold:not([open]) { display: none }

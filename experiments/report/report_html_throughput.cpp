@@ -302,17 +302,14 @@ std::string curves(const Report& report, const std::string& axis)
 
 constexpr const char* kAlone = "/alone/throughput_samples_per_s";
 
-// The bars of one job, on a scale of its own: samples of different jobs cannot be compared.
-std::string job_bars(const Report& report, const std::string& job, std::size_t look)
+// The bars of one job and one model, on a scale of their own: samples of others cannot be compared.
+std::string bars_of(const Report& report, const Series& rows, std::size_t look,
+                    const std::string& model)
 {
-  Series rows;
   double top = 0;
-  for (const ReportRow& row : report.rows())
-    if (row.name == job && row.number(kThroughput).value_or(0) > 0) {
-      rows.push_back(&row);
-      for (const char* pointer : {kThroughput, "/throughput_samples_per_s/high", kAlone})
-        top = std::max(top, row.number(pointer).value_or(0));
-    }
+  for (const ReportRow* row : rows)
+    for (const char* pointer : {kThroughput, "/throughput_samples_per_s/high", kAlone})
+      top = std::max(top, row->number(pointer).value_or(0));
   std::vector<std::string> items;
   for (const ReportRow* row : rows) {
     const double rate = *row->number(kThroughput);
@@ -323,7 +320,7 @@ std::string job_bars(const Report& report, const std::string& job, std::size_t l
     const std::string label = report.label(*row);
     const auto alone = row->number(kAlone);
     items.push_back(
-        bar_row(label,
+        bar_row(model.empty() ? label : report.label(*row, {model}),
                 value_bar(bar, label + ": " + rate_text(*row) +
                                    (alone ? ", alone " + number_text(*alone, true) : "")),
                 number_text(rate, true)));
@@ -331,17 +328,40 @@ std::string job_bars(const Report& report, const std::string& job, std::size_t l
   return items.empty() ? "" : folded(items, 40, "<div class=\"rows\">", "</div>");
 }
 
+std::string job_bars(const Report& report, std::size_t job)
+{
+  const std::string pointer = fmt::format("/jobs/{}/model", job);
+  const auto& varying = report.varying();
+  const bool models = std::find(varying.begin(), varying.end(), pointer) != varying.end();
+  std::vector<std::string> order;
+  std::map<std::string, Series> rows; // by model
+  for (const ReportRow& row : report.rows())
+    if (row.name == report.jobs()[job] && row.number(kThroughput).value_or(0) > 0) {
+      const std::string model = models ? report.setting_text(row, pointer) : "";
+      if (rows.count(model) == 0)
+        order.push_back(model);
+      rows[model].push_back(&row);
+    }
+  std::string html;
+  for (const std::string& model : order)
+    html += (models ? "<h3>" + escaped(model) + "</h3>" : "") +
+            bars_of(report, rows.at(model), job, models ? pointer : "");
+  return html;
+}
+
 std::string rate_bars(const Report& report)
 {
   const bool alone =
       std::any_of(report.rows().begin(), report.rows().end(),
                   [](const ReportRow& row) { return row.number(kAlone).has_value(); });
-  std::string html =
-      fmt::format("<p class=\"note\">Samples per second; whiskers: {} interval.{}{}</p>",
-                  report.interval(), alone ? " The upright line is the job running alone." : "",
-                  report.jobs().size() > 1 ? " Each job has its own scale." : "");
+  const bool models = std::any_of(report.varying().begin(), report.varying().end(),
+                                  [](const auto& pointer) { return pointer.ends_with("/model"); });
+  std::string html = fmt::format(
+      "<p class=\"note\">Samples per second; whiskers: {} interval.{}{}</p>", report.interval(),
+      alone ? " The upright line is the job running alone." : "",
+      report.jobs().size() > 1 || models ? " Each job and each model has its own scale." : "");
   for (std::size_t i = 0; i < report.jobs().size(); ++i)
-    html += job_bars(report, report.jobs()[i], i);
+    html += job_bars(report, i);
   return html;
 }
 

@@ -67,13 +67,20 @@ bool any(const Report& report, const char* pointer)
                      [&](const ReportRow& row) { return row.number(pointer).has_value(); });
 }
 
+// "foreground model", or "model" where that is too long: the last word tells columns apart.
+std::string setting_heading(const std::string& name, std::size_t columns)
+{
+  const bool fits = width_of(name) <= columns;
+  return clipped(fits ? name : name.substr(name.find_last_of(' ') + 1), columns);
+}
+
 TextTable cells_of(const Report& report, const Layout& layout)
 {
   TextTable cells;
   const auto settings = shown_settings(report);
   const bool slowdown = any(report, "/slowdown");
   for (const std::string& pointer : settings)
-    cells.header.push_back(clipped(report.short_name(pointer), layout.text));
+    cells.header.push_back(setting_heading(report.short_name(pointer), layout.text));
   if (report.jobs().size() > 1)
     cells.header.emplace_back("job");
   cells.texts = cells.header.size();
@@ -85,8 +92,14 @@ TextTable cells_of(const Report& report, const Layout& layout)
   cells.header.emplace_back("step ms");
   const bool tokens = any(report, "/tokens_per_s");
   if (tokens)
-    for (const char* heading : {"tokens/s", "MFU %", "memory GB"})
+    for (const char* heading : {"tokens/s", "MFU %", "mem GB"})
       cells.header.emplace_back(heading);
+  const bool days = any(report, "/training_days");
+  const bool cost = any(report, "/training_cost");
+  if (days)
+    cells.header.emplace_back("days");
+  if (cost)
+    cells.header.emplace_back("cost");
   if (layout.speedup)
     cells.header.emplace_back("speedup");
   cells.header.emplace_back("eff %");
@@ -120,6 +133,10 @@ TextTable cells_of(const Report& report, const Layout& layout)
       line.push_back(shown(row.number("/mfu/full"), 100));
       line.push_back(shown(row.number("/device_memory_byte/needed"), 1e-9));
     }
+    if (days)
+      line.push_back(shown(row.number("/training_days")));
+    if (cost)
+      line.push_back(shown(row.number("/training_cost")));
     if (layout.speedup)
       line.push_back(shown(row.number("/speedup")));
     line.push_back(whole(row.number("/efficiency"), 100));

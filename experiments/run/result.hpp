@@ -120,6 +120,34 @@ struct JobResult {
   std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
 };
 
+/// What jobs on one machine lose together.
+struct JointScore {
+  double weighted_slowdown = 1; // mean of the jobs' slowdowns, weighted by GPUs
+  double gpus_lost = 0;         // GPU hours that are lost in every hour: GPUs x (1 - 1 / slowdown)
+  int gpus = 0;                 // of all jobs
+};
+
+/// How busy parts and links of one node are while the first job is measured, by all jobs.
+struct NodeUse {
+  struct Part {
+    std::string name;
+    std::string kind;                  // gpu, cpu, pcie-switch, adapter, disk
+    std::optional<double> utilisation; // GPUs: of arithmetic; CPUs: of the socket's memory
+  };
+  struct Link {
+    std::string kind; // nvlink, pcie, socket-link, network
+    std::string from;
+    std::string to;          // a part, "nvswitch", or the network's name
+    BytesPerSecond capacity; // each direction
+    double utilisation = 0;  // from `from` to `to`
+    double utilisation_back = 0;
+  };
+  int node = 0;
+  double cores = 0; // of all cores of the node
+  std::vector<Part> parts;
+  std::vector<Link> links;
+};
+
 /// A number that shaped the result, and where it came from.
 struct Parameter {
   std::string name;
@@ -132,6 +160,8 @@ struct PointResult {
   std::vector<JobResult> jobs;
   std::vector<Parameter> parameters;
   std::vector<std::string> warnings;
+  std::optional<JointScore> joint; // of several jobs
+  std::optional<NodeUse> node;     // the first one of the first job; none of large models
   std::uint64_t flows = 0;         // simulated, of the run with all jobs
   std::vector<Seconds> late;       // as in RunOptions: of the run that is told
   std::vector<std::string> unused; // parameters of profiles that nothing here has a use for

@@ -23,7 +23,11 @@ inline constexpr Column kColumnsBeforeParts[] = {
     {"alone_throughput_samples_per_s", "/alone/throughput_samples_per_s"},
     {"alone_step_time_s", "/alone/step_time_s"},
     {"slowdown", "/slowdown"},
-    {"training_total_s", "/training_s/total"}};
+    {"training_total_s", "/training_s/total"},
+    {"tokens_per_s", "/tokens_per_s"},
+    {"mfu_fraction", "/mfu/full"},
+    {"training_days", "/training_days"},
+    {"training_cost", "/training_cost"}};
 
 /// Keys of "time_s", each a column "time_KEY_s".
 inline constexpr const char* kPartColumns[] = {"compute",        "exposed_communication",

@@ -152,6 +152,32 @@ Json to_json(const JobResult& job)
   return json;
 }
 
+Json to_json(const NodeUse& node)
+{
+  Json json = {{"node", node.node}, {"cores_utilisation", node.cores}};
+  for (const NodeUse::Part& part : node.parts) {
+    Json entry = {{"name", part.name}, {"kind", part.kind}};
+    if (part.utilisation)
+      entry["utilisation"] = *part.utilisation;
+    json["parts"].push_back(std::move(entry));
+  }
+  for (const NodeUse::Link& link : node.links)
+    json["links"].push_back({{"kind", link.kind},
+                             {"from", link.from},
+                             {"to", link.to},
+                             {"byte_per_s", link.capacity.value()},
+                             {"utilisation", link.utilisation},
+                             {"utilisation_back", link.utilisation_back}});
+  return json;
+}
+
+Json to_json(const JointScore& score)
+{
+  return {{"weighted_slowdown", score.weighted_slowdown},
+          {"gpus_lost", score.gpus_lost},
+          {"gpus", score.gpus}};
+}
+
 } // namespace
 
 Json settings_json(const Settings& settings)
@@ -167,6 +193,10 @@ Json to_json(const PointResult& point)
   Json json = {{"settings", settings_json(point.settings)}, {"jobs", Json::array()}};
   for (const JobResult& job : point.jobs)
     json["jobs"].push_back(to_json(job));
+  if (point.joint)
+    json["joint"] = to_json(*point.joint);
+  if (point.node)
+    json["node"] = to_json(*point.node);
   json["parameters"] = Json::array();
   for (const Parameter& p : point.parameters)
     json["parameters"].push_back({{"name", p.name}, {"value", p.value}, {"source", p.source}});

@@ -7,6 +7,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
@@ -14,7 +16,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr int kApplication = 0x466f7265; // "Fore", SQLite's application_id
-constexpr int kLayout = 2;               // user_version
+constexpr int kLayout = 3;               // user_version
 constexpr int kPatienceMs = 60'000;      // for others that write
 
 struct Finalize {
@@ -67,7 +69,7 @@ CREATE TABLE points (
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY,
   experiment TEXT NOT NULL,
-  input TEXT NOT NULL,
+  answer TEXT NOT NULL,
   points INTEGER NOT NULL,
   done INTEGER NOT NULL DEFAULT 0,
   known INTEGER NOT NULL DEFAULT 0,
@@ -78,6 +80,12 @@ CREATE TABLE runs (
   updated INTEGER NOT NULL DEFAULT (strftime('%s', 'now')),
   ended INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE members (
+  run INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  PRIMARY KEY (run, position)
+) WITHOUT ROWID;
 CREATE VIEW settings AS SELECT
   points.key AS point, points.experiment AS experiment, setting.key AS pointer,
   setting.value AS value
@@ -95,6 +103,11 @@ constexpr const char* kFind =
 constexpr const char* kAll =
     "SELECT key, experiment, version, seed, fidelity, result, checksum FROM points "
     "WHERE error IS NULL ORDER BY finished, rowid";
+constexpr const char* kSince = "SELECT count(*) FROM points WHERE error IS NULL AND "
+                               "finished >= strftime('%Y-%m-%dT%H:%M:%SZ', ?1, 'unixepoch')";
+constexpr const char* kMembers = "SELECT position, points.key, result, checksum, error IS NOT NULL "
+                                 "FROM members LEFT JOIN points "
+                                 "USING (key) WHERE run = ?1 ORDER BY position";
 constexpr const char* kMerge =
     "INSERT OR REPLACE INTO points SELECT * FROM part.points AS theirs WHERE NOT EXISTS "
     "(SELECT 1 FROM points AS own WHERE own.key = theirs.key AND own.error IS NULL)";
@@ -229,9 +242,9 @@ void ResultStore::put(const StoredPoint& point)
 std::int64_t ResultStore::begin(const SweepRun& run)
 {
   const Statement statement = database_->prepare(
-      "INSERT INTO runs (experiment, input, points, host, process) VALUES (?1, ?2, ?3, ?4, ?5)");
+      "INSERT INTO runs (experiment, answer, points, host, process) VALUES (?1, ?2, ?3, ?4, ?5)");
   database_->bind(statement, 1, run.experiment);
-  database_->bind(statement, 2, run.input);
+  database_->bind(statement, 2, run.answer);
   sqlite3_bind_int64(statement.get(), 3, run.points);
   database_->bind(statement, 4, run.host);
   sqlite3_bind_int64(statement.get(), 5, run.process);
@@ -243,35 +256,103 @@ void ResultStore::update(std::int64_t number, const SweepRun& run)
 {
   const Statement statement =
       database_->prepare("UPDATE runs SET done = ?2, known = ?3, failed = ?4, ended = ?5, "
-                         "updated = strftime('%s', 'now') WHERE id = ?1");
+                         "answer = ?6, updated = strftime('%s', 'now') WHERE id = ?1");
   int at = 0;
   for (const std::int64_t value :
        {number, run.done, run.known, run.failed, static_cast<std::int64_t>(run.ended)})
     sqlite3_bind_int64(statement.get(), ++at, value);
+  database_->bind(statement, ++at, run.answer);
   database_->step(statement);
 }
 
-std::optional<SweepRun> ResultStore::last_run() const
+void ResultStore::enrol(std::int64_t number,
+                        const std::vector<std::pair<std::size_t, std::string>>& members)
 {
-  const Statement statement = database_->prepare(
-      "SELECT experiment, input, host, points, done, known, failed, process, started, updated, "
-      "ended FROM runs ORDER BY id DESC LIMIT 1");
+  database_->run("BEGIN IMMEDIATE");
+  for (const auto& [position, key] : members) {
+    const Statement statement = database_->prepare(
+        "INSERT OR REPLACE INTO members (run, position, key) VALUES (?1, ?2, ?3)");
+    sqlite3_bind_int64(statement.get(), 1, number);
+    sqlite3_bind_int64(statement.get(), 2, static_cast<sqlite3_int64>(position));
+    database_->bind(statement, 3, key);
+    database_->step(statement);
+  }
+  database_->run("COMMIT");
+}
+
+std::optional<SweepRun> ResultStore::find_run(const std::string& condition,
+                                              const std::string& bound) const
+{
+  const std::string sql = "SELECT experiment, answer, host, id, points, done, known, failed, "
+                          "process, started, updated, ended FROM runs WHERE " +
+                          condition + " ORDER BY id DESC LIMIT 1";
+  const Statement statement = database_->prepare(sql.c_str());
+  if (!bound.empty())
+    database_->bind(statement, 1, bound);
   if (!database_->step(statement))
     return std::nullopt;
   const auto number = [&](int at) { return sqlite3_column_int64(statement.get(), at); };
   SweepRun run;
   run.experiment = database_->text(statement, 0);
-  run.input = database_->text(statement, 1);
+  run.answer = database_->text(statement, 1);
   run.host = database_->text(statement, 2);
-  run.points = number(3);
-  run.done = number(4);
-  run.known = number(5);
-  run.failed = number(6);
-  run.process = number(7);
-  run.started = number(8);
-  run.updated = number(9);
-  run.ended = number(10) != 0;
+  run.number = number(3);
+  run.points = number(4);
+  run.done = number(5);
+  run.known = number(6);
+  run.failed = number(7);
+  run.process = number(8);
+  run.started = number(9);
+  run.updated = number(10);
+  run.ended = number(11) != 0;
+  if (!run.ended) { // a note is up to a second older than the points, and the last one of a killed
+                    // run
+    const Statement since = database_->prepare(kSince);
+    sqlite3_bind_int64(since.get(), 1, run.started);
+    if (database_->step(since))
+      run.done = std::max<std::int64_t>(run.done, sqlite3_column_int64(since.get(), 0));
+  }
   return run;
+}
+
+std::optional<SweepRun> ResultStore::last_run() const
+{
+  return find_run("1", "");
+}
+
+std::optional<SweepRun> ResultStore::last_run_here(const std::string& experiment) const
+{
+  return find_run(experiment.empty() ? "process != 0" : "process != 0 AND experiment = ?1",
+                  experiment);
+}
+
+std::vector<std::string> ResultStore::experiments() const
+{
+  std::vector<std::string> names;
+  const Statement statement =
+      database_->prepare("SELECT DISTINCT experiment FROM runs ORDER BY experiment");
+  while (database_->step(statement))
+    names.push_back(database_->text(statement, 0));
+  return names;
+}
+
+std::vector<RunPoint> ResultStore::points_of(std::int64_t number) const
+{
+  const Statement statement = database_->prepare(kMembers);
+  sqlite3_bind_int64(statement.get(), 1, number);
+  std::vector<RunPoint> points;
+  while (database_->step(statement)) {
+    const std::string text = database_->text(statement, 2);
+    RunPoint point;
+    point.position = sqlite3_column_int64(statement.get(), 0);
+    if (checksum(database_->text(statement, 1) + text) == database_->text(statement, 3))
+      point.result = Json::parse(text, nullptr, false);
+    point.state = !point.result.is_object()                     ? RunPoint::State::damaged
+                  : sqlite3_column_int(statement.get(), 4) != 0 ? RunPoint::State::failed
+                                                                : RunPoint::State::done;
+    points.push_back(std::move(point));
+  }
+  return points;
 }
 
 std::int64_t ResultStore::failed() const

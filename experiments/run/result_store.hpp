@@ -3,6 +3,8 @@
 //
 // Table `points`: one row for each point, with its result as the JSON of docs/results.md. Views
 // made from that JSON: `settings` (point, pointer, value) and `jobs` (the columns of the CSV).
+// Table `runs`: each run of a sweep into the file; `members`: which points it is about, in its
+// order.
 #pragma once
 
 #include "sim/base/document.hpp"
@@ -11,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -26,8 +29,9 @@ struct StoredPoint {
 
 /// One run of a sweep into a store, for those who wait for it.
 struct SweepRun {
+  std::int64_t number = 0;
   std::string experiment;
-  std::string input; // the experiment's file, as JSON
+  std::string answer; // as JSON: the answer without its points (docs/results.md)
   std::int64_t points = 0;
   std::int64_t done = 0; // by this run
   std::int64_t known = 0;
@@ -36,7 +40,15 @@ struct SweepRun {
   std::int64_t process = 0;
   std::int64_t started = 0; // seconds since 1970
   std::int64_t updated = 0;
-  bool ended = false;
+  bool ended = false; // with all points
+};
+
+/// A point of a run as the file holds it now.
+struct RunPoint {
+  enum class State { done, failed, damaged };
+  std::int64_t position = 0; // in the order of the sweep
+  State state = State::done;
+  Json result; // null where it is damaged or gone
 };
 
 class ResultStore {
@@ -57,10 +69,18 @@ public:
   std::set<std::string> keys() const;
   /// Notes a run that begins (or was queued, where `process` is 0); its number.
   std::int64_t begin(const SweepRun& run);
-  /// How far it is.
+  /// How far it is, and its answer.
   void update(std::int64_t number, const SweepRun& run);
+  /// Notes that points (position in the sweep, key) belong to a run.
+  void enrol(std::int64_t number, const std::vector<std::pair<std::size_t, std::string>>& members);
   /// The run that began last.
   std::optional<SweepRun> last_run() const;
+  /// The run of this experiment (empty: of any) that began last, those queued left out.
+  std::optional<SweepRun> last_run_here(const std::string& experiment) const;
+  /// Experiments of all runs.
+  std::vector<std::string> experiments() const;
+  /// The points that a run came to, by position.
+  std::vector<RunPoint> points_of(std::int64_t number) const;
   /// Points that failed.
   std::int64_t failed() const;
   /// Forgets points that failed or are damaged; how many.
@@ -75,6 +95,8 @@ public:
 
 private:
   struct Database;
+  std::optional<SweepRun> find_run(const std::string& condition, const std::string& bound) const;
+
   std::unique_ptr<Database> database_;
 };
 

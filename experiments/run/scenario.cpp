@@ -2,6 +2,7 @@
 
 #include "experiments/run/bottleneck.hpp"
 #include "experiments/run/large_scenario.hpp"
+#include "experiments/run/node_use.hpp"
 #include "experiments/run/parameters.hpp"
 #include "experiments/run/phases.hpp"
 #include "experiments/run/sharing.hpp"
@@ -193,6 +194,7 @@ struct Together {
   std::vector<JobResult> jobs;
   std::vector<CacheHits> hits;
   std::vector<LimitedPerStep> limits;
+  std::optional<NodeUse> node;
   std::uint64_t flows = 0;
 };
 
@@ -212,6 +214,8 @@ Together run_together(const ResolvedExperiment& experiment, const RunOptions& op
                                   : LimitedPerStep{});
     jobs.push_back(&stage.job(i));
   }
+  together.node = node_use(stage.engine(), stage.machine(), stage.job(0),
+                           experiment.jobs.front().ranks.front().node);
   if (!options.trace_path.empty())
     write_trace(options.trace_path, jobs);
   return together;
@@ -296,6 +300,7 @@ PointResult run_point(const Point& point, const RunOptions& asked)
   result.flows = together.flows;
   result.late = options.late;
   result.jobs = std::move(together.jobs);
+  result.node = std::move(together.node);
   if (experiment.storage)
     add_later_epochs(experiment, together.hits, options, result);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
@@ -307,6 +312,8 @@ PointResult run_point(const Point& point, const RunOptions& asked)
     for (const auto& warning : experiment.jobs[i].warnings)
       result.warnings.push_back(warning);
   }
+  if (several)
+    result.joint = joint_score(result.jobs);
   add_uncertainty(point, experiment, options, result);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
     if (experiment.jobs[i].spec.mode == "inference")

@@ -33,4 +33,17 @@ std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const Li
   return Meeting{worst, std::min(grown, Seconds(added / std::max(1, ranks)))};
 }
 
+JointScore joint_score(const std::vector<JobResult>& jobs)
+{
+  JointScore score{0, 0, 0};
+  for (const JobResult& job : jobs) {
+    const double slowdown = job.slowdown.value_or(1);
+    score.gpus += job.gpus;
+    score.weighted_slowdown += job.gpus * slowdown;
+    score.gpus_lost += job.gpus * std::max(0.0, 1 - 1 / slowdown);
+  }
+  score.weighted_slowdown /= std::max(1, score.gpus);
+  return score;
+}
+
 } // namespace foretrain::experiments

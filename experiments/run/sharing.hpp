@@ -22,4 +22,7 @@ std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const Li
                                         int ranks, Seconds grown,
                                         const std::function<bool(const std::string&)>& shared);
 
+/// Of jobs whose slowdown is known.
+JointScore joint_score(const std::vector<JobResult>& jobs);
+
 } // namespace foretrain::experiments

@@ -288,9 +288,7 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   const ProfilesPtr laid = profiles_of(document, profiles);
   if (document->root.contains("sweep")) {
     const Value sweep = root.at("sweep");
-    if (!sweep.json().is_object())
-      sweep.fail("must be an object of JSON pointers and lists, got " + sweep.shown());
-    for (const Settings& settings : combinations(sweep))
+    for (const Settings& settings : sweep_settings(sweep))
       experiment.points.push_back(make_point(*document, settings, laid, profiles));
   } else {
     experiment.points.push_back(make_point(*document, {}, laid, profiles));
@@ -299,6 +297,13 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   for (const std::size_t i : points_to_read(experiment))
     static_cast<void>(read_point(experiment.points[i]));
   return experiment;
+}
+
+std::vector<Settings> sweep_settings(const Value& sweep)
+{
+  if (!sweep.json().is_object())
+    sweep.fail("must be an object of JSON pointers and lists, got " + sweep.shown());
+  return combinations(sweep);
 }
 
 std::size_t job_named(const std::string& name, const ExperimentSpec& experiment, const Value& at)

@@ -131,6 +131,10 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
                                  const std::vector<std::string>& overrides,
                                  const std::vector<std::string>& profiles = {});
 
+/// The settings of all points of a sweep (an object of pointers and lists), in their order. Throws
+/// ConfigError.
+std::vector<Settings> sweep_settings(const Value& sweep);
+
 /// An experiment, with its settings made, as one point: without its sweep, under its profiles and
 /// the given ones. Throws ConfigError and UsageError.
 Point single_point(std::shared_ptr<Document> document, Settings settings,

@@ -13,6 +13,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Where packages put data: a program of somebody else's that is linked with the library lies
+// anywhere.
+constexpr const char* kPackaged = "/usr/share/foretrain";
+
 // The folder of this program: data installed with it lies in ../share/foretrain.
 fs::path beside_program()
 {
@@ -25,7 +29,7 @@ fs::path beside_program()
 fs::path find_data()
 {
   const std::vector<fs::path> places{beside_program(), FORETRAIN_INSTALLED_DATA,
-                                     FORETRAIN_SOURCE_ROOT};
+                                     FORETRAIN_SOURCE_ROOT, kPackaged};
   std::vector<std::string> looked;
   for (const fs::path& place : places) {
     std::error_code error;
@@ -104,6 +108,8 @@ std::shared_ptr<Document> open_document(const fs::path& path, const OverlayPtr& 
   return document;
 }
 
+// `fail(problem, word, hint)`: the problem ends in the word, which a message that begins with it
+// leaves out.
 template <class Fail>
 std::shared_ptr<Document> find_document(const std::string& name, const fs::path& beside,
                                         const PresetKind& kind, const OverlayPtr& overlay,
@@ -114,14 +120,11 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
     std::error_code error; // a link to itself, a name that is too long
     const bool exists = fs::exists(path, error);
     if (error)
-      fail("names the file '" + excerpt(path.string(), 200) +
-               "', which cannot be opened: " + error.message(),
-           "");
+      fail("names a file that cannot be opened (" + error.message() + ")", path.string(), "");
     if (!exists)
-      fail("names the file '" + excerpt(path.string(), 200) + "', which does not exist", "");
+      fail("names a file that does not exist", path.string(), "");
     if (fs::is_directory(path, error))
-      fail("names '" + excerpt(path.string(), 200) + "', which is a directory; a file is needed",
-           "");
+      fail("names a directory; a file is needed", path.string(), "");
     return open_document(path.lexically_normal(), overlay);
   }
   fs::path file = preset_file(name, kind);
@@ -130,7 +133,7 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
     file = alias_file(name, kind);
   if (file.empty()) {
     const auto names = preset_names(kind);
-    fail("is not a known " + std::string(kind.name) + ": '" + excerpt(name) + "'",
+    fail("is not a known " + std::string(kind.name), name,
          suggestion(name, names, std::string(kind.name) + "s") +
              " (or give a path ending in .json)");
   }
@@ -154,8 +157,9 @@ std::string id_of(const Value& preset)
 void extend_from(Document& document, const PresetKind& kind, const std::string& id)
 {
   const auto find = [&](const Value& reference) -> DocumentPtr {
-    const auto fail = [&reference](const std::string& problem, const std::string& hint) {
-      reference.fail(problem, hint);
+    const auto fail = [&reference](const std::string& problem, const std::string& word,
+                                   const std::string& hint) {
+      reference.fail(problem + ": '" + excerpt(word, 200) + "'", hint);
     };
     return find_document(reference.json().get<std::string>(),
                          reference.document()->path.parent_path(), kind, document.overlay, fail);
@@ -198,11 +202,11 @@ Value resolve_preset(const Value& reference, const PresetKind& kind)
   if (!reference.json().is_string())
     reference.fail("must be the name of a " + std::string(kind.name) +
                    ", a path or an object, got " + reference.shown());
-  auto document = find_document(reference.json().get<std::string>(),
-                                reference.document()->path.parent_path(), kind, overlay,
-                                [&reference](const std::string& problem, const std::string& hint) {
-                                  reference.fail(problem, hint);
-                                });
+  auto document = find_document(
+      reference.json().get<std::string>(), reference.document()->path.parent_path(), kind, overlay,
+      [&reference](const std::string& problem, const std::string& word, const std::string& hint) {
+        reference.fail(problem + ": '" + excerpt(word, 200) + "'", hint);
+      });
   const std::string id = id_of(*document);
   extend_from(*document, kind, id);
   return finished(Value(document), kind, id);
@@ -212,12 +216,12 @@ Value resolve_preset(const std::string& name_or_path, const PresetKind& kind,
                      std::shared_ptr<const Overlay> overlay)
 {
   const std::shared_ptr<const Overlay> laid = std::move(overlay);
-  auto document =
-      find_document(name_or_path, fs::current_path(), kind, laid,
-                    [&](const std::string& problem, const std::string& hint) {
-                      throw UsageError("'" + excerpt(name_or_path, 200) + "' " + problem +
-                                       (hint.empty() ? "" : "\n  hint: " + hint));
-                    });
+  auto document = find_document(
+      name_or_path, fs::current_path(), kind, laid,
+      [](const std::string& problem, const std::string& word, const std::string& hint) {
+        throw UsageError("'" + excerpt(word, 200) + "' " + problem +
+                         (hint.empty() ? "" : "\n  hint: " + hint));
+      });
   const std::string id = id_of(*document);
   extend_from(*document, kind, id);
   return finished(Value(document), kind, id);

@@ -270,8 +270,10 @@ Json& step_into(const std::string& where, Json& at, const std::string& step,
     const auto [tail, error] = std::from_chars(step.data(), step.data() + step.size(), index);
     const bool padded = step.size() > 1 && step.front() == '0'; // another name of the same entry
     if (error != std::errc() || tail != step.data() + step.size() || index >= at.size() || padded)
-      throw ConfigError(where, "", problem,
-                        fmt::format("the list has {} entries, numbered from 0", at.size()));
+      throw ConfigError(
+          where, "", problem,
+          fmt::format("the list has {}, numbered from 0",
+                      at.size() == 1 ? "1 entry" : fmt::format("{} entries", at.size())));
     return at[index];
   }
   if (at.is_object() && (last || at.contains(step)))

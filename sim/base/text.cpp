@@ -6,19 +6,36 @@
 namespace foretrain {
 
 namespace {
+// Letters to insert, to remove or to replace, and pairs of neighbours to exchange.
 std::size_t edit_distance(std::string_view a, std::string_view b)
 {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> above(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0U);
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
+    std::swap(before, above);
+    std::swap(above, row);
+    row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitution = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitution});
+      row[j] =
+          std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();
+}
+
+// Candidates that begin with the word, unless it is too short to say anything.
+std::vector<std::string> beginning_with(std::string_view word,
+                                        const std::vector<std::string>& candidates)
+{
+  std::vector<std::string> found;
+  for (const auto& candidate : candidates)
+    if (word.size() >= 3 && candidate.starts_with(word))
+      found.push_back(candidate);
+  return found;
 }
 } // namespace
 
@@ -43,11 +60,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     if (candidate.size() > 200)
       continue;
     std::size_t distance = edit_distance(word, candidate);
-    const bool prefix = word.size() >= 3 && candidate.size() >= word.size() &&
-                        std::string_view(candidate).substr(0, word.size()) == word;
-    if (prefix)
+    if (word.size() >= 3 && candidate.starts_with(word))
       distance = std::min<std::size_t>(distance, 2);
-    if (distance < best_distance) {
+    const bool rather = distance == best_distance && candidate.size() == word.size() &&
+                        best.size() != word.size(); // letters exchanged, none forgotten
+    if (distance < best_distance || (rather && !best.empty())) {
       best = candidate;
       best_distance = distance;
     }
@@ -59,6 +76,12 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
                        std::string_view label)
 {
   const std::string guess = nearest(word, candidates);
+  if (const auto longer = beginning_with(word, candidates);
+      longer.size() > 1 && (guess.empty() || edit_distance(word, guess) > 1))
+    return "did you mean one of " +
+           joined({longer.begin(), longer.begin() + static_cast<std::ptrdiff_t>(
+                                                        std::min<std::size_t>(longer.size(), 6))}) +
+           (longer.size() > 6 ? ", ..." : "") + "?";
   if (!guess.empty())
     return "did you mean '" + guess + "'?";
   std::vector<std::string> shown(

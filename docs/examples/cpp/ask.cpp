@@ -13,6 +13,10 @@ int main()
     experiment.set("/jobs/0/precision", "fp16");
     const auto answer = experiment.predict();
     for (const auto& point : answer.points) {
+      if (!point.error.empty()) { // such a point has no jobs
+        std::cerr << point.error << "\n";
+        continue;
+      }
       const auto& job = point.jobs.front();
       std::cout << job.gpus << " GPUs: " << job.throughput.median << " samples/s ("
                 << job.throughput.low << " to " << job.throughput.high << "), limited by "

@@ -1,5 +1,5 @@
 # cmake --install puts the program, its data, schemas, man pages, completions and documents in place, and the
-# libraries with one header for find_package(Foretrain); cpack makes a Debian package of it.
+# libraries with one header for find_package(Foretrain); cpack makes two Debian packages of it.
 set(data ${CMAKE_INSTALL_DATADIR}/foretrain)
 install(TARGETS foretrain RUNTIME COMPONENT program)
 foreach(room platforms models calibration experiments)
@@ -43,11 +43,19 @@ set(CPACK_PACKAGE_VENDOR "Foretrain")
 set(CPACK_PACKAGE_CONTACT "the authors of Foretrain")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "predicts distributed training on GPU clusters")
 set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
-set(CPACK_COMPONENTS_ALL program)
+# Two packages: what runs, and what other programs link with.
+set(CPACK_COMPONENTS_ALL program library)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME foretrain)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libforetrain-dev)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "foretrain (= ${PROJECT_VERSION}), pkg-config, libsimgrid-dev, libboost-graph-dev, \
+nlohmann-json3-dev, libeigen3-dev, libfmt-dev, libpugixml-dev, libsqlite3-dev, zlib1g-dev")
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "header and libraries to ask Foretrain from C++ programs")
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "predicts distributed training on GPU clusters: the program and its data")
 include(CPack)

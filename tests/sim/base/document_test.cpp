@@ -103,7 +103,7 @@ TEST_CASE("set_value changes what a pointer names and says where a bad one ends"
   set_value(*document, "/jobs/0/model", "resnet50");
   CHECK(document->root.dump() == R"({"jobs":[{"gpus":8,"model":"resnet50"}]})");
   CHECK_THAT(Value(document).at("jobs").at(0).at("gpus").where(), Contains("--set /jobs/0/gpus=8"));
-  CHECK_THROWS_WITH(set_value(*document, "/jobs/3/gpus", "8"), Contains("the list has 1 entries"));
+  CHECK_THROWS_WITH(set_value(*document, "/jobs/3/gpus", "8"), Contains("the list has 1 entry"));
   CHECK_THROWS_WITH(set_value(*document, "/job/0/gpus", "8"), Contains("did you mean 'jobs'?"));
   CHECK_THROWS_AS(set_value(*document, "jobs", "8"), UsageError);
 }

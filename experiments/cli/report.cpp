@@ -1,0 +1,76 @@
+// The report of a sweep from the file that keeps its points.
+#include "experiments/answers/stored_answer.hpp"
+#include "experiments/cli/experiment_arguments.hpp"
+#include "experiments/cli/sweep_status.hpp"
+#include "experiments/report/report_csv.hpp"
+#include "experiments/report/report_table.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+
+namespace foretrain::cli {
+
+namespace {
+
+using namespace experiments;
+
+struct ReportArguments {
+  std::string store;
+  std::string experiment;
+  std::string out;
+  std::string format = "table";
+};
+
+StoredAnswer read_store(const ReportArguments& a)
+{
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(a.store, error))
+    throw UsageError("there is no file '" + excerpt(a.store, 200) + "'" +
+                     (parts_beside(a.store).empty()
+                          ? ""
+                          : "\n  hint: tasks have left parts of it; the sweep's command without "
+                            "--launcher and --part collects them"));
+  StoredAnswer answer = stored_answer(ResultStore(a.store), a.experiment);
+  if (answer.result.at("points").empty())
+    throw UsageError("'" + excerpt(a.store, 200) +
+                     "' holds no point of its last sweep: " + joined(answer.notes, "; "));
+  return answer;
+}
+
+int run_report(const ReportArguments& a)
+{
+  const StoredAnswer answer = read_store(a);
+  if (!a.out.empty())
+    make_directory(a.out, "--out");
+  if (a.format == "json")
+    std::cout << answer.result.dump(2) << "\n";
+  else if (a.format == "csv")
+    std::cout << report_csv(answer.result);
+  else
+    std::cout << report_table(answer.result, {110, isatty(STDOUT_FILENO) == 1});
+  std::cout.flush();
+  for (const std::string& note : answer.notes)
+    std::cerr << note << "\n";
+  write_reports(a.out, answer.result);
+  return done;
+}
+
+} // namespace
+
+std::function<int()> report(CLI::App& app)
+{
+  const auto a = std::make_shared<ReportArguments>();
+  app.add_option("DB", a->store, "file that a sweep has written")->required();
+  app.add_option("--experiment", a->experiment,
+                 "name of the experiment, where several swept into the file; default: the last");
+  app.add_option("--out", a->out, "directory for report.html, result.json, result.csv");
+  app.add_option("--format", a->format, "table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}));
+  return [a] { return run_report(*a); };
+}
+
+} // namespace foretrain::cli
