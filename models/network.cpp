@@ -77,6 +77,7 @@ Network load_network(const Value& preset)
       preset.fail_at("layers", "stands beside \"measured\": a model has either");
     if (file.measured->backward.empty())
       preset.at("measured").fail_at("backward", "holds no stretch");
+    check_exchanges(*file.measured, preset.at("measured"));
     network.layers = measured_layers(*file.measured);
     network.measured = std::move(file.measured);
     return network;

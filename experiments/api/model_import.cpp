@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace foretrain::experiments {
 
 namespace {
@@ -23,26 +25,38 @@ std::string name_for(const std::filesystem::path& path, const ModelImportOptions
   return stem.substr(0, stem.find('.', 1));
 }
 
-ImportedModel from_trace(const models::Trace& trace, const std::filesystem::path& path,
-                         const ModelImportOptions& options)
+std::string device_of(const models::Trace& trace)
 {
-  const models::Steps steps = models::find_steps(trace);
+  const auto device = static_cast<std::size_t>(models::busiest_device(trace));
+  return device < trace.device_names.size() ? trace.device_names[device] : "";
+}
+
+models::RecordedModel from_trace(const models::Trace& trace, const models::Steps& steps,
+                                 const std::filesystem::path& path,
+                                 const ModelImportOptions& options, bool ranks_follow = false)
+{
   models::RecordedOptions recorded;
+  recorded.ranks_follow = ranks_follow;
   recorded.name = name_for(path, options);
   recorded.batch = options.batch;
+  recorded.gradients_only = options.gradients_only;
   if (!options.like.empty())
     recorded.like = models::load_network(options.like);
-  const auto device = static_cast<std::size_t>(models::busiest_device(trace));
   if (!options.gpu.empty())
     resolve_preset(options.gpu, platforms::kGpuKind);
-  recorded.gpu = !options.gpu.empty()                 ? options.gpu
-                 : device < trace.device_names.size() ? gpu_preset_of(trace.device_names[device])
-                                                      : "";
+  recorded.gpu = !options.gpu.empty() ? options.gpu : gpu_preset_of(device_of(trace));
   auto model = models::recorded_model(trace, steps, recorded);
   if (recorded.gpu.empty())
     model.notes.push_back(
         "no GPU preset is known for the device: give --gpu NAME, so that times can "
         "be scaled to others");
+  return model;
+}
+
+ImportedModel import_trace(const models::Trace& trace, const std::filesystem::path& path,
+                           const ModelImportOptions& options)
+{
+  auto model = from_trace(trace, models::find_steps(trace), path, options);
   return {std::move(model.json), std::move(model.notes)};
 }
 
@@ -53,7 +67,7 @@ bool is_kineto(const std::filesystem::path&, const std::string& head)
 
 ImportedModel import_kineto(const std::filesystem::path& path, const ModelImportOptions& options)
 {
-  return from_trace(models::read_kineto(path, options.progress), path, options);
+  return import_trace(models::read_kineto(path, options.progress), path, options);
 }
 
 bool is_config(const std::filesystem::path&, const std::string& head)
@@ -70,6 +84,21 @@ ImportedModel import_config(const std::filesystem::path& path, const ModelImport
   if (!options.name.empty() || path.stem() != "config")
     model.json["name"] = name_for(path, options);
   return model;
+}
+
+// What a folder holds, without files that other software leaves beside recordings.
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder)
+{
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && (name.ends_with(".json") || name.ends_with(".gz")))
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty())
+    throw ConfigError(folder.string(), "", "holds no file ending in .json or .gz");
+  return files;
 }
 
 constexpr ModelImporter kImporters[] = {
@@ -119,6 +148,38 @@ ImportedModel import_model(const std::filesystem::path& path, const ModelImportO
   throw ConfigError(path.string(), "",
                     head.empty() ? "is empty" : "is no file that can be imported",
                     "known: " + joined(kinds));
+}
+
+ImportedModel import_model(const std::vector<std::filesystem::path>& given,
+                           const ModelImportOptions& options)
+{
+  std::vector<std::filesystem::path> paths = given;
+  if (paths.size() == 1 && std::filesystem::is_directory(paths.front()))
+    paths = files_in(given.front());
+  if (paths.size() == 1)
+    return import_model(paths.front(), options);
+  // One after the other: only what is kept of a rank stays in memory.
+  std::vector<models::RecordedRank> ranks;
+  models::RecordedModel model;
+  std::string step;
+  for (const auto& path : paths) {
+    const models::Trace trace = read_trace(path, options.progress);
+    const models::Steps steps = models::find_steps(trace);
+    if (ranks.empty()) {
+      model = from_trace(trace, steps, given.front(), options, true);
+      step = steps.list[steps.typical].name;
+    }
+    ranks.push_back(models::recorded_rank(trace, steps, step));
+  }
+  std::sort(ranks.begin(), ranks.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  for (std::size_t i = 1; i < ranks.size(); ++i)
+    if (ranks[i].rank == ranks[i - 1].rank)
+      throw ConfigError(ranks[i].file, "",
+                        fmt::format("is of rank {}, as is {}", ranks[i].rank, ranks[i - 1].file),
+                        "give one recording of each rank");
+  model = models::with_ranks(std::move(model), ranks);
+  return {std::move(model.json), std::move(model.notes)};
 }
 
 } // namespace foretrain::experiments

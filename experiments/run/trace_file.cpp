@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kCommunicationRanks = 64; // beyond this a collective is drawn on rank 0 only
 
+constexpr double kElement = 4;   // bytes; sizes are told in elements of single precision
 constexpr int kHostThread = 100; // that launches, in the timeline
 
 int thread_of(const std::string& stream)
@@ -26,6 +27,25 @@ Json name_event(const char* what, int pid, int tid, const std::string& name)
   return {{"ph", "M"}, {"name", what}, {"pid", pid}, {"tid", tid}, {"args", {{"name", name}}}};
 }
 
+struct NamedCollective {
+  const char* in_kernel;
+  const char* name; // as torch.distributed calls it
+};
+
+// "ncclDevKernel_AllGather_RING_LL" -> "_allgather_base".
+constexpr NamedCollective kCollectiveNames[] = {{"AllGather", "_allgather_base"},
+                                                {"ReduceScatter", "_reduce_scatter_base"},
+                                                {"Broadcast", "broadcast"},
+                                                {"SendRecv", "all_to_all"}};
+
+const char* collective_of(const std::string& kernel)
+{
+  for (const NamedCollective& known : kCollectiveNames)
+    if (kernel.find(known.in_kernel) != std::string::npos)
+      return known.name;
+  return "allreduce";
+}
+
 // Kernels as Kineto writes them: HTA and trace_summary.hpp tell computation and communication apart
 // by category, stream and name; the host's call is joined by its correlation.
 void add_span(Json& events, const models::Job::Interval& it, int pid, Seconds origin, int ranks,
@@ -35,11 +55,14 @@ void add_span(Json& events, const models::Job::Interval& it, int pid, Seconds or
   const int correlation = static_cast<int>(events.size()) + 1;
   Json args = {{"device", pid}, {"stream", thread_of(it.stream)}, {"correlation", correlation}};
   if (it.size.value() > 0) {
-    args["Collective name"] = "allreduce";
+    const std::string name = collective_of(it.name);
+    const int group = it.group > 0 ? it.group : ranks;
+    const double elements = it.size.value() / kElement;
+    args["Collective name"] = name;
     args["Process Group Description"] = job;
-    args["Group size"] = ranks;
-    args["In msg nelems"] = it.size.value() / 4;
-    args["Out msg nelems"] = it.size.value() / 4;
+    args["Group size"] = group;
+    args["In msg nelems"] = name == "_allgather_base" ? elements / group : elements;
+    args["Out msg nelems"] = name == "_reduce_scatter_base" ? elements / group : elements;
     args["dtype"] = "Float";
     args["In msg bytes"] = it.size.value();
   }

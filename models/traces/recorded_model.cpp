@@ -58,8 +58,7 @@ int recorded_batch(const Trace& trace, const TraceStep& step)
   return 0;
 }
 
-void tell(const Trace& trace, const Steps& steps, const RecordedStep& recorded,
-          std::vector<std::string>& notes)
+void tell(const Steps& steps, const RecordedStep& recorded, std::vector<std::string>& notes)
 {
   const TraceStep& step = steps.list[steps.typical];
   if (steps.found_by.empty())
@@ -73,16 +72,21 @@ void tell(const Trace& trace, const Steps& steps, const RecordedStep& recorded,
         recorded.exposed * 1e3, (recorded.input + recorded.copy) * 1e3));
   if (!step.followed)
     notes.push_back("no step is followed by another: its length is that of the host's annotation");
-  std::map<std::string, std::pair<int, double>> exchanges;
+}
+
+// Of gradients alone: what becomes of the collectives.
+void tell_collectives(const Trace& trace, const TraceStep& step, std::vector<std::string>& notes)
+{
+  std::map<std::string, std::pair<int, double>> kinds;
   for (const StepWork& item : step.work) {
     const DeviceWork& work = trace.work[item.index];
     if (work.kind != KernelClass::collective)
       continue;
-    auto& [count, time] = exchanges[seen_collective(trace, work).kind];
+    auto& [count, time] = kinds[seen_collective(trace, work).kind];
     ++count;
     time += work.seconds();
   }
-  for (const auto& [kind, sum] : exchanges)
+  for (const auto& [kind, sum] : kinds)
     notes.push_back(fmt::format("{} {} of {:.3f} ms in all {}", sum.first, kind, sum.second * 1e3,
                                 kind == "all-reduce"
                                     ? "are not taken over: the exchange of gradients is simulated"
@@ -120,10 +124,10 @@ std::string precision_of(const Trace& trace, const TraceStep& step)
 RecordedModel recorded_model(const Trace& trace, const Steps& steps, const RecordedOptions& options)
 {
   const TraceStep& step = steps.list[steps.typical];
-  RecordedStep recorded = take_apart(trace, step);
+  RecordedStep recorded = take_apart(trace, step, !options.gradients_only);
   RecordedModel model;
   model.notes = trace.notes;
-  tell(trace, steps, recorded, model.notes);
+  tell(steps, recorded, model.notes);
   if (recorded.backward.empty()) { // inference, or a recording without host events
     recorded.backward.emplace_back();
     recorded.gradients.emplace_back();
@@ -138,8 +142,9 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps, const Recor
       ++tensors;
     }
   model.notes.push_back(
-      told.empty() ? "the recording tells no sizes of gradients: usable on one device; give --like "
-                     "MODEL, or record with record_shapes=True"
+      told.empty() ? "the recording tells no sizes of gradients: give --like MODEL, or record with "
+                     "record_shapes=True; without, and without exchanges, it is usable on one "
+                     "device"
                    : fmt::format("{} gradients, {:.4g} million parameters, by {}", tensors,
                                  parameters / 1e6, told));
 
@@ -169,6 +174,10 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps, const Recor
   measured["optimizer"] = json_of(recorded.optimizer);
   measured["forward"] = json_of(recorded.forward);
   measured["backward"] = json_of(recorded.backward);
+  if (options.gradients_only)
+    tell_collectives(trace, step, model.notes);
+  else if (!options.ranks_follow)
+    add_exchanges({recorded_rank(trace, steps)}, measured, model.notes);
   model.json = {{"format", "foretrain.network/1"},
                 {"name", options.name},
                 {"source", fmt::format("{} {}", trace.format,
@@ -178,6 +187,12 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps, const Recor
   model.json["spread"] = {{"/measured/scale", kSpreadOfTimes}};
   model.json["measured"] = std::move(measured);
   return model;
+}
+
+RecordedModel with_ranks(RecordedModel first, const std::vector<RecordedRank>& ranks)
+{
+  add_exchanges(ranks, first.json["measured"], first.notes);
+  return first;
 }
 
 } // namespace foretrain::models

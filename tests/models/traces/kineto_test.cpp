@@ -186,6 +186,44 @@ TEST_CASE("a summary adds up to the step and knows what a collective hid")
   CHECK(sum.collectives[0].bus_rate == Approx(1e6 / 300e-6).epsilon(1e-2));
 }
 
+TEST_CASE("kernels are compared with the same kernel at the same place, by grid and by time")
+{
+  MadeTrace trace;
+  const auto kernel = [&](double launched, double at, double lasts, int grid, int stream = 7) {
+    trace.kernel("void elementwise_kernel", 1, launched, at, lasts,
+                 {{"grid", {grid, 1, 1}}, {"block", {128, 1, 1}}, {"stream", stream}});
+  };
+  for (int s = 0; s < 4; ++s) { // beside an all-reduce in every other step
+    const double t = 1000.0 * s;
+    const double factor = s % 2 == 0 ? 1.0 : 1.5;
+    trace.host("user_annotation", "ProfilerStep#" + std::to_string(s), 1, t, 999);
+    kernel(t + 10, t + 100, 100 * factor, 80);
+    kernel(t + 12, t + 300, 20 * factor, 1); // another grid: not the same kernel
+    kernel(t + 14, t + 400, 50 * factor, 80);
+    kernel(t + 16, t + 420, 10, 80, 9); // of another stream, beside the third one
+    if (s % 2 == 1)
+      trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 2, t + 5, t + 50, 600, {{"stream", 20}});
+  }
+  const TraceSummary sum = summarise(read(trace.text()));
+  REQUIRE(!sum.slowdowns.empty());
+  CHECK(sum.slowdowns[0].kernels == 2);
+  CHECK(sum.slowdowns[0].factor == Approx(1.5).epsilon(1e-3));
+  CHECK(sum.slowdowns[0].added == Approx(30e-6).epsilon(1e-3));
+}
+
+TEST_CASE("kernels that were launched before the recording belong to no step")
+{
+  MadeTrace trace = made_steps(3);
+  Json early = trace.events.back();               // a kernel of the last step
+  early["args"]["correlation"] = 7;               // whose call was not recorded
+  early["ts"] = early["ts"].get<double>() - 2815; // before the first kernel
+  early["dur"] = 10;
+  trace.events.push_back(early);
+  const Trace with = read(trace.text());
+  CHECK(find_steps(with).list[0].work.size() == 4);
+  CHECK(with.work.size() == 13);
+}
+
 TEST_CASE("damaged traces never end in anything but a ConfigError")
 {
   const std::string text = made_steps(2).text();
