@@ -1,6 +1,7 @@
 #include "experiments/api/model_import.hpp"
 
 #include "models/traces/kineto.hpp"
+#include "models/traces/nsys.hpp"
 #include "models/traces/recorded_model.hpp"
 #include "models/transformer/hf_config.hpp"
 #include "platforms/parts.hpp"
@@ -70,6 +71,16 @@ ImportedModel import_kineto(const std::filesystem::path& path, const ModelImport
   return import_trace(models::read_kineto(path, options.progress), path, options);
 }
 
+bool is_sqlite(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_sqlite(head);
+}
+
+ImportedModel import_nsys(const std::filesystem::path& path, const ModelImportOptions& options)
+{
+  return import_trace(models::read_nsys(path), path, options);
+}
+
 bool is_config(const std::filesystem::path&, const std::string& head)
 {
   return head.find("\"model_type\"") != std::string::npos;
@@ -103,6 +114,7 @@ std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder)
 
 constexpr ModelImporter kImporters[] = {
     {"config.json of a Hugging Face transformer", &is_config, &import_config},
+    {"Nsight Systems export (SQLite)", &is_sqlite, &import_nsys},
     {"PyTorch profiler trace (Kineto)", &is_kineto, &import_kineto},
 };
 
@@ -113,9 +125,11 @@ models::Trace read_trace(const std::filesystem::path& path, const models::Progre
   const std::string head = models::head_of(path, kHead);
   if (is_kineto(path, head))
     return models::read_kineto(path, progress);
+  if (is_sqlite(path, head))
+    return models::read_nsys(path);
   throw ConfigError(path.string(), "",
                     head.empty() ? "is empty" : "is no recording that can be read",
-                    "known: PyTorch profiler traces (Kineto)");
+                    "known: PyTorch profiler traces (Kineto), Nsight Systems exports (SQLite)");
 }
 
 std::string gpu_preset_of(const std::string& device)

@@ -256,7 +256,7 @@ Steps find_steps(const Trace& trace)
     throw ConfigError(trace.file, "", "holds no work of a device",
                       "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
   Steps steps;
-  steps.found_by = "ProfilerStep annotations";
+  steps.found_by = trace.steps_by;
   steps.list = annotated(trace);
   if (steps.list.empty())
     steps.list = repeated(trace, steps.found_by);

@@ -56,12 +56,13 @@ struct Stretch {
 
 struct Trace {
   std::string file;
-  std::string format;                    // "Kineto trace", "Nsight Systems export", ...
-  std::vector<std::string> names{""};    // the first one is no name
-  std::vector<DeviceWork> work;          // by start
-  std::vector<Call> calls;               // by correlation
-  std::vector<Stretch> stretches;        // by start
-  std::vector<std::string> device_names; // by device number
+  std::string format;                                // "Kineto trace", "Nsight Systems export", ...
+  std::vector<std::string> names{""};                // the first one is no name
+  std::vector<DeviceWork> work;                      // by start
+  std::vector<Call> calls;                           // by correlation
+  std::vector<Stretch> stretches;                    // by start
+  std::vector<std::string> device_names;             // by device number
+  std::string steps_by = "ProfilerStep annotations"; // what stretches "ProfilerStep..." were
   int rank = -1;
   int world = 0;                  // 0: unknown
   std::vector<std::string> notes; // what the file does not tell, or tells wrongly
