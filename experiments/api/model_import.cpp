@@ -1,7 +1,12 @@
 #include "experiments/api/model_import.hpp"
 
+#include "models/graphs/execution_trace.hpp"
+#include "models/graphs/onnx.hpp"
+#include "models/graphs/onnx_file.hpp"
+#include "models/traces/chakra.hpp"
 #include "models/traces/kineto.hpp"
 #include "models/traces/nsys.hpp"
+#include "models/traces/operator_table.hpp"
 #include "models/traces/recorded_model.hpp"
 #include "models/transformer/hf_config.hpp"
 #include "platforms/parts.hpp"
@@ -68,7 +73,10 @@ bool is_kineto(const std::filesystem::path&, const std::string& head)
 
 ImportedModel import_kineto(const std::filesystem::path& path, const ModelImportOptions& options)
 {
-  return import_trace(models::read_kineto(path, options.progress), path, options);
+  models::Trace trace = models::read_kineto(path, options.progress);
+  if (trace.world == 0 && options.ranks)
+    trace.world = *options.ranks;
+  return import_trace(trace, path, options);
 }
 
 bool is_sqlite(const std::filesystem::path&, const std::string& head)
@@ -97,6 +105,65 @@ ImportedModel import_config(const std::filesystem::path& path, const ModelImport
   return model;
 }
 
+ImportedModel import_graph(const models::ImportedGraph& graph, const std::filesystem::path& path,
+                           const ModelImportOptions& options, const char* kind)
+{
+  return {models::graph_json(graph, name_for(path, options),
+                             std::string(kind) + " " + path.filename().string()),
+          graph.notes};
+}
+
+bool is_chakra(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_chakra(head);
+}
+
+ImportedModel import_chakra(const std::filesystem::path& path, const ModelImportOptions& options)
+{
+  return import_trace(models::read_chakra(path, options.ranks.value_or(0)), path, options);
+}
+
+bool is_execution_trace(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_execution_trace(head);
+}
+
+ImportedModel import_execution(const std::filesystem::path& path, const ModelImportOptions& options)
+{
+  return import_graph(models::import_execution_trace(path, options.batch, options.progress), path,
+                      options, "PyTorch execution trace");
+}
+
+bool is_onnx(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_onnx(head);
+}
+
+ImportedModel import_onnx_model(const std::filesystem::path& path,
+                                const ModelImportOptions& options)
+{
+  return import_graph(models::import_onnx(path, options.batch), path, options, "ONNX model");
+}
+
+bool is_table(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_operator_table(head);
+}
+
+ImportedModel import_table(const std::filesystem::path& path, const ModelImportOptions& options)
+{
+  auto table = models::import_operator_table(path, options.batch);
+  if (!options.gpu.empty()) {
+    resolve_preset(options.gpu, platforms::kGpuKind);
+    table.measured["gpu"] = options.gpu;
+  }
+  return {{{"format", "foretrain.network/1"},
+           {"name", name_for(path, options)},
+           {"source", "operator table " + path.filename().string()},
+           {"measured", std::move(table.measured)}},
+          std::move(table.notes)};
+}
+
 // What a folder holds, without files that other software leaves beside recordings.
 std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder)
 {
@@ -116,6 +183,10 @@ constexpr ModelImporter kImporters[] = {
     {"config.json of a Hugging Face transformer", &is_config, &import_config},
     {"Nsight Systems export (SQLite)", &is_sqlite, &import_nsys},
     {"PyTorch profiler trace (Kineto)", &is_kineto, &import_kineto},
+    {"PyTorch execution trace (ET, Chakra JSON)", &is_execution_trace, &import_execution},
+    {"Chakra trace (protocol buffers)", &is_chakra, &import_chakra},
+    {"ONNX model", &is_onnx, &import_onnx_model},
+    {"table of operators with times (CSV, JSON)", &is_table, &import_table},
 };
 
 } // namespace
@@ -127,9 +198,12 @@ models::Trace read_trace(const std::filesystem::path& path, const models::Progre
     return models::read_kineto(path, progress);
   if (is_sqlite(path, head))
     return models::read_nsys(path);
-  throw ConfigError(path.string(), "",
-                    head.empty() ? "is empty" : "is no recording that can be read",
-                    "known: PyTorch profiler traces (Kineto), Nsight Systems exports (SQLite)");
+  if (is_chakra(path, head))
+    return models::read_chakra(path);
+  throw ConfigError(
+      path.string(), "", head.empty() ? "is empty" : "is no recording that can be read",
+      "known: PyTorch profiler traces (Kineto), Nsight Systems exports (SQLite), Chakra traces "
+      "(protocol buffers)");
 }
 
 std::string gpu_preset_of(const std::string& device)
@@ -177,7 +251,9 @@ ImportedModel import_model(const std::vector<std::filesystem::path>& given,
   models::RecordedModel model;
   std::string step;
   for (const auto& path : paths) {
-    const models::Trace trace = read_trace(path, options.progress);
+    models::Trace trace = read_trace(path, options.progress);
+    if (trace.world == 0)
+      trace.world = options.ranks.value_or(static_cast<int>(paths.size()));
     const models::Steps steps = models::find_steps(trace);
     if (ranks.empty()) {
       model = from_trace(trace, steps, given.front(), options, true);

@@ -16,6 +16,7 @@ struct ModelImportArguments {
   std::vector<std::string> files;
   std::string out;
   int batch = 0;
+  int ranks = 0;
   std::string exchanges = "recorded";
   experiments::ModelImportOptions options;
 };
@@ -24,6 +25,8 @@ int import_model_file(ModelImportArguments& a)
 {
   if (a.batch > 0)
     a.options.batch = a.batch;
+  if (a.ranks > 0)
+    a.options.ranks = a.ranks;
   a.options.progress = &tell_progress;
   a.options.gradients_only = a.exchanges == "gradients";
   const auto imported = experiments::import_model(
@@ -60,6 +63,8 @@ void add_model_import(CLI::App& model, const std::shared_ptr<std::function<int()
   app->add_option("--name", a->options.name, "name of the model (default: that of the file)");
   app->add_option("--batch", a->batch, "samples per device, where the file does not tell")
       ->check(CLI::Range(1, 1000000));
+  app->add_option("--ranks", a->ranks, "GPUs of the recorded job, where the file does not tell")
+      ->check(CLI::Range(1, 65536));
   app->add_option("--like", a->options.like,
                   "network whose gradients it has, where the file tells no sizes");
   app->add_option("--gpu", a->options.gpu, "GPU preset that it was recorded on");

@@ -8,6 +8,7 @@
 
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/fuzzing.hpp"
 
 #include <sstream>
 
@@ -227,16 +228,11 @@ TEST_CASE("kernels that were launched before the recording belong to no step")
 TEST_CASE("damaged traces never end in anything but a ConfigError")
 {
   const std::string text = made_steps(2).text();
-  std::uint64_t state = 1;
-  const auto random = [&state](std::size_t below) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return static_cast<std::size_t>(state >> 33) % below;
-  };
+  Damage damage;
+  const int runs = fuzz_runs(300);
   int read_anyway = 0;
-  for (int i = 0; i < 300; ++i) {
-    std::string damaged = text;
-    for (std::size_t k = 0; k <= random(4); ++k)
-      damaged[random(damaged.size())] = static_cast<char>(random(256));
+  for (int i = 0; i < runs; ++i) {
+    const std::string damaged = damage.to(text);
     try {
       const Trace trace = read(i % 3 == 0 ? packed(damaged) : damaged);
       recorded_model(trace, find_steps(trace), {.name = "damaged"});

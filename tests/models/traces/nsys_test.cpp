@@ -6,8 +6,8 @@
 
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/fuzzing.hpp"
 
-#include <cstdlib>
 #include <sstream>
 
 #include <sqlite3.h>
@@ -137,18 +137,11 @@ TEST_CASE("what is no export ends in one clear line")
 TEST_CASE("damaged exports never end in anything but a ConfigError", "[fuzz]")
 {
   const std::string whole = made_by(exported(3));
-  std::uint64_t state = 1;
-  const auto random = [&state](std::size_t below) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return static_cast<std::size_t>(state >> 33) % below;
-  };
-  const char* wanted = std::getenv("FORETRAIN_FUZZ"); // executions of a long run
-  const int runs = wanted == nullptr ? 300 : std::atoi(wanted);
+  Damage damage;
+  const int runs = fuzz_runs(300);
   int read_anyway = 0;
   for (int i = 0; i < runs; ++i) {
-    std::string damaged = whole;
-    for (std::size_t k = 0; k <= random(6); ++k)
-      damaged[100 + random(damaged.size() - 100)] = static_cast<char>(random(256));
+    const std::string damaged = damage.to(whole, 100);
     try {
       const Trace trace = read_bytes(damaged);
       recorded_model(trace, find_steps(trace), {.name = "damaged"});
