@@ -74,6 +74,35 @@ void tell(const Steps& steps, const RecordedStep& recorded, std::vector<std::str
     notes.push_back("no step is followed by another: its length is that of the host's annotation");
 }
 
+double middle_of(std::vector<double> values)
+{
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 2];
+}
+
+// Coefficient of variation of what the device itself took for a step: waiting for input varies
+// more, and is told apart. By the median distance from the median, so that a step in which
+// something else happened does not count for all. 0 with fewer than three steps; the first one
+// holds what the profiler began with.
+double own_variation(const Trace& trace, const Steps& steps)
+{
+  std::vector<double> times;
+  for (std::size_t i = 1; i < steps.list.size(); ++i) {
+    const TraceStep& step = steps.list[i];
+    if (!step.followed)
+      continue;
+    const RecordedStep parts = take_apart(trace, step, true);
+    times.push_back(step.period() - parts.input - parts.copy);
+  }
+  if (times.size() < 3)
+    return 0;
+  constexpr double kDeviationsOfMiddle = 1.4826; // of a normal distribution
+  const double middle = middle_of(times);
+  for (double& time : times)
+    time = std::abs(time - middle);
+  return middle > 0 ? kDeviationsOfMiddle * middle_of(times) / middle : 0;
+}
+
 // Of gradients alone: what becomes of the collectives.
 void tell_collectives(const Trace& trace, const TraceStep& step, std::vector<std::string>& notes)
 {
@@ -165,8 +194,9 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps, const Recor
   if (!step.followed && step.host_finish < 1e299)
     length = std::max(length, step.host_finish - step.host_start);
   measured["step"] = text_of(length);
-  if (steps.variation > 0 && trace.world < 2) // of several ranks it holds their waiting, too
-    measured["variation"] = std::min(1.0, std::round(steps.variation * 1e4) / 1e4);
+  // Of several ranks it would hold their waiting for one another, too.
+  if (const double variation = own_variation(trace, steps); variation > 0 && trace.world < 2)
+    measured["variation"] = std::min(1.0, std::round(variation * 1e4) / 1e4);
   measured["ranks"] = std::max(1, trace.world);
   measured["host"] = text_of(recorded.host);
   measured["input"] = text_of(recorded.input);
