@@ -192,6 +192,10 @@ void RawEvent::argument(ArgumentKey key, double value, int depth)
     if (axis < 3 && depth == 1)
       (key == ArgumentKey::grid ? grid : block)[static_cast<std::size_t>(axis++)] = value;
     break;
+  case ArgumentKey::members: // a list where it is no text
+    if (depth == 1 && members.size() < 4096)
+      members += fmt::format(" {:.0f}", std::clamp(value, 0.0, 1e6));
+    break;
   case ArgumentKey::dims:
     if (!dims_done && depth >= 2) {
       if (dims == 0) {

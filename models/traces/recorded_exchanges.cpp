@@ -65,34 +65,37 @@ Launch launch_of(const Trace& trace, const DeviceWork& work)
   return call == nullptr ? Launch{work.start, -1} : Launch{call->start, call->thread};
 }
 
-bool is_compute(const DeviceWork& work)
+// Kernels of a step as they were launched.
+struct Launched {
+  Launch launch;
+  int stream;
+  double finish;
+};
+
+std::vector<Launched> kernels_of(const Trace& trace, const TraceStep& step)
 {
-  return work.kind != KernelClass::collective;
+  std::vector<Launched> kernels;
+  for (const StepWork& item : step.work)
+    if (const DeviceWork& work = trace.work[item.index]; work.kind != KernelClass::collective)
+      kernels.push_back({launch_of(trace, work), work.stream, work.finish});
+  return kernels;
 }
 
 // The end of what the stream held that the launching thread had used last: NCCL's stream waits for
 // that much.
-double end_of_dependencies(const Trace& trace, const TraceStep& step, const Launch& launch)
+double end_of_dependencies(const std::vector<Launched>& kernels, const Launch& launch)
 {
-  double latest = -1;
-  int stream = 0;
-  for (const StepWork& item : step.work) {
-    const DeviceWork& work = trace.work[item.index];
-    const Launch other = launch_of(trace, work);
-    if (is_compute(work) && other.thread == launch.thread && other.at < launch.at &&
-        other.at > latest) {
-      latest = other.at;
-      stream = work.stream;
-    }
-  }
+  const Launched* last = nullptr;
+  for (const Launched& kernel : kernels)
+    if (kernel.launch.thread == launch.thread && kernel.launch.at < launch.at &&
+        (last == nullptr || kernel.launch.at > last->launch.at))
+      last = &kernel;
   double end = launch.at;
-  if (latest < 0)
+  if (last == nullptr)
     return end;
-  for (const StepWork& item : step.work) {
-    const DeviceWork& work = trace.work[item.index];
-    if (is_compute(work) && work.stream == stream && item.launched < launch.at)
-      end = std::max(end, work.finish);
-  }
+  for (const Launched& kernel : kernels)
+    if (kernel.stream == last->stream && kernel.launch.at < launch.at)
+      end = std::max(end, kernel.finish);
   return end;
 }
 
@@ -100,14 +103,14 @@ double end_of_dependencies(const Trace& trace, const TraceStep& step, const Laun
 void release(const Trace& trace, const TraceStep& step, std::vector<RecordedExchange>& list,
              const std::vector<Launch>& launches)
 {
+  const std::vector<Launched> kernels = kernels_of(trace, step);
   std::map<int, const RecordedExchange*> before;
   for (std::size_t i = 0; i < list.size(); ++i) {
     RecordedExchange& exchange = list[i];
     const RecordedExchange* previous = std::exchange(before[exchange.stream], &exchange);
     const bool queued = previous != nullptr && exchange.start - previous->finish < kAtOnceAfter;
-    exchange.released =
-        queued ? std::min(exchange.start, end_of_dependencies(trace, step, launches[i]))
-               : exchange.start;
+    exchange.released = queued ? std::min(exchange.start, end_of_dependencies(kernels, launches[i]))
+                               : exchange.start;
     if (previous != nullptr)
       exchange.released = std::max(exchange.released, previous->released);
   }

@@ -83,7 +83,7 @@ private:
     const double finish = std::min(work.finish, last);
     const std::string phase = phase_name(item.phase);
     if (start > cursor_)
-      add_gap(start, item.launched, phase);
+      add_gap(start, call_of(trace_, work) == nullptr ? -1e300 : item.launched, phase);
     const double begin = std::max(start, cursor_);
     if (finish > begin)
       segments_.push_back({begin, finish, work.kind, false, 1, phase, {}});
@@ -105,7 +105,8 @@ private:
       segments_.push_back({from, to, KernelClass::memory, true, 0, phase, {}});
   }
 
-  // The device does nothing until `until`, when work that was launched at `launched` begins.
+  // The device does nothing until `until`, when work that was launched at `launched` begins; work
+  // whose launch is unknown counts as launched before.
   void add_gap(double until, double launched, const std::string& phase)
   {
     Segment wait{cursor_, cursor_, KernelClass::memory, true, 0, phase, {}};

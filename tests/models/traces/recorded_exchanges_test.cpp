@@ -129,10 +129,15 @@ TEST_CASE("groups are told by their ranks; what cannot be simulated is told")
     trace.kernel("ncclDevKernel_SendRecv", 1, t + 16, t + 200, 50, message("send", 10, 10, 2));
     trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 1, t + 17, t + 260, 50,
                  message("allreduce", 10, 10, 3, "[0, 1, 5]"));
+    Json listed = message("broadcast", 10, 10, 2);
+    listed["Process Group Ranks"] = {1, 5};
+    trace.kernel("ncclDevKernel_Broadcast_RING_LL", 1, t + 18, t + 330, 50, listed);
   }
   const Trace read = read_made(trace);
   const RecordedRank rank = recorded_rank(read, find_steps(read));
-  REQUIRE(rank.exchanges.size() == 1);
+  REQUIRE(rank.exchanges.size() == 2);
+  CHECK(rank.exchanges[1].kind == "broadcast");
+  CHECK(rank.exchanges[1].stride == 4);
   CHECK(rank.exchanges[0].stride == 2);
   CHECK(rank.exchanges[0].bytes == 16000); // of the whole buffer
   REQUIRE(rank.notes.size() == 2);
