@@ -77,7 +77,7 @@ TEST_CASE("an ONNX model costs what the same network costs as a list of layers")
   CHECK(totals(imported).parameters == totals(layers).parameters);
 }
 
-TEST_CASE("products without weights are attention; a shared weight counts once")
+TEST_CASE("products without weights are attention and a shared weight counts once")
 {
   const std::string graph = node("Gather", {"table", "ids"}, "e") +
                             node("MatMul", {"e", "w"}, "q") + node("MatMul", {"e", "w"}, "k") +

@@ -36,7 +36,7 @@ long count(const sim::Program& program, sim::WorkKind kind)
 
 } // namespace
 
-TEST_CASE("every rank runs a line; a group of two of eight ranks exchanges four times")
+TEST_CASE("every rank runs a line and a group of two of eight ranks exchanges four times")
 {
   const sim::Program program = recorded_program(two_exchanges(), {.name = "job", .ranks = 8});
   program.check();
@@ -66,7 +66,7 @@ TEST_CASE("kernels are scaled, what a rank waited for others is not")
   CHECK(waits == Approx(4 * 0.5));   // once in each group
 }
 
-TEST_CASE("recorded groups must divide the job; all ranks may be any number")
+TEST_CASE("recorded groups must divide the job and all ranks may be any number")
 {
   CHECK(problem_with_ranks(two_exchanges(), 16).empty());
   CHECK_THAT(problem_with_ranks(two_exchanges(), 12), Catch::Contains("multiple of 8 ranks"));

@@ -40,7 +40,7 @@ TEST_CASE("a table's times go by class and phase")
   CHECK(measured["step"] == "3050 us"); // the collective is left out
 }
 
-TEST_CASE("what nsys stats prints is such a table; units stand in headers or values")
+TEST_CASE("what nsys stats prints is such a table and units stand in headers or values")
 {
   const Json nsys = table_of("Processing report...\n\n"
                              "Time (%),Total Time (ns),Instances,Avg (ns),Name\n"

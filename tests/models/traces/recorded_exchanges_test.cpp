@@ -117,7 +117,7 @@ TEST_CASE("a kernel that was launched later for its own reasons waits for no exc
   CHECK(idle == Approx(190 * kUs).epsilon(1e-3)); // all of it the rank's own
 }
 
-TEST_CASE("groups are told by their ranks; what cannot be simulated is told")
+TEST_CASE("groups are told by their ranks and what cannot be simulated is told")
 {
   MadeTrace trace;
   for (int s = 0; s < 3; ++s) {
