@@ -17,6 +17,7 @@ namespace {
 
 // Systematic difference between runs of one job on one kind of machine, as for anchors.
 constexpr double kSpreadOfTimes = 0.03;
+constexpr double kToldByNames = 0.3; // share of the products' time from which their names count
 
 std::string text_of(double seconds)
 {
@@ -74,6 +75,32 @@ void tell(const Steps& steps, const RecordedStep& recorded, std::vector<std::str
     notes.push_back("no step is followed by another: its length is that of the host's annotation");
 }
 
+// What the name of a product says of its operands; "" where it says nothing. cuBLAS's nvjet kernels
+// tell them by a letter (h: fp16, t: bf16), tensor cores of single precision are TF32.
+std::string precision_in(const std::string& kernel)
+{
+  std::string name = kernel;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto has = [&name](std::initializer_list<const char*> parts) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&name](const char* part) { return name.find(part) != std::string::npos; });
+  };
+  if (has({"e4m3", "e5m2", "fp8", "float8", "nvjet_q"}))
+    return "";
+  if (has({"bf16", "bfloat16", "nvjet_t"}))
+    return "bf16";
+  if (has({"tf32"}))
+    return "tf32";
+  if (has({"fp16", "f16f16", "half", "h884", "h1688", "h16816", "hgemm", "hcudnn", "nvjet_h"}))
+    return "fp16";
+  if (has({"16816", "884"}))
+    return "fp16"; // shapes of tensor cores' half-precision instructions
+  if (has({"tensorop_s1688", "s1688"}))
+    return "tf32";
+  return has({"sgemm", "scudnn", "ffma", "<float", "f32f32", "fp32", "winograd"}) ? "fp32" : "";
+}
+
 double middle_of(std::vector<double> values)
 {
   std::sort(values.begin(), values.end());
@@ -128,26 +155,20 @@ void tell_collectives(const Trace& trace, const TraceStep& step, std::vector<std
 std::string precision_of(const Trace& trace, const TraceStep& step)
 {
   std::map<std::string, double> times;
+  double all = 0;
   for (const StepWork& item : step.work) {
     const DeviceWork& work = trace.work[item.index];
     if (work.kind != KernelClass::product)
       continue;
-    std::string name = trace.name_of(work.name);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const auto has = [&name](const char* part) { return name.find(part) != std::string::npos; };
-    times[has("bf16")   ? "bf16"
-          : has("tf32") ? "tf32"
-          : has("fp16") || has("f16f16") || has("884") || has("h1688") || has("half") ||
-                  has("16816")
-              ? "fp16"
-              : "fp32"] += work.seconds();
+    all += work.seconds();
+    if (const std::string told = precision_in(trace.name_of(work.name)); !told.empty())
+      times[told] += work.seconds();
   }
   if (times.empty())
     return "";
-  return std::max_element(times.begin(), times.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
+  const auto most = std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most->second >= kToldByNames * all ? most->first : "";
 }
 
 RecordedModel recorded_model(const Trace& trace, const Steps& steps, const RecordedOptions& options)

@@ -105,6 +105,33 @@ TEST_CASE("the model of a recording holds its times, gradients and batch")
   CHECK((twice.total() - same.total()).value() == Approx(700e-6).epsilon(1e-3));
 }
 
+TEST_CASE("the precision of products is what their names tell")
+{
+  const auto precision = [](const std::vector<std::string>& names) {
+    MadeTrace trace;
+    double at = 20;
+    trace.host("user_annotation", "ProfilerStep#0", 1, 0, 5000);
+    for (const std::string& name : names) {
+      trace.kernel(name, 1, at - 10, at, 90);
+      at += 100;
+    }
+    const Trace read_one = read(trace.text());
+    return precision_of(read_one, find_steps(read_one).list[0]);
+  };
+  CHECK(precision({"volta_sgemm_128x64_nn"}) == "fp32");
+  CHECK(precision({"nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT"}) == "bf16");
+  CHECK(precision({"nvjet_hsh_128x256_64x4"}) == "fp16");
+  CHECK(precision({"ampere_bf16_s16816gemm_bf16_128x256_ldg8"}) == "bf16");
+  CHECK(precision({"cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align4"}) == "tf32");
+  CHECK(precision({"turing_fp16_s1688gemm_fp16_256x128"}) == "fp16");
+  CHECK(precision(
+            {"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, cutlass::bfloat16_t>>"}) ==
+        "bf16");
+  CHECK(precision({"some_gemm"}).empty()); // not taken for single precision
+  CHECK(precision({"some_gemm", "some_gemm", "some_gemm", "some_gemm", "volta_sgemm"}).empty());
+  CHECK(precision({"nvjet_qqtst_128x128"}).empty()); // 8 bits
+}
+
 TEST_CASE("a stretch that launches limit does not shrink with the device")
 {
   MeasuredSpec measured;
