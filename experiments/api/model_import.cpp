@@ -23,6 +23,16 @@ namespace {
 
 constexpr std::size_t kHead = 64 * 1024;
 
+// The first bytes, unpacked. A tar archive tells itself in its first block.
+std::string head_for(const std::filesystem::path& path)
+{
+  constexpr std::size_t kMagic = 257;
+  std::string head = models::head_of(path, kHead);
+  if (head.size() > kMagic + 5 && head.compare(kMagic, 5, "ustar") == 0)
+    throw ConfigError(path.string(), "", "is a tar archive", "unpack it and give its files");
+  return head;
+}
+
 std::string name_for(const std::filesystem::path& path, const ModelImportOptions& options)
 {
   if (!options.name.empty())
@@ -193,7 +203,7 @@ constexpr ModelImporter kImporters[] = {
 
 models::Trace read_trace(const std::filesystem::path& path, const models::Progress& progress)
 {
-  const std::string head = models::head_of(path, kHead);
+  const std::string head = head_for(path);
   if (is_kineto(path, head))
     return models::read_kineto(path, progress);
   if (is_sqlite(path, head))
@@ -224,7 +234,7 @@ std::string gpu_preset_of(const std::string& device)
 
 ImportedModel import_model(const std::filesystem::path& path, const ModelImportOptions& options)
 {
-  const std::string head = models::head_of(path, kHead);
+  const std::string head = head_for(path);
   const auto found =
       std::find_if(std::begin(kImporters), std::end(kImporters),
                    [&](const ModelImporter& importer) { return importer.recognises(path, head); });
