@@ -12,10 +12,11 @@ namespace foretrain::models {
 
 namespace {
 
-constexpr double kAtOnceAfter = 5e-6; // a collective behind another one of its stream
-constexpr double kSlowBegin = 50e-6;  // NCCL's smallest messages: 10 to 60 us within a node
-constexpr double kSlowestLink = 1e9;  // B/s; no network of GPUs in use is slower than 10 GbE
-constexpr double kSameSize = 0.1;     // sizes of lists of indices vary from step to step
+constexpr double kAtOnceAfter = 5e-6;  // a collective behind another one of its stream
+constexpr double kSlowBegin = 50e-6;   // NCCL's smallest messages: 10 to 60 us within a node
+constexpr double kSlowestLink = 1e9;   // B/s; no network of GPUs in use is slower than 10 GbE
+constexpr double kResolution = 0.5e-6; // s, of old traces
+constexpr double kSameSize = 0.1;      // sizes of lists of indices vary from step to step
 
 // A reduction to one rank moves what a broadcast does, the other way round.
 std::string simulated_as(const std::string& kind)
@@ -194,7 +195,8 @@ void tell_waiting(const Trace& trace, const Steps& steps, RecordedExchanges& exc
   for (std::size_t i = 0; i < exchanges.list.size(); ++i) {
     RecordedExchange& exchange = exchanges.list[i];
     const double needed = std::min(shortest[i], kSlowBegin + bus_bytes(exchange) / rate);
-    exchange.waited = std::max(0.0, exchange.finish - exchange.start - needed);
+    const double beyond = exchange.finish - exchange.start - needed;
+    exchange.waited = beyond > kResolution ? beyond : 0;
   }
 }
 
