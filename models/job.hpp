@@ -98,6 +98,7 @@ public:
     Seconds start;
     Seconds finish;
     Bytes size{};
+    int group = 0; // ranks of an exchange; 0: all of the job
   };
   virtual std::vector<Interval> last_step() const = 0;
   /// How many ranks timelines show.

@@ -9,10 +9,7 @@ namespace {
 Seconds time_of(const MeasuredStretch& s, double scale, double batch, const DeviceRatios& ratios,
                 Seconds launch)
 {
-  const Seconds kernels = scale * batch * (ratios.product * s.product + ratios.memory * s.memory);
-  if (!s.host_bound)
-    return kernels + s.idle;
-  return std::max(kernels, s.product + s.memory + s.idle + s.kernels * launch);
+  return stretch_time(s, scale, batch, ratios, launch).all;
 }
 
 // Forward stretch i lies on this layer: there may be more of them than layers.
@@ -22,6 +19,15 @@ std::size_t layer_of(std::size_t i, std::size_t layers)
 }
 
 } // namespace
+
+StretchTime stretch_time(const MeasuredStretch& s, double scale, double batch,
+                         const DeviceRatios& ratios, Seconds launch)
+{
+  const Seconds kernels = scale * batch * (ratios.product * s.product + ratios.memory * s.memory);
+  if (!s.host_bound)
+    return {kernels, kernels + s.idle};
+  return {kernels, std::max(kernels, s.product + s.memory + s.idle + s.kernels * launch)};
+}
 
 ComputeProfile measured_profile(const MeasuredSpec& measured, int batch, const DeviceRatios& ratios,
                                 Seconds launch)

@@ -21,6 +21,30 @@ struct MeasuredStretch {
   std::vector<int> gradients; // elements of each that is complete at its end
 };
 
+/// Part of a recorded rank's time: it waits for exchanges, is idle, runs kernels, and lets
+/// exchanges begin.
+struct MeasuredPiece {
+  std::string phase = "forward"; // backward, optimizer; host: between steps
+  MeasuredStretch work;
+  std::vector<int> after;  // exchanges that must have ended before it begins
+  std::vector<int> starts; // exchanges that may begin when it has ended
+};
+
+/// A step of one recorded rank from beginning to end.
+struct MeasuredLine {
+  int rank = 0;
+  std::vector<MeasuredPiece> pieces;
+};
+
+/// A collective of a recording, simulated anew.
+struct MeasuredExchange {
+  std::string kind; // "all-reduce", "all-to-all" ...
+  Bytes size;       // of the whole buffer, as nccl-tests counts
+  int group = 0;    // ranks that take part; 0: all of the job
+  int stride = 1;   // between neighbours in a group
+  Seconds waited;   // for other ranks that were not recorded, or held up by kernels beside it
+};
+
 struct MeasuredSpec {
   std::string device;       // as the recording names it
   std::string gpu;          // the preset that it is; empty: none known
@@ -31,10 +55,12 @@ struct MeasuredSpec {
   std::optional<double> variation;
   std::vector<MeasuredStretch> forward, backward; // in the order of execution
   MeasuredStretch optimizer;
-  Seconds host;  // after the last kernel until the next step
-  Seconds input; // the same, waiting for a batch
-  Seconds copy;  // of the batch to the device, exposed
-  int ranks = 1; // of the job that was recorded
+  Seconds host;                            // after the last kernel until the next step
+  Seconds input;                           // the same, waiting for a batch
+  Seconds copy;                            // of the batch to the device, exposed
+  int ranks = 1;                           // of the job that was recorded
+  std::vector<MeasuredExchange> exchanges; // in the order in which every rank began them
+  std::vector<MeasuredLine> lines;         // of the ranks that were recorded; with exchanges only
 };
 
 template <class V>
@@ -50,6 +76,41 @@ void describe(V& v, MeasuredStretch& s)
              "the device waited for launches: faster kernels would not make it shorter");
   v.optional("gradients", s.gradients, "elements of each gradient that is complete at its end",
              positive());
+}
+
+template <class V>
+void describe(V& v, MeasuredPiece& s)
+{
+  v.optional("phase", s.phase, "what it is part of; host: the device does nothing between steps",
+             one_of({"forward", "backward", "optimizer", "host"}));
+  v.optional("product", s.work.product, "as of a stretch", non_negative());
+  v.optional("memory", s.work.memory, "as of a stretch", non_negative());
+  v.optional("idle", s.work.idle, "as of a stretch; before its kernels", non_negative());
+  v.optional("kernels", s.work.kernels, "how many were launched", non_negative());
+  v.optional("host_bound", s.work.host_bound, "as of a stretch");
+  v.optional("after", s.after, "exchanges, counted from 0, that it waits for", between(0, 1e6));
+  v.optional("starts", s.starts, "exchanges that wait for it on this rank", between(0, 1e6));
+}
+
+template <class V>
+void describe(V& v, MeasuredLine& s)
+{
+  v.optional("rank", s.rank, "of the job that was recorded", between(0, 65535));
+  v.required("pieces", s.pieces, "from the beginning of the step to its end");
+}
+
+template <class V>
+void describe(V& v, MeasuredExchange& s)
+{
+  v.required("kind", s.kind, "which collective",
+             one_of({"all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all"}));
+  v.required("size", s.size, "of the whole buffer of a rank, as nccl-tests counts", non_negative());
+  v.optional("group", s.group, "ranks that take part; 0: all of the job", between(0, 65536));
+  v.optional("stride", s.stride, "between neighbours in a group", between(1, 65536));
+  v.optional("waited", s.waited,
+             "time of it in which the recorded rank waited for others that were not recorded, or "
+             "kernels held it up; kept as it was",
+             non_negative());
 }
 
 template <class V>
@@ -77,7 +138,15 @@ void describe(V& v, MeasuredSpec& s)
              "time copying the batch to the device; left out where the job has an input",
              non_negative());
   v.optional("ranks", s.ranks, "devices of the job that was recorded", between(1, 65536));
+  v.optional("exchanges", s.exchanges,
+             "collectives of the recording in their order, simulated on more than one GPU");
+  v.optional("lines", s.lines,
+             "with exchanges: a step of each recorded rank; the job's ranks take them in turn");
 }
+
+/// Throws ConfigError unless every line starts every exchange once and in their order, and waits
+/// for none before: then no job of any ranks waits in a circle.
+void check_exchanges(const MeasuredSpec& measured, const Value& at);
 
 /// Layers that hold the gradients, the last ones of the backward pass first in forward order.
 std::vector<Layer> measured_layers(const MeasuredSpec& measured);

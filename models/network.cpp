@@ -61,7 +61,7 @@ Network load_network(const Value& preset)
   check_name(preset, file.name);
   Network network;
   network.name = file.name.empty() ? default_name(preset) : file.name;
-  if (!file.input && !file.measured)
+  if (!file.input && !file.measured && file.operators.empty())
     preset.fail_at("input", "is missing");
   network.input = file.input ? input_shape(preset.at("input"), *file.input) : Shape::vector(1);
   network.samples = samples_of(network.input);
@@ -77,8 +77,15 @@ Network load_network(const Value& preset)
       preset.fail_at("layers", "stands beside \"measured\": a model has either");
     if (file.measured->backward.empty())
       preset.at("measured").fail_at("backward", "holds no stretch");
+    check_exchanges(*file.measured, preset.at("measured"));
     network.layers = measured_layers(*file.measured);
     network.measured = std::move(file.measured);
+    return network;
+  }
+  if (!file.operators.empty()) {
+    if (file.layers)
+      preset.fail_at("layers", "stands beside \"operators\": a model has either");
+    network.layers = operator_layers(file.operators, preset.at("operators"));
     return network;
   }
   if (!file.layers)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/measured_spec.hpp"
+#include "models/operator_spec.hpp"
 #include "sim/base/schema.hpp"
 
 #include <optional>
@@ -94,6 +95,7 @@ struct NetworkFile {
   Value layers;
   Value head;
   std::optional<MeasuredSpec> measured;
+  std::vector<OperatorSpec> operators; // in place of layers; empty: none
 };
 
 template <class V>
@@ -114,6 +116,8 @@ void describe(V& v, NetworkFile& s)
              "more layers, after the others; apart so that a file can replace them");
   v.optional("measured", s.measured,
              "kernel times of a recorded step, in place of layers (foretrain model import)");
+  v.optional("operators", s.operators,
+             "a graph by its operators' shapes, in place of layers (foretrain model import)");
 }
 
 } // namespace foretrain::models

@@ -170,19 +170,22 @@ std::vector<Job::Interval> ProgramJob::last_step() const
     const sim::Operation& op = program.operations[static_cast<std::size_t>(i)];
     const Seconds begin = executor_.started({i});
     const Seconds end = executor_.finished({i});
-    const auto show = [&](int rank, const char* stream) {
-      intervals.push_back({rank, moves(op) ? machine_->call(op) : program.name_of(op), stream,
-                           begin, end, moves(op) ? Bytes(op.amount) : Bytes(0)});
+    const auto show = [&](int rank, const char* stream, Seconds from, int group = 0) {
+      intervals.push_back({rank, moves(op) ? machine_->call(op) : program.name_of(op), stream, from,
+                           end, moves(op) ? Bytes(op.amount) : Bytes(0), group});
     };
-    if (moves(op) && op.kind == sim::WorkKind::collective)
-      for (const int rank : program.groups[static_cast<std::size_t>(op.group)].ranks)
-        show(rank, "communication");
-    else if (moves(op))
-      show(op.rank, "communication");
+    if (moves(op) && op.kind == sim::WorkKind::collective) {
+      // The kernel of a rank that is early runs until the others have come.
+      const sim::WorkGroup& group = program.groups[static_cast<std::size_t>(op.group)];
+      for (const int rank : group.ranks)
+        show(rank, "communication", executor_.arrived({i}, rank),
+             static_cast<int>(group.devices.front().size()));
+    } else if (moves(op))
+      show(op.rank, "communication", begin, 2);
     else if (op.kind == sim::WorkKind::fetch)
-      show(op.rank, "input");
+      show(op.rank, "input", begin);
     else if (op.kind != sim::WorkKind::join && end > begin)
-      show(op.rank, op.kind == sim::WorkKind::compute ? "compute" : "host");
+      show(op.rank, op.kind == sim::WorkKind::compute ? "compute" : "host", begin);
   }
   return intervals;
 }

@@ -43,7 +43,7 @@ DOORS = {  # libraries that only these files may include
     r"simgrid/": r"sim/engine/simgrid_adapter\.cpp",
     r"boost/graph/": r"platforms/.*",
     r"boost/uuid/": r"experiments/run/fingerprint\.cpp",
-    r"sqlite3": r"experiments/run/result_store\.cpp",
+    r"sqlite3": r"experiments/run/result_store\.cpp|models/traces/nsys\.cpp",
     r"pugixml": r"platforms/.*",
     r"Eigen/": r"(calibration|realrun)/.*",
     r"CLI/": r"experiments/cli/.*|realrun/.*",

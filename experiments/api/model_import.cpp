@@ -1,6 +1,12 @@
 #include "experiments/api/model_import.hpp"
 
+#include "models/graphs/execution_trace.hpp"
+#include "models/graphs/onnx.hpp"
+#include "models/graphs/onnx_file.hpp"
+#include "models/traces/chakra.hpp"
 #include "models/traces/kineto.hpp"
+#include "models/traces/nsys.hpp"
+#include "models/traces/operator_table.hpp"
 #include "models/traces/recorded_model.hpp"
 #include "models/transformer/hf_config.hpp"
 #include "platforms/parts.hpp"
@@ -9,11 +15,23 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace foretrain::experiments {
 
 namespace {
 
 constexpr std::size_t kHead = 64 * 1024;
+
+// The first bytes, unpacked. A tar archive tells itself in its first block.
+std::string head_for(const std::filesystem::path& path)
+{
+  constexpr std::size_t kMagic = 257;
+  std::string head = models::head_of(path, kHead);
+  if (head.size() > kMagic + 5 && head.compare(kMagic, 5, "ustar") == 0)
+    throw ConfigError(path.string(), "", "is a tar archive", "unpack it and give its files");
+  return head;
+}
 
 std::string name_for(const std::filesystem::path& path, const ModelImportOptions& options)
 {
@@ -23,26 +41,38 @@ std::string name_for(const std::filesystem::path& path, const ModelImportOptions
   return stem.substr(0, stem.find('.', 1));
 }
 
-ImportedModel from_trace(const models::Trace& trace, const std::filesystem::path& path,
-                         const ModelImportOptions& options)
+std::string device_of(const models::Trace& trace)
 {
-  const models::Steps steps = models::find_steps(trace);
+  const auto device = static_cast<std::size_t>(models::busiest_device(trace));
+  return device < trace.device_names.size() ? trace.device_names[device] : "";
+}
+
+models::RecordedModel from_trace(const models::Trace& trace, const models::Steps& steps,
+                                 const std::filesystem::path& path,
+                                 const ModelImportOptions& options, bool ranks_follow = false)
+{
   models::RecordedOptions recorded;
+  recorded.ranks_follow = ranks_follow;
   recorded.name = name_for(path, options);
   recorded.batch = options.batch;
+  recorded.gradients_only = options.gradients_only;
   if (!options.like.empty())
     recorded.like = models::load_network(options.like);
-  const auto device = static_cast<std::size_t>(models::busiest_device(trace));
   if (!options.gpu.empty())
     resolve_preset(options.gpu, platforms::kGpuKind);
-  recorded.gpu = !options.gpu.empty()                 ? options.gpu
-                 : device < trace.device_names.size() ? gpu_preset_of(trace.device_names[device])
-                                                      : "";
+  recorded.gpu = !options.gpu.empty() ? options.gpu : gpu_preset_of(device_of(trace));
   auto model = models::recorded_model(trace, steps, recorded);
   if (recorded.gpu.empty())
     model.notes.push_back(
         "no GPU preset is known for the device: give --gpu NAME, so that times can "
         "be scaled to others");
+  return model;
+}
+
+ImportedModel import_trace(const models::Trace& trace, const std::filesystem::path& path,
+                           const ModelImportOptions& options)
+{
+  auto model = from_trace(trace, models::find_steps(trace), path, options);
   return {std::move(model.json), std::move(model.notes)};
 }
 
@@ -53,7 +83,20 @@ bool is_kineto(const std::filesystem::path&, const std::string& head)
 
 ImportedModel import_kineto(const std::filesystem::path& path, const ModelImportOptions& options)
 {
-  return from_trace(models::read_kineto(path, options.progress), path, options);
+  models::Trace trace = models::read_kineto(path, options.progress);
+  if (trace.world == 0 && options.ranks)
+    trace.world = *options.ranks;
+  return import_trace(trace, path, options);
+}
+
+bool is_sqlite(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_sqlite(head);
+}
+
+ImportedModel import_nsys(const std::filesystem::path& path, const ModelImportOptions& options)
+{
+  return import_trace(models::read_nsys(path), path, options);
 }
 
 bool is_config(const std::filesystem::path&, const std::string& head)
@@ -72,21 +115,105 @@ ImportedModel import_config(const std::filesystem::path& path, const ModelImport
   return model;
 }
 
+ImportedModel import_graph(const models::ImportedGraph& graph, const std::filesystem::path& path,
+                           const ModelImportOptions& options, const char* kind)
+{
+  return {models::graph_json(graph, name_for(path, options),
+                             std::string(kind) + " " + path.filename().string()),
+          graph.notes};
+}
+
+bool is_chakra(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_chakra(head);
+}
+
+ImportedModel import_chakra(const std::filesystem::path& path, const ModelImportOptions& options)
+{
+  return import_trace(models::read_chakra(path, options.ranks.value_or(0)), path, options);
+}
+
+bool is_execution_trace(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_execution_trace(head);
+}
+
+ImportedModel import_execution(const std::filesystem::path& path, const ModelImportOptions& options)
+{
+  return import_graph(models::import_execution_trace(path, options.batch, options.progress), path,
+                      options, "PyTorch execution trace");
+}
+
+bool is_onnx(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_onnx(head);
+}
+
+ImportedModel import_onnx_model(const std::filesystem::path& path,
+                                const ModelImportOptions& options)
+{
+  return import_graph(models::import_onnx(path, options.batch), path, options, "ONNX model");
+}
+
+bool is_table(const std::filesystem::path&, const std::string& head)
+{
+  return models::looks_like_operator_table(head);
+}
+
+ImportedModel import_table(const std::filesystem::path& path, const ModelImportOptions& options)
+{
+  auto table = models::import_operator_table(path, options.batch);
+  if (!options.gpu.empty()) {
+    resolve_preset(options.gpu, platforms::kGpuKind);
+    table.measured["gpu"] = options.gpu;
+  }
+  return {{{"format", "foretrain.network/1"},
+           {"name", name_for(path, options)},
+           {"source", "operator table " + path.filename().string()},
+           {"measured", std::move(table.measured)}},
+          std::move(table.notes)};
+}
+
+// What a folder holds, without files that other software leaves beside recordings.
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder)
+{
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && (name.ends_with(".json") || name.ends_with(".gz")))
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty())
+    throw ConfigError(folder.string(), "", "holds no file ending in .json or .gz");
+  return files;
+}
+
 constexpr ModelImporter kImporters[] = {
     {"config.json of a Hugging Face transformer", &is_config, &import_config},
+    {"Nsight Systems export (SQLite)", &is_sqlite, &import_nsys},
     {"PyTorch profiler trace (Kineto)", &is_kineto, &import_kineto},
+    {"PyTorch execution trace (ET, Chakra JSON)", &is_execution_trace, &import_execution},
+    {"Chakra trace (protocol buffers)", &is_chakra, &import_chakra},
+    {"ONNX model", &is_onnx, &import_onnx_model},
+    {"table of operators with times (CSV, JSON)", &is_table, &import_table},
 };
 
 } // namespace
 
 models::Trace read_trace(const std::filesystem::path& path, const models::Progress& progress)
 {
-  const std::string head = models::head_of(path, kHead);
+  const std::string head = head_for(path);
   if (is_kineto(path, head))
     return models::read_kineto(path, progress);
-  throw ConfigError(path.string(), "",
-                    head.empty() ? "is empty" : "is no recording that can be read",
-                    "known: PyTorch profiler traces (Kineto)");
+  if (is_sqlite(path, head))
+    return models::read_nsys(path);
+  if (is_chakra(path, head))
+    return models::read_chakra(path);
+  throw ConfigError(
+      path.string(), "", head.empty() ? "is empty" : "is no recording that can be read",
+      "known: PyTorch profiler traces (Kineto), Nsight Systems exports (SQLite), Chakra traces "
+      "(protocol buffers)");
 }
 
 std::string gpu_preset_of(const std::string& device)
@@ -107,7 +234,7 @@ std::string gpu_preset_of(const std::string& device)
 
 ImportedModel import_model(const std::filesystem::path& path, const ModelImportOptions& options)
 {
-  const std::string head = models::head_of(path, kHead);
+  const std::string head = head_for(path);
   const auto found =
       std::find_if(std::begin(kImporters), std::end(kImporters),
                    [&](const ModelImporter& importer) { return importer.recognises(path, head); });
@@ -119,6 +246,40 @@ ImportedModel import_model(const std::filesystem::path& path, const ModelImportO
   throw ConfigError(path.string(), "",
                     head.empty() ? "is empty" : "is no file that can be imported",
                     "known: " + joined(kinds));
+}
+
+ImportedModel import_model(const std::vector<std::filesystem::path>& given,
+                           const ModelImportOptions& options)
+{
+  std::vector<std::filesystem::path> paths = given;
+  if (paths.size() == 1 && std::filesystem::is_directory(paths.front()))
+    paths = files_in(given.front());
+  if (paths.size() == 1)
+    return import_model(paths.front(), options);
+  // One after the other: only what is kept of a rank stays in memory.
+  std::vector<models::RecordedRank> ranks;
+  models::RecordedModel model;
+  std::string step;
+  for (const auto& path : paths) {
+    models::Trace trace = read_trace(path, options.progress);
+    if (trace.world == 0)
+      trace.world = options.ranks.value_or(static_cast<int>(paths.size()));
+    const models::Steps steps = models::find_steps(trace);
+    if (ranks.empty()) {
+      model = from_trace(trace, steps, given.front(), options, true);
+      step = steps.list[steps.typical].name;
+    }
+    ranks.push_back(models::recorded_rank(trace, steps, step));
+  }
+  std::sort(ranks.begin(), ranks.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  for (std::size_t i = 1; i < ranks.size(); ++i)
+    if (ranks[i].rank == ranks[i - 1].rank)
+      throw ConfigError(ranks[i].file, "",
+                        fmt::format("is of rank {}, as is {}", ranks[i].rank, ranks[i - 1].file),
+                        "give one recording of each rank");
+  model = models::with_ranks(std::move(model), ranks);
+  return {std::move(model.json), std::move(model.notes)};
 }
 
 } // namespace foretrain::experiments

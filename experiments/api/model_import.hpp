@@ -13,10 +13,12 @@
 namespace foretrain::experiments {
 
 struct ModelImportOptions {
-  std::string name;         // of the model; empty: that of the file
-  std::optional<int> batch; // samples per device, where the file does not tell
-  std::string like;         // network whose gradients it has, where the file does not tell
-  std::string gpu;          // preset of the device; empty: by its name in the file
+  std::string name;            // of the model; empty: that of the file
+  std::optional<int> batch;    // samples per device, where the file does not tell
+  std::optional<int> ranks;    // of the recorded job, where the file does not tell
+  std::string like;            // network whose gradients it has, where the file does not tell
+  std::string gpu;             // preset of the device; empty: by its name in the file
+  bool gradients_only = false; // of a recording: see models::RecordedOptions
   models::Progress progress;
 };
 
@@ -34,6 +36,11 @@ struct ModelImporter {
 
 /// Reads any of them. Throws ConfigError naming all kinds when it is none.
 ImportedModel import_model(const std::filesystem::path& path, const ModelImportOptions& options);
+
+/// Several files are recordings of the ranks of one job, in any order; a folder holds such files.
+/// Throws ConfigError as above, and when they are not of one job.
+ImportedModel import_model(const std::vector<std::filesystem::path>& paths,
+                           const ModelImportOptions& options);
 
 /// Reads a profiler's recording of any known kind. Throws ConfigError.
 models::Trace read_trace(const std::filesystem::path& path, const models::Progress& progress);

@@ -3,7 +3,9 @@
 #include "calibration/fio_log.hpp"
 #include "calibration/iperf3_log.hpp"
 #include "calibration/nccl_tests_log.hpp"
+#include "calibration/nvbandwidth_log.hpp"
 #include "calibration/p2p_log.hpp"
+#include "calibration/perftest_log.hpp"
 #include "calibration/realrun_record.hpp"
 #include "experiments/learn/calibrate_logs.hpp"
 #include "models/collectives/library.hpp"
@@ -26,11 +28,17 @@ struct LogKind {
   Teach teach;
 };
 
+bool is_copy_test(const std::string& text)
+{
+  return calibration::is_p2p_test(text) || calibration::is_nvbandwidth(text);
+}
+
 // In the order in which they are fitted: what a copy teaches is known when collectives are fitted.
 constexpr LogKind kKinds[] = {
     {"topology", &is_topology, &teach_topology},
-    {"p2pBandwidthLatencyTest", &calibration::is_p2p_test, &teach_p2p},
+    {"p2pBandwidthLatencyTest, nvbandwidth", &is_copy_test, &teach_p2p},
     {"fio", &calibration::is_fio, &teach_fio},
+    {"perftest", &calibration::is_perftest, &teach_perftest},
     {"iperf3", &calibration::is_iperf3, &teach_iperf3},
     {"realrun", &calibration::is_realrun_record, &teach_realrun},
     {"nccl-tests", &calibration::is_nccl_tests, &teach_nccl_tests},

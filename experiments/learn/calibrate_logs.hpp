@@ -48,6 +48,7 @@ using Teach = std::vector<std::string> (*)(const std::vector<LogText>& logs, Set
 std::vector<std::string> teach_p2p(const std::vector<LogText>& logs, Setup& setup);
 std::vector<std::string> teach_nccl_tests(const std::vector<LogText>& logs, Setup& setup);
 std::vector<std::string> teach_iperf3(const std::vector<LogText>& logs, Setup& setup);
+std::vector<std::string> teach_perftest(const std::vector<LogText>& logs, Setup& setup);
 std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setup);
 std::vector<std::string> teach_topology(const std::vector<LogText>& logs, Setup& setup);
 std::vector<std::string> teach_realrun(const std::vector<LogText>& logs, Setup& setup);

@@ -1,8 +1,12 @@
-// p2pBandwidthLatencyTest: what copies inside, between and around the GPUs of one node cost.
+// p2pBandwidthLatencyTest and nvbandwidth: what copies inside, between and around the GPUs of one
+// node cost.
+#include "calibration/nvbandwidth_log.hpp"
 #include "calibration/p2p_log.hpp"
 #include "experiments/learn/calibrate_logs.hpp"
 #include "platforms/show.hpp"
 #include "sim/base/text.hpp"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -73,7 +77,9 @@ std::vector<std::string> teach_p2p(const std::vector<LogText>& logs, Setup& setu
   FitTask task;
   std::vector<Cell> cells;
   for (const LogText& text : logs) {
-    const auto log = calibration::read_p2p_test(text.text, text.path);
+    const auto log = calibration::is_nvbandwidth(text.text)
+                         ? calibration::read_nvbandwidth(text.text, text.path)
+                         : calibration::read_p2p_test(text.text, text.path);
     if (static_cast<int>(log.devices()) != spec.gpus_per_node())
       calibration::fail(text.path, log.matrices.front().line,
                         fmt::format("is of {} GPUs, but a node of '{}' has {}", log.devices(),
@@ -87,7 +93,11 @@ std::vector<std::string> teach_p2p(const std::vector<LogText>& logs, Setup& setu
   const Part cpu = part_of(spec.node.cpu, platforms::kCpuKind);
   const std::string whole = "p2pBandwidthLatencyTest with all of its matrices, on a node with "
                             "more than one GPU";
-  task.source = "p2pBandwidthLatencyTest on a node of " + spec.name;
+  const bool other = std::all_of(logs.begin(), logs.end(), [](const LogText& text) {
+    return calibration::is_nvbandwidth(text.text);
+  });
+  task.source =
+      std::string(other ? "nvbandwidth" : "p2pBandwidthLatencyTest") + " on a node of " + spec.name;
   task.knobs = {
       {gpu, "/memory_efficiency", 0.05, 1, whole},
       {gpu, "/nvlink_copy_efficiency", 0.05, 1, "p2pBandwidthLatencyTest over NVLink"},

@@ -144,7 +144,10 @@ void add_job(List& list, const ResolvedJob& job)
 {
   const std::string prefix = job.spec.name + "/";
   if (job.plan) {
-    list.from(job.spec.program, sim::kProgramKind);
+    if (job.spec.program)
+      list.from(job.spec.program, sim::kProgramKind);
+    else
+      list.from(job.spec.model, models::kNetworkKind);
     list.add(prefix + "step_variation", job.plan->step_variation);
     return;
   }

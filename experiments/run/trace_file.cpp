@@ -13,33 +13,48 @@ namespace {
 
 constexpr int kCommunicationRanks = 64; // beyond this a collective is drawn on rank 0 only
 
+constexpr double kElement = 4; // bytes; sizes are told in elements of single precision
+
 int thread_of(const std::string& stream)
 {
   return stream == "compute" ? 0 : stream == "communication" ? 1 : 2;
 }
 
-struct CollectiveName {
-  const char* collective; // as PyTorch's profiler has it
-  const char* kernel;     // as NCCL has it
-};
-
-CollectiveName name_of(models::Operation operation)
+const char* kernel_of(models::Operation operation)
 {
   switch (operation) {
   case models::Operation::all_reduce:
-    return {"allreduce", "ncclDevKernel_AllReduce"};
+    return "ncclDevKernel_AllReduce";
   case models::Operation::all_gather:
-    return {"allgather", "ncclDevKernel_AllGather"};
+    return "ncclDevKernel_AllGather";
   case models::Operation::reduce_scatter:
-    return {"reduce_scatter", "ncclDevKernel_ReduceScatter"};
+    return "ncclDevKernel_ReduceScatter";
   case models::Operation::broadcast:
-    return {"broadcast", "ncclDevKernel_Broadcast"};
+    return "ncclDevKernel_Broadcast";
   case models::Operation::all_to_all:
-    return {"all_to_all", "ncclDevKernel_SendRecv"};
   case models::Operation::send_receive:
     break;
   }
-  return {"send", "ncclDevKernel_SendRecv"};
+  return "ncclDevKernel_SendRecv";
+}
+
+struct NamedCollective {
+  const char* in_kernel;
+  const char* name; // as torch.distributed calls it
+};
+
+// "ncclDevKernel_AllGather_RING_LL" -> "_allgather_base".
+constexpr NamedCollective kCollectiveNames[] = {{"AllGather", "_allgather_base"},
+                                                {"ReduceScatter", "_reduce_scatter_base"},
+                                                {"Broadcast", "broadcast"},
+                                                {"SendRecv", "all_to_all"}};
+
+const char* collective_of(const std::string& kernel)
+{
+  for (const NamedCollective& known : kCollectiveNames)
+    if (kernel.find(known.in_kernel) != std::string::npos)
+      return known.name;
+  return "allreduce";
 }
 
 void add_span(Json& events, const models::Job::Interval& it, int pid, Seconds origin, int ranks,
@@ -50,11 +65,14 @@ void add_span(Json& events, const models::Job::Interval& it, int pid, Seconds or
   const Seconds length = it.finish - it.start;
   Json args = Json::object();
   if (it.size.value() > 0) {
-    args["Collective name"] = "allreduce";
+    const std::string name = collective_of(it.name);
+    const int group = it.group > 0 ? it.group : ranks;
+    const double elements = it.size.value() / kElement;
+    args["Collective name"] = name;
     args["Process Group Description"] = job;
-    args["Group size"] = ranks;
-    args["In msg nelems"] = it.size.value() / 4;
-    args["Out msg nelems"] = it.size.value() / 4;
+    args["Group size"] = group;
+    args["In msg nelems"] = name == "_allgather_base" ? elements / group : elements;
+    args["Out msg nelems"] = name == "_reduce_scatter_base" ? elements / group : elements;
     args["dtype"] = "Float";
     args["In msg bytes"] = it.size.value();
   }
@@ -131,12 +149,12 @@ void write_trace(const std::string& path, const std::string& job,
     if (span.micro_batch >= 0)
       args["micro-batch"] = span.micro_batch;
     if (!computes) {
-      args["Collective name"] = name_of(span.operation).collective;
+      args["Collective name"] = collective_of(kernel_of(span.operation));
       args["Process Group Description"] = models::name_of(span.stream);
       args["Group size"] = sizes[stream];
       args["of"] = span.name;
     }
-    add_kernel(events, computes ? span.name : name_of(span.operation).kernel, span.stage, stream,
+    add_kernel(events, computes ? span.name : kernel_of(span.operation), span.stage, stream,
                span.start, span.finish - span.start, std::move(args));
   }
   write_events(path, events);

@@ -2,6 +2,7 @@
 
 #include "experiments/spec/kernel_curves.hpp"
 #include "models/measured.hpp"
+#include "models/plans/recorded_program.hpp"
 
 #include <fmt/format.h>
 
@@ -100,12 +101,53 @@ void use_measured_times(ResolvedJob& job, const platforms::PlatformSpec& platfor
     warn(fmt::format("each step includes {} of waiting for input and copying it, as recorded; give "
                      "the job an \"input\" to have them simulated instead",
                      to_text(waits)));
-  if (job.spec.gpus > 1 && models::totals(job.network).parameters == 0)
+  if (job.spec.gpus > 1 && measured.exchanges.empty() &&
+      models::totals(job.network).parameters == 0)
     at.fail_at("gpus",
                fmt::format("is {}, but the recording tells no size of a gradient, so that "
                            "nothing is known of what the GPUs exchange",
                            job.spec.gpus),
                "import it again with --like MODEL (a network of the same shape)");
+}
+
+void use_recorded_exchanges(ResolvedJob& job, const platforms::PlatformSpec& platform,
+                            const Value& at)
+{
+  const models::MeasuredSpec& measured = *job.network.measured;
+  if (measured.exchanges.empty() || job.spec.gpus < 2)
+    return;
+  if (read_input(job.spec.input).format != "synthetic")
+    at.fail_at("input",
+               "is to be simulated, but the model was recorded with other exchanges than "
+               "those of gradients: its waiting for input is part of its recorded times",
+               "leave \"input\" out");
+  if (const auto problem = models::problem_with_ranks(measured, job.spec.gpus); !problem.empty())
+    at.fail_at("gpus", fmt::format("is {}: {}", job.spec.gpus, problem));
+  models::RecordedJob recorded;
+  recorded.name = job.spec.name;
+  recorded.ranks = job.spec.gpus;
+  if (measured.batch)
+    recorded.batch = static_cast<double>(job.spec.batch_per_gpu) / *measured.batch;
+  recorded.ratios = scaling_of(job, platform, at).ratios;
+  recorded.ratios.product *= job.anchor_factor;
+  recorded.ratios.memory *= job.anchor_factor;
+  recorded.launch = job.stack.host.kernel_launch;
+  auto plan = std::make_shared<models::WorkPlan>();
+  plan->program = models::recorded_program(measured, recorded);
+  plan->samples_per_step = static_cast<double>(job.spec.batch_per_gpu) * job.spec.gpus;
+  plan->step_variation = job.framework.step_variation;
+  plan->summary = fmt::format("{} recorded exchanges", measured.exchanges.size());
+  plan->memory.push_back({"all", device_memory(job)});
+  job.plan = std::move(plan);
+  const std::string& name = job.spec.name;
+  if (job.spec.gpus != measured.ranks)
+    job.warnings.push_back(fmt::format(
+        "{}: extrapolates: recorded on {} GPUs; each GPU's kernels and the size of each "
+        "exchange are taken to be the same on {}",
+        name, measured.ranks, job.spec.gpus));
+  if (measured.lines.size() > 1 && job.spec.gpus % static_cast<int>(measured.lines.size()) != 0)
+    job.warnings.push_back(fmt::format("{}: {} recorded ranks are taken in turn by {} GPUs", name,
+                                       measured.lines.size(), job.spec.gpus));
 }
 
 } // namespace foretrain::experiments

@@ -16,4 +16,10 @@ models::ComputeProfile measured_profile_of(const ResolvedJob& job,
 /// warnings for all that is extrapolated.
 void use_measured_times(ResolvedJob& job, const platforms::PlatformSpec& platform, const Value& at);
 
+/// Writes a job whose recording holds exchanges as a program that runs them on all its GPUs; does
+/// nothing where there are none, or one GPU. Throws ConfigError for jobs with an input and for
+/// numbers of GPUs that the recorded groups do not divide.
+void use_recorded_exchanges(ResolvedJob& job, const platforms::PlatformSpec& platform,
+                            const Value& at);
+
 } // namespace foretrain::experiments

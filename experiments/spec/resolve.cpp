@@ -322,6 +322,8 @@ ResolvedExperiment resolve(const Point& given)
     e.jobs.push_back(resolve_job(e.spec.jobs[i], at, e, stack));
     e.jobs.back().ranks = placer.place(e.spec.jobs[i], at);
     e.jobs.back().spec.gpus = static_cast<int>(e.jobs.back().ranks.size());
+    if (e.jobs.back().network.measured)
+      use_recorded_exchanges(e.jobs.back(), e.platform, at);
   }
   place_servers(e, root);
   resolve_storage(e, root);

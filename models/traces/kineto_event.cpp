@@ -37,13 +37,23 @@ int bytes_of(const std::string& type)
   for (const auto& [name, bytes] : kTypes)
     if (lower == name)
       return bytes;
-  return 0;
+  return lower.starts_with("float8") ? 1 : 0;
 }
 
 // Elements that one thread of PyTorch's element-wise kernels handles (thread_work_size).
 double work_per_thread(const std::string& name)
 {
   return name.find("elementwise_kernel") != std::string::npos ? 4 : 0;
+}
+
+// Launches of different grids or blocks differ in it (FNV-1a over the six numbers).
+std::uint64_t shape_of(const RawEvent& event)
+{
+  std::uint64_t hash = 1469598103934665603u;
+  for (const auto& sizes : {event.grid, event.block})
+    for (const double size : sizes)
+      hash = (hash ^ static_cast<std::uint64_t>(std::clamp(size, 0.0, 1e15))) * 1099511628211u;
+  return hash;
 }
 
 // Operators and annotations that tell steps, phases, gradients, messages and batches.
@@ -91,7 +101,8 @@ ArgumentKey argument_key(const std::string& key)
       {"Out msg nelems", ArgumentKey::out_elements},
       {"Group size", ArgumentKey::group},
       {"dtype", ArgumentKey::data_type},
-      {"Collective name", ArgumentKey::collective}};
+      {"Collective name", ArgumentKey::collective},
+      {"Process Group Ranks", ArgumentKey::members}};
   const auto found = kKeys.find(key);
   return found == kKeys.end() ? ArgumentKey::other : found->second;
 }
@@ -146,6 +157,8 @@ void RawEvent::argument(ArgumentKey key, const std::string& value, int depth)
     data_type = value;
   else if (key == ArgumentKey::collective && depth == 0)
     collective = value;
+  else if (key == ArgumentKey::members && depth == 0)
+    members = value;
   else if (key == ArgumentKey::stream && depth == 0)
     stream = number_in(value);
 }
@@ -179,6 +192,10 @@ void RawEvent::argument(ArgumentKey key, double value, int depth)
     if (axis < 3 && depth == 1)
       (key == ArgumentKey::grid ? grid : block)[static_cast<std::size_t>(axis++)] = value;
     break;
+  case ArgumentKey::members: // a list where it is no text
+    if (depth == 1 && members.size() < 4096)
+      members += fmt::format(" {:.0f}", std::clamp(value, 0.0, 1e6));
+    break;
   case ArgumentKey::dims:
     if (!dims_done && depth >= 2) {
       if (dims == 0) {
@@ -203,6 +220,12 @@ void RawEvent::close_list(ArgumentKey key, int depth)
 {
   if (key == ArgumentKey::dims && depth >= 2)
     dims_done = true;
+}
+
+EventSink::EventSink(Trace& trace) : trace_(trace)
+{
+  for (std::size_t i = 0; i < trace.names.size(); ++i)
+    known_.try_emplace(trace.names[i], static_cast<std::uint32_t>(i));
 }
 
 std::uint32_t EventSink::intern(const std::string& name)
@@ -234,6 +257,11 @@ void EventSink::take_work(const RawEvent& event, double start, double finish)
     for (const double size : sizes)
       work.threads *= size;
   work.elements = work_per_thread(event.name) * work.threads;
+  work.shape = shape_of(event);
+  if (work.kind == KernelClass::collective) {
+    work.collective = intern(event.collective);
+    work.members = intern(event.members);
+  }
   trace_.work.push_back(work);
 }
 

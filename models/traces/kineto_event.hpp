@@ -27,12 +27,13 @@ enum class ArgumentKey {
   group,
   data_type,
   collective,
+  members,
   other
 };
 ArgumentKey argument_key(const std::string& key);
 
 struct RawEvent {
-  std::string phase, category, name, type, data_type, collective;
+  std::string phase, category, name, type, data_type, collective, members;
   double time = std::numeric_limits<double>::quiet_NaN(); // us
   double duration = 0;
   double process = -1, thread = -1;
@@ -55,7 +56,8 @@ struct RawEvent {
 /// Keeps of each event what a Trace needs.
 class EventSink {
 public:
-  explicit EventSink(Trace& trace) : trace_(trace) {}
+  /// Names of the trace stay as they are.
+  explicit EventSink(Trace& trace);
   void take(const RawEvent& event);
   void device(int id, const std::string& name);
   void distributed(const std::string& key, double value);

@@ -17,6 +17,7 @@ namespace {
 
 // Systematic difference between runs of one job on one kind of machine, as for anchors.
 constexpr double kSpreadOfTimes = 0.03;
+constexpr double kToldByNames = 0.3; // share of the products' time from which their names count
 
 std::string text_of(double seconds)
 {
@@ -58,8 +59,7 @@ int recorded_batch(const Trace& trace, const TraceStep& step)
   return 0;
 }
 
-void tell(const Trace& trace, const Steps& steps, const RecordedStep& recorded,
-          std::vector<std::string>& notes)
+void tell(const Steps& steps, const RecordedStep& recorded, std::vector<std::string>& notes)
 {
   const TraceStep& step = steps.list[steps.typical];
   if (steps.found_by.empty())
@@ -73,16 +73,76 @@ void tell(const Trace& trace, const Steps& steps, const RecordedStep& recorded,
         recorded.exposed * 1e3, (recorded.input + recorded.copy) * 1e3));
   if (!step.followed)
     notes.push_back("no step is followed by another: its length is that of the host's annotation");
-  std::map<std::string, std::pair<int, double>> exchanges;
+}
+
+// What the name of a product says of its operands; "" where it says nothing. cuBLAS's nvjet kernels
+// tell them by a letter (h: fp16, t: bf16), tensor cores of single precision are TF32.
+std::string precision_in(const std::string& kernel)
+{
+  std::string name = kernel;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto has = [&name](std::initializer_list<const char*> parts) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&name](const char* part) { return name.find(part) != std::string::npos; });
+  };
+  if (has({"e4m3", "e5m2", "fp8", "float8", "nvjet_q"}))
+    return "";
+  if (has({"bf16", "bfloat16", "nvjet_t"}))
+    return "bf16";
+  if (has({"tf32"}))
+    return "tf32";
+  if (has({"fp16", "f16f16", "half", "h884", "h1688", "h16816", "hgemm", "hcudnn", "nvjet_h"}))
+    return "fp16";
+  if (has({"16816", "884"}))
+    return "fp16"; // shapes of tensor cores' half-precision instructions
+  if (has({"tensorop_s1688", "s1688"}))
+    return "tf32";
+  return has({"sgemm", "scudnn", "ffma", "<float", "f32f32", "fp32", "winograd"}) ? "fp32" : "";
+}
+
+double middle_of(std::vector<double> values)
+{
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 2];
+}
+
+// Coefficient of variation of what the device itself took for a step: waiting for input varies
+// more, and is told apart. By the median distance from the median, so that a step in which
+// something else happened does not count for all. 0 with fewer than three steps; the first one
+// holds what the profiler began with.
+double own_variation(const Trace& trace, const Steps& steps)
+{
+  std::vector<double> times;
+  for (std::size_t i = 1; i < steps.list.size(); ++i) {
+    const TraceStep& step = steps.list[i];
+    if (!step.followed)
+      continue;
+    const RecordedStep parts = take_apart(trace, step, true);
+    times.push_back(step.period() - parts.input - parts.copy);
+  }
+  if (times.size() < 3)
+    return 0;
+  constexpr double kDeviationsOfMiddle = 1.4826; // of a normal distribution
+  const double middle = middle_of(times);
+  for (double& time : times)
+    time = std::abs(time - middle);
+  return middle > 0 ? kDeviationsOfMiddle * middle_of(times) / middle : 0;
+}
+
+// Of gradients alone: what becomes of the collectives.
+void tell_collectives(const Trace& trace, const TraceStep& step, std::vector<std::string>& notes)
+{
+  std::map<std::string, std::pair<int, double>> kinds;
   for (const StepWork& item : step.work) {
     const DeviceWork& work = trace.work[item.index];
     if (work.kind != KernelClass::collective)
       continue;
-    auto& [count, time] = exchanges[seen_collective(trace, work).kind];
+    auto& [count, time] = kinds[seen_collective(trace, work).kind];
     ++count;
     time += work.seconds();
   }
-  for (const auto& [kind, sum] : exchanges)
+  for (const auto& [kind, sum] : kinds)
     notes.push_back(fmt::format("{} {} of {:.3f} ms in all {}", sum.first, kind, sum.second * 1e3,
                                 kind == "all-reduce"
                                     ? "are not taken over: the exchange of gradients is simulated"
@@ -95,35 +155,29 @@ void tell(const Trace& trace, const Steps& steps, const RecordedStep& recorded,
 std::string precision_of(const Trace& trace, const TraceStep& step)
 {
   std::map<std::string, double> times;
+  double all = 0;
   for (const StepWork& item : step.work) {
     const DeviceWork& work = trace.work[item.index];
     if (work.kind != KernelClass::product)
       continue;
-    std::string name = trace.name_of(work.name);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const auto has = [&name](const char* part) { return name.find(part) != std::string::npos; };
-    times[has("bf16")   ? "bf16"
-          : has("tf32") ? "tf32"
-          : has("fp16") || has("f16f16") || has("884") || has("h1688") || has("half") ||
-                  has("16816")
-              ? "fp16"
-              : "fp32"] += work.seconds();
+    all += work.seconds();
+    if (const std::string told = precision_in(trace.name_of(work.name)); !told.empty())
+      times[told] += work.seconds();
   }
   if (times.empty())
     return "";
-  return std::max_element(times.begin(), times.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
+  const auto most = std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most->second >= kToldByNames * all ? most->first : "";
 }
 
 RecordedModel recorded_model(const Trace& trace, const Steps& steps, const RecordedOptions& options)
 {
   const TraceStep& step = steps.list[steps.typical];
-  RecordedStep recorded = take_apart(trace, step);
+  RecordedStep recorded = take_apart(trace, step, !options.gradients_only);
   RecordedModel model;
   model.notes = trace.notes;
-  tell(trace, steps, recorded, model.notes);
+  tell(steps, recorded, model.notes);
   if (recorded.backward.empty()) { // inference, or a recording without host events
     recorded.backward.emplace_back();
     recorded.gradients.emplace_back();
@@ -138,8 +192,9 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps, const Recor
       ++tensors;
     }
   model.notes.push_back(
-      told.empty() ? "the recording tells no sizes of gradients: usable on one device; give --like "
-                     "MODEL, or record with record_shapes=True"
+      told.empty() ? "the recording tells no sizes of gradients: give --like MODEL, or record with "
+                     "record_shapes=True; without, and without exchanges, it is usable on one "
+                     "device"
                    : fmt::format("{} gradients, {:.4g} million parameters, by {}", tensors,
                                  parameters / 1e6, told));
 
@@ -160,8 +215,9 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps, const Recor
   if (!step.followed && step.host_finish < 1e299)
     length = std::max(length, step.host_finish - step.host_start);
   measured["step"] = text_of(length);
-  if (steps.variation > 0 && trace.world < 2) // of several ranks it holds their waiting, too
-    measured["variation"] = std::min(1.0, std::round(steps.variation * 1e4) / 1e4);
+  // Of several ranks it would hold their waiting for one another, too.
+  if (const double variation = own_variation(trace, steps); variation > 0 && trace.world < 2)
+    measured["variation"] = std::min(1.0, std::round(variation * 1e4) / 1e4);
   measured["ranks"] = std::max(1, trace.world);
   measured["host"] = text_of(recorded.host);
   measured["input"] = text_of(recorded.input);
@@ -169,6 +225,10 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps, const Recor
   measured["optimizer"] = json_of(recorded.optimizer);
   measured["forward"] = json_of(recorded.forward);
   measured["backward"] = json_of(recorded.backward);
+  if (options.gradients_only)
+    tell_collectives(trace, step, model.notes);
+  else if (!options.ranks_follow)
+    add_exchanges({recorded_rank(trace, steps)}, measured, model.notes);
   model.json = {{"format", "foretrain.network/1"},
                 {"name", options.name},
                 {"source", fmt::format("{} {}", trace.format,
@@ -178,6 +238,12 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps, const Recor
   model.json["spread"] = {{"/measured/scale", kSpreadOfTimes}};
   model.json["measured"] = std::move(measured);
   return model;
+}
+
+RecordedModel with_ranks(RecordedModel first, const std::vector<RecordedRank>& ranks)
+{
+  add_exchanges(ranks, first.json["measured"], first.notes);
+  return first;
 }
 
 } // namespace foretrain::models

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "models/network.hpp"
-#include "models/traces/steps.hpp"
+#include "models/traces/recorded_ranks.hpp"
 
 #include <optional>
 #include <string>
@@ -16,6 +16,10 @@ struct RecordedOptions {
   std::optional<int> batch{};    // samples per device, where the recording does not tell
   std::optional<Network> like{}; // its gradients, where the recording tells no sizes
   std::string gpu{};             // preset of the device; empty: none known
+  /// All-reduces stand for gradients, which the job's framework exchanges anew; other collectives
+  /// stay as idle time. Else every exchange is simulated as it was recorded.
+  bool gradients_only = false;
+  bool ranks_follow = false; // the exchanges come with the recordings of all ranks (with_ranks)
 };
 
 struct RecordedModel {
@@ -26,8 +30,12 @@ struct RecordedModel {
 RecordedModel recorded_model(const Trace& trace, const Steps& steps,
                              const RecordedOptions& options);
 
-/// "fp16", "tf32", ... as the names of its products say, the longest time counting; "fp32" where
-/// they say nothing, "" without products.
+/// The same of several ranks: the model of the first one, with the lines of all. Throws ConfigError
+/// when they did not exchange the same.
+RecordedModel with_ranks(RecordedModel first, const std::vector<RecordedRank>& ranks);
+
+/// "fp16", "tf32", ... as the names of its products say, the longest time counting; "" without
+/// products, and where most names say nothing: times are then taken as of the job's precision.
 std::string precision_of(const Trace& trace, const TraceStep& step);
 
 } // namespace foretrain::models

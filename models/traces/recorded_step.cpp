@@ -15,14 +15,16 @@ constexpr double kTailOfInput = 0.05;  // share of a step
 
 class Cutter {
 public:
-  Cutter(const Trace& trace, const TraceStep& step) : trace_(trace), step_(step)
+  Cutter(const Trace& trace, const TraceStep& step, bool all_collectives)
+      : trace_(trace), step_(step)
   {
     std::vector<Span> exchanges;
     std::vector<Span> copies;
     std::vector<Span> loader;
     for (const StepWork& work : step.work) {
       const DeviceWork& w = trace.work[work.index];
-      if (w.kind == KernelClass::collective && seen_collective(trace, w).kind == "all-reduce")
+      if (w.kind == KernelClass::collective &&
+          (all_collectives || seen_collective(trace, w).kind == "all-reduce"))
         exchanges.push_back({w.start, w.finish});
       else if (copies_input(trace, w))
         copies.push_back({w.start, w.finish});
@@ -165,9 +167,9 @@ bool copies_input(const Trace& trace, const DeviceWork& work)
          trace.name_of(work.name).find("HtoD") != std::string::npos;
 }
 
-RecordedStep take_apart(const Trace& trace, const TraceStep& step)
+RecordedStep take_apart(const Trace& trace, const TraceStep& step, bool all_collectives)
 {
-  return Cutter(trace, step).cut();
+  return Cutter(trace, step, all_collectives).cut();
 }
 
 } // namespace foretrain::models

@@ -17,7 +17,9 @@ struct RecordedStep {
   double busy = 0; // any kernel ran, collectives and copies of the batch left out
 };
 
-RecordedStep take_apart(const Trace& trace, const TraceStep& step);
+/// What the device waited for collectives counts as `exposed`: for all-reduces alone, or for all of
+/// them where they are simulated anew.
+RecordedStep take_apart(const Trace& trace, const TraceStep& step, bool all_collectives = false);
 
 /// Whether work is a copy of input: from the host, of a size that counts.
 bool copies_input(const Trace& trace, const DeviceWork& work);

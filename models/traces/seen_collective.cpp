@@ -25,8 +25,11 @@ std::string kind_in(const std::string& name)
                                                                {"all_gather", "all-gather"},
                                                                {"alltoall", "all-to-all"},
                                                                {"all_to_all", "all-to-all"},
+                                                               {"all2all", "all-to-all"},
                                                                {"broadcast", "broadcast"},
                                                                {"sendrecv", "send"},
+                                                               {"nccl:send", "send"},
+                                                               {"nccl:recv", "send"},
                                                                {"reduce", "reduce"}};
   const std::string text = lower(name);
   for (const auto& [part, kind] : kKinds)
@@ -69,7 +72,9 @@ double SeenCollective::bus_rate(double seconds) const
 SeenCollective seen_collective(const Trace& trace, const DeviceWork& work)
 {
   SeenCollective seen;
-  seen.kind = kind_in(trace.name_of(work.name));
+  seen.kind = kind_in(trace.name_of(work.collective)); // its arguments know best
+  if (seen.kind == "other")
+    seen.kind = kind_in(trace.name_of(work.name));
   seen.bytes = work.bytes;
   seen.group = work.group > 0 ? work.group : trace.world;
   const Stretch* annotation = annotation_of(trace, work);
@@ -78,8 +83,11 @@ SeenCollective seen_collective(const Trace& trace, const DeviceWork& work)
   if (seen.kind == "send" || seen.kind == "other")
     if (const auto kind = kind_in(trace.name_of(annotation->name)); kind != "other")
       seen.kind = kind;
-  if (seen.bytes <= 0)
+  if (seen.bytes <= 0) {
     seen.bytes = annotation->elements * annotation->element_bytes;
+    if (seen.kind == "all-gather") // the call takes a rank's own part
+      seen.bytes *= std::max(1, seen.group);
+  }
   return seen;
 }
 

@@ -29,19 +29,6 @@ bool is_backward_function(const std::string& name)
   return name.find("Backward") != std::string::npos && name.find("::") == std::string::npos;
 }
 
-// The stream of most kernels: its order is that of the steps, others may run ahead.
-int main_stream(const Trace& trace, int device)
-{
-  std::map<int, double> times;
-  for (const DeviceWork& work : trace.work)
-    if (work.device == device && work.kind != KernelClass::collective &&
-        work.kind != KernelClass::copy)
-      times[work.stream] += work.seconds();
-  const auto most = std::max_element(
-      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == times.end() ? -1 : most->first;
-}
-
 // Start of the step's first work on that stream; of any where it has none there.
 double start_of(const Trace& trace, const TraceStep& step, int stream)
 {
@@ -49,6 +36,17 @@ double start_of(const Trace& trace, const TraceStep& step, int stream)
     if (trace.work[item.index].stream == stream)
       return trace.work[item.index].start;
   return trace.work[step.work.front().index].start;
+}
+
+// Of each stream: when the first work began whose launch was recorded. What ran before belongs to
+// no recorded step.
+std::map<int, double> recorded_from(const Trace& trace, int device)
+{
+  std::map<int, double> from;
+  for (const DeviceWork& work : trace.work) // by start
+    if (work.device == device && call_of(trace, work) != nullptr)
+      from.try_emplace(work.stream, work.start);
+  return from;
 }
 
 // Host time of each thread that belongs to a phase.
@@ -199,6 +197,26 @@ void measure(Steps& steps)
 
 } // namespace
 
+int main_stream(const Trace& trace, int device)
+{
+  std::map<int, double> times;
+  for (const DeviceWork& work : trace.work)
+    if (work.device == device && work.kind != KernelClass::collective &&
+        work.kind != KernelClass::copy)
+      times[work.stream] += work.seconds();
+  const auto most = std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == times.end() ? -1 : most->first;
+}
+
+Span window_of(const TraceStep& step)
+{
+  const bool annotated_step = !step.followed && step.host_finish < 1e299;
+  if (!annotated_step)
+    return {step.start, step.finish};
+  return {std::min(step.host_start, step.start), std::max(step.host_finish, step.finish)};
+}
+
 std::vector<Span> merged(std::vector<Span> spans)
 {
   std::sort(spans.begin(), spans.end(),
@@ -238,7 +256,7 @@ Steps find_steps(const Trace& trace)
     throw ConfigError(trace.file, "", "holds no work of a device",
                       "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
   Steps steps;
-  steps.found_by = "ProfilerStep annotations";
+  steps.found_by = trace.steps_by;
   steps.list = annotated(trace);
   if (steps.list.empty())
     steps.list = repeated(trace, steps.found_by);
@@ -260,6 +278,7 @@ Steps find_steps(const Trace& trace)
     backward_done.push_back(phases.last_backward(step.host_start, step.host_finish));
   const int device = busiest_device(trace);
   const int stream = main_stream(trace, device);
+  const std::map<int, double> from = recorded_from(trace, device);
   TrainingPhase last = TrainingPhase::forward;
   double next_start = -1; // first device work after the last step
   for (std::size_t w = 0; w < trace.work.size(); ++w) {
@@ -267,6 +286,9 @@ Steps find_steps(const Trace& trace)
     if (work.device != device)
       continue;
     const Call* call = call_of(trace, work);
+    const auto first = from.find(work.stream);
+    if (call == nullptr && first != from.end() && work.start < first->second)
+      continue;
     const double at = call != nullptr ? call->start : work.start;
     const auto next = std::upper_bound(begins.begin(), begins.end(), at);
     if (next == begins.begin())

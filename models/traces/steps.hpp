@@ -7,6 +7,11 @@
 
 namespace foretrain::models {
 
+/// A stretch of time.
+struct Span {
+  double start, finish;
+};
+
 enum class TrainingPhase { forward, backward, optimizer };
 
 struct StepWork {
@@ -33,6 +38,10 @@ struct TraceStep {
   double period() const { return finish - start; }
 };
 
+/// From a step's beginning to its end: by the device where another step follows, else as the host's
+/// annotation has it, which holds what the host did before the first kernel.
+Span window_of(const TraceStep& step);
+
 struct Steps {
   std::vector<TraceStep> list;
   std::string found_by; // "ProfilerStep annotations", ...
@@ -46,10 +55,11 @@ struct Steps {
 /// work; throws ConfigError when it has none.
 Steps find_steps(const Trace& trace);
 
-/// A stretch of time; `merged` ones are in order and do not overlap.
-struct Span {
-  double start, finish;
-};
+/// The stream on which a device's kernels took the longest: its order is that of the steps, others
+/// may run ahead. -1 where the device ran none.
+int main_stream(const Trace& trace, int device);
+
+/// In order and without overlap.
 std::vector<Span> merged(std::vector<Span> spans);
 double length(const std::vector<Span>& spans);
 /// Total time in which both run.

@@ -27,8 +27,11 @@ struct DeviceWork {
   std::int64_t correlation = -1; // of the call that launched it; -1: unknown
   double bytes = 0;              // of a copy, or of a collective's input; 0: unknown
   int group = 0;                 // ranks of a collective; 0: unknown
+  std::uint32_t collective = 0;  // what its arguments call it, into Trace::names; 0: nothing
+  std::uint32_t members = 0;     // "[0, 2]": ranks of its group, into Trace::names; 0: not told
   double threads = 0;            // of the launch; 0: unknown
   double elements = 0;           // upper bound by threads of an element-wise kernel
+  std::uint64_t shape = 0;       // tells grids and blocks apart; 0: not told
   double seconds() const { return finish - start; }
 };
 
@@ -53,12 +56,13 @@ struct Stretch {
 
 struct Trace {
   std::string file;
-  std::string format; // "Kineto trace", "Nsight Systems export", ...
-  std::vector<std::string> names;
-  std::vector<DeviceWork> work;          // by start
-  std::vector<Call> calls;               // by correlation
-  std::vector<Stretch> stretches;        // by start
-  std::vector<std::string> device_names; // by device number
+  std::string format;                                // "Kineto trace", "Nsight Systems export", ...
+  std::vector<std::string> names{""};                // the first one is no name
+  std::vector<DeviceWork> work;                      // by start
+  std::vector<Call> calls;                           // by correlation
+  std::vector<Stretch> stretches;                    // by start
+  std::vector<std::string> device_names;             // by device number
+  std::string steps_by = "ProfilerStep annotations"; // what stretches "ProfilerStep..." were
   int rank = -1;
   int world = 0;                  // 0: unknown
   std::vector<std::string> notes; // what the file does not tell, or tells wrongly

@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 namespace foretrain::models {
 
 namespace {
 
-constexpr double kBeside = 0.8;   // share of a kernel beside a collective from which it counts
+constexpr double kBeside = 0.5;   // share of a kernel beside a collective from which it counts
 constexpr double kShort = 10e-6;  // kernels that feel it most
 constexpr double kAtOnce = 20e-6; // a kernel that follows within this was already launched
 
@@ -82,11 +83,12 @@ void add_times(TraceSummary& sum, const Trace& trace, const Steps& steps)
   };
   sum.compute = share * length(spans.compute);
   sum.hidden = share * common(spans.compute, spans.exchange);
-  sum.exposed = share * length(spans.exchange) - sum.hidden;
-  sum.copies = share * (length(spans.all) - both(spans.compute, spans.exchange));
+  sum.exposed = std::max(0.0, share * length(spans.exchange) - sum.hidden);
+  sum.copies = // not below 0 by rounding
+      std::max(0.0, share * (length(spans.all) - both(spans.compute, spans.exchange)));
   const std::vector<Span> nothing = without(windows, spans.all);
   sum.input = share * common(nothing, spans.loader);
-  sum.idle = share * length(nothing) - sum.input;
+  sum.idle = std::max(0.0, share * length(nothing) - sum.input);
 }
 
 void add_kernels(TraceSummary& sum, const Trace& trace, const Steps& steps)
@@ -143,47 +145,85 @@ struct Pairing {
   KernelClass kind = KernelClass::memory;
 };
 
-// Two launches are the same kernel where name, size and place among their like in a step agree.
-using Place = std::tuple<std::uint32_t, double, int>;
+// Two launches are the same kernel where name, grid, block and place among their like in a step
+// agree, in the order in which they were launched.
+using Place = std::tuple<std::uint32_t, std::uint64_t, int>;
 
-void pair_up(const Trace& trace, const TraceStep& step, const std::vector<Span>& exchanges,
+double mean(const std::vector<double>& values)
+{
+  return values.empty() ? 0
+                        : std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size());
+}
+
+// Time of a kernel in which any of the spans runs, too.
+double shared(const DeviceWork& work, const std::vector<Span>& spans)
+{
+  auto next = std::lower_bound(spans.begin(), spans.end(), work.start,
+                               [](const Span& s, double t) { return s.finish <= t; });
+  double sum = 0;
+  for (; next != spans.end() && next->start < work.finish; ++next)
+    sum += std::min(work.finish, next->finish) - std::max(work.start, next->start);
+  return sum;
+}
+
+// What runs beside the kernels of the main stream.
+struct Beside {
+  int stream = -1;
+  std::vector<Span> exchanges, others;
+};
+
+Beside beside_main_stream(const Trace& trace)
+{
+  Beside beside;
+  const int device = busiest_device(trace);
+  beside.stream = main_stream(trace, device);
+  for (const DeviceWork& work : trace.work) { // of steps that were not recorded whole, too
+    if (work.device != device)
+      continue;
+    if (work.kind == KernelClass::collective)
+      beside.exchanges.push_back({work.start, work.finish});
+    else if (work.stream != beside.stream && work.kind != KernelClass::copy)
+      beside.others.push_back({work.start, work.finish});
+  }
+  beside.exchanges = merged(std::move(beside.exchanges));
+  beside.others = merged(std::move(beside.others));
+  return beside;
+}
+
+void pair_up(const Trace& trace, const TraceStep& step, const Beside& beside,
              std::map<Place, Pairing>& pairs)
 {
-  std::map<std::pair<std::uint32_t, double>, int> seen;
-  for (const StepWork& item : step.work) {
+  std::vector<StepWork> launches = step.work;
+  std::stable_sort(launches.begin(), launches.end(),
+                   [](const StepWork& a, const StepWork& b) { return a.launched < b.launched; });
+  std::map<std::pair<std::uint32_t, std::uint64_t>, int> seen;
+  for (const StepWork& item : launches) {
     const DeviceWork& work = trace.work[item.index];
     if (work.kind == KernelClass::collective || work.kind == KernelClass::copy ||
-        work.seconds() <= 0)
+        work.stream != beside.stream || trace.name_of(work.name).starts_with("Memset"))
       continue;
-    Pairing& pair = pairs[{work.name, work.threads, seen[{work.name, work.threads}]++}];
+    const int place = seen[{work.name, work.shape}]++;
+    if (work.seconds() <= 0 || shared(work, beside.others) > 0)
+      continue;
+    Pairing& pair = pairs[{work.name, work.shape, place}];
     pair.kind = work.kind;
-    const auto next = std::lower_bound(exchanges.begin(), exchanges.end(), work.start,
-                                       [](const Span& s, double t) { return s.finish <= t; });
-    const bool none = next == exchanges.end() || next->start >= work.finish;
-    const double shared =
-        none ? 0 : std::min(work.finish, next->finish) - std::max(work.start, next->start);
-    if (none) {
+    const double with = shared(work, beside.exchanges);
+    if (with <= 0)
       pair.alone.push_back(work.seconds());
-    } else if (shared >= kBeside * work.seconds()) {
+    else if (with >= kBeside * work.seconds())
       pair.beside.push_back(work.seconds());
-    }
   }
 }
 
 void add_slowdowns(TraceSummary& sum, const Trace& trace, const Steps& steps)
 {
-  std::vector<Span> exchanges;
-  for (const DeviceWork& work : trace.work)
-    if (work.kind == KernelClass::collective)
-      exchanges.push_back({work.start, work.finish});
-  exchanges = merged(std::move(exchanges));
-  if (exchanges.empty())
+  const Beside beside = beside_main_stream(trace);
+  if (beside.exchanges.empty())
     return;
   std::map<Place, Pairing> pairs;
-  const std::size_t usual = steps.list[steps.typical].work.size();
   for (const TraceStep& step : steps.list)
-    if (step.work.size() == usual) // else places do not mean the same
-      pair_up(trace, step, exchanges, pairs);
+    pair_up(trace, step, beside, pairs);
   const auto add = [&](const char* what, const auto& belongs) {
     Slowdown slow{what};
     double with = 0;
@@ -191,8 +231,8 @@ void add_slowdowns(TraceSummary& sum, const Trace& trace, const Steps& steps)
     for (const auto& [key, pair] : pairs) {
       if (pair.beside.empty() || pair.alone.empty() || !belongs(pair))
         continue;
-      with += median(pair.beside);
-      without_one += median(pair.alone);
+      with += mean(pair.beside);
+      without_one += mean(pair.alone);
       ++slow.kernels;
     }
     if (slow.kernels == 0)
@@ -204,7 +244,7 @@ void add_slowdowns(TraceSummary& sum, const Trace& trace, const Steps& steps)
   add("all", [](const Pairing&) { return true; });
   add("products", [](const Pairing& p) { return p.kind == KernelClass::product; });
   add("memory-bound", [](const Pairing& p) { return p.kind == KernelClass::memory; });
-  add("below 10 us", [](const Pairing& p) { return !p.alone.empty() && median(p.alone) < kShort; });
+  add("below 10 us", [](const Pairing& p) { return mean(p.alone) < kShort; });
 }
 
 void add_launches(TraceSummary& sum, const Trace& trace)

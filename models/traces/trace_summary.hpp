@@ -27,7 +27,8 @@ struct CollectiveSum {
   double bus_rate = 0; // of the shortest; 0: not known
 };
 
-/// The same kernels with and without a collective beside them.
+/// The same kernels of the main stream with and without a collective beside them, by their total
+/// time: same name, grid, block and place in the step, nothing of other streams beside them.
 struct Slowdown {
   std::string what; // "products", "memory-bound", "below 10 us"
   int kernels = 0;  // that ran beside one and have a counterpart

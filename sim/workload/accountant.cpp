@@ -11,6 +11,12 @@ std::size_t at(Phase phase)
   return static_cast<std::size_t>(phase);
 }
 
+// A collective that a rank takes part in while it runs.
+struct Running {
+  Seconds start, end;
+  Phase phase;
+};
+
 // One rank's step, told from its beginning to its end.
 class RankAccount {
 public:
@@ -27,9 +33,26 @@ public:
       waited_for(executor_.released_by(op), told_, begin);
     told_ = std::max(told_, begin);
     const Seconds end = executor_.finished(op);
-    if (end > told_)
-      worked(op, end - told_);
+    if (end > told_) {
+      const bool idle = operation(op).kind == WorkKind::wait;
+      const Seconds beside = idle ? exposed_beside(told_, end) : Seconds(0);
+      worked(op, end - told_ - beside);
+    }
     told_ = std::max(told_, end);
+  }
+
+  /// Collectives in the order in which they are told.
+  void takes_part(OpId collective)
+  {
+    const Seconds begin = executor_.arrived(collective, rank_); // its kernel waits for the others'
+    const Seconds end = executor_.finished(collective);
+    if (end > begin)
+      running_.push_back({begin, end, operation(collective).phase});
+  }
+  void sort_collectives()
+  {
+    std::sort(running_.begin(), running_.end(),
+              [](const Running& a, const Running& b) { return a.start < b.start; });
   }
 
   /// Nothing of its own follows: until `end` it waited for `last`, the step's last operation.
@@ -46,6 +69,24 @@ private:
   const Operation& operation(OpId op) const
   {
     return executor_.program().operations[static_cast<std::size_t>(op.value)];
+  }
+
+  // Of a stretch in which the device does nothing: the time beside a collective is exposed.
+  Seconds exposed_beside(Seconds begin, Seconds end)
+  {
+    Seconds sum;
+    while (next_ < running_.size() && running_[next_].end <= begin)
+      ++next_;
+    for (std::size_t i = next_; i < running_.size() && running_[i].start < end; ++i) {
+      const Seconds from = std::max(begin, running_[i].start);
+      const Seconds to = std::min(end, running_[i].end);
+      if (to <= from)
+        continue;
+      shares_.exposed[at(running_[i].phase)] += to - from;
+      sum += to - from;
+      begin = to;
+    }
+    return sum;
   }
 
   // While `op` was running, on the first stream or as what that waited for.
@@ -69,8 +110,10 @@ private:
     case WorkKind::fetch:
       shares_.input += time;
       return;
-    case WorkKind::host:
     case WorkKind::wait:
+      (exchanges(it.phase) ? shares_.exposed[at(it.phase)] : shares_.framework) += time;
+      return;
+    case WorkKind::host:
     case WorkKind::join:
       shares_.framework += time;
       return;
@@ -94,7 +137,8 @@ private:
         return;
       }
       if (kind == WorkKind::collective && before &&
-          operation(before).kind != WorkKind::collective && operation(before).rank != rank_) {
+          operation(before).kind != WorkKind::collective &&
+          operation(before).kind != WorkKind::wait && operation(before).rank != rank_) {
         others() += end - begin;
         return;
       }
@@ -111,6 +155,8 @@ private:
   int rank_;
   bool stages_;  // the program is a pipeline
   Seconds told_; // until when
+  std::vector<Running> running_;
+  std::size_t next_ = 0; // in running_: what ends later
   StepShares shares_;
 };
 
@@ -159,8 +205,19 @@ StepShares shares_of(const Executor& executor, Seconds start, Seconds end)
     accounts.emplace_back(executor, rank, stages, start);
     devices += program.ranks[static_cast<std::size_t>(rank)].stands_for;
   }
-  for (int i = 0; i < static_cast<int>(program.operations.size()); ++i) {
-    const Operation& op = program.operations[static_cast<std::size_t>(i)];
+  const auto& operations = program.operations;
+  const bool idles = std::any_of(operations.begin(), operations.end(), [](const Operation& op) {
+    return op.kind == WorkKind::wait && op.stream == 0;
+  });
+  for (int i = 0; idles && i < static_cast<int>(operations.size()); ++i)
+    if (const Operation& op = operations[static_cast<std::size_t>(i)];
+        op.kind == WorkKind::collective)
+      for (const int rank : program.groups[static_cast<std::size_t>(op.group)].ranks)
+        accounts[static_cast<std::size_t>(rank)].takes_part({i});
+  for (RankAccount& account : accounts)
+    account.sort_collectives();
+  for (int i = 0; i < static_cast<int>(operations.size()); ++i) {
+    const Operation& op = operations[static_cast<std::size_t>(i)];
     if (op.stream != 0)
       continue;
     if (op.kind == WorkKind::collective)

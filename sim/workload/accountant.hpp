@@ -15,7 +15,7 @@ namespace foretrain::sim {
 
 struct StepShares {
   std::array<Seconds, kPhases> busy{};    // kernels, by phase
-  std::array<Seconds, kPhases> exposed{}; // waiting for exchanges in motion, by phase
+  std::array<Seconds, kPhases> exposed{}; // exchanges while the device does nothing, by phase
   Seconds bubble;
   Seconds straggler;
   Seconds input;

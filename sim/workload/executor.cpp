@@ -89,4 +89,28 @@ OpId Executor::released_by(OpId op) const
   return last;
 }
 
+Seconds Executor::arrived(OpId collective, int rank) const
+{
+  bool found = false;
+  Seconds last;
+  // Joins, and waits that are nobody's, stand for what lies before them.
+  std::vector<OpId> open{collective};
+  while (!open.empty()) {
+    const OpId op = open.back();
+    open.pop_back();
+    for (int k = first_before_[index(op)]; k < first_before_[index(op) + 1]; ++k) {
+      const OpId before{before_[static_cast<std::size_t>(k)]};
+      const Operation& it = program_.operations[index(before)];
+      const bool nobodys = it.kind == WorkKind::join || it.stream < 0;
+      if (nobodys && it.kind != WorkKind::collective) {
+        open.push_back(before);
+      } else if (it.kind == WorkKind::collective || it.rank == rank) {
+        last = std::max(last, finished(before));
+        found = true;
+      }
+    }
+  }
+  return found ? std::min(last, started(collective)) : started(collective);
+}
+
 } // namespace foretrain::sim

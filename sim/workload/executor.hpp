@@ -45,6 +45,10 @@ public:
   /// began with the step.
   OpId released_by(OpId op) const;
 
+  /// When one of a collective's ranks had come to it: the end of what only this rank had to do
+  /// before; the collective's own begin where that is not known.
+  Seconds arrived(OpId collective, int rank) const;
+
   const Program& program() const { return program_; }
   TaskGraph& graph() { return graph_; }
   const TaskGraph& graph() const { return graph_; }

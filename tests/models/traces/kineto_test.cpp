@@ -8,6 +8,7 @@
 
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/fuzzing.hpp"
 
 #include <sstream>
 
@@ -104,6 +105,33 @@ TEST_CASE("the model of a recording holds its times, gradients and batch")
   CHECK((twice.total() - same.total()).value() == Approx(700e-6).epsilon(1e-3));
 }
 
+TEST_CASE("the precision of products is what their names tell")
+{
+  const auto precision = [](const std::vector<std::string>& names) {
+    MadeTrace trace;
+    double at = 20;
+    trace.host("user_annotation", "ProfilerStep#0", 1, 0, 5000);
+    for (const std::string& name : names) {
+      trace.kernel(name, 1, at - 10, at, 90);
+      at += 100;
+    }
+    const Trace read_one = read(trace.text());
+    return precision_of(read_one, find_steps(read_one).list[0]);
+  };
+  CHECK(precision({"volta_sgemm_128x64_nn"}) == "fp32");
+  CHECK(precision({"nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT"}) == "bf16");
+  CHECK(precision({"nvjet_hsh_128x256_64x4"}) == "fp16");
+  CHECK(precision({"ampere_bf16_s16816gemm_bf16_128x256_ldg8"}) == "bf16");
+  CHECK(precision({"cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align4"}) == "tf32");
+  CHECK(precision({"turing_fp16_s1688gemm_fp16_256x128"}) == "fp16");
+  CHECK(precision(
+            {"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, cutlass::bfloat16_t>>"}) ==
+        "bf16");
+  CHECK(precision({"some_gemm"}).empty()); // not taken for single precision
+  CHECK(precision({"some_gemm", "some_gemm", "some_gemm", "some_gemm", "volta_sgemm"}).empty());
+  CHECK(precision({"nvjet_qqtst_128x128"}).empty()); // 8 bits
+}
+
 TEST_CASE("a stretch that launches limit does not shrink with the device")
 {
   MeasuredSpec measured;
@@ -186,19 +214,52 @@ TEST_CASE("a summary adds up to the step and knows what a collective hid")
   CHECK(sum.collectives[0].bus_rate == Approx(1e6 / 300e-6).epsilon(1e-2));
 }
 
+TEST_CASE("kernels are compared with the same kernel at the same place, by grid and by time")
+{
+  MadeTrace trace;
+  const auto kernel = [&](double launched, double at, double lasts, int grid, int stream = 7) {
+    trace.kernel("void elementwise_kernel", 1, launched, at, lasts,
+                 {{"grid", {grid, 1, 1}}, {"block", {128, 1, 1}}, {"stream", stream}});
+  };
+  for (int s = 0; s < 4; ++s) { // beside an all-reduce in every other step
+    const double t = 1000.0 * s;
+    const double factor = s % 2 == 0 ? 1.0 : 1.5;
+    trace.host("user_annotation", "ProfilerStep#" + std::to_string(s), 1, t, 999);
+    kernel(t + 10, t + 100, 100 * factor, 80);
+    kernel(t + 12, t + 300, 20 * factor, 1); // another grid: not the same kernel
+    kernel(t + 14, t + 400, 50 * factor, 80);
+    kernel(t + 16, t + 420, 10, 80, 9); // of another stream, beside the third one
+    if (s % 2 == 1)
+      trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 2, t + 5, t + 50, 600, {{"stream", 20}});
+  }
+  const TraceSummary sum = summarise(read(trace.text()));
+  REQUIRE(!sum.slowdowns.empty());
+  CHECK(sum.slowdowns[0].kernels == 2);
+  CHECK(sum.slowdowns[0].factor == Approx(1.5).epsilon(1e-3));
+  CHECK(sum.slowdowns[0].added == Approx(30e-6).epsilon(1e-3));
+}
+
+TEST_CASE("kernels that were launched before the recording belong to no step")
+{
+  MadeTrace trace = made_steps(3);
+  Json early = trace.events.back();               // a kernel of the last step
+  early["args"]["correlation"] = 7;               // whose call was not recorded
+  early["ts"] = early["ts"].get<double>() - 2815; // before the first kernel
+  early["dur"] = 10;
+  trace.events.push_back(early);
+  const Trace with = read(trace.text());
+  CHECK(find_steps(with).list[0].work.size() == 4);
+  CHECK(with.work.size() == 13);
+}
+
 TEST_CASE("damaged traces never end in anything but a ConfigError")
 {
   const std::string text = made_steps(2).text();
-  std::uint64_t state = 1;
-  const auto random = [&state](std::size_t below) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return static_cast<std::size_t>(state >> 33) % below;
-  };
+  Damage damage;
+  const int runs = fuzz_runs(300);
   int read_anyway = 0;
-  for (int i = 0; i < 300; ++i) {
-    std::string damaged = text;
-    for (std::size_t k = 0; k <= random(4); ++k)
-      damaged[random(damaged.size())] = static_cast<char>(random(256));
+  for (int i = 0; i < runs; ++i) {
+    const std::string damaged = damage.to(text);
     try {
       const Trace trace = read(i % 3 == 0 ? packed(damaged) : damaged);
       recorded_model(trace, find_steps(trace), {.name = "damaged"});

@@ -228,3 +228,31 @@ TEST_CASE("a program that is not whole is refused", "[error]")
   negative.compute(0, Phase::forward, "layer", Seconds(-1));
   CHECK_THROWS_AS(Executor(engine, negative, machine), std::logic_error);
 }
+
+TEST_CASE("idle time beside a collective is exposed, what a rank came too early for, too",
+          "[workload][accountant]")
+{
+  // Rank 0 computes 1 s, rank 1 idles 3 s and comes then; the exchange of 4 s follows, beside which
+  // rank 0 idles 2 s before it waits.
+  Program program;
+  program.ranks = {{0, 1}, {1, 1}};
+  const int stream = program.add_stream("communication");
+  const int group = program.add_group({"all", {0, 1}, {{0, 1}}});
+  const OpId sum =
+      program.collective(group, CollectiveKind::all_to_all, Phase::expert, "a2a", Bytes(4), stream);
+  program.order(program.compute(0, Phase::forward, "kernel", Seconds(1)), sum);
+  program.order(program.wait(1, Phase::framework, "idle", Seconds(3), 0), sum);
+  program.wait(0, Phase::framework, "idle", Seconds(2), 0); // 1 to 3 s: its kernel waits for rank 1
+  for (const int rank : {0, 1}) {
+    const OpId last = program.compute(rank, Phase::forward, "kernel", Seconds(1));
+    program.order(sum, last);
+  }
+  const Ran ran = run(program);
+  CHECK(ran.time.value() == Approx(8));
+  const auto expert = static_cast<std::size_t>(Phase::expert);
+  const auto forward = static_cast<std::size_t>(Phase::forward);
+  CHECK(ran.shares.exposed[expert].value() == Approx((2 + 4 + 4) / 2.0));
+  CHECK(ran.shares.framework.value() == Approx(3 / 2.0));
+  CHECK(ran.shares.busy[forward].value() == Approx((2 + 1) / 2.0));
+  CHECK(ran.shares.total().value() == Approx(8));
+}

@@ -1,0 +1,17 @@
+// What NVIDIA's nvbandwidth prints as text: copies between GPUs by copy engine (the _ce tests).
+// Those by multiprocessors (_sm) say what a kernel reaches and are passed over, as are copies to
+// the host and those of several pairs at once.
+#pragma once
+
+#include "calibration/p2p_log.hpp"
+
+namespace foretrain::calibration {
+
+bool is_nvbandwidth(const std::string& text);
+
+/// Bandwidths one way with peer access, [from][to]; what a GPU reads and what it writes stand
+/// apart. Throws ConfigError with file and line, also for a log without such a matrix, or one in
+/// JSON.
+P2pLog read_nvbandwidth(const std::string& text, const std::string& name);
+
+} // namespace foretrain::calibration

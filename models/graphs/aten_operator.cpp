@@ -1,0 +1,227 @@
+#include "models/graphs/aten_operator.hpp"
+
+#include "models/layer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain::models {
+
+namespace {
+
+enum class Family { conv, linear, product, attention, simple, embedding };
+
+struct Known {
+  const char* name; // behind "aten::", without a trailing '_'
+  Family family;
+  const char* kind;
+  double flops; // per element of the output
+};
+
+// Operations as docs/networks.md counts them.
+constexpr Known kKnown[] = {{"conv1d", Family::conv, "conv", 0},
+                            {"conv2d", Family::conv, "conv", 0},
+                            {"conv3d", Family::conv, "conv", 0},
+                            {"convolution", Family::conv, "conv", 0},
+                            {"linear", Family::linear, "linear", 0},
+                            {"addmm", Family::product, "linear", 0},
+                            {"mm", Family::product, "linear", 0},
+                            {"matmul", Family::product, "attention", 0},
+                            {"bmm", Family::product, "attention", 0},
+                            {"baddbmm", Family::product, "attention", 0},
+                            {"scaled_dot_product_attention", Family::attention, "attention", 0},
+                            {"batch_norm", Family::simple, "norm", 8},
+                            {"layer_norm", Family::simple, "norm", 8},
+                            {"group_norm", Family::simple, "norm", 8},
+                            {"rms_norm", Family::simple, "norm", 4},
+                            {"relu", Family::simple, "elementwise", 1},
+                            {"gelu", Family::simple, "elementwise", 5},
+                            {"silu", Family::simple, "elementwise", 5},
+                            {"tanh", Family::simple, "elementwise", 1},
+                            {"sigmoid", Family::simple, "elementwise", 4},
+                            {"hardtanh", Family::simple, "elementwise", 2},
+                            {"hardswish", Family::simple, "elementwise", 4},
+                            {"leaky_relu", Family::simple, "elementwise", 2},
+                            {"softmax", Family::simple, "elementwise", 5},
+                            {"log_softmax", Family::simple, "elementwise", 5},
+                            {"dropout", Family::simple, "elementwise", 2},
+                            {"add", Family::simple, "elementwise", 1},
+                            {"sub", Family::simple, "elementwise", 1},
+                            {"mul", Family::simple, "elementwise", 1},
+                            {"div", Family::simple, "elementwise", 1},
+                            {"max_pool2d", Family::simple, "pool", 9},
+                            {"avg_pool2d", Family::simple, "pool", 9},
+                            {"adaptive_avg_pool2d", Family::simple, "pool", 0},
+                            {"cat", Family::simple, "copy", 0},
+                            {"embedding", Family::embedding, "embedding", 0},
+                            {"embedding_bag", Family::embedding, "embedding", 0}};
+
+const Known* known(const std::string& name)
+{
+  if (!name.starts_with("aten::"))
+    return nullptr;
+  std::string word = name.substr(6);
+  if (word.ends_with("_"))
+    word.pop_back();
+  const auto found = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                  [&](const Known& one) { return word == one.name; });
+  return found == std::end(kKnown) ? nullptr : &*found;
+}
+
+int dimension(double number)
+{
+  return static_cast<int>(std::clamp(std::round(number), 1.0, 2e9));
+}
+
+// Dimensions but the last `count`.
+double leading(const AtenShape& shape, std::size_t count)
+{
+  return elements({shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(count)});
+}
+
+bool set_conv(const AtenCall& call, double batch, OperatorSpec& one)
+{
+  if (call.inputs.size() < 2 || call.outputs.empty())
+    return false;
+  const AtenShape& weight = call.inputs[1];
+  const AtenShape& out = call.outputs[0];
+  if (weight.size() < 3 || out.size() != weight.size())
+    return false;
+  const double area = elements({weight.begin() + 2, weight.end()});
+  const double positions = elements(out) / std::max(1.0, out[1]) / batch;
+  const double groups = std::max(1.0, call.groups);
+  one.gemm = {dimension(groups), dimension(positions), dimension(weight[0] / groups),
+              dimension(weight[1] * area)};
+  one.window = dimension(std::min(area, 1e6));
+  const bool ones = std::all_of(call.stride.begin(), call.stride.end(),
+                                [](double stride) { return stride == 1; });
+  if (ones && groups == 1 && weight.size() == 4 && weight[2] == 3 && weight[3] == 3)
+    one.minimal_filtering =
+        conv_layer(Shape::image(dimension(weight[1]), dimension(out[2]), dimension(out[3])),
+                   {{3, 3}, {1, 1}, true, {0, 0}}, dimension(weight[0]), 1, false)
+            .minimal_filtering;
+  return true;
+}
+
+bool set_linear(const AtenCall& call, double batch, OperatorSpec& one)
+{
+  if (call.inputs.size() < 2 || call.inputs[0].empty() || call.inputs[1].size() != 2)
+    return false;
+  const AtenShape& in = call.inputs[0];
+  one.gemm = {1, dimension(leading(in, 1) / batch), dimension(call.inputs[1][0]),
+              dimension(in.back())};
+  return true;
+}
+
+// [..., m, k] x [..., k, n]; the first input of addmm and baddbmm is added.
+bool set_product(const AtenCall& call, double batch, OperatorSpec& one)
+{
+  const std::size_t first = call.name.find("add") != std::string::npos ? 1 : 0;
+  if (call.inputs.size() < first + 2)
+    return false;
+  const AtenShape& a = call.inputs[first];
+  const AtenShape& b = call.inputs[first + 1];
+  if (a.size() < 2 || b.size() < 2)
+    return false;
+  const double m = a[a.size() - 2];
+  if (one.kind == "linear" || b.size() == 2) {
+    one.kind = "linear";
+    one.gemm = {1, dimension(leading(a, 1) / batch), dimension(b.back()), dimension(a.back())};
+  } else {
+    one.gemm = {dimension(leading(a, 2) / batch), dimension(m), dimension(b.back()),
+                dimension(a.back())};
+  }
+  return true;
+}
+
+} // namespace
+
+double elements(const AtenShape& shape)
+{
+  double product = 1;
+  for (const double size : shape)
+    product = std::min(1e15, product * std::max(1.0, size));
+  return product;
+}
+
+bool known_operator(const std::string& name)
+{
+  return known(name) != nullptr;
+}
+
+std::vector<std::size_t> weight_inputs(const std::string& name)
+{
+  const Known* it = known(name);
+  if (it == nullptr)
+    return {};
+  switch (it->family) {
+  case Family::conv:
+  case Family::linear:
+    return {1, 2};
+  case Family::embedding:
+    return {0};
+  case Family::simple:
+    return std::string(it->kind) != "norm"         ? std::vector<std::size_t>{}
+           : std::string(it->name) == "batch_norm" ? std::vector<std::size_t>{1, 2}
+                                                   : std::vector<std::size_t>{2, 3};
+  case Family::product:
+  case Family::attention:
+    break;
+  }
+  return {};
+}
+
+std::vector<OperatorSpec> operators_of(const AtenCall& call, double batch)
+{
+  const Known* it = known(call.name);
+  if (it == nullptr || call.inputs.empty() || call.outputs.empty())
+    return {};
+  OperatorSpec one;
+  one.op = call.name.substr(6);
+  one.kind = it->kind;
+  const auto weights = weight_inputs(call.name);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (std::find(weights.begin(), weights.end(), i) == weights.end() && !call.inputs[i].empty())
+      one.input_elements += elements(call.inputs[i]) / batch;
+  if (it->family != Family::simple || it->kind == std::string("norm"))
+    one.input_elements =
+        elements(call.inputs[it->family == Family::embedding ? 1 % call.inputs.size() : 0]) / batch;
+  one.output_elements = elements(call.outputs[0]) / batch;
+  if (call.outputs[0].empty())
+    return {};
+  switch (it->family) {
+  case Family::conv:
+    return set_conv(call, batch, one) ? std::vector{one} : std::vector<OperatorSpec>{};
+  case Family::linear:
+    return set_linear(call, batch, one) ? std::vector{one} : std::vector<OperatorSpec>{};
+  case Family::product:
+    one.input_elements = 0;
+    for (const AtenShape& in : call.inputs)
+      one.input_elements += in.size() < 2 ? 0 : elements(in) / batch;
+    return set_product(call, batch, one) ? std::vector{one} : std::vector<OperatorSpec>{};
+  case Family::attention: {
+    if (call.inputs.size() < 3 || call.inputs[0].size() < 2 || call.inputs[1].size() < 2)
+      return {};
+    const AtenShape& q = call.inputs[0];
+    const double m = q[q.size() - 2];
+    const double keys = call.inputs[1][call.inputs[1].size() - 2];
+    const double heads = leading(q, 2) / batch;
+    OperatorSpec scores = one;
+    scores.gemm = {dimension(heads), dimension(m), dimension(keys), dimension(q.back())};
+    scores.output_elements = 0; // kept on the chip
+    one.gemm = {dimension(heads), dimension(m), dimension(q.back()), dimension(keys)};
+    return {scores, one};
+  }
+  case Family::embedding:
+    one.input_elements = one.output_elements;
+    return {one};
+  case Family::simple:
+    one.flops = it->flops * one.output_elements;
+    if (one.op.starts_with("adaptive"))
+      one.flops = one.input_elements;
+    return {one};
+  }
+  return {};
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,32 @@
+// PyTorch's operators: shapes of inputs and outputs to arithmetic and traffic.
+#pragma once
+
+#include "models/operator_spec.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+using AtenShape = std::vector<double>;
+
+struct AtenCall {
+  std::string name; // "aten::conv2d"
+  std::vector<AtenShape> inputs, outputs;
+  std::vector<double> stride; // of a convolution
+  double groups = 1;
+};
+
+/// Whether its cost is known; those inside of it are then part of it.
+bool known_operator(const std::string& name);
+
+/// What it does for each of `batch` samples, without gradients of weights (trained_tensors).
+/// Several for fused attention. Empty where shapes that it needs are not told.
+std::vector<OperatorSpec> operators_of(const AtenCall& call, double batch);
+
+/// Which inputs are weights, by their place.
+std::vector<std::size_t> weight_inputs(const std::string& name);
+
+double elements(const AtenShape& shape);
+
+} // namespace foretrain::models

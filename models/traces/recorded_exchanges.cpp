@@ -1,0 +1,203 @@
+#include "models/traces/recorded_exchanges.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace foretrain::models {
+
+namespace {
+
+constexpr double kAtOnceAfter = 5e-6;  // a collective behind another one of its stream
+constexpr double kSlowBegin = 50e-6;   // NCCL's smallest messages: 10 to 60 us within a node
+constexpr double kSlowestLink = 1e9;   // B/s; no network of GPUs in use is slower than 10 GbE
+constexpr double kResolution = 0.5e-6; // s, of old traces
+constexpr double kSameSize = 0.1;      // sizes of lists of indices vary from step to step
+
+// A reduction to one rank moves what a broadcast does, the other way round.
+std::string simulated_as(const std::string& kind)
+{
+  return kind == "reduce" ? "broadcast" : kind == "send" || kind == "other" ? "" : kind;
+}
+
+// "[0, 2, 4]": numbers of ranks.
+std::vector<int> ranks_in(const std::string& text)
+{
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] < '0' || text[i] > '9') {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9')
+      ++end;
+    if (end - i < 8)
+      ranks.push_back(std::atoi(text.substr(i, end - i).c_str()));
+    i = end;
+  }
+  return ranks;
+}
+
+// Equal steps between the ranks of a group that was told in full; 0 where they differ.
+int stride_of(const std::vector<int>& ranks, int group)
+{
+  if (static_cast<int>(ranks.size()) != group || group < 2)
+    return 1;
+  const int stride = ranks[1] - ranks[0];
+  for (std::size_t i = 2; i < ranks.size(); ++i)
+    if (ranks[i] - ranks[i - 1] != stride)
+      return 0;
+  return std::max(stride, 0);
+}
+
+struct Launch {
+  double at = 0;
+  std::int64_t thread = -1;
+};
+
+Launch launch_of(const Trace& trace, const DeviceWork& work)
+{
+  const Call* call = call_of(trace, work);
+  return call == nullptr ? Launch{work.start, -1} : Launch{call->start, call->thread};
+}
+
+// Kernels of a step as they were launched.
+struct Launched {
+  Launch launch;
+  int stream;
+  double finish;
+};
+
+std::vector<Launched> kernels_of(const Trace& trace, const TraceStep& step)
+{
+  std::vector<Launched> kernels;
+  for (const StepWork& item : step.work)
+    if (const DeviceWork& work = trace.work[item.index]; work.kind != KernelClass::collective)
+      kernels.push_back({launch_of(trace, work), work.stream, work.finish});
+  return kernels;
+}
+
+// The end of what the stream held that the launching thread had used last: NCCL's stream waits for
+// that much.
+double end_of_dependencies(const std::vector<Launched>& kernels, const Launch& launch)
+{
+  const Launched* last = nullptr;
+  for (const Launched& kernel : kernels)
+    if (kernel.launch.thread == launch.thread && kernel.launch.at < launch.at &&
+        (last == nullptr || kernel.launch.at > last->launch.at))
+      last = &kernel;
+  double end = launch.at;
+  if (last == nullptr)
+    return end;
+  for (const Launched& kernel : kernels)
+    if (kernel.stream == last->stream && kernel.launch.at < launch.at)
+      end = std::max(end, kernel.finish);
+  return end;
+}
+
+// By stream and start: a collective begins when it is released and the one before has ended.
+void release(const Trace& trace, const TraceStep& step, std::vector<RecordedExchange>& list,
+             const std::vector<Launch>& launches)
+{
+  const std::vector<Launched> kernels = kernels_of(trace, step);
+  std::map<int, const RecordedExchange*> before;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    RecordedExchange& exchange = list[i];
+    const RecordedExchange* previous = std::exchange(before[exchange.stream], &exchange);
+    const bool queued = previous != nullptr && exchange.start - previous->finish < kAtOnceAfter;
+    exchange.released = queued ? std::min(exchange.start, end_of_dependencies(kernels, launches[i]))
+                               : exchange.start;
+    if (previous != nullptr)
+      exchange.released = std::max(exchange.released, previous->released);
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.released < b.released; });
+}
+
+double bus_bytes(const RecordedExchange& exchange)
+{
+  return SeenCollective{exchange.kind, exchange.bytes, std::max(2, exchange.group)}.bus_rate(1);
+}
+
+} // namespace
+
+RecordedExchanges find_exchanges(const Trace& trace, const TraceStep& step)
+{
+  RecordedExchanges found;
+  std::vector<std::pair<RecordedExchange, Launch>> all;
+  std::map<std::string, std::pair<int, double>> left;
+  for (const StepWork& item : step.work) { // by start
+    const DeviceWork& work = trace.work[item.index];
+    if (work.kind != KernelClass::collective)
+      continue;
+    const SeenCollective seen = seen_collective(trace, work);
+    const std::vector<int> members = ranks_in(trace.name_of(work.members));
+    RecordedExchange exchange;
+    exchange.kind = simulated_as(seen.kind);
+    exchange.bytes = seen.bytes;
+    exchange.group = seen.group;
+    exchange.stride = stride_of(members, seen.group);
+    exchange.stream = work.stream;
+    exchange.phase = item.phase;
+    exchange.launched = item.launched;
+    exchange.start = work.start;
+    exchange.finish = work.finish;
+    const std::string why = exchange.kind.empty() ? "that are no collective"
+                            : seen.bytes <= 0     ? "whose size is not told"
+                            : seen.group < 2      ? "whose group is not told"
+                            : exchange.stride < 1 ? "of ranks at unequal distances"
+                                                  : "";
+    if (why.empty()) {
+      all.emplace_back(exchange, launch_of(trace, work));
+      continue;
+    }
+    auto& [count, time] = left[seen.kind + " kernels " + why];
+    ++count;
+    time += work.seconds();
+  }
+  for (const auto& [what, sum] : left)
+    found.notes.push_back(fmt::format("{} {}, {:.3f} ms in all, are not simulated: what the device "
+                                      "waited for them stays as idle time",
+                                      sum.first, what, sum.second * 1e3));
+  std::vector<Launch> launches;
+  for (auto& [exchange, launch] : all) {
+    found.list.push_back(std::move(exchange));
+    launches.push_back(launch);
+  }
+  release(trace, step, found.list, launches);
+  return found;
+}
+
+void tell_waiting(const Trace& trace, const Steps& steps, RecordedExchanges& exchanges)
+{
+  std::vector<double> shortest;
+  double rate = kSlowestLink;
+  for (const RecordedExchange& exchange : exchanges.list)
+    shortest.push_back(exchange.finish - exchange.start);
+  for (const TraceStep& step : steps.list) {
+    const auto others = find_exchanges(trace, step).list;
+    const bool like = others.size() == exchanges.list.size();
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const double time = others[i].finish - others[i].start;
+      if (time <= 0)
+        continue;
+      rate = std::max(rate, bus_bytes(others[i]) / time);
+      if (like && others[i].kind == exchanges.list[i].kind &&
+          std::abs(others[i].bytes / exchanges.list[i].bytes - 1) < kSameSize)
+        shortest[i] = std::min(shortest[i], time);
+    }
+  }
+  for (std::size_t i = 0; i < exchanges.list.size(); ++i) {
+    RecordedExchange& exchange = exchanges.list[i];
+    const double needed = std::min(shortest[i], kSlowBegin + bus_bytes(exchange) / rate);
+    const double beyond = exchange.finish - exchange.start - needed;
+    exchange.waited = beyond > kResolution ? beyond : 0;
+  }
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,205 @@
+// Recordings of several ranks: what a rank computed, what it exchanged, what waited for what.
+#include "models/network.hpp"
+#include "models/traces/kineto.hpp"
+#include "models/traces/recorded_model.hpp"
+#include "models/traces/recorded_timeline.hpp"
+#include "sim/base/error.hpp"
+
+#include "tests/models/traces/kineto_support.hpp"
+#include "tests/support/catch.hpp"
+
+namespace foretrain::test {
+namespace {
+
+using namespace models;
+
+constexpr double kUs = 1e-6;
+
+Trace read_made(const MadeTrace& trace)
+{
+  const TemporaryFile file(trace.text());
+  return read_kineto(file.path());
+}
+
+Json message(const char* name, int in, int out, int group, const char* ranks = "")
+{
+  return {{"stream", 20},
+          {"Collective name", name},
+          {"In msg nelems", in},
+          {"Out msg nelems", out},
+          {"Group size", group},
+          {"dtype", "Float"},
+          {"Process Group Ranks", ranks}};
+}
+
+// Steps of 1000 us: a product of 200, an all-to-all of 100 that the next kernel waits for, a kernel
+// of 300, and `late` us in which the all-to-all waited for others besides.
+MadeTrace exchanging(int steps, double late_in_step_1 = 0)
+{
+  MadeTrace trace;
+  for (int s = 0; s < steps; ++s) {
+    const double t = 1000.0 * s;
+    const double late = s == 1 ? late_in_step_1 : 0;
+    trace.host("user_annotation", "ProfilerStep#" + std::to_string(s), 1, t, 999);
+    trace.kernel("volta_sgemm_128x64_nn", 1, t + 10, t + 20, 200);
+    trace.kernel("ncclDevKernel_SendRecv(ncclDevKernelArgs)", 1, t + 15, t + 220, 100 + late,
+                 message("all_to_all", 25000000, 25000000, 2));
+    trace.kernel("void elementwise_kernel", 1, t + 18, t + 321 + late, 300);
+  }
+  return trace;
+}
+
+TEST_CASE("an exchange is cut out where it was released and waited for")
+{
+  const Trace trace = read_made(exchanging(4));
+  const Steps steps = find_steps(trace);
+  const RecordedRank rank = recorded_rank(trace, steps);
+  REQUIRE(rank.exchanges.size() == 1);
+  CHECK(rank.exchanges[0].kind == "all-to-all");
+  CHECK(rank.exchanges[0].bytes == 100e6);
+  CHECK(rank.exchanges[0].group == 2);
+  CHECK(rank.exchanges[0].waited == Approx(0).margin(1e-9));
+  const auto& pieces = rank.line.pieces;
+  REQUIRE(pieces.size() == 3);
+  CHECK(pieces[0].work.product.value() == Approx(200 * kUs));
+  CHECK(pieces[0].starts == std::vector<int>{0});
+  CHECK(pieces[1].after == std::vector<int>{0});
+  CHECK(pieces[1].work.memory.value() == Approx(300 * kUs));
+  CHECK(pieces[1].work.idle.value() == Approx(1 * kUs).epsilon(0.01));
+  CHECK(pieces[2].phase == "host"); // until the next step
+  CHECK(pieces[2].work.idle.value() == Approx(399 * kUs).epsilon(1e-3));
+}
+
+TEST_CASE("what an exchange took longer than its like is told as waiting")
+{
+  const Trace trace = read_made(exchanging(4, 150));
+  const Steps steps = find_steps(trace);
+  const RecordedRank quick = recorded_rank(trace, steps, "ProfilerStep#2");
+  const RecordedRank late = recorded_rank(trace, steps, "ProfilerStep#1");
+  CHECK(quick.exchanges[0].waited == Approx(0).margin(1e-9));
+  CHECK(late.exchanges[0].waited == Approx(150 * kUs).epsilon(1e-6));
+}
+
+TEST_CASE("a tiny message that took long waited, although it has no like")
+{
+  MadeTrace trace;
+  trace.host("user_annotation", "ProfilerStep#0", 1, 0, 5000);
+  trace.kernel("volta_sgemm_128x64_nn", 1, 10, 20, 200);
+  trace.kernel("ncclDevKernel_SendRecv", 1, 15, 220, 3000, message("all_to_all", 6, 6, 2));
+  trace.kernel("void elementwise_kernel", 1, 18, 3221, 300);
+  const Trace read = read_made(trace);
+  const RecordedRank rank = recorded_rank(read, find_steps(read));
+  REQUIRE(rank.exchanges.size() == 1);
+  CHECK(rank.exchanges[0].waited == Approx(2950 * kUs).epsilon(1e-3)); // 50 us are a slow begin
+  CHECK(rank.line.pieces.back().phase == "host");
+}
+
+TEST_CASE("a kernel that was launched later for its own reasons waits for no exchange")
+{
+  MadeTrace trace;
+  for (int s = 0; s < 3; ++s) {
+    const double t = 1000.0 * s;
+    trace.host("user_annotation", "ProfilerStep#" + std::to_string(s), 1, t, 999);
+    trace.kernel("volta_sgemm_128x64_nn", 1, t + 10, t + 20, 100);
+    trace.kernel("ncclDevKernel_AllGather", 1, t + 15, t + 120, 50,
+                 message("_allgather_base", 1000, 2000, 2));
+    trace.kernel("void elementwise_kernel", 1, t + 300, t + 310, 100); // launched after its end
+  }
+  const Trace read = read_made(trace);
+  const RecordedRank rank = recorded_rank(read, find_steps(read));
+  REQUIRE(rank.exchanges.size() == 1);
+  CHECK(rank.exchanges[0].kind == "all-gather");
+  CHECK(rank.exchanges[0].bytes == 8000); // of the gathered buffer
+  double idle = 0;
+  for (const MeasuredPiece& piece : rank.line.pieces)
+    if (piece.phase != "host")
+      idle += piece.work.idle.value();
+  CHECK(idle == Approx(190 * kUs).epsilon(1e-3)); // all of it the rank's own
+}
+
+TEST_CASE("groups are told by their ranks and what cannot be simulated is told")
+{
+  MadeTrace trace;
+  for (int s = 0; s < 3; ++s) {
+    const double t = 1000.0 * s;
+    trace.host("user_annotation", "ProfilerStep#" + std::to_string(s), 1, t, 999);
+    trace.kernel("volta_sgemm_128x64_nn", 1, t + 10, t + 20, 100);
+    trace.kernel("ncclDevKernel_ReduceScatter_Sum_bf16", 1, t + 15, t + 120, 50,
+                 message("_reduce_scatter_base", 4000, 1000, 4, "[0, 2, 4, 6]"));
+    trace.kernel("ncclDevKernel_SendRecv", 1, t + 16, t + 200, 50, message("send", 10, 10, 2));
+    trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 1, t + 17, t + 260, 50,
+                 message("allreduce", 10, 10, 3, "[0, 1, 5]"));
+    Json listed = message("broadcast", 10, 10, 2);
+    listed["Process Group Ranks"] = {1, 5};
+    trace.kernel("ncclDevKernel_Broadcast_RING_LL", 1, t + 18, t + 330, 50, listed);
+  }
+  const Trace read = read_made(trace);
+  const RecordedRank rank = recorded_rank(read, find_steps(read));
+  REQUIRE(rank.exchanges.size() == 2);
+  CHECK(rank.exchanges[1].kind == "broadcast");
+  CHECK(rank.exchanges[1].stride == 4);
+  CHECK(rank.exchanges[0].stride == 2);
+  CHECK(rank.exchanges[0].bytes == 16000); // of the whole buffer
+  REQUIRE(rank.notes.size() == 2);
+  CHECK_THAT(rank.notes[0], Catch::Contains("unequal distances"));
+  CHECK_THAT(rank.notes[1], Catch::Contains("send kernels that are no collective"));
+  const auto exchanges = measured_exchanges(rank.exchanges, 8);
+  CHECK(exchanges[0].group == 4);
+  CHECK(exchanges[0].stride == 2);
+  CHECK(measured_exchanges(rank.exchanges, 4)[0].group == 0); // all of the job
+}
+
+TEST_CASE("the model of a recording holds its exchanges and reads back")
+{
+  const Trace trace = read_made(exchanging(4, 150));
+  const auto model = recorded_model(trace, find_steps(trace), {.name = "made"});
+  const Network network = load_network(Value(parse_document(model.json.dump(), "made.json")));
+  REQUIRE(network.measured->exchanges.size() == 1);
+  CHECK(network.measured->exchanges[0].size == Bytes(100e6));
+  CHECK(network.measured->lines[0].pieces.size() == 3);
+  CHECK(network.measured->ranks == 2);
+  const auto gradients =
+      recorded_model(trace, find_steps(trace), {.name = "made", .gradients_only = true});
+  CHECK(!gradients.json["measured"].contains("exchanges"));
+}
+
+TEST_CASE("ranks of one job are joined: their waiting follows from their lines")
+{
+  const Trace one = read_made(exchanging(4, 150));
+  const Trace two = read_made(exchanging(4));
+  const auto first = recorded_rank(one, find_steps(one), "ProfilerStep#1");
+  auto second = recorded_rank(two, find_steps(two), "ProfilerStep#1");
+  auto model = recorded_model(one, find_steps(one), {.name = "made", .ranks_follow = true});
+  const auto joined = with_ranks(model, {first, second});
+  CHECK(joined.json["measured"]["lines"].size() == 2);
+  CHECK(!joined.json["measured"]["exchanges"][0].contains("waited"));
+  second.exchanges[0].kind = "broadcast";
+  CHECK_THROWS_AS(with_ranks(model, {first, second}), ConfigError);
+  second.exchanges.clear();
+  CHECK_THROWS_AS(with_ranks(model, {first, second}), ConfigError);
+}
+
+TEST_CASE("a file whose lines start exchanges in another order is refused")
+{
+  const Trace trace = read_made(exchanging(4));
+  const auto model = recorded_model(trace, find_steps(trace), {.name = "made"});
+  const auto problem = [&model](const char* pointer, const Json& value) {
+    Json broken = model.json;
+    broken[Json::json_pointer(pointer)] = value;
+    try {
+      load_network(Value(parse_document(broken.dump(), "made.json")));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string pieces = "/measured/lines/0/pieces/";
+  CHECK_THAT(problem((pieces + "0/starts").c_str(), {1}), Catch::Contains("next one here is 0"));
+  CHECK_THAT(problem((pieces + "0/starts").c_str(), Json::array()),
+             Catch::Contains("which no piece before it starts"));
+  CHECK_THAT(problem((pieces + "2/starts").c_str(), {0}), Catch::Contains("next one here is 1"));
+  CHECK_THAT(problem("/measured/lines", Json::array()), Catch::Contains("stand without"));
+}
+
+} // namespace
+} // namespace foretrain::test
