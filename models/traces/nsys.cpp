@@ -1,10 +1,9 @@
 #include "models/traces/nsys.hpp"
 
+#include "models/traces/nvtx_names.hpp"
 #include "sim/base/error.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -112,72 +111,6 @@ bool Rows::next()
   if (code != SQLITE_ROW && code != SQLITE_DONE)
     database_.fail();
   return code == SQLITE_ROW;
-}
-
-std::string lower_case(std::string text)
-{
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-// "iteration_12" -> "iteration"; what people call a step.
-bool names_step(const std::string& range)
-{
-  std::string word = lower_case(range);
-  while (!word.empty() && std::string("0123456789 _#:=-/.").find(word.back()) != std::string::npos)
-    word.pop_back();
-  for (const char* known :
-       {"step", "iter", "iteration", "train_step", "training_step", "batch", "train step"})
-    if (word == known)
-      return true;
-  return word.starts_with("profilerstep");
-}
-
-// As the phases of a Kineto trace are called (steps.cpp); "" for ranges that tell nothing.
-std::string told_by(const std::string& range)
-{
-  const std::string word = lower_case(range);
-  if (names_step(range))
-    return "ProfilerStep " + range;
-  if (word == "forward" || word == "fwd")
-    return "## forward";
-  if (word == "backward" || word == "bwd")
-    return "## backward";
-  if (word == "optimizer" || word == "opt.step()" || word == "optimizer.step" || word == "opt")
-    return "## optimizer";
-  for (const char* part : {"autograd::engine::evaluate_function", "AccumulateGrad", "Optimizer.",
-                           "nccl:", "DataLoader", "Backward", "aten::conv2d", "aten::linear",
-                           "aten::embedding", "aten::convolution"})
-    if (range.find(part) != std::string::npos)
-      return range.substr(0, range.find(", seq"));
-  return "";
-}
-
-// Elements and first dimension of "..., sizes = [[32, 3, 224, 224], ...": the first tensor.
-std::pair<double, double> first_sizes(const std::string& range)
-{
-  const std::size_t begin = range.find("sizes = [[");
-  if (begin == std::string::npos)
-    return {0, 0};
-  double elements = 1;
-  double leading = 0;
-  double number = -1;
-  for (std::size_t i = begin + 10; i < range.size(); ++i) {
-    const char c = range[i];
-    if (c >= '0' && c <= '9') {
-      number = std::min(1e12, std::max(0.0, number) * 10 + (c - '0'));
-      continue;
-    }
-    if (number >= 0) {
-      leading = leading > 0 ? leading : number;
-      elements = std::min(1e15, elements * number);
-      number = -1;
-    }
-    if (c == ']')
-      break;
-  }
-  return leading > 0 ? std::pair{elements, leading} : std::pair{0.0, 0.0};
 }
 
 const char* copy_name(std::int64_t kind)
@@ -376,12 +309,12 @@ private:
       if (!times(rows, range.start, range.finish))
         continue;
       const std::string text = rows.empty(2) ? string_of(rows.number(3)) : rows.text(2);
-      const std::string name = told_by(text);
+      const std::string name = meaning_of_range(text);
       if (name.empty())
         continue;
       range.name = intern(name);
       range.thread = rows.number(4);
-      std::tie(range.elements, range.leading) = first_sizes(text);
+      std::tie(range.elements, range.leading) = sizes_in_range(text);
       trace_.stretches.push_back(range);
     }
   }
