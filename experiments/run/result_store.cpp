@@ -112,6 +112,14 @@ constexpr const char* kMerge =
     "INSERT OR REPLACE INTO points SELECT * FROM part.points AS theirs WHERE NOT EXISTS "
     "(SELECT 1 FROM points AS own WHERE own.key = theirs.key AND own.error IS NULL)";
 
+// Failures of points that were run again and are done: a process that was killed leaves no key.
+constexpr const char* kForgetMadeGood =
+    "DELETE FROM points WHERE error IS NOT NULL AND EXISTS (SELECT 1 FROM points AS good WHERE "
+    "good.error IS NULL AND good.experiment = points.experiment AND good.seed = points.seed AND "
+    "good.fidelity = points.fidelity AND "
+    "CASE WHEN json_valid(good.result) AND json_valid(points.result) THEN "
+    "json_extract(good.result, '$.settings') = json_extract(points.result, '$.settings') END)";
+
 } // namespace
 
 struct ResultStore::Database {
@@ -263,6 +271,8 @@ void ResultStore::update(std::int64_t number, const SweepRun& run)
     sqlite3_bind_int64(statement.get(), ++at, value);
   database_->bind(statement, ++at, run.answer);
   database_->step(statement);
+  if (run.ended)
+    database_->run(kForgetMadeGood);
 }
 
 void ResultStore::enrol(std::int64_t number,
@@ -405,6 +415,7 @@ int ResultStore::merge(const std::string& path)
   try {
     db.run(kMerge);
     taken = sqlite3_changes(db.handle);
+    db.run(kForgetMadeGood);
   } catch (const UsageError&) { // pages that are damaged
     db.run("DETACH part");
     throw;

@@ -69,7 +69,8 @@ public:
   std::set<std::string> keys() const;
   /// Notes a run that begins (or was queued, where `process` is 0); its number.
   std::int64_t begin(const SweepRun& run);
-  /// How far it is, and its answer.
+  /// How far it is, and its answer. At its end failures of points that are done by now are
+  /// forgotten.
   void update(std::int64_t number, const SweepRun& run);
   /// Notes that points (position in the sweep, key) belong to a run.
   void enrol(std::int64_t number, const std::vector<std::pair<std::size_t, std::string>>& members);

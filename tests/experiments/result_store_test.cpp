@@ -120,6 +120,36 @@ TEST_CASE("Stores are merged: what is done here stays, what failed here is repla
   CHECK(store.merge(there.path()) == 0);
 }
 
+TEST_CASE("A failure is forgotten once its point is done, by this store or by another")
+{
+  const auto with = [](const std::string& key, const Json& settings, bool failed) {
+    StoredPoint it = point(key, 1);
+    it.result["settings"] = settings;
+    if (failed)
+      it.result["error"] = "killed";
+    return it;
+  };
+  const Json eight = {{"/jobs/0/gpus", 8}};
+  const Json four = {{"/jobs/0/gpus", 4}};
+  const Scratch here("good.db");
+  const Scratch there("part.db");
+  ResultStore store(here.path());
+  store.put(with("failed: eight", eight, true));
+  store.put(with("failed: four", four, true));
+  store.put(with("eight", eight, false));
+  SweepRun run;
+  const std::int64_t number = store.begin(run);
+  store.update(number, run);
+  CHECK(store.failed() == 2); // it goes on
+  run.ended = true;
+  store.update(number, run);
+  CHECK(store.failed() == 1);
+  ResultStore(there.path()).put(with("four", four, false));
+  CHECK(store.merge(there.path()) == 1);
+  CHECK(store.failed() == 0);
+  CHECK(store.keys() == std::set<std::string>{"eight", "four"});
+}
+
 TEST_CASE("What is no result store is left alone")
 {
   const Scratch text("text.db");
