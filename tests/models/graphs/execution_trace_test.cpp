@@ -6,6 +6,7 @@
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
+#include "tests/support/problem.hpp"
 
 namespace foretrain::test {
 namespace {
@@ -67,12 +68,7 @@ ImportedGraph read_execution(const std::string& text)
 
 std::string execution_problem(const std::string& text)
 {
-  try {
-    read_execution(text);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
+  return problem_of([&] { read_execution(text); });
 }
 
 TEST_CASE("one forward pass is taken, each operator once, per sample")

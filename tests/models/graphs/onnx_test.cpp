@@ -7,6 +7,7 @@
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
+#include "tests/support/problem.hpp"
 #include "tests/support/wire_writer.hpp"
 
 namespace foretrain::test {
@@ -44,12 +45,7 @@ ImportedGraph read_graph(const std::string& bytes)
 
 std::string onnx_problem(const std::string& bytes)
 {
-  try {
-    read_graph(bytes);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
+  return problem_of([&] { read_graph(bytes); });
 }
 
 Network network_of(const ImportedGraph& graph)

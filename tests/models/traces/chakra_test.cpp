@@ -6,6 +6,7 @@
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
+#include "tests/support/problem.hpp"
 #include "tests/support/wire_writer.hpp"
 
 namespace foretrain::test {
@@ -55,12 +56,7 @@ Trace read_made_chakra(const std::string& bytes, int ranks = 4)
 
 std::string chakra_problem(const std::string& bytes)
 {
-  try {
-    read_made_chakra(bytes);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
+  return problem_of([&] { read_made_chakra(bytes); });
 }
 
 TEST_CASE("a Chakra trace is laid out by its dependencies")

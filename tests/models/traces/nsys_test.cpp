@@ -7,6 +7,7 @@
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
+#include "tests/support/problem.hpp"
 
 #include <sstream>
 
@@ -86,12 +87,7 @@ std::string exported(int steps)
 
 std::string nsys_problem(const std::string& bytes)
 {
-  try {
-    read_bytes(bytes);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
+  return problem_of([&] { read_bytes(bytes); });
 }
 
 TEST_CASE("an export tells steps, kernels, copies and the device")

@@ -5,6 +5,7 @@
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
+#include "tests/support/problem.hpp"
 
 namespace foretrain::test {
 namespace {
@@ -19,12 +20,7 @@ ImportedTable table_of(const std::string& text)
 
 std::string table_problem(const std::string& text)
 {
-  try {
-    table_of(text);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
+  return problem_of([&] { table_of(text); });
 }
 
 TEST_CASE("a table's times go by class and phase")
