@@ -89,6 +89,117 @@ void share_out(PieceCost& cost, double ahead_left, double back_left)
   }
 }
 
+class PieceWriter {
+public:
+  PieceWriter(const StepSetting& setting, ExchangeTimes& times)
+      : s_(setting), times_(times), shape_(operator_shape(setting))
+  {
+  }
+
+  PieceCost write(const Piece& piece)
+  {
+    cost_.layers = piece.layers();
+    if (piece.embedding)
+      add_end(false);
+    add_layers(false, piece.dense);
+    add_layers(true, piece.experts);
+    if (piece.output)
+      add_end(true);
+    const PieceParameters held = parameters_of(piece, s_.memory.model, s_.memory.plan);
+    finish_passes(held);
+    finish_exchanges(held);
+    return std::move(cost_);
+  }
+
+private:
+  void add_layers(bool with_experts, int layers)
+  {
+    if (layers == 0)
+      return;
+    const PlannedLayer layer(s_, times_, with_experts);
+    const OperatorTime again = layer.repeated();
+    PlanUnit unit;
+    unit.name = with_experts ? "layer with experts" : "layer";
+    unit.count = layers;
+    const OperatorTime f = layer.forward();
+    OperatorTime b = layer.backward();
+    unit.ahead = layer.exchanges(false);
+    unit.back = layer.exchanges(true);
+    if (s_.memory.recompute == Recompute::full)
+      unit.back += unit.ahead;
+    for (int i = 0; i < layers; ++i) {
+      ahead_.work += f;
+      back_.work += b;
+      repeated_ += again;
+      ahead_.exchanges += unit.ahead;
+      back_.exchanges += unit.back;
+    }
+    unit.forward = f.time();
+    unit.backward = (b += again).time();
+    cost_.units.push_back(unit);
+  }
+
+  void add_end(bool last)
+  {
+    const auto operators = last ? output_operators(s_.memory.model, shape_)
+                                : embedding_operators(s_.memory.model, shape_);
+    PlanUnit unit;
+    unit.name = last ? "logits and loss" : "embedding";
+    unit.layer = false;
+    const OperatorTime f = forward_time(operators, s_.device);
+    const OperatorTime b = backward_time(operators, s_.device);
+    (last ? output_ : ahead_.work) += f;
+    back_.work += b;
+    unit.forward = f.time();
+    unit.backward = b.time();
+    if (shape_.tensor > 1) {
+      const Bytes size(shape_.tokens() * s_.memory.model.hidden * s_.memory.element);
+      const Seconds once = times_.time(PlanGroup::tensor, Operation::all_reduce, size);
+      (last ? unit.back : unit.ahead).tensor = {once, once};
+      (last ? back_ : ahead_).exchanges.tensor += {once, once};
+    }
+    cost_.units.push_back(unit);
+  }
+
+  void finish_passes(const PieceParameters& held)
+  {
+    ahead_.work += sharing_copies(s_, times_, held, false);
+    back_.work += sharing_copies(s_, times_, held, true);
+    const bool waits = s_.rules.host_per_micro_batch.value() > 0;
+    const Seconds passed =
+        waits ? time_in_order(ahead_.work, output_) : (ahead_.work += output_).time();
+    back_.work += repeated_;
+    const double ahead_left = ahead_.left_of_exchanges();
+    const double back_left = back_.left_of_exchanges();
+    ahead_.exchanges.scale_exposed(ahead_left);
+    back_.exchanges.scale_exposed(back_left);
+    cost_.forward_compute = passed + s_.rules.host_per_micro_batch / s_.memory.plan.virtual_stages;
+    cost_.recompute = repeated_.time();
+    cost_.backward_compute = back_.work.time() - cost_.recompute;
+    share_out(cost_, ahead_left, back_left);
+  }
+
+  void finish_exchanges(const PieceParameters& held)
+  {
+    const int layers = std::max(1, cost_.layers);
+    const Seconds backward = cost_.backward_compute + cost_.recompute;
+    cost_.data_ahead = shared_weights(s_, times_, held, cost_.forward_compute, layers, false);
+    cost_.data_back = shared_weights(s_, times_, held, backward, layers, true);
+    cost_.tensor = ahead_.exchanges.tensor.exposed + back_.exchanges.tensor.exposed;
+    cost_.context = ahead_.exchanges.context.exposed + back_.exchanges.context.exposed;
+    cost_.expert = ahead_.exchanges.expert.exposed + back_.exchanges.expert.exposed;
+    cost_.forward_exchanges = ahead_.exchanges.exposed() + cost_.data_ahead.exposed;
+  }
+
+  const StepSetting& s_;
+  ExchangeTimes& times_;
+  OperatorShape shape_;
+  PieceCost cost_;
+  Pass ahead_, back_;
+  OperatorTime repeated_;
+  OperatorTime output_; // forward pass of the logits
+};
+
 } // namespace
 
 Bytes transfer_size(const StepSetting& s)
@@ -99,87 +210,7 @@ Bytes transfer_size(const StepSetting& s)
 
 PieceCost piece_cost(const StepSetting& s, const Piece& piece, ExchangeTimes& times)
 {
-  const OperatorShape shape = operator_shape(s);
-  PieceCost cost;
-  cost.layers = piece.layers();
-  Pass ahead, back;
-  OperatorTime repeated, output;
-  const auto add_layers = [&](bool with_experts, int layers) {
-    if (layers == 0)
-      return;
-    const PlannedLayer layer(s, times, with_experts);
-    const OperatorTime again = layer.repeated();
-    PlanUnit unit;
-    unit.name = with_experts ? "layer with experts" : "layer";
-    unit.count = layers;
-    const OperatorTime f = layer.forward();
-    OperatorTime b = layer.backward();
-    unit.ahead = layer.exchanges(false);
-    unit.back = layer.exchanges(true);
-    if (s.memory.recompute == Recompute::full)
-      unit.back += unit.ahead;
-    for (int i = 0; i < layers; ++i) {
-      ahead.work += f;
-      back.work += b;
-      repeated += again;
-      ahead.exchanges += unit.ahead;
-      back.exchanges += unit.back;
-    }
-    unit.forward = f.time();
-    unit.backward = (b += again).time();
-    cost.units.push_back(unit);
-  };
-  const auto add_end = [&](bool last) {
-    const auto operators =
-        last ? output_operators(s.memory.model, shape) : embedding_operators(s.memory.model, shape);
-    PlanUnit unit;
-    unit.name = last ? "logits and loss" : "embedding";
-    unit.layer = false;
-    const OperatorTime f = forward_time(operators, s.device);
-    const OperatorTime b = backward_time(operators, s.device);
-    (last ? output : ahead.work) += f;
-    back.work += b;
-    unit.forward = f.time();
-    unit.backward = b.time();
-    if (shape.tensor > 1) {
-      const Bytes size(shape.tokens() * s.memory.model.hidden * s.memory.element);
-      const Seconds once = times.time(PlanGroup::tensor, Operation::all_reduce, size);
-      (last ? unit.back : unit.ahead).tensor = {once, once};
-      (last ? back : ahead).exchanges.tensor += {once, once};
-    }
-    cost.units.push_back(unit);
-  };
-  if (piece.embedding)
-    add_end(false);
-  add_layers(false, piece.dense);
-  add_layers(true, piece.experts);
-  if (piece.output)
-    add_end(true);
-
-  const PieceParameters held = parameters_of(piece, s.memory.model, s.memory.plan);
-  ahead.work += sharing_copies(s, times, held, false);
-  back.work += sharing_copies(s, times, held, true);
-  const bool waits = s.rules.host_per_micro_batch.value() > 0;
-  const Seconds passed = waits ? time_in_order(ahead.work, output) : (ahead.work += output).time();
-  back.work += repeated;
-  const double ahead_left = ahead.left_of_exchanges();
-  const double back_left = back.left_of_exchanges();
-  ahead.exchanges.scale_exposed(ahead_left);
-  back.exchanges.scale_exposed(back_left);
-  cost.forward_compute = passed + s.rules.host_per_micro_batch / s.memory.plan.virtual_stages;
-  cost.recompute = repeated.time();
-  cost.backward_compute = back.work.time() - cost.recompute;
-  share_out(cost, ahead_left, back_left);
-
-  const int layers = std::max(1, piece.layers());
-  cost.data_ahead = shared_weights(s, times, held, cost.forward_compute, layers, false);
-  cost.data_back =
-      shared_weights(s, times, held, cost.backward_compute + cost.recompute, layers, true);
-  cost.tensor = ahead.exchanges.tensor.exposed + back.exchanges.tensor.exposed;
-  cost.context = ahead.exchanges.context.exposed + back.exchanges.context.exposed;
-  cost.expert = ahead.exchanges.expert.exposed + back.exchanges.expert.exposed;
-  cost.forward_exchanges = ahead.exchanges.exposed() + cost.data_ahead.exposed;
-  return cost;
+  return PieceWriter(s, times).write(piece);
 }
 
 } // namespace foretrain::models
