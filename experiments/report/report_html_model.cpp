@@ -36,13 +36,6 @@ constexpr MemoryPart kMemoryParts[] = {{"weights", "weights", "t0"},
                                        {"activations", "activations", "t3"},
                                        {"other", "other", "t5"}};
 
-std::string legend_entry(const char* style, const std::string& title)
-{
-  return fmt::format("<li><svg class=\"swatch {}\" width=\"14\" height=\"14\" "
-                     "aria-hidden=\"true\"><rect width=\"14\" height=\"14\"/></svg>{}</li>",
-                     style, escaped(title));
-}
-
 double part_bytes(const ReportRow& row, const MemoryPart& part)
 {
   return row.number(fmt::format("/device_memory_byte/parts/{}", part.key).c_str()).value_or(0);

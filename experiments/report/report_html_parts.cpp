@@ -59,6 +59,13 @@ std::string folded(const std::vector<std::string>& items, std::size_t shown,
   return html;
 }
 
+std::string legend_entry(const std::string& style, const std::string& title)
+{
+  return fmt::format("<li><svg class=\"swatch {}\" width=\"14\" height=\"14\" "
+                     "aria-hidden=\"true\"><rect width=\"14\" height=\"14\"/></svg>{}</li>",
+                     style, escaped(title));
+}
+
 std::string bar_row(const std::string& label, const std::string& bar, const std::string& value)
 {
   return "<div class=\"row\"><span class=\"name\">" + prose(label) + "</span>" + bar +

@@ -18,6 +18,9 @@ std::string section(const std::string& anchor, const std::string& title, const s
 std::string folded(const std::vector<std::string>& items, std::size_t shown,
                    const std::string& opening, const std::string& closing);
 
+/// An item of a legend: a square in the look of a bar's part, and its title.
+std::string legend_entry(const std::string& style, const std::string& title);
+
 /// A label, a bar (SVG) and a value side by side.
 std::string bar_row(const std::string& label, const std::string& bar, const std::string& value);
 

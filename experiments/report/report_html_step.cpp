@@ -66,9 +66,7 @@ std::string step_section(const Report& report)
   const bool one_scale = longest <= 12 * shortest;
   std::string html = "<ul class=\"legend\">";
   for (const TimePart& part : report.parts())
-    html += fmt::format("<li><svg class=\"swatch {}\" width=\"14\" height=\"14\" "
-                        "aria-hidden=\"true\"><rect width=\"14\" height=\"14\"/></svg>{}</li>",
-                        part_style(part.key), escaped(part.title));
+    html += legend_entry(part_style(part.key), part.title);
   html += "</ul>";
   if (!one_scale)
     html +=

@@ -131,7 +131,8 @@ void write_trace(const std::string& path, const std::string& job,
   const int stages = setting.memory.plan.pipeline;
   const int of_stage = setting.memory.batch.gpus / stages;
   const models::ParallelPlan& plan = setting.memory.plan;
-  const int sizes[] = {1, plan.tensor, plan.context, plan.expert, setting.memory.batch.data};
+  const int sizes[] = {1, plan.tensor, plan.context, plan.expert,
+                       setting.memory.batch.data * plan.context};
   Json events = Json::array();
   for (int stage = 0; stage < stages; ++stage) {
     events.push_back(name_event("process_name", stage, 0,

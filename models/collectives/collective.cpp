@@ -183,7 +183,7 @@ double Collective::limit_of(const Pattern& pattern, const Protocol& protocol) co
 // Bytes per second of what stays on a GPU; 0: no cost is known.
 double Collective::local_copy(const Pattern& pattern) const
 {
-  return library_.local_copy(comm_.compute_capability, pattern.steps.doublings > 0).value();
+  return library_.local_copy(comm_.compute_capability, pattern.to_itself).value();
 }
 
 double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) const

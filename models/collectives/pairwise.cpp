@@ -19,7 +19,8 @@ Pattern pairwise_all_to_all(const sim::Communicator& comm)
       if (a != b)
         pattern.loads.push_back(
             {comm.connect(a, b, sim::Communicator::kNearest), 1.0 / comm.ranks});
-  pattern.own = 1.0 / comm.ranks; // to itself
+  pattern.own = 1.0 / comm.ranks;
+  pattern.to_itself = true;
   // All pairs go at once: the farthest one counts.
   pattern.steps.add(comm.connect(0, comm.ranks - 1, sim::Communicator::kNearest), 1);
   pattern.steps.doublings = std::log2(comm.ranks);

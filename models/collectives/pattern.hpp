@@ -45,6 +45,7 @@ struct Pattern {
   /// Of each byte of the buffer, what a rank's blocks move within its GPU before or after the hops:
   /// the first piece of a ring's round is copied, the last one only received.
   double own = 0;
+  bool to_itself = false; // own is what ranks that send to each other send to themselves
 };
 
 /// Turns loads into paths: the path for one payload byte over a hop that carries so many bytes per
