@@ -210,6 +210,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
                      device.master_weights ? device.bytes_per_element : 0, device.ordinary);
   profile.optimizer = update.kernels;
   profile.optimizer_exposed = update.exposed;
+  profile.optimizer_launches = update.launches;
   return profile;
 }
 

@@ -33,7 +33,8 @@ struct LayerTime {
 struct ComputeProfile {
   std::vector<LayerTime> layers; // in forward order
   Seconds optimizer;
-  Seconds optimizer_exposed; // on top where the host waits for gradients; no anchor holds it
+  Seconds optimizer_exposed;     // on top where the host waits for gradients; no anchor holds it
+  double optimizer_launches = 0; // of the optimizer's kernels in a step
   Seconds forward() const;
   Seconds backward() const;
   Seconds total() const { return forward() + backward() + optimizer; }

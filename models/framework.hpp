@@ -28,6 +28,7 @@ struct ServerRules {
   double copies = 0;            // of each byte by the CPU beyond the transport's, at each end
   bool one_process = false;     // servers and workers are one: only on one node
   int network_threads = 0;      // that serve the network in a process; 0: one per connection
+  BytesPerSecond verbs_rate{};  // of a process over RDMA, each way; 0: what the adapter carries
 };
 
 /// How a library computes products and convolutions, as far as it costs memory traffic.
@@ -42,6 +43,14 @@ struct KernelSpec {
   /// Extra passes over operands and results of products on tensor cores, which want channels last
   /// where the framework keeps channels first: 2 (read and write) when each is converted.
   double tensor_core_layout = 0;
+};
+
+/// All GPUs of a node hang on one process. CUDA lets one of its threads launch at a time, so that
+/// what is launched after the exchange, when no GPU has work left to hide it, follows GPU after
+/// GPU.
+struct OneProcess {
+  double launches_per_gradient = 1;      // beside the optimizer's
+  double launches_per_half_gradient = 0; // more in half precision: the scale of the loss
 };
 
 struct Framework {
@@ -67,6 +76,7 @@ struct Framework {
   std::optional<TransformerRules> transformer; // absent: the defaults
   std::string kernel_library;            // generation of its library of kernels; empty: the latest
   std::string optimizer_style = "fused"; // how it runs optimizers
+  std::optional<OneProcess> one_process; // absent: each GPU has a process of its own
   double step_variation = 0.01;          // coefficient of variation of a GPU's step time
   double host_threads = 1;               // cores that each GPU's process keeps busy
   Seconds start{};                       // from the process's first instruction to the first step
@@ -97,6 +107,19 @@ void describe(V& v, ServerRules& s)
              "servers and workers are one process: a job has one node");
   v.optional("network_threads", s.network_threads,
              "that serve the network in a process; 0: one per connection", between(0, 1024));
+  v.optional("verbs_rate", s.verbs_rate,
+             "what a process moves over RDMA, each way; 0: what the adapter carries",
+             non_negative());
+}
+
+template <class V>
+void describe(V& v, OneProcess& s)
+{
+  v.optional("launches_per_gradient", s.launches_per_gradient,
+             "kernels for each gradient tensor after the exchange, beside the optimizer's",
+             between(0, 1000));
+  v.optional("launches_per_half_gradient", s.launches_per_half_gradient,
+             "more of them in half precision, for the scale of the loss", between(0, 1000));
 }
 
 template <class V>
@@ -168,7 +191,9 @@ void describe(V& v, Framework& s)
              "generation of its kernels, as GPUs name them under \"generations\", like cudnn-7.0; "
              "default the latest");
   v.optional("optimizer_style", s.optimizer_style, "how it runs an optimizer",
-             one_of({"fused", "foreach", "per-tensor"}));
+             one_of({"fused", "foreach", "per-tensor", "graph"}));
+  v.optional("one_process", s.one_process,
+             "all GPUs of a node hang on one process, whose launches follow each other");
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
   v.optional("host_threads", s.host_threads,

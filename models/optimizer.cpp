@@ -16,6 +16,8 @@ const OptimizerForm& form_of(const Optimizer& optimizer, const std::string& styl
     return *optimizer.foreach_;
   if (wanted == "per-tensor" && optimizer.per_tensor)
     return *optimizer.per_tensor;
+  if (wanted == "graph" && optimizer.graph)
+    return *optimizer.graph;
   return optimizer.fused;
 }
 
@@ -31,6 +33,7 @@ OptimizerCost optimizer_cost(const Optimizer& optimizer, const std::string& styl
       std::max(0.0, optimizer.fused.launches - 1) * device.launch;
   const double passes =
       std::max(0.0, form.bytes_per_parameter - optimizer.fused.bytes_per_parameter);
+  cost.launches = form.launches + tensors * form.launches_per_tensor;
   cost.exposed =
       form.host + tensors * form.host_per_tensor + Bytes(passes * parameters) / device.memory;
   return cost;

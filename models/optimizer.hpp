@@ -29,20 +29,22 @@ struct Optimizer {
   OptimizerForm fused;                     // few kernels over all tensors
   std::optional<OptimizerForm> foreach_;   // lists of tensors, one pass per elementary operation
   std::optional<OptimizerForm> per_tensor; // kernels for each tensor, launched one by one
+  std::optional<OptimizerForm> graph;      // the same, launched by the executor of a graph
   std::string style;                       // which of them; empty: as the framework does it
 };
 
 /// What an update costs on one GPU.
 struct OptimizerCost {
-  Seconds kernels; // of the leanest form: what runs with one GPU, hidden behind nothing
-  Seconds exposed; // on top, where the host waits for gradients before it launches the update
+  Seconds kernels;     // of the leanest form: what runs with one GPU, hidden behind nothing
+  double launches = 0; // of the form that runs
+  Seconds exposed;     // on top, where the host waits for gradients before it launches the update
 };
 
 /// Reads and checks an optimizer. Throws ConfigError.
 Optimizer load_optimizer(const Value& reference);
 
-/// The form that a framework of this style ("fused", "foreach", "per-tensor") runs; the fused one
-/// where the optimizer has no form of that style.
+/// The form that a framework of this style ("fused", "foreach", "per-tensor", "graph") runs; the
+/// fused one where the optimizer has no form of that style.
 const OptimizerForm& form_of(const Optimizer& optimizer, const std::string& style);
 
 /// `tensors` gradient tensors of `parameters` values in all. `copy_bytes` are written beside each
@@ -80,8 +82,9 @@ void describe(V& v, Optimizer& s)
   v.required("fused", s.fused, "few kernels over all tensors: the least traffic");
   v.optional("foreach", s.foreach_, "lists of tensors, one pass for each elementary operation");
   v.optional("per_tensor", s.per_tensor, "kernels for each tensor, launched one after the other");
+  v.optional("graph", s.graph, "kernels for each tensor, launched by the executor of a graph");
   v.optional("style", s.style, "how it is run, whatever the framework usually does",
-             one_of({"fused", "foreach", "per-tensor"}));
+             one_of({"fused", "foreach", "per-tensor", "graph"}));
 }
 
 } // namespace foretrain::models

@@ -1,5 +1,7 @@
 #include "models/training_job.hpp"
 
+#include "models/paces.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -29,6 +31,8 @@ TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
 {
   for (int rank = 0; rank < setup_.ranks; ++rank)
     random_.emplace_back(setup_.seed, setup_.stream, static_cast<std::uint64_t>(rank));
+  paces_ = paces(setup_.ranks, setup_.speed_variation,
+                 sim::RandomStream(setup_.seed, setup_.stream + "/paces"));
   if (setup_.compute_paths.empty())
     for (const sim::ResourceId gpu : setup_.compute)
       setup_.compute_paths.push_back(sim::make_path({{gpu.value, 1.0}}, {}, 1.0));
@@ -216,7 +220,7 @@ void TrainingJob::run_step(std::function<void()> done)
 {
   cycle_phase_ = cycles_.uniform();
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    const double factor = random_[r].spread(setup_.framework.step_variation);
+    const double factor = paces_[r] * random_[r].spread(setup_.framework.step_variation);
     graph_.set_amount(ranks_[r].forward, factor * setup_.profile.forward().value());
     for (std::size_t k = 0; k < stretches_.size(); ++k)
       if (stretches_[k].value() > 0)

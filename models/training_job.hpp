@@ -36,6 +36,7 @@ struct JobSetup {
   int batch = 1;                           // per rank
   std::vector<sim::ResourceId> compute;    // of each rank; one unit is one second of its GPU
   std::vector<sim::PathPtr> compute_paths; // what a second of kernels takes; empty: the GPU alone
+  double speed_variation = 0;              // between GPUs, as in models::paces
   ComputeProfile profile;
   std::vector<Bucket> buckets;
   Framework framework;
@@ -101,6 +102,7 @@ private:
   std::vector<sim::TaskId> bucket_ready_, bucket_begin_, bucket_end_;
   std::vector<sim::TaskId> flows_;
   sim::TaskId synchronised_;
+  std::vector<double> paces_;             // of each rank's GPU
   std::vector<sim::RandomStream> random_; // of each rank
   sim::RandomStream cycles_;              // of the framework's background loop
   Coordination coordination_;

@@ -47,6 +47,10 @@ struct Gpu {
   BytesPerSecond memory_bandwidth;
   double memory_efficiency = 0.8; // of streaming kernels and device copies
   int multiprocessors = 1;
+  /// Of the time that GPUs of one kind take for the same work. Manufacturing and power management
+  /// make 8 % between the fastest and the slowest, outliers apart, on average over clusters and
+  /// applications (Sinha et al., Not All GPUs Are Created Equal, SC 2022): 5.4 standard deviations.
+  double speed_variation = 0.015;
   double compute_capability = 7; // CUDA's number of the architecture
   std::optional<Precision> fp32, tf32, fp16, bf16, fp8, int8;
   std::optional<GpuKernels> kernels; // what measured tables of single kernels say
@@ -167,6 +171,9 @@ void describe(V& v, Gpu& s)
   v.optional("memory_efficiency", s.memory_efficiency,
              "fraction of it that streaming kernels reach", between(0.01, 1));
   v.required("multiprocessors", s.multiprocessors, "number of SMs", at_least(1));
+  v.optional("speed_variation", s.speed_variation,
+             "coefficient of variation of the time that GPUs of this kind take for the same work",
+             between(0, 1));
   v.optional("compute_capability", s.compute_capability,
              "CUDA's number of the architecture: libraries have limits by it", positive());
   v.optional("fp32", s.fp32, "rates in single precision");

@@ -57,21 +57,26 @@ public:
     nic_ = nics.empty() ? -1 : nics.front();
     for (const Ranks& worker : workers)
       worker_nodes_.push_back(worker.front().node);
-    const Transport& transport = machine.stack().transport;
-    if (plan.network_threads <= 0 || transport.protocol != "tcp")
-      return;
-    const auto threads = [&](const std::vector<int>& nodes, const char* what) {
+    const bool sockets = machine.stack().transport.protocol == "tcp";
+    const auto each = [&](const std::vector<int>& nodes, const char* what, const char* part,
+                          double capacity) {
       std::vector<int> resources;
-      for (std::size_t i = 0; i < nodes.size(); ++i)
+      for (std::size_t i = 0; capacity > 0 && i < nodes.size(); ++i)
         resources.push_back(
             engine
-                .add_resource(fmt::format("node{}/{}/{}{}/network-thread", nodes[i], name, what, i),
-                              plan.network_threads)
+                .add_resource(fmt::format("node{}/{}/{}{}/{}", nodes[i], name, what, i, part),
+                              capacity)
                 .value);
       return resources;
     };
-    worker_threads_ = threads(worker_nodes_, "worker");
-    server_threads_ = threads(plan.nodes, "server");
+    const double threads = sockets ? plan.network_threads : 0;
+    worker_threads_ = each(worker_nodes_, "worker", "network-thread", threads);
+    server_threads_ = each(plan.nodes, "server", "network-thread", threads);
+    const double verbs = sockets ? 0 : plan.verbs_rate.value();
+    for (const char* way : {"verbs-send", "verbs-receive"}) {
+      worker_verbs_.push_back(each(worker_nodes_, "worker", way, verbs));
+      server_verbs_.push_back(each(plan.nodes, "server", way, verbs));
+    }
   }
 
   sim::Hop hop(int worker, int server, bool push) const
@@ -99,6 +104,10 @@ public:
       hop.uses.push_back({worker_threads_[w], work});
       hop.uses.push_back({server_threads_[s], work});
     }
+    if (!worker_verbs_.front().empty()) {
+      hop.uses.push_back({worker_verbs_[push ? 0 : 1][w], 1});
+      hop.uses.push_back({server_verbs_[push ? 1 : 0][s], 1});
+    }
     const double busiest = network_work(stack, machine_.framing()).busiest() + copy;
     hop.cap = busiest > 0 ? 1 / busiest : hop.cap;
     return hop;
@@ -109,6 +118,7 @@ private:
   ServerPlan plan_;
   std::vector<int> worker_nodes_;
   std::vector<int> worker_threads_, server_threads_;
+  std::vector<std::vector<int>> worker_verbs_, server_verbs_; // what they send, what they receive
   int nic_ = -1;
 };
 

@@ -15,6 +15,7 @@ struct ServerPlan {
   bool worker_per_node = true; // the GPUs of a node push and pull as one; else each by itself
   double copies = 0;           // of each byte by the CPU, beyond the transport's, at each end
   int network_threads = 0;     // that serve the network in a process; 0: one per connection
+  BytesPerSecond verbs_rate{}; // of a process over RDMA, each way; 0: what the adapter carries
   bool in_process = false;     // the one worker holds the variables itself, in host memory
 };
 

@@ -218,6 +218,7 @@ void leaner_framework(ResolvedExperiment& e, double factor)
 
 void steadier_steps(ResolvedExperiment& e, double factor)
 {
+  e.platform.gpu.speed_variation /= factor;
   for (ResolvedJob& job : e.jobs) {
     job.framework.step_variation /= factor;
     if (!job.plan)

@@ -117,6 +117,7 @@ void add_gpu(List& list, const ResolvedExperiment& e)
   list.add("gpu/memory_bandwidth", gpu.memory_bandwidth);
   list.add("gpu/memory_efficiency", gpu.memory_efficiency);
   list.add("gpu/kernel_launch", gpu.kernel_launch);
+  list.add("gpu/speed_variation", gpu.speed_variation);
   if (gpu.nvlink_bricks > 0 && gpu.nvlink_brick.value() > 0) {
     list.add("gpu/nvlink_brick", gpu.nvlink_brick);
     list.add("gpu/nvlink_collective_efficiency", gpu.nvlink_collective_efficiency);
@@ -166,6 +167,7 @@ void add_job(List& list, const ResolvedJob& job)
     list.add(prefix + "servers/sum_rate", servers->sum_rate);
     list.add(prefix + "servers/message", servers->message);
     list.add(prefix + "servers/network_threads", servers->network_threads);
+    list.add(prefix + "servers/verbs_rate", servers->verbs_rate);
     if (servers->shard == "bytes")
       list.add(prefix + "servers/partition", servers->partition);
   }

@@ -72,6 +72,7 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   setup.stream = fmt::format("job{}", i);
   setup.ranks = static_cast<int>(job.ranks.size());
   setup.batch = job.spec.batch_per_gpu;
+  setup.speed_variation = experiment.platform.gpu.speed_variation;
   setup.profile = job.profile;
   setup.framework = job.framework;
   setup.fidelity = options.fidelity;

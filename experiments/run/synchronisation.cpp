@@ -4,6 +4,7 @@
 #include "platforms/servers.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -46,9 +47,30 @@ void add_servers(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& e
   plan.worker_per_node = rules.worker == "node";
   plan.copies = rules.copies;
   plan.network_threads = rules.network_threads;
+  plan.verbs_rate = rules.verbs_rate;
   auto links = platforms::make_server_links(engine, machine, job.ranks, plan, job.spec.name);
   setup.synchroniser = std::make_shared<models::ParameterServers>(
       engine, std::move(links), rules, job.library, job.framework.algorithm);
+}
+
+// What the launches that follow the exchange take longer than the kernels, where one process
+// launches for all GPUs of a node.
+Seconds launches_behind(const ResolvedJob& job, Seconds kernels)
+{
+  if (!job.framework.one_process)
+    return Seconds(0);
+  std::map<int, int> gpus;
+  int most = 0;
+  for (const auto& place : job.ranks)
+    most = std::max(most, ++gpus[place.node]);
+  const models::OneProcess& rules = *job.framework.one_process;
+  const bool half = job.spec.precision == "fp16";
+  const double of_gradient =
+      rules.launches_per_gradient + (half ? rules.launches_per_half_gradient : 0);
+  const double launches =
+      job.profile.optimizer_launches +
+      of_gradient * static_cast<double>(models::totals(job.network).gradient_tensors);
+  return std::max(Seconds(0), most * launches * job.device.ordinary.launch - kernels);
 }
 
 } // namespace
@@ -59,6 +81,7 @@ void add_synchronisation(models::JobSetup& setup, const ResolvedJob& job, sim::E
   if (job.spec.mode == "inference" || (job.ranks.size() < 2 && job.server_nodes.empty()))
     return;
   setup.profile.optimizer += setup.profile.optimizer_exposed;
+  setup.framework.step_overhead += launches_behind(job, setup.profile.optimizer);
   setup.buckets =
       models::plan_buckets(job.network, job.profile, job.framework, gradient_bytes(job));
   setup.fusion_copy = fusion_copy_rate(machine.spec().gpu);

@@ -145,6 +145,7 @@ LargeJob resolve_large_job(const JobSpec& spec, const Value& at, const LargeExpe
   s.fp8 = spec.precision == "fp8" || spec.precision == "mxfp8";
   s.device = device_of(e.platform.gpu, spec, rules, e.stack, at);
   s.variation = job.framework.step_variation;
+  s.speed_variation = e.platform.gpu.speed_variation;
   s.overhead = e.stack.host.cpu_overhead * job.framework.step_overhead;
   if (t.learned_positions() > 0 && batch.sequence > t.learned_positions())
     job.warnings.push_back(

@@ -1,6 +1,7 @@
 #include "models/plans/step.hpp"
 
 #include "models/plans/piece_cost.hpp"
+#include "sim/base/normal_scores.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -158,11 +159,9 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
     }
   }
   result.parts.framework = s.overhead;
-  // The slowest of n normal deviates lies about sqrt(2 ln n) above the mean.
-  const int gpus = s.memory.batch.gpus;
-  if (gpus > 1)
-    result.parts.straggler = s.variation * std::sqrt(2 * std::log(static_cast<double>(gpus))) *
-                             (result.parts.compute + result.parts.recompute);
+  result.parts.straggler = std::hypot(s.variation, s.speed_variation) *
+                           sim::largest_normal_score(s.memory.batch.gpus) *
+                           (result.parts.compute + result.parts.recompute);
   result.step = result.parts.total();
   return result;
 }

@@ -38,6 +38,16 @@ TEST_CASE("A fused update takes its traffic and its launches", "[optimizer]")
   CHECK(half.kernels.value() == Approx(4e-6 + 22 * kParameters / 5e11));
 }
 
+TEST_CASE("What a graph launches tensor by tensor is told, and hidden on one GPU", "[optimizer]")
+{
+  const Optimizer adamw = preset("adamw");
+  const auto cost = optimizer_cost(adamw, "graph", kParameters, kTensors, 0, device());
+  CHECK(cost.launches == Approx(6 * kTensors));
+  CHECK(cost.exposed.value() == 0);
+  CHECK(optimizer_cost(preset("sgd-momentum"), "graph", kParameters, kTensors, 0, device())
+            .launches == Approx(kTensors));
+}
+
 TEST_CASE("What Python launches tensor by tensor costs host time and passes on top", "[optimizer]")
 {
   const Optimizer adamw = preset("adamw");

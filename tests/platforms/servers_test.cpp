@@ -61,6 +61,29 @@ TEST_CASE("workers reach servers through one adapter at either end", "[servers]"
   }
 }
 
+TEST_CASE("what a process moves over verbs is limited each way, over sockets not", "[servers]")
+{
+  const auto spec = load_platform(std::string("hkbu-2080ti"));
+  ServerPlan plan;
+  plan.nodes = {1};
+  plan.verbs_rate = BytesPerSecond(8e9);
+  for (const char* network : {"tcp", "rdma"}) {
+    sim::Engine engine;
+    const Machine machine(engine, spec, stack_of(network), 2);
+    const auto links = make_server_links(engine, machine, {{0, 0}}, plan, "job");
+    const double once = std::string(network) == "rdma" ? 1 : 0;
+    const auto weighs = [&](const sim::Hop& hop, const char* what, double weight) {
+      CHECK_THAT(weight_of(hop, engine, what), Catch::Matchers::WithinAbs(weight, 1e-15));
+    };
+    weighs(links.push(0, 0), "node0/job/worker0/verbs-send", once);
+    weighs(links.push(0, 0), "node1/job/server0/verbs-receive", once);
+    weighs(links.push(0, 0), "node0/job/worker0/verbs-receive", 0);
+    weighs(links.pull(0, 0), "node1/job/server0/verbs-send", once);
+    weighs(links.pull(0, 0), "node0/job/worker0/verbs-receive", once);
+    weighs(links.pull(0, 0), "node1/job/server0/verbs-receive", 0);
+  }
+}
+
 TEST_CASE("the GPUs of a worker copy a part each, workers of one GPU all of it", "[servers]")
 {
   const auto spec = load_platform(std::string("hkbu-2080ti"));
