@@ -21,6 +21,8 @@ struct ServerRules {
   std::string shard = "tensor"; // what goes to one server: whole tensors or partitions of bytes
   Bytes partition{4.0e6};       // largest piece with "bytes"
   std::string pull = "piece";   // "piece": as soon as a piece is summed; "step": when all are
+  /// With "step": "any" order, or that of the "forward" pass.
+  std::string fetch_order = "any";
   int sum_threads = 0;          // of a server; 0: as many as there are cores
   BytesPerSecond sum_rate{7e9}; // at which one core adds
   bool updates = false;         // servers apply the update too
@@ -96,6 +98,9 @@ void describe(V& v, ServerRules& s)
   v.optional("pull", s.pull,
              "piece: pulled as soon as it is summed; step: when all gradients of a step are",
              one_of({"piece", "step"}));
+  v.optional("fetch_order", s.fetch_order,
+             "with step: variables arrive in any order, or in that of the forward pass",
+             one_of({"any", "forward"}));
   v.optional("sum_threads", s.sum_threads, "of a server; 0: as many as there are cores",
              between(0, 1024));
   v.optional("sum_rate", s.sum_rate, "at which one core adds", positive());

@@ -3,7 +3,6 @@
 #include "sim/base/normal_scores.hpp"
 
 #include <cmath>
-#include <utility>
 
 namespace foretrain::models {
 
@@ -14,9 +13,7 @@ std::vector<double> paces(int ranks, double variation, sim::RandomStream random)
     return factors;
   for (int i = 0; i < ranks; ++i)
     factors[static_cast<std::size_t>(i)] = std::exp(variation * sim::normal_score(i, ranks));
-  for (std::size_t i = factors.size(); i > 1; --i)
-    std::swap(factors[i - 1],
-              factors[static_cast<std::size_t>(random.uniform() * static_cast<double>(i))]);
+  random.shuffle(factors);
   return factors;
 }
 

@@ -1,5 +1,7 @@
 #include "models/parameter_servers.hpp"
 
+#include "sim/engine/random.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -277,6 +279,8 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
   if (to_host_.empty())
     to_host_ = ways(links_.to_host, true, fidelity);
   const int count = pieces(size);
+  if (rules_.pull == "step" && links_.servers > 0)
+    left_to_pull_.emplace_back();
   Bytes left = size;
   for (int p = 0; p < count; ++p) {
     const Bytes bytes = rules_.shard == "bytes" ? std::min(left, rules_.partition) : size;
@@ -291,8 +295,7 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
     const TaskId pushed = push(stages, end, piece);
     const TaskId summed = sum(stages, pushed, piece);
     if (rules_.pull == "step") {
-      left_to_pull_.push_back(piece);
-      summed_.push_back(summed);
+      left_to_pull_.back().push_back(piece);
       graph.add_edge(summed, done);
       continue;
     }
@@ -310,21 +313,38 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
   return done;
 }
 
-TaskId ParameterServers::finish(sim::TaskGraph& graph, Fidelity fidelity,
-                                std::vector<TaskId>& flows)
+// In which order buckets are fetched. That of the forward pass is the reverse of theirs; any other
+// is one drawn once, since of many tensors one of the first layers comes late in nearly all of
+// them.
+std::vector<std::size_t> ParameterServers::fetch_order() const
+{
+  std::vector<std::size_t> order;
+  for (std::size_t b = left_to_pull_.size(); b-- > 0;)
+    order.push_back(b);
+  if (rules_.fetch_order == "any") {
+    sim::RandomStream random(1, "fetch order");
+    random.shuffle(order);
+  }
+  return order;
+}
+
+std::vector<TaskId> ParameterServers::fetch(sim::TaskGraph& graph, Fidelity fidelity,
+                                            std::vector<TaskId>& flows)
 {
   if (left_to_pull_.empty())
     return {};
   Stages stages(*this, graph, fidelity, flows);
-  const TaskId all = graph.add_join("all gradients summed");
-  graph.add_edges(summed_, all);
-  const TaskId done = graph.add_join("parameters pulled");
-  for (const Piece& piece : left_to_pull_) {
-    const TaskId asked =
-        stages.delay("latency", piece.index, link(piece.server, fidelity).latency, all);
-    graph.add_edge(pull(stages, asked, piece), done);
+  const TaskId begin = graph.add_join("step begins");
+  std::vector<TaskId> fetched(left_to_pull_.size());
+  for (const std::size_t b : fetch_order()) {
+    fetched[b] = graph.add_join("variables fetched", static_cast<int>(b));
+    for (const Piece& piece : left_to_pull_[b]) {
+      const TaskId asked =
+          stages.delay("latency", piece.index, link(piece.server, fidelity).latency, begin);
+      graph.add_edge(pull(stages, asked, piece), fetched[b]);
+    }
   }
-  return done;
+  return fetched;
 }
 
 std::string ParameterServers::summary(Bytes, Fidelity) const

@@ -33,8 +33,8 @@ public:
 
   sim::TaskId add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                   Fidelity fidelity, std::vector<sim::TaskId>& flows) override;
-  sim::TaskId finish(sim::TaskGraph& graph, Fidelity fidelity,
-                     std::vector<sim::TaskId>& flows) override;
+  std::vector<sim::TaskId> fetch(sim::TaskGraph& graph, Fidelity fidelity,
+                                 std::vector<sim::TaskId>& flows) override;
   bool in_order() const override { return false; }
   const char* name() const override { return "parameter servers"; }
   std::string summary(Bytes size, Fidelity fidelity) const override;
@@ -71,6 +71,7 @@ private:
   sim::ResourceId summation_thread(std::size_t server, std::size_t thread);
   sim::TaskId sum(Stages& stages, sim::TaskId pushed, const Piece& piece);
   sim::TaskId pull(Stages& stages, sim::TaskId summed, const Piece& piece);
+  std::vector<std::size_t> fetch_order() const;
   sim::TaskId request(Stages& stages, const Piece& piece, std::size_t way);
   sim::TaskId local(Stages& stages, const std::vector<std::unique_ptr<Collective>>& calls,
                     const char* stage, sim::TaskId begin, const Piece& piece);
@@ -85,8 +86,7 @@ private:
   std::map<std::pair<int, std::size_t>, std::shared_ptr<Connection>> connections_;
   std::map<std::pair<std::size_t, std::size_t>, sim::ResourceId> threads_; // server, thread
   std::map<std::tuple<std::string, int, std::size_t>, sim::TaskId> last_;  // piece in each stage
-  std::vector<Piece> left_to_pull_;
-  std::vector<sim::TaskId> summed_;
+  std::vector<std::vector<Piece>> left_to_pull_;                           // of each bucket
   int next_ = 0;
 };
 

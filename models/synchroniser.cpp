@@ -4,7 +4,7 @@
 
 namespace foretrain::models {
 
-sim::TaskId Synchroniser::finish(sim::TaskGraph&, Fidelity, std::vector<sim::TaskId>&)
+std::vector<sim::TaskId> Synchroniser::fetch(sim::TaskGraph&, Fidelity, std::vector<sim::TaskId>&)
 {
   return {};
 }

@@ -18,10 +18,11 @@ public:
   /// kept are appended to `flows`.
   virtual sim::TaskId add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                           Fidelity fidelity, std::vector<sim::TaskId>& flows) = 0;
-  /// Called once after the last bucket: what follows when all of them have ended. Returns its end,
-  /// or no task when nothing follows.
-  virtual sim::TaskId finish(sim::TaskGraph& graph, Fidelity fidelity,
-                             std::vector<sim::TaskId>& flows);
+  /// Called once after the last bucket: what brings each bucket's values to the GPUs from the
+  /// beginning of the next step on, in the order of the buckets; empty where they are there when a
+  /// bucket has ended.
+  virtual std::vector<sim::TaskId> fetch(sim::TaskGraph& graph, Fidelity fidelity,
+                                         std::vector<sim::TaskId>& flows);
   /// Whether a bucket waits for the one before it, like calls on one stream.
   virtual bool in_order() const = 0;
   /// "all-reduce" or "parameter servers".

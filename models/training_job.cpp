@@ -1,5 +1,6 @@
 #include "models/training_job.hpp"
 
+#include "models/fetch.hpp"
 #include "models/paces.hpp"
 
 #include <algorithm>
@@ -55,10 +56,12 @@ void TrainingJob::build()
     for (std::size_t b = 0; b < setup_.buckets.size(); ++b)
       bucket_ready_.push_back(graph_.add_join("gradients ready", static_cast<int>(b)));
   synchronised_ = graph_.add_join("synchronised");
-  for (int rank = 0; rank < setup_.ranks; ++rank)
-    build_rank(rank);
   if (communicates)
     build_communication();
+  else
+    passes_ = {setup_.profile.forward()};
+  for (int rank = 0; rank < setup_.ranks; ++rank)
+    build_rank(rank);
 }
 
 // A GPU alone limits its kernels by itself; where host cores take part it is worth knowing.
@@ -77,17 +80,30 @@ TaskId TrainingJob::add_compute(const char* what, int rank, Seconds time)
   return task;
 }
 
+// Whoever fetches variables waits layer by layer.
+void TrainingJob::build_forward(int rank, RankTasks& tasks)
+{
+  for (std::size_t k = 0; k < passes_.size(); ++k) {
+    const TaskId stretch = add_compute("forward", rank, passes_[k]);
+    if (k > 0)
+      graph_.add_edge(tasks.forward.back(), stretch);
+    if (!fetched_.empty() && fetched_[k])
+      graph_.add_edge(fetched_[k], stretch);
+    tasks.forward.push_back(stretch);
+  }
+}
+
 void TrainingJob::build_rank(int rank)
 {
   RankTasks tasks;
-  tasks.forward = add_compute("forward", rank, setup_.profile.forward());
+  build_forward(rank, tasks);
   if (!input_.empty()) {
     tasks.input = graph_.add_foreign("batch", rank, [this, rank](std::function<void()> got) {
       input_[static_cast<std::size_t>(rank)]->fetch(std::move(got));
     });
-    graph_.add_edge(tasks.input, tasks.forward);
+    graph_.add_edge(tasks.input, tasks.forward.front());
   }
-  TaskId previous = tasks.forward;
+  TaskId previous = tasks.forward.back();
   for (std::size_t k = 0; k < stretches_.size(); ++k) {
     const bool last = k + 1 == stretches_.size();
     if (stretches_[k].value() > 0) {
@@ -165,8 +181,29 @@ void TrainingJob::build_communication()
     graph_.add_edge(end, synchronised_);
     previous = end;
   }
-  if (const TaskId rest = synchroniser.finish(graph_, setup_.fidelity, flows_))
-    graph_.add_edge(rest, synchronised_);
+  cut_forward(synchroniser.fetch(graph_, setup_.fidelity, flows_));
+}
+
+// Buckets are in the order of backward: the last one's variables are needed first.
+void TrainingJob::cut_forward(const std::vector<TaskId>& fetched)
+{
+  Seconds done;
+  passes_.clear();
+  if (!fetched.empty()) {
+    const std::vector<Seconds> points = needed_at(setup_.buckets, setup_.profile);
+    for (std::size_t b = fetched.size(); b-- > 0;) {
+      const bool first = fetched_.empty();
+      if (first || points[b] > done) {
+        if (!first) {
+          passes_.push_back(points[b] - done);
+          done = points[b];
+        }
+        fetched_.push_back(graph_.add_join("layer has its variables", static_cast<int>(b)));
+      }
+      graph_.add_edge(fetched[b], fetched_.back());
+    }
+  }
+  passes_.push_back(setup_.profile.forward() - done);
 }
 
 void TrainingJob::collective_begins(Bytes size)
@@ -221,7 +258,8 @@ void TrainingJob::run_step(std::function<void()> done)
   cycle_phase_ = cycles_.uniform();
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const double factor = paces_[r] * random_[r].spread(setup_.framework.step_variation);
-    graph_.set_amount(ranks_[r].forward, factor * setup_.profile.forward().value());
+    for (std::size_t k = 0; k < passes_.size(); ++k)
+      graph_.set_amount(ranks_[r].forward[k], factor * passes_[k].value());
     for (std::size_t k = 0; k < stretches_.size(); ++k)
       if (stretches_[k].value() > 0)
         graph_.set_amount(ranks_[r].backward[k], factor * stretches_[k].value());

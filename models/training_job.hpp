@@ -77,12 +77,15 @@ public:
 
 private:
   struct RankTasks {
-    sim::TaskId input, forward, optimizer;
+    sim::TaskId input, optimizer;
+    std::vector<sim::TaskId> forward;  // cut where a layer waits for variables that are fetched
     std::vector<sim::TaskId> backward; // one per bucket stretch, plus what is left after the last
   };
   void build();
   void build_rank(int rank);
   void build_communication();
+  void build_forward(int rank, RankTasks& tasks);
+  void cut_forward(const std::vector<sim::TaskId>& fetched);
   bool keeps_limits(int rank) const;
   sim::TaskId add_compute(const char* what, int rank, Seconds time);
   sim::TaskId agreement(std::size_t bucket, sim::TaskId ready);
@@ -97,7 +100,9 @@ private:
 
   JobSetup setup_;
   sim::TaskGraph graph_;
-  std::vector<Seconds> stretches_; // of backward
+  std::vector<Seconds> stretches_;   // of backward
+  std::vector<Seconds> passes_;      // stretches of forward
+  std::vector<sim::TaskId> fetched_; // what each of them waits for; empty: nothing
   std::vector<RankTasks> ranks_;
   std::vector<sim::TaskId> bucket_ready_, bucket_begin_, bucket_end_;
   std::vector<sim::TaskId> flows_;

@@ -32,14 +32,25 @@ StepTimes TrainingJob::account(Seconds start, Seconds end)
     const RankTasks& rank = ranks_[r];
     const Seconds backward_end = graph_.finished(rank.backward.back());
     const Seconds optimizer_end = graph_.finished(rank.optimizer);
-    const Seconds forward_start = graph_.started(rank.forward);
+    Seconds forward_start = graph_.started(rank.forward.front());
+    Seconds fetching; // layers that wait for their variables
+    if (!fetched_.empty()) {
+      Seconds before = input_.empty() ? start : std::max(start, graph_.finished(rank.input));
+      const Seconds ready = std::min(before, forward_start);
+      for (const TaskId stretch : rank.forward) {
+        fetching += std::max(Seconds(0), graph_.started(stretch) - before);
+        before = graph_.finished(stretch);
+      }
+      forward_start = ready;
+    }
     Seconds copy;
     if (!input_.empty())
       copy = std::max(Seconds(0), std::min(forward_start, input_[r]->copy_finished()) -
                                       std::max(start, input_[r]->copy_started()));
     times.host_to_device += share * copy;
     times.input_stall += share * (forward_start - start - copy);
-    times.compute += share * (backward_end - forward_start);
+    times.compute += share * (backward_end - forward_start - fetching);
+    times.exposed_communication += share * fetching;
     times.straggler_wait += share * (slowest - backward_end);
     times.framework += share * last_wait;
     times.exposed_communication += share * (synchronised - slowest - last_wait);
@@ -64,8 +75,9 @@ std::vector<sim::LimitedBy> TrainingJob::compute_limits() const
     if (!keeps_limits(r))
       continue;
     const RankTasks& rank = ranks_[static_cast<std::size_t>(r)];
-    add_limits(sums, graph_.limits(rank.forward));
-    TaskId previous = rank.forward;
+    for (const TaskId stretch : rank.forward)
+      add_limits(sums, graph_.limits(stretch));
+    TaskId previous = rank.forward.back();
     for (const TaskId stretch : rank.backward) {
       if (stretch != previous)
         add_limits(sums, graph_.limits(stretch));
@@ -123,8 +135,8 @@ std::vector<Job::Interval> TrainingJob::last_step() const
     const RankTasks& tasks = ranks_[static_cast<std::size_t>(rank)];
     if (tasks.input)
       add(rank, "wait for batch", "input", tasks.input, tasks.input);
-    add(rank, "forward", "compute", tasks.forward, tasks.forward);
-    TaskId previous = tasks.forward;
+    add(rank, "forward", "compute", tasks.forward.front(), tasks.forward.back());
+    TaskId previous = tasks.forward.back();
     for (std::size_t k = 0; k < tasks.backward.size(); ++k) {
       if (tasks.backward[k] != previous)
         add(rank, fmt::format("backward {}", k), "compute", tasks.backward[k], tasks.backward[k]);

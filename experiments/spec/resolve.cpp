@@ -6,6 +6,7 @@
 #include "experiments/spec/place_servers.hpp"
 #include "experiments/spec/placement.hpp"
 #include "experiments/spec/resolve_checks.hpp"
+#include "models/fetch.hpp"
 
 #include "sim/workload/program_file.hpp"
 
@@ -83,21 +84,21 @@ models::ComputeProfile profile_of(const ResolvedJob& job, const models::Device& 
              : models::compute_profile(job.network, job.spec.batch_per_gpu, device);
 }
 
-// What a step of one GPU waits for variables that live in host memory: their copies to it, and
-// what of the gradients' copies outlasts backward.
-Seconds exchange_of_one(const ResolvedJob& job, const ResolvedExperiment& e)
+// What a step of one GPU waits for variables that live in host memory: each layer for its own.
+Seconds exchange_of_one(const ResolvedJob& job, const models::ComputeProfile& profile,
+                        const ResolvedExperiment& e)
 {
   const auto& servers = job.framework.servers;
-  if (job.spec.mode == "inference" || job.spec.gpus != 1 ||
-      job.framework.synchronisation != "parameter-server" || !servers || servers->worker != "gpu")
+  if (job.spec.mode == "inference" || job.framework.synchronisation != "parameter-server" ||
+      !servers || servers->worker != "gpu")
     return Seconds(0);
   const auto& gpus = *e.platform.node.gpus;
   const BytesPerSecond link = platforms::pcie_bandwidth(
       gpus.generation.value_or(e.platform.gpu.pcie_generation),
       gpus.lanes.value_or(e.platform.gpu.pcie_lanes), e.platform.node.pcie_max_payload);
-  const double bytes =
-      static_cast<double>(models::totals(job.network).parameters) * gradient_bytes(job);
-  return Bytes(bytes) / link;
+  return models::exposed_fetch(
+      models::plan_buckets(job.network, profile, job.framework, gradient_bytes(job)), profile,
+      link);
 }
 
 // The profile as the anchor stretches it: measured on bare metal, what the host layer adds comes on
@@ -112,7 +113,10 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
   const auto profile = job.network.measured ? measured_profile_of(job, e.platform, bare, at)
                                             : profile_of(job, device);
   const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
-  const Seconds kernels = step - job.framework.step_overhead - exchange_of_one(job, e);
+  Seconds kernels = step - job.framework.step_overhead;
+  for (int i = 0; i < 3; ++i) // what is exposed depends on how long kernels take
+    kernels = step - job.framework.step_overhead -
+              exchange_of_one(job, profile.scaled(kernels / profile.total()), e);
   if (kernels.value() <= 0)
     at.fail_at("anchor",
                fmt::format("leaves no time for computing: a step of {} takes {:.3g} ms, "

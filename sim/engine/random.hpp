@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace foretrain::sim {
 
@@ -41,6 +43,15 @@ public:
       return 1.0;
     const double variance = std::log1p(coefficient_of_variation * coefficient_of_variation);
     return std::exp(std::sqrt(variance) * normal() - 0.5 * variance);
+  }
+
+  /// Puts the values in an order in which all are as likely (Fisher and Yates).
+  template <class T>
+  void shuffle(std::vector<T>& values)
+  {
+    for (std::size_t i = values.size(); i > 1; --i)
+      std::swap(values[i - 1],
+                values[static_cast<std::size_t>(uniform() * static_cast<double>(i))]);
   }
 
 private:
