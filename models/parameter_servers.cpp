@@ -208,9 +208,9 @@ sim::ResourceId ParameterServers::summation_thread(std::size_t server, std::size
 {
   const auto [at, added] = threads_.try_emplace({server, thread});
   if (added) {
-    const std::string& cores = engine_.name({links_.cores[server]});
-    at->second = engine_.add_resource(cores.substr(0, cores.find('/')) + "/summation threads",
-                                      rules_.sum_rate.value());
+    const std::string cores = engine_.name({links_.cores[server]});
+    const std::string name = cores.substr(0, cores.find('/')) + "/summation threads";
+    at->second = engine_.add_resource(name, rules_.sum_rate.value());
   }
   return at->second;
 }

@@ -10,6 +10,8 @@ using sim::TaskId;
 namespace {
 // For each batch that the input is ahead: so long it lasts when others take a tenth of the rate.
 constexpr int kStepsToSettle = 10;
+// Tasks and edges of communication that are as many with any number of ranks.
+constexpr std::size_t kRoom = 65536;
 
 } // namespace
 
@@ -32,8 +34,9 @@ TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
   if (setup_.compute_paths.empty())
     for (const sim::ResourceId gpu : setup_.compute)
       setup_.compute_paths.push_back(sim::make_path({{gpu.value, 1.0}}, {}, 1.0));
-  for (const auto& stages : setup_.input)
-    input_.push_back(std::make_unique<InputPipeline>(engine, stages));
+  for (auto& stages : setup_.input)
+    input_.push_back(std::make_unique<InputPipeline>(engine, std::move(stages)));
+  setup_.input = {};
   build();
 }
 
@@ -51,7 +54,13 @@ void TrainingJob::build()
     for (std::size_t b = 0; b < setup_.buckets.size(); ++b)
       bucket_ready_.push_back(graph_.add_join("gradients ready", static_cast<int>(b)));
   synchronised_ = graph_.add_join("synchronised");
-  for (int rank = 0; rank < setup_.ranks; ++rank)
+  const auto ranks = static_cast<std::size_t>(setup_.ranks);
+  graph_.reserve(ranks * (3 + stretches_.size()) + kRoom,
+                 ranks * (3 + 2 * stretches_.size()) + kRoom);
+  const int before = graph_.size();
+  first_rank_ = build_rank(0);
+  tasks_per_rank_ = graph_.size() - before;
+  for (int rank = 1; rank < setup_.ranks; ++rank)
     build_rank(rank);
   if (communicates)
     build_communication();
@@ -73,7 +82,7 @@ TaskId TrainingJob::add_compute(const char* what, int rank, Seconds time)
   return task;
 }
 
-void TrainingJob::build_rank(int rank)
+TrainingJob::RankTasks TrainingJob::build_rank(int rank)
 {
   RankTasks tasks;
   tasks.forward = add_compute("forward", rank, setup_.profile.forward());
@@ -101,7 +110,7 @@ void TrainingJob::build_rank(int rank)
   graph_.add_edge(previous, synchronised_);
   tasks.optimizer = add_compute("optimizer", rank, setup_.profile.optimizer);
   graph_.add_edge(synchronised_, tasks.optimizer);
-  ranks_.push_back(std::move(tasks));
+  return tasks;
 }
 
 // The ranks agree that a bucket is ready everywhere; then it is gathered into the fusion buffer.
@@ -199,9 +208,9 @@ void TrainingJob::before_first_step()
 int TrainingJob::settling_steps() const
 {
   int steps = 0;
-  if (!setup_.input.empty())
-    for (const InputStage& stage : setup_.input.front())
-      steps += kStepsToSettle * stage.room;
+  if (!input_.empty())
+    for (const InputPipeline::StageUse& use : input_.front()->uses())
+      steps += kStepsToSettle * use.stage->room;
   return steps;
 }
 
@@ -215,12 +224,12 @@ void TrainingJob::begin_measuring()
 void TrainingJob::run_step(std::function<void()> done)
 {
   cycle_phase_ = cycles_.uniform();
-  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+  for (std::size_t r = 0; r < random_.size(); ++r) {
     const double factor = random_[r].spread(setup_.framework.step_variation);
-    graph_.set_amount(ranks_[r].forward, factor * setup_.profile.forward().value());
+    graph_.set_amount(of_rank(first_rank_.forward, r), factor * setup_.profile.forward().value());
     for (std::size_t k = 0; k < stretches_.size(); ++k)
       if (stretches_[k].value() > 0)
-        graph_.set_amount(ranks_[r].backward[k], factor * stretches_[k].value());
+        graph_.set_amount(of_rank(first_rank_.backward[k], r), factor * stretches_[k].value());
   }
   graph_.start([this, done = std::move(done)]() mutable {
     // Host work of the framework that no kernel hides.

@@ -80,7 +80,12 @@ private:
     std::vector<sim::TaskId> backward; // one per bucket stretch, plus what is left after the last
   };
   void build();
-  void build_rank(int rank);
+  RankTasks build_rank(int rank);
+  /// The task of a rank that matches one of the first rank's: all ranks have the same.
+  sim::TaskId of_rank(sim::TaskId of_first, std::size_t rank) const
+  {
+    return {of_first.value + static_cast<int>(rank) * tasks_per_rank_};
+  }
   void build_communication();
   bool keeps_limits(int rank) const;
   sim::TaskId add_compute(const char* what, int rank, Seconds time);
@@ -97,7 +102,8 @@ private:
   JobSetup setup_;
   sim::TaskGraph graph_;
   std::vector<Seconds> stretches_; // of backward
-  std::vector<RankTasks> ranks_;
+  RankTasks first_rank_;
+  int tasks_per_rank_ = 0;
   std::vector<sim::TaskId> bucket_ready_, bucket_begin_, bucket_end_;
   std::vector<sim::TaskId> flows_;
   sim::TaskId synchronised_;

@@ -10,6 +10,9 @@
 namespace foretrain::platforms {
 
 namespace {
+// Resources that jobs add to a node, as room for them: their cores, a thread that opens files.
+constexpr int kOfJobs = 2;
+
 double reference_pcie()
 {
   return pcie_bandwidth(3, 16, Bytes(128)).value();
@@ -79,8 +82,11 @@ Machine::Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& sta
     spec.origin.fail_at("max_nodes",
                         fmt::format("is {}, but {} nodes are asked for", spec.max_nodes, nodes));
   choose_network();
-  for (int node = 0; node < nodes; ++node)
+  for (int node = 0; node < nodes; ++node) {
     build_node(engine, node);
+    if (node == 0)
+      engine.reserve(static_cast<std::size_t>(nodes) * static_cast<std::size_t>(stride_ + kOfJobs));
+  }
   build_fabric(engine);
 }
 
