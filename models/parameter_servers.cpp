@@ -132,7 +132,7 @@ const ParameterServers::Link& ParameterServers::link(int server, Fidelity fideli
 
 int ParameterServers::pieces(Bytes size) const
 {
-  if (rules_.shard != "bytes")
+  if (rules_.shard != ServerShard::bytes)
     return 1;
   return std::max(1, static_cast<int>(std::ceil(size / rules_.partition)));
 }
@@ -143,7 +143,7 @@ int ParameterServers::next_server(Bytes size)
   if (links_.servers < 1)
     return -1;
   auto server = static_cast<std::size_t>(next_++ % links_.servers);
-  if (rules_.shard != "bytes")
+  if (rules_.shard != ServerShard::bytes)
     server = static_cast<std::size_t>(std::min_element(load_.begin(), load_.end()) - load_.begin());
   load_[server] += size.value();
   return static_cast<int>(server);
@@ -279,7 +279,8 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
   const int count = pieces(size);
   Bytes left = size;
   for (int p = 0; p < count; ++p) {
-    const Bytes bytes = rules_.shard == "bytes" ? std::min(left, rules_.partition) : size;
+    const Bytes bytes =
+        rules_.shard == ServerShard::bytes ? std::min(left, rules_.partition) : size;
     left = left - bytes;
     const Piece piece{bytes, next_server(bytes), next_};
     TaskId end = local(stages, reduce_, "add in node", begin, piece);
@@ -290,7 +291,7 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
     end = stages.copy("copy to host", to_host_, piece, end);
     const TaskId pushed = push(stages, end, piece);
     const TaskId summed = sum(stages, pushed, piece);
-    if (rules_.pull == "step") {
+    if (rules_.pull == ServerPull::step) {
       left_to_pull_.push_back(piece);
       summed_.push_back(summed);
       graph.add_edge(summed, done);
@@ -333,7 +334,7 @@ std::string ParameterServers::summary(Bytes, Fidelity) const
     return "added among the GPUs of the node";
   return fmt::format("{} parameter server{} for {} worker{}, sharded by {}", links_.servers,
                      links_.servers == 1 ? "" : "s", links_.workers, links_.workers == 1 ? "" : "s",
-                     rules_.shard == "bytes" ? to_text(rules_.partition) : "tensor");
+                     rules_.shard == ServerShard::bytes ? to_text(rules_.partition) : "tensor");
 }
 
 std::string ParameterServers::call(Bytes, Fidelity) const

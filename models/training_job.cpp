@@ -101,10 +101,10 @@ TrainingJob::RankTasks TrainingJob::build_rank(int rank)
       previous = stretch;
     }
     tasks.backward.push_back(previous);
-    if (!last && setup_.framework.overlap != "none")
+    if (!last && setup_.framework.overlap != Overlap::none)
       graph_.add_edge(previous, bucket_ready_[k]);
   }
-  if (setup_.framework.overlap == "none")
+  if (setup_.framework.overlap == Overlap::none)
     for (const TaskId ready : bucket_ready_)
       graph_.add_edge(previous, ready);
   graph_.add_edge(previous, synchronised_);

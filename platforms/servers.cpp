@@ -58,7 +58,7 @@ public:
     for (const Ranks& worker : workers)
       worker_nodes_.push_back(worker.front().node);
     const Transport& transport = machine.stack().transport;
-    if (plan.network_threads <= 0 || transport.protocol != "tcp")
+    if (plan.network_threads <= 0 || transport.protocol != NetworkProtocol::tcp)
       return;
     const auto threads = [&](const std::vector<int>& nodes, const char* what) {
       std::vector<int> resources;

@@ -89,7 +89,8 @@ Seconds exchange_of_one(const ResolvedJob& job, const ResolvedExperiment& e)
 {
   const auto& servers = job.framework.servers;
   if (job.spec.mode == "inference" || job.spec.gpus != 1 ||
-      job.framework.synchronisation != "parameter-server" || !servers || servers->worker != "gpu")
+      job.framework.synchronisation != models::Synchronisation::parameter_server || !servers ||
+      servers->worker != models::ServerClient::gpu)
     return Seconds(0);
   const auto& gpus = *e.platform.node.gpus;
   const BytesPerSecond link = platforms::pcie_bandwidth(
@@ -274,7 +275,10 @@ models::Framework framework_of(const JobSpec& job)
 
 int gradient_bytes(const ResolvedJob& job)
 {
-  return job.framework.gradient_precision == "compute" && sixteen_bits(job.spec.precision) ? 2 : 4;
+  return job.framework.gradient_precision == models::GradientPrecision::compute &&
+                 sixteen_bits(job.spec.precision)
+             ? 2
+             : 4;
 }
 
 BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu)

@@ -88,7 +88,7 @@ struct Cluster {
 ServerRules by_bytes(double partition)
 {
   ServerRules rules;
-  rules.shard = "bytes";
+  rules.shard = ServerShard::bytes;
   rules.partition = Bytes(partition);
   rules.sum_rate = BytesPerSecond(1e30);
   return rules;
@@ -97,7 +97,7 @@ ServerRules by_bytes(double partition)
 ServerRules by_tensor()
 {
   ServerRules rules = by_bytes(1);
-  rules.shard = "tensor";
+  rules.shard = ServerShard::tensor;
   return rules;
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("with pulls after the step every tensor is summed before the first com
 {
   Cluster cluster(2, 1);
   ServerRules rules = by_tensor();
-  rules.pull = "step";
+  rules.pull = ServerPull::step;
   const double way = 2 * 4e7 / kRate;
   CHECK_THAT(cluster.run(rules, {1e7, 3e7}),
              Catch::Matchers::WithinRel(2 * way + 3 * kLatency, 1e-9));
