@@ -40,9 +40,10 @@ void put(Bucket& bucket, const Gradient& gradient)
 std::vector<Bucket> plan_buckets(const Network& network, const ComputeProfile& profile,
                                  const Framework& framework, int bytes_per_gradient)
 {
-  const bool single = framework.overlap == "per-tensor" || framework.fusion_threshold.value() == 0;
-  const bool by_cycle = framework.bucket_order == "ready" && framework.fusion_cycle.value() > 0 &&
-                        framework.overlap == "buckets";
+  const bool single =
+      framework.overlap == Overlap::per_tensor || framework.fusion_threshold.value() == 0;
+  const bool by_cycle = framework.bucket_order == BucketOrder::ready &&
+                        framework.fusion_cycle.value() > 0 && framework.overlap == Overlap::buckets;
   // The step's forward has passed when backward begins: cycles count from the step's start.
   const Seconds offset = profile.forward();
   const auto cycle_of = [&](Seconds ready) {
@@ -55,8 +56,8 @@ std::vector<Bucket> plan_buckets(const Network& network, const ComputeProfile& p
     const Bytes limit = buckets.size() == 1 && framework.first_bucket.value() > 0
                             ? framework.first_bucket
                             : framework.fusion_threshold;
-    const bool full =
-        framework.bucket_fill == "at-least" ? held >= limit : held + gradient.size > limit;
+    const bool full = framework.bucket_fill == BucketFill::at_least ? held >= limit
+                                                                    : held + gradient.size > limit;
     const bool later = by_cycle && cycle_of(gradient.ready) > cycle;
     if (buckets.empty() || single || full || later) {
       buckets.emplace_back();

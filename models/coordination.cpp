@@ -8,8 +8,8 @@ namespace foretrain::models {
 Coordination::Coordination(const Framework& f, int ranks)
     : cost_(f.coordination + ranks * f.coordination_per_rank)
 {
-  const bool cycles =
-      f.fusion_cycle.value() > 0 && f.bucket_order == "ready" && f.overlap != "none";
+  const bool cycles = f.fusion_cycle.value() > 0 && f.bucket_order == BucketOrder::ready &&
+                      f.overlap != Overlap::none;
   period_ = cycles ? std::max(f.fusion_cycle, cost_) : Seconds(0);
 }
 

@@ -6,7 +6,7 @@ Framework load_framework(const Value& reference)
 {
   const Value value = resolve_preset(reference, kFrameworkKind);
   auto framework = read_as<Framework>(value);
-  if (framework.synchronisation == "parameter-server" && !framework.servers)
+  if (framework.synchronisation == Synchronisation::parameter_server && !framework.servers)
     framework.servers.emplace();
   return framework;
 }

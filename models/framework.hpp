@@ -14,23 +14,99 @@ namespace foretrain::models {
 
 inline const PresetKind kFrameworkKind{"framework", "models/data/frameworks"};
 
+/// Where parameter servers run.
+enum class ServerPlace { workers, apart };
+constexpr auto choices(ServerPlace)
+{
+  return std::to_array<Choice<ServerPlace>>(
+      {{ServerPlace::workers, "workers"}, {ServerPlace::apart, "apart"}});
+}
+
+/// Who pushes and pulls: the GPUs of a node as one, or each GPU.
+enum class ServerClient { node, gpu };
+constexpr auto choices(ServerClient)
+{
+  return std::to_array<Choice<ServerClient>>(
+      {{ServerClient::node, "node"}, {ServerClient::gpu, "gpu"}});
+}
+
+/// What goes to one server: whole tensors or partitions of bytes.
+enum class ServerShard { tensor, bytes };
+constexpr auto choices(ServerShard)
+{
+  return std::to_array<Choice<ServerShard>>(
+      {{ServerShard::tensor, "tensor"}, {ServerShard::bytes, "bytes"}});
+}
+
+/// When workers pull: as soon as a piece is summed, or when all of a step are.
+enum class ServerPull { piece, step };
+constexpr auto choices(ServerPull)
+{
+  return std::to_array<Choice<ServerPull>>(
+      {{ServerPull::piece, "piece"}, {ServerPull::step, "step"}});
+}
+
+/// In which order variables arrive that a step fetches.
+enum class FetchOrder { any, forward };
+constexpr auto choices(FetchOrder)
+{
+  return std::to_array<Choice<FetchOrder>>(
+      {{FetchOrder::any, "any"}, {FetchOrder::forward, "forward"}});
+}
+
+/// How gradients are combined.
+enum class Synchronisation { all_reduce, parameter_server };
+constexpr auto choices(Synchronisation)
+{
+  return std::to_array<Choice<Synchronisation>>(
+      {{Synchronisation::all_reduce, "all-reduce"},
+       {Synchronisation::parameter_server, "parameter-server"}});
+}
+
+/// What may travel while backward still computes.
+enum class Overlap { none, per_tensor, buckets };
+constexpr auto choices(Overlap)
+{
+  return std::to_array<Choice<Overlap>>({{Overlap::none, "none"},
+                                         {Overlap::per_tensor, "per-tensor"},
+                                         {Overlap::buckets, "buckets"}});
+}
+
+/// A bucket stays within the threshold, or closes once it holds that.
+enum class BucketFill { at_most, at_least };
+constexpr auto choices(BucketFill)
+{
+  return std::to_array<Choice<BucketFill>>(
+      {{BucketFill::at_most, "at-most"}, {BucketFill::at_least, "at-least"}});
+}
+
+/// Whatever is there at a cycle is fused, or buckets are filled in order.
+enum class BucketOrder { ready, fixed };
+constexpr auto choices(BucketOrder)
+{
+  return std::to_array<Choice<BucketOrder>>(
+      {{BucketOrder::ready, "ready"}, {BucketOrder::fixed, "fixed"}});
+}
+
 /// How parameter servers of a framework work.
 struct ServerRules {
-  std::string on = "workers";   // where they run unless the job says so: workers, apart
-  std::string worker = "node";  // who pushes and pulls: the GPUs of a node as one, or each GPU
-  std::string shard = "tensor"; // what goes to one server: whole tensors or partitions of bytes
-  Bytes partition{4.0e6};       // largest piece with "bytes"
-  std::string pull = "piece";   // "piece": as soon as a piece is summed; "step": when all are
-  /// With "step": "any" order, or that of the "forward" pass.
-  std::string fetch_order = "any";
-  int sum_threads = 0;          // of a server; 0: as many as there are cores
-  BytesPerSecond sum_rate{7e9}; // at which one core adds
-  bool updates = false;         // servers apply the update too
-  Seconds message{};            // host time per message that others behind it wait for
-  double copies = 0;            // of each byte by the CPU beyond the transport's, at each end
-  bool one_process = false;     // servers and workers are one: only on one node
-  int network_threads = 0;      // that serve the network in a process; 0: one per connection
-  BytesPerSecond verbs_rate{};  // of a process over RDMA, each way; 0: what the adapter carries
+  ServerPlace on = ServerPlace::workers; // where they run unless the job says so: workers, apart
+  ServerClient worker =
+      ServerClient::node; // who pushes and pulls: the GPUs of a node as one, or each GPU
+  ServerShard shard =
+      ServerShard::tensor; // what goes to one server: whole tensors or partitions of bytes
+  Bytes partition{4.0e6};  // largest piece with "bytes"
+  ServerPull pull =
+      ServerPull::piece; // "piece": as soon as a piece is summed; "step": when all are
+  FetchOrder fetch_order = FetchOrder::any; // with "step"
+  int sum_threads = 0;                      // of a server; 0: as many as there are cores
+  BytesPerSecond sum_rate{7e9};             // at which one core adds
+  bool updates = false;                     // servers apply the update too
+  Seconds message{};                        // host time per message that others behind it wait for
+  double copies = 0;           // of each byte by the CPU beyond the transport's, at each end
+  bool one_process = false;    // servers and workers are one: only on one node
+  int network_threads = 0;     // that serve the network in a process; 0: one per connection
+  BytesPerSecond verbs_rate{}; // of a process over RDMA, each way; 0: what the adapter carries
 };
 
 /// How a library computes products and convolutions, as far as it costs memory traffic.
@@ -57,23 +133,23 @@ struct OneProcess {
 
 struct Framework {
   std::string name;
-  bool trains = true;                         // false: it knows forward passes only
-  std::string synchronisation = "all-reduce"; // or "parameter-server"
-  std::string overlap = "buckets";            // none, per-tensor, buckets
+  bool trains = true; // false: it knows forward passes only
+  Synchronisation synchronisation = Synchronisation::all_reduce;
+  Overlap overlap = Overlap::buckets;
   std::string algorithm = "auto";             // of the all-reduce
   Value library;                              // collective library
   Bytes fusion_threshold{64.0 * 1024 * 1024}; // largest bucket
   Bytes first_bucket{};                       // the first one's own; 0: as the others
   Seconds fusion_cycle{};                     // buckets leave at multiples of this; 0: when full
   bool fusion_copies = true;                  // through a fusion buffer
-  std::string bucket_fill = "at-most"; // "at-least": a bucket closes once it holds the threshold
-  std::string bucket_order = "ready";  // "ready": whatever is there at a cycle; "fixed": full
-  Seconds coordination{};              // one agreement (of a cycle, or on a bucket), fixed part
-  Seconds coordination_per_rank{};     // and for each rank; 0 with a response cache
-  std::string gradient_precision = "fp32"; // what travels: fp32 or the job's ("compute")
-  Seconds step_overhead{};                 // host time per step that kernels do not hide
-  std::optional<ServerRules> servers;      // when it has any
-  bool fused_elementwise = false;          // a compiler fuses activations and additions
+  BucketFill bucket_fill = BucketFill::at_most;
+  BucketOrder bucket_order = BucketOrder::ready;
+  Seconds coordination{};          // one agreement (of a cycle, or on a bucket), fixed part
+  Seconds coordination_per_rank{}; // and for each rank; 0 with a response cache
+  GradientPrecision gradient_precision = GradientPrecision::fp32; // or the job's ("compute")
+  Seconds step_overhead{};            // host time per step that kernels do not hide
+  std::optional<ServerRules> servers; // when it has any
+  bool fused_elementwise = false;     // a compiler fuses activations and additions
   KernelSpec kernels;
   std::optional<TransformerRules> transformer; // absent: the defaults
   std::string kernel_library;            // generation of its library of kernels; empty: the latest
@@ -91,16 +167,14 @@ Framework load_framework(const Value& reference);
 template <class V>
 void describe(V& v, ServerRules& s)
 {
-  v.optional("on", s.on, "where servers run unless the job says so", one_of({"workers", "apart"}));
-  v.optional("worker", s.worker, "who pushes and pulls", one_of({"node", "gpu"}));
-  v.optional("shard", s.shard, "what goes to one server", one_of({"tensor", "bytes"}));
+  v.optional("on", s.on, "where servers run unless the job says so");
+  v.optional("worker", s.worker, "who pushes and pulls");
+  v.optional("shard", s.shard, "what goes to one server");
   v.optional("partition", s.partition, "largest piece when sharded by bytes", positive());
   v.optional("pull", s.pull,
-             "piece: pulled as soon as it is summed; step: when all gradients of a step are",
-             one_of({"piece", "step"}));
+             "piece: pulled as soon as it is summed; step: when all gradients of a step are");
   v.optional("fetch_order", s.fetch_order,
-             "with step: variables arrive in any order, or in that of the forward pass",
-             one_of({"any", "forward"}));
+             "with step: variables arrive in any order, or in that of the forward pass");
   v.optional("sum_threads", s.sum_threads, "of a server; 0: as many as there are cores",
              between(0, 1024));
   v.optional("sum_rate", s.sum_rate, "at which one core adds", positive());
@@ -157,24 +231,21 @@ void describe(V& v, Framework& s)
   v.format("foretrain.framework/1");
   v.required("name", s.name, "name and version");
   v.optional("trains", s.trains, "false: it knows forward passes only (inference)");
-  v.optional("synchronisation", s.synchronisation, "how gradients are combined",
-             one_of({"all-reduce", "parameter-server"}));
-  v.optional("overlap", s.overlap, "what may travel while backward still computes",
-             one_of({"none", "per-tensor", "buckets"}));
+  v.optional("synchronisation", s.synchronisation, "how gradients are combined");
+  v.optional("overlap", s.overlap, "what may travel while backward still computes");
   v.optional("algorithm", s.algorithm, "collective algorithm; auto lets the library choose");
   v.optional("library", s.library, "the collective library; default nccl", preset("library"));
   v.optional("fusion_threshold", s.fusion_threshold, "largest bucket of fused gradients",
              non_negative());
   v.optional("first_bucket", s.first_bucket,
              "largest first bucket, which shall leave early; 0: as the others", non_negative());
-  v.optional("bucket_fill", s.bucket_fill,
-             "at-most: a bucket stays within the threshold; at-least: it closes once it holds that",
-             one_of({"at-most", "at-least"}));
+  v.optional(
+      "bucket_fill", s.bucket_fill,
+      "at-most: a bucket stays within the threshold; at-least: it closes once it holds that");
   v.optional("fusion_cycle", s.fusion_cycle, "buckets leave at multiples of this", non_negative());
   v.optional("fusion_copies", s.fusion_copies, "gradients are copied into and out of a buffer");
   v.optional("bucket_order", s.bucket_order,
-             "ready: what is there at a cycle is fused; fixed: buckets are filled in order",
-             one_of({"ready", "fixed"}));
+             "ready: what is there at a cycle is fused; fixed: buckets are filled in order");
   v.optional(
       "coordination", s.coordination,
       "one agreement of the ranks: on what is ready in a cycle, or without cycles on a bucket",
@@ -182,8 +253,7 @@ void describe(V& v, Framework& s)
   v.optional("coordination_per_rank", s.coordination_per_rank,
              "and for each rank; 0 where responses are cached (Horovod from 0.17 on)",
              non_negative());
-  v.optional("gradient_precision", s.gradient_precision, "what travels",
-             one_of({"fp32", "compute"}));
+  v.optional("gradient_precision", s.gradient_precision, "what travels");
   v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
              non_negative());
   v.optional("servers", s.servers,

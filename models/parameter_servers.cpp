@@ -134,7 +134,7 @@ const ParameterServers::Link& ParameterServers::link(int server, Fidelity fideli
 
 int ParameterServers::pieces(Bytes size) const
 {
-  if (rules_.shard != "bytes")
+  if (rules_.shard != ServerShard::bytes)
     return 1;
   return std::max(1, static_cast<int>(std::ceil(size / rules_.partition)));
 }
@@ -145,7 +145,7 @@ int ParameterServers::next_server(Bytes size)
   if (links_.servers < 1)
     return -1;
   auto server = static_cast<std::size_t>(next_++ % links_.servers);
-  if (rules_.shard != "bytes")
+  if (rules_.shard != ServerShard::bytes)
     server = static_cast<std::size_t>(std::min_element(load_.begin(), load_.end()) - load_.begin());
   load_[server] += size.value();
   return static_cast<int>(server);
@@ -210,9 +210,9 @@ sim::ResourceId ParameterServers::summation_thread(std::size_t server, std::size
 {
   const auto [at, added] = threads_.try_emplace({server, thread});
   if (added) {
-    const std::string& cores = engine_.name({links_.cores[server]});
-    at->second = engine_.add_resource(cores.substr(0, cores.find('/')) + "/summation threads",
-                                      rules_.sum_rate.value());
+    const std::string cores = engine_.name({links_.cores[server]});
+    const std::string name = cores.substr(0, cores.find('/')) + "/summation threads";
+    at->second = engine_.add_resource(name, rules_.sum_rate.value());
   }
   return at->second;
 }
@@ -279,11 +279,12 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
   if (to_host_.empty())
     to_host_ = ways(links_.to_host, true, fidelity);
   const int count = pieces(size);
-  if (rules_.pull == "step" && links_.servers > 0)
+  if (rules_.pull == ServerPull::step && links_.servers > 0)
     left_to_pull_.emplace_back();
   Bytes left = size;
   for (int p = 0; p < count; ++p) {
-    const Bytes bytes = rules_.shard == "bytes" ? std::min(left, rules_.partition) : size;
+    const Bytes bytes =
+        rules_.shard == ServerShard::bytes ? std::min(left, rules_.partition) : size;
     left = left - bytes;
     const Piece piece{bytes, next_server(bytes), next_};
     TaskId end = local(stages, reduce_, "add in node", begin, piece);
@@ -294,7 +295,7 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
     end = stages.copy("copy to host", to_host_, piece, end);
     const TaskId pushed = push(stages, end, piece);
     const TaskId summed = sum(stages, pushed, piece);
-    if (rules_.pull == "step") {
+    if (rules_.pull == ServerPull::step) {
       left_to_pull_.back().push_back(piece);
       graph.add_edge(summed, done);
       continue;
@@ -321,7 +322,7 @@ std::vector<std::size_t> ParameterServers::fetch_order() const
   std::vector<std::size_t> order;
   for (std::size_t b = left_to_pull_.size(); b-- > 0;)
     order.push_back(b);
-  if (rules_.fetch_order == "any") {
+  if (rules_.fetch_order == FetchOrder::any) {
     sim::RandomStream random(1, "fetch order");
     random.shuffle(order);
   }
@@ -353,7 +354,7 @@ std::string ParameterServers::summary(Bytes, Fidelity) const
     return "added among the GPUs of the node";
   return fmt::format("{} parameter server{} for {} worker{}, sharded by {}", links_.servers,
                      links_.servers == 1 ? "" : "s", links_.workers, links_.workers == 1 ? "" : "s",
-                     rules_.shard == "bytes" ? to_text(rules_.partition) : "tensor");
+                     rules_.shard == ServerShard::bytes ? to_text(rules_.partition) : "tensor");
 }
 
 std::string ParameterServers::call(Bytes, Fidelity) const

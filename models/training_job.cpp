@@ -13,6 +13,8 @@ using sim::TaskId;
 namespace {
 // For each batch that the input is ahead: so long it lasts when others take a tenth of the rate.
 constexpr int kStepsToSettle = 10;
+// Tasks and edges of communication that are as many with any number of ranks.
+constexpr std::size_t kRoom = 65536;
 
 } // namespace
 
@@ -37,8 +39,9 @@ TrainingJob::TrainingJob(sim::Engine& engine, JobSetup setup)
   if (setup_.compute_paths.empty())
     for (const sim::ResourceId gpu : setup_.compute)
       setup_.compute_paths.push_back(sim::make_path({{gpu.value, 1.0}}, {}, 1.0));
-  for (const auto& stages : setup_.input)
-    input_.push_back(std::make_unique<InputPipeline>(engine, stages));
+  for (auto& stages : setup_.input)
+    input_.push_back(std::make_unique<InputPipeline>(engine, std::move(stages)));
+  setup_.input = {};
   build();
 }
 
@@ -60,7 +63,13 @@ void TrainingJob::build()
     build_communication();
   else
     passes_ = {setup_.profile.forward()};
-  for (int rank = 0; rank < setup_.ranks; ++rank)
+  const auto ranks = static_cast<std::size_t>(setup_.ranks);
+  graph_.reserve(ranks * (2 + passes_.size() + stretches_.size()) + kRoom,
+                 ranks * (2 + 2 * passes_.size() + 2 * stretches_.size()) + kRoom);
+  const int before = graph_.size();
+  first_rank_ = build_rank(0);
+  tasks_per_rank_ = graph_.size() - before;
+  for (int rank = 1; rank < setup_.ranks; ++rank)
     build_rank(rank);
 }
 
@@ -87,13 +96,13 @@ void TrainingJob::build_forward(int rank, RankTasks& tasks)
     const TaskId stretch = add_compute("forward", rank, passes_[k]);
     if (k > 0)
       graph_.add_edge(tasks.forward.back(), stretch);
-    if (!fetched_.empty() && fetched_[k])
+    if (!fetched_.empty())
       graph_.add_edge(fetched_[k], stretch);
     tasks.forward.push_back(stretch);
   }
 }
 
-void TrainingJob::build_rank(int rank)
+TrainingJob::RankTasks TrainingJob::build_rank(int rank)
 {
   RankTasks tasks;
   build_forward(rank, tasks);
@@ -112,16 +121,16 @@ void TrainingJob::build_rank(int rank)
       previous = stretch;
     }
     tasks.backward.push_back(previous);
-    if (!last && setup_.framework.overlap != "none")
+    if (!last && setup_.framework.overlap != Overlap::none)
       graph_.add_edge(previous, bucket_ready_[k]);
   }
-  if (setup_.framework.overlap == "none")
+  if (setup_.framework.overlap == Overlap::none)
     for (const TaskId ready : bucket_ready_)
       graph_.add_edge(previous, ready);
   graph_.add_edge(previous, synchronised_);
   tasks.optimizer = add_compute("optimizer", rank, setup_.profile.optimizer);
   graph_.add_edge(synchronised_, tasks.optimizer);
-  ranks_.push_back(std::move(tasks));
+  return tasks;
 }
 
 // The ranks agree that a bucket is ready everywhere; then it is gathered into the fusion buffer.
@@ -240,9 +249,9 @@ void TrainingJob::before_first_step()
 int TrainingJob::settling_steps() const
 {
   int steps = 0;
-  if (!setup_.input.empty())
-    for (const InputStage& stage : setup_.input.front())
-      steps += kStepsToSettle * stage.room;
+  if (!input_.empty())
+    for (const InputPipeline::StageUse& use : input_.front()->uses())
+      steps += kStepsToSettle * use.stage->room;
   return steps;
 }
 
@@ -256,13 +265,13 @@ void TrainingJob::begin_measuring()
 void TrainingJob::run_step(std::function<void()> done)
 {
   cycle_phase_ = cycles_.uniform();
-  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+  for (std::size_t r = 0; r < random_.size(); ++r) {
     const double factor = paces_[r] * random_[r].spread(setup_.framework.step_variation);
     for (std::size_t k = 0; k < passes_.size(); ++k)
-      graph_.set_amount(ranks_[r].forward[k], factor * passes_[k].value());
+      graph_.set_amount(of_rank(first_rank_.forward[k], r), factor * passes_[k].value());
     for (std::size_t k = 0; k < stretches_.size(); ++k)
       if (stretches_[k].value() > 0)
-        graph_.set_amount(ranks_[r].backward[k], factor * stretches_[k].value());
+        graph_.set_amount(of_rank(first_rank_.backward[k], r), factor * stretches_[k].value());
   }
   graph_.start([this, done = std::move(done)]() mutable {
     // Host work of the framework that no kernel hides.

@@ -82,7 +82,12 @@ private:
     std::vector<sim::TaskId> backward; // one per bucket stretch, plus what is left after the last
   };
   void build();
-  void build_rank(int rank);
+  RankTasks build_rank(int rank);
+  /// The task of a rank that matches one of the first rank's: all ranks have the same.
+  sim::TaskId of_rank(sim::TaskId of_first, std::size_t rank) const
+  {
+    return {of_first.value + static_cast<int>(rank) * tasks_per_rank_};
+  }
   void build_communication();
   void build_forward(int rank, RankTasks& tasks);
   void cut_forward(const std::vector<sim::TaskId>& fetched);
@@ -103,7 +108,8 @@ private:
   std::vector<Seconds> stretches_;   // of backward
   std::vector<Seconds> passes_;      // stretches of forward
   std::vector<sim::TaskId> fetched_; // what each of them waits for; empty: nothing
-  std::vector<RankTasks> ranks_;
+  RankTasks first_rank_;
+  int tasks_per_rank_ = 0;
   std::vector<sim::TaskId> bucket_ready_, bucket_begin_, bucket_end_;
   std::vector<sim::TaskId> flows_;
   sim::TaskId synchronised_;

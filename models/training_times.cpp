@@ -18,8 +18,9 @@ StepTimes TrainingJob::account(Seconds start, Seconds end)
   StepTimes times;
   const Seconds synchronised = graph_.finished(synchronised_);
   Seconds slowest;
-  for (const RankTasks& rank : ranks_)
-    slowest = std::max(slowest, graph_.finished(rank.backward.back()));
+  const std::size_t ranks = random_.size();
+  for (std::size_t r = 0; r < ranks; ++r)
+    slowest = std::max(slowest, graph_.finished(of_rank(first_rank_.backward.back(), r)));
   Seconds last_wait; // coordination of the last bucket after everyone was ready
   if (!bucket_begin_.empty()) {
     const Seconds ready = graph_.finished(bucket_ready_.back());
@@ -27,17 +28,18 @@ StepTimes TrainingJob::account(Seconds start, Seconds end)
     last_wait = std::min(std::max(Seconds(0), agreed - slowest),
                          std::max(Seconds(0), synchronised - slowest));
   }
-  const double share = 1.0 / static_cast<double>(ranks_.size());
-  for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    const RankTasks& rank = ranks_[r];
-    const Seconds backward_end = graph_.finished(rank.backward.back());
-    const Seconds optimizer_end = graph_.finished(rank.optimizer);
-    Seconds forward_start = graph_.started(rank.forward.front());
+  const double share = 1.0 / static_cast<double>(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const Seconds backward_end = graph_.finished(of_rank(first_rank_.backward.back(), r));
+    const Seconds optimizer_end = graph_.finished(of_rank(first_rank_.optimizer, r));
+    Seconds forward_start = graph_.started(of_rank(first_rank_.forward.front(), r));
     Seconds fetching; // layers that wait for their variables
     if (!fetched_.empty()) {
-      Seconds before = input_.empty() ? start : std::max(start, graph_.finished(rank.input));
+      Seconds before =
+          input_.empty() ? start : std::max(start, graph_.finished(of_rank(first_rank_.input, r)));
       const Seconds ready = std::min(before, forward_start);
-      for (const TaskId stretch : rank.forward) {
+      for (const TaskId of_first : first_rank_.forward) {
+        const TaskId stretch = of_rank(of_first, r);
         fetching += std::max(Seconds(0), graph_.started(stretch) - before);
         before = graph_.finished(stretch);
       }
@@ -74,16 +76,18 @@ std::vector<sim::LimitedBy> TrainingJob::compute_limits() const
   for (int r = 0; r < setup_.ranks; ++r) {
     if (!keeps_limits(r))
       continue;
-    const RankTasks& rank = ranks_[static_cast<std::size_t>(r)];
-    for (const TaskId stretch : rank.forward)
-      add_limits(sums, graph_.limits(stretch));
-    TaskId previous = rank.forward.back();
-    for (const TaskId stretch : rank.backward) {
+    const auto add = [&](TaskId task) {
+      add_limits(sums, graph_.limits(of_rank(task, static_cast<std::size_t>(r))));
+    };
+    for (const TaskId stretch : first_rank_.forward)
+      add(stretch);
+    TaskId previous = first_rank_.forward.back();
+    for (const TaskId stretch : first_rank_.backward) {
       if (stretch != previous)
-        add_limits(sums, graph_.limits(stretch));
+        add(stretch);
       previous = stretch;
     }
-    add_limits(sums, graph_.limits(rank.optimizer));
+    add(first_rank_.optimizer);
   }
   return longest_first(std::move(sums));
 }
@@ -132,17 +136,22 @@ std::vector<Job::Interval> TrainingJob::last_step() const
         {rank, std::move(name), stream, graph_.started(first), graph_.finished(last), size});
   };
   for (int rank = 0; rank < setup_.ranks; ++rank) {
-    const RankTasks& tasks = ranks_[static_cast<std::size_t>(rank)];
+    const RankTasks& tasks = first_rank_;
+    const auto add_one = [&](std::string name, const char* stream, TaskId of_first) {
+      const TaskId task = of_rank(of_first, static_cast<std::size_t>(rank));
+      add(rank, std::move(name), stream, task, task);
+    };
     if (tasks.input)
-      add(rank, "wait for batch", "input", tasks.input, tasks.input);
-    add(rank, "forward", "compute", tasks.forward.front(), tasks.forward.back());
+      add_one("wait for batch", "input", tasks.input);
+    add(rank, "forward", "compute", of_rank(tasks.forward.front(), static_cast<std::size_t>(rank)),
+        of_rank(tasks.forward.back(), static_cast<std::size_t>(rank)));
     TaskId previous = tasks.forward.back();
     for (std::size_t k = 0; k < tasks.backward.size(); ++k) {
       if (tasks.backward[k] != previous)
-        add(rank, fmt::format("backward {}", k), "compute", tasks.backward[k], tasks.backward[k]);
+        add_one(fmt::format("backward {}", k), "compute", tasks.backward[k]);
       previous = tasks.backward[k];
     }
-    add(rank, "optimizer", "compute", tasks.optimizer, tasks.optimizer);
+    add_one("optimizer", "compute", tasks.optimizer);
   }
   for (std::size_t b = 0; b < bucket_begin_.size(); ++b) {
     const Bytes size = setup_.buckets[b].size;

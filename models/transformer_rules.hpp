@@ -7,28 +7,55 @@
 
 namespace foretrain::models {
 
+/// What gradients are added up in, or travel in.
+enum class GradientPrecision { fp32, compute };
+constexpr auto choices(GradientPrecision)
+{
+  return std::to_array<Choice<GradientPrecision>>(
+      {{GradientPrecision::fp32, "fp32"}, {GradientPrecision::compute, "compute"}});
+}
+
+/// What selective recomputation repeats: attention's core, or half of a layer.
+enum class SelectiveRecompute { attention, half };
+constexpr auto choices(SelectiveRecompute)
+{
+  return std::to_array<Choice<SelectiveRecompute>>(
+      {{SelectiveRecompute::attention, "attention"}, {SelectiveRecompute::half, "half"}});
+}
+
+/// Kernels of the cross entropy; automatic: as TransformerRules::fused says.
+enum class LossRule { automatic, fused, pytorch, megatron };
+constexpr auto choices(LossRule)
+{
+  return std::to_array<Choice<LossRule>>({{LossRule::automatic, "automatic"},
+                                          {LossRule::fused, "fused"},
+                                          {LossRule::pytorch, "pytorch"},
+                                          {LossRule::megatron, "megatron"}});
+}
+
 struct TransformerRules {
-  bool fused = true;                   // element-wise chains are one kernel each
-  Seconds host_per_kernel{5e-6};       // that its process needs to launch one
-  Seconds host_per_layer{};            // in the forward pass, beside launches; half of it backward
-  Seconds host_per_micro_batch{};      // in which the device waits; 0: the host runs ahead
-  Seconds host_per_exchange{};         // to start a collective between tensor-parallel ranks
-  std::string attention = "measured";  // kernel: that of the GPU's tables, flash-2 or flash-1
-  std::string selective = "attention"; // what "recompute": "selective" repeats, or half of a layer
-  std::string loss = "automatic";      // kernels of the cross entropy; automatic: as `fused` says
-  std::string gradient = "fp32";       // what gradients are added up in
-  std::string reduce = "fp32";         // what of them travels
-  int optimizer_kernels = 0;           // per parameter tensor; 0: all tensors in few kernels
-  double optimizer_bytes = 38;         // moved per parameter: Adam with masters, norm and clearing
-  bool overlap_gradients = true;       // they travel during the last backward pass
-  bool overlap_parameters = true;      // shared-out ones travel during the first forward pass
-  bool overlap_tensor = false;         // tensor-parallel exchanges ride beside their products
-  bool overlap_pipeline = false;       // stages do not wait for their transfers
-  bool overlap_expert = false;         // exchanges of experts ride beside other work
-  double overlap_cost = 0.12;          // of compute that runs beside exchanges: more time by this
-  int micro_batch_gathers = 1;         // zero 3: 1: gathers and reduces for each micro-batch
-  double gather_bytes = 0;             // zero 3: moved on the device per parameter that is gathered
-  double reduce_bytes = 0;             // zero 3: and per parameter whose gradient is reduced
+  bool fused = true;                  // element-wise chains are one kernel each
+  Seconds host_per_kernel{5e-6};      // that its process needs to launch one
+  Seconds host_per_layer{};           // in the forward pass, beside launches; half of it backward
+  Seconds host_per_micro_batch{};     // in which the device waits; 0: the host runs ahead
+  Seconds host_per_exchange{};        // to start a collective between tensor-parallel ranks
+  std::string attention = "measured"; // kernel: that of the GPU's tables, flash-2 or flash-1
+  SelectiveRecompute selective =
+      SelectiveRecompute::attention;   // what "recompute": "selective" repeats, or half of a layer
+  LossRule loss = LossRule::automatic; // kernels of the cross entropy; automatic: as `fused` says
+  GradientPrecision gradient = GradientPrecision::fp32; // what gradients are added up in
+  GradientPrecision reduce = GradientPrecision::fp32;   // what of them travels
+  int optimizer_kernels = 0;      // per parameter tensor; 0: all tensors in few kernels
+  double optimizer_bytes = 38;    // moved per parameter: Adam with masters, norm and clearing
+  bool overlap_gradients = true;  // they travel during the last backward pass
+  bool overlap_parameters = true; // shared-out ones travel during the first forward pass
+  bool overlap_tensor = false;    // tensor-parallel exchanges ride beside their products
+  bool overlap_pipeline = false;  // stages do not wait for their transfers
+  bool overlap_expert = false;    // exchanges of experts ride beside other work
+  double overlap_cost = 0.12;     // of compute that runs beside exchanges: more time by this
+  int micro_batch_gathers = 1;    // zero 3: 1: gathers and reduces for each micro-batch
+  double gather_bytes = 0;        // zero 3: moved on the device per parameter that is gathered
+  double reduce_bytes = 0;        // zero 3: and per parameter whose gradient is reduced
 };
 
 template <class V>
@@ -53,15 +80,12 @@ void describe(V& v, TransformerRules& s)
              one_of({"measured", "flash-2", "flash-1"}));
   v.optional("selective", s.selective,
              "what selective recomputation repeats: the attention's core (Megatron), or half of "
-             "what a layer does (torchtitan: every second product)",
-             one_of({"attention", "half"}));
+             "what a layer does (torchtitan: every second product)");
   v.optional("loss", s.loss,
              "kernels of the cross entropy: fused ones, PyTorch's, those of Megatron's "
-             "vocab_parallel_cross_entropy, or the first two as \"fused\" says",
-             one_of({"automatic", "fused", "pytorch", "megatron"}));
-  v.optional("gradient", s.gradient, "precision in which gradients are added up",
-             one_of({"fp32", "compute"}));
-  v.optional("reduce", s.reduce, "precision in which they travel", one_of({"fp32", "compute"}));
+             "vocab_parallel_cross_entropy, or the first two as \"fused\" says");
+  v.optional("gradient", s.gradient, "precision in which gradients are added up");
+  v.optional("reduce", s.reduce, "precision in which they travel");
   v.optional("optimizer_kernels", s.optimizer_kernels,
              "of the optimizer per parameter tensor; 0: all tensors in a few kernels",
              between(0, 1000));

@@ -29,7 +29,9 @@ std::string to_simgrid_xml(const PlatformSpec& spec, int nodes)
   stack.transport.name = "raw";
   const bool rdma =
       std::any_of(spec.nics.begin(), spec.nics.end(), [](const Nic& nic) { return nic.rdma; });
-  stack.transport.protocol = rdma ? "rdma" : "tcp"; // no costs are given: only the route matters
+  stack.transport.protocol =
+      rdma ? NetworkProtocol::rdma
+           : NetworkProtocol::tcp; // no costs are given: only the route matters
   stack.transport.ethernet = stack.transport.infiniband = Framing{};
   const Machine machine(engine, spec, stack, nodes);
   std::string xml = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "

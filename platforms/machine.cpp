@@ -10,6 +10,9 @@
 namespace foretrain::platforms {
 
 namespace {
+// Resources that jobs add to a node, as room for them: their cores, a thread that opens files.
+constexpr int kOfJobs = 2;
+
 double reference_pcie()
 {
   return pcie_bandwidth(3, 16, Bytes(128)).value();
@@ -24,7 +27,7 @@ std::vector<std::string> adapter_names(const PlatformSpec& spec)
 {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < spec.nics.size(); ++i)
-    names.push_back(fmt::format("{} ({}{})", spec.node.nics[i].name, spec.nics[i].link,
+    names.push_back(fmt::format("{} ({}{})", spec.node.nics[i].name, word_of(spec.nics[i].link),
                                 spec.nics[i].rdma ? ", rdma" : ""));
   return names;
 }
@@ -36,13 +39,13 @@ Framing framing_on(const NetworkSpec& network, const Nic& nic, const Transport& 
   framing.sees_tunnels = nic.tunnel_offload;
   if (network.mtu.value() <= 0)
     return framing;
-  if (transport.protocol == "tcp") {
+  if (transport.protocol == NetworkProtocol::tcp) {
     framing.mtu = network.mtu - transport.encapsulation();
     return framing;
   }
   constexpr double kRoceHeaders = 44; // IP 20, UDP 8, BTH 12, ICRC 4 inside of a frame
   for (const double payload : {4096.0, 2048.0, 1024.0})
-    if (nic.link == "ethernet" && payload + kRoceHeaders <= network.mtu.value()) {
+    if (nic.link == LinkLayer::ethernet && payload + kRoceHeaders <= network.mtu.value()) {
       framing.mtu = Bytes(payload);
       break;
     }
@@ -63,7 +66,7 @@ Network find_network(const PlatformSpec& spec, const Transport& transport)
     for (const auto& name : spec.networks[n].nics) {
       const Nic& nic = spec.nics[static_cast<std::size_t>(nic_index(name))];
       const auto& framing = transport.framing(nic.link);
-      if (!framing || (transport.protocol == "rdma" && !nic.rdma))
+      if (!framing || (transport.protocol == NetworkProtocol::rdma && !nic.rdma))
         continue;
       network.framing = framing_on(spec.networks[n], nic, transport);
       network.index = static_cast<int>(n);
@@ -79,8 +82,11 @@ Machine::Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& sta
     spec.origin.fail_at("max_nodes",
                         fmt::format("is {}, but {} nodes are asked for", spec.max_nodes, nodes));
   choose_network();
-  for (int node = 0; node < nodes; ++node)
+  for (int node = 0; node < nodes; ++node) {
     build_node(engine, node);
+    if (node == 0)
+      engine.reserve(static_cast<std::size_t>(nodes) * static_cast<std::size_t>(stride_ + kOfJobs));
+  }
   build_fabric(engine);
 }
 
@@ -102,7 +108,7 @@ void Machine::choose_network()
   choose_nics();
   if (networked())
     local_framing_ = network_.framing;
-  else if (const auto& local = stack_.transport.framing("ethernet"))
+  else if (const auto& local = stack_.transport.framing(LinkLayer::ethernet))
     local_framing_ = *local;
 }
 
@@ -285,7 +291,7 @@ sim::Held Machine::thread_work(int node, double core_seconds, double threads) co
 void Machine::add_core_work(std::vector<sim::Use>& uses, int node, double core_seconds) const
 {
   uses.push_back({cores(node).value, core_seconds});
-  if (!core_sets_.empty() && stack_.host.isolation == "vm")
+  if (!core_sets_.empty() && stack_.host.isolation == Isolation::vm)
     uses.push_back({core_sets_[static_cast<std::size_t>(node)].value, core_seconds});
 }
 

@@ -64,7 +64,7 @@ sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b) const
   hop.latency = transport.all_latency() + stack_.host.network_latency;
   add_dram(hop.uses, a.node, a.local);
   add_dram(hop.uses, b.node, b.local);
-  if (transport.protocol == "tcp") {
+  if (transport.protocol == NetworkProtocol::tcp) {
     hop.uses.push_back({cores(a.node).value, 2 * cpu_seconds_per_byte(stack_, local_framing_)});
     hop.cap = connection_cap(stack_, local_framing_, transport.connections);
   }
@@ -123,8 +123,8 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   const double wire = wire_expansion(network_.framing);
   const double back = acknowledged(transport, network_.framing);
   hop.reach = sim::Reach::network;
-  const bool direct =
-      transport.protocol == "rdma" && transport.gpudirect && stack_.host.gpudirect_rdma;
+  const bool direct = transport.protocol == NetworkProtocol::rdma && transport.gpudirect &&
+                      stack_.host.gpudirect_rdma;
   const auto side = [&](GpuPlace gpu, int nic, bool sending) {
     const int gpu_part = graph_.gpu(gpu.local);
     const int nic_part = graph_.nic(nic);
@@ -150,19 +150,21 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
         add_route(hop.uses, gpu.node, nic_part, memory, false);
         add_route(hop.uses, gpu.node, memory, gpu_part, false);
       }
-      const double passes = 2 + (transport.protocol == "tcp" ? 2 * transport.all_copies() : 0);
+      const double passes =
+          2 + (transport.protocol == NetworkProtocol::tcp ? 2 * transport.all_copies() : 0);
       hop.uses.push_back({at(gpu.node, dram_ + graph_.socket_of(nic_part)).value, passes});
     }
     hop.uses.push_back({at(gpu.node, nic_ + 2 * nic + (sending ? 0 : 1)).value, wire});
     hop.uses.push_back({at(gpu.node, nic_ + 2 * nic + (sending ? 1 : 0)).value, back});
-    if (transport.protocol == "tcp")
+    if (transport.protocol == NetworkProtocol::tcp)
       add_network_work(hop.uses, gpu.node);
   };
   side(a, nic_a, true);
   add_fabric(hop.uses, a.node, b.node, wire);
   side(b, nic_b, false);
   hop.latency = network_latency(a.node, b.node, nic_a);
-  if (transport.protocol == "tcp") // each connection is one core's work at either end
+  if (transport.protocol ==
+      NetworkProtocol::tcp) // each connection is one core's work at either end
     hop.cap = connection_cap(stack_, network_.framing, transport.connections);
   return hop;
 }
@@ -204,7 +206,7 @@ sim::Hop Machine::host_hop(int from, int to, int nic) const
   }
   if (nic < 0)
     throw std::logic_error("a hop between nodes without a network");
-  const bool tcp = transport.protocol == "tcp";
+  const bool tcp = transport.protocol == NetworkProtocol::tcp;
   const double wire = wire_expansion(network_.framing);
   const double back = acknowledged(transport, network_.framing);
   const int part = graph_.nic(nic);

@@ -76,9 +76,17 @@ struct Gpu {
   bool on_host() const { return host_cores > 0; }
 };
 
+/// Who makes a CPU: libraries have limits by it.
+enum class CpuVendor { intel, amd, other };
+constexpr auto choices(CpuVendor)
+{
+  return std::to_array<Choice<CpuVendor>>(
+      {{CpuVendor::intel, "Intel"}, {CpuVendor::amd, "AMD"}, {CpuVendor::other, "other"}});
+}
+
 struct Cpu {
   std::string name;
-  std::string vendor = "Intel";
+  CpuVendor vendor = CpuVendor::intel;
   int cores = 1;
   Hertz clock;
   BytesPerSecond memory_bandwidth; // of one socket, data sheet
@@ -92,12 +100,20 @@ struct Cpu {
   Bytes peer_packet{64}; // payload of a PCIe packet of peer traffic through the host bridge
 };
 
+/// What an adapter speaks.
+enum class LinkLayer { ethernet, infiniband };
+constexpr auto choices(LinkLayer)
+{
+  return std::to_array<Choice<LinkLayer>>(
+      {{LinkLayer::ethernet, "ethernet"}, {LinkLayer::infiniband, "infiniband"}});
+}
+
 struct Nic {
   std::string name;
   BytesPerSecond rate; // line rate, one direction
   int pcie_generation = 3;
   int pcie_lanes = 16;
-  std::string link = "ethernet"; // or "infiniband"
+  LinkLayer link = LinkLayer::ethernet;
   bool rdma = false;
   Seconds latency{1e-6};       // through both adapters, without switches
   bool tunnel_offload = false; // segments and checks what VXLAN and the like carry
@@ -223,7 +239,7 @@ void describe(V& v, Cpu& s)
 {
   v.format("foretrain.cpu/1");
   v.required("name", s.name, "marketing name");
-  v.optional("vendor", s.vendor, "libraries have limits by it", one_of({"Intel", "AMD", "other"}));
+  v.optional("vendor", s.vendor, "libraries have limits by it");
   v.required("cores", s.cores, "cores of one socket", at_least(1));
   v.required("clock", s.clock, "base clock", positive());
   v.required("memory_bandwidth", s.memory_bandwidth, "of one socket, data sheet", positive());
@@ -250,7 +266,7 @@ void describe(V& v, Nic& s)
   v.required("rate", s.rate, "line rate, one direction", positive());
   v.optional("pcie_generation", s.pcie_generation, "PCIe generation", between(1, 6));
   v.optional("pcie_lanes", s.pcie_lanes, "PCIe lanes", between(1, 16));
-  v.optional("link", s.link, "what it speaks", one_of({"ethernet", "infiniband"}));
+  v.optional("link", s.link, "what it speaks");
   v.optional("rdma", s.rdma, "whether it can do RDMA");
   v.optional("latency", s.latency, "through both adapters, without switches", non_negative());
   v.optional("tunnel_offload", s.tunnel_offload,

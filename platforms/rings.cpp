@@ -273,13 +273,13 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
     comm.heads = tree_channels(job, &switch_of, true);
   comm.in_network_efficiency = machine.spec().gpu.nvlink_in_switch_efficiency;
   comm.compute_capability = machine.spec().gpu.compute_capability;
-  comm.amd_hosts = machine.spec().cpu.vendor == "AMD";
-  comm.sockets = machine.stack().transport.protocol == "tcp";
+  comm.amd_hosts = machine.spec().cpu.vendor == CpuVendor::amd;
+  comm.sockets = machine.stack().transport.protocol == NetworkProtocol::tcp;
   for (const int nic : machine.training_nics())
     comm.in_order = comm.in_order && (comm.nodes == 1 ||
                                       machine.spec().nics[static_cast<std::size_t>(nic)].in_order);
-  comm.fabric_reduction =
-      comm.nodes > 1 && machine.fabric_reduces() && machine.stack().transport.protocol == "rdma";
+  comm.fabric_reduction = comm.nodes > 1 && machine.fabric_reduces() &&
+                          machine.stack().transport.protocol == NetworkProtocol::rdma;
   const auto connect = connector(job, ranks, &ring_of);
   comm.connect_tree = connector(job, ranks, &tree_of);
   comm.connect_head = connector(job, ranks, &switch_of);

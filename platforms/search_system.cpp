@@ -54,8 +54,9 @@ const char* short_name(PathReach reach)
 SearchSystem::SearchSystem(const PlatformSpec& spec, const NodeGraph& node, const Stack& stack,
                            const std::vector<int>& gpus, const std::vector<int>& nics,
                            const SearchRules& rules)
-    : compute_capability_(spec.gpu.compute_capability), intel_(spec.cpu.vendor == "Intel"),
-      amd_(spec.cpu.vendor == "AMD"), peer_overhead_(rules.version < 2800 ? 12.0 / 9 : 6.0 / 5)
+    : compute_capability_(spec.gpu.compute_capability), intel_(spec.cpu.vendor == CpuVendor::intel),
+      amd_(spec.cpu.vendor == CpuVendor::amd),
+      peer_overhead_(rules.version < 2800 ? 12.0 / 9 : 6.0 / 5)
 {
   std::map<int, int> device_of; // part -> device
   for (std::size_t p = 0; p < node.parts().size(); ++p) {

@@ -57,7 +57,7 @@ public:
     nic_ = nics.empty() ? -1 : nics.front();
     for (const Ranks& worker : workers)
       worker_nodes_.push_back(worker.front().node);
-    const bool sockets = machine.stack().transport.protocol == "tcp";
+    const bool sockets = machine.stack().transport.protocol == NetworkProtocol::tcp;
     const auto each = [&](const std::vector<int>& nodes, const char* what, const char* part,
                           double capacity) {
       std::vector<int> resources;

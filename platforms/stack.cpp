@@ -19,7 +19,7 @@ bool passes_virtual_adapter(const Transport& transport)
 Stack make_stack(Host host, Transport transport)
 {
   Stack stack{std::move(host), std::move(transport)};
-  if (!stack.host.guest_network || stack.transport.protocol != "tcp" ||
+  if (!stack.host.guest_network || stack.transport.protocol != NetworkProtocol::tcp ||
       stack.transport.passthrough || passes_virtual_adapter(stack.transport))
     return stack;
   const Transport guest = load_transport(stack.host.guest_network);
@@ -34,7 +34,7 @@ ByteWork network_work(const Stack& stack, const Framing& framing)
 {
   const Transport& t = stack.transport;
   ByteWork work = byte_work(t, framing);
-  if (t.protocol == "rdma")
+  if (t.protocol == NetworkProtocol::rdma)
     return work;
   const double payload = (framing.mtu - framing.packet_headers).value();
   work.sockets =

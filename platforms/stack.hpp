@@ -8,6 +8,14 @@ namespace foretrain::platforms {
 
 inline constexpr PresetKind kHostKind{"host", "platforms/data/hosts"};
 
+/// What keeps two tenants of a node apart.
+enum class Isolation { none, cgroup, vm };
+constexpr auto choices(Isolation)
+{
+  return std::to_array<Choice<Isolation>>(
+      {{Isolation::none, "none"}, {Isolation::cgroup, "cgroup"}, {Isolation::vm, "vm"}});
+}
+
 /// What the host layer takes away or adds.
 struct Host {
   std::string name;
@@ -20,11 +28,11 @@ struct Host {
   Seconds cpu_per_packet;   // core time per packet that the layer itself handles (virtio, bridge)
   double memory_copies = 0; // copies per network byte that the layer adds
   Seconds disk_latency;     // added to each request to a local disk
-  Seconds cpu_per_disk_request;   // core time for each request to a local disk
-  std::string isolation = "none"; // how two tenants are kept apart: none, cgroup, vm
-  Seconds start;                  // from launch to the first instruction of the job
-  Value guest_network;            // transport whose layers TCP of a guest passes; none: no guest
-  std::string assumption;         // what the layer takes for granted, told with each answer
+  Seconds cpu_per_disk_request;          // core time for each request to a local disk
+  Isolation isolation = Isolation::none; // how two tenants are kept apart: none, cgroup, vm
+  Seconds start;                         // from launch to the first instruction of the job
+  Value guest_network;    // transport whose layers TCP of a guest passes; none: no guest
+  std::string assumption; // what the layer takes for granted, told with each answer
 };
 
 struct Stack {
@@ -65,8 +73,7 @@ void describe(V& v, Host& s)
              non_negative());
   v.optional("cpu_per_disk_request", s.cpu_per_disk_request,
              "core time for each request to a local disk", non_negative());
-  v.optional("isolation", s.isolation, "what keeps two tenants apart",
-             one_of({"none", "cgroup", "vm"}));
+  v.optional("isolation", s.isolation, "what keeps two tenants apart");
   v.optional("start", s.start, "from launch to the job's first instruction", non_negative());
   v.optional("guest_network", s.guest_network,
              "in a virtual machine: the virtual adapter that TCP passes, unless the transport says "

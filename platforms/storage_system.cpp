@@ -78,7 +78,7 @@ void StorageSystem::build_servers(sim::Engine& engine, const Machine& machine, c
   link_ = add("server-link", servers.links * servers.count * servers.link.value());
   if (storage_.gateway.value() > 0)
     gateway_ = add("gateway", storage_.gateway.value());
-  if (transport_.protocol == "tcp")
+  if (transport_.protocol == NetworkProtocol::tcp)
     for (int node = 0; node < machine.nodes(); ++node) {
       const auto id = engine.add_resource(fmt::format("node{}/storage-connection", node),
                                           static_cast<double>(storage_.connections));
@@ -157,7 +157,8 @@ ReadCost StorageSystem::read_servers(const Machine& machine, int node,
   if (gateway_ >= 0)
     uses.push_back({gateway_, wire});
   const int nic = network_.nics.front();
-  const double passes = 1 + (transport_.protocol == "tcp" ? 2 * transport_.copies : 0);
+  const double passes =
+      1 + (transport_.protocol == NetworkProtocol::tcp ? 2 * transport_.copies : 0);
   machine.add_received(uses, node, nic, wire, passes);
   if (core > 0) {
     machine.add_core_work(uses, node, core);

@@ -29,11 +29,12 @@ void check_framing(const Value& value, const Transport& transport)
 {
   if (!transport.ethernet && !transport.infiniband)
     value.fail("must have 'ethernet', 'infiniband' or both");
-  for (const char* link : {"ethernet", "infiniband"})
+  for (const LinkLayer link : {LinkLayer::ethernet, LinkLayer::infiniband})
     if (const auto& framing = transport.framing(link);
         framing && framing->packet_headers >= framing->mtu) {
-      if (value.json().contains(link))
-        value.fail_at(link, "has no room for payload: packet_headers is not less than mtu");
+      const std::string key = word_of(link);
+      if (value.json().contains(key))
+        value.fail_at(key, "has no room for payload: packet_headers is not less than mtu");
       value.fail("has no room for payload inside its encapsulation");
     }
 }
@@ -72,7 +73,7 @@ Transport load(const Value& reference, int depth)
     if (value.json().contains(key))
       value.fail_at(key, "is that of the transport below", "change it there, or leave out 'over'");
   Transport result = load(file.over, depth + 1);
-  if (result.protocol != "tcp")
+  if (result.protocol != NetworkProtocol::tcp)
     value.fail_at("over", "is '" + result.name + "', which is not TCP: its packets pass no layer");
   const Transport& own = file.transport;
   result.name = own.name;
@@ -127,7 +128,7 @@ bool hands_on_packets(const TransportLayer& layer, const Framing& framing)
 ByteWork byte_work(const Transport& t, const Framing& framing)
 {
   ByteWork work;
-  if (t.protocol == "rdma")
+  if (t.protocol == NetworkProtocol::rdma)
     return work;
   const double payload = (framing.mtu - framing.packet_headers).value();
   const double segment = std::max(t.segment.value(), payload);
@@ -153,7 +154,7 @@ ByteWork byte_work(const Transport& t, const Framing& framing)
 
 double acknowledged(const Transport& t, const Framing& framing)
 {
-  if (t.protocol == "rdma")
+  if (t.protocol == NetworkProtocol::rdma)
     return 0;
   const double payload = (framing.mtu - framing.packet_headers).value();
   const bool packets =

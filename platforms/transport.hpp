@@ -38,9 +38,17 @@ struct TransportLayer {
   bool own_thread = false; // its work is another thread's than that of the sockets (vhost)
 };
 
+/// Who moves the bytes: adapters or sockets of the kernel.
+enum class NetworkProtocol { rdma, tcp };
+constexpr auto choices(NetworkProtocol)
+{
+  return std::to_array<Choice<NetworkProtocol>>(
+      {{NetworkProtocol::rdma, "rdma"}, {NetworkProtocol::tcp, "tcp"}});
+}
+
 struct Transport {
   std::string name;
-  std::string protocol = "rdma";   // or "tcp"
+  NetworkProtocol protocol = NetworkProtocol::rdma;
   std::optional<Framing> ethernet; // absent: it does not run there
   std::optional<Framing> infiniband;
   bool gpudirect = true;     // rdma only: the adapter reads and writes GPU memory
@@ -55,9 +63,9 @@ struct Transport {
   // Of one that stands over another, the values above are those of the lowest, and its own are:
   std::vector<TransportLayer> layers; // the uppermost first
 
-  const std::optional<Framing>& framing(const std::string& link) const
+  const std::optional<Framing>& framing(LinkLayer link) const
   {
-    return link == "infiniband" ? infiniband : ethernet;
+    return link == LinkLayer::infiniband ? infiniband : ethernet;
   }
   /// Copies of a byte, and latency, of all layers.
   double all_copies() const;
@@ -119,8 +127,7 @@ void describe(V& v, TransportFile& file)
              "the transport that carries its packets: what stands here is then what this layer "
              "adds",
              preset("network"));
-  v.optional("protocol", s.protocol, "who moves the bytes; with 'over' as below",
-             one_of({"rdma", "tcp"}));
+  v.optional("protocol", s.protocol, "who moves the bytes; with 'over' as below");
   v.optional("ethernet", s.ethernet, "packets on Ethernet, if it runs there; with 'over' as below");
   v.optional("infiniband", s.infiniband,
              "packets on InfiniBand, if it runs there; with 'over' as below");

@@ -248,7 +248,8 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
     if (count == 1 && !options.apart)
       done(0, work(0)); // no process of its own is needed
     else
-      complete = run_workers(static_cast<int>(missing.size()), options.jobs, work, done);
+      complete = run_workers(static_cast<int>(missing.size()), options.jobs, work, done,
+                             options.keeper.idle);
   };
   run_missing();
   if (complete && !damaged.empty()) {

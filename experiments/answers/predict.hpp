@@ -19,6 +19,7 @@ struct PointKeeper {
   std::function<std::optional<Json>(const std::string&)> find{}; // here: its result, unless damaged
   std::function<void(const std::string&, const Json&)> put{};    // here: as soon as it is finished
   std::function<void(std::size_t, const std::string&)> at{};     // here: which point has which key
+  std::function<void()> idle{}; // here: nothing has been finished for a while
 };
 
 struct PredictOptions {

@@ -97,7 +97,8 @@ private:
               plan.sequence_parallel = tensor > 1;
               plan.pipeline = pipeline;
               plan.virtual_stages = pieces;
-              plan.schedule = pieces > 1 ? "interleaved" : "1f1b";
+              plan.schedule = pieces > 1 ? models::PipelineSchedule::interleaved
+                                         : models::PipelineSchedule::one_f_one_b;
               plan.expert = expert;
               plan.zero = zero;
               if (zero != 3 || pipeline == 1)
@@ -238,7 +239,7 @@ Json tune_json(const TuneAnswer& a)
                                {"context", p.plan.context},
                                {"pipeline", p.plan.pipeline},
                                {"virtual_stages", p.plan.virtual_stages},
-                               {"schedule", p.plan.schedule},
+                               {"schedule", word_of(p.plan.schedule)},
                                {"expert", p.plan.expert},
                                {"zero", p.plan.zero}}},
                              {"micro_batch", p.micro_batch},

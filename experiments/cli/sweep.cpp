@@ -1,18 +1,14 @@
 // An experiment's points into a result store: taken up where it was left, here or on a cluster.
 #include "experiments/cli/experiment_arguments.hpp"
 #include "experiments/cli/slurm.hpp"
+#include "experiments/cli/sweep_note.hpp"
 #include "experiments/cli/sweep_status.hpp"
 #include "experiments/run/fingerprint.hpp"
-#include "experiments/run/result_json.hpp"
 #include "experiments/run/result_store.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
-#include "sim/base/version.hpp"
-
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 
@@ -110,8 +106,8 @@ void collect(ResultStore& store, const std::string& path)
     std::cerr << "collected " << taken << " points from " << path << ".part-*\n";
 }
 
-// Lets predictions read points from the store and write them there. What it holds is asked before
-// processes are made: these can't use the connection.
+// Lets predictions read points from the store. What it holds is asked before processes are made:
+// these can't use the connection.
 void connect(PredictOptions& options, ResultStore& store, const LoadedExperiment& experiment,
              bool anew)
 {
@@ -123,80 +119,7 @@ void connect(PredictOptions& options, ResultStore& store, const LoadedExperiment
     };
     options.keeper.find = [&store](const std::string& key) { return store.find(key); };
   }
-  options.keeper.put = [&store, &experiment, seed = options.seed,
-                        fidelity = options.fidelity](const std::string& key, const Json& result) {
-    store.put({key, experiment.spec.name, version(), seed, name_of(fidelity), result});
-  };
 }
-
-std::string this_host()
-{
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "?";
-}
-
-// Keeps the store's note of this run up to date, for --status and for reports.
-class RunNote {
-public:
-  RunNote(ResultStore& store, const LoadedExperiment& experiment, const PredictOptions& options)
-      : store_(store)
-  {
-    run_.experiment = experiment.spec.name;
-    run_.answer = answer_head(experiment, options).dump();
-    run_.points = static_cast<std::int64_t>(experiment.points.size());
-    run_.host = this_host();
-    run_.process = getpid();
-    number_ = store_.begin(run_);
-  }
-
-  /// After each point.
-  void watch(PredictOptions& options)
-  {
-    options.keeper.at = [this](std::size_t position, const std::string& key) {
-      members_.emplace_back(position, key);
-    };
-    options.keeper.put = [this, put = options.keeper.put](const std::string& key,
-                                                          const Json& point) {
-      put(key, point);
-      ++(point.contains("error") ? run_.failed : run_.done);
-      tell();
-    };
-    if (options.keeper.find)
-      options.keeper.find = [this, find = options.keeper.find](const std::string& key) {
-        ++run_.known;
-        tell();
-        return find(key);
-      };
-  }
-
-  /// Interrupted runs have not ended: they stopped.
-  void end(Json answer)
-  {
-    answer.erase("points");
-    run_.answer = answer.dump();
-    run_.ended = run_.done + run_.known + run_.failed >= run_.points;
-    store_.enrol(number_, members_);
-    store_.update(number_, run_);
-  }
-
-private:
-  void tell()
-  {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_)
-      return;
-    next_ = now + std::chrono::seconds(1);
-    store_.enrol(number_, members_);
-    members_.clear();
-    store_.update(number_, run_);
-  }
-
-  ResultStore& store_;
-  SweepRun run_;
-  std::int64_t number_ = 0;
-  std::vector<std::pair<std::size_t, std::string>> members_; // not yet in the store
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
-};
 
 void tell_kept(const Prediction& prediction, std::size_t points, const std::string& store)
 {
@@ -213,7 +136,7 @@ int run_local(const SweepArguments& a, const LoadedExperiment& experiment)
   ResultStore store(a.store);
   collect(store, a.store);
   connect(options, store, experiment, a.anew);
-  RunNote note(store, experiment, options);
+  SweepNote note(store, experiment, options);
   note.watch(options);
   const Prediction prediction = run(experiment, std::move(options));
   note.end(prediction.result);
@@ -245,7 +168,7 @@ int run_part(const SweepArguments& a, const LoadedExperiment& experiment, const 
       return found ? found : whole->find(key);
     };
   }
-  RunNote note(store, share, options);
+  SweepNote note(store, share, options);
   note.watch(options);
   const Prediction prediction = experiments::predict(share, options, [](int, int) {});
   note.end(prediction.result);

@@ -56,7 +56,7 @@ int adapter(const Setup& setup, const platforms::PlatformSpec& spec,
 }
 
 // Packets as in the log: its segment size, the transport's headers.
-Framing framing_of(const platforms::Transport& transport, const std::string& link,
+Framing framing_of(const platforms::Transport& transport, platforms::LinkLayer link,
                    const Iperf3Log& log)
 {
   Framing framing = transport.framing(link).value();
@@ -95,7 +95,7 @@ public:
   {
     transport_ = part_of(setup.transport(setup.learnt()), platforms::kTransportKind);
     const auto stack = setup.stack(setup.learnt());
-    if (stack.transport.protocol != "tcp")
+    if (stack.transport.protocol != platforms::NetworkProtocol::tcp)
       throw UsageError("'" + runs_.front().path + "' is of TCP, but the network is '" +
                        stack.transport.name +
                        "'\n  hint: name the transport it ran over with "
@@ -104,8 +104,8 @@ public:
       spec_ = setup.platform(setup.learnt());
     nic_ = adapter(setup, spec_, stack.transport);
     link_ = nic_ >= 0                  ? spec_.nics[static_cast<std::size_t>(nic_)].link
-            : stack.transport.ethernet ? "ethernet"
-                                       : "infiniband";
+            : stack.transport.ethernet ? platforms::LinkLayer::ethernet
+                                       : platforms::LinkLayer::infiniband;
   }
 
   std::vector<std::string> cores()
@@ -223,7 +223,7 @@ private:
   Part transport_;
   platforms::PlatformSpec spec_;
   int nic_ = -1;
-  std::string link_;
+  platforms::LinkLayer link_ = platforms::LinkLayer::ethernet;
 };
 
 } // namespace

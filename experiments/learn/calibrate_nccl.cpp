@@ -114,7 +114,7 @@ std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs
                                          [](const NcclRun& run) { return run.options.nodes > 1; });
   if (several_nodes) {
     const Part transport = part_of(setup.transport(setup.learnt()), platforms::kTransportKind);
-    if (setup.stack(setup.learnt()).transport.protocol == "tcp") {
+    if (setup.stack(setup.learnt()).transport.protocol == platforms::NetworkProtocol::tcp) {
       knobs.push_back({transport, "/copy_rate", 1e6, 1e13, "iperf3 between the nodes"});
       knobs.push_back({library, "/socket_step", 1e-7, 1e-2, "nccl-tests -b 8 between nodes"});
     }

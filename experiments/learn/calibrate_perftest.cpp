@@ -29,7 +29,7 @@ int rdma_adapter(const platforms::PlatformSpec& spec, const platforms::Transport
 }
 
 // Wire bytes per byte of data.
-double expansion(const platforms::Transport& transport, const std::string& link,
+double expansion(const platforms::Transport& transport, platforms::LinkLayer link,
                  const PerftestLog& log)
 {
   platforms::Framing framing = transport.framing(link).value();
@@ -45,14 +45,15 @@ std::vector<std::string> teach_perftest(const std::vector<LogText>& logs, Setup&
   setup.need_platform(logs.front().path);
   const auto spec = setup.platform(setup.learnt());
   const auto transport = setup.stack(setup.learnt()).transport;
-  const int found = transport.protocol == "rdma" ? rdma_adapter(spec, transport) : -1;
+  const int found =
+      transport.protocol == platforms::NetworkProtocol::rdma ? rdma_adapter(spec, transport) : -1;
   if (found < 0)
     throw UsageError(fmt::format("'{}' is of RDMA, but the network is '{}' of '{}'\n  hint: name a "
                                  "transport over RDMA with --network, and a platform with adapters "
                                  "that carry it",
                                  logs.front().path, transport.name, spec.name));
   const auto nic = static_cast<std::size_t>(found);
-  const std::string link = spec.nics[nic].link;
+  const platforms::LinkLayer link = spec.nics[nic].link;
   FitTask task;
   task.source = "perftest on " + spec.name;
   std::vector<double> expansions;

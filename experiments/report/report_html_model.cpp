@@ -66,7 +66,10 @@ std::optional<models::PipelineSetting> pipeline_of(const ReportRow& row)
   s.stages = count("/pipeline/stages");
   s.virtual_stages = count("/pipeline/virtual_stages");
   s.micro_batches = count("/pipeline/micro_batches");
-  s.schedule = row.text("/pipeline/schedule");
+  const auto schedule = choice_of<models::PipelineSchedule>(row.text("/pipeline/schedule"));
+  if (!schedule)
+    return std::nullopt;
+  s.schedule = *schedule;
   s.transfer = Seconds(row.number("/pipeline/transfer_s").value_or(0));
   s.blocking = row.text("/pipeline/blocking") == "true";
   for (int piece = 0; piece < std::min(s.stages * s.virtual_stages, kMostPieces); ++piece) {
@@ -104,7 +107,7 @@ std::string pipeline_svg(const models::PipelineSetting& setting, const models::P
       R"(<svg class="pipeline" viewBox="0 0 {} {}" width="100%" height="{}" )"
       R"(preserveAspectRatio="none" role="img" aria-label="{} stages, {} micro-batches, {}">)",
       kWidth, coordinate(height), coordinate(height), setting.stages, setting.micro_batches,
-      escaped(setting.schedule));
+      word_of(setting.schedule));
   for (std::size_t stage = 0; stage < run.slices.size(); ++stage) {
     const double y = (kRow + kGap) * static_cast<double>(stage);
     svg += fmt::format(R"(<rect class="wait" x="0" y="{}" width="{}" height="{}"/>)", coordinate(y),
@@ -140,7 +143,7 @@ std::string pipeline_html(const Report& report, const ReportRow& row,
   return fmt::format(
       "<h3>{}</h3><p class=\"note\">{} stages from top to bottom, {} micro-batches, {}; "
       "stages work {} of the time. {} {} ms.</p>{}",
-      escaped(report.label(row)), setting.stages, setting.micro_batches, escaped(setting.schedule),
+      escaped(report.label(row)), setting.stages, setting.micro_batches, word_of(setting.schedule),
       percent_text(busy / all), until < run.end ? "Drawn are the first" : "From left to right",
       number_text(1e3 * until.value(), true), pipeline_svg(setting, run, until));
 }

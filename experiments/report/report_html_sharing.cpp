@@ -30,14 +30,8 @@ std::string point_html(const Report& report, const std::vector<const ReportRow*>
   if (!label.empty())
     html += "<h3>" + prose(label) + "</h3>";
   const Json& point = list_at(report.result(), "points").at(rows.front()->point);
-  if (const auto slowdown = number_at(point, "/joint/weighted_slowdown"))
-    html +=
-        "<p>" +
-        prose(fmt::format("Together {:.3f} times as slow as alone, weighted by GPUs: {} of "
-                          "{:.0f} GPU hours are lost in every hour.",
-                          *slowdown, number_text(number_at(point, "/joint/gpus_lost").value_or(0)),
-                          number_at(point, "/joint/gpus").value_or(0))) +
-        "</p>";
+  if (const std::string words = joint_words(point); !words.empty())
+    html += "<p>" + prose(words) + "</p>";
   for (const ReportRow* row : rows) {
     const std::string where = row->text("/meeting/resource");
     html += bar_row(row->name + (where.empty() ? "" : ", on " + where),
@@ -48,6 +42,17 @@ std::string point_html(const Report& report, const std::vector<const ReportRow*>
 }
 
 } // namespace
+
+std::string joint_words(const Json& point)
+{
+  const auto slowdown = number_at(point, "/joint/weighted_slowdown");
+  if (!slowdown)
+    return "";
+  return fmt::format("Together {:.3f} times as slow as alone, weighted by GPUs: {} of {:.0f} GPU "
+                     "hours are lost in every hour.",
+                     *slowdown, number_text(number_at(point, "/joint/gpus_lost").value_or(0)),
+                     number_at(point, "/joint/gpus").value_or(0));
+}
 
 std::string sharing_section(const Report& report)
 {

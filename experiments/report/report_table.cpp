@@ -3,6 +3,7 @@
 #include "experiments/report/report_certainty.hpp"
 #include "experiments/report/report_html_answer.hpp"
 #include "experiments/report/report_html_rows.hpp"
+#include "experiments/report/report_html_sharing.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "experiments/report/text_table.hpp"
 #include "sim/base/text.hpp"
@@ -10,12 +11,15 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
 
 namespace {
+
+constexpr std::size_t kPointsShared = 6; // whose joint score is told
 
 struct Layout {
   std::size_t shares = 2; // how many parts of the step time are named
@@ -236,6 +240,37 @@ std::string in_short(const Report& report, std::size_t columns, const Paint& pai
   return text;
 }
 
+// All jobs of a point together, the costliest points first.
+std::string sharing_text(const Report& report, std::size_t columns, const Paint& paint)
+{
+  struct Shared {
+    double slowdown;
+    std::string words;
+  };
+  std::vector<Shared> points;
+  std::set<std::size_t> told;
+  for (const ReportRow& row : report.rows()) {
+    if (!row.job || !told.insert(row.point).second)
+      continue;
+    const Json& point = list_at(report.result(), "points").at(row.point);
+    const std::string words = joint_words(point);
+    if (words.empty())
+      continue;
+    const std::string label = report.label(row, {"job"});
+    points.push_back({number_at(point, "/joint/weighted_slowdown").value_or(1),
+                      label.empty() ? words : label + ": t" + words.substr(1)});
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const Shared& a, const Shared& b) { return a.slowdown > b.slowdown; });
+  std::string text = points.empty() ? "" : "\n" + paint.bold("What sharing costs") + "\n";
+  for (std::size_t i = 0; i < std::min(points.size(), kPointsShared); ++i)
+    text += item_text(points[i].words, columns);
+  if (points.size() > kPointsShared)
+    text += item_text(fmt::format("and {} points that lose less", points.size() - kPointsShared),
+                      columns);
+  return text;
+}
+
 std::string certainty_text(const Report& report, std::size_t columns, const Paint& paint)
 {
   std::string items;
@@ -288,8 +323,9 @@ std::string report_table(const Json& result, const TableStyle& style)
     text += lines[i] + "\n";
   for (const std::string& sentence : report.linked_sentences())
     text += sentence + "\n";
-  return text + reasons(report, columns, paint) + in_short(report, columns, paint) +
-         certainty_text(report, columns, paint) + warnings_text(report, columns, paint);
+  return text + reasons(report, columns, paint) + sharing_text(report, columns, paint) +
+         in_short(report, columns, paint) + certainty_text(report, columns, paint) +
+         warnings_text(report, columns, paint);
 }
 
 } // namespace foretrain::experiments

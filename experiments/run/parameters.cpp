@@ -134,7 +134,7 @@ void add_network(List& list, const ResolvedExperiment& e)
   list.from(e.spec.stack.transport, platforms::kTransportKind);
   list.add("network", t.name);
   list.add("network/latency", t.all_latency());
-  if (t.protocol == "tcp") {
+  if (t.protocol == platforms::NetworkProtocol::tcp) {
     list.add("network/cpu_per_packet", t.cpu_per_packet);
     list.add("network/copies", t.all_copies());
     list.add("network/connections", t.connections);
@@ -157,7 +157,7 @@ void add_job(List& list, const ResolvedJob& job)
   list.add(prefix + "parameters", static_cast<double>(sum.parameters));
   list.add(prefix + "forward_GMAC", sum.macs / 1e9);
   list.from(job.spec.framework, models::kFrameworkKind);
-  list.add(prefix + "overlap", job.framework.overlap);
+  list.add(prefix + "overlap", word_of(job.framework.overlap));
   list.add(prefix + "fusion_threshold", job.framework.fusion_threshold);
   list.add(prefix + "fusion_cycle", job.framework.fusion_cycle);
   list.add(prefix + "step_overhead", job.framework.step_overhead);
@@ -168,7 +168,7 @@ void add_job(List& list, const ResolvedJob& job)
     list.add(prefix + "servers/message", servers->message);
     list.add(prefix + "servers/network_threads", servers->network_threads);
     list.add(prefix + "servers/verbs_rate", servers->verbs_rate);
-    if (servers->shard == "bytes")
+    if (servers->shard == models::ServerShard::bytes)
       list.add(prefix + "servers/partition", servers->partition);
   }
   list.from(job.spec.anchor ? fmt::format("anchor of {:g} samples/s in the experiment file",

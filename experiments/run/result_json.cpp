@@ -58,7 +58,7 @@ Json to_json(const models::PipelineSetting& pipeline)
 {
   Json json = {{"stages", pipeline.stages},
                {"virtual_stages", pipeline.virtual_stages},
-               {"schedule", pipeline.schedule},
+               {"schedule", word_of(pipeline.schedule)},
                {"micro_batches", pipeline.micro_batches},
                {"transfer_s", pipeline.transfer.value()},
                {"blocking", pipeline.blocking},

@@ -171,6 +171,21 @@ struct ResultStore::Database {
     const auto* const text = sqlite3_column_text(statement.get(), at);
     return text == nullptr ? "" : reinterpret_cast<const char*>(text);
   }
+  void put(const StoredPoint& point) const
+  {
+    const Statement statement = prepare(kPut);
+    bind(statement, 1, point.key);
+    bind(statement, 2, point.experiment);
+    bind(statement, 3, point.version);
+    sqlite3_bind_int64(statement.get(), 4, static_cast<sqlite3_int64>(point.seed));
+    bind(statement, 5, point.fidelity);
+    if (const auto error = point.result.find("error"); error != point.result.end())
+      bind(statement, 6, error->get<std::string>());
+    const std::string text = point.result.dump();
+    bind(statement, 7, text);
+    bind(statement, 8, checksum(point.key + text));
+    step(statement);
+  }
   int number(const char* sql) const
   {
     const Statement statement = prepare(sql);
@@ -231,20 +246,12 @@ std::vector<StoredPoint> ResultStore::all() const
   return points;
 }
 
-void ResultStore::put(const StoredPoint& point)
+void ResultStore::put(const std::vector<StoredPoint>& points)
 {
-  const Statement statement = database_->prepare(kPut);
-  database_->bind(statement, 1, point.key);
-  database_->bind(statement, 2, point.experiment);
-  database_->bind(statement, 3, point.version);
-  sqlite3_bind_int64(statement.get(), 4, static_cast<sqlite3_int64>(point.seed));
-  database_->bind(statement, 5, point.fidelity);
-  if (const auto error = point.result.find("error"); error != point.result.end())
-    database_->bind(statement, 6, error->get<std::string>());
-  const std::string text = point.result.dump();
-  database_->bind(statement, 7, text);
-  database_->bind(statement, 8, checksum(point.key + text));
-  database_->step(statement);
+  database_->run("BEGIN IMMEDIATE");
+  for (const StoredPoint& point : points)
+    database_->put(point);
+  database_->run("COMMIT");
 }
 
 std::int64_t ResultStore::begin(const SweepRun& run)

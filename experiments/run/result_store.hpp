@@ -89,8 +89,8 @@ public:
   /// Rows of a question in SQL, names of the columns first. Throws UsageError when it is none, or
   /// would change anything.
   std::vector<std::vector<std::string>> ask(const std::string& sql) const;
-  /// On disk when this returns. Replaces what was there for the key.
-  void put(const StoredPoint& point);
+  /// All of them on disk when this returns, or none. Replaces what was there for the keys.
+  void put(const std::vector<StoredPoint>& points);
   /// Takes over the finished points of another store that are not here yet; says how many.
   int merge(const std::string& path);
 

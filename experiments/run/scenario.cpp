@@ -73,8 +73,11 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
   only_job.ranks = {{0, 0}};
   // Variables in host memory are copied for one GPU, too; an anchor of several holds that.
   if (!only_job.server_nodes.empty())
-    only_job.server_nodes.assign(
-        only_job.framework.servers->worker == "gpu" && !only_job.spec.anchor ? 1 : 0, 0);
+    only_job.server_nodes.assign(only_job.framework.servers->worker == models::ServerClient::gpu &&
+                                         !only_job.spec.anchor
+                                     ? 1
+                                     : 0,
+                                 0);
   single.nodes = 1;
   Stage stage(single, options);
   stage.run();

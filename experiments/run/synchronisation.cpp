@@ -24,7 +24,7 @@ void add_all_reduce(models::JobSetup& setup, const ResolvedJob& job, sim::Engine
           engine, std::move(communicator), job.library, models::Operation::all_reduce,
           job.framework.algorithm));
   const platforms::Gpu& gpu = machine.spec().gpu;
-  if (job.framework.overlap == "none" || gpu.on_host())
+  if (job.framework.overlap == models::Overlap::none || gpu.on_host())
     return;
   const double held =
       std::min(0.5, channels * job.library.blocks_per_channel / gpu.multiprocessors);
@@ -44,7 +44,7 @@ void add_servers(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& e
   if (plan.in_process)
     rules.message = Seconds(0);
   plan.nodes = job.server_nodes;
-  plan.worker_per_node = rules.worker == "node";
+  plan.worker_per_node = rules.worker == models::ServerClient::node;
   plan.copies = rules.copies;
   plan.network_threads = rules.network_threads;
   plan.verbs_rate = rules.verbs_rate;

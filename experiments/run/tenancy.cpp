@@ -29,7 +29,7 @@ int Tenancy::tenants(int node) const
 // Plain processes share all cores; cgroups and virtual machines keep tenants apart.
 bool Tenancy::isolated(std::size_t job) const
 {
-  return experiment_.jobs[job].stack.host.isolation != "none";
+  return experiment_.jobs[job].stack.host.isolation != platforms::Isolation::none;
 }
 
 // A tenant's part of a node goes by its GPUs, as the usual per-GPU shares of schedulers do.

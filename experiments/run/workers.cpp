@@ -17,6 +17,8 @@ namespace foretrain::experiments {
 
 namespace {
 
+constexpr int kLargestShare = 64;
+
 volatile std::sig_atomic_t interrupted = 0;
 
 void on_interrupt(int)
@@ -135,18 +137,28 @@ std::string end_of(const Child& child)
                              : "ended without a result";
 }
 
+// Smaller and smaller, so that processes end together; the first of them last.
+std::vector<std::pair<int, int>> shares_of(int count, int jobs)
+{
+  std::vector<std::pair<int, int>> shares;
+  for (int begin = 0; begin < count;) {
+    const int end = begin + std::clamp((count - begin) / (jobs * 4), 1, kLargestShare);
+    shares.emplace_back(begin, end);
+    begin = end;
+  }
+  std::reverse(shares.begin(), shares.end());
+  return shares;
+}
+
 } // namespace
 
 bool run_workers(int count, int jobs, const std::function<Outcome(int)>& work,
-                 const std::function<void(int, const Outcome&)>& done)
+                 const std::function<void(int, const Outcome&)>& done,
+                 const std::function<void()>& idle)
 {
   const InterruptGuard guard;
   interrupted = 0;
-  const int share = std::clamp(count / (jobs * 4), 1, 64); // small enough to end together
-  std::vector<std::pair<int, int>> shares;                 // still to be given out, last first
-  for (int begin = 0; begin < count; begin += share)
-    shares.emplace_back(begin, std::min(begin + share, count));
-  std::reverse(shares.begin(), shares.end());
+  std::vector<std::pair<int, int>> shares = shares_of(count, jobs); // still to be given out
   std::vector<Child> children;
   while ((!shares.empty() || !children.empty()) && interrupted == 0) {
     while (!shares.empty() && static_cast<int>(children.size()) < jobs) {
@@ -156,7 +168,11 @@ bool run_workers(int count, int jobs, const std::function<Outcome(int)>& work,
     std::vector<pollfd> files;
     for (const Child& child : children)
       files.push_back({child.pipe, POLLIN, 0});
-    if (poll(files.data(), files.size(), -1) < 0)
+    const int quiet = idle ? static_cast<int>(kQuiet.count()) : -1;
+    const int changed = poll(files.data(), files.size(), quiet);
+    if (changed == 0)
+      idle();
+    if (changed <= 0)
       continue;
     for (std::size_t i = files.size(); i-- > 0;) {
       if (files[i].revents == 0)

@@ -2,6 +2,7 @@
 // one per process, and a crash or a kill takes one piece with it, not the others.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -12,9 +13,13 @@ struct Outcome {
   std::string text;
 };
 
+constexpr std::chrono::milliseconds kQuiet{250};
+
 /// Calls work(i) for i in [0, count) in `jobs` child processes at a time and done(i, outcome) here,
-/// in the order of completion. Ctrl-C ends the children; returns false then, true otherwise.
+/// in the order of completion, and idle() whenever none has come for kQuiet. Ctrl-C ends the
+/// children; returns false then, true otherwise.
 bool run_workers(int count, int jobs, const std::function<Outcome(int)>& work,
-                 const std::function<void(int, const Outcome&)>& done);
+                 const std::function<void(int, const Outcome&)>& done,
+                 const std::function<void()>& idle = {});
 
 } // namespace foretrain::experiments

@@ -45,8 +45,8 @@ struct InputSpec {
 };
 
 struct ServersSpec {
-  std::optional<int> count;      // absent: one for each node of workers
-  std::optional<std::string> on; // workers or apart; absent: as the framework has it
+  std::optional<int> count;              // absent: one for each node of workers
+  std::optional<models::ServerPlace> on; // absent: as the framework has it
 };
 
 struct JobSpec {
@@ -216,8 +216,7 @@ void describe(V& v, ServersSpec& s)
   v.optional("count", s.count, "how many; default one for each node of workers", between(1, 65536));
   v.optional("on", s.on,
              "workers: on the nodes of the job's GPUs, in turn; apart: each on a node of its own; "
-             "default: as the framework has it",
-             one_of({"workers", "apart"}));
+             "default: as the framework has it");
 }
 
 template <class V>

@@ -101,7 +101,7 @@ models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& 
   const models::Optimizer optimizer =
       models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
   state.weight = element;
-  state.gradient = rules.gradient == "fp32" ? 4 : element;
+  state.gradient = rules.gradient == models::GradientPrecision::fp32 ? 4 : element;
   state.optimizer = (element < 4 ? 4 : 0) + optimizer.state_bytes_per_parameter;
   state.offload = job.offload;
   return state;
@@ -111,7 +111,7 @@ models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& 
 int shard_of(const models::ParallelPlan& plan, int data, int per_node)
 {
   const int replicas = data * plan.context;
-  if (plan.shard == "all")
+  if (plan.shard == models::ZeroShard::all)
     return replicas;
   return std::clamp(per_node / plan.tensor, 1, replicas);
 }

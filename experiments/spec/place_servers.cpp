@@ -28,9 +28,11 @@ public:
                  fmt::format("are not known to '{}', which reduces gradients among the GPUs",
                              job.framework.name),
                  "frameworks with parameter servers: tensorflow-ps, byteps, mxnet");
-    job.parameter_servers = wanted || job.framework.synchronisation == "parameter-server";
+    job.parameter_servers =
+        wanted || job.framework.synchronisation == models::Synchronisation::parameter_server;
     // A GPU alone still copies variables that live in host memory.
-    if (!job.parameter_servers || (job.ranks.size() < 2 && job.framework.servers->worker != "gpu"))
+    if (!job.parameter_servers ||
+        (job.ranks.size() < 2 && job.framework.servers->worker != models::ServerClient::gpu))
       return;
     std::set<int> workers;
     for (const GpuPlace& place : job.ranks)
@@ -44,12 +46,13 @@ public:
                       job.framework.name, workers.size()),
           "frameworks with a process on each node: tensorflow-ps, tensorflow-horovod");
     // One worker process needs nobody to add its gradients to others'.
-    if (workers.size() == 1 && rules.worker == "node" && !wanted)
+    if (workers.size() == 1 && rules.worker == models::ServerClient::node && !wanted)
       return;
     const int count = wanted && wanted->count ? *wanted->count : static_cast<int>(workers.size());
     const bool asked = wanted && wanted->on;
     // A server on the only node of a job shares its memory: nothing is gained by a node apart.
-    const bool apart = asked ? *wanted->on == "apart" : rules.on == "apart" && workers.size() > 1;
+    const bool apart = asked ? *wanted->on == models::ServerPlace::apart
+                             : rules.on == models::ServerPlace::apart && workers.size() > 1;
     if (apart && place_apart(job, count))
       return;
     if (apart && asked)

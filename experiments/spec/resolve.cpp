@@ -89,8 +89,9 @@ Seconds exchange_of_one(const ResolvedJob& job, const models::ComputeProfile& pr
                         const ResolvedExperiment& e)
 {
   const auto& servers = job.framework.servers;
-  if (job.spec.mode == "inference" || job.framework.synchronisation != "parameter-server" ||
-      !servers || servers->worker != "gpu")
+  if (job.spec.mode == "inference" ||
+      job.framework.synchronisation != models::Synchronisation::parameter_server || !servers ||
+      servers->worker != models::ServerClient::gpu)
     return Seconds(0);
   const auto& gpus = *e.platform.node.gpus;
   const BytesPerSecond link = platforms::pcie_bandwidth(
@@ -278,7 +279,10 @@ models::Framework framework_of(const JobSpec& job)
 
 int gradient_bytes(const ResolvedJob& job)
 {
-  return job.framework.gradient_precision == "compute" && sixteen_bits(job.spec.precision) ? 2 : 4;
+  return job.framework.gradient_precision == models::GradientPrecision::compute &&
+                 sixteen_bits(job.spec.precision)
+             ? 2
+             : 4;
 }
 
 BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu)

@@ -45,11 +45,12 @@ double expected_time(const Library& library, const sim::Communicator& comm, cons
                      Operation operation, double size)
 {
   const double idle = offer.latency.value() + size / offer.rate;
-  if (library.estimate == "nccl-2.4" && comm.nodes > 1 && operation == Operation::all_reduce) {
+  if (library.estimate == Estimate::nccl_2_4 && comm.nodes > 1 &&
+      operation == Operation::all_reduce) {
     const bool small = size < tree_threshold(comm);
     return (offer.family == Family::tree) == small ? idle : kNever;
   }
-  if (library.estimate != "nccl-2.5" || comm.ring_graph.channels < 1)
+  if (library.estimate != Estimate::nccl_2_5 || comm.ring_graph.channels < 1)
     return idle;
   const ProtocolKind protocol = offer.protocol->kind();
   if (operation == Operation::all_to_all || operation == Operation::send_receive) {

@@ -143,7 +143,7 @@ Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
   if (family == Family::in_switch)
     return candidate.latency +
            std::min(size, candidate.protocol->in_switch_fill) / BytesPerSecond(candidate.rate);
-  if (library_.estimate != "nccl-2.5")
+  if (library_.estimate != Estimate::nccl_2_5)
     return candidate.latency;
   const ProtocolKind protocol = candidate.protocol->kind();
   if (family == Family::ring && protocol != ProtocolKind::simple)
@@ -172,7 +172,7 @@ Seconds Collective::few_channels(const Candidate& candidate, Bytes size) const
 double Collective::limit_of(const Pattern& pattern, const Protocol& protocol) const
 {
   const double limit = protocol_rate(pattern, protocol, comm_);
-  const double tree = library_.estimate == "nccl-2.5" && pattern.family == Family::tree
+  const double tree = library_.estimate == Estimate::nccl_2_5 && pattern.family == Family::tree
                           ? tree_limit(library_.version, comm_)
                           : 0;
   if (tree <= 0)

@@ -86,6 +86,15 @@ struct LocalCopy {
   BytesPerSecond to_itself{}; // where all ranks send to each other; 0: the same
 };
 
+/// The rule by which a library chooses among algorithms, see choice.hpp.
+enum class Estimate { idle, nccl_2_4, nccl_2_5 };
+constexpr auto choices(Estimate)
+{
+  return std::to_array<Choice<Estimate>>({{Estimate::idle, "idle"},
+                                          {Estimate::nccl_2_4, "nccl-2.4"},
+                                          {Estimate::nccl_2_5, "nccl-2.5"}});
+}
+
 struct Library {
   std::string name;
   std::vector<Protocol> protocols;
@@ -107,8 +116,8 @@ struct Library {
     return rate;
   }
 
-  std::string estimate = "idle"; // rule by which it chooses, see choice.hpp
-  std::string rings = "search";  // or "devices": one ring in the order of the devices
+  Estimate estimate = Estimate::idle; // rule by which it chooses, see choice.hpp
+  std::string rings = "search";       // or "devices": one ring in the order of the devices
 
   bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
 
@@ -199,8 +208,7 @@ void describe(V& v, Library& s)
   v.required("name", s.name, "name and version");
   v.required("protocols", s.protocols, "from the lowest latency to the highest bandwidth");
   v.optional("automatic", s.automatic, "algorithms it chooses from by itself; default all");
-  v.optional("estimate", s.estimate, "how it expects an algorithm to do when it chooses",
-             one_of({"idle", "nccl-2.4", "nccl-2.5"}));
+  v.optional("estimate", s.estimate, "how it expects an algorithm to do when it chooses");
   v.optional("version", s.version,
              "of NCCL, whose search for graphs and whose choices it follows, as NCCL_VERSION_CODE: "
              "2408 for 2.4.8, 21806 for 2.18.6",

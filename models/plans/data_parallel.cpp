@@ -54,7 +54,7 @@ private:
     if (job_.input)
       program_.fetch(rank, 0);
     OpId last = program_.compute(rank, Phase::forward, "forward", job_.profile.forward());
-    const bool overlaps = job_.framework.overlap != "none";
+    const bool overlaps = job_.framework.overlap != Overlap::none;
     Seconds done;
     for (std::size_t b = 0; b < job_.buckets.size(); ++b) {
       const Seconds until = std::max(done, job_.buckets[b].ready);

@@ -76,7 +76,7 @@ Bytes layer_activations(const MemorySetting& s, bool with_experts)
 double held_micro_batches(const ParallelPlan& plan, int micro_batches, int stage)
 {
   const int pieces = plan.virtual_stages;
-  if (plan.schedule == "gpipe")
+  if (plan.schedule == PipelineSchedule::gpipe)
     return static_cast<double>(micro_batches) * pieces;
   if (pieces == 1)
     return std::min(plan.pipeline - stage, micro_batches);

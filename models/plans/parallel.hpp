@@ -7,17 +7,34 @@
 
 namespace foretrain::models {
 
+/// Order of micro-batches in a pipeline.
+enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zero_bubble };
+constexpr auto choices(PipelineSchedule)
+{
+  return std::to_array<Choice<PipelineSchedule>>({{PipelineSchedule::gpipe, "gpipe"},
+                                                  {PipelineSchedule::one_f_one_b, "1f1b"},
+                                                  {PipelineSchedule::interleaved, "interleaved"},
+                                                  {PipelineSchedule::zero_bubble, "zero-bubble"}});
+}
+
+/// Zero 3: over all data-parallel ranks or those of a node.
+enum class ZeroShard { all, node };
+constexpr auto choices(ZeroShard)
+{
+  return std::to_array<Choice<ZeroShard>>({{ZeroShard::all, "all"}, {ZeroShard::node, "node"}});
+}
+
 struct ParallelPlan {
   int tensor = 1;
   bool sequence_parallel = false;
   int context = 1;
   int pipeline = 1;
   int virtual_stages = 1;
-  std::string schedule = "1f1b"; // gpipe, 1f1b, interleaved, zero-bubble
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int expert = 1;
   int expert_tensor = 1;
   int zero = 0;
-  std::string shard = "all"; // or node
+  ZeroShard shard = ZeroShard::all;
 };
 
 template <class V>
@@ -31,16 +48,14 @@ void describe(V& v, ParallelPlan& s)
   v.optional("pipeline", s.pipeline, "stages of layers", between(1, 10000));
   v.optional("virtual_stages", s.virtual_stages, "pieces of layers on each stage (interleaved)",
              between(1, 10000));
-  v.optional("schedule", s.schedule, "order of micro-batches in the pipeline",
-             one_of({"gpipe", "1f1b", "interleaved", "zero-bubble"}));
+  v.optional("schedule", s.schedule, "order of micro-batches in the pipeline");
   v.optional("expert", s.expert, "GPUs that share the experts of a layer", between(1, 65536));
   v.optional("expert_tensor", s.expert_tensor, "GPUs that share each expert", between(1, 65536));
   v.optional(
       "zero", s.zero,
       "what data-parallel ranks share out: 1 optimizer state, 2 gradients too, 3 weights too",
       between(0, 3));
-  v.optional("shard", s.shard, "zero 3: over all data-parallel ranks or those of a node",
-             one_of({"all", "node"}));
+  v.optional("shard", s.shard, "zero 3: over all data-parallel ranks or those of a node");
 }
 
 /// A job's batch under a plan.

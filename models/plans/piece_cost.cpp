@@ -15,8 +15,8 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
   if (plan.zero < 2 || layers == 0)
     return {};
   const PlanGroup group =
-      plan.shard == "node" && plan.zero == 3 ? PlanGroup::shard : PlanGroup::data;
-  const double gradient = s.rules.reduce == "fp32" ? 4 : s.memory.element;
+      plan.shard == ZeroShard::node && plan.zero == 3 ? PlanGroup::shard : PlanGroup::data;
+  const double gradient = s.rules.reduce == GradientPrecision::fp32 ? 4 : s.memory.element;
   Seconds exchange;
   const auto add = [&](PlanGroup among, double parameters) {
     if (parameters <= 0 || times.ranks(among) < 2)
@@ -45,7 +45,7 @@ OperatorTime sharing_copies(const StepSetting& s, const ExchangeTimes& times,
   const ParallelPlan& plan = s.memory.plan;
   if (plan.zero < 3)
     return {};
-  const PlanGroup group = plan.shard == "node" ? PlanGroup::shard : PlanGroup::data;
+  const PlanGroup group = plan.shard == ZeroShard::node ? PlanGroup::shard : PlanGroup::data;
   double parameters = 0;
   if (times.ranks(group) > 1)
     parameters += held.shared;

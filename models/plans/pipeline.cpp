@@ -106,7 +106,7 @@ private:
     const double given = ready(slice);
     if (given < 0)
       return false;
-    const bool split = s_.schedule == "zero-bubble";
+    const bool split = s_.schedule == PipelineSchedule::zero_bubble;
     if (given > stage.now) {
       stage.put_off = std::max(0.0, stage.put_off - (given - stage.now));
       stage.now = given;
@@ -140,7 +140,7 @@ std::vector<PipelineSlice> stage_order(const PipelineSetting& s, int stage)
 {
   const int all = s.micro_batches * s.virtual_stages;
   int warm_up = all;
-  if (s.schedule != "gpipe")
+  if (s.schedule != PipelineSchedule::gpipe)
     warm_up = s.virtual_stages > 1
                   ? std::min(all, 2 * (s.stages - stage - 1) + (s.virtual_stages - 1) * s.stages)
                   : std::min(all, s.stages - stage - 1);

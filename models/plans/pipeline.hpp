@@ -18,7 +18,7 @@ struct PieceTime {
 struct PipelineSetting {
   int stages = 1;
   int virtual_stages = 1;
-  std::string schedule = "1f1b";
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int micro_batches = 1;
   std::vector<PieceTime> pieces; // stages x virtual_stages, in forward order
   Seconds transfer;              // of activations, or their gradients, to the next stage

@@ -8,9 +8,10 @@ namespace {
 
 LossKernels loss_kernels(const TransformerRules& rules)
 {
-  if (rules.loss == "megatron")
+  if (rules.loss == LossRule::megatron)
     return LossKernels::megatron;
-  const bool fused = rules.loss == "automatic" ? rules.fused : rules.loss == "fused";
+  const bool fused =
+      rules.loss == LossRule::automatic ? rules.fused : rules.loss == LossRule::fused;
   return fused ? LossKernels::fused : LossKernels::pytorch;
 }
 
@@ -48,8 +49,9 @@ OperatorTime PlannedLayer::repeated() const
     break;
   }
   const OperatorTime all = forward();
-  return s_.rules.selective == "half" ? OperatorTime{0.5 * all.device, 0.5 * all.host}
-                                      : core_time(operators_, s_.device);
+  return s_.rules.selective == SelectiveRecompute::half
+             ? OperatorTime{0.5 * all.device, 0.5 * all.host}
+             : core_time(operators_, s_.device);
 }
 
 LayerExchanges PlannedLayer::exchanges(bool backward) const
@@ -147,7 +149,7 @@ OperatorShape operator_shape(const StepSetting& s)
   shape.loss = loss_kernels(s.rules);
   shape.fp8 = s.fp8;
   shape.element = s.memory.element;
-  shape.accumulate = s.rules.gradient == "fp32" ? 4 : s.memory.element;
+  shape.accumulate = s.rules.gradient == GradientPrecision::fp32 ? 4 : s.memory.element;
   return shape;
 }
 

@@ -28,7 +28,7 @@ DataExchange data_exchange(const StepSetting& s, ExchangeTimes& exchanges,
                            const PieceParameters& held)
 {
   const ParallelPlan& plan = s.memory.plan;
-  const double gradient = s.rules.reduce == "fp32" ? 4 : s.memory.element;
+  const double gradient = s.rules.reduce == GradientPrecision::fp32 ? 4 : s.memory.element;
   DataExchange data;
   const auto add = [&](PlanGroup group, double parameters) {
     if (parameters <= 0 || exchanges.ranks(group) < 2)
@@ -47,7 +47,7 @@ DataExchange data_exchange(const StepSetting& s, ExchangeTimes& exchanges,
   add(PlanGroup::data, held.shared);
   add(PlanGroup::expert_data, held.experts);
   // Shards of a node are added up among the nodes.
-  if (plan.zero == 3 && plan.shard == "node" && exchanges.ranks(PlanGroup::across) > 1)
+  if (plan.zero == 3 && plan.shard == ZeroShard::node && exchanges.ranks(PlanGroup::across) > 1)
     data.gradients +=
         exchanges.time(PlanGroup::across, Operation::all_reduce,
                        Bytes(held.total() * gradient / exchanges.ranks(PlanGroup::shard)));

@@ -7,12 +7,13 @@
 //     v.optional("latency", s.latency, "one-way latency of a GPU's link", non_negative());
 //   }
 //
-// Member types: std::string, bool, int, double, quantities, Value (any JSON, kept with its place),
-// structs with their own describe(), std::optional<T> and std::vector<T> of these. An optional
-// member keeps the value it was constructed with: the default is visible in the struct and is
-// written to the schema.
+// Member types: std::string, bool, int, double, quantities, enumerations (choice.hpp), Value (any
+// JSON, kept with its place), structs with their own describe(), std::optional<T> and
+// std::vector<T> of these. An optional member keeps the value it was constructed with: the default
+// is visible in the struct and is written to the schema.
 #pragma once
 
+#include "sim/base/choice.hpp"
 #include "sim/base/document.hpp"
 #include "sim/base/quantity_text.hpp"
 
@@ -145,6 +146,10 @@ public:
       using Units = UnitsOf<T>;
       member =
           T(detail::read_quantity(value, Units::units(), Units::kind(), Units::example(), limits));
+    } else if constexpr (std::is_enum_v<T>) {
+      std::string word;
+      detail::read(value, word, one_of(words_of<T>()));
+      member = choice_of<T>(word).value();
     } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
       detail::read(value, member, limits);
     } else {
@@ -223,6 +228,8 @@ public:
       return detail::schema_number("number", limits);
     } else if constexpr (std::is_same_v<T, std::string>) {
       return detail::schema_text(limits);
+    } else if constexpr (std::is_enum_v<T>) {
+      return detail::schema_text(one_of(words_of<T>()));
     } else {
       SchemaWriter writer;
       describe(writer, member);
@@ -238,6 +245,8 @@ private:
       properties_[key]["default"] = member;
     else if constexpr (detail::is_quantity<T>)
       properties_[key]["default"] = to_text(member);
+    else if constexpr (std::is_enum_v<T>)
+      properties_[key]["default"] = word_of(member);
     else if constexpr (std::is_same_v<T, std::string> || detail::is_plain_list<T>) {
       if (!member.empty())
         properties_[key]["default"] = member;

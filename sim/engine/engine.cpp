@@ -253,12 +253,19 @@ std::vector<std::string> Engine::Impl::stalled() const
 Engine::Engine(Sharing sharing) : impl_(std::make_unique<Impl>(sharing)) {}
 Engine::~Engine() = default;
 
-ResourceId Engine::add_resource(std::string name, double capacity)
+void Engine::reserve(std::size_t resources)
+{
+  impl_->names.reserve(resources);
+  impl_->consumed.reserve(impl_->consumed.size() + resources);
+  impl_->solver.reserve(resources);
+}
+
+ResourceId Engine::add_resource(std::string_view name, double capacity)
 {
   if (!(capacity >= 0) || !std::isfinite(capacity))
-    throw std::logic_error("resource " + name +
-                           " with a capacity that is not a finite number >= 0");
-  impl_->names.push_back(std::move(name));
+    throw std::logic_error(
+        fmt::format("resource {} with a capacity that is not a finite number >= 0", name));
+  impl_->names.add(name);
   impl_->consumed.push_back(0);
   return {impl_->solver.add_resource(capacity)};
 }
@@ -275,9 +282,9 @@ double Engine::capacity(ResourceId resource) const
   return impl_->solver.capacity(resource.value);
 }
 
-const std::string& Engine::name(ResourceId resource) const
+std::string Engine::name(ResourceId resource) const
 {
-  return impl_->names[static_cast<std::size_t>(resource.value)];
+  return std::string(impl_->names[static_cast<std::size_t>(resource.value)]);
 }
 
 int Engine::resource_count() const

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace foretrain::sim {
@@ -56,11 +57,13 @@ public:
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  /// Makes room for so many more resources.
+  void reserve(std::size_t resources);
   /// capacity in units per second, >= 0.
-  ResourceId add_resource(std::string name, double capacity);
+  ResourceId add_resource(std::string_view name, double capacity);
   void set_capacity(ResourceId resource, double capacity);
   double capacity(ResourceId resource) const;
-  const std::string& name(ResourceId resource) const;
+  std::string name(ResourceId resource) const;
   int resource_count() const;
   /// Units that completed flows took from the resource so far.
   double consumed(ResourceId resource) const;

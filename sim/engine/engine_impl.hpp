@@ -5,6 +5,28 @@
 
 namespace foretrain::sim {
 
+/// Names of hundreds of thousands of resources in one text: a string each would take three times
+/// the memory.
+class ResourceNames {
+public:
+  void reserve(std::size_t names) { ends_.reserve(ends_.size() + names); }
+  void add(std::string_view name)
+  {
+    text_ += name;
+    ends_.push_back(text_.size());
+  }
+  std::size_t size() const { return ends_.size(); }
+  std::string_view operator[](std::size_t i) const
+  {
+    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(text_).substr(begin, ends_[i] - begin);
+  }
+
+private:
+  std::string text_;
+  std::vector<std::size_t> ends_; // in text_
+};
+
 class Engine::Impl {
 public:
   explicit Impl(Sharing sharing);
@@ -38,7 +60,7 @@ public:
 
   Sharing sharing;
   MaxMin solver;
-  std::vector<std::string> names;
+  ResourceNames names;
   std::vector<double> consumed;
   std::vector<PathPtr> declared;
   std::vector<Waiting> waiting;

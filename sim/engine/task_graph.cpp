@@ -12,11 +12,27 @@ TaskGraph::TaskGraph(Engine& engine, std::string name) : engine_(engine), name_(
   engine_.expect_end([this] { return unfinished(); });
 }
 
+void TaskGraph::reserve(std::size_t tasks, std::size_t edges)
+{
+  tasks_.reserve(tasks_.size() + tasks);
+  edges_.reserve(edges_.size() + edges);
+}
+
+// There are a few dozen literals, and the same ones follow each other.
+unsigned short TaskGraph::label_of(const char* text)
+{
+  const auto known = std::find(labels_.rbegin(), labels_.rend(), text);
+  if (known != labels_.rend())
+    return static_cast<unsigned short>(labels_.rend() - known - 1);
+  labels_.push_back(text);
+  return static_cast<unsigned short>(labels_.size() - 1);
+}
+
 TaskId TaskGraph::add(Kind kind, const char* label, int label_index, double amount, int detail)
 {
   if (frozen_)
     throw std::logic_error("a task graph cannot grow once it has been started");
-  tasks_.push_back({kind, label_index, label, amount, detail, -1});
+  tasks_.push_back({amount, label_index, detail, kNotKept, label_of(label), kind});
   return {static_cast<int>(tasks_.size()) - 1};
 }
 
@@ -71,41 +87,49 @@ void TaskGraph::set_amount(TaskId task, double amount)
 
 void TaskGraph::keep_limits(TaskId task)
 {
-  tasks_[index(task)].limits = static_cast<int>(limits_.size());
-  limits_.emplace_back();
+  tasks_[index(task)].limits = kNoLimit;
 }
 
-const std::vector<LimitedBy>& TaskGraph::limits(TaskId task) const
+std::vector<LimitedBy> TaskGraph::limits(TaskId task) const
 {
-  return limits_.at(static_cast<std::size_t>(tasks_[index(task)].limits));
+  std::vector<LimitedBy> found;
+  const int first = tasks_[index(task)].limits;
+  if (first == kNotKept)
+    throw std::logic_error("limits of a task that keeps none");
+  for (int i = first; i != kNoLimit; i = limits_[static_cast<std::size_t>(i)].next) {
+    const Limit& limit = limits_[static_cast<std::size_t>(i)];
+    found.push_back({limit.resource, limit.time});
+  }
+  return found;
 }
 
 void TaskGraph::clear_limits()
 {
-  for (auto& list : limits_)
-    list.clear();
+  limits_.clear();
+  for (Task& task : tasks_)
+    if (task.limits != kNotKept)
+      task.limits = kNoLimit;
 }
 
 void TaskGraph::freeze()
 {
   const std::size_t n = tasks_.size();
-  first_successor_.assign(n + 1, 0);
+  first_successor_.assign(n + 2, 0); // counted two places on, filled one place on
   predecessors_.assign(n, 0);
   times_.assign(n, {});
   for (const auto& [before, after] : edges_) {
-    ++first_successor_[static_cast<std::size_t>(before) + 1];
+    ++first_successor_[static_cast<std::size_t>(before) + 2];
     ++predecessors_[static_cast<std::size_t>(after)];
   }
   for (std::size_t i = 0; i < n; ++i)
-    first_successor_[i + 1] += first_successor_[i];
+    first_successor_[i + 2] += first_successor_[i + 1];
   successors_.resize(edges_.size());
-  std::vector<int> next(first_successor_.begin(), first_successor_.end() - 1);
-  for (const auto& [before, after] : edges_)
-    successors_[static_cast<std::size_t>(next[static_cast<std::size_t>(before)]++)] = after;
+  for (const auto& [before, after] : edges_) {
+    int& next = first_successor_[static_cast<std::size_t>(before) + 1];
+    successors_[static_cast<std::size_t>(next++)] = after;
+  }
   edges_.clear();
   edges_.shrink_to_fit();
-  tasks_.shrink_to_fit();
-  flows_.shrink_to_fit();
   for (std::size_t i = 0; i < n; ++i)
     if (predecessors_[i] == 0)
       roots_.push_back(static_cast<int>(i));
@@ -152,7 +176,7 @@ void TaskGraph::begin(int task)
     return;
   case Kind::flow: {
     const Flow& flow = flows_[static_cast<std::size_t>(it.detail)];
-    engine_.start({flow.path, it.amount, flow.priority, it.label},
+    engine_.start({flow.path, it.amount, flow.priority, labels_[it.label]},
                   [this, task](const FlowRecord& record) { end_flow(task, record); });
     return;
   }
@@ -161,20 +185,25 @@ void TaskGraph::begin(int task)
 
 void TaskGraph::end_flow(int task, const FlowRecord& record)
 {
-  const int kept = tasks_[static_cast<std::size_t>(task)].limits;
-  if (kept >= 0) {
-    auto& sums = limits_[static_cast<std::size_t>(kept)];
-    for (const LimitedBy& limit : *record.limited_by) {
-      const auto known = std::find_if(sums.begin(), sums.end(), [&](const LimitedBy& sum) {
-        return sum.resource == limit.resource;
-      });
-      if (known == sums.end())
-        sums.push_back(limit);
-      else
-        known->time += limit.time;
-    }
-  }
+  if (tasks_[static_cast<std::size_t>(task)].limits != kNotKept)
+    for (const LimitedBy& limit : *record.limited_by)
+      add_limit(task, limit);
   end(task);
+}
+
+void TaskGraph::add_limit(int task, const LimitedBy& limit)
+{
+  int* link = &tasks_[static_cast<std::size_t>(task)].limits;
+  while (*link != kNoLimit) {
+    Limit& known = limits_[static_cast<std::size_t>(*link)];
+    if (known.resource == limit.resource) {
+      known.time += limit.time;
+      return;
+    }
+    link = &known.next;
+  }
+  *link = static_cast<int>(limits_.size());
+  limits_.push_back({limit.time, limit.resource, kNoLimit});
 }
 
 // Joins end as soon as they begin: an explicit stack keeps long chains of them off the call stack.
@@ -208,7 +237,7 @@ void TaskGraph::end(int task)
 std::string TaskGraph::describe(TaskId task) const
 {
   const Task& it = tasks_[index(task)];
-  return fmt::format("{} {} of {}", it.label, it.label_index, name_);
+  return fmt::format("{} {} of {}", labels_[it.label], it.label_index, name_);
 }
 
 std::vector<std::string> TaskGraph::unfinished() const

@@ -7,6 +7,7 @@
 
 #include "sim/engine/engine.hpp"
 
+#include <deque>
 #include <functional>
 #include <span>
 #include <string>
@@ -29,6 +30,9 @@ public:
 
   explicit TaskGraph(Engine& engine, std::string name = "graph");
 
+  /// Makes room for so many more, where they are many: lists that grow by doubling need both sizes.
+  void reserve(std::size_t tasks, std::size_t edges);
+
   /// `label` is a text that lives as long as the graph (a literal); `index` tells its kind apart.
   TaskId add_join(const char* label, int index = 0);
   TaskId add_delay(const char* label, int index, Seconds duration);
@@ -42,7 +46,7 @@ public:
   void set_amount(TaskId task, double amount);
   /// Adds up what limited the flows of this task, over all runs: cleared by clear_limits().
   void keep_limits(TaskId task);
-  const std::vector<LimitedBy>& limits(TaskId task) const;
+  std::vector<LimitedBy> limits(TaskId task) const;
   void clear_limits();
 
   /// Runs the graph from now on, from its tasks without predecessors; `done` is called when every
@@ -57,12 +61,17 @@ public:
 private:
   enum class Kind : unsigned char { join, delay, rule, flow, foreign };
   struct Task {
-    Kind kind = Kind::join;
-    int label_index = 0;
-    const char* label = "";
     double amount = 0; // seconds of a delay, progress of a flow
-    int detail = -1;   // index into rules_, flows_ or foreign_
-    int limits = -1;   // index into limits_
+    int label_index = 0;
+    int detail = -1;          // index into rules_, flows_ or foreign_
+    int limits = kNotKept;    // first of its limits_
+    unsigned short label = 0; // index into labels_
+    Kind kind = Kind::join;
+  };
+  struct Limit {
+    Seconds time;
+    int resource;
+    int next; // of the same task, or kNoLimit
   };
   struct Flow {
     PathPtr path;
@@ -73,11 +82,16 @@ private:
     double finish = 0;
   };
 
+  static constexpr int kNotKept = -2; // Task::limits
+  static constexpr int kNoLimit = -1;
+
   static std::size_t index(TaskId task) { return static_cast<std::size_t>(task.value); }
   TaskId add(Kind kind, const char* label, int label_index, double amount, int detail);
   void freeze();
   void begin(int task);
   void end(int task);
+  unsigned short label_of(const char* text);
+  void add_limit(int task, const LimitedBy& limit);
   void end_flow(int task, const FlowRecord& record);
   std::vector<std::string> unfinished() const;
 
@@ -87,7 +101,8 @@ private:
   std::vector<DelayRule> rules_;
   std::vector<Flow> flows_;
   std::vector<ForeignWork> foreign_;
-  std::vector<std::vector<LimitedBy>> limits_;
+  std::vector<const char*> labels_;
+  std::deque<Limit> limits_; // millions, where host cores limit kernels: not two copies of them
   std::vector<std::pair<int, int>> edges_; // before, after: until frozen
   std::vector<int> successors_;            // compressed rows
   std::vector<int> first_successor_;

@@ -140,10 +140,13 @@ TEST_CASE("jobs and models get answers of their own", "[experiments][report]")
   Json two = result_of(
       {point({{"/stack/network", "tcp"}}, {job(4, 3, "a", "vision"), job(4, 2, "b", "text")})});
   two["points"][0]["jobs"][0]["slowdown"] = 1.3;
+  two["points"][0]["joint"] = {{"weighted_slowdown", 1.15}, {"gpus_lost", 0.92}, {"gpus", 8}};
   const Report jobs(two);
   REQUIRE(answers(jobs).size() == 2);
   CHECK(answers(jobs)[0].subject == "vision");
   CHECK_THAT(report_table(two), Contains("slower") && Contains("slows it down 1.30 times"));
+  CHECK_THAT(report_table(two),
+             Contains("Together 1.150 times as slow as alone") && Contains("0.920 of 8 GPU hours"));
   CHECK_THAT(report_html(two), Contains("slowdown by sharing"));
 
   const Json models = result_of({point({{"/jobs/0/model", "resnet50"}}, {job(4, 3, "a")}),

@@ -68,8 +68,8 @@ TEST_CASE("A result that was altered is to be run again")
 {
   const Scratch file("altered.db");
   ResultStore store(file.path());
-  store.put(point("a", 1));
-  store.put(point("b", 2));
+  store.put({point("a", 1)});
+  store.put({point("b", 2)});
   sqlite3* handle = nullptr;
   REQUIRE(sqlite3_open(file.path().c_str(), &handle) == SQLITE_OK);
   CHECK(sqlite3_exec(handle, "UPDATE points SET result = replace(result, '1.0', '9.0')", nullptr,
@@ -85,12 +85,12 @@ TEST_CASE("A store keeps points over runs, replaces them, and does not count fai
   {
     ResultStore store(file.path());
     CHECK(!store.find("a"));
-    store.put(point("a", 1.25));
-    store.put(point("b", 2));
-    store.put(point("b", 3));
+    store.put({point("a", 1.25)});
+    store.put({point("b", 2)});
+    store.put({point("b", 3)});
     StoredPoint failed = point("c", 0);
     failed.result = {{"error", "no such thing"}};
-    store.put(failed);
+    store.put({failed});
   }
   const ResultStore again(file.path());
   CHECK(rate(again, "a") == 1.25);
@@ -103,15 +103,15 @@ TEST_CASE("Stores are merged: what is done here stays, what failed here is repla
   const Scratch here("here.db");
   const Scratch there("there's.db");
   ResultStore store(here.path());
-  store.put(point("a", 1));
+  store.put({point("a", 1)});
   StoredPoint failed = point("b", 0);
   failed.result = {{"error", "killed"}};
-  store.put(failed);
+  store.put({failed});
   {
     ResultStore other(there.path());
-    other.put(point("a", 10));
-    other.put(point("b", 20));
-    other.put(point("c", 30));
+    other.put({point("a", 10)});
+    other.put({point("b", 20)});
+    other.put({point("c", 30)});
   }
   CHECK(store.merge(there.path()) == 2);
   CHECK(rate(store, "a") == 1);
@@ -134,9 +134,9 @@ TEST_CASE("A failure is forgotten once its point is done, by this store or by an
   const Scratch here("good.db");
   const Scratch there("part.db");
   ResultStore store(here.path());
-  store.put(with("failed: eight", eight, true));
-  store.put(with("failed: four", four, true));
-  store.put(with("eight", eight, false));
+  store.put({with("failed: eight", eight, true)});
+  store.put({with("failed: four", four, true)});
+  store.put({with("eight", eight, false)});
   SweepRun run;
   const std::int64_t number = store.begin(run);
   store.update(number, run);
@@ -144,7 +144,7 @@ TEST_CASE("A failure is forgotten once its point is done, by this store or by an
   run.ended = true;
   store.update(number, run);
   CHECK(store.failed() == 1);
-  ResultStore(there.path()).put(with("four", four, false));
+  ResultStore(there.path()).put({with("four", four, false)});
   CHECK(store.merge(there.path()) == 1);
   CHECK(store.failed() == 0);
   CHECK(store.keys() == std::set<std::string>{"eight", "four"});

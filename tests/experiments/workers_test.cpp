@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <map>
+#include <thread>
 
 using namespace foretrain::experiments;
 
@@ -23,4 +24,16 @@ TEST_CASE("A piece whose process dies is told, the others are all done")
     CHECK(outcome.status == (piece == 5 ? 3 : 0));
     CHECK((piece == 5 || outcome.text == std::to_string(10 * piece)));
   }
+}
+
+TEST_CASE("Who waits is told when nothing has been finished for a while")
+{
+  int idle = 0;
+  const auto work = [](int) {
+    std::this_thread::sleep_for(3 * kQuiet);
+    return Outcome{};
+  };
+  CHECK(run_workers(
+      1, 1, work, [](int, const Outcome&) {}, [&idle] { ++idle; }));
+  CHECK(idle > 0);
 }

@@ -30,7 +30,7 @@ std::vector<double> sizes(int layers, const Framework& framework)
 Framework fixed(double threshold)
 {
   Framework framework;
-  framework.bucket_order = "fixed";
+  framework.bucket_order = BucketOrder::fixed;
   framework.fusion_threshold = Bytes(threshold);
   return framework;
 }
@@ -46,7 +46,7 @@ TEST_CASE("buckets take what fits, or close once they hold enough", "[buckets]")
   framework.fusion_threshold = Bytes(8000); // fits exactly
   CHECK(sizes(7, framework) == Sizes{2, 2, 2, 1});
   framework.fusion_threshold = Bytes(10000);
-  framework.bucket_fill = "at-least";
+  framework.bucket_fill = BucketFill::at_least;
   CHECK(sizes(7, framework) == Sizes{3, 3, 1});
 }
 
@@ -69,6 +69,6 @@ TEST_CASE("without fusion every tensor goes by itself", "[buckets]")
 {
   CHECK(sizes(3, fixed(0)) == Sizes{1, 1, 1});
   Framework framework = fixed(1e9);
-  framework.overlap = "per-tensor";
+  framework.overlap = Overlap::per_tensor;
   CHECK(sizes(3, framework) == Sizes{1, 1, 1});
 }

@@ -8,7 +8,7 @@ using namespace foretrain::models;
 TEST_CASE("one agreement serves all gradients of a cycle", "[coordination]")
 {
   Framework f;
-  f.overlap = "buckets";
+  f.overlap = Overlap::buckets;
   f.fusion_cycle = Seconds(5e-3);
   f.coordination = Seconds(1e-4);
   f.coordination_per_rank = Seconds(4e-6);

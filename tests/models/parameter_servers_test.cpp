@@ -87,7 +87,7 @@ struct Cluster {
 ServerRules by_bytes(double partition)
 {
   ServerRules rules;
-  rules.shard = "bytes";
+  rules.shard = ServerShard::bytes;
   rules.partition = Bytes(partition);
   rules.sum_rate = BytesPerSecond(1e30);
   return rules;
@@ -96,7 +96,7 @@ ServerRules by_bytes(double partition)
 ServerRules by_tensor()
 {
   ServerRules rules = by_bytes(1);
-  rules.shard = "tensor";
+  rules.shard = ServerShard::tensor;
   return rules;
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("what a step fetches comes from its beginning on, whatever is pushed m
 {
   Cluster cluster(2, 1);
   ServerRules rules = by_tensor();
-  rules.pull = "step";
+  rules.pull = ServerPull::step;
   const double way = 2 * 4e7 / kRate;
   CHECK_THAT(cluster.run(rules, {1e7, 3e7}),
              Catch::Matchers::WithinRel(way + 2 * kLatency, 1e-9));

@@ -97,7 +97,7 @@ struct JobScene : RingScene {
       ready += part;
       s.buckets.push_back({bucket, 1, ready, 0});
     }
-    s.framework.overlap = "per-tensor";
+    s.framework.overlap = Overlap::per_tensor;
     s.framework.step_variation = 0;
     if (collective != nullptr)
       s.synchroniser = std::make_shared<AllReduce>(

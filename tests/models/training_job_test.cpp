@@ -41,7 +41,7 @@ TEST_CASE("without overlap everything follows backward", "[closed-form]")
   const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
                               "ring");
   auto setup = scene.setup(&collective, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(8e6));
-  setup.framework.overlap = "none";
+  setup.framework.overlap = Overlap::none;
   TrainingJob job(scene.engine, setup);
   job.launch(nullptr);
   scene.engine.run();
@@ -127,7 +127,7 @@ TEST_CASE("buckets wait for the framework's cycle", "[property]")
   const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
                               "ring");
   auto setup = scene.setup(&collective, 10.0_ms, {3.0_ms, 6.0_ms, 7.0_ms}, Bytes(8e6));
-  setup.framework.overlap = "buckets";
+  setup.framework.overlap = Overlap::buckets;
   setup.framework.fusion_cycle = 5.0_ms;
   TrainingJob job(scene.engine, setup);
   job.launch(nullptr);

@@ -71,7 +71,7 @@ inline std::string as_nccl_xml(const PlatformSpec& spec)
     }
     for (std::size_t i = 0; i < spec.node.nics.size(); ++i)
       if (spec.node.nics[i].on == place)
-        text += pci(spec.nics[i].link == "infiniband" ? "0x020700" : "0x020000",
+        text += pci(spec.nics[i].link == LinkLayer::infiniband ? "0x020700" : "0x020000",
                     fmt::format("<nic><net name=\"{}\" dev=\"{}\" speed=\"{:.0f}\"/></nic>",
                                 spec.node.nics[i].name, i, spec.nics[i].rate.value() * 8 / 1e6));
     for (const auto& it : spec.node.pcie_switches)

@@ -118,7 +118,7 @@ TEST_CASE("an adapter of unknown make keeps the speed of the file", "[import]")
   REQUIRE(spec.nics.size() == 2);
   CHECK_THAT(spec.nics[0].rate.value(), test::is(25e9 / 8));
   CHECK(spec.nics[0].rdma);
-  CHECK(spec.nics[0].link == "ethernet");
+  CHECK(spec.nics[0].link == LinkLayer::ethernet);
   CHECK(spec.nics[0].pcie_generation == 4);
   CHECK(spec.nics[0].pcie_lanes == 8);
   CHECK_FALSE(spec.nics[1].rdma);

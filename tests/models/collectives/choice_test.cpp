@@ -36,7 +36,7 @@ sim::Communicator nodes_of_four(int nodes, sim::Reach inside)
 TEST_CASE("NCCL 2.4 takes trees below its threshold and rings above it", "[choice]")
 {
   Library library;
-  library.estimate = "nccl-2.4";
+  library.estimate = Estimate::nccl_2_4;
   Protocol simple;
   simple.name = "Simple";
   const auto takes = [&](const sim::Communicator& comm, Family family, double size) {
@@ -61,7 +61,7 @@ TEST_CASE("versions from 2.5 on choose by their own model", "[choice]")
   // 2.18 on 4 nodes of 4 GPUs over NVLink, a channel of 20 GB/s inside and 12 between. Tree: half
   // of 92 % of 12, no more than 10 GB/s a channel; (4 - 1) x 4 + 2 x 14 us up, the same down.
   Library library;
-  library.estimate = "nccl-2.5";
+  library.estimate = Estimate::nccl_2_5;
   Protocol simple;
   simple.name = "Simple";
   const auto comm = nodes_of_four(4, sim::Reach::nvlink);

@@ -209,7 +209,7 @@ TEST_CASE("a call that uses one channel of four waits for it", "[collectives][cl
   Star star(1, 2);
   star.comm.ring_graph.channels = 4;
   Library library = two_protocols();
-  library.estimate = "nccl-2.5";
+  library.estimate = Estimate::nccl_2_5;
   library.version = 22700;
   Protocol& ll = library.protocols.front();
   ll.name = "LL";

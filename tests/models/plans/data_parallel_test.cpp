@@ -80,11 +80,11 @@ Step by_program(const JobSetup& setup, JobScene& scene, const Collective& collec
 
 TEST_CASE("a data-parallel step as a program is the job's step", "[property]")
 {
-  for (const char* overlap : {"none", "per-tensor"})
+  for (const Overlap overlap : {Overlap::none, Overlap::per_tensor})
     for (const double bucket : {1e6, 8e6, 80e6})
       for (const double coordination : {0.0, 3e-3})
         for (const double copy : {0.0, 50e9}) {
-          CAPTURE(overlap, bucket, coordination, copy);
+          CAPTURE(word_of(overlap), bucket, coordination, copy);
           const auto setup_in = [&](JobScene& scene, const Collective& collective) {
             auto setup = scene.setup(&collective, 10.0_ms, {4.0_ms, 5.0_ms, 3.0_ms}, Bytes(bucket));
             for (Bucket& each : setup.buckets)

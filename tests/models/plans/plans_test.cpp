@@ -11,7 +11,7 @@ namespace foretrain::models {
 
 namespace {
 
-PipelineSetting equal_stages(int stages, int pieces, int micro_batches, const char* schedule)
+PipelineSetting equal_stages(int stages, int pieces, int micro_batches, PipelineSchedule schedule)
 {
   PipelineSetting s;
   s.stages = stages;
@@ -96,18 +96,18 @@ TEST_CASE("bubbles of pipelines: (p - 1) / m, and v times less when interleaved"
     for (const int m : {8, 16, 32}) {
       CAPTURE(p, m);
       const double closed = static_cast<double>(p - 1) / m;
-      CHECK(bubble(equal_stages(p, 1, m, "gpipe")) == Approx(closed));
-      CHECK(bubble(equal_stages(p, 1, m, "1f1b")) == Approx(closed));
-      CHECK(bubble(equal_stages(p, 2, m, "interleaved")) == Approx(closed / 2));
-      CHECK(bubble(equal_stages(p, 4, m, "interleaved")) == Approx(closed / 4));
-      CHECK(bubble(equal_stages(p, 1, m, "zero-bubble")) < closed);
+      CHECK(bubble(equal_stages(p, 1, m, PipelineSchedule::gpipe)) == Approx(closed));
+      CHECK(bubble(equal_stages(p, 1, m, PipelineSchedule::one_f_one_b)) == Approx(closed));
+      CHECK(bubble(equal_stages(p, 2, m, PipelineSchedule::interleaved)) == Approx(closed / 2));
+      CHECK(bubble(equal_stages(p, 4, m, PipelineSchedule::interleaved)) == Approx(closed / 4));
+      CHECK(bubble(equal_stages(p, 1, m, PipelineSchedule::zero_bubble)) < closed);
     }
 }
 
 TEST_CASE("1F1B goes forward as often as stages follow before it turns back", "[plans]")
 {
   for (int stage = 0; stage < 4; ++stage) {
-    const auto order = stage_order(equal_stages(4, 1, 8, "1f1b"), stage);
+    const auto order = stage_order(equal_stages(4, 1, 8, PipelineSchedule::one_f_one_b), stage);
     const auto first = std::find_if(order.begin(), order.end(),
                                     [](const PipelineSlice& slice) { return slice.backward; });
     CHECK(first - order.begin() == 4 - stage);
@@ -116,7 +116,7 @@ TEST_CASE("1F1B goes forward as often as stages follow before it turns back", "[
 
 TEST_CASE("a stage that blocks does nothing while it sends", "[plans]")
 {
-  PipelineSetting s = equal_stages(2, 1, 4, "gpipe");
+  PipelineSetting s = equal_stages(2, 1, 4, PipelineSchedule::gpipe);
   s.transfer = Seconds(0.25);
   CHECK(run_pipeline(s).slices[0][1].start == Seconds(1));
   s.blocking = true;
@@ -130,10 +130,10 @@ TEST_CASE("a stage holds as many micro-batches as its schedule says", "[plans][m
   CHECK(held_micro_batches(plan, 32, 0) == 8);
   CHECK(held_micro_batches(plan, 32, 7) == 1);
   CHECK(held_micro_batches(plan, 4, 0) == 4);
-  plan.schedule = "gpipe";
+  plan.schedule = PipelineSchedule::gpipe;
   CHECK(held_micro_batches(plan, 32, 5) == 32);
   // p (1 + (p - 1) / (p v)) micro-batches of the stage's layers (arXiv:2205.05198, section 4.2.3).
-  plan.schedule = "interleaved";
+  plan.schedule = PipelineSchedule::interleaved;
   plan.virtual_stages = 4;
   CHECK(held_micro_batches(plan, 32, 0) / 4 == Approx(8 * (1 + 7.0 / (8 * 4))).epsilon(0.03));
 }

@@ -8,8 +8,14 @@ using Catch::Matchers::Contains;
 
 namespace {
 
+enum class Shape { ring, tree };
+constexpr auto choices(Shape)
+{
+  return std::to_array<Choice<Shape>>({{Shape::ring, "ring"}, {Shape::tree, "tree"}});
+}
+
 struct Inner {
-  std::string kind = "ring";
+  Shape kind = Shape::ring;
 };
 
 struct Sample {
@@ -23,7 +29,7 @@ struct Sample {
 template <class V>
 void describe(V& v, Inner& s)
 {
-  v.optional("kind", s.kind, "algorithm", one_of({"ring", "tree"}));
+  v.optional("kind", s.kind, "algorithm");
 }
 
 template <class V>
@@ -63,7 +69,7 @@ TEST_CASE("a struct is read with units, defaults and lists", "[base]")
   CHECK(s.latency.value() == 1e-6);
   CHECK_FALSE(s.anchor.has_value());
   REQUIRE(s.inner.size() == 2);
-  CHECK(s.inner[1].kind == "tree");
+  CHECK(s.inner[1].kind == Shape::tree);
 }
 
 TEST_CASE("every mistake is refused with place, finding and advice", "[base]")
@@ -106,7 +112,16 @@ TEST_CASE("the schema comes from the same description", "[base]")
   CHECK(schema["properties"]["bandwidth"]["x-unit"] == "B/s");
   CHECK(schema["properties"]["inner"]["items"]["properties"]["kind"]["enum"] ==
         Json::array({"ring", "tree"}));
+  CHECK(schema["properties"]["inner"]["items"]["properties"]["kind"]["default"] == "ring");
   CHECK(schema["additionalProperties"] == false);
+}
+
+TEST_CASE("an enumeration and its words lead to each other", "[base]")
+{
+  CHECK(words_of<Shape>() == std::vector<std::string>{"ring", "tree"});
+  for (const Shape shape : {Shape::ring, Shape::tree})
+    CHECK(choice_of<Shape>(word_of(shape)) == shape);
+  CHECK_FALSE(choice_of<Shape>("rign"));
 }
 
 TEST_CASE("quantities print in the unit that reads best", "[base]")
