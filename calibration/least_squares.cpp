@@ -214,14 +214,14 @@ private:
       change = change.cwiseMax(-1.0).cwiseMin(1.0);
       const VectorXd u = at_.clamped(u_ + change);
       const double moved = (u - u_).cwiseAbs().maxCoeff();
-      if (moved < 1e-10) {
+      if (moved < std::max(1e-10, options_.enough)) {
         converged_ = true;
         return true;
       }
       VectorXd r = evaluate(u);
       const double after = r.allFinite() ? loss(r) : std::numeric_limits<double>::infinity();
       if (after <= before) {
-        converged_ = before - after <= 1e-12 * before;
+        converged_ = before - after <= options_.enough * before;
         u_ = u;
         r_ = std::move(r);
         damping = std::max(1e-12, damping / 5);

@@ -31,6 +31,8 @@ struct FitOptions {
   double largest_spread = 0.5;
   double derivative_step = 1e-4; // of a parameter's logarithm or scale; differences are central
   int iterations = 60;
+  double enough = 1e-12; // a step that lowers the loss, or moves parameters' logarithms, by less
+                         // than this is the last
 };
 
 struct FittedParameter {

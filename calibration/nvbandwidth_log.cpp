@@ -24,12 +24,10 @@ class NvbandwidthParser {
 public:
   NvbandwidthParser(const std::string& text, std::string name) : name_(std::move(name))
   {
-    if (text.find("\"bandwidth_matrix\"") != std::string::npos)
-      throw ConfigError(name_, "", "is nvbandwidth's JSON", "run it without -j");
     const auto lines = log_lines(text, name_);
     for (const LogLine& line : lines)
       take(line);
-    if (test_ != nullptr)
+    if (reading_)
       fail(name_, static_cast<int>(lines.size()), unfinished());
     if (log_.matrices.empty())
       throw ConfigError(name_, "", "holds no matrix of copies between GPUs",
@@ -56,9 +54,9 @@ private:
     const auto& words = line.words;
     if (words.empty())
       return;
-    if (test_ != nullptr && columns_ > 0)
+    if (reading_ && columns_ > 0)
       row(line);
-    else if (test_ != nullptr)
+    else if (reading_)
       columns(line);
     else if (words[0] == "Running" && words.size() > 1)
       begin(line);
@@ -82,16 +80,15 @@ private:
     std::string test = line.words[1];
     if (test.ends_with("."))
       test.pop_back();
-    for (const CopyTest& known : kCopyTests)
-      if (test == known.name) {
-        test_ = &known;
-        matrix_ = {};
-        matrix_.line = line.number;
-        matrix_.peer_access = true;
-        matrix_.transfer = known.transfer;
-        columns_ = 0;
-        turned_ = false;
-      }
+    if (const char* transfer = nvbandwidth_transfer(test)) {
+      reading_ = true;
+      matrix_ = {};
+      matrix_.line = line.number;
+      matrix_.peer_access = true;
+      matrix_.transfer = transfer;
+      columns_ = 0;
+      turned_ = false;
+    }
   }
 
   // The title, "WAIVED" where a test could not run, then the numbers of the columns.
@@ -100,7 +97,7 @@ private:
     const auto& words = line.words;
     if (words[0] == "Running" || line.text.find("WAIVED") != std::string::npos ||
         line.text.find("Waived") != std::string::npos) {
-      test_ = nullptr;
+      reading_ = false;
       take(line);
       return;
     }
@@ -141,12 +138,12 @@ private:
         for (std::size_t b = 0; b < a; ++b)
           std::swap(matrix_.values[a][b], matrix_.values[b][a]);
     log_.matrices.push_back(matrix_);
-    test_ = nullptr;
+    reading_ = false;
   }
 
   std::string name_;
   P2pLog log_;
-  const CopyTest* test_ = nullptr; // whose matrix is being read
+  bool reading_ = false; // a matrix
   P2pMatrix matrix_;
   std::size_t columns_ = 0;
   bool turned_ = false; // bytes go to the GPU of a row: "GPU(row) <- GPU(column)"
@@ -160,8 +157,18 @@ bool is_nvbandwidth(const std::string& text)
          text.find("\"nvbandwidth\"") != std::string::npos;
 }
 
+const char* nvbandwidth_transfer(const std::string& test)
+{
+  for (const CopyTest& known : kCopyTests)
+    if (test == known.name)
+      return known.transfer;
+  return nullptr;
+}
+
 P2pLog read_nvbandwidth(const std::string& text, const std::string& name)
 {
+  if (text.find("\"nvbandwidth\"") != std::string::npos)
+    return read_nvbandwidth_json(text, name);
   return NvbandwidthParser(text, name).result();
 }
 

@@ -26,33 +26,64 @@ bool has(const Value& object, const char* key)
   return object.json().contains(key);
 }
 
-// All samples of a series without labels, in the unit it must have.
+// All samples of one series, in the unit it must have. A clock may have missed a short layer.
+std::vector<double> samples_of(const Value& one, const std::string& unit, bool may_be_zero = false)
+{
+  if (log_text(one, "unit") != unit)
+    one.fail_at("unit", "must be " + unit + ", got " + one.at("unit").shown());
+  std::vector<double> all;
+  const Value repetitions = log_list(one, "repetitions");
+  for (std::size_t r = 0; r < repetitions.json().size(); ++r) {
+    const Value repetition = repetitions.at(r);
+    if (!repetition.json().is_array())
+      repetition.fail("must be a list of numbers, got " + repetition.shown());
+    for (const Json& sample : repetition.json()) {
+      if (!sample.is_number() || sample.get<double>() < 0 ||
+          (sample.get<double>() <= 0 && !may_be_zero))
+        repetition.fail("must hold positive numbers, got " + excerpt(sample.dump()));
+      all.push_back(sample.get<double>());
+    }
+  }
+  if (all.empty())
+    one.fail_at("repetitions", "holds no samples");
+  return all;
+}
+
+// The same of the series without labels.
 std::vector<double> samples(const Value& root, const std::string& name, const std::string& unit)
 {
   const Value series = log_list(root, "series");
+  for (std::size_t i = 0; i < series.json().size(); ++i)
+    if (const Value one = series.at(i);
+        log_text(one, "name") == name && log_member(one, "labels").json().empty())
+      return samples_of(one, unit);
+  series.fail("holds no series '" + name + "' of the whole run", "is the file complete?");
+}
+
+double middle_of(std::vector<double> values)
+{
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// What the layers of each kind and the update took.
+std::map<std::string, double> read_parts(const Value& root)
+{
+  std::map<std::string, double> parts;
+  const Value series = log_list(root, "series");
   for (std::size_t i = 0; i < series.json().size(); ++i) {
     const Value one = series.at(i);
-    if (log_text(one, "name") != name || !log_member(one, "labels").json().empty())
-      continue;
-    if (log_text(one, "unit") != unit)
-      one.fail_at("unit", "must be " + unit + ", got " + one.at("unit").shown());
-    std::vector<double> all;
-    const Value repetitions = log_list(one, "repetitions");
-    for (std::size_t r = 0; r < repetitions.json().size(); ++r) {
-      const Value repetition = repetitions.at(r);
-      if (!repetition.json().is_array())
-        repetition.fail("must be a list of numbers, got " + repetition.shown());
-      for (const Json& sample : repetition.json()) {
-        if (!sample.is_number() || sample.get<double>() <= 0)
-          repetition.fail("must hold positive numbers, got " + excerpt(sample.dump()));
-        all.push_back(sample.get<double>());
-      }
-    }
-    if (all.empty())
-      one.fail_at("repetitions", "holds no samples");
-    return all;
+    const std::string name = log_text(one, "name");
+    const Value labels = log_member(one, "labels");
+    const bool forward = name == "layer_forward";
+    if (forward || name == "layer_backward")
+      parts[log_text(labels, "kind") + (forward ? " forward" : " backward")] +=
+          middle_of(samples_of(one, "s", true));
+    else if (name == "optimizer" && labels.json().empty())
+      parts[name] += middle_of(samples_of(one, "s", true));
   }
-  series.fail("holds no series '" + name + "' of the whole run", "is the file complete?");
+  return parts;
 }
 
 void read_neighbours(const Value& settings, TrainingRecord& record)
@@ -125,6 +156,7 @@ TrainingRecord read_training_record(const Value& root)
   record.model = log_member(root, "model").json();
   record.throughput = samples(root, "throughput", "sample/s");
   record.step_s = samples(root, "step_time", "s");
+  record.parts = read_parts(root);
   return record;
 }
 

@@ -6,6 +6,7 @@
 #include "sim/base/units.hpp"
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct TrainingRecord {
   double parameters = 0;
   std::vector<double> throughput; // samples per second of all ranks, of each repetition
   std::vector<double> step_s;     // samples of rank 0, all repetitions, seconds
+  /// Seconds of rank 0's median step in all layers of a kind ("linear forward", "relu backward")
+  /// and in the "optimizer"; empty where the record does not tell them.
+  std::map<std::string, double> parts;
 };
 
 /// A record of kind "network": iperf3 over one path between two hosts made of namespaces.

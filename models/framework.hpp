@@ -117,6 +117,7 @@ struct KernelSpec {
   bool batched_products = true;  // attention's products of all samples and heads in one call
   bool explicit_patches = false; // convolutions gather patches into a matrix (im2col)
   Seconds patch_run{};           // explicit patches: start of each run of channels
+  Seconds weight_line{};         // wait for each line of a weight that is in no cache
   bool copies_batch = false;     // the input batch is copied before the first layer
   /// Extra passes over operands and results of products on tensor cores, which want channels last
   /// where the framework keeps channels first: 2 (read and write) when each is converted.
@@ -217,6 +218,11 @@ void describe(V& v, KernelSpec& s)
              "convolutions gather patches into a matrix (im2col)");
   v.optional("patch_run", s.patch_run,
              "with explicit patches: time to begin one run of neighbouring channels",
+             non_negative());
+  v.optional("weight_line", s.weight_line,
+             "for training on CPUs: time that a product waits for each 64 bytes of a weight that "
+             "is in no cache, beside moving it: rows are read in pieces, which nothing fetches "
+             "ahead",
              non_negative());
   v.optional("copies_batch", s.copies_batch, "the batch is copied before the first layer");
   v.optional("tensor_core_layout", s.tensor_core_layout,

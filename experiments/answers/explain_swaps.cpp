@@ -38,7 +38,8 @@ std::vector<Choice> choices_of(const ResolvedExperiment& experiment, const Value
     choices.push_back({"/cluster/storage", preset_names(platforms::kStorageKind)});
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     const std::string job = fmt::format("/jobs/{}", i);
-    choices.push_back({job + "/framework", frameworks(root)});
+    if (!experiment.jobs[i].network.measured) // recorded times hold for what ran then
+      choices.push_back({job + "/framework", frameworks(root)});
     // A measured rate holds for one precision.
     if (!experiment.jobs[i].spec.anchor)
       choices.push_back({job + "/precision", {"fp32", "tf32", "fp16", "bf16"}});

@@ -2,9 +2,14 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/files.hpp"
 #include "experiments/cli/model_import.hpp"
+#include "experiments/cli/stack_argument.hpp"
 #include "experiments/report/report_trace.hpp"
+#include "experiments/spec/profiles.hpp"
+#include "models/collectives/library.hpp"
+#include "sim/base/error.hpp"
 
 #include <iostream>
+#include <optional>
 
 namespace foretrain::cli {
 
@@ -12,6 +17,10 @@ namespace {
 
 struct TraceArguments {
   std::string file, other, format = "text", html;
+  std::string platform, library = "nccl";
+  StackArguments stack;
+  std::vector<std::string> profiles;
+  experiments::TracePlacement placement;
 };
 
 models::TraceSummary summary_of(const std::string& file)
@@ -19,16 +28,37 @@ models::TraceSummary summary_of(const std::string& file)
   return models::summarise(experiments::read_trace(file, &tell_progress));
 }
 
+// What the platform would take for the recorded collectives; nothing where none was named.
+std::optional<experiments::TracePrediction> prediction_for(const models::TraceSummary& summary,
+                                                           const TraceArguments& a)
+{
+  if (a.platform.empty()) {
+    if (a.placement.gpus_per_node > 0 || a.placement.nodes > 0)
+      throw UsageError("-g and --nodes say where ranks are on a --platform, which is not given");
+    return std::nullopt;
+  }
+  experiments::Profiles profiles;
+  for (const std::string& name : a.profiles)
+    profiles.add(name);
+  const auto platform = platforms::load_platform(
+      resolve_preset(a.platform, platforms::kPlatformKind, profiles.overlay));
+  return experiments::predict_collectives(
+      summary, platform, stack_of(a.stack, platform, profiles.overlay),
+      resolve_preset(a.library, models::kLibraryKind, profiles.overlay), a.placement);
+}
+
 int show_trace(const TraceArguments& a)
 {
   const auto summary = summary_of(a.file);
+  const auto prediction = prediction_for(summary, a);
+  const experiments::TracePrediction* there = prediction ? &*prediction : nullptr;
   if (!a.html.empty()) {
-    write_file(a.html, experiments::trace_html(summary));
+    write_file(a.html, experiments::trace_html(summary, there));
     std::cerr << "written to " << a.html << "\n";
   }
   if (a.html.empty() || a.format == "json")
-    std::cout << (a.format == "json" ? experiments::trace_json(summary).dump(2) + "\n"
-                                     : experiments::trace_text(summary));
+    std::cout << (a.format == "json" ? experiments::trace_json(summary, there).dump(2) + "\n"
+                                     : experiments::trace_text(summary, there));
   return done;
 }
 
@@ -51,6 +81,16 @@ std::function<int()> trace(CLI::App& app)
   CLI::App* shown = app.add_subcommand("show", "where the time of a recorded step went");
   shown->add_option("FILE", a->file, "a profiler's trace, plain or gzipped")->required();
   shown->add_option("--html", a->html, "write a page here");
+  shown->add_option("--platform", a->platform,
+                    "predict the recorded collectives on this platform, beside the recorded times");
+  shown->add_option("-g,--ngpus", a->placement.gpus_per_node, "GPUs per node that ranks are on")
+      ->check(CLI::Range(1, 16));
+  shown->add_option("--nodes", a->placement.nodes, "nodes that all ranks are on")
+      ->check(CLI::Range(1, 65536));
+  shown->add_option("--stack", a->stack.stack, "host layer and transport, as of nccl-tests");
+  shown->add_option("--network", a->stack.network, "transport between nodes");
+  shown->add_option("--library", a->library, "collective library");
+  shown->add_option("--profile", a->profiles, "calibrated parameters to lay over the presets");
   CLI::App* differ = app.add_subcommand("diff", "two recordings, or one and a prediction");
   differ->add_option("A", a->file, "a trace")->required();
   differ->add_option("B", a->other, "another, or one that predict --trace wrote")->required();

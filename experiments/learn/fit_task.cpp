@@ -195,7 +195,9 @@ Outcome fit_known(const FitTask& task, const Bench& bench, Learning& learning)
     }
     outcome.knobs.push_back(i);
     parameters.push_back(
-        {name_of(knob), std::clamp(bench.start(i), knob.low, knob.high), knob.low, knob.high});
+        {name_of(knob),
+         std::clamp(knob.begin > 0 ? knob.begin : bench.start(i), knob.low, knob.high), knob.low,
+         knob.high});
   }
   const auto residuals = [&](const std::vector<double>& values) {
     std::vector<double> r = bench.predict(outcome.knobs, values);
@@ -204,7 +206,8 @@ Outcome fit_known(const FitTask& task, const Bench& bench, Learning& learning)
     return r;
   };
   while (!parameters.empty()) {
-    outcome.fit = calibration::fit(parameters, residuals, {.derivative_step = kDerivative});
+    outcome.fit = calibration::fit(parameters, residuals,
+                                   {.derivative_step = kDerivative, .enough = task.enough});
     const std::size_t worst = least_known(outcome.fit);
     if (worst == parameters.size())
       break;
@@ -223,15 +226,17 @@ calibration::ProfileResiduals leftovers(const FitTask& task, const calibration::
   calibration::ProfileResiduals left;
   for (std::size_t i = 0; i < fit.rows.size(); ++i) {
     const Observation& m = task.measurements[i];
+    if (m.part)
+      continue;
     const double ratio = std::exp(fit.rows[i].residual * m.spread);
     ++left.measurements;
-    left.mean += std::abs(ratio - 1) / static_cast<double>(fit.rows.size());
+    left.mean += std::abs(ratio - 1);
     left.maximum = std::max(left.maximum, std::abs(ratio - 1));
     if (fit.rows[i].outlier)
       outliers.push_back({m.where, fmt::format("{}: {:.4g} measured, {:.4g} fitted", m.what,
                                                m.value, m.value * ratio)});
   }
-  left.mean = rounded(left.mean, 4);
+  left.mean = rounded(left.mean / std::max(1, left.measurements), 4);
   left.maximum = rounded(left.maximum, 4);
   return left;
 }

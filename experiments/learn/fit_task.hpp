@@ -27,6 +27,7 @@ struct Knob {
   double high = std::numeric_limits<double>::infinity();
   std::string measurement;         // that would tell it when these logs cannot
   std::vector<std::string> tied{}; // pointers whose values keep their ratio to this one's
+  double begin = 0;                // SI: where a fit of it begins; 0: at the preset's value
 };
 
 struct Observation {
@@ -34,6 +35,7 @@ struct Observation {
   std::string what;     // "time of 8 MiB"
   double value = 0;     // SI, positive
   double spread = 0.05; // relative standard deviation of repeated measurements
+  bool part = false;    // of another one: tells parameters apart, is not what a fit is judged by
 };
 
 struct FitTask {
@@ -43,6 +45,7 @@ struct FitTask {
   /// What the measurements would be with these values laid over the presets, in their order, SI.
   std::function<std::vector<double>(const std::shared_ptr<const Overlay>&)> predict;
   std::vector<calibration::ProfileRange> valid;
+  double enough = 1e-12; // as of a fit's options
 };
 
 /// What has been learnt so far. Each task sees what the ones before it learnt.

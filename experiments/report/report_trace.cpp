@@ -71,9 +71,65 @@ std::string row(const std::vector<std::string>& cells, const char* tag = "td")
   return text + "</tr>\n";
 }
 
+// Cells of a collective: what the recording tells, then what the platform would do.
+std::vector<std::string> collective_cells(const models::CollectiveSum& one)
+{
+  return {one.kind,
+          size_text(one.bytes),
+          std::to_string(one.group),
+          std::to_string(one.count),
+          fmt::format("{:.3f}", one.seconds * 1e3),
+          fmt::format("{:.3f}", one.mean * 1e3),
+          one.bus_rate > 0 ? fmt::format("{:.2f}", one.bus_rate / 1e9) : "-"};
+}
+
+std::vector<std::string> predicted_cells(const models::CollectiveSum& one,
+                                         const PredictedCollective& there)
+{
+  if (there.seconds <= 0)
+    return {"-", "-", "-"};
+  return {fmt::format("{:.3f}", there.seconds * 1e3), fmt::format("{:.2f}", there.bus_rate / 1e9),
+          one.seconds > 0 ? fmt::format("{:.2f}", there.seconds / one.seconds) : "-"};
+}
+
+// Titles first, then a row for each collective.
+std::vector<std::vector<std::string>> collective_table(const models::TraceSummary& t,
+                                                       const TracePrediction* there)
+{
+  std::vector<std::vector<std::string>> rows{
+      {"collective", "size", "ranks", "count", "shortest ms", "mean ms", "bus GB/s"}};
+  for (const auto& one : t.collectives)
+    rows.push_back(collective_cells(one));
+  if (there == nullptr)
+    return rows;
+  rows[0].insert(rows[0].end(), {"predicted ms", "bus GB/s", "ratio"});
+  for (std::size_t i = 0; i < t.collectives.size(); ++i)
+    for (std::string& cell : predicted_cells(t.collectives[i], there->collectives[i]))
+      rows[i + 1].push_back(std::move(cell));
+  return rows;
+}
+
+std::string collective_text(const models::TraceSummary& t, const TracePrediction* there)
+{
+  if (t.collectives.empty())
+    return "";
+  constexpr std::array<int, 10> kWidths{15, 10, 6, 6, 11, 11, 11, 12, 9, 6};
+  std::string text = "\n";
+  if (there != nullptr)
+    text += fmt::format("on the right: alone on {}; ratio: predicted time / shortest\n",
+                        there->platform);
+  for (const auto& cells : collective_table(t, there)) {
+    text += fmt::format("{:<{}}", cells[0], kWidths[0]);
+    for (std::size_t i = 1; i < cells.size(); ++i)
+      text += fmt::format(" {:>{}}", cells[i], kWidths[i]);
+    text += "\n";
+  }
+  return text;
+}
+
 } // namespace
 
-std::string trace_text(const models::TraceSummary& t)
+std::string trace_text(const models::TraceSummary& t, const TracePrediction* there)
 {
   std::string text = fmt::format("{}: {}", t.file, t.format);
   if (!t.device.empty())
@@ -98,24 +154,20 @@ std::string trace_text(const models::TraceSummary& t)
   for (const auto& slow : t.slowdowns)
     text += fmt::format("  {:<14} {:>6} kernels  {:.3f} times, {:+.2f} us each\n", slow.what,
                         slow.kernels, slow.factor, slow.added * 1e6);
-  if (!t.collectives.empty())
-    text += fmt::format("\n{:<15} {:>10} {:>6} {:>6} {:>11} {:>11} {:>11}\n", "collective", "size",
-                        "ranks", "count", "shortest ms", "mean ms", "bus GB/s");
-  for (const auto& one : t.collectives)
-    text +=
-        fmt::format("{:<15} {:>10} {:>6} {:>6} {:>11.3f} {:>11.3f} {:>11}\n", one.kind,
-                    size_text(one.bytes), one.group, one.count, one.seconds * 1e3, one.mean * 1e3,
-                    one.bus_rate > 0 ? fmt::format("{:.2f}", one.bus_rate / 1e9) : "-");
+  text += collective_text(t, there);
   text += fmt::format("\n{:<60} {:<10} {:>8} {:>10}\n", "kernel", "class", "per step", "ms/step");
   for (std::size_t i = 0; i < std::min(kKernelsShown, t.top.size()); ++i)
     text += fmt::format("{:<60} {:<10} {:>8.1f} {:>10.3f}\n", short_name(t.top[i].name),
                         name_of(t.top[i].kind), t.top[i].count, t.top[i].seconds * 1e3);
   for (const std::string& note : t.notes)
     text += "note: " + note + "\n";
+  if (there != nullptr)
+    for (const std::string& note : there->notes)
+      text += "note: " + note + "\n";
   return text;
 }
 
-Json trace_json(const models::TraceSummary& t)
+Json trace_json(const models::TraceSummary& t, const TracePrediction* there)
 {
   Json parts = Json::object();
   for (const Part& part : kTraceParts)
@@ -144,6 +196,13 @@ Json trace_json(const models::TraceSummary& t)
                                    {"shortest_s", one.seconds},
                                    {"mean_s", one.mean},
                                    {"busbw_GB_per_s", one.bus_rate / 1e9}});
+  if (there != nullptr) {
+    json["platform"] = there->platform;
+    for (std::size_t i = 0; i < t.collectives.size(); ++i)
+      if (const PredictedCollective& it = there->collectives[i]; it.seconds > 0)
+        json["collectives"][i]["predicted"] = {
+            {"nodes", it.nodes}, {"time_s", it.seconds}, {"busbw_GB_per_s", it.bus_rate / 1e9}};
+  }
   json["overlap"] = Json::array();
   for (const auto& slow : t.slowdowns)
     json["overlap"].push_back({{"kernels", slow.what},
@@ -157,10 +216,13 @@ Json trace_json(const models::TraceSummary& t)
                                {"per_step", kernel.count},
                                {"seconds_per_step", kernel.seconds}});
   json["notes"] = t.notes;
+  if (there != nullptr)
+    for (const std::string& note : there->notes)
+      json["notes"].push_back(note);
   return json;
 }
 
-std::string trace_html(const models::TraceSummary& t)
+std::string trace_html(const models::TraceSummary& t, const TracePrediction* there)
 {
   std::string html = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>" +
                      html_text(t.file) +
@@ -183,12 +245,12 @@ std::string trace_html(const models::TraceSummary& t)
     html += row({part.name, fmt::format("{:.3f}", t.*part.value * 1e3)});
   html += row({"hidden communication", fmt::format("{:.3f}", t.hidden * 1e3)}) + "</table>\n";
   if (!t.collectives.empty()) {
-    html +=
-        "<table>" + row({"collective", "size", "ranks", "count", "shortest ms", "bus GB/s"}, "th");
-    for (const auto& one : t.collectives)
-      html += row({one.kind, size_text(one.bytes), std::to_string(one.group),
-                   std::to_string(one.count), fmt::format("{:.3f}", one.seconds * 1e3),
-                   fmt::format("{:.2f}", one.bus_rate / 1e9)});
+    if (there != nullptr)
+      html += "<p>" + html_text("On the right: alone on " + there->platform) + "</p>";
+    html += "<table>";
+    const auto table = collective_table(t, there);
+    for (std::size_t i = 0; i < table.size(); ++i)
+      html += row(table[i], i == 0 ? "th" : "td");
     html += "</table>\n";
   }
   html += "<table>" + row({"kernel", "class", "per step", "ms per step"}, "th");
@@ -198,6 +260,9 @@ std::string trace_html(const models::TraceSummary& t)
   html += "</table>\n<ul>";
   for (const std::string& note : t.notes)
     html += "<li>" + html_text(note) + "</li>";
+  if (there != nullptr)
+    for (const std::string& note : there->notes)
+      html += "<li>" + html_text(note) + "</li>";
   return html + "</ul></html>\n";
 }
 

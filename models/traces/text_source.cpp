@@ -20,8 +20,10 @@ struct ByteSource {
 namespace {
 
 constexpr std::size_t kBlock = 256 * 1024;
-constexpr std::uint64_t kProgressEvery = 32u * 1024 * 1024; // of packed bytes
-constexpr int kWindowAndGzip = 15 + 16;                     // zlib: largest window, gzip header
+// Bytes of the file between two tellings: packed ones hold ten to twenty times as much.
+constexpr std::uint64_t kProgressLeast = 8 << 20;
+constexpr std::uint64_t kProgressMost = 32 << 20;
+constexpr int kWindowAndGzip = 15 + 16; // zlib: largest window, gzip header
 constexpr int kMaxWrappings = 3;
 
 struct FileSource final : ByteSource {
@@ -46,7 +48,8 @@ struct FileSource final : ByteSource {
     file.read(into, static_cast<std::streamsize>(room));
     const auto got = static_cast<std::size_t>(file.gcount());
     done += got;
-    if (progress && total > 0 && done - told >= kProgressEvery) {
+    const std::uint64_t every = std::clamp(total / 8, kProgressLeast, kProgressMost);
+    if (progress && total > 0 && done - told >= every) {
       told = done;
       progress(static_cast<double>(done) / static_cast<double>(total));
     }

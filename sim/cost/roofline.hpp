@@ -32,14 +32,22 @@ struct Roofline {
   Bytes cache{};           // 0: none is modelled
   BytesPerSecond cached{}; // rate for what is found there
 
+  /// Share of `footprint` bytes, used in turn, that the cache holds.
+  double found(Bytes footprint) const
+  {
+    if (cache.value() <= 0 || cached.value() <= 0 || footprint.value() <= 0)
+      return 0;
+    return std::min(1.0, cache / footprint);
+  }
+
   /// Time to move data out of `footprint` bytes that are used in turn: as much as the cache holds
   /// is found in it.
   Seconds moving(Bytes traffic, Bytes footprint) const
   {
-    if (cache.value() <= 0 || cached.value() <= 0 || footprint.value() <= 0)
+    const double share = found(footprint);
+    if (share <= 0)
       return traffic / memory;
-    const double found = std::min(1.0, cache / footprint);
-    return found * (traffic / cached) + (1 - found) * (traffic / memory);
+    return share * (traffic / cached) + (1 - share) * (traffic / memory);
   }
 
   /// A kernel whose data take `moving`.

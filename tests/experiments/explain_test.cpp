@@ -120,6 +120,18 @@ TEST_CASE("Gains are those of the same change in the presets")
   CHECK_THAT(explain_html(answer), Contains("<svg"));
 }
 
+TEST_CASE("A recorded job is not offered another framework than it was recorded with")
+{
+  const auto offered = [](const std::string& model) {
+    Json json = experiment_json("p3dn", model, "", 1, 32, "synthetic");
+    json["jobs"][0]["framework"] = "pytorch-ddp";
+    json["jobs"][0].erase("input");
+    return explain(loaded(json), 0, {}).dump().find("/jobs/0/framework") != std::string::npos;
+  };
+  CHECK(offered("resnet50"));
+  CHECK(!offered(data_root() / "experiments/validation/hardware/resnet50-v100.json"));
+}
+
 TEST_CASE("The named limit, doubled, is the best single change on random systems")
 {
   sim::RandomStream random(7, "explain", 0);

@@ -5,6 +5,7 @@
 #include "experiments/run/scenario.hpp"
 #include "models/network.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/quantity_text.hpp"
 #include "sim/cost/roofline.hpp"
 #include "tests/support/catch.hpp"
 
@@ -132,6 +133,40 @@ TEST_CASE("records of runs teach what computing costs on cores", "[realrun][cali
   for (const auto& p : calibration.profile.parameters)
     if (p.residuals)
       CHECK(p.residuals->mean < 0.08);
+}
+
+TEST_CASE("a record tells what a step is made of", "[realrun]")
+{
+  const auto parts = record("mlp-b32").parts;
+  double sum = 0;
+  for (const auto& [name, seconds] : parts)
+    sum += seconds;
+  const auto r = record("mlp-b32");
+  CHECK(parts.size() == 5);
+  CHECK(parts.at("optimizer") > parts.at("relu forward"));
+  CHECK(sum > 0.9 * 32 / r.throughput.front());
+  CHECK(sum < 1.02 * 32 / r.throughput.front());
+}
+
+TEST_CASE("records of another machine than the platform's teach its cache as well",
+          "[realrun][calibrate]")
+{
+  // A core whose cache holds a batch and its weights, but not those of a wide model.
+  std::vector<std::string> paths;
+  for (const char* name : {"convnet-b32", "convnet-d1", "convnet-w8", "mlp-b32", "mlp-d1",
+                           "mlp-w1024", "mlp-w64", "transformer-b4", "transformer-d4"})
+    paths.push_back((data_root() / "realrun/records/vm-2core-epyc" / name).string() + ".json");
+  const Calibration calibration = calibrate(paths, {.platform = "vm-2core"});
+  bool cache = false;
+  for (const auto& p : calibration.profile.parameters)
+    if (p.pointer == "/cache") {
+      cache = true;
+      CHECK(parse_measure(p.value.json().get<std::string>())->si() > 8 * 1048576);
+      CHECK(parse_measure(p.value.json().get<std::string>())->si() < 32 * 1048576);
+      CHECK(p.residuals->measurements == 9);
+      CHECK(p.residuals->mean < 0.04);
+    }
+  CHECK(cache);
 }
 
 TEST_CASE("what fits into the cache of a core moves at its rate", "[closed-form]")

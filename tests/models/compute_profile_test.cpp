@@ -38,6 +38,21 @@ TEST_CASE("backward makes two products of a layer, one of the first", "[profile]
   CHECK_THAT(profile.layers[1].backward.value(), test::is(2 * product));
 }
 
+TEST_CASE("products wait for the lines of a weight that the cache does not hold",
+          "[profile][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.kernels.weight_line = Seconds(1e-6);
+  const double weights = 1000.0 * 1000 * 4;  // bytes of a layer; those of both, their gradients and
+  device.dense.cache = Bytes(weights * 1.5); // momenta are six times as many: a quarter is found
+  device.dense.cached = BytesPerSecond(1e30);
+  const auto profile = compute_profile(two_linear_layers(1000), 64, device);
+  const double read = 0.75 * weights / 64 * 1e-6;
+  CHECK_THAT(profile.layers[0].forward.value(), test::is(read));
+  CHECK(profile.layers[0].backward.value() < 1e-9); // its gradient is written, not read
+  CHECK_THAT(profile.layers[1].backward.value(), test::is(read));
+}
+
 TEST_CASE("training holds weights, gradients, optimizer state and what layers put out",
           "[profile][closed-form]")
 {
