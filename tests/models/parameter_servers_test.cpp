@@ -143,8 +143,7 @@ TEST_CASE("what a step fetches comes from its beginning on, whatever is pushed m
   ServerRules rules = by_tensor();
   rules.pull = ServerPull::step;
   const double way = 2 * 4e7 / kRate;
-  CHECK_THAT(cluster.run(rules, {1e7, 3e7}),
-             Catch::Matchers::WithinRel(way + 2 * kLatency, 1e-9));
+  CHECK_THAT(cluster.run(rules, {1e7, 3e7}), Catch::Matchers::WithinRel(way + 2 * kLatency, 1e-9));
 }
 
 TEST_CASE("bytes through each server and worker are those of the theory", "[servers][property]")
