@@ -78,7 +78,7 @@ private:
 
 ParameterServers::ParameterServers(sim::Engine& engine, sim::ServerLinks links, ServerRules rules,
                                    const Library& library, const std::string& algorithm)
-    : engine_(engine), links_(std::move(links)), rules_(std::move(rules)),
+    : engine_(engine), links_(std::move(links)), rules_(rules),
       load_(static_cast<std::size_t>(links_.servers))
 {
   for (const sim::Communicator& comm : links_.local) {

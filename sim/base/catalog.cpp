@@ -4,6 +4,7 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -173,6 +174,42 @@ void extend_from(Document& document, const PresetKind& kind, const std::string& 
     document.root.erase("aliases");
 }
 
+// A text whose beginning, up to "line:column", is blank; empty where that says no place.
+std::string text_at_its_place(std::string text, const std::string& position)
+{
+  int line = 0;
+  int column = 0;
+  if (std::sscanf(position.c_str(), "%d:%d", &line, &column) != 2)
+    return "";
+  int at_line = 1;
+  int at_column = 1;
+  for (char& c : text) {
+    if (at_line == line && at_column == column)
+      break;
+    at_column = c == '\n' ? 1 : at_column + 1;
+    at_line += c == '\n' ? 1 : 0;
+    c = c == '\n' ? c : ' ';
+  }
+  return text;
+}
+
+// Says of an object inside a file where its keys are, so that messages do not take them for those
+// of what it extends: whole texts with a blank beginning keep the positions of the file, and what
+// --set or a profile put there keeps its origin.
+void keep_places(Document& object, const Value& reference)
+{
+  const Document& file = *reference.document();
+  object.name = file.name;
+  object.overridden.clear();
+  for (const auto& [pointer, origin] : file.overridden)
+    if (reference.pointer().starts_with(pointer))
+      for (const auto& item : object.root.items())
+        object.overridden["/" + pointer_token(item.key())] = origin;
+    else if (pointer.starts_with(reference.pointer() + "/"))
+      object.overridden[pointer.substr(reference.pointer().size())] = origin;
+  object.text = text_at_its_place(file.text, locate(file.text, reference.pointer()));
+}
+
 Value finished(Value preset, const PresetKind& kind, const std::string& id)
 {
   const auto& overlay = preset.document()->overlay;
@@ -194,8 +231,7 @@ Value resolve_preset(const Value& reference, const PresetKind& kind)
       return finished(reference, kind, id);
     auto inline_object = std::make_shared<Document>(*reference.document());
     inline_object->root = reference.json();
-    inline_object->text.clear(); // positions would be those of the whole file
-    inline_object->name = reference.where() + " " + reference.pointer();
+    keep_places(*inline_object, reference);
     extend_from(*inline_object, kind, id);
     return finished(Value(inline_object), kind, id);
   }
