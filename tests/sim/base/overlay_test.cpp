@@ -141,3 +141,25 @@ TEST_CASE("any quantity can be read and written back in its unit", "[quantity]")
   for (const char* text : {"", "12", "GB", "1 lightyear", "nan s", "1 GB/s/s"})
     CHECK_FALSE(parse_measure(text));
 }
+
+TEST_CASE("keys of an object that extends a preset are where the file or --set has them",
+          "[presets]")
+{
+  const Parts parts;
+  // A tab, a comment and a list lie before the object.
+  auto document =
+      std::make_shared<Document>(*parse_document("{ // parts\n"
+                                                 "\t\"list\": [1, {\"extends\": \"base\",\n"
+                                                 "    \"share\": 0.25}]}",
+                                                 "mine.json"));
+  const auto share = [&] {
+    return resolve_preset(Value(document).at("list").at(1), kPart).at("share").where();
+  };
+  CHECK(share() == "mine.json:3:14");
+  CHECK_THAT(resolve_preset(Value(document).at("list").at(1), kPart).at("rate").where(),
+             Contains("base.json:1:"));
+  set_value(*document, "/list/1/share", "0.75");
+  CHECK(share() == "mine.json (--set /list/1/share=0.75)");
+  set_value(*document, "/list/1", R"({"extends": "base", "share": 1})");
+  CHECK_THAT(share(), Contains("mine.json (--set /list/1="));
+}
