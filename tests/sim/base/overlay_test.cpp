@@ -147,19 +147,19 @@ TEST_CASE("keys of an object that extends a preset are where the file or --set h
 {
   const Parts parts;
   // A tab, a comment and a list lie before the object.
-  auto document =
-      std::make_shared<Document>(*parse_document("{ // parts\n"
-                                                 "\t\"list\": [1, {\"extends\": \"base\",\n"
-                                                 "    \"share\": 0.25}]}",
-                                                 "mine.json"));
-  const auto share = [&] {
-    return resolve_preset(Value(document).at("list").at(1), kPart).at("share").where();
+  const char* const text = "{ // parts\n"
+                           "\t\"list\": [1, {\"extends\": \"base\",\n"
+                           "    \"share\": 0.25}]}";
+  const auto where = [](const Document& document, const char* key) {
+    const Value root(std::make_shared<Document>(document));
+    return resolve_preset(root.at("list").at(1), kPart).at(key).where();
   };
-  CHECK(share() == "mine.json:3:14");
-  CHECK_THAT(resolve_preset(Value(document).at("list").at(1), kPart).at("rate").where(),
-             Contains("base.json:1:"));
-  set_value(*document, "/list/1/share", "0.75");
-  CHECK(share() == "mine.json (--set /list/1/share=0.75)");
-  set_value(*document, "/list/1", R"({"extends": "base", "share": 1})");
-  CHECK_THAT(share(), Contains("mine.json (--set /list/1="));
+  Document mine = *parse_document(text, "mine.json");
+  CHECK(where(mine, "share") == "mine.json:3:14");
+  CHECK_THAT(where(mine, "rate"), Contains("base.json:1:"));
+  set_value(mine, "/list/1/share", "0.75");
+  CHECK(where(mine, "share") == "mine.json (--set /list/1/share=0.75)");
+  mine = *parse_document(text, "mine.json");
+  set_value(mine, "/list/1", R"({"extends": "base", "share": 1})");
+  CHECK_THAT(where(mine, "share"), Contains("mine.json (--set /list/1="));
 }
