@@ -6,7 +6,6 @@
 
 #include <catch2/catch.hpp>
 
-
 namespace foretrain::models {
 
 namespace {
