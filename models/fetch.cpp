@@ -1,5 +1,7 @@
 #include "models/fetch.hpp"
 
+#include "sim/engine/random.hpp"
+
 #include <algorithm>
 
 namespace foretrain::models {
@@ -15,13 +17,25 @@ std::vector<Seconds> needed_at(const std::vector<Bucket>& buckets, const Compute
   return points;
 }
 
+std::vector<std::size_t> fetched_in(FetchOrder order, std::size_t buckets)
+{
+  std::vector<std::size_t> sequence;
+  for (std::size_t b = buckets; b-- > 0;)
+    sequence.push_back(b);
+  if (order == FetchOrder::any) {
+    sim::RandomStream random(1, "fetch order");
+    random.shuffle(sequence);
+  }
+  return sequence;
+}
+
 Seconds exposed_fetch(const std::vector<Bucket>& buckets, const ComputeProfile& profile,
-                      BytesPerSecond rate)
+                      BytesPerSecond rate, FetchOrder order)
 {
   const std::vector<Seconds> points = needed_at(buckets, profile);
   Seconds arrived;
   Seconds late; // how far the pass is behind one that waits for nothing
-  for (std::size_t b = buckets.size(); b-- > 0;) {
+  for (const std::size_t b : fetched_in(order, buckets.size())) {
     arrived += buckets[b].size / rate;
     late = std::max(late, arrived - points[b]);
   }

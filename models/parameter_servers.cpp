@@ -1,6 +1,6 @@
 #include "models/parameter_servers.hpp"
 
-#include "sim/engine/random.hpp"
+#include "models/fetch.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -314,21 +314,6 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
   return done;
 }
 
-// In which order buckets are fetched. That of the forward pass is the reverse of theirs; any other
-// is one drawn once, since of many tensors one of the first layers comes late in nearly all of
-// them.
-std::vector<std::size_t> ParameterServers::fetch_order() const
-{
-  std::vector<std::size_t> order;
-  for (std::size_t b = left_to_pull_.size(); b-- > 0;)
-    order.push_back(b);
-  if (rules_.fetch_order == FetchOrder::any) {
-    sim::RandomStream random(1, "fetch order");
-    random.shuffle(order);
-  }
-  return order;
-}
-
 std::vector<TaskId> ParameterServers::fetch(sim::TaskGraph& graph, Fidelity fidelity,
                                             std::vector<TaskId>& flows)
 {
@@ -337,7 +322,7 @@ std::vector<TaskId> ParameterServers::fetch(sim::TaskGraph& graph, Fidelity fide
   Stages stages(*this, graph, fidelity, flows);
   const TaskId begin = graph.add_join("step begins");
   std::vector<TaskId> fetched(left_to_pull_.size());
-  for (const std::size_t b : fetch_order()) {
+  for (const std::size_t b : fetched_in(rules_.fetch_order, left_to_pull_.size())) {
     fetched[b] = graph.add_join("variables fetched", static_cast<int>(b));
     for (const Piece& piece : left_to_pull_[b]) {
       const TaskId asked =

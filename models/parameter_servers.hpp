@@ -71,7 +71,6 @@ private:
   sim::ResourceId summation_thread(std::size_t server, std::size_t thread);
   sim::TaskId sum(Stages& stages, sim::TaskId pushed, const Piece& piece);
   sim::TaskId pull(Stages& stages, sim::TaskId summed, const Piece& piece);
-  std::vector<std::size_t> fetch_order() const;
   sim::TaskId request(Stages& stages, const Piece& piece, std::size_t way);
   sim::TaskId local(Stages& stages, const std::vector<std::unique_ptr<Collective>>& calls,
                     const char* stage, sim::TaskId begin, const Piece& piece);

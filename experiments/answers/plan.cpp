@@ -171,12 +171,6 @@ void make_points(LoadedPlan& plan, const Value& root, const Document& base,
   refuse_hopeless(plan, failures);
 }
 
-// Whether one pointer leads to the other's value or into it.
-bool overlap(const std::string& a, const std::string& b)
-{
-  return a == b || a.starts_with(b + "/") || b.starts_with(a + "/");
-}
-
 // Where the order of changes would decide, nobody knows what a candidate is.
 void check_pointers(const PlanSpec& spec)
 {

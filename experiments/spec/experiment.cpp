@@ -43,12 +43,6 @@ Settings settings_of(const std::vector<std::string>& pointers, const Value& valu
   return settings;
 }
 
-// Whether one pointer is the other, or of something within it.
-bool overlap(const std::string& a, const std::string& b)
-{
-  return a == b || a.starts_with(b + "/") || b.starts_with(a + "/");
-}
-
 // A setting made by two entries of a sweep would be labelled with what it was not run with.
 void refuse_conflicts(const Value& sweep)
 {

@@ -99,7 +99,7 @@ Seconds exchange_of_one(const ResolvedJob& job, const models::ComputeProfile& pr
       gpus.lanes.value_or(e.platform.gpu.pcie_lanes), e.platform.node.pcie_max_payload);
   return models::exposed_fetch(
       models::plan_buckets(job.network, profile, job.framework, gradient_bytes(job)), profile,
-      link);
+      link, servers->fetch_order);
 }
 
 // The profile as the anchor stretches it: measured on bare metal, what the host layer adds comes on

@@ -174,40 +174,32 @@ void extend_from(Document& document, const PresetKind& kind, const std::string& 
     document.root.erase("aliases");
 }
 
-// A text whose beginning, up to "line:column", is blank; empty where that says no place.
-std::string text_at_its_place(std::string text, const std::string& position)
+// The file's text with a blank instead of all that stands before `pointer`, so that positions in
+// it are those of the file; empty where nothing stands there.
+std::string text_from(std::string text, const std::string& pointer)
 {
-  int line = 0;
-  int column = 0;
-  if (std::sscanf(position.c_str(), "%d:%d", &line, &column) != 2)
+  const auto begin = offset_of(text, pointer);
+  if (!begin)
     return "";
-  int at_line = 1;
-  int at_column = 1;
-  for (char& c : text) {
-    if (at_line == line && at_column == column)
-      break;
-    at_column = c == '\n' ? 1 : at_column + 1;
-    at_line += c == '\n' ? 1 : 0;
-    c = c == '\n' ? c : ' ';
-  }
+  for (std::size_t i = 0; i < *begin; ++i)
+    text[i] = text[i] == '\n' ? '\n' : ' ';
   return text;
 }
 
 // Says of an object inside a file where its keys are, so that messages do not take them for those
-// of what it extends: whole texts with a blank beginning keep the positions of the file, and what
-// --set or a profile put there keeps its origin.
+// of what it extends. What --set or a profile put there keeps its origin.
 void keep_places(Document& object, const Value& reference)
 {
   const Document& file = *reference.document();
   object.name = file.name;
   object.overridden.clear();
   for (const auto& [pointer, origin] : file.overridden)
-    if (reference.pointer().starts_with(pointer))
+    if (is_within(reference.pointer(), pointer))
       for (const auto& item : object.root.items())
         object.overridden["/" + pointer_token(item.key())] = origin;
-    else if (pointer.starts_with(reference.pointer() + "/"))
+    else if (is_within(pointer, reference.pointer()))
       object.overridden[pointer.substr(reference.pointer().size())] = origin;
-  object.text = text_at_its_place(file.text, locate(file.text, reference.pointer()));
+  object.text = text_from(file.text, reference.pointer());
 }
 
 Value finished(Value preset, const PresetKind& kind, const std::string& id)

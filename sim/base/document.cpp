@@ -101,7 +101,7 @@ std::string where_is(const Document& document, const std::string& pointer, bool 
 {
   for (const Document* d = &document; d != nullptr; d = d->base.get()) {
     for (const auto& [set_pointer, origin] : d->overridden)
-      if (pointer == set_pointer || pointer.starts_with(set_pointer + "/"))
+      if (is_within(pointer, set_pointer))
         return fmt::format("{} ({})", d->name, origin);
     const std::string position = locate(d->text, pointer, want_key);
     if (!position.empty())
@@ -301,6 +301,7 @@ void set_value(Document& document, const std::string& pointer, Json value,
     walked.append("/").append(pointer_token(steps[i]));
   }
   *at = std::move(value);
+  std::erase_if(document.overridden, [&](const auto& set) { return is_within(set.first, pointer); });
   document.overridden[pointer] = origin;
 }
 

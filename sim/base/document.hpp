@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,8 +93,18 @@ std::string pointer_token(std::string_view key);
 /// The unescaped steps of a JSON pointer.
 std::vector<std::string> pointer_steps(std::string_view pointer);
 
-/// "line:col" of what stands at `pointer` in `text`, or "" when it does not stand there. A key's
-/// position is that of its value unless `want_key`.
+/// Whether `pointer` names the value at `outer` or one inside it.
+bool is_within(std::string_view pointer, std::string_view outer);
+
+/// Whether one of two pointers names the other's value or one inside it.
+bool overlap(std::string_view a, std::string_view b);
+
+/// Where what stands at `pointer` begins in `text`, counted in characters; empty when it does not
+/// stand there. A key's position is that of its value unless `want_key`.
+std::optional<std::size_t> offset_of(std::string_view text, std::string_view pointer,
+                                     bool want_key = false);
+
+/// The same as "line:col", or "".
 std::string locate(std::string_view text, std::string_view pointer, bool want_key = false);
 
 } // namespace foretrain

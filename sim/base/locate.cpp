@@ -142,19 +142,39 @@ std::vector<std::string> pointer_steps(std::string_view pointer)
   return steps;
 }
 
-std::string locate(std::string_view text, std::string_view pointer, bool want_key)
+bool is_within(std::string_view pointer, std::string_view outer)
+{
+  return pointer.starts_with(outer) &&
+         (pointer.size() == outer.size() || pointer[outer.size()] == '/');
+}
+
+bool overlap(std::string_view a, std::string_view b)
+{
+  return is_within(a, b) || is_within(b, a);
+}
+
+std::optional<std::size_t> offset_of(std::string_view text, std::string_view pointer,
+                                     bool want_key)
 {
   const std::size_t at = Walker(text, pointer_steps(pointer), want_key).find();
   if (at == std::string_view::npos || at > text.size())
+    return std::nullopt;
+  return at;
+}
+
+std::string locate(std::string_view text, std::string_view pointer, bool want_key)
+{
+  const auto at = offset_of(text, pointer, want_key);
+  if (!at)
     return "";
   std::size_t line = 1;
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < at; ++i)
+  for (std::size_t i = 0; i < *at; ++i)
     if (text[i] == '\n') {
       ++line;
       begin = i + 1;
     }
-  return fmt::format("{}:{}", line, at - begin + 1);
+  return fmt::format("{}:{}", line, *at - begin + 1);
 }
 
 } // namespace foretrain

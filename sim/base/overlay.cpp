@@ -34,7 +34,7 @@ std::string origin_of(const Document& document, const std::string& pointer)
     if (!d->root.contains(at) || d->root.at(at) != document.root.at(at))
       return ""; // what extends d said otherwise
     for (const auto& [set_pointer, origin] : d->overridden)
-      if (pointer == set_pointer || pointer.starts_with(set_pointer + "/"))
+      if (is_within(pointer, set_pointer))
         return origin;
   }
   return "";

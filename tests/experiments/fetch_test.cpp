@@ -25,12 +25,13 @@ experiments::JobResult job(const std::string& order, int gpus, double anchor = 2
 
 TEST_CASE("an anchor holds what one GPU waits for its variables", "[fetch]")
 {
-  CHECK(job("forward", 1).throughput.median == Approx(219).epsilon(0.01));
+  for (const char* order : {"forward", "any"})
+    CHECK(job(order, 1).throughput.median == Approx(219).epsilon(0.01));
 }
 
 TEST_CASE("variables in the order of the layers hide behind the forward pass", "[fetch][property]")
 {
-  for (const int gpus : {1, 4, 8}) {
+  for (const int gpus : {4, 8}) {
     const auto in_order = job("forward", gpus);
     const auto drawn = job("any", gpus);
     CHECK(in_order.step_time.median < drawn.step_time.median);

@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+
 using namespace foretrain;
 using namespace foretrain::models;
 
@@ -42,8 +44,28 @@ TEST_CASE("variables are needed when the layers before them are done", "[fetch][
 TEST_CASE("a forward pass waits for the variables that come latest", "[fetch][closed-form]")
 {
   // At 1 GB/s they are there after 2, 7, 12 and 72 ms: the last layer is 42 ms late.
-  CHECK_THAT(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e9)).value(), test::is(42e-3));
+  CHECK_THAT(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e9), FetchOrder::forward).value(), test::is(42e-3));
   // At 10 GB/s only the first layer waits.
-  CHECK_THAT(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e10)).value(), test::is(0.2e-3));
-  CHECK(exposed_fetch({}, profile(), BytesPerSecond(1e9)).value() == 0);
+  CHECK_THAT(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e10), FetchOrder::forward).value(), test::is(0.2e-3));
+  CHECK(exposed_fetch({}, profile(), BytesPerSecond(1e9), FetchOrder::forward).value() == 0);
+}
+
+TEST_CASE("in no order the first layers' variables may come last", "[fetch]")
+{
+  const auto forward = fetched_in(FetchOrder::forward, 50);
+  for (std::size_t i = 0; i < 50; ++i)
+    CHECK(forward[i] == 49 - i);
+  auto any = fetched_in(FetchOrder::any, 50);
+  CHECK(any == fetched_in(FetchOrder::any, 50)); // drawn once
+  CHECK(any != forward);
+  std::sort(any.rbegin(), any.rend());
+  CHECK(any == forward);
+  // A pass waits no less than for all that come before the first layer's.
+  const auto order = fetched_in(FetchOrder::any, kBuckets.size());
+  double until_first = 0;
+  for (std::size_t i = 0; i < order.size() && (i == 0 || order[i - 1] != 3); ++i)
+    until_first += kBuckets[order[i]].size.value() / 1e9;
+  CHECK(until_first > 2e-3);
+  CHECK(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e9), FetchOrder::any).value() >=
+        until_first);
 }

@@ -96,6 +96,18 @@ TEST_CASE("extends lays a file over another; a cycle is refused", "[base]")
   CHECK_THROWS_WITH(apply_extends(*loop, find), Contains("is a cycle: start -> loop"));
 }
 
+TEST_CASE("a pointer holds what begins with it up to a slash", "[base]")
+{
+  CHECK(is_within("/jobs/1/gpus", "/jobs/1"));
+  CHECK(is_within("/jobs/1", "/jobs/1"));
+  CHECK(is_within("/jobs/1", ""));
+  CHECK_FALSE(is_within("/jobs/10", "/jobs/1"));
+  CHECK_FALSE(is_within("/jobs/1", "/jobs/1/gpus"));
+  CHECK(overlap("/jobs/1", "/jobs/1/gpus"));
+  CHECK(overlap("/jobs/1/gpus", "/jobs/1"));
+  CHECK_FALSE(overlap("/jobs/1", "/jobs/10"));
+}
+
 TEST_CASE("set_value changes what a pointer names and says where a bad one ends", "[base]")
 {
   auto document = parse_document(R"({"jobs": [{"gpus": 4, "model": "x"}]})", "e.json");

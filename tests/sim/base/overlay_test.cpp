@@ -162,4 +162,24 @@ TEST_CASE("keys of an object that extends a preset are where the file or --set h
   mine = *parse_document(text, "mine.json");
   set_value(mine, "/list/1", R"({"extends": "base", "share": 1})");
   CHECK_THAT(where(mine, "share"), Contains("mine.json (--set /list/1="));
+  mine = *parse_document(text, "mine.json");
+  set_value(mine, "/list/1/share", "0.75");
+  set_value(mine, "/list/1", R"({"extends": "base", "share": 1})");
+  CHECK_THAT(where(mine, "share"), Contains("mine.json (--set /list/1="));
+}
+
+TEST_CASE("what was set in one entry of a list is not said of another", "[presets]")
+{
+  const Parts parts;
+  Json list = Json::array();
+  for (int i = 0; i < 11; ++i)
+    list.push_back({{"extends", "base"}, {"share", 0.25}});
+  Document mine = *parse_document(Json{{"list", list}}.dump(), "mine.json");
+  set_value(mine, "/list/1", R"({"extends": "base", "share": 1})");
+  const Value root(std::make_shared<Document>(mine));
+  const auto where = [&](std::size_t i) {
+    return resolve_preset(root.at("list").at(i), kPart).at("share").where();
+  };
+  CHECK_THAT(where(1), Contains("--set"));
+  CHECK_THAT(where(10), !Contains("--set"));
 }
