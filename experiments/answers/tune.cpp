@@ -152,8 +152,8 @@ private:
     plan.tokens_per_s = {tokens, tokens / factor, tokens * factor, interval};
     const double peak = candidate.setting.fp8 ? candidate.setting.device.fp8.peak
                                               : candidate.setting.device.half.peak;
-    plan.mfu = models::training_flops_per_token(memory.model, memory.batch.sequence,
-                                                models::AttentionCount::full)
+    plan.mfu = models::training_flops_per_token(memory.model, memory.adapters,
+                                                memory.batch.sequence, models::AttentionCount::full)
                    .value() *
                tokens / memory.batch.gpus / peak;
     plan.loses = more_than(step.parts, best);

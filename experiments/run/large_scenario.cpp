@@ -58,7 +58,8 @@ TokenWork token_work(const LargeExperiment& e)
   work.samples_per_step = batch.global_batch;
   const double tokens = work.per_sample * work.samples_per_step;
   const auto flops = [&](models::AttentionCount count) {
-    return tokens * models::training_flops_per_token(s.memory.model, batch.sequence, count);
+    return tokens * models::training_flops_per_token(s.memory.model, s.memory.adapters,
+                                                     batch.sequence, count);
   };
   work.flops.full = flops(models::AttentionCount::full);
   work.flops.causal = flops(models::AttentionCount::causal);
@@ -199,7 +200,7 @@ PointResult run_large_point(const Point& point, const RunOptions& options)
   JobResult result;
   result.name = e.job.spec.name;
   result.gpus = e.job.spec.gpus;
-  result.nodes = (result.gpus + e.platform.gpus_per_node() - 1) / e.platform.gpus_per_node();
+  result.nodes = (result.gpus + e.gpus_per_node - 1) / e.gpus_per_node;
   const double samples = e.job.setting.memory.batch.global_batch / step.step.value();
   const double spread = spread_of(p, e.job.setting.device.tables);
   const double interval = options.uncertainty.interval;

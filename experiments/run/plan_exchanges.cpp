@@ -35,6 +35,8 @@ PlanExchanges::Layout PlanExchanges::layout(PlanGroup group) const
     return {replicas / shard, plan.tensor * shard};
   case PlanGroup::expert:
     return {plan.expert, plan.expert_tensor};
+  case PlanGroup::expert_tensor:
+    return {plan.expert_tensor, 1};
   case PlanGroup::expert_data:
     return {std::max(1, plan.tensor * replicas / (plan.expert * plan.expert_tensor)),
             plan.expert * plan.expert_tensor};
@@ -51,7 +53,7 @@ int PlanExchanges::ranks(PlanGroup group) const
 
 std::vector<std::vector<platforms::GpuPlace>> PlanExchanges::sets(const Layout& own) const
 {
-  const int per_node = e_.platform.gpus_per_node();
+  const int per_node = e_.gpus_per_node;
   const int gpus = e_.job.spec.gpus;
   const auto members = [&](int first) {
     std::vector<platforms::GpuPlace> places;

@@ -4,7 +4,7 @@
 #include "experiments/spec/profiles.hpp"
 #include "models/framework.hpp"
 #include "models/network.hpp"
-#include "models/plans/parallel.hpp"
+#include "models/plans/memory.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/stack.hpp"
 
@@ -76,7 +76,9 @@ struct JobSpec {
   // Of a transformer under a parallel plan.
   std::optional<int> sequence, global_batch, micro_batch;
   std::optional<models::ParallelPlan> parallel;
-  std::string recompute = "none";
+  models::Recompute recompute = models::Recompute::none;
+  std::vector<models::LayerModule> recompute_modules;
+  std::optional<models::Adapters> lora;
   double offload = 0;
   std::string attention = "flash";
   Value tokens; // a number, or a text like "1T"
@@ -271,8 +273,12 @@ void describe(V& v, JobSpec& s)
   v.optional("micro_batch", s.micro_batch, "samples that pass through the model at once",
              between(1, 1e6));
   v.optional("parallel", s.parallel, "how a transformer is divided; data-parallel is what is left");
-  v.optional("recompute", s.recompute, "what the backward pass makes anew instead of keeping it",
-             one_of({"none", "selective", "full"}));
+  v.optional("recompute", s.recompute, "what the backward pass makes anew instead of keeping it");
+  v.optional("recompute_modules", s.recompute_modules,
+             "parts of a layer that selective recomputation repeats, by Megatron-Core's words; "
+             "default: as the framework has it");
+  v.optional("lora", s.lora,
+             "low-rank adapters: they are trained, the model's own weights are frozen");
   v.optional("offload", s.offload, "share of the optimizer's state in host memory", between(0, 1));
   v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory",
              one_of({"flash", "plain"}));

@@ -116,6 +116,17 @@ int shard_of(const models::ParallelPlan& plan, int data, int per_node)
   return std::clamp(per_node / plan.tensor, 1, replicas);
 }
 
+// Launchers start equally many processes on each node: on as few as can be where groups of
+// tensor-parallel GPUs stay together; else nodes are filled in turn.
+int even_share(const JobSpec& spec, int per_node, int nodes)
+{
+  const int tensor = spec.parallel.value_or(models::ParallelPlan{}).tensor;
+  for (int n = (spec.gpus + per_node - 1) / per_node; n <= nodes; ++n)
+    if (spec.gpus % n == 0 && (tensor > per_node || spec.gpus / n % tensor == 0))
+      return spec.gpus / n;
+  return std::min(per_node, spec.gpus);
+}
+
 LargeJob resolve_large_job(const JobSpec& spec, const Value& at, const LargeExperiment& e)
 {
   LargeJob job;
@@ -134,12 +145,17 @@ LargeJob resolve_large_job(const JobSpec& spec, const Value& at, const LargeExpe
   s.memory.plan = spec.parallel.value_or(models::ParallelPlan{});
   s.memory.batch = models::check_plan(at, t, s.memory.plan, spec.gpus, batch.sequence, batch.micro,
                                       batch.global);
-  s.memory.recompute = spec.recompute == "full"        ? models::Recompute::full
-                       : spec.recompute == "selective" ? models::Recompute::selective
-                                                       : models::Recompute::none;
+  s.memory.recompute = spec.recompute;
+  s.memory.modules = spec.recompute_modules;
+  s.memory.adapters = spec.lora;
+  if (!spec.recompute_modules.empty() && spec.recompute != models::Recompute::selective)
+    at.fail_at("recompute_modules",
+               "are what selective recomputation repeats, and \"recompute\" is '" +
+                   word_of(spec.recompute) + "'",
+               "add \"recompute\": \"selective\"");
   s.memory.flash = spec.attention == "flash";
   s.memory.element = spec.precision == "fp32" || spec.precision == "tf32" ? 4 : 2;
-  s.memory.shard = shard_of(s.memory.plan, s.memory.batch.data, e.platform.gpus_per_node());
+  s.memory.shard = shard_of(s.memory.plan, s.memory.batch.data, e.gpus_per_node);
   s.memory.state = state_of(spec, rules, s.memory.element, at);
   s.rules = rules;
   s.fp8 = spec.precision == "fp8" || spec.precision == "mxfp8";
@@ -199,6 +215,7 @@ LargeExperiment resolve_large(const Point& given)
   if (e.nodes > e.platform.max_nodes)
     root.at("cluster").fail(fmt::format("{} nodes of '{}', which has at most {}", e.nodes,
                                         e.platform.name, e.platform.max_nodes));
+  e.gpus_per_node = even_share(spec, per_node, e.nodes);
   e.job = resolve_large_job(spec, at, e);
   e.presets = *uses;
   return e;

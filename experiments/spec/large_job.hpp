@@ -26,6 +26,7 @@ struct LargeExperiment {
   platforms::Stack stack;
   ExperimentSpec spec;
   int nodes = 1;
+  int gpus_per_node = 1; // that the job has on each of its nodes
   LargeJob job;
   std::vector<PresetUse> presets; // everything that was named, each once
 };

@@ -16,29 +16,81 @@ struct Kept {
   double scores = 0; // bytes per pair of tokens and head
 };
 
-Kept kept_by_attention(const Transformer& t, bool flash, Recompute recompute)
+// What the backward pass makes anew, and which products need what goes into them: those that are
+// trained, or have an adapter that is.
+class Keeping {
+public:
+  explicit Keeping(const MemorySetting& setting) : s_(setting) {}
+
+  bool repeats(LayerModule module) const
+  {
+    if (s_.recompute != Recompute::selective)
+      return false;
+    return s_.modules.empty() ? module == LayerModule::core_attn : among(s_.modules, module);
+  }
+  bool needs_input(AdapterTarget product) const { return !s_.adapters || s_.adapters->on(product); }
+
+private:
+  const MemorySetting& s_;
+};
+
+Kept kept_by_attention(const MemorySetting& s, const Keeping& keeping)
 {
+  const Transformer& t = s.model;
   Kept kept;
-  kept.outside = 2.0 * t.hidden; // of the norm before it, and of the first product
+  kept.outside = t.hidden; // of the norm before it
+  if (keeping.needs_input(AdapterTarget::linear_qkv) && !keeping.repeats(LayerModule::layernorm))
+    kept.outside += t.hidden; // of the first product
   const double value =
       t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
   if (t.latent) {
     const double query = t.head() + t.latent->rotary_size;
     kept.outside += t.latent->query_rank + t.latent->kv_rank + t.latent->rotary_size;
-    kept.inside = t.heads * (2 * query + 2 * value);
+    kept.inside = t.heads * value;
+    if (!keeping.repeats(LayerModule::mla_up_proj))
+      kept.inside += t.heads * (2 * query + value);
   } else {
     kept.inside = (2.0 * t.heads + 2.0 * t.kv()) * t.head();
   }
   if (t.has_bias())
     kept.masks_outside = t.hidden;
-  if (!flash && recompute == Recompute::none)
+  if (!s.flash && !keeping.repeats(LayerModule::core_attn))
     kept.scores = t.has_bias() ? 5 : 4; // softmax, and with dropout its mask and result
   return kept;
 }
 
-double kept_by_ffn(const Transformer& t, double inner)
+// Beside its input: what goes into the activation, and what comes out.
+double kept_by_ffn(const Transformer& t, double inner, bool result)
 {
-  return inner * (t.gated ? 3.0 : 2.0);
+  return inner * ((t.gated ? 2.0 : 1.0) + (result ? 1.0 : 0.0));
+}
+
+// What a layer's feed-forward part keeps: adds to what the attention does, and returns bytes of the
+// tokens that go to experts.
+double keep_ffn(const MemorySetting& s, const Keeping& keeping, bool with_experts, double tokens,
+                Kept& kept)
+{
+  const Transformer& t = s.model;
+  const bool result = keeping.needs_input(AdapterTarget::linear_fc2);
+  kept.outside += t.hidden; // of the norm
+  if (keeping.needs_input(AdapterTarget::linear_fc1) && !keeping.repeats(LayerModule::layernorm))
+    kept.outside += t.hidden; // of the first product
+  if (!with_experts || t.experts == 0) {
+    if (!keeping.repeats(LayerModule::mlp))
+      kept.inside += kept_by_ffn(t, t.inner(), result);
+    return 0;
+  }
+  if (!keeping.repeats(LayerModule::shared_experts))
+    kept.inside += kept_by_ffn(t, static_cast<double>(t.shared_experts) * t.expert_inner(), result);
+  if (keeping.repeats(LayerModule::moe))
+    return 0;
+  // Routed tokens are kept as they came and as they leave; experts share the whole group's.
+  kept.outside += 2.0 * t.experts;
+  const double inner =
+      kept_by_ffn(t, t.expert_inner(), result && !keeping.repeats(LayerModule::moe_act));
+  const double share =
+      s.plan.sequence_parallel ? static_cast<double>(s.plan.expert_tensor) / s.plan.tensor : 1.0;
+  return share * tokens * t.top_k * (2.0 * t.hidden + inner / s.plan.expert_tensor) * s.element;
 }
 
 } // namespace
@@ -52,19 +104,9 @@ Bytes layer_activations(const MemorySetting& s, bool with_experts)
   const double replicated = s.plan.sequence_parallel ? tensor : 1.0;
   if (s.recompute == Recompute::full)
     return Bytes(tokens * t.hidden * s.element / replicated);
-  Kept kept = kept_by_attention(t, s.flash, s.recompute);
-  double routed = 0;
-  kept.outside += 2.0 * t.hidden; // of the second norm, and of the first product
-  if (with_experts && t.experts > 0) {
-    // Routed tokens are kept as they came and as they leave; experts share the whole group's.
-    const double share = s.plan.sequence_parallel ? s.plan.expert_tensor / tensor : 1.0;
-    routed = share * tokens * t.top_k *
-             (2.0 * t.hidden + kept_by_ffn(t, t.expert_inner()) / s.plan.expert_tensor) * s.element;
-    kept.outside += 2.0 * t.experts;
-    kept.inside += kept_by_ffn(t, static_cast<double>(t.shared_experts) * t.expert_inner());
-  } else {
-    kept.inside += kept_by_ffn(t, t.inner());
-  }
+  const Keeping keeping(s);
+  Kept kept = kept_by_attention(s, keeping);
+  const double routed = keep_ffn(s, keeping, with_experts, tokens, kept);
   if (t.has_bias())
     kept.masks_outside += t.hidden;
   const double pairs = static_cast<double>(s.batch.micro_batch) * s.batch.sequence *
@@ -101,47 +143,47 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
     StageMemory& m = stages[static_cast<std::size_t>(stage)];
     double kept = 0;        // of a micro-batch by the stage's pieces
     double most_layers = 0; // parameters of the largest layer
-    PieceParameters held;
+    PieceParameters held, trained;
     double other = kContext;
     for (std::size_t p = static_cast<std::size_t>(stage); p < pieces.size();
          p += static_cast<std::size_t>(plan.pipeline)) {
       const Piece& piece = pieces[p];
       const PieceParameters own = parameters_of(piece, t, plan);
-      held.shared += own.shared;
-      held.experts += own.experts;
-      kept += piece.dense * dense_bytes + piece.experts * expert_bytes;
+      held += own;
+      trained += trained_of(piece, t, plan, s.adapters);
+      kept += piece.dense * dense_bytes + piece.experts * expert_bytes +
+              piece.predictions * (t.experts > 0 ? expert_bytes : dense_bytes);
       most_layers = std::max(most_layers, own.total() / std::max(1, piece.layers()));
       // Logits in single precision and what the loss needs of them; embedding's dropout.
       if (piece.output)
-        other += tokens * (static_cast<double>(t.vocabulary) / plan.tensor * (4 + s.element) +
-                           2 * s.element * t.hidden);
+        other += (1 + piece.predictions) * tokens *
+                 (static_cast<double>(t.vocabulary) / plan.tensor * (4 + s.element) +
+                  2 * s.element * t.hidden);
       if (piece.embedding && t.has_bias())
         other += tokens * t.hidden;
     }
-    const auto divided = [&](int from_stage, double bytes, double by) {
-      return plan.zero >= from_stage
-                 ? bytes * (held.shared / std::max(1.0, by) +
-                            held.experts / std::max(1.0, by * expert_replicas / replicas))
-                 : bytes * held.total();
-    };
     const double group = plan.zero == 3 ? s.shard : replicas;
-    m.weights = Bytes(divided(3, s.state.weight, group));
-    m.gradients = Bytes(divided(2, s.state.gradient, group));
-    m.optimizer = Bytes((1 - s.state.offload) * divided(1, s.state.optimizer, group));
+    const auto divided = [&](int from_stage, const PieceParameters& of, double bytes) {
+      return plan.zero >= from_stage
+                 ? bytes * (of.shared / std::max(1.0, group) +
+                            of.experts / std::max(1.0, group * expert_replicas / replicas))
+                 : bytes * of.total();
+    };
+    m.weights = Bytes(divided(3, held, s.state.weight));
+    m.gradients = Bytes(divided(2, trained, s.state.gradient));
+    m.optimizer = Bytes((1 - s.state.offload) * divided(1, trained, s.state.optimizer));
     // With zero 3 two layers are there as a whole, with the gradients of one.
     if (plan.zero == 3)
       other += most_layers * (2 * s.element + s.state.gradient);
     const double micro =
         held_micro_batches(plan, s.batch.micro_batches, stage) / plan.virtual_stages;
     // While a layer is repeated, what it keeps is there once more.
-    const double repeated =
-        s.recompute == Recompute::full
-            ? [&] {
-                MemorySetting whole = s;
-                whole.recompute = Recompute::none;
-                return layer_activations(whole, t.experts > 0).value();
-              }()
-            : 0;
+    const double repeated = s.recompute == Recompute::full || !s.modules.empty() ? [&] {
+      MemorySetting whole = s;
+      whole.recompute = Recompute::none;
+      const double one = layer_activations(whole, t.experts > 0).value();
+      return s.recompute == Recompute::full ? one : one - (t.experts > 0 ? expert_bytes : dense_bytes);
+    }() : 0;
     m.activations = Bytes(kept * micro + repeated);
     m.other = Bytes(other);
   }

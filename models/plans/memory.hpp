@@ -2,13 +2,20 @@
 #pragma once
 
 #include "models/plans/stages.hpp"
+#include "models/transformer/layer_module.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace foretrain::models {
 
 enum class Recompute { none, selective, full };
+constexpr auto choices(Recompute)
+{
+  return std::to_array<Choice<Recompute>>(
+      {{Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}});
+}
 
 /// How a framework keeps what it trains.
 struct StateBytes {
@@ -23,6 +30,8 @@ struct MemorySetting {
   ParallelPlan plan;
   PlannedBatch batch;
   Recompute recompute = Recompute::none;
+  std::vector<LayerModule> modules; // that selective recomputation repeats; none: the framework's
+  std::optional<Adapters> adapters; // they alone are trained
   bool flash = true;
   double element = 2; // bytes of an activation
   int shard = 1;      // GPUs that zero 3 divides weights among

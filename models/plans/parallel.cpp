@@ -32,6 +32,37 @@ Problem not_dividing(const char* key, int value, int whole, const char* of_what)
           divisors_near(whole, value)};
 }
 
+// Stages whose layers are told.
+Problem of_stages(const Transformer& t, const ParallelPlan& plan)
+{
+  if (!plan.first_stage_layers && !plan.last_stage_layers)
+    return {};
+  const char* const key =
+      plan.first_stage_layers ? "parallel/first_stage_layers" : "parallel/last_stage_layers";
+  const int told = (plan.first_stage_layers ? 1 : 0) + (plan.last_stage_layers ? 1 : 0);
+  if (plan.pipeline <= told)
+    return {key, fmt::format("is for pipelines of more stages than {}", plan.pipeline), ""};
+  const int own = plan.first_stage_layers.value_or(0) + plan.last_stage_layers.value_or(0);
+  const int others = plan.pipeline - told;
+  const int rest = t.layers - own;
+  if (rest < others || rest % (others * plan.virtual_stages) != 0)
+    return {key,
+            fmt::format("leaves {} of {} layers for {} stages{}, which must have equally many",
+                        rest, t.layers, others,
+                        plan.virtual_stages > 1 ? fmt::format(" of {} pieces", plan.virtual_stages)
+                                                : ""),
+            ""};
+  for (const auto& [name, layers] :
+       {std::pair{"parallel/first_stage_layers", plan.first_stage_layers},
+        std::pair{"parallel/last_stage_layers", plan.last_stage_layers}})
+    if (layers && *layers % plan.virtual_stages != 0)
+      return {name,
+              fmt::format("is {}, which the {} pieces of a stage do not divide", *layers,
+                          plan.virtual_stages),
+              ""};
+  return {};
+}
+
 Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
 {
   if (t.heads % plan.tensor != 0)
@@ -56,6 +87,8 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
             fmt::format("is {} on {} stages, but the model has {} layers", plan.virtual_stages,
                         plan.pipeline, t.layers),
             fmt::format("at most {}", t.layers / plan.pipeline)};
+  if (Problem uneven = of_stages(t, plan); !uneven.what.empty())
+    return uneven;
   if (plan.expert > 1 && t.experts == 0)
     return {"parallel/expert", fmt::format("is {}, but the model has no experts", plan.expert), ""};
   if (t.experts > 0 && t.experts % plan.expert != 0)

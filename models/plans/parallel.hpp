@@ -3,6 +3,7 @@
 
 #include "models/transformer/spec.hpp"
 
+#include <optional>
 #include <string>
 
 namespace foretrain::models {
@@ -31,6 +32,7 @@ struct ParallelPlan {
   int pipeline = 1;
   int virtual_stages = 1;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  std::optional<int> first_stage_layers, last_stage_layers; // absent: as even as can be
   int expert = 1;
   int expert_tensor = 1;
   int zero = 0;
@@ -49,6 +51,9 @@ void describe(V& v, ParallelPlan& s)
   v.optional("virtual_stages", s.virtual_stages, "pieces of layers on each stage (interleaved)",
              between(1, 10000));
   v.optional("schedule", s.schedule, "order of micro-batches in the pipeline");
+  v.optional("first_stage_layers", s.first_stage_layers,
+             "layers of the first stage; default: as even as can be", between(0, 10000));
+  v.optional("last_stage_layers", s.last_stage_layers, "and of the last one", between(0, 10000));
   v.optional("expert", s.expert, "GPUs that share the experts of a layer", between(1, 65536));
   v.optional("expert_tensor", s.expert_tensor, "GPUs that share each expert", between(1, 65536));
   v.optional(

@@ -9,7 +9,7 @@ namespace {
 // Weights of a layer gathered for a pass, gradients added up in the backward one; the next layer's
 // travel while this one computes.
 Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceParameters& held,
-                        Seconds compute, int layers, bool backward)
+                        const PieceParameters& trained, Seconds compute, int layers, bool backward)
 {
   const ParallelPlan& plan = s.memory.plan;
   if (plan.zero < 2 || layers == 0)
@@ -18,18 +18,18 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
       plan.shard == ZeroShard::node && plan.zero == 3 ? PlanGroup::shard : PlanGroup::data;
   const double gradient = s.rules.reduce == GradientPrecision::fp32 ? 4 : s.memory.element;
   Seconds exchange;
-  const auto add = [&](PlanGroup among, double parameters) {
-    if (parameters <= 0 || times.ranks(among) < 2)
+  const auto add = [&](PlanGroup among, double weights, double gradients) {
+    if (times.ranks(among) < 2)
       return;
-    if (plan.zero == 3 && s.rules.micro_batch_gathers > 0)
+    if (plan.zero == 3 && s.rules.micro_batch_gathers > 0 && weights > 0)
       exchange +=
-          times.time(among, Operation::all_gather, Bytes(parameters / layers * s.memory.element));
-    if (backward && plan.zero == 3)
+          times.time(among, Operation::all_gather, Bytes(weights / layers * s.memory.element));
+    if (backward && plan.zero == 3 && gradients > 0)
       exchange +=
-          times.time(among, Operation::reduce_scatter, Bytes(parameters / layers * gradient));
+          times.time(among, Operation::reduce_scatter, Bytes(gradients / layers * gradient));
   };
-  add(group, held.shared);
-  add(PlanGroup::expert_data, held.experts);
+  add(group, held.shared, trained.shared);
+  add(PlanGroup::expert_data, held.experts, trained.experts);
   const Seconds of_layer = compute / layers;
   const Seconds hidden = std::min(exchange, of_layer);
   // The first layer's gather and the last one's gradients have nothing beside them.
@@ -40,20 +40,20 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
 // Copies between a layer's tensors and the buffers of the exchanges that share them out. They fill
 // the device like its other kernels.
 OperatorTime sharing_copies(const StepSetting& s, const ExchangeTimes& times,
-                            const PieceParameters& held, bool backward)
+                            const PieceParameters& held, const PieceParameters& trained,
+                            bool backward)
 {
   const ParallelPlan& plan = s.memory.plan;
   if (plan.zero < 3)
     return {};
   const PlanGroup group = plan.shard == ZeroShard::node ? PlanGroup::shard : PlanGroup::data;
-  double parameters = 0;
-  if (times.ranks(group) > 1)
-    parameters += held.shared;
-  if (times.ranks(PlanGroup::expert_data) > 1)
-    parameters += held.experts;
-  const double bytes = (s.rules.micro_batch_gathers > 0 ? s.rules.gather_bytes : 0) +
-                       (backward ? s.rules.reduce_bytes : 0);
-  return {Bytes(parameters * bytes) / s.device.memory, Seconds(0)};
+  const auto shared = [&](const PieceParameters& of) {
+    return (times.ranks(group) > 1 ? of.shared : 0) +
+           (times.ranks(PlanGroup::expert_data) > 1 ? of.experts : 0);
+  };
+  const double bytes = (s.rules.micro_batch_gathers > 0 ? shared(held) * s.rules.gather_bytes : 0) +
+                       (backward ? shared(trained) * s.rules.reduce_bytes : 0);
+  return {Bytes(bytes) / s.device.memory, Seconds(0)};
 }
 
 // What is launched in one pass, and what of it stands at the ends.
@@ -100,14 +100,20 @@ public:
   {
     cost_.layers = piece.layers();
     if (piece.embedding)
-      add_end(false);
+      add_end(End::embedding);
     add_layers(false, piece.dense);
     add_layers(true, piece.experts);
     if (piece.output)
-      add_end(true);
-    const PieceParameters held = parameters_of(piece, s_.memory.model, s_.memory.plan);
-    finish_passes(held);
-    finish_exchanges(held);
+      add_end(End::output);
+    for (int i = 0; i < piece.predictions; ++i) {
+      add_end(End::prediction);
+      add_layers(s_.memory.model.experts > 0, 1);
+      add_end(End::output);
+    }
+    held_ = parameters_of(piece, s_.memory.model, s_.memory.plan);
+    trained_ = trained_of(piece, s_.memory.model, s_.memory.plan, s_.memory.adapters);
+    finish_passes();
+    finish_exchanges();
     return std::move(cost_);
   }
 
@@ -125,8 +131,7 @@ private:
     OperatorTime b = layer.backward();
     unit.ahead = layer.exchanges(false);
     unit.back = layer.exchanges(true);
-    if (s_.memory.recompute == Recompute::full)
-      unit.back += unit.ahead;
+    unit.back += layer.repeated_exchanges();
     for (int i = 0; i < layers; ++i) {
       ahead_.work += f;
       back_.work += b;
@@ -139,12 +144,27 @@ private:
     cost_.units.push_back(unit);
   }
 
-  void add_end(bool last)
+  enum class End { embedding, prediction, output };
+
+  std::vector<Operator> operators_of(End end) const
   {
-    const auto operators = last ? output_operators(s_.memory.model, shape_)
-                                : embedding_operators(s_.memory.model, shape_);
+    switch (end) {
+    case End::embedding:
+      return embedding_operators(s_.memory.model, shape_);
+    case End::prediction:
+      return prediction_operators(s_.memory.model, shape_);
+    case End::output:
+      break;
+    }
+    return output_operators(s_.memory.model, shape_);
+  }
+
+  void add_end(End end)
+  {
+    const bool last = end == End::output;
+    const auto operators = operators_of(end);
     PlanUnit unit;
-    unit.name = last ? "logits and loss" : "embedding";
+    unit.name = last ? "logits and loss" : end == End::embedding ? "embedding" : "prediction";
     unit.layer = false;
     const OperatorTime f = forward_time(operators, s_.device);
     const OperatorTime b = backward_time(operators, s_.device);
@@ -161,10 +181,10 @@ private:
     cost_.units.push_back(unit);
   }
 
-  void finish_passes(const PieceParameters& held)
+  void finish_passes()
   {
-    ahead_.work += sharing_copies(s_, times_, held, false);
-    back_.work += sharing_copies(s_, times_, held, true);
+    ahead_.work += sharing_copies(s_, times_, held_, trained_, false);
+    back_.work += sharing_copies(s_, times_, held_, trained_, true);
     const bool waits = s_.rules.host_per_micro_batch.value() > 0;
     const Seconds passed =
         waits ? time_in_order(ahead_.work, output_) : (ahead_.work += output_).time();
@@ -179,12 +199,13 @@ private:
     share_out(cost_, ahead_left, back_left);
   }
 
-  void finish_exchanges(const PieceParameters& held)
+  void finish_exchanges()
   {
     const int layers = std::max(1, cost_.layers);
     const Seconds backward = cost_.backward_compute + cost_.recompute;
-    cost_.data_ahead = shared_weights(s_, times_, held, cost_.forward_compute, layers, false);
-    cost_.data_back = shared_weights(s_, times_, held, backward, layers, true);
+    cost_.data_ahead =
+        shared_weights(s_, times_, held_, trained_, cost_.forward_compute, layers, false);
+    cost_.data_back = shared_weights(s_, times_, held_, trained_, backward, layers, true);
     cost_.tensor = ahead_.exchanges.tensor.exposed + back_.exchanges.tensor.exposed;
     cost_.context = ahead_.exchanges.context.exposed + back_.exchanges.context.exposed;
     cost_.expert = ahead_.exchanges.expert.exposed + back_.exchanges.expert.exposed;
@@ -198,6 +219,7 @@ private:
   Pass ahead_, back_;
   OperatorTime repeated_;
   OperatorTime output_; // forward pass of the logits
+  PieceParameters held_, trained_;
 };
 
 } // namespace

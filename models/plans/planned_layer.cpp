@@ -48,10 +48,34 @@ OperatorTime PlannedLayer::repeated() const
   case Recompute::selective:
     break;
   }
-  const OperatorTime all = forward();
-  return s_.rules.selective == SelectiveRecompute::half
-             ? OperatorTime{0.5 * all.device, 0.5 * all.host}
-             : core_time(operators_, s_.device);
+  if (!s_.memory.modules.empty())
+    return modules_time(operators_, s_.memory.modules, s_.device);
+  if (s_.rules.selective == SelectiveRecompute::half) {
+    const OperatorTime all = forward();
+    return {0.5 * all.device, 0.5 * all.host};
+  }
+  // A fused kernel repeats the attention's core by itself.
+  return shape_.flash ? OperatorTime{}
+                      : modules_time(operators_, {LayerModule::core_attn}, s_.device);
+}
+
+bool PlannedLayer::repeats_feed_forward() const
+{
+  return s_.memory.recompute == Recompute::selective &&
+         among(s_.memory.modules, experts_ ? LayerModule::moe : LayerModule::mlp);
+}
+
+LayerExchanges PlannedLayer::repeated_exchanges() const
+{
+  if (s_.memory.recompute == Recompute::full)
+    return exchanges(false);
+  if (!repeats_feed_forward())
+    return {};
+  Exposure of_tensor = tensor(false);
+  const TensorExchanges parts = tensor_exchanges();
+  if (parts.total().value() > 0)
+    of_tensor = of_tensor.scaled(parts.feed_forward / parts.total());
+  return {of_tensor, {}, expert(false)};
 }
 
 LayerExchanges PlannedLayer::exchanges(bool backward) const
@@ -64,26 +88,53 @@ Bytes PlannedLayer::activations() const
   return Bytes(shape_.tokens() * s_.memory.model.hidden * s_.memory.element);
 }
 
+// What a GPU's tokens are on their way to experts, once for each.
+Bytes PlannedLayer::routed() const
+{
+  return Bytes(shape_.own_tokens() * s_.memory.model.top_k * s_.memory.model.hidden *
+               s_.memory.element);
+}
+
 // Of tensor-parallel ranks in one pass.
 int PlannedLayer::collectives() const
 {
   return shape_.tensor < 2 ? 0 : shape_.sequence_parallel ? 4 : 2;
 }
 
-// Two exchanges of attention and two of the feed-forward part; one all-reduce is both of them.
+// Brought together before a product and added up behind it; one all-reduce is both.
+Seconds PlannedLayer::both_ways(PlanGroup group, Bytes size) const
+{
+  if (!shape_.sequence_parallel)
+    return times_.time(group, Operation::all_reduce, size);
+  return times_.time(group, Operation::all_gather, size) +
+         times_.time(group, Operation::reduce_scatter, size);
+}
+
+PlannedLayer::TensorExchanges PlannedLayer::tensor_exchanges() const
+{
+  if (shape_.tensor < 2)
+    return {};
+  const Seconds one = both_ways(PlanGroup::tensor, activations());
+  if (!experts_)
+    return {one, one};
+  TensorExchanges all{one, Seconds(0)};
+  if (s_.memory.model.shared_experts > 0)
+    all.feed_forward += one;
+  // Experts that are not cut take the tokens that each rank holds; else those that came to the
+  // ranks that share an expert go to all of them.
+  if (shape_.expert_tensor > 1)
+    all.feed_forward += shape_.sequence_parallel
+                            ? both_ways(PlanGroup::expert_tensor,
+                                        static_cast<double>(shape_.expert_tensor) * routed())
+                            : one;
+  return all;
+}
+
 Exposure PlannedLayer::tensor(bool backward) const
 {
   if (shape_.tensor < 2)
     return {};
-  Seconds one;
-  if (shape_.sequence_parallel)
-    one = times_.time(PlanGroup::tensor, Operation::all_gather, activations()) +
-          times_.time(PlanGroup::tensor, Operation::reduce_scatter, activations());
-  else
-    one = times_.time(PlanGroup::tensor, Operation::all_reduce, activations());
-  // Experts that are not cut take the tokens that each rank holds.
-  const bool ffn = !experts_ || shape_.expert_tensor > 1 || s_.memory.model.shared_experts > 0;
-  const Seconds all = (ffn ? 2.0 : 1.0) * one;
+  const Seconds all = tensor_exchanges().total();
   if (!s_.rules.overlap_tensor)
     return {all, all};
   // In as many parts as there are ranks, each beside the product of the one before.
@@ -124,9 +175,7 @@ Exposure PlannedLayer::expert(bool backward) const
 {
   if (!experts_ || shape_.expert < 2)
     return {};
-  const Bytes sent(shape_.own_tokens() * s_.memory.model.top_k * s_.memory.model.hidden *
-                   s_.memory.element);
-  const Seconds both = 2 * times_.time(PlanGroup::expert, Operation::all_to_all, sent);
+  const Seconds both = 2 * times_.time(PlanGroup::expert, Operation::all_to_all, routed());
   if (!s_.rules.overlap_expert)
     return {both, both};
   const Seconds beside = 0.5 * (backward ? this->backward() : forward()).time();
@@ -149,6 +198,7 @@ OperatorShape operator_shape(const StepSetting& s)
   shape.loss = loss_kernels(s.rules);
   shape.fp8 = s.fp8;
   shape.element = s.memory.element;
+  shape.adapters = s.memory.adapters;
   shape.accumulate = s.rules.gradient == GradientPrecision::fp32 ? 4 : s.memory.element;
   return shape;
 }

@@ -15,6 +15,7 @@ struct Exposure {
     exposed += other.exposed;
     return *this;
   }
+  Exposure scaled(double factor) const { return {factor * whole, factor * exposed}; }
 };
 
 /// Of one pass through a layer, or through what stands at the ends.
@@ -45,10 +46,21 @@ public:
   /// What the setting's recomputation repeats.
   OperatorTime repeated() const;
   LayerExchanges exchanges(bool backward) const;
+  /// What of the forward pass's exchanges is repeated with it.
+  LayerExchanges repeated_exchanges() const;
 
 private:
+  struct TensorExchanges {
+    Seconds attention, feed_forward;
+    Seconds total() const { return attention + feed_forward; }
+  };
+
+  bool repeats_feed_forward() const;
   Bytes activations() const;
+  Bytes routed() const;
   int collectives() const;
+  Seconds both_ways(PlanGroup group, Bytes size) const;
+  TensorExchanges tensor_exchanges() const;
   Exposure tensor(bool backward) const;
   Exposure context(bool backward) const;
   Exposure expert(bool backward) const;

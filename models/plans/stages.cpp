@@ -4,7 +4,29 @@
 
 namespace foretrain::models {
 
-std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan)
+namespace {
+
+// Of every piece, where the plan tells those of the first or last stage.
+std::vector<int> told_layers(const Transformer& t, const ParallelPlan& plan)
+{
+  const int told = (plan.first_stage_layers ? 1 : 0) + (plan.last_stage_layers ? 1 : 0);
+  const int rest =
+      t.layers - plan.first_stage_layers.value_or(0) - plan.last_stage_layers.value_or(0);
+  const int others = rest / (plan.pipeline - told);
+  std::vector<int> layers;
+  for (int i = 0; i < plan.pipeline * plan.virtual_stages; ++i) {
+    const int stage = i % plan.pipeline;
+    int of_stage = others;
+    if (stage == 0)
+      of_stage = plan.first_stage_layers.value_or(others);
+    else if (stage == plan.pipeline - 1)
+      of_stage = plan.last_stage_layers.value_or(others);
+    layers.push_back(of_stage / plan.virtual_stages);
+  }
+  return layers;
+}
+
+std::vector<int> even_layers(const Transformer& t, const ParallelPlan& plan)
 {
   const int count = plan.pipeline * plan.virtual_stages;
   std::vector<int> layers(static_cast<std::size_t>(count), t.layers / count);
@@ -17,6 +39,16 @@ std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan)
     for (int i = 1; i <= rest; ++i)
       ++layers[static_cast<std::size_t>(i % count)];
   }
+  return layers;
+}
+
+} // namespace
+
+std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan)
+{
+  const std::vector<int> layers = plan.first_stage_layers || plan.last_stage_layers
+                                      ? told_layers(t, plan)
+                                      : even_layers(t, plan);
   std::vector<Piece> pieces;
   int done = 0;
   for (const int of_piece : layers) {
@@ -29,6 +61,7 @@ std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan)
   }
   pieces.front().embedding = true;
   pieces.back().output = true;
+  pieces.back().predictions = t.mtp_layers;
   return pieces;
 }
 
@@ -38,10 +71,12 @@ PieceParameters parameters_of(const Piece& piece, const Transformer& t, const Pa
   const LayerParameters expert = layer_parameters(t, true);
   const ParameterCount all = parameters(t);
   const double cut = plan.tensor;
+  const int with_experts = piece.experts + (t.experts > 0 ? piece.predictions : 0);
   PieceParameters p;
   p.shared = piece.layers() * (plain.attention / cut + plain.norms) +
-             (piece.dense * plain.dense + piece.experts * expert.dense) / cut;
-  p.experts = piece.experts * expert.experts / (plan.expert * plan.expert_tensor);
+             ((piece.layers() - with_experts) * plain.dense + with_experts * expert.dense) / cut +
+             piece.predictions * prediction_parameters(t) / cut;
+  p.experts = with_experts * expert.experts / (plan.expert * plan.expert_tensor);
   if (piece.embedding)
     p.shared += all.embedding / cut;
   if (piece.output) {
@@ -50,6 +85,20 @@ PieceParameters parameters_of(const Piece& piece, const Transformer& t, const Pa
     if (t.is_tied() && !piece.embedding)
       p.shared += static_cast<double>(t.vocabulary) * t.hidden / cut;
   }
+  return p;
+}
+
+PieceParameters trained_of(const Piece& piece, const Transformer& t, const ParallelPlan& plan,
+                           const std::optional<Adapters>& adapters)
+{
+  if (!adapters)
+    return parameters_of(piece, t, plan);
+  const LayerParameters plain = adapter_parameters(t, *adapters, false);
+  const LayerParameters expert = adapter_parameters(t, *adapters, true);
+  PieceParameters p;
+  p.shared = (piece.dense * plain.total() + piece.experts * (expert.attention + expert.dense)) /
+             plan.tensor;
+  p.experts = piece.experts * expert.experts / (plan.expert * plan.expert_tensor);
   return p;
 }
 

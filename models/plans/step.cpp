@@ -23,9 +23,9 @@ struct DataExchange {
   Seconds parameters;
 };
 
-// Gradients and parameters of a stage among those that hold the same.
+// Gradients and trained parameters of a stage among those that hold the same.
 DataExchange data_exchange(const StepSetting& s, ExchangeTimes& exchanges,
-                           const PieceParameters& held)
+                           const PieceParameters& trained)
 {
   const ParallelPlan& plan = s.memory.plan;
   const double gradient = s.rules.reduce == GradientPrecision::fp32 ? 4 : s.memory.element;
@@ -44,22 +44,22 @@ DataExchange data_exchange(const StepSetting& s, ExchangeTimes& exchanges,
           exchanges.time(group, Operation::all_gather, Bytes(parameters * s.memory.element));
     }
   };
-  add(PlanGroup::data, held.shared);
-  add(PlanGroup::expert_data, held.experts);
+  add(PlanGroup::data, trained.shared);
+  add(PlanGroup::expert_data, trained.experts);
   // Shards of a node are added up among the nodes.
   if (plan.zero == 3 && plan.shard == ZeroShard::node && exchanges.ranks(PlanGroup::across) > 1)
     data.gradients +=
         exchanges.time(PlanGroup::across, Operation::all_reduce,
-                       Bytes(held.total() * gradient / exchanges.ranks(PlanGroup::shard)));
+                       Bytes(trained.total() * gradient / exchanges.ranks(PlanGroup::shard)));
   return data;
 }
 
-Seconds optimizer_time(const StepSetting& s, const PieceParameters& held, int layers)
+Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int layers)
 {
   const double replicas = static_cast<double>(s.memory.batch.data) * s.memory.plan.context;
   const double share =
       s.memory.plan.zero > 0 ? (s.memory.plan.zero == 3 ? s.memory.shard : replicas) : 1.0;
-  const double own = held.total() / std::max(1.0, share);
+  const double own = trained.total() / std::max(1.0, share);
   const double on_device = own * (1 - s.memory.state.offload);
   Seconds time = Bytes(on_device * s.rules.optimizer_bytes) / s.device.memory;
   // About twelve tensors of weights in a layer.
@@ -118,16 +118,15 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
   Seconds end;
   for (int stage = 0; stage < plan.pipeline; ++stage) {
     StepParts parts;
-    PieceParameters held;
+    PieceParameters trained;
     int layers = 0;
     int sends = 0;
     const PieceCost* first = nullptr;
     const PieceCost* last = nullptr;
     for (int p = stage; p < static_cast<int>(pieces.size()); p += plan.pipeline) {
       const PieceCost& cost = costs[static_cast<std::size_t>(p)];
-      const auto own = parameters_of(pieces[static_cast<std::size_t>(p)], s.memory.model, plan);
-      held.shared += own.shared;
-      held.experts += own.experts;
+      trained +=
+          trained_of(pieces[static_cast<std::size_t>(p)], s.memory.model, plan, s.memory.adapters);
       layers += cost.layers;
       sends += (p > 0 ? 1 : 0) + (p + 1 < static_cast<int>(pieces.size()) ? 1 : 0);
       const double times = s.memory.batch.micro_batches;
@@ -144,11 +143,11 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
       parts.pipeline = sends * s.memory.batch.micro_batches * pipeline.transfer;
     parts.bubble = result.run.end - parts.total();
     if (parts.bubble.value() < 0) {
-      parts.pipeline += parts.bubble;
+      parts.pipeline = std::max(Seconds(0), parts.pipeline + parts.bubble);
       parts.bubble = Seconds(0);
     }
-    StageEnds ends = stage_ends(s, data_exchange(s, exchanges, held), *last, *first);
-    ends.optimizer = optimizer_time(s, held, layers);
+    StageEnds ends = stage_ends(s, data_exchange(s, exchanges, trained), *last, *first);
+    ends.optimizer = optimizer_time(s, trained, layers);
     parts.data += ends.gradients.exposed + ends.parameters.exposed;
     parts.optimizer = ends.optimizer;
     result.ends.push_back(ends);

@@ -16,8 +16,9 @@ enum class PlanGroup {
   shard,  // zero 3 with "shard": "node": those of them on a node
   across, // and the same shard on other nodes
   expert,
-  expert_data, // holders of the same experts
-  pipeline,    // two stages beside each other
+  expert_tensor, // that share each expert
+  expert_data,   // holders of the same experts
+  pipeline,      // two stages beside each other
 };
 
 /// Times of exchanges on a machine: all groups of a kind that meet on it exchange at once.

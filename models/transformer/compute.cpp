@@ -54,9 +54,11 @@ OperatorTime backward_time(const Operator& op, const TransformerDevice& device)
     right.m = p.n;
     right.n = p.k;
     right.k = p.m;
+    const int products = op.frozen ? 1 : 2;
     time.device = Seconds(curve_of(op, device)(input, device.clock)) +
-                  Seconds(curve_of(op, device)(right, device.clock)) +
-                  moving(op.backward_bytes, op.backward_kernels - 2, device);
+                  moving(op.backward_bytes, op.backward_kernels - products, device);
+    if (!op.frozen)
+      time.device += Seconds(curve_of(op, device)(right, device.clock));
     break;
   }
   case OperatorKind::attention:
@@ -85,11 +87,12 @@ OperatorTime backward_time(std::span<const Operator> operators, const Transforme
   return sum;
 }
 
-OperatorTime core_time(std::span<const Operator> operators, const TransformerDevice& device)
+OperatorTime modules_time(std::span<const Operator> operators,
+                          const std::vector<LayerModule>& modules, const TransformerDevice& device)
 {
   OperatorTime sum;
   for (const Operator& op : operators)
-    if (op.core && op.kind != OperatorKind::attention)
+    if (op.module && among(modules, *op.module))
       sum += forward_time(op, device);
   return sum;
 }

@@ -43,8 +43,8 @@ OperatorTime backward_time(const Operator& op, const TransformerDevice& device);
 
 OperatorTime forward_time(std::span<const Operator> operators, const TransformerDevice& device);
 OperatorTime backward_time(std::span<const Operator> operators, const TransformerDevice& device);
-/// What selective recomputation repeats: the forward pass of the attention's core. A fused kernel
-/// repeats it by itself.
-OperatorTime core_time(std::span<const Operator> operators, const TransformerDevice& device);
+/// Forward pass of what belongs to these modules.
+OperatorTime modules_time(std::span<const Operator> operators,
+                          const std::vector<LayerModule>& modules, const TransformerDevice& device);
 
 } // namespace foretrain::models

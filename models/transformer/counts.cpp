@@ -63,6 +63,50 @@ LayerParameters layer_parameters(const Transformer& t, bool with_experts)
   return p;
 }
 
+LayerParameters adapter_parameters(const Transformer& t, const Adapters& adapters,
+                                   bool with_experts)
+{
+  using enum AdapterTarget;
+  const double rank = adapters.rank;
+  const double h = t.hidden;
+  const double queries = static_cast<double>(t.heads) * t.head();
+  LayerParameters p;
+  double values = queries;
+  if (t.latent) {
+    const LatentAttention& a = *t.latent;
+    const double value = a.value_size > 0 ? a.value_size : t.head();
+    const double query_out = static_cast<double>(t.heads) * (t.head() + a.rotary_size);
+    values = t.heads * value;
+    if (adapters.on(linear_qkv)) {
+      p.attention += rank * (h + a.kv_rank + a.rotary_size);
+      p.attention += rank * (a.kv_rank + t.heads * (t.head() + value));
+      p.attention +=
+          a.query_rank > 0 ? rank * (h + 2.0 * a.query_rank + query_out) : rank * (h + query_out);
+    }
+  } else if (adapters.on(linear_qkv)) {
+    p.attention += rank * (h + queries + 2.0 * t.kv() * t.head());
+  }
+  if (adapters.on(linear_proj))
+    p.attention += rank * (values + h);
+  const auto feed = [&](double inner) {
+    return (adapters.on(linear_fc1) ? rank * (h + inner * (t.gated ? 2 : 1)) : 0) +
+           (adapters.on(linear_fc2) ? rank * (inner + h) : 0);
+  };
+  if (with_experts && t.experts > 0) {
+    p.experts = t.experts * feed(t.expert_inner());
+    p.dense =
+        t.shared_experts > 0 ? feed(static_cast<double>(t.shared_experts) * t.expert_inner()) : 0;
+  } else {
+    p.dense = feed(t.inner());
+  }
+  return p;
+}
+
+double prediction_parameters(const Transformer& t)
+{
+  return 2.0 * t.hidden * t.hidden + 3 * norm_parameters(t);
+}
+
 ParameterCount parameters(const Transformer& t)
 {
   ParameterCount count;
@@ -76,7 +120,8 @@ ParameterCount parameters(const Transformer& t)
   const LayerParameters without = layer_parameters(t, false);
   const double with_layers = t.experts > 0 ? t.expert_layers() : 0;
   count.layers = with_layers * with.total() + (t.layers - with_layers) * without.total();
-  count.experts = with_layers * with.experts;
+  count.prediction = t.mtp_layers * (with.total() + prediction_parameters(t));
+  count.experts = (with_layers + t.mtp_layers) * with.experts;
   if (!t.is_tied() && t.vocabulary > 0)
     count.output = t.vocabulary * h;
   if (t.prediction_head)
@@ -108,11 +153,14 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
 {
   const LayerParameters with = layer_parameters(t, true);
   const LayerParameters without = layer_parameters(t, false);
-  const double with_layers = t.experts > 0 ? t.expert_layers() : 0;
-  double weights = t.layers * with.attention + (t.layers - with_layers) * without.dense;
+  // A layer that predicts a further token is like the last one.
+  const double with_layers = t.experts > 0 ? t.expert_layers() + t.mtp_layers : 0;
+  const double layers = t.layers + t.mtp_layers;
+  double weights = layers * with.attention + (layers - with_layers) * without.dense;
   if (with_layers > 0)
     weights += with_layers * (with.dense + with.experts * t.top_k / t.experts);
-  weights += static_cast<double>(t.vocabulary) * t.hidden;
+  weights += (1.0 + t.mtp_layers) * t.vocabulary * t.hidden;
+  weights += t.mtp_layers * 2.0 * t.hidden * t.hidden;
   if (t.prediction_head)
     weights += static_cast<double>(t.hidden) * t.hidden;
   double width = 2.0 * t.head(); // of a query-key and of a probability-value product
@@ -120,7 +168,22 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
     width = t.head() + t.latent->rotary_size +
             (t.latent->value_size > 0 ? t.latent->value_size : t.head());
   const double pairs = attended(t, sequence, count);
-  return Flops(2 * weights + 2.0 * t.layers * t.heads * width * pairs);
+  return Flops(2 * weights + 2.0 * layers * t.heads * width * pairs);
+}
+
+Flops training_flops_per_token(const Transformer& t, const std::optional<Adapters>& adapters,
+                               int sequence, AttentionCount count)
+{
+  if (!adapters)
+    return training_flops_per_token(t, sequence, count);
+  const double with_layers = t.experts > 0 ? t.expert_layers() : 0;
+  const LayerParameters with = adapter_parameters(t, *adapters, true);
+  const LayerParameters without = adapter_parameters(t, *adapters, false);
+  double met = (t.layers - with_layers) * without.total();
+  if (with_layers > 0)
+    met += with_layers *
+           (with.total() - with.experts * (1 - static_cast<double>(t.top_k) / t.experts));
+  return 2 * forward_flops_per_token(t, sequence, count) + Flops(6 * met);
 }
 
 } // namespace foretrain::models

@@ -1,6 +1,7 @@
 // Parameters and arithmetic of a transformer, as papers count them.
 #pragma once
 
+#include "models/transformer/adapters.hpp"
 #include "models/transformer/spec.hpp"
 #include "sim/base/units.hpp"
 
@@ -18,14 +19,23 @@ struct LayerParameters {
 /// `with_experts`: a layer that has experts, where the model has any.
 LayerParameters layer_parameters(const Transformer& t, bool with_experts);
 
+/// Those of a layer's adapters: rank x (inputs + outputs) of each product that has one.
+LayerParameters adapter_parameters(const Transformer& t, const Adapters& adapters,
+                                   bool with_experts);
+
+/// Of a module that predicts a further token, beside its layer: a product that makes one vector of
+/// two, and three norms.
+double prediction_parameters(const Transformer& t);
+
 struct ParameterCount {
   double embedding = 0; // tokens, positions, types, patches
   double layers = 0;
   double output = 0; // zero when tied
   double final_norm = 0;
-  double experts = 0;          // of layers: those of experts
+  double prediction = 0;       // of layers that predict further tokens
+  double experts = 0;          // of all layers: those of experts
   double active_per_token = 0; // of all: that a token meets
-  double total() const { return embedding + layers + output + final_norm; }
+  double total() const { return embedding + layers + output + final_norm + prediction; }
 };
 ParameterCount parameters(const Transformer& t);
 
@@ -41,6 +51,10 @@ inline Flops training_flops_per_token(const Transformer& t, int sequence, Attent
 {
   return 3 * forward_flops_per_token(t, sequence, count);
 }
+
+/// Where adapters alone are trained, if there are any: gradients of frozen weights are left out.
+Flops training_flops_per_token(const Transformer& t, const std::optional<Adapters>& adapters,
+                               int sequence, AttentionCount count);
 
 /// Tokens that one token attends to, on average.
 double attended(const Transformer& t, int sequence, AttentionCount count);

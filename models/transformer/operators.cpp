@@ -14,26 +14,52 @@ public:
   {
     Operator op;
     op.name = name;
+    op.module = module;
     op.kind = OperatorKind::product;
     op.product = {m, n, k, shape.fp8 ? 1.0 : shape.element, shape.element, count};
     op.weights = true;
-    op.backward_kernels = 2;
+    op.frozen = shape.adapters.has_value();
+    op.backward_kernels = op.frozen ? 1 : 2;
     if (shape.fp8) {
       // The operand is read, converted and written once as it is and once transposed; so is the
       // gradient of the result.
       op.forward_bytes = count * m * k * (shape.element + 2);
       op.backward_bytes = count * m * n * (shape.element + 2);
       op.forward_kernels = 2;
-      op.backward_kernels = 3;
+      ++op.backward_kernels;
     }
-    op.backward_bytes += count * n * k * 2 * shape.accumulate;
+    if (!op.frozen)
+      op.backward_bytes += count * n * k * 2 * shape.accumulate;
     operators.push_back(op);
+  }
+  /// A product that may have an adapter beside it: two narrow ones in the precision of activations,
+  /// whose result is added to the product's, as is their gradient of the input.
+  void product(AdapterTarget target, const char* name, double m, double n, double k,
+               double count = 1)
+  {
+    product(name, m, n, k, count);
+    if (!shape.adapters || !shape.adapters->on(target))
+      return;
+    const double rank = shape.adapters->rank;
+    for (const bool down : {true, false}) {
+      Operator op;
+      op.name = down ? "adapter down" : "adapter up";
+      op.module = module;
+      op.kind = OperatorKind::product;
+      op.product = {m, down ? rank : n, down ? k : rank, shape.element, shape.element, count};
+      op.weights = true;
+      op.backward_kernels = 2;
+      op.backward_bytes = count * rank * (down ? k : n) * 2 * shape.accumulate;
+      operators.push_back(op);
+    }
+    memory("adapter sum", count * m * n, 3, 3 * k / n);
   }
   /// `forward`, `backward`: passes over `elements`; eager frameworks need more of both.
   void memory(const char* name, double elements, double forward, double backward, int kernels = 1)
   {
     Operator op;
     op.name = name;
+    op.module = module;
     op.forward_bytes = forward * elements * shape.element;
     op.backward_bytes = backward * elements * shape.element;
     op.forward_kernels = op.backward_kernels = kernels;
@@ -65,8 +91,12 @@ public:
   void feed_forward(const char* up, const char* down, double tokens, double inner, double count);
   void experts();
 
+  /// What follows belongs to this module.
+  void within(std::optional<LayerModule> of) { module = of; }
+
   const Transformer& t;
   const OperatorShape& shape;
+  std::optional<LayerModule> module;
   std::vector<Operator> operators;
 };
 
@@ -76,7 +106,7 @@ void OperatorWriter::plain_attention(const sim::AttentionShape& a)
     Operator op;
     op.name = scores ? "attention scores" : "attention context";
     op.kind = OperatorKind::product;
-    op.core = true;
+    op.module = LayerModule::core_attn;
     op.product = {a.queries,
                   scores ? a.keys : a.head_size,
                   scores ? a.head_size : a.keys,
@@ -92,7 +122,7 @@ void OperatorWriter::plain_attention(const sim::AttentionShape& a)
   // Scale, mask and softmax in one pass or three, then dropout with its mask of a byte.
   memory("softmax", a.batch * a.heads * a.queries * a.keys, eager(2, 6) + 2.5, eager(3, 6) + 2.5,
          static_cast<int>(eager(2, 4)));
-  operators.back().core = true;
+  operators.back().module = LayerModule::core_attn;
 }
 
 void OperatorWriter::attention()
@@ -113,24 +143,28 @@ void OperatorWriter::attention()
     const LatentAttention& l = *t.latent;
     const double value = l.value_size > 0 ? l.value_size : t.head();
     const double query = heads * (t.head() + l.rotary_size);
-    product("kv compress", tokens, l.kv_rank + l.rotary_size, t.hidden);
+    using enum AdapterTarget;
+    product(linear_qkv, "kv compress", tokens, l.kv_rank + l.rotary_size, t.hidden);
     norm("kv norm", tokens * l.kv_rank);
-    product("kv expand", tokens, heads * (t.head() + value), l.kv_rank);
     if (l.query_rank > 0) {
-      product("q compress", tokens, l.query_rank, t.hidden);
+      product(linear_qkv, "q compress", tokens, l.query_rank, t.hidden);
       norm("q norm", tokens * l.query_rank);
-      product("q expand", tokens, query, l.query_rank);
-    } else {
-      product("q", tokens, query, t.hidden);
     }
+    within(LayerModule::mla_up_proj);
+    product(linear_qkv, "kv expand", tokens, heads * (t.head() + value), l.kv_rank);
+    if (l.query_rank > 0)
+      product(linear_qkv, "q expand", tokens, query, l.query_rank);
+    else
+      product(linear_qkv, "q", tokens, query, t.hidden);
     memory("rotary", tokens * 2 * query, 2, 2, 2);
+    within({});
     // Queries and keys are wider than values.
     a.head_size = (t.head() + l.rotary_size + value) / 2;
     a.kv_heads = heads;
   } else {
-    product("qkv", tokens, (heads + 2 * kv) * t.head(), t.hidden);
+    product(AdapterTarget::linear_qkv, "qkv", tokens, (heads + 2 * kv) * t.head(), t.hidden);
     if (t.has_bias())
-      memory("qkv bias", tokens * (heads + 2 * kv) * t.head(), 0, 1);
+      memory("qkv bias", tokens * (heads + 2 * kv) * t.head(), 0, shape.adapters ? 0 : 1);
     if (t.query_norm)
       norm("qk norm", tokens * (heads + kv) * t.head());
     if (t.rotary)
@@ -143,7 +177,7 @@ void OperatorWriter::attention()
     op.name = "attention";
     op.kind = OperatorKind::attention;
     op.attention = a;
-    op.core = true;
+    op.module = LayerModule::core_attn;
     op.backward_kernels = 3;
     operators.push_back(op);
   } else {
@@ -151,25 +185,30 @@ void OperatorWriter::attention()
   }
   const double values =
       t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
-  product("attention out", tokens, t.hidden, heads * values);
+  product(AdapterTarget::linear_proj, "attention out", tokens, t.hidden, heads * values);
 }
 
 void OperatorWriter::feed_forward(const char* up, const char* down, double tokens, double inner,
                                   double count)
 {
-  product(up, tokens, inner * (t.gated ? 2 : 1), t.hidden, count);
+  product(AdapterTarget::linear_fc1, up, tokens, inner * (t.gated ? 2 : 1), t.hidden, count);
   const double elements = count * tokens * inner;
+  const auto whole = module;
+  if (module == LayerModule::moe)
+    within(LayerModule::moe_act);
   if (t.gated)
     memory("swiglu", elements, eager(3, 5), eager(5, 9), static_cast<int>(eager(1, 3)));
   else
     memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), t.has_bias() ? 4 : 3);
-  product(down, tokens, t.hidden, inner, count);
+  within(whole);
+  product(AdapterTarget::linear_fc2, down, tokens, t.hidden, inner, count);
 }
 
 void OperatorWriter::experts()
 {
   const double tokens = shape.own_tokens();
   const double local = static_cast<double>(t.experts) / shape.expert;
+  within(LayerModule::moe);
   product("router", tokens, t.experts, t.hidden);
   operators.back().backward_bytes = 0;
   memory("routing", tokens * t.experts, 8, 4, 8);
@@ -181,6 +220,7 @@ void OperatorWriter::experts()
   feed_forward("experts up", "experts down", routed / local,
                static_cast<double>(t.expert_inner()) / shape.expert_tensor, local);
   memory("combine", routed * t.hidden, 3, 3, 2);
+  within(LayerModule::shared_experts);
   if (t.shared_experts > 0)
     feed_forward("shared up", "shared down", shape.tokens(),
                  static_cast<double>(t.shared_experts) * t.expert_inner() / shape.tensor, 1);
@@ -203,15 +243,20 @@ std::vector<Operator> layer_operators(const Transformer& t, const OperatorShape&
 {
   OperatorWriter writer(t, shape);
   const double elements = shape.own_tokens() * t.hidden;
+  writer.within(LayerModule::layernorm);
   writer.norm("attention norm", elements);
+  writer.within({});
   writer.attention();
   writer.residual("attention residual");
+  writer.within(LayerModule::layernorm);
   writer.norm("ffn norm", elements);
+  writer.within(LayerModule::mlp);
   if (with_experts && t.experts > 0)
     writer.experts();
   else
     writer.feed_forward("ffn up", "ffn down", shape.tokens(),
                         static_cast<double>(t.inner()) / shape.tensor, 1);
+  writer.within({});
   writer.residual("ffn residual");
   return std::move(writer.operators);
 }
@@ -222,7 +267,16 @@ std::vector<Operator> embedding_operators(const Transformer& t, const OperatorSh
   if (t.patch_values > 0)
     writer.product("patches", shape.tokens(), t.hidden, t.patch_values);
   // Gathered, positions added; backward adds rows into the gradient in single precision.
-  writer.memory("embedding", shape.tokens() * t.hidden, 4, 4, 3);
+  writer.memory("embedding", shape.tokens() * t.hidden, 4, shape.adapters ? 0 : 4, 3);
+  return std::move(writer.operators);
+}
+
+std::vector<Operator> prediction_operators(const Transformer& t, const OperatorShape& shape)
+{
+  OperatorWriter writer(t, shape);
+  writer.norm("prediction norms", 2 * shape.own_tokens() * t.hidden);
+  writer.product("prediction in", shape.tokens(), static_cast<double>(t.hidden) / shape.tensor,
+                 2.0 * t.hidden);
   return std::move(writer.operators);
 }
 

@@ -3,10 +3,13 @@
 // arXiv:2205.05198).
 #pragma once
 
+#include "models/transformer/adapters.hpp"
+#include "models/transformer/layer_module.hpp"
 #include "models/transformer/spec.hpp"
 #include "sim/base/units.hpp"
 #include "sim/cost/products.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +34,7 @@ struct OperatorShape {
   double element = 2;    // bytes of activations and weights
   double accumulate = 4; // bytes of the buffers that gradients are added to; 0: written only
   double skew = 1;       // load of the fullest GPU's experts beside the mean
+  std::optional<Adapters> adapters; // they are trained, all other weights are frozen
 
   /// Tokens of the micro-batch on one GPU outside the tensor-parallel parts.
   double tokens() const { return micro_batch * sequence / context; }
@@ -48,9 +52,9 @@ struct Operator {
   double backward_bytes = 0;
   int forward_kernels = 1;
   int backward_kernels = 1;
-  bool weights = false; // the product's right side is trained
-  bool core = false;    // of the attention between queries, keys and values: what selective
-                        // recomputation repeats
+  bool weights = false;              // the product's right side is a weight
+  bool frozen = false;               // which is not trained: no gradient of it
+  std::optional<LayerModule> module; // that recomputation may repeat by itself
   Flops forward_flops() const;
 };
 
@@ -61,5 +65,9 @@ std::vector<Operator> layer_operators(const Transformer& t, const OperatorShape&
 std::vector<Operator> embedding_operators(const Transformer& t, const OperatorShape& shape);
 /// Of the last stage: final norm, logits, cross entropy.
 std::vector<Operator> output_operators(const Transformer& t, const OperatorShape& shape);
+/// What a module of multi-token prediction does before its layer: norms of the hidden state and of
+/// the next token's embedding, and the product that makes one of both (DeepSeek-V3,
+/// arXiv:2412.19437, equation 21).
+std::vector<Operator> prediction_operators(const Transformer& t, const OperatorShape& shape);
 
 } // namespace foretrain::models

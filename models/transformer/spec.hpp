@@ -47,6 +47,7 @@ struct Transformer {
   int shared_experts = 0;        // that every token goes to, each of expert_ffn
   int dense_layers = 0;          // the first ones, without experts
   std::optional<LatentAttention> latent;
+  int mtp_layers = 0; // that predict further tokens (multi-token prediction), while training
 
   int kv() const { return kv_heads.value_or(heads); }
   int head() const { return head_size.value_or(heads > 0 ? hidden / heads : 0); }
@@ -121,6 +122,10 @@ void describe(V& v, Transformer& s)
   v.optional("dense_layers", s.dense_layers, "the first layers, which have no experts",
              between(0, 10000));
   v.optional("latent", s.latent, "latent attention");
+  v.optional("mtp_layers", s.mtp_layers,
+             "trained beside the others to predict further tokens (multi-token prediction): each "
+             "with a product, a layer and logits of its own, on the last stage",
+             between(0, 100));
 }
 
 template <class V>

@@ -1,0 +1,41 @@
+// Low-rank adapters (LoRA, arXiv:2106.09685): beside a frozen weight a product of two narrow ones
+// is trained.
+#pragma once
+
+#include "sim/base/schema.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace foretrain::models {
+
+/// Products that may have an adapter, by the words of NeMo and Megatron Bridge.
+enum class AdapterTarget { linear_qkv, linear_proj, linear_fc1, linear_fc2 };
+constexpr auto choices(AdapterTarget)
+{
+  return std::to_array<Choice<AdapterTarget>>({{AdapterTarget::linear_qkv, "linear_qkv"},
+                                               {AdapterTarget::linear_proj, "linear_proj"},
+                                               {AdapterTarget::linear_fc1, "linear_fc1"},
+                                               {AdapterTarget::linear_fc2, "linear_fc2"}});
+}
+
+struct Adapters {
+  int rank = 16;
+  std::vector<AdapterTarget> targets{AdapterTarget::linear_qkv, AdapterTarget::linear_proj,
+                                     AdapterTarget::linear_fc1, AdapterTarget::linear_fc2};
+  bool on(AdapterTarget target) const
+  {
+    return std::find(targets.begin(), targets.end(), target) != targets.end();
+  }
+};
+
+template <class V>
+void describe(V& v, Adapters& s)
+{
+  v.required("rank", s.rank, "width between the two products", between(1, 1e5));
+  v.optional("targets", s.targets,
+             "products that have one: of queries, keys and values (q_proj, k_proj, v_proj), after "
+             "attention (o_proj), up (gate_proj, up_proj) and down; default all");
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,170 @@
+// What is repeated, frozen or told by stage in the step of a large model.
+#include "models/plans/piece_cost.hpp"
+#include "models/plans/step.hpp"
+
+#include "tests/support/catch.hpp"
+
+#include <map>
+
+namespace foretrain::models {
+
+namespace {
+
+constexpr Seconds kExchange{1e-4};
+
+// Every exchange takes as long; what was asked is noted.
+class NotedTimes final : public ExchangeTimes {
+public:
+  Seconds time(PlanGroup group, Operation, Bytes size) override
+  {
+    largest[group] = std::max(largest[group], size);
+    return kExchange;
+  }
+  int ranks(PlanGroup) const override { return 2; }
+  std::map<PlanGroup, Bytes> largest;
+};
+
+StepSetting mixture(int layers)
+{
+  StepSetting s;
+  Transformer& t = s.memory.model;
+  t.layers = layers;
+  t.hidden = 1024;
+  t.heads = 16;
+  t.gated = t.rotary = true;
+  t.vocabulary = 32000;
+  t.experts = 8;
+  t.top_k = 2;
+  s.memory.batch.gpus = s.memory.batch.data = 2;
+  s.memory.batch.sequence = 512;
+  s.device.half.peak = s.device.attention.peak = 100e12;
+  s.device.half.memory = s.device.attention.memory = 1e12;
+  s.device.memory = BytesPerSecond(1e12);
+  s.variation = 0;
+  return s;
+}
+
+} // namespace
+
+TEST_CASE("a layer of experts that is repeated sends its tokens again", "[plans]")
+{
+  constexpr int kLayers = 6;
+  StepSetting s = mixture(kLayers);
+  s.memory.plan.expert = 2;
+  NotedTimes times;
+  const StepParts kept = large_step(s, times).parts;
+  s.memory.recompute = Recompute::selective;
+  s.memory.modules = {LayerModule::layernorm, LayerModule::moe_act};
+  const StepParts light = large_step(s, times).parts;
+  CHECK(light.recompute.value() > 0);
+  CHECK(light.expert == kept.expert);
+  s.memory.modules = {LayerModule::moe};
+  const StepParts again = large_step(s, times).parts;
+  CHECK(kept.expert.value() == Approx(4 * kLayers * kExchange.value()));
+  CHECK(again.expert.value() == Approx(6 * kLayers * kExchange.value()));
+  CHECK(again.recompute > light.recompute);
+  s.memory.recompute = Recompute::full;
+  s.memory.modules.clear();
+  const StepParts all = large_step(s, times).parts;
+  CHECK(all.expert.value() == Approx(again.expert.value()));
+  CHECK(all.recompute > again.recompute);
+}
+
+TEST_CASE("what is repeated is not kept", "[plans]")
+{
+  using enum LayerModule;
+  MemorySetting s = mixture(4).memory;
+  const auto kept = [&](const std::vector<LayerModule>& modules) {
+    s.recompute = modules.empty() ? Recompute::none : Recompute::selective;
+    s.modules = modules;
+    return layer_activations(s, true).value();
+  };
+  const double tokens = 512 * 2.0; // bytes of an activation
+  const double all = kept({});
+  CHECK(all - kept({layernorm}) == Approx(tokens * 2 * 1024));
+  CHECK(all - kept({moe_act}) == Approx(tokens * 2 * 4096)); // of both experts
+  CHECK(all - kept({moe}) == Approx(tokens * (2 * (2 * 1024 + 3 * 4096) + 2 * 8)));
+  CHECK(kept({mlp}) == all); // there is none in such a layer
+  // While a layer is repeated, what it keeps is there once.
+  const auto most = [&](const std::vector<LayerModule>& modules) {
+    const double layer = kept(modules);
+    return stage_memory(s).front().activations.value() - 4 * layer;
+  };
+  CHECK(most({moe}) == Approx(all - kept({moe})));
+  CHECK(most({}) == Approx(0).margin(1));
+}
+
+TEST_CASE("adapters alone are exchanged and updated, and need no gradients of the rest", "[plans]")
+{
+  StepSetting s = mixture(4);
+  s.memory.model.experts = s.memory.model.top_k = 0;
+  s.memory.plan.zero = 1;
+  s.rules.reduce = GradientPrecision::fp32;
+  NotedTimes full;
+  const StepResult all = large_step(s, full);
+  const auto memory = stage_memory(s.memory).front();
+  s.memory.adapters = Adapters{16, {AdapterTarget::linear_proj}};
+  NotedTimes few;
+  const StepResult adapted = large_step(s, few);
+  const double trained = 4 * 16 * 2 * 1024.0;
+  CHECK(few.largest[PlanGroup::data].value() == Approx(4 * trained));
+  CHECK(full.largest[PlanGroup::data] > 1000 * few.largest[PlanGroup::data]);
+  CHECK(adapted.parts.optimizer < 0.01 * all.parts.optimizer);
+  CHECK(adapted.parts.compute < all.parts.compute);
+  const auto small = stage_memory(s.memory).front();
+  CHECK(small.weights == memory.weights);
+  CHECK(small.gradients.value() == Approx(4 * trained));
+  CHECK(small.activations < memory.activations);
+}
+
+TEST_CASE("experts that are cut get the tokens of all ranks that share them", "[plans]")
+{
+  StepSetting s = mixture(2);
+  s.memory.plan.tensor = 2;
+  s.memory.plan.sequence_parallel = true;
+  NotedTimes times;
+  const StepParts whole = large_step(s, times).parts;
+  CHECK(times.largest.count(PlanGroup::expert_tensor) == 0);
+  s.memory.plan.expert_tensor = 2;
+  const StepParts cut = large_step(s, times).parts;
+  // Half of 512 tokens on each rank, each to two experts, 1024 values of two bytes, two ranks.
+  CHECK(times.largest[PlanGroup::expert_tensor].value() == Approx(256 * 2 * 1024 * 2 * 2.0));
+  // Two more exchanges in each pass of each layer.
+  CHECK((cut.tensor - whole.tensor).value() == Approx(2 * 2 * 2 * kExchange.value()));
+}
+
+TEST_CASE("layers of the first and last stage may be told", "[plans]")
+{
+  Transformer t = mixture(61).memory.model;
+  t.dense_layers = 3;
+  t.mtp_layers = 1;
+  ParallelPlan plan;
+  plan.pipeline = 16;
+  plan.first_stage_layers = 3;
+  plan.last_stage_layers = 2;
+  CHECK(problem_of(t, plan, 16, 512, 1, 16).empty());
+  const auto pieces = pieces_of(t, plan);
+  CHECK(pieces.front().dense == 3);
+  CHECK(pieces.front().experts == 0);
+  CHECK(pieces[1].layers() == 4);
+  CHECK(pieces.back().experts == 2);
+  CHECK(pieces.back().layers() == 3); // and the one that predicts a further token
+  double sum = 0;
+  for (const Piece& piece : pieces)
+    sum += parameters_of(piece, t, plan).total();
+  CHECK(sum == Approx(parameters(t).total()));
+  plan.last_stage_layers = 3;
+  CHECK_THAT(problem_of(t, plan, 16, 512, 1, 16), Catch::Contains("leaves 55 of 61 layers"));
+  plan.pipeline = 2;
+  CHECK_THAT(problem_of(t, plan, 16, 512, 1, 16), Catch::Contains("more stages than 2"));
+  plan.pipeline = 4;
+  plan.virtual_stages = 2;
+  plan.first_stage_layers = 13;
+  plan.last_stage_layers = 12;
+  CHECK_THAT(problem_of(t, plan, 16, 512, 1, 16), Catch::Contains("2 pieces of a stage"));
+  plan.first_stage_layers = 17;
+  plan.last_stage_layers.reset();
+  CHECK_THAT(problem_of(t, plan, 16, 512, 1, 16), Catch::Contains("3 stages of 2 pieces"));
+}
+
+} // namespace foretrain::models
