@@ -48,10 +48,13 @@ std::string joint_words(const Json& point)
   const auto slowdown = number_at(point, "/joint/weighted_slowdown");
   if (!slowdown)
     return "";
+  const double gpus = number_at(point, "/joint/gpus").value_or(0);
+  const double lost = number_at(point, "/joint/gpus_lost").value_or(0);
+  if (lost < 1e-3 * gpus)
+    return "Together as fast as alone: no GPU hours are lost.";
   return fmt::format("Together {:.3f} times as slow as alone, weighted by GPUs: {} of {:.0f} GPU "
                      "hours are lost in every hour.",
-                     *slowdown, number_text(number_at(point, "/joint/gpus_lost").value_or(0)),
-                     number_at(point, "/joint/gpus").value_or(0));
+                     *slowdown, number_text(lost), gpus);
 }
 
 std::string sharing_section(const Report& report)

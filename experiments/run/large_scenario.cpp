@@ -2,6 +2,7 @@
 
 #include "experiments/run/plan_exchanges.hpp"
 #include "experiments/run/trace_file.hpp"
+#include "experiments/spec/transformer_setting.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,24 +13,19 @@ namespace foretrain::experiments {
 
 namespace {
 
-// Relative standard deviations. Products: what is left over of the held-out shapes of the tables,
-// averaged over the shapes of a model; clock: as the GPU's preset says of it; exchanges: residuals
-// of collectives of large messages; the rest: what frameworks do that is not modelled.
-constexpr double kComputeSpread = 0.05;
-constexpr double kDataSheetSpread = 0.15;
-constexpr double kClockSpread = 0.04;
+// Relative standard deviations, beside that of kernels. Exchanges: residuals of collectives of
+// large messages; the rest: what frameworks do that is not modelled.
 constexpr double kExchangeSpread = 0.15;
 constexpr double kFrameworkSpread = 0.05;
 constexpr double kOtherSpread = 0.3; // of bubble-free small parts: optimizer, straggler, host
 constexpr double kFragmentation = 0.05;
 
-double spread_of(const models::StepParts& p, bool tables)
+double spread_of(const models::StepParts& p, double kernel)
 {
   const double step = p.total().value();
   const double compute = (p.compute + p.recompute + p.bubble) / Seconds(step);
   const double exchange = p.exposed() / Seconds(step);
   const double rest = (p.optimizer + p.straggler + p.framework) / Seconds(step);
-  const double kernel = std::hypot(tables ? kComputeSpread : kDataSheetSpread, kClockSpread);
   return std::sqrt(std::pow(compute * kernel, 2) + std::pow(exchange * kExchangeSpread, 2) +
                    std::pow(rest * kOtherSpread, 2) + std::pow(kFrameworkSpread, 2));
 }
@@ -202,7 +198,7 @@ PointResult run_large_point(const Point& point, const RunOptions& options)
   result.gpus = e.job.spec.gpus;
   result.nodes = (result.gpus + e.gpus_per_node - 1) / e.gpus_per_node;
   const double samples = e.job.setting.memory.batch.global_batch / step.step.value();
-  const double spread = spread_of(p, e.job.setting.device.tables);
+  const double spread = spread_of(p, kernel_spread(e.job.setting.device));
   const double interval = options.uncertainty.interval;
   result.step_time = around(step.step.value(), spread, interval);
   result.throughput = around(samples, spread, interval);

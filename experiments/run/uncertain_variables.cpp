@@ -77,6 +77,7 @@ public:
       from_table(use);
     }
     anchors();
+    transformers();
     return std::move(variables_);
   }
 
@@ -201,6 +202,26 @@ private:
     }
   }
 
+  // Times of a transformer's kernels come from curves, whose error is one of all kernels.
+  void transformers()
+  {
+    for (std::size_t i = 0; i < experiment_.jobs.size(); ++i) {
+      const ResolvedJob& job = experiment_.jobs[i];
+      if (!job.replica)
+        continue;
+      Variable variable{job.spec.name + ": time of kernels",
+                        "job",
+                        std::to_string(i),
+                        {},
+                        job.replica->kernel_spread};
+      variable.at.push_back({fmt::format("/jobs/{}/kernel_time", i),
+                             {job.spec.kernel_time, "", 1},
+                             0,
+                             std::numeric_limits<double>::infinity()});
+      keep(std::move(variable));
+    }
+  }
+
   const ResolvedExperiment& experiment_;
   const Point& point_;
   calibration::Spreads table_;
@@ -231,7 +252,7 @@ Point shifted(const Point& point, const std::vector<Variable>& variables,
       value.value =
           std::clamp(value.si() * std::exp(shift[i]), at.smallest, at.largest) / value.unit_si;
       const Json json = value.unit.empty() ? Json(value.value) : Json(to_text(value));
-      if (variables[i].kind == "anchor")
+      if (variables[i].kind == "anchor" || variables[i].kind == "job")
         set_value(*document, at.pointer, json, "uncertainty");
       else
         overlay->entries.push_back(

@@ -21,8 +21,8 @@ struct Variable {
     double largest;
   };
   std::string name;   // "gpu v100-sxm2-16gb: efficiency of dense kernels"
-  std::string kind;   // of preset; "anchor" for the anchor of a job
-  std::string preset; // id; the job's place for an anchor
+  std::string kind;   // of preset; "anchor" for the anchor of a job, "job" for a value of its own
+  std::string preset; // id; the job's place for these
   std::vector<At> at; // multiplied by one factor
   double spread = 0;  // standard deviation of its logarithm
   int profile = -1;   // that taught it, by its place, and which of its parameters it is

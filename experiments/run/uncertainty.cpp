@@ -105,7 +105,8 @@ public:
     std::vector<std::size_t> unlikely;
     for (std::size_t v = 0; v < variables.size(); ++v) {
       const std::string& kind = variables[v].kind;
-      const bool computes = kind == "gpu" || kind == "framework" || kind == "anchor";
+      const bool computes =
+          kind == "gpu" || kind == "framework" || kind == "anchor" || kind == "job";
       (computes ? likely : unlikely).push_back(v);
     }
     for (const std::size_t v : likely)

@@ -81,7 +81,8 @@ struct JobSpec {
   std::optional<models::Adapters> lora;
   double offload = 0;
   std::string attention = "flash";
-  Value tokens; // a number, or a text like "1T"
+  double kernel_time = 1; // by which its kernels take longer than computed
+  Value tokens;           // a number, or a text like "1T"
 };
 
 struct ExpectationSpec {
@@ -282,6 +283,10 @@ void describe(V& v, JobSpec& s)
   v.optional("offload", s.offload, "share of the optimizer's state in host memory", between(0, 1));
   v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory",
              one_of({"flash", "plain"}));
+  v.optional("kernel_time", s.kernel_time,
+             "by this factor a transformer's kernels take longer than computed, as one GPU was "
+             "measured",
+             between(0.01, 100));
   v.optional("tokens", s.tokens, "to train on, for days: a number or a text like \"1T\"");
 }
 

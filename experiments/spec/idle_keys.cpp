@@ -25,12 +25,6 @@ std::string without_influence(const JobSpec& spec, const Value& job,
 
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
 {
-  if (spec.mode == "inference")
-    job.fail_at("mode", "is 'inference', and the model is a transformer",
-                "only training of transformers is known");
-  if (spec.parameter_servers)
-    job.fail_at("parameter_servers", "are for other models than transformers",
-                "leave them out: gradients of a transformer are exchanged by collectives");
   if (spec.input && !read_input(spec.input).format.starts_with("synthetic"))
     return without_influence(spec, job,
                              {"input", "anchor", "placement", "cores", "memory", "epochs", "start",
@@ -58,7 +52,8 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
                             static_cast<double>(*spec.global_batch) / spec.gpus));
   return without_influence(spec, job,
                            {"sequence", "global_batch", "micro_batch", "parallel", "recompute",
-                            "recompute_modules", "lora", "offload", "attention", "tokens"},
+                            "recompute_modules", "lora", "offload", "attention", "kernel_time",
+                            "tokens"},
                            "a job whose model is not a transformer");
 }
 

@@ -31,8 +31,8 @@ struct LargeExperiment {
   std::vector<PresetUse> presets; // everything that was named, each once
 };
 
-/// Whether the point's jobs are those of transformers. Throws ConfigError when some are and others
-/// are not, or there are several: such jobs have the machine to themselves.
+/// Whether the point's one job is that of a transformer: it is composed of exchanges and may be
+/// divided. Beside other jobs a transformer is whole on each GPU and runs like any network.
 bool is_large(const Point& point);
 
 /// Throws ConfigError for what does not divide, does not exist or is missing.

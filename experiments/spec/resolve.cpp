@@ -6,7 +6,9 @@
 #include "experiments/spec/place_servers.hpp"
 #include "experiments/spec/placement.hpp"
 #include "experiments/spec/resolve_checks.hpp"
+#include "experiments/spec/transformer_setting.hpp"
 #include "models/fetch.hpp"
+#include "models/plans/replica.hpp"
 
 #include "sim/workload/program_file.hpp"
 
@@ -98,8 +100,8 @@ Seconds exchange_of_one(const ResolvedJob& job, const models::ComputeProfile& pr
       gpus.generation.value_or(e.platform.gpu.pcie_generation),
       gpus.lanes.value_or(e.platform.gpu.pcie_lanes), e.platform.node.pcie_max_payload);
   return models::exposed_fetch(
-      models::plan_buckets(job.network, profile, job.framework, gradient_bytes(job)), profile,
-      link, servers->fetch_order);
+      models::plan_buckets(job.network, profile, job.framework, gradient_bytes(job)), profile, link,
+      servers->fetch_order);
 }
 
 // The profile as the anchor stretches it: measured on bare metal, what the host layer adds comes on
@@ -161,12 +163,71 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   job.measured_steps = job.spec.steps.value_or(default_steps(job.spec.gpus));
 }
 
+// A transformer that is whole on each of its GPUs, beside other jobs.
+void resolve_replica(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
+{
+  refuse_divided(job.spec, at);
+  job.framework = framework_of(job.spec);
+  job.library = models::load_library(job.framework.library);
+  const TransformerSetting setting = transformer_setting(job.spec, at, job.framework, e.platform,
+                                                         job.stack, e.platform.gpus_per_node());
+  models::Replica replica = models::replica_of(setting.model, setting.step);
+  job.network = std::move(replica.network);
+  job.profile = std::move(replica.profile);
+  job.replica = {models::stage_memory(setting.step.memory).front().total(),
+                 kernel_spread(setting.step.device)};
+  const models::PlannedBatch& batch = setting.step.memory.batch;
+  job.spec.batch_per_gpu = batch.micro_batch * batch.micro_batches;
+  for (const std::string& warning : setting.warnings)
+    job.warnings.push_back(warning);
+  if (job.spec.anchor || job.spec.tokens)
+    job.warnings.push_back(fmt::format("{}: \"{}\" has no influence on a transformer beside other "
+                                       "jobs",
+                                       job.spec.name, job.spec.anchor ? "anchor" : "tokens"));
+  // Kernels beside its products: the fusion buffer, what a step does once.
+  JobSpec wide = job.spec;
+  if (setting.step.fp8)
+    wide.precision = e.platform.gpu.bf16 ? "bf16" : "fp16";
+  job.device = device_for(e.platform, job.stack, wide, job.framework, at);
+}
+
+// What follows the model's times, whatever they came from.
+void finish_job(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
+{
+  const JobSpec& spec = job.spec;
+  // Host work costs more where the host layer takes its part of it.
+  for (Seconds* work : {&job.framework.step_overhead, &job.framework.coordination,
+                        &job.framework.coordination_per_rank, &job.framework.start})
+    *work = job.stack.host.cpu_overhead * *work;
+  job.input = resolve_input(spec, job.network, job.framework);
+  if (spec.mode == "inference" && spec.epochs)
+    at.fail_at("epochs", "is about training, and the job's \"mode\" is inference");
+  if (!job.network.dataset_named && !job.input.spec.dataset &&
+      (spec.epochs || !job.input.synthetic))
+    job.warnings.push_back(fmt::format(
+        "{}: '{}' names no data set; '{}' ({:.0f} samples) is assumed. Say \"input\": {{ "
+        "\"format\": "
+        "..., \"dataset\": ... }}, or \"dataset\" in the model's file",
+        spec.name, job.network.name, job.input.dataset.name, job.input.dataset.samples));
+  const Bytes needed = device_memory(job);
+  if (needed > e.platform.gpu.memory)
+    job.warnings.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}",
+                                       spec.name, to_text(needed), e.platform.gpu.name,
+                                       to_text(e.platform.gpu.memory)));
+  job.measured_steps = spec.steps.value_or(default_steps(spec.gpus));
+}
+
 ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExperiment& e,
                         const platforms::Stack& stack)
 {
   ResolvedJob job;
   job.spec = spec;
   job.stack = stack;
+  if (has_transformer(spec)) {
+    resolve_replica(job, at, e);
+    finish_job(job, at, e);
+    return job;
+  }
   if (const std::string idle = idle_keys_of_other(spec, at); !idle.empty())
     job.warnings.push_back(idle);
   if (spec.program) {
@@ -193,26 +254,7 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
     job.profile = profile_of(job, job.device);
   if (spec.anchor)
     apply_anchor(job, e, at);
-  // Host work costs more where the host layer takes its part of it.
-  for (Seconds* work : {&job.framework.step_overhead, &job.framework.coordination,
-                        &job.framework.coordination_per_rank, &job.framework.start})
-    *work = stack.host.cpu_overhead * *work;
-  job.input = resolve_input(spec, job.network, job.framework);
-  if (spec.mode == "inference" && spec.epochs)
-    at.fail_at("epochs", "is about training, and the job's \"mode\" is inference");
-  if (!job.network.dataset_named && !job.input.spec.dataset &&
-      (spec.epochs || !job.input.synthetic))
-    job.warnings.push_back(fmt::format(
-        "{}: '{}' names no data set; '{}' ({:.0f} samples) is assumed. Say \"input\": {{ "
-        "\"format\": "
-        "..., \"dataset\": ... }}, or \"dataset\" in the model's file",
-        spec.name, job.network.name, job.input.dataset.name, job.input.dataset.samples));
-  const Bytes needed = device_memory(job);
-  if (needed > e.platform.gpu.memory)
-    job.warnings.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}",
-                                       spec.name, to_text(needed), e.platform.gpu.name,
-                                       to_text(e.platform.gpu.memory)));
-  job.measured_steps = spec.steps.value_or(default_steps(spec.gpus));
+  finish_job(job, at, e);
   return job;
 }
 
@@ -294,6 +336,8 @@ Bytes device_memory(const ResolvedJob& job)
 {
   if (job.plan)
     return models::memory_of(*job.plan);
+  if (job.replica)
+    return job.replica->memory;
   const int batch = job.spec.batch_per_gpu;
   return job.spec.mode == "inference" ? models::inference_memory(job.network, batch, job.device)
                                       : models::training_memory(job.network, batch, job.device);

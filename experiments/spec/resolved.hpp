@@ -11,6 +11,12 @@
 
 namespace foretrain::experiments {
 
+/// What a transformer's job has that others have not.
+struct ReplicaUse {
+  Bytes memory;             // that each of its GPUs needs
+  double kernel_spread = 0; // relative standard deviation of its kernels' time
+};
+
 struct ResolvedJob {
   JobSpec spec;
   platforms::Stack stack;
@@ -26,6 +32,7 @@ struct ResolvedJob {
   bool parameter_servers = false;               // instead of an all-reduce
   std::vector<int> server_nodes;                // of each parameter server; none with all-reduce
   std::shared_ptr<const models::WorkPlan> plan; // of a job that is written as a program
+  std::optional<ReplicaUse> replica;            // of a transformer's job
   std::vector<std::string> warnings;
   int measured_steps = 20;
 };

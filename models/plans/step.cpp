@@ -54,22 +54,6 @@ DataExchange data_exchange(const StepSetting& s, ExchangeTimes& exchanges,
   return data;
 }
 
-Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int layers)
-{
-  const double replicas = static_cast<double>(s.memory.batch.data) * s.memory.plan.context;
-  const double share =
-      s.memory.plan.zero > 0 ? (s.memory.plan.zero == 3 ? s.memory.shard : replicas) : 1.0;
-  const double own = trained.total() / std::max(1.0, share);
-  const double on_device = own * (1 - s.memory.state.offload);
-  Seconds time = Bytes(on_device * s.rules.optimizer_bytes) / s.device.memory;
-  // About twelve tensors of weights in a layer.
-  const Seconds launches = 12.0 * layers * s.rules.optimizer_kernels * s.device.host_per_kernel;
-  time = std::max(time, launches);
-  // Gradients go to the host, weights come back; Adam moves 28 bytes per parameter there.
-  const double away = own * s.memory.state.offload;
-  return time + Bytes(away * 6) / s.host_link;
-}
-
 // What the stage's data-parallel exchanges add to the end and the beginning of a step: all of them,
 // or the share of one layer and what does not ride beside the others.
 Exposure exposed(const StepSetting& s, Seconds whole, bool overlaps, int layers, Seconds beside)
@@ -92,6 +76,22 @@ StageEnds stage_ends(const StepSetting& s, const DataExchange& data, const Piece
 }
 
 } // namespace
+
+Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int layers)
+{
+  const double replicas = static_cast<double>(s.memory.batch.data) * s.memory.plan.context;
+  const double share =
+      s.memory.plan.zero > 0 ? (s.memory.plan.zero == 3 ? s.memory.shard : replicas) : 1.0;
+  const double own = trained.total() / std::max(1.0, share);
+  const double on_device = own * (1 - s.memory.state.offload);
+  Seconds time = Bytes(on_device * s.rules.optimizer_bytes) / s.device.memory;
+  // About twelve tensors of weights in a layer.
+  const Seconds launches = 12.0 * layers * s.rules.optimizer_kernels * s.device.host_per_kernel;
+  time = std::max(time, launches);
+  // Gradients go to the host, weights come back; Adam moves 28 bytes per parameter there.
+  const double away = own * s.memory.state.offload;
+  return time + Bytes(away * 6) / s.host_link;
+}
 
 StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
 {

@@ -42,4 +42,7 @@ struct StepResult {
 
 StepResult large_step(const StepSetting& setting, ExchangeTimes& exchanges);
 
+/// Of one GPU's share of `trained` parameters in so many layers: what it moves, or its launches.
+Seconds optimizer_time(const StepSetting& setting, const PieceParameters& trained, int layers);
+
 } // namespace foretrain::models

@@ -1,0 +1,170 @@
+#include "experiments/spec/transformer_setting.hpp"
+
+#include "experiments/spec/kernel_curves.hpp"
+#include "models/optimizer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// Relative standard deviations. Products: what is left over of the held-out shapes of the tables,
+// averaged over the shapes of a model, or where there are none; clock: as the GPU's preset says.
+constexpr double kTableSpread = 0.05;
+constexpr double kDataSheetSpread = 0.15;
+constexpr double kClockSpread = 0.04;
+
+constexpr double kUsualClock = 0.92;
+// FlashAttention-2 is about twice as quick as the first one (arXiv:2307.08691, abstract).
+constexpr double kFlash1 = 0.5;
+
+models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& job,
+                                    const models::TransformerRules& rules,
+                                    const platforms::Stack& stack, const Value& at)
+{
+  const bool eight = job.precision == "fp8" || job.precision == "mxfp8";
+  const std::string wide = !eight ? job.precision : gpu.bf16 ? "bf16" : "fp16";
+  for (const std::string& name : {job.precision, wide})
+    if (precision_rate(gpu, name) == nullptr) {
+      std::string known;
+      for (const char* other : {"fp32", "tf32", "fp16", "bf16", "fp8"})
+        if (precision_rate(gpu, other) != nullptr)
+          known += std::string(known.empty() ? "" : ", ") + other;
+      at.fail_at("precision", fmt::format("is '{}', for which the {} has no rate", name, gpu.name),
+                 "it has: " + known);
+    }
+  models::TransformerDevice device;
+  device.tables = gpu.kernels && gpu.kernels->half;
+  device.half = product_curve(gpu, wide);
+  if (eight)
+    device.fp8 = product_curve(gpu, job.precision);
+  device.attention = attention_curve(gpu, job.precision);
+  if (rules.attention != "measured" && gpu.kernels && gpu.kernels->attention)
+    device.attention.efficiency *= gpu.kernels->attention->flash2;
+  if (rules.attention == "flash-1")
+    device.attention.efficiency *= kFlash1;
+  device.memory = gpu.memory_efficiency * gpu.memory_bandwidth;
+  device.kernel_floor = Seconds(std::min(2e-6, gpu.kernel_launch.value()));
+  device.host_per_kernel = rules.host_per_kernel + stack.host.kernel_launch;
+  device.clock = (gpu.kernels ? gpu.kernels->sustained_clock : kUsualClock) / job.kernel_time;
+  device.memory = device.memory / job.kernel_time;
+  return device;
+}
+
+struct Batch {
+  int sequence, micro, global;
+};
+
+Batch batch_of(const JobSpec& job, const models::TransformerFile& model, const Value& at)
+{
+  Batch batch{job.sequence.value_or(model.sequence), 0, 0};
+  const models::ParallelPlan plan = job.parallel.value_or(models::ParallelPlan{});
+  const int data = std::max(1, job.gpus / (plan.tensor * plan.context * plan.pipeline));
+  if (job.batch_per_gpu > 0 && job.global_batch)
+    at.fail_at("batch_per_gpu", "beside global_batch: a job has one of them");
+  if (job.batch_per_gpu == 0 && !job.global_batch)
+    at.fail_at("global_batch", "is missing (or batch_per_gpu, for a data-parallel job)");
+  batch.micro = job.micro_batch.value_or(job.batch_per_gpu > 0 ? job.batch_per_gpu : 1);
+  batch.global = job.global_batch.value_or(job.batch_per_gpu * data);
+  return batch;
+}
+
+models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& rules,
+                            double element, const Value& at)
+{
+  models::StateBytes state;
+  const models::Optimizer optimizer =
+      models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
+  state.weight = element;
+  state.gradient = rules.gradient == models::GradientPrecision::fp32 ? 4 : element;
+  state.optimizer = (element < 4 ? 4 : 0) + optimizer.state_bytes_per_parameter;
+  state.offload = job.offload;
+  return state;
+}
+
+// GPUs that divide weights with zero 3.
+int shard_of(const models::ParallelPlan& plan, int data, int per_node)
+{
+  const int replicas = data * plan.context;
+  if (plan.shard == models::ZeroShard::all)
+    return replicas;
+  return std::clamp(per_node / plan.tensor, 1, replicas);
+}
+
+} // namespace
+
+double kernel_spread(const models::TransformerDevice& device)
+{
+  return std::hypot(device.tables ? kTableSpread : kDataSheetSpread, kClockSpread);
+}
+
+bool has_transformer(const JobSpec& job)
+{
+  return job.model && models::is_transformer(resolve_preset(job.model, models::kNetworkKind));
+}
+
+void refuse_divided(const JobSpec& job, const Value& at)
+{
+  const models::ParallelPlan plan = job.parallel.value_or(models::ParallelPlan{});
+  if (plan.tensor * plan.context * plan.pipeline * plan.expert > 1 || plan.zero > 0)
+    at.fail_at("parallel", "divides a transformer, and there are other jobs",
+               "a transformer that is whole on each GPU runs beside other jobs; one that is "
+               "divided has the machine to itself: give it an experiment of its own");
+}
+
+TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
+                                       const models::Framework& framework,
+                                       const platforms::PlatformSpec& platform,
+                                       const platforms::Stack& stack, int gpus_per_node)
+{
+  if (job.mode == "inference")
+    at.fail_at("mode", "is 'inference', and the model is a transformer",
+               "only training of transformers is known");
+  if (job.parameter_servers)
+    at.fail_at("parameter_servers", "are for other models than transformers",
+               "leave them out: gradients of a transformer are exchanged by collectives");
+  TransformerSetting setting;
+  setting.model = models::load_transformer(resolve_preset(job.model, models::kNetworkKind));
+  const models::TransformerRules rules = framework.transformer.value_or(models::TransformerRules{});
+  const Batch batch = batch_of(job, setting.model, at);
+  const models::Transformer& t = setting.model.transformer;
+  models::StepSetting& s = setting.step;
+  s.memory.model = t;
+  s.memory.plan = job.parallel.value_or(models::ParallelPlan{});
+  s.memory.batch =
+      models::check_plan(at, t, s.memory.plan, job.gpus, batch.sequence, batch.micro, batch.global);
+  s.memory.recompute = job.recompute;
+  s.memory.modules = job.recompute_modules;
+  s.memory.adapters = job.lora;
+  if (!job.recompute_modules.empty() && job.recompute != models::Recompute::selective)
+    at.fail_at("recompute_modules",
+               "are what selective recomputation repeats, and \"recompute\" is '" +
+                   word_of(job.recompute) + "'",
+               "add \"recompute\": \"selective\"");
+  s.memory.flash = job.attention == "flash";
+  s.memory.element = job.precision == "fp32" || job.precision == "tf32" ? 4 : 2;
+  s.memory.shard = shard_of(s.memory.plan, s.memory.batch.data, gpus_per_node);
+  s.memory.state = state_of(job, rules, s.memory.element, at);
+  s.rules = rules;
+  s.fp8 = job.precision == "fp8" || job.precision == "mxfp8";
+  s.device = device_of(platform.gpu, job, rules, stack, at);
+  s.variation = framework.step_variation;
+  s.speed_variation = platform.gpu.speed_variation;
+  s.overhead = stack.host.cpu_overhead * framework.step_overhead;
+  if (t.learned_positions() > 0 && batch.sequence > t.learned_positions())
+    setting.warnings.push_back(
+        fmt::format("{}: sequences of {} tokens, but {} has {} learned positions", job.name,
+                    batch.sequence, setting.model.name, t.learned_positions()));
+  if (!s.device.tables)
+    setting.warnings.push_back(
+        fmt::format("{}: no kernel of the {} was measured: products and "
+                    "attention follow its data sheet, and the range is wider",
+                    job.name, platform.gpu.name));
+  return setting;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,31 @@
+// A job's transformer with its plan, batch, device and framework: what its step is made from.
+#pragma once
+
+#include "experiments/spec/experiment.hpp"
+#include "models/plans/step_setting.hpp"
+#include "platforms/machine.hpp"
+
+namespace foretrain::experiments {
+
+struct TransformerSetting {
+  models::TransformerFile model;
+  models::StepSetting step;
+  std::vector<std::string> warnings;
+};
+
+/// Relative standard deviation of the time that kernels take, averaged over those of a model.
+double kernel_spread(const models::TransformerDevice& device);
+
+/// Whether a job's model is told by a transformer's dimensions.
+bool has_transformer(const JobSpec& job);
+
+/// Throws ConfigError at the job for what does not divide, does not exist or is missing.
+TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
+                                       const models::Framework& framework,
+                                       const platforms::PlatformSpec& platform,
+                                       const platforms::Stack& stack, int gpus_per_node);
+
+/// Throws ConfigError where a plan divides the model: such a job has the machine to itself.
+void refuse_divided(const JobSpec& job, const Value& at);
+
+} // namespace foretrain::experiments
