@@ -2,8 +2,7 @@
 
 #include "models/traces/kineto_event.hpp"
 #include "sim/base/error.hpp"
-
-#include <nlohmann/json.hpp>
+#include "sim/base/json.hpp"
 
 #include <cmath>
 
