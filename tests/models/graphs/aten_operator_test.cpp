@@ -36,13 +36,17 @@ TEST_CASE("a convolution multiplies kernel area x inputs of a group at each outp
 
 TEST_CASE("kernels of one and of three dimensions count each of theirs")
 {
-  const auto line = operators_of(
-      {.name = "aten::conv1d", .inputs = {{4, 8, 50}, {12, 8, 5}}, .outputs = {{4, 12, 46}}}, 4);
+  const auto line = operators_of({.name = "aten::conv1d",
+                                  .inputs = {{4, 8, 50}, {12, 8, 5}},
+                                  .outputs = {{4, 12, 46}},
+                                  .stride = {1}},
+                                 4);
   REQUIRE(line.size() == 1);
   CHECK(macs(line[0]) == 12 * 46 * 8 * 5);
   const auto cube = operators_of({.name = "aten::conv3d",
                                   .inputs = {{2, 3, 8, 8, 8}, {4, 3, 2, 3, 4}},
-                                  .outputs = {{2, 4, 7, 6, 5}}},
+                                  .outputs = {{2, 4, 7, 6, 5}},
+                                  .stride = {1, 1, 1}},
                                  2);
   REQUIRE(cube.size() == 1);
   CHECK(macs(cube[0]) == 4 * 7 * 6 * 5 * 3 * 2 * 3 * 4);
