@@ -36,7 +36,7 @@ inline bool foretrain_mutant(int number)
 # Binaries from the ground floor up, as tests/CMakeLists.txt names them, with the folder of their tests.
 BINARIES = ["sim/base", "sim/cost", "sim/engine", "sim/workload", "sim/oracle", "platforms", "calibration",
             "models/collectives", "models", "models/transformer", "models/plans", "models/oracle", "models/traces",
-            "experiments"]
+            "models/graphs", "experiments"]
 ROOMS = ["sim", "platforms", "calibration", "models", "experiments"]
 
 
@@ -216,6 +216,9 @@ def main():
         if not set(rooms) <= set(ROOMS):
             raise Broken(f"rooms are {', '.join(ROOMS)}")
         mutations, left_out = read_list()
+        built_by_cmake = re.findall(r"^foretrain_test\((\S+)", (ROOT / "tests/CMakeLists.txt").read_text(), re.MULTILINE)
+        if set(built_by_cmake) != set(BINARIES):
+            raise Broken(f"not the tests of tests/CMakeLists.txt: {', '.join(set(built_by_cmake) ^ set(BINARIES))}")
         tree = options.tree.resolve()
         copy_tree(tree, mutations)
         out = build(tree, [it for it in BINARIES if it.split("/")[0] in rooms], options.jobs)

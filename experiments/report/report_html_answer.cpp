@@ -47,7 +47,7 @@ std::string subject_of(const Report& report, const ReportRow& row)
   return joined(words);
 }
 
-std::string choice_of(const Report& report, const ReportRow& row)
+std::string choice_text(const Report& report, const ReportRow& row)
 {
   return report.label(row, subject_settings(report));
 }
@@ -75,7 +75,7 @@ std::string best_sentence(const Report& report, const ReportRow& best, bool only
 {
   std::string text = rate_with_interval(report, best);
   if (!only)
-    text += " at best, with " + choice_of(report, best);
+    text += " at best, with " + choice_text(report, best);
   if (const auto step = best.number("/step_time_s"))
     text += fmt::format("; {} ms per step", number_text(1e3 * *step, true));
   const auto speedup = best.number("/speedup");
@@ -119,7 +119,7 @@ std::string runner_up_sentence(const Report& report, const Series& rows, const R
     }
   if (!second)
     return "";
-  std::string text = fmt::format("Not clearly ahead of {} with {}", choice_of(report, *second),
+  std::string text = fmt::format("Not clearly ahead of {} with {}", choice_text(report, *second),
                                  rate_with_interval(report, *second));
   if (rivals > 1)
     text += fmt::format(" nor of {} other{}", rivals - 1, rivals == 2 ? "" : "s");
@@ -160,7 +160,7 @@ std::string headline_of(const Report& report, const ReportRow& best, bool only,
 {
   std::string text = shown_rate(best);
   if (!only)
-    text += " at best, with " + choice_of(report, best);
+    text += " at best, with " + choice_text(report, best);
   if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
     text += (only ? ", limited by " : "; limited by ") + resource;
   if (!scaling.steps.empty())
@@ -242,7 +242,7 @@ std::string sharing_sentence(const Report& report, const Series& rows)
                                  number_text(*worst->number("/slowdown")));
   if (const auto alone = number_at(*worst->job, "/alone/throughput_samples_per_s"))
     text += fmt::format(" (alone {} samples/s)", number_text(*alone, true));
-  return text + (rows.size() > 1 ? ", at worst with " + choice_of(report, *worst) + "." : ".");
+  return text + (rows.size() > 1 ? ", at worst with " + choice_text(report, *worst) + "." : ".");
 }
 
 Answer answer_for(const Report& report, const std::string& subject, const Series& rows,

@@ -20,14 +20,14 @@ struct Use {
   std::vector<std::size_t> points;
 };
 
-struct Parameter {
+struct UsedParameter {
   std::string name;
   std::vector<Use> uses;
 };
 
-std::vector<Parameter> parameters_of(const Report& report)
+std::vector<UsedParameter> parameters_of(const Report& report)
 {
-  std::vector<Parameter> parameters;
+  std::vector<UsedParameter> parameters;
   std::map<std::string, std::size_t> index;
   std::map<std::string, std::size_t> use_index;
   std::size_t point = 0;
@@ -37,7 +37,7 @@ std::vector<Parameter> parameters_of(const Report& report)
       const auto [found, is_new] = index.try_emplace(name, parameters.size());
       if (is_new)
         parameters.push_back({name, {}});
-      Parameter& parameter = parameters[found->second];
+      UsedParameter& parameter = parameters[found->second];
       const Use use{text_at(entry, "/value"), text_at(entry, "/source"), {}};
       const std::string key = name + '\n' + use.value + '\n' + use.source;
       const auto [known, is_other] = use_index.try_emplace(key, parameter.uses.size());
@@ -62,7 +62,7 @@ std::string parameters_section(const Report& report)
   // A source is told once, above all that comes from it.
   std::vector<std::string> order;
   std::map<std::string, std::string> rows; // by source
-  for (const Parameter& parameter : parameters_of(report)) {
+  for (const UsedParameter& parameter : parameters_of(report)) {
     const std::size_t shown = std::min(parameter.uses.size(), kMaxValues);
     const bool differs = parameter.uses.size() > 1;
     for (std::size_t i = 0; i < shown; ++i) {

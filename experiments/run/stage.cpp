@@ -69,7 +69,7 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   const ResolvedJob& job = experiment.jobs[i];
   models::JobSetup setup;
   setup.name = job.spec.name;
-  setup.stream = fmt::format("job{}", i);
+  setup.stream = fmt::format("job{}", job.place);
   setup.ranks = static_cast<int>(job.ranks.size());
   setup.batch = job.spec.batch_per_gpu;
   setup.speed_variation = experiment.platform.gpu.speed_variation;

@@ -372,6 +372,7 @@ ResolvedExperiment resolve(const Point& given)
     StackSpec own = e.spec.jobs[i].stack.value_or(StackSpec{});
     const auto stack = resolve_stack(own, &e.spec.stack, e.platform, root);
     e.jobs.push_back(resolve_job(e.spec.jobs[i], at, e, stack));
+    e.jobs.back().place = i;
     e.jobs.back().ranks = placer.place(e.spec.jobs[i], at);
     e.jobs.back().spec.gpus = static_cast<int>(e.jobs.back().ranks.size());
     if (e.jobs.back().network.measured)

@@ -19,6 +19,7 @@ struct ReplicaUse {
 
 struct ResolvedJob {
   JobSpec spec;
+  std::size_t place = 0; // in the experiment: chance is its own, also where it runs alone
   platforms::Stack stack;
   models::Network network;
   models::Framework framework;

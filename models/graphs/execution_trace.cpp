@@ -2,8 +2,7 @@
 
 #include "models/graphs/aten_operator.hpp"
 #include "sim/base/error.hpp"
-
-#include <nlohmann/json.hpp>
+#include "sim/base/json.hpp"
 
 #include <algorithm>
 #include <map>

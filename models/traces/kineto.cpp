@@ -2,8 +2,7 @@
 
 #include "models/traces/kineto_event.hpp"
 #include "sim/base/error.hpp"
-
-#include <nlohmann/json.hpp>
+#include "sim/base/json.hpp"
 
 #include <cmath>
 
@@ -129,7 +128,7 @@ private:
     else if (in_event() && in_args_)
       event_.argument(argument_, value, depth_ - event_depth_ - 1);
     else if (section_ == Section::devices && root_key_ == "id" && depth_ == 3)
-      device_ = static_cast<int>(value);
+      device_ = whole(value);
     else if (section_ == Section::distributed && depth_ == 2)
       sink_.distributed(root_key_, value);
     return true;

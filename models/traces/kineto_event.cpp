@@ -242,12 +242,12 @@ void EventSink::take_work(const RawEvent& event, double start, double finish)
   DeviceWork work;
   work.name = intern(event.name);
   work.kind = class_of(event.name);
-  work.device = static_cast<int>(event.device >= 0 ? event.device : std::max(0.0, event.process));
-  work.stream = static_cast<int>(event.stream >= 0 ? event.stream : std::max(0.0, event.thread));
+  work.device = whole(event.device >= 0 ? event.device : std::max(0.0, event.process));
+  work.stream = whole(event.stream >= 0 ? event.stream : std::max(0.0, event.thread));
   work.start = start;
   work.finish = finish;
-  work.correlation = static_cast<std::int64_t>(event.correlation);
-  work.group = static_cast<int>(event.group);
+  work.correlation = long_whole(event.correlation);
+  work.group = whole(event.group);
   work.bytes = event.bytes;
   if (event.in_elements > 0 || event.out_elements > 0)
     work.bytes =
@@ -277,15 +277,15 @@ void EventSink::take(const RawEvent& event)
     origin_ = event.time;
   const double start = (event.time - origin_) * 1e-6;
   const double finish = start + event.duration * 1e-6;
-  const auto thread = static_cast<std::int64_t>(event.thread);
+  const auto thread = long_whole(event.thread);
   if (is_any_of(event.category,
                 {"kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"})) {
     take_work(event, start, finish);
   } else if (is_any_of(event.category,
                        {"cuda_runtime", "cuda_driver", "Runtime", "Driver", "hip_runtime"})) {
     if (event.correlation >= 0)
-      trace_.calls.push_back({static_cast<std::int64_t>(event.correlation), thread, start, finish,
-                              intern(event.name)});
+      trace_.calls.push_back(
+          {long_whole(event.correlation), thread, start, finish, intern(event.name)});
   } else if (is_any_of(event.category, {"cpu_op", "Operator", "user_annotation"}) && tells(event)) {
     trace_.stretches.push_back({intern(event.name), thread, start, finish, event.dims,
                                 bytes_of(event.type), event.leading});
@@ -304,9 +304,9 @@ void EventSink::device(int id, const std::string& name)
 void EventSink::distributed(const std::string& key, double value)
 {
   if (key == "rank")
-    trace_.rank = static_cast<int>(value);
+    trace_.rank = whole(value);
   else if (key == "world_size")
-    trace_.world = static_cast<int>(value);
+    trace_.world = whole(value);
 }
 
 void EventSink::finish()

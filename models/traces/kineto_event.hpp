@@ -3,7 +3,9 @@
 
 #include "models/traces/trace.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -52,6 +54,17 @@ struct RawEvent {
   void open_list(ArgumentKey key, int depth);
   void close_list(ArgumentKey key, int depth);
 };
+
+/// A number of a file as a whole one; what none of the type holds becomes the nearest.
+inline int whole(double value)
+{
+  return static_cast<int>(std::clamp(value, -2147483648.0, 2147483647.0));
+}
+inline std::int64_t long_whole(double value)
+{
+  constexpr double kMost = 9007199254740992.0; // exact as a double
+  return static_cast<std::int64_t>(std::clamp(value, -kMost, kMost));
+}
 
 /// Keeps of each event what a Trace needs.
 class EventSink {

@@ -5,7 +5,7 @@
 // lays them over another file (RFC 7386 merge patch); cycles are refused.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "sim/base/json.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -17,8 +17,6 @@
 #include <vector>
 
 namespace foretrain {
-
-using Json = nlohmann::ordered_json;
 
 struct Overlay; // sim/base/overlay.hpp
 

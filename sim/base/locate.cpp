@@ -52,7 +52,8 @@ private:
     while (at_ < text_.size() && text_[at_] != '"')
       at_ += text_[at_] == '\\' ? 2U : 1U;
     at_ = std::min(at_ + 1, text_.size());
-    const auto parsed = nlohmann::json::parse(text_.substr(begin, at_ - begin), nullptr, false);
+    const auto parsed =
+        Json::parse(text_.substr(begin, at_ - begin), nullptr, false);
     return parsed.is_string() ? parsed.get<std::string>() : std::string();
   }
 

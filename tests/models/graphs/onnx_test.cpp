@@ -73,6 +73,20 @@ TEST_CASE("an ONNX model costs what the same network costs as a list of layers")
   CHECK(totals(imported).parameters == totals(layers).parameters);
 }
 
+TEST_CASE("a convolution of an ONNX model costs a sample the same whatever the file's batch")
+{
+  const std::uint64_t batch = GENERATE(1u, 2u, 32u);
+  CAPTURE(batch);
+  const std::string graph =
+      node("Conv", {"x", "w"}, "y",
+           list_attribute("kernel_shape", {5, 5}) + list_attribute("strides", {2, 2})) +
+      weight("w", {12, 3, 5, 5}) + value("x", {batch, 3, 29, 29});
+  const ImportedGraph read = read_graph(onnx_model(graph));
+  REQUIRE(read.operators.size() == 1);
+  CHECK(read.operators[0].gemm == std::vector<int>{1, 13 * 13, 12, 3 * 5 * 5});
+  CHECK(read.operators[0].output_elements == 12 * 13 * 13);
+}
+
 TEST_CASE("products without weights are attention and a shared weight counts once")
 {
   const std::string graph = node("Gather", {"table", "ids"}, "e") +

@@ -10,6 +10,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
 
+#include <limits>
 #include <sstream>
 
 #include <zlib.h>
@@ -252,6 +253,19 @@ TEST_CASE("kernels that were launched before the recording belong to no step")
   const Trace with = read(trace.text());
   CHECK(find_steps(with).list[0].work.size() == 4);
   CHECK(with.work.size() == 13);
+}
+
+TEST_CASE("numbers that no whole number holds become the nearest that does")
+{
+  MadeTrace trace = made_steps(2);
+  trace.events.back()["args"]["stream"] = 1e300;
+  trace.events.back()["args"]["correlation"] = -1e300;
+  std::string text = trace.text();
+  text.replace(text.find("\"world_size\":2"), 14, "\"world_size\":2e27");
+  const Trace read_back = read(text);
+  CHECK(read_back.world == std::numeric_limits<int>::max());
+  CHECK(read_back.work.back().stream == std::numeric_limits<int>::max());
+  CHECK(read_back.work.back().correlation == -(std::int64_t{1} << 53));
 }
 
 TEST_CASE("damaged traces never end in anything but a ConfigError")

@@ -1,0 +1,56 @@
+// Arithmetic of PyTorch's operators, from their definitions.
+#include "models/graphs/aten_operator.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace foretrain::test {
+namespace {
+
+using namespace models;
+
+double macs(const OperatorSpec& one)
+{
+  double product = 1;
+  for (const int size : one.gemm)
+    product *= size;
+  return product;
+}
+
+TEST_CASE("a convolution multiplies kernel area x inputs of a group at each output of each sample")
+{
+  const double kernel = GENERATE(1.0, 3.0, 7.0);
+  const double groups = GENERATE(1.0, 2.0);
+  const double batch = GENERATE(1.0, 8.0);
+  CAPTURE(kernel, groups, batch);
+  const AtenCall call{.name = "aten::conv2d",
+                      .inputs = {{batch, 6, 20, 20}, {16, 6 / groups, kernel, kernel}},
+                      .outputs = {{batch, 16, 10, 10}},
+                      .stride = {2, 2},
+                      .groups = groups};
+  const auto operators = operators_of(call, batch);
+  REQUIRE(operators.size() == 1);
+  CHECK(macs(operators[0]) == 16 * 10 * 10 * kernel * kernel * 6 / groups);
+  CHECK(operators[0].window == static_cast<int>(kernel * kernel));
+  CHECK(operators[0].output_elements == 16 * 10 * 10);
+}
+
+TEST_CASE("kernels of one and of three dimensions count each of theirs")
+{
+  const auto line = operators_of({.name = "aten::conv1d",
+                                  .inputs = {{4, 8, 50}, {12, 8, 5}},
+                                  .outputs = {{4, 12, 46}},
+                                  .stride = {1}},
+                                 4);
+  REQUIRE(line.size() == 1);
+  CHECK(macs(line[0]) == 12 * 46 * 8 * 5);
+  const auto cube = operators_of({.name = "aten::conv3d",
+                                  .inputs = {{2, 3, 8, 8, 8}, {4, 3, 2, 3, 4}},
+                                  .outputs = {{2, 4, 7, 6, 5}},
+                                  .stride = {1, 1, 1}},
+                                 2);
+  REQUIRE(cube.size() == 1);
+  CHECK(macs(cube[0]) == 4 * 7 * 6 * 5 * 3 * 2 * 3 * 4);
+}
+
+} // namespace
+} // namespace foretrain::test
