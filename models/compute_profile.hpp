@@ -14,7 +14,7 @@ struct Device {
   sim::Roofline dense;    // convolutions and matrix products, in the job's precision
   sim::Roofline ordinary; // everything else: arithmetic in single precision
   Optimizer optimizer;
-  std::string optimizer_style = "fused";
+  OptimizerStyle optimizer_style = OptimizerStyle::fused;
   int bytes_per_element = 4;      // activations and weights as the kernels read them
   bool tensor_cores = false;      // products run on them: they want channels last
   bool master_weights = false;    // single-precision weights beside them

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/input_settings.hpp"
+#include "models/optimizer.hpp"
 #include "models/transformer_rules.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
@@ -153,8 +154,8 @@ struct Framework {
   bool fused_elementwise = false;     // a compiler fuses activations and additions
   KernelSpec kernels;
   std::optional<TransformerRules> transformer; // absent: the defaults
-  std::string kernel_library;            // generation of its library of kernels; empty: the latest
-  std::string optimizer_style = "fused"; // how it runs optimizers
+  std::string kernel_library; // generation of its library of kernels; empty: the latest
+  OptimizerStyle optimizer_style = OptimizerStyle::fused;
   std::optional<OneProcess> one_process; // absent: each GPU has a process of its own
   double step_variation = 0.01;          // coefficient of variation of a GPU's step time
   double host_threads = 1;               // cores that each GPU's process keeps busy
@@ -271,8 +272,7 @@ void describe(V& v, Framework& s)
   v.optional("kernel_library", s.kernel_library,
              "generation of its kernels, as GPUs name them under \"generations\", like cudnn-7.0; "
              "default the latest");
-  v.optional("optimizer_style", s.optimizer_style, "how it runs an optimizer",
-             one_of({"fused", "foreach", "per-tensor", "graph"}));
+  v.optional("optimizer_style", s.optimizer_style, "how it runs an optimizer");
   v.optional("one_process", s.one_process,
              "all GPUs of a node hang on one process, whose launches follow each other");
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",

@@ -9,21 +9,27 @@ Optimizer load_optimizer(const Value& reference)
   return read_as<Optimizer>(resolve_preset(reference, kOptimizerKind));
 }
 
-const OptimizerForm& form_of(const Optimizer& optimizer, const std::string& style)
+const OptimizerForm& form_of(const Optimizer& optimizer, OptimizerStyle style)
 {
-  const std::string& wanted = optimizer.style.empty() ? style : optimizer.style;
-  if (wanted == "foreach" && optimizer.foreach_)
-    return *optimizer.foreach_;
-  if (wanted == "per-tensor" && optimizer.per_tensor)
-    return *optimizer.per_tensor;
-  if (wanted == "graph" && optimizer.graph)
-    return *optimizer.graph;
-  return optimizer.fused;
+  const std::optional<OptimizerForm>* form = nullptr;
+  switch (optimizer.style.value_or(style)) {
+  case OptimizerStyle::fused:
+    return optimizer.fused;
+  case OptimizerStyle::foreach_:
+    form = &optimizer.foreach_;
+    break;
+  case OptimizerStyle::per_tensor:
+    form = &optimizer.per_tensor;
+    break;
+  case OptimizerStyle::graph:
+    form = &optimizer.graph;
+    break;
+  }
+  return form != nullptr && *form ? **form : optimizer.fused;
 }
 
-OptimizerCost optimizer_cost(const Optimizer& optimizer, const std::string& style,
-                             double parameters, double tensors, double copy_bytes,
-                             const sim::Roofline& device)
+OptimizerCost optimizer_cost(const Optimizer& optimizer, OptimizerStyle style, double parameters,
+                             double tensors, double copy_bytes, const sim::Roofline& device)
 {
   const OptimizerForm& form = form_of(optimizer, style);
   const double bytes = optimizer.fused.bytes_per_parameter + copy_bytes;

@@ -12,6 +12,18 @@ namespace foretrain::models {
 
 inline constexpr PresetKind kOptimizerKind{"optimizer", "models/data/optimizers"};
 
+/// How frameworks run an update: few kernels over all tensors, lists of tensors with one pass for
+/// each elementary operation, kernels for each tensor launched one by one, or by the executor of a
+/// graph.
+enum class OptimizerStyle { fused, foreach_, per_tensor, graph };
+constexpr auto choices(OptimizerStyle)
+{
+  return std::to_array<Choice<OptimizerStyle>>({{OptimizerStyle::fused, "fused"},
+                                                {OptimizerStyle::foreach_, "foreach"},
+                                                {OptimizerStyle::per_tensor, "per-tensor"},
+                                                {OptimizerStyle::graph, "graph"}});
+}
+
 /// One way to run the update.
 struct OptimizerForm {
   double bytes_per_parameter = 20; // read and written, weights and state in single precision
@@ -26,11 +38,9 @@ struct Optimizer {
   std::string name;
   double state_bytes_per_parameter = 4; // beside the weight and its gradient
   double flops_per_parameter = 4;
-  OptimizerForm fused;                     // few kernels over all tensors
-  std::optional<OptimizerForm> foreach_;   // lists of tensors, one pass per elementary operation
-  std::optional<OptimizerForm> per_tensor; // kernels for each tensor, launched one by one
-  std::optional<OptimizerForm> graph;      // the same, launched by the executor of a graph
-  std::string style;                       // which of them; empty: as the framework does it
+  OptimizerForm fused;
+  std::optional<OptimizerForm> foreach_, per_tensor, graph;
+  std::optional<OptimizerStyle> style; // absent: as the framework does it
 };
 
 /// What an update costs on one GPU.
@@ -43,18 +53,17 @@ struct OptimizerCost {
 /// Reads and checks an optimizer. Throws ConfigError.
 Optimizer load_optimizer(const Value& reference);
 
-/// The form that a framework of this style ("fused", "foreach", "per-tensor", "graph") runs; the
-/// fused one where the optimizer has no form of that style.
-const OptimizerForm& form_of(const Optimizer& optimizer, const std::string& style);
+/// The form that a framework of this style runs; the fused one where the optimizer has no form of
+/// that style.
+const OptimizerForm& form_of(const Optimizer& optimizer, OptimizerStyle style);
 
 /// `tensors` gradient tensors of `parameters` values in all. `copy_bytes` are written beside each
 /// weight (the working copy in half precision).
 ///
 /// A form that is launched tensor by tensor after a blocking wait costs its host time and the
 /// passes beyond the fused form's on top: its kernels are too short to hide the launches.
-OptimizerCost optimizer_cost(const Optimizer& optimizer, const std::string& style,
-                             double parameters, double tensors, double copy_bytes,
-                             const sim::Roofline& device);
+OptimizerCost optimizer_cost(const Optimizer& optimizer, OptimizerStyle style, double parameters,
+                             double tensors, double copy_bytes, const sim::Roofline& device);
 
 template <class V>
 void describe(V& v, OptimizerForm& s)
@@ -83,8 +92,7 @@ void describe(V& v, Optimizer& s)
   v.optional("foreach", s.foreach_, "lists of tensors, one pass for each elementary operation");
   v.optional("per_tensor", s.per_tensor, "kernels for each tensor, launched one after the other");
   v.optional("graph", s.graph, "kernels for each tensor, launched by the executor of a graph");
-  v.optional("style", s.style, "how it is run, whatever the framework usually does",
-             one_of({"fused", "foreach", "per-tensor", "graph"}));
+  v.optional("style", s.style, "how it is run, whatever the framework usually does");
 }
 
 } // namespace foretrain::models

@@ -33,13 +33,22 @@ constexpr auto choices(LossRule)
                                           {LossRule::megatron, "megatron"}});
 }
 
+/// Kernel of attention: that of the GPU's tables, or FlashAttention-2 or -1.
+enum class AttentionKernel { measured, flash_2, flash_1 };
+constexpr auto choices(AttentionKernel)
+{
+  return std::to_array<Choice<AttentionKernel>>({{AttentionKernel::measured, "measured"},
+                                                 {AttentionKernel::flash_2, "flash-2"},
+                                                 {AttentionKernel::flash_1, "flash-1"}});
+}
+
 struct TransformerRules {
-  bool fused = true;                  // element-wise chains are one kernel each
-  Seconds host_per_kernel{5e-6};      // that its process needs to launch one
-  Seconds host_per_layer{};           // in the forward pass, beside launches; half of it backward
-  Seconds host_per_micro_batch{};     // in which the device waits; 0: the host runs ahead
-  Seconds host_per_exchange{};        // to start a collective between tensor-parallel ranks
-  std::string attention = "measured"; // kernel: that of the GPU's tables, flash-2 or flash-1
+  bool fused = true;              // element-wise chains are one kernel each
+  Seconds host_per_kernel{5e-6};  // that its process needs to launch one
+  Seconds host_per_layer{};       // in the forward pass, beside launches; half of it backward
+  Seconds host_per_micro_batch{}; // in which the device waits; 0: the host runs ahead
+  Seconds host_per_exchange{};    // to start a collective between tensor-parallel ranks
+  AttentionKernel attention = AttentionKernel::measured;
   SelectiveRecompute selective =
       SelectiveRecompute::attention;   // what "recompute": "selective" repeats, or half of a layer
   LossRule loss = LossRule::automatic; // kernels of the cross entropy; automatic: as `fused` says
@@ -76,8 +85,7 @@ void describe(V& v, TransformerRules& s)
   v.optional("host_per_exchange", s.host_per_exchange,
              "host time to start a collective between tensor-parallel ranks", non_negative());
   v.optional("attention", s.attention,
-             "kernel: the one that was measured, or FlashAttention-2 or -1",
-             one_of({"measured", "flash-2", "flash-1"}));
+             "kernel: the one that was measured, or FlashAttention-2 or -1");
   v.optional("selective", s.selective,
              "what selective recomputation repeats: the attention's core (Megatron), or half of "
              "what a layer does (torchtitan: every second product)");

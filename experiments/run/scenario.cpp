@@ -319,7 +319,7 @@ PointResult run_point(const Point& point, const RunOptions& asked)
     result.joint = joint_score(result.jobs);
   add_uncertainty(point, experiment, options, result);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
-    if (experiment.jobs[i].spec.mode == "inference")
+    if (experiment.jobs[i].spec.mode == JobMode::inference)
       result.jobs[i].latency = result.jobs[i].step_time;
   result.parameters = effective_parameters(experiment);
   if (point.profiles)

@@ -142,7 +142,7 @@ void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experim
   hits_.emplace_back();
   if (job.input.synthetic)
     return;
-  const bool warm = epoch == Epoch::later || job.input.spec.cache == "warm";
+  const bool warm = epoch == Epoch::later || job.input.spec.cache == PageCache::warm;
   int nodes = 0;
   for (int node = 0; node < experiment.nodes; ++node)
     nodes += tenancy_.gpus_on(i, node) > 0 ? 1 : 0;

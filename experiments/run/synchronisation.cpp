@@ -78,7 +78,7 @@ Seconds launches_behind(const ResolvedJob& job, Seconds kernels)
 void add_synchronisation(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& engine,
                          const platforms::Machine& machine)
 {
-  if (job.spec.mode == "inference" || (job.ranks.size() < 2 && job.server_nodes.empty()))
+  if (job.spec.mode == JobMode::inference || (job.ranks.size() < 2 && job.server_nodes.empty()))
     return;
   setup.profile.optimizer += setup.profile.optimizer_exposed;
   setup.framework.step_overhead += launches_behind(job, setup.profile.optimizer);

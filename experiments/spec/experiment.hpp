@@ -34,14 +34,46 @@ struct AnchorSpec {
   std::optional<double> spread; // relative standard deviation
 };
 
+/// Where batches come from: nowhere, or files of records, of one sample each, or of raw numbers.
+enum class InputFormat { synthetic, tfrecord, jpeg, raw };
+constexpr auto choices(InputFormat)
+{
+  return std::to_array<Choice<InputFormat>>({{InputFormat::synthetic, "synthetic"},
+                                             {InputFormat::tfrecord, "tfrecord"},
+                                             {InputFormat::jpeg, "jpeg"},
+                                             {InputFormat::raw, "raw"}});
+}
+
+/// The page cache in the measured steps: as in the first epoch, or as in later ones.
+enum class PageCache { cold, warm };
+constexpr auto choices(PageCache)
+{
+  return std::to_array<Choice<PageCache>>({{PageCache::cold, "cold"}, {PageCache::warm, "warm"}});
+}
+
+enum class JobMode { train, inference };
+constexpr auto choices(JobMode)
+{
+  return std::to_array<Choice<JobMode>>(
+      {{JobMode::train, "train"}, {JobMode::inference, "inference"}});
+}
+
+/// A transformer's attention: one kernel, or scores that pass through memory.
+enum class AttentionWay { flash, plain };
+constexpr auto choices(AttentionWay)
+{
+  return std::to_array<Choice<AttentionWay>>(
+      {{AttentionWay::flash, "flash"}, {AttentionWay::plain, "plain"}});
+}
+
 struct InputSpec {
-  std::string format = "synthetic"; // tfrecord, jpeg, raw
-  Value dataset;                    // absent: the one the model is usually trained on
-  std::optional<double> threads;    // that decode, on each node, for all GPUs of the job there
+  InputFormat format = InputFormat::synthetic;
+  Value dataset;                 // absent: the one the model is usually trained on
+  std::optional<double> threads; // that decode, on each node, for all GPUs of the job there
   std::optional<int> prefetch_batches;
   std::optional<bool> pinned;
-  std::string cache = "cold"; // the page cache in the measured steps: cold (first epoch) or warm
-  bool fixed_parts = true;    // each node reads the same part of the data set in every epoch
+  PageCache cache = PageCache::cold;
+  bool fixed_parts = true; // each node reads the same part of the data set in every epoch
 };
 
 struct ServersSpec {
@@ -57,9 +89,9 @@ struct JobSpec {
   Value library; // null: the framework's
   std::string precision = "fp32";
   int batch_per_gpu = 0;
-  Value optimizer;            // absent: the one that the model is usually trained with
-  std::string mode = "train"; // or "inference"
-  Value input;                // a format, or an InputSpec; absent: synthetic
+  Value optimizer; // absent: the one that the model is usually trained with
+  JobMode mode = JobMode::train;
+  Value input; // a format, or an InputSpec; absent: synthetic
   int gpus = 1;
   std::optional<AnchorSpec> anchor;
   std::optional<ServersSpec> parameter_servers;
@@ -80,7 +112,7 @@ struct JobSpec {
   std::vector<models::LayerModule> recompute_modules;
   std::optional<models::Adapters> lora;
   double offload = 0;
-  std::string attention = "flash";
+  AttentionWay attention = AttentionWay::flash;
   double kernel_time = 1; // by which its kernels take longer than computed
   Value tokens;           // a number, or a text like "1T"
 };
@@ -192,8 +224,7 @@ template <class V>
 void describe(V& v, InputSpec& s)
 {
   v.required("format", s.format,
-             "how samples are stored; synthetic input is neither read nor copied",
-             one_of({"synthetic", "tfrecord", "jpeg", "raw"}));
+             "how samples are stored; synthetic input is neither read nor copied");
   v.optional("dataset", s.dataset, "the data set; default the model's usual one",
              preset("dataset"));
   v.optional("threads", s.threads, "that decode, on each node, for all GPUs of the job there",
@@ -203,8 +234,7 @@ void describe(V& v, InputSpec& s)
   v.optional("pinned", s.pinned, "batches are copied from pinned memory");
   v.optional("cache", s.cache,
              "page cache in the measured steps: cold as in the first epoch, or "
-             "warm as in later ones",
-             one_of({"cold", "warm"}));
+             "warm as in later ones");
   v.optional(
       "fixed_parts", s.fixed_parts,
       "each node reads the same part of the data set in every epoch, not another random one");
@@ -240,8 +270,7 @@ void describe(V& v, JobSpec& s)
   v.optional("optimizer", s.optimizer,
              "updates the weights; default the one that the model is usually trained with",
              preset("optimizer"));
-  v.optional("mode", s.mode, "train, or inference: forward passes only",
-             one_of({"train", "inference"}));
+  v.optional("mode", s.mode, "train, or inference: forward passes only");
   v.optional("batch_per_gpu", s.batch_per_gpu,
              "samples per GPU and step; transformers may have global_batch and micro_batch instead",
              between(1, 1e6));
@@ -281,8 +310,7 @@ void describe(V& v, JobSpec& s)
   v.optional("lora", s.lora,
              "low-rank adapters: they are trained, the model's own weights are frozen");
   v.optional("offload", s.offload, "share of the optimizer's state in host memory", between(0, 1));
-  v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory",
-             one_of({"flash", "plain"}));
+  v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory");
   v.optional("kernel_time", s.kernel_time,
              "by this factor a transformer's kernels take longer than computed, as one GPU was "
              "measured",

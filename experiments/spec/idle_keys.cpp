@@ -25,7 +25,7 @@ std::string without_influence(const JobSpec& spec, const Value& job,
 
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
 {
-  if (spec.input && !read_input(spec.input).format.starts_with("synthetic"))
+  if (spec.input && read_input(spec.input).format != InputFormat::synthetic)
     return without_influence(spec, job,
                              {"input", "anchor", "placement", "cores", "memory", "epochs", "start",
                               "ends", "steps", "warmup_steps"},

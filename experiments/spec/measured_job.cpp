@@ -71,7 +71,7 @@ void use_measured_times(ResolvedJob& job, const platforms::PlatformSpec& platfor
   const models::MeasuredSpec& measured = *job.network.measured;
   const std::string& name = job.spec.name;
   job.profile = measured_profile_of(job, platform, job.stack, at);
-  const bool synthetic = read_input(job.spec.input).format == "synthetic";
+  const bool synthetic = read_input(job.spec.input).format == InputFormat::synthetic;
   job.framework.step_overhead = measured.host;
   if (synthetic)
     job.framework.step_overhead += measured.input + measured.copy;

@@ -44,7 +44,7 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
                fmt::format("is '{}', for which the {} has no rate", job.precision, gpu.name),
                "it has: " + known);
   }
-  if (job.precision == "int8" && job.mode != "inference")
+  if (job.precision == "int8" && job.mode != JobMode::inference)
     at.fail_at("precision", "is 'int8', in which no network is trained",
                "set \"mode\": \"inference\", or another precision");
   const platforms::Precision& ordinary = gpu.fp32 ? *gpu.fp32 : *dense;
@@ -81,7 +81,7 @@ int default_steps(int gpus)
 
 models::ComputeProfile profile_of(const ResolvedJob& job, const models::Device& device)
 {
-  return job.spec.mode == "inference"
+  return job.spec.mode == JobMode::inference
              ? models::inference_profile(job.network, job.spec.batch_per_gpu, device)
              : models::compute_profile(job.network, job.spec.batch_per_gpu, device);
 }
@@ -91,7 +91,7 @@ Seconds exchange_of_one(const ResolvedJob& job, const models::ComputeProfile& pr
                         const ResolvedExperiment& e)
 {
   const auto& servers = job.framework.servers;
-  if (job.spec.mode == "inference" ||
+  if (job.spec.mode == JobMode::inference ||
       job.framework.synchronisation != models::Synchronisation::parameter_server || !servers ||
       servers->worker != models::ServerClient::gpu)
     return Seconds(0);
@@ -200,7 +200,7 @@ void finish_job(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
                         &job.framework.coordination_per_rank, &job.framework.start})
     *work = job.stack.host.cpu_overhead * *work;
   job.input = resolve_input(spec, job.network, job.framework);
-  if (spec.mode == "inference" && spec.epochs)
+  if (spec.mode == JobMode::inference && spec.epochs)
     at.fail_at("epochs", "is about training, and the job's \"mode\" is inference");
   if (!job.network.dataset_named && !job.input.spec.dataset &&
       (spec.epochs || !job.input.synthetic))
@@ -240,7 +240,7 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
     at.fail_at("batch_per_gpu", "is missing");
   job.network = models::load_network(resolve_preset(spec.model, models::kNetworkKind));
   job.framework = framework_of(spec);
-  if (!job.framework.trains && spec.mode == "train")
+  if (!job.framework.trains && spec.mode == JobMode::train)
     at.fail_at("framework", "is " + job.framework.name + ", which does not train",
                "set \"mode\": \"inference\", or another framework");
   job.library = models::load_library(job.framework.library);
@@ -339,8 +339,9 @@ Bytes device_memory(const ResolvedJob& job)
   if (job.replica)
     return job.replica->memory;
   const int batch = job.spec.batch_per_gpu;
-  return job.spec.mode == "inference" ? models::inference_memory(job.network, batch, job.device)
-                                      : models::training_memory(job.network, batch, job.device);
+  return job.spec.mode == JobMode::inference
+             ? models::inference_memory(job.network, batch, job.device)
+             : models::training_memory(job.network, batch, job.device);
 }
 
 ResolvedExperiment resolve(const Point& given)

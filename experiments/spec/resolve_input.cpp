@@ -9,7 +9,7 @@ InputSpec read_input(const Value& input)
     return spec;
   if (input.json().is_object())
     return read_as<InputSpec>(input);
-  Reader::read(input, spec.format, one_of({"synthetic", "tfrecord", "jpeg", "raw"}));
+  Reader::read(input, spec.format, {});
   return spec;
 }
 
@@ -18,16 +18,16 @@ ResolvedInput resolve_input(const JobSpec& job, const models::Network& network,
 {
   ResolvedInput input;
   input.spec = read_input(job.input);
-  input.synthetic = input.spec.format == "synthetic";
+  input.synthetic = input.spec.format == InputFormat::synthetic;
   if (input.synthetic && !job.epochs && !input.spec.dataset)
     return input;
   input.dataset = models::load_dataset(
       input.spec.dataset
           ? resolve_preset(input.spec.dataset, models::kDatasetKind)
           : resolve_preset(preset_reference(network.dataset, job.model), models::kDatasetKind));
-  input.storing = input.spec.format == "jpeg"  ? models::Storing::jpeg
-                  : input.spec.format == "raw" ? models::Storing::raw
-                                               : models::Storing::tfrecord;
+  input.storing = input.spec.format == InputFormat::jpeg  ? models::Storing::jpeg
+                  : input.spec.format == InputFormat::raw ? models::Storing::raw
+                                                          : models::Storing::tfrecord;
   input.stored = models::stored_sample(input.dataset, input.storing);
   input.settings = framework.input;
   if (input.spec.threads) {

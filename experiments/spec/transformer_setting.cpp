@@ -43,9 +43,9 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
   if (eight)
     device.fp8 = product_curve(gpu, job.precision);
   device.attention = attention_curve(gpu, job.precision);
-  if (rules.attention != "measured" && gpu.kernels && gpu.kernels->attention)
+  if (rules.attention != models::AttentionKernel::measured && gpu.kernels && gpu.kernels->attention)
     device.attention.efficiency *= gpu.kernels->attention->flash2;
-  if (rules.attention == "flash-1")
+  if (rules.attention == models::AttentionKernel::flash_1)
     device.attention.efficiency *= kFlash1;
   device.memory = gpu.memory_efficiency * gpu.memory_bandwidth;
   device.kernel_floor = Seconds(std::min(2e-6, gpu.kernel_launch.value()));
@@ -121,7 +121,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                                        const platforms::PlatformSpec& platform,
                                        const platforms::Stack& stack, int gpus_per_node)
 {
-  if (job.mode == "inference")
+  if (job.mode == JobMode::inference)
     at.fail_at("mode", "is 'inference', and the model is a transformer",
                "only training of transformers is known");
   if (job.parameter_servers)
@@ -145,7 +145,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                "are what selective recomputation repeats, and \"recompute\" is '" +
                    word_of(job.recompute) + "'",
                "add \"recompute\": \"selective\"");
-  s.memory.flash = job.attention == "flash";
+  s.memory.flash = job.attention == AttentionWay::flash;
   s.memory.element = job.precision == "fp32" || job.precision == "tf32" ? 4 : 2;
   s.memory.shard = shard_of(s.memory.plan, s.memory.batch.data, gpus_per_node);
   s.memory.state = state_of(job, rules, s.memory.element, at);
