@@ -116,7 +116,7 @@ void use_recorded_exchanges(ResolvedJob& job, const platforms::PlatformSpec& pla
   const models::MeasuredSpec& measured = *job.network.measured;
   if (measured.exchanges.empty() || job.spec.gpus < 2)
     return;
-  if (read_input(job.spec.input).format != "synthetic")
+  if (read_input(job.spec.input).format != InputFormat::synthetic)
     at.fail_at("input",
                "is to be simulated, but the model was recorded with other exchanges than "
                "those of gradients: its waiting for input is part of its recorded times",
