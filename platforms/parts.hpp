@@ -281,10 +281,11 @@ void describe(V& v, Nic& s)
   v.optional("in_order", s.in_order,
              "data arrives in the order it was sent; where not, collectives cannot use protocols "
              "with flags in the data (LL, LL128)");
-  v.optional("flush", s.flush,
-             "after a message to GPU memory, until the GPU sees it: the receiver reads back through "
-             "the adapter",
-             non_negative());
+  v.optional(
+      "flush", s.flush,
+      "after a message to GPU memory, until the GPU sees it: the receiver reads back through "
+      "the adapter",
+      non_negative());
   v.optional("eager", s.eager, "longest message to GPU memory that is sent at once",
              non_negative());
   v.optional("rendezvous", s.rendezvous,

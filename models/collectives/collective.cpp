@@ -300,10 +300,9 @@ std::vector<Collective::Choice> Collective::candidates(Bytes size) const
   std::vector<Choice> choices;
   for (const Candidate& candidate : candidates_)
     choices.push_back(describe(candidate, size));
-  std::stable_sort(choices.begin(), choices.end(),
-                   [](const Choice& a, const Choice& b) {
-                     return a.expected != b.expected ? a.expected < b.expected : a.time < b.time;
-                   });
+  std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
+    return a.expected != b.expected ? a.expected < b.expected : a.time < b.time;
+  });
   return choices;
 }
 

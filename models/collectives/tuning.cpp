@@ -206,8 +206,8 @@ double channels_share(int version, const sim::Communicator& comm, Operation oper
   return std::clamp(std::ceil(size / each), 1.0, static_cast<double>(all)) / all;
 }
 
-double message_bytes(int version, const sim::Communicator& comm, Operation operation,
-                     Family family, double size)
+double message_bytes(int version, const sim::Communicator& comm, Operation operation, Family family,
+                     double size)
 {
   if (operation == Operation::send_receive)
     return size;

@@ -244,6 +244,27 @@ TEST_CASE("under a named algorithm the library still chooses the protocol", "[co
   CHECK(protocol("hierarchical") == "LL128");
 }
 
+TEST_CASE("newer GPUs have latencies of their own, trees another one for a step", "[collectives]")
+{
+  Protocol protocol;
+  protocol.ring_base = Seconds(14e-6);
+  protocol.ring_hop.nvlink = Seconds(1.9e-6);
+  protocol.tree_hop.nvlink = Seconds(1.2e-6);
+  protocol.gpu_latencies = {{8, Seconds(15e-6), Seconds(3.3e-6), Seconds(0), Seconds(1.25e-6)},
+                            {9, Seconds(16e-6), Seconds(2e-6), Seconds(0)}};
+  const Protocol volta = protocol.on(7, Seconds(0));
+  CHECK(volta.ring_base == Seconds(14e-6));
+  CHECK(volta.ring_hop.nvlink == Seconds(1.9e-6));
+  CHECK(volta.tree_hop.nvlink == Seconds(1.2e-6));
+  const Protocol ampere = protocol.on(8.6, Seconds(0));
+  CHECK(ampere.ring_base == Seconds(15e-6));
+  CHECK(ampere.ring_hop.nvlink == Seconds(3.3e-6));
+  CHECK(ampere.tree_hop.nvlink == Seconds(1.25e-6));
+  const Protocol hopper = protocol.on(9, Seconds(0));
+  CHECK(hopper.ring_hop.nvlink == Seconds(2e-6));
+  CHECK(hopper.tree_hop.nvlink == Seconds(2e-6));
+}
+
 TEST_CASE("a call that uses one channel of four waits for it", "[collectives][closed-form]")
 {
   Star star(1, 2);
