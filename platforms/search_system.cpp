@@ -127,12 +127,8 @@ SearchSystem::SearchSystem(const PlatformSpec& spec, const NodeGraph& node, cons
     compute_paths(switch_, rules);
   if (rules.proxies())
     allow_proxies();
-  if (rules.diverts() && !uses_gpudirect(stack)) {
-    for (std::size_t d = 0; d < devices_.size(); ++d)
-      if (devices_[d].kind == Kind::cpu)
-        compute_paths(static_cast<int>(d), rules);
-    divert_through_hosts();
-  }
+  if (rules.diverts() && !uses_gpudirect(stack))
+    divert_through_hosts(rules);
   compute_limits();
   for (int g = -1; g < this->gpus(); ++g)
     for (PathReach t = PathReach::local; t <= PathReach::sys;
@@ -232,8 +228,11 @@ void SearchSystem::allow_proxies()
 
 // Adapters that cannot reach GPU memory: all traffic passes the host that is nearest to the GPU
 // (ncclTopoComputePaths), so that no path is shorter than one over its bridge.
-void SearchSystem::divert_through_hosts()
+void SearchSystem::divert_through_hosts(const SearchRules& rules)
 {
+  for (std::size_t d = 0; d < devices_.size(); ++d)
+    if (devices_[d].kind == Kind::cpu)
+      compute_paths(static_cast<int>(d), rules);
   for (int g = 0; g < gpus(); ++g) {
     int host = -1;
     for (std::size_t d = 0; d < devices_.size(); ++d)

@@ -92,7 +92,7 @@ private:
   void join(int a, int b, LinkKind kind, double bandwidth);
   void compute_paths(int base, const SearchRules& rules);
   void allow_proxies();
-  void divert_through_hosts();
+  void divert_through_hosts(const SearchRules& rules);
   void lead_over(int host, int from, int to);
   void compute_limits();
   std::vector<int> own_nets(int gpu) const;

@@ -33,7 +33,7 @@ struct GpuLatency {
   double compute_capability = 0; // of the oldest GPUs that it holds for
   Seconds base;                  // of a call, ring or tree
   Seconds nvlink_hop;
-  Seconds peers; // more of a call with each doubling of the ranks that all send to each other
+  Seconds peers;      // more of a call with each doubling of the ranks that all send to each other
   Seconds tree_hop{}; // one step of a tree; 0: as nvlink_hop
 };
 
