@@ -123,8 +123,8 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   const double wire = wire_expansion(network_.framing);
   const double back = acknowledged(transport, network_.framing);
   hop.reach = sim::Reach::network;
-  const bool direct = transport.protocol == NetworkProtocol::rdma && transport.gpudirect &&
-                      stack_.host.gpudirect_rdma;
+  const bool direct = uses_gpudirect(stack_);
+  const Nic& receiver = spec_.nics[static_cast<std::size_t>(nic_b)];
   const auto side = [&](GpuPlace gpu, int nic, bool sending) {
     const int gpu_part = graph_.gpu(gpu.local);
     const int nic_part = graph_.nic(nic);
@@ -140,6 +140,11 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
         const sim::Hop nvlink = sending ? this->hop(gpu, near, Mover::collective)
                                         : this->hop(near, gpu, Mover::collective);
         hop.uses.insert(hop.uses.end(), nvlink.uses.begin(), nvlink.uses.end());
+      }
+      if (!sending) {
+        hop.latency += receiver.flush;
+        hop.rendezvous = receiver.rendezvous;
+        hop.eager = receiver.eager;
       }
     } else {
       const int memory = graph_.socket(graph_.socket_of(nic_part));
@@ -162,7 +167,7 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   side(a, nic_a, true);
   add_fabric(hop.uses, a.node, b.node, wire);
   side(b, nic_b, false);
-  hop.latency = network_latency(a.node, b.node, nic_a);
+  hop.latency += network_latency(a.node, b.node, nic_a);
   if (transport.protocol ==
       NetworkProtocol::tcp) // each connection is one core's work at either end
     hop.cap = connection_cap(stack_, network_.framing, transport.connections);

@@ -119,6 +119,10 @@ struct Nic {
   bool tunnel_offload = false; // segments and checks what VXLAN and the like carry
   Bytes burst{};               // shaped: what it sends at once after a pause, on top of the rate
   bool in_order = true;        // data arrives in the order it was sent: flags in it can be trusted
+  // Of what it writes to GPU memory:
+  Seconds flush{};      // until it is seen there: the receiver reads back through the adapter
+  Bytes eager{};        // longest message that is sent at once
+  Seconds rendezvous{}; // of longer ones, which are announced, and read by the receiver
 };
 
 struct Fabric {
@@ -277,6 +281,16 @@ void describe(V& v, Nic& s)
   v.optional("in_order", s.in_order,
              "data arrives in the order it was sent; where not, collectives cannot use protocols "
              "with flags in the data (LL, LL128)");
+  v.optional(
+      "flush", s.flush,
+      "after a message to GPU memory, until the GPU sees it: the receiver reads back through "
+      "the adapter",
+      non_negative());
+  v.optional("eager", s.eager, "longest message to GPU memory that is sent at once",
+             non_negative());
+  v.optional("rendezvous", s.rendezvous,
+             "added to the latency of longer ones: announced first, then read by the receiver",
+             non_negative());
 }
 
 template <class V>

@@ -127,6 +127,8 @@ SearchSystem::SearchSystem(const PlatformSpec& spec, const NodeGraph& node, cons
     compute_paths(switch_, rules);
   if (rules.proxies())
     allow_proxies();
+  if (rules.diverts() && !uses_gpudirect(stack))
+    divert_through_hosts(rules);
   compute_limits();
   for (int g = -1; g < this->gpus(); ++g)
     for (PathReach t = PathReach::local; t <= PathReach::sys;
@@ -222,6 +224,41 @@ void SearchSystem::allow_proxies()
       old = std::move(via);
     }
   }
+}
+
+// Adapters that cannot reach GPU memory: all traffic passes the host that is nearest to the GPU
+// (ncclTopoComputePaths), so that no path is shorter than one over its bridge.
+void SearchSystem::divert_through_hosts(const SearchRules& rules)
+{
+  for (std::size_t d = 0; d < devices_.size(); ++d)
+    if (devices_[d].kind == Kind::cpu)
+      compute_paths(static_cast<int>(d), rules);
+  for (int g = 0; g < gpus(); ++g) {
+    int host = -1;
+    for (std::size_t d = 0; d < devices_.size(); ++d)
+      if (const int at = static_cast<int>(d);
+          device(at).kind == Kind::cpu && path(gpu(g), at).exists() &&
+          (host < 0 || path(gpu(g), at).links.size() < path(gpu(g), host).links.size()))
+        host = at;
+    if (host < 0)
+      continue;
+    for (int n = 0; n < nets(); ++n)
+      if (path(gpu(g), net(n)).reach < PathReach::phb) {
+        lead_over(host, gpu(g), net(n));
+        lead_over(host, net(n), gpu(g));
+      }
+  }
+}
+
+void SearchSystem::lead_over(int host, int from, int to)
+{
+  const Path first = path(from, host);
+  const Path& second = path(host, to);
+  Path via = first;
+  via.links.insert(via.links.end(), second.links.begin(), second.links.end());
+  via.bandwidth = std::min(first.bandwidth, second.bandwidth);
+  via.reach = std::max(first.reach, second.reach);
+  paths_[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)] = std::move(via);
 }
 
 double SearchSystem::pcie_bandwidth_of(int g) const

@@ -23,6 +23,8 @@ struct SearchRules {
   bool own_trees() const { return version >= 2500; } // before they took the rings' order
   bool relays() const { return version >= 2900; }    // over a GPU between (NVB)
   bool proxies() const { return version >= 21200; }  // another GPU beside the adapter sends (PXN)
+  /// Knows that without GPUDirect data passes host memory.
+  bool diverts() const { return version >= 2600; }
 };
 
 /// Bandwidths here are those of NCCL's topo.h in GB/s: what it assumes, not what passes.
@@ -90,6 +92,8 @@ private:
   void join(int a, int b, LinkKind kind, double bandwidth);
   void compute_paths(int base, const SearchRules& rules);
   void allow_proxies();
+  void divert_through_hosts(const SearchRules& rules);
+  void lead_over(int host, int from, int to);
   void compute_limits();
   std::vector<int> own_nets(int gpu) const;
   std::vector<int> find_nets(int gpu, PathReach reach) const;

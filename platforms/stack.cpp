@@ -16,6 +16,12 @@ bool passes_virtual_adapter(const Transport& transport)
 
 } // namespace
 
+bool uses_gpudirect(const Stack& stack)
+{
+  return stack.transport.protocol == NetworkProtocol::rdma && stack.transport.gpudirect &&
+         stack.host.gpudirect_rdma;
+}
+
 Stack make_stack(Host host, Transport transport)
 {
   Stack stack{std::move(host), std::move(transport)};

@@ -41,6 +41,9 @@ struct Stack {
   std::vector<std::string> assumed{}; // what nobody said and the host layer implies, for people
 };
 
+/// Whether adapters reach GPU memory by themselves where the topology lets them.
+bool uses_gpudirect(const Stack& stack);
+
 /// The transport as it is on this host: in a guest its packets pass the guest's virtual adapter,
 /// unless the adapter itself, or a virtual function of it, was passed through.
 Stack make_stack(Host host, Transport transport);

@@ -135,9 +135,23 @@ double Collective::inside_factor(const Protocol& protocol) const
   return comm_.nodes > 1 ? protocol.inside_factor : 1.0;
 }
 
+// What messages wait for that are too long to be sent at once.
+Seconds Collective::rendezvous(const Candidate& candidate, Bytes size) const
+{
+  const Pattern& pattern = patterns_[candidate.pattern];
+  const double message = message_bytes(library_.version, comm_, candidate.algorithm->operation,
+                                       pattern.family, size.value());
+  return message > pattern.steps.eager.value() ? pattern.steps.rendezvous : Seconds{};
+}
+
+Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
+{
+  return call_latency(candidate, size) + rendezvous(candidate, size);
+}
+
 // Until the first data comes out, a switch that adds works on what fills its pipeline. Trees and
 // rings of NCCL lose time by size as its own model has it, whatever moves the bytes.
-Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
+Seconds Collective::call_latency(const Candidate& candidate, Bytes size) const
 {
   const Family family = patterns_[candidate.pattern].family;
   if (family == Family::in_switch)
@@ -259,6 +273,13 @@ const std::vector<sim::PathPtr>& Collective::edge_paths(const Candidate& candida
   return candidate.edges;
 }
 
+// Who is told which algorithm to take chooses the protocol as ever; algorithms that the library
+// does not have run as fast as they can.
+bool Collective::by_library(const Candidate& candidate) const
+{
+  return automatic_ || library_.chooses(candidate.algorithm->name, comm_.nodes);
+}
+
 Collective::Choice Collective::describe(const Candidate& c, Bytes size) const
 {
   const Seconds latency = latency_of(c, size);
@@ -267,10 +288,10 @@ Collective::Choice Collective::describe(const Candidate& c, Bytes size) const
           latency,
           BytesPerSecond(c.rate),
           latency + Seconds(size.value() / c.rate),
-          automatic_ ? expected_time(library_, comm_,
-                                     {patterns_[c.pattern].family, c.protocol, latency, c.rate},
-                                     c.algorithm->operation, size.value())
-                     : (latency + Seconds(size.value() / c.rate)).value(),
+          by_library(c) ? expected_time(library_, comm_,
+                                        {patterns_[c.pattern].family, c.protocol, latency, c.rate},
+                                        c.algorithm->operation, size.value())
+                        : (latency + Seconds(size.value() / c.rate)).value(),
           static_cast<std::size_t>(&c - candidates_.data())};
 }
 
@@ -279,8 +300,9 @@ std::vector<Collective::Choice> Collective::candidates(Bytes size) const
   std::vector<Choice> choices;
   for (const Candidate& candidate : candidates_)
     choices.push_back(describe(candidate, size));
-  std::stable_sort(choices.begin(), choices.end(),
-                   [](const Choice& a, const Choice& b) { return a.expected < b.expected; });
+  std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
+    return a.expected != b.expected ? a.expected < b.expected : a.time < b.time;
+  });
   return choices;
 }
 

@@ -68,8 +68,11 @@ private:
     mutable sim::PathPtr coupled;            // made when first used
     mutable std::vector<sim::PathPtr> edges; // likewise
   };
+  bool by_library(const Candidate& candidate) const;
   double inside_factor(const Protocol& protocol) const;
   Seconds latency_of(const Candidate& candidate, Bytes size) const;
+  Seconds call_latency(const Candidate& candidate, Bytes size) const;
+  Seconds rendezvous(const Candidate& candidate, Bytes size) const;
   double local_copy(const Pattern& pattern) const;
   Seconds few_channels(const Candidate& candidate, Bytes size) const;
   double limit_of(const Pattern& pattern, const Protocol& protocol) const;

@@ -33,7 +33,8 @@ struct GpuLatency {
   double compute_capability = 0; // of the oldest GPUs that it holds for
   Seconds base;                  // of a call, ring or tree
   Seconds nvlink_hop;
-  Seconds peers; // more of a call with each doubling of the ranks that all send to each other
+  Seconds peers;      // more of a call with each doubling of the ranks that all send to each other
+  Seconds tree_hop{}; // one step of a tree; 0: as nvlink_hop
 };
 
 /// The protocols that a library's own model of itself knows, by their names.
@@ -72,7 +73,8 @@ struct Protocol {
     for (const GpuLatency& latency : gpu_latencies)
       if (latency.compute_capability <= compute_capability) {
         it.ring_base = it.tree_base = latency.base;
-        it.ring_hop.nvlink = it.tree_hop.nvlink = latency.nvlink_hop;
+        it.ring_hop.nvlink = latency.nvlink_hop;
+        it.tree_hop.nvlink = latency.tree_hop.value() > 0 ? latency.tree_hop : latency.nvlink_hop;
         it.peers = latency.peers;
       }
     return it;
@@ -153,6 +155,7 @@ void describe(V& v, GpuLatency& s)
       "more of a call with each doubling of the ranks that all send to each other: a send and "
       "a receive each, on channels of their own",
       non_negative());
+  v.optional("tree_hop", s.tree_hop, "one step of a tree; 0: as nvlink_hop", non_negative());
 }
 
 template <class V>

@@ -25,6 +25,8 @@ struct LatencySteps {
   double network = 0;
   double doublings = 0; // of ranks that all send to each other, from one on
   Seconds transport;    // the hops' own latencies, added up
+  Seconds rendezvous;   // more of that for messages beyond `eager`
+  Bytes eager{};
 
   void add(const sim::Hop& hop, double times)
   {
@@ -32,6 +34,9 @@ struct LatencySteps {
      : hop.reach == sim::Reach::pcie ? pcie
                                      : network) += times;
     transport += times * hop.latency;
+    rendezvous += times * hop.rendezvous;
+    if (hop.rendezvous.value() > 0)
+      eager = hop.eager;
   }
 };
 

@@ -172,6 +172,9 @@ constexpr double kTrafficOfLl = 4;
 constexpr double kThreadBytes = 8;
 constexpr double kThreadsLl = 512;
 constexpr double kThreadsLl128 = 640;
+constexpr double kThreadBytesSimple = 64; // NCCL_SIMPLE_THREAD_THRESHOLD
+constexpr double kThreadsSimple = 512;
+constexpr int kMostChannels = 32; // MAXCHANNELS
 
 } // namespace
 
@@ -201,6 +204,23 @@ double channels_share(int version, const sim::Communicator& comm, Operation oper
     each = protocol == ProtocolKind::ll ? kThreadBytes * kThreadsLl * comm.ranks
                                         : kThreadBytes * kThreadsLl128;
   return std::clamp(std::ceil(size / each), 1.0, static_cast<double>(all)) / all;
+}
+
+double message_bytes(int version, const sim::Communicator& comm, Operation operation, Family family,
+                     double size)
+{
+  if (operation == Operation::send_receive)
+    return size;
+  if (operation == Operation::all_to_all)
+    return size / comm.ranks;
+  double each = version < 22700 ? kChannelTraffic : kChannelTrafficFrom227;
+  each /= operation == Operation::all_reduce ? 2 : 1;
+  if (version < 22200)
+    each = kThreadBytesSimple * kThreadsSimple;
+  const int found = (family == Family::ring ? comm.ring_graph : comm.tree_graph).channels;
+  const double all = std::clamp(2 * found, 1, kMostChannels); // each is there twice
+  const bool by_rank = family == Family::ring && operation != Operation::broadcast;
+  return size / std::clamp(std::ceil(size / each), 1.0, all) / (by_rank ? comm.ranks : 1);
 }
 
 double ring_plateau(const sim::Communicator& comm, ProtocolKind protocol, double size)

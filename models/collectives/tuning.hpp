@@ -32,6 +32,12 @@ double tree_share(ProtocolKind protocol, double size);
 double channels_share(int version, const sim::Communicator& comm, Operation operation,
                       ProtocolKind protocol, double size);
 
+/// Bytes of a message of Simple from node to node in a call of `size` bytes, before it is cut to
+/// the buffer's pieces: a ring's carry one rank's part on one of the channels in use, others all
+/// that a channel carries, those between pairs what one rank has for the other.
+double message_bytes(int version, const sim::Communicator& comm, Operation operation, Family family,
+                     double size);
+
 /// By which a ring's latency between nodes grows once every rank sends more than a little in each
 /// step ("plateau effect").
 double ring_plateau(const sim::Communicator& comm, ProtocolKind protocol, double size);

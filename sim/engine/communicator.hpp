@@ -21,6 +21,8 @@ struct Hop {
   std::vector<Use> uses;       // per payload byte
   Seconds latency;             // beyond the protocol's own, e.g. of switches and staging
   double cap = MaxMin::kNoCap; // bytes per second
+  Seconds rendezvous;          // more latency of messages beyond `eager`: announced, then fetched
+  Bytes eager{};
 };
 
 /// One ring through all ranks: hops[i] leads from ring[i] to ring[i + 1], the last one back.

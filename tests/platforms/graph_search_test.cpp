@@ -29,16 +29,16 @@ nlohmann::json oracle()
   return nlohmann::json::parse(in);
 }
 
-Stack rdma_stack()
+Stack stack_of(const char* network)
 {
   return {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
-          load_transport(resolve_preset(std::string("rdma"), kTransportKind))};
+          load_transport(resolve_preset(std::string(network), kTransportKind))};
 }
 
 CollectiveGraphs search(const PlatformSpec& spec, const std::vector<int>& gpus, bool between,
-                        int version)
+                        int version, const char* network = "rdma")
 {
-  const Stack stack = rdma_stack();
+  const Stack stack = stack_of(network);
   return search_graphs(spec, NodeGraph(spec), stack, gpus,
                        between ? find_network(spec, stack.transport).nics : std::vector<int>{},
                        {version});
@@ -116,7 +116,7 @@ TEST_CASE("every bundled machine has a ring through all of its GPUs, alone and b
       continue;
     std::vector<int> gpus(static_cast<std::size_t>(spec.gpus_per_node()));
     std::iota(gpus.begin(), gpus.end(), 0);
-    const bool wired = find_network(spec, rdma_stack().transport).index >= 0;
+    const bool wired = find_network(spec, stack_of("rdma").transport).index >= 0;
     for (const bool between : {false, true})
       for (const int version : {20408, 21806, 22703}) {
         const bool vast = gpus.size() > 16; // takes seconds, and is of the newest version only
@@ -132,4 +132,26 @@ TEST_CASE("every bundled machine has a ring through all of its GPUs, alone and b
           }
       }
   }
+}
+
+TEST_CASE("without GPUDirect no adapter is nearer than the host's bridge", "[graphs][closed-form]")
+{
+  // Each socket's bridge has two PCIe switches below it, each with two GPUs and, on two of the
+  // four, an adapter. From one GPU to the bridge and down to the adapter, and back from the other
+  // adapter: 12 GB/s of PCIe, of which Intel's bridges leave 12 x 5 / 6.
+  const auto spec = load_platform("dgx1-v100-2x100gbe");
+  const std::vector<int> gpus{0, 1, 2, 3, 4, 5, 6, 7};
+  for (const char* network : {"tcp", "rdma-staged"}) {
+    CAPTURE(network);
+    const auto graphs = search(spec, gpus, true, 21806, network);
+    CHECK(graphs.ring.reach_between == PathReach::phb);
+    CHECK(graphs.tree.reach_between == PathReach::phb);
+    CHECK(graphs.ring.channels == 2);
+    CHECK(graphs.ring.bandwidth_between == 10);
+    // Before 2.6 the search did not know.
+    CHECK(search(spec, gpus, true, 2408, network).ring.reach_between == PathReach::pix);
+  }
+  const auto direct = search(spec, gpus, true, 21806);
+  CHECK(direct.ring.reach_between == PathReach::pix);
+  CHECK(direct.ring.bandwidth_between == 12);
 }

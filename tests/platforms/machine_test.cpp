@@ -61,6 +61,33 @@ TEST_CASE("a hop over the spine passes three switches, one to the same leaf pass
   CHECK_THAT((far.latency - near.latency).value(), test::is(2e-6));
 }
 
+TEST_CASE("what an adapter writes to GPU memory is flushed, and announced when it is long",
+          "[machine][closed-form]")
+{
+  const auto hop_over = [](const char* network, const char* patch) {
+    sim::Engine engine;
+    const Machine machine(engine, patched("dgx-a100", patch), stack_of(network), 2);
+    return machine.network_hop({0, 0}, {1, 0}, 0, 0);
+  };
+  const char* plain = "{}";
+  const char* efa = R"({"node": {"nics": [{"name": "nic0", "on": "pex0", "type": {
+    "name": "reads", "rate": "200 Gb/s", "rdma": true, "link": "infiniband", "latency": "1 us",
+    "flush": "15 us", "eager": "8 KiB", "rendezvous": "30 us"}}]},
+    "networks": [{"nics": ["nic0"], "fabric": "qm8700-hdr"}]})";
+  const char* quick = R"({"node": {"nics": [{"name": "nic0", "on": "pex0", "type": {
+    "name": "writes", "rate": "200 Gb/s", "rdma": true, "link": "infiniband", "latency": "1 us"}}]},
+    "networks": [{"nics": ["nic0"], "fabric": "qm8700-hdr"}]})";
+  const sim::Hop slow = hop_over("rdma", efa);
+  CHECK_THAT((slow.latency - hop_over("rdma", quick).latency).value(), test::is(15e-6));
+  CHECK_THAT(slow.rendezvous.value(), test::is(30e-6));
+  CHECK(slow.eager == Bytes(8192));
+  CHECK(hop_over("rdma", plain).rendezvous == Seconds(0));
+  // Into host memory neither is needed.
+  const sim::Hop staged = hop_over("rdma-staged", efa);
+  CHECK_THAT((staged.latency - hop_over("rdma-staged", quick).latency).value(), test::is(0));
+  CHECK(staged.rendezvous == Seconds(0));
+}
+
 TEST_CASE("a hop over the spine goes up from its leaf and down to the other", "[machine]")
 {
   sim::Engine engine;

@@ -171,3 +171,28 @@ TEST_CASE("small calls use as many channels as NCCL gives them", "[choice][close
   CHECK(used(22700, all_reduce, ll, 1e9) == Approx(24));
   CHECK(used(22700, all_reduce, simple, 8) == Approx(24));
 }
+
+TEST_CASE("messages between nodes carry what a channel has for the next rank",
+          "[choice][closed-form]")
+{
+  sim::Communicator comm = nodes_of_four(2, sim::Reach::nvlink);
+  comm.ring_graph.channels = 4; // each twice
+  comm.tree_graph.channels = 2;
+  using enum Operation;
+  const auto message = [&](int version, Operation operation, Family family, double size) {
+    return message_bytes(version, comm, operation, family, size);
+  };
+  // 32 KiB a channel (64 bytes for each of 512 threads), until all eight or four are in use.
+  CHECK_THAT(message(21806, all_reduce, Family::tree, 16384), test::is(16384));
+  CHECK_THAT(message(21806, all_reduce, Family::tree, 65536), test::is(32768));
+  CHECK_THAT(message(21806, all_reduce, Family::tree, 1 << 20), test::is((1 << 20) / 4));
+  CHECK_THAT(message(21806, all_reduce, Family::ring, 16384), test::is(16384.0 / 8));
+  CHECK_THAT(message(21806, all_reduce, Family::ring, 1 << 20), test::is((1 << 20) / 8 / 8));
+  CHECK_THAT(message(21806, broadcast, Family::ring, 1 << 20), test::is((1 << 20) / 8));
+  // Later by traffic, of which an all-reduce has two bytes for one.
+  CHECK_THAT(message(22200, all_reduce, Family::tree, 16384), test::is(8192));
+  CHECK_THAT(message(22700, all_gather, Family::ring, 65536), test::is(65536.0 / 2 / 8));
+  // Between pairs what one has for the other.
+  CHECK_THAT(message(21806, all_to_all, Family::ring, 1 << 20), test::is((1 << 20) / 8));
+  CHECK_THAT(message(21806, send_receive, Family::ring, 1 << 20), test::is(1 << 20));
+}

@@ -204,6 +204,67 @@ TEST_CASE("an algorithm that does not apply is refused by name", "[collectives]"
       Catch::Matchers::Contains("known algorithms: auto, ring, tree"));
 }
 
+TEST_CASE("long messages are announced at every hop between nodes", "[collectives][closed-form]")
+{
+  Star star(2, 1);
+  star.comm.ring_graph.channels = 1;
+  for (sim::Hop& hop : star.comm.channels.front().hops) {
+    hop.rendezvous = Seconds(30e-6);
+    hop.eager = Bytes(8192);
+  }
+  Library library = two_protocols();
+  library.protocols.erase(library.protocols.begin());
+  library.version = 21806;
+  const Collective collective(star.engine, star.comm, library, Operation::all_reduce, "ring");
+  const auto latency = [&](double size) {
+    return collective.candidates(Bytes(size)).front().latency.value();
+  };
+  // Two ranks send half of the buffer in each of two steps of 20 us.
+  CHECK_THAT(latency(16384), test::is(2 * 20e-6));
+  CHECK_THAT(latency(16386), test::is(2 * 20e-6 + 2 * 30e-6));
+}
+
+TEST_CASE("under a named algorithm the library still chooses the protocol", "[collectives]")
+{
+  Star star(2, 2);
+  star.comm.ring_graph = {1, 20e9, 12e9, true, false, false}; // the adapter is behind the host
+  Library library = two_protocols();
+  library.estimate = Estimate::nccl_2_5;
+  library.protocols[0].name = "LL128";
+  library.protocols[1].name = "Simple";
+  library.protocols[1].ring_base = Seconds(1e-3);
+  const auto protocol = [&](const char* algorithm) {
+    const Collective collective(star.engine, star.comm, library, Operation::all_reduce, algorithm);
+    return collective.choose(Bytes(8)).protocol;
+  };
+  // Without a short way to the adapter NCCL does not consider LL128, whatever it would take.
+  CHECK(protocol("ring") == "Simple");
+  // What NCCL does not have runs as fast as it can.
+  library.automatic = {"ring"};
+  CHECK(protocol("hierarchical") == "LL128");
+}
+
+TEST_CASE("newer GPUs have latencies of their own, trees another one for a step", "[collectives]")
+{
+  Protocol protocol;
+  protocol.ring_base = Seconds(14e-6);
+  protocol.ring_hop.nvlink = Seconds(1.9e-6);
+  protocol.tree_hop.nvlink = Seconds(1.2e-6);
+  protocol.gpu_latencies = {{8, Seconds(15e-6), Seconds(3.3e-6), Seconds(0), Seconds(1.25e-6)},
+                            {9, Seconds(16e-6), Seconds(2e-6), Seconds(0)}};
+  const Protocol volta = protocol.on(7, Seconds(0));
+  CHECK(volta.ring_base == Seconds(14e-6));
+  CHECK(volta.ring_hop.nvlink == Seconds(1.9e-6));
+  CHECK(volta.tree_hop.nvlink == Seconds(1.2e-6));
+  const Protocol ampere = protocol.on(8.6, Seconds(0));
+  CHECK(ampere.ring_base == Seconds(15e-6));
+  CHECK(ampere.ring_hop.nvlink == Seconds(3.3e-6));
+  CHECK(ampere.tree_hop.nvlink == Seconds(1.25e-6));
+  const Protocol hopper = protocol.on(9, Seconds(0));
+  CHECK(hopper.ring_hop.nvlink == Seconds(2e-6));
+  CHECK(hopper.tree_hop.nvlink == Seconds(2e-6));
+}
+
 TEST_CASE("a call that uses one channel of four waits for it", "[collectives][closed-form]")
 {
   Star star(1, 2);
