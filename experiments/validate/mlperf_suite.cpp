@@ -1,6 +1,7 @@
 #include "experiments/validate/mlperf_suite.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 
 #include <cmath>
 
@@ -10,10 +11,16 @@ namespace foretrain::experiments {
 
 namespace {
 
+// What the log tells of the system, and nothing for what it leaves out.
 std::string system_of(const calibration::MlperfLog& log)
 {
-  return fmt::format("{}, {}, {}, batch {:.0f}", log.benchmark, log.submitter, log.platform,
-                     log.global_batch);
+  std::vector<std::string> parts{log.benchmark};
+  for (const std::string& part : {log.submitter, log.platform})
+    if (!part.empty())
+      parts.push_back(part);
+  if (log.global_batch > 0)
+    parts.push_back(fmt::format("batch {:.0f}", log.global_batch));
+  return joined(parts);
 }
 
 } // namespace
