@@ -54,6 +54,7 @@ std::function<int()> model(CLI::App& app);
 std::function<int()> program(CLI::App& app);
 std::function<int()> trace(CLI::App& app);
 std::function<int()> realrun_import(CLI::App& app);
+std::function<int()> mlperf_import(CLI::App& app);
 std::function<int()> schema(CLI::App& app);
 std::function<int()> calibrate(CLI::App& app);
 std::function<int()> parameters(CLI::App& app);

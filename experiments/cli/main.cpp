@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"model", "list, show or import neural networks", &model},
     {"trace", "what a profiler recorded: where the time of a step went", &trace},
     {"realrun-import", "experiments that repeat runs recorded by realrun", &realrun_import},
+    {"mlperf-import", "a suite for validate from MLPerf result logs", &mlperf_import},
     {"parameters", "the numbers in presets and profiles, with spread and source", &parameters},
     {"schema", "print the JSON Schema of a kind of file", &schema},
     {"completion", "print the completion of commands for a shell", &completion},

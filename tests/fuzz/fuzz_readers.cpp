@@ -1,0 +1,127 @@
+// Readers of foreign files under libFuzzer: whatever the bytes, an answer or a ConfigError.
+//
+//   FORETRAIN_READER=kineto build/fuzz/fuzz_readers CORPUS -runs=1000000      (tests/fuzz/run.py
+//   does all)
+#include "calibration/fio_log.hpp"
+#include "calibration/iperf3_log.hpp"
+#include "calibration/mlperf_log.hpp"
+#include "calibration/nccl_tests_log.hpp"
+#include "calibration/nvbandwidth_log.hpp"
+#include "calibration/p2p_log.hpp"
+#include "calibration/perftest_log.hpp"
+#include "models/graphs/execution_trace.hpp"
+#include "models/graphs/imported_graph.hpp"
+#include "models/graphs/onnx.hpp"
+#include "models/network.hpp"
+#include "models/traces/chakra.hpp"
+#include "models/traces/kineto.hpp"
+#include "models/traces/nsys.hpp"
+#include "models/traces/operator_table.hpp"
+#include "models/traces/recorded_model.hpp"
+#include "models/traces/steps.hpp"
+#include "models/traces/trace_summary.hpp"
+#include "models/transformer/hf_config.hpp"
+#include "platforms/import.hpp"
+#include "platforms/platform.hpp"
+#include "sim/base/error.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include <unistd.h>
+
+namespace foretrain::test {
+namespace {
+
+/// The bytes as a file in memory, for readers that want one.
+std::filesystem::path as_file(const std::string& bytes, const char* suffix)
+{
+  static const std::string stem = "/dev/shm/foretrain-fuzz-" + std::to_string(getpid());
+  const std::filesystem::path path = stem + suffix;
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  return path;
+}
+
+void use(const models::Trace& trace)
+{
+  models::recorded_model(trace, models::find_steps(trace), {.name = "fuzzed"});
+  models::summarise(trace);
+}
+
+void use(const models::ImportedGraph& graph)
+{
+  models::load_network(
+      Value(parse_document(models::graph_json(graph, "fuzzed", "fuzz").dump(), "fuzzed.json")));
+}
+
+void read_config(const std::string& bytes)
+{
+  const DocumentPtr document = parse_document(bytes, "config.json");
+  if (models::is_hf_config(document->root))
+    models::import_hf_config(Value(document));
+}
+
+void read_topology(const std::string& bytes)
+{
+  const auto imported = platforms::import_platform(bytes, "topology", {});
+  platforms::load_platform(Value(DocumentPtr(parse_document(imported.json.dump(), "imported"))));
+}
+
+struct ReaderOfBytes {
+  const char* name;
+  void (*read)(const std::string& bytes);
+};
+
+constexpr ReaderOfBytes kReaders[] = {
+    {"kineto", [](const std::string& b) { use(models::read_kineto(as_file(b, ".json"))); }},
+    {"gzip", [](const std::string& b) { use(models::read_kineto(as_file(b, ".json.gz"))); }},
+    {"chakra", [](const std::string& b) { use(models::read_chakra(as_file(b, ".et"))); }},
+    {"nsys", [](const std::string& b) { use(models::read_nsys(as_file(b, ".sqlite"))); }},
+    {"execution-trace",
+     [](const std::string& b) { use(models::import_execution_trace(as_file(b, ".json"), {})); }},
+    {"onnx", [](const std::string& b) { use(models::import_onnx(as_file(b, ".onnx"))); }},
+    {"operator-table",
+     [](const std::string& b) { models::import_operator_table(as_file(b, ".csv")); }},
+    {"hf-config", &read_config},
+    {"topology", &read_topology},
+    {"nccl-tests", [](const std::string& b) { calibration::read_nccl_tests_all(b, "log"); }},
+    {"nvbandwidth", [](const std::string& b) { calibration::read_nvbandwidth(b, "log"); }},
+    {"p2p", [](const std::string& b) { calibration::read_p2p_test(b, "log"); }},
+    {"perftest", [](const std::string& b) { calibration::read_perftest(b, "log"); }},
+    {"fio", [](const std::string& b) { calibration::read_fio(b, "log"); }},
+    {"iperf3", [](const std::string& b) { calibration::read_iperf3_log(b, "log"); }},
+    {"mlperf",
+     [](const std::string& b) {
+       calibration::samples_per_second(calibration::read_mlperf(b, "log"), "log");
+     }},
+};
+
+const ReaderOfBytes& chosen()
+{
+  const char* const wanted = std::getenv("FORETRAIN_READER");
+  for (const ReaderOfBytes& reader : kReaders)
+    if (wanted != nullptr && std::string(wanted) == reader.name)
+      return reader;
+  std::cerr << "FORETRAIN_READER is one of";
+  for (const ReaderOfBytes& reader : kReaders)
+    std::cerr << " " << reader.name;
+  std::cerr << "\n";
+  std::exit(2);
+}
+
+} // namespace
+} // namespace foretrain::test
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+  using namespace foretrain;
+  static const test::ReaderOfBytes& reader = test::chosen();
+  try {
+    reader.read(std::string(reinterpret_cast<const char*>(data), size));
+  } catch (const ConfigError&) {
+  } catch (const UsageError&) {
+  }
+  return 0;
+}
