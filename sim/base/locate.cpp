@@ -52,8 +52,7 @@ private:
     while (at_ < text_.size() && text_[at_] != '"')
       at_ += text_[at_] == '\\' ? 2U : 1U;
     at_ = std::min(at_ + 1, text_.size());
-    const auto parsed =
-        Json::parse(text_.substr(begin, at_ - begin), nullptr, false);
+    const auto parsed = Json::parse(text_.substr(begin, at_ - begin), nullptr, false);
     return parsed.is_string() ? parsed.get<std::string>() : std::string();
   }
 

@@ -39,7 +39,7 @@ namespace {
 std::filesystem::path as_file(const std::string& bytes, const char* suffix)
 {
   static const std::string stem = "/dev/shm/foretrain-fuzz-" + std::to_string(getpid());
-  const std::filesystem::path path = stem + suffix;
+  std::filesystem::path path = stem + suffix;
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
   return path;
 }
