@@ -33,7 +33,7 @@ def run(binary, reader, options):
     files = [*(SEEDS / reader).glob("*"), *(file for pattern in READERS[reader] for file in ROOT.glob(pattern))]
     for file in files:
         shutil.copy(file, corpus)
-    longest = max(2048, *(2 * file.stat().st_size for file in files if file.stat().st_size < 8192))
+    longest = max([2048, *(2 * file.stat().st_size for file in files if file.stat().st_size < 8192)])
     process = subprocess.run(
         [binary, corpus, f"-runs={options.runs}", f"-max_total_time={options.seconds}", f"-max_len={longest}", "-timeout=20",
          "-rss_limit_mb=3000", "-print_final_stats=1", f"-artifact_prefix={found / reader}-", f"-seed={options.seed}"],
