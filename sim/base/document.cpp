@@ -301,7 +301,8 @@ void set_value(Document& document, const std::string& pointer, Json value,
     walked.append("/").append(pointer_token(steps[i]));
   }
   *at = std::move(value);
-  std::erase_if(document.overridden, [&](const auto& set) { return is_within(set.first, pointer); });
+  std::erase_if(document.overridden,
+                [&](const auto& set) { return is_within(set.first, pointer); });
   document.overridden[pointer] = origin;
 }
 

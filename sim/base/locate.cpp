@@ -153,8 +153,7 @@ bool overlap(std::string_view a, std::string_view b)
   return is_within(a, b) || is_within(b, a);
 }
 
-std::optional<std::size_t> offset_of(std::string_view text, std::string_view pointer,
-                                     bool want_key)
+std::optional<std::size_t> offset_of(std::string_view text, std::string_view pointer, bool want_key)
 {
   const std::size_t at = Walker(text, pointer_steps(pointer), want_key).find();
   if (at == std::string_view::npos || at > text.size())

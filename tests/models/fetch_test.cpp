@@ -44,9 +44,11 @@ TEST_CASE("variables are needed when the layers before them are done", "[fetch][
 TEST_CASE("a forward pass waits for the variables that come latest", "[fetch][closed-form]")
 {
   // At 1 GB/s they are there after 2, 7, 12 and 72 ms: the last layer is 42 ms late.
-  CHECK_THAT(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e9), FetchOrder::forward).value(), test::is(42e-3));
+  CHECK_THAT(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e9), FetchOrder::forward).value(),
+             test::is(42e-3));
   // At 10 GB/s only the first layer waits.
-  CHECK_THAT(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e10), FetchOrder::forward).value(), test::is(0.2e-3));
+  CHECK_THAT(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e10), FetchOrder::forward).value(),
+             test::is(0.2e-3));
   CHECK(exposed_fetch({}, profile(), BytesPerSecond(1e9), FetchOrder::forward).value() == 0);
 }
 
