@@ -114,6 +114,7 @@ TEST_CASE("adapters alone are exchanged and updated, and need no gradients of th
   const auto small = stage_memory(s.memory).front();
   CHECK(small.weights == memory.weights);
   CHECK(small.gradients.value() == Approx(4 * trained));
+  CHECK(small.optimizer.value() == Approx(12 * trained / 2)); // of two ranks
   CHECK(small.activations < memory.activations);
 }
 
