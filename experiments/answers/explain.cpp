@@ -3,10 +3,10 @@
 #include "experiments/answers/explain_large.hpp"
 #include "experiments/answers/explain_path.hpp"
 #include "experiments/answers/explain_swaps.hpp"
+#include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/levers.hpp"
 #include "experiments/run/result_json.hpp"
 #include "experiments/spec/large_job.hpp"
-#include "experiments/spec/resolve.hpp"
 #include "sim/base/version.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ Json explain(const LoadedExperiment& experiment, std::size_t number, const Expla
     answer["jobs"].push_back(explained_large_job(point, options));
     return answer;
   }
-  const ResolvedExperiment resolved = resolve(point);
+  const ResolvedExperiment resolved = ready_to_run(point, options.run.fidelity);
   const auto base = throughputs_with(resolved, {}, 1, options.run, kStepsAsked);
   const Ranking ranking(resolved, options, base);
   const Json paths = critical_paths(resolved, options.run);

@@ -1,5 +1,6 @@
 #include "experiments/answers/explain_swaps.hpp"
 
+#include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/levers.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/error.hpp"
@@ -72,7 +73,7 @@ Json swapped(const Point& point, const ResolvedExperiment& experiment,
         auto document = std::make_shared<Document>(*point.document);
         set_in_experiment(*document, choice.pointer, option, "explain");
         const ResolvedExperiment changed =
-            resolve({point.settings, std::move(document), point.profiles});
+            ready_to_run({point.settings, std::move(document), point.profiles}, options.fidelity);
         const auto rates = throughputs_with(changed, {}, 1, options, steps);
         Json gains = Json::array();
         bool differs = false;

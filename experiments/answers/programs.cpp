@@ -1,8 +1,8 @@
 #include "experiments/answers/programs.hpp"
 
+#include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/result_json.hpp"
 #include "experiments/spec/large_job.hpp"
-#include "experiments/spec/resolve.hpp"
 #include "models/plans/data_parallel.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity_text.hpp"
@@ -16,13 +16,17 @@ namespace foretrain::experiments {
 
 namespace {
 
+Json written(const models::WorkPlan& plan)
+{
+  Json json = sim::to_json(plan.program);
+  json["summary"] = plan.summary;
+  return json;
+}
+
 Json program_of(const ResolvedExperiment& experiment, const ResolvedJob& job)
 {
-  if (job.plan) {
-    Json json = sim::to_json(job.plan->program);
-    json["summary"] = job.plan->summary;
-    return json;
-  }
+  if (job.plan)
+    return written(*job.plan);
   if (job.parameter_servers)
     return {{"name", job.spec.name},
             {"summary", "parameter servers: not written as a program, see docs/model.md"}};
@@ -94,13 +98,10 @@ Json programs_of(const LoadedExperiment& experiment, int point)
   const Point& chosen = experiment.points[static_cast<std::size_t>(point)];
   Json json = {{"point", point}, {"settings", settings_json(chosen.settings)}};
   if (is_large(chosen)) {
-    const LargeExperiment large = resolve_large(chosen);
-    json["jobs"].push_back(
-        {{"name", large.job.spec.name},
-         {"summary", "a large model: composed of simulated exchanges, see docs/large-models.md"}});
+    json["jobs"].push_back(written(plan_of(resolve_large(chosen), models::Fidelity::coupled)));
     return json;
   }
-  const ResolvedExperiment resolved = resolve(chosen);
+  const ResolvedExperiment resolved = ready_to_run(chosen, models::Fidelity::coupled);
   for (const ResolvedJob& job : resolved.jobs)
     json["jobs"].push_back(program_of(resolved, job));
   return json;

@@ -24,6 +24,7 @@ class NoExchanges : public models::ExchangeTimes {
 public:
   Seconds time(models::PlanGroup, models::Operation, Bytes) override { return Seconds(0); }
   int ranks(models::PlanGroup) const override { return 1; }
+  Seconds transfer(int, Bytes) override { return Seconds(0); }
 };
 
 std::vector<int> powers(int most)

@@ -70,14 +70,14 @@ std::optional<models::PipelineSetting> pipeline_of(const ReportRow& row)
   if (!schedule)
     return std::nullopt;
   s.schedule = *schedule;
-  s.transfer = Seconds(row.number("/pipeline/transfer_s").value_or(0));
   s.blocking = row.text("/pipeline/blocking") == "true";
   for (int piece = 0; piece < std::min(s.stages * s.virtual_stages, kMostPieces); ++piece) {
     const auto time = [&](const char* pass) {
       return Seconds(
           row.number(fmt::format("/pipeline/pieces/{}/{}", piece, pass).c_str()).value_or(0));
     };
-    s.pieces.push_back({time("forward_s"), time("backward_s"), time("weights_s")});
+    s.pieces.push_back(
+        {time("forward_s"), time("backward_s"), time("weights_s"), time("transfer_s")});
     if (!(s.pieces.back().forward.value() > 0) || !(s.pieces.back().backward.value() > 0))
       return std::nullopt;
   }

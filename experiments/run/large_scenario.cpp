@@ -1,6 +1,7 @@
 #include "experiments/run/large_scenario.hpp"
 
 #include "experiments/run/plan_exchanges.hpp"
+#include "experiments/run/token_work.hpp"
 #include "experiments/run/trace_file.hpp"
 #include "experiments/spec/transformer_setting.hpp"
 
@@ -36,39 +37,9 @@ Range around(double value, double spread, double interval)
   return {value, value / factor, value * factor, interval};
 }
 
-// The stage that needs the most memory.
-std::size_t fullest(const std::vector<models::StageMemory>& stages)
-{
-  return static_cast<std::size_t>(
-      std::max_element(stages.begin(), stages.end(),
-                       [](const auto& x, const auto& y) { return x.total() < y.total(); }) -
-      stages.begin());
-}
-
-TokenWork token_work(const LargeExperiment& e)
-{
-  const models::StepSetting& s = e.job.setting;
-  const models::PlannedBatch& batch = s.memory.batch;
-  TokenWork work;
-  work.per_sample = batch.sequence;
-  work.samples_per_step = batch.global_batch;
-  const double tokens = work.per_sample * work.samples_per_step;
-  const auto flops = [&](models::AttentionCount count) {
-    return tokens * models::training_flops_per_token(s.memory.model, s.memory.adapters,
-                                                     batch.sequence, count);
-  };
-  work.flops.full = flops(models::AttentionCount::full);
-  work.flops.causal = flops(models::AttentionCount::causal);
-  work.peak = FlopsPerSecond(s.fp8 ? s.device.fp8.peak : s.device.half.peak);
-  work.wanted = e.job.tokens;
-  work.gpu_price = e.spec.cluster.price_per_gpu_hour;
-  return work;
-}
-
 Bytes needed(const models::MemorySetting& setting)
 {
-  const auto stages = models::stage_memory(setting);
-  return stages[fullest(stages)].total();
+  return models::fullest_stage(setting).second.total();
 }
 
 // The plan nearest to the one asked for that fits: more recomputation, then more sharing.
@@ -135,16 +106,8 @@ Bottleneck bottleneck_of(const LargeExperiment& e, const models::StepParts& p)
 
 void add_memory(const LargeExperiment& e, JobResult& result, std::vector<std::string>& warnings)
 {
-  const auto stages = models::stage_memory(e.job.setting.memory);
-  const std::size_t stage = fullest(stages);
-  const models::StageMemory& m = stages[stage];
-  result.memory = {m.total(),
-                   e.platform.gpu.memory,
-                   {{"weights", m.weights},
-                    {"gradients", m.gradients},
-                    {"optimizer", m.optimizer},
-                    {"activations", m.activations},
-                    {"other", m.other}}};
+  const auto [stage, m] = models::fullest_stage(e.job.setting.memory);
+  result.memory = {m.total(), e.platform.gpu.memory, models::memory_parts(m)};
   if (result.memory.needed <= result.memory.available)
     return;
   const std::string plan = fitting(e);
@@ -209,7 +172,7 @@ PointResult run_large_point(const Point& point, const RunOptions& options)
   result.time.bubble = p.bubble;
   result.time.recompute = p.recompute;
   result.bottleneck = bottleneck_of(e, p);
-  result.tokens = token_work(e);
+  result.tokens = token_work(e.job.setting, e.job.tokens, e.spec.cluster.price_per_gpu_hour);
   result.exposed_by_group = {{"tensor", p.tensor},
                              {"context", p.context},
                              {"pipeline", p.pipeline},

@@ -4,6 +4,7 @@
 #include "experiments/spec/graph_rules.hpp"
 #include "experiments/spec/large_job.hpp"
 #include "models/collectives/collective.hpp"
+#include "models/plans/plan_groups.hpp"
 
 #include <map>
 #include <memory>
@@ -11,41 +12,53 @@
 
 namespace foretrain::experiments {
 
+/// The machine and which of its GPUs a job has, by rank.
+struct ExchangeSite {
+  const platforms::PlatformSpec& platform;
+  const platforms::Stack& stack;
+  const models::Library& library;
+  int nodes = 1;
+  std::vector<platforms::GpuPlace> ranks;
+};
+
 /// Each exchange is run once with every group of its kind that reaches the nodes of the first one:
 /// they share what is between them. Groups elsewhere see the same machine.
 class PlanExchanges : public models::ExchangeTimes {
 public:
   /// The experiment must outlive this.
   PlanExchanges(const LargeExperiment& experiment, models::Fidelity fidelity);
+  /// A job of several: platform, setting and library must outlive this.
+  PlanExchanges(const ExchangeSite& site, const models::MemorySetting& setting,
+                models::Fidelity fidelity);
 
   /// Another plan on the same machine; what was simulated stays known.
   void change_plan(const models::MemorySetting& setting) { setting_ = &setting; }
 
   Seconds time(models::PlanGroup group, models::Operation operation, Bytes size) override;
   int ranks(models::PlanGroup group) const override;
+  Seconds transfer(int from_stage, Bytes size) override;
   std::uint64_t flows() const { return engine_.statistics().flows; }
 
 private:
-  struct Layout { // of a group's ranks: first + i x stride
-    int count = 1;
-    int stride = 1;
-    auto operator<=>(const Layout&) const = default;
-  };
-  Layout layout(models::PlanGroup group) const;
+  using Layout = models::GroupLayout;
   std::vector<std::vector<platforms::GpuPlace>> sets(const Layout& own) const;
-  const std::vector<std::unique_ptr<models::Collective>>& collectives(const Layout& own,
-                                                                      models::Operation operation);
+  using Calls = std::vector<std::unique_ptr<models::Collective>>;
+  std::unique_ptr<models::Collective> call(const std::vector<platforms::GpuPlace>& places,
+                                           models::Operation operation);
+  Seconds run(const Calls& calls, Bytes size);
+  const Calls& collectives(const Layout& own, models::Operation operation);
 
-  const LargeExperiment& e_;
+  ExchangeSite site_;
   const models::MemorySetting* setting_; // the plan
   models::Fidelity fidelity_;
   sim::Engine engine_;
   platforms::Machine machine_;
   platforms::GraphRules graph_rules_; // with all graphs that were found on the machine
   std::vector<std::unique_ptr<sim::TaskGraph>> graphs_; // the engine knows them to its end
-  std::map<std::pair<Layout, models::Operation>, std::vector<std::unique_ptr<models::Collective>>>
-      collectives_;
+  std::map<std::pair<Layout, models::Operation>, Calls> collectives_;
+  std::vector<Calls> sends_; // of transfers_
   std::map<std::tuple<Layout, models::Operation, double>, Seconds> known_;
+  std::map<std::tuple<int, int, int, double>, Seconds> transfers_; // from, to, GPUs of a stage
 };
 
 } // namespace foretrain::experiments

@@ -24,6 +24,8 @@ models::Operation operation_of(sim::CollectiveKind kind)
     return models::Operation::broadcast;
   case sim::CollectiveKind::all_to_all:
     return models::Operation::all_to_all;
+  case sim::CollectiveKind::neighbours:
+    return models::Operation::send_receive;
   }
   return models::Operation::all_reduce;
 }
@@ -40,6 +42,7 @@ const char* kernel_of(sim::CollectiveKind kind)
   case sim::CollectiveKind::broadcast:
     return "Broadcast";
   case sim::CollectiveKind::all_to_all:
+  case sim::CollectiveKind::neighbours:
     return "SendRecv";
   }
   return "";
@@ -55,29 +58,31 @@ std::set<int> resources_of(const models::Collective& call)
   return resources;
 }
 
-// Sets that share nothing with the first one, by way of others either, run beside it unseen.
+// Sets that share nothing with those that have to be `seen`, by way of others either, run beside
+// them unseen.
 std::vector<std::shared_ptr<const models::Collective>>
-that_meet_the_first(std::vector<std::shared_ptr<const models::Collective>> sets)
+that_meet(std::vector<std::shared_ptr<const models::Collective>> sets, std::vector<bool> seen)
 {
   std::vector<std::set<int>> used;
   for (const auto& set : sets)
     used.push_back(resources_of(*set));
-  std::vector<bool> met(sets.size(), false);
-  std::set<int> reached = used.front();
-  met[0] = true;
+  std::set<int> reached;
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    if (seen[i])
+      reached.insert(used[i].begin(), used[i].end());
   for (bool more = true; more;) {
     more = false;
     for (std::size_t i = 0; i < sets.size(); ++i) {
-      if (met[i] || std::none_of(used[i].begin(), used[i].end(),
-                                 [&](int resource) { return reached.count(resource) > 0; }))
+      if (seen[i] || std::none_of(used[i].begin(), used[i].end(),
+                                  [&](int resource) { return reached.count(resource) > 0; }))
         continue;
-      met[i] = more = true;
+      seen[i] = more = true;
       reached.insert(used[i].begin(), used[i].end());
     }
   }
   std::vector<std::shared_ptr<const models::Collective>> kept;
   for (std::size_t i = 0; i < sets.size(); ++i)
-    if (met[i])
+    if (seen[i])
       kept.push_back(std::move(sets[i]));
   return kept;
 }
@@ -86,10 +91,18 @@ that_meet_the_first(std::vector<std::shared_ptr<const models::Collective>> sets)
 
 PlanMachine::PlanMachine(sim::Engine& engine, const platforms::Machine& machine,
                          const ResolvedJob& job, models::Fidelity fidelity,
-                         std::vector<double> host_threads)
+                         std::vector<double> host_threads, std::set<int> shared)
     : engine_(engine), machine_(machine), job_(job), fidelity_(fidelity),
-      host_threads_(std::move(host_threads))
+      host_threads_(std::move(host_threads)), shared_(std::move(shared)),
+      graph_rules_(graph_rules(job.library))
 {
+  graph_rules_.found = std::make_shared<platforms::FoundGraphs>();
+}
+
+bool PlanMachine::among_others(const std::vector<platforms::GpuPlace>& places) const
+{
+  return std::any_of(places.begin(), places.end(),
+                     [&](const auto& place) { return shared_.contains(place.node); });
 }
 
 platforms::GpuPlace PlanMachine::place(int rank) const
@@ -135,12 +148,15 @@ const PlanMachine::Calls& PlanMachine::calls(int group, sim::CollectiveKind kind
   if (!known.empty())
     return known;
   const sim::WorkGroup& of = program().groups.at(static_cast<std::size_t>(group));
-  for (const auto& devices : of.devices)
+  std::vector<bool> seen;
+  for (const auto& devices : of.devices) {
+    const auto members = places(devices);
+    seen.push_back(known.empty() || among_others(members));
     known.push_back(std::make_shared<const models::Collective>(
-        engine_,
-        platforms::make_communicator(machine_, places(devices), of.name, graph_rules(job_.library)),
+        engine_, platforms::make_communicator(machine_, members, of.name, graph_rules_),
         job_.library, operation_of(kind), "auto"));
-  known = that_meet_the_first(std::move(known));
+  }
+  known = that_meet(std::move(known), std::move(seen));
   return known;
 }
 

@@ -5,9 +5,11 @@
 #include "experiments/spec/resolved.hpp"
 #include "models/program_job.hpp"
 #include "platforms/machine.hpp"
+#include "platforms/rings.hpp"
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -15,10 +17,10 @@ namespace foretrain::experiments {
 class PlanMachine final : public models::JobMachine {
 public:
   /// Engine, machine and job must outlive this. Device d of the program is job.ranks[d];
-  /// `host_threads` are the cores that each GPU's process keeps busy. Batches are synthetic: there
-  /// at once.
+  /// `host_threads` are the cores that each GPU's process keeps busy, `shared` the nodes on which
+  /// other jobs run. Batches are synthetic: there at once.
   PlanMachine(sim::Engine& engine, const platforms::Machine& machine, const ResolvedJob& job,
-              models::Fidelity fidelity, std::vector<double> host_threads);
+              models::Fidelity fidelity, std::vector<double> host_threads, std::set<int> shared);
 
   sim::PathPtr compute(int rank) override;
   sim::PathPtr host(int rank) override;
@@ -46,6 +48,7 @@ private:
   platforms::GpuPlace place(int rank) const;
   const Calls& calls(int group, sim::CollectiveKind kind);
   std::vector<platforms::GpuPlace> places(const std::vector<int>& devices) const;
+  bool among_others(const std::vector<platforms::GpuPlace>& places) const;
   Way way(int from_device, int to_device) const;
   const std::vector<Way>& ways(const sim::Operation& op);
 
@@ -53,7 +56,9 @@ private:
   const platforms::Machine& machine_;
   const ResolvedJob& job_;
   models::Fidelity fidelity_;
-  std::vector<double> host_threads_; // of each rank
+  std::vector<double> host_threads_;  // of each rank
+  std::set<int> shared_;              // nodes with other jobs
+  platforms::GraphRules graph_rules_; // with all graphs that were found on the machine
   std::vector<std::unique_ptr<models::InputPipeline>> input_;
   std::map<int, sim::PathPtr> compute_;
   std::map<std::pair<int, sim::CollectiveKind>, Calls> calls_; // of each group

@@ -60,13 +60,13 @@ Json to_json(const models::PipelineSetting& pipeline)
                {"virtual_stages", pipeline.virtual_stages},
                {"schedule", word_of(pipeline.schedule)},
                {"micro_batches", pipeline.micro_batches},
-               {"transfer_s", pipeline.transfer.value()},
                {"blocking", pipeline.blocking},
                {"pieces", Json::array()}};
   for (const models::PieceTime& piece : pipeline.pieces)
     json["pieces"].push_back({{"forward_s", piece.forward.value()},
                               {"backward_s", piece.backward.value()},
-                              {"weights_s", piece.weights.value()}});
+                              {"weights_s", piece.weights.value()},
+                              {"transfer_s", piece.transfer.value()}});
   return json;
 }
 

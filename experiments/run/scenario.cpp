@@ -1,6 +1,7 @@
 #include "experiments/run/scenario.hpp"
 
 #include "experiments/run/bottleneck.hpp"
+#include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/large_scenario.hpp"
 #include "experiments/run/node_use.hpp"
 #include "experiments/run/parameters.hpp"
@@ -8,10 +9,10 @@
 #include "experiments/run/sharing.hpp"
 #include "experiments/run/stage.hpp"
 #include "experiments/run/synchronisation.hpp"
+#include "experiments/run/token_work.hpp"
 #include "experiments/run/trace_file.hpp"
 #include "experiments/run/uncertainty.hpp"
 #include "experiments/spec/large_job.hpp"
-#include "experiments/spec/resolve.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -131,7 +132,7 @@ void compare_alone(const ResolvedExperiment& experiment, std::size_t i, const Lo
 // Time for as many epochs as the job is to run.
 void add_training(const ResolvedJob& resolved, JobResult& result)
 {
-  if (!resolved.spec.epochs)
+  if (!resolved.spec.epochs || is_divided(resolved))
     return;
   const double samples = resolved.input.dataset.samples;
   const double later = result.later_epochs ? result.later_epochs->median : result.throughput.median;
@@ -189,6 +190,9 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
   result.elapsed = {resolved.stack.host.start + resolved.framework.start,
                     job.last_end() - job.launched()};
+  if (resolved.transformer)
+    result.tokens = token_work(resolved.transformer->step, resolved.transformer->tokens,
+                               experiment.spec.cluster.price_per_gpu_hour);
   return result;
 }
 
@@ -292,7 +296,7 @@ PointResult run_point(const Point& point, const RunOptions& asked)
 {
   if (is_large(point))
     return run_large_point(point, asked);
-  const ResolvedExperiment experiment = resolve(point);
+  const ResolvedExperiment experiment = ready_to_run(point, asked.fidelity);
   RunOptions options = asked;
   const bool several = experiment.jobs.size() > 1;
   const std::vector<Lone> lone = several ? run_alone(experiment, options) : std::vector<Lone>{};
@@ -331,7 +335,7 @@ std::vector<double> quick_throughputs(const Point& point, const RunOptions& opti
 {
   if (is_large(point))
     return {quick_large_throughput(point, options)};
-  ResolvedExperiment experiment = resolve(point);
+  ResolvedExperiment experiment = ready_to_run(point, options.fidelity);
   for (ResolvedJob& job : experiment.jobs)
     job.measured_steps = std::min(job.measured_steps, steps);
   Stage stage(experiment, options);

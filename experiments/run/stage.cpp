@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -93,8 +95,8 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
                      last = setup.warmup_steps + setup.measured_steps](int step) {
       tell(fmt::format("{}: step {} of {}", name, std::min(step, last), last));
     };
-  if (job.plan) {
-    add_program(setup, job, i);
+  if (job.plan || is_divided(job)) {
+    add_program(setup, experiment, i);
     return;
   }
   add_compute(setup, job, *views_[i]);
@@ -108,8 +110,17 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   jobs_.push_back(std::make_unique<models::TrainingJob>(engine_, std::move(setup)));
 }
 
-void Stage::add_program(const models::JobSetup& setup, const ResolvedJob& job, std::size_t i)
+void Stage::add_program(const models::JobSetup& setup, const ResolvedExperiment& experiment,
+                        std::size_t i)
 {
+  const ResolvedJob& job = experiment.jobs[i];
+  if (!job.plan)
+    throw std::logic_error("job '" + job.spec.name + "' has no plan: ready_to_run writes it");
+  std::set<int> shared;
+  for (std::size_t other = 0; other < experiment.jobs.size(); ++other)
+    for (const auto& place : experiment.jobs[other].ranks)
+      if (other != i)
+        shared.insert(place.node);
   std::vector<double> threads;
   for (const sim::WorkRank& rank : job.plan->program.ranks) {
     const auto& place = job.ranks.at(static_cast<std::size_t>(rank.device));
@@ -120,7 +131,8 @@ void Stage::add_program(const models::JobSetup& setup, const ResolvedJob& job, s
   hits_.emplace_back();
   jobs_.push_back(std::make_unique<models::ProgramJob>(
       engine_, std::move(schedule), job.plan,
-      std::make_unique<PlanMachine>(engine_, *views_[i], job, setup.fidelity, std::move(threads)),
+      std::make_unique<PlanMachine>(engine_, *views_[i], job, setup.fidelity, std::move(threads),
+                                    std::move(shared)),
       setup.keep_limits));
 }
 

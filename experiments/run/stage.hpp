@@ -44,7 +44,8 @@ private:
   void add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
                Epoch epoch);
   /// A job that is written as a program.
-  void add_program(const models::JobSetup& setup, const ResolvedJob& job, std::size_t i);
+  void add_program(const models::JobSetup& setup, const ResolvedExperiment& experiment,
+                   std::size_t i);
   void add_compute(models::JobSetup& setup, const ResolvedJob& job,
                    const platforms::Machine& machine) const;
   void add_input(models::JobSetup& setup, const ResolvedExperiment& experiment, std::size_t i,

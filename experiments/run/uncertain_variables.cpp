@@ -207,13 +207,13 @@ private:
   {
     for (std::size_t i = 0; i < experiment_.jobs.size(); ++i) {
       const ResolvedJob& job = experiment_.jobs[i];
-      if (!job.replica)
+      if (!job.transformer)
         continue;
       Variable variable{job.spec.name + ": time of kernels",
                         "job",
                         std::to_string(i),
                         {},
-                        job.replica->kernel_spread};
+                        kernel_spread(job.transformer->step.device)};
       variable.at.push_back({fmt::format("/jobs/{}/kernel_time", i),
                              {job.spec.kernel_time, "", 1},
                              0,

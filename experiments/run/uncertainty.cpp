@@ -1,6 +1,7 @@
 #include "experiments/run/uncertainty.hpp"
 
 #include "calibration/correlated.hpp"
+#include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/gains.hpp"
 #include "experiments/run/range.hpp"
 #include "experiments/run/stage.hpp"
@@ -49,7 +50,7 @@ public:
   /// Step times of each job.
   std::vector<std::vector<double>> steps(const Point& point, std::uint64_t seed) const
   {
-    ResolvedExperiment experiment = resolve(point);
+    ResolvedExperiment experiment = ready_to_run(point, options_.fidelity);
     for (ResolvedJob& job : experiment.jobs) {
       job.measured_steps = std::min(job.measured_steps, kSteps);
       if (job.input.synthetic) // nothing has to fill up

@@ -1,5 +1,7 @@
 #include "experiments/spec/idle_keys.hpp"
 
+#include "experiments/spec/transformer_setting.hpp"
+
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
@@ -36,10 +38,17 @@ std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
                            "a transformer's job");
 }
 
+std::string idle_keys_of_divided(const JobSpec& spec, const Value& job)
+{
+  constexpr auto kWhere = "a divided transformer beside other jobs";
+  if (spec.input && read_input(spec.input).format != InputFormat::synthetic)
+    return without_influence(spec, job, {"input", "anchor", "memory", "epochs"}, kWhere);
+  return without_influence(spec, job, {"anchor", "memory", "epochs"}, kWhere);
+}
+
 std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
 {
-  const models::ParallelPlan plan = spec.parallel.value_or(models::ParallelPlan{});
-  if (plan.tensor * plan.context * plan.pipeline * plan.expert > 1 || plan.zero > 0)
+  if (divides(spec.parallel.value_or(models::ParallelPlan{})))
     job.fail_at("parallel", "divides the model, and the model is not a transformer",
                 "leave it out: the job is data-parallel on all its GPUs");
   if (spec.precision == "fp8" || spec.precision == "mxfp8")

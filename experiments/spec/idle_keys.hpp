@@ -11,6 +11,9 @@ namespace foretrain::experiments {
 /// experiment.
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job);
 
+/// The keys without influence on a divided transformer that runs beside other jobs, or "".
+std::string idle_keys_of_divided(const JobSpec& spec, const Value& job);
+
 /// The same of a job that is not a transformer's: refuses a parallel plan and precisions of
 /// transformers only.
 std::string idle_keys_of_other(const JobSpec& spec, const Value& job);

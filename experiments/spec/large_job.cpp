@@ -5,34 +5,12 @@
 #include "experiments/spec/transformer_setting.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
 
 namespace {
-
-double tokens_of(const Value& value)
-{
-  if (value.json().is_number())
-    return value.json().get<double>();
-  if (!value.json().is_string())
-    value.fail("must be a number or a text like \"300B\" or \"1T\", got " + value.shown());
-  const auto text = value.json().get<std::string>();
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  const std::string unit(end);
-  const double scale = unit.empty() || unit == " "  ? 1
-                       : unit == "K" || unit == "k" ? 1e3
-                       : unit == "M"                ? 1e6
-                       : unit == "B" || unit == "G" ? 1e9
-                       : unit == "T"                ? 1e12
-                                                    : 0;
-  if (end == text.c_str() || scale == 0 || !(number > 0))
-    value.fail("must be a number or a text like \"300B\" or \"1T\", got " + value.shown());
-  return number * scale;
-}
 
 // Launchers start equally many processes on each node: on as few as can be where groups of
 // tensor-parallel GPUs stay together; else nodes are filled in turn.
@@ -59,8 +37,7 @@ LargeJob resolve_large_job(const JobSpec& spec, const Value& at, const LargeExpe
   job.setting = std::move(setting.step);
   for (std::string& warning : setting.warnings)
     job.warnings.push_back(std::move(warning));
-  if (spec.tokens)
-    job.tokens = tokens_of(spec.tokens);
+  job.tokens = setting.tokens;
   return job;
 }
 

@@ -13,6 +13,7 @@
 #include "sim/workload/program_file.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -72,6 +73,18 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   device.master_weights = half;
   device.minimal_filtering = job.precision == "fp32";
   return device;
+}
+
+// A divided model's steps have hundreds of exchanges each and differ by little.
+constexpr int kStepsOfDivided = 5;
+
+int most_on_a_node(const std::vector<platforms::GpuPlace>& ranks)
+{
+  std::map<int, int> gpus;
+  int most = 0;
+  for (const auto& place : ranks)
+    most = std::max(most, ++gpus[place.node]);
+  return most;
 }
 
 int default_steps(int gpus)
@@ -163,32 +176,45 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   job.measured_steps = job.spec.steps.value_or(default_steps(job.spec.gpus));
 }
 
-// A transformer that is whole on each of its GPUs, beside other jobs.
-void resolve_replica(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
+// A transformer beside other jobs: whole on each of its GPUs it runs like any network, divided by
+// the program of its plan.
+void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
-  refuse_divided(job.spec, at);
   job.framework = framework_of(job.spec);
   job.library = models::load_library(job.framework.library);
-  const TransformerSetting setting = transformer_setting(job.spec, at, job.framework, e.platform,
-                                                         job.stack, e.platform.gpus_per_node());
-  models::Replica replica = models::replica_of(setting.model, setting.step);
-  job.network = std::move(replica.network);
-  job.profile = std::move(replica.profile);
-  job.replica = {models::stage_memory(setting.step.memory).front().total(),
-                 kernel_spread(setting.step.device)};
-  const models::PlannedBatch& batch = setting.step.memory.batch;
-  job.spec.batch_per_gpu = batch.micro_batch * batch.micro_batches;
-  for (const std::string& warning : setting.warnings)
+  const auto setting = std::make_shared<const TransformerSetting>(transformer_setting(
+      job.spec, at, job.framework, e.platform, job.stack, most_on_a_node(job.ranks)));
+  job.transformer = setting;
+  for (const std::string& warning : setting->warnings)
     job.warnings.push_back(warning);
-  if (job.spec.anchor || job.spec.tokens)
-    job.warnings.push_back(fmt::format("{}: \"{}\" has no influence on a transformer beside other "
-                                       "jobs",
-                                       job.spec.name, job.spec.anchor ? "anchor" : "tokens"));
   // Kernels beside its products: the fusion buffer, what a step does once.
   JobSpec wide = job.spec;
-  if (setting.step.fp8)
+  if (setting->step.fp8)
     wide.precision = e.platform.gpu.bf16 ? "bf16" : "fp16";
   job.device = device_for(e.platform, job.stack, wide, job.framework, at);
+  if (is_divided(job)) {
+    if (const std::string idle = idle_keys_of_divided(job.spec, at); !idle.empty())
+      job.warnings.push_back(idle);
+    return;
+  }
+  models::Replica replica = models::replica_of(setting->model, setting->step);
+  job.network = std::move(replica.network);
+  job.profile = std::move(replica.profile);
+  const models::PlannedBatch& batch = setting->step.memory.batch;
+  job.spec.batch_per_gpu = batch.micro_batch * batch.micro_batches;
+  if (job.spec.anchor)
+    job.warnings.push_back(fmt::format("{}: \"anchor\" has no influence on a transformer beside "
+                                       "other jobs",
+                                       job.spec.name));
+}
+
+void check_memory(ResolvedJob& job, const platforms::Gpu& gpu)
+{
+  const Bytes needed = device_memory(job);
+  if (needed > gpu.memory)
+    job.warnings.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}",
+                                       job.spec.name, to_text(needed), gpu.name,
+                                       to_text(gpu.memory)));
 }
 
 // What follows the model's times, whatever they came from.
@@ -209,23 +235,22 @@ void finish_job(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
         "\"format\": "
         "..., \"dataset\": ... }}, or \"dataset\" in the model's file",
         spec.name, job.network.name, job.input.dataset.name, job.input.dataset.samples));
-  const Bytes needed = device_memory(job);
-  if (needed > e.platform.gpu.memory)
-    job.warnings.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}",
-                                       spec.name, to_text(needed), e.platform.gpu.name,
-                                       to_text(e.platform.gpu.memory)));
+  check_memory(job, e.platform.gpu);
   job.measured_steps = spec.steps.value_or(default_steps(spec.gpus));
 }
 
-ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExperiment& e,
-                        const platforms::Stack& stack)
+// `job` has its place on the machine.
+ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperiment& e)
 {
-  ResolvedJob job;
-  job.spec = spec;
-  job.stack = stack;
+  const JobSpec& spec = job.spec;
   if (has_transformer(spec)) {
-    resolve_replica(job, at, e);
-    finish_job(job, at, e);
+    resolve_transformer(job, at, e);
+    if (is_divided(job)) {
+      check_memory(job, e.platform.gpu);
+      job.measured_steps = spec.steps.value_or(kStepsOfDivided);
+    } else {
+      finish_job(job, at, e);
+    }
     return job;
   }
   if (const std::string idle = idle_keys_of_other(spec, at); !idle.empty())
@@ -244,7 +269,7 @@ ResolvedJob resolve_job(const JobSpec& spec, const Value& at, const ResolvedExpe
     at.fail_at("framework", "is " + job.framework.name + ", which does not train",
                "set \"mode\": \"inference\", or another framework");
   job.library = models::load_library(job.framework.library);
-  job.device = device_for(e.platform, stack, spec, job.framework, at);
+  job.device = device_for(e.platform, job.stack, spec, job.framework, at);
   job.optimizer = models::load_optimizer(
       spec.optimizer ? spec.optimizer : preset_reference(job.network.optimizer, spec.model));
   job.device.optimizer = job.optimizer;
@@ -332,12 +357,17 @@ BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu)
   return 0.5 * gpu.memory_efficiency * gpu.memory_bandwidth;
 }
 
+bool is_divided(const ResolvedJob& job)
+{
+  return job.transformer && divides(job.transformer->step.memory.plan);
+}
+
 Bytes device_memory(const ResolvedJob& job)
 {
   if (job.plan)
     return models::memory_of(*job.plan);
-  if (job.replica)
-    return job.replica->memory;
+  if (job.transformer)
+    return models::fullest_stage(job.transformer->step.memory).second.total();
   const int batch = job.spec.batch_per_gpu;
   return job.spec.mode == JobMode::inference
              ? models::inference_memory(job.network, batch, job.device)
@@ -370,12 +400,14 @@ ResolvedExperiment resolve(const Point& given)
   Placer placer(e.nodes, per_node);
   for (std::size_t i = 0; i < e.spec.jobs.size(); ++i) {
     const Value at = root.at("jobs").at(i);
-    StackSpec own = e.spec.jobs[i].stack.value_or(StackSpec{});
-    const auto stack = resolve_stack(own, &e.spec.stack, e.platform, root);
-    e.jobs.push_back(resolve_job(e.spec.jobs[i], at, e, stack));
-    e.jobs.back().place = i;
-    e.jobs.back().ranks = placer.place(e.spec.jobs[i], at);
-    e.jobs.back().spec.gpus = static_cast<int>(e.jobs.back().ranks.size());
+    ResolvedJob job;
+    job.spec = e.spec.jobs[i];
+    job.place = i;
+    job.ranks = placer.place(job.spec, at);
+    job.spec.gpus = static_cast<int>(job.ranks.size());
+    StackSpec own = job.spec.stack.value_or(StackSpec{});
+    job.stack = resolve_stack(own, &e.spec.stack, e.platform, root);
+    e.jobs.push_back(resolve_job(std::move(job), at, e));
     if (e.jobs.back().network.measured)
       use_recorded_exchanges(e.jobs.back(), e.platform, at);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "experiments/spec/resolve_input.hpp"
+#include "experiments/spec/transformer_setting.hpp"
 #include "models/collectives/collective.hpp"
 #include "models/compute_profile.hpp"
 #include "models/optimizer.hpp"
@@ -10,12 +11,6 @@
 #include "platforms/storage.hpp"
 
 namespace foretrain::experiments {
-
-/// What a transformer's job has that others have not.
-struct ReplicaUse {
-  Bytes memory;             // that each of its GPUs needs
-  double kernel_spread = 0; // relative standard deviation of its kernels' time
-};
 
 struct ResolvedJob {
   JobSpec spec;
@@ -33,10 +28,14 @@ struct ResolvedJob {
   bool parameter_servers = false;               // instead of an all-reduce
   std::vector<int> server_nodes;                // of each parameter server; none with all-reduce
   std::shared_ptr<const models::WorkPlan> plan; // of a job that is written as a program
-  std::optional<ReplicaUse> replica;            // of a transformer's job
+  std::shared_ptr<const TransformerSetting> transformer; // of a transformer's job
   std::vector<std::string> warnings;
   int measured_steps = 20;
 };
+
+/// Whether the job's model is divided among its GPUs. Its plan holds times of exchanges: it is
+/// written when the job is made ready to run (experiments/run/divided_jobs.hpp).
+bool is_divided(const ResolvedJob& job);
 
 /// Device memory that one GPU of the job needs.
 Bytes device_memory(const ResolvedJob& job);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -53,6 +54,27 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
   device.clock = (gpu.kernels ? gpu.kernels->sustained_clock : kUsualClock) / job.kernel_time;
   device.memory = device.memory / job.kernel_time;
   return device;
+}
+
+double tokens_of(const Value& value)
+{
+  if (value.json().is_number())
+    return value.json().get<double>();
+  if (!value.json().is_string())
+    value.fail("must be a number or a text like \"300B\" or \"1T\", got " + value.shown());
+  const auto text = value.json().get<std::string>();
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit(end);
+  const double scale = unit.empty() || unit == " "  ? 1
+                       : unit == "K" || unit == "k" ? 1e3
+                       : unit == "M"                ? 1e6
+                       : unit == "B" || unit == "G" ? 1e9
+                       : unit == "T"                ? 1e12
+                                                    : 0;
+  if (end == text.c_str() || scale == 0 || !(number > 0))
+    value.fail("must be a number or a text like \"300B\" or \"1T\", got " + value.shown());
+  return number * scale;
 }
 
 struct Batch {
@@ -107,13 +129,9 @@ bool has_transformer(const JobSpec& job)
   return job.model && models::is_transformer(resolve_preset(job.model, models::kNetworkKind));
 }
 
-void refuse_divided(const JobSpec& job, const Value& at)
+bool divides(const models::ParallelPlan& plan)
 {
-  const models::ParallelPlan plan = job.parallel.value_or(models::ParallelPlan{});
-  if (plan.tensor * plan.context * plan.pipeline * plan.expert > 1 || plan.zero > 0)
-    at.fail_at("parallel", "divides a transformer, and there are other jobs",
-               "a transformer that is whole on each GPU runs beside other jobs; one that is "
-               "divided has the machine to itself: give it an experiment of its own");
+  return plan.tensor * plan.context * plan.pipeline * plan.expert > 1 || plan.zero > 0;
 }
 
 TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
@@ -155,6 +173,8 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.variation = framework.step_variation;
   s.speed_variation = platform.gpu.speed_variation;
   s.overhead = stack.host.cpu_overhead * framework.step_overhead;
+  if (job.tokens)
+    setting.tokens = tokens_of(job.tokens);
   if (t.learned_positions() > 0 && batch.sequence > t.learned_positions())
     setting.warnings.push_back(
         fmt::format("{}: sequences of {} tokens, but {} has {} learned positions", job.name,

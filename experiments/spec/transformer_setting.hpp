@@ -5,11 +5,14 @@
 #include "models/plans/step_setting.hpp"
 #include "platforms/machine.hpp"
 
+#include <optional>
+
 namespace foretrain::experiments {
 
 struct TransformerSetting {
   models::TransformerFile model;
   models::StepSetting step;
+  std::optional<double> tokens; // to train on
   std::vector<std::string> warnings;
 };
 
@@ -25,7 +28,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                                        const platforms::PlatformSpec& platform,
                                        const platforms::Stack& stack, int gpus_per_node);
 
-/// Throws ConfigError where a plan divides the model: such a job has the machine to itself.
-void refuse_divided(const JobSpec& job, const Value& at);
+/// Whether a plan divides the model; else it is whole on each GPU.
+bool divides(const models::ParallelPlan& plan);
 
 } // namespace foretrain::experiments

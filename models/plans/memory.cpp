@@ -190,4 +190,22 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
   return stages;
 }
 
+std::pair<int, StageMemory> fullest_stage(const MemorySetting& setting)
+{
+  const auto stages = stage_memory(setting);
+  const auto most = std::max_element(
+      stages.begin(), stages.end(),
+      [](const StageMemory& x, const StageMemory& y) { return x.total() < y.total(); });
+  return {static_cast<int>(most - stages.begin()), *most};
+}
+
+std::vector<MemoryPart> memory_parts(const StageMemory& memory)
+{
+  return {{"weights", memory.weights},
+          {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},
+          {"activations", memory.activations},
+          {"other", memory.other}};
+}
+
 } // namespace foretrain::models

@@ -3,9 +3,11 @@
 
 #include "models/plans/stages.hpp"
 #include "models/transformer/layer_module.hpp"
+#include "models/work_plan.hpp"
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace foretrain::models {
@@ -58,5 +60,11 @@ double held_micro_batches(const ParallelPlan& plan, int micro_batches, int stage
 
 /// Of every stage. What allocators lose between blocks is not in it.
 std::vector<StageMemory> stage_memory(const MemorySetting& setting);
+
+/// The stage that needs the most, and what.
+std::pair<int, StageMemory> fullest_stage(const MemorySetting& setting);
+
+/// By name, for answers.
+std::vector<MemoryPart> memory_parts(const StageMemory& memory);
 
 } // namespace foretrain::models

@@ -17,24 +17,26 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
   const PlanGroup group =
       plan.shard == ZeroShard::node && plan.zero == 3 ? PlanGroup::shard : PlanGroup::data;
   const double gradient = s.rules.reduce == GradientPrecision::fp32 ? 4 : s.memory.element;
-  Seconds exchange;
+  PlannedCalls calls;
   const auto add = [&](PlanGroup among, double weights, double gradients) {
     if (times.ranks(among) < 2)
       return;
     if (plan.zero == 3 && s.rules.micro_batch_gathers > 0 && weights > 0)
-      exchange +=
-          times.time(among, Operation::all_gather, Bytes(weights / layers * s.memory.element));
+      calls.push_back({among, Operation::all_gather, Bytes(weights / layers * s.memory.element)});
     if (backward && plan.zero == 3 && gradients > 0)
-      exchange +=
-          times.time(among, Operation::reduce_scatter, Bytes(gradients / layers * gradient));
+      calls.push_back({among, Operation::reduce_scatter, Bytes(gradients / layers * gradient)});
   };
   add(group, held.shared, trained.shared);
   add(PlanGroup::expert_data, held.experts, trained.experts);
+  const Seconds exchange = times.time_of(calls);
   const Seconds of_layer = compute / layers;
   const Seconds hidden = std::min(exchange, of_layer);
+  for (PlannedCall& call : calls)
+    call.times = layers;
   // The first layer's gather and the last one's gradients have nothing beside them.
   return {layers * exchange,
-          (layers - 1) * (exchange - hidden + s.rules.overlap_cost * hidden) + exchange};
+          (layers - 1) * (exchange - hidden + s.rules.overlap_cost * hidden) + exchange,
+          std::move(calls)};
 }
 
 // Copies between a layer's tensors and the buffers of the exchanges that share them out. They fill
@@ -136,9 +138,9 @@ private:
       ahead_.work += f;
       back_.work += b;
       repeated_ += again;
-      ahead_.exchanges += unit.ahead;
-      back_.exchanges += unit.back;
     }
+    ahead_.exchanges += unit.ahead.scaled(layers);
+    back_.exchanges += unit.back.scaled(layers);
     unit.forward = f.time();
     unit.backward = (b += again).time();
     cost_.units.push_back(unit);
@@ -175,8 +177,9 @@ private:
     if (shape_.tensor > 1) {
       const Bytes size(shape_.tokens() * s_.memory.model.hidden * s_.memory.element);
       const Seconds once = times_.time(PlanGroup::tensor, Operation::all_reduce, size);
-      (last ? unit.back : unit.ahead).tensor = {once, once};
-      (last ? back_ : ahead_).exchanges.tensor += {once, once};
+      const Exposure all{once, once, {{PlanGroup::tensor, Operation::all_reduce, size}}};
+      (last ? unit.back : unit.ahead).tensor = all;
+      (last ? back_ : ahead_).exchanges.tensor += all;
     }
     cost_.units.push_back(unit);
   }

@@ -84,21 +84,23 @@ private:
   {
     return s_.pieces[static_cast<std::size_t>(slice.piece)];
   }
-  double transfer() const { return s_.stages > 1 ? s_.transfer.value() : 0; }
 
   // When what the slice needs is there; negative: not yet known.
   double ready(const PipelineSlice& slice)
   {
     const int last = static_cast<int>(s_.pieces.size()) - 1;
     if (!slice.backward)
-      return slice.piece == 0
-                 ? 0
-                 : after(dates_.of(false, slice.piece - 1, slice.micro_batch), transfer());
+      return slice.piece == 0 ? 0 : received({false, slice.micro_batch, slice.piece - 1, {}, {}});
     if (slice.piece == last)
       return dates_.of(false, slice.piece, slice.micro_batch);
-    return after(dates_.of(true, slice.piece + 1, slice.micro_batch), transfer());
+    return received({true, slice.micro_batch, slice.piece + 1, {}, {}});
   }
-  static double after(double date, double delay) { return date < 0 ? -1 : date + delay; }
+  // What a pass sends; negative: not yet known.
+  double received(const PipelineSlice& from)
+  {
+    const double date = dates_.of(from.backward, from.piece, from.micro_batch);
+    return date < 0 ? -1 : date + transfer_time(s_, from).value();
+  }
 
   bool advance(StageState& stage)
   {
@@ -121,10 +123,8 @@ private:
     stage.now += length;
     slice.end = Seconds(stage.now);
     dates_.of(slice.backward, slice.piece, slice.micro_batch) = stage.now;
-    const int last = static_cast<int>(s_.pieces.size()) - 1;
-    const bool sends = slice.backward ? slice.piece > 0 : slice.piece < last;
-    if (s_.blocking && sends)
-      stage.now += transfer();
+    if (s_.blocking)
+      stage.now += transfer_time(s_, slice).value();
     ++stage.next;
     return true;
   }
@@ -154,6 +154,14 @@ std::vector<PipelineSlice> stage_order(const PipelineSetting& s, int stage)
   while (backward < all)
     order.push_back(turn(s, stage, backward++, true));
   return order;
+}
+
+Seconds transfer_time(const PipelineSetting& s, const PipelineSlice& slice)
+{
+  const int boundary = slice.backward ? slice.piece - 1 : slice.piece;
+  if (s.stages < 2 || boundary < 0 || boundary + 1 >= static_cast<int>(s.pieces.size()))
+    return Seconds(0);
+  return s.pieces[static_cast<std::size_t>(boundary)].transfer;
 }
 
 PipelineRun run_pipeline(const PipelineSetting& setting)

@@ -13,6 +13,7 @@ struct PieceTime {
   Seconds forward;
   Seconds backward; // with what it repeats
   Seconds weights;  // of backward: gradients of weights, which nobody waits for
+  Seconds transfer; // of activations to the next piece, and of their gradients back
 };
 
 struct PipelineSetting {
@@ -21,7 +22,6 @@ struct PipelineSetting {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int micro_batches = 1;
   std::vector<PieceTime> pieces; // stages x virtual_stages, in forward order
-  Seconds transfer;              // of activations, or their gradients, to the next stage
   bool blocking = true;          // stages wait for their transfers (Megatron without overlap)
 };
 
@@ -42,6 +42,9 @@ struct PipelineRun {
 /// (arXiv:2104.04473); zero-bubble ZB-H1 (arXiv:2401.10241), which is 1F1B with the gradients of
 /// weights put off into the waits.
 std::vector<PipelineSlice> stage_order(const PipelineSetting& setting, int stage);
+
+/// What a pass sends when it has ended; none after the last one of its direction, or on one stage.
+Seconds transfer_time(const PipelineSetting& setting, const PipelineSlice& slice);
 
 PipelineRun run_pipeline(const PipelineSetting& setting);
 

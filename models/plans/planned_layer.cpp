@@ -72,9 +72,11 @@ LayerExchanges PlannedLayer::repeated_exchanges() const
   if (!repeats_feed_forward())
     return {};
   Exposure of_tensor = tensor(false);
-  const TensorExchanges parts = tensor_exchanges();
-  if (parts.total().value() > 0)
-    of_tensor = of_tensor.scaled(parts.feed_forward / parts.total());
+  if (of_tensor.whole.value() > 0) {
+    PlannedCalls calls = feed_forward_calls();
+    of_tensor = of_tensor.scaled(times_.time_of(calls) / of_tensor.whole);
+    of_tensor.calls = std::move(calls);
+  }
   return {of_tensor, {}, expert(false)};
 }
 
@@ -102,41 +104,49 @@ int PlannedLayer::collectives() const
 }
 
 // Brought together before a product and added up behind it; one all-reduce is both.
-Seconds PlannedLayer::both_ways(PlanGroup group, Bytes size) const
+PlannedCalls PlannedLayer::both_ways(PlanGroup group, Bytes size, double times) const
 {
   if (!shape_.sequence_parallel)
-    return times_.time(group, Operation::all_reduce, size);
-  return times_.time(group, Operation::all_gather, size) +
-         times_.time(group, Operation::reduce_scatter, size);
+    return {{group, Operation::all_reduce, size, times}};
+  return {{group, Operation::all_gather, size, times},
+          {group, Operation::reduce_scatter, size, times}};
 }
 
-PlannedLayer::TensorExchanges PlannedLayer::tensor_exchanges() const
+PlannedCalls PlannedLayer::feed_forward_calls() const
 {
-  if (shape_.tensor < 2)
-    return {};
-  const Seconds one = both_ways(PlanGroup::tensor, activations());
   if (!experts_)
-    return {one, one};
-  TensorExchanges all{one, Seconds(0)};
-  if (s_.memory.model.shared_experts > 0)
-    all.feed_forward += one;
+    return both_ways(PlanGroup::tensor, activations(), 1);
+  const bool cut = shape_.expert_tensor > 1;
   // Experts that are not cut take the tokens that each rank holds; else those that came to the
   // ranks that share an expert go to all of them.
-  if (shape_.expert_tensor > 1)
-    all.feed_forward += shape_.sequence_parallel
-                            ? both_ways(PlanGroup::expert_tensor,
-                                        static_cast<double>(shape_.expert_tensor) * routed())
-                            : one;
-  return all;
+  const int times =
+      (s_.memory.model.shared_experts > 0 ? 1 : 0) + (cut && !shape_.sequence_parallel ? 1 : 0);
+  PlannedCalls calls;
+  if (times > 0)
+    calls = both_ways(PlanGroup::tensor, activations(), times);
+  if (cut && shape_.sequence_parallel)
+    for (const PlannedCall& call : both_ways(
+             PlanGroup::expert_tensor, static_cast<double>(shape_.expert_tensor) * routed(), 1))
+      calls.push_back(call);
+  return calls;
+}
+
+PlannedCalls PlannedLayer::tensor_calls() const
+{
+  PlannedCalls calls = both_ways(PlanGroup::tensor, activations(), 1);
+  for (const PlannedCall& call : feed_forward_calls())
+    calls.push_back(call);
+  return calls;
 }
 
 Exposure PlannedLayer::tensor(bool backward) const
 {
   if (shape_.tensor < 2)
     return {};
-  const Seconds all = tensor_exchanges().total();
+  PlannedCalls calls = tensor_calls();
+  const Seconds all = times_.time_of(calls);
   if (!s_.rules.overlap_tensor)
-    return {all, all};
+    return {all, all, std::move(calls)};
   // In as many parts as there are ranks, each beside the product of the one before.
   Seconds products;
   for (const Operator& op : operators_)
@@ -146,7 +156,7 @@ Exposure PlannedLayer::tensor(bool backward) const
   const Seconds part = all / shape_.tensor;
   const Seconds rest = all - part;
   const Seconds hidden = std::min(rest, products);
-  return {all, part + (rest - hidden) + s_.rules.overlap_cost * hidden};
+  return {all, part + (rest - hidden) + s_.rules.overlap_cost * hidden, std::move(calls)};
 }
 
 // Keys and values go round the ring beside the attention of those that are there.
@@ -157,8 +167,10 @@ Exposure PlannedLayer::context(bool backward) const
   const Transformer& t = s_.memory.model;
   const double kv = std::max(1.0, static_cast<double>(t.latent ? t.heads : t.kv()) / shape_.tensor);
   const Bytes block(shape_.tokens() * 2 * kv * t.head() * s_.memory.element);
-  const Seconds step =
-      times_.time(PlanGroup::context, Operation::send_receive, backward ? 2 * block : block);
+  const int steps = shape_.context - 1;
+  PlannedCalls calls{
+      {PlanGroup::context, Operation::send_receive, backward ? 2 * block : block, 1.0 * steps}};
+  const Seconds step = times_.time_of(calls) / steps;
   Seconds attention;
   for (const Operator& op : operators_)
     if (op.kind == OperatorKind::attention)
@@ -166,8 +178,8 @@ Exposure PlannedLayer::context(bool backward) const
           backward ? backward_time(op, s_.device).device : forward_time(op, s_.device).device;
   const Seconds beside = attention / shape_.context;
   const Seconds over = std::max(Seconds(0), step - beside);
-  const int steps = shape_.context - 1;
-  return {steps * step, steps * (over + s_.rules.overlap_cost * std::min(step, beside))};
+  return {steps * step, steps * (over + s_.rules.overlap_cost * std::min(step, beside)),
+          std::move(calls)};
 }
 
 // Tokens go to their experts and come back.
@@ -175,12 +187,13 @@ Exposure PlannedLayer::expert(bool backward) const
 {
   if (!experts_ || shape_.expert < 2)
     return {};
-  const Seconds both = 2 * times_.time(PlanGroup::expert, Operation::all_to_all, routed());
+  PlannedCalls calls{{PlanGroup::expert, Operation::all_to_all, routed(), 2}};
+  const Seconds both = times_.time_of(calls);
   if (!s_.rules.overlap_expert)
-    return {both, both};
+    return {both, both, std::move(calls)};
   const Seconds beside = 0.5 * (backward ? this->backward() : forward()).time();
   const Seconds hidden = std::min(both, beside);
-  return {both, both - hidden + s_.rules.overlap_cost * hidden};
+  return {both, both - hidden + s_.rules.overlap_cost * hidden, std::move(calls)};
 }
 
 OperatorShape operator_shape(const StepSetting& s)

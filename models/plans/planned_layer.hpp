@@ -5,17 +5,25 @@
 
 namespace foretrain::models {
 
-/// An exchange, and what of it nothing hides.
+/// Exchanges, and what of them nothing hides.
 struct Exposure {
   Seconds whole;
   Seconds exposed;
+  PlannedCalls calls;
   Exposure& operator+=(const Exposure& other)
   {
     whole += other.whole;
     exposed += other.exposed;
+    calls.insert(calls.end(), other.calls.begin(), other.calls.end());
     return *this;
   }
-  Exposure scaled(double factor) const { return {factor * whole, factor * exposed}; }
+  Exposure scaled(double factor) const
+  {
+    Exposure all{factor * whole, factor * exposed, calls};
+    for (PlannedCall& call : all.calls)
+      call.times *= factor;
+    return all;
+  }
 };
 
 /// Of one pass through a layer, or through what stands at the ends.
@@ -30,6 +38,10 @@ struct LayerExchanges {
     return *this;
   }
   Seconds exposed() const { return tensor.exposed + context.exposed + expert.exposed; }
+  LayerExchanges scaled(double factor) const
+  {
+    return {tensor.scaled(factor), context.scaled(factor), expert.scaled(factor)};
+  }
   void scale_exposed(double factor)
   {
     for (Exposure* each : {&tensor, &context, &expert})
@@ -50,17 +62,13 @@ public:
   LayerExchanges repeated_exchanges() const;
 
 private:
-  struct TensorExchanges {
-    Seconds attention, feed_forward;
-    Seconds total() const { return attention + feed_forward; }
-  };
-
   bool repeats_feed_forward() const;
   Bytes activations() const;
   Bytes routed() const;
   int collectives() const;
-  Seconds both_ways(PlanGroup group, Bytes size) const;
-  TensorExchanges tensor_exchanges() const;
+  PlannedCalls both_ways(PlanGroup group, Bytes size, double times) const;
+  PlannedCalls feed_forward_calls() const;
+  PlannedCalls tensor_calls() const;
   Exposure tensor(bool backward) const;
   Exposure context(bool backward) const;
   Exposure expert(bool backward) const;

@@ -44,6 +44,7 @@ private:
   struct NoExchanges final : ExchangeTimes {
     Seconds time(PlanGroup, Operation, Bytes) override { return Seconds(0); }
     int ranks(PlanGroup) const override { return 1; }
+    Seconds transfer(int, Bytes) override { return Seconds(0); }
   };
 
   bool trains() const { return !s_.memory.adapters; }

@@ -18,60 +18,63 @@ Seconds left_over(Seconds exchange, Seconds beside, double cost)
   return exchange - hidden + cost * hidden;
 }
 
-struct DataExchange {
-  Seconds gradients; // all of it
-  Seconds parameters;
+// Calls of a stage among those that hold the same, once a step.
+struct DataCalls {
+  PlannedCalls gradients;
+  PlannedCalls parameters;
 };
 
-// Gradients and trained parameters of a stage among those that hold the same.
-DataExchange data_exchange(const StepSetting& s, ExchangeTimes& exchanges,
-                           const PieceParameters& trained)
+DataCalls data_calls(const StepSetting& s, const ExchangeTimes& exchanges,
+                     const PieceParameters& trained)
 {
   const ParallelPlan& plan = s.memory.plan;
   const double gradient = s.rules.reduce == GradientPrecision::fp32 ? 4 : s.memory.element;
-  DataExchange data;
+  DataCalls data;
   const auto add = [&](PlanGroup group, double parameters) {
     if (parameters <= 0 || exchanges.ranks(group) < 2)
       return;
     const Bytes sent(parameters * gradient);
     if (plan.zero == 0) {
-      data.gradients += exchanges.time(group, Operation::all_reduce, sent);
+      data.gradients.push_back({group, Operation::all_reduce, sent});
       return;
     }
     if (plan.zero < 3) {
-      data.gradients += exchanges.time(group, Operation::reduce_scatter, sent);
-      data.parameters +=
-          exchanges.time(group, Operation::all_gather, Bytes(parameters * s.memory.element));
+      data.gradients.push_back({group, Operation::reduce_scatter, sent});
+      data.parameters.push_back(
+          {group, Operation::all_gather, Bytes(parameters * s.memory.element)});
     }
   };
   add(PlanGroup::data, trained.shared);
   add(PlanGroup::expert_data, trained.experts);
   // Shards of a node are added up among the nodes.
   if (plan.zero == 3 && plan.shard == ZeroShard::node && exchanges.ranks(PlanGroup::across) > 1)
-    data.gradients +=
-        exchanges.time(PlanGroup::across, Operation::all_reduce,
-                       Bytes(trained.total() * gradient / exchanges.ranks(PlanGroup::shard)));
+    data.gradients.push_back(
+        {PlanGroup::across, Operation::all_reduce,
+         Bytes(trained.total() * gradient / exchanges.ranks(PlanGroup::shard))});
   return data;
 }
 
 // What the stage's data-parallel exchanges add to the end and the beginning of a step: all of them,
 // or the share of one layer and what does not ride beside the others.
-Exposure exposed(const StepSetting& s, Seconds whole, bool overlaps, int layers, Seconds beside)
+Exposure exposed(const StepSetting& s, ExchangeTimes& exchanges, PlannedCalls calls, bool overlaps,
+                 int layers, Seconds beside)
 {
+  const Seconds whole = exchanges.time_of(calls);
   if (!overlaps)
-    return {whole, whole};
+    return {whole, whole, std::move(calls)};
   const Seconds tail = whole / std::max(1, layers);
-  return {whole, tail + left_over(whole - tail, beside, s.rules.overlap_cost)};
+  return {whole, tail + left_over(whole - tail, beside, s.rules.overlap_cost), std::move(calls)};
 }
 
-StageEnds stage_ends(const StepSetting& s, const DataExchange& data, const PieceCost& last,
-                     const PieceCost& first)
+StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges, const PieceParameters& trained,
+                     const PieceCost& last, const PieceCost& first)
 {
+  DataCalls data = data_calls(s, exchanges, trained);
   StageEnds ends;
-  ends.gradients =
-      exposed(s, data.gradients, s.rules.overlap_gradients, last.layers, last.backward());
-  ends.parameters =
-      exposed(s, data.parameters, s.rules.overlap_parameters, first.layers, first.forward());
+  ends.gradients = exposed(s, exchanges, std::move(data.gradients), s.rules.overlap_gradients,
+                           last.layers, last.backward());
+  ends.parameters = exposed(s, exchanges, std::move(data.parameters), s.rules.overlap_parameters,
+                            first.layers, first.forward());
   return ends;
 }
 
@@ -108,11 +111,11 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
   for (const Piece& piece : pieces) {
     costs.push_back(piece_cost(s, piece, exchanges));
     const PieceCost& cost = costs.back();
-    pipeline.pieces.push_back({cost.forward(), cost.backward(), 0.4 * cost.backward_compute});
+    const int stage = static_cast<int>(pipeline.pieces.size()) % plan.pipeline;
+    pipeline.pieces.push_back(
+        {cost.forward(), cost.backward(), 0.4 * cost.backward_compute,
+         plan.pipeline > 1 ? exchanges.transfer(stage, transfer_size(s)) : Seconds(0)});
   }
-  if (plan.pipeline > 1)
-    pipeline.transfer =
-        exchanges.time(PlanGroup::pipeline, Operation::send_receive, transfer_size(s));
   result.run = run_pipeline(pipeline);
   // The busiest stage tells the step; what the others wait for it is theirs.
   Seconds end;
@@ -120,7 +123,7 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
     StepParts parts;
     PieceParameters trained;
     int layers = 0;
-    int sends = 0;
+    Seconds sends; // of a micro-batch
     const PieceCost* first = nullptr;
     const PieceCost* last = nullptr;
     for (int p = stage; p < static_cast<int>(pieces.size()); p += plan.pipeline) {
@@ -128,7 +131,8 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
       trained +=
           trained_of(pieces[static_cast<std::size_t>(p)], s.memory.model, plan, s.memory.adapters);
       layers += cost.layers;
-      sends += (p > 0 ? 1 : 0) + (p + 1 < static_cast<int>(pieces.size()) ? 1 : 0);
+      for (const bool backward : {false, true})
+        sends += transfer_time(pipeline, {backward, 0, p, {}, {}});
       const double times = s.memory.batch.micro_batches;
       parts.compute += times * (cost.forward_compute + cost.backward_compute);
       parts.recompute += times * cost.recompute;
@@ -140,13 +144,13 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
       first = first == nullptr ? &cost : first;
     }
     if (pipeline.blocking)
-      parts.pipeline = sends * s.memory.batch.micro_batches * pipeline.transfer;
+      parts.pipeline = s.memory.batch.micro_batches * sends;
     parts.bubble = result.run.end - parts.total();
     if (parts.bubble.value() < 0) {
       parts.pipeline = std::max(Seconds(0), parts.pipeline + parts.bubble);
       parts.bubble = Seconds(0);
     }
-    StageEnds ends = stage_ends(s, data_exchange(s, exchanges, trained), *last, *first);
+    StageEnds ends = stage_ends(s, exchanges, trained, *last, *first);
     ends.optimizer = optimizer_time(s, trained, layers);
     parts.data += ends.gradients.exposed + ends.parameters.exposed;
     parts.optimizer = ends.optimizer;

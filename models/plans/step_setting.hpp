@@ -6,6 +6,8 @@
 #include "models/transformer/compute.hpp"
 #include "models/transformer_rules.hpp"
 
+#include <vector>
+
 namespace foretrain::models {
 
 /// Ranks that exchange: order of ranks is tensor, context, data, pipeline, the first the innermost.
@@ -18,8 +20,16 @@ enum class PlanGroup {
   expert,
   expert_tensor, // that share each expert
   expert_data,   // holders of the same experts
-  pipeline,      // two stages beside each other
 };
+
+/// Calls of the collective library, all alike.
+struct PlannedCall {
+  PlanGroup group;
+  Operation operation;
+  Bytes size; // as nccl-tests counts it: the whole buffer
+  double times = 1;
+};
+using PlannedCalls = std::vector<PlannedCall>;
 
 /// Times of exchanges on a machine: all groups of a kind that meet on it exchange at once.
 class ExchangeTimes {
@@ -28,6 +38,17 @@ public:
   /// `size` as nccl-tests counts it: the whole buffer.
   virtual Seconds time(PlanGroup group, Operation operation, Bytes size) = 0;
   virtual int ranks(PlanGroup group) const = 0;
+  /// From every GPU of a pipeline stage to one of the next; from the last stage to the first.
+  virtual Seconds transfer(int from_stage, Bytes size) = 0;
+
+  /// One after the other.
+  Seconds time_of(const PlannedCalls& calls)
+  {
+    Seconds sum;
+    for (const PlannedCall& call : calls)
+      sum += call.times * time(call.group, call.operation, call.size);
+    return sum;
+  }
 };
 
 struct StepSetting {

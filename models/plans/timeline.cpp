@@ -57,11 +57,6 @@ private:
   std::array<Seconds, 5> free_{};
 };
 
-Exposure share(const Exposure& whole, int count)
-{
-  return {whole.whole / count, whole.exposed / count};
-}
-
 class TimelineWriter {
 public:
   TimelineWriter(const StepSetting& setting, const StepResult& step, std::size_t most_spans)
@@ -115,8 +110,8 @@ private:
   {
     const PieceCost& piece = step_.pieces[static_cast<std::size_t>(slice.piece)];
     const char* pass = slice.backward ? "backward" : "forward";
-    const Exposure data =
-        share(slice.backward ? piece.data_back : piece.data_ahead, std::max(1, piece.layers));
+    const Exposure data = (slice.backward ? piece.data_back : piece.data_ahead)
+                              .scaled(1.0 / std::max(1, piece.layers));
     Seconds at = begin + slice.start;
     writer.begin_micro_batch(slice.micro_batch);
     if (!timeline_.layers) {
@@ -149,9 +144,7 @@ private:
   Seconds exchanges(StageWriter& writer, const std::string& name, Seconds at, bool backward,
                     double drawn, const LayerExchanges& inside, const Exposure& data) const
   {
-    const auto part = [&](const Exposure& e) {
-      return Exposure{drawn * e.whole, drawn * e.exposed};
-    };
+    const auto part = [&](const Exposure& e) { return e.scaled(drawn); };
     if (plan_.sequence_parallel)
       at = writer.exchange(PlanStream::tensor, name, at, part(inside.tensor),
                            {Operation::all_gather, Operation::reduce_scatter});

@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::array kKinds{"compute",    "host",     "offload", "fetch",
                             "collective", "transfer", "wait",    "join"};
-constexpr std::array kCollectives{"all-reduce", "all-gather", "reduce-scatter", "broadcast",
-                                  "all-to-all"};
+constexpr std::array kCollectiveNames{"all-reduce", "all-gather", "reduce-scatter",
+                                      "broadcast",  "all-to-all", "neighbours"};
+static_assert(kCollectiveNames.size() == kCollectives);
 constexpr std::array kPhaseNames{"forward", "backward", "recompute", "optimizer",
                                  "tensor",  "context",  "pipeline",  "expert",
                                  "data",    "input",    "framework"};
@@ -29,7 +30,7 @@ const char* name_of(WorkKind kind)
 
 const char* name_of(CollectiveKind kind)
 {
-  return kCollectives[static_cast<std::size_t>(kind)];
+  return kCollectiveNames[static_cast<std::size_t>(kind)];
 }
 
 const char* name_of(Phase phase)

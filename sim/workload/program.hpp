@@ -34,7 +34,10 @@ enum class CollectiveKind : unsigned char {
   reduce_scatter, // bytes: of the whole buffer
   broadcast,
   all_to_all, // bytes: that a rank sends in all, its own part included
+  neighbours, // bytes: that each rank sends to the next one of the ring
 };
+
+constexpr int kCollectives = 6;
 
 /// What an operation is part of; time is told by these.
 enum class Phase : unsigned char {

@@ -20,7 +20,6 @@ Kind kind_of(const std::string& word, int count)
 }
 
 constexpr int kKindCount = static_cast<int>(WorkKind::join) + 1;
-constexpr int kCollectiveCount = static_cast<int>(CollectiveKind::all_to_all) + 1;
 
 // Reads one operation after the other into a program whose ranks, groups and streams are there.
 class OperationReader {
@@ -53,7 +52,7 @@ public:
     case WorkKind::collective:
       if (!op.collective)
         at.fail_at("collective", "is missing");
-      program_.collective(group(at, op), kind_of<CollectiveKind>(*op.collective, kCollectiveCount),
+      program_.collective(group(at, op), kind_of<CollectiveKind>(*op.collective, kCollectives),
                           phase, what, size, stream);
       break;
     case WorkKind::transfer:

@@ -81,7 +81,8 @@ void describe(V& v, OperationSpec& s)
                      "pipeline", "expert", "data", "input", "framework"}));
   v.optional("name", s.name, "of the kernel, for timelines");
   v.optional("collective", s.collective, "of a collective: which",
-             one_of({"all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all"}));
+             one_of({"all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all",
+                     "neighbours"}));
   v.optional("group", s.group, "of a collective or a transfer, counted from 0", between(0, 1e6));
   v.optional("rank", s.rank, "where it runs; sender of a transfer", between(0, 1e6));
   v.optional("to", s.to, "receiver of a transfer", between(0, 1e6));

@@ -389,10 +389,9 @@ TEST_CASE("a large model is told in tokens, with its memory and its pipeline",
       {"needed", 90e9},
       {"available", 80e9},
       {"parts", {{"weights", 30e9}, {"activations", 60e9}, {"gradients", 0}}}};
-  const Json piece = {{"forward_s", 1}, {"backward_s", 2}, {"weights_s", 0.8}};
-  large["pipeline"] = {
-      {"stages", 2},     {"virtual_stages", 1}, {"schedule", "1f1b"},      {"micro_batches", 3},
-      {"transfer_s", 0}, {"blocking", false},   {"pieces", {piece, piece}}};
+  const Json piece = {{"forward_s", 1}, {"backward_s", 2}, {"weights_s", 0.8}, {"transfer_s", 0}};
+  large["pipeline"] = {{"stages", 2},        {"virtual_stages", 1}, {"schedule", "1f1b"},
+                       {"micro_batches", 3}, {"blocking", false},   {"pieces", {piece, piece}}};
   const auto page_of = [](const Json& one) { return report_html(result_of({point({}, {one})})); };
   const std::string page = page_of(large);
   CHECK_THAT(page, Contains("40,000 tokens/s, limited by H100"));

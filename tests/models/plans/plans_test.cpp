@@ -18,8 +18,9 @@ PipelineSetting equal_stages(int stages, int pieces, int micro_batches, Pipeline
   s.virtual_stages = pieces;
   s.schedule = schedule;
   s.micro_batches = micro_batches;
-  s.pieces.assign(static_cast<std::size_t>(stages * pieces),
-                  {Seconds(1.0 / pieces), Seconds(2.0 / pieces), Seconds(1.0 / pieces)});
+  s.pieces.assign(
+      static_cast<std::size_t>(stages * pieces),
+      {Seconds(1.0 / pieces), Seconds(2.0 / pieces), Seconds(1.0 / pieces), Seconds(0)});
   s.blocking = false;
   return s;
 }
@@ -49,6 +50,7 @@ constexpr double kExchange = 1e-3;
 struct EqualExchanges final : ExchangeTimes {
   Seconds time(PlanGroup, Operation, Bytes) override { return Seconds(kExchange); }
   int ranks(PlanGroup group) const override { return group == PlanGroup::tensor ? 2 : 1; }
+  Seconds transfer(int, Bytes) override { return Seconds(kExchange); }
 };
 
 // Two layers of a small model, cut among two ranks, all of it repeated in the backward pass.
@@ -117,7 +119,8 @@ TEST_CASE("1F1B goes forward as often as stages follow before it turns back", "[
 TEST_CASE("a stage that blocks does nothing while it sends", "[plans]")
 {
   PipelineSetting s = equal_stages(2, 1, 4, PipelineSchedule::gpipe);
-  s.transfer = Seconds(0.25);
+  for (PieceTime& piece : s.pieces)
+    piece.transfer = Seconds(0.25);
   CHECK(run_pipeline(s).slices[0][1].start == Seconds(1));
   s.blocking = true;
   CHECK(run_pipeline(s).slices[0][1].start == Seconds(1.25));

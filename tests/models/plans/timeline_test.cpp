@@ -13,6 +13,7 @@ class EqualTimes final : public ExchangeTimes {
 public:
   Seconds time(PlanGroup, Operation, Bytes) override { return Seconds(1e-4); }
   int ranks(PlanGroup) const override { return 2; }
+  Seconds transfer(int, Bytes) override { return Seconds(1e-4); }
 };
 
 StepSetting two_stages()

@@ -1,0 +1,13 @@
+// What a transformer's job does in tokens.
+#pragma once
+
+#include "experiments/run/result.hpp"
+#include "models/plans/step_setting.hpp"
+
+namespace foretrain::experiments {
+
+/// `wanted`: tokens to train on; `gpu_price`: of an hour of one GPU; where they are told.
+TokenWork token_work(const models::StepSetting& setting, std::optional<double> wanted,
+                     std::optional<double> gpu_price);
+
+} // namespace foretrain::experiments

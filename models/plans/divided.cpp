@@ -1,0 +1,469 @@
+#include "models/plans/divided.hpp"
+
+#include "models/plans/plan_groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace foretrain::models {
+
+namespace {
+
+using sim::OpId;
+using sim::Phase;
+
+constexpr std::size_t kMostOperations = 4000; // of a step; more layers are written as one
+
+Phase phase_of(PlanGroup group)
+{
+  switch (group) {
+  case PlanGroup::tensor:
+  case PlanGroup::expert_tensor:
+    return Phase::tensor;
+  case PlanGroup::context:
+    return Phase::context;
+  case PlanGroup::expert:
+    return Phase::expert;
+  case PlanGroup::data:
+  case PlanGroup::shard:
+  case PlanGroup::across:
+  case PlanGroup::expert_data:
+    return Phase::data;
+  }
+  return Phase::data;
+}
+
+sim::CollectiveKind kind_of(Operation operation)
+{
+  switch (operation) {
+  case Operation::all_gather:
+    return sim::CollectiveKind::all_gather;
+  case Operation::reduce_scatter:
+    return sim::CollectiveKind::reduce_scatter;
+  case Operation::broadcast:
+    return sim::CollectiveKind::broadcast;
+  case Operation::all_to_all:
+    return sim::CollectiveKind::all_to_all;
+  case Operation::send_receive:
+    return sim::CollectiveKind::neighbours;
+  default:
+    return sim::CollectiveKind::all_reduce;
+  }
+}
+
+// The devices behind the stages' ranks, and those that exchange with them.
+class Devices {
+public:
+  Devices(const DividedJob& job, int stages)
+      : job_(job), per_stage_(static_cast<int>(job.nodes.size()) / stages)
+  {
+    // The lane whose devices are most often among others.
+    int most = 0;
+    for (int lane = 0; lane < per_stage_; ++lane) {
+      int among_others = 0;
+      for (int stage = 0; stage < stages; ++stage)
+        among_others += is_busy(first_of(stage) + lane) ? 1 : 0;
+      if (among_others > most) {
+        most = among_others;
+        lane_ = lane;
+      }
+    }
+  }
+
+  int per_stage() const { return per_stage_; }
+  int of(int stage) const { return first_of(stage) + lane_; }
+
+  /// Groups of a stage: that of its rank first, then those that share a node with it or with
+  /// others.
+  std::vector<std::vector<int>> groups(PlanGroup group, int stage) const
+  {
+    return relevant(groups_among(layout_of(group, job_.setting.memory), first_of(stage),
+                                 first_of(stage) + per_stage_),
+                    of(stage));
+  }
+  /// Pairs of devices that send from one stage to the other.
+  std::vector<std::vector<int>> pairs(int from, int to) const
+  {
+    std::vector<std::vector<int>> all;
+    for (int lane = 0; lane < per_stage_; ++lane)
+      all.push_back({first_of(from) + lane, first_of(to) + lane});
+    return relevant(std::move(all), of(from));
+  }
+
+private:
+  int first_of(int stage) const { return stage * per_stage_; }
+  int node(int device) const { return job_.nodes[static_cast<std::size_t>(device)]; }
+  bool is_busy(int device) const { return job_.busy[static_cast<std::size_t>(node(device))]; }
+
+  std::vector<std::vector<int>> relevant(std::vector<std::vector<int>> all, int own) const
+  {
+    const auto mine = std::find_if(all.begin(), all.end(), [&](const std::vector<int>& set) {
+      return std::find(set.begin(), set.end(), own) != set.end();
+    });
+    std::rotate(all.begin(), mine, std::next(mine));
+    std::set<int> nodes;
+    for (const int device : all.front())
+      nodes.insert(node(device));
+    std::erase_if(all, [&](const std::vector<int>& set) {
+      return std::none_of(set.begin(), set.end(), [&](int device) {
+        return nodes.contains(node(device)) || is_busy(device);
+      });
+    });
+    return all;
+  }
+
+  const DividedJob& job_;
+  int per_stage_;
+  int lane_ = 0;
+};
+
+// Work of one kind on a device, in order.
+struct Stretch {
+  Phase phase;
+  Seconds time;
+};
+
+class DividedWriter {
+public:
+  DividedWriter(const DividedJob& job, ExchangeTimes& times)
+      : job_(job), s_(job.setting), step_(job.step), times_(times),
+        devices_(job, s_.memory.plan.pipeline)
+  {
+    program_.name = job.name;
+    for (const Phase phase :
+         {Phase::tensor, Phase::context, Phase::expert, Phase::pipeline, Phase::data})
+      streams_[phase] = program_.add_stream(sim::name_of(phase));
+    for (int stage = 0; stage < s_.memory.plan.pipeline; ++stage)
+      program_.ranks.push_back({devices_.of(stage), devices_.per_stage()});
+    while (operations() > kMostOperations && together_ < s_.memory.model.layers)
+      together_ *= 2;
+  }
+
+  sim::Program write()
+  {
+    for (stage_ = 0; stage_ < s_.memory.plan.pipeline; ++stage_)
+      write_stage();
+    return std::move(program_);
+  }
+
+private:
+  // Of a step, about.
+  std::size_t operations() const
+  {
+    std::size_t sum = 0;
+    for (const auto& slices : step_.run.slices)
+      for (const PipelineSlice& slice : slices)
+        for (const PlanUnit& unit : step_.pieces[static_cast<std::size_t>(slice.piece)].units)
+          sum += static_cast<std::size_t>((unit.count + together_ - 1) / together_) *
+                 (3 + unit.ahead.tensor.calls.size() + unit.ahead.context.calls.size() +
+                  unit.ahead.expert.calls.size());
+    return sum;
+  }
+
+  void write_stage()
+  {
+    last_ = OpId{};
+    pending_.clear();
+    Seconds put_off; // gradients of weights that zero-bubble has still to make
+    const StageEnds& ends = step_.ends[static_cast<std::size_t>(stage_)];
+    const OpId rest = start_parameters(ends.parameters);
+    const auto& slices = step_.run.slices[static_cast<std::size_t>(stage_)];
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      const PipelineSlice& slice = slices[i];
+      wait_for_arrival(slice);
+      const bool last = i + 1 == slices.size();
+      const OpId gradients = last ? start_gradients(ends.gradients, slice) : OpId{};
+      put_off += write_slice(slice);
+      if (i == 0 && rest)
+        pending_.push_back(rest);
+      const bool sent = send(slice);
+      if (last)
+        finish_gradients(ends.gradients, gradients);
+      Seconds gap = put_off;
+      if (i + 1 < slices.size()) {
+        gap = slices[i + 1].start - slice.end;
+        if (sent && step_.pipeline.blocking)
+          gap = gap - transfer_time(step_.pipeline, slice);
+      }
+      const Seconds filled = std::clamp(gap, Seconds(0), put_off);
+      work({{Phase::backward, filled}}, "gradients of weights");
+      put_off = put_off - filled;
+    }
+    work({{Phase::optimizer, ends.optimizer}}, "optimizer");
+    const OpId host = program_.wait(stage_, Phase::framework, "host work", s_.overhead, 0);
+    for (const OpId each : pending_)
+      program_.order(each, host);
+  }
+
+  // What the first pass waits for; returns what rides beside it.
+  OpId start_parameters(const Exposure& parameters)
+  {
+    if (parameters.whole.value() <= 0)
+      return {};
+    const double ahead = parameters.exposed / parameters.whole;
+    pending_.push_back(exchange(parameters.scaled(std::min(1.0, ahead)), {}));
+    return ahead < 1 ? exchange(parameters.scaled(1 - ahead), {}) : OpId{};
+  }
+
+  void wait_for_arrival(const PipelineSlice& slice)
+  {
+    const int last = static_cast<int>(step_.pieces.size()) - 1;
+    if (slice.backward ? slice.piece < last : slice.piece > 0)
+      pending_.push_back(arrival(slice.backward, slice.piece, slice.micro_batch));
+  }
+
+  // When enough of the last pass is done for what of the gradients rides beside it; none: nothing
+  // does.
+  OpId start_gradients(const Exposure& gradients, const PipelineSlice& pass)
+  {
+    const Seconds length = pass.end - pass.start;
+    const Seconds hidden = std::clamp(gradients.whole - gradients.exposed, Seconds(0), length);
+    if (hidden.value() <= 0)
+      return {};
+    const OpId start =
+        program_.wait(stage_, Phase::data, "until gradients are there", length - hidden, -1);
+    after_all(start);
+    return start;
+  }
+
+  // The stage's neighbours do not wait for this.
+  void finish_gradients(const Exposure& gradients, OpId start)
+  {
+    if (gradients.whole.value() > 0)
+      pending_.push_back(exchange(gradients, start ? std::vector<OpId>{start} : all_so_far()));
+  }
+
+  // One pass through a piece. Returns what zero-bubble puts off.
+  Seconds write_slice(const PipelineSlice& slice)
+  {
+    const PieceCost& piece = step_.pieces[static_cast<std::size_t>(slice.piece)];
+    const Seconds weights =
+        slice.backward && s_.memory.plan.schedule == PipelineSchedule::zero_bubble
+            ? step_.pipeline.pieces[static_cast<std::size_t>(slice.piece)].weights
+            : Seconds(0);
+    const Seconds computing = piece.backward_compute + piece.recompute;
+    const double left = weights.value() > 0 ? 1 - weights / computing : 1;
+    auto units = piece.units;
+    if (slice.backward)
+      std::reverse(units.begin(), units.end());
+    for (const PlanUnit& unit : units)
+      for (int done = 0; done < unit.count; done += together_)
+        write_unit(slice, piece, unit, std::min(together_, unit.count - done), left);
+    return weights;
+  }
+
+  void write_unit(const PipelineSlice& slice, const PieceCost& piece, const PlanUnit& unit,
+                  int count, double left)
+  {
+    const LayerExchanges inside = (slice.backward ? unit.back : unit.ahead).scaled(count);
+    Exposure all = inside.tensor;
+    all += inside.context;
+    all += inside.expert;
+    if (unit.layer)
+      all += (slice.backward ? piece.data_back : piece.data_ahead)
+                 .scaled(static_cast<double>(count) / std::max(1, piece.layers));
+    const Seconds time = count * left * (slice.backward ? unit.backward : unit.forward);
+    const Seconds hidden = std::clamp(all.whole - all.exposed, Seconds(0), time);
+    std::vector<Stretch> parts{{Phase::forward, time}};
+    if (slice.backward) {
+      const Seconds again = (piece.recompute / (piece.recompute + piece.backward_compute)) * time;
+      parts = {{Phase::recompute, again}, {Phase::backward, time - again}};
+    }
+    const auto [alone, beside] = cut(parts, time - hidden);
+    work(alone, unit.name);
+    if (all.whole.value() <= 0) {
+      work(beside, unit.name);
+      return;
+    }
+    const OpId end = exchange(all, all_so_far());
+    work(beside, unit.name);
+    pending_.push_back(end);
+  }
+
+  static std::pair<std::vector<Stretch>, std::vector<Stretch>>
+  cut(const std::vector<Stretch>& parts, Seconds at)
+  {
+    std::pair<std::vector<Stretch>, std::vector<Stretch>> both;
+    for (const Stretch& part : parts) {
+      const Seconds before = std::clamp(at, Seconds(0), part.time);
+      both.first.push_back({part.phase, before});
+      both.second.push_back({part.phase, part.time - before});
+      at = at - before;
+    }
+    return both;
+  }
+
+  void work(const std::vector<Stretch>& parts, const std::string& what)
+  {
+    for (const Stretch& part : parts) {
+      if (part.time.value() <= 0)
+        continue;
+      const OpId op = program_.compute(stage_, part.phase, what, part.time);
+      for (const OpId each : pending_)
+        program_.order(each, op);
+      pending_.clear();
+      last_ = op;
+    }
+  }
+
+  // What the device's next operation waits for.
+  std::vector<OpId> all_so_far() const
+  {
+    std::vector<OpId> all = pending_;
+    if (last_)
+      all.push_back(last_);
+    return all;
+  }
+  void after_all(OpId op)
+  {
+    for (const OpId each : all_so_far())
+      program_.order(each, op);
+  }
+
+  // Calls one after the other, alike ones as one; what they take longer one by one is waited for.
+  OpId exchange(const Exposure& e, const std::vector<OpId>& after)
+  {
+    std::vector<OpId> before = after;
+    PlannedCalls calls;
+    for (const PlannedCall& call : e.calls) {
+      const auto same = std::find_if(calls.begin(), calls.end(), [&](const PlannedCall& other) {
+        return other.group == call.group && other.operation == call.operation &&
+               other.size == call.size;
+      });
+      if (same == calls.end())
+        calls.push_back(call);
+      else
+        same->times += call.times;
+    }
+    OpId last;
+    for (const PlannedCall& call : calls) {
+      const Bytes size = call.times * call.size;
+      const Phase phase = phase_of(call.group);
+      const auto add = [&](OpId op) {
+        for (const OpId each : before)
+          program_.order(each, op);
+        before = {op};
+        last = op;
+      };
+      add(program_.collective(group(call.group), kind_of(call.operation), phase,
+                              sim::name_of(kind_of(call.operation)), size, streams_.at(phase)));
+      const Seconds longer = call.times * times_.time(call.group, call.operation, call.size) -
+                             times_.time(call.group, call.operation, size);
+      if (longer.value() > 0)
+        add(program_.wait(stage_, phase, "each call by itself", longer, streams_.at(phase)));
+    }
+    return last;
+  }
+
+  // To the next piece, or back to the one before. Returns whether there is any.
+  bool send(const PipelineSlice& slice)
+  {
+    const int next = slice.piece + (slice.backward ? -1 : 1);
+    if (next < 0 || next >= static_cast<int>(step_.pieces.size()) || step_.pipeline.stages < 2)
+      return false;
+    const int to = next % step_.pipeline.stages;
+    const bool blocking = step_.pipeline.blocking;
+    const OpId sent = program_.transfer(
+        stage_, to, Phase::pipeline, slice.backward ? "gradients of activations" : "activations",
+        transfer_size(s_), blocking ? 0 : streams_.at(Phase::pipeline), pair(stage_, to));
+    after_all(sent);
+    program_.order(sent, arrival(slice.backward, next, slice.micro_batch));
+    if (blocking) {
+      pending_.clear();
+      last_ = sent;
+    }
+    return true;
+  }
+
+  OpId arrival(bool backward, int piece, int micro_batch)
+  {
+    OpId& join = arrivals_[{backward, piece, micro_batch}];
+    if (!join)
+      join = program_.join(Phase::pipeline);
+    return join;
+  }
+
+  int group(PlanGroup which)
+  {
+    const auto [it, made] = groups_.try_emplace({which, stage_}, 0);
+    if (made)
+      it->second =
+          program_.add_group({fmt::format("{} of stage {}", sim::name_of(phase_of(which)), stage_),
+                              {stage_},
+                              devices_.groups(which, stage_)});
+    return it->second;
+  }
+
+  int pair(int from, int to)
+  {
+    const auto [it, made] = pairs_.try_emplace({from, to}, 0);
+    if (made)
+      it->second = program_.add_group(
+          {fmt::format("stages {} to {}", from, to), {from, to}, devices_.pairs(from, to)});
+    return it->second;
+  }
+
+  const DividedJob& job_;
+  const StepSetting& s_;
+  const StepResult& step_;
+  ExchangeTimes& times_;
+  Devices devices_;
+  sim::Program program_;
+  int together_ = 1; // layers
+  std::map<Phase, int> streams_;
+  std::map<std::pair<PlanGroup, int>, int> groups_;
+  std::map<std::pair<int, int>, int> pairs_;
+  std::map<std::tuple<bool, int, int>, OpId> arrivals_;
+  // Of the stage that is being written:
+  int stage_ = 0;
+  OpId last_;                 // on its device
+  std::vector<OpId> pending_; // what the next operation there waits for beside it
+};
+
+} // namespace
+
+sim::Program divided_program(const DividedJob& job, ExchangeTimes& exchanges)
+{
+  return DividedWriter(job, exchanges).write();
+}
+
+WorkPlan divided_plan(const DividedJob& job, ExchangeTimes& exchanges)
+{
+  const StepSetting& s = job.setting;
+  WorkPlan plan;
+  plan.program = divided_program(job, exchanges);
+  plan.samples_per_step = s.memory.batch.global_batch;
+  plan.memory = memory_parts(fullest_stage(s.memory).second);
+  plan.step_variation = std::hypot(s.variation, s.speed_variation);
+  plan.summary = plan_summary(s.memory);
+  return plan;
+}
+
+std::string plan_summary(const MemorySetting& setting)
+{
+  const ParallelPlan& plan = setting.plan;
+  std::vector<std::string> parts;
+  const auto add = [&](const char* what, int count) {
+    if (count > 1)
+      parts.push_back(fmt::format("{} {}", what, count));
+  };
+  add("TP", plan.tensor);
+  add("CP", plan.context);
+  add("PP", plan.pipeline);
+  add("EP", plan.expert);
+  add("DP", setting.batch.data);
+  if (plan.zero > 0)
+    parts.push_back(fmt::format("ZeRO {}", plan.zero));
+  if (plan.pipeline > 1)
+    parts.emplace_back(word_of(plan.schedule));
+  parts.push_back(fmt::format("{} micro-batch{}", setting.batch.micro_batches,
+                              setting.batch.micro_batches == 1 ? "" : "es"));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+} // namespace foretrain::models
