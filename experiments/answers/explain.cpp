@@ -108,6 +108,8 @@ Json explain(const LoadedExperiment& experiment, std::size_t number, const Expla
     job["levers"] = std::move(levers);
     job["swaps"] = Json::array();
     for (const Json& swap : swaps) {
+      if (!concerns(swap, i))
+        continue;
       Json of_job = swap;
       of_job["gain"] = swap.at("gains")[i];
       of_job.erase("gains");

@@ -1,5 +1,6 @@
 #include "experiments/answers/explain_large.hpp"
 
+#include "experiments/answers/explain_swaps.hpp"
 #include "experiments/run/large_scenario.hpp"
 #include "experiments/spec/large_job.hpp"
 #include "sim/base/error.hpp"
@@ -81,7 +82,7 @@ Json swaps_of(const Point& point, const LargeExperiment& e, double base, const R
       {"/stack/host", preset_names(platforms::kHostKind)},
       {"/jobs/0/recompute", {"none", "selective", "full"}}};
   if (e.nodes > 1)
-    choices.emplace_back("/stack/network", preset_names(platforms::kTransportKind));
+    choices.emplace_back("/stack/network", transports_between_nodes(Value(point.document)));
   Json swaps = Json::array();
   for (const auto& [pointer, names] : choices) {
     const Json::json_pointer at(pointer);

@@ -15,12 +15,13 @@ namespace {
 
 constexpr double kSameRate = 1e-3; // a swap that changes no job by more is not worth a line
 
-// Those made for transformers are no choice for other models.
-std::vector<std::string> frameworks(const Value& root)
+// Those made for transformers are no choice for other models, and others none for them.
+std::vector<std::string> frameworks(bool of_transformer, const Value& root)
 {
   std::vector<std::string> names;
   for (const std::string& name : preset_names(models::kFrameworkKind))
-    if (!models::load_framework(preset_reference(name, root)).transformer)
+    if (models::load_framework(preset_reference(name, root)).transformer.has_value() ==
+        of_transformer)
       names.push_back(name);
   return names;
 }
@@ -34,16 +35,21 @@ std::vector<Choice> choices_of(const ResolvedExperiment& experiment, const Value
 {
   std::vector<Choice> choices{{"/stack/host", preset_names(platforms::kHostKind)}};
   if (experiment.nodes > 1)
-    choices.push_back({"/stack/network", preset_names(platforms::kTransportKind)});
+    choices.push_back({"/stack/network", transports_between_nodes(root)});
   if (experiment.storage)
     choices.push_back({"/cluster/storage", preset_names(platforms::kStorageKind)});
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     const std::string job = fmt::format("/jobs/{}", i);
+    const bool transformer = experiment.jobs[i].transformer != nullptr;
     if (!experiment.jobs[i].network.measured) // recorded times hold for what ran then
-      choices.push_back({job + "/framework", frameworks(root)});
+      choices.push_back({job + "/framework", frameworks(transformer, root)});
     // A measured rate holds for one precision.
-    if (!experiment.jobs[i].spec.anchor)
+    if (transformer) {
+      choices.push_back({job + "/precision", {"fp16", "bf16", "fp8"}});
+      choices.push_back({job + "/recompute", {"none", "selective", "full"}});
+    } else if (!experiment.jobs[i].spec.anchor) {
       choices.push_back({job + "/precision", {"fp32", "tf32", "fp16", "bf16"}});
+    }
     const Value& input = experiment.jobs[i].spec.input;
     if (!experiment.jobs[i].input.synthetic)
       choices.push_back({job + (input && input.json().is_object() ? "/input/format" : "/input"),
@@ -58,7 +64,30 @@ Json value_now(const Point& point, const std::string& pointer)
   return point.document->root.contains(at) ? point.document->root.at(at) : Json();
 }
 
+// Of which job a pointer changes something; -1: of all.
+int owner_of(const std::string& pointer)
+{
+  constexpr std::string_view kJobs = "/jobs/";
+  return pointer.starts_with(kJobs) ? std::stoi(pointer.substr(kJobs.size())) : -1;
+}
+
 } // namespace
+
+std::vector<std::string> transports_between_nodes(const Value& root)
+{
+  std::vector<std::string> names;
+  for (const std::string& name : preset_names(platforms::kTransportKind))
+    if (!platforms::load_transport(preset_reference(name, root)).one_machine)
+      names.push_back(name);
+  return names;
+}
+
+bool concerns(const Json& swap, std::size_t job)
+{
+  const int owner = owner_of(swap.at("pointer").get<std::string>());
+  return owner < 0 || static_cast<std::size_t>(owner) == job ||
+         swap.at("gains")[static_cast<std::size_t>(owner)].get<double>() > -kSameRate;
+}
 
 Json swapped(const Point& point, const ResolvedExperiment& experiment,
              const std::vector<double>& base, const RunOptions& options, int steps)

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 using namespace foretrain;
 using namespace foretrain::experiments;
@@ -130,6 +131,43 @@ TEST_CASE("A recorded job is not offered another framework than it was recorded 
   };
   CHECK(offered("resnet50"));
   CHECK(!offered(data_root() / "experiments/validation/hardware/resnet50-v100.json"));
+}
+
+TEST_CASE("A job is offered what it could choose, and nothing at another job's cost")
+{
+  // Two jobs that share adapters: one in double the bytes would leave the other one more time.
+  Json json = experiment_json("hgx-h100-100gbe", "vgg16", "tcp", 4, 32, "synthetic");
+  json["cluster"]["nodes"] = 2;
+  json["jobs"][0]["placement"] = "spread";
+  json["jobs"].push_back({{"name", "large"},
+                          {"model", "llama-3.2-1b"},
+                          {"framework", "megatron"},
+                          {"precision", "bf16"},
+                          {"global_batch", 4},
+                          {"gpus", 4},
+                          {"placement", "spread"},
+                          {"steps", 2},
+                          {"parallel", {{"zero", 1}}}});
+  const Json jobs = explain(loaded(json), 0, {}).at("jobs");
+  std::set<std::string> networks, frameworks;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    for (const Json& swap : jobs[i].at("swaps")) {
+      const auto pointer = swap.at("pointer").get<std::string>();
+      const auto to = swap.at("to").get<std::string>();
+      if (pointer == "/stack/network")
+        networks.insert(to);
+      if (pointer == "/jobs/1/framework")
+        frameworks.insert(to);
+      if (pointer.starts_with("/jobs/") && pointer[6] != '0' + static_cast<char>(i))
+        for (const Json& own : jobs[1 - i].at("swaps"))
+          if (own.at("pointer") == pointer && own.at("to") == to)
+            CHECK(own.at("gain") > -2e-3);
+    }
+  CHECK(networks.contains("ipoib") + networks.contains("tcp-jumbo") > 0);
+  CHECK(!networks.contains("loopback"));
+  CHECK(!networks.contains("veth"));
+  CHECK(frameworks.contains("deepspeed"));
+  CHECK(!frameworks.contains("tensorflow-ps"));
 }
 
 TEST_CASE("The named limit, doubled, is the best single change on random systems")
