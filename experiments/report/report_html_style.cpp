@@ -65,7 +65,7 @@ svg { display: block } svg.chart { width: 100%; height: auto }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 4px 20px; margin: 0 0 12px; padding: 0;
   font-size: 14px }
 .legend li { display: flex; align-items: center; gap: 7px } .swatch { flex: none }
-.row { display: grid; grid-template-columns: minmax(90px, 24%) 1fr 88px; gap: 12px; align-items: center;
+.row { display: grid; grid-template-columns: minmax(90px, 24%) 1fr 112px; gap: 12px; align-items: center;
   padding: 3px 0; break-inside: avoid }
 .row .name { font-size: 14px; line-height: 1.25 }
 .row .value { text-align: right; font-size: 14px; font-variant-numeric: tabular-nums; white-space: nowrap }

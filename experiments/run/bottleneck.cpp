@@ -206,10 +206,11 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
                            const JobResult& result)
 {
   const models::StepTimes& t = result.time;
-  const Part parts[] = {{t.compute, "compute"},
+  const Part parts[] = {{t.compute + t.recompute, "compute"},
                         {t.exposed_communication, "communication"},
                         {t.input_stall + t.host_to_device, "input"},
                         {t.straggler_wait, "stragglers"},
+                        {t.bubble, "bubble"},
                         {t.framework, "framework"}};
   const Part* largest =
       std::max_element(std::begin(parts), std::end(parts),
@@ -239,13 +240,23 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
                             percent(share), found.resource);
   } else if (name == "compute") {
     found.resource = engine.name(gpu);
-    found.why = fmt::format("{} of the step is computing; exposed communication is {}, waiting for "
-                            "slower GPUs {}{}",
-                            percent(share), percent(t.exposed_communication / t.total()),
-                            percent(t.straggler_wait / t.total()), held_up(engine, job));
+    const std::string again =
+        t.recompute.value() > 0
+            ? fmt::format(", {} of it what was not kept", percent(t.recompute / t.total()))
+            : "";
+    found.why =
+        fmt::format("{} of the step is computing{}; exposed communication is {}, waiting for "
+                    "slower GPUs {}{}",
+                    percent(share), again, percent(t.exposed_communication / t.total()),
+                    percent(t.straggler_wait / t.total()), held_up(engine, job));
   } else if (name == "stragglers") {
     found.resource = "step-time variation";
     found.why = fmt::format("{} of the step is waiting for the slowest GPU", percent(share));
+  } else if (name == "bubble") {
+    found.resource = "bubble";
+    found.why = fmt::format("{} of the step waits for other stages of the pipeline: more "
+                            "micro-batches or virtual stages would fill it",
+                            percent(share));
   } else {
     found.resource = "framework";
     found.why =

@@ -52,6 +52,20 @@ TEST_CASE("a divided transformer runs by its program as it is composed alone", "
   }
 }
 
+TEST_CASE("of a divided transformer what limits it has a name", "[large]")
+{
+  const auto named = [](const std::string& plan) {
+    return on("c4140-m-v100-sxm2", 3, transformer(plan) + kBeside).jobs[0].bottleneck;
+  };
+  const Bottleneck few = named(R"("gpus": 8, "global_batch": 2, "parallel": {"pipeline": 8})");
+  CHECK(few.resource == "bubble");
+  CHECK_THAT(few.why, Catch::Contains("waits for other stages"));
+  const Bottleneck many =
+      named(R"("gpus": 8, "global_batch": 64, "parallel": {"pipeline": 2}, "recompute": "full")");
+  CHECK(many.resource == "node0/gpu0/compute");
+  CHECK_THAT(many.why, Catch::Contains("of it what was not kept"));
+}
+
 TEST_CASE("where nothing varies the program takes the time that is composed", "[large]")
 {
   // Stages of four GPUs with eight in a node: every other transfer leaves the node.
