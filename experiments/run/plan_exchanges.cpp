@@ -25,6 +25,7 @@ PlanExchanges::PlanExchanges(const LargeExperiment& e, models::Fidelity fidelity
                      node_by_node(e.job.spec.gpus, e.gpus_per_node)},
                     e.job.setting.memory, fidelity)
 {
+  even_ = e.gpus_per_node;
 }
 
 PlanExchanges::PlanExchanges(const ExchangeSite& site, const models::MemorySetting& setting,
@@ -41,25 +42,57 @@ int PlanExchanges::ranks(PlanGroup group) const
   return models::layout_of(group, *setting_).count;
 }
 
-std::vector<std::vector<platforms::GpuPlace>> PlanExchanges::sets(const Layout& own) const
+int PlanExchanges::per_stage() const
 {
-  const auto groups = models::groups_among(own, 0, static_cast<int>(site_.ranks.size()));
-  const auto place = [&](int rank) { return site_.ranks[static_cast<std::size_t>(rank)]; };
-  std::set<int> nodes;
-  for (const int rank : groups.front())
-    nodes.insert(place(rank).node);
-  const auto most = static_cast<std::size_t>(2 * site_.platform.gpus_per_node());
-  std::vector<std::vector<platforms::GpuPlace>> all;
-  for (const auto& group : groups) {
-    if (all.size() >= most)
-      break;
+  return static_cast<int>(site_.ranks.size()) / setting_->plan.pipeline;
+}
+
+PlanExchanges::StagePlace PlanExchanges::place_of_stage() const
+{
+  if (even_ == 0)
+    return {stage_, per_stage()};
+  const int first = stage_ * per_stage() % even_;
+  const bool whole_nodes = first == 0 && per_stage() % even_ == 0;
+  return {first, whole_nodes ? 0 : per_stage()};
+}
+
+PlanExchanges::Sets PlanExchanges::sets(const Layout& own) const
+{
+  const int begin = stage_ * per_stage();
+  const auto places_of = [&](const std::vector<int>& group) {
     std::vector<platforms::GpuPlace> places;
     for (const int rank : group)
-      places.push_back(place(rank));
-    if (std::any_of(places.begin(), places.end(),
-                    [&](const auto& it) { return nodes.contains(it.node); }))
-      all.push_back(std::move(places));
+      places.push_back(site_.ranks[static_cast<std::size_t>(rank)]);
+    return places;
+  };
+  std::set<int> nodes; // of the first group
+  const auto near = [&](const std::vector<platforms::GpuPlace>& places) {
+    return std::any_of(places.begin(), places.end(),
+                       [&](const auto& it) { return nodes.contains(it.node); });
+  };
+  const auto most = static_cast<std::size_t>(2 * site_.platform.gpus_per_node());
+  std::set<std::vector<platforms::GpuPlace>> kinds; // groups, told from their first node
+  Sets all;
+  for (const auto& group : models::groups_among(own, begin, begin + per_stage())) {
+    if (all.own.size() >= most)
+      break;
+    auto places = places_of(group);
+    if (all.own.empty())
+      for (const auto& it : places)
+        nodes.insert(it.node);
+    auto kind = places;
+    for (auto& it : kind)
+      it.node -= places.front().node;
+    if (kinds.insert(std::move(kind)).second || near(places))
+      all.own.push_back(std::move(places));
   }
+  // Other stages on these nodes exchange at about the same time.
+  for (int stage = 0; stage < setting_->plan.pipeline; ++stage)
+    if (stage != stage_ && all.others.size() < most)
+      for (const auto& group :
+           models::groups_among(own, stage * per_stage(), (stage + 1) * per_stage()))
+        if (auto places = places_of(group); near(places))
+          all.others.push_back(std::move(places));
   return all;
 }
 
@@ -73,26 +106,35 @@ PlanExchanges::call(const std::vector<platforms::GpuPlace>& places, Operation op
 
 const PlanExchanges::Calls& PlanExchanges::collectives(const Layout& own, Operation operation)
 {
-  auto& made = collectives_[{own, operation}];
-  if (made.empty())
-    for (const auto& places : sets(own))
-      made.push_back(call(places, operation));
+  auto& made = collectives_[{own, place_of_stage(), operation}];
+  if (made.own.empty()) {
+    const Sets all = sets(own);
+    for (const auto& places : all.own)
+      made.own.push_back(call(places, operation));
+    for (const auto& places : all.others)
+      made.others.push_back(call(places, operation));
+  }
   return made;
 }
 
-// All of them at once.
+// All of them at once; told is when the last of its own ends.
 Seconds PlanExchanges::run(const Calls& calls, Bytes size)
 {
   sim::TaskGraph& graph =
       *graphs_.emplace_back(std::make_unique<sim::TaskGraph>(engine_, "exchange"));
   const sim::TaskId begin = graph.add_join("begin");
   std::vector<sim::TaskId> flows;
-  for (const auto& collective : calls)
+  std::vector<sim::TaskId> ends;
+  for (const auto& collective : calls.own)
+    ends.push_back(collective->add(graph, begin, size, 0, fidelity_, flows));
+  for (const auto& collective : calls.others)
     collective->add(graph, begin, size, 0, fidelity_, flows);
   const Seconds start = engine_.now();
-  Seconds end;
-  graph.start([&] { end = engine_.now(); });
+  graph.start([] {});
   engine_.run();
+  Seconds end;
+  for (const sim::TaskId task : ends)
+    end = std::max(end, graph.finished(task));
   return end - start;
 }
 
@@ -101,7 +143,7 @@ Seconds PlanExchanges::time(PlanGroup group, Operation operation, Bytes size)
   const Layout own = models::layout_of(group, *setting_);
   if (own.count < 2 || size.value() <= 0)
     return Seconds(0);
-  const auto key = std::make_tuple(own, operation, size.value());
+  const auto key = std::make_tuple(own, place_of_stage(), operation, size.value());
   if (const auto found = known_.find(key); found != known_.end())
     return found->second;
   return known_[key] = run(collectives(own, operation), size);
@@ -110,17 +152,16 @@ Seconds PlanExchanges::time(PlanGroup group, Operation operation, Bytes size)
 // Both ways at once, as stages do in the middle of a step; beyond two nodes' GPUs pairs repeat.
 Seconds PlanExchanges::transfer(int from_stage, Bytes size)
 {
-  const int stages = setting_->plan.pipeline;
-  const int per_stage = static_cast<int>(site_.ranks.size()) / stages;
-  const int from = from_stage * per_stage;
-  const int to = (from_stage + 1) % stages * per_stage;
-  const auto key = std::make_tuple(from, to, per_stage, size.value());
+  const int lanes = per_stage();
+  const int from = from_stage * lanes;
+  const int to = (from_stage + 1) % setting_->plan.pipeline * lanes;
+  const auto key = std::make_tuple(from, to, lanes, size.value());
   if (const auto found = transfers_.find(key); found != transfers_.end())
     return found->second;
   Calls& pairs = sends_.emplace_back();
   const auto place = [&](int rank) { return site_.ranks[static_cast<std::size_t>(rank)]; };
-  for (int lane = 0; lane < std::min(per_stage, 2 * site_.platform.gpus_per_node()); ++lane)
-    pairs.push_back(call({place(from + lane), place(to + lane)}, Operation::send_receive));
+  for (int lane = 0; lane < std::min(lanes, 2 * site_.platform.gpus_per_node()); ++lane)
+    pairs.own.push_back(call({place(from + lane), place(to + lane)}, Operation::send_receive));
   return transfers_[key] = run(pairs, size);
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 namespace foretrain::experiments {
 
@@ -21,8 +22,9 @@ struct ExchangeSite {
   std::vector<platforms::GpuPlace> ranks;
 };
 
-/// Each exchange is run once with every group of its kind that reaches the nodes of the first one:
-/// they share what is between them. Groups elsewhere see the same machine.
+/// Each exchange is run once with every group of its kind that reaches the nodes of the stage's
+/// first one: they share what is between them. The stage's groups elsewhere are run with them where
+/// they lie otherwise among their nodes. Stages that lie alike take the same time.
 class PlanExchanges : public models::ExchangeTimes {
 public:
   /// The experiment must outlive this.
@@ -34,6 +36,7 @@ public:
   /// Another plan on the same machine; what was simulated stays known.
   void change_plan(const models::MemorySetting& setting) { setting_ = &setting; }
 
+  void of_stage(int stage) override { stage_ = stage; }
   Seconds time(models::PlanGroup group, models::Operation operation, Bytes size) override;
   int ranks(models::PlanGroup group) const override;
   Seconds transfer(int from_stage, Bytes size) override;
@@ -41,8 +44,18 @@ public:
 
 private:
   using Layout = models::GroupLayout;
-  std::vector<std::vector<platforms::GpuPlace>> sets(const Layout& own) const;
-  using Calls = std::vector<std::unique_ptr<models::Collective>>;
+  /// Stages of which this is the same lie alike among their nodes: where the first GPU is, and how
+  /// many there are.
+  using StagePlace = std::pair<int, int>;
+  int per_stage() const;
+  StagePlace place_of_stage() const;
+  struct Sets { // of GPUs that exchange at once
+    std::vector<std::vector<platforms::GpuPlace>> own, others;
+  };
+  Sets sets(const Layout& own) const;
+  struct Calls {
+    std::vector<std::unique_ptr<models::Collective>> own, others;
+  };
   std::unique_ptr<models::Collective> call(const std::vector<platforms::GpuPlace>& places,
                                            models::Operation operation);
   Seconds run(const Calls& calls, Bytes size);
@@ -50,14 +63,16 @@ private:
 
   ExchangeSite site_;
   const models::MemorySetting* setting_; // the plan
+  int stage_ = 0;
+  int even_ = 0; // GPUs on each node, where ranks fill one after the other; else 0
   models::Fidelity fidelity_;
   sim::Engine engine_;
   platforms::Machine machine_;
   platforms::GraphRules graph_rules_; // with all graphs that were found on the machine
   std::vector<std::unique_ptr<sim::TaskGraph>> graphs_; // the engine knows them to its end
-  std::map<std::pair<Layout, models::Operation>, Calls> collectives_;
+  std::map<std::tuple<Layout, StagePlace, models::Operation>, Calls> collectives_;
   std::vector<Calls> sends_; // of transfers_
-  std::map<std::tuple<Layout, models::Operation, double>, Seconds> known_;
+  std::map<std::tuple<Layout, StagePlace, models::Operation, double>, Seconds> known_;
   std::map<std::tuple<int, int, int, double>, Seconds> transfers_; // from, to, GPUs of a stage
 };
 

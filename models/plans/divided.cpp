@@ -146,6 +146,7 @@ public:
 
   sim::Program write()
   {
+    all_gradients_ = program_.join(Phase::optimizer);
     for (stage_ = 0; stage_ < s_.memory.plan.pipeline; ++stage_)
       write_stage();
     return std::move(program_);
@@ -167,6 +168,7 @@ private:
 
   void write_stage()
   {
+    times_.of_stage(stage_);
     last_ = OpId{};
     pending_.clear();
     Seconds put_off; // gradients of weights that zero-bubble has still to make
@@ -194,6 +196,7 @@ private:
       work({{Phase::backward, filled}}, "gradients of weights");
       put_off = put_off - filled;
     }
+    wait_for_all_gradients();
     work({{Phase::optimizer, ends.optimizer}}, "optimizer");
     const OpId host = program_.wait(stage_, Phase::framework, "host work", s_.overhead, 0);
     for (const OpId each : pending_)
@@ -236,6 +239,15 @@ private:
   {
     if (gradients.whole.value() > 0)
       pending_.push_back(exchange(gradients, start ? std::vector<OpId>{start} : all_so_far()));
+  }
+
+  // Of the whole model, whose norm every stage needs.
+  void wait_for_all_gradients()
+  {
+    if (s_.memory.plan.pipeline < 2)
+      return;
+    after_all(all_gradients_);
+    pending_ = {all_gradients_};
   }
 
   // One pass through a piece. Returns what zero-bubble puts off.
@@ -419,6 +431,7 @@ private:
   std::map<std::pair<PlanGroup, int>, int> groups_;
   std::map<std::pair<int, int>, int> pairs_;
   std::map<std::tuple<bool, int, int>, OpId> arrivals_;
+  OpId all_gradients_;
   // Of the stage that is being written:
   int stage_ = 0;
   OpId last_;                 // on its device

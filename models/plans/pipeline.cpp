@@ -69,7 +69,8 @@ public:
     for (StageState& stage : stages_) {
       if (stage.next < stage.order.size())
         throw std::logic_error("a pipeline schedule waits for itself");
-      run.end = std::max(run.end, Seconds(stage.now + stage.put_off));
+      run.ends.push_back(Seconds(stage.now + stage.put_off));
+      run.end = std::max(run.end, run.ends.back());
       Seconds busy;
       for (const PipelineSlice& slice : stage.order)
         busy += slice.backward ? piece(slice).backward : piece(slice).forward;

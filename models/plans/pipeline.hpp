@@ -34,6 +34,7 @@ struct PipelineSlice {
 
 struct PipelineRun {
   Seconds end;                                    // of the last stage to finish
+  std::vector<Seconds> ends;                      // of each stage
   std::vector<Seconds> busy;                      // of each stage
   std::vector<std::vector<PipelineSlice>> slices; // of each stage, in order
 };

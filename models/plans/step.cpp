@@ -66,16 +66,49 @@ Exposure exposed(const StepSetting& s, ExchangeTimes& exchanges, PlannedCalls ca
   return {whole, tail + left_over(whole - tail, beside, s.rules.overlap_cost), std::move(calls)};
 }
 
-StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges, const PieceParameters& trained,
-                     const PieceCost& last, const PieceCost& first)
+StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
+                     const std::vector<Piece>& pieces, const std::vector<PieceCost>& costs,
+                     int stage)
 {
+  PieceParameters trained;
+  int layers = 0;
+  const auto stages = static_cast<std::size_t>(s.memory.plan.pipeline);
+  auto last = static_cast<std::size_t>(stage);
+  for (std::size_t p = last; p < pieces.size(); p += stages) {
+    trained += trained_of(pieces[p], s.memory.model, s.memory.plan, s.memory.adapters);
+    layers += costs[p].layers;
+  }
+  // The pass of its first piece is a stage's first and, backward, its last one.
+  const PieceCost& first = costs[last];
   DataCalls data = data_calls(s, exchanges, trained);
   StageEnds ends;
   ends.gradients = exposed(s, exchanges, std::move(data.gradients), s.rules.overlap_gradients,
-                           last.layers, last.backward());
+                           first.layers, first.backward());
   ends.parameters = exposed(s, exchanges, std::move(data.parameters), s.rules.overlap_parameters,
                             first.layers, first.forward());
+  ends.optimizer = optimizer_time(s, trained, layers);
   return ends;
+}
+
+// Of all micro-batches.
+StepParts stage_parts(const StepSetting& s, const PipelineSetting& pipeline,
+                      const std::vector<PieceCost>& costs, int stage)
+{
+  StepParts parts;
+  const double times = s.memory.batch.micro_batches;
+  for (int p = stage; p < static_cast<int>(costs.size()); p += pipeline.stages) {
+    const PieceCost& cost = costs[static_cast<std::size_t>(p)];
+    parts.compute += times * (cost.forward_compute + cost.backward_compute);
+    parts.recompute += times * cost.recompute;
+    parts.tensor += times * cost.tensor;
+    parts.context += times * cost.context;
+    parts.expert += times * cost.expert;
+    parts.data += times * cost.data();
+    for (const bool backward : {false, true})
+      if (pipeline.blocking)
+        parts.pipeline += times * transfer_time(pipeline, {backward, 0, p, {}, {}});
+  }
+  return parts;
 }
 
 } // namespace
@@ -109,57 +142,44 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
   pipeline.micro_batches = s.memory.batch.micro_batches;
   pipeline.blocking = !s.rules.overlap_pipeline && plan.virtual_stages == 1;
   for (const Piece& piece : pieces) {
+    const int stage = static_cast<int>(costs.size()) % plan.pipeline;
+    exchanges.of_stage(stage);
     costs.push_back(piece_cost(s, piece, exchanges));
     const PieceCost& cost = costs.back();
-    const int stage = static_cast<int>(pipeline.pieces.size()) % plan.pipeline;
     pipeline.pieces.push_back(
         {cost.forward(), cost.backward(), 0.4 * cost.backward_compute,
          plan.pipeline > 1 ? exchanges.transfer(stage, transfer_size(s)) : Seconds(0)});
   }
   result.run = run_pipeline(pipeline);
-  // The busiest stage tells the step; what the others wait for it is theirs.
-  Seconds end;
+  // All stages wait for each other once: the norm by which gradients are clipped, or whether one of
+  // them is no number, is that of the whole model (Megatron-LM, core/optimizer/clip_grads.py).
+  std::vector<StepParts> all;
+  Seconds optimizer;
   for (int stage = 0; stage < plan.pipeline; ++stage) {
-    StepParts parts;
-    PieceParameters trained;
-    int layers = 0;
-    Seconds sends; // of a micro-batch
-    const PieceCost* first = nullptr;
-    const PieceCost* last = nullptr;
-    for (int p = stage; p < static_cast<int>(pieces.size()); p += plan.pipeline) {
-      const PieceCost& cost = costs[static_cast<std::size_t>(p)];
-      trained +=
-          trained_of(pieces[static_cast<std::size_t>(p)], s.memory.model, plan, s.memory.adapters);
-      layers += cost.layers;
-      for (const bool backward : {false, true})
-        sends += transfer_time(pipeline, {backward, 0, p, {}, {}});
-      const double times = s.memory.batch.micro_batches;
-      parts.compute += times * (cost.forward_compute + cost.backward_compute);
-      parts.recompute += times * cost.recompute;
-      parts.tensor += times * cost.tensor;
-      parts.context += times * cost.context;
-      parts.expert += times * cost.expert;
-      parts.data += times * cost.data();
-      last = first == nullptr ? &cost : last;
-      first = first == nullptr ? &cost : first;
-    }
-    if (pipeline.blocking)
-      parts.pipeline = s.memory.batch.micro_batches * sends;
-    parts.bubble = result.run.end - parts.total();
-    if (parts.bubble.value() < 0) {
-      parts.pipeline = std::max(Seconds(0), parts.pipeline + parts.bubble);
-      parts.bubble = Seconds(0);
-    }
-    StageEnds ends = stage_ends(s, exchanges, trained, *last, *first);
-    ends.optimizer = optimizer_time(s, trained, layers);
-    parts.data += ends.gradients.exposed + ends.parameters.exposed;
-    parts.optimizer = ends.optimizer;
-    result.ends.push_back(ends);
-    if (parts.total() > end) {
-      end = parts.total();
-      result.parts = parts;
+    all.push_back(stage_parts(s, pipeline, costs, stage));
+    exchanges.of_stage(stage);
+    result.ends.push_back(stage_ends(s, exchanges, pieces, costs, stage));
+    const StageEnds& ends = result.ends.back();
+    const auto i = static_cast<std::size_t>(stage);
+    optimizer = std::max(optimizer, ends.optimizer);
+    result.begin =
+        std::max(result.begin, ends.parameters.exposed - result.run.slices[i].front().start);
+    if (const Seconds done = result.run.ends[i] + ends.gradients.exposed;
+        done > result.gradients_done) {
+      result.gradients_done = done;
       result.stage = stage;
     }
+  }
+  result.gradients_done += result.begin;
+  const auto stage = static_cast<std::size_t>(result.stage);
+  StepParts& parts = result.parts;
+  parts = all[stage];
+  parts.data += result.ends[stage].gradients.exposed + result.ends[stage].parameters.exposed;
+  parts.optimizer = optimizer;
+  parts.bubble = result.gradients_done + optimizer - parts.total();
+  if (parts.bubble.value() < 0) {
+    parts.pipeline = std::max(Seconds(0), parts.pipeline + parts.bubble);
+    parts.bubble = Seconds(0);
   }
   result.parts.framework = s.overhead;
   result.parts.straggler = std::hypot(s.variation, s.speed_variation) *

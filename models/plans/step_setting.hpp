@@ -35,6 +35,8 @@ using PlannedCalls = std::vector<PlannedCall>;
 class ExchangeTimes {
 public:
   virtual ~ExchangeTimes() = default;
+  /// Times asked for from now on are those of groups of this pipeline stage.
+  virtual void of_stage(int /*stage*/) {}
   /// `size` as nccl-tests counts it: the whole buffer.
   virtual Seconds time(PlanGroup group, Operation operation, Bytes size) = 0;
   virtual int ranks(PlanGroup group) const = 0;

@@ -67,11 +67,8 @@ public:
 
   PlanTimeline write()
   {
-    Seconds begin; // the stage that waits longest for its parameters starts the pipeline
-    for (const StageEnds& ends : step_.ends)
-      begin = std::max(begin, ends.parameters.exposed);
     for (std::size_t stage = 0; stage < step_.run.slices.size(); ++stage)
-      write_stage(static_cast<int>(stage), begin);
+      write_stage(static_cast<int>(stage), step_.begin);
     for (const PlanSpan& span : timeline_.spans)
       timeline_.end = std::max(timeline_.end, span.finish);
     return std::move(timeline_);
@@ -100,9 +97,9 @@ private:
     for (const PipelineSlice& slice : slices)
       last = std::max(last, write_slice(writer, slice, begin));
     writer.end_micro_batches();
-    last = writer.exchange(PlanStream::data, "gradients", last, ends.gradients,
-                           {plan_.zero == 0 ? Operation::all_reduce : Operation::reduce_scatter});
-    writer.compute("optimizer", last, ends.optimizer);
+    writer.exchange(PlanStream::data, "gradients", last, ends.gradients,
+                    {plan_.zero == 0 ? Operation::all_reduce : Operation::reduce_scatter});
+    writer.compute("optimizer", step_.gradients_done, ends.optimizer);
   }
 
   // When the pass ends.

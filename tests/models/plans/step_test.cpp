@@ -134,4 +134,45 @@ TEST_CASE("the host launches one piece of work after the other", "[models][trans
   CHECK(time_in_order(slow_device, slow_device) == Seconds(8)); // the device alone
 }
 
+TEST_CASE("the stage whose gradients are there last tells when the optimizers begin", "[plans]")
+{
+  // The last stage has the logits' weights to exchange, but ends its passes one backward pass
+  // before the first stage.
+  class RateTimes final : public ExchangeTimes {
+  public:
+    explicit RateTimes(double rate) : rate_(rate) {}
+    Seconds time(PlanGroup, Operation, Bytes size) override { return size / BytesPerSecond(rate_); }
+    int ranks(PlanGroup) const override { return 2; }
+    Seconds transfer(int, Bytes) override { return Seconds(0); }
+
+  private:
+    double rate_;
+  };
+  StepSetting s = small_model(8);
+  s.memory.plan.pipeline = 2;
+  s.memory.batch.gpus = 4;
+  s.memory.model.tied = true; // both ends hold the embedding
+  s.rules.overlap_gradients = false;
+  const auto run = [&](double rate) {
+    RateTimes times(rate);
+    return large_step(s, times);
+  };
+  // Alike gradients: the first stage's come last.
+  StepResult step = run(1e12);
+  CHECK(step.stage == 0);
+  const Seconds first = step.ends[0].gradients.exposed;
+  CHECK(step.parts.data == first);
+  CHECK((step.step - step.parts.framework - step.parts.optimizer).value() ==
+        Approx((step.run.ends[0] + first).value()).epsilon(1e-12));
+  CHECK(step.parts.optimizer == std::max(step.ends[0].optimizer, step.ends[1].optimizer));
+  // Five layers on the last stage: on a slow network its gradients take longer than it is ahead.
+  s.memory.plan.last_stage_layers = 6;
+  step = run(1e7);
+  CHECK(step.stage == 1);
+  CHECK((step.gradients_done - step.run.ends[1]).value() ==
+        Approx(step.ends[1].gradients.exposed.value()).epsilon(1e-12));
+  CHECK(step.parts.bubble.value() ==
+        Approx((step.gradients_done - step.parts.compute - step.parts.data).value()).epsilon(1e-9));
+}
+
 } // namespace foretrain::models
