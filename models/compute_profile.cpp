@@ -96,11 +96,63 @@ struct Product {
     return weights_moving(device.kernels.operand_passes) +
            away * (moved(weights, device) / kLine) * device.kernels.weight_line;
   }
-  Seconds time(Seconds moving) const
+  bool filtered() const { return device.minimal_filtering && patches() == 0; }
+
+  // The shapes of the three products. Forward: positions of the output x their features x the
+  // window; the gradient of the input the other way round; that of the weights sums over positions.
+  sim::Product forward_shape() const
   {
-    const bool filtered = device.minimal_filtering && patches() == 0;
-    const Flops work = batch * layer.forward_flops / (filtered ? layer.minimal_filtering : 1.0);
-    return calls * device.dense(work / calls, moving / calls);
+    const Gemm& gemm = layer.gemm;
+    sim::Product shape{.m = static_cast<double>(gemm.m),
+                       .n = static_cast<double>(gemm.n),
+                       .k = static_cast<double>(gemm.k),
+                       .count = static_cast<double>(gemm.count)};
+    (layer.kind == LayerKind::attention ? shape.count : shape.m) *= batch;
+    return shape;
+  }
+  sim::Product weight_gradient_shape() const
+  {
+    const sim::Product forward = forward_shape();
+    return {.m = forward.k, .n = forward.n, .k = forward.m, .count = forward.count};
+  }
+  // Strided convolutions have fewer outputs than inputs: the sum is as short as the work asks for.
+  sim::Product input_gradient_shape() const
+  {
+    const sim::Product forward = forward_shape();
+    sim::Product shape{
+        .m = forward.m, .n = forward.k / window(), .k = forward.n, .count = forward.count};
+    if (layer.kind == LayerKind::conv && layer.input_elements > 0)
+      shape.m = batch * static_cast<double>(layer.input_elements) / (shape.n * shape.count);
+    shape.k = forward.m * forward.n * forward.k / (shape.m * shape.n);
+    return shape;
+  }
+  double window() const { return std::max(1.0, static_cast<double>(layer.window)); }
+
+  // Minimal filtering is (r + 1)^2 products over a quarter of the positions, of one window each.
+  Seconds filtered_arithmetic(const sim::Product& shape, bool weight_gradient) const
+  {
+    sim::Product tile = shape;
+    tile.count *= 4 * window() / layer.minimal_filtering;
+    (weight_gradient ? tile.m : tile.k) /= window();
+    (weight_gradient ? tile.k : tile.m) /= 4;
+    return Seconds(device.tiles->arithmetic(tile));
+  }
+
+  Seconds arithmetic(const sim::Product& shape, bool weight_gradient = false) const
+  {
+    if (!device.tiles) {
+      const Flops work = batch * layer.forward_flops / (filtered() ? layer.minimal_filtering : 1.0);
+      return work / (device.dense.dense * device.dense.peak);
+    }
+    const Seconds direct(device.tiles->arithmetic(shape));
+    return filtered() && layer.minimal_filtering > 1
+               ? std::min(direct, filtered_arithmetic(shape, weight_gradient))
+               : direct;
+  }
+
+  Seconds time(Seconds arithmetic, Seconds moving) const
+  {
+    return calls * device.dense.both(arithmetic / calls, moving / calls);
   }
   Seconds patch_pass(double image_passes) const
   {
@@ -124,23 +176,25 @@ struct Product {
   {
     const auto& k = device.kernels;
     return patch_pass(1) + converting(left + result) +
-           time(moving(k.operand_passes, left) + weights_reading() +
-                moving(k.result_passes + bias_passes(2), result));
+           time(arithmetic(forward_shape()), moving(k.operand_passes, left) + weights_reading() +
+                                                 moving(k.result_passes + bias_passes(2), result));
   }
   Seconds weight_gradient() const
   {
     const auto& k = device.kernels;
     return patch_pass(1) + converting(left + result) +
-           time(moving(k.operand_passes, left) + moving(k.operand_passes + bias_passes(1), result) +
-                weights_moving(k.result_passes));
+           time(arithmetic(weight_gradient_shape(), true),
+                moving(k.operand_passes, left) + moving(k.operand_passes + bias_passes(1), result) +
+                    weights_moving(k.result_passes));
   }
   // The gradient of the patches is added to that of the image.
   Seconds input_gradient() const
   {
     const auto& k = device.kernels;
     return patch_pass(2) + converting(left + result) +
-           time(moving(k.operand_passes, result) + weights_reading() +
-                moving(k.result_passes, left));
+           time(arithmetic(input_gradient_shape()), moving(k.operand_passes, result) +
+                                                        weights_reading() +
+                                                        moving(k.result_passes, left));
   }
 };
 
@@ -208,6 +262,8 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
           {work, moved(passes.backward_in * in + passes.backward_out * out + weights, device),
            functions});
     }
+    time.forward += device.operation_gap;
+    time.backward += device.operation_gap;
     profile.layers.push_back(time);
   }
   if (device.kernels.copies_batch && !profile.layers.empty())
@@ -217,7 +273,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   const OptimizerCost update =
       optimizer_cost(device.optimizer, device.optimizer_style, parameters, tensors,
                      device.master_weights ? device.bytes_per_element : 0, device.ordinary);
-  profile.optimizer = update.kernels;
+  profile.optimizer = update.kernels + tensors * device.operation_gap;
   profile.optimizer_exposed = update.exposed;
   profile.optimizer_launches = update.launches;
   return profile;
@@ -232,11 +288,12 @@ ComputeProfile inference_profile(const Network& network, int batch, const Device
     time.backward_kernels = 0;
     if (gemm_like(layer)) {
       time.product = true;
-      time.forward = Product(layer, batch, device, parameters).forward();
+      time.forward = device.operation_gap + Product(layer, batch, device, parameters).forward();
     } else if (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::norm) {
       const double elements =
           batch * static_cast<double>(layer.input_elements + layer.output_elements);
       time.forward =
+          device.operation_gap +
           device.ordinary({static_cast<double>(batch) * layer.forward_flops,
                            moved(elements + static_cast<double>(layer.parameters), device),
                            batch * layer.functions});

@@ -4,14 +4,18 @@
 #include "models/framework.hpp"
 #include "models/network.hpp"
 #include "models/optimizer.hpp"
+#include "sim/cost/products.hpp"
 #include "sim/cost/roofline.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace foretrain::models {
 
 struct Device {
-  sim::Roofline dense;    // convolutions and matrix products, in the job's precision
+  sim::Roofline dense; // convolutions and matrix products, in the job's precision
+  /// Their arithmetic by tiles, where they have any (GPUs); else dense.peak says it.
+  std::optional<sim::ProductCurve> tiles;
   sim::Roofline ordinary; // everything else: arithmetic in single precision
   Optimizer optimizer;
   OptimizerStyle optimizer_style = OptimizerStyle::fused;
@@ -21,6 +25,7 @@ struct Device {
   bool minimal_filtering = true;  // libraries use it in single precision, not on tensor cores
   bool fused_elementwise = false; // activations and additions ride along with their neighbours
   KernelSpec kernels;
+  Seconds operation_gap; // of the framework
 };
 
 struct LayerTime {

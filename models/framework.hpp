@@ -150,6 +150,7 @@ struct Framework {
   Seconds coordination_per_rank{}; // and for each rank; 0 with a response cache
   GradientPrecision gradient_precision = GradientPrecision::fp32; // or the job's ("compute")
   Seconds step_overhead{};            // host time per step that kernels do not hide
+  Seconds operation_gap{};            // no kernel runs for this long after each operation
   std::optional<ServerRules> servers; // when it has any
   bool fused_elementwise = false;     // a compiler fuses activations and additions
   KernelSpec kernels;
@@ -263,6 +264,11 @@ void describe(V& v, Framework& s)
   v.optional("gradient_precision", s.gradient_precision, "what travels");
   v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
              non_negative());
+  v.optional(
+      "operation_gap", s.operation_gap,
+      "after each operation of a layer, and each update of a tensor, until the next begins: an "
+      "engine that waits for the GPU before it goes on",
+      non_negative());
   v.optional("servers", s.servers,
              "parameter servers: how they work; with all-reduce used by jobs that name some");
   v.optional("fused_elementwise", s.fused_elementwise,

@@ -69,7 +69,7 @@ template <class V>
 void describe(V& v, OptimizerForm& s)
 {
   v.optional("bytes_per_parameter", s.bytes_per_parameter,
-             "read and written for each parameter: weight, gradient and state", positive());
+             "read and written for each parameter: weight, gradient and state", non_negative());
   v.optional("launches", s.launches, "kernels of a step, however many tensors there are",
              non_negative());
   v.optional("launches_per_tensor", s.launches_per_tensor, "kernels for each gradient tensor",

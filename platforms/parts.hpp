@@ -20,7 +20,6 @@ inline constexpr PresetKind kDiskKind{"disk", "platforms/data/disks"};
 struct Precision {
   FlopsPerSecond peak;           // data sheet
   double dense_efficiency = 0.5; // fraction of peak that large convolutions and GEMMs reach
-  double ramp_flops = 0;         // FLOP of a kernel at which half of that efficiency is reached
 };
 
 /// How well the kernels of an older generation of libraries do.
@@ -156,9 +155,9 @@ void describe(V& v, Precision& s)
 {
   v.required("peak", s.peak, "peak rate of the data sheet", positive());
   v.optional("dense_efficiency", s.dense_efficiency,
-             "fraction of the peak that large convolutions and GEMMs reach", between(0.01, 1));
-  v.optional("ramp_flops", s.ramp_flops,
-             "FLOP of one kernel at which half of that efficiency is reached", non_negative());
+             "share of the peak that convolutions and products reach in whole waves of large "
+             "tiles; above 1 where libraries do fewer multiplications than are counted",
+             between(0.01, 2));
 }
 
 template <class V>
@@ -167,8 +166,8 @@ void describe(V& v, Generation& s)
   v.required("library", s.library, "generation of the library of kernels, like cudnn-7.0");
   v.required("precision", s.precision, "arithmetic",
              one_of({"fp32", "tf32", "fp16", "bf16", "int8"}));
-  v.required("dense_efficiency", s.dense_efficiency,
-             "fraction of the peak that its large convolutions and GEMMs reach", between(0.01, 1));
+  v.required("dense_efficiency", s.dense_efficiency, "as the GPU's own for the precision",
+             between(0.01, 2));
 }
 
 template <class V>

@@ -15,7 +15,7 @@ bool eight_bits(const std::string& precision)
 platforms::ProductKernels usual_kernels(const platforms::Precision& rate, bool tensor_cores)
 {
   platforms::ProductKernels kernels;
-  kernels.efficiency = tensor_cores ? 0.8 : std::max(0.5, rate.dense_efficiency);
+  kernels.efficiency = tensor_cores ? 0.8 : std::clamp(rate.dense_efficiency, 0.5, 0.8);
   return kernels;
 }
 
@@ -60,6 +60,32 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, const std::string& pr
   curve.quarter_tile = k.quarter_tile;
   curve.blend = k.blend;
   curve.quantise = in_tables ? k.quantise : 0;
+  curve.processors = gpu.multiprocessors;
+  return curve;
+}
+
+bool on_tensor_cores(const platforms::Gpu& gpu, const std::string& precision)
+{
+  if (precision == "fp32")
+    return false;
+  if (precision == "int8")
+    return gpu.compute_capability >= 7.2; // Volta's have half precision alone
+  return gpu.compute_capability >= 7.0;
+}
+
+sim::ProductCurve layer_curve(const platforms::Gpu& gpu, const std::string& precision,
+                              double efficiency)
+{
+  // One set for all GPUs and precisions, docs/calibration-data.md.
+  sim::ProductCurve curve;
+  curve.peak = precision_rate(gpu, precision)->peak.value();
+  curve.efficiency = efficiency;
+  curve.fill = 60;
+  curve.whole_waves = 1;
+  curve.half_tile = 0.5;
+  curve.quarter_tile = 0.8;
+  curve.splits = 32;
+  curve.tensor_cores = on_tensor_cores(gpu, precision);
   curve.processors = gpu.multiprocessors;
   return curve;
 }

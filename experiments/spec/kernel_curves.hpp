@@ -19,6 +19,14 @@ const platforms::Precision* precision_rate(const platforms::Gpu& gpu, const std:
 sim::ProductCurve product_curve(const platforms::Gpu& gpu, const std::string& precision,
                                 bool in_tables = false);
 
+/// Whether the GPU computes products of a precision on tensor cores.
+bool on_tensor_cores(const platforms::Gpu& gpu, const std::string& precision);
+
+/// Products of a network's layers as libraries of convolutions do them; `efficiency` is the share
+/// of the peak in whole waves of the largest tiles.
+sim::ProductCurve layer_curve(const platforms::Gpu& gpu, const std::string& precision,
+                              double efficiency);
+
 /// Attention in 16 bits, likewise; `in_tables`: with what the measured kernels do beside it.
 sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, const std::string& precision,
                                     bool in_tables = false);

@@ -52,26 +52,24 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   const BytesPerSecond memory = gpu.memory_efficiency * gpu.memory_bandwidth;
   const Seconds launch = gpu.kernel_launch + stack.host.kernel_launch;
   models::Device device;
-  device.dense = {dense->peak,
-                  dense_efficiency(gpu, framework.kernel_library, job),
-                  Flops(dense->ramp_flops),
-                  memory,
-                  launch,
-                  gpu.on_host()};
-  device.ordinary = {ordinary.peak, 1.0,           Flops(0),         memory,
-                     launch,        gpu.on_host(), gpu.function_time};
+  const double efficiency = dense_efficiency(gpu, framework.kernel_library, job);
+  device.dense = {dense->peak, efficiency, memory, launch, gpu.on_host()};
+  device.ordinary = {ordinary.peak, 1.0, memory, launch, gpu.on_host(), gpu.function_time};
+  if (!gpu.on_host())
+    device.tiles = layer_curve(gpu, job.precision, efficiency);
   const bool half = sixteen_bits(job.precision);
   for (sim::Roofline* rate : {&device.dense, &device.ordinary}) {
     rate->cache = gpu.cache;
     rate->cached = gpu.cache_bandwidth;
   }
   device.bytes_per_element = job.precision == "int8" ? 1 : half ? 2 : 4;
-  device.tensor_cores = half && gpu.compute_capability >= 7.0;
+  device.tensor_cores = half && on_tensor_cores(gpu, job.precision);
   device.fused_elementwise = framework.fused_elementwise;
   device.kernels = framework.kernels;
+  device.operation_gap = framework.operation_gap;
   device.optimizer_style = framework.optimizer_style;
   device.master_weights = half;
-  device.minimal_filtering = job.precision == "fp32";
+  device.minimal_filtering = job.precision == "fp32" || (half && !device.tensor_cores);
   return device;
 }
 

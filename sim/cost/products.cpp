@@ -19,31 +19,42 @@ constexpr double kSplitFill = 1.5;      // parts of a divided sum are added up a
 
 } // namespace
 
-double ProductCurve::operator()(const Product& product, double clock) const
+double ProductCurve::arithmetic(const Product& product, double clock) const
 {
   const double rate = peak * efficiency * clock;
-  double arithmetic = std::numeric_limits<double>::infinity();
+  double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kTiles) {
+    if (!tensor_cores && std::max(tile.rows, tile.columns) > 128)
+      continue;
+    const int halvings = tensor_cores ? tile.halvings : tile.halvings - 1;
     const double share =
-        tile.halvings == 0 ? 1.0 : half_tile * std::pow(quarter_tile, tile.halvings - 1);
+        std::pow(quarter_tile, tensor_cores ? std::max(0, halvings - 1) : halvings) *
+        (tensor_cores && halvings > 0 ? half_tile : 1.0);
     const double tiles =
         product.count * std::ceil(product.m / tile.rows) * std::ceil(product.n / tile.columns);
-    for (const int split : {1, 2, 4, 8}) {
+    for (int split = 1; split <= splits; split *= 2) {
       if (split > 1 && product.k < kShortestSplit * split)
         break;
       const double full = tiles * split / processors;
       const double waves = whole_waves * std::ceil(full) + (1 - whole_waves) * std::max(1.0, full);
       const double terms = product.k / split + fill * (split == 1 ? 1 : kSplitFill);
-      arithmetic = std::min(arithmetic, waves * 2 * tile.rows * tile.columns * terms * processors /
-                                            (rate * share));
+      best = std::min(best,
+                      waves * 2 * tile.rows * tile.columns * terms * processors / (rate * share));
     }
   }
+  return best;
+}
+
+double ProductCurve::operator()(const Product& product, double clock) const
+{
   const double bytes =
       product.count * ((product.m * product.k + product.k * product.n) * product.operand_bytes +
                        product.m * product.n * product.result_bytes);
   const double traffic = bytes / (memory * memory_efficiency);
-  const double together = std::pow(
-      std::pow(floor, blend) + std::pow(arithmetic, blend) + std::pow(traffic, blend), 1 / blend);
+  const double together =
+      std::pow(std::pow(floor, blend) + std::pow(arithmetic(product, clock), blend) +
+                   std::pow(traffic, blend),
+               1 / blend);
   return together + quantise * product.count * product.m * product.k / memory;
 }
 

@@ -35,10 +35,14 @@ struct ProductCurve {
   double quarter_tile = 0.78; // and of each halving after that
   double blend = 2.5;         // p
   double quantise = 0;        // bytes moved per left element by a conversion before the product
+  bool tensor_cores = true;   // false: tiles of 128 x 128 are the largest, at the full rate
+  int splits = 8;             // parts that a sum may be divided into
   int processors = 1;
 
   /// Seconds. `clock`: by how much the clock is below that of the measurements.
   double operator()(const Product& product, double clock = 1) const;
+  /// Seconds of the arithmetic alone.
+  double arithmetic(const Product& product, double clock = 1) const;
 };
 
 /// Attention in one kernel (FlashAttention): per block of queries all blocks of keys before it.

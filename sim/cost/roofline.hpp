@@ -1,12 +1,10 @@
 // Roofline: a kernel is limited by arithmetic or by memory, never by both.
 //
-//   t = launch + max(work / (efficiency * peak), traffic / memory) + functions * function
-//   efficiency = dense * work / (work + ramp)
+//   t = launch + max(work / (dense * peak), traffic / memory) + functions * function
 //
 // A single core does not hide one behind the other (in_turn): there the two times add up.
 //
-// Williams, Waterman, Patterson, "Roofline", CACM 2009. The ramp says that small kernels do not
-// fill the device: with work = ramp they reach half of what large ones do.
+// Williams, Waterman, Patterson, "Roofline", CACM 2009.
 #pragma once
 
 #include "sim/base/units.hpp"
@@ -23,8 +21,7 @@ struct Kernel {
 
 struct Roofline {
   FlopsPerSecond peak;
-  double dense = 1.0;      // fraction of peak that large kernels reach
-  Flops ramp;              // work at which half of that is reached
+  double dense = 1.0;      // fraction of peak that kernels reach
   BytesPerSecond memory{}; // what streaming kernels reach
   Seconds launch;
   bool in_turn = false;    // arithmetic and memory by turns instead of at the same time
@@ -50,13 +47,16 @@ struct Roofline {
     return share * (traffic / cached) + (1 - share) * (traffic / memory);
   }
 
+  /// A kernel whose arithmetic takes `arithmetic` and whose data take `moving`.
+  Seconds both(Seconds arithmetic, Seconds moving) const
+  {
+    return launch + (in_turn ? arithmetic + moving : std::max(arithmetic, moving));
+  }
+
   /// A kernel whose data take `moving`.
   Seconds operator()(Flops work, Seconds moving, double functions = 0) const
   {
-    // work / (dense * peak * work / (work + ramp)) = (work + ramp) / (dense * peak)
-    const Seconds arithmetic = work.value() > 0 ? (work + ramp) / (dense * peak) : Seconds(0);
-    return launch + (in_turn ? arithmetic + moving : std::max(arithmetic, moving)) +
-           functions * function;
+    return both(work / (dense * peak), moving) + functions * function;
   }
 
   Seconds operator()(const Kernel& kernel) const

@@ -171,8 +171,7 @@ TEST_CASE("records of another machine than the platform's teach its cache as wel
 
 TEST_CASE("what fits into the cache of a core moves at its rate", "[closed-form]")
 {
-  sim::Roofline core{FlopsPerSecond(1e9), 1.0,        Flops(0),
-                     BytesPerSecond(10),  Seconds(0), false,
+  sim::Roofline core{FlopsPerSecond(1e9), 1.0,        BytesPerSecond(10), Seconds(0), false,
                      Seconds(0),          Bytes(100), BytesPerSecond(50)};
   CHECK_THAT(core.moving(Bytes(200), Bytes(100)).value(), test::is(4));
   CHECK_THAT(core.moving(Bytes(200), Bytes(400)).value(), test::is(0.25 * 4 + 0.75 * 20));

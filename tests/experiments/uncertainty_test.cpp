@@ -282,7 +282,7 @@ TEST_CASE("what two points share does not count against their order", "[uncertai
 {
   const LogFolder folder;
   Json json = experiment(8, false, 0.01);
-  json["sweep"]["/jobs/0/batch_per_gpu"] = {64, 48};
+  json["sweep"]["/jobs/0/batch_per_gpu"] = {64, 32};
   const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
   const Prediction prediction = predict(loaded, {}, [](int, int) {});
   const Json& points = prediction.result.at("points");

@@ -40,6 +40,29 @@ TEST_CASE("one tile too many costs a wave, less where libraries divide the last 
   CHECK(curve({2560, 1281, 512}) == Approx(1.1 * full));
 }
 
+TEST_CASE("without tensor cores tiles of 128 x 128 are the largest, at the full rate",
+          "[cost][product]")
+{
+  ProductCurve curve = plain();
+  curve.tensor_cores = false;
+  // 10 x 10 tiles of 128 x 128 on 100 processors: one wave.
+  CHECK(curve.arithmetic({1280, 1280, 4096}) == Approx(2.0 * 1280 * 1280 * 4096 / 100e12));
+  // 64 columns: tiles of 128 x 64, a halving below.
+  CHECK(curve.arithmetic({12800, 64, 512}) == Approx(2.0 * 12800 * 64 * 512 / 50e12));
+  curve.processors = 1; // 128 x 64 again, and no 256 x 64, which is as quick as 128 x 128
+  CHECK(curve.arithmetic({256, 64, 512}) == Approx(2.0 * 256 * 64 * 512 / 50e12));
+}
+
+TEST_CASE("a long sum is divided into as many parts as fill the processors", "[cost][product]")
+{
+  ProductCurve curve = plain();
+  curve.processors = 32;
+  const double product = 2.0 * 256 * 128 * 1e6;
+  CHECK(curve.arithmetic({256, 128, 1e6}) == Approx(4 * product / 100e12)); // 8 of 32
+  curve.splits = 32;
+  CHECK(curve.arithmetic({256, 128, 1e6}) == Approx(product / 100e12));
+}
+
 TEST_CASE("products without arithmetic to speak of take what memory takes", "[cost][product]")
 {
   ProductCurve curve = plain();
