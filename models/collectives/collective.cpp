@@ -376,7 +376,9 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
         call,
         size.value(),
         index,
-        [&](const Load& load) { return hop_path(chosen, load.hop, call_time_, load.bytes / call_time_); },
+        [&](const Load& load) {
+          return hop_path(chosen, load.hop, call_time_, load.bytes / call_time_);
+        },
         [&](const sim::Hop& hop) {
           LatencySteps one;
           one.add(hop, 1);

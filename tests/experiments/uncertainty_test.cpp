@@ -135,8 +135,7 @@ TEST_CASE("what collectives do to kernels is uncertain, also where a file does n
 {
   const LogFolder folder;
   const auto effect = [&](int gpus) {
-    const auto loaded =
-        load_experiment(folder.write("e.json", experiment(gpus, true).dump()), {});
+    const auto loaded = load_experiment(folder.write("e.json", experiment(gpus, true).dump()), {});
     return effect_of(run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front(),
                      "kernels beside a collective");
   };
