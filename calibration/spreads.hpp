@@ -16,6 +16,7 @@ struct SpreadLine {
   std::string kind;
   std::vector<std::string> pointers; // a step "*" stands for every entry of a list
   double spread = 0;                 // relative standard deviation
+  bool defaults = false;             // also where a file leaves the object that holds them out
   std::string source;
 };
 
@@ -41,6 +42,7 @@ void describe(V& v, SpreadLine& s)
   v.required("kind", s.kind, "kind of preset");
   v.required("pointers", s.pointers, "JSON pointers into it; * for every entry of a list");
   v.required("spread", s.spread, "relative standard deviation", between(0, 2));
+  v.optional("defaults", s.defaults, "also where a file leaves the object that holds them out");
   v.optional("source", s.source, "why so much");
 }
 

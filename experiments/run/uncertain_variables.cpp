@@ -97,12 +97,14 @@ private:
     if (!of_use(pointer) || !taken_.insert(pointer).second)
       return;
     const Json::json_pointer at(pointer);
+    const bool held = use.value.json().contains(at.parent_pointer());
     const auto format = formats_.at(use.kind, pointer);
     const auto value =
         measure_in(use.value.json().contains(at) ? use.value.json().at(at) : format.standard);
     // A value at the edge of its format is meant exactly: nothing lost, nothing added.
     if (value && value->si() > format.smallest && value->si() < format.largest)
-      variable.at.push_back({pointer, *value, format.smallest, format.largest});
+      variable.at.push_back({pointer, *value, format.smallest, format.largest,
+                             held ? "" : at.parent_pointer().to_string()});
   }
 
   void keep(Variable variable)
@@ -176,7 +178,8 @@ private:
       for (const std::string& pointer : calibration::pointers_in(use.value.json(), line))
         put(variable, use, pointer);
       for (const std::string& pointer : line.pointers) // what the file leaves to its default
-        if (pointer.rfind('/') == 0 && !use.value.json().contains(pointer.substr(1)))
+        if ((line.defaults || pointer.rfind('/') == 0) &&
+            !use.value.json().contains(Json::json_pointer(pointer)))
           put(variable, use, pointer);
       keep(std::move(variable));
     }
@@ -244,10 +247,14 @@ Point shifted(const Point& point, const std::vector<Variable>& variables,
   auto overlay =
       std::make_shared<Overlay>(point.document->overlay ? *point.document->overlay : Overlay{});
   auto document = std::make_shared<Document>(*point.document);
+  std::set<std::pair<std::string, std::string>> made; // preset, object
   for (std::size_t i = 0; i < variables.size(); ++i) {
     if (shift[i] == 0)
       continue;
     for (const Variable::At& at : variables[i].at) {
+      if (!at.missing.empty() && made.insert({variables[i].preset, at.missing}).second)
+        overlay->entries.push_back(
+            {variables[i].kind, variables[i].preset, at.missing, Json::object(), "uncertainty"});
       Measure value = at.value;
       value.value =
           std::clamp(value.si() * std::exp(shift[i]), at.smallest, at.largest) / value.unit_si;

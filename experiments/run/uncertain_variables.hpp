@@ -19,6 +19,7 @@ struct Variable {
     Measure value;
     double smallest; // that the format allows, SI
     double largest;
+    std::string missing{}; // the object that should hold it, where the preset has none
   };
   std::string name;   // "gpu v100-sxm2-16gb: efficiency of dense kernels"
   std::string kind;   // of preset; "anchor" for the anchor of a job, "job" for a value of its own

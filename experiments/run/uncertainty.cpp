@@ -1,10 +1,12 @@
 #include "experiments/run/uncertainty.hpp"
 
 #include "calibration/correlated.hpp"
+#include "calibration/spreads.hpp"
 #include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/gains.hpp"
 #include "experiments/run/range.hpp"
 #include "experiments/run/stage.hpp"
+#include "experiments/run/tenancy.hpp"
 #include "experiments/run/unexplained.hpp"
 #include "sim/engine/random.hpp"
 
@@ -192,6 +194,21 @@ std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<V
   return parts;
 }
 
+// Relative standard deviation of the rate between runs of one job, in which no parameter differs.
+// Runs that taught a profile hold it in what its fit left over, but not what comes on top where
+// tenants ask for more cores than there are.
+double between_runs(const ResolvedExperiment& experiment,
+                    const std::vector<Uncertainty::Part>& left)
+{
+  const bool shared = experiment.jobs.size() > 1 && experiment.platform.gpu.on_host() &&
+                      Tenancy(experiment).crowded(experiment.jobs.front().ranks.front().node);
+  double variance = 0;
+  for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
+    if ((line.kind == "run" && left.empty()) || (line.kind == "shared-cores" && shared))
+      variance += line.spread * line.spread;
+  return std::sqrt(variance);
+}
+
 double deviation(const std::vector<Uncertainty::Part>& parts)
 {
   double variance = 0;
@@ -213,8 +230,8 @@ std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
   return parts;
 }
 
-void add_linear(const Probe& probe, const std::vector<Variable>& variables, double interval,
-                PointResult& result)
+void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
+                const std::vector<Variable>& variables, double interval, PointResult& result)
 {
   const auto effects = LinearEffects(probe, variables).result();
   const auto matrix = correlations(probe.point(), variables);
@@ -224,7 +241,9 @@ void add_linear(const Probe& probe, const std::vector<Variable>& variables, doub
     const auto left = leftovers(probe.point(), variables, effects, i);
     job.uncertainty->parameters = std::hypot(deviation(effects, matrix, i), deviation(left));
     job.uncertainty->parts = parts_of(variables, effects, i, left);
-    const double distance = half_width(interval) * job.uncertainty->parameters;
+    const double runs = between_runs(experiment, left);
+    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
+    const double distance = half_width(interval) * std::hypot(job.uncertainty->parameters, runs);
     job.throughput = widened(job.throughput, distance);
     job.step_time = widened(job.step_time, distance);
   }
@@ -296,8 +315,9 @@ std::vector<LogRates> sampled_effects(const Samples& samples, std::size_t variab
   return effects;
 }
 
-void add_samples(const Probe& probe, const std::vector<Variable>& variables,
-                 const RunOptions& options, PointResult& result)
+void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
+                 const std::vector<Variable>& variables, const RunOptions& options,
+                 PointResult& result)
 {
   const Samples samples = draw(probe, variables, options, result.jobs.size());
   const auto effects = sampled_effects(samples, variables.size());
@@ -314,13 +334,15 @@ void add_samples(const Probe& probe, const std::vector<Variable>& variables,
     job.uncertainty->parameters =
         std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]) + beside * beside);
     job.uncertainty->parts = parts_of(variables, effects, i, left);
+    const double runs = between_runs(experiment, left);
+    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
     // Around the median of the long run; short runs say how far from it.
     const double below = quantile(samples.every_step[i], 0.5 - interval / 2) - base[i];
     const double above = quantile(samples.every_step[i], 0.5 + interval / 2) - base[i];
     const auto around = [&](const Range& range, double low, double high) {
       const Range sampled{range.median, range.median * std::min(1.0, std::exp(low)),
                           range.median * std::max(1.0, std::exp(high)), interval};
-      return widened(sampled, half_width(interval) * beside);
+      return widened(sampled, half_width(interval) * std::hypot(beside, runs));
     };
     job.throughput = around(job.throughput, below, above);
     job.step_time = around(job.step_time, -above, -below);
@@ -346,9 +368,9 @@ void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
   const auto variables = variables_of(experiment, point);
   const Probe probe(point, options);
   if (method == UncertaintyMethod::linear)
-    add_linear(probe, variables, options.uncertainty.interval, result);
+    add_linear(probe, experiment, variables, options.uncertainty.interval, result);
   else
-    add_samples(probe, variables, options, result);
+    add_samples(probe, experiment, variables, options, result);
 }
 
 } // namespace foretrain::experiments

@@ -56,18 +56,37 @@ double protocol_rate(const Pattern& pattern, const Protocol& protocol,
   return sent > 0 ? bus.value() / sent : sim::MaxMin::kNoCap;
 }
 
-Seconds base_latency(Family family, const Protocol& protocol)
+bool sends(const Algorithm& algorithm)
 {
+  return algorithm.operation == Operation::all_to_all ||
+         algorithm.operation == Operation::send_receive;
+}
+
+Seconds base_latency(const Algorithm& algorithm, Family family, const Protocol& protocol)
+{
+  if (sends(algorithm))
+    return protocol.send_base;
   return family == Family::ring   ? protocol.ring_base
          : family == Family::tree ? protocol.tree_base
                                   : protocol.in_switch_base;
 }
 
-HopLatency hop_latency(Family family, const Protocol& protocol)
+HopLatency hop_latency(const Algorithm& algorithm, Family family, const Protocol& protocol)
 {
+  if (sends(algorithm))
+    return protocol.send_hop;
   if (family == Family::in_switch) // the base covers the way through the switch
     return {{}, {}, protocol.tree_hop.network};
   return family == Family::ring ? protocol.ring_hop : protocol.tree_hop;
+}
+
+bool passes_pcie(const sim::Communicator& comm)
+{
+  for (const sim::Channel& channel : comm.channels)
+    for (const sim::Hop& hop : channel.hops)
+      if (hop.reach == sim::Reach::pcie)
+        return true;
+  return false;
 }
 
 bool usable(const Protocol& protocol, Family family, const sim::Communicator& comm)
@@ -76,13 +95,14 @@ bool usable(const Protocol& protocol, Family family, const sim::Communicator& co
     return false;
   if (!comm.in_order && protocol.kind() != ProtocolKind::simple)
     return false; // its flags in the data would lie
-  if (!protocol.nvlink_only)
-    return true;
-  for (const sim::Channel& channel : comm.channels)
-    for (const sim::Hop& hop : channel.hops)
-      if (hop.reach == sim::Reach::pcie)
-        return false;
-  return true;
+  return !protocol.nvlink_only || !passes_pcie(comm);
+}
+
+double call_time_of(const Library& library, const sim::Communicator& comm)
+{
+  return comm.nodes > 1      ? library.call_time_between_nodes
+         : passes_pcie(comm) ? library.call_time_pcie
+                             : library.call_time;
 }
 
 } // namespace
@@ -90,7 +110,7 @@ bool usable(const Protocol& protocol, Family family, const sim::Communicator& co
 Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Library library,
                        Operation operation, const std::string& algorithm)
     : engine_(engine), comm_(std::move(comm)), library_(std::move(library)),
-      automatic_(algorithm == "auto")
+      call_time_(call_time_of(library_, comm_)), automatic_(algorithm == "auto")
 {
   if (comm_.ranks < 2)
     return;
@@ -112,8 +132,8 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
     for (const Protocol& protocol : library_.protocols) {
       if (!usable(protocol, pattern.family, comm_))
         continue;
-      const Seconds base = base_latency(pattern.family, protocol);
-      const HopLatency hop = hop_latency(pattern.family, protocol);
+      const Seconds base = base_latency(*it, pattern.family, protocol);
+      const HopLatency hop = hop_latency(*it, pattern.family, protocol);
       candidates_.push_back({it,
                              &protocol,
                              patterns_.size() - 1,
@@ -146,7 +166,7 @@ Seconds Collective::rendezvous(const Candidate& candidate, Bytes size) const
 
 Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
 {
-  return call_latency(candidate, size) + rendezvous(candidate, size);
+  return call_time_ * (call_latency(candidate, size) + rendezvous(candidate, size));
 }
 
 // Until the first data comes out, a switch that adds works on what fills its pipeline. Trees and
@@ -162,6 +182,9 @@ Seconds Collective::call_latency(const Candidate& candidate, Bytes size) const
   const ProtocolKind protocol = candidate.protocol->kind();
   if (family == Family::ring && protocol != ProtocolKind::simple)
     return candidate.latency + few_channels(candidate, size);
+  if (sends(*candidate.algorithm))
+    return candidate.latency +
+           last_chunk(library_.version, comm_, candidate.algorithm->operation, size.value());
   if (candidate.algorithm->operation != Operation::all_reduce)
     return candidate.latency;
   if (family == Family::tree) // its pipeline runs half empty at medium sizes
@@ -283,15 +306,16 @@ bool Collective::by_library(const Candidate& candidate) const
 Collective::Choice Collective::describe(const Candidate& c, Bytes size) const
 {
   const Seconds latency = latency_of(c, size);
+  const double rate = c.rate / call_time_;
   return {c.algorithm->name,
           c.protocol->name,
           latency,
-          BytesPerSecond(c.rate),
-          latency + Seconds(size.value() / c.rate),
+          BytesPerSecond(rate),
+          latency + Seconds(size.value() / rate),
           by_library(c) ? expected_time(library_, comm_,
-                                        {patterns_[c.pattern].family, c.protocol, latency, c.rate},
+                                        {patterns_[c.pattern].family, c.protocol, latency, rate},
                                         c.algorithm->operation, size.value())
-                        : (latency + Seconds(size.value() / c.rate)).value(),
+                        : (latency + Seconds(size.value() / rate)).value(),
           static_cast<std::size_t>(&c - candidates_.data())};
 }
 
@@ -324,15 +348,16 @@ double Collective::used(sim::ResourceId resource, Fidelity fidelity) const
     for (const sim::Use& use : load.hop.uses)
       if (use.resource == resource.value)
         units += load.bytes * expansion(load.hop, *chosen.protocol) * use.weight;
-  return units;
+  return units * call_time_;
 }
 
 sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                             Fidelity fidelity, std::vector<sim::TaskId>& flows) const
 {
   const Candidate& chosen = candidates_[choose(size, fidelity).index];
-  const auto flow = [&](const sim::PathPtr& path, double amount, sim::TaskId after) {
-    const sim::TaskId task = graph.add_flow("collective", index, path, amount);
+  const double work = size.value() * chosen.unit * call_time_;
+  const auto flow = [&](const sim::PathPtr& path, sim::TaskId after) {
+    const sim::TaskId task = graph.add_flow("collective", index, path, work);
     graph.add_edge(after, task);
     graph.keep_limits(task);
     flows.push_back(task);
@@ -340,10 +365,10 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
   };
   if (fidelity == Fidelity::chunks && chosen.algorithm->chunks != nullptr) {
     const Family family = patterns_[chosen.pattern].family;
-    const HopLatency per_hop = hop_latency(family, *chosen.protocol);
+    const HopLatency per_hop = hop_latency(*chosen.algorithm, family, *chosen.protocol);
     const double slower =
         chosen.latency.value() > 0 ? latency_of(chosen, size) / chosen.latency : 1;
-    const Seconds base = slower * base_latency(family, *chosen.protocol);
+    const Seconds base = slower * base_latency(*chosen.algorithm, family, *chosen.protocol);
     const sim::TaskId call = graph.add_delay("collective call", index, base);
     graph.add_edge(begin, call);
     const ChunkSchedule schedule{
@@ -351,7 +376,9 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
         call,
         size.value(),
         index,
-        [&](const Load& load) { return hop_path(chosen, load.hop, 1, load.bytes); },
+        [&](const Load& load) {
+          return hop_path(chosen, load.hop, call_time_, load.bytes / call_time_);
+        },
         [&](const sim::Hop& hop) {
           LatencySteps one;
           one.add(hop, 1);
@@ -364,10 +391,10 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
       graph.add_delay("collective latency", index, latency_of(chosen, size));
   graph.add_edge(begin, latency);
   if (fidelity != Fidelity::edges)
-    return flow(coupled_path(chosen), size.value() * chosen.unit, latency);
+    return flow(coupled_path(chosen), latency);
   const sim::TaskId done = graph.add_join("collective", index);
   for (const sim::PathPtr& path : edge_paths(chosen))
-    graph.add_edge(flow(path, size.value() * chosen.unit, latency), done);
+    graph.add_edge(flow(path, latency), done);
   return done;
 }
 

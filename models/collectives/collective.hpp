@@ -89,6 +89,7 @@ private:
   Library library_;
   std::vector<Pattern> patterns_;
   std::vector<Candidate> candidates_;
+  double call_time_ = 1;
   bool automatic_ = true;
 };
 

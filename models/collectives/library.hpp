@@ -35,6 +35,7 @@ struct GpuLatency {
   Seconds nvlink_hop;
   Seconds peers;      // more of a call with each doubling of the ranks that all send to each other
   Seconds tree_hop{}; // one step of a tree; 0: as nvlink_hop
+  bool sends = true;  // also of sends between two ranks, as in an all-to-all
 };
 
 /// The protocols that a library's own model of itself knows, by their names.
@@ -56,6 +57,8 @@ struct Protocol {
   HopLatency ring_hop;
   HopLatency tree_hop;
   Seconds peers;            // see GpuLatency
+  Seconds send_base{};      // of a call of sends between two ranks; set by on()
+  HopLatency send_hop{};    // one of them; set by on()
   double inside_factor = 1; // by which steps inside nodes take longer when there are several
   Bytes in_switch_fill{};   // of the pipeline when the switch adds: moved before data comes out
   bool nvlink_only = false; // needs NVLink inside nodes
@@ -70,12 +73,18 @@ struct Protocol {
     Protocol it = *this;
     it.ring_hop.network += network_step;
     it.tree_hop.network += network_step;
+    it.send_base = it.ring_base;
+    it.send_hop = it.ring_hop;
     for (const GpuLatency& latency : gpu_latencies)
       if (latency.compute_capability <= compute_capability) {
         it.ring_base = it.tree_base = latency.base;
         it.ring_hop.nvlink = latency.nvlink_hop;
         it.tree_hop.nvlink = latency.tree_hop.value() > 0 ? latency.tree_hop : latency.nvlink_hop;
         it.peers = latency.peers;
+        if (latency.sends) {
+          it.send_base = latency.base;
+          it.send_hop.nvlink = latency.nvlink_hop;
+        }
       }
     return it;
   }
@@ -106,6 +115,12 @@ struct Library {
   bool relays = false;   // sends between two GPUs by way of a third one where that avoids PCIe
   Seconds socket_step{}; // added to a step between nodes when it goes through sockets
   Seconds host_launch{}; // host time to launch a call on one GPU, for threads with several
+  // Factors on the time of every call: inside a node over NVLink alone, inside a node otherwise,
+  // and between nodes. 1, and as uncertain as measured calls are away from predicted ones
+  // (calibration/data/spreads.json).
+  double call_time = 1;
+  double call_time_pcie = 1;
+  double call_time_between_nodes = 1;
   std::vector<LocalCopy> local_copies{}; // by rising compute capability; older GPUs: at no cost
 
   /// On GPUs of an architecture, of rings or of ranks that send to each other; 0: no cost is known.
@@ -156,6 +171,7 @@ void describe(V& v, GpuLatency& s)
       "a receive each, on channels of their own",
       non_negative());
   v.optional("tree_hop", s.tree_hop, "one step of a tree; 0: as nvlink_hop", non_negative());
+  v.optional("sends", s.sends, "also of sends between two ranks, as in an all-to-all");
 }
 
 template <class V>
@@ -231,6 +247,14 @@ void describe(V& v, Library& s)
              "at which a collective's blocks move the part of a buffer that stays on the GPU, by "
              "rising compute capability");
   v.optional("host_launch", s.host_launch, "host time to launch a call on one GPU", non_negative());
+  v.optional("call_time", s.call_time,
+             "factor on the time of every call inside a node over NVLink: 1, and as uncertain as "
+             "measured calls are away from predicted ones",
+             positive());
+  v.optional("call_time_pcie", s.call_time_pcie,
+             "the same of calls inside a node that pass PCIe or host memory", positive());
+  v.optional("call_time_between_nodes", s.call_time_between_nodes,
+             "the same of calls between several nodes", positive());
   v.optional("blocks_per_channel", s.blocks_per_channel,
              "multiprocessors that a channel keeps busy", non_negative());
 }

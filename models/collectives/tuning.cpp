@@ -40,9 +40,14 @@ struct Limits {
 constexpr Limits kVolta = {{39, 39, 20.4}, {20, 20, 20}, {20, 20, 20}, {26.5, 18.5, 10}};
 constexpr Limits kAmpere = {{87.7, 22.5, 19}, {20, 20, 20}, {20, 20, 20}, {24, 23.6, 17.8}};
 constexpr Limits kHopper = {{141, 45, 35}, {36.7, 36.7, 36.7}, {36.7, 36.7, 29}, {38.7, 41.4, 36}};
+constexpr Limits kBlackwell225 = {
+    {282, 90, 70}, {73.4, 73.4, 73.4}, {73.4, 73.4, 58}, {77.4, 82.8, 72}};
+constexpr Limits kBlackwell228 = {{282, 90, 70}, {40, 40, 40}, {55.6, 31.67, 20}, {70, 42.8, 24}};
 
-const Limits& limits(double capability)
+const Limits& limits(int version, double capability)
 {
+  if (capability >= 10 && version >= 22500)
+    return version < 22800 ? kBlackwell225 : kBlackwell228;
   return capability >= 9 ? kHopper : capability >= 8 ? kAmpere : kVolta;
 }
 
@@ -51,8 +56,9 @@ const Limits& limits(double capability)
 const Limits& ll_limits(int version, const sim::Communicator& comm)
 {
   if (comm.nodes > 1 && !comm.amd_hosts)
-    return limits(7);
-  return limits(version < 21900 ? std::min(comm.compute_capability, 8.0) : comm.compute_capability);
+    return limits(version, 7);
+  return limits(version,
+                version < 21900 ? std::min(comm.compute_capability, 8.0) : comm.compute_capability);
 }
 
 int whole_log2(double x)
@@ -105,7 +111,7 @@ double ring_bandwidth(int version, const sim::Communicator& comm, Operation oper
 {
   const auto scale = static_cast<std::size_t>(std::min(comm.nodes, 3) - 1);
   const Limits& ll = ll_limits(version, comm);
-  const Limits& own = limits(comm.compute_capability);
+  const Limits& own = limits(version, comm.compute_capability);
   const sim::GraphAssumption& graph = comm.ring_graph;
   double bus = graph.channels * (comm.nodes <= 2 ? graph.inside : graph.between) / 1e9;
   if (version < 2800 && comm.compute_capability == 8)
@@ -126,7 +132,7 @@ double tree_bandwidth(int version, const sim::Communicator& comm, std::size_t p)
 {
   const auto scale = static_cast<std::size_t>(std::min(comm.nodes, 3) - 1);
   const Limits& ll = ll_limits(version, comm);
-  const Limits& own = limits(comm.compute_capability);
+  const Limits& own = limits(version, comm.compute_capability);
   const sim::GraphAssumption& graph = comm.tree_graph;
   double bus = graph.channels * (comm.nodes <= 2 ? graph.inside : graph.between) / 1e9;
   if (version < 2800) {
@@ -176,13 +182,29 @@ constexpr double kThreadBytesSimple = 64; // NCCL_SIMPLE_THREAD_THRESHOLD
 constexpr double kThreadsSimple = 512;
 constexpr int kMostChannels = 32; // MAXCHANNELS
 
+// What a block hands over at once in sends between two ranks (src/init.cc).
+constexpr double kSendChunkNvlink = 512 << 10; // NCCL_P2P_NVL_CHUNKSIZE
+constexpr double kSendChunk = 128 << 10;       // NCCL_P2P_PCI_CHUNKSIZE, _NET_CHUNKSIZE
+
+// Channels of which each carries a part of what one rank sends to another (src/enqueue.cc,
+// scheduleP2pTasksToPlan): of all there are, a power of two, each rank's share.
+int channels_of_send(const sim::Communicator& comm)
+{
+  const int found = std::clamp(2 * comm.ring_graph.channels, 1, kMostChannels);
+  const auto all = static_cast<int>(std::bit_ceil(static_cast<unsigned>(found)));
+  int channels = all;
+  while (channels * comm.ranks > all && channels > 1)
+    channels /= 2;
+  return channels;
+}
+
 } // namespace
 
 double tree_limit(int version, const sim::Communicator& comm)
 {
   if (version < 2500 || comm.nodes > 1)
     return 0;
-  return 0.5 * comm.tree_graph.channels * limits(comm.compute_capability).tree[0] * 1e9;
+  return 0.5 * comm.tree_graph.channels * limits(version, comm.compute_capability).tree[0] * 1e9;
 }
 
 double tree_share(ProtocolKind protocol, double size)
@@ -221,6 +243,15 @@ double message_bytes(int version, const sim::Communicator& comm, Operation opera
   const double all = std::clamp(2 * found, 1, kMostChannels); // each is there twice
   const bool by_rank = family == Family::ring && operation != Operation::broadcast;
   return size / std::clamp(std::ceil(size / each), 1.0, all) / (by_rank ? comm.ranks : 1);
+}
+
+Seconds last_chunk(int version, const sim::Communicator& comm, Operation operation, double size)
+{
+  const double to_one = operation == Operation::all_to_all ? size / comm.ranks : size;
+  const bool nvlink = comm.nodes == 1 && comm.ring_graph.nvlink;
+  const double chunk =
+      std::min(to_one / channels_of_send(comm), nvlink ? kSendChunkNvlink : kSendChunk);
+  return Seconds(chunk / (limits(version, comm.compute_capability).tree[0] * 1e9));
 }
 
 double ring_plateau(const sim::Communicator& comm, ProtocolKind protocol, double size)

@@ -38,6 +38,11 @@ double channels_share(int version, const sim::Communicator& comm, Operation oper
 double message_bytes(int version, const sim::Communicator& comm, Operation operation, Family family,
                      double size);
 
+/// A send between two ranks ends when the receiving block has copied the last chunk out of its
+/// buffer, at what the library's table says that a channel of Simple carries inside a node
+/// (perChMaxTreeBws). Chunks before that are copied while the next ones arrive.
+Seconds last_chunk(int version, const sim::Communicator& comm, Operation operation, double size);
+
 /// By which a ring's latency between nodes grows once every rank sends more than a little in each
 /// step ("plateau effect").
 double ring_plateau(const sim::Communicator& comm, ProtocolKind protocol, double size);

@@ -11,7 +11,7 @@ using Catch::Matchers::WithinAbs;
 
 TEST_CASE("a line of spreads finds its values, list entries spelled out", "[spreads]")
 {
-  const SpreadLine line{"latencies", "library", {"/p/*/hop/near", "/base"}, 0.3, ""};
+  const SpreadLine line{"latencies", "library", {"/p/*/hop/near", "/base"}, 0.3, false, ""};
   const Json preset = Json::parse(
       R"({ "base": "1 us", "p": [ { "hop": { "near": 1 } }, { "hop": {} }, { "hop": { "near": 2 } } ] })");
   CHECK(pointers_in(preset, line) ==

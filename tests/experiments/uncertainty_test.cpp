@@ -63,6 +63,14 @@ double effect_of(const JobResult& job, const std::string& parameter)
   return 0;
 }
 
+double spread_of(const std::string& kind, const std::string& name = "")
+{
+  for (const auto& line : calibration::load_spreads().spreads)
+    if (line.kind == kind && (name.empty() || line.name == name))
+      return line.spread;
+  throw std::logic_error(kind + " " + name);
+}
+
 } // namespace
 
 TEST_CASE("the rate of an anchored GPU is as uncertain as its anchor", "[uncertainty]")
@@ -77,8 +85,62 @@ TEST_CASE("the rate of an anchored GPU is as uncertain as its anchor", "[uncerta
   CHECK_THAT(effect_of(job, "dense kernels"), WithinAbs(0, 1e-6));
   CHECK_THAT(effect_of(job, "step overhead"), WithinAbs(0, 1e-6));
   CHECK_THAT(job.uncertainty->parameters, WithinRel(0.05, 0.02));
-  CHECK_THAT(log_width(job.throughput), WithinRel(2 * kHalf90 * 0.05, 0.02));
-  CHECK_THAT(log_width(job.step_time), WithinRel(2 * kHalf90 * 0.05, 0.02));
+  // And another run of the job would differ.
+  const double all = std::hypot(0.05, spread_of("run"));
+  CHECK_THAT(job.uncertainty->run_to_run, WithinRel(spread_of("run"), 0.02));
+  CHECK_THAT(log_width(job.throughput), WithinRel(2 * kHalf90 * all, 0.02));
+  CHECK_THAT(log_width(job.step_time), WithinRel(2 * kHalf90 * all, 0.02));
+}
+
+TEST_CASE("tenants that must share cores differ by more than runs of one job", "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto run_to_run = [&](int jobs) {
+    Json json = {{"cluster", {{"platform", "vm-2core"}}}, {"jobs", Json::array()}};
+    for (int i = 0; i < jobs; ++i)
+      json["jobs"].push_back({{"name", "tenant" + std::to_string(i)},
+                              {"model", "alexnet"},
+                              {"framework", "realrun-cpu"},
+                              {"batch_per_gpu", 4},
+                              {"gpus", 1}});
+    const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+    return run_point(loaded.points[0], with(UncertaintyMethod::linear))
+        .jobs.front()
+        .uncertainty->run_to_run;
+  };
+  CHECK(run_to_run(1) < 0.03);
+  CHECK(run_to_run(1) >= spread_of("run"));
+  CHECK(run_to_run(2) < 0.05); // a core each
+  CHECK(run_to_run(3) >= std::hypot(spread_of("run"), spread_of("shared-cores")));
+}
+
+TEST_CASE("what calls leave unexplained widens what waits for them", "[uncertainty]")
+{
+  const LogFolder folder;
+  Json json = experiment(8, true);
+  json["jobs"][0]["framework"]["overlap"] = "none";
+  json["stack"] = {{"network", "tcp"}};
+  const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+  const JobResult job = run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front();
+  // A step's time grows by what it waits for, times the factor on calls.
+  const double waits = job.time.exposed_communication.value() / job.step_time.median;
+  const double effect = effect_of(job, "calls between nodes");
+  REQUIRE(waits > 0.05);
+  CHECK_THAT(effect, WithinRel(-waits * spread_of("library", "calls between nodes"), 0.1));
+  CHECK(effect_of(job, "calls inside a node") == 0);
+}
+
+TEST_CASE("what collectives do to kernels is uncertain, also where a file does not say it",
+          "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto effect = [&](int gpus) {
+    const auto loaded = load_experiment(folder.write("e.json", experiment(gpus, true).dump()), {});
+    return effect_of(run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front(),
+                     "kernels beside a collective");
+  };
+  CHECK(effect(1) == 0);
+  CHECK(effect(4) < -1e-4);
 }
 
 TEST_CASE("without an anchor the kernels' efficiency dominates", "[uncertainty]")
@@ -327,7 +389,7 @@ TEST_CASE("the probability of being faster in closed form", "[uncertainty]")
 TEST_CASE("the bundled spreads speak of keys that exist", "[uncertainty]")
 {
   for (const auto& line : calibration::load_spreads().spreads) {
-    if (line.kind == "anchor")
+    if (line.kind == "anchor" || line.kind == "run" || line.kind == "shared-cores")
       continue;
     CAPTURE(line.name);
     REQUIRE(preset_kind(line.kind) != nullptr);

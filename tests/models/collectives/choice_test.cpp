@@ -172,6 +172,26 @@ TEST_CASE("small calls use as many channels as NCCL gives them", "[choice][close
   CHECK(used(22700, all_reduce, simple, 8) == Approx(24));
 }
 
+TEST_CASE("a send ends with the copy of its last chunk", "[choice][closed-form]")
+{
+  sim::Communicator comm = nodes_of_four(1, sim::Reach::nvlink);
+  comm.compute_capability = 8;
+  comm.ring_graph.channels = 12; // each twice: 32 with the next power of two, 8 for each of 4 ranks
+  using enum Operation;
+  const auto last = [&](Operation operation, double size) {
+    return last_chunk(22700, comm, operation, size).value();
+  };
+  // A channel of an A100 carries 24 GB/s; at most 512 KiB over NVLink.
+  CHECK_THAT(last(send_receive, 8 * 65536), test::is(65536 / 24e9));
+  CHECK_THAT(last(all_to_all, 4 * 8 * 65536), test::is(65536 / 24e9));
+  CHECK_THAT(last(send_receive, 1e9), test::is(524288 / 24e9));
+  comm.compute_capability = 10;
+  CHECK_THAT(last_chunk(22700, comm, send_receive, 1e9).value(), test::is(524288 / 77.4e9));
+  CHECK_THAT(last_chunk(22902, comm, send_receive, 1e9).value(), test::is(524288 / 70e9));
+  comm.nodes = 2; // 128 KiB to another node
+  CHECK_THAT(last_chunk(22902, comm, send_receive, 1e9).value(), test::is(131072 / 70e9));
+}
+
 TEST_CASE("messages between nodes carry what a channel has for the next rank",
           "[choice][closed-form]")
 {

@@ -1,6 +1,7 @@
 // What every algorithm makes ranks send, against theory, and the choice between them.
 #include "models/collectives/collective.hpp"
 #include "sim/base/error.hpp"
+#include "tests/models/ring_scene.hpp"
 #include "tests/support/catch.hpp"
 
 #include <cmath>
@@ -263,6 +264,39 @@ TEST_CASE("newer GPUs have latencies of their own, trees another one for a step"
   const Protocol hopper = protocol.on(9, Seconds(0));
   CHECK(hopper.ring_hop.nvlink == Seconds(2e-6));
   CHECK(hopper.tree_hop.nvlink == Seconds(2e-6));
+  CHECK(hopper.send_base == Seconds(16e-6));
+  // Sends between two ranks may keep the older values.
+  protocol.gpu_latencies.back().sends = false;
+  const Protocol apart = protocol.on(9, Seconds(0));
+  CHECK(apart.ring_base == Seconds(16e-6));
+  CHECK(apart.send_base == Seconds(15e-6));
+  CHECK(apart.send_hop.nvlink == Seconds(3.3e-6));
+  CHECK(volta.send_base == Seconds(14e-6));
+}
+
+TEST_CASE("a factor on the time of calls holds where they run, at every fidelity",
+          "[collectives][closed-form]")
+{
+  const Bytes size(48e6);
+  const auto time = [&](Fidelity fidelity, bool nvlink, int nodes, const Library& library) {
+    test::RingScene scene(4, sim::Sharing::plugged);
+    scene.comm.nodes = nodes;
+    for (sim::Hop& hop : scene.comm.channels.front().hops)
+      hop.reach = nvlink ? sim::Reach::nvlink : sim::Reach::pcie;
+    return scene.all_reduce(size, fidelity, library);
+  };
+  for (const Fidelity fidelity : {Fidelity::coupled, Fidelity::edges, Fidelity::chunks})
+    for (const bool nvlink : {false, true})
+      for (const int nodes : {1, 2}) {
+        CAPTURE(static_cast<int>(fidelity), nvlink, nodes);
+        Library library = test::test_library();
+        const double once = time(fidelity, nvlink, nodes, library);
+        library.call_time = 3;
+        library.call_time_pcie = 5;
+        library.call_time_between_nodes = 7;
+        const double factor = nodes > 1 ? 7 : nvlink ? 3 : 5;
+        CHECK_THAT(time(fidelity, nvlink, nodes, library), test::is(factor * once));
+      }
 }
 
 TEST_CASE("a call that uses one channel of four waits for it", "[collectives][closed-form]")
