@@ -102,7 +102,7 @@ std::string violation(const ExpectationSpec& expectation, const Json& result, co
 
 // Variance of the logarithm of what the simulation says of a quantity, if it is known: of a
 // throughput or step time, of their ratio to another job's, or of a ratio to one GPU, in which
-// parameters cancel.
+// parameters cancel; of one GPU that is itself.
 std::optional<double> variance_of_quantity(const std::string& quantity, const Json& job,
                                            const Json* other)
 {
@@ -111,8 +111,9 @@ std::optional<double> variance_of_quantity(const std::string& quantity, const Js
   const Json& uncertainty = job.at("uncertainty");
   const double run = uncertainty.at("run_to_run").get<double>();
   const double parameters = uncertainty.at("from_parameters").get<double>();
+  const bool itself = other == nullptr && job.at("gpus") == 1 && !job.contains("alone");
   if (quantity == "/speedup" || quantity == "/efficiency")
-    return 2 * run * run * (other != nullptr ? 2 : 1);
+    return itself ? 0 : 2 * run * run * (other != nullptr ? 2 : 1);
   for (const char* range : {"/throughput_samples_per_s", "/step_time_s"})
     if (quantity == range || quantity == std::string(range) + "/median")
       return other != nullptr ? log_ratio_variance(job, *other, nullptr)

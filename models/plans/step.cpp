@@ -153,13 +153,18 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
   result.run = run_pipeline(pipeline);
   // All stages wait for each other once: the norm by which gradients are clipped, or whether one of
   // them is no number, is that of the whole model (Megatron-LM, core/optimizer/clip_grads.py).
-  std::vector<StepParts> all;
   Seconds optimizer;
   for (int stage = 0; stage < plan.pipeline; ++stage) {
-    all.push_back(stage_parts(s, pipeline, costs, stage));
     exchanges.of_stage(stage);
     result.ends.push_back(stage_ends(s, exchanges, pieces, costs, stage));
     const StageEnds& ends = result.ends.back();
+    StepParts parts = stage_parts(s, pipeline, costs, stage);
+    parts.data += ends.gradients.exposed + ends.parameters.exposed;
+    parts.optimizer = ends.optimizer;
+    if (parts.total() > result.parts.total()) {
+      result.parts = parts;
+      result.stage = stage;
+    }
     const auto i = static_cast<std::size_t>(stage);
     optimizer = std::max(optimizer, ends.optimizer);
     result.begin =
@@ -167,15 +172,11 @@ StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
     if (const Seconds done = result.run.ends[i] + ends.gradients.exposed;
         done > result.gradients_done) {
       result.gradients_done = done;
-      result.stage = stage;
+      result.last_stage = stage;
     }
   }
   result.gradients_done += result.begin;
-  const auto stage = static_cast<std::size_t>(result.stage);
   StepParts& parts = result.parts;
-  parts = all[stage];
-  parts.data += result.ends[stage].gradients.exposed + result.ends[stage].parameters.exposed;
-  parts.optimizer = optimizer;
   parts.bubble = result.gradients_done + optimizer - parts.total();
   if (parts.bubble.value() < 0) {
     parts.pipeline = std::max(Seconds(0), parts.pipeline + parts.bubble);

@@ -6,7 +6,7 @@
 
 namespace foretrain::models {
 
-/// Parts of a step of the stage whose gradients are summed up last; they add up.
+/// Parts of a step of the busiest stage; they add up.
 struct StepParts {
   Seconds compute;
   Seconds recompute;
@@ -33,7 +33,8 @@ struct StageEnds {
 struct StepResult {
   StepParts parts;
   Seconds step;
-  int stage = 0;          // whose gradients are summed up last
+  int stage = 0;          // the busiest one
+  int last_stage = 0;     // whose gradients are summed up last
   Seconds begin;          // of the first pass: its stage has its parameters
   Seconds gradients_done; // of all stages: the optimizer begins
   PipelineSetting pipeline;

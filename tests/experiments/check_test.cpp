@@ -84,6 +84,20 @@ TEST_CASE("An expectation fails when it is violated with the confidence asked fo
         CheckState::failed);
 }
 
+TEST_CASE("One GPU is exactly as fast as itself")
+{
+  const auto with_gpus = [](int gpus) {
+    const auto loaded = experiment(R"({"quantity": "/speedup", "at_most": 1.02})");
+    Prediction made = prediction(loaded, 1000, 0.02);
+    Json& one = made.result["points"][0]["jobs"][0];
+    one["gpus"] = gpus;
+    one["speedup"] = 1;
+    return check(loaded, made, {}).back().state;
+  };
+  CHECK(with_gpus(1) == CheckState::passed);
+  CHECK(with_gpus(2) == CheckState::undecided);
+}
+
 TEST_CASE("A baseline is kept by noise and broken by a regression")
 {
   const auto directory =
