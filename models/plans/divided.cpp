@@ -1,11 +1,11 @@
 #include "models/plans/divided.hpp"
 
-#include "models/plans/plan_groups.hpp"
+#include "models/plans/stage_devices.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,71 +56,44 @@ sim::CollectiveKind kind_of(Operation operation)
   }
 }
 
-// The devices behind the stages' ranks, and those that exchange with them.
-class Devices {
-public:
-  Devices(const DividedJob& job, int stages)
-      : job_(job), per_stage_(static_cast<int>(job.nodes.size()) / stages)
-  {
-    // The lane whose devices are most often among others.
-    int most = 0;
-    for (int lane = 0; lane < per_stage_; ++lane) {
-      int among_others = 0;
-      for (int stage = 0; stage < stages; ++stage)
-        among_others += is_busy(first_of(stage) + lane) ? 1 : 0;
-      if (among_others > most) {
-        most = among_others;
-        lane_ = lane;
-      }
-    }
-  }
+// "TP 8, PP 4, DP 2, 1f1b, 16 micro-batches".
+std::string plan_summary(const MemorySetting& setting)
+{
+  const ParallelPlan& plan = setting.plan;
+  std::vector<std::string> parts;
+  const auto add = [&](const char* what, int count) {
+    if (count > 1)
+      parts.push_back(fmt::format("{} {}", what, count));
+  };
+  add("TP", plan.tensor);
+  add("CP", plan.context);
+  add("PP", plan.pipeline);
+  add("EP", plan.expert);
+  add("DP", setting.batch.data);
+  if (plan.zero > 0)
+    parts.push_back(fmt::format("ZeRO {}", plan.zero));
+  if (plan.pipeline > 1)
+    parts.emplace_back(word_of(plan.schedule));
+  parts.push_back(fmt::format("{} micro-batch{}", setting.batch.micro_batches,
+                              setting.batch.micro_batches == 1 ? "" : "es"));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
-  int per_stage() const { return per_stage_; }
-  int of(int stage) const { return first_of(stage) + lane_; }
-
-  /// Groups of a stage: that of its rank first, then those that share a node with it or with
-  /// others.
-  std::vector<std::vector<int>> groups(PlanGroup group, int stage) const
-  {
-    return relevant(groups_among(layout_of(group, job_.setting.memory), first_of(stage),
-                                 first_of(stage) + per_stage_),
-                    of(stage));
-  }
-  /// Pairs of devices that send from one stage to the other.
-  std::vector<std::vector<int>> pairs(int from, int to) const
-  {
-    std::vector<std::vector<int>> all;
-    for (int lane = 0; lane < per_stage_; ++lane)
-      all.push_back({first_of(from) + lane, first_of(to) + lane});
-    return relevant(std::move(all), of(from));
-  }
-
-private:
-  int first_of(int stage) const { return stage * per_stage_; }
-  int node(int device) const { return job_.nodes[static_cast<std::size_t>(device)]; }
-  bool is_busy(int device) const { return job_.busy[static_cast<std::size_t>(node(device))]; }
-
-  std::vector<std::vector<int>> relevant(std::vector<std::vector<int>> all, int own) const
-  {
-    const auto mine = std::find_if(all.begin(), all.end(), [&](const std::vector<int>& set) {
-      return std::find(set.begin(), set.end(), own) != set.end();
+PlannedCalls alike_as_one(const PlannedCalls& calls)
+{
+  PlannedCalls merged;
+  for (const PlannedCall& call : calls) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const PlannedCall& other) {
+      return other.group == call.group && other.operation == call.operation &&
+             other.size == call.size;
     });
-    std::rotate(all.begin(), mine, std::next(mine));
-    std::set<int> nodes;
-    for (const int device : all.front())
-      nodes.insert(node(device));
-    std::erase_if(all, [&](const std::vector<int>& set) {
-      return std::none_of(set.begin(), set.end(), [&](int device) {
-        return nodes.contains(node(device)) || is_busy(device);
-      });
-    });
-    return all;
+    if (same == merged.end())
+      merged.push_back(call);
+    else
+      same->times += call.times;
   }
-
-  const DividedJob& job_;
-  int per_stage_;
-  int lane_ = 0;
-};
+  return merged;
+}
 
 // Work of one kind on a device, in order.
 struct Stretch {
@@ -131,8 +104,7 @@ struct Stretch {
 class DividedWriter {
 public:
   DividedWriter(const DividedJob& job, ExchangeTimes& times)
-      : job_(job), s_(job.setting), step_(job.step), times_(times),
-        devices_(job, s_.memory.plan.pipeline)
+      : s_(job.setting), step_(job.step), times_(times), devices_(job.nodes, job.busy, s_.memory)
   {
     program_.name = job.name;
     for (const Phase phase :
@@ -341,19 +313,8 @@ private:
   OpId exchange(const Exposure& e, const std::vector<OpId>& after)
   {
     std::vector<OpId> before = after;
-    PlannedCalls calls;
-    for (const PlannedCall& call : e.calls) {
-      const auto same = std::find_if(calls.begin(), calls.end(), [&](const PlannedCall& other) {
-        return other.group == call.group && other.operation == call.operation &&
-               other.size == call.size;
-      });
-      if (same == calls.end())
-        calls.push_back(call);
-      else
-        same->times += call.times;
-    }
     OpId last;
-    for (const PlannedCall& call : calls) {
+    for (const PlannedCall& call : alike_as_one(e.calls)) {
       const Bytes size = call.times * call.size;
       const Phase phase = phase_of(call.group);
       const auto add = [&](OpId op) {
@@ -420,11 +381,10 @@ private:
     return it->second;
   }
 
-  const DividedJob& job_;
   const StepSetting& s_;
   const StepResult& step_;
   ExchangeTimes& times_;
-  Devices devices_;
+  StageDevices devices_;
   sim::Program program_;
   int together_ = 1; // layers
   std::map<Phase, int> streams_;
@@ -455,28 +415,6 @@ WorkPlan divided_plan(const DividedJob& job, ExchangeTimes& exchanges)
   plan.step_variation = std::hypot(s.variation, s.speed_variation);
   plan.summary = plan_summary(s.memory);
   return plan;
-}
-
-std::string plan_summary(const MemorySetting& setting)
-{
-  const ParallelPlan& plan = setting.plan;
-  std::vector<std::string> parts;
-  const auto add = [&](const char* what, int count) {
-    if (count > 1)
-      parts.push_back(fmt::format("{} {}", what, count));
-  };
-  add("TP", plan.tensor);
-  add("CP", plan.context);
-  add("PP", plan.pipeline);
-  add("EP", plan.expert);
-  add("DP", setting.batch.data);
-  if (plan.zero > 0)
-    parts.push_back(fmt::format("ZeRO {}", plan.zero));
-  if (plan.pipeline > 1)
-    parts.emplace_back(word_of(plan.schedule));
-  parts.push_back(fmt::format("{} micro-batch{}", setting.batch.micro_batches,
-                              setting.batch.micro_batches == 1 ? "" : "es"));
-  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 } // namespace foretrain::models

@@ -27,7 +27,4 @@ sim::Program divided_program(const DividedJob& job, ExchangeTimes& exchanges);
 /// The program with all that is known of it before it runs.
 WorkPlan divided_plan(const DividedJob& job, ExchangeTimes& exchanges);
 
-/// "TP 8, PP 4, DP 2, 1f1b, 16 micro-batches".
-std::string plan_summary(const MemorySetting& setting);
-
 } // namespace foretrain::models
