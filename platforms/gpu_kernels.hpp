@@ -12,13 +12,15 @@ namespace foretrain::platforms {
 struct ProductKernels {
   double efficiency = 0.8;
   double fill = 120;
-  Seconds floor{3e-6};
-  double memory_efficiency = 0.8;
-  double whole_waves = 0.3;
-  double half_tile = 0.75;
-  double quarter_tile = 0.65;
-  double blend = 2.3;
+  Seconds floor{2.5e-6};
+  double memory_efficiency = 0.85;
+  double whole_waves = 0.25;
+  double half_tile = 0.95;
+  double quarter_tile = 0.77;
+  double blend = 3;
   double quantise = 0;
+  Seconds quantise_floor;
+  Seconds split_floor{2.5e-6};
 };
 
 struct AttentionKernels {
@@ -46,7 +48,7 @@ void describe(V& v, ProductKernels& s)
              between(0.01, 1));
   v.required("fill", s.fill, "terms of the sum that each tile costs beside its own",
              non_negative());
-  v.required("floor", s.floor, "time of the shortest product", non_negative());
+  v.required("floor", s.floor, "time that a kernel takes beside its work", non_negative());
   v.optional("memory_efficiency", s.memory_efficiency, "share of the memory's rate",
              between(0.01, 1));
   v.optional("whole_waves", s.whole_waves, "1: the last wave of tiles costs a whole one",
@@ -54,8 +56,13 @@ void describe(V& v, ProductKernels& s)
   v.optional("half_tile", s.half_tile, "rate of tiles of 128 x 128 beside 256 x 128",
              between(0.01, 1));
   v.optional("quarter_tile", s.quarter_tile, "rate of each halving after that", between(0.01, 1));
-  v.optional("blend", s.blend, "exponent that joins floor, arithmetic and traffic", between(1, 20));
+  v.optional("blend", s.blend, "exponent that joins arithmetic and traffic", between(1, 20));
   v.optional("quantise", s.quantise, "bytes moved per left element to convert it, in the tables",
+             non_negative());
+  v.optional("quantise_floor", s.quantise_floor,
+             "time of the kernels that convert beside what they move, in the tables",
+             non_negative());
+  v.optional("split_floor", s.split_floor, "time to add up the parts of a divided sum",
              non_negative());
 }
 

@@ -60,6 +60,8 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, const std::string& pr
   curve.quarter_tile = k.quarter_tile;
   curve.blend = k.blend;
   curve.quantise = in_tables ? k.quantise : 0;
+  curve.quantise_floor = in_tables ? k.quantise_floor.value() : 0;
+  curve.split_floor = k.split_floor.value();
   curve.processors = gpu.multiprocessors;
   return curve;
 }

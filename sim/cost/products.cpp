@@ -39,7 +39,8 @@ double ProductCurve::arithmetic(const Product& product, double clock) const
       const double waves = whole_waves * std::ceil(full) + (1 - whole_waves) * std::max(1.0, full);
       const double terms = product.k / split + fill * (split == 1 ? 1 : kSplitFill);
       best = std::min(best,
-                      waves * 2 * tile.rows * tile.columns * terms * processors / (rate * share));
+                      waves * 2 * tile.rows * tile.columns * terms * processors / (rate * share) +
+                          (split == 1 ? 0 : split_floor));
     }
   }
   return best;
@@ -52,10 +53,9 @@ double ProductCurve::operator()(const Product& product, double clock) const
                        product.m * product.n * product.result_bytes);
   const double traffic = bytes / (memory * memory_efficiency);
   const double together =
-      std::pow(std::pow(floor, blend) + std::pow(arithmetic(product, clock), blend) +
-                   std::pow(traffic, blend),
-               1 / blend);
-  return together + quantise * product.count * product.m * product.k / memory;
+      std::pow(std::pow(arithmetic(product, clock), blend) + std::pow(traffic, blend), 1 / blend);
+  return floor + together + quantise_floor +
+         quantise * product.count * product.m * product.k / memory;
 }
 
 double AttentionCurve::forward(const AttentionShape& shape, double clock) const

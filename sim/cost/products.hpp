@@ -5,11 +5,12 @@
 // "Matrix Multiplication Background User's Guide"); libraries that divide the last wave make it
 // less whole. Each tile pays for filling its pipeline and writing its result as if the sum were
 // `fill` terms longer. Smaller tiles use the tensor cores less. A library takes the best of its
-// tiles, and may divide the sum (split k):
+// tiles, and may divide the sum (split k). Nothing hides what a kernel takes to begin and to end:
 //
 //   arithmetic = min over tiles, splits: waves x 2 x tile x (k / split + fill) x processors / rate
+//                + split_floor, if split
 //   traffic    = (m k + k n + m n) x bytes / memory
-//   time       = (floor^p + arithmetic^p + traffic^p)^(1/p)
+//   time       = floor + (arithmetic^p + traffic^p)^(1/p)
 #pragma once
 
 #include "sim/base/units.hpp"
@@ -27,7 +28,7 @@ struct ProductCurve {
   double peak = 0;         // FLOP/s, data sheet
   double efficiency = 0.8; // of long sums in whole waves
   double fill = 120;       // terms of a sum that each tile costs beside its own
-  double floor = 3e-6;     // seconds of the shortest product
+  double floor = 2e-6;     // seconds that a kernel takes beside its work
   double memory = 0;       // bytes/s, data sheet
   double memory_efficiency = 0.8;
   double whole_waves = 0.3;   // 1: the last wave costs a whole one; 0: as much as is in it
@@ -35,8 +36,10 @@ struct ProductCurve {
   double quarter_tile = 0.78; // and of each halving after that
   double blend = 2.5;         // p
   double quantise = 0;        // bytes moved per left element by a conversion before the product
+  double quantise_floor = 0;  // seconds of its kernels beside that
   bool tensor_cores = true;   // false: tiles of 128 x 128 are the largest, at the full rate
-  int splits = 8;             // parts that a sum may be divided into
+  int splits = 4;             // parts that a sum may be divided into
+  double split_floor = 0;     // seconds to add them up
   int processors = 1;
 
   /// Seconds. `clock`: by how much the clock is below that of the measurements.

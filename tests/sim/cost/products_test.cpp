@@ -58,9 +58,31 @@ TEST_CASE("a long sum is divided into as many parts as fill the processors", "[c
   ProductCurve curve = plain();
   curve.processors = 32;
   const double product = 2.0 * 256 * 128 * 1e6;
-  CHECK(curve.arithmetic({256, 128, 1e6}) == Approx(4 * product / 100e12)); // 8 of 32
+  CHECK(curve.arithmetic({256, 128, 1e6}) == Approx(8 * product / 100e12)); // 4 of 32
   curve.splits = 32;
   CHECK(curve.arithmetic({256, 128, 1e6}) == Approx(product / 100e12));
+}
+
+TEST_CASE("adding up the parts of a divided sum takes its time once", "[cost][product]")
+{
+  ProductCurve curve = plain();
+  curve.processors = 32;
+  const double product = 2.0 * 256 * 128 * 1e6;
+  const double divided = 8 * product / 100e12;
+  curve.split_floor = divided / 2;
+  CHECK(curve.arithmetic({256, 128, 1e6}) == Approx(1.5 * divided));
+  curve.split_floor = 4 * divided; // more than what dividing by four saves
+  CHECK(curve.arithmetic({256, 128, 1e6}) == Approx(4 * divided));
+}
+
+TEST_CASE("nothing hides what kernels take beside their work", "[cost][product]")
+{
+  ProductCurve curve = plain();
+  const double work = curve({2560, 1280, 512});
+  curve.floor = 3e-6;
+  CHECK(curve({2560, 1280, 512}) == Approx(work + 3e-6));
+  curve.quantise_floor = 8e-6;
+  CHECK(curve({2560, 1280, 512}) == Approx(work + 11e-6));
 }
 
 TEST_CASE("products without arithmetic to speak of take what memory takes", "[cost][product]")
