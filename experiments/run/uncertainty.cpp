@@ -28,6 +28,9 @@ constexpr int kSteps = 12; // measured ones of a run that compares parameters: o
 constexpr double kSmallestShift = 0.1;
 constexpr double kLargestShift = 0.5;
 constexpr double kNoEffect = 1e-6; // relative
+// Change of a rate by several variables together that is not looked into: an interval of 1 % is
+// wider than a hundred such changes by less than a hundredth of it.
+constexpr double kTooLittle = 1e-4;
 
 using LogRates = std::vector<double>; // logarithm of each job's throughput, up to a constant
 
@@ -140,7 +143,7 @@ private:
         effects_[group[0]][i] =
             changes[i] * variables_[group[0]].spread / shift_for(variables_[group[0]]);
     return std::any_of(changes.begin(), changes.end(),
-                       [](double it) { return std::abs(it) > kNoEffect; });
+                       [](double it) { return std::abs(it) > kTooLittle; });
   }
 
   void halve(const std::vector<std::size_t>& group)
