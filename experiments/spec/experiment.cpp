@@ -290,6 +290,8 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   experiment.spec = read_point(experiment.points.front());
   for (const std::size_t i : points_to_read(experiment))
     static_cast<void>(read_point(experiment.points[i]));
+  if (experiment.spec.name.empty())
+    experiment.spec.name = document->path.empty() ? "experiment" : document->path.stem().string();
   return experiment;
 }
 

@@ -129,7 +129,7 @@ struct ExpectationSpec {
 };
 
 struct ExperimentSpec {
-  std::string name = "experiment";
+  std::string name;
   std::string description;
   ClusterSpec cluster;
   StackSpec stack;
@@ -336,7 +336,7 @@ template <class V>
 void describe(V& v, ExperimentSpec& s)
 {
   v.format("foretrain.experiment/1");
-  v.optional("name", s.name, "name of the experiment");
+  v.optional("name", s.name, "name of the experiment; default: that of the file");
   v.optional("description", s.description, "what it asks, for people");
   v.required("cluster", s.cluster, "the cluster");
   v.optional("stack", s.stack, "software between jobs and hardware");

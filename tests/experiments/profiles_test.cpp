@@ -72,6 +72,15 @@ std::string error_of(const Folder& folder, const Json& json)
 
 } // namespace
 
+TEST_CASE("an experiment is called what it says, else like its file", "[experiment]")
+{
+  const Folder folder;
+  Json named = experiment();
+  named["name"] = "two GPUs";
+  CHECK(load_experiment(folder.write("a.json", named), {}).spec.name == "two GPUs");
+  CHECK(load_experiment(folder.write("growth.json", experiment()), {}).spec.name == "growth");
+}
+
 TEST_CASE("a profile reaches presets inside presets, and the parameters name it", "[profile]")
 {
   const Folder folder;
