@@ -1,5 +1,6 @@
 #include "models/collectives/choice.hpp"
 
+#include "models/collectives/blocks.hpp"
 #include "models/collectives/tuning.hpp"
 
 #include <algorithm>
@@ -12,8 +13,7 @@ namespace foretrain::models {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-constexpr double kSmallSend = 16384; // bytes to one rank that go by LL (NCCL_P2P_LL_THRESHOLD)
+constexpr double kOtherwise = std::numeric_limits<double>::max(); // where nothing else is there
 
 int log2_of(double x)
 {
@@ -53,11 +53,11 @@ double expected_time(const Library& library, const sim::Communicator& comm, cons
   if (library.estimate != Estimate::nccl_2_5 || comm.ring_graph.channels < 1)
     return idle;
   const ProtocolKind protocol = offer.protocol->kind();
-  if (operation == Operation::all_to_all || operation == Operation::send_receive) {
-    const double to_one = operation == Operation::all_to_all ? size / comm.ranks : size;
-    const bool taken =
-        protocol == ProtocolKind::simple || (protocol == ProtocolKind::ll && to_one <= kSmallSend);
-    return taken ? idle : kNever;
+  if (sends(operation)) {
+    const bool by_ll = send_by_ll(library.version, comm, bytes_to_one(comm, operation, size));
+    if (protocol == ProtocolKind::simple)
+      return by_ll ? kOtherwise : idle;
+    return protocol == ProtocolKind::ll && by_ll ? idle : kNever;
   }
   const auto expected = expectation(library.version, comm, operation, offer.family, protocol);
   if (!expected)

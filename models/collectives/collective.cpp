@@ -1,5 +1,6 @@
 #include "models/collectives/collective.hpp"
 
+#include "models/collectives/blocks.hpp"
 #include "models/collectives/choice.hpp"
 #include "models/collectives/tuning.hpp"
 
@@ -56,15 +57,9 @@ double protocol_rate(const Pattern& pattern, const Protocol& protocol,
   return sent > 0 ? bus.value() / sent : sim::MaxMin::kNoCap;
 }
 
-bool sends(const Algorithm& algorithm)
-{
-  return algorithm.operation == Operation::all_to_all ||
-         algorithm.operation == Operation::send_receive;
-}
-
 Seconds base_latency(const Algorithm& algorithm, Family family, const Protocol& protocol)
 {
-  if (sends(algorithm))
+  if (sends(algorithm.operation))
     return protocol.send_base;
   return family == Family::ring   ? protocol.ring_base
          : family == Family::tree ? protocol.tree_base
@@ -73,7 +68,7 @@ Seconds base_latency(const Algorithm& algorithm, Family family, const Protocol& 
 
 HopLatency hop_latency(const Algorithm& algorithm, Family family, const Protocol& protocol)
 {
-  if (sends(algorithm))
+  if (sends(algorithm.operation))
     return protocol.send_hop;
   if (family == Family::in_switch) // the base covers the way through the switch
     return {{}, {}, protocol.tree_hop.network};
@@ -139,7 +134,7 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
                              patterns_.size() - 1,
                              base + protocol_latency(pattern.steps, hop, inside_factor(protocol)) +
                                  pattern.steps.doublings * protocol.peers + pattern.steps.transport,
-                             idle_rate(pattern, protocol),
+                             idle_rate(*it, pattern, protocol),
                              busiest_hop(pattern, protocol),
                              nullptr,
                              {}});
@@ -150,64 +145,15 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
                      "\n  hint: known algorithms: " + joined(algorithm_names(operation)));
 }
 
-double Collective::inside_factor(const Protocol& protocol) const
-{
-  return comm_.nodes > 1 ? protocol.inside_factor : 1.0;
-}
-
-// What messages wait for that are too long to be sent at once.
-Seconds Collective::rendezvous(const Candidate& candidate, Bytes size) const
-{
-  const Pattern& pattern = patterns_[candidate.pattern];
-  const double message = message_bytes(library_.version, comm_, candidate.algorithm->operation,
-                                       pattern.family, size.value());
-  return message > pattern.steps.eager.value() ? pattern.steps.rendezvous : Seconds{};
-}
-
-Seconds Collective::latency_of(const Candidate& candidate, Bytes size) const
-{
-  return call_time_ * (call_latency(candidate, size) + rendezvous(candidate, size));
-}
-
-// Until the first data comes out, a switch that adds works on what fills its pipeline. Trees and
-// rings of NCCL lose time by size as its own model has it, whatever moves the bytes.
-Seconds Collective::call_latency(const Candidate& candidate, Bytes size) const
-{
-  const Family family = patterns_[candidate.pattern].family;
-  if (family == Family::in_switch)
-    return candidate.latency +
-           std::min(size, candidate.protocol->in_switch_fill) / BytesPerSecond(candidate.rate);
-  if (library_.estimate != Estimate::nccl_2_5)
-    return candidate.latency;
-  const ProtocolKind protocol = candidate.protocol->kind();
-  if (family == Family::ring && protocol != ProtocolKind::simple)
-    return candidate.latency + few_channels(candidate, size);
-  if (sends(*candidate.algorithm))
-    return candidate.latency +
-           last_chunk(library_.version, comm_, candidate.algorithm->operation, size.value());
-  if (candidate.algorithm->operation != Operation::all_reduce)
-    return candidate.latency;
-  if (family == Family::tree) // its pipeline runs half empty at medium sizes
-    return candidate.latency +
-           Seconds(size.value() / candidate.rate * (1 / tree_share(protocol, size.value()) - 1));
-  return ring_plateau(comm_, protocol, size.value()) * candidate.latency;
-}
-
-// By how much a call is longer since it uses but some of the ring's channels.
-Seconds Collective::few_channels(const Candidate& candidate, Bytes size) const
-{
-  const double limit = limit_of(patterns_[candidate.pattern], *candidate.protocol);
-  if (limit <= 0 || comm_.nodes > 1)
-    return Seconds(0);
-  const double share = channels_share(library_.version, comm_, candidate.algorithm->operation,
-                                      candidate.protocol->kind(), size.value());
-  return std::max(Seconds(0),
-                  Seconds(size.value() / (limit * share) - size.value() / candidate.rate));
-}
-
 // What protocol and algorithm let through one GPU, in bytes of the buffer per second.
-double Collective::limit_of(const Pattern& pattern, const Protocol& protocol) const
+double Collective::limit_of(const Algorithm& algorithm, const Pattern& pattern,
+                            const Protocol& protocol) const
 {
+  if (by_rounds(pattern, protocol))
+    return sends(algorithm.operation)
+               ? sim::MaxMin::kNoCap
+               : round_of_ring(comm_) /
+                     (steps_of_blocks(comm_, algorithm.operation) * protocol.round.value());
   const double limit = protocol_rate(pattern, protocol, comm_);
   const double tree = library_.estimate == Estimate::nccl_2_5 && pattern.family == Family::tree
                           ? tree_limit(library_.version, comm_)
@@ -217,16 +163,26 @@ double Collective::limit_of(const Pattern& pattern, const Protocol& protocol) co
   return limit > 0 ? std::min(limit, tree) : tree;
 }
 
-// Bytes per second of what stays on a GPU; 0: no cost is known.
-double Collective::local_copy(const Pattern& pattern) const
+// LL inside a node, rings and sends: where it is known how long a block's threads take to go round.
+bool Collective::by_rounds(const Pattern& pattern, const Protocol& protocol) const
 {
+  return protocol.kind() == ProtocolKind::ll && protocol.round.value() > 0 && comm_.nodes == 1 &&
+         comm_.ring_graph.nvlink && pattern.family == Family::ring;
+}
+
+// Bytes per second of what stays on a GPU; 0: no cost is known, or in the rounds of its blocks.
+double Collective::local_copy(const Pattern& pattern, const Protocol& protocol) const
+{
+  if (by_rounds(pattern, protocol))
+    return 0;
   return library_.local_copy(comm_.compute_capability, pattern.to_itself).value();
 }
 
-double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) const
+double Collective::idle_rate(const Algorithm& algorithm, const Pattern& pattern,
+                             const Protocol& protocol) const
 {
   std::map<int, double> weight;
-  const double most = limit_of(pattern, protocol);
+  const double most = limit_of(algorithm, pattern, protocol);
   double rate = most > 0 ? most : std::numeric_limits<double>::infinity();
   for (const Load& load : pattern.loads) {
     const double moved = load.bytes * expansion(load.hop, protocol);
@@ -237,7 +193,7 @@ double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) c
   }
   for (const auto& [resource, w] : weight)
     rate = std::min(rate, engine_.capacity({resource}) / w);
-  const double local = local_copy(pattern);
+  const double local = local_copy(pattern, protocol);
   return local > 0 ? 1 / (1 / rate + pattern.own / local) : rate;
 }
 
@@ -246,9 +202,9 @@ double Collective::idle_rate(const Pattern& pattern, const Protocol& protocol) c
 double Collective::most_of(const Candidate& candidate) const
 {
   const Pattern& pattern = patterns_[candidate.pattern];
-  if (pattern.own > 0 && local_copy(pattern) > 0)
+  if (pattern.own > 0 && local_copy(pattern, *candidate.protocol) > 0)
     return candidate.rate;
-  return limit_of(pattern, *candidate.protocol);
+  return limit_of(*candidate.algorithm, pattern, *candidate.protocol);
 }
 
 sim::PathPtr Collective::coupled_path(const Candidate& candidate) const

@@ -73,10 +73,17 @@ private:
   Seconds latency_of(const Candidate& candidate, Bytes size) const;
   Seconds call_latency(const Candidate& candidate, Bytes size) const;
   Seconds rendezvous(const Candidate& candidate, Bytes size) const;
-  double local_copy(const Pattern& pattern) const;
+  Seconds filled(const Candidate& candidate, Bytes size) const;
+  Seconds switch_pipeline(const Candidate& candidate, Bytes size) const;
+  Seconds tree_fill(const Candidate& candidate, Bytes size) const;
+  Seconds cut_send(const Candidate& candidate, Bytes size) const;
   Seconds few_channels(const Candidate& candidate, Bytes size) const;
-  double limit_of(const Pattern& pattern, const Protocol& protocol) const;
-  double idle_rate(const Pattern& pattern, const Protocol& protocol) const;
+  bool by_rounds(const Pattern& pattern, const Protocol& protocol) const;
+  double local_copy(const Pattern& pattern, const Protocol& protocol) const;
+  double limit_of(const Algorithm& algorithm, const Pattern& pattern,
+                  const Protocol& protocol) const;
+  double idle_rate(const Algorithm& algorithm, const Pattern& pattern,
+                   const Protocol& protocol) const;
   double most_of(const Candidate& candidate) const;
   sim::PathPtr coupled_path(const Candidate& candidate) const;
   sim::PathPtr hop_path(const Candidate& candidate, const sim::Hop& hop, double bytes,

@@ -31,11 +31,13 @@ struct BusLimit {
 /// What a protocol's calls and steps over NVLink take on one generation of GPUs.
 struct GpuLatency {
   double compute_capability = 0; // of the oldest GPUs that it holds for
-  Seconds base;                  // of a call, ring or tree
+  Seconds base;                  // of a call
   Seconds nvlink_hop;
   Seconds peers;      // more of a call with each doubling of the ranks that all send to each other
-  Seconds tree_hop{}; // one step of a tree; 0: as nvlink_hop
-  bool sends = true;  // also of sends between two ranks, as in an all-to-all
+  Seconds tree_hop{}; // one step of a tree, which then keeps its base; 0: as nvlink_hop
+  Seconds send{};     // a call of sends between two ranks, as in an all-to-all; 0: base and a step
+  Seconds filled{}; // LL: more where blocks have all their threads, for one rank and each doubling
+  Seconds round{};  // of a block's threads that go round again in a step; of the switch that adds
 };
 
 /// The protocols that a library's own model of itself knows, by their names.
@@ -59,8 +61,9 @@ struct Protocol {
   Seconds peers;            // see GpuLatency
   Seconds send_base{};      // of a call of sends between two ranks; set by on()
   HopLatency send_hop{};    // one of them; set by on()
+  Seconds filled{};         // see GpuLatency; set by on()
+  Seconds round{};          // likewise
   double inside_factor = 1; // by which steps inside nodes take longer when there are several
-  Bytes in_switch_fill{};   // of the pipeline when the switch adds: moved before data comes out
   bool nvlink_only = false; // needs NVLink inside nodes
   /// By rising compute capability; between nodes of other makers than AMD the first one holds.
   std::vector<BusLimit> bus_limits; // none: no limit
@@ -77,14 +80,17 @@ struct Protocol {
     it.send_hop = it.ring_hop;
     for (const GpuLatency& latency : gpu_latencies)
       if (latency.compute_capability <= compute_capability) {
-        it.ring_base = it.tree_base = latency.base;
+        const bool trees_apart = latency.tree_hop.value() > 0;
+        it.ring_base = latency.base;
         it.ring_hop.nvlink = latency.nvlink_hop;
-        it.tree_hop.nvlink = latency.tree_hop.value() > 0 ? latency.tree_hop : latency.nvlink_hop;
+        it.tree_base = trees_apart ? tree_base : latency.base;
+        it.tree_hop.nvlink = trees_apart ? latency.tree_hop : latency.nvlink_hop;
         it.peers = latency.peers;
-        if (latency.sends) {
-          it.send_base = latency.base;
-          it.send_hop.nvlink = latency.nvlink_hop;
-        }
+        const bool own = latency.send.value() > 0;
+        it.send_base = own ? latency.send : latency.base;
+        it.send_hop.nvlink = own ? Seconds{} : latency.nvlink_hop;
+        it.filled = latency.filled;
+        it.round = latency.round;
       }
     return it;
   }
@@ -170,8 +176,20 @@ void describe(V& v, GpuLatency& s)
       "more of a call with each doubling of the ranks that all send to each other: a send and "
       "a receive each, on channels of their own",
       non_negative());
-  v.optional("tree_hop", s.tree_hop, "one step of a tree; 0: as nvlink_hop", non_negative());
-  v.optional("sends", s.sends, "also of sends between two ranks, as in an all-to-all");
+  v.optional("tree_hop", s.tree_hop,
+             "one step of a tree, which then keeps the protocol's tree_base; 0: as nvlink_hop",
+             non_negative());
+  v.optional("send", s.send,
+             "a call of sends between two ranks, as in an all-to-all; 0: base and one step",
+             non_negative());
+  v.optional("filled", s.filled,
+             "LL: more of a call whose blocks have all their threads, and as much again with each "
+             "doubling of the ranks",
+             non_negative());
+  v.optional("round", s.round,
+             "LL: of the threads of a block that go round again in one step; Simple: more of each "
+             "round of the pipeline of a switch that adds",
+             non_negative());
 }
 
 template <class V>
@@ -209,9 +227,6 @@ void describe(V& v, Protocol& s)
   v.required("tree_hop", s.tree_hop, "one step of a tree");
   v.optional("inside_factor", s.inside_factor,
              "by which steps inside nodes take longer when there are several nodes", at_least(1));
-  v.optional("in_switch_fill", s.in_switch_fill,
-             "bytes that fill the pipeline before data comes out when the switch adds",
-             non_negative());
   v.optional("nvlink_only", s.nvlink_only, "needs NVLink inside nodes");
   v.optional("bus_limits", s.bus_limits,
              "bus bandwidth of one GPU at most, by rising compute capability; between nodes that "

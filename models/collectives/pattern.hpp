@@ -76,6 +76,12 @@ enum class Operation {
   send_receive, // every rank to the next
 };
 
+/// Whether ranks send to each other in pairs.
+constexpr bool sends(Operation operation)
+{
+  return operation == Operation::all_to_all || operation == Operation::send_receive;
+}
+
 /// Sizes are those of nccl-tests: bytes of the buffer on each rank; for all-gather and
 /// reduce-scatter the bytes of all ranks together.
 struct Algorithm {

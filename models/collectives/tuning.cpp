@@ -169,89 +169,24 @@ constexpr double kTreeShare[kProtocols][kSizes] = {
      .6,  .5,  .6,  .6,  .7,  .7, .8, .9, .9, .92, .92},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}};
 
-// What a channel gets before another one helps: traffic from 2.22 on (MinTrafficPerChannel,
-// src/enqueue.cc, of which a byte in LL is four), before that bytes of a thread
-// (NCCL_LL_THREAD_THRESHOLD), for rings in LL of each rank (src/graph/tuning.cc).
-constexpr double kChannelTraffic = 16 << 10;
-constexpr double kChannelTrafficFrom227 = 32 << 10;
-constexpr double kTrafficOfLl = 4;
-constexpr double kThreadBytes = 8;
-constexpr double kThreadsLl = 512;
-constexpr double kThreadsLl128 = 640;
-constexpr double kThreadBytesSimple = 64; // NCCL_SIMPLE_THREAD_THRESHOLD
-constexpr double kThreadsSimple = 512;
-constexpr int kMostChannels = 32; // MAXCHANNELS
-
-// What a block hands over at once in sends between two ranks (src/init.cc).
-constexpr double kSendChunkNvlink = 512 << 10; // NCCL_P2P_NVL_CHUNKSIZE
-constexpr double kSendChunk = 128 << 10;       // NCCL_P2P_PCI_CHUNKSIZE, _NET_CHUNKSIZE
-
-// Channels of which each carries a part of what one rank sends to another (src/enqueue.cc,
-// scheduleP2pTasksToPlan): of all there are, a power of two, each rank's share.
-int channels_of_send(const sim::Communicator& comm)
-{
-  const int found = std::clamp(2 * comm.ring_graph.channels, 1, kMostChannels);
-  const auto all = static_cast<int>(std::bit_ceil(static_cast<unsigned>(found)));
-  int channels = all;
-  while (channels * comm.ranks > all && channels > 1)
-    channels /= 2;
-  return channels;
-}
-
 } // namespace
+
+double channel_rate(int version, const sim::Communicator& comm)
+{
+  return limits(version, comm.compute_capability).tree[0] * 1e9;
+}
 
 double tree_limit(int version, const sim::Communicator& comm)
 {
   if (version < 2500 || comm.nodes > 1)
     return 0;
-  return 0.5 * comm.tree_graph.channels * limits(version, comm.compute_capability).tree[0] * 1e9;
+  return 0.5 * comm.tree_graph.channels * channel_rate(version, comm);
 }
 
 double tree_share(ProtocolKind protocol, double size)
 {
   const int step = whole_log2(size / 64);
   return step < kSizes ? kTreeShare[static_cast<std::size_t>(protocol)][step] : 1.0;
-}
-
-double channels_share(int version, const sim::Communicator& comm, Operation operation,
-                      ProtocolKind protocol, double size)
-{
-  const int all = comm.ring_graph.channels;
-  if (all < 2 || protocol == ProtocolKind::simple)
-    return 1;
-  double each = version < 22700 ? kChannelTraffic : kChannelTrafficFrom227;
-  each /= (operation == Operation::all_reduce ? 2 : 1) *
-          (protocol == ProtocolKind::ll ? kTrafficOfLl : 1);
-  if (version < 22200)
-    each = protocol == ProtocolKind::ll ? kThreadBytes * kThreadsLl * comm.ranks
-                                        : kThreadBytes * kThreadsLl128;
-  return std::clamp(std::ceil(size / each), 1.0, static_cast<double>(all)) / all;
-}
-
-double message_bytes(int version, const sim::Communicator& comm, Operation operation, Family family,
-                     double size)
-{
-  if (operation == Operation::send_receive)
-    return size;
-  if (operation == Operation::all_to_all)
-    return size / comm.ranks;
-  double each = version < 22700 ? kChannelTraffic : kChannelTrafficFrom227;
-  each /= operation == Operation::all_reduce ? 2 : 1;
-  if (version < 22200)
-    each = kThreadBytesSimple * kThreadsSimple;
-  const int found = (family == Family::ring ? comm.ring_graph : comm.tree_graph).channels;
-  const double all = std::clamp(2 * found, 1, kMostChannels); // each is there twice
-  const bool by_rank = family == Family::ring && operation != Operation::broadcast;
-  return size / std::clamp(std::ceil(size / each), 1.0, all) / (by_rank ? comm.ranks : 1);
-}
-
-Seconds last_chunk(int version, const sim::Communicator& comm, Operation operation, double size)
-{
-  const double to_one = operation == Operation::all_to_all ? size / comm.ranks : size;
-  const bool nvlink = comm.nodes == 1 && comm.ring_graph.nvlink;
-  const double chunk =
-      std::min(to_one / channels_of_send(comm), nvlink ? kSendChunkNvlink : kSendChunk);
-  return Seconds(chunk / (limits(version, comm.compute_capability).tree[0] * 1e9));
 }
 
 double ring_plateau(const sim::Communicator& comm, ProtocolKind protocol, double size)

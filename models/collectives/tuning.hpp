@@ -20,28 +20,16 @@ struct Expectation {
 std::optional<Expectation> expectation(int version, const sim::Communicator& comm,
                                        Operation operation, Family family, ProtocolKind protocol);
 
+/// Bytes per second that a channel of Simple carries inside a node by the library's table
+/// (perChMaxTreeBws).
+double channel_rate(int version, const sim::Communicator& comm);
+
 /// Bytes of the buffer per second that the GPUs' own work on a tree's channels allows inside one
 /// node; 0: no limit. Between nodes the library's table holds what adapters gave, no limit of GPUs.
 double tree_limit(int version, const sim::Communicator& comm);
 
 /// What is left of a tree's bandwidth at medium sizes (treeCorrectionFactor), 0 to 1.
 double tree_share(ProtocolKind protocol, double size);
-
-/// Of a ring's channels, the share that a call of `size` bytes uses: small calls use few, each of
-/// which carries its share of the protocol's limit.
-double channels_share(int version, const sim::Communicator& comm, Operation operation,
-                      ProtocolKind protocol, double size);
-
-/// Bytes of a message of Simple from node to node in a call of `size` bytes, before it is cut to
-/// the buffer's pieces: a ring's carry one rank's part on one of the channels in use, others all
-/// that a channel carries, those between pairs what one rank has for the other.
-double message_bytes(int version, const sim::Communicator& comm, Operation operation, Family family,
-                     double size);
-
-/// A send between two ranks ends when the receiving block has copied the last chunk out of its
-/// buffer, at what the library's table says that a channel of Simple carries inside a node
-/// (perChMaxTreeBws). Chunks before that are copied while the next ones arrive.
-Seconds last_chunk(int version, const sim::Communicator& comm, Operation operation, double size);
 
 /// By which a ring's latency between nodes grows once every rank sends more than a little in each
 /// step ("plateau effect").

@@ -261,16 +261,18 @@ TEST_CASE("newer GPUs have latencies of their own, trees another one for a step"
   CHECK(ampere.ring_base == Seconds(15e-6));
   CHECK(ampere.ring_hop.nvlink == Seconds(3.3e-6));
   CHECK(ampere.tree_hop.nvlink == Seconds(1.25e-6));
+  CHECK(ampere.tree_base == Seconds(0)); // with steps of their own trees keep their base
   const Protocol hopper = protocol.on(9, Seconds(0));
   CHECK(hopper.ring_hop.nvlink == Seconds(2e-6));
   CHECK(hopper.tree_hop.nvlink == Seconds(2e-6));
+  CHECK(hopper.tree_base == Seconds(16e-6));
   CHECK(hopper.send_base == Seconds(16e-6));
-  // Sends between two ranks may keep the older values.
-  protocol.gpu_latencies.back().sends = false;
+  // Sends between two ranks may take a time of their own, whatever a step takes.
+  protocol.gpu_latencies.back().send = Seconds(9e-6);
   const Protocol apart = protocol.on(9, Seconds(0));
   CHECK(apart.ring_base == Seconds(16e-6));
-  CHECK(apart.send_base == Seconds(15e-6));
-  CHECK(apart.send_hop.nvlink == Seconds(3.3e-6));
+  CHECK(apart.send_base == Seconds(9e-6));
+  CHECK(apart.send_hop.nvlink == Seconds(0));
   CHECK(volta.send_base == Seconds(14e-6));
 }
 
