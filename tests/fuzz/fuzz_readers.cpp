@@ -35,13 +35,34 @@
 namespace foretrain::test {
 namespace {
 
-/// The bytes as a file in memory, for readers that want one.
+/// A file in TMPDIR that goes with the program (with run.py, which gives it a folder in memory, also
+/// after a finding).
+class InputFile {
+public:
+  explicit InputFile(const char* suffix)
+      : path_(std::filesystem::temp_directory_path() /
+              ("foretrain-fuzz-" + std::to_string(getpid()) + suffix))
+  {
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile()
+  {
+    std::error_code none;
+    std::filesystem::remove(path_, none);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
+
+/// The bytes as a file, for readers that want one.
 std::filesystem::path as_file(const std::string& bytes, const char* suffix)
 {
-  static const std::string stem = "/dev/shm/foretrain-fuzz-" + std::to_string(getpid());
-  std::filesystem::path path = stem + suffix;
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-  return path;
+  static const InputFile file(suffix); // one reader, and thus one suffix, for each process
+  std::ofstream(file.path(), std::ios::binary | std::ios::trunc) << bytes;
+  return file.path();
 }
 
 void use(const models::Trace& trace)
