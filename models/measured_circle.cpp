@@ -20,11 +20,13 @@ public:
       if (exchange.buffered)
         edge(begin, receipts_.back());
     }
-    for (std::size_t e = 0; e < measured.exchanges.size(); ++e)
-      for (const int before : measured.exchanges[e].behind)
-        for (const int line : measured.exchanges[e].lines)
-          if (measured.exchanges[static_cast<std::size_t>(before)].takes_part(line))
-            edge(node_of(before, line), node_of(static_cast<int>(e), line));
+    for (int e = 0; e < static_cast<int>(measured.exchanges.size()); ++e) {
+      const MeasuredExchange& exchange = measured.exchanges[static_cast<std::size_t>(e)];
+      for (const int before : exchange.behind)
+        edge(node_of(before, exchange.lines[0]), node_of(e, exchange.lines[0]));
+      for (const int before : exchange.receives_behind)
+        edge(node_of(before, exchange.lines[1]), node_of(e, exchange.lines[1]));
+    }
     for (std::size_t line = 0; line < measured.lines.size(); ++line)
       add_line(static_cast<int>(line));
   }

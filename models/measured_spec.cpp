@@ -94,12 +94,20 @@ void check_exchange(const MeasuredSpec& measured, std::size_t e, const Value& at
       place().fail_at("lines", fmt::format("names line {} of {}", line, lines));
   if (exchange.sends() && (exchange.lines.size() != 2 || exchange.lines[0] == exchange.lines[1]))
     place().fail_at("lines", "of a send are two: from, to");
-  if (!exchange.sends() && (exchange.buffered || !exchange.behind.empty()))
-    place().fail_at(exchange.buffered ? "buffered" : "behind", "belongs to sends alone");
-  for (const int before : exchange.behind)
-    if (before >= static_cast<int>(e))
-      place().fail_at("behind",
-                      fmt::format("names exchange {}, which is none before {}", before, e));
+  if (!exchange.sends() && exchange.buffered)
+    place().fail_at("buffered", "belongs to sends alone");
+  for (const bool received : {false, true}) {
+    const char* const key = received ? "receives_behind" : "behind";
+    const auto& before = received ? exchange.receives_behind : exchange.behind;
+    if (!exchange.sends() && !before.empty())
+      place().fail_at(key, "belongs to sends alone");
+    for (const int other : before)
+      if (const auto o = static_cast<std::size_t>(other);
+          o >= measured.exchanges.size() || o == e ||
+          !measured.exchanges[o].takes_part(exchange.lines[received ? 1 : 0]))
+        place().fail_at(key, fmt::format("names exchange {}, which is no other one of line {}",
+                                         other, exchange.lines[received ? 1 : 0]));
+  }
 }
 
 // Blocks of neighbouring ranks take the lines, as far as exchanges name lines.

@@ -44,8 +44,9 @@ struct MeasuredExchange {
   int stride = 1;   // between neighbours in a group
   Seconds waited{}; // for other ranks that were not recorded, or held up by kernels beside it
   std::vector<int> lines{};  // of those that take part; empty: all; of a send: from, to
-  std::vector<int> behind{}; // of a send: exchanges that held its streams before it
-  bool buffered = false;     // of a send: it ended before the receiver had come
+  std::vector<int> behind{}; // of a send: exchanges that held the sender's stream before it
+  std::vector<int> receives_behind{}; // ... the receiver's
+  bool buffered = false;              // of a send: it ended before the receiver had come
   bool sends() const { return kind == "send"; }
   bool takes_part(int line) const;
 };
@@ -121,7 +122,10 @@ void describe(V& v, MeasuredExchange& s)
              "lines that take part, counted from 0; of a send: from and to; default all",
              between(0, 65535));
   v.optional("behind", s.behind,
-             "of a send: exchanges before it in the list that held its streams until they ended",
+             "of a send: exchanges that held the sender's stream until they ended",
+             between(0, 1e6));
+  v.optional("receives_behind", s.receives_behind,
+             "of a send: exchanges that held the receiver's stream until they ended",
              between(0, 1e6));
   v.optional("buffered", s.buffered,
              "of a send: a small one, which ended before its receiver had come");

@@ -86,6 +86,8 @@ public:
       program_.ranks.push_back({rank, 1});
     for (const MeasuredExchange& exchange : measured.exchanges)
       add(exchange);
+    for (std::size_t e = 0; e < calls_.size(); ++e)
+      add_streams(measured.exchanges[e], calls_[e]);
   }
 
   sim::Program write()
@@ -190,9 +192,18 @@ private:
         program_.order(sent, received);
         call.together[receiver] = call.ends[receiver] = received;
       }
-      for (const int before : exchange.behind)
-        for (const std::size_t rank : {sender, receiver})
-          program_.order(calls_[static_cast<std::size_t>(before)].ends[rank], call.together[rank]);
+    }
+  }
+
+  // What held a send's streams before it.
+  void add_streams(const MeasuredExchange& exchange, const Call& call)
+  {
+    for (std::size_t rank = 0; rank < call.together.size(); ++rank) {
+      const int line = exchange.sends() ? line_of(measured_, static_cast<int>(rank)) : -1;
+      for (const bool received : {false, true})
+        if (exchange.sends() && line == exchange.lines[received ? 1 : 0])
+          for (const int before : received ? exchange.receives_behind : exchange.behind)
+            program_.order(call_of(before).ends[rank], call.together[rank]);
     }
   }
 

@@ -41,7 +41,6 @@ struct Part {
 struct Joined {
   std::vector<Part> parts; // of a send: sender, receiver
   double at = 0;           // when the last of them came to it, by the first rank's clock
-  std::vector<std::size_t> before;
 };
 
 class Joiner {
@@ -204,28 +203,28 @@ private:
     return ends;
   }
 
-  // Exchanges that held a stream of a send's ranks until it could begin.
-  void set_behind(std::size_t rank)
+  // Places of the exchanges that held the stream of a send until it could begin.
+  std::vector<int> behind(const Part& send, const std::vector<int>& place) const
   {
-    const auto& exchanges = list(ranks_[rank]);
-    for (std::size_t e = 0; e < exchanges.size(); ++e) {
-      if (!is_send(exchanges[e]))
-        continue;
-      double last = -1e300; // start of the one before, or of the kernel with several of them
-      const auto held = [&](const RecordedExchange& other) {
-        return other.stream == exchanges[e].stream && other.start < exchanges[e].start &&
-               other.finish <= exchanges[e].start + kTimesAgree;
-      };
-      for (const RecordedExchange& other : exchanges)
-        if (held(other))
-          last = std::max(last, other.start);
-      for (std::size_t o = 0; o < exchanges.size(); ++o)
-        if (held(exchanges[o]) && exchanges[o].start == last)
-          joined_[of_rank_[rank][e]].before.push_back(of_rank_[rank][o]);
-    }
+    const auto& exchanges = list(ranks_[send.rank]);
+    const RecordedExchange& it = of(send);
+    const auto held = [&](const RecordedExchange& other) {
+      return other.stream == it.stream && other.start < it.start &&
+             other.finish <= it.start + kTimesAgree;
+    };
+    double last = -1e300; // start of the one before, or of the kernel with several of them
+    for (const RecordedExchange& other : exchanges)
+      if (held(other))
+        last = std::max(last, other.start);
+    std::vector<int> places;
+    for (std::size_t o = 0; o < exchanges.size(); ++o)
+      if (held(exchanges[o]) && exchanges[o].start == last)
+        places.push_back(place[of_rank_[send.rank][o]]);
+    std::sort(places.begin(), places.end());
+    return places;
   }
 
-  // By time, but collectives of a rank in their order, and what held a send before it.
+  // By time, but collectives of a rank in their order.
   void set_order()
   {
     std::vector<std::vector<std::size_t>> after(joined_.size());
@@ -235,7 +234,6 @@ private:
       ++waits[second];
     };
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      set_behind(r);
       const auto& exchanges = list(ranks_[r]);
       std::size_t last = joined_.size();
       for (std::size_t e = 0; e < exchanges.size(); ++e)
@@ -245,9 +243,6 @@ private:
           last = of_rank_[r][e];
         }
     }
-    for (std::size_t j = 0; j < joined_.size(); ++j)
-      for (const std::size_t before : joined_[j].before)
-        edge(before, j);
     using Dated = std::pair<double, std::size_t>;
     std::priority_queue<Dated, std::vector<Dated>, std::greater<>> ready;
     for (std::size_t j = 0; j < joined_.size(); ++j)
@@ -284,10 +279,8 @@ private:
     const Part& receiver = joined.parts[1];
     MeasuredExchange send{.kind = "send", .size = Bytes(mean.bytes)};
     send.lines = {static_cast<int>(sender.rank), static_cast<int>(receiver.rank)};
-    for (const std::size_t before : joined.before)
-      send.behind.push_back(place[before]);
-    std::sort(send.behind.begin(), send.behind.end());
-    send.behind.erase(std::unique(send.behind.begin(), send.behind.end()), send.behind.end());
+    send.behind = behind(sender, place);
+    send.receives_behind = behind(receiver, place);
     send.buffered = of(sender).finish - clocks_[sender.rank] + kTimesAgree <
                     of(receiver).start - clocks_[receiver.rank];
     return send;

@@ -48,6 +48,8 @@ Json json_of(const MeasuredExchange& exchange)
     json["lines"] = exchange.lines;
   if (!exchange.behind.empty())
     json["behind"] = exchange.behind;
+  if (!exchange.receives_behind.empty())
+    json["receives_behind"] = exchange.receives_behind;
   if (exchange.buffered)
     json["buffered"] = true;
   return json;
@@ -78,6 +80,44 @@ void tell_ranks(const std::vector<RecordedRank>& ranks, const std::vector<double
                                        : fmt::format(" from the beginning of the last one, {:.3f} "
                                                      "ms after the first one's",
                                                      (last_start - first_start) * 1e3)));
+}
+
+double end_of_kernels(const Trace& trace, const TraceStep& step)
+{
+  double end = step.start;
+  for (const StepWork& item : step.work)
+    if (const DeviceWork& work = trace.work[item.index]; work.kind != KernelClass::collective)
+      end = std::max(end, work.finish);
+  return end;
+}
+
+// With its sends a step begins when the first of them does, once the kernels of the step before are
+// done: what the rank waits for there is no idle time of the step before.
+double begin_with_sends(const Trace& trace, const Steps& steps, std::size_t number)
+{
+  const TraceStep& step = steps.list[number];
+  double begin = step.start;
+  for (const StepWork& item : step.work) {
+    const DeviceWork& work = trace.work[item.index];
+    if (work.start < begin && work.kind == KernelClass::collective &&
+        seen_collective(trace, work).kind == "send")
+      begin = work.start;
+  }
+  return number == 0
+             ? begin
+             : std::max(begin, std::min(step.start, end_of_kernels(trace, steps.list[number - 1])));
+}
+
+TraceStep step_with_sends(const Trace& trace, const Steps& steps, const TraceStep& taken)
+{
+  const auto number = static_cast<std::size_t>(&taken - steps.list.data());
+  TraceStep step = taken;
+  step.start = begin_with_sends(trace, steps, number);
+  if (step.followed && number + 1 < steps.list.size())
+    step.finish = begin_with_sends(trace, steps, number + 1);
+  else if (step.followed)
+    step.finish = std::max(end_of_kernels(trace, taken), taken.finish + step.start - taken.start);
+  return step;
 }
 
 RecordedLine recorded_line(const Trace& trace, const TraceStep& step, RecordedExchanges exchanges,
@@ -111,8 +151,9 @@ RecordedRank recorded_rank(const Trace& trace, const Steps& steps, const std::st
   rank.alone = recorded_line(trace, taken, std::move(exchanges), rank.rank);
   exchanges = find_exchanges(trace, taken, Sends::taken);
   rank.sends = exchanges.list.size() > rank.alone.exchanges.size();
-  rank.with_sends =
-      rank.sends ? recorded_line(trace, taken, std::move(exchanges), rank.rank) : rank.alone;
+  rank.with_sends = rank.sends ? recorded_line(trace, step_with_sends(trace, steps, taken),
+                                               std::move(exchanges), rank.rank)
+                               : rank.alone;
   return rank;
 }
 
@@ -127,7 +168,9 @@ void add_exchanges(const std::vector<RecordedRank>& ranks, Json& measured,
   if (ranks.size() > 1)
     joined = join_ranks(ranks, world);
   else
-    joined = {measured_exchanges(first.alone.exchanges, world), {first.alone.line}, {},
+    joined = {measured_exchanges(first.alone.exchanges, world),
+              {first.alone.line},
+              {},
               first.alone.notes};
   notes.insert(notes.end(), joined.notes.begin(), joined.notes.end());
   if (joined.exchanges.empty())
