@@ -1,7 +1,7 @@
 // Recordings of several ranks laid together: which exchange of one rank is which of another.
 #pragma once
 
-#include "models/traces/recorded_ranks.hpp"
+#include "models/traces/recorded_rank.hpp"
 
 #include <string>
 #include <vector>
