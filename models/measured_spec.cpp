@@ -8,6 +8,8 @@ namespace foretrain::models {
 
 namespace {
 
+constexpr long kMostRanks = 65536;
+
 // Starts of one line, which go through the exchanges.
 class LineCheck {
 public:
@@ -89,6 +91,9 @@ void check_exchange(const MeasuredSpec& measured, std::size_t e, const Value& at
   const MeasuredExchange& exchange = measured.exchanges[e];
   const auto place = [&] { return at.at("exchanges").at(e); };
   const auto lines = static_cast<int>(measured.lines.size());
+  if (static_cast<long>(exchange.group) * exchange.stride > kMostRanks)
+    place().fail_at("stride", fmt::format("is {}: {} ranks so far apart are more than {}",
+                                          exchange.stride, exchange.group, kMostRanks));
   for (const int line : exchange.lines)
     if (line >= lines)
       place().fail_at("lines", fmt::format("names line {} of {}", line, lines));

@@ -286,5 +286,34 @@ TEST_CASE("stages that run other collectives are matched by the ranks that take 
   CHECK(simulated(measured, 1, 4) == Approx(1000).epsilon(1e-3));
 }
 
+TEST_CASE("a file of sends that no job can run is refused")
+{
+  const Trace trace = read_made(first_stage());
+  const auto alone =
+      recorded_model(trace, find_steps(trace), {.name = "made", .ranks_follow = true});
+  const auto model = with_ranks(alone, {rank_of(first_stage()), rank_of(last_stage())});
+  const auto problem = [&model](const char* pointer, const Json& value) {
+    Json broken = model.json;
+    broken[Json::json_pointer(pointer)] = value;
+    try {
+      load_network(Value(parse_document(broken.dump(), "made.json")));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string exchanges = "/measured/exchanges/";
+  CHECK_THAT(problem((exchanges + "0/lines").c_str(), {0, 2}), Catch::Contains("line 2 of 2"));
+  CHECK_THAT(problem((exchanges + "0/lines").c_str(), {0}), Catch::Contains("two: from, to"));
+  CHECK_THAT(problem((exchanges + "0/behind").c_str(), {1}), Catch::Contains("in a circle"));
+  CHECK_THAT(problem((exchanges + "0/behind").c_str(), {0}), Catch::Contains("no other one"));
+  CHECK_THAT(problem((exchanges + "0/behind").c_str(), {7}), Catch::Contains("no other one"));
+  CHECK_THAT(problem("/measured/ranks", 3), Catch::Contains("equal distances"));
+  Json sum = {{"kind", "all-reduce"}, {"size", "1 B"}, {"buffered", true}};
+  CHECK_THAT(problem((exchanges + "0").c_str(), sum), Catch::Contains("belongs to sends alone"));
+  sum = {{"kind", "all-reduce"}, {"size", "1 B"}, {"group", 65536}, {"stride", 65536}};
+  CHECK_THAT(problem((exchanges + "0").c_str(), sum), Catch::Contains("more than 65536"));
+}
+
 } // namespace
 } // namespace foretrain::test
