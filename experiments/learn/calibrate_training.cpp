@@ -204,8 +204,9 @@ Trial tried_with_rates(const Computing& computing, const std::string& source,
     if (best.values.contains(share))
       continue;
     std::vector<Knob> others = knobs;
+    const std::string pointer = share;
     const auto swapped = std::find_if(others.begin(), others.end(),
-                                      [&](const Knob& knob) { return knob.pointer == share; });
+                                      [&](const Knob& knob) { return knob.pointer == pointer; });
     if (swapped == others.end())
       continue;
     swapped->pointer = rate;
