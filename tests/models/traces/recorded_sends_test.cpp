@@ -29,7 +29,7 @@ Trace read_made(const MadeTrace& trace)
 RecordedRank rank_of(const MadeTrace& made)
 {
   const Trace trace = read_made(made);
-  return recorded_rank(trace, find_steps(trace));
+  return recorded_rank(trace, find_steps(trace), "ProfilerStep#1");
 }
 
 Json message(const char* name, int bytes, int peer)
@@ -123,6 +123,19 @@ TEST_CASE("a recorded pipeline takes as long as it did, and longer where its sen
   CHECK(simulated(measured, 1) == Approx(1000).epsilon(1e-6));
   CHECK(simulated(measured, 0.5) == Approx(1200).epsilon(1e-6)); // two sends of 200 us
   CHECK(simulated(measured, 1, 6) == Approx(1000).epsilon(1e-6));
+}
+
+TEST_CASE("clocks of ranks are set by the ends of their sends")
+{
+  MadeTrace early;
+  early.rank = 1;
+  early.host("cpu_op", "aten::linear", 1, -50, 1); // its recording begins 50 us before
+  for (const Json& event : last_stage().events)
+    early.events.push_back(event);
+  const JoinedRanks joined = join_ranks({rank_of(first_stage()), rank_of(early)}, 2);
+  REQUIRE(joined.clocks.size() == 2);
+  CHECK(joined.clocks[0] == 0);
+  CHECK(joined.clocks[1] == Approx(50 * kUs).epsilon(0.02)); // a microsecond apart as recorded
 }
 
 TEST_CASE("a rank alone keeps what it waited for sends as idle time, and says so")
