@@ -36,13 +36,19 @@ struct MeasuredLine {
   std::vector<MeasuredPiece> pieces;
 };
 
-/// A collective of a recording, simulated anew.
+/// A collective of a recording, or a send from one rank to another, simulated anew.
 struct MeasuredExchange {
-  std::string kind; // "all-reduce", "all-to-all" ...
+  std::string kind; // "all-reduce", "all-to-all" ... "send"
   Bytes size;       // of the whole buffer, as nccl-tests counts
   int group = 0;    // ranks that take part; 0: all of the job
   int stride = 1;   // between neighbours in a group
-  Seconds waited;   // for other ranks that were not recorded, or held up by kernels beside it
+  Seconds waited{}; // for other ranks that were not recorded, or held up by kernels beside it
+  std::vector<int> lines{};  // of those that take part; empty: all; of a send: from, to
+  std::vector<int> behind{}; // of a send: exchanges that held the sender's stream before it
+  std::vector<int> receives_behind{}; // ... the receiver's
+  bool buffered = false;              // of a send: it ended before the receiver had come
+  bool sends() const { return kind == "send"; }
+  bool takes_part(int line) const;
 };
 
 struct MeasuredSpec {
@@ -102,8 +108,9 @@ void describe(V& v, MeasuredLine& s)
 template <class V>
 void describe(V& v, MeasuredExchange& s)
 {
-  v.required("kind", s.kind, "which collective",
-             one_of({"all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all"}));
+  v.required(
+      "kind", s.kind, "which collective; send: from one rank to another",
+      one_of({"all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send"}));
   v.required("size", s.size, "of the whole buffer of a rank, as nccl-tests counts", non_negative());
   v.optional("group", s.group, "ranks that take part; 0: all of the job", between(0, 65536));
   v.optional("stride", s.stride, "between neighbours in a group", between(1, 65536));
@@ -111,6 +118,17 @@ void describe(V& v, MeasuredExchange& s)
              "time of it in which the recorded rank waited for others that were not recorded, or "
              "kernels held it up; kept as it was",
              non_negative());
+  v.optional("lines", s.lines,
+             "lines that take part, counted from 0; of a send: from and to; default all",
+             between(0, 65535));
+  v.optional("behind", s.behind,
+             "of a send: exchanges that held the sender's stream until they ended",
+             between(0, 1e6));
+  v.optional("receives_behind", s.receives_behind,
+             "of a send: exchanges that held the receiver's stream until they ended",
+             between(0, 1e6));
+  v.optional("buffered", s.buffered,
+             "of a send: a small one, which ended before its receiver had come");
 }
 
 template <class V>
@@ -141,12 +159,20 @@ void describe(V& v, MeasuredSpec& s)
   v.optional("exchanges", s.exchanges,
              "collectives of the recording in their order, simulated on more than one GPU");
   v.optional("lines", s.lines,
-             "with exchanges: a step of each recorded rank; the job's ranks take them in turn");
+             "with exchanges: a step of each recorded rank; the job's ranks take them in turn, or "
+             "in blocks of neighbours where exchanges name lines");
 }
 
-/// Throws ConfigError unless every line starts every exchange once and in their order, and waits
-/// for none before: then no job of any ranks waits in a circle.
+/// Throws ConfigError unless every line starts every exchange of its own once, collectives in their
+/// order, waits for none before, and no job of any ranks waits in a circle.
 void check_exchanges(const MeasuredSpec& measured, const Value& at);
+
+/// Whether lines wait for one another in a circle, which is told of one job of any ranks. Lines and
+/// exchanges name only one another that are there.
+bool waits_in_circle(const MeasuredSpec& measured);
+
+/// Whether exchanges name lines: then a job's ranks take lines in blocks.
+bool names_lines(const MeasuredSpec& measured);
 
 /// Layers that hold the gradients, the last ones of the backward pass first in forward order.
 std::vector<Layer> measured_layers(const MeasuredSpec& measured);

@@ -30,6 +30,38 @@ def refused(name, result, words):
     expect(name, result.returncode == 2 and words in result.stderr and result.stderr.count("\n") <= 2, result.stderr)
 
 
+def stage(rank):
+    """A recording of one of two stages: rank 0 computes for 10 ms, sends, receives and computes for 10 ms; rank 1 for 20 in between."""
+    events = []
+
+    def kernel(name, launched, at, lasts, **args):
+        call = len(events)
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": launched, "dur": 2,
+                       "args": {"correlation": call}})
+        events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at, "dur": lasts,
+                       "args": {"correlation": call, "device": 0, "stream": 7, **args}})
+
+    def message(kind, launched, at, lasts):
+        kernel("ncclDevKernel_SendRecv", launched, at, lasts,
+               **{"stream": 20, "Collective name": kind, "In msg nelems": 50000000, "Out msg nelems": 50000000, "dtype": "Half",
+                  "Group size": 2, "Dst Rank" if kind == "send" else "Src Rank": 1 - rank})
+
+    for step in range(3):
+        t = 41000 * step
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1, "ts": t, "dur": 40990,
+                       "args": {}})
+        if rank == 0:
+            kernel("ampere_sgemm", t + 10, t + 20, 10000)
+            message("send", t + 14, t + 10020, 480)
+            message("recv", t + 18, t + 10500, 20480)
+            kernel("ampere_sgemm", t + 22, t + 30980, 10000)
+        else:
+            message("recv", t + 10, t + 20, 10480)
+            kernel("ampere_sgemm", t + 14, t + 10500, 20000)
+            message("send", t + 18, t + 30500, 480)
+    return {"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}
+
+
 with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
     rank0 = RECORDINGS / "param-dlrm-8xV100/rank0.json.gz"
@@ -79,6 +111,22 @@ with tempfile.TemporaryDirectory() as folder:
     (folder / "et.json").write_text(json.dumps(graph))
     operators = json.loads(run("model", "import", folder / "et.json").stdout)["operators"]
     expect("an execution trace", operators[0]["gemm"] == [1, 1, 16, 8] and operators[0]["gradients"] == [128, 16], operators)
+
+    for rank in (0, 1):
+        (folder / f"stage{rank}.json").write_text(json.dumps(stage(rank)))
+    alone = run("model", "import", folder / "stage0.json")
+    expect("sends of a rank alone", "exchanges" not in json.loads(alone.stdout)["measured"]
+           and "send kernels that are no collective" in alone.stderr, alone.stderr)
+    both = run("model", "import", folder / "stage0.json", folder / "stage1.json", "--out", folder / "pipeline.json")
+    expect("sends of both ranks", "2 sends among them" in both.stderr, both.stderr)
+    job = {"cluster": {"platform": "dgx-a100"},
+           "jobs": [{"model": "./pipeline.json", "framework": "pytorch-ddp", "batch_per_gpu": 1, "gpus": 2}]}
+    (folder / "job.json").write_text(json.dumps(job))
+    told = run("predict", folder / "job.json", "--format", "json")
+    step = json.loads(told.stdout)["points"][0]["jobs"][0]
+    # 20 ms of kernels on each stage, one after the other, and two sends of 100 MB; rank 0 waits 20 ms, rank 1 ten, then for the next step.
+    expect("a pipeline's step", 40.5e-3 < step["step_time_s"]["median"] < 42e-3, step["step_time_s"])
+    expect("a pipeline's bubble", 15e-3 < step["time_s"]["bubble"] < 16e-3, step["time_s"])
 
 print("\n".join(problems) or "imports as documented")
 sys.exit(bool(problems))

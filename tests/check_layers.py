@@ -135,6 +135,22 @@ def find_cycle():
     return None
 
 
+def sources_of_realrun():
+    """What realrun needs of sim/base when it is built by itself: each header that it reaches, with its source."""
+    reached, left = set(), [*ROOT.glob("realrun/**/*.?pp")]
+    while left:
+        for own in re.findall(r'#include "(sim/base/[^"]+)\.hpp"', left.pop().read_text()):
+            if own not in reached:
+                reached.add(own)
+                left += [path for end in (".hpp", ".cpp") if (path := ROOT / (own + end)).exists()]
+    return {own.split("/")[-1] for own in reached if (ROOT / (own + ".cpp")).exists()}
+
+
+alone = ROOT / "realrun/CMakeLists.txt"
+if alone.exists():
+    listed = set(re.search(r"set\(house_files_needed ([^)]+)\)", alone.read_text())[1].split())
+    for missing in sorted(sources_of_realrun() - listed):
+        problems.append(f"realrun/CMakeLists.txt: house_files_needed lacks {missing}: realrun does not link by itself")
 if cycle := find_cycle():
     problems.append(f"{needs[cycle[0]][cycle[1 % len(cycle)]]}: modules need each other: " +
                     " -> ".join(cycle + cycle[:1]))

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,8 +25,11 @@ constexpr double kDoubtful = 0.05;    // mean error from which the platform's ca
 constexpr double kClearly = 0.75;     // of the mean error: what another cache has to reach
 constexpr int kSteps = 3;             // of a run of several ranks, whose steps vary
 constexpr double kEnough = 1e-3;      // smaller steps of a fit change nothing that matters
+// Shares of a platform's rates, and these rates.
+constexpr std::pair<const char*, const char*> kRates[] = {
+    {"/fp32/dense_efficiency", "/fp32/peak"}, {"/memory_efficiency", "/memory_bandwidth"}};
 // Bytes: what a core may have for itself, and of a shared cache. A fit begins with each.
-constexpr double kCaches[] = {1 << 20, 4 << 20, 16 << 20};
+constexpr double kCaches[] = {1 << 20, 4 << 20, 16 << 20, 64 << 20};
 
 Point point_of(const TrainingRecord& record, const std::string& platform, int steps = 1)
 {
@@ -190,28 +194,55 @@ Trial tried(const FitTask& task, const Learning& learning)
   return trial;
 }
 
+// Tries the knobs; a machine that is quicker than the platform's reaches more than all of its rate:
+// then the rate itself is learnt, at the platform's share.
+Trial tried_with_rates(const Computing& computing, const std::string& source,
+                       std::vector<Knob>& knobs, const Learning& learning)
+{
+  Trial best = tried(computing.task(source, knobs), learning);
+  for (const auto& [share, rate] : kRates) {
+    if (best.values.contains(share))
+      continue;
+    std::vector<Knob> others = knobs;
+    const std::string pointer = share;
+    const auto swapped = std::find_if(others.begin(), others.end(),
+                                      [&](const Knob& knob) { return knob.pointer == pointer; });
+    if (swapped == others.end())
+      continue;
+    swapped->pointer = rate;
+    swapped->low = 1e6;
+    swapped->high = 1e15;
+    Trial trial = tried(computing.task(source, others), learning);
+    if (!trial.values.contains(rate) || trial.mean >= best.mean)
+      continue;
+    best = std::move(trial);
+    knobs = std::move(others);
+  }
+  return best;
+}
+
 // The knobs of computing, each beginning where the runs of one rank want it. A cache is among them
 // where these runs clearly ask for another than the platform's.
 std::vector<Knob> begun_knobs(const Computing& computing, const std::string& source,
                               const Part& gpu, const Part& framework, const Learning& learning)
 {
   std::vector<Knob> knobs = computing_knobs(gpu, framework);
-  Trial best = tried(computing.task(source, knobs), learning);
+  Trial best = tried_with_rates(computing, source, knobs, learning);
   if (best.mean > kDoubtful) {
-    std::vector<Knob> more = knobs;
-    for (const char* pointer : {"/cache", "/cache_bandwidth"})
-      more.push_back({gpu, pointer, 1e4, 1e13, "runs of one rank with few and many parameters"});
+    const std::vector<Knob> plain = computing_knobs(gpu, framework);
     double least = kClearly * best.mean;
     for (const double bytes : kCaches) {
-      more[knobs.size()].begin = bytes;
-      Trial trial = tried(computing.task(source, more), learning);
+      std::vector<Knob> more = plain;
+      for (const char* pointer : {"/cache", "/cache_bandwidth"})
+        more.push_back({gpu, pointer, 1e4, 1e13, "runs of one rank with few and many parameters"});
+      more[plain.size()].begin = bytes;
+      Trial trial = tried_with_rates(computing, source, more, learning);
       if (!trial.values.contains("/cache") || trial.mean >= least)
         continue;
       least = trial.mean;
       best = std::move(trial);
-    }
-    if (best.values.contains("/cache"))
       knobs = std::move(more);
+    }
   }
   for (Knob& knob : knobs)
     if (const auto value = best.values.find(knob.pointer); value != best.values.end())

@@ -56,6 +56,20 @@ std::uint64_t shape_of(const RawEvent& event)
   return hash;
 }
 
+double message_bytes(const RawEvent& event)
+{
+  return std::max(event.in_elements, event.out_elements) * std::max(1, bytes_of(event.data_type));
+}
+
+// The other rank of a send or a receive; -1 where it is not told.
+int peer_of(const RawEvent& event)
+{
+  const double peer = event.collective == "send"   ? event.destination
+                      : event.collective == "recv" ? event.source
+                                                   : -1;
+  return peer >= 0 && peer < 1e6 ? static_cast<int>(peer) : -1;
+}
+
 // Operators and annotations that tell steps, phases, gradients, messages and batches.
 bool tells(const RawEvent& event)
 {
@@ -102,7 +116,9 @@ ArgumentKey argument_key(const std::string& key)
       {"Group size", ArgumentKey::group},
       {"dtype", ArgumentKey::data_type},
       {"Collective name", ArgumentKey::collective},
-      {"Process Group Ranks", ArgumentKey::members}};
+      {"Process Group Ranks", ArgumentKey::members},
+      {"Src Rank", ArgumentKey::source},
+      {"Dst Rank", ArgumentKey::destination}};
   const auto found = kKeys.find(key);
   return found == kKeys.end() ? ArgumentKey::other : found->second;
 }
@@ -161,6 +177,9 @@ void RawEvent::argument(ArgumentKey key, const std::string& value, int depth)
     members = value;
   else if (key == ArgumentKey::stream && depth == 0)
     stream = number_in(value);
+  else if ((key == ArgumentKey::source || key == ArgumentKey::destination) && !value.empty() &&
+           value.find_first_not_of("0123456789") == std::string::npos)
+    (key == ArgumentKey::source ? source : destination) = number_in(value);
 }
 
 void RawEvent::argument(ArgumentKey key, double value, int depth)
@@ -186,6 +205,12 @@ void RawEvent::argument(ArgumentKey key, double value, int depth)
     break;
   case ArgumentKey::group:
     group = value;
+    break;
+  case ArgumentKey::source:
+    source = value;
+    break;
+  case ArgumentKey::destination:
+    destination = value;
     break;
   case ArgumentKey::grid:
   case ArgumentKey::block:
@@ -250,8 +275,7 @@ void EventSink::take_work(const RawEvent& event, double start, double finish)
   work.group = whole(event.group);
   work.bytes = event.bytes;
   if (event.in_elements > 0 || event.out_elements > 0)
-    work.bytes =
-        std::max(event.in_elements, event.out_elements) * std::max(1, bytes_of(event.data_type));
+    work.bytes = message_bytes(event);
   work.threads = 1;
   for (const auto& sizes : {event.grid, event.block})
     for (const double size : sizes)
@@ -261,8 +285,15 @@ void EventSink::take_work(const RawEvent& event, double start, double finish)
   if (work.kind == KernelClass::collective) {
     work.collective = intern(event.collective);
     work.members = intern(event.members);
+    work.peer = peer_of(event);
   }
   trace_.work.push_back(work);
+}
+
+void EventSink::take_message(const RawEvent& event, double start)
+{
+  trace_.messages.push_back({long_whole(event.thread), start, event.collective == "send",
+                             peer_of(event), message_bytes(event), -1});
 }
 
 void EventSink::take(const RawEvent& event)
@@ -289,6 +320,8 @@ void EventSink::take(const RawEvent& event)
   } else if (is_any_of(event.category, {"cpu_op", "Operator", "user_annotation"}) && tells(event)) {
     trace_.stretches.push_back({intern(event.name), thread, start, finish, event.dims,
                                 bytes_of(event.type), event.leading});
+    if (event.name == "record_param_comms" && is_any_of(event.collective, {"send", "recv"}))
+      take_message(event, start);
   }
 }
 

@@ -30,6 +30,8 @@ enum class ArgumentKey {
   data_type,
   collective,
   members,
+  source,
+  destination,
   other
 };
 ArgumentKey argument_key(const std::string& key);
@@ -41,6 +43,7 @@ struct RawEvent {
   double process = -1, thread = -1;
   double correlation = -1, device = -1, stream = -1, bytes = 0;
   double in_elements = 0, out_elements = 0, group = 0;
+  double source = -1, destination = -1; // ranks
   std::array<double, 3> grid{1, 1, 1}, block{1, 1, 1};
   int axis = 0; // of grid or block
   double dims = 0;
@@ -79,6 +82,7 @@ public:
 private:
   std::uint32_t intern(const std::string& name);
   void take_work(const RawEvent& event, double start, double finish);
+  void take_message(const RawEvent& event, double start);
 
   Trace& trace_;
   std::unordered_map<std::string, std::uint32_t> known_;

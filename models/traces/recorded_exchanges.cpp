@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -22,25 +21,6 @@ constexpr double kSameSize = 0.1;      // sizes of lists of indices vary from st
 std::string simulated_as(const std::string& kind)
 {
   return kind == "reduce" ? "broadcast" : kind == "send" || kind == "other" ? "" : kind;
-}
-
-// "[0, 2, 4]": numbers of ranks.
-std::vector<int> ranks_in(const std::string& text)
-{
-  std::vector<int> ranks;
-  for (std::size_t i = 0; i < text.size();) {
-    if (text[i] < '0' || text[i] > '9') {
-      ++i;
-      continue;
-    }
-    std::size_t end = i;
-    while (end < text.size() && text[end] >= '0' && text[end] <= '9')
-      ++end;
-    if (end - i < 8)
-      ranks.push_back(std::atoi(text.substr(i, end - i).c_str()));
-    i = end;
-  }
-  return ranks;
 }
 
 // Equal steps between the ranks of a group that was told in full; 0 where they differ.
@@ -119,6 +99,26 @@ void release(const Trace& trace, const TraceStep& step, std::vector<RecordedExch
                    [](const auto& a, const auto& b) { return a.released < b.released; });
 }
 
+// The sends and receives of a kernel; empty where one of them does not tell its size or rank.
+std::vector<RecordedExchange> sends_of(const Trace& trace, const DeviceWork& work,
+                                       const RecordedExchange& kernel)
+{
+  std::vector<RecordedExchange> list;
+  for (const SeenMessage& message : seen_messages(trace, work)) {
+    if (message.peer < 0 || message.peer == trace.rank || trace.rank < 0 || message.bytes <= 0)
+      return {};
+    RecordedExchange& one = list.emplace_back(kernel);
+    one.kind = "send";
+    one.bytes = message.bytes;
+    one.group = 0;
+    one.stride = 1;
+    one.members.clear();
+    one.from = message.sends ? trace.rank : message.peer;
+    one.to = message.sends ? message.peer : trace.rank;
+  }
+  return list;
+}
+
 double bus_bytes(const RecordedExchange& exchange)
 {
   return SeenCollective{exchange.kind, exchange.bytes, std::max(2, exchange.group)}.bus_rate(1);
@@ -126,7 +126,7 @@ double bus_bytes(const RecordedExchange& exchange)
 
 } // namespace
 
-RecordedExchanges find_exchanges(const Trace& trace, const TraceStep& step)
+RecordedExchanges find_exchanges(const Trace& trace, const TraceStep& step, Sends sends)
 {
   RecordedExchanges found;
   std::vector<std::pair<RecordedExchange, Launch>> all;
@@ -136,17 +136,23 @@ RecordedExchanges find_exchanges(const Trace& trace, const TraceStep& step)
     if (work.kind != KernelClass::collective)
       continue;
     const SeenCollective seen = seen_collective(trace, work);
-    const std::vector<int> members = ranks_in(trace.name_of(work.members));
     RecordedExchange exchange;
     exchange.kind = simulated_as(seen.kind);
     exchange.bytes = seen.bytes;
     exchange.group = seen.group;
-    exchange.stride = stride_of(members, seen.group);
+    exchange.members = ranks_in(trace.name_of(work.members));
+    exchange.stride = stride_of(exchange.members, seen.group);
     exchange.stream = work.stream;
     exchange.phase = item.phase;
     exchange.launched = item.launched;
     exchange.start = work.start;
     exchange.finish = work.finish;
+    if (sends == Sends::taken && seen.kind == "send")
+      if (const auto messages = sends_of(trace, work, exchange); !messages.empty()) {
+        for (const RecordedExchange& message : messages)
+          all.emplace_back(message, launch_of(trace, work));
+        continue;
+      }
     const std::string why = exchange.kind.empty() ? "that are no collective"
                             : seen.bytes <= 0     ? "whose size is not told"
                             : seen.group < 2      ? "whose group is not told"

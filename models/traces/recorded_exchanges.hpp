@@ -13,7 +13,9 @@ namespace foretrain::models {
 struct RecordedExchange {
   std::string kind; // as MeasuredExchange knows it
   double bytes = 0;
-  int group = 0; // 0: not told, or all ranks
+  int from = -1, to = -1;   // ranks of a send
+  std::vector<int> members; // ranks of a collective; empty: not told
+  int group = 0;            // 0: not told, or all ranks
   int stride = 1;
   int stream = 0;
   TrainingPhase phase = TrainingPhase::forward;
@@ -28,9 +30,12 @@ struct RecordedExchanges {
   std::vector<std::string> notes;     // on what can't be simulated
 };
 
-/// Those of a step. Sends to one rank, collectives of unknown size and of one rank are left out,
-/// and told in the notes.
-RecordedExchanges find_exchanges(const Trace& trace, const TraceStep& step);
+enum class Sends { left_out, taken };
+
+/// Those of a step. Collectives of unknown size and of one rank are left out, and told in the
+/// notes; so are sends to one rank, unless they are to be taken and say to which.
+RecordedExchanges find_exchanges(const Trace& trace, const TraceStep& step,
+                                 Sends sends = Sends::left_out);
 
 /// Sets `waited` of each exchange of a step. Moving its bytes needs no longer than the shortest of
 /// its like in any step, nor than the best rate of the recording allows; beyond that its rank

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 namespace foretrain::models {
 
@@ -56,6 +57,19 @@ const Stretch* annotation_of(const Trace& trace, const DeviceWork& work)
   return nullptr;
 }
 
+// "nccl:send 0->1", "nccl:recv 1<-0": places in the group, whose ranks are known or all. -1 where
+// the title names none.
+int peer_in(const std::string& title, const std::vector<int>& members)
+{
+  const std::vector<int> places = ranks_in(title);
+  if (places.size() != 2)
+    return -1;
+  const auto place = static_cast<std::size_t>(places[1]);
+  if (members.empty())
+    return places[1];
+  return place < members.size() ? members[place] : -1;
+}
+
 } // namespace
 
 double SeenCollective::bus_rate(double seconds) const
@@ -89,6 +103,46 @@ SeenCollective seen_collective(const Trace& trace, const DeviceWork& work)
       seen.bytes *= std::max(1, seen.group);
   }
   return seen;
+}
+
+std::vector<SeenMessage> seen_messages(const Trace& trace, const DeviceWork& work)
+{
+  const Stretch* annotation = annotation_of(trace, work);
+  const std::string title = annotation == nullptr ? "" : trace.name_of(annotation->name);
+  const std::string& told = trace.name_of(work.collective);
+  const bool sends = told == "send" || (told != "recv" && title.starts_with("nccl:send"));
+  if (sends || told == "recv" || title.starts_with("nccl:recv")) {
+    SeenMessage one{sends, work.peer, seen_collective(trace, work).bytes};
+    if (one.peer < 0)
+      one.peer = peer_in(title, ranks_in(trace.name_of(work.members)));
+    return {one};
+  }
+  std::vector<SeenMessage> batch;
+  const auto first = std::lower_bound(
+      trace.messages.begin(), trace.messages.end(), work.correlation,
+      [](const Message& message, std::int64_t wanted) { return message.correlation < wanted; });
+  if (work.correlation >= 0)
+    for (auto it = first; it != trace.messages.end() && it->correlation == work.correlation; ++it)
+      batch.push_back({it->sends, it->peer, it->bytes});
+  return batch;
+}
+
+std::vector<int> ranks_in(const std::string& text)
+{
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] < '0' || text[i] > '9') {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9')
+      ++end;
+    if (end - i < 8)
+      ranks.push_back(std::atoi(text.substr(i, end - i).c_str()));
+    i = end;
+  }
+  return ranks;
 }
 
 } // namespace foretrain::models

@@ -4,8 +4,8 @@
 
 #include "models/traces/trace.hpp"
 
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace foretrain::models {
 
@@ -20,5 +20,19 @@ struct SeenCollective {
 
 /// What a piece of device work of class collective is.
 SeenCollective seen_collective(const Trace& trace, const DeviceWork& work);
+
+/// A send or a receive of a kernel.
+struct SeenMessage {
+  bool sends = false; // else it receives
+  int peer = -1;      // the other rank; -1: not told
+  double bytes = 0;   // 0: not told
+};
+
+/// The messages of a kernel of kind "send": its own, or what the host asked for before it launched
+/// a batch of them. Empty where nothing tells them.
+std::vector<SeenMessage> seen_messages(const Trace& trace, const DeviceWork& work);
+
+/// "[0, 2, 4]": numbers of ranks.
+std::vector<int> ranks_in(const std::string& text);
 
 } // namespace foretrain::models

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,41 @@ int busiest_device(const Trace& trace)
   return most == times.end() ? 0 : most->first;
 }
 
+namespace {
+
+// A message goes with the next kernel of class collective that its thread launches.
+void tell_carriers(Trace& trace)
+{
+  struct Carrier {
+    std::int64_t thread;
+    double at;
+    std::int64_t correlation;
+  };
+  if (trace.messages.empty())
+    return;
+  std::vector<Carrier> carriers;
+  for (const DeviceWork& work : trace.work)
+    if (work.kind == KernelClass::collective)
+      if (const Call* call = call_of(trace, work))
+        carriers.push_back({call->thread, call->start, call->correlation});
+  const auto place = [](const auto& it, double at) { return std::pair(it.thread, at); };
+  std::sort(carriers.begin(), carriers.end(),
+            [&](const Carrier& a, const Carrier& b) { return place(a, a.at) < place(b, b.at); });
+  for (Message& message : trace.messages) {
+    const auto next = std::lower_bound(
+        carriers.begin(), carriers.end(), message,
+        [&](const Carrier& c, const Message& m) { return place(c, c.at) < place(m, m.start); });
+    if (next != carriers.end() && next->thread == message.thread)
+      message.correlation = next->correlation;
+  }
+  std::stable_sort(trace.messages.begin(), trace.messages.end(),
+                   [](const Message& a, const Message& b) {
+                     return std::pair(a.correlation, a.start) < std::pair(b.correlation, b.start);
+                   });
+}
+
+} // namespace
+
 void finish_trace(Trace& trace)
 {
   std::stable_sort(trace.work.begin(), trace.work.end(),
@@ -78,6 +114,7 @@ void finish_trace(Trace& trace)
                    [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
   std::stable_sort(trace.stretches.begin(), trace.stretches.end(),
                    [](const auto& a, const auto& b) { return a.start < b.start; });
+  tell_carriers(trace);
   std::size_t launched = 0;
   std::size_t early = 0;
   std::vector<double> ahead;

@@ -29,6 +29,7 @@ struct DeviceWork {
   int group = 0;                 // ranks of a collective; 0: unknown
   std::uint32_t collective = 0;  // what its arguments call it, into Trace::names; 0: nothing
   std::uint32_t members = 0;     // "[0, 2]": ranks of its group, into Trace::names; 0: not told
+  int peer = -1;                 // of a send or a receive: the other rank; -1: not told
   double threads = 0;            // of the launch; 0: unknown
   double elements = 0;           // upper bound by threads of an element-wise kernel
   std::uint64_t shape = 0;       // tells grids and blocks apart; 0: not told
@@ -54,6 +55,16 @@ struct Stretch {
   double leading = 0; // first dimension of that tensor
 };
 
+/// A send or a receive as the host asked for it; one kernel may carry several.
+struct Message {
+  std::int64_t thread = 0;
+  double start = 0;
+  bool sends = false; // else it receives
+  int peer = -1;      // the other rank; -1: not told
+  double bytes = 0;
+  std::int64_t correlation = -1; // of the call that launched its kernel; -1: unknown
+};
+
 struct Trace {
   std::string file;
   std::string format;                                // "Kineto trace", "Nsight Systems export", ...
@@ -61,6 +72,7 @@ struct Trace {
   std::vector<DeviceWork> work;                      // by start
   std::vector<Call> calls;                           // by correlation
   std::vector<Stretch> stretches;                    // by start
+  std::vector<Message> messages;                     // by correlation, then by start
   std::vector<std::string> device_names;             // by device number
   std::string steps_by = "ProfilerStep annotations"; // what stretches "ProfilerStep..." were
   int rank = -1;

@@ -35,19 +35,63 @@
 namespace foretrain::test {
 namespace {
 
-/// The bytes as a file in memory, for readers that want one.
+/// A file in TMPDIR that goes with the program (with run.py, which gives it a folder in memory,
+/// also after a finding).
+class InputFile {
+public:
+  explicit InputFile(const char* suffix)
+      : path_(std::filesystem::temp_directory_path() /
+              ("foretrain-fuzz-" + std::to_string(getpid()) + suffix))
+  {
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile()
+  {
+    std::error_code none;
+    std::filesystem::remove(path_, none);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
+
+/// The bytes as a file, for readers that want one.
 std::filesystem::path as_file(const std::string& bytes, const char* suffix)
 {
-  static const std::string stem = "/dev/shm/foretrain-fuzz-" + std::to_string(getpid());
-  std::filesystem::path path = stem + suffix;
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-  return path;
+  static const InputFile file(suffix); // one reader, and thus one suffix, for each process
+  std::ofstream(file.path(), std::ios::binary | std::ios::trunc) << bytes;
+  return file.path();
+}
+
+/// What another rank would have recorded, had it received what this one sent.
+models::Trace seen_from_the_other_end(const models::Trace& trace)
+{
+  models::Trace other = trace;
+  other.rank = trace.rank == 0 ? 1 : 0;
+  const auto swapped = [&](int peer) { return peer == other.rank ? trace.rank : peer; };
+  for (std::string& name : other.names)
+    name = name == "send" ? "recv" : name == "recv" ? "send" : name;
+  for (models::DeviceWork& work : other.work)
+    work.peer = swapped(work.peer);
+  for (models::Message& message : other.messages) {
+    message.sends = !message.sends;
+    message.peer = swapped(message.peer);
+  }
+  return other;
 }
 
 void use(const models::Trace& trace)
 {
-  models::recorded_model(trace, models::find_steps(trace), {.name = "fuzzed"});
+  const models::Steps steps = models::find_steps(trace);
+  const auto model = models::recorded_model(trace, steps, {.name = "fuzzed"});
   models::summarise(trace);
+  const auto first = models::recorded_rank(trace, steps);
+  const models::Trace other = seen_from_the_other_end(trace);
+  const auto second = models::recorded_rank(other, models::find_steps(other));
+  const auto both = models::with_ranks(model, {first, second});
+  models::load_network(Value(parse_document(both.json.dump(), "fuzzed.json")));
 }
 
 void use(const models::ImportedGraph& graph)

@@ -66,11 +66,11 @@ TEST_CASE("a Chakra trace is laid out by its dependencies")
   const Steps steps = find_steps(trace);
   CHECK(steps.list[0].period() == Approx(3500e-6).epsilon(1e-6));
   const RecordedRank rank = recorded_rank(trace, steps);
-  REQUIRE(rank.exchanges.size() == 1);
-  CHECK(rank.exchanges[0].kind == "all-gather");
-  CHECK(rank.exchanges[0].bytes == 100e6);
-  CHECK(rank.exchanges[0].group == 4);
-  const auto& pieces = rank.line.pieces;
+  REQUIRE(rank.alone.exchanges.size() == 1);
+  CHECK(rank.alone.exchanges[0].kind == "all-gather");
+  CHECK(rank.alone.exchanges[0].bytes == 100e6);
+  CHECK(rank.alone.exchanges[0].group == 4);
+  const auto& pieces = rank.alone.line.pieces;
   REQUIRE(pieces.size() == 3);
   CHECK(pieces[0].starts == std::vector<int>{0});
   CHECK(pieces[2].after == std::vector<int>{0});

@@ -38,6 +38,8 @@ private:
 class MadeTrace {
 public:
   Json events = Json::array();
+  int rank = 0;
+  int world = 2;
 
   void host(const std::string& category, const std::string& name, int thread, double at,
             double lasts, Json args = Json::object())
@@ -68,7 +70,7 @@ public:
     const Json trace = {
         {"schemaVersion", 1},
         {"deviceProperties", {{{"id", 0}, {"name", "Tesla V100-SXM2-16GB"}, {"numSms", 80}}}},
-        {"distributedInfo", {{"backend", "nccl"}, {"rank", 0}, {"world_size", 2}}},
+        {"distributedInfo", {{"backend", "nccl"}, {"rank", rank}, {"world_size", world}}},
         {"traceEvents", events}};
     return trace.dump();
   }

@@ -54,12 +54,12 @@ TEST_CASE("an exchange is cut out where it was released and waited for")
   const Trace trace = read_made(exchanging(4));
   const Steps steps = find_steps(trace);
   const RecordedRank rank = recorded_rank(trace, steps);
-  REQUIRE(rank.exchanges.size() == 1);
-  CHECK(rank.exchanges[0].kind == "all-to-all");
-  CHECK(rank.exchanges[0].bytes == 100e6);
-  CHECK(rank.exchanges[0].group == 2);
-  CHECK(rank.exchanges[0].waited == Approx(0).margin(1e-9));
-  const auto& pieces = rank.line.pieces;
+  REQUIRE(rank.alone.exchanges.size() == 1);
+  CHECK(rank.alone.exchanges[0].kind == "all-to-all");
+  CHECK(rank.alone.exchanges[0].bytes == 100e6);
+  CHECK(rank.alone.exchanges[0].group == 2);
+  CHECK(rank.alone.exchanges[0].waited == Approx(0).margin(1e-9));
+  const auto& pieces = rank.alone.line.pieces;
   REQUIRE(pieces.size() == 3);
   CHECK(pieces[0].work.product.value() == Approx(200 * kUs));
   CHECK(pieces[0].starts == std::vector<int>{0});
@@ -76,8 +76,8 @@ TEST_CASE("what an exchange took longer than its like is told as waiting")
   const Steps steps = find_steps(trace);
   const RecordedRank quick = recorded_rank(trace, steps, "ProfilerStep#2");
   const RecordedRank late = recorded_rank(trace, steps, "ProfilerStep#1");
-  CHECK(quick.exchanges[0].waited == Approx(0).margin(1e-9));
-  CHECK(late.exchanges[0].waited == Approx(150 * kUs).epsilon(1e-6));
+  CHECK(quick.alone.exchanges[0].waited == Approx(0).margin(1e-9));
+  CHECK(late.alone.exchanges[0].waited == Approx(150 * kUs).epsilon(1e-6));
 }
 
 TEST_CASE("a tiny message that took long waited, although it has no like")
@@ -89,9 +89,10 @@ TEST_CASE("a tiny message that took long waited, although it has no like")
   trace.kernel("void elementwise_kernel", 1, 18, 3221, 300);
   const Trace read = read_made(trace);
   const RecordedRank rank = recorded_rank(read, find_steps(read));
-  REQUIRE(rank.exchanges.size() == 1);
-  CHECK(rank.exchanges[0].waited == Approx(2950 * kUs).epsilon(1e-3)); // 50 us are a slow begin
-  CHECK(rank.line.pieces.back().phase == "host");
+  REQUIRE(rank.alone.exchanges.size() == 1);
+  CHECK(rank.alone.exchanges[0].waited ==
+        Approx(2950 * kUs).epsilon(1e-3)); // 50 us are a slow begin
+  CHECK(rank.alone.line.pieces.back().phase == "host");
 }
 
 TEST_CASE("a kernel that was launched later for its own reasons waits for no exchange")
@@ -107,11 +108,11 @@ TEST_CASE("a kernel that was launched later for its own reasons waits for no exc
   }
   const Trace read = read_made(trace);
   const RecordedRank rank = recorded_rank(read, find_steps(read));
-  REQUIRE(rank.exchanges.size() == 1);
-  CHECK(rank.exchanges[0].kind == "all-gather");
-  CHECK(rank.exchanges[0].bytes == 8000); // of the gathered buffer
+  REQUIRE(rank.alone.exchanges.size() == 1);
+  CHECK(rank.alone.exchanges[0].kind == "all-gather");
+  CHECK(rank.alone.exchanges[0].bytes == 8000); // of the gathered buffer
   double idle = 0;
-  for (const MeasuredPiece& piece : rank.line.pieces)
+  for (const MeasuredPiece& piece : rank.alone.line.pieces)
     if (piece.phase != "host")
       idle += piece.work.idle.value();
   CHECK(idle == Approx(190 * kUs).epsilon(1e-3)); // all of it the rank's own
@@ -135,18 +136,18 @@ TEST_CASE("groups are told by their ranks and what cannot be simulated is told")
   }
   const Trace read = read_made(trace);
   const RecordedRank rank = recorded_rank(read, find_steps(read));
-  REQUIRE(rank.exchanges.size() == 2);
-  CHECK(rank.exchanges[1].kind == "broadcast");
-  CHECK(rank.exchanges[1].stride == 4);
-  CHECK(rank.exchanges[0].stride == 2);
-  CHECK(rank.exchanges[0].bytes == 16000); // of the whole buffer
-  REQUIRE(rank.notes.size() == 2);
-  CHECK_THAT(rank.notes[0], Catch::Contains("unequal distances"));
-  CHECK_THAT(rank.notes[1], Catch::Contains("send kernels that are no collective"));
-  const auto exchanges = measured_exchanges(rank.exchanges, 8);
+  REQUIRE(rank.alone.exchanges.size() == 2);
+  CHECK(rank.alone.exchanges[1].kind == "broadcast");
+  CHECK(rank.alone.exchanges[1].stride == 4);
+  CHECK(rank.alone.exchanges[0].stride == 2);
+  CHECK(rank.alone.exchanges[0].bytes == 16000); // of the whole buffer
+  REQUIRE(rank.alone.notes.size() == 2);
+  CHECK_THAT(rank.alone.notes[0], Catch::Contains("unequal distances"));
+  CHECK_THAT(rank.alone.notes[1], Catch::Contains("send kernels that are no collective"));
+  const auto exchanges = measured_exchanges(rank.alone.exchanges, 8);
   CHECK(exchanges[0].group == 4);
   CHECK(exchanges[0].stride == 2);
-  CHECK(measured_exchanges(rank.exchanges, 4)[0].group == 0); // all of the job
+  CHECK(measured_exchanges(rank.alone.exchanges, 4)[0].group == 0); // all of the job
 }
 
 TEST_CASE("the model of a recording holds its exchanges and reads back")
@@ -173,9 +174,9 @@ TEST_CASE("ranks of one job are joined: their waiting follows from their lines")
   const auto joined = with_ranks(model, {first, second});
   CHECK(joined.json["measured"]["lines"].size() == 2);
   CHECK(!joined.json["measured"]["exchanges"][0].contains("waited"));
-  second.exchanges[0].kind = "broadcast";
+  second.alone.exchanges[0].kind = "broadcast";
   CHECK_THROWS_AS(with_ranks(model, {first, second}), ConfigError);
-  second.exchanges.clear();
+  second.alone.exchanges.clear();
   CHECK_THROWS_AS(with_ranks(model, {first, second}), ConfigError);
 }
 

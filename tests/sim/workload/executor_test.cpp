@@ -2,62 +2,15 @@
 // made of.
 #include "sim/workload/accountant.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/plain_machine.hpp"
 
 #include <map>
 
 using namespace foretrain;
 using namespace foretrain::sim;
+using foretrain::test::PlainMachine;
 
 namespace {
-
-// A GPU each; exchanges take bytes / 1 byte per second over a link of their own, one per group or
-// pair.
-class PlainMachine final : public WorkMachine {
-public:
-  PlainMachine(Engine& engine, int ranks) : engine_(engine)
-  {
-    for (int r = 0; r < ranks; ++r)
-      gpus_.push_back(path());
-  }
-  PathPtr compute(int rank) override { return gpus_.at(static_cast<std::size_t>(rank)); }
-  PathPtr host(int rank) override { return link({-1, rank}); }
-  PathPtr offload(int rank, bool to_host) override { return link({to_host ? -2 : -3, rank}); }
-  TaskGraph::ForeignWork fetch(int) override
-  {
-    return [this](std::function<void()> done) { engine_.after(Seconds(0.25), std::move(done)); };
-  }
-  TaskId add_collective(TaskGraph& graph, TaskId begin, const Operation& op, int index,
-                        std::vector<TaskId>& flows) override
-  {
-    return add(graph, begin, link({-4, op.group}), op, index, flows);
-  }
-  TaskId add_transfer(TaskGraph& graph, TaskId begin, const Operation& op, int index,
-                      std::vector<TaskId>& flows) override
-  {
-    return add(graph, begin, link({op.rank, op.peer}), op, index, flows);
-  }
-
-private:
-  PathPtr path() { return make_path({{engine_.add_resource("plain", 1.0).value, 1.0}}); }
-  PathPtr link(std::pair<int, int> key)
-  {
-    if (links_.count(key) == 0)
-      links_[key] = path();
-    return links_[key];
-  }
-  static TaskId add(TaskGraph& graph, TaskId begin, const PathPtr& path, const Operation& op,
-                    int index, std::vector<TaskId>& flows)
-  {
-    const TaskId task = graph.add_flow("exchange", index, path, op.amount);
-    graph.add_edge(begin, task);
-    flows.push_back(task);
-    return task;
-  }
-
-  Engine& engine_;
-  std::vector<PathPtr> gpus_;
-  std::map<std::pair<int, int>, PathPtr> links_;
-};
 
 struct Ran {
   Seconds time;
