@@ -34,6 +34,20 @@ double deviation_of(const std::vector<double>& values)
   return n > 1 ? std::sqrt(squares / (n - 1)) : 0;
 }
 
+// Whether a row contradicts its table: it takes over kDisturbed times as long as a call of at least
+// four times its bytes. That is no matter of algorithms, which a library changes for shorter calls.
+bool disturbed(const SuiteTable& table, std::size_t row)
+{
+  constexpr double kDisturbed = 1.5;
+  const auto time = [&](const std::vector<double>& it) {
+    return table.quantity == "time" ? it[1] : it[0] / it[1];
+  };
+  const std::vector<double>& own = table.rows[row];
+  return std::any_of(table.rows.begin(), table.rows.end(), [&](const std::vector<double>& other) {
+    return other[0] >= 4 * own[0] && time(own) > kDisturbed * time(other);
+  });
+}
+
 // Unrolls one suite.
 class Unroll {
 public:
@@ -201,6 +215,7 @@ private:
       it.regime = table.regime;
       it.calibration = std::find(table.calibration_bytes.begin(), table.calibration_bytes.end(),
                                  bytes) != table.calibration_bytes.end();
+      it.disturbed = !it.calibration && disturbed(table, i);
       if (!table.group.empty())
         it.group = fmt::format("{}, {:.0f} B", table.group, bytes);
       it.run = run;

@@ -17,6 +17,7 @@ struct Measurement {
   std::string regime;
   std::string unit;
   bool calibration = false; // shown, never counted
+  bool disturbed = false;   // the same: it contradicts the rest of its table
   double measured = 0;
   double spread = 0; // standard deviation
   std::string group;

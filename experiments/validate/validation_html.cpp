@@ -99,9 +99,10 @@ std::string plots(const Json& suite)
 
 std::string row_cells(const Json& row)
 {
-  const bool counted = text_at(row, "/role") == "validation";
+  const std::string role = text_at(row, "/role");
   std::string html = "<tr><th scope=\"row\">" + escaped(text_at(row, "/id")) + "</th><td>" +
-                     escaped(text_at(row, "/regime")) + (counted ? "" : ", calibration") + "</td>";
+                     escaped(text_at(row, "/regime")) + (role == "validation" ? "" : ", " + role) +
+                     "</td>";
   if (const auto error = number_at(row, "/error")) {
     const double predicted = *number_at(row, "/predicted");
     const double measured = *number_at(row, "/measured");
@@ -134,6 +135,8 @@ std::string suite_section(const Json& suite)
   html += summary_table("regime", "regime", list_at(suite, "regimes"));
   html += summary_table("part", "part", list_at(suite, "parts"));
   html += summary_table("calibration rows: not counted", "part", list_at(suite, "calibration"));
+  html += summary_table("rows that contradict their table: not counted", "part",
+                        list_at(suite, "disturbed"));
   return section(escaped(name), name, html + rows_table(suite));
 }
 

@@ -73,6 +73,11 @@ void each_regime(const Rows& rows, const Put& put)
       put(regime, mine);
 }
 
+std::string role_of(const Measurement& row)
+{
+  return row.calibration ? "calibration" : row.disturbed ? "disturbed" : "validation";
+}
+
 } // namespace
 
 Json to_json(const SuitePlan& plan, const Comparison& it)
@@ -82,7 +87,7 @@ Json to_json(const SuitePlan& plan, const Comparison& it)
                {"id", it.row.id},
                {"part", it.row.part},
                {"regime", it.row.regime},
-               {"role", it.row.calibration ? "calibration" : "validation"},
+               {"role", role_of(it.row)},
                {"unit", it.row.unit},
                {"measured", it.row.measured / si}};
   if (it.row.spread > 0)
@@ -123,8 +128,10 @@ Verdict judge(const SuitePlan& plan, const std::vector<Comparison>& comparisons,
     verdict.gates.emplace_back();
     if (rows.empty())
       continue;
-    const Rows mine = kept(rows, [](const Comparison& it) { return !it.row.calibration; });
-    const Rows fitted = kept(rows, [](const Comparison& it) { return it.row.calibration; });
+    const auto with_role = [&](const std::string& role) {
+      return kept(rows, [&](const Comparison& it) { return role_of(it.row) == role; });
+    };
+    const Rows mine = with_role("validation");
     counted.insert(counted.end(), mine.begin(), mine.end());
     Json suite = {{"suite", plan.suites[i].name}};
     if (!plan.suites[i].description.empty())
@@ -155,13 +162,15 @@ Verdict judge(const SuitePlan& plan, const std::vector<Comparison>& comparisons,
         suite[key].push_back(std::move(entry));
       }
     };
-    add_parts("parts", mine);
-    add_parts("calibration", fitted);
     suite["rows"] = Json::array();
-    for (const Comparison* it : worst_first(mine))
-      suite["rows"].push_back(to_json(plan, *it));
-    for (const Comparison* it : worst_first(fitted))
-      suite["rows"].push_back(to_json(plan, *it));
+    for (const auto& [role, key] : {std::pair{"validation", "parts"},
+                                    {"calibration", "calibration"},
+                                    {"disturbed", "disturbed"}}) {
+      const Rows some = with_role(role);
+      add_parts(key, some);
+      for (const Comparison* it : worst_first(some))
+        suite["rows"].push_back(to_json(plan, *it));
+    }
     result["suites"].push_back(std::move(suite));
   }
   result["regimes"] = Json::array();

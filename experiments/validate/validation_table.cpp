@@ -87,6 +87,9 @@ std::string validation_table(const Json& result, std::size_t worst)
     if (!list_at(suite, "calibration").empty())
       text += "\n" + aligned(summary_lines("calibration rows: not counted", "part",
                                            suite.at("calibration")));
+    if (!list_at(suite, "disturbed").empty())
+      text += "\n" + aligned(summary_lines("rows that contradict their table: not counted", "part",
+                                           suite.at("disturbed")));
     text += worst_rows(suite, worst) + "\n";
   }
   if (list_at(result, "suites").size() > 1 && !list_at(result, "regimes").empty())

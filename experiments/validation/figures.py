@@ -38,6 +38,10 @@ for suite in result["suites"]:
 used = [f"{suite['suite']} {part['part']} {percent(part['mean'])} ({part['rows']})"
         for suite in result["suites"] for part in suite["calibration"]]
 lines += ["", "Calibration rows, shown and not counted: " + ", ".join(used) + "."]
+disturbed = [f"{suite['suite']} {row['id']} {percent(row['error'], '+')}"
+             for suite in result["suites"] for row in suite["rows"] if row["role"] == "disturbed"]
+lines += ["", "Rows that contradict their table, shown and not counted (over 1.5 times as long as a call of four times the bytes or more): "
+          + ", ".join(disturbed) + "."]
 path = ROOT / "docs/accuracy.md"
 before, rest = path.read_text().split("<!-- figures -->\n")
 after = rest.split("<!-- end of figures -->")[1]

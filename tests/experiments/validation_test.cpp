@@ -215,6 +215,30 @@ TEST_CASE("rows on one experiment share a run", "[validation]")
   CHECK(plan.runs.size() == 1);
 }
 
+TEST_CASE("rows of a table that contradict it are not counted", "[validation]")
+{
+  const auto disturbed = [](const std::string& unit, const std::string& rows) {
+    const std::string quantity = unit == "us" ? "time" : "bus_bandwidth";
+    const SuitePlan plan =
+        SuiteFile(
+            R"({ "format": "foretrain.suite/1", "tables": [ { "id": "t", "regime": "intra-node",
+          "platform": "generic-4gpu", "gpus_per_node": 4, "unit": ")" +
+            unit + R"(", "quantity": ")" + quantity + R"(", "rows": )" + rows + " } ] }")
+            .plan();
+    std::vector<bool> marks;
+    for (const Measurement& it : plan.measurements)
+      marks.push_back(it.disturbed);
+    return marks;
+  };
+  using Marks = std::vector<bool>;
+  CHECK(disturbed("us", "[[1024, 16], [4096, 10], [16384, 12]]") == Marks{true, false, false});
+  CHECK(disturbed("us", "[[1024, 14], [4096, 10]]") == Marks{false, false});
+  CHECK(disturbed("us", "[[2048, 16], [4096, 10]]") == Marks{false, false}); // another algorithm
+  // 1 KiB at 0.1 and 4 KiB at 0.5 GB/s: 10 and 8 us; at 0.7 GB/s: 6 us.
+  CHECK(disturbed("GB/s", "[[1024, 0.1], [4096, 0.5]]") == Marks{false, false});
+  CHECK(disturbed("GB/s", "[[1024, 0.1], [4096, 0.7]]") == Marks{true, false});
+}
+
 TEST_CASE("a star stands for any text", "[validation]")
 {
   CHECK(calibration::matches("a*c", "abbc"));
