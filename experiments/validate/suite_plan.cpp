@@ -48,6 +48,14 @@ bool disturbed(const SuiteTable& table, std::size_t row)
   });
 }
 
+RowRole role_of(const SuiteTable& table, std::size_t row)
+{
+  const auto& fitted = table.calibration_bytes;
+  if (std::find(fitted.begin(), fitted.end(), table.rows[row][0]) != fitted.end())
+    return RowRole::calibration;
+  return disturbed(table, row) ? RowRole::disturbed : RowRole::validation;
+}
+
 // Unrolls one suite.
 class Unroll {
 public:
@@ -98,7 +106,7 @@ private:
     Measurement it = blank(row.id, row.source);
     it.part = row.part.empty() ? row.experiment : row.part;
     it.regime = row.regime;
-    it.calibration = row.role == "calibration";
+    it.role = *choice_of<RowRole>(row.role);
     it.spread =
         (row.spread > 0 ? row.spread : deviation_of(row.repetitions)) * measured_unit(row.unit).si;
     it.group = row.group;
@@ -213,9 +221,7 @@ private:
       Measurement it = blank(fmt::format("{}-{:.0f}", table.id, bytes), table.source);
       it.part = table.id + (bytes > 1 << 20 ? ", above 1 MiB" : ", up to 1 MiB");
       it.regime = table.regime;
-      it.calibration = std::find(table.calibration_bytes.begin(), table.calibration_bytes.end(),
-                                 bytes) != table.calibration_bytes.end();
-      it.disturbed = !it.calibration && disturbed(table, i);
+      it.role = role_of(table, i);
       if (!table.group.empty())
         it.group = fmt::format("{}, {:.0f} B", table.group, bytes);
       it.run = run;
@@ -247,7 +253,7 @@ private:
         Measurement it = blank(fmt::format("{}-{}{}", copies.id, i, j), copies.source);
         it.part = copies.id + (i == j ? ", inside a device" : "");
         it.regime = i == j ? "compute" : "intra-node";
-        it.calibration = copies.role == "calibration";
+        it.role = *choice_of<RowRole>(copies.role);
         it.run = run;
         it.pointer = fmt::format("/{}/{}", i, j);
         put(it, copies.matrix[i][j], copies.unit);
@@ -265,7 +271,7 @@ private:
         Measurement it = blank(kernels.id + "-" + shape_of(row), kernels.source);
         it.part = kernels.id;
         it.regime = "compute";
-        it.calibration = rows == &kernels.rows;
+        it.role = rows == &kernels.rows ? RowRole::calibration : RowRole::validation;
         it.run = run;
         it.pointer = fmt::format("/{}", i++);
         put(it, row.back(), "us");
@@ -316,7 +322,7 @@ void check_disjoint(const SuitePlan& plan)
       rates.emplace(it.anchor_rate, &it);
   }
   for (const Measurement& it : plan.measurements) {
-    if (it.calibration)
+    if (it.role == RowRole::calibration)
       continue;
     if (const auto* fit = calibration::fit_of(fits, it.id))
       refuse(plan, it, "was used to fit " + fit->parameters + " (" + joined(fit->files) + ")",

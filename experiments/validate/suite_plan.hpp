@@ -3,11 +3,21 @@
 
 #include "experiments/answers/predict.hpp"
 #include "experiments/validate/suite_runs.hpp"
+#include "sim/base/choice.hpp"
 
 #include <string>
 #include <vector>
 
 namespace foretrain::experiments {
+
+/// What a row is for. All but validation rows are shown, never counted.
+enum class RowRole { validation, calibration, disturbed }; // disturbed: contradicts its table
+constexpr auto choices(RowRole)
+{
+  return std::to_array<Choice<RowRole>>({{RowRole::validation, "validation"},
+                                         {RowRole::calibration, "calibration"},
+                                         {RowRole::disturbed, "disturbed"}});
+}
 
 /// One measured number; values in SI.
 struct Measurement {
@@ -16,8 +26,7 @@ struct Measurement {
   std::string part;
   std::string regime;
   std::string unit;
-  bool calibration = false; // shown, never counted
-  bool disturbed = false;   // the same: it contradicts the rest of its table
+  RowRole role = RowRole::validation;
   double measured = 0;
   double spread = 0; // standard deviation
   std::string group;

@@ -73,11 +73,6 @@ void each_regime(const Rows& rows, const Put& put)
       put(regime, mine);
 }
 
-std::string role_of(const Measurement& row)
-{
-  return row.calibration ? "calibration" : row.disturbed ? "disturbed" : "validation";
-}
-
 } // namespace
 
 Json to_json(const SuitePlan& plan, const Comparison& it)
@@ -87,7 +82,7 @@ Json to_json(const SuitePlan& plan, const Comparison& it)
                {"id", it.row.id},
                {"part", it.row.part},
                {"regime", it.row.regime},
-               {"role", role_of(it.row)},
+               {"role", word_of(it.row.role)},
                {"unit", it.row.unit},
                {"measured", it.row.measured / si}};
   if (it.row.spread > 0)
@@ -128,10 +123,10 @@ Verdict judge(const SuitePlan& plan, const std::vector<Comparison>& comparisons,
     verdict.gates.emplace_back();
     if (rows.empty())
       continue;
-    const auto with_role = [&](const std::string& role) {
-      return kept(rows, [&](const Comparison& it) { return role_of(it.row) == role; });
+    const auto with_role = [&](RowRole role) {
+      return kept(rows, [&](const Comparison& it) { return it.row.role == role; });
     };
-    const Rows mine = with_role("validation");
+    const Rows mine = with_role(RowRole::validation);
     counted.insert(counted.end(), mine.begin(), mine.end());
     Json suite = {{"suite", plan.suites[i].name}};
     if (!plan.suites[i].description.empty())
@@ -153,7 +148,7 @@ Verdict judge(const SuitePlan& plan, const std::vector<Comparison>& comparisons,
       }
       suite["regimes"].push_back(std::move(entry));
     });
-    const auto add_parts = [&](const char* key, const Rows& some) {
+    const auto add_parts = [&](const std::string& key, const Rows& some) {
       suite[key] = Json::array();
       for (const std::string& part : parts_of(some)) {
         Json entry = {{"part", part}};
@@ -163,11 +158,9 @@ Verdict judge(const SuitePlan& plan, const std::vector<Comparison>& comparisons,
       }
     };
     suite["rows"] = Json::array();
-    for (const auto& [role, key] : {std::pair{"validation", "parts"},
-                                    {"calibration", "calibration"},
-                                    {"disturbed", "disturbed"}}) {
+    for (const auto& [role, word] : choices(RowRole{})) {
       const Rows some = with_role(role);
-      add_parts(key, some);
+      add_parts(role == RowRole::validation ? "parts" : std::string(word), some);
       for (const Comparison* it : worst_first(some))
         suite["rows"].push_back(to_json(plan, *it));
     }

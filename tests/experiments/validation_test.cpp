@@ -227,7 +227,7 @@ TEST_CASE("rows of a table that contradict it are not counted", "[validation]")
             .plan();
     std::vector<bool> marks;
     for (const Measurement& it : plan.measurements)
-      marks.push_back(it.disturbed);
+      marks.push_back(it.role == RowRole::disturbed);
     return marks;
   };
   using Marks = std::vector<bool>;

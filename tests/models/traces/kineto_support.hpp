@@ -1,7 +1,10 @@
 // Traces of a made-up profiler whose times are known, and files to put them into.
 #pragma once
 
+#include "models/network.hpp"
+#include "models/traces/kineto.hpp"
 #include "sim/base/document.hpp"
+#include "sim/base/error.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -104,6 +107,25 @@ inline MadeTrace made_steps(int steps)
     trace.kernel("void multi_tensor_apply_kernel<4>", 1, t + 125, t + 820, 50);
   }
   return trace;
+}
+
+/// What a model file is refused with once the value at that pointer is another one.
+inline std::string refusal_of(Json model, const std::string& pointer, const Json& value)
+{
+  model[Json::json_pointer(pointer)] = value;
+  try {
+    models::load_network(Value(parse_document(model.dump(), "made.json")));
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// A made trace as it is read.
+inline models::Trace read_made(const MadeTrace& trace)
+{
+  const TemporaryFile file(trace.text());
+  return models::read_kineto(file.path());
 }
 
 } // namespace foretrain::test
