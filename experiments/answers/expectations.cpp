@@ -154,9 +154,12 @@ std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec, c
     const ExpectationSpec& expectation = spec.expect[i];
     bool met_any = false;
     for (const Json& point : result.at("points")) {
-      if (!point.contains("jobs") ||
-          !applies(expectation, point.at("settings"), result.at("input")))
+      if (!applies(expectation, point.at("settings"), result.at("input")))
         continue;
+      if (!point.contains("jobs")) { // it failed, which is told beside this
+        met_any = true;
+        continue;
+      }
       for (const Json& job : point.at("jobs")) {
         if (!expectation.job.empty() && job.at("name") != expectation.job)
           continue;

@@ -27,13 +27,6 @@ std::string words_of(std::string key)
   return key;
 }
 
-std::string signed_percent(double ratio)
-{
-  const double change = 100 * (ratio - 1);
-  return std::abs(change) < 0.05 ? "0 %"
-                                 : fmt::format("{:+.{}f} %", change, std::abs(change) < 10 ? 1 : 0);
-}
-
 std::string signed_number(double value)
 {
   return (value < 0 ? "-" : "+") + number_text(std::abs(value));
@@ -229,7 +222,8 @@ private:
     for (const Json& pair : pairs)
       for (const Json& it : list_at(pair, "settings_alone"))
         items.push_back((pairs.size() > 1 ? pair_name(pair) + ": " : "") + text_at(it, "/pointer") +
-                        " " + or_default(it.at("b")) + ": " + signed_percent(number(it, "/ratio")));
+                        " " + or_default(it.at("b")) + ": " +
+                        change_text(number(it, "/ratio") - 1));
     return items;
   }
 

@@ -134,10 +134,7 @@ std::string bar_list(const std::vector<std::pair<std::string, double>>& bars, Ba
 
 std::string gain_text(double gain)
 {
-  const double percent = 100 * gain;
-  if (std::abs(percent) < 0.05)
-    return "nothing";
-  return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
+  return std::abs(gain) < 0.0005 ? "nothing" : change_text(gain);
 }
 
 std::string report_explain(const Json& answer, const TableStyle& style)

@@ -168,7 +168,7 @@ std::string step_row(const Report& report, const ScalingStep& step)
                      step.gpus_after) +
          (series.empty() ? "" : cell("series", prose(series))) +
          cell("rate", fmt::format("{} x", number_text(step.speedup))) +
-         cell("GPU time per sample", fmt::format("{:+.0f}&nbsp;%", 100 * (step.gpu_time - 1))) +
+         cell("GPU time per sample", change_text(step.gpu_time - 1)) +
          cell("each added GPU brings", share_bar(std::max(0.0, step.gain), "of one GPU alone")) +
          cell("limit", (from == to ? "" : code(from) + " then ") + code(to)) +
          cell("verdict", step.pays() ? "pays" : "<strong>does not pay</strong>") + "</tr>";

@@ -50,7 +50,17 @@ std::string percent_text(double share)
     return "-";
   const double percent = 100 * share;
   const bool small = std::abs(percent) >= 0.05 && std::abs(percent) < 0.95;
+  if (!small && std::abs(percent) < 0.5)
+    return "0 %";
   return fmt::format("{:.{}f} %", percent, small ? 1 : 0);
+}
+
+std::string change_text(double share)
+{
+  const double percent = 100 * share;
+  if (std::abs(percent) < 0.05)
+    return "0 %";
+  return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
 }
 
 std::size_t width_of(std::string_view text)

@@ -17,6 +17,9 @@ std::string tick_text(double value);
 /// 0.123 is "12 %", 0.004 is "0.4 %".
 std::string percent_text(double share);
 
+/// A change with its sign: 0.123 is "+12 %", -0.004 is "-0.4 %", what rounds to nothing is "0 %".
+std::string change_text(double share);
+
 /// Columns a text takes on a terminal, and the text cut to that many, without control characters.
 std::size_t width_of(std::string_view text);
 std::string clipped(std::string_view text, std::size_t columns);

@@ -99,6 +99,28 @@ double shift_for(const Variable& variable)
   return size;
 }
 
+// Whether more of it takes longer: latencies and costs, where rates and efficiencies bring time.
+bool is_time(const Variable& variable)
+{
+  const std::string_view unit = variable.at.front().value.unit;
+  return unit == "s" || unit == "ms" || unit == "us" || unit == "ns";
+}
+
+// What every step of a job meets. Most of the rest of a machine is idle in most jobs.
+bool in_every_step(const Variable& variable)
+{
+  const std::string& pointer = variable.at.front().pointer;
+  if (variable.kind == "gpu") // but its links
+    return !pointer.starts_with("/nvlink") && !pointer.ends_with("_latency");
+  return variable.kind == "framework" || variable.kind == "anchor" || variable.kind == "job";
+}
+
+bool too_little(const LogRates& changes)
+{
+  return std::all_of(changes.begin(), changes.end(),
+                     [](double it) { return std::abs(it) <= kTooLittle; });
+}
+
 // Effect of one standard deviation of each variable on each job's logarithm of throughput.
 class LinearEffects {
 public:
@@ -106,53 +128,57 @@ public:
       : probe_(probe), variables_(variables), base_(probe.rates(probe.point())),
         effects_(variables.size(), LogRates(base_.size(), 0))
   {
-    // Most of a machine is idle in most jobs: what has no effect together has none alone.
-    std::vector<std::size_t> likely;
-    std::vector<std::size_t> unlikely;
-    for (std::size_t v = 0; v < variables.size(); ++v) {
-      const std::string& kind = variables[v].kind;
-      const bool computes =
-          kind == "gpu" || kind == "framework" || kind == "anchor" || kind == "job";
-      (computes ? likely : unlikely).push_back(v);
-    }
-    for (const std::size_t v : likely)
-      measure({v});
-    halve(unlikely);
+    Group unlikely;
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      if (in_every_step(variables[v]))
+        measure({v});
+      else
+        unlikely.push_back(v);
+    if (!unlikely.empty())
+      look_into(unlikely, measure(unlikely));
   }
 
   std::vector<LogRates> result() && { return std::move(effects_); }
 
 private:
-  // Changes of the rates when these variables are shifted together.
-  LogRates change(const std::vector<std::size_t>& group) const
+  using Group = std::vector<std::size_t>;
+
+  // Changes of the rates when these variables are shifted together; in one direction, lest they
+  // cancel out.
+  LogRates measure(const Group& group)
   {
     std::vector<double> shift(variables_.size(), 0);
     for (const std::size_t v : group)
-      shift[v] = shift_for(variables_[v]);
-    LogRates rates = probe_.rates(shifted(probe_.point(), variables_, shift));
-    for (std::size_t i = 0; i < rates.size(); ++i)
-      rates[i] -= base_[i];
-    return rates;
-  }
-
-  bool measure(const std::vector<std::size_t>& group)
-  {
-    const LogRates changes = change(group);
-    if (group.size() == 1)
+      shift[v] = (group.size() > 1 && is_time(variables_[v]) ? -1 : 1) * shift_for(variables_[v]);
+    LogRates changes = probe_.rates(shifted(probe_.point(), variables_, shift));
+    for (std::size_t i = 0; i < changes.size(); ++i)
+      changes[i] -= base_[i];
+    if (group.size() == 1) {
+      const Variable& alone = variables_[group[0]];
       for (std::size_t i = 0; i < changes.size(); ++i)
-        effects_[group[0]][i] =
-            changes[i] * variables_[group[0]].spread / shift_for(variables_[group[0]]);
-    return std::any_of(changes.begin(), changes.end(),
-                       [](double it) { return std::abs(it) > kTooLittle; });
+        effects_[group[0]][i] = changes[i] * alone.spread / shift_for(alone);
+    }
+    return changes;
   }
 
-  void halve(const std::vector<std::size_t>& group)
+  // Halves a group that changes the rates by so much, until each variable that does is alone. What
+  // one half does not explain is the other's, which is so found without a run.
+  void look_into(const Group& group, const LogRates& changes)
   {
-    if (group.empty() || !measure(group) || group.size() == 1)
+    if (group.size() == 1 || too_little(changes))
       return;
     const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
-    halve({group.begin(), middle});
-    halve({middle, group.end()});
+    const Group first(group.begin(), middle);
+    const Group second(middle, group.end());
+    const LogRates of_first = measure(first);
+    look_into(first, of_first);
+    LogRates of_second = changes;
+    for (std::size_t i = 0; i < changes.size(); ++i)
+      of_second[i] -= of_first[i];
+    if (second.size() == 1 && !too_little(of_second))
+      measure(second);
+    else
+      look_into(second, of_second);
   }
 
   const Probe& probe_;

@@ -64,6 +64,10 @@ TEST_CASE("numbers have three digits or more and no exponent", "[experiments][re
   CHECK(percent_text(0.004) == "0.4 %");
   CHECK(percent_text(0.0001) == "0 %");
   CHECK(percent_text(0) == "0 %");
+  CHECK(percent_text(-0.0001) == "0 %");
+  CHECK(change_text(0.123) == "+12 %");
+  CHECK(change_text(-0.004) == "-0.4 %");
+  CHECK(change_text(-0.0001) == "0 %");
 }
 
 TEST_CASE("text is cut and wrapped by letters, not bytes, and without control characters",
