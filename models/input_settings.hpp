@@ -4,9 +4,17 @@
 #include "sim/base/schema.hpp"
 
 #include <optional>
-#include <string>
 
 namespace foretrain::models {
+
+/// What is copied to the GPU for each value of a sample.
+enum class SampleElement { fp32, compute, uint8 };
+constexpr auto choices(SampleElement)
+{
+  return std::to_array<Choice<SampleElement>>({{SampleElement::fp32, "fp32"},
+                                               {SampleElement::compute, "compute"},
+                                               {SampleElement::uint8, "uint8"}});
+}
 
 struct InputSettings {
   std::optional<double> threads_per_gpu;  // that decode
@@ -17,7 +25,7 @@ struct InputSettings {
   bool pinned = true;                     // batches are copied to the GPU from pinned memory
   bool copy_ahead = true;                 // while the step before still computes
   double read_streams = 4;                // record files that each rank reads at the same time
-  std::string element = "fp32";           // what is copied to the GPU: fp32, compute, uint8
+  SampleElement element = SampleElement::fp32;
   Seconds file_time{}; // of the one thread per node that opens files and hands them out; 0: none
   Bytes process_memory{8e9}; // host memory per GPU that the page cache cannot have
 };
@@ -40,8 +48,7 @@ void describe(V& v, InputSettings& s)
              "the next batch is copied while the step before still computes");
   v.optional("read_streams", s.read_streams, "record files that a rank reads at the same time",
              at_least(1));
-  v.optional("element", s.element, "what is copied to the GPU for each value of a sample",
-             one_of({"fp32", "compute", "uint8"}));
+  v.optional("element", s.element, "what is copied to the GPU for each value of a sample");
   v.optional("file_time", s.file_time,
              "with a file per sample: time of the one thread of a node that lists, opens and hands "
              "out files, for each of them",

@@ -3,6 +3,7 @@
 
 #include "models/layer.hpp"
 #include "sim/base/schema.hpp"
+#include "sim/cost/precision.hpp"
 
 #include <optional>
 #include <string>
@@ -52,9 +53,9 @@ struct MeasuredExchange {
 };
 
 struct MeasuredSpec {
-  std::string device;       // as the recording names it
-  std::string gpu;          // the preset that it is; empty: none known
-  std::string precision;    // of its products; empty: not told
+  std::string device;                      // as the recording names it
+  std::string gpu;                         // the preset that it is; empty: none known
+  std::optional<sim::Precision> precision; // of its products; absent: not told
   std::optional<int> batch; // samples per device; absent: not told, taken as the job's
   double scale = 1;
   Seconds step;
@@ -137,7 +138,7 @@ void describe(V& v, MeasuredSpec& s)
   v.optional("device", s.device, "the device as the recording names it");
   v.optional("gpu", s.gpu, "name of its GPU preset; needed to scale times to another one");
   v.optional("precision", s.precision, "of its products, as kernels' names tell it",
-             one_of({"", "fp32", "tf32", "fp16", "bf16"}));
+             one_of({"fp32", "tf32", "fp16", "bf16"}));
   v.optional("batch", s.batch, "samples per device and step; default as many as the job has",
              between(1, 1e6));
   v.optional("scale", s.scale, "factor on all kernel times", positive());

@@ -4,6 +4,7 @@
 #include "platforms/gpu_kernels.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
+#include "sim/cost/precision.hpp"
 
 #include <string>
 #include <vector>
@@ -17,16 +18,16 @@ inline constexpr PresetKind kFabricKind{"fabric", "platforms/data/fabrics"};
 inline constexpr PresetKind kDiskKind{"disk", "platforms/data/disks"};
 
 /// How well kernels of one precision use the device; see sim/cost/roofline.hpp.
-struct Precision {
+struct PrecisionRate {
   FlopsPerSecond peak;           // data sheet
   double dense_efficiency = 0.5; // fraction of peak that large convolutions and GEMMs reach
 };
 
 /// How well the kernels of an older generation of libraries do.
 struct Generation {
-  std::string library;           // "cudnn-7.0"
-  std::string precision;         // fp32, tf32, fp16, bf16, int8
-  double dense_efficiency = 0.5; // as in Precision
+  std::string library; // "cudnn-7.0"
+  sim::Precision precision = sim::Precision::fp32;
+  double dense_efficiency = 0.5; // as in PrecisionRate
 };
 
 /// What a collective on the same GPU does to kernels, beyond the multiprocessors that it holds.
@@ -51,7 +52,7 @@ struct Gpu {
   /// applications (Sinha et al., Not All GPUs Are Created Equal, SC 2022): 5.4 standard deviations.
   double speed_variation = 0.015;
   double compute_capability = 7; // CUDA's number of the architecture
-  std::optional<Precision> fp32, tf32, fp16, bf16, fp8, int8;
+  std::optional<PrecisionRate> fp32, tf32, fp16, bf16, fp8, int8;
   std::optional<GpuKernels> kernels; // what measured tables of single kernels say
   std::vector<Generation> generations;
   BesideCollective beside_collective;
@@ -151,7 +152,7 @@ inline Disk striped(Disk disk, int count)
 }
 
 template <class V>
-void describe(V& v, Precision& s)
+void describe(V& v, PrecisionRate& s)
 {
   v.required("peak", s.peak, "peak rate of the data sheet", positive());
   v.optional("dense_efficiency", s.dense_efficiency,

@@ -250,7 +250,7 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
   for (const auto& gpus : job.local)
     if (!job.graphs.contains(gpus))
       job.graphs.emplace(gpus, found_graphs(machine, gpus, comm.nodes > 1, rules));
-  if (comm.nodes == 1 && rules.order == RingOrder::devices) {
+  if (comm.nodes == 1 && rules.order == sim::RingOrder::devices) {
     comm.channels.push_back(device_ring(job));
   } else {
     const auto distinct = distinct_channels(job, &ring_of);

@@ -13,16 +13,12 @@
 
 namespace foretrain::platforms {
 
-/// How a library makes rings inside one node: by search, or one ring in the order of the devices
-/// whatever joins them (NCCL 1.x, src/core.cu). Between nodes they are always searched for.
-enum class RingOrder { search, devices };
-
 /// What searches with one set of rules have found on one machine: by a node's GPUs, and whether
 /// there are other nodes.
 using FoundGraphs = std::map<std::pair<std::vector<int>, bool>, CollectiveGraphs>;
 
 struct GraphRules {
-  RingOrder order = RingOrder::search;
+  sim::RingOrder order = sim::RingOrder::search;
   SearchRules search;
   std::shared_ptr<FoundGraphs> found{}; // communicators that share it search once; may be null
 };

@@ -64,7 +64,7 @@ Seconds launches_behind(const ResolvedJob& job, Seconds kernels)
   for (const auto& place : job.ranks)
     most = std::max(most, ++gpus[place.node]);
   const models::OneProcess& rules = *job.framework.one_process;
-  const bool half = job.spec.precision == "fp16";
+  const bool half = job.spec.precision == sim::Precision::fp16;
   const double of_gradient =
       rules.launches_per_gradient + (half ? rules.launches_per_half_gradient : 0);
   const double launches =

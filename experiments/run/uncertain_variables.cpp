@@ -85,8 +85,10 @@ private:
   // "/fp16/..." of a GPU matters when a job computes in it.
   bool of_use(const std::string& pointer) const
   {
-    for (const char* precision : {"fp32", "tf32", "fp16", "bf16"})
-      if (pointer.starts_with(std::string("/") + precision + "/"))
+    using sim::Precision;
+    for (const Precision precision :
+         {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16})
+      if (pointer.starts_with("/" + word_of(precision) + "/"))
         return precisions_.count(precision) > 0;
     return true;
   }
@@ -229,7 +231,7 @@ private:
   const Point& point_;
   calibration::Spreads table_;
   Formats formats_;
-  std::set<std::string> precisions_;
+  std::set<sim::Precision> precisions_;
   std::set<std::string> taken_; // pointers of the preset at hand
   std::vector<Variable> variables_;
 };

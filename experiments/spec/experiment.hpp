@@ -87,7 +87,7 @@ struct JobSpec {
   Value program; // a work program instead of a model
   Value framework;
   Value library; // null: the framework's
-  std::string precision = "fp32";
+  sim::Precision precision = sim::Precision::fp32;
   int batch_per_gpu = 0;
   Value optimizer; // absent: the one that the model is usually trained with
   JobMode mode = JobMode::train;
@@ -265,8 +265,7 @@ void describe(V& v, JobSpec& s)
   v.optional("library", s.library,
              "the collective library, like nccl-2.18; default: the framework's", preset("library"));
   v.optional("precision", s.precision,
-             "arithmetic; fp8 and mxfp8 for products of transformers, int8 for inference",
-             one_of({"fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "int8"}));
+             "arithmetic; fp8 and mxfp8 for products of transformers, int8 for inference");
   v.optional("optimizer", s.optimizer,
              "updates the weights; default the one that the model is usually trained with",
              preset("optimizer"));

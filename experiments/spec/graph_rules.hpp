@@ -9,8 +9,7 @@ namespace foretrain::experiments {
 inline platforms::GraphRules graph_rules(const models::Library& library)
 {
   platforms::GraphRules rules;
-  if (library.rings == "devices")
-    rules.order = platforms::RingOrder::devices;
+  rules.order = library.rings;
   rules.search.version = library.version;
   return rules;
 }

@@ -1,18 +1,16 @@
 #include "experiments/spec/kernel_curves.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace foretrain::experiments {
 
+using sim::Precision;
+
 namespace {
 
-bool eight_bits(const std::string& precision)
-{
-  return precision == "fp8" || precision == "mxfp8";
-}
-
 // Where nothing was measured: a middle of the GPUs that were.
-platforms::ProductKernels usual_kernels(const platforms::Precision& rate, bool tensor_cores)
+platforms::ProductKernels usual_kernels(const platforms::PrecisionRate& rate, bool tensor_cores)
 {
   platforms::ProductKernels kernels;
   kernels.efficiency = tensor_cores ? 0.8 : std::clamp(rate.dense_efficiency, 0.5, 0.8);
@@ -21,31 +19,50 @@ platforms::ProductKernels usual_kernels(const platforms::Precision& rate, bool t
 
 } // namespace
 
-bool sixteen_bits(const std::string& precision)
+const platforms::PrecisionRate* precision_rate(const platforms::Gpu& gpu, Precision precision)
 {
-  return precision == "fp16" || precision == "bf16";
+  const auto rate = [&]() -> const std::optional<platforms::PrecisionRate>& {
+    switch (precision) {
+    case Precision::fp32:
+      return gpu.fp32;
+    case Precision::tf32:
+      return gpu.tf32;
+    case Precision::fp16:
+      return gpu.fp16;
+    case Precision::bf16:
+      return gpu.bf16;
+    case Precision::fp8:
+    case Precision::mxfp8:
+      return gpu.fp8;
+    case Precision::int8:
+      return gpu.int8;
+    }
+    throw std::logic_error("a precision without a rate");
+  };
+  return rate() ? &*rate() : nullptr;
 }
 
-const platforms::Precision* precision_rate(const platforms::Gpu& gpu, const std::string& name)
+std::string known_precisions(const platforms::Gpu& gpu, std::span<const Precision> asked)
 {
-  const auto& rate = name == "fp32"     ? gpu.fp32
-                     : name == "tf32"   ? gpu.tf32
-                     : name == "fp16"   ? gpu.fp16
-                     : name == "bf16"   ? gpu.bf16
-                     : name == "int8"   ? gpu.int8
-                     : eight_bits(name) ? gpu.fp8
-                                        : gpu.fp32;
-  return rate ? &*rate : nullptr;
+  std::string known;
+  for (const Precision precision : asked)
+    if (precision_rate(gpu, precision) != nullptr)
+      known += (known.empty() ? "" : ", ") + word_of(precision);
+  return known;
 }
 
-sim::ProductCurve product_curve(const platforms::Gpu& gpu, const std::string& precision,
-                                bool in_tables)
+Precision sixteen_bits_of(const platforms::Gpu& gpu)
 {
-  const platforms::Precision& rate = *precision_rate(gpu, precision);
+  return gpu.bf16 ? Precision::bf16 : Precision::fp16;
+}
+
+sim::ProductCurve product_curve(const platforms::Gpu& gpu, Precision precision, bool in_tables)
+{
+  const platforms::PrecisionRate& rate = *precision_rate(gpu, precision);
   const platforms::GpuKernels none;
   const platforms::GpuKernels& measured = gpu.kernels ? *gpu.kernels : none;
-  const auto& table = eight_bits(precision) ? measured.fp8 : measured.half;
-  const bool tensor_cores = precision != "fp32" && precision != "tf32";
+  const auto& table = is_fp8(precision) ? measured.fp8 : measured.half;
+  const bool tensor_cores = precision != Precision::fp32 && precision != Precision::tf32;
   const platforms::ProductKernels k =
       table && tensor_cores ? *table : usual_kernels(rate, tensor_cores);
   sim::ProductCurve curve;
@@ -66,17 +83,16 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, const std::string& pr
   return curve;
 }
 
-bool on_tensor_cores(const platforms::Gpu& gpu, const std::string& precision)
+bool on_tensor_cores(const platforms::Gpu& gpu, Precision precision)
 {
-  if (precision == "fp32")
+  if (precision == Precision::fp32)
     return false;
-  if (precision == "int8")
+  if (precision == Precision::int8)
     return gpu.compute_capability >= 7.2; // Volta's have half precision alone
   return gpu.compute_capability >= 7.0;
 }
 
-sim::ProductCurve layer_curve(const platforms::Gpu& gpu, const std::string& precision,
-                              double efficiency)
+sim::ProductCurve layer_curve(const platforms::Gpu& gpu, Precision precision, double efficiency)
 {
   // One set for all GPUs and precisions, docs/calibration-data.md.
   sim::ProductCurve curve;
@@ -92,16 +108,15 @@ sim::ProductCurve layer_curve(const platforms::Gpu& gpu, const std::string& prec
   return curve;
 }
 
-sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, const std::string& precision,
-                                    bool in_tables)
+sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, Precision precision, bool in_tables)
 {
   platforms::AttentionKernels k;
   if (gpu.compute_capability < 8) // FlashAttention 1 on Volta and Turing
     k.efficiency = 0.35;
   if (gpu.kernels && gpu.kernels->attention)
     k = *gpu.kernels->attention;
-  const std::string wide = sixteen_bits(precision) ? precision : gpu.bf16 ? "bf16" : "fp16";
-  const platforms::Precision* rate = precision_rate(gpu, wide);
+  const Precision wide = sixteen_bits(precision) ? precision : sixteen_bits_of(gpu);
+  const platforms::PrecisionRate* rate = precision_rate(gpu, wide);
   if (rate == nullptr)
     rate = precision_rate(gpu, precision);
   sim::AttentionCurve curve;

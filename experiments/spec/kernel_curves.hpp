@@ -4,31 +4,34 @@
 #include "models/transformer/compute.hpp"
 #include "platforms/parts.hpp"
 
+#include <span>
 #include <string>
 
 namespace foretrain::experiments {
 
-/// Whether a precision stores two bytes.
-bool sixteen_bits(const std::string& precision);
-/// The rate of a precision (fp32, tf32, fp16, bf16, fp8, mxfp8 or int8), or nullptr.
-const platforms::Precision* precision_rate(const platforms::Gpu& gpu, const std::string& name);
+/// The rate of a precision, or nullptr where the GPU has none.
+const platforms::PrecisionRate* precision_rate(const platforms::Gpu& gpu, sim::Precision precision);
+/// Those of some precisions that the GPU has a rate for: "fp32, fp16".
+std::string known_precisions(const platforms::Gpu& gpu, std::span<const sim::Precision> asked);
+/// The GPU's precision of 16 bits: bfloat16 where it has it.
+sim::Precision sixteen_bits_of(const platforms::Gpu& gpu);
 
 /// Products in a precision that the GPU has. What was not measured follows the data sheet with
 /// efficiencies in the middle of the GPUs that were. `in_tables`: with the conversions that the
 /// tables of fp8 hold; operators of a transformer have them apart.
-sim::ProductCurve product_curve(const platforms::Gpu& gpu, const std::string& precision,
+sim::ProductCurve product_curve(const platforms::Gpu& gpu, sim::Precision precision,
                                 bool in_tables = false);
 
 /// Whether the GPU computes products of a precision on tensor cores.
-bool on_tensor_cores(const platforms::Gpu& gpu, const std::string& precision);
+bool on_tensor_cores(const platforms::Gpu& gpu, sim::Precision precision);
 
 /// Products of a network's layers as libraries of convolutions do them; `efficiency` is the share
 /// of the peak in whole waves of the largest tiles.
-sim::ProductCurve layer_curve(const platforms::Gpu& gpu, const std::string& precision,
+sim::ProductCurve layer_curve(const platforms::Gpu& gpu, sim::Precision precision,
                               double efficiency);
 
 /// Attention in 16 bits, likewise; `in_tables`: with what the measured kernels do beside it.
-sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, const std::string& precision,
+sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, sim::Precision precision,
                                     bool in_tables = false);
 
 } // namespace foretrain::experiments

@@ -10,20 +10,9 @@ namespace foretrain::experiments {
 
 namespace {
 
-double reached(const platforms::Precision& rate)
+double reached(const platforms::PrecisionRate& rate)
 {
   return rate.dense_efficiency * rate.peak.value();
-}
-
-double element_bytes(const std::string& precision)
-{
-  return sixteen_bits(precision) ? 2 : 4;
-}
-
-std::string recorded_precision(const ResolvedJob& job)
-{
-  const std::string& told = job.network.measured->precision;
-  return told.empty() ? job.spec.precision : told;
 }
 
 struct Scaling {
@@ -38,21 +27,21 @@ Scaling scaling_of(const ResolvedJob& job, const platforms::PlatformSpec& platfo
     return {};
   const Value reference = preset_reference(measured.gpu, at);
   const auto old = read_as<platforms::Gpu>(resolve_preset(reference, platforms::kGpuKind));
-  const std::string precision = recorded_precision(job);
+  const sim::Precision precision = measured.precision.value_or(job.spec.precision);
   if (old.name == platform.gpu.name && precision == job.spec.precision)
     return {};
-  const platforms::Precision* before = precision_rate(old, precision);
-  const platforms::Precision* now = precision_rate(platform.gpu, job.spec.precision);
+  const platforms::PrecisionRate* before = precision_rate(old, precision);
+  const platforms::PrecisionRate* now = precision_rate(platform.gpu, job.spec.precision);
   if (before == nullptr || now == nullptr)
     at.fail_at("precision", fmt::format("is '{}', recorded in {} on {}: one of the two GPUs has no "
                                         "rate for its precision",
-                                        job.spec.precision, precision, old.name));
+                                        word_of(job.spec.precision), word_of(precision), old.name));
   Scaling scaling;
-  scaling.from = fmt::format("{} in {}", old.name, precision);
+  scaling.from = fmt::format("{} in {}", old.name, word_of(precision));
   scaling.ratios.product = reached(*before) / reached(*now);
   scaling.ratios.memory = (old.memory_efficiency * old.memory_bandwidth) /
                           (platform.gpu.memory_efficiency * platform.gpu.memory_bandwidth) *
-                          element_bytes(job.spec.precision) / element_bytes(precision);
+                          bytes_of(job.spec.precision) / bytes_of(precision);
   return scaling;
 }
 
@@ -87,7 +76,7 @@ void use_measured_times(ResolvedJob& job, const platforms::PlatformSpec& platfor
         fmt::format("extrapolates: recorded on a {}; products take {:.2f} and other kernels {:.2f} "
                     "times as long on a {} in {}, by the ratio of what the two GPUs reach",
                     scaling.from, scaling.ratios.product, scaling.ratios.memory, platform.gpu.name,
-                    job.spec.precision));
+                    word_of(job.spec.precision)));
   else if (measured.gpu.empty() && !measured.device.empty())
     warn(fmt::format("was recorded on a '{}', of which there is no preset: its times are used as "
                      "they are, as if every GPU were one",

@@ -20,6 +20,8 @@
 
 namespace foretrain::experiments {
 
+using sim::Precision;
+
 namespace {
 
 // Of large kernels, as the framework's library of kernels reaches it.
@@ -35,20 +37,19 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
                           const JobSpec& job, const models::Framework& framework, const Value& at)
 {
   const platforms::Gpu& gpu = platform.gpu;
-  const platforms::Precision* dense = precision_rate(gpu, job.precision);
+  const platforms::PrecisionRate* dense = precision_rate(gpu, job.precision);
   if (dense == nullptr) {
-    std::string known;
-    for (const char* name : {"fp32", "tf32", "fp16", "bf16", "int8"})
-      if (precision_rate(gpu, name) != nullptr)
-        known += std::string(known.empty() ? "" : ", ") + name;
-    at.fail_at("precision",
-               fmt::format("is '{}', for which the {} has no rate", job.precision, gpu.name),
-               "it has: " + known);
+    static constexpr Precision kOfNetworks[] = {Precision::fp32, Precision::tf32, Precision::fp16,
+                                                Precision::bf16, Precision::int8};
+    at.fail_at(
+        "precision",
+        fmt::format("is '{}', for which the {} has no rate", word_of(job.precision), gpu.name),
+        "it has: " + known_precisions(gpu, kOfNetworks));
   }
-  if (job.precision == "int8" && job.mode != JobMode::inference)
+  if (job.precision == Precision::int8 && job.mode != JobMode::inference)
     at.fail_at("precision", "is 'int8', in which no network is trained",
                "set \"mode\": \"inference\", or another precision");
-  const platforms::Precision& ordinary = gpu.fp32 ? *gpu.fp32 : *dense;
+  const platforms::PrecisionRate& ordinary = gpu.fp32 ? *gpu.fp32 : *dense;
   const BytesPerSecond memory = gpu.memory_efficiency * gpu.memory_bandwidth;
   const Seconds launch = gpu.kernel_launch + stack.host.kernel_launch;
   models::Device device;
@@ -62,14 +63,14 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
     rate->cache = gpu.cache;
     rate->cached = gpu.cache_bandwidth;
   }
-  device.bytes_per_element = job.precision == "int8" ? 1 : half ? 2 : 4;
+  device.bytes_per_element = bytes_of(job.precision);
   device.tensor_cores = half && on_tensor_cores(gpu, job.precision);
   device.fused_elementwise = framework.fused_elementwise;
   device.kernels = framework.kernels;
   device.operation_gap = framework.operation_gap;
   device.optimizer_style = framework.optimizer_style;
   device.master_weights = half;
-  device.minimal_filtering = job.precision == "fp32" || (half && !device.tensor_cores);
+  device.minimal_filtering = job.precision == Precision::fp32 || (half && !device.tensor_cores);
   return device;
 }
 
@@ -188,7 +189,7 @@ void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperi
   // Kernels beside its products: the fusion buffer, what a step does once.
   JobSpec wide = job.spec;
   if (setting->step.fp8)
-    wide.precision = e.platform.gpu.bf16 ? "bf16" : "fp16";
+    wide.precision = sixteen_bits_of(e.platform.gpu);
   job.device = device_for(e.platform, job.stack, wide, job.framework, at);
   if (is_divided(job)) {
     if (const std::string idle = idle_keys_of_divided(job.spec, at); !idle.empty())

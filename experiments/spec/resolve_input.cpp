@@ -39,10 +39,10 @@ ResolvedInput resolve_input(const JobSpec& job, const models::Network& network,
   if (input.spec.pinned)
     input.settings.pinned = *input.spec.pinned;
   const bool half = sixteen_bits(job.precision);
-  const double element = network.input.form == models::Shape::Form::ids ? 4
-                         : input.settings.element == "uint8"            ? 1
-                         : input.settings.element == "compute" && half  ? 2
-                                                                        : 4;
+  const double element = network.input.form == models::Shape::Form::ids                     ? 4
+                         : input.settings.element == models::SampleElement::uint8           ? 1
+                         : input.settings.element == models::SampleElement::compute && half ? 2
+                                                                                            : 4;
   const double values = static_cast<double>(network.input.form == models::Shape::Form::ids
                                                 ? network.input.positions()
                                                 : network.input.elements());

@@ -11,6 +11,8 @@
 
 namespace foretrain::experiments {
 
+using sim::Precision;
+
 namespace {
 
 // Relative standard deviations. Products: what is left over of the held-out shapes of the tables,
@@ -27,17 +29,15 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
                                     const models::TransformerRules& rules,
                                     const platforms::Stack& stack, const Value& at)
 {
-  const bool eight = job.precision == "fp8" || job.precision == "mxfp8";
-  const std::string wide = !eight ? job.precision : gpu.bf16 ? "bf16" : "fp16";
-  for (const std::string& name : {job.precision, wide})
-    if (precision_rate(gpu, name) == nullptr) {
-      std::string known;
-      for (const char* other : {"fp32", "tf32", "fp16", "bf16", "fp8"})
-        if (precision_rate(gpu, other) != nullptr)
-          known += std::string(known.empty() ? "" : ", ") + other;
-      at.fail_at("precision", fmt::format("is '{}', for which the {} has no rate", name, gpu.name),
-                 "it has: " + known);
-    }
+  static constexpr Precision kOfTransformers[] = {Precision::fp32, Precision::tf32, Precision::fp16,
+                                                  Precision::bf16, Precision::fp8};
+  const bool eight = is_fp8(job.precision);
+  const Precision wide = eight ? sixteen_bits_of(gpu) : job.precision;
+  for (const Precision one : {job.precision, wide})
+    if (precision_rate(gpu, one) == nullptr)
+      at.fail_at("precision",
+                 fmt::format("is '{}', for which the {} has no rate", word_of(one), gpu.name),
+                 "it has: " + known_precisions(gpu, kOfTransformers));
   models::TransformerDevice device;
   device.tables = gpu.kernels && gpu.kernels->half;
   device.half = product_curve(gpu, wide);
@@ -164,11 +164,11 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                    word_of(job.recompute) + "'",
                "add \"recompute\": \"selective\"");
   s.memory.flash = job.attention == AttentionWay::flash;
-  s.memory.element = job.precision == "fp32" || job.precision == "tf32" ? 4 : 2;
+  s.memory.element = std::max(2, bytes_of(job.precision));
   s.memory.shard = shard_of(s.memory.plan, s.memory.batch.data, gpus_per_node);
   s.memory.state = state_of(job, rules, s.memory.element, at);
   s.rules = rules;
-  s.fp8 = job.precision == "fp8" || job.precision == "mxfp8";
+  s.fp8 = is_fp8(job.precision);
   s.device = device_of(platform.gpu, job, rules, stack, at);
   s.variation = framework.step_variation;
   s.speed_variation = platform.gpu.speed_variation;

@@ -38,15 +38,15 @@ std::function<Json()> kernels_run(const SuiteKernels& kernels, const Value& at)
             at.at(list));
   const auto gpu = read_as<platforms::Gpu>(resolve_preset(kernels.gpu, platforms::kGpuKind));
   if (precision_rate(gpu, kernels.precision) == nullptr)
-    at.fail_at("precision",
-               fmt::format("is '{}', for which the {} has no rate", kernels.precision, gpu.name));
+    at.fail_at("precision", fmt::format("is '{}', for which the {} has no rate",
+                                        word_of(kernels.precision), gpu.name));
   auto rows = kernels.rows;
   rows.insert(rows.end(), kernels.held_out.begin(), kernels.held_out.end());
   return [=] {
     Json json = Json::array();
     const sim::ProductCurve products = product_curve(gpu, kernels.precision, true);
     const sim::AttentionCurve attention = attention_curve(gpu, kernels.precision, true);
-    const double bytes = kernels.precision == "fp8" ? 1 : 2;
+    const double bytes = bytes_of(kernels.precision);
     for (const auto& row : rows)
       json.push_back(product ? products({row[0], row[1], row[2], bytes, 2})
                              : attention.forward({row[0], row[1], row[1], row[2], row[3], row[4]}));

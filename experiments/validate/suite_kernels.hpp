@@ -13,7 +13,7 @@ struct SuiteKernels {
   std::string id;
   Value gpu;
   std::string kernel = "product"; // or attention
-  std::string precision = "bf16";
+  sim::Precision precision = sim::Precision::bf16;
   std::vector<std::vector<double>> rows;     // that the curves were fitted to
   std::vector<std::vector<double>> held_out; // that they were not
   std::string source;

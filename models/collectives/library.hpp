@@ -3,6 +3,7 @@
 
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
+#include "sim/engine/communicator.hpp"
 
 #include <algorithm>
 #include <string>
@@ -140,7 +141,7 @@ struct Library {
   }
 
   Estimate estimate = Estimate::idle; // rule by which it chooses, see choice.hpp
-  std::string rings = "search";       // or "devices": one ring in the order of the devices
+  sim::RingOrder rings = sim::RingOrder::search;
 
   bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
 
@@ -248,8 +249,7 @@ void describe(V& v, Library& s)
              "2408 for 2.4.8, 21806 for 2.18.6",
              between(1000, 99999));
   v.optional("rings", s.rings,
-             "inside a node: searched for in the topology, or one in the order of the devices",
-             one_of({"search", "devices"}));
+             "inside a node: searched for in the topology, or one in the order of the devices");
   v.optional("trees_between_nodes_only", s.trees_between_nodes_only,
              "inside one node it does not choose a tree by itself");
   v.optional("relays", s.relays,

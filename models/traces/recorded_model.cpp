@@ -13,6 +13,8 @@
 
 namespace foretrain::models {
 
+using sim::Precision;
+
 namespace {
 
 // Systematic difference between runs of one job on one kind of machine, as for anchors.
@@ -75,9 +77,9 @@ void tell(const Steps& steps, const RecordedStep& recorded, std::vector<std::str
     notes.push_back("no step is followed by another: its length is that of the host's annotation");
 }
 
-// What the name of a product says of its operands; "" where it says nothing. cuBLAS's nvjet kernels
+// What the name of a product says of its operands, nothing for 8 bits. cuBLAS's nvjet kernels
 // tell them by a letter (h: fp16, t: bf16), tensor cores of single precision are TF32.
-std::string precision_in(const std::string& kernel)
+std::optional<Precision> precision_in(const std::string& kernel)
 {
   std::string name = kernel;
   std::transform(name.begin(), name.end(), name.begin(),
@@ -87,18 +89,20 @@ std::string precision_in(const std::string& kernel)
                        [&name](const char* part) { return name.find(part) != std::string::npos; });
   };
   if (has({"e4m3", "e5m2", "fp8", "float8", "nvjet_q"}))
-    return "";
+    return {};
   if (has({"bf16", "bfloat16", "nvjet_t"}))
-    return "bf16";
+    return Precision::bf16;
   if (has({"tf32"}))
-    return "tf32";
+    return Precision::tf32;
   if (has({"fp16", "f16f16", "half", "h884", "h1688", "h16816", "hgemm", "hcudnn", "nvjet_h"}))
-    return "fp16";
+    return Precision::fp16;
   if (has({"16816", "884"}))
-    return "fp16"; // shapes of tensor cores' half-precision instructions
+    return Precision::fp16; // shapes of tensor cores' half-precision instructions
   if (has({"tensorop_s1688", "s1688"}))
-    return "tf32";
-  return has({"sgemm", "scudnn", "ffma", "<float", "f32f32", "fp32", "winograd"}) ? "fp32" : "";
+    return Precision::tf32;
+  if (has({"sgemm", "scudnn", "ffma", "<float", "f32f32", "fp32", "winograd"}))
+    return Precision::fp32;
+  return {};
 }
 
 double middle_of(std::vector<double> values)
@@ -152,23 +156,23 @@ void tell_collectives(const Trace& trace, const TraceStep& step, std::vector<std
 
 } // namespace
 
-std::string precision_of(const Trace& trace, const TraceStep& step)
+std::optional<Precision> precision_of(const Trace& trace, const TraceStep& step)
 {
-  std::map<std::string, double> times;
+  std::map<Precision, double> times;
   double all = 0;
   for (const StepWork& item : step.work) {
     const DeviceWork& work = trace.work[item.index];
     if (work.kind != KernelClass::product)
       continue;
     all += work.seconds();
-    if (const std::string told = precision_in(trace.name_of(work.name)); !told.empty())
-      times[told] += work.seconds();
+    if (const auto told = precision_in(trace.name_of(work.name)))
+      times[*told] += work.seconds();
   }
   if (times.empty())
-    return "";
+    return {};
   const auto most = std::max_element(
       times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most->second >= kToldByNames * all ? most->first : "";
+  return most->second >= kToldByNames * all ? std::optional(most->first) : std::nullopt;
 }
 
 RecordedModel recorded_model(const Trace& trace, const Steps& steps, const RecordedOptions& options)
@@ -203,7 +207,8 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps, const Recor
       {"device", device < trace.device_names.size() ? trace.device_names[device] : ""}};
   if (!options.gpu.empty())
     measured["gpu"] = options.gpu;
-  measured["precision"] = precision_of(trace, step);
+  if (const auto precision = precision_of(trace, step))
+    measured["precision"] = word_of(*precision);
   const int batch = options.batch.value_or(recorded_batch(trace, step));
   if (batch > 0)
     measured["batch"] = batch;

@@ -34,8 +34,8 @@ RecordedModel recorded_model(const Trace& trace, const Steps& steps,
 /// when they did not exchange the same.
 RecordedModel with_ranks(RecordedModel first, const std::vector<RecordedRank>& ranks);
 
-/// "fp16", "tf32", ... as the names of its products say, the longest time counting; "" without
+/// As the names of its products say, the longest time counting; nothing without
 /// products, and where most names say nothing: times are then taken as of the job's precision.
-std::string precision_of(const Trace& trace, const TraceStep& step);
+std::optional<sim::Precision> precision_of(const Trace& trace, const TraceStep& step);
 
 } // namespace foretrain::models

@@ -148,7 +148,7 @@ public:
           T(detail::read_quantity(value, Units::units(), Units::kind(), Units::example(), limits));
     } else if constexpr (std::is_enum_v<T>) {
       std::string word;
-      detail::read(value, word, one_of(words_of<T>()));
+      detail::read(value, word, limits.one_of.empty() ? one_of(words_of<T>()) : limits);
       member = choice_of<T>(word).value();
     } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
       detail::read(value, member, limits);
@@ -229,7 +229,7 @@ public:
     } else if constexpr (std::is_same_v<T, std::string>) {
       return detail::schema_text(limits);
     } else if constexpr (std::is_enum_v<T>) {
-      return detail::schema_text(one_of(words_of<T>()));
+      return detail::schema_text(limits.one_of.empty() ? one_of(words_of<T>()) : limits);
     } else {
       SchemaWriter writer;
       describe(writer, member);

@@ -2,6 +2,7 @@
 // Platforms fill it in from the topology; models run algorithms over it.
 #pragma once
 
+#include "sim/base/choice.hpp"
 #include "sim/engine/path.hpp"
 
 #include <functional>
@@ -12,6 +13,15 @@ namespace foretrain::sim {
 
 /// How far apart two ranks are; protocols have latencies per kind.
 enum class Reach { nvlink, pcie, network };
+
+/// How a library makes rings inside one node: by search, or one ring in the order of the devices
+/// whatever joins them (NCCL 1.x, src/core.cu). Between nodes they are always searched for.
+enum class RingOrder { search, devices };
+constexpr auto choices(RingOrder)
+{
+  return std::to_array<Choice<RingOrder>>(
+      {{RingOrder::search, "search"}, {RingOrder::devices, "devices"}});
+}
 
 /// One hop of a channel: rank `from` sends to rank `to`.
 struct Hop {

@@ -74,7 +74,7 @@ TEST_CASE("a library that does not search makes one ring in the order of the dev
 {
   sim::Engine engine;
   const Machine machine(engine, load_platform("dgx1-p100"), bare_metal(), 1);
-  const auto comm = make_communicator(machine, first(8, 8), "job", {RingOrder::devices, {}});
+  const auto comm = make_communicator(machine, first(8, 8), "job", {sim::RingOrder::devices, {}});
   REQUIRE(comm.channels.size() == 1);
   const auto& hops = comm.channels.front().hops;
   REQUIRE(hops.size() == 8);

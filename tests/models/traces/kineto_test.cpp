@@ -94,7 +94,7 @@ TEST_CASE("the model of a recording holds its times, gradients and batch")
   const Network network = load_network(Value(parse_document(model.json.dump(), "made.json")));
   REQUIRE(network.measured);
   CHECK(network.measured->batch == 32);
-  CHECK(network.measured->precision == "fp32");
+  CHECK(network.measured->precision == sim::Precision::fp32);
   CHECK(network.measured->ranks == 2);
   CHECK(totals(network).parameters == 3000);
   REQUIRE(network.layers.size() == 2);
@@ -119,18 +119,19 @@ TEST_CASE("the precision of products is what their names tell")
     const Trace read_one = read(trace.text());
     return precision_of(read_one, find_steps(read_one).list[0]);
   };
-  CHECK(precision({"volta_sgemm_128x64_nn"}) == "fp32");
-  CHECK(precision({"nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT"}) == "bf16");
-  CHECK(precision({"nvjet_hsh_128x256_64x4"}) == "fp16");
-  CHECK(precision({"ampere_bf16_s16816gemm_bf16_128x256_ldg8"}) == "bf16");
-  CHECK(precision({"cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align4"}) == "tf32");
-  CHECK(precision({"turing_fp16_s1688gemm_fp16_256x128"}) == "fp16");
+  CHECK(precision({"volta_sgemm_128x64_nn"}) == sim::Precision::fp32);
+  CHECK(precision({"nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT"}) == sim::Precision::bf16);
+  CHECK(precision({"nvjet_hsh_128x256_64x4"}) == sim::Precision::fp16);
+  CHECK(precision({"ampere_bf16_s16816gemm_bf16_128x256_ldg8"}) == sim::Precision::bf16);
+  CHECK(precision({"cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align4"}) ==
+        sim::Precision::tf32);
+  CHECK(precision({"turing_fp16_s1688gemm_fp16_256x128"}) == sim::Precision::fp16);
   CHECK(precision(
             {"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, cutlass::bfloat16_t>>"}) ==
-        "bf16");
-  CHECK(precision({"some_gemm"}).empty()); // not taken for single precision
-  CHECK(precision({"some_gemm", "some_gemm", "some_gemm", "some_gemm", "volta_sgemm"}).empty());
-  CHECK(precision({"nvjet_qqtst_128x128"}).empty()); // 8 bits
+        sim::Precision::bf16);
+  CHECK(!precision({"some_gemm"})); // not taken for single precision
+  CHECK(!precision({"some_gemm", "some_gemm", "some_gemm", "some_gemm", "volta_sgemm"}));
+  CHECK(!precision({"nvjet_qqtst_128x128"})); // 8 bits
 }
 
 TEST_CASE("a stretch that launches limit does not shrink with the device")
