@@ -30,12 +30,23 @@ def number(text):
     return float(value) * UNITS[unit]
 
 
+def preset(name):
+    """A GPU's file with what it extends below it."""
+    gpu = json.loads((ROOT / f"platforms/data/gpus/{name}.json").read_text())
+    return laid_over(preset(gpu["extends"]), gpu) if "extends" in gpu else gpu
+
+
+def laid_over(below, above):
+    if not (isinstance(below, dict) and isinstance(above, dict)):
+        return above
+    return below | {key: laid_over(below.get(key), value) for key, value in above.items()}
+
+
 class Table:
     """Rows (m, n, k, microseconds) of one GPU and precision."""
 
     def __init__(self, entry):
-        file = next(f for f in (ROOT / "platforms/data/gpus").glob("*.json") if f.stem == entry["gpu"])
-        gpu = json.loads(file.read_text())
+        gpu = preset(entry["gpu"])
         eight = entry["precision"] == "fp8"
         self.id = entry["id"]
         self.peak = number(gpu[entry["precision"]]["peak"])
