@@ -3,6 +3,7 @@
 #include "models/collectives/blocks.hpp"
 
 #include "models/collectives/collective.hpp"
+#include "models/collectives/tree.hpp"
 #include "models/collectives/tuning.hpp"
 #include "tests/support/catch.hpp"
 
@@ -277,6 +278,19 @@ TEST_CASE("chunks of a tree in Simple follow the first one at the pace of the sl
   const auto [slow_adapters, same] = latency(0);
   CHECK_THAT(same, test::is(links));
   CHECK_THAT(slow_adapters, test::is(slow_links + 99 * (24e-3 - links)));
+  // Half of the trees begin at the other GPU of each node.
+  scene.comm.trees = {{{{0, 1}, {2, 3}}, 0, 0.5}, {{{1, 0}, {3, 2}}, 0, 0.5}};
+  scene.comm.connect_tree = scene.comm.connect;
+  const auto [two_heads, half] = latency(0);
+  CHECK_THAT(two_heads, test::is(5e-6 + 2 * whole + half + 99 * (12e-3 - half)));
+}
+
+TEST_CASE("trees meet the adapters where their chains begin", "[blocks]")
+{
+  Scene scene(3);
+  scene.comm.trees = {{{{0, 1, 2}}, 0, 0.4}, {{{1, 2, 0}}, 0, 0.3}, {{{0, 2, 1}}, 0, 0.3}};
+  scene.comm.connect_tree = scene.comm.connect;
+  CHECK(tree_all_reduce(scene.comm).heads == 2);
 }
 
 TEST_CASE("blocks of a tree are a stage of its pipeline, too", "[blocks][closed-form]")
