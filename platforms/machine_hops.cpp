@@ -145,6 +145,7 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
         hop.latency += receiver.flush;
         hop.rendezvous = receiver.rendezvous;
         hop.eager = receiver.eager;
+        hop.handling += receiver.handling_beyond_one();
       }
     } else {
       const int memory = graph_.socket(graph_.socket_of(nic_part));
@@ -168,6 +169,8 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   add_fabric(hop.uses, a.node, b.node, wire);
   side(b, nic_b, false);
   hop.latency += network_latency(a.node, b.node, nic_a);
+  if (transport.protocol == NetworkProtocol::rdma)
+    hop.handling += receiver.completion;
   if (transport.protocol ==
       NetworkProtocol::tcp) // each connection is one core's work at either end
     hop.cap = connection_cap(stack_, network_.framing, transport.connections);

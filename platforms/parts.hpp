@@ -121,8 +121,17 @@ struct Nic {
   bool in_order = true;        // data arrives in the order it was sent: flags in it can be trusted
   // Of what it writes to GPU memory:
   Seconds flush{};      // until it is seen there: the receiver reads back through the adapter
-  Bytes eager{};        // longest message that is sent at once
+  Bytes eager{};        // longest message that is sent at once when no other one is under way
   Seconds rendezvous{}; // of longer ones, which are announced, and read by the receiver
+  // Of each operation, in the adapter and until its completion has been seen.
+  Seconds completion{};
+
+  /// Of what a message to GPU memory needs beside one operation, while others are under way: the
+  /// flush; the announcement, and the word to the sender that the receiver has read.
+  Seconds handling_beyond_one() const
+  {
+    return ((flush.value() > 0 ? 1 : 0) + (rendezvous.value() > 0 ? 2 : 0)) * completion;
+  }
 };
 
 struct Fabric {
@@ -286,10 +295,15 @@ void describe(V& v, Nic& s)
       "after a message to GPU memory, until the GPU sees it: the receiver reads back through "
       "the adapter",
       non_negative());
-  v.optional("eager", s.eager, "longest message to GPU memory that is sent at once",
+  v.optional("eager", s.eager,
+             "longest message to GPU memory that is sent at once when no other one is under way",
              non_negative());
   v.optional("rendezvous", s.rendezvous,
              "added to the latency of longer ones: announced first, then read by the receiver",
+             non_negative());
+  v.optional("completion", s.completion,
+             "of each operation, in the adapter and until its completion has been seen; a message "
+             "takes one, one more with a flush, and two more with a rendezvous",
              non_negative());
 }
 

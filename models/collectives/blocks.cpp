@@ -1,5 +1,7 @@
 #include "models/collectives/blocks.hpp"
 
+#include "models/collectives/tuning.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -30,9 +32,17 @@ constexpr double kSendChunkLl = 64 << 10;
 constexpr double kThreadsThatSend = 320;
 constexpr double kSmallSend = 16 << 10; // NCCL_P2P_LL_THRESHOLD
 constexpr int kChannelsElsewhere = 2;
+constexpr int kLlByPart = 22900;    // from there on the limit for LL is one of each channel's part
 constexpr int kNoNetworkLl = 21400; // from there on no buffers of LL for sends between nodes
 
-constexpr double kTreeChunk = 512 << 10; // of a buffer of 4 MiB one of eight steps (NCCL_STEPS)
+// Chunks of trees: of a buffer of 4 MiB one of eight steps (NCCL_STEPS), and halved while a channel
+// has fewer than so many of them for each level of the tree, down to so many bytes.
+constexpr double kTreeChunk = 512 << 10;
+struct Halving {
+  double chunks_per_level;
+  double smallest;
+};
+constexpr Halving kTreeHalvings[] = {{8, 128 << 10}, {4, 64 << 10}, {1, 32 << 10}};
 
 // Where the switch adds: channels by generation (src/transport/nvls.cc), and the largest chunk.
 constexpr double kSwitchChannels = 16;
@@ -71,7 +81,7 @@ double send_chunk(const sim::Communicator& comm)
 // In these versions the pieces of a send and its limit for LL follow from LL's own buffer.
 bool ll_by_channels(int version)
 {
-  return version >= 22200 && version < 22900;
+  return version >= 22200 && version < kLlByPart;
 }
 
 // Bytes of a channel's traffic before another one helps.
@@ -79,6 +89,16 @@ double channel_share(int version, Operation operation)
 {
   const double each = version < 22700 ? kChannelTraffic : kChannelTrafficFrom227;
   return each / (operation == Operation::all_reduce ? 2 : 1);
+}
+
+// Bytes of the buffer on each of the channels of Simple that a call of `size` bytes uses.
+double channel_bytes(int version, const sim::Communicator& comm, Operation operation, Family family,
+                     double size)
+{
+  const double each =
+      version < 22200 ? kThreadBytesSimple * kThreadsSimple : channel_share(version, operation);
+  const double all = channels_of(family == Family::ring ? comm.ring_graph : comm.tree_graph);
+  return size / std::clamp(std::ceil(size / each), 1.0, all);
 }
 
 } // namespace
@@ -145,7 +165,12 @@ bool send_by_ll(int version, const sim::Communicator& comm, double bytes)
 {
   if (comm.nodes > 1 && version >= kNoNetworkLl)
     return false;
-  return bytes <= kSmallSend * (ll_by_channels(version) ? most_send_channels(comm) : 1);
+  int channels = 1;
+  if (ll_by_channels(version))
+    channels = most_send_channels(comm);
+  else if (version >= kLlByPart)
+    channels = send_channels(version, comm, ProtocolKind::simple, bytes);
+  return bytes <= kSmallSend * channels;
 }
 
 double rounds_of_send(int version, const sim::Communicator& comm, double bytes)
@@ -157,13 +182,12 @@ double rounds_of_send(int version, const sim::Communicator& comm, double bytes)
 double message_bytes(int version, const sim::Communicator& comm, Operation operation, Family family,
                      double size)
 {
-  if (operation == Operation::send_receive || operation == Operation::all_to_all)
+  if (sends(operation))
     return bytes_to_one(comm, operation, size);
-  const double each =
-      version < 22200 ? kThreadBytesSimple * kThreadsSimple : channel_share(version, operation);
-  const double all = channels_of(family == Family::ring ? comm.ring_graph : comm.tree_graph);
-  const bool by_rank = family == Family::ring && operation != Operation::broadcast;
-  return size / std::clamp(std::ceil(size / each), 1.0, all) / (by_rank ? comm.ranks : 1);
+  if (family == Family::tree)
+    return tree_chunks(version, comm, size).bytes;
+  const double each = channel_bytes(version, comm, operation, family, size);
+  return family == Family::ring && operation != Operation::broadcast ? each / comm.ranks : each;
 }
 
 int tree_channels(const sim::Communicator& comm)
@@ -171,10 +195,22 @@ int tree_channels(const sim::Communicator& comm)
   return channels_of(comm.tree_graph);
 }
 
-double tree_chunk(int version, const sim::Communicator& comm, double size)
+TreeChunks tree_chunks(int version, const sim::Communicator& comm, double size)
 {
-  return std::min(kTreeChunk,
-                  message_bytes(version, comm, Operation::all_reduce, Family::tree, size));
+  const double channel = channel_bytes(version, comm, Operation::all_reduce, Family::tree, size);
+  const double levels = comm.ranks / comm.nodes - 1 + std::floor(std::log2(comm.nodes));
+  double chunk = kTreeChunk;
+  for (const Halving& halving : kTreeHalvings)
+    while (std::floor(channel / chunk) < halving.chunks_per_level * levels &&
+           chunk > halving.smallest)
+      chunk /= 2;
+  return {std::min(chunk, channel), std::max(1.0, std::ceil(channel / chunk))};
+}
+
+Seconds tree_copy(int version, const sim::Communicator& comm, Seconds step, double bytes)
+{
+  const double whole = 4 * kTreeChunk / channel_rate(version, comm);
+  return Seconds(std::max(0.0, whole - step.value()) * bytes / kTreeChunk);
 }
 
 double last_chunk(int version, const sim::Communicator& comm, Operation operation, double size)

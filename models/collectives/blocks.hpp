@@ -35,16 +35,27 @@ int send_channels(int version, const sim::Communicator& comm, ProtocolKind proto
 /// How often the threads that send go round in a send by LL, which are half of a block's.
 double rounds_of_send(int version, const sim::Communicator& comm, double bytes);
 
-/// Bytes of a message of Simple from node to node in a call of `size` bytes, before it is cut to
-/// the buffer's pieces: a ring's carry one rank's part on one of the channels in use, others all
-/// that a channel carries, those between pairs what one rank has for the other.
+/// Bytes of a message of Simple from node to node in a call of `size` bytes: a tree's are its
+/// chunks; others before they are cut to the buffer's pieces, a ring's one rank's part on one of
+/// the channels in use, those between pairs what one rank has for the other.
 double message_bytes(int version, const sim::Communicator& comm, Operation operation, Family family,
                      double size);
 
-/// Channels of trees, and the bytes that one of them hands on at once in Simple in an all-reduce of
-/// `size` bytes.
+/// Channels of trees.
 int tree_channels(const sim::Communicator& comm);
-double tree_chunk(int version, const sim::Communicator& comm, double size);
+
+/// How a tree's channel of Simple is cut in an all-reduce: chunks that follow each other through
+/// the tree, smaller ones for smaller buffers, so that several are under way.
+struct TreeChunks {
+  double bytes = 0; // of one of them
+  double count = 1; // on each channel
+};
+TreeChunks tree_chunks(int version, const sim::Communicator& comm, double size);
+
+/// What a block of a tree takes to move a chunk of Simple from GPU to GPU, beyond the `step` with
+/// which each chunk begins: the library's table has what both ways of two blocks carry together in
+/// whole chunks.
+Seconds tree_copy(int version, const sim::Communicator& comm, Seconds step, double bytes);
 
 /// Bytes of the last chunk of a send that goes by Simple. A send between two ranks ends when the
 /// receiving block has copied it out of its buffer; chunks before that are copied while the next

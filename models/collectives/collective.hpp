@@ -75,7 +75,7 @@ private:
   Seconds rendezvous(const Candidate& candidate, Bytes size) const;
   Seconds filled(const Candidate& candidate, Bytes size) const;
   Seconds switch_pipeline(const Candidate& candidate, Bytes size) const;
-  Seconds tree_fill(const Candidate& candidate, Bytes size) const;
+  Seconds tree_pipeline(const Candidate& candidate, Bytes size) const;
   Seconds cut_send(const Candidate& candidate, Bytes size) const;
   Seconds few_channels(const Candidate& candidate, Bytes size) const;
   bool by_rounds(const Pattern& pattern, const Protocol& protocol) const;

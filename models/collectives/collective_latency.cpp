@@ -45,7 +45,7 @@ Seconds Collective::call_latency(const Candidate& candidate, Bytes size) const
   if (operation != Operation::all_reduce)
     return latency;
   if (family == Family::tree && protocol == ProtocolKind::simple)
-    return latency + tree_fill(candidate, size);
+    return latency + tree_pipeline(candidate, size);
   if (family == Family::tree) // its pipeline runs half empty at medium sizes
     return latency +
            Seconds(size.value() / candidate.rate * (1 / tree_share(protocol, size.value()) - 1));
@@ -61,14 +61,24 @@ Seconds Collective::filled(const Candidate& candidate, Bytes size) const
 }
 
 // A block of Simple hands a chunk on when it has it whole: the first one of a channel passes all
-// steps of the tree, up and down, at what a channel carries, before the others follow at its pace.
-Seconds Collective::tree_fill(const Candidate& candidate, Bytes size) const
+// steps of the tree, up and down, and each of the others arrives when the slowest stage has dealt
+// with it, which may be the links, a block, or the adapter's operations of all channels at its GPU.
+Seconds Collective::tree_pipeline(const Candidate& candidate, Bytes size) const
 {
-  const LatencySteps& steps = patterns_[candidate.pattern].steps;
-  const Bytes chunk(tree_chunk(library_.version, comm_, size.value()));
-  const Seconds pace = chunk / BytesPerSecond(candidate.rate / tree_channels(comm_));
-  const Seconds inside = chunk / BytesPerSecond(channel_rate(library_.version, comm_));
-  return std::max(Seconds(0), steps.nvlink * inside + (steps.pcie + steps.network - 1) * pace);
+  const Pattern& pattern = patterns_[candidate.pattern];
+  const LatencySteps& steps = pattern.steps;
+  const TreeChunks chunks = tree_chunks(library_.version, comm_, size.value());
+  const Bytes chunk(chunks.bytes);
+  const double channels = tree_channels(comm_);
+  const Seconds links = chunk / BytesPerSecond(candidate.rate / channels);
+  const HopLatency& hop = candidate.protocol->tree_hop;
+  const Seconds step = steps.nvlink > 0 ? hop.nvlink : hop.pcie;
+  const Seconds copy = tree_copy(library_.version, comm_, step, chunks.bytes);
+  const double messages = channels / pattern.heads * 2 * (comm_.nodes - 1) / comm_.nodes;
+  const Seconds adapter = messages * steps.handling;
+  const Seconds slowest = std::max({links, step + copy, adapter});
+  return std::max(Seconds(0), steps.nvlink * copy + (steps.pcie + steps.network - 1) * links) +
+         (chunks.count - 1) * (slowest - links);
 }
 
 // A switch that adds works in rounds of three stages: buffers are copied in, reduced with their sum

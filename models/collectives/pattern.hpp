@@ -27,6 +27,7 @@ struct LatencySteps {
   Seconds transport;    // the hops' own latencies, added up
   Seconds rendezvous;   // more of that for messages beyond `eager`
   Bytes eager{};
+  Seconds handling; // of one message between nodes, beside its bytes
 
   void add(const sim::Hop& hop, double times)
   {
@@ -37,6 +38,7 @@ struct LatencySteps {
     rendezvous += times * hop.rendezvous;
     if (hop.rendezvous.value() > 0)
       eager = hop.eager;
+    handling = std::max(handling, hop.handling);
   }
 };
 
@@ -51,6 +53,7 @@ struct Pattern {
   /// the first piece of a ring's round is copied, the last one only received.
   double own = 0;
   bool to_itself = false; // own is what ranks that send to each other send to themselves
+  int heads = 1;          // of a tree: GPUs of a node at which its channels meet the adapters
 };
 
 /// Turns loads into paths: the path for one payload byte over a hop that carries so many bytes per

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 namespace foretrain::models {
 
@@ -110,8 +111,12 @@ Pattern tree_all_reduce(const sim::Communicator& comm)
 {
   Pattern pattern;
   pattern.family = Family::tree;
-  add_tree(pattern, trees_of(comm), comm.trees.empty() ? comm.connect : comm.connect_tree,
-           comm.nodes);
+  const std::vector<sim::TreeChannel> trees = trees_of(comm);
+  add_tree(pattern, trees, comm.trees.empty() ? comm.connect : comm.connect_tree, comm.nodes);
+  std::set<int> heads;
+  for (const sim::TreeChannel& tree : trees)
+    heads.insert(tree.chains.front().front());
+  pattern.heads = static_cast<int>(heads.size());
   return pattern;
 }
 

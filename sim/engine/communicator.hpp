@@ -33,6 +33,8 @@ struct Hop {
   double cap = MaxMin::kNoCap; // bytes per second
   Seconds rendezvous;          // more latency of messages beyond `eager`: announced, then fetched
   Bytes eager{};
+  Seconds
+      handling; // of each message, by adapter and plug-in: one after the other, beside the bytes
 };
 
 /// One ring through all ranks: hops[i] leads from ring[i] to ring[i + 1], the last one back.

@@ -72,7 +72,8 @@ TEST_CASE("what an adapter writes to GPU memory is flushed, and announced when i
   const char* plain = "{}";
   const char* efa = R"({"node": {"nics": [{"name": "nic0", "on": "pex0", "type": {
     "name": "reads", "rate": "200 Gb/s", "rdma": true, "link": "infiniband", "latency": "1 us",
-    "flush": "15 us", "eager": "8 KiB", "rendezvous": "30 us"}}]},
+    "flush": "15 us", "eager": "8 KiB", "rendezvous": "30 us",
+    "completion": "3 us"}}]},
     "networks": [{"nics": ["nic0"], "fabric": "qm8700-hdr"}]})";
   const char* quick = R"({"node": {"nics": [{"name": "nic0", "on": "pex0", "type": {
     "name": "writes", "rate": "200 Gb/s", "rdma": true, "link": "infiniband", "latency": "1 us"}}]},
@@ -81,11 +82,15 @@ TEST_CASE("what an adapter writes to GPU memory is flushed, and announced when i
   CHECK_THAT((slow.latency - hop_over("rdma", quick).latency).value(), test::is(15e-6));
   CHECK_THAT(slow.rendezvous.value(), test::is(30e-6));
   CHECK(slow.eager == Bytes(8192));
+  // Itself, its flush, its announcement, and the word that it has been read.
+  CHECK_THAT(slow.handling.value(), test::is(4 * 3e-6));
+  CHECK(hop_over("rdma", quick).handling == Seconds(0));
   CHECK(hop_over("rdma", plain).rendezvous == Seconds(0));
   // Into host memory neither is needed.
   const sim::Hop staged = hop_over("rdma-staged", efa);
   CHECK_THAT((staged.latency - hop_over("rdma-staged", quick).latency).value(), test::is(0));
   CHECK(staged.rendezvous == Seconds(0));
+  CHECK_THAT(staged.handling.value(), test::is(3e-6));
 }
 
 TEST_CASE("a hop over the spine goes up from its leaf and down to the other", "[machine]")

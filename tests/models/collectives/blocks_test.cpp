@@ -3,6 +3,7 @@
 #include "models/collectives/blocks.hpp"
 
 #include "models/collectives/collective.hpp"
+#include "models/collectives/tree.hpp"
 #include "models/collectives/tuning.hpp"
 #include "tests/support/catch.hpp"
 
@@ -156,6 +157,9 @@ TEST_CASE("sends are cut into parts for channels by version", "[blocks][closed-f
   comm.ring_graph.nvlink = false; // two channels to a rank over PCIe, parts of 16 KiB
   CHECK(send_channels(22902, comm, simple, kib(1024)) == 2);
   CHECK(send_by_ll(22700, comm, kib(32)));
+  CHECK(send_by_ll(22902, comm, kib(32)));
+  CHECK_FALSE(send_by_ll(22902, comm, kib(32) + 1));
+  CHECK_FALSE(send_by_ll(21806, comm, kib(32)));
   comm.nodes = 2; // no buffers of LL between nodes
   CHECK_FALSE(send_by_ll(22902, comm, 8));
   CHECK(send_by_ll(21200, comm, 8));
@@ -190,7 +194,7 @@ TEST_CASE("messages between nodes carry what a channel has for the next rank",
   // 32 KiB a channel (64 bytes for each of 512 threads), until all eight or four are in use.
   CHECK_THAT(message(21806, all_reduce, Family::tree, 16384), test::is(16384));
   CHECK_THAT(message(21806, all_reduce, Family::tree, 65536), test::is(32768));
-  CHECK_THAT(message(21806, all_reduce, Family::tree, 1 << 20), test::is((1 << 20) / 4));
+  CHECK_THAT(message(21806, all_reduce, Family::tree, 1 << 20), test::is(65536)); // four chunks
   CHECK_THAT(message(21806, all_reduce, Family::ring, 16384), test::is(16384.0 / 8));
   CHECK_THAT(message(21806, all_reduce, Family::ring, 1 << 20), test::is((1 << 20) / 8 / 8));
   CHECK_THAT(message(21806, broadcast, Family::ring, 1 << 20), test::is((1 << 20) / 8));
@@ -219,19 +223,88 @@ TEST_CASE("a send ends with the copy of its last chunk", "[blocks][closed-form]"
   CHECK_THAT(channel_rate(22902, comm), test::is(70e9));
 }
 
-TEST_CASE("a tree of Simple hands its first chunk on step by step", "[blocks][closed-form]")
+TEST_CASE("a tree's chunks are smaller the fewer of them a channel has", "[blocks][closed-form]")
 {
-  const Scene scene(4, 2); // two nodes of two: up two steps, down two steps
+  const sim::Communicator comm = Scene(16, 2).comm; // 24 channels, trees of 8 levels
+  CHECK(tree_channels(comm) == 24);
+  const auto cut = [&](double each) { return tree_chunks(21806, comm, 24 * each); };
+  const double kib = 1024;
+  // Eight chunks of more than 128 KiB for each level, four of more than 64, one of more than 32.
+  CHECK(cut(64 * 512 * kib).bytes == 512 * kib);
+  CHECK(cut(64 * 512 * kib - 1).bytes == 256 * kib);
+  CHECK(cut(64 * 256 * kib - 1).bytes == 128 * kib);
+  CHECK(cut(32 * 128 * kib).bytes == 128 * kib);
+  CHECK(cut(32 * 128 * kib - 1).bytes == 64 * kib);
+  CHECK(cut(8 * 64 * kib).bytes == 64 * kib);
+  CHECK(cut(8 * 64 * kib - 1).bytes == 32 * kib);
+  CHECK(cut(32 * kib).count == 1);
+  CHECK(cut(33 * kib).count == 2);
+  CHECK(cut(1000 * 512 * kib).count == 1000);
+  CHECK_THAT(tree_chunks(21806, comm, 4096).bytes, test::is(4096)); // on one channel
+  CHECK(tree_chunks(21806, Scene(8).comm, 24 * 56 * 512 * kib).bytes == 512 * kib); // 7 levels
+}
+
+TEST_CASE("chunks of a tree in Simple follow the first one at the pace of the slowest stage",
+          "[blocks][closed-form]")
+{
+  Scene scene(4, 2); // two nodes of two: up two steps, down two steps
   Library library = one_protocol("Simple");
-  CHECK(tree_channels(scene.comm) == 24);
-  CHECK_THAT(tree_chunk(22700, scene.comm, 1 << 20), test::is((1 << 20) / 24.0));
-  CHECK_THAT(tree_chunk(22700, scene.comm, 1e9), test::is(524288));
-  const double size = 1e9;
+  library.version = 22700;
+  const double size = 24 * 100 * 524288.0; // 100 chunks on each of 24 channels
+  const double chunk = 524288;
+  const auto latency = [&](double step) {
+    library.protocols.front().tree_hop = {Seconds(step), Seconds(step), Seconds(0)};
+    const Collective tree(scene.engine, scene.comm, library, all_reduce, "tree");
+    const Collective::Choice choice = tree.choose(Bytes(size));
+    const double links = chunk / (choice.rate.value() / 24);
+    return std::pair{choice.latency.value(), links};
+  };
+  // A block's table rate holds what two of them carry both ways, with a step for each chunk.
+  const double whole = 4 * chunk / 24e9;
+  CHECK_THAT(tree_copy(22700, scene.comm, Seconds(4e-6), chunk).value(), test::is(whole - 4e-6));
+  CHECK_THAT(tree_copy(22700, scene.comm, Seconds(4e-6), chunk / 4).value(),
+             test::is((whole - 4e-6) / 4));
+  // Links are the slowest: two steps inside a node, two between them, one of which is their pace.
+  const auto [slow_links, links] = latency(0);
+  CHECK(links > whole);
+  CHECK_THAT(slow_links, test::is(5e-6 + 2 * whole + links));
+  // Adapters at which all 24 channels of a node meet, with one message each way for each chunk.
+  scene.comm.connect = [connect = scene.comm.connect](int from, int to, int c) {
+    sim::Hop hop = connect(from, to, c);
+    if (hop.reach == sim::Reach::network)
+      hop.handling = Seconds(1e-3);
+    return hop;
+  };
+  const auto [slow_adapters, same] = latency(0);
+  CHECK_THAT(same, test::is(links));
+  CHECK_THAT(slow_adapters, test::is(slow_links + 99 * (24e-3 - links)));
+  // Half of the trees begin at the other GPU of each node.
+  scene.comm.trees = {{{{0, 1}, {2, 3}}, 0, 0.5}, {{{1, 0}, {3, 2}}, 0, 0.5}};
+  scene.comm.connect_tree = scene.comm.connect;
+  const auto [two_heads, half] = latency(0);
+  CHECK_THAT(two_heads, test::is(5e-6 + 2 * whole + half + 99 * (12e-3 - half)));
+}
+
+TEST_CASE("trees meet the adapters where their chains begin", "[blocks]")
+{
+  Scene scene(3);
+  scene.comm.trees = {{{{0, 1, 2}}, 0, 0.4}, {{{1, 2, 0}}, 0, 0.3}, {{{0, 2, 1}}, 0, 0.3}};
+  scene.comm.connect_tree = scene.comm.connect;
+  CHECK(tree_all_reduce(scene.comm).heads == 2);
+}
+
+TEST_CASE("blocks of a tree are a stage of its pipeline, too", "[blocks][closed-form]")
+{
+  const Scene scene(4); // a chain: three steps up, three down
+  Library library = one_protocol("Simple");
+  library.version = 22700;
+  library.protocols.front().tree_hop = {Seconds(1e-3), Seconds(1e-3), Seconds(0)};
+  const double size = 24 * 5 * 65536.0; // five chunks for a tree of three levels
   const Collective tree(scene.engine, scene.comm, library, all_reduce, "tree");
   const Collective::Choice choice = tree.choose(Bytes(size));
-  // Inside a node twice at 24 GB/s; between nodes twice at the channel's pace, once of it hidden.
-  const double pace = choice.rate.value() / 24;
-  CHECK_THAT(choice.latency.value(), test::is(5e-6 + 2 * 524288 / 24e9 + 524288 / pace));
+  // Steps of 1 ms are longer than what whole chunks take: nothing is left for copies.
+  const double links = 65536 / (choice.rate.value() / 24);
+  CHECK_THAT(choice.latency.value(), test::is(5e-6 + 6e-3 + 4 * (1e-3 - links)));
 }
 
 TEST_CASE("a switch that adds works in rounds of chunks that grow with the buffer",
