@@ -151,6 +151,7 @@ struct Framework {
   GradientPrecision gradient_precision = GradientPrecision::fp32; // or the job's ("compute")
   Seconds step_overhead{};            // host time per step that kernels do not hide
   Seconds operation_gap{};            // no kernel runs for this long after each operation
+  bool launches_ahead = false;        // kernels of a batch are launched without work between them
   std::optional<ServerRules> servers; // when it has any
   bool fused_elementwise = false;     // a compiler fuses activations and additions
   KernelSpec kernels;
@@ -159,8 +160,9 @@ struct Framework {
   OptimizerStyle optimizer_style = OptimizerStyle::fused;
   std::optional<OneProcess> one_process; // absent: each GPU has a process of its own
   double step_variation = 0.01;          // coefficient of variation of a GPU's step time
-  double host_threads = 1;               // cores that each GPU's process keeps busy
-  Seconds start{};                       // from the process's first instruction to the first step
+  double host_threads = 1; // cores that each GPU's process keeps busy; part of one: a thread that
+                           // is busy for that part of the time
+  Seconds start{};         // from the process's first instruction to the first step
   InputSettings input;
 };
 
@@ -269,6 +271,9 @@ void describe(V& v, Framework& s)
       "after each operation of a layer, and each update of a tensor, until the next begins: an "
       "engine that waits for the GPU before it goes on",
       non_negative());
+  v.optional("launches_ahead", s.launches_ahead,
+             "an engine launches all kernels of a batch without work of its own between them: they "
+             "follow each other as closely as the GPU lets them (kernel_floor)");
   v.optional("servers", s.servers,
              "parameter servers: how they work; with all-reduce used by jobs that name some");
   v.optional("fused_elementwise", s.fused_elementwise,
@@ -284,7 +289,10 @@ void describe(V& v, Framework& s)
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
   v.optional("host_threads", s.host_threads,
-             "cores that each GPU's process keeps busy while it computes", non_negative());
+             "cores that each GPU's process keeps busy while it computes; below 1: one thread that "
+             "is busy for that part of the time, and where cores are short gets as much of them as "
+             "any other thread",
+             non_negative());
   v.optional("start", s.start, "from the process's first instruction to the first step",
              non_negative());
   v.optional("input", s.input, "how batches are read, decoded and copied");

@@ -275,7 +275,7 @@ sim::PathPtr Machine::compute_path(GpuPlace gpu, double host_threads) const
   if (threads <= 0)
     return sim::make_path({{compute(gpu).value, 1.0}}, {}, 1.0);
   return sim::make_path({{compute(gpu).value, 1.0}}, {}, 1.0,
-                        thread_work(gpu.node, threads, threads));
+                        thread_work(gpu.node, threads, std::max(1.0, threads)));
 }
 
 sim::Held Machine::thread_work(int node, double core_seconds, double threads) const

@@ -56,7 +56,11 @@ struct Gpu {
   std::optional<GpuKernels> kernels; // what measured tables of single kernels say
   std::vector<Generation> generations;
   BesideCollective beside_collective;
-  Seconds kernel_launch{4e-6}; // from one small kernel's start to the next one's
+  Seconds kernel_launch{4e-6}; // from one small kernel's start to the next one's, as frameworks
+                               // launch them
+  /// The same where launches are far ahead: 0.82 us between kernels and 1.25 us for the shortest
+  /// one, medians of a V100 (trace hta-resnet50-1xV100).
+  Seconds kernel_floor{2e-6};
   BytesPerSecond nvlink_brick; // raw, one direction; zero without NVLink
   int nvlink_bricks = 0;
   double nvlink_copy_efficiency = 0.94;       // payload share of raw, copy engine
@@ -88,6 +92,7 @@ struct Cpu {
   std::string name;
   CpuVendor vendor = CpuVendor::intel;
   int cores = 1;
+  double threads_per_core = 1; // that the operating system shows: frameworks count them as cores
   Hertz clock;
   BytesPerSecond memory_bandwidth; // of one socket, data sheet
   double memory_efficiency = 0.8;
@@ -215,6 +220,10 @@ void describe(V& v, Gpu& s)
   v.optional("generations", s.generations, "efficiency with older libraries of kernels");
   v.optional("beside_collective", s.beside_collective,
              "what a collective does to kernels on the same GPU, beyond multiprocessors held");
+  v.optional("kernel_floor", s.kernel_floor,
+             "from one small kernel's start to the next one's where launches are far ahead of the "
+             "GPU; no more than kernel_launch counts",
+             non_negative());
   v.optional("kernel_launch", s.kernel_launch, "shortest time from one kernel to the next",
              non_negative());
   v.optional("nvlink_brick", s.nvlink_brick, "raw bandwidth of one NVLink, one direction",
@@ -254,6 +263,10 @@ void describe(V& v, Cpu& s)
   v.required("name", s.name, "marketing name");
   v.optional("vendor", s.vendor, "libraries have limits by it");
   v.required("cores", s.cores, "cores of one socket", at_least(1));
+  v.optional("threads_per_core", s.threads_per_core,
+             "that the operating system shows, and frameworks count where they start a thread for "
+             "each core",
+             between(1, 8));
   v.required("clock", s.clock, "base clock", positive());
   v.required("memory_bandwidth", s.memory_bandwidth, "of one socket, data sheet", positive());
   v.optional("memory_efficiency", s.memory_efficiency, "fraction of it that copies reach",

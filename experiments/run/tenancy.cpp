@@ -88,7 +88,8 @@ double Tenancy::decode_threads(std::size_t job, int node) const
     return *settings.threads_per_gpu;
   if (settings.threads_per_node)
     return *settings.threads_per_node / gpus;
-  const double own = cores(job, node) / (settings.process_per_gpu ? 1 : gpus);
+  const double own = cores(job, node) * experiment_.platform.cpu.threads_per_core /
+                     (settings.process_per_gpu ? 1 : gpus);
   return std::max(1.0, own - settings.cores_kept_per_gpu);
 }
 

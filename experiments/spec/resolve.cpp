@@ -51,7 +51,9 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
                "set \"mode\": \"inference\", or another precision");
   const platforms::PrecisionRate& ordinary = gpu.fp32 ? *gpu.fp32 : *dense;
   const BytesPerSecond memory = gpu.memory_efficiency * gpu.memory_bandwidth;
-  const Seconds launch = gpu.kernel_launch + stack.host.kernel_launch;
+  const Seconds launch = (framework.launches_ahead ? std::min(gpu.kernel_floor, gpu.kernel_launch)
+                                                   : gpu.kernel_launch) +
+                         stack.host.kernel_launch;
   models::Device device;
   const double efficiency = dense_efficiency(gpu, framework.kernel_library, job);
   device.dense = {dense->peak, efficiency, memory, launch, gpu.on_host()};

@@ -49,7 +49,7 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
   if (rules.attention == models::AttentionKernel::flash_1)
     device.attention.efficiency *= kFlash1;
   device.memory = gpu.memory_efficiency * gpu.memory_bandwidth;
-  device.kernel_floor = Seconds(std::min(2e-6, gpu.kernel_launch.value()));
+  device.kernel_floor = std::min(gpu.kernel_floor, gpu.kernel_launch);
   device.host_per_kernel = rules.host_per_kernel + stack.host.kernel_launch;
   device.clock = (gpu.kernels ? gpu.kernels->sustained_clock : kUsualClock) / job.kernel_time;
   device.memory = device.memory / job.kernel_time;

@@ -112,6 +112,20 @@ TEST_CASE("Two jobs whose batches cross one uplink get half of it each")
   }
 }
 
+TEST_CASE("Frameworks start a thread for each thread of a core, which do the work of cores")
+{
+  auto document = parse_document(kOne, "test");
+  Json& job = document->root["jobs"][0];
+  job["input"]["dataset"]["decode_cycles"] = 1e9; // far more than the cores can do
+  job["framework"]["host_threads"] = 0;
+  job["framework"]["input"].erase("threads_per_gpu");
+  job["framework"]["input"]["cores_kept_per_gpu"] = 6;
+  const double core = 2e9 / 1e9; // samples per second
+  CHECK(rate(run_text(document->root.dump())) == Approx(4 * core).epsilon(1e-3));
+  document->root["cluster"]["platform"]["node"]["cpu"]["threads_per_core"] = 2;
+  CHECK(rate(run_text(document->root.dump())) == Approx(10 * core).epsilon(1e-3));
+}
+
 TEST_CASE("Two jobs that decode share the cores by threads, or have their own")
 {
   auto document = parse_document(kOne, "test");

@@ -89,6 +89,27 @@ TEST_CASE("Inference runs forward passes only and tells the time of a batch", "[
       ConfigError);
 }
 
+TEST_CASE("Kernels of an engine follow each other as closely as the GPU lets them",
+          "[same][closed-form]")
+{
+  const char* const text = R"({
+    "cluster": {"platform": {"extends": "c4140-v100-pcie",
+      "node": {"gpus": {"type": {"extends": "v100-pcie-16gb", "kernel_floor": "1 us"}}}}},
+    "jobs": [{"model": {"input": {"features": 100}, "layers": [{"op": "linear", "out": 10}]},
+              "framework": {"extends": "tensorrt", "step_variation": 0},
+              "mode": "inference", "precision": "fp32", "batch_per_gpu": 8}]})";
+  const std::string floor = "/cluster/platform/node/gpus/type/kernel_floor";
+  const auto time = [&](const std::vector<std::pair<std::string, std::string>>& changes) {
+    return run_text(text, changes).jobs[0].time.compute.value();
+  };
+  const double close = time({});
+  CHECK(time({{floor, "\"3 us\""}}) - close == Approx(2e-6));
+  // Frameworks launch one kernel after the other, 4 us apart; no engine is slower than that.
+  const double launched = time({{"/jobs/0/framework/launches_ahead", "false"}});
+  CHECK(launched - close == Approx(3e-6));
+  CHECK(time({{floor, "\"9 us\""}}) == Approx(launched));
+}
+
 TEST_CASE("a key that a job's kind does not read is told, or refused where it changes the meaning",
           "[same]")
 {

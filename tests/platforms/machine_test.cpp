@@ -133,6 +133,38 @@ TEST_CASE("a copy from pageable memory is read and written once more", "[machine
   CHECK(passes(false, "socket0") == 0);
 }
 
+TEST_CASE("a thread behind a GPU gets the share of one, however little it works",
+          "[machine][closed-form]")
+{
+  const PlatformSpec spec = load_platform(std::string("generic-4gpu"));
+  sim::Engine engine;
+  const Machine machine(engine, spec, stack_of("tcp"), 1);
+  const int cores = machine.cores(0).value;
+  const double all = engine.capacity({cores});
+  // Threads that never wait, four times as many as there are cores: each has a quarter of one.
+  const double others = 4 * all;
+  const auto busy = sim::make_path({}, {}, others, machine.thread_work(0, 1.0, others));
+  const auto rate_beside = [&](double host_threads) {
+    sim::MaxMin solver;
+    solver.add_resource(all);
+    const auto hold = [&](const sim::Path& path) {
+      return std::vector<sim::Use>{{0, path.held.uses.front().weight}};
+    };
+    const sim::PathPtr kernels = machine.compute_path({0, 0}, host_threads);
+    const std::vector<sim::Use> of_kernels = hold(*kernels);
+    const std::vector<sim::Use> of_others = hold(*busy);
+    const int flow = solver.add_flow(of_kernels, kernels->cap, kernels->held.priority);
+    solver.add_flow(of_others, busy->cap, busy->held.priority);
+    solver.solve([](int, double) {});
+    return solver.rate(flow);
+  };
+  const double share = all / (others + 1);
+  CHECK_THAT(rate_beside(1), test::is(share));
+  CHECK_THAT(rate_beside(0.5), test::is(2 * share)); // half of the work asks for half of the time
+  CHECK_THAT(rate_beside(0.1), test::is(1));
+  CHECK_THAT(rate_beside(2), test::is(all / (others + 2)));
+}
+
 TEST_CASE("bytes between nodes leave by one side of an adapter and arrive by the other",
           "[machine][closed-form]")
 {
