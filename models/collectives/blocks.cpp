@@ -198,7 +198,8 @@ int tree_channels(const sim::Communicator& comm)
 TreeChunks tree_chunks(int version, const sim::Communicator& comm, double size)
 {
   const double channel = channel_bytes(version, comm, Operation::all_reduce, Family::tree, size);
-  const double levels = comm.ranks / comm.nodes - 1 + std::floor(std::log2(comm.nodes));
+  const int chain = comm.ranks / comm.nodes; // of a node
+  const double levels = chain - 1 + std::floor(std::log2(comm.nodes));
   double chunk = kTreeChunk;
   for (const Halving& halving : kTreeHalvings)
     while (std::floor(channel / chunk) < halving.chunks_per_level * levels &&
