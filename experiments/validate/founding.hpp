@@ -26,7 +26,7 @@ struct ClaimSpec {
   Value than;            // settings: the number is the ratio to that of this point
   Value than_experiment; // where that is another one
   Value order;           // list of settings, largest number first; instead of bounds
-  double ties = 0.01;    // by how much an order may be missed
+  double ties = 0.01;    // by how much neighbours in an order may miss it
   std::optional<double> published;
   double within = 0.1; // of the published number
   std::optional<double> at_least;
@@ -76,7 +76,9 @@ void describe(V& v, ClaimSpec& s)
   v.optional("than", s.than, "settings of the point that the number is divided by");
   v.optional("than_experiment", s.than_experiment, "the experiment of that point, if another one");
   v.optional("order", s.order, "settings, the one with the largest number first");
-  v.optional("ties", s.ties, "by how much an order may be missed", between(0, 1));
+  v.optional("ties", s.ties,
+             "by how much neighbours in an order may miss it; the first must be above the last",
+             between(0, 1));
   v.optional("published", s.published, "the published number");
   v.optional("within", s.within, "how far from it a prediction may be", between(0, 10));
   v.optional("at_least", s.at_least, "published lower bound");
