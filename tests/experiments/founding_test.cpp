@@ -38,7 +38,7 @@ TEST_CASE("an order holds where neighbours miss it by no more than ties, and its
   CHECK(holds({64, 28, 32}, 0.1));
   CHECK_FALSE(holds({64, 28, 32}, 0));
   CHECK_FALSE(holds({64, 64}, 0.05)); // says nothing of which is quicker
-  CHECK_FALSE(holds({28, 32}, 0.1)); // the other way round
+  CHECK_FALSE(holds({28, 32}, 0.1));  // the other way round
 }
 
 } // namespace
