@@ -1,21 +1,12 @@
 #include "platforms/transport.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace foretrain::platforms {
 
 namespace {
 
 constexpr int kMostLayers = 8;
-
-Aggregation aggregation_of(const std::string& name)
-{
-  static const std::map<std::string, Aggregation> known{{"always", Aggregation::always},
-                                                        {"adapter", Aggregation::adapter},
-                                                        {"never", Aggregation::never}};
-  return known.at(name);
-}
 
 void encapsulate(std::optional<Framing>& framing, Bytes around)
 {
@@ -78,9 +69,9 @@ Transport load(const Value& reference, int depth)
   const Transport& own = file.transport;
   result.name = own.name;
   result.passthrough = result.passthrough || own.passthrough;
-  result.layers.insert(result.layers.begin(), {own.name, file.encapsulation, own.latency,
-                                               own.cpu_per_segment, own.cpu_per_packet, own.copies,
-                                               aggregation_of(file.aggregation), file.own_thread});
+  result.layers.insert(result.layers.begin(),
+                       {own.name, file.encapsulation, own.latency, own.cpu_per_segment,
+                        own.cpu_per_packet, own.copies, file.aggregation, file.own_thread});
   encapsulate(result.ethernet, file.encapsulation);
   encapsulate(result.infiniband, file.encapsulation);
   take_what_is_given(result, own, value.json());

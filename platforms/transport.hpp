@@ -25,6 +25,12 @@ struct Framing {
 
 /// When a layer handles segments instead of packets.
 enum class Aggregation { always, adapter, never };
+constexpr auto choices(Aggregation)
+{
+  return std::to_array<Choice<Aggregation>>({{Aggregation::always, "always"},
+                                             {Aggregation::adapter, "adapter"},
+                                             {Aggregation::never, "never"}});
+}
 
 /// A layer between sockets and the wire.
 struct TransportLayer {
@@ -101,7 +107,7 @@ struct TransportFile {
   Transport transport;
   Value over;
   Bytes encapsulation{};
-  std::string aggregation = "always";
+  Aggregation aggregation = Aggregation::always;
   bool own_thread = false;
 };
 
@@ -152,8 +158,7 @@ void describe(V& v, TransportFile& file)
              non_negative());
   v.optional("aggregation", file.aggregation,
              "with 'over': whether it handles segments of many packets: always, where the adapter "
-             "looks inside tunnels, or never",
-             one_of({"always", "adapter", "never"}));
+             "looks inside tunnels, or never");
   v.optional("own_thread", file.own_thread,
              "with 'over': its work is done by another thread than that of the sockets");
 }

@@ -102,8 +102,9 @@ double shift_for(const Variable& variable)
 // Whether more of it takes longer: latencies and costs, where rates and efficiencies bring time.
 bool is_time(const Variable& variable)
 {
-  const std::string_view unit = variable.at.front().value.unit;
-  return unit == "s" || unit == "ms" || unit == "us" || unit == "ns";
+  const auto units = UnitsOf<Seconds>::units();
+  return std::any_of(units.begin(), units.end(),
+                     [&](const Unit& unit) { return unit.name == variable.at.front().value.unit; });
 }
 
 // What every step of a job meets. Most of the rest of a machine is idle in most jobs.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 namespace foretrain::experiments {
 
 using sim::Precision;
@@ -42,13 +44,18 @@ const platforms::PrecisionRate* precision_rate(const platforms::Gpu& gpu, Precis
   return rate() ? &*rate() : nullptr;
 }
 
-std::string known_precisions(const platforms::Gpu& gpu, std::span<const Precision> asked)
+const platforms::PrecisionRate& checked_rate(const platforms::Gpu& gpu, Precision precision,
+                                             std::span<const Precision> usable, const Value& at)
 {
+  if (const platforms::PrecisionRate* rate = precision_rate(gpu, precision))
+    return *rate;
   std::string known;
-  for (const Precision precision : asked)
-    if (precision_rate(gpu, precision) != nullptr)
-      known += (known.empty() ? "" : ", ") + word_of(precision);
-  return known;
+  for (const Precision other : usable)
+    if (precision_rate(gpu, other) != nullptr)
+      known += (known.empty() ? "" : ", ") + word_of(other);
+  at.fail_at("precision",
+             fmt::format("is '{}', for which the {} has no rate", word_of(precision), gpu.name),
+             "it has: " + known);
 }
 
 Precision sixteen_bits_of(const platforms::Gpu& gpu)

@@ -11,8 +11,11 @@ namespace foretrain::experiments {
 
 /// The rate of a precision, or nullptr where the GPU has none.
 const platforms::PrecisionRate* precision_rate(const platforms::Gpu& gpu, sim::Precision precision);
-/// Those of some precisions that the GPU has a rate for: "fp32, fp16".
-std::string known_precisions(const platforms::Gpu& gpu, std::span<const sim::Precision> asked);
+/// The same of a file's "precision", which stands in `at`; `usable` are told where the GPU has no
+/// rate. Throws ConfigError.
+const platforms::PrecisionRate& checked_rate(const platforms::Gpu& gpu, sim::Precision precision,
+                                             std::span<const sim::Precision> usable,
+                                             const Value& at);
 /// The GPU's precision of 16 bits: bfloat16 where it has it.
 sim::Precision sixteen_bits_of(const platforms::Gpu& gpu);
 

@@ -37,26 +37,20 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
                           const JobSpec& job, const models::Framework& framework, const Value& at)
 {
   const platforms::Gpu& gpu = platform.gpu;
-  const platforms::PrecisionRate* dense = precision_rate(gpu, job.precision);
-  if (dense == nullptr) {
-    static constexpr Precision kOfNetworks[] = {Precision::fp32, Precision::tf32, Precision::fp16,
-                                                Precision::bf16, Precision::int8};
-    at.fail_at(
-        "precision",
-        fmt::format("is '{}', for which the {} has no rate", word_of(job.precision), gpu.name),
-        "it has: " + known_precisions(gpu, kOfNetworks));
-  }
+  static constexpr Precision kOfNetworks[] = {Precision::fp32, Precision::tf32, Precision::fp16,
+                                              Precision::bf16, Precision::int8};
+  const platforms::PrecisionRate& dense = checked_rate(gpu, job.precision, kOfNetworks, at);
   if (job.precision == Precision::int8 && job.mode != JobMode::inference)
     at.fail_at("precision", "is 'int8', in which no network is trained",
                "set \"mode\": \"inference\", or another precision");
-  const platforms::PrecisionRate& ordinary = gpu.fp32 ? *gpu.fp32 : *dense;
+  const platforms::PrecisionRate& ordinary = gpu.fp32 ? *gpu.fp32 : dense;
   const BytesPerSecond memory = gpu.memory_efficiency * gpu.memory_bandwidth;
   const Seconds launch = (framework.launches_ahead ? std::min(gpu.kernel_floor, gpu.kernel_launch)
                                                    : gpu.kernel_launch) +
                          stack.host.kernel_launch;
   models::Device device;
   const double efficiency = dense_efficiency(gpu, framework.kernel_library, job);
-  device.dense = {dense->peak, efficiency, memory, launch, gpu.on_host()};
+  device.dense = {dense.peak, efficiency, memory, launch, gpu.on_host()};
   device.ordinary = {ordinary.peak, 1.0, memory, launch, gpu.on_host(), gpu.function_time};
   if (!gpu.on_host())
     device.tiles = layer_curve(gpu, job.precision, efficiency);

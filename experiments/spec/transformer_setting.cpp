@@ -34,10 +34,7 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
   const bool eight = is_fp8(job.precision);
   const Precision wide = eight ? sixteen_bits_of(gpu) : job.precision;
   for (const Precision one : {job.precision, wide})
-    if (precision_rate(gpu, one) == nullptr)
-      at.fail_at("precision",
-                 fmt::format("is '{}', for which the {} has no rate", word_of(one), gpu.name),
-                 "it has: " + known_precisions(gpu, kOfTransformers));
+    checked_rate(gpu, one, kOfTransformers, at);
   models::TransformerDevice device;
   device.tables = gpu.kernels && gpu.kernels->half;
   device.half = product_curve(gpu, wide);

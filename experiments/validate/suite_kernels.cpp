@@ -37,9 +37,9 @@ std::function<Json()> kernels_run(const SuiteKernels& kernels, const Value& at)
       check(list == std::string("rows") ? kernels.rows : kernels.held_out, product ? 4 : 6,
             at.at(list));
   const auto gpu = read_as<platforms::Gpu>(resolve_preset(kernels.gpu, platforms::kGpuKind));
-  if (precision_rate(gpu, kernels.precision) == nullptr)
-    at.fail_at("precision", fmt::format("is '{}', for which the {} has no rate",
-                                        word_of(kernels.precision), gpu.name));
+  static constexpr sim::Precision kOfTables[] = {sim::Precision::fp16, sim::Precision::bf16,
+                                                 sim::Precision::fp8};
+  checked_rate(gpu, kernels.precision, kOfTables, at);
   auto rows = kernels.rows;
   rows.insert(rows.end(), kernels.held_out.begin(), kernels.held_out.end());
   return [=] {

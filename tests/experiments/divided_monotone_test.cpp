@@ -1,9 +1,9 @@
 // Random plans of transformers: more of a resource never makes a step longer.
 #include "experiments/run/scenario.hpp"
+#include "tests/experiments/draw.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include <fmt/format.h>
 
@@ -26,19 +26,6 @@ constexpr Dial kDials[] = {{"gpu", "a100-sxm4-80gb", "/memory_bandwidth", 2039, 
                            {"gpu", "a100-sxm4-80gb", "/nvlink_brick", 25, "GB/s"},
                            {"nic", "connectx6-hdr", "/rate", 200, "Gb/s"},
                            {"nic", "connectx6-hdr", "/latency", 1, "us", false}};
-
-class Draw {
-public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  template <class T>
-  T of(const std::vector<T>& choices)
-  {
-    return choices[std::uniform_int_distribution<std::size_t>(0, choices.size() - 1)(random_)];
-  }
-
-private:
-  std::mt19937 random_;
-};
 
 // A model and a plan on up to 16 nodes of eight GPUs; memory is not asked for here.
 Json draw(unsigned seed)

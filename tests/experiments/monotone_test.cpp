@@ -1,11 +1,10 @@
 // Random experiments: throughput never rises when a resource shrinks, never falls when it grows.
 #include "experiments/run/stage.hpp"
 
+#include "tests/experiments/draw.hpp"
 #include "tests/support/catch.hpp"
 
-#include <cmath>
 #include <numeric>
-#include <random>
 
 #include <fmt/format.h>
 
@@ -19,23 +18,6 @@ struct Dial {
   std::string pointer;
   double value;
   const char* unit;
-};
-
-class Draw {
-public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  int whole(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-  double log(double low, double high)
-  {
-    return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(random_));
-  }
-  std::string of(const std::vector<std::string>& words)
-  {
-    return words[static_cast<std::size_t>(whole(0, static_cast<int>(words.size()) - 1))];
-  }
-
-private:
-  std::mt19937 random_;
 };
 
 std::string text_of(const Dial& dial, double factor)
@@ -86,8 +68,8 @@ Drawn draw(unsigned seed, Drawing drawing)
           {"disks", {{{"name", "disk0"}, {"type", {{"name", "disk"}, {"write", "1 GB/s"}}}}}}}},
         {"networks",
          {{{"nics", {"eth0"}}, {"fabric", {{"name", "switch"}, {"port_rate", "100 Gb/s"}}}}}}}}};
-  e["stack"] = {{"network", random.of({"tcp", "flannel-vxlan"})},
-                {"host", random.of({"bare-metal", "container", "vm"})}};
+  e["stack"] = {{"network", random.of<std::string>({"tcp", "flannel-vxlan"})},
+                {"host", random.of<std::string>({"bare-metal", "container", "vm"})}};
   if (random.whole(0, 1) == 1) {
     e["cluster"]["storage"] = {{"name", "server"}, {"servers", {{"cpu", "xeon-gold-6148"}}}};
     drawn.dials.push_back({"/cluster/storage/servers/rate", random.log(0.1, 10), "GB/s"});
@@ -96,13 +78,14 @@ Drawn draw(unsigned seed, Drawing drawing)
   for (int j = 0; j < jobs; ++j) {
     Json job = {
         {"name", fmt::format("job{}", j)},
-        {"model", random.of({"resnet50", "alexnet", "googlenet"})},
+        {"model", random.of<std::string>({"resnet50", "alexnet", "googlenet"})},
         {"framework",
          {{"extends", random.of(frameworks)}, {"step_variation", 0}, {"fusion_cycle", "0 s"}}},
         {"batch_per_gpu", random.whole(8, 128)},
         {"gpus", jobs == 1 ? random.whole(1, 2 * nodes) : nodes},
-        {"input", any ? random.of({"synthetic", "tfrecord", "jpeg", "raw"}) : "synthetic"},
-        {"placement", random.of({"packed", "spread", "round-robin"})},
+        {"input",
+         any ? random.of<std::string>({"synthetic", "tfrecord", "jpeg", "raw"}) : "synthetic"},
+        {"placement", random.of<std::string>({"packed", "spread", "round-robin"})},
         {"warmup_steps", 24},
         {"steps", 24}};
     e["jobs"].push_back(job);
