@@ -27,23 +27,24 @@ struct ResourceUse {
   double utilisation = 0; // of its capacity, over the measured steps
 };
 
-/// The job with the machine to itself, on the same GPUs.
+/// From launch to end, as a user sees it.
+struct Elapsed {
+  Seconds start_up; // of host layer and framework
+  Seconds steps;    // warm-up and measured ones
+  Seconds total() const { return start_up + steps; }
+};
+
+/// The job without its neighbours, on the same GPUs; what confines it stays.
 struct Alone {
   Range throughput;
   Range step_time;
+  Elapsed elapsed;
 };
 
 /// Where jobs that share a machine get into each other's way.
 struct Meeting {
   std::string resource;
   Seconds added; // per step and rank that it limits the job longer than when alone
-};
-
-/// From launch to end, as a user sees it.
-struct Elapsed {
-  Seconds start_up; // of host layer and framework
-  Seconds steps;    // warm-up and measured ones
-  Seconds total() const { return start_up + steps; }
 };
 
 /// Passes over the data set.

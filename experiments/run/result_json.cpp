@@ -119,7 +119,8 @@ Json to_json(const JobResult& job)
                        {"total", job.elapsed.total().value()}};
   if (job.alone)
     json["alone"] = {{"throughput_samples_per_s", to_json(job.alone->throughput)},
-                     {"step_time_s", to_json(job.alone->step_time)}};
+                     {"step_time_s", to_json(job.alone->step_time)},
+                     {"elapsed_s", job.alone->elapsed.total().value()}};
   if (job.slowdown)
     json["slowdown"] = *job.slowdown;
   if (job.bounds)

@@ -59,6 +59,8 @@ double run_to_run(const models::Job& job)
 
 ResolvedExperiment only(ResolvedExperiment experiment, std::size_t job)
 {
+  // A container or a virtual machine keeps its cores and memory when its neighbours leave.
+  experiment.tenants = Tenancy(experiment).tenants();
   ResolvedJob alone = experiment.jobs[job];
   alone.spec.start = Seconds(0);
   experiment.jobs = {std::move(alone)};
@@ -80,14 +82,21 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
                                      : 0,
                                  0);
   single.nodes = 1;
+  single.tenants.clear();
   Stage stage(single, options);
   stage.run();
   return rates_of(stage.job(0)).throughput.median;
 }
 
-// A job with the machine to itself, on the same GPUs.
+Elapsed elapsed_of(const ResolvedJob& resolved, const models::Job& job)
+{
+  return {resolved.stack.host.start + resolved.framework.start, job.last_end() - job.launched()};
+}
+
+// A job without its neighbours, on the same GPUs.
 struct Lone {
   Rates rates;
+  Elapsed elapsed;
   LimitedPerStep limits;
 };
 
@@ -98,7 +107,8 @@ std::vector<Lone> run_alone(const ResolvedExperiment& experiment, RunOptions opt
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     Stage stage(only(experiment, i), options);
     stage.run();
-    lone.push_back({rates_of(stage.job(0)), limited_per_step(stage.job(0), stage.engine())});
+    lone.push_back({rates_of(stage.job(0)), elapsed_of(experiment.jobs[i], stage.job(0)),
+                    limited_per_step(stage.job(0), stage.engine())});
   }
   return lone;
 }
@@ -121,7 +131,7 @@ void compare_alone(const ResolvedExperiment& experiment, std::size_t i, const Lo
   const auto shared = [&](const std::string& resource) {
     return !resource.ends_with("/compute") || others_compute_on(experiment, i, resource);
   };
-  result.alone = Alone{alone.rates.throughput, alone.rates.step_time};
+  result.alone = Alone{alone.rates.throughput, alone.rates.step_time, alone.elapsed};
   result.slowdown = alone.rates.throughput.median / result.throughput.median;
   if (*result.slowdown > 1.005)
     result.meeting =
@@ -188,8 +198,7 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   result.busiest = busiest_resources(stage.engine(), job, resolved.ranks);
   result.exposed_by_group = job.exposed_by_group();
   result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
-  result.elapsed = {resolved.stack.host.start + resolved.framework.start,
-                    job.last_end() - job.launched()};
+  result.elapsed = elapsed_of(resolved, job);
   if (resolved.transformer)
     result.tokens = token_work(resolved.transformer->step, resolved.transformer->tokens,
                                experiment.spec.cluster.price_per_gpu_hour);

@@ -4,7 +4,8 @@
 
 namespace foretrain::experiments {
 
-Tenancy::Tenancy(const ResolvedExperiment& experiment) : experiment_(experiment)
+Tenancy::Tenancy(const ResolvedExperiment& experiment)
+    : experiment_(experiment), tenants_(experiment.tenants)
 {
   for (const ResolvedJob& job : experiment.jobs) {
     std::vector<int> gpus(static_cast<std::size_t>(experiment.nodes), 0);
@@ -12,11 +13,12 @@ Tenancy::Tenancy(const ResolvedExperiment& experiment) : experiment_(experiment)
       ++gpus[static_cast<std::size_t>(place.node)];
     gpus_.push_back(std::move(gpus));
   }
-  std::vector<int> tenants(static_cast<std::size_t>(experiment.nodes), 0);
-  for (const auto& gpus : gpus_)
-    for (std::size_t node = 0; node < gpus.size(); ++node)
-      tenants[node] += gpus[node] > 0 ? 1 : 0;
-  tenants_ = std::move(tenants);
+  if (tenants_.empty()) {
+    tenants_.assign(static_cast<std::size_t>(experiment.nodes), 0);
+    for (const auto& gpus : gpus_)
+      for (std::size_t node = 0; node < gpus.size(); ++node)
+        tenants_[node] += gpus[node] > 0 ? 1 : 0;
+  }
   for (std::size_t job = 0; job < gpus_.size(); ++job)
     confined_.push_back(is_confined(job));
 }

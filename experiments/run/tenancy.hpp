@@ -22,6 +22,8 @@ public:
   double decode_threads(std::size_t job, int node) const;
   /// Whether the threads on a node could ask for more cores than there are.
   bool crowded(int node) const;
+  /// Jobs that have a part of each node, whether they run or not.
+  const std::vector<int>& tenants() const { return tenants_; }
   int gpus_on(std::size_t job, int node) const
   {
     return gpus_[job][static_cast<std::size_t>(node)];

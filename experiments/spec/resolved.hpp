@@ -52,6 +52,7 @@ struct ResolvedExperiment {
   Value storage_at;                          // for messages
   int nodes = 1;
   std::vector<ResolvedJob> jobs;
+  std::vector<int> tenants;       // of each node, where more keep a part of it than run
   double pcie_scale = 1;          // of every PCIe link's rate, to ask what faster ones would bring
   std::vector<PresetUse> presets; // everything that was named, each once
 };

@@ -76,10 +76,14 @@ double number_of(const Json& result, const ClaimSpec& claim)
 {
   const Json& jobs = result.at("jobs");
   const auto job = static_cast<std::size_t>(claim.job);
-  const Json::json_pointer at(claim.quantity);
-  if (job >= jobs.size() || !jobs[job].contains(at) || !jobs[job].at(at).is_number())
-    return std::numeric_limits<double>::quiet_NaN();
-  return jobs[job].at(at).get<double>();
+  const auto number = [&](const std::string& quantity) {
+    const Json::json_pointer at(quantity);
+    if (job >= jobs.size() || !jobs[job].contains(at) || !jobs[job].at(at).is_number())
+      return std::numeric_limits<double>::quiet_NaN();
+    return jobs[job].at(at).get<double>();
+  };
+  return claim.than_quantity ? number(claim.quantity) / number(*claim.than_quantity)
+                             : number(claim.quantity);
 }
 
 // Neighbours may miss the order by `ties`; the first and the last must differ as it says.

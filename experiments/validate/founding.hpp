@@ -25,8 +25,9 @@ struct ClaimSpec {
   int job = 0;
   Value than;            // settings: the number is the ratio to that of this point
   Value than_experiment; // where that is another one
-  Value order;           // list of settings, largest number first; instead of bounds
-  double ties = 0.01;    // by how much neighbours in an order may miss it
+  std::optional<std::string> than_quantity; // the ratio is to this of the same job instead
+  Value order;        // list of settings, largest number first; instead of bounds
+  double ties = 0.01; // by how much neighbours in an order may miss it
   std::optional<double> published;
   double within = 0.1; // of the published number
   std::optional<double> at_least;
@@ -75,6 +76,8 @@ void describe(V& v, ClaimSpec& s)
   v.optional("job", s.job, "number of the job in the experiment", between(0, 1000));
   v.optional("than", s.than, "settings of the point that the number is divided by");
   v.optional("than_experiment", s.than_experiment, "the experiment of that point, if another one");
+  v.optional("than_quantity", s.than_quantity,
+             "pointer below the same job's results, to what the number is divided by");
   v.optional("order", s.order, "settings, the one with the largest number first");
   v.optional("ties", s.ties,
              "by how much neighbours in an order may miss it; the first must be above the last",

@@ -9,12 +9,9 @@ namespace {
 
 using namespace experiments;
 
-// Whether a larger batch does more, of batches in this order.
-bool holds(const std::vector<int>& batches, double ties)
+// What becomes of one claim about "one": a job on one GPU.
+ClaimVerdict judged(const Json& claim)
 {
-  Json claim = {{"id", "made"}, {"says", "in this order"}, {"experiment", "one"}, {"ties", ties}};
-  for (const int batch : batches)
-    claim["order"].push_back({{"/jobs/0/batch_per_gpu", batch}});
   const Json job = {
       {"model", "resnet50"}, {"framework", "pytorch-ddp"}, {"batch_per_gpu", 64}, {"gpus", 1}};
   const Json file = {
@@ -26,9 +23,31 @@ bool holds(const std::vector<int>& batches, double ties)
   const ClaimsFile claims = load_claims(folder.write("claims.json", file.dump()));
   RunOptions options;
   options.uncertainty.method = UncertaintyMethod::steps;
-  const auto verdicts = judge_claims(claims, options, 1, [](int, int) {});
-  REQUIRE(verdicts->front().numbers.size() == batches.size());
-  return verdicts->front().holds;
+  return judge_claims(claims, options, 1, [](int, int) {})->front();
+}
+
+// Whether a larger batch does more, of batches in this order.
+bool holds(const std::vector<int>& batches, double ties)
+{
+  Json claim = {{"id", "made"}, {"says", "in this order"}, {"experiment", "one"}, {"ties", ties}};
+  for (const int batch : batches)
+    claim["order"].push_back({{"/jobs/0/batch_per_gpu", batch}});
+  const ClaimVerdict verdict = judged(claim);
+  REQUIRE(verdict.numbers.size() == batches.size());
+  return verdict.holds;
+}
+
+TEST_CASE("a claim may be about the ratio of two quantities of one job")
+{
+  const ClaimVerdict verdict = judged({{"id", "made"},
+                                       {"says", "samples of a step"},
+                                       {"experiment", "one"},
+                                       {"settings", {{"/jobs/0/gpus", 4}}},
+                                       {"quantity", "/speedup"},
+                                       {"than_quantity", "/efficiency"},
+                                       {"published", 4}});
+  REQUIRE(verdict.numbers.size() == 1);
+  CHECK(verdict.numbers[0] == Approx(4).epsilon(1e-9));
 }
 
 TEST_CASE("an order holds where neighbours miss it by no more than ties, and its ends differ")

@@ -142,10 +142,20 @@ TEST_CASE("Two jobs that decode share the cores by threads, or have their own")
   CHECK(rate(shared, 0) == Approx(all * 10 / 50).epsilon(1e-3));
   CHECK(rate(shared, 1) == Approx(all * 40 / 50).epsilon(1e-3));
   CHECK(shared.jobs[0].bottleneck.resource == "node0/cores");
+  CHECK(*shared.jobs[0].slowdown == Approx(5).epsilon(1e-3)); // ten threads, of ten cores alone
   document->root["stack"] = {{"host", {{"name", "pinned"}, {"isolation", "cgroup"}}}};
   const auto pinned = run_text(document->root.dump());
   CHECK(rate(pinned, 0) == Approx(all / 2).epsilon(1e-3));
   CHECK(rate(pinned, 1) == Approx(all / 2).epsilon(1e-3));
+  // A container keeps its cores when its neighbour leaves, and its time from launch to end.
+  for (const auto& job : pinned.jobs) {
+    CHECK(*job.slowdown == Approx(1).epsilon(1e-3));
+    CHECK(job.alone->elapsed.steps.value() == Approx(job.elapsed.steps.value()).epsilon(1e-2));
+    CHECK(job.alone->elapsed.start_up == job.elapsed.start_up);
+  }
+  // A lone job has the whole node, also in a container.
+  document->root["jobs"].erase(1);
+  CHECK(rate(run_text(document->root.dump())) == Approx(all).epsilon(1e-3));
   // Both sets fill the node: it and they are full at once.
   CHECK_THAT(pinned.jobs[0].bottleneck.resource, Contains("cores"));
 }
