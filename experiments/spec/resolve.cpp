@@ -270,10 +270,9 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   if (!job.framework.trains && spec.mode == JobMode::train)
     at.fail_at("framework", "is " + job.framework.name + ", which does not train",
                "set \"mode\": \"inference\", or another framework");
-  job.library = models::load_library(job.framework.library_between_nodes && !spec.library &&
-                                             most_on_a_node(job.ranks) < spec.gpus
-                                         ? job.framework.library_between_nodes
-                                         : job.framework.library);
+  if (job.framework.library_between_nodes && !spec.library && most_on_a_node(job.ranks) < spec.gpus)
+    job.framework.library = job.framework.library_between_nodes;
+  job.library = models::load_library(job.framework.library);
   job.device = device_for(e.platform, job.stack, spec, job.framework, at);
   job.optimizer = models::load_optimizer(
       spec.optimizer ? spec.optimizer : preset_reference(job.network.optimizer, spec.model));
