@@ -108,6 +108,10 @@ struct ServerRules {
   bool one_process = false;    // servers and workers are one: only on one node
   int network_threads = 0;     // that serve the network in a process; 0: one per connection
   BytesPerSecond verbs_rate{}; // of a process over RDMA, each way; 0: what the adapter carries
+  bool between_nodes = false;  // with all-reduce: jobs of several nodes have them without asking
+  bool sockets = false;        // they speak TCP only, also with processes of their own node
+  /// What travels to them and back, where the framework's own may be shorter.
+  GradientPrecision gradient_precision = GradientPrecision::compute;
 };
 
 /// How a library computes products and convolutions, as far as it costs memory traffic.
@@ -140,6 +144,7 @@ struct Framework {
   Overlap overlap = Overlap::buckets;
   std::string algorithm = "auto";             // of the all-reduce
   Value library;                              // collective library
+  Value library_between_nodes;                // of jobs of several nodes, unless it is the same
   Bytes fusion_threshold{64.0 * 1024 * 1024}; // largest bucket
   Bytes first_bucket{};                       // the first one's own; 0: as the others
   Seconds fusion_cycle{};                     // buckets leave at multiples of this; 0: when full
@@ -194,6 +199,13 @@ void describe(V& v, ServerRules& s)
   v.optional("verbs_rate", s.verbs_rate,
              "what a process moves over RDMA, each way; 0: what the adapter carries",
              non_negative());
+  v.optional("between_nodes", s.between_nodes,
+             "with all-reduce: a job of several nodes has servers, also where it names none");
+  v.optional("sockets", s.sockets,
+             "they speak TCP only, with processes of their own node over the loopback device; on a "
+             "transport of RDMA they take its \"sockets\"");
+  v.optional("gradient_precision", s.gradient_precision,
+             "what travels between workers and servers: fp32, or compute: as the framework's own");
 }
 
 template <class V>
@@ -245,6 +257,9 @@ void describe(V& v, Framework& s)
   v.optional("overlap", s.overlap, "what may travel while backward still computes");
   v.optional("algorithm", s.algorithm, "collective algorithm; auto lets the library choose");
   v.optional("library", s.library, "the collective library; default nccl", preset("library"));
+  v.optional("library_between_nodes", s.library_between_nodes,
+             "the collective library of jobs that have several nodes; default the same",
+             preset("library"));
   v.optional("fusion_threshold", s.fusion_threshold, "largest bucket of fused gradients",
              non_negative());
   v.optional("first_bucket", s.first_bucket,
@@ -274,8 +289,10 @@ void describe(V& v, Framework& s)
   v.optional("launches_ahead", s.launches_ahead,
              "an engine launches all kernels of a batch without work of its own between them: they "
              "follow each other as closely as the GPU lets them (kernel_floor)");
-  v.optional("servers", s.servers,
-             "parameter servers: how they work; with all-reduce used by jobs that name some");
+  v.optional(
+      "servers", s.servers,
+      "parameter servers: how they work; with all-reduce used by jobs that name some, or have "
+      "several nodes (between_nodes)");
   v.optional("fused_elementwise", s.fused_elementwise,
              "a compiler (XLA, NNVM, cuDNN fused ops) fuses activations and additions");
   v.optional("kernels", s.kernels, "memory traffic of its products and convolutions");

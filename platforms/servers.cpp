@@ -1,5 +1,6 @@
 #include "platforms/servers.hpp"
 
+#include "platforms/host_links.hpp"
 #include "platforms/rings.hpp"
 
 #include <map>
@@ -90,6 +91,8 @@ public:
       own.cap = kHandOver;
       return own;
     }
+    if (from == to && plan_.loopback)
+      return over_loopback(w, s, from);
     sim::Hop hop = machine_.host_hop(from, to, nic_);
     if (from == to)
       return hop;
@@ -114,6 +117,17 @@ public:
   }
 
 private:
+  sim::Hop over_loopback(std::size_t worker, std::size_t server, int node) const
+  {
+    sim::Hop hop = loopback_hop(machine_, node, plan_.copies);
+    if (worker_threads_.empty())
+      return hop;
+    const double work = loopback_work(machine_.stack().transport, plan_.copies);
+    hop.uses.push_back({worker_threads_[worker], work});
+    hop.uses.push_back({server_threads_[server], work});
+    return hop;
+  }
+
   const Machine& machine_;
   ServerPlan plan_;
   std::vector<int> worker_nodes_;

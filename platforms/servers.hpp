@@ -17,6 +17,7 @@ struct ServerPlan {
   int network_threads = 0;     // that serve the network in a process; 0: one per connection
   BytesPerSecond verbs_rate{}; // of a process over RDMA, each way; 0: what the adapter carries
   bool in_process = false;     // the one worker holds the variables itself, in host memory
+  bool loopback = false;       // processes of one node reach each other through sockets, too
 };
 
 /// The links of a job whose rank r runs on ranks[r]. Network threads become resources of the

@@ -52,6 +52,17 @@ constexpr auto choices(NetworkProtocol)
       {{NetworkProtocol::rdma, "rdma"}, {NetworkProtocol::tcp, "tcp"}});
 }
 
+/// Transports of TCP, by the wire below.
+struct SocketTransports {
+  Value ethernet;
+  Value infiniband;
+
+  const Value& on(LinkLayer link) const
+  {
+    return link == LinkLayer::infiniband ? infiniband : ethernet;
+  }
+};
+
 struct Transport {
   std::string name;
   NetworkProtocol protocol = NetworkProtocol::rdma;
@@ -67,6 +78,8 @@ struct Transport {
   double copies = 0;         // memory copies per byte by the CPU, each end
   BytesPerSecond copy_rate{8e9}; // of one core
   int connections = 1;           // parallel connections per channel of a collective
+  /// rdma only: what software that knows sockets alone takes over the same adapters.
+  std::optional<SocketTransports> sockets;
   // Of one that stands over another, the values above are those of the lowest, and its own are:
   std::vector<TransportLayer> layers; // the uppermost first
 
@@ -125,6 +138,13 @@ void describe(V& v, Framing& s)
 }
 
 template <class V>
+void describe(V& v, SocketTransports& s)
+{
+  v.optional("ethernet", s.ethernet, "on Ethernet", preset("network"));
+  v.optional("infiniband", s.infiniband, "on InfiniBand", preset("network"));
+}
+
+template <class V>
 void describe(V& v, TransportFile& file)
 {
   Transport& s = file.transport;
@@ -154,6 +174,8 @@ void describe(V& v, TransportFile& file)
   v.optional("copy_rate", s.copy_rate, "of one core; with 'over' as below", positive());
   v.optional("connections", s.connections, "parallel connections per channel; with 'over' as below",
              between(1, 64));
+  v.optional("sockets", s.sockets,
+             "rdma only: what software takes over the same adapters that knows sockets alone");
   v.optional("encapsulation", file.encapsulation, "with 'over': bytes around each packet",
              non_negative());
   v.optional("aggregation", file.aggregation,

@@ -59,7 +59,7 @@ int show_graphs(const PlatformArguments& a, const PlatformSpec& spec, const Stac
                                  spec.name, spec.gpus_per_node()));
   if (options.gpus_per_node * options.nodes < 2)
     throw UsageError("one GPU exchanges nothing: give -g 2 or more, or --nodes");
-  const auto library = models::load_library(options.library);
+  const auto library = models::load_device_library(options.library);
   std::cout << graphs_text(spec, stack, options.gpus_per_node, options.nodes,
                            experiments::graph_rules(library).search);
   std::cout << fmt::format("all-reduce with {}, GB/s of the buffer on an idle machine, 1 GiB\n",

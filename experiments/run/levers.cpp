@@ -89,6 +89,10 @@ void faster_cores(ResolvedExperiment& e, double factor)
     faster_on_cores(job.stack, factor);
     if (job.framework.servers)
       job.framework.servers->sum_rate *= factor;
+    if (job.library.host) {
+      job.library.host->sum_rate *= factor;
+      job.library.host->half_sum_rate *= factor;
+    }
   }
 }
 

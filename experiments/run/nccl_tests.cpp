@@ -82,7 +82,7 @@ std::vector<models::Collective::Choice> all_reduce_choices(const platforms::Plat
 {
   sim::Engine engine;
   const platforms::Machine machine(engine, platform, stack, options.nodes);
-  const models::Library library = models::load_library(options.library);
+  const models::Library library = models::load_device_library(options.library);
   const models::Collective collective(
       engine,
       platforms::make_communicator(machine, places(options), platform.name, graph_rules(library)),
@@ -99,7 +99,7 @@ std::vector<NcclTestsRow> run_nccl_test(const NcclTest& test,
   const platforms::Machine machine(engine, platform, stack, options.nodes);
   const std::vector<platforms::GpuPlace> ranks = places(options);
   const int n = static_cast<int>(ranks.size());
-  const models::Library library = models::load_library(options.library);
+  const models::Library library = models::load_device_library(options.library);
   const models::Collective collective(
       engine, platforms::make_communicator(machine, ranks, platform.name, graph_rules(library)),
       library, test.operation, options.algorithm);

@@ -171,6 +171,12 @@ void add_job(List& list, const ResolvedJob& job)
     if (servers->shard == models::ServerShard::bytes)
       list.add(prefix + "servers/partition", servers->partition);
   }
+  if (job.library.host) {
+    list.from(job.framework.library, models::kLibraryKind);
+    list.add(prefix + "host/concurrent", job.library.host->concurrent);
+    list.add(prefix + "host/sum_rate", job.library.host->sum_rate);
+    list.add(prefix + "host/half_sum_rate", job.library.host->half_sum_rate);
+  }
   list.from(job.spec.anchor ? fmt::format("anchor of {:g} samples/s in the experiment file",
                                           job.spec.anchor->samples_per_s)
                             : "roofline of the GPU over the model's layers");

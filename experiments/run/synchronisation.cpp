@@ -1,6 +1,8 @@
 #include "experiments/run/synchronisation.hpp"
 
 #include "experiments/spec/graph_rules.hpp"
+#include "models/host_all_reduce.hpp"
+#include "platforms/host_links.hpp"
 #include "platforms/servers.hpp"
 
 #include <algorithm>
@@ -34,6 +36,16 @@ void add_all_reduce(models::JobSetup& setup, const ResolvedJob& job, sim::Engine
   setup.stolen_by_communication = 1 - 1 / slowed;
 }
 
+void add_host_all_reduce(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& engine,
+                         const platforms::Machine& machine)
+{
+  const models::HostExchange& rules = *job.library.host;
+  auto links = platforms::make_host_links(
+      machine, job.ranks, rules.process == models::HostProcess::node, "job " + job.spec.name);
+  setup.synchroniser = std::make_shared<models::HostAllReduce>(
+      engine, std::move(links), rules, job.library, gradient_bytes(job) == 2);
+}
+
 void add_servers(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& engine,
                  const platforms::Machine& machine)
 {
@@ -48,6 +60,7 @@ void add_servers(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& e
   plan.copies = rules.copies;
   plan.network_threads = rules.network_threads;
   plan.verbs_rate = rules.verbs_rate;
+  plan.loopback = rules.sockets;
   auto links = platforms::make_server_links(engine, machine, job.ranks, plan, job.spec.name);
   setup.synchroniser = std::make_shared<models::ParameterServers>(
       engine, std::move(links), rules, job.library, job.framework.algorithm);
@@ -87,6 +100,8 @@ void add_synchronisation(models::JobSetup& setup, const ResolvedJob& job, sim::E
   setup.fusion_copy = fusion_copy_rate(machine.spec().gpu);
   if (job.parameter_servers)
     add_servers(setup, job, engine, machine);
+  else if (job.library.host)
+    add_host_all_reduce(setup, job, engine, machine);
   else
     add_all_reduce(setup, job, engine, machine);
 }

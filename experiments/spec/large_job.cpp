@@ -30,7 +30,7 @@ LargeJob resolve_large_job(const JobSpec& spec, const Value& at, const LargeExpe
   if (const std::string idle = idle_keys_of_transformer(spec, at); !idle.empty())
     job.warnings.push_back(idle);
   job.framework = framework_of(spec);
-  job.library = models::load_library(job.framework.library);
+  job.library = models::load_device_library(job.framework.library);
   TransformerSetting setting =
       transformer_setting(spec, at, job.framework, e.platform, e.stack, e.gpus_per_node);
   job.model = std::move(setting.model);

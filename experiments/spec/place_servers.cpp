@@ -28,15 +28,16 @@ public:
                  fmt::format("are not known to '{}', which reduces gradients among the GPUs",
                              job.framework.name),
                  "frameworks with parameter servers: tensorflow-ps, byteps, mxnet");
+    std::set<int> workers;
+    for (const GpuPlace& place : job.ranks)
+      workers.insert(place.node);
     job.parameter_servers =
-        wanted || job.framework.synchronisation == models::Synchronisation::parameter_server;
+        wanted || job.framework.synchronisation == models::Synchronisation::parameter_server ||
+        (workers.size() > 1 && between_nodes(job));
     // A GPU alone still copies variables that live in host memory.
     if (!job.parameter_servers ||
         (job.ranks.size() < 2 && job.framework.servers->worker != models::ServerClient::gpu))
       return;
-    std::set<int> workers;
-    for (const GpuPlace& place : job.ranks)
-      workers.insert(place.node);
     const models::ServerRules& rules = *job.framework.servers;
     if (rules.one_process && workers.size() > 1)
       at.fail_at(
@@ -69,6 +70,12 @@ public:
   }
 
 private:
+  static bool between_nodes(const ResolvedJob& job)
+  {
+    return job.framework.servers && job.framework.servers->between_nodes && !job.transformer &&
+           !job.plan && job.spec.mode == JobMode::train;
+  }
+
   bool place_apart(ResolvedJob& job, int count)
   {
     std::vector<int> nodes;

@@ -6,6 +6,7 @@
 #include "experiments/spec/place_servers.hpp"
 #include "experiments/spec/placement.hpp"
 #include "experiments/spec/resolve_checks.hpp"
+#include "experiments/spec/take_sockets.hpp"
 #include "experiments/spec/transformer_setting.hpp"
 #include "models/fetch.hpp"
 #include "models/plans/replica.hpp"
@@ -149,7 +150,7 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   if (job.spec.model)
     at.fail_at("model", "stands beside a program: a job has one of them");
   job.framework = framework_of(job.spec);
-  job.library = models::load_library(job.framework.library);
+  job.library = models::load_device_library(job.framework.library);
   job.device = device_for(e.platform, job.stack, job.spec, job.framework, at);
   auto plan = std::make_shared<models::WorkPlan>();
   sim::ProgramSpec spec;
@@ -176,7 +177,7 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
 void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
   job.framework = framework_of(job.spec);
-  job.library = models::load_library(job.framework.library);
+  job.library = models::load_device_library(job.framework.library);
   const auto setting = std::make_shared<const TransformerSetting>(transformer_setting(
       job.spec, at, job.framework, e.platform, job.stack, most_on_a_node(job.ranks)));
   job.transformer = setting;
@@ -263,6 +264,8 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   if (!job.framework.trains && spec.mode == JobMode::train)
     at.fail_at("framework", "is " + job.framework.name + ", which does not train",
                "set \"mode\": \"inference\", or another framework");
+  if (job.framework.library_between_nodes && !spec.library && most_on_a_node(job.ranks) < spec.gpus)
+    job.framework.library = job.framework.library_between_nodes;
   job.library = models::load_library(job.framework.library);
   job.device = device_for(e.platform, job.stack, spec, job.framework, at);
   job.optimizer = models::load_optimizer(
@@ -341,7 +344,10 @@ models::Framework framework_of(const JobSpec& job)
 
 int gradient_bytes(const ResolvedJob& job)
 {
-  return job.framework.gradient_precision == models::GradientPrecision::compute &&
+  using enum models::GradientPrecision;
+  const bool short_for_servers =
+      job.server_nodes.empty() || job.framework.servers->gradient_precision == compute;
+  return job.framework.gradient_precision == compute && short_for_servers &&
                  sixteen_bits(job.spec.precision)
              ? 2
              : 4;
@@ -407,6 +413,7 @@ ResolvedExperiment resolve(const Point& given)
       use_recorded_exchanges(e.jobs.back(), e.platform, at);
   }
   place_servers(e, root);
+  take_sockets(e);
   resolve_storage(e, root);
   e.presets = *uses;
   check_networks(e, root);

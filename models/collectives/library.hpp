@@ -1,11 +1,13 @@
 // A collective library: its protocols with their latencies and what they make of bandwidth.
 #pragma once
 
+#include "models/collectives/host_exchange.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
 #include "sim/engine/communicator.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -143,6 +145,9 @@ struct Library {
   Estimate estimate = Estimate::idle; // rule by which it chooses, see choice.hpp
   sim::RingOrder rings = sim::RingOrder::search;
 
+  std::optional<HostExchange>
+      host; // it adds through host memory, and by the above inside processes
+
   bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
 
   bool chooses(const std::string& algorithm, int nodes) const
@@ -155,6 +160,9 @@ struct Library {
 };
 
 Library load_library(const Value& reference);
+/// The same for calls among GPUs themselves. Throws ConfigError for a library that adds through
+/// host memory.
+Library load_device_library(const Value& reference);
 
 template <class V>
 void describe(V& v, HopLatency& s)
@@ -270,6 +278,9 @@ void describe(V& v, Library& s)
              "the same of calls inside a node that pass PCIe or host memory", positive());
   v.optional("call_time_between_nodes", s.call_time_between_nodes,
              "the same of calls between several nodes", positive());
+  v.optional("host", s.host,
+             "it adds gradients through host memory and on cores; what stands above then holds "
+             "inside its processes");
   v.optional("blocks_per_channel", s.blocks_per_channel,
              "multiprocessors that a channel keeps busy", non_negative());
 }
