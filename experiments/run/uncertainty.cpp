@@ -2,10 +2,9 @@
 
 #include "calibration/correlated.hpp"
 #include "calibration/spreads.hpp"
-#include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/gains.hpp"
+#include "experiments/run/linear_effects.hpp"
 #include "experiments/run/range.hpp"
-#include "experiments/run/stage.hpp"
 #include "experiments/run/tenancy.hpp"
 #include "experiments/run/unexplained.hpp"
 #include "sim/engine/random.hpp"
@@ -21,173 +20,7 @@ namespace {
 
 constexpr int kCheapGpus = 64;                // up to which parameters are varied unasked,
 constexpr std::uint64_t kCheapFlows = 200000; // unless the run itself was long
-constexpr int kSteps = 12; // measured ones of a run that compares parameters: over fewer,
-                           // agreements that fall on cycles make small changes look like large ones
-// Of a logarithm; effects are scaled from it. Smaller ones drown in the framework's cycle, by which
-// buckets leave earlier or later as a whole.
-constexpr double kSmallestShift = 0.1;
-constexpr double kLargestShift = 0.5;
-constexpr double kNoEffect = 1e-6; // relative
-// Change of a rate by several variables together that is not looked into: an interval of 1 % is
-// wider than a hundred such changes by less than a hundredth of it.
-constexpr double kTooLittle = 1e-4;
-
-using LogRates = std::vector<double>; // logarithm of each job's throughput, up to a constant
-
-// A short run: enough steps to compare it with one of other parameters.
-class Probe {
-public:
-  Probe(const Point& point, RunOptions options) : options_(std::move(options))
-  {
-    // Each preset's file is read once for all runs.
-    auto overlay =
-        std::make_shared<Overlay>(point.document->overlay ? *point.document->overlay : Overlay{});
-    overlay->files = std::make_shared<std::map<std::string, DocumentPtr>>();
-    auto document = std::make_shared<Document>(*point.document);
-    document->overlay = std::move(overlay);
-    point_ = {point.settings, std::move(document), point.profiles};
-    options_.trace_path.clear();
-    options_.keep_limits = false;
-  }
-
-  const Point& point() const { return point_; }
-
-  /// Step times of each job.
-  std::vector<std::vector<double>> steps(const Point& point, std::uint64_t seed) const
-  {
-    ResolvedExperiment experiment = ready_to_run(point, options_.fidelity);
-    for (ResolvedJob& job : experiment.jobs) {
-      job.measured_steps = std::min(job.measured_steps, kSteps);
-      if (job.input.synthetic) // nothing has to fill up
-        job.spec.warmup_steps = std::min(job.spec.warmup_steps, 1);
-    }
-    RunOptions options = options_;
-    options.seed = seed;
-    Stage stage(experiment, options);
-    stage.run();
-    std::vector<std::vector<double>> times(experiment.jobs.size());
-    for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
-      for (const Seconds step : stage.job(i).step_times())
-        times[i].push_back(step.value());
-    return times;
-  }
-
-  LogRates rates(const Point& point) const
-  {
-    LogRates rates;
-    for (const auto& times : steps(point, options_.seed)) {
-      double sum = 0;
-      for (const double time : times)
-        sum += time;
-      rates.push_back(-std::log(sum / static_cast<double>(times.size())));
-    }
-    return rates;
-  }
-
-private:
-  Point point_;
-  RunOptions options_;
-};
-
-// How far a variable may be turned up or down: where the format allows no more, down.
-double shift_for(const Variable& variable)
-{
-  const double size = std::clamp(variable.spread, kSmallestShift, kLargestShift);
-  for (const Variable::At& at : variable.at)
-    if (at.value.si() * std::exp(size) > at.largest)
-      return -size;
-  return size;
-}
-
-// Whether more of it takes longer: latencies and costs, where rates and efficiencies bring time.
-bool is_time(const Variable& variable)
-{
-  const auto units = UnitsOf<Seconds>::units();
-  return std::any_of(units.begin(), units.end(),
-                     [&](const Unit& unit) { return unit.name == variable.at.front().value.unit; });
-}
-
-// What every step of a job meets. Most of the rest of a machine is idle in most jobs.
-bool in_every_step(const Variable& variable)
-{
-  const std::string& pointer = variable.at.front().pointer;
-  if (variable.kind == "gpu") // but its links
-    return !pointer.starts_with("/nvlink") && !pointer.ends_with("_latency");
-  return variable.kind == "framework" || variable.kind == "anchor" || variable.kind == "job";
-}
-
-bool too_little(const LogRates& changes)
-{
-  return std::all_of(changes.begin(), changes.end(),
-                     [](double it) { return std::abs(it) <= kTooLittle; });
-}
-
-// Effect of one standard deviation of each variable on each job's logarithm of throughput.
-class LinearEffects {
-public:
-  LinearEffects(const Probe& probe, const std::vector<Variable>& variables)
-      : probe_(probe), variables_(variables), base_(probe.rates(probe.point())),
-        effects_(variables.size(), LogRates(base_.size(), 0))
-  {
-    Group unlikely;
-    for (std::size_t v = 0; v < variables.size(); ++v)
-      if (in_every_step(variables[v]))
-        measure({v});
-      else
-        unlikely.push_back(v);
-    if (!unlikely.empty())
-      look_into(unlikely, measure(unlikely));
-  }
-
-  std::vector<LogRates> result() && { return std::move(effects_); }
-
-private:
-  using Group = std::vector<std::size_t>;
-
-  // Changes of the rates when these variables are shifted together; in one direction, lest they
-  // cancel out.
-  LogRates measure(const Group& group)
-  {
-    std::vector<double> shift(variables_.size(), 0);
-    for (const std::size_t v : group)
-      shift[v] = (group.size() > 1 && is_time(variables_[v]) ? -1 : 1) * shift_for(variables_[v]);
-    LogRates changes = probe_.rates(shifted(probe_.point(), variables_, shift));
-    for (std::size_t i = 0; i < changes.size(); ++i)
-      changes[i] -= base_[i];
-    if (group.size() == 1) {
-      const Variable& alone = variables_[group[0]];
-      for (std::size_t i = 0; i < changes.size(); ++i)
-        effects_[group[0]][i] = changes[i] * alone.spread / shift_for(alone);
-    }
-    return changes;
-  }
-
-  // Halves a group that changes the rates by so much, until each variable that does is alone. What
-  // one half does not explain is the other's, which is so found without a run.
-  void look_into(const Group& group, const LogRates& changes)
-  {
-    if (group.size() == 1 || too_little(changes))
-      return;
-    const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
-    const Group first(group.begin(), middle);
-    const Group second(middle, group.end());
-    const LogRates of_first = measure(first);
-    look_into(first, of_first);
-    LogRates of_second = changes;
-    for (std::size_t i = 0; i < changes.size(); ++i)
-      of_second[i] -= of_first[i];
-    if (second.size() == 1 && !too_little(of_second))
-      measure(second);
-    else
-      look_into(second, of_second);
-  }
-
-  const Probe& probe_;
-  const std::vector<Variable>& variables_;
-  LogRates base_;
-  std::vector<LogRates> effects_;
-};
-
+constexpr double kNoEffect = 1e-6;            // relative
 std::vector<std::vector<double>> correlations(const Point& point,
                                               const std::vector<Variable>& variables)
 {
@@ -263,7 +96,7 @@ std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
 void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
                 const std::vector<Variable>& variables, double interval, PointResult& result)
 {
-  const auto effects = LinearEffects(probe, variables).result();
+  const auto effects = linear_effects(probe, variables);
   const auto matrix = correlations(probe.point(), variables);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
@@ -353,7 +186,7 @@ void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
   const auto effects = sampled_effects(samples, variables.size());
   // Shares of a step are small differences, too small for slopes of scattered samples.
   const bool any_left = !unexplained(probe.point(), variables).empty();
-  const auto linear = any_left ? LinearEffects(probe, variables).result() : effects;
+  const auto linear = any_left ? linear_effects(probe, variables) : effects;
   const double interval = options.uncertainty.interval;
   const LogRates base = probe.rates(probe.point());
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
