@@ -86,6 +86,21 @@ std::map<std::string, double> read_parts(const Value& root)
   return parts;
 }
 
+double read_functions(const Value& root)
+{
+  double sum = 0;
+  const Value series = log_list(root, "series");
+  for (std::size_t i = 0; i < series.json().size(); ++i) {
+    const Value one = series.at(i);
+    if (!log_text(one, "name").starts_with("layer_") ||
+        log_text(log_member(one, "labels"), "kind") != "gelu")
+      continue;
+    const auto steps = samples_of(one, "s", true);
+    sum += *std::min_element(steps.begin(), steps.end());
+  }
+  return sum;
+}
+
 void read_neighbours(const Value& settings, TrainingRecord& record)
 {
   if (has(settings, "path"))
@@ -157,6 +172,7 @@ TrainingRecord read_training_record(const Value& root)
   record.throughput = samples(root, "throughput", "sample/s");
   record.step_s = samples(root, "step_time", "s");
   record.parts = read_parts(root);
+  record.functions_s = read_functions(root);
   return record;
 }
 

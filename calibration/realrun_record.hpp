@@ -37,6 +37,10 @@ struct TrainingRecord {
   /// Seconds of rank 0's median step in all layers of a kind ("linear forward", "relu backward")
   /// and in the "optimizer"; empty where the record does not tell them.
   std::map<std::string, double> parts;
+  /// Seconds of all its elementary functions (gelu), each layer's in its quickest step; 0 without
+  /// any. Only the clock of the core changes them: they need no memory, and other threads on the
+  /// core spare one step or another.
+  double functions_s = 0;
 };
 
 /// A record of kind "network": iperf3 over one path between two hosts made of namespaces.

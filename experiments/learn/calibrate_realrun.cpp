@@ -4,6 +4,7 @@
 #include "experiments/learn/calibrate_logs.hpp"
 #include "experiments/learn/calibrate_training.hpp"
 #include "experiments/learn/realrun_experiment.hpp"
+#include "experiments/learn/unsteady.hpp"
 #include "sim/base/text.hpp"
 
 #include <map>
@@ -63,6 +64,8 @@ std::vector<std::string> teach_realrun(const std::vector<LogText>& logs, Setup& 
       setup.notes.push_back(log.path + ": records of kind '" + kind + "' are not used");
     }
   }
+  for (std::string& note : unsteady(training))
+    setup.notes.push_back(std::move(note));
   std::map<std::string, std::string> taught;
   if (!training.empty())
     taught["training"] = joined(teach_training(training, setup));

@@ -2,6 +2,7 @@
 #include "experiments/learn/realrun_experiment.hpp"
 
 #include "experiments/learn/calibrate.hpp"
+#include "experiments/learn/unsteady.hpp"
 #include "experiments/run/scenario.hpp"
 #include "models/network.hpp"
 #include "sim/base/error.hpp"
@@ -146,6 +147,20 @@ TEST_CASE("a record tells what a step is made of", "[realrun]")
   CHECK(parts.at("optimizer") > parts.at("relu forward"));
   CHECK(sum > 0.9 * 32 / r.throughput.front());
   CHECK(sum < 1.02 * 32 / r.throughput.front());
+}
+
+TEST_CASE("runs that did the same arithmetic at other speeds contradict each other", "[realrun]")
+{
+  const auto two_blocks = record("transformer-b4");
+  auto four_blocks = record("transformer-d4"); // four times the batch
+  CHECK(unsteady({two_blocks, four_blocks, record("mlp-b8")}).empty());
+  const double alike = four_blocks.functions_s / (8 * two_blocks.functions_s);
+  CHECK(std::abs(alike - 1) < 0.03);
+  four_blocks.functions_s *= 1.2 / alike;
+  const auto notes = unsteady({two_blocks, four_blocks});
+  REQUIRE(notes.size() == 1);
+  CHECK_THAT(notes[0], Contains("20 % longer in transformer-d4 than in transformer-b4"));
+  CHECK(unsteady({record("mlp-b8")}).empty()); // nothing to tell it by
 }
 
 TEST_CASE("records of another machine than the platform's teach its cache as well",
