@@ -146,7 +146,7 @@ struct Library {
   sim::RingOrder rings = sim::RingOrder::search;
 
   std::optional<HostExchange>
-      host; // it adds through host memory, and by the above inside processes
+      host{}; // it adds through host memory, and by the above inside processes
 
   bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
 
