@@ -10,6 +10,7 @@
 #include "platforms/graph_search.hpp"
 
 #include "platforms/machine.hpp"
+#include "tests/platforms/hop_support.hpp"
 #include "tests/support/catch.hpp"
 
 #include <filesystem>
@@ -20,6 +21,7 @@
 
 using namespace foretrain;
 using namespace foretrain::platforms;
+using test::stack_of;
 
 namespace {
 
@@ -27,12 +29,6 @@ nlohmann::json oracle()
 {
   std::ifstream in(data_root() / "tests/platforms/data/nccl-graphs.json");
   return nlohmann::json::parse(in);
-}
-
-Stack stack_of(const char* network)
-{
-  return {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
-          load_transport(resolve_preset(std::string(network), kTransportKind))};
 }
 
 CollectiveGraphs search(const PlatformSpec& spec, const std::vector<int>& gpus, bool between,

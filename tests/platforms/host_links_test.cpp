@@ -1,28 +1,12 @@
 #include "platforms/host_links.hpp"
 
+#include "tests/platforms/hop_support.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace foretrain;
 using namespace foretrain::platforms;
-
-namespace {
-
-Stack stack_of(const char* network)
-{
-  return {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
-          load_transport(resolve_preset(std::string(network), kTransportKind))};
-}
-
-double weight_of(const sim::Hop& hop, const sim::Engine& engine, const std::string& resource)
-{
-  double weight = 0;
-  for (const sim::Use& use : hop.uses)
-    if (engine.name({use.resource}) == resource)
-      weight += use.weight;
-  return weight;
-}
-
-} // namespace
+using test::stack_of;
+using test::weight_of;
 
 TEST_CASE("processes of nodes go round through adapters, those of GPUs through sockets of a node",
           "[host-links]")

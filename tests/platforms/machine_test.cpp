@@ -2,34 +2,21 @@
 #include "platforms/machine.hpp"
 
 #include "sim/base/error.hpp"
+#include "tests/platforms/hop_support.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace foretrain;
 using namespace foretrain::platforms;
+using test::stack_of;
+using test::weight_of;
 
 namespace {
-
-Stack stack_of(const char* network)
-{
-  return {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
-          load_transport(resolve_preset(std::string(network), kTransportKind))};
-}
 
 PlatformSpec patched(const std::string& name, const std::string& patch)
 {
   auto document = std::make_shared<Document>(*resolve_preset(name, kPlatformKind).document());
   document->root.merge_patch(Json::parse(patch));
   return load_platform(Value(std::shared_ptr<const Document>(document)));
-}
-
-double weight_of(const std::vector<sim::Use>& uses, const sim::Engine& engine,
-                 const std::string& resource)
-{
-  double weight = 0;
-  for (const sim::Use& use : uses)
-    if (engine.name({use.resource}) == resource)
-      weight += use.weight;
-  return weight;
 }
 
 double capacity_of(const sim::Engine& engine, const std::string& resource)
