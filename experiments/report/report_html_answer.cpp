@@ -26,12 +26,14 @@ std::string own_gpus(const ReportRow& row)
   return fmt::format("/jobs/{}/gpus", row.job_index);
 }
 
-// What is trained, apart from how: samples of different models cannot be compared.
-std::vector<std::string> subject_settings(const Report& report)
+// What is trained, apart from how: samples of different models cannot be compared. The model of
+// another job is how.
+std::vector<std::string> subject_settings(const Report& report, const ReportRow& row)
 {
+  const std::string own = fmt::format("/jobs/{}/", row.job_index);
   std::vector<std::string> names{"job"};
   for (const std::string& pointer : report.varying())
-    if (pointer.substr(pointer.rfind('/') + 1) == "model")
+    if (pointer.ends_with("/model") && (!pointer.starts_with("/jobs/") || pointer.starts_with(own)))
       names.push_back(pointer);
   return names;
 }
@@ -41,7 +43,7 @@ std::string subject_of(const Report& report, const ReportRow& row)
   std::vector<std::string> words;
   if (report.jobs().size() > 1)
     words.push_back(row.name);
-  for (const std::string& name : subject_settings(report))
+  for (const std::string& name : subject_settings(report, row))
     if (name != "job")
       words.push_back(report.setting_text(row, name));
   return joined(words);
@@ -49,7 +51,7 @@ std::string subject_of(const Report& report, const ReportRow& row)
 
 std::string choice_text(const Report& report, const ReportRow& row)
 {
-  return report.label(row, subject_settings(report));
+  return report.label(row, subject_settings(report, row));
 }
 
 // "1,000 samples/s"

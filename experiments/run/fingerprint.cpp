@@ -53,7 +53,7 @@ std::string fingerprint(const Point& point, const RunOptions& options)
       all["profiles"].push_back({profile.name, profile.origin.json()});
   const auto presets = is_large(point) ? resolve_large(point).presets : resolve(point).presets;
   for (const PresetUse& use : presets)
-    all["presets"].push_back({use.kind, use.id, use.value.json()});
+    all["presets"].push_back({use.kind, use.told(), use.value.json()});
   return checksum(all.dump());
 }
 

@@ -74,7 +74,7 @@ public:
             origin_of(document, entry.pointer) == entry.origin) {
           named_.insert(entry.origin);
           out_.push_back(
-              {use.kind + " " + use.id + entry.pointer,
+              {use.kind + " " + use.told() + entry.pointer,
                entry.value.is_string() ? entry.value.get<std::string>() : entry.value.dump(),
                text_of(entry)});
         }

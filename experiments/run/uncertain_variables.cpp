@@ -127,7 +127,7 @@ private:
         const OverlayEntry& laid = point_.profiles->overlay->entries[entry];
         if (laid.kind != use.kind || origin_of(document, laid.pointer) != laid.origin)
           continue;
-        Variable variable{use.kind + " " + use.id + " " + laid.pointer,
+        Variable variable{use.kind + " " + use.told() + " " + laid.pointer,
                           use.kind,
                           use.id,
                           {},
@@ -158,7 +158,7 @@ private:
         spreads.fail_at(item.key(), "must be a JSON pointer, like /latency");
       if (taken_.count(item.key()) > 0)
         continue;
-      Variable variable{use.kind + " " + use.id + " " + item.key(),
+      Variable variable{use.kind + " " + use.told() + " " + item.key(),
                         use.kind,
                         use.id,
                         {},
@@ -176,7 +176,7 @@ private:
       if (line.kind != use.kind)
         continue;
       Variable variable{
-          use.kind + " " + use.id + ": " + line.name, use.kind, use.id, {}, line.spread};
+          use.kind + " " + use.told() + ": " + line.name, use.kind, use.id, {}, line.spread};
       for (const std::string& pointer : calibration::pointers_in(use.value.json(), line))
         put(variable, use, pointer);
       for (const std::string& pointer : line.pointers) // what the file leaves to its default

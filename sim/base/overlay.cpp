@@ -9,6 +9,13 @@ bool is_for(const OverlayEntry& entry, const std::string& kind, const std::strin
 }
 } // namespace
 
+std::string PresetUse::told() const
+{
+  const auto at = id.rfind('#');
+  const auto& path = value.document()->path;
+  return at == std::string::npos || path.empty() ? id : path.stem().string() + id.substr(at);
+}
+
 void lay_over(Document& document, const Overlay& overlay, const std::string& kind,
               const std::string& id)
 {

@@ -31,6 +31,8 @@ struct PresetUse {
   std::string kind;
   std::string id;
   Value value;
+  /// The id without the folder of its file, which results do not depend on.
+  std::string told() const;
 };
 
 struct Overlay {

@@ -153,6 +153,15 @@ TEST_CASE("jobs and models get answers of their own", "[experiments][report]")
                                  point({{"/jobs/0/model", "vgg16"}}, {job(4, 2, "a")})});
   const Report compared(models);
   CHECK(answers(compared).size() == 2);
+
+  // The model of a neighbour is a circumstance: the job itself has one answer.
+  const Json neighbours = result_of(
+      {point({{"/jobs/0/model", "resnet50"}}, {job(4, 3, "a", "front"), job(4, 2, "b", "back")}),
+       point({{"/jobs/0/model", "vgg16"}}, {job(4, 2, "a", "front"), job(4, 1, "b", "back")})});
+  std::vector<std::string> subjects;
+  for (const Answer& answer : answers(Report(neighbours)))
+    subjects.push_back(answer.subject);
+  CHECK(subjects == std::vector<std::string>{"front, resnet50", "back", "front, vgg16"});
 }
 
 TEST_CASE("a setting that changes nothing is reported", "[experiments][report]")

@@ -120,6 +120,28 @@ TEST_CASE("references inside a document take its overlay, objects too", "[overla
   CHECK(over->files->size() == 1); // read once, laid over afresh each time
 }
 
+TEST_CASE("an object inside a file is told without the file's folder", "[overlay]")
+{
+  const Parts parts;
+  std::vector<std::string> told;
+  auto over = overlay({});
+  over->seen = [&told](const PresetUse& use) { told.push_back(use.told()); };
+  const auto resolve_in = [&](const std::filesystem::path& path) {
+    auto document = parse_document(R"({ "named": "base", "inline": { "rate": "3 GB/s" } })",
+                                   path.empty() ? "text" : path.string());
+    document->path = path;
+    document->overlay = over;
+    const Value root{DocumentPtr(document)};
+    resolve_preset(root.at("named"), kPart);
+    resolve_preset(root.at("inline"), kPart);
+  };
+  resolve_in("/one/run.json");
+  resolve_in("/other/run.json");
+  resolve_in("");
+  CHECK(told == std::vector<std::string>{"base", "run#/inline", "base", "run#/inline", "base",
+                                         "text#/inline"});
+}
+
 TEST_CASE("an entry that leads nowhere is refused by name", "[overlay]")
 {
   const Parts parts;
