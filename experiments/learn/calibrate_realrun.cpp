@@ -64,7 +64,7 @@ std::vector<std::string> teach_realrun(const std::vector<LogText>& logs, Setup& 
       setup.notes.push_back(log.path + ": records of kind '" + kind + "' are not used");
     }
   }
-  for (std::string& note : to_one_speed(training))
+  for (std::string& note : unsteady(training))
     setup.notes.push_back(std::move(note));
   std::map<std::string, std::string> taught;
   if (!training.empty())
