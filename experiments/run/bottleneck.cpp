@@ -157,6 +157,26 @@ Bottleneck input_bottleneck(const sim::Engine& engine, const models::Job& job, d
   return found;
 }
 
+// The busiest part of the way between host memory and GPU.
+Bottleneck copy_bottleneck(const sim::Engine& engine, const platforms::Machine& machine,
+                           const models::Job& job, platforms::GpuPlace gpu, double share)
+{
+  Bottleneck found;
+  for (const auto& path : {machine.host_to_device(gpu), machine.device_to_host(gpu)})
+    for (const sim::Use& use : path->uses) {
+      const sim::ResourceId resource{use.resource};
+      const double busy = job.utilisation(resource);
+      if (busy <= found.utilisation)
+        continue;
+      found.resource = engine.name(resource);
+      found.utilisation = busy;
+      found.why = fmt::format("{} of the step waits for copies between host memory and GPU over "
+                              "{}{}",
+                              percent(share), found.resource, rate_of(engine, resource));
+    }
+  return found;
+}
+
 // How much of their time kernels were held up by too few host cores, if it is worth saying.
 std::string held_up(const sim::Engine& engine, const models::Job& job)
 {
@@ -225,7 +245,8 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
   if (name == "communication")
     return communication_bottleneck(engine, job, share);
   if (name == "input")
-    return input_bottleneck(engine, job, share);
+    return job.input().empty() ? copy_bottleneck(engine, machine, job, ranks.front(), share)
+                               : input_bottleneck(engine, job, share);
   Bottleneck found;
   const sim::ResourceId gpu = machine.compute(ranks.front());
   found.utilisation = job.utilisation(gpu);

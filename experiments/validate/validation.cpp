@@ -36,11 +36,25 @@ void close(ErrorSummary& summary)
   summary.bias /= summary.rows;
 }
 
-void count_pair(Summary& summary, const Comparison& a, const Comparison& b)
+// A row and what the prediction of another one is divided by or compared to.
+struct Reference {
+  const Comparison* row = nullptr;
+  double predicted = 0;
+};
+
+// The row that `it` is divided by. What a prediction starts from is predicted as it was measured.
+std::optional<Reference> divisor(const Comparison& it, const Comparison* over)
 {
-  const double apart = a.row.measured - b.row.measured;
-  const double tie = std::max(kTie * std::max(a.row.measured, b.row.measured),
-                              std::hypot(a.row.spread, b.row.spread));
+  if (over == nullptr || !over->problem.empty())
+    return std::nullopt;
+  return Reference{over, it.row.anchor == over->row.id ? over->row.measured : over->predicted};
+}
+
+void count_pair(Summary& summary, const Comparison& a, const Reference& b)
+{
+  const double apart = a.row.measured - b.row->row.measured;
+  const double tie = std::max(kTie * std::max(a.row.measured, b.row->row.measured),
+                              std::hypot(a.row.spread, b.row->row.spread));
   if (std::abs(apart) <= tie)
     return;
   summary.pairs += 1;
@@ -105,9 +119,13 @@ Summary summarise(const std::vector<const Comparison*>& rows, const std::vector<
     if (!it->problem.empty())
       continue;
     count(summary.errors, it->error(), it->row.id);
-    if (const auto over = by_id.find({it->row.suite, it->row.ratio_of});
-        over != by_id.end() && over->second->problem.empty())
-      count(summary.ratios, (1 + it->error()) / (1 + over->second->error()) - 1, it->row.id);
+    const auto found = by_id.find({it->row.suite, it->row.ratio_of});
+    if (const auto over = divisor(*it, found == by_id.end() ? nullptr : found->second)) {
+      count(summary.ratios, (1 + it->error()) / (over->predicted / over->row->row.measured) - 1,
+            it->row.id);
+      if (it->row.group.empty() || it->row.group != over->row->row.group)
+        count_pair(summary, *it, *over);
+    }
     if (it->has_interval()) {
       summary.intervals += 1;
       summary.covered += it->covered() ? 1 : 0;
@@ -120,7 +138,7 @@ Summary summarise(const std::vector<const Comparison*>& rows, const std::vector<
   for (const auto& [name, members] : groups)
     for (std::size_t i = 0; i < members.size(); ++i)
       for (std::size_t k = 0; k < i; ++k)
-        count_pair(summary, *members[i], *members[k]);
+        count_pair(summary, *members[i], {members[k], members[k]->predicted});
   return summary;
 }
 

@@ -36,7 +36,7 @@ struct ErrorSummary {
 struct Summary {
   ErrorSummary errors;
   ErrorSummary ratios; // of rows that are divided by another
-  int pairs = 0;       // within groups, apart by more than 1 % and by more than their spread
+  int pairs = 0;       // in a group, or a row and its divisor; apart by over 1 % and their spread
   int right_pairs = 0; // of them, those predicted in the measured order
   int intervals = 0;   // rows with an interval
   int covered = 0;     // of them, those measured inside it

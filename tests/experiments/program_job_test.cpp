@@ -66,6 +66,32 @@ TEST_CASE("a program shares a machine with other jobs", "[program]")
   CHECK(both.jobs[0].step_time.median < 0.17);
 }
 
+TEST_CASE("copies between host memory and GPU are named with the link that they fill", "[program]")
+{
+  for (const bool to_host : {false, true}) {
+    const Json copy = {{"format", "foretrain.program/1"},
+                       {"name", "copy"},
+                       {"source", "none: a test"},
+                       {"streams", {"compute"}},
+                       {"ranks", {{{"device", 0}}}},
+                       {"operations",
+                        {{{"kind", "offload"},
+                          {"phase", "data"},
+                          {"rank", 0},
+                          {"size_byte", 1000000000},
+                          {"to_host", to_host}}}},
+                       {"samples_per_step", 1},
+                       {"step_variation", 0}};
+    const JobResult job =
+        run(Json::array({{{"program", copy}, {"framework", "pytorch-ddp"}, {"gpus", 1}}}))
+            .jobs.front();
+    CHECK(job.time.host_to_device.value() == Approx(job.step_time.median));
+    CHECK(job.bottleneck.resource == (to_host ? "node0/gpu0/pcie/up" : "node0/gpu0/pcie/down"));
+    CHECK(job.bottleneck.utilisation == Approx(1).epsilon(1e-3));
+    CHECK_THAT(job.bottleneck.why, Contains("100 % of the step waits for copies between host"));
+  }
+}
+
 TEST_CASE("a printed program reads and runs as the one it was printed from", "[program]")
 {
   const auto loaded = with_jobs(Json::array({pipeline()}));

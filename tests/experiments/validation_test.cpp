@@ -107,6 +107,21 @@ TEST_CASE("rankings count pairs of a group that differ by more than noise", "[va
   CHECK(summary_of(all).pairs == 0);
 }
 
+TEST_CASE("a row and its divisor are a pair, too", "[validation]")
+{
+  std::vector<Comparison> all{comparison("synthetic", 100, 90), comparison("real", 90, 95)};
+  all[1].row.ratio_of = "synthetic"; // measured as a loss, predicted as a gain
+  Summary summary = summary_of(all);
+  CHECK(summary.pairs == 1);
+  CHECK(summary.right_pairs == 0);
+  all[1].row.anchor = "synthetic"; // which is thus predicted as measured, 100: a loss
+  summary = summary_of(all);
+  CHECK(summary.right_pairs == 1);
+  CHECK(summary.ratios.mean == Approx(0.95 / 0.9 - 1));
+  all[0].row.group = all[1].row.group = "g"; // a pair of that group already
+  CHECK(summary_of(all).pairs == 1);
+}
+
 TEST_CASE("coverage counts rows with an interval only", "[validation]")
 {
   std::vector<Comparison> all{comparison("a", 100, 102), comparison("b", 100, 120),
