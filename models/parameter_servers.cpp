@@ -139,14 +139,25 @@ int ParameterServers::pieces(Bytes size) const
   return std::max(1, static_cast<int>(std::ceil(size / rules_.partition)));
 }
 
-// Whole tensors go where the least is, partitions in turn.
-int ParameterServers::next_server(Bytes size)
+int server_of_partition(int tensor, int partition, int servers)
+{
+  std::uint64_t hash = 5381;
+  const std::uint64_t key =
+      (static_cast<std::uint64_t>(tensor) << 16) + static_cast<std::uint64_t>(partition);
+  for (const char digit : std::to_string(key))
+    hash = 33 * hash + static_cast<std::uint64_t>(digit);
+  return static_cast<int>(hash % static_cast<std::uint64_t>(servers));
+}
+
+// Whole tensors go where the least is.
+int ParameterServers::server_of(Bytes size, int tensor, int p)
 {
   if (links_.servers < 1)
     return -1;
-  auto server = static_cast<std::size_t>(next_++ % links_.servers);
-  if (rules_.shard != ServerShard::bytes)
-    server = static_cast<std::size_t>(std::min_element(load_.begin(), load_.end()) - load_.begin());
+  const auto server =
+      rules_.shard == ServerShard::bytes
+          ? static_cast<std::size_t>(server_of_partition(tensor, p, links_.servers))
+          : static_cast<std::size_t>(std::min_element(load_.begin(), load_.end()) - load_.begin());
   load_[server] += size.value();
   return static_cast<int>(server);
 }
@@ -286,7 +297,7 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
     const Bytes bytes =
         rules_.shard == ServerShard::bytes ? std::min(left, rules_.partition) : size;
     left = left - bytes;
-    const Piece piece{bytes, next_server(bytes), next_};
+    const Piece piece{bytes, server_of(bytes, index, p), next_++};
     TaskId end = local(stages, reduce_, "add in node", begin, piece);
     if (links_.servers == 0) {
       graph.add_edge(local(stages, gather_, "distribute in node", end, piece), done);

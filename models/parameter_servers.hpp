@@ -9,6 +9,7 @@
 //
 //   bytes through a server, each way = workers x gradient bytes / servers
 //
+// where partitions are spread evenly, which a hash does not do quite (server_of_partition).
 // A request to pull travels on the connection of the pushes, in order: it waits for what has been
 // handed to the connection before. Li et al., "Scaling Distributed Machine Learning with the
 // Parameter Server", OSDI 2014; Jiang et al., "A Unified Architecture for Accelerating Distributed
@@ -23,6 +24,11 @@
 #include <memory>
 
 namespace foretrain::models {
+
+/// The server that holds a partition, counted from 0: a hash (DJB2) of the decimal digits of its
+/// key, 65536 x tensor + partition, as BytePS has it (byteps/common/global.cc, EncodeDefaultKey).
+/// Of 3, 6, 9 or 12 servers some get up to a third more than others, because 33 is a multiple of 3.
+int server_of_partition(int tensor, int partition, int servers);
 
 class ParameterServers final : public Synchroniser {
 public:
@@ -66,7 +72,7 @@ private:
 
   Ways ways(const std::vector<sim::Hop>& hops, bool with_latency, Fidelity fidelity) const;
   const Link& link(int server, Fidelity fidelity);
-  int next_server(Bytes size);
+  int server_of(Bytes size, int tensor, int p);
   sim::TaskId push(Stages& stages, sim::TaskId begin, const Piece& piece);
   sim::ResourceId summation_thread(std::size_t server, std::size_t thread);
   sim::TaskId sum(Stages& stages, sim::TaskId pushed, const Piece& piece);
