@@ -27,7 +27,8 @@ namespace foretrain::models {
 
 /// The server that holds a partition, counted from 0: a hash (DJB2) of the decimal digits of its
 /// key, 65536 x tensor + partition, as BytePS has it (byteps/common/global.cc, EncodeDefaultKey).
-/// Of 3, 6, 9 or 12 servers some get up to a third more than others, because 33 is a multiple of 3.
+/// Multiples of 3 and 11 share badly, because 33 is one: of 3 servers one gets a fifth more, of 11
+/// one gets nothing.
 int server_of_partition(int tensor, int partition, int servers);
 
 class ParameterServers final : public Synchroniser {

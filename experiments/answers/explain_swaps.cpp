@@ -15,14 +15,17 @@ namespace {
 
 constexpr double kSameRate = 1e-3; // a swap that changes no job by more is not worth a line
 
-// Those made for transformers are no choice for other models, and others none for them.
-std::vector<std::string> frameworks(bool of_transformer, const Value& root)
+// Those made for transformers are no choice for other models, and others none for them; nor is what
+// computes on CPUs (convolutions by patches: the twin) one for GPUs, or the other way round.
+std::vector<std::string> frameworks(bool of_transformer, bool on_cpu, const Value& root)
 {
   std::vector<std::string> names;
-  for (const std::string& name : preset_names(models::kFrameworkKind))
-    if (models::load_framework(preset_reference(name, root)).transformer.has_value() ==
-        of_transformer)
+  for (const std::string& name : preset_names(models::kFrameworkKind)) {
+    const models::Framework framework = models::load_framework(preset_reference(name, root));
+    if (framework.transformer.has_value() == of_transformer &&
+        framework.kernels.explicit_patches == on_cpu)
       names.push_back(name);
+  }
   return names;
 }
 
@@ -42,7 +45,8 @@ std::vector<Choice> choices_of(const ResolvedExperiment& experiment, const Value
     const std::string job = fmt::format("/jobs/{}", i);
     const bool transformer = experiment.jobs[i].transformer != nullptr;
     if (!experiment.jobs[i].network.measured) // recorded times hold for what ran then
-      choices.push_back({job + "/framework", frameworks(transformer, root)});
+      choices.push_back(
+          {job + "/framework", frameworks(transformer, experiment.platform.gpu.on_host(), root)});
     // A measured rate holds for one precision.
     if (transformer) {
       choices.push_back({job + "/precision", {"fp16", "bf16", "fp8"}});

@@ -116,6 +116,8 @@ TEST_CASE("Gains are those of the same change in the presets")
   const Json answer = explain(loaded(json), 0, options);
   const Json& best = answer.at("jobs")[0].at("swaps")[0];
   CHECK(best.at("gain").get<double>() > 1); // RDMA over InfiniBand instead of 1 Gb/s
+  CHECK(answer.dump().find("caffe2") != std::string::npos);
+  CHECK(answer.dump().find("realrun-cpu") == std::string::npos); // computes on CPUs
   CHECK_THAT(report_explain(answer), Contains("Limited by network adapters: network adapters twice "
                                               "as fast would bring +"));
   CHECK_THAT(explain_html(answer), Contains("<svg"));
