@@ -7,6 +7,8 @@ namespace foretrain::models {
 namespace {
 
 constexpr Bytes kLine{64}; // of a CPU's cache
+// What a rank sends of a reduction is read and written, and so is what it receives.
+constexpr double kCopies = 4;
 
 bool gemm_like(const Layer& layer)
 {
@@ -45,17 +47,23 @@ Bytes moved(double elements, const Device& device)
   return Bytes(elements * device.bytes_per_element);
 }
 
+// Elements that pass a CPU's cache for the gradients of `parameters` to be added up in a ring.
+double reduced(double parameters, const Device& device)
+{
+  return kCopies * 2 * (device.ranks - 1) / device.ranks * parameters;
+}
+
 // The products of one GEMM-like layer over a batch: elements of its operands and its result.
 struct Product {
   const Layer& layer;
   const Device& device;
-  double all_weights; // of the network
+  double between; // two uses of a weight: elements that pass the cache
   double batch;
   double left, weights, result; // elements
   double calls = 1;
 
-  Product(const Layer& l, int samples, const Device& d, double parameters)
-      : layer(l), device(d), all_weights(parameters), batch(samples),
+  Product(const Layer& l, int samples, const Device& d, double elements_between)
+      : layer(l), device(d), between(elements_between), batch(samples),
         left(batch * static_cast<double>(l.input_elements)),
         weights(static_cast<double>(l.parameters)),
         result(batch * static_cast<double>(l.output_elements))
@@ -84,15 +92,16 @@ struct Product {
   {
     return device.dense.moving(moved(passes * elements, device), moved(elements / calls, device));
   }
-  // A weight is next used when all others, their gradients and momenta have been: a step later.
+  // A weight is next used when all others, their gradients and momenta have been, and what other
+  // ranks send: a step later.
   Seconds weights_moving(double passes) const
   {
-    return device.dense.moving(moved(passes * weights, device), moved(3 * all_weights, device));
+    return device.dense.moving(moved(passes * weights, device), moved(between, device));
   }
   // As an operand it is read piece by piece.
   Seconds weights_reading() const
   {
-    const double away = 1 - device.dense.found(moved(3 * all_weights, device));
+    const double away = 1 - device.dense.found(moved(between, device));
     return weights_moving(device.kernels.operand_passes) +
            away * (moved(weights, device) / kLine) * device.kernels.weight_line;
   }
@@ -231,6 +240,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
 {
   ComputeProfile profile;
   const auto parameters = static_cast<double>(totals(network).parameters);
+  const double passing = reduced(parameters, device);
   bool first = true; // no gradient of the network's own input is needed
   for (const Layer& layer : network.layers) {
     const Passes passes = passes_of(layer.kind);
@@ -243,7 +253,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     }
     LayerTime time;
     if (gemm_like(layer)) {
-      const Product product(layer, batch, device, parameters);
+      const Product product(layer, batch, device, 3 * parameters + passing);
       time.forward = product.forward();
       time.backward = product.weight_gradient();
       time.product = true;
@@ -272,7 +282,8 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   const auto tensors = static_cast<double>(totals(network).gradient_tensors);
   const OptimizerCost update =
       optimizer_cost(device.optimizer, device.optimizer_style, parameters, tensors,
-                     device.master_weights ? device.bytes_per_element : 0, device.ordinary);
+                     device.master_weights ? device.bytes_per_element : 0, device.ordinary,
+                     moved(passing, device));
   profile.optimizer = update.kernels + tensors * device.operation_gap;
   profile.optimizer_exposed = update.exposed;
   profile.optimizer_launches = update.launches;
@@ -288,7 +299,7 @@ ComputeProfile inference_profile(const Network& network, int batch, const Device
     time.backward_kernels = 0;
     if (gemm_like(layer)) {
       time.product = true;
-      time.forward = device.operation_gap + Product(layer, batch, device, parameters).forward();
+      time.forward = device.operation_gap + Product(layer, batch, device, 3 * parameters).forward();
     } else if (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::norm) {
       const double elements =
           batch * static_cast<double>(layer.input_elements + layer.output_elements);

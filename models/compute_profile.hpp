@@ -26,6 +26,7 @@ struct Device {
   bool fused_elementwise = false; // activations and additions ride along with their neighbours
   KernelSpec kernels;
   Seconds operation_gap; // of the framework
+  int ranks = 1;         // that add up the gradients of a training step
 };
 
 struct LayerTime {

@@ -29,14 +29,16 @@ const OptimizerForm& form_of(const Optimizer& optimizer, OptimizerStyle style)
 }
 
 OptimizerCost optimizer_cost(const Optimizer& optimizer, OptimizerStyle style, double parameters,
-                             double tensors, double copy_bytes, const sim::Roofline& device)
+                             double tensors, double copy_bytes, const sim::Roofline& device,
+                             Bytes beside)
 {
   const OptimizerForm& form = form_of(optimizer, style);
   const double bytes = optimizer.fused.bytes_per_parameter + copy_bytes;
   OptimizerCost cost;
-  cost.kernels =
-      device({Flops(optimizer.flops_per_parameter * parameters), Bytes(bytes * parameters)}) +
-      std::max(0.0, optimizer.fused.launches - 1) * device.launch;
+  const Bytes traffic(bytes * parameters);
+  cost.kernels = device(Flops(optimizer.flops_per_parameter * parameters),
+                        device.moving(traffic, traffic + beside)) +
+                 std::max(0.0, optimizer.fused.launches - 1) * device.launch;
   const double passes =
       std::max(0.0, form.bytes_per_parameter - optimizer.fused.bytes_per_parameter);
   cost.launches = form.launches + tensors * form.launches_per_tensor;

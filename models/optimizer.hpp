@@ -58,12 +58,14 @@ Optimizer load_optimizer(const Value& reference);
 const OptimizerForm& form_of(const Optimizer& optimizer, OptimizerStyle style);
 
 /// `tensors` gradient tensors of `parameters` values in all. `copy_bytes` are written beside each
-/// weight (the working copy in half precision).
+/// weight (the working copy in half precision). `beside` passes the device's cache between one
+/// update and the next, beside what updates move.
 ///
 /// A form that is launched tensor by tensor after a blocking wait costs its host time and the
 /// passes beyond the fused form's on top: its kernels are too short to hide the launches.
 OptimizerCost optimizer_cost(const Optimizer& optimizer, OptimizerStyle style, double parameters,
-                             double tensors, double copy_bytes, const sim::Roofline& device);
+                             double tensors, double copy_bytes, const sim::Roofline& device,
+                             Bytes beside = Bytes());
 
 template <class V>
 void describe(V& v, OptimizerForm& s)

@@ -24,7 +24,7 @@ constexpr double kLeastSpread = 0.05; // relative; of a part: of its step
 constexpr double kDoubtful = 0.05;    // mean error from which the platform's cache is doubted
 constexpr double kClearly = 0.75;     // of the mean error: what another cache has to reach
 constexpr int kSteps = 3;             // of a run of several ranks, whose steps vary
-constexpr double kEnough = 1e-3;      // smaller steps of a fit change nothing that matters
+constexpr double kEnough = 2e-3;      // smaller steps of a fit change nothing that matters
 // Shares of a platform's rates, and these rates.
 constexpr std::pair<const char*, const char*> kRates[] = {
     {"/fp32/dense_efficiency", "/fp32/peak"}, {"/memory_efficiency", "/memory_bandwidth"}};

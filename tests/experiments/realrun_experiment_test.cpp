@@ -4,6 +4,7 @@
 #include "experiments/learn/calibrate.hpp"
 #include "experiments/learn/unsteady.hpp"
 #include "experiments/run/scenario.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "models/network.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity_text.hpp"
@@ -60,6 +61,15 @@ std::string error_of(const std::string& patch)
 }
 
 } // namespace
+
+TEST_CASE("ranks on cores find less in the cache after they added up gradients", "[realrun]")
+{
+  auto document = std::make_shared<Document>();
+  document->root = realrun_experiment(record("mlp-r4"), "vm-2core-epyc");
+  Point point;
+  point.document = document;
+  CHECK(resolve(point).jobs.front().device.ranks == 4);
+}
 
 TEST_CASE("the network of a record has the record's parameters", "[realrun]")
 {

@@ -53,6 +53,36 @@ TEST_CASE("products wait for the lines of a weight that the cache does not hold"
   CHECK_THAT(profile.layers[1].backward.value(), test::is(read));
 }
 
+TEST_CASE("gradients that are added up pass the cache between two uses of a weight",
+          "[profile][closed-form]")
+{
+  // Two ranks send and receive each gradient once, read and written every time.
+  const double weights = 1000.0 * 1000 * 4; // bytes of a layer
+  const double passing = 4 * 2 * weights;
+  Device device = arithmetic(1e30);
+  device.kernels.weight_line = Seconds(1e-6);
+  device.optimizer.fused.bytes_per_parameter = 20;
+  for (sim::Roofline* roofline : {&device.dense, &device.ordinary}) {
+    roofline->cache = Bytes(6 * weights); // what one rank alone uses
+    roofline->cached = BytesPerSecond(1e30);
+  }
+  const Network network = two_linear_layers(1000);
+  CHECK(compute_profile(network, 64, device).layers[0].forward.value() < 1e-9);
+  device.ranks = 2;
+  const double away = passing / (6 * weights + passing);
+  CHECK_THAT(compute_profile(network, 64, device).layers[0].forward.value(),
+             test::is(away * weights / 64 * 1e-6));
+  CHECK(inference_profile(network, 64, device).layers[0].forward.value() < 1e-9);
+
+  device.ordinary.memory = BytesPerSecond(1e9);
+  const double update = 10 * weights; // moves, and uses in turn
+  CHECK_THAT(compute_profile(network, 64, device).optimizer.value(),
+             test::is((1 - 6 * weights / (update + passing)) * update / 1e9));
+  device.ranks = 4; // send and receive half as much again
+  CHECK_THAT(compute_profile(network, 64, device).optimizer.value(),
+             test::is((1 - 6 * weights / (update + 1.5 * passing)) * update / 1e9));
+}
+
 TEST_CASE("training holds weights, gradients, optimizer state and what layers put out",
           "[profile][closed-form]")
 {
