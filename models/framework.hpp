@@ -31,12 +31,14 @@ constexpr auto choices(ServerClient)
       {{ServerClient::node, "node"}, {ServerClient::gpu, "gpu"}});
 }
 
-/// What goes to one server: whole tensors or partitions of bytes.
-enum class ServerShard { tensor, bytes };
+/// What goes to one server: whole tensors, partitions of bytes, or whole tensors but for large
+/// ones, of which each server has a part.
+enum class ServerShard { tensor, bytes, large };
 constexpr auto choices(ServerShard)
 {
-  return std::to_array<Choice<ServerShard>>(
-      {{ServerShard::tensor, "tensor"}, {ServerShard::bytes, "bytes"}});
+  return std::to_array<Choice<ServerShard>>({{ServerShard::tensor, "tensor"},
+                                             {ServerShard::bytes, "bytes"},
+                                             {ServerShard::large, "large"}});
 }
 
 /// When workers pull: as soon as a piece is summed, or when all of a step are.
@@ -94,9 +96,8 @@ struct ServerRules {
   ServerPlace on = ServerPlace::workers; // where they run unless the job says so: workers, apart
   ServerClient worker =
       ServerClient::node; // who pushes and pulls: the GPUs of a node as one, or each GPU
-  ServerShard shard =
-      ServerShard::tensor; // what goes to one server: whole tensors or partitions of bytes
-  Bytes partition{4.0e6};  // largest piece with "bytes"
+  ServerShard shard = ServerShard::tensor; // what goes to one server
+  Bytes partition{4.0e6}; // largest piece with "bytes", smallest divided tensor with "large"
   ServerPull pull =
       ServerPull::piece; // "piece": as soon as a piece is summed; "step": when all are
   FetchOrder fetch_order = FetchOrder::any; // with "step"
@@ -179,8 +180,12 @@ void describe(V& v, ServerRules& s)
 {
   v.optional("on", s.on, "where servers run unless the job says so");
   v.optional("worker", s.worker, "who pushes and pulls");
-  v.optional("shard", s.shard, "what goes to one server");
-  v.optional("partition", s.partition, "largest piece when sharded by bytes", positive());
+  v.optional(
+      "shard", s.shard,
+      "what goes to one server: whole tensors; partitions of bytes; or whole tensors but for "
+      "large ones, of which each server has a part");
+  v.optional("partition", s.partition,
+             "largest piece when sharded by bytes; smallest tensor that is large", positive());
   v.optional("pull", s.pull,
              "piece: pulled as soon as it is summed; step: when all gradients of a step are");
   v.optional("fetch_order", s.fetch_order,

@@ -78,8 +78,7 @@ private:
 
 ParameterServers::ParameterServers(sim::Engine& engine, sim::ServerLinks links, ServerRules rules,
                                    const Library& library, const std::string& algorithm)
-    : engine_(engine), links_(std::move(links)), rules_(rules),
-      load_(static_cast<std::size_t>(links_.servers))
+    : engine_(engine), links_(std::move(links)), rules_(rules), shards_(rules, links_.servers)
 {
   for (const sim::Communicator& comm : links_.local) {
     if (comm.ranks < 2)
@@ -130,36 +129,6 @@ const ParameterServers::Link& ParameterServers::link(int server, Fidelity fideli
     at->second.pull = ways(pull, false, fidelity);
   }
   return at->second;
-}
-
-int ParameterServers::pieces(Bytes size) const
-{
-  if (rules_.shard != ServerShard::bytes)
-    return 1;
-  return std::max(1, static_cast<int>(std::ceil(size / rules_.partition)));
-}
-
-int server_of_partition(int tensor, int partition, int servers)
-{
-  std::uint64_t hash = 5381;
-  const std::uint64_t key =
-      (static_cast<std::uint64_t>(tensor) << 16) + static_cast<std::uint64_t>(partition);
-  for (const char digit : std::to_string(key))
-    hash = 33 * hash + static_cast<std::uint64_t>(digit);
-  return static_cast<int>(hash % static_cast<std::uint64_t>(servers));
-}
-
-// Whole tensors go where the least is.
-int ParameterServers::server_of(Bytes size, int tensor, int p)
-{
-  if (links_.servers < 1)
-    return -1;
-  const auto server =
-      rules_.shard == ServerShard::bytes
-          ? static_cast<std::size_t>(server_of_partition(tensor, p, links_.servers))
-          : static_cast<std::size_t>(std::min_element(load_.begin(), load_.end()) - load_.begin());
-  load_[server] += size.value();
-  return static_cast<int>(server);
 }
 
 TaskId ParameterServers::local(Stages& stages,
@@ -289,15 +258,10 @@ TaskId ParameterServers::add(sim::TaskGraph& graph, TaskId begin, Bytes size, in
   const TaskId done = graph.add_join("bucket synchronised", index);
   if (to_host_.empty())
     to_host_ = ways(links_.to_host, true, fidelity);
-  const int count = pieces(size);
   if (rules_.pull == ServerPull::step && links_.servers > 0)
     left_to_pull_.emplace_back();
-  Bytes left = size;
-  for (int p = 0; p < count; ++p) {
-    const Bytes bytes =
-        rules_.shard == ServerShard::bytes ? std::min(left, rules_.partition) : size;
-    left = left - bytes;
-    const Piece piece{bytes, server_of(bytes, index, p), next_++};
+  for (const Shard& shard : shards_.of(size, index)) {
+    const Piece piece{shard.size, shard.server, next_++};
     TaskId end = local(stages, reduce_, "add in node", begin, piece);
     if (links_.servers == 0) {
       graph.add_edge(local(stages, gather_, "distribute in node", end, piece), done);
@@ -348,9 +312,12 @@ std::string ParameterServers::summary(Bytes, Fidelity) const
 {
   if (links_.servers == 0)
     return "added among the GPUs of the node";
-  return fmt::format("{} parameter server{} for {} worker{}, sharded by {}", links_.servers,
+  const std::string size = to_text(rules_.partition);
+  return fmt::format("{} parameter server{} for {} worker{}, {}", links_.servers,
                      links_.servers == 1 ? "" : "s", links_.workers, links_.workers == 1 ? "" : "s",
-                     rules_.shard == ServerShard::bytes ? to_text(rules_.partition) : "tensor");
+                     rules_.shard == ServerShard::bytes   ? "sharded by " + size
+                     : rules_.shard == ServerShard::large ? "tensors from " + size + " on divided"
+                                                          : "sharded by tensor");
 }
 
 std::string ParameterServers::call(Bytes, Fidelity) const

@@ -9,14 +9,14 @@
 //
 //   bytes through a server, each way = workers x gradient bytes / servers
 //
-// where partitions are spread evenly, which a hash does not do quite (server_of_partition).
+// where they are spread evenly (server_shards.hpp).
 // A request to pull travels on the connection of the pushes, in order: it waits for what has been
 // handed to the connection before. Li et al., "Scaling Distributed Machine Learning with the
 // Parameter Server", OSDI 2014; Jiang et al., "A Unified Architecture for Accelerating Distributed
 // DNN Training in Heterogeneous GPU/CPU Clusters" (BytePS), OSDI 2020.
 #pragma once
 
-#include "models/framework.hpp"
+#include "models/server_shards.hpp"
 #include "models/synchroniser.hpp"
 #include "sim/engine/server_links.hpp"
 
@@ -24,12 +24,6 @@
 #include <memory>
 
 namespace foretrain::models {
-
-/// The server that holds a partition, counted from 0: a hash (DJB2) of the decimal digits of its
-/// key, 65536 x tensor + partition, as BytePS has it (byteps/common/global.cc, EncodeDefaultKey).
-/// Multiples of 3 and 11 share badly, because 33 is one: of 3 servers one gets a fifth more, of 11
-/// one gets nothing.
-int server_of_partition(int tensor, int partition, int servers);
 
 class ParameterServers final : public Synchroniser {
 public:
@@ -48,8 +42,6 @@ public:
   std::string call(Bytes size, Fidelity fidelity) const override;
 
   const sim::ServerLinks& links() const { return links_; }
-  /// Pieces that a tensor is cut into.
-  int pieces(Bytes size) const;
 
 private:
   // One way for all workers at once, or one for each: see Fidelity.
@@ -73,7 +65,6 @@ private:
 
   Ways ways(const std::vector<sim::Hop>& hops, bool with_latency, Fidelity fidelity) const;
   const Link& link(int server, Fidelity fidelity);
-  int server_of(Bytes size, int tensor, int p);
   sim::TaskId push(Stages& stages, sim::TaskId begin, const Piece& piece);
   sim::ResourceId summation_thread(std::size_t server, std::size_t thread);
   sim::TaskId sum(Stages& stages, sim::TaskId pushed, const Piece& piece);
@@ -85,10 +76,10 @@ private:
   sim::Engine& engine_;
   sim::ServerLinks links_;
   ServerRules rules_;
+  ServerShards shards_;
   std::vector<std::unique_ptr<Collective>> reduce_, gather_; // of each worker with several GPUs
   Ways to_host_, to_device_;                                 // made when first used
   std::map<int, Link> known_;                                // by server
-  std::vector<double> load_;                                 // bytes that each server holds
   std::map<std::pair<int, std::size_t>, std::shared_ptr<Connection>> connections_;
   std::map<std::pair<std::size_t, std::size_t>, sim::ResourceId> threads_; // server, thread
   std::map<std::tuple<std::string, int, std::size_t>, sim::TaskId> last_;  // piece in each stage

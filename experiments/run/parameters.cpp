@@ -168,7 +168,7 @@ void add_job(List& list, const ResolvedJob& job)
     list.add(prefix + "servers/message", servers->message);
     list.add(prefix + "servers/network_threads", servers->network_threads);
     list.add(prefix + "servers/verbs_rate", servers->verbs_rate);
-    if (servers->shard == models::ServerShard::bytes)
+    if (servers->shard != models::ServerShard::tensor)
       list.add(prefix + "servers/partition", servers->partition);
   }
   if (job.library.host) {

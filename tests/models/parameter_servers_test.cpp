@@ -184,18 +184,6 @@ TEST_CASE("bytes through each server and worker are those of the theory", "[serv
   }
 }
 
-TEST_CASE("the hash of a partition's key is that of BytePS", "[servers]")
-{
-  // Worked out apart: DJB2 of "0", "1", "9", "10", "65536", "458755" and "13107212".
-  const std::vector<std::pair<int, int>> keys{{0, 0}, {0, 1}, {0, 9},   {0, 10},
-                                              {1, 0}, {7, 3}, {200, 12}};
-  const std::map<int, std::vector<int>> expected{
-      {2, {1, 0, 0, 0, 0, 1, 0}}, {3, {0, 1, 0, 0, 0, 2, 2}}, {8, {5, 6, 6, 6, 6, 7, 6}}};
-  for (const auto& [servers, places] : expected)
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      CHECK(server_of_partition(keys[i].first, keys[i].second, servers) == places[i]);
-}
-
 TEST_CASE("weights that alternate with biases load both servers alike", "[servers]")
 {
   std::vector<double> sizes;
