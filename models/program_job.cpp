@@ -1,9 +1,9 @@
 #include "models/program_job.hpp"
 
 #include "models/limits.hpp"
+#include "models/paces.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace foretrain::models {
 
@@ -23,38 +23,35 @@ bool moves(const sim::Operation& op)
          op.amount > 0;
 }
 
-// Devices that do the same wait for the slowest of them, step by step. Beyond so many, more draws
-// hardly move the largest: that of n normal draws grows with the root of 2 ln n.
-constexpr int kMostDraws = 512;
-
-double slowest_of(sim::RandomStream& random, int devices, double variation)
-{
-  if (variation <= 0)
-    return 1;
-  double slowest = random.spread(variation);
-  for (int i = 1; i < std::min(devices, kMostDraws); ++i)
-    slowest = std::max(slowest, random.spread(variation));
-  return slowest;
-}
-
 } // namespace
 
 ProgramJob::ProgramJob(sim::Engine& engine, JobSchedule schedule,
                        std::shared_ptr<const WorkPlan> plan, std::unique_ptr<JobMachine> machine,
-                       bool keep_limits)
+                       const ProgramSetup& setup)
     : Job(engine, std::move(schedule)), plan_(std::move(plan)), machine_(std::move(machine)),
-      executor_(engine, plan_->program, *machine_), stretch_(plan_->program.ranks.size(), 1.0)
+      order_(plan_->program), dates_(plan_->program, order_),
+      slowest_(plan_->program.ranks.size(), 1.0), mean_speed_(slowest_)
 {
-  for (std::size_t rank = 0; rank < stretch_.size(); ++rank)
-    random_.emplace_back(this->schedule().seed, this->schedule().name,
-                         static_cast<std::uint64_t>(rank));
-  if (!keep_limits)
+  const sim::Program& program = plan_->program;
+  int devices = 0;
+  for (const sim::WorkRank& rank : program.ranks)
+    devices += rank.stands_for;
+  const std::uint64_t seed = this->schedule().seed;
+  paces_ = paces(devices, setup.speed_variation, sim::RandomStream(seed, setup.stream + "/paces"));
+  for (int device = 0; device < devices; ++device)
+    random_.emplace_back(seed, setup.stream, static_cast<std::uint64_t>(device));
+  program.check();
+  if (auto lengths = machine_->undisturbed()) {
+    undisturbed_ = std::move(*lengths);
+    for (int rank = 0; rank < static_cast<int>(program.ranks.size()); ++rank)
+      devices_.push_back(machine_->compute(rank));
     return;
-  const auto& operations = plan_->program.operations;
-  for (int i = 0; i < static_cast<int>(operations.size()); ++i)
-    if (operations[static_cast<std::size_t>(i)].kind == sim::WorkKind::compute) {
-      kernels_.push_back(executor_.task_of({i}));
-      executor_.graph().keep_limits(kernels_.back());
+  }
+  executor_ = std::make_unique<sim::Executor>(engine, program, order_, *machine_);
+  for (int i = 0; setup.keep_limits && i < static_cast<int>(program.operations.size()); ++i)
+    if (program.operations[static_cast<std::size_t>(i)].kind == sim::WorkKind::compute) {
+      kernels_.push_back(executor_->task_of({i}));
+      executor_->graph().keep_limits(kernels_.back());
     }
 }
 
@@ -66,22 +63,61 @@ void ProgramJob::before_first_step()
 
 void ProgramJob::begin_measuring()
 {
-  executor_.graph().clear_limits();
+  if (executor_)
+    executor_->graph().clear_limits();
   for (const auto& pipeline : machine_->input())
     pipeline->clear();
 }
 
+// Devices that a rank stands for do the same, and wait for the slowest of them.
+void ProgramJob::draw()
+{
+  std::size_t device = 0;
+  for (std::size_t rank = 0; rank < slowest_.size(); ++rank) {
+    double slowest = 0;
+    double sum = 0;
+    const int devices = plan_->program.ranks[rank].stands_for;
+    for (int i = 0; i < devices; ++i, ++device) {
+      const double factor = paces_[device] * random_[device].spread(plan_->step_variation);
+      slowest = std::max(slowest, factor);
+      sum += factor;
+    }
+    slowest_[rank] = slowest;
+    mean_speed_[rank] = sum / devices / slowest;
+  }
+}
+
 void ProgramJob::run_step(std::function<void()> done)
 {
-  for (std::size_t rank = 0; rank < stretch_.size(); ++rank)
-    stretch_[rank] =
-        slowest_of(random_[rank], plan_->program.ranks[rank].stands_for, plan_->step_variation);
-  executor_.start(stretch_, std::move(done));
+  draw();
+  if (executor_)
+    executor_->start(slowest_, std::move(done));
+  else
+    evaluate(std::move(done));
+}
+
+void ProgramJob::evaluate(std::function<void()> done)
+{
+  std::vector<Seconds> lengths = undisturbed_;
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    if (const sim::Operation& op = plan_->program.operations[i]; sim::varies(op))
+      lengths[i] = slowest_[static_cast<std::size_t>(op.rank)] * lengths[i];
+  sim::evaluate(lengths, engine().now(), dates_);
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    if (const sim::Operation& op = plan_->program.operations[i];
+        op.kind == sim::WorkKind::compute) {
+      const auto rank = static_cast<std::size_t>(op.rank);
+      const double busy = sim::varies(op) ? mean_speed_[rank] : 1.0;
+      engine().charge(*devices_[rank], busy * lengths[i].value());
+    }
+  engine().after(dates_.finished(dates_.last()) - engine().now(), std::move(done));
 }
 
 StepTimes ProgramJob::account(Seconds start, Seconds end)
 {
-  const sim::StepShares shares = sim::shares_of(executor_, start, end);
+  if (executor_)
+    executor_->tell(dates_);
+  const sim::StepShares shares = sim::shares_of(dates_, start, end, mean_speed_);
   sums_.add(shares);
   ++accounted_;
   StepTimes times;
@@ -102,8 +138,9 @@ StepTimes ProgramJob::account(Seconds start, Seconds end)
 std::vector<sim::LimitedBy> ProgramJob::communication_limits() const
 {
   std::vector<sim::LimitedBy> sums;
-  for (const sim::TaskId flow : executor_.flows())
-    add_limits(sums, executor_.graph().limits(flow));
+  if (executor_)
+    for (const sim::TaskId flow : executor_->flows())
+      add_limits(sums, executor_->graph().limits(flow));
   return longest_first(std::move(sums));
 }
 
@@ -111,7 +148,7 @@ std::vector<sim::LimitedBy> ProgramJob::compute_limits() const
 {
   std::vector<sim::LimitedBy> sums;
   for (const sim::TaskId task : kernels_)
-    add_limits(sums, executor_.graph().limits(task));
+    add_limits(sums, executor_->graph().limits(task));
   return longest_first(std::move(sums));
 }
 
@@ -147,8 +184,8 @@ Bytes ProgramJob::mean_exchange() const
   double count = 0;
   for (const sim::Operation& op : plan_->program.operations)
     if (moves(op)) {
-      sum += Bytes(op.amount);
-      count += 1;
+      sum += Bytes(op.calls * op.amount);
+      count += op.calls;
     }
   return sum / std::max(1.0, count);
 }
@@ -168,8 +205,8 @@ std::vector<Job::Interval> ProgramJob::last_step() const
   std::vector<Interval> intervals;
   for (int i = 0; i < static_cast<int>(program.operations.size()); ++i) {
     const sim::Operation& op = program.operations[static_cast<std::size_t>(i)];
-    const Seconds begin = executor_.started({i});
-    const Seconds end = executor_.finished({i});
+    const Seconds begin = dates_.started({i});
+    const Seconds end = dates_.finished({i});
     const auto show = [&](int rank, const char* stream, Seconds from, int group = 0) {
       intervals.push_back({rank, moves(op) ? machine_->call(op) : program.name_of(op), stream, from,
                            end, moves(op) ? Bytes(op.amount) : Bytes(0), group});
@@ -178,8 +215,8 @@ std::vector<Job::Interval> ProgramJob::last_step() const
       // The kernel of a rank that is early runs until the others have come.
       const sim::WorkGroup& group = program.groups[static_cast<std::size_t>(op.group)];
       for (const int rank : group.ranks)
-        show(rank, "communication", executor_.arrived({i}, rank),
-             static_cast<int>(group.devices.front().size()));
+        show(rank, "communication", dates_.arrived({i}, rank),
+             group.devices.empty() ? 0 : static_cast<int>(group.devices.front().size()));
     } else if (moves(op))
       show(op.rank, "communication", begin, 2);
     else if (op.kind == sim::WorkKind::fetch)

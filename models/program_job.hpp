@@ -8,9 +8,11 @@
 #include "sim/workload/accountant.hpp"
 #include "sim/workload/executor.hpp"
 
+#include <optional>
+
 namespace foretrain::models {
 
-/// The machine that a program runs on, and what can be told of its exchanges.
+/// The machine that a program runs on, and what can be said of its exchanges.
 class JobMachine : public sim::WorkMachine {
 public:
   /// Algorithm, protocol and channels of the exchanges that move the most, in a few words.
@@ -19,12 +21,22 @@ public:
   virtual const std::vector<std::unique_ptr<InputPipeline>>& input() const = 0;
   /// Name of a kernel for timelines, "ncclDevKernel_AllGather_RING_Simple".
   virtual std::string call(const sim::Operation& op) const = 0;
+  /// What each operation takes on a GPU of average speed, where nothing can be in the way of any.
+  virtual std::optional<std::vector<Seconds>> undisturbed() = 0;
 };
 
+struct ProgramSetup {
+  std::string stream = "job"; // of random numbers: a name must not change a result
+  double speed_variation = 0; // between GPUs, as in models::paces
+  bool keep_limits = false;   // of kernels
+};
+
+/// Steps of a program whose operations all take what they take alone are evaluated, others are
+/// simulated.
 class ProgramJob final : public Job {
 public:
   ProgramJob(sim::Engine& engine, JobSchedule schedule, std::shared_ptr<const WorkPlan> plan,
-             std::unique_ptr<JobMachine> machine, bool keep_limits);
+             std::unique_ptr<JobMachine> machine, const ProgramSetup& setup);
 
   const WorkPlan& plan() const { return *plan_; }
   std::vector<sim::LimitedBy> communication_limits() const override;
@@ -43,14 +55,22 @@ private:
   void begin_measuring() override;
   void run_step(std::function<void()> done) override;
   StepTimes account(Seconds start, Seconds end) override;
+  void draw();
+  void evaluate(std::function<void()> done);
 
   std::shared_ptr<const WorkPlan> plan_;
   std::unique_ptr<JobMachine> machine_;
-  sim::Executor executor_;
-  std::vector<sim::RandomStream> random_; // of each rank
-  std::vector<double> stretch_;
-  std::vector<sim::TaskId> kernels_; // whose limits are kept
-  sim::StepShares sums_;             // over the measured steps
+  sim::WorkOrder order_;
+  sim::StepDates dates_;                    // of the last step
+  std::unique_ptr<sim::Executor> executor_; // none where steps are evaluated
+  std::vector<Seconds> undisturbed_;        // of each operation, where steps are evaluated
+  std::vector<sim::PathPtr> devices_;       // of each rank, to which evaluated kernels are charged
+  std::vector<double> paces_;               // of each device, those of a rank in a row
+  std::vector<sim::RandomStream> random_;   // of each device
+  std::vector<double> slowest_;             // of each rank's devices in the step
+  std::vector<double> mean_speed_;          // mean of each rank's devices over the slowest
+  std::vector<sim::TaskId> kernels_;        // whose limits are kept
+  sim::StepShares sums_;                    // over the measured steps
   int accounted_ = 0;
 };
 

@@ -3,7 +3,11 @@
 #include "platforms/channel_search.hpp"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <span>
+
+#include <fmt/format.h>
 
 namespace foretrain::platforms {
 
@@ -171,11 +175,10 @@ Draft ChannelSearch::run(Draft wanted)
   return best_;
 }
 
-CollectiveGraphs search_graphs(const PlatformSpec& spec, const NodeGraph& node, const Stack& stack,
-                               const std::vector<int>& gpus, const std::vector<int>& nics,
-                               const SearchRules& rules)
+namespace {
+
+CollectiveGraphs search(SearchSystem& system, const SearchRules& rules, bool in_switch)
 {
-  SearchSystem system(spec, node, stack, gpus, nics, rules);
   const auto find = [&](GraphPattern pattern, int least, int most) {
     Draft wanted;
     wanted.pattern = pattern;
@@ -190,8 +193,43 @@ CollectiveGraphs search_graphs(const PlatformSpec& spec, const NodeGraph& node, 
   const int rings = std::max(1, graphs.ring.channels);
   graphs.tree = find(rules.version < 2800 ? GraphPattern::split_tree : GraphPattern::balanced_tree,
                      rings, rings);
-  if (spec.node.nvlink.in_network_reduction)
+  if (in_switch)
     graphs.in_switch = find(GraphPattern::in_switch, 1, kMostChannels);
+  return graphs;
+}
+
+// Puts the GPUs of one set into the places of those of another.
+void rename(CollectiveGraph& graph, const std::vector<int>& from, const std::vector<int>& to)
+{
+  for (auto& order : graph.orders)
+    for (int& gpu : order)
+      gpu = to[static_cast<std::size_t>(std::find(from.begin(), from.end(), gpu) - from.begin())];
+}
+
+struct FoundGraphs {
+  std::vector<int> gpus;
+  CollectiveGraphs graphs;
+};
+
+} // namespace
+
+CollectiveGraphs search_graphs(const PlatformSpec& spec, const NodeGraph& node, const Stack& stack,
+                               const std::vector<int>& gpus, const std::vector<int>& nics,
+                               const SearchRules& rules)
+{
+  // A search takes up to a tenth of a second, and depends on nothing but what is the key here.
+  static std::mutex guard;
+  static std::map<std::string, FoundGraphs> known;
+  SearchSystem system(spec, node, stack, gpus, nics, rules);
+  const bool in_switch = spec.node.nvlink.in_network_reduction;
+  const std::string key = fmt::format("{}/{}/{}", rules.version, in_switch, system.fingerprint());
+  const std::lock_guard lock(guard);
+  const auto [entry, added] = known.try_emplace(key);
+  if (added)
+    entry->second = {gpus, search(system, rules, in_switch)};
+  CollectiveGraphs graphs = entry->second.graphs;
+  for (CollectiveGraph* graph : {&graphs.ring, &graphs.tree, &graphs.in_switch})
+    rename(*graph, entry->second.gpus, gpus);
   fall_back(graphs.ring, gpus, nics);
   fall_back(graphs.tree, gpus, nics);
   return graphs;

@@ -94,6 +94,8 @@ public:
   /// Whether the nodes are joined by a network that the transport runs on.
   bool networked() const { return network_.index >= 0; }
   const Framing& framing() const { return network_.framing; }
+  /// Whether nodes share links of the network: uplinks of switches.
+  bool shares_uplinks() const { return networked() && leaves().first >= 0; }
   /// Whether switches between the nodes add what passes through them.
   bool fabric_reduces() const { return networked() && fabric().reduces; }
   /// The adapters of the training network, as indices into spec().node.nics.

@@ -14,17 +14,6 @@ CollectiveGraphs graphs_of(const Machine& machine, const std::vector<int>& gpus,
 
 namespace {
 
-CollectiveGraphs found_graphs(const Machine& machine, const std::vector<int>& gpus, bool between,
-                              const GraphRules& rules)
-{
-  if (!rules.found)
-    return graphs_of(machine, gpus, between, rules.search);
-  const auto [entry, added] = rules.found->try_emplace({gpus, between});
-  if (added)
-    entry->second = graphs_of(machine, gpus, between, rules.search);
-  return entry->second;
-}
-
 struct RankLayout {
   const Machine& machine;
   std::vector<int> nodes;              // cluster node of the communicator's nodes, in order
@@ -249,7 +238,7 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
     return comm;
   for (const auto& gpus : job.local)
     if (!job.graphs.contains(gpus))
-      job.graphs.emplace(gpus, found_graphs(machine, gpus, comm.nodes > 1, rules));
+      job.graphs.emplace(gpus, graphs_of(machine, gpus, comm.nodes > 1, rules.search));
   if (comm.nodes == 1 && rules.order == sim::RingOrder::devices) {
     comm.channels.push_back(device_ring(job));
   } else {

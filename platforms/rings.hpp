@@ -5,22 +5,14 @@
 #include "platforms/graph_search.hpp"
 #include "platforms/machine.hpp"
 
-#include <map>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace foretrain::platforms {
 
-/// What searches with one set of rules have found on one machine: by a node's GPUs, and whether
-/// there are other nodes.
-using FoundGraphs = std::map<std::pair<std::vector<int>, bool>, CollectiveGraphs>;
-
 struct GraphRules {
   sim::RingOrder order = sim::RingOrder::search;
   SearchRules search;
-  std::shared_ptr<FoundGraphs> found{}; // communicators that share it search once; may be null
 };
 
 /// The communicator of a job whose rank r runs on ranks[r]. Channels come out in a fixed order;

@@ -37,9 +37,9 @@ double socket_bandwidth(const Cpu& cpu, const SearchRules& rules)
   return held == 9 && rules.version >= 2800 ? 10 : held;
 }
 
-double round_to_mega(double x)
+double round_to_mega(double x) // >= 0
 {
-  return std::round(x * 1000) / 1000;
+  return static_cast<double>(static_cast<long>(x * 1000 + 0.5)) / 1000;
 }
 
 } // namespace
@@ -127,7 +127,8 @@ SearchSystem::SearchSystem(const PlatformSpec& spec, const NodeGraph& node, cons
     compute_paths(switch_, rules);
   if (rules.proxies())
     allow_proxies();
-  if (rules.diverts() && !uses_gpudirect(stack))
+  diverted_ = rules.diverts() && !uses_gpudirect(stack);
+  if (diverted_)
     divert_through_hosts(rules);
   compute_limits();
   for (int g = -1; g < this->gpus(); ++g)
@@ -148,6 +149,47 @@ void SearchSystem::join(int a, int b, LinkKind kind, double bandwidth)
     devices_[static_cast<std::size_t>(from)].links.push_back(static_cast<int>(links_.size()));
     links_.push_back({from, to, kind, bandwidth});
   }
+}
+
+std::string SearchSystem::fingerprint() const
+{
+  std::string bytes;
+  const auto say = [&bytes](const auto& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  say(compute_capability_);
+  say(peer_overhead_);
+  for (const bool flag : {intel_, amd_, diverted_})
+    say(flag);
+  std::vector<int> order = gpus_;
+  order.insert(order.end(), nets_.begin(), nets_.end());
+  if (diverted_) // hosts that are as near are taken in their order
+    for (int d = 0; d < static_cast<int>(devices_.size()); ++d)
+      if (device(d).kind == Kind::cpu)
+        order.push_back(d);
+  std::vector<int> number(devices_.size(), -1);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    number[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Device& it = device(order[i]);
+    say(it.kind);
+    say(it.net_bandwidth);
+    if (!nets_.empty()) // adapters are shared out by the numbers of GPUs
+      say(it.kind == Kind::gpu || it.kind == Kind::net ? it.number : 0);
+    say(it.links.size());
+    for (const int l : it.links) {
+      const Link& link = links_[static_cast<std::size_t>(l)];
+      int& to = number[static_cast<std::size_t>(link.to)];
+      if (to < 0) {
+        to = static_cast<int>(order.size());
+        order.push_back(link.to);
+      }
+      say(link.kind);
+      say(link.bandwidth);
+      say(to);
+    }
+  }
+  return bytes;
 }
 
 const SearchSystem::Path& SearchSystem::path(int from, int to) const

@@ -87,6 +87,10 @@ public:
   /// The GPU that calls an adapter its own, or -1.
   int gpu_of_net(int net) const;
 
+  /// What a search goes by, as bytes: systems that say the same yield the same channels, GPU for
+  /// GPU. Devices are told in the order in which the GPUs' links lead to them.
+  std::string fingerprint() const;
+
 private:
   int add(Kind kind, int number);
   void join(int a, int b, LinkKind kind, double bandwidth);
@@ -106,6 +110,7 @@ private:
   double compute_capability_ = 7;
   bool intel_ = true, amd_ = false;
   double peer_overhead_ = 1.2; // INTEL_P2P_OVERHEAD
+  bool diverted_ = false;      // adapters reach GPUs over hosts alone
   std::vector<std::vector<int>> nets_of_;
   double most_ = 0, total_ = 0;
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Whole answers, key by key: every tests/golden/NAME.json holds a command and the JSON that it printed when the file was
-made. Numbers must agree to 1e-9; a difference belongs into docs/CHANGELOG.md under "Results changed".
+made; FILE in a command stands for a file with the case's `experiment`. Numbers must agree to 1e-9; a difference belongs into docs/CHANGELOG.md under "Results changed".
 
     tests/check_golden.py PROGRAM [--update]    --update writes the files anew and shows what differs
 """
@@ -9,9 +9,9 @@ import math
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent
 SKIPPED = {"version", "source", "parameters", "node"}  # texts that say where numbers are from; the last two have tests of their own
 SHOWN = 12
 
@@ -46,13 +46,20 @@ def kept(answer):
     return [kept(value) for value in answer] if isinstance(answer, list) else answer
 
 
+def answered(program, case):
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "golden.json").write_text(json.dumps(case.get("experiment")))
+        command = ["golden.json" if word == "FILE" else word for word in case["command"]]
+        return subprocess.run([program, *command], capture_output=True, text=True, cwd=folder, check=False)
+
+
 def main():
-    program, update = sys.argv[1], "--update" in sys.argv[2:]
+    program, update = pathlib.Path(sys.argv[1]).resolve(), "--update" in sys.argv[2:]
     failed = 0
     cases = sorted((HERE / "golden").glob("*.json"))
     for path in cases:
         case = json.loads(path.read_text())
-        run = subprocess.run([program, *case["command"]], capture_output=True, text=True, cwd=ROOT, check=False)
+        run = answered(program, case)
         if run.returncode != case.get("exit", 0):
             print(f"{path.name}: exit code {run.returncode}\n{run.stderr[:600]}")
             failed += 1

@@ -1,12 +1,10 @@
 #include "experiments/answers/explain.hpp"
 
-#include "experiments/answers/explain_large.hpp"
 #include "experiments/answers/explain_path.hpp"
 #include "experiments/answers/explain_swaps.hpp"
-#include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/levers.hpp"
 #include "experiments/run/result_json.hpp"
-#include "experiments/spec/large_job.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "sim/base/version.hpp"
 
 #include <algorithm>
@@ -89,11 +87,7 @@ Json explain(const LoadedExperiment& experiment, std::size_t number, const Expla
                  {"points", experiment.points.size()},
                  {"settings", settings_json(point.settings)},
                  {"jobs", Json::array()}};
-  if (is_large(point)) {
-    answer["jobs"].push_back(explained_large_job(point, options));
-    return answer;
-  }
-  const ResolvedExperiment resolved = ready_to_run(point, options.run.fidelity);
+  const ResolvedExperiment resolved = resolve(point);
   const auto base = throughputs_with(resolved, {}, 1, options.run, kStepsAsked);
   const Ranking ranking(resolved, options, base);
   const Json paths = critical_paths(resolved, options.run);

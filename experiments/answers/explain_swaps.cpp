@@ -1,10 +1,11 @@
 #include "experiments/answers/explain_swaps.hpp"
 
-#include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/levers.hpp"
+#include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/error.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -68,6 +69,13 @@ Json value_now(const Point& point, const std::string& pointer)
   return point.document->root.contains(at) ? point.document->root.at(at) : Json();
 }
 
+bool fit(const ResolvedExperiment& experiment)
+{
+  return std::all_of(experiment.jobs.begin(), experiment.jobs.end(), [&](const ResolvedJob& job) {
+    return !job.transformer || plan_fits(job.transformer->step.memory, experiment.platform);
+  });
+}
+
 // Of which job a pointer changes something; -1: of all.
 int owner_of(const std::string& pointer)
 {
@@ -106,7 +114,9 @@ Json swapped(const Point& point, const ResolvedExperiment& experiment,
         auto document = std::make_shared<Document>(*point.document);
         set_in_experiment(*document, choice.pointer, option, "explain");
         const ResolvedExperiment changed =
-            ready_to_run({point.settings, std::move(document), point.profiles}, options.fidelity);
+            resolve({point.settings, std::move(document), point.profiles});
+        if (fit(experiment) && !fit(changed))
+          continue;
         const auto rates = throughputs_with(changed, {}, 1, options, steps);
         Json gains = Json::array();
         bool differs = false;

@@ -1,6 +1,5 @@
 #include "experiments/answers/plan.hpp"
 
-#include "experiments/spec/large_job.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -115,18 +114,12 @@ Point point_of(const PlanSpec& spec, const Document& base, const Candidate& cand
 void resolve_candidate(const PlanSpec& spec, const Value& root, const Point& point,
                        Candidate& candidate)
 {
-  if (is_large(point)) {
-    const LargeExperiment large = resolve_large(point);
-    candidate.nodes = large.nodes;
-    candidate.gpus = large.nodes * large.platform.gpus_per_node();
-    return;
-  }
   const ResolvedExperiment resolved = resolve(point);
   candidate.nodes = resolved.nodes;
   candidate.gpus = resolved.nodes * resolved.platform.gpus_per_node();
   if (by_the_hour(spec))
     for (const JobSpec& job : resolved.spec.jobs)
-      if (!job.epochs)
+      if (!job.epochs && !has_transformer(job))
         root.fail("has costs by the node_hour: they need \"epochs\" in job '" + job.name +
                   "' of the experiment");
 }

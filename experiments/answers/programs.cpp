@@ -1,8 +1,8 @@
 #include "experiments/answers/programs.hpp"
 
-#include "experiments/run/divided_jobs.hpp"
+#include "experiments/run/plan_writer.hpp"
 #include "experiments/run/result_json.hpp"
-#include "experiments/spec/large_job.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "models/plans/data_parallel.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity_text.hpp"
@@ -20,13 +20,18 @@ Json written(const models::WorkPlan& plan)
 {
   Json json = sim::to_json(plan.program);
   json["summary"] = plan.summary;
+  json["samples_per_step"] = plan.samples_per_step;
+  json["step_variation"] = plan.step_variation;
   return json;
 }
 
-Json program_of(const ResolvedExperiment& experiment, const ResolvedJob& job)
+Json program_of(const ResolvedExperiment& experiment, std::size_t i)
 {
+  const ResolvedJob& job = experiment.jobs[i];
   if (job.plan)
     return written(*job.plan);
+  if (job.transformer)
+    return written(write_plan(experiment, i, models::Fidelity::coupled, PlanFor::people).work);
   if (job.parameter_servers)
     return {{"name", job.spec.name},
             {"summary", "parameter servers: not written as a program, see docs/model.md"}};
@@ -97,13 +102,9 @@ Json programs_of(const LoadedExperiment& experiment, int point)
                                  point, experiment.points.size()));
   const Point& chosen = experiment.points[static_cast<std::size_t>(point)];
   Json json = {{"point", point}, {"settings", settings_json(chosen.settings)}};
-  if (is_large(chosen)) {
-    json["jobs"].push_back(written(plan_of(resolve_large(chosen), models::Fidelity::coupled)));
-    return json;
-  }
-  const ResolvedExperiment resolved = ready_to_run(chosen, models::Fidelity::coupled);
-  for (const ResolvedJob& job : resolved.jobs)
-    json["jobs"].push_back(program_of(resolved, job));
+  const ResolvedExperiment resolved = resolve(chosen);
+  for (std::size_t i = 0; i < resolved.jobs.size(); ++i)
+    json["jobs"].push_back(program_of(resolved, i));
   return json;
 }
 

@@ -1,6 +1,11 @@
 #include "experiments/answers/tune.hpp"
 
 #include "experiments/run/plan_exchanges.hpp"
+#include "experiments/run/scenario.hpp"
+#include "experiments/run/token_work.hpp"
+#include "experiments/spec/fitting_plan.hpp"
+#include "experiments/spec/resolve.hpp"
+#include "models/plans/divided.hpp"
 
 #include <algorithm>
 
@@ -16,7 +21,7 @@ using models::Recompute;
 struct PlanChoice {
   models::StepSetting setting;
   Seconds bound; // compute of the busiest stage and the bubble, without any exchange
-  Bytes memory;
+  models::PlanTime time;
 };
 
 /// No exchange takes any time.
@@ -26,6 +31,17 @@ public:
   int ranks(models::PlanGroup) const override { return 1; }
   Seconds transfer(int, Bytes) override { return Seconds(0); }
 };
+
+// What a plan takes at least: its computing, in the order of its pipeline.
+Seconds bound_of(const models::StepSetting& setting)
+{
+  NoExchanges none;
+  const models::PlannedStep step = models::plan_step(setting, none);
+  Seconds optimizer;
+  for (const models::StageEnds& ends : step.ends)
+    optimizer = std::max(optimizer, ends.optimizer);
+  return step.run.end + optimizer + setting.overhead;
+}
 
 std::vector<int> powers(int most)
 {
@@ -46,46 +62,46 @@ std::vector<int> divisors(int of, int most)
 
 class Search {
 public:
-  Search(const LargeExperiment& experiment, models::Fidelity fidelity)
-      : e_(experiment), exchanges_(experiment, fidelity)
+  Search(const ResolvedExperiment& experiment, models::Fidelity fidelity)
+      : e_(experiment), job_(experiment.jobs.front()), setting_(job_.transformer->step),
+        exchanges_({e_.platform, job_.stack, job_.library, e_.nodes, job_.ranks}, setting_.memory,
+                   fidelity)
   {
   }
 
-  TuneAnswer operator()(int top, double interval)
+  /// Fills `answer`, but for what is predicted of the best.
+  std::vector<PlanChoice> operator()(std::size_t top, TuneAnswer& answer)
   {
-    TuneAnswer answer;
-    answer.name = e_.job.spec.name;
-    answer.gpus = e_.job.spec.gpus;
     collect(answer);
     std::sort(candidates_.begin(), candidates_.end(),
               [](const PlanChoice& a, const PlanChoice& b) { return a.bound < b.bound; });
-    std::vector<std::pair<models::StepResult, const PlanChoice*>> ends;
+    std::vector<std::pair<models::PlanTime, const PlanChoice*>> ends;
     for (const PlanChoice& candidate : candidates_) {
       // Sorted by bound: nothing after this one can reach the best ones any more.
-      if (ends.size() >= static_cast<std::size_t>(top) &&
-          candidate.bound > ends[static_cast<std::size_t>(top) - 1].first.step) {
+      if (ends.size() >= top && candidate.bound > ends[top - 1].first.step) {
         answer.hopeless = static_cast<int>(candidates_.size()) - answer.tried;
         break;
       }
       exchanges_.change_plan(candidate.setting.memory);
-      ends.emplace_back(models::large_step(candidate.setting, exchanges_), &candidate);
+      ends.emplace_back(models::time_of_plan(candidate.setting, exchanges_), &candidate);
       ++answer.tried;
       std::sort(ends.begin(), ends.end(),
                 [](const auto& a, const auto& b) { return a.first.step < b.first.step; });
-      if (ends.size() > static_cast<std::size_t>(top))
+      if (ends.size() > top)
         ends.pop_back();
     }
-    for (const auto& [step, candidate] : ends)
-      answer.best.push_back(told(step, *candidate, ends.front().first.parts, interval));
-    answer.not_tried = "context and expert-tensor parallelism other than the job's, uneven stages "
-                       "by hand, offloading, sharing within nodes";
-    return answer;
+    std::vector<PlanChoice> best;
+    for (const auto& [time, candidate] : ends) {
+      best.push_back(*candidate);
+      best.back().time = time;
+    }
+    return best;
   }
 
 private:
   void collect(TuneAnswer& answer)
   {
-    const auto& job = e_.job.setting.memory;
+    const models::MemorySetting& job = setting_.memory;
     const models::Transformer& t = job.model;
     const int gpus = job.batch.gpus;
     for (const int tensor : powers(std::min(e_.platform.gpus_per_node(), t.heads)))
@@ -109,7 +125,7 @@ private:
 
   void add_batches(const ParallelPlan& plan, TuneAnswer& answer)
   {
-    const auto& job = e_.job.setting.memory;
+    const models::MemorySetting& job = setting_.memory;
     for (const int micro : powers(std::min(16, job.batch.global_batch))) {
       if (!models::problem_of(job.model, plan, job.batch.gpus, job.batch.sequence, micro,
                               job.batch.global_batch)
@@ -118,7 +134,7 @@ private:
       for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
         if (recompute == Recompute::selective && job.flash)
           continue; // the fused kernel does that by itself
-        PlanChoice c{e_.job.setting, {}, {}};
+        PlanChoice c{setting_, {}, {}};
         auto& memory = c.setting.memory;
         memory.plan = plan;
         memory.recompute = recompute;
@@ -126,78 +142,131 @@ private:
         memory.batch.data = job.batch.gpus / (plan.tensor * plan.context * plan.pipeline);
         memory.batch.micro_batches = job.batch.global_batch / (memory.batch.data * micro);
         memory.shard = memory.batch.data * plan.context;
-        for (const auto& stage : models::stage_memory(memory))
-          c.memory = std::max(c.memory, stage.total());
-        if (c.memory > e_.platform.gpu.memory) {
+        if (!plan_fits(memory, e_.platform)) {
           ++answer.too_large;
           continue;
         }
-        NoExchanges none;
-        c.bound = models::large_step(c.setting, none).step;
+        c.bound = bound_of(c.setting);
         candidates_.push_back(std::move(c));
         break; // repeating more than memory asks for is never quicker
       }
     }
   }
 
-  TunedPlan told(const models::StepResult& step, const PlanChoice& candidate,
-                 const models::StepParts& best, double interval) const
-  {
-    const auto& memory = candidate.setting.memory;
-    TunedPlan plan{memory.plan, memory.batch.micro_batch, "none", {}, 0, candidate.memory, ""};
-    if (memory.recompute != Recompute::none)
-      plan.recompute = memory.recompute == Recompute::full ? "full" : "selective";
-    const double tokens =
-        static_cast<double>(memory.batch.global_batch) * memory.batch.sequence / step.step.value();
-    const double factor = std::exp(half_width(interval) * 0.1);
-    plan.tokens_per_s = {tokens, tokens / factor, tokens * factor, interval};
-    const double peak = candidate.setting.fp8 ? candidate.setting.device.fp8.peak
-                                              : candidate.setting.device.half.peak;
-    plan.mfu = models::training_flops_per_token(memory.model, memory.adapters,
-                                                memory.batch.sequence, models::AttentionCount::full)
-                   .value() *
-               tokens / memory.batch.gpus / peak;
-    plan.loses = more_than(step.parts, best);
-    return plan;
-  }
-
-  static std::string more_than(const models::StepParts& p, const models::StepParts& best)
-  {
-    const std::pair<const char*, Seconds> more[] = {
-        {"compute", p.compute - best.compute},
-        {"recomputation", p.recompute - best.recompute},
-        {"tensor-parallel exchanges", p.tensor - best.tensor},
-        {"context-parallel exchanges", p.context - best.context},
-        {"experts' exchanges", p.expert - best.expert},
-        {"transfers between stages", p.pipeline - best.pipeline},
-        {"gradients and weights", p.data - best.data},
-        {"bubble", p.bubble - best.bubble},
-        {"optimizer", p.optimizer - best.optimizer}};
-    const auto* most =
-        std::max_element(std::begin(more), std::end(more),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most->second.value() <= 1e-4 * best.total().value())
-      return "";
-    return fmt::format("{} +{:.1f} %", most->first, 100 * (most->second / best.total()));
-  }
-
-  const LargeExperiment& e_;
+  const ResolvedExperiment& e_;
+  const ResolvedJob& job_;
+  const models::StepSetting& setting_;
   PlanExchanges exchanges_;
   std::vector<PlanChoice> candidates_;
 };
+
+std::size_t at(sim::Phase phase)
+{
+  return static_cast<std::size_t>(phase);
+}
+
+// What a plan spends more time on than the best one.
+std::string more_than(const sim::StepShares& plan, const models::PlanTime& best)
+{
+  const auto kernels = [](const sim::StepShares& s) {
+    return s.busy[at(sim::Phase::forward)] + s.busy[at(sim::Phase::backward)];
+  };
+  const auto busy = [&](sim::Phase phase) {
+    return plan.busy[at(phase)] - best.shares.busy[at(phase)];
+  };
+  const auto exposed = [&](sim::Phase phase) {
+    return plan.exposed[at(phase)] - best.shares.exposed[at(phase)];
+  };
+  const std::pair<const char*, Seconds> more[] = {
+      {"compute", kernels(plan) - kernels(best.shares)},
+      {"recomputation", busy(sim::Phase::recompute)},
+      {"tensor-parallel exchanges", exposed(sim::Phase::tensor)},
+      {"context-parallel exchanges", exposed(sim::Phase::context)},
+      {"experts' exchanges", exposed(sim::Phase::expert)},
+      {"transfers between stages", exposed(sim::Phase::pipeline)},
+      {"gradients and weights", exposed(sim::Phase::data)},
+      {"bubble", plan.bubble - best.shares.bubble},
+      {"optimizer", busy(sim::Phase::optimizer)}};
+  const auto* most =
+      std::max_element(std::begin(more), std::end(more),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most->second.value() <= 1e-4 * best.step.value())
+    return "";
+  return fmt::format("{} +{:.1f} %", most->first, 100 * (most->second / best.step));
+}
+
+Json parallel_json(const ParallelPlan& plan)
+{
+  return {{"tensor", plan.tensor},
+          {"sequence_parallel", plan.sequence_parallel},
+          {"context", plan.context},
+          {"pipeline", plan.pipeline},
+          {"virtual_stages", plan.virtual_stages},
+          {"schedule", word_of(plan.schedule)},
+          {"expert", plan.expert},
+          {"zero", plan.zero}};
+}
+
+// The experiment with another plan.
+Point with_plan(const Point& point, const models::MemorySetting& memory)
+{
+  auto document = std::make_shared<Document>(*point.document);
+  Json parallel = document->root.at("jobs").at(0).value("parallel", Json::object());
+  parallel.update(parallel_json(memory.plan));
+  const auto set = [&](const char* key, Json value) {
+    set_in_experiment(*document, std::string("/jobs/0/") + key, std::move(value), "tune");
+  };
+  set("parallel", std::move(parallel));
+  set("micro_batch", memory.batch.micro_batch);
+  set("recompute", word_of(memory.recompute));
+  if (memory.recompute != Recompute::selective)
+    document->root.at("jobs").at(0).erase("recompute_modules");
+  return {point.settings, std::move(document), point.profiles};
+}
+
+TunedPlan predicted(const Point& point, const models::MemorySetting& memory,
+                    const RunOptions& options)
+{
+  const PointResult result = run_point(with_plan(point, memory), options);
+  const JobResult& job = result.jobs.front();
+  TunedPlan plan{memory.plan, memory.batch.micro_batch, word_of(memory.recompute), {}, 0, {}, ""};
+  plan.tokens_per_s = tokens_per_s(job);
+  plan.mfu = model_rate(job, job.tokens->flops.full) / job.tokens->peak;
+  plan.memory = job.memory.needed;
+  return plan;
+}
 
 } // namespace
 
 TuneAnswer tune(const Point& point, int top, const RunOptions& options)
 {
-  if (!is_large(point))
+  const ResolvedExperiment experiment = resolve(point);
+  if (experiment.jobs.size() != 1)
+    Value(point.document)
+        .fail_at("jobs", "are several: plans are tuned of one job that has the machine to itself");
+  if (!experiment.jobs.front().transformer)
     Value(point.document)
         .at("jobs")
         .at(0)
         .fail_at("model", "is no transformer: there is no plan to tune",
                  "foretrain plan compares options of any experiment");
-  const LargeExperiment experiment = resolve_large(point);
-  return Search(experiment, options.fidelity)(top, options.uncertainty.interval);
+  TuneAnswer answer;
+  answer.name = experiment.jobs.front().spec.name;
+  answer.gpus = experiment.jobs.front().spec.gpus;
+  answer.not_tried = "context and expert-tensor parallelism other than the job's, uneven stages "
+                     "by hand, offloading, sharing within nodes";
+  const auto best = Search(experiment, options.fidelity)(static_cast<std::size_t>(top), answer);
+  std::vector<std::pair<TunedPlan, models::PlanTime>> plans;
+  for (const PlanChoice& choice : best)
+    plans.emplace_back(predicted(point, choice.setting.memory, options), choice.time);
+  std::stable_sort(plans.begin(), plans.end(), [](const auto& a, const auto& b) {
+    return a.first.tokens_per_s.median > b.first.tokens_per_s.median;
+  });
+  for (auto& [plan, time] : plans) {
+    plan.loses = more_than(time.shares, plans.front().second);
+    answer.best.push_back(std::move(plan));
+  }
+  return answer;
 }
 
 std::string tune_text(const TuneAnswer& a)
@@ -234,15 +303,7 @@ Json tune_json(const TuneAnswer& a)
                {"plans", Json::array()},
                {"not_tried", a.not_tried}};
   for (const TunedPlan& p : a.best)
-    json["plans"].push_back({{"parallel",
-                              {{"tensor", p.plan.tensor},
-                               {"sequence_parallel", p.plan.sequence_parallel},
-                               {"context", p.plan.context},
-                               {"pipeline", p.plan.pipeline},
-                               {"virtual_stages", p.plan.virtual_stages},
-                               {"schedule", word_of(p.plan.schedule)},
-                               {"expert", p.plan.expert},
-                               {"zero", p.plan.zero}}},
+    json["plans"].push_back({{"parallel", parallel_json(p.plan)},
                              {"micro_batch", p.micro_batch},
                              {"recompute", p.recompute},
                              {"tokens_per_s",

@@ -2,7 +2,6 @@
 
 #include "calibration/spreads.hpp"
 #include "experiments/run/result_json.hpp"
-#include "experiments/spec/large_job.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/version.hpp"
 
@@ -51,8 +50,7 @@ std::string fingerprint(const Point& point, const RunOptions& options)
   if (point.profiles) // whole: spreads, correlations and what a fit left over shape intervals
     for (const auto& profile : point.profiles->list)
       all["profiles"].push_back({profile.name, profile.origin.json()});
-  const auto presets = is_large(point) ? resolve_large(point).presets : resolve(point).presets;
-  for (const PresetUse& use : presets)
+  for (const PresetUse& use : resolve(point).presets)
     all["presets"].push_back({use.kind, use.told(), use.value.json()});
   return checksum(all.dump());
 }

@@ -1,6 +1,7 @@
 #include "experiments/run/levers.hpp"
 
 #include "experiments/run/stage.hpp"
+#include "experiments/run/transformer_levers.hpp"
 #include "models/work_plan.hpp"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ void faster_gpus(ResolvedExperiment& e, double factor)
   for (ResolvedJob& job : e.jobs) {
     job.profile = job.profile.scaled(1 / factor);
     faster_operations(job, sim::WorkKind::compute, factor);
+    faster_kernels(job, factor);
   }
 }
 
@@ -47,6 +49,8 @@ void faster_nvlink(ResolvedExperiment& e, double factor)
 void faster_pcie(ResolvedExperiment& e, double factor)
 {
   e.pcie_scale *= factor;
+  for (ResolvedJob& job : e.jobs)
+    faster_host_link(job, factor);
 }
 
 void faster_adapters(ResolvedExperiment& e, double factor)
@@ -210,6 +214,7 @@ void leaner_framework(ResolvedExperiment& e, double factor)
   const double part = 1 / factor;
   for (ResolvedJob& job : e.jobs) {
     faster_operations(job, sim::WorkKind::host, factor);
+    leaner_host(job, factor);
     job.framework.step_overhead *= part;
     job.framework.coordination *= part;
     job.framework.coordination_per_rank *= part;
@@ -225,6 +230,7 @@ void steadier_steps(ResolvedExperiment& e, double factor)
   e.platform.gpu.speed_variation /= factor;
   for (ResolvedJob& job : e.jobs) {
     job.framework.step_variation /= factor;
+    steadier_kernels(job, factor);
     if (!job.plan)
       continue;
     auto plan = std::make_shared<models::WorkPlan>(*job.plan);
@@ -408,6 +414,8 @@ std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
   ResolvedExperiment changed = experiment;
   for (const Lever* lever : pulled)
     lever->apply(changed, factor);
+  if (!pulled.empty())
+    changed.exchanges = std::make_shared<KnownExchanges>();
   for (ResolvedJob& job : changed.jobs) {
     job.measured_steps = std::min(job.measured_steps, steps);
     if (job.input.synthetic)

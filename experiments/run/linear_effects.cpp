@@ -42,6 +42,17 @@ bool in_every_step(const Variable& variable)
   return variable.kind == "framework" || variable.kind == "anchor" || variable.kind == "job";
 }
 
+// Whether exchanges between GPUs may go by it.
+bool changes_exchanges(const Variable& variable)
+{
+  if (variable.kind != "gpu")
+    return !in_every_step(variable);
+  return std::any_of(variable.at.begin(), variable.at.end(), [](const Variable::At& at) {
+    return at.pointer.starts_with("/nvlink") || at.pointer.starts_with("/pcie") ||
+           at.pointer.ends_with("_latency") || at.pointer.find("memory") != std::string::npos;
+  });
+}
+
 bool too_little(const LogRates& changes)
 {
   return std::all_of(changes.begin(), changes.end(),
@@ -51,7 +62,7 @@ bool too_little(const LogRates& changes)
 class LinearEffects {
 public:
   LinearEffects(const Probe& probe, const std::vector<Variable>& variables)
-      : probe_(probe), variables_(variables), base_(probe.rates(probe.point())),
+      : probe_(probe), variables_(variables), base_(probe.rates(probe.point(), true)),
         effects_(variables.size(), LogRates(base_.size(), 0))
   {
     Group unlikely;
@@ -76,7 +87,10 @@ private:
     std::vector<double> shift(variables_.size(), 0);
     for (const std::size_t v : group)
       shift[v] = (group.size() > 1 && is_time(variables_[v]) ? -1 : 1) * shift_for(variables_[v]);
-    LogRates changes = probe_.rates(shifted(probe_.point(), variables_, shift));
+    const bool same_exchanges = std::none_of(group.begin(), group.end(), [&](std::size_t v) {
+      return changes_exchanges(variables_[v]);
+    });
+    LogRates changes = probe_.rates(shifted(probe_.point(), variables_, shift), same_exchanges);
     for (std::size_t i = 0; i < changes.size(); ++i)
       changes[i] -= base_[i];
     if (group.size() == 1) {

@@ -141,9 +141,32 @@ void add_network(List& list, const ResolvedExperiment& e)
   }
 }
 
+void add_transformer(List& list, const ResolvedJob& job, const std::string& prefix)
+{
+  const models::StepSetting& s = job.transformer->step;
+  list.from(job.spec.model, models::kNetworkKind);
+  list.add(prefix + "parameters", models::parameters(s.memory.model).total());
+  list.from(s.device.tables ? "kernel tables of the GPU preset" : "data sheet");
+  list.add(prefix + "product_efficiency", s.device.half.efficiency);
+  list.add(prefix + "attention_efficiency", s.device.attention.efficiency);
+  list.add(prefix + "sustained_clock", s.device.clock);
+  list.add(prefix + "memory_rate", s.device.memory);
+  list.from(job.spec.framework, models::kFrameworkKind);
+  list.add(prefix + "host_per_kernel", s.device.host_per_kernel);
+  list.add(prefix + "host_per_layer", s.rules.host_per_layer);
+  list.add(prefix + "step_overhead", s.overhead);
+  list.add(prefix + "step_variation", s.variation);
+  list.from(job.framework.library, models::kLibraryKind);
+  list.add(prefix + "library", job.library.name);
+}
+
 void add_job(List& list, const ResolvedJob& job)
 {
   const std::string prefix = job.spec.name + "/";
+  if (job.transformer) {
+    add_transformer(list, job, prefix);
+    return;
+  }
   if (job.plan) {
     if (job.spec.program)
       list.from(job.spec.program, sim::kProgramKind);

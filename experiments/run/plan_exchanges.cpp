@@ -5,36 +5,42 @@
 
 namespace foretrain::experiments {
 
+using models::ExchangeSets;
 using models::Operation;
 using models::PlanGroup;
 
 namespace {
 
-std::vector<platforms::GpuPlace> node_by_node(int gpus, int per_node)
+// GPUs on each node, if ranks fill one node after the other and have the same GPUs on all; else 0.
+int even_share(const std::vector<platforms::GpuPlace>& ranks)
 {
-  std::vector<platforms::GpuPlace> places;
-  for (int rank = 0; rank < gpus; ++rank)
-    places.push_back({rank / per_node, rank % per_node});
-  return places;
+  std::size_t share = 0;
+  while (share < ranks.size() && ranks[share].node == ranks.front().node)
+    ++share;
+  if (ranks.size() % share != 0)
+    return 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    if (ranks[i].local != ranks[i % share].local ||
+        ranks[i].node != ranks.front().node + static_cast<int>(i / share))
+      return 0;
+  return static_cast<int>(share);
 }
 
 } // namespace
 
-PlanExchanges::PlanExchanges(const LargeExperiment& e, models::Fidelity fidelity)
-    : PlanExchanges({e.platform, e.stack, e.job.library, e.nodes,
-                     node_by_node(e.job.spec.gpus, e.gpus_per_node)},
-                    e.job.setting.memory, fidelity)
+PlanExchanges::PlanExchanges(ExchangeSite site, const models::MemorySetting& setting,
+                             models::Fidelity fidelity, std::size_t job,
+                             std::shared_ptr<KnownExchanges> known)
+    : site_(std::move(site)), fidelity_(fidelity), job_(job), setting_(&setting),
+      even_(even_share(site_.ranks)), known_(std::move(known))
 {
-  even_ = e.gpus_per_node;
 }
 
-PlanExchanges::PlanExchanges(const ExchangeSite& site, const models::MemorySetting& setting,
-                             models::Fidelity fidelity)
-    : site_(site), setting_(&setting), fidelity_(fidelity),
-      machine_(engine_, site.platform, site.stack, site.nodes),
-      graph_rules_(graph_rules(site.library))
+ExchangeClock& PlanExchanges::clock()
 {
-  graph_rules_.found = std::make_shared<platforms::FoundGraphs>();
+  if (!clock_)
+    clock_ = std::make_unique<ExchangeClock>(site_, fidelity_);
+  return *clock_;
 }
 
 int PlanExchanges::ranks(PlanGroup group) const
@@ -56,86 +62,52 @@ PlanExchanges::StagePlace PlanExchanges::place_of_stage() const
   return {first, whole_nodes ? 0 : per_stage()};
 }
 
-PlanExchanges::Sets PlanExchanges::sets(const Layout& own) const
+ExchangeSets PlanExchanges::sets(const Layout& own) const
 {
   const int begin = stage_ * per_stage();
-  const auto places_of = [&](const std::vector<int>& group) {
-    std::vector<platforms::GpuPlace> places;
-    for (const int rank : group)
-      places.push_back(site_.ranks[static_cast<std::size_t>(rank)]);
-    return places;
-  };
+  const auto place = [&](int rank) { return site_.ranks[static_cast<std::size_t>(rank)]; };
   std::set<int> nodes; // of the first group
-  const auto near = [&](const std::vector<platforms::GpuPlace>& places) {
-    return std::any_of(places.begin(), places.end(),
-                       [&](const auto& it) { return nodes.contains(it.node); });
+  const auto near = [&](const std::vector<int>& group) {
+    return std::any_of(group.begin(), group.end(),
+                       [&](int rank) { return nodes.contains(place(rank).node); });
   };
   const auto most = static_cast<std::size_t>(2 * site_.platform.gpus_per_node());
-  std::set<std::vector<platforms::GpuPlace>> kinds; // groups, told from their first node
-  Sets all;
-  for (const auto& group : models::groups_among(own, begin, begin + per_stage())) {
+  std::set<std::vector<platforms::GpuPlace>> kinds; // groups, seen from their first node
+  ExchangeSets all;
+  for (auto& group : models::groups_among(own, begin, begin + per_stage())) {
     if (all.own.size() >= most)
       break;
-    auto places = places_of(group);
     if (all.own.empty())
-      for (const auto& it : places)
-        nodes.insert(it.node);
-    auto kind = places;
-    for (auto& it : kind)
-      it.node -= places.front().node;
-    if (kinds.insert(std::move(kind)).second || near(places))
-      all.own.push_back(std::move(places));
+      for (const int rank : group)
+        nodes.insert(place(rank).node);
+    std::vector<platforms::GpuPlace> kind;
+    for (const int rank : group)
+      kind.push_back({place(rank).node - place(group.front()).node, place(rank).local});
+    if (kinds.insert(std::move(kind)).second || near(group))
+      all.own.push_back(std::move(group));
   }
   // Other stages on these nodes exchange at about the same time.
   for (int stage = 0; stage < setting_->plan.pipeline; ++stage)
     if (stage != stage_ && all.others.size() < most)
-      for (const auto& group :
-           models::groups_among(own, stage * per_stage(), (stage + 1) * per_stage()))
-        if (auto places = places_of(group); near(places))
-          all.others.push_back(std::move(places));
+      for (auto& group : models::groups_among(own, stage * per_stage(), (stage + 1) * per_stage()))
+        if (near(group))
+          all.others.push_back(std::move(group));
   return all;
 }
 
-std::unique_ptr<models::Collective>
-PlanExchanges::call(const std::vector<platforms::GpuPlace>& places, Operation operation)
+ExchangeSets PlanExchanges::sets(PlanGroup group)
 {
-  return std::make_unique<models::Collective>(
-      engine_, platforms::make_communicator(machine_, places, site_.platform.name, graph_rules_),
-      site_.library, operation, "auto");
+  return sets(models::layout_of(group, *setting_));
 }
 
-const PlanExchanges::Calls& PlanExchanges::collectives(const Layout& own, Operation operation)
+const ExchangeClock::Calls& PlanExchanges::calls(const Layout& own, Operation operation)
 {
-  auto& made = collectives_[{own, place_of_stage(), operation}];
+  auto& made = calls_[{own, place_of_stage(), operation}];
   if (made.own.empty()) {
-    const Sets all = sets(own);
-    for (const auto& places : all.own)
-      made.own.push_back(call(places, operation));
-    for (const auto& places : all.others)
-      made.others.push_back(call(places, operation));
+    const ExchangeSets all = sets(own);
+    made = clock().calls(all.own, all.others, operation);
   }
   return made;
-}
-
-// All of them at once; told is when the last of its own ends.
-Seconds PlanExchanges::run(const Calls& calls, Bytes size)
-{
-  sim::TaskGraph& graph =
-      *graphs_.emplace_back(std::make_unique<sim::TaskGraph>(engine_, "exchange"));
-  const sim::TaskId begin = graph.add_join("begin");
-  std::vector<sim::TaskId> flows;
-  std::vector<sim::TaskId> ends;
-  for (const auto& collective : calls.own)
-    ends.push_back(collective->add(graph, begin, size, 0, fidelity_, flows));
-  for (const auto& collective : calls.others)
-    collective->add(graph, begin, size, 0, fidelity_, flows);
-  const Seconds start = engine_.now();
-  graph.start([] {});
-  engine_.run();
-  Seconds end;
-  for (const sim::TaskId task : ends)
-    end = std::max(end, graph.finished(task));
-  return end - start;
 }
 
 Seconds PlanExchanges::time(PlanGroup group, Operation operation, Bytes size)
@@ -143,26 +115,33 @@ Seconds PlanExchanges::time(PlanGroup group, Operation operation, Bytes size)
   const Layout own = models::layout_of(group, *setting_);
   if (own.count < 2 || size.value() <= 0)
     return Seconds(0);
-  const auto key = std::make_tuple(own, place_of_stage(), operation, size.value());
-  if (const auto found = known_.find(key); found != known_.end())
+  const auto key = std::make_tuple(job_, fidelity_, own, place_of_stage(), operation, size.value());
+  if (const auto found = known_->groups.find(key); found != known_->groups.end())
     return found->second;
-  return known_[key] = run(collectives(own, operation), size);
+  return known_->groups[key] = clock().time(calls(own, operation), size);
 }
 
 // Both ways at once, as stages do in the middle of a step; beyond two nodes' GPUs pairs repeat.
-Seconds PlanExchanges::transfer(int from_stage, Bytes size)
+std::vector<std::vector<int>> PlanExchanges::pairs(int from_stage, int to_stage)
 {
   const int lanes = per_stage();
-  const int from = from_stage * lanes;
-  const int to = (from_stage + 1) % setting_->plan.pipeline * lanes;
-  const auto key = std::make_tuple(from, to, lanes, size.value());
-  if (const auto found = transfers_.find(key); found != transfers_.end())
-    return found->second;
-  Calls& pairs = sends_.emplace_back();
-  const auto place = [&](int rank) { return site_.ranks[static_cast<std::size_t>(rank)]; };
+  const auto [low, high] = std::minmax(from_stage, to_stage);
+  std::vector<std::vector<int>> pairs;
   for (int lane = 0; lane < std::min(lanes, 2 * site_.platform.gpus_per_node()); ++lane)
-    pairs.own.push_back(call({place(from + lane), place(to + lane)}, Operation::send_receive));
-  return transfers_[key] = run(pairs, size);
+    pairs.push_back({low * lanes + lane, high * lanes + lane});
+  return pairs;
+}
+
+Seconds PlanExchanges::transfer(int from_stage, Bytes size)
+{
+  const int to_stage = (from_stage + 1) % setting_->plan.pipeline;
+  const auto [low, high] = std::minmax(from_stage, to_stage);
+  const auto key = std::make_tuple(job_, fidelity_, low * per_stage(), high * per_stage(),
+                                   per_stage(), size.value());
+  if (const auto found = known_->transfers.find(key); found != known_->transfers.end())
+    return found->second;
+  sends_.push_back(clock().calls(pairs(from_stage, to_stage), {}, Operation::send_receive));
+  return known_->transfers[key] = clock().time(sends_.back(), size);
 }
 
 } // namespace foretrain::experiments

@@ -90,19 +90,76 @@ that_meet(std::vector<std::shared_ptr<const models::Collective>> sets, std::vect
 } // namespace
 
 PlanMachine::PlanMachine(sim::Engine& engine, const platforms::Machine& machine,
-                         const ResolvedJob& job, models::Fidelity fidelity,
-                         std::vector<double> host_threads, std::set<int> shared)
-    : engine_(engine), machine_(machine), job_(job), fidelity_(fidelity),
+                         const ResolvedJob& job, const models::WorkPlan& plan,
+                         models::Fidelity fidelity, std::vector<double> host_threads,
+                         std::set<int> shared)
+    : engine_(engine), machine_(machine), job_(job), plan_(plan), fidelity_(fidelity),
       host_threads_(std::move(host_threads)), shared_(std::move(shared)),
       graph_rules_(graph_rules(job.library))
 {
-  graph_rules_.found = std::make_shared<platforms::FoundGraphs>();
 }
 
 bool PlanMachine::among_others(const std::vector<platforms::GpuPlace>& places) const
 {
   return std::any_of(places.begin(), places.end(),
                      [&](const auto& place) { return shared_.contains(place.node); });
+}
+
+bool PlanMachine::by_itself(const sim::Operation& op) const
+{
+  if (program().exchanges == sim::Exchanges::shared)
+    return false;
+  if (op.group < 0)
+    return !among_others({place(op.rank), place(op.peer)});
+  const sim::WorkGroup& group = program().groups.at(static_cast<std::size_t>(op.group));
+  return std::none_of(group.devices.begin(), group.devices.end(),
+                      [&](const auto& set) { return among_others(places(set)); });
+}
+
+Seconds PlanMachine::alone(const sim::Operation& op, Bytes size)
+{
+  const auto kind =
+      op.kind == sim::WorkKind::transfer ? sim::CollectiveKind::neighbours : op.collective;
+  if (size.value() <= 0)
+    return Seconds(0);
+  const auto [time, unknown] = times_.try_emplace({op.group, kind, size.value()});
+  if (!unknown)
+    return time->second;
+  if (!clock_)
+    clock_ = std::make_unique<ExchangeClock>(
+        ExchangeSite{machine_.spec(), machine_.stack(), job_.library, machine_.nodes(), job_.ranks},
+        fidelity_);
+  const auto [calls, anew] = timed_.try_emplace({op.group, kind});
+  if (anew) {
+    const sim::WorkGroup& group = program().groups.at(static_cast<std::size_t>(op.group));
+    calls->second = clock_->calls(group.devices, group.beside, operation_of(kind));
+  }
+  return time->second = clock_->time(calls->second, size);
+}
+
+Seconds PlanMachine::whole(const sim::Operation& op)
+{
+  return op.alone.value() > 0 ? op.alone : op.calls * alone(op, Bytes(op.amount));
+}
+
+std::optional<std::vector<Seconds>> PlanMachine::undisturbed()
+{
+  const auto idle = [](double threads) { return threads == 0; };
+  const auto& operations = program().operations;
+  const bool known = std::all_of(operations.begin(), operations.end(), [](const auto& op) {
+    return op.kind != sim::WorkKind::offload &&
+           (op.kind != sim::WorkKind::transfer || op.group >= 0);
+  });
+  if (program().exchanges == sim::Exchanges::shared || !shared_.empty() || !known ||
+      !std::all_of(host_threads_.begin(), host_threads_.end(), idle))
+    return {};
+  std::vector<Seconds> lengths;
+  for (const sim::Operation& op : operations) {
+    const bool exchange =
+        op.kind == sim::WorkKind::collective || op.kind == sim::WorkKind::transfer;
+    lengths.push_back(exchange ? whole(op) : sim::length_alone(op, 1));
+  }
+  return lengths;
 }
 
 platforms::GpuPlace PlanMachine::place(int rank) const
@@ -164,19 +221,26 @@ sim::TaskId PlanMachine::add_collective(sim::TaskGraph& graph, sim::TaskId begin
                                         const sim::Operation& op, int index,
                                         std::vector<sim::TaskId>& flows)
 {
+  const auto wait = [&](sim::TaskId after, Seconds time) {
+    const sim::TaskId task = graph.add_delay("exchange", index, time);
+    graph.add_edge(after, task);
+    return task;
+  };
+  const Bytes size(op.amount);
+  if (by_itself(op))
+    return wait(begin, whole(op));
   const Calls& sets = calls(op.group, op.collective);
   if (sets.front()->empty())
     return begin;
-  const Bytes size(op.amount);
-  if (sets.size() == 1)
-    return sets.front()->add(graph, begin, size, index, fidelity_, flows);
-  const sim::TaskId end = graph.add_join("collectives", index);
+  sim::TaskId end = graph.add_join("collectives", index);
   for (const auto& set : sets)
-    graph.add_edge(set->add(graph, begin, size, index, fidelity_, flows), end);
-  return end;
+    graph.add_edge(set->add(graph, begin, op.calls * size, index, fidelity_, flows), end);
+  if (op.calls == 1)
+    return end;
+  // Several calls are one flow, and take longer one by one.
+  return wait(end, std::max(Seconds(0), op.calls * alone(op, size) - alone(op, op.calls * size)));
 }
 
-// Between two GPUs by the library's send and receive, in its protocol of full bandwidth.
 PlanMachine::Way PlanMachine::way(int from_device, int to_device) const
 {
   const auto ends = places({from_device, to_device});
@@ -210,8 +274,14 @@ sim::TaskId PlanMachine::add_transfer(sim::TaskGraph& graph, sim::TaskId begin,
                                       const sim::Operation& op, int index,
                                       std::vector<sim::TaskId>& flows)
 {
-  const auto& all = ways(op);
   const sim::TaskId end = graph.add_join("received", index);
+  if (op.group >= 0 && by_itself(op)) {
+    const sim::TaskId sent = graph.add_delay("transfer", index, whole(op));
+    graph.add_edge(begin, sent);
+    graph.add_edge(sent, end);
+    return end;
+  }
+  const auto& all = ways(op);
   for (const Way& one : all) {
     const sim::TaskId call = graph.add_delay("send", index, one.latency);
     graph.add_edge(begin, call);
@@ -230,7 +300,7 @@ std::string PlanMachine::call(const sim::Operation& op) const
     return "ncclDevKernel_SendRecv";
   const auto known = calls_.find({op.group, op.collective});
   if (known == calls_.end() || known->second.front()->empty())
-    return kernel_of(op.collective);
+    return fmt::format("ncclDevKernel_{}", kernel_of(op.collective));
   const auto choice = known->second.front()->choose(Bytes(op.amount), fidelity_);
   return fmt::format("ncclDevKernel_{}_{}_{}", kernel_of(op.collective), choice.algorithm,
                      choice.protocol);
@@ -242,13 +312,13 @@ std::string PlanMachine::exchange_summary(const sim::Program& program) const
   std::map<std::pair<int, sim::CollectiveKind>, double> largest;
   for (const sim::Operation& op : program.operations)
     if (op.kind == sim::WorkKind::collective) {
-      bytes[{op.group, op.collective}] += op.amount;
+      bytes[{op.group, op.collective}] += op.calls * op.amount;
       double& most = largest[{op.group, op.collective}];
       most = std::max(most, op.amount);
     }
   const auto heaviest = std::max_element(
       bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::string text = job_.plan->summary;
+  std::string text = plan_.summary;
   if (heaviest == bytes.end())
     return text;
   const auto known = calls_.find(heaviest->first);

@@ -2,6 +2,7 @@
 // transfers between them, copies to host memory, input.
 #pragma once
 
+#include "experiments/run/exchange_clock.hpp"
 #include "experiments/spec/resolved.hpp"
 #include "models/program_job.hpp"
 #include "platforms/machine.hpp"
@@ -16,11 +17,12 @@ namespace foretrain::experiments {
 
 class PlanMachine final : public models::JobMachine {
 public:
-  /// Engine, machine and job must outlive this. Device d of the program is job.ranks[d];
-  /// `host_threads` are the cores that each GPU's process keeps busy, `shared` the nodes on which
-  /// other jobs run. Batches are synthetic: there at once.
+  /// All of them must outlive this. Device d of the program is job.ranks[d]; `host_threads` are the
+  /// cores that each rank's process keeps busy where they can run short, `shared` the nodes whose
+  /// links other jobs use. Batches are synthetic: there at once.
   PlanMachine(sim::Engine& engine, const platforms::Machine& machine, const ResolvedJob& job,
-              models::Fidelity fidelity, std::vector<double> host_threads, std::set<int> shared);
+              const models::WorkPlan& plan, models::Fidelity fidelity,
+              std::vector<double> host_threads, std::set<int> shared);
 
   sim::PathPtr compute(int rank) override;
   sim::PathPtr host(int rank) override;
@@ -36,6 +38,7 @@ public:
     return input_;
   }
   std::string call(const sim::Operation& op) const override;
+  std::optional<std::vector<Seconds>> undisturbed() override;
 
 private:
   using Calls = std::vector<std::shared_ptr<const models::Collective>>; // one for each set
@@ -44,25 +47,35 @@ private:
     Seconds latency;
   };
 
-  const sim::Program& program() const { return job_.plan->program; }
+  const sim::Program& program() const { return plan_.program; }
   platforms::GpuPlace place(int rank) const;
   const Calls& calls(int group, sim::CollectiveKind kind);
   std::vector<platforms::GpuPlace> places(const std::vector<int>& devices) const;
   bool among_others(const std::vector<platforms::GpuPlace>& places) const;
+  /// Whether an exchange is what it is alone: nobody else uses links of its group's.
+  bool by_itself(const sim::Operation& op) const;
+  /// One call of so many bytes, with the other sets of its group.
+  Seconds alone(const sim::Operation& op, Bytes size);
+  /// All its calls.
+  Seconds whole(const sim::Operation& op);
   Way way(int from_device, int to_device) const;
   const std::vector<Way>& ways(const sim::Operation& op);
 
   sim::Engine& engine_;
   const platforms::Machine& machine_;
   const ResolvedJob& job_;
+  const models::WorkPlan& plan_;
   models::Fidelity fidelity_;
-  std::vector<double> host_threads_;  // of each rank
-  std::set<int> shared_;              // nodes with other jobs
-  platforms::GraphRules graph_rules_; // with all graphs that were found on the machine
+  std::vector<double> host_threads_; // of each rank
+  std::set<int> shared_;             // nodes with other jobs
+  platforms::GraphRules graph_rules_;
   std::vector<std::unique_ptr<models::InputPipeline>> input_;
   std::map<int, sim::PathPtr> compute_;
   std::map<std::pair<int, sim::CollectiveKind>, Calls> calls_; // of each group
   std::map<std::tuple<int, int, int>, std::vector<Way>> ways_; // from, to, group
+  std::unique_ptr<ExchangeClock> clock_;
+  std::map<std::pair<int, sim::CollectiveKind>, ExchangeClock::Calls> timed_; // of each group
+  std::map<std::tuple<int, sim::CollectiveKind, double>, Seconds> times_;     // by size
 };
 
 } // namespace foretrain::experiments

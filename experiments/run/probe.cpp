@@ -1,7 +1,7 @@
 #include "experiments/run/probe.hpp"
 
-#include "experiments/run/divided_jobs.hpp"
 #include "experiments/run/stage.hpp"
+#include "experiments/spec/resolve.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,8 @@ constexpr int kSteps = 12; // measured ones of a run that compares parameters: o
 
 } // namespace
 
-Probe::Probe(const Point& point, RunOptions options) : options_(std::move(options))
+Probe::Probe(const Point& point, RunOptions options, std::shared_ptr<KnownExchanges> exchanges)
+    : options_(std::move(options)), exchanges_(std::move(exchanges))
 {
   // Each preset's file is read once for all runs.
   auto overlay =
@@ -28,9 +29,12 @@ Probe::Probe(const Point& point, RunOptions options) : options_(std::move(option
   options_.keep_limits = false;
 }
 
-std::vector<std::vector<double>> Probe::steps(const Point& point, std::uint64_t seed) const
+std::vector<std::vector<double>> Probe::steps(const Point& point, std::uint64_t seed,
+                                              bool same_exchanges) const
 {
-  ResolvedExperiment experiment = ready_to_run(point, options_.fidelity);
+  ResolvedExperiment experiment = resolve(point);
+  if (same_exchanges)
+    experiment.exchanges = exchanges_;
   for (ResolvedJob& job : experiment.jobs) {
     job.measured_steps = std::min(job.measured_steps, kSteps);
     if (job.input.synthetic) // nothing has to fill up
@@ -47,10 +51,10 @@ std::vector<std::vector<double>> Probe::steps(const Point& point, std::uint64_t 
   return times;
 }
 
-LogRates Probe::rates(const Point& point) const
+LogRates Probe::rates(const Point& point, bool same_exchanges) const
 {
   LogRates rates;
-  for (const auto& times : steps(point, options_.seed)) {
+  for (const auto& times : steps(point, options_.seed, same_exchanges)) {
     double sum = 0;
     for (const double time : times)
       sum += time;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "experiments/run/result.hpp"
+#include "experiments/spec/known_exchanges.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -14,17 +16,21 @@ using LogRates = std::vector<double>;
 /// Runs a point, or one like it with other parameters, for enough steps to compare the two.
 class Probe {
 public:
-  Probe(const Point& point, RunOptions options);
+  /// `exchanges`: what is known of the point's.
+  Probe(const Point& point, RunOptions options, std::shared_ptr<KnownExchanges> exchanges);
 
   const Point& point() const { return point_; }
-  /// Step times of each job, s. Throws ConfigError.
-  std::vector<std::vector<double>> steps(const Point& point, std::uint64_t seed) const;
+  /// Step times of each job, s. `same_exchanges`: nothing that exchanges go through differs from
+  /// the probe's own point. Throws ConfigError.
+  std::vector<std::vector<double>> steps(const Point& point, std::uint64_t seed,
+                                         bool same_exchanges = false) const;
   /// From the mean step, with the seed of the options.
-  LogRates rates(const Point& point) const;
+  LogRates rates(const Point& point, bool same_exchanges = false) const;
 
 private:
   Point point_;
   RunOptions options_;
+  std::shared_ptr<KnownExchanges> exchanges_; // of the probe's own point
 };
 
 } // namespace foretrain::experiments

@@ -162,7 +162,7 @@ struct PointResult {
   std::vector<Parameter> parameters;
   std::vector<std::string> warnings;
   std::optional<JointScore> joint; // of several jobs
-  std::optional<NodeUse> node;     // the first one of the first job; none of large models
+  std::optional<NodeUse> node;     // the first one of the first job
   std::uint64_t flows = 0;         // simulated, of the run with all jobs
   std::vector<Seconds> late;       // as in RunOptions: of the run that is told
   std::vector<std::string> unused; // parameters of profiles that nothing here has a use for

@@ -1,5 +1,7 @@
 #include "experiments/run/result_json.hpp"
 
+#include "experiments/run/token_work.hpp"
+
 namespace foretrain::experiments {
 
 namespace {
@@ -22,28 +24,20 @@ Json to_json(const models::StepTimes& time)
           {"framework", time.framework.value()}};
 }
 
-Json scaled(const Range& range, double factor)
-{
-  return to_json(
-      Range{factor * range.median, factor * range.low, factor * range.high, range.interval});
-}
-
 // Rates of tokens and arithmetic, by both conventions of counting attention.
 void add_tokens(const JobResult& job, Json& json)
 {
   const TokenWork& work = *job.tokens;
-  const double tokens_per_s = job.throughput.median * work.per_sample;
-  const double steps_per_s = job.throughput.median / work.samples_per_step;
-  json["tokens_per_s"] = scaled(job.throughput, work.per_sample);
-  json["tokens_per_s_per_gpu"] = tokens_per_s / job.gpus;
-  const auto per_gpu = [&](Flops flops) { return flops.value() * steps_per_s / job.gpus; };
-  json["model_tflops_per_gpu"] = {{"full", per_gpu(work.flops.full) / 1e12},
-                                  {"causal", per_gpu(work.flops.causal) / 1e12}};
-  json["mfu"] = {{"full", per_gpu(work.flops.full) / work.peak.value()},
-                 {"causal", per_gpu(work.flops.causal) / work.peak.value()}};
+  const Range tokens = tokens_per_s(job);
+  json["tokens_per_s"] = to_json(tokens);
+  json["tokens_per_s_per_gpu"] = tokens.median / job.gpus;
+  const auto full = model_rate(job, work.flops.full);
+  const auto causal = model_rate(job, work.flops.causal);
+  json["model_tflops_per_gpu"] = {{"full", full.value() / 1e12}, {"causal", causal.value() / 1e12}};
+  json["mfu"] = {{"full", full / work.peak}, {"causal", causal / work.peak}};
   if (!work.wanted)
     return;
-  const double seconds = *work.wanted / tokens_per_s;
+  const double seconds = *work.wanted / tokens.median;
   json["training_tokens"] = *work.wanted;
   json["training_days"] = {{"median", seconds / 86400},
                            {"low", seconds / 86400 * job.throughput.median / job.throughput.high},

@@ -1,8 +1,6 @@
 #include "experiments/run/scenario.hpp"
 
 #include "experiments/run/bottleneck.hpp"
-#include "experiments/run/divided_jobs.hpp"
-#include "experiments/run/large_scenario.hpp"
 #include "experiments/run/node_use.hpp"
 #include "experiments/run/parameters.hpp"
 #include "experiments/run/phases.hpp"
@@ -12,7 +10,6 @@
 #include "experiments/run/token_work.hpp"
 #include "experiments/run/trace_file.hpp"
 #include "experiments/run/uncertainty.hpp"
-#include "experiments/spec/large_job.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -142,7 +139,7 @@ void compare_alone(const ResolvedExperiment& experiment, std::size_t i, const Lo
 // Time for as many epochs as the job is to run.
 void add_training(const ResolvedJob& resolved, JobResult& result)
 {
-  if (!resolved.spec.epochs || is_divided(resolved))
+  if (!resolved.spec.epochs || resolved.transformer)
     return;
   const double samples = resolved.input.dataset.samples;
   const double later = result.later_epochs ? result.later_epochs->median : result.throughput.median;
@@ -160,7 +157,7 @@ void add_training(const ResolvedJob& resolved, JobResult& result)
 void add_speedup(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
                  JobResult& result)
 {
-  if (experiment.jobs[i].plan) {
+  if (experiment.jobs[i].plan || experiment.jobs[i].transformer) {
     // A GPU that computes its part without ever waiting stands for the one-GPU run, which a model
     // that does not fit a GPU cannot have.
     result.efficiency = (result.time.compute + result.time.recompute) / result.time.total();
@@ -182,8 +179,13 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   JobResult result;
   result.name = resolved.spec.name;
   result.gpus = static_cast<int>(resolved.ranks.size());
-  result.memory = {device_memory(resolved), experiment.platform.gpu.memory,
-                   resolved.plan ? resolved.plan->memory : std::vector<models::MemoryPart>{}};
+  result.memory = {device_memory(resolved), experiment.platform.gpu.memory, {}};
+  if (resolved.transformer)
+    result.memory.parts =
+        models::memory_parts(models::fullest_stage(resolved.transformer->step.memory).second);
+  else if (resolved.plan)
+    result.memory.parts = resolved.plan->memory;
+  result.pipeline = stage.pipeline(i);
   std::set<int> nodes;
   for (const auto& place : resolved.ranks)
     nodes.insert(place.node);
@@ -303,9 +305,7 @@ void add_later_epochs(const ResolvedExperiment& experiment, const std::vector<Ca
 
 PointResult run_point(const Point& point, const RunOptions& asked)
 {
-  if (is_large(point))
-    return run_large_point(point, asked);
-  const ResolvedExperiment experiment = ready_to_run(point, asked.fidelity);
+  const ResolvedExperiment experiment = resolve(point);
   RunOptions options = asked;
   const bool several = experiment.jobs.size() > 1;
   const std::vector<Lone> lone = several ? run_alone(experiment, options) : std::vector<Lone>{};
@@ -342,9 +342,7 @@ PointResult run_point(const Point& point, const RunOptions& asked)
 
 std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps)
 {
-  if (is_large(point))
-    return {quick_large_throughput(point, options)};
-  ResolvedExperiment experiment = ready_to_run(point, options.fidelity);
+  ResolvedExperiment experiment = resolve(point);
   for (ResolvedJob& job : experiment.jobs)
     job.measured_steps = std::min(job.measured_steps, steps);
   Stage stage(experiment, options);

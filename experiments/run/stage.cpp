@@ -1,13 +1,13 @@
 #include "experiments/run/stage.hpp"
 
 #include "experiments/run/plan_machine.hpp"
+#include "experiments/run/plan_writer.hpp"
 #include "experiments/run/starts.hpp"
 #include "experiments/run/synchronisation.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -69,9 +69,10 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
                     Epoch epoch)
 {
   const ResolvedJob& job = experiment.jobs[i];
+  pipelines_.emplace_back();
   models::JobSetup setup;
   setup.name = job.spec.name;
-  setup.stream = fmt::format("job{}", job.place);
+  setup.stream = fmt::format("job{}", job.chance);
   setup.ranks = static_cast<int>(job.ranks.size());
   setup.batch = job.spec.batch_per_gpu;
   setup.speed_variation = experiment.platform.gpu.speed_variation;
@@ -95,7 +96,7 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
                      last = setup.warmup_steps + setup.measured_steps](int step) {
       tell(fmt::format("{}: step {} of {}", name, std::min(step, last), last));
     };
-  if (job.plan || is_divided(job)) {
+  if (job.plan || job.transformer) {
     add_program(setup, experiment, i);
     return;
   }
@@ -110,30 +111,51 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   jobs_.push_back(std::make_unique<models::TrainingJob>(engine_, std::move(setup)));
 }
 
+std::set<int> Stage::shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const
+{
+  std::vector<std::set<int>> nodes(experiment.jobs.size());
+  for (std::size_t job = 0; job < nodes.size(); ++job)
+    for (const auto& place : experiment.jobs[job].ranks)
+      nodes[job].insert(place.node);
+  std::set<int> shared;
+  for (std::size_t other = 0; other < nodes.size(); ++other) {
+    if (other == i)
+      continue;
+    const bool uses_network = nodes[other].size() > 1 || !experiment.jobs[other].input.synthetic;
+    if (machine_.shares_uplinks() && nodes[i].size() > 1 && uses_network)
+      return nodes[i];
+    for (const int node : nodes[other])
+      if (nodes[i].contains(node))
+        shared.insert(node);
+  }
+  return shared;
+}
+
 void Stage::add_program(const models::JobSetup& setup, const ResolvedExperiment& experiment,
                         std::size_t i)
 {
   const ResolvedJob& job = experiment.jobs[i];
-  if (!job.plan)
-    throw std::logic_error("job '" + job.spec.name + "' has no plan: ready_to_run writes it");
-  std::set<int> shared;
-  for (std::size_t other = 0; other < experiment.jobs.size(); ++other)
-    for (const auto& place : experiment.jobs[other].ranks)
-      if (other != i)
-        shared.insert(place.node);
+  std::set<int> shared = shared_nodes(experiment, i);
+  std::shared_ptr<const models::WorkPlan> plan = job.plan;
+  if (!plan) {
+    models::DividedPlan written = write_plan(
+        experiment, i, setup.fidelity, shared.empty() ? PlanFor::evaluation : PlanFor::simulation);
+    plan = std::make_shared<const models::WorkPlan>(std::move(written.work));
+    pipelines_.back() = std::move(written.pipeline);
+  }
   std::vector<double> threads;
-  for (const sim::WorkRank& rank : job.plan->program.ranks) {
+  for (const sim::WorkRank& rank : plan->program.ranks) {
     const auto& place = job.ranks.at(static_cast<std::size_t>(rank.device));
     threads.push_back(tenancy_.crowded(place.node) ? job.framework.host_threads : 0);
   }
   models::JobSchedule schedule = models::schedule_of(setup);
-  schedule.samples_per_step = job.plan->samples_per_step;
+  schedule.samples_per_step = plan->samples_per_step;
   hits_.emplace_back();
+  auto machine = std::make_unique<PlanMachine>(engine_, *views_[i], job, *plan, setup.fidelity,
+                                               std::move(threads), std::move(shared));
   jobs_.push_back(std::make_unique<models::ProgramJob>(
-      engine_, std::move(schedule), job.plan,
-      std::make_unique<PlanMachine>(engine_, *views_[i], job, setup.fidelity, std::move(threads),
-                                    std::move(shared)),
-      setup.keep_limits));
+      engine_, std::move(schedule), std::move(plan), std::move(machine),
+      models::ProgramSetup{setup.stream, setup.speed_variation, setup.keep_limits}));
 }
 
 // The process behind a GPU takes part of a core; that matters only where cores can run short.

@@ -4,11 +4,13 @@
 #include "experiments/run/input_stages.hpp"
 #include "experiments/run/result.hpp"
 #include "experiments/spec/resolve.hpp"
+#include "models/plans/pipeline.hpp"
 #include "models/training_job.hpp"
 #include "platforms/storage_system.hpp"
 #include "sim/engine/token_bucket.hpp"
 
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -36,6 +38,12 @@ public:
   const platforms::Machine& view(std::size_t i) const { return *views_[i]; }
   const models::Job& job(std::size_t i) const { return *jobs_[i]; }
 
+  /// Of a job whose model is divided into stages, where it has a program.
+  const std::optional<models::PipelineSetting>& pipeline(std::size_t i) const
+  {
+    return pipelines_[i];
+  }
+
   /// Of the job's reads; zeros with synthetic input.
   const CacheHits& hits(std::size_t i) const { return hits_[i]; }
 
@@ -46,6 +54,8 @@ private:
   /// A job that is written as a program.
   void add_program(const models::JobSetup& setup, const ResolvedExperiment& experiment,
                    std::size_t i);
+  /// Nodes of a job whose links other jobs use, too.
+  std::set<int> shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const;
   void add_compute(models::JobSetup& setup, const ResolvedJob& job,
                    const platforms::Machine& machine) const;
   void add_input(models::JobSetup& setup, const ResolvedExperiment& experiment, std::size_t i,
@@ -60,6 +70,7 @@ private:
   std::vector<std::unique_ptr<models::Job>> jobs_;
   std::vector<CacheHits> hits_;
   std::vector<std::unique_ptr<sim::TokenBucket>> shaped_;
+  std::vector<std::optional<models::PipelineSetting>> pipelines_;
 };
 
 } // namespace foretrain::experiments

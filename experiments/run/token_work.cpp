@@ -22,4 +22,17 @@ TokenWork token_work(const models::StepSetting& s, std::optional<double> wanted,
   return work;
 }
 
+Range tokens_per_s(const JobResult& job)
+{
+  const double tokens = job.tokens->per_sample;
+  const Range& samples = job.throughput;
+  return {tokens * samples.median, tokens * samples.low, tokens * samples.high, samples.interval};
+}
+
+FlopsPerSecond model_rate(const JobResult& job, Flops of_step)
+{
+  const double steps_per_s = job.throughput.median / job.tokens->samples_per_step;
+  return FlopsPerSecond(of_step.value() * steps_per_s / job.gpus);
+}
+
 } // namespace foretrain::experiments

@@ -1,7 +1,6 @@
 #include "experiments/run/trace_file.hpp"
 
 #include "experiments/run/trace_events.hpp"
-#include "models/plans/timeline.hpp"
 
 #include <fmt/format.h>
 
@@ -18,24 +17,6 @@ constexpr double kElement = 4; // bytes; sizes are told in elements of single pr
 int thread_of(const std::string& stream)
 {
   return stream == "compute" ? 0 : stream == "communication" ? 1 : 2;
-}
-
-const char* kernel_of(models::Operation operation)
-{
-  switch (operation) {
-  case models::Operation::all_reduce:
-    return "ncclDevKernel_AllReduce";
-  case models::Operation::all_gather:
-    return "ncclDevKernel_AllGather";
-  case models::Operation::reduce_scatter:
-    return "ncclDevKernel_ReduceScatter";
-  case models::Operation::broadcast:
-    return "ncclDevKernel_Broadcast";
-  case models::Operation::all_to_all:
-  case models::Operation::send_receive:
-    break;
-  }
-  return "ncclDevKernel_SendRecv";
 }
 
 struct NamedCollective {
@@ -120,43 +101,6 @@ void write_trace(const std::string& path, const std::vector<const models::Job*>&
         add_span(events, it, first_pid + rank, origin, ranks, job->schedule().name);
     }
     first_pid += ranks;
-  }
-  write_events(path, events);
-}
-
-void write_trace(const std::string& path, const std::string& job,
-                 const models::StepSetting& setting, const models::StepResult& step)
-{
-  const models::PlanTimeline timeline = models::plan_timeline(setting, step);
-  const int stages = setting.memory.plan.pipeline;
-  const int of_stage = setting.memory.batch.gpus / stages;
-  const models::ParallelPlan& plan = setting.memory.plan;
-  const int sizes[] = {1, plan.tensor, plan.context, plan.expert,
-                       setting.memory.batch.data * plan.context};
-  Json events = Json::array();
-  for (int stage = 0; stage < stages; ++stage) {
-    events.push_back(name_event("process_name", stage, 0,
-                                fmt::format("{} stage {}, GPU {} of {}", job, stage,
-                                            stage * of_stage, setting.memory.batch.gpus)));
-    events.push_back(step_event(stage, timeline.end));
-    for (int stream = 0; stream < 5; ++stream)
-      events.push_back(name_event("thread_name", stage, stream,
-                                  models::name_of(static_cast<models::PlanStream>(stream))));
-  }
-  for (const models::PlanSpan& span : timeline.spans) {
-    const int stream = static_cast<int>(span.stream);
-    const bool computes = span.stream == models::PlanStream::compute;
-    Json args = Json::object();
-    if (span.micro_batch >= 0)
-      args["micro-batch"] = span.micro_batch;
-    if (!computes) {
-      args["Collective name"] = collective_of(kernel_of(span.operation));
-      args["Process Group Description"] = models::name_of(span.stream);
-      args["Group size"] = sizes[stream];
-      args["of"] = span.name;
-    }
-    add_kernel(events, computes ? span.name : kernel_of(span.operation), span.stage, stream,
-               span.start, span.finish - span.start, std::move(args));
   }
   write_events(path, events);
 }

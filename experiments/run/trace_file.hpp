@@ -3,7 +3,6 @@
 #pragma once
 
 #include "models/job.hpp"
-#include "models/plans/step.hpp"
 
 #include <string>
 #include <vector>
@@ -12,9 +11,5 @@ namespace foretrain::experiments {
 
 /// The last step of every job. Throws UsageError when the file cannot be written.
 void write_trace(const std::string& path, const std::vector<const models::Job*>& jobs);
-
-/// A step of a large model: one GPU of each pipeline stage, a stream for each kind of group.
-void write_trace(const std::string& path, const std::string& job,
-                 const models::StepSetting& setting, const models::StepResult& step);
 
 } // namespace foretrain::experiments

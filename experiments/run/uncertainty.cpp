@@ -57,17 +57,19 @@ std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<V
   return parts;
 }
 
-// Relative standard deviation of the rate between runs of one job, in which no parameter differs.
+// Relative standard deviation of a job's rate in which no parameter differs: between runs, and
+// what of a transformer's step is not modelled.
 // Runs that taught a profile hold it in what its fit left over, but not what comes on top where
 // tenants ask for more cores than there are.
-double between_runs(const ResolvedExperiment& experiment,
+double between_runs(const ResolvedExperiment& experiment, std::size_t job,
                     const std::vector<Uncertainty::Part>& left)
 {
   const bool shared = experiment.jobs.size() > 1 && experiment.platform.gpu.on_host() &&
                       Tenancy(experiment).crowded(experiment.jobs.front().ranks.front().node);
   double variance = 0;
   for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
-    if ((line.kind == "run" && left.empty()) || (line.kind == "shared-cores" && shared))
+    if ((line.kind == "run" && left.empty()) || (line.kind == "shared-cores" && shared) ||
+        (line.kind == "transformer" && experiment.jobs[job].transformer))
       variance += line.spread * line.spread;
   return std::sqrt(variance);
 }
@@ -104,7 +106,7 @@ void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
     const auto left = leftovers(probe.point(), variables, effects, i);
     job.uncertainty->parameters = std::hypot(deviation(effects, matrix, i), deviation(left));
     job.uncertainty->parts = parts_of(variables, effects, i, left);
-    const double runs = between_runs(experiment, left);
+    const double runs = between_runs(experiment, i, left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
     const double distance = half_width(interval) * std::hypot(job.uncertainty->parameters, runs);
     job.throughput = widened(job.throughput, distance);
@@ -188,7 +190,7 @@ void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
   const bool any_left = !unexplained(probe.point(), variables).empty();
   const auto linear = any_left ? linear_effects(probe, variables) : effects;
   const double interval = options.uncertainty.interval;
-  const LogRates base = probe.rates(probe.point());
+  const LogRates base = probe.rates(probe.point(), true);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     job.uncertainty->method = "monte-carlo";
@@ -197,7 +199,7 @@ void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
     job.uncertainty->parameters =
         std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]) + beside * beside);
     job.uncertainty->parts = parts_of(variables, effects, i, left);
-    const double runs = between_runs(experiment, left);
+    const double runs = between_runs(experiment, i, left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
     // Around the median of the long run; short runs say how far from it.
     const double below = quantile(samples.every_step[i], 0.5 - interval / 2) - base[i];
@@ -219,9 +221,9 @@ void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
 {
   UncertaintyMethod method = options.uncertainty.method;
   if (method == UncertaintyMethod::automatic) {
-    std::size_t gpus = 0;
+    std::size_t gpus = 0; // that are simulated one by one
     for (const ResolvedJob& job : experiment.jobs)
-      gpus += job.ranks.size();
+      gpus += job.transformer ? 1 : job.ranks.size();
     const bool cheap = gpus <= kCheapGpus && result.flows <= kCheapFlows;
     method = cheap ? UncertaintyMethod::linear : UncertaintyMethod::steps;
   }
@@ -229,7 +231,7 @@ void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
     return;
   add_gains(experiment, options, result);
   const auto variables = variables_of(experiment, point);
-  const Probe probe(point, options);
+  const Probe probe(point, options, experiment.exchanges);
   if (method == UncertaintyMethod::linear)
     add_linear(probe, experiment, variables, options.uncertainty.interval, result);
   else

@@ -28,22 +28,9 @@ std::string without_influence(const JobSpec& spec, const Value& job,
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
 {
   if (spec.input && read_input(spec.input).format != InputFormat::synthetic)
-    return without_influence(spec, job,
-                             {"input", "anchor", "placement", "cores", "memory", "epochs", "start",
-                              "ends", "steps", "warmup_steps"},
+    return without_influence(spec, job, {"input", "anchor", "memory", "epochs"},
                              "a transformer's job, whose tokens are there at once");
-  return without_influence(spec, job,
-                           {"anchor", "placement", "cores", "memory", "epochs", "start", "ends",
-                            "steps", "warmup_steps"},
-                           "a transformer's job");
-}
-
-std::string idle_keys_of_divided(const JobSpec& spec, const Value& job)
-{
-  constexpr auto kWhere = "a divided transformer beside other jobs";
-  if (spec.input && read_input(spec.input).format != InputFormat::synthetic)
-    return without_influence(spec, job, {"input", "anchor", "memory", "epochs"}, kWhere);
-  return without_influence(spec, job, {"anchor", "memory", "epochs"}, kWhere);
+  return without_influence(spec, job, {"anchor", "memory", "epochs"}, "a transformer's job");
 }
 
 std::string idle_keys_of_other(const JobSpec& spec, const Value& job)

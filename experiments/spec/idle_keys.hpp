@@ -6,13 +6,8 @@
 
 namespace foretrain::experiments {
 
-/// Refuses what a transformer's job cannot be (inference, parameter servers) and returns a warning
-/// that lists the given keys without influence, or "". Throws ConfigError at `job`, the job in its
-/// experiment.
+/// A warning that lists the given keys of a transformer's job that have no influence, or "".
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job);
-
-/// The keys without influence on a divided transformer that runs beside other jobs, or "".
-std::string idle_keys_of_divided(const JobSpec& spec, const Value& job);
 
 /// The same of a job that is not a transformer's: refuses a parallel plan and precisions of
 /// transformers only.

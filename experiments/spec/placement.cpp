@@ -83,7 +83,40 @@ std::vector<GpuPlace> Placer::in_order(const JobSpec& job, const std::string& ho
   return ranks;
 }
 
-std::vector<GpuPlace> Placer::place(const JobSpec& job, const Value& at)
+std::vector<int> Placer::free_on(int node) const
+{
+  std::vector<int> free;
+  for (int local = 0; local < per_node_; ++local)
+    if (!taken_.contains({node, local}))
+      free.push_back(local);
+  return free;
+}
+
+// On as few nodes as can be; empty where no equal share fits.
+std::vector<GpuPlace> Placer::evenly(const JobSpec& job, int together)
+{
+  for (int count = (job.gpus + per_node_ - 1) / per_node_; count <= nodes_; ++count) {
+    if (job.gpus % count != 0)
+      continue;
+    const int share = job.gpus / count;
+    if (together <= per_node_ && share % together != 0)
+      continue;
+    std::vector<GpuPlace> ranks;
+    for (int node = 0; node < nodes_ && static_cast<int>(ranks.size()) < job.gpus; ++node) {
+      const std::vector<int> free = free_on(node);
+      for (int i = 0; i < share && static_cast<int>(free.size()) >= share; ++i)
+        ranks.push_back({node, free[static_cast<std::size_t>(i)]});
+    }
+    if (static_cast<int>(ranks.size()) < job.gpus)
+      continue;
+    taken_.insert(ranks.begin(), ranks.end());
+    next_node_ = (ranks.back().node + 1) % nodes_;
+    return ranks;
+  }
+  return {};
+}
+
+std::vector<GpuPlace> Placer::place(const JobSpec& job, const Value& at, int together)
 {
   std::string how = "packed";
   if (job.placement) {
@@ -99,7 +132,11 @@ std::vector<GpuPlace> Placer::place(const JobSpec& job, const Value& at)
                              : "");
     how = job.placement.json().get<std::string>();
   }
-  std::vector<GpuPlace> ranks = in_order(job, how);
+  std::vector<GpuPlace> ranks;
+  if (!job.placement && together > 0)
+    ranks = evenly(job, together);
+  if (ranks.empty())
+    ranks = in_order(job, how);
   if (static_cast<int>(ranks.size()) < job.gpus)
     at.fail_at("gpus",
                fmt::format("is {}, but only {} GPUs are free on {} nodes with {} GPUs each",

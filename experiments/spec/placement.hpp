@@ -15,10 +15,15 @@ public:
   Placer(int nodes, int gpus_per_node) : nodes_(nodes), per_node_(gpus_per_node) {}
 
   /// The GPUs of a job, rank by rank. Jobs get GPUs of their own unless a list says otherwise.
-  /// Throws ConfigError at the job when there are not enough, or a list is wrong.
-  std::vector<platforms::GpuPlace> place(const JobSpec& job, const Value& at);
+  /// `together`: so many ranks in a row belong on one node, 0 where that does not matter; unless
+  /// the job says how it is placed, such a job has equally many GPUs on each node where that can
+  /// be, as its launcher starts equally many processes there. Throws ConfigError at the job when
+  /// there are not enough, or a list is wrong.
+  std::vector<platforms::GpuPlace> place(const JobSpec& job, const Value& at, int together);
 
 private:
+  std::vector<platforms::GpuPlace> evenly(const JobSpec& job, int together);
+  std::vector<int> free_on(int node) const;
   std::vector<platforms::GpuPlace> listed(const JobSpec& job, const Value& at);
   std::vector<platforms::GpuPlace> in_order(const JobSpec& job, const std::string& how);
 

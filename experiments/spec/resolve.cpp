@@ -1,5 +1,6 @@
 #include "experiments/spec/resolve.hpp"
 
+#include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/idle_keys.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/measured_job.hpp"
@@ -9,7 +10,6 @@
 #include "experiments/spec/take_sockets.hpp"
 #include "experiments/spec/transformer_setting.hpp"
 #include "models/fetch.hpp"
-#include "models/plans/replica.hpp"
 
 #include "sim/workload/program_file.hpp"
 
@@ -72,8 +72,8 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   return device;
 }
 
-// A divided model's steps have hundreds of exchanges each and differ by little.
-constexpr int kStepsOfDivided = 5;
+// Their steps have hundreds of exchanges each and differ by little.
+constexpr int kStepsOfTransformers = 5;
 
 int most_on_a_node(const std::vector<platforms::GpuPlace>& ranks)
 {
@@ -173,10 +173,10 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   job.measured_steps = job.spec.steps.value_or(default_steps(job.spec.gpus));
 }
 
-// A transformer beside other jobs: whole on each of its GPUs it runs like any network, divided by
-// the program of its plan.
 void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
+  if (const std::string idle = idle_keys_of_transformer(job.spec, at); !idle.empty())
+    job.warnings.push_back(idle);
   job.framework = framework_of(job.spec);
   job.library = models::load_device_library(job.framework.library);
   const auto setting = std::make_shared<const TransformerSetting>(transformer_setting(
@@ -184,25 +184,11 @@ void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperi
   job.transformer = setting;
   for (const std::string& warning : setting->warnings)
     job.warnings.push_back(warning);
-  // Kernels beside its products: the fusion buffer, what a step does once.
-  JobSpec wide = job.spec;
-  if (setting->step.fp8)
-    wide.precision = sixteen_bits_of(e.platform.gpu);
-  job.device = device_for(e.platform, job.stack, wide, job.framework, at);
-  if (is_divided(job)) {
-    if (const std::string idle = idle_keys_of_divided(job.spec, at); !idle.empty())
-      job.warnings.push_back(idle);
-    return;
-  }
-  models::Replica replica = models::replica_of(setting->model, setting->step);
-  job.network = std::move(replica.network);
-  job.profile = std::move(replica.profile);
-  const models::PlannedBatch& batch = setting->step.memory.batch;
-  job.spec.batch_per_gpu = batch.micro_batch * batch.micro_batches;
-  if (job.spec.anchor)
-    job.warnings.push_back(fmt::format("{}: \"anchor\" has no influence on a transformer beside "
-                                       "other jobs",
-                                       job.spec.name));
+  job.framework.start = job.stack.host.cpu_overhead * job.framework.start;
+  if (const std::string misfit = why_not_fitting(*setting, job.spec.name, e.platform);
+      !misfit.empty())
+    job.warnings.push_back(misfit);
+  job.measured_steps = job.spec.steps.value_or(kStepsOfTransformers);
 }
 
 void check_memory(ResolvedJob& job, const platforms::Gpu& gpu)
@@ -242,12 +228,6 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   const JobSpec& spec = job.spec;
   if (has_transformer(spec)) {
     resolve_transformer(job, at, e);
-    if (is_divided(job)) {
-      check_memory(job, e.platform.gpu);
-      job.measured_steps = spec.steps.value_or(kStepsOfDivided);
-    } else {
-      finish_job(job, at, e);
-    }
     return job;
   }
   if (const std::string idle = idle_keys_of_other(spec, at); !idle.empty())
@@ -298,6 +278,28 @@ void resolve_storage(ResolvedExperiment& e, const Value& root)
   } else if (!given && reads) {
     e.storage = platforms::load_storage(preset_reference("local-disk", root));
   }
+}
+
+// Ranks in a row that belong on one node: those that share each product of a transformer.
+int together(const JobSpec& job)
+{
+  return has_transformer(job) ? job.parallel.value_or(models::ParallelPlan{}).tensor : 0;
+}
+
+// Jobs before this one that say the same, but for their names and when and where they run.
+int alike_before(const ExperimentSpec& spec, const Value& root, std::size_t job)
+{
+  const auto said = [&](std::size_t i) {
+    Json json = root.at("jobs").at(i).json();
+    for (const char* key : {"name", "placement", "start"})
+      json.erase(key);
+    return json;
+  };
+  int alike = 0;
+  if (spec.jobs.size() > 1)
+    for (std::size_t other = 0; other < job; ++other)
+      alike += said(other) == said(job) ? 1 : 0;
+  return alike;
 }
 
 } // namespace
@@ -371,8 +373,9 @@ ResolvedExperiment resolve(const Point& given)
     const Value at = root.at("jobs").at(i);
     ResolvedJob job;
     job.spec = e.spec.jobs[i];
-    job.place = i;
-    job.ranks = placer.place(job.spec, at);
+    job.number = i;
+    job.chance = alike_before(e.spec, root, i);
+    job.ranks = placer.place(job.spec, at, together(job.spec));
     job.spec.gpus = static_cast<int>(job.ranks.size());
     StackSpec own = job.spec.stack.value_or(StackSpec{});
     job.stack = resolve_stack(own, &e.spec.stack, e.platform, root);

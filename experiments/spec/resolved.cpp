@@ -18,11 +18,6 @@ BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu)
   return 0.5 * gpu.memory_efficiency * gpu.memory_bandwidth;
 }
 
-bool is_divided(const ResolvedJob& job)
-{
-  return job.transformer && divides(job.transformer->step.memory.plan);
-}
-
 Bytes device_memory(const ResolvedJob& job)
 {
   if (job.plan)

@@ -1,6 +1,7 @@
 // What a point is when every preset that it names has been loaded.
 #pragma once
 
+#include "experiments/spec/known_exchanges.hpp"
 #include "experiments/spec/resolve_input.hpp"
 #include "experiments/spec/transformer_setting.hpp"
 #include "models/collectives/collective.hpp"
@@ -14,7 +15,8 @@ namespace foretrain::experiments {
 
 struct ResolvedJob {
   JobSpec spec;
-  std::size_t place = 0; // in the experiment: chance is its own, also where it runs alone
+  std::size_t number = 0; // in the experiment that it was resolved in
+  int chance = 0; // number of its random streams: jobs that say the same differ by chance alone
   platforms::Stack stack;
   models::Network network;
   models::Framework framework;
@@ -27,15 +29,12 @@ struct ResolvedJob {
   std::vector<platforms::GpuPlace> ranks;
   bool parameter_servers = false;               // instead of an all-reduce
   std::vector<int> server_nodes;                // of each parameter server; none with all-reduce
-  std::shared_ptr<const models::WorkPlan> plan; // of a job that is written as a program
-  std::shared_ptr<const TransformerSetting> transformer; // of a transformer's job
+  std::shared_ptr<const models::WorkPlan> plan; // of a job that is given as a program
+  std::shared_ptr<const TransformerSetting> transformer; // of a transformer's job, whose program is
+                                                         // written when it runs
   std::vector<std::string> warnings;
   int measured_steps = 20;
 };
-
-/// Whether the job's model is divided among its GPUs. Its plan holds times of exchanges: it is
-/// written when the job is made ready to run (experiments/run/divided_jobs.hpp).
-bool is_divided(const ResolvedJob& job);
 
 /// Device memory that one GPU of the job needs.
 Bytes device_memory(const ResolvedJob& job);
@@ -55,6 +54,8 @@ struct ResolvedExperiment {
   std::vector<int> tenants;       // of each node, where more keep a part of it than run
   double pcie_scale = 1;          // of every PCIe link's rate, to ask what faster ones would bring
   std::vector<PresetUse> presets; // everything that was named, each once
+  /// Whoever changes what exchanges go through starts anew with it.
+  std::shared_ptr<KnownExchanges> exchanges = std::make_shared<KnownExchanges>();
 };
 
 } // namespace foretrain::experiments

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -55,10 +56,11 @@ sim::CollectiveKind kind_of(Operation operation)
   }
 }
 
-PlannedCalls alike_as_one(const PlannedCalls& calls)
+// Calls that follow each other on one stream: alike ones are one operation.
+PlannedCalls alike_as_one(PlannedCalls calls)
 {
   PlannedCalls merged;
-  for (const PlannedCall& call : calls) {
+  for (PlannedCall& call : calls) {
     const auto same = std::find_if(merged.begin(), merged.end(), [&](const PlannedCall& other) {
       return other.group == call.group && other.operation == call.operation &&
              other.size == call.size;
@@ -77,17 +79,34 @@ struct Stretch {
   Seconds time;
 };
 
+// Some layers of a pass, or an end: computing, then exchanges, and what computes beside them.
+struct WrittenPart {
+  const char* name;
+  std::vector<Stretch> ahead, beside;
+  PlannedCalls calls;
+};
+
+// One pass through a piece: the same in every micro-batch.
+struct WrittenPass {
+  std::vector<WrittenPart> parts;
+  Seconds put_off; // gradients of weights that zero-bubble makes later
+};
+
 class DividedWriter {
 public:
-  DividedWriter(const DividedJob& job, ExchangeTimes& times)
-      : s_(job.setting), step_(job.step), times_(times), devices_(job.nodes, job.busy, s_.memory)
+  DividedWriter(const StepSetting& setting, const PlannedStep& step, ExchangeTimes& times,
+                const Neighbours* neighbours, bool sets)
+      : s_(setting), step_(step), times_(times), sets_(sets)
   {
-    program_.name = job.name;
+    program_.exchanges = sim::Exchanges::apart;
+    if (neighbours != nullptr)
+      devices_.emplace(neighbours->nodes, neighbours->busy, s_.memory);
+    const int per_stage = s_.memory.batch.gpus / s_.memory.plan.pipeline;
     for (const Phase phase :
          {Phase::tensor, Phase::context, Phase::expert, Phase::pipeline, Phase::data})
       streams_[phase] = program_.add_stream(sim::name_of(phase));
     for (int stage = 0; stage < s_.memory.plan.pipeline; ++stage)
-      program_.ranks.push_back({devices_.of(stage), devices_.per_stage()});
+      program_.ranks.push_back({devices_ ? devices_->of(stage) : stage * per_stage, per_stage});
     while (operations() > kMostOperations && together_ < s_.memory.model.layers)
       together_ *= 2;
   }
@@ -157,8 +176,8 @@ private:
     if (parameters.whole.value() <= 0)
       return {};
     const double ahead = parameters.exposed / parameters.whole;
-    pending_.push_back(exchange(parameters.scaled(std::min(1.0, ahead)), {}));
-    return ahead < 1 ? exchange(parameters.scaled(1 - ahead), {}) : OpId{};
+    pending_.push_back(exchange(alike_as_one(parameters.scaled(std::min(1.0, ahead)).calls), {}));
+    return ahead < 1 ? exchange(alike_as_one(parameters.scaled(1 - ahead).calls), {}) : OpId{};
   }
 
   void wait_for_arrival(const PipelineSlice& slice)
@@ -186,7 +205,8 @@ private:
   void finish_gradients(const Exposure& gradients, OpId start)
   {
     if (gradients.whole.value() > 0)
-      pending_.push_back(exchange(gradients, start ? std::vector<OpId>{start} : all_so_far()));
+      pending_.push_back(
+          exchange(alike_as_one(gradients.calls), start ? std::vector<OpId>{start} : all_so_far()));
   }
 
   // Of the whole model, whose norm every stage needs.
@@ -201,48 +221,59 @@ private:
   // One pass through a piece. Returns what zero-bubble puts off.
   Seconds write_slice(const PipelineSlice& slice)
   {
-    const PieceCost& piece = step_.pieces[static_cast<std::size_t>(slice.piece)];
-    const Seconds weights =
-        slice.backward && s_.memory.plan.schedule == PipelineSchedule::zero_bubble
-            ? step_.pipeline.pieces[static_cast<std::size_t>(slice.piece)].weights
-            : Seconds(0);
-    const Seconds computing = piece.backward_compute + piece.recompute;
-    const double left = weights.value() > 0 ? 1 - weights / computing : 1;
-    auto units = piece.units;
-    if (slice.backward)
-      std::reverse(units.begin(), units.end());
-    for (const PlanUnit& unit : units)
-      for (int done = 0; done < unit.count; done += together_)
-        write_unit(slice, piece, unit, std::min(together_, unit.count - done), left);
-    return weights;
+    const auto [known, anew] = passes_.try_emplace({slice.piece, slice.backward});
+    if (anew)
+      known->second = pass(slice);
+    for (const WrittenPart& part : known->second.parts) {
+      work(part.ahead, part.name);
+      if (part.calls.empty()) {
+        work(part.beside, part.name);
+        continue;
+      }
+      const OpId end = exchange(part.calls, all_so_far());
+      work(part.beside, part.name);
+      pending_.push_back(end);
+    }
+    return known->second.put_off;
   }
 
-  void write_unit(const PipelineSlice& slice, const PieceCost& piece, const PlanUnit& unit,
-                  int count, double left)
+  WrittenPass pass(const PipelineSlice& slice) const
   {
-    const LayerExchanges inside = (slice.backward ? unit.back : unit.ahead).scaled(count);
+    const PieceCost& piece = step_.pieces[static_cast<std::size_t>(slice.piece)];
+    WrittenPass pass;
+    if (slice.backward && s_.memory.plan.schedule == PipelineSchedule::zero_bubble)
+      pass.put_off = step_.pipeline.pieces[static_cast<std::size_t>(slice.piece)].weights;
+    const Seconds computing = piece.backward_compute + piece.recompute;
+    const double left = pass.put_off.value() > 0 ? 1 - pass.put_off / computing : 1;
+    for (const PlanUnit& unit : piece.units)
+      for (int done = 0; done < unit.count; done += together_)
+        pass.parts.push_back(
+            pass_part(slice.backward, piece, unit, std::min(together_, unit.count - done), left));
+    if (slice.backward)
+      std::reverse(pass.parts.begin(), pass.parts.end());
+    return pass;
+  }
+
+  static WrittenPart pass_part(bool backward, const PieceCost& piece, const PlanUnit& unit,
+                               int count, double left)
+  {
+    const LayerExchanges inside = (backward ? unit.back : unit.ahead).scaled(count);
     Exposure all = inside.tensor;
     all += inside.context;
     all += inside.expert;
     if (unit.layer)
-      all += (slice.backward ? piece.data_back : piece.data_ahead)
+      all += (backward ? piece.data_back : piece.data_ahead)
                  .scaled(static_cast<double>(count) / std::max(1, piece.layers));
-    const Seconds time = count * left * (slice.backward ? unit.backward : unit.forward);
+    const Seconds time = count * left * (backward ? unit.backward : unit.forward);
     const Seconds hidden = std::clamp(all.whole - all.exposed, Seconds(0), time);
     std::vector<Stretch> parts{{Phase::forward, time}};
-    if (slice.backward) {
+    if (backward) {
       const Seconds again = (piece.recompute / (piece.recompute + piece.backward_compute)) * time;
       parts = {{Phase::recompute, again}, {Phase::backward, time - again}};
     }
-    const auto [alone, beside] = cut(parts, time - hidden);
-    work(alone, unit.name);
-    if (all.whole.value() <= 0) {
-      work(beside, unit.name);
-      return;
-    }
-    const OpId end = exchange(all, all_so_far());
-    work(beside, unit.name);
-    pending_.push_back(end);
+    auto [ahead, beside] = cut(parts, time - hidden);
+    return {unit.name, std::move(ahead), std::move(beside),
+            all.whole.value() > 0 ? alike_as_one(std::move(all.calls)) : PlannedCalls{}};
   }
 
   static std::pair<std::vector<Stretch>, std::vector<Stretch>>
@@ -258,7 +289,7 @@ private:
     return both;
   }
 
-  void work(const std::vector<Stretch>& parts, const std::string& what)
+  void work(const std::vector<Stretch>& parts, const char* what)
   {
     for (const Stretch& part : parts) {
       if (part.time.value() <= 0)
@@ -285,26 +316,23 @@ private:
       program_.order(each, op);
   }
 
-  // Calls one after the other, alike ones as one; what they take longer one by one is waited for.
-  OpId exchange(const Exposure& e, const std::vector<OpId>& after)
+  // Calls one after the other.
+  OpId exchange(const PlannedCalls& calls, const std::vector<OpId>& after)
   {
     std::vector<OpId> before = after;
     OpId last;
-    for (const PlannedCall& call : alike_as_one(e.calls)) {
-      const Bytes size = call.times * call.size;
+    for (const PlannedCall& call : calls) {
       const Phase phase = phase_of(call.group);
-      const auto add = [&](OpId op) {
-        for (const OpId each : before)
-          program_.order(each, op);
-        before = {op};
-        last = op;
-      };
-      add(program_.collective(group(call.group), kind_of(call.operation), phase,
-                              sim::name_of(kind_of(call.operation)), size, streams_.at(phase)));
-      const Seconds longer = call.times * times_.time(call.group, call.operation, call.size) -
-                             times_.time(call.group, call.operation, size);
-      if (longer.value() > 0)
-        add(program_.wait(stage_, phase, "each call by itself", longer, streams_.at(phase)));
+      const OpId op =
+          program_.collective(group(call.group), kind_of(call.operation), phase,
+                              sim::name_of(kind_of(call.operation)), call.size, streams_.at(phase));
+      program_.operations.back().calls = call.times;
+      program_.operations.back().alone =
+          call.times * times_.time(call.group, call.operation, call.size);
+      for (const OpId each : before)
+        program_.order(each, op);
+      before = {op};
+      last = op;
     }
     return last;
   }
@@ -320,6 +348,7 @@ private:
     const OpId sent = program_.transfer(
         stage_, to, Phase::pipeline, slice.backward ? "gradients of activations" : "activations",
         transfer_size(s_), blocking ? 0 : streams_.at(Phase::pipeline), pair(stage_, to));
+    program_.operations.back().alone = transfer_time(step_.pipeline, slice);
     after_all(sent);
     program_.order(sent, arrival(slice.backward, next, slice.micro_batch));
     if (blocking) {
@@ -340,32 +369,44 @@ private:
   int group(PlanGroup which)
   {
     const auto [it, made] = groups_.try_emplace({which, stage_}, 0);
-    if (made)
-      it->second =
-          program_.add_group({fmt::format("{} of stage {}", sim::name_of(phase_of(which)), stage_),
-                              {stage_},
-                              devices_.groups(which, stage_)});
+    if (made) {
+      sim::WorkGroup group{
+          fmt::format("{} of stage {}", sim::name_of(phase_of(which)), stage_), {stage_}, {}};
+      if (sets_ && devices_) {
+        group.devices = devices_->groups(which, stage_);
+      } else if (sets_) {
+        ExchangeSets all = times_.sets(which);
+        group.devices = std::move(all.own);
+        group.beside = std::move(all.others);
+      }
+      it->second = program_.add_group(std::move(group));
+    }
     return it->second;
   }
 
   int pair(int from, int to)
   {
     const auto [it, made] = pairs_.try_emplace({from, to}, 0);
-    if (made)
-      it->second = program_.add_group(
-          {fmt::format("stages {} to {}", from, to), {from, to}, devices_.pairs(from, to)});
+    if (made) {
+      sim::WorkGroup group{fmt::format("stages {} to {}", from, to), {from, to}, {}};
+      if (sets_)
+        group.devices = devices_ ? devices_->pairs(from, to) : times_.pairs(from, to);
+      it->second = program_.add_group(std::move(group));
+    }
     return it->second;
   }
 
   const StepSetting& s_;
-  const StepResult& step_;
+  const PlannedStep& step_;
   ExchangeTimes& times_;
-  StageDevices devices_;
+  bool sets_;
+  std::optional<StageDevices> devices_; // where others are on the machine
   sim::Program program_;
   int together_ = 1; // layers
   std::map<Phase, int> streams_;
   std::map<std::pair<PlanGroup, int>, int> groups_;
   std::map<std::pair<int, int>, int> pairs_;
+  std::map<std::pair<int, bool>, WrittenPass> passes_; // by piece, forward and backward
   std::map<std::tuple<bool, int, int>, OpId> arrivals_;
   OpId all_gradients_;
   // Of the stage that is being written:
@@ -376,9 +417,10 @@ private:
 
 } // namespace
 
-sim::Program divided_program(const DividedJob& job, ExchangeTimes& exchanges)
+sim::Program divided_program(const StepSetting& setting, const PlannedStep& step,
+                             ExchangeTimes& exchanges, const Neighbours* neighbours, bool sets)
 {
-  return DividedWriter(job, exchanges).write();
+  return DividedWriter(setting, step, exchanges, neighbours, sets).write();
 }
 
 } // namespace foretrain::models

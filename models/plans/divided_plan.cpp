@@ -1,5 +1,7 @@
 #include "models/plans/divided.hpp"
 
+#include "sim/base/normal_scores.hpp"
+
 #include <cmath>
 
 #include <fmt/format.h>
@@ -34,16 +36,40 @@ std::string plan_summary(const MemorySetting& setting)
 
 } // namespace
 
-WorkPlan divided_plan(const DividedJob& job, ExchangeTimes& exchanges)
+DividedPlan divided_plan(const StepSetting& s, ExchangeTimes& exchanges,
+                         const Neighbours* neighbours, bool sets)
 {
-  const StepSetting& s = job.setting;
-  WorkPlan plan;
-  plan.program = divided_program(job, exchanges);
+  PlannedStep step = plan_step(s, exchanges);
+  DividedPlan divided;
+  WorkPlan& plan = divided.work;
+  plan.program = divided_program(s, step, exchanges, neighbours, sets);
   plan.samples_per_step = s.memory.batch.global_batch;
   plan.memory = memory_parts(fullest_stage(s.memory).second);
-  plan.step_variation = std::hypot(s.variation, s.speed_variation);
+  plan.step_variation = s.variation;
   plan.summary = plan_summary(s.memory);
-  return plan;
+  if (s.memory.plan.pipeline > 1)
+    divided.pipeline = std::move(step.pipeline);
+  return divided;
+}
+
+PlanTime time_of_plan(const StepSetting& s, ExchangeTimes& exchanges)
+{
+  const sim::Program program =
+      divided_program(s, plan_step(s, exchanges), exchanges, nullptr, false);
+  const sim::WorkOrder order(program);
+  sim::StepDates dates(program, order);
+  // Devices of a stage wait for the slowest of them.
+  const double slowest = std::exp(std::hypot(s.variation, s.speed_variation) *
+                                  sim::largest_normal_score(program.ranks.front().stands_for));
+  std::vector<Seconds> lengths;
+  for (const sim::Operation& op : program.operations)
+    lengths.push_back(sim::length_alone(op, slowest));
+  sim::evaluate(lengths, Seconds(0), dates);
+  PlanTime time;
+  time.step = dates.finished(dates.last());
+  time.shares = sim::shares_of(dates, Seconds(0), time.step,
+                               std::vector<double>(program.ranks.size(), 1 / slowest));
+  return time;
 }
 
 } // namespace foretrain::models

@@ -1,10 +1,6 @@
 #include "models/plans/step.hpp"
 
-#include "models/plans/piece_cost.hpp"
-#include "sim/base/normal_scores.hpp"
-
 #include <algorithm>
-#include <cmath>
 
 namespace foretrain::models {
 
@@ -90,27 +86,6 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
   return ends;
 }
 
-// Of all micro-batches.
-StepParts stage_parts(const StepSetting& s, const PipelineSetting& pipeline,
-                      const std::vector<PieceCost>& costs, int stage)
-{
-  StepParts parts;
-  const double times = s.memory.batch.micro_batches;
-  for (int p = stage; p < static_cast<int>(costs.size()); p += pipeline.stages) {
-    const PieceCost& cost = costs[static_cast<std::size_t>(p)];
-    parts.compute += times * (cost.forward_compute + cost.backward_compute);
-    parts.recompute += times * cost.recompute;
-    parts.tensor += times * cost.tensor;
-    parts.context += times * cost.context;
-    parts.expert += times * cost.expert;
-    parts.data += times * cost.data();
-    for (const bool backward : {false, true})
-      if (pipeline.blocking)
-        parts.pipeline += times * transfer_time(pipeline, {backward, 0, p, {}, {}});
-  }
-  return parts;
-}
-
 } // namespace
 
 Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int layers)
@@ -129,65 +104,32 @@ Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int
   return time + Bytes(away * 6) / s.host_link;
 }
 
-StepResult large_step(const StepSetting& s, ExchangeTimes& exchanges)
+PlannedStep plan_step(const StepSetting& s, ExchangeTimes& exchanges)
 {
   const ParallelPlan& plan = s.memory.plan;
   const auto pieces = pieces_of(s.memory.model, plan);
-  StepResult result;
-  std::vector<PieceCost>& costs = result.pieces;
-  PipelineSetting& pipeline = result.pipeline;
+  PlannedStep step;
+  PipelineSetting& pipeline = step.pipeline;
   pipeline.stages = plan.pipeline;
   pipeline.virtual_stages = plan.virtual_stages;
   pipeline.schedule = plan.schedule;
   pipeline.micro_batches = s.memory.batch.micro_batches;
   pipeline.blocking = !s.rules.overlap_pipeline && plan.virtual_stages == 1;
   for (const Piece& piece : pieces) {
-    const int stage = static_cast<int>(costs.size()) % plan.pipeline;
+    const int stage = static_cast<int>(step.pieces.size()) % plan.pipeline;
     exchanges.of_stage(stage);
-    costs.push_back(piece_cost(s, piece, exchanges));
-    const PieceCost& cost = costs.back();
+    step.pieces.push_back(piece_cost(s, piece, exchanges));
+    const PieceCost& cost = step.pieces.back();
     pipeline.pieces.push_back(
         {cost.forward(), cost.backward(), 0.4 * cost.backward_compute,
          plan.pipeline > 1 ? exchanges.transfer(stage, transfer_size(s)) : Seconds(0)});
   }
-  result.run = run_pipeline(pipeline);
-  // All stages wait for each other once: the norm by which gradients are clipped, or whether one of
-  // them is no number, is that of the whole model (Megatron-LM, core/optimizer/clip_grads.py).
-  Seconds optimizer;
+  step.run = run_pipeline(pipeline);
   for (int stage = 0; stage < plan.pipeline; ++stage) {
     exchanges.of_stage(stage);
-    result.ends.push_back(stage_ends(s, exchanges, pieces, costs, stage));
-    const StageEnds& ends = result.ends.back();
-    StepParts parts = stage_parts(s, pipeline, costs, stage);
-    parts.data += ends.gradients.exposed + ends.parameters.exposed;
-    parts.optimizer = ends.optimizer;
-    if (parts.total() > result.parts.total()) {
-      result.parts = parts;
-      result.stage = stage;
-    }
-    const auto i = static_cast<std::size_t>(stage);
-    optimizer = std::max(optimizer, ends.optimizer);
-    result.begin =
-        std::max(result.begin, ends.parameters.exposed - result.run.slices[i].front().start);
-    if (const Seconds done = result.run.ends[i] + ends.gradients.exposed;
-        done > result.gradients_done) {
-      result.gradients_done = done;
-      result.last_stage = stage;
-    }
+    step.ends.push_back(stage_ends(s, exchanges, pieces, step.pieces, stage));
   }
-  result.gradients_done += result.begin;
-  StepParts& parts = result.parts;
-  parts.bubble = result.gradients_done + optimizer - parts.total();
-  if (parts.bubble.value() < 0) {
-    parts.pipeline = std::max(Seconds(0), parts.pipeline + parts.bubble);
-    parts.bubble = Seconds(0);
-  }
-  result.parts.framework = s.overhead;
-  result.parts.straggler = std::hypot(s.variation, s.speed_variation) *
-                           sim::largest_normal_score(s.memory.batch.gpus) *
-                           (result.parts.compute + result.parts.recompute);
-  result.step = result.parts.total();
-  return result;
+  return step;
 }
 
 } // namespace foretrain::models

@@ -31,6 +31,12 @@ struct PlannedCall {
 };
 using PlannedCalls = std::vector<PlannedCall>;
 
+/// Sets of GPUs that exchange at once, by rank of the job: those of a stage that are waited for,
+/// and those of other stages that share the way with them.
+struct ExchangeSets {
+  std::vector<std::vector<int>> own, others;
+};
+
 /// Times of exchanges on a machine: all groups of a kind that meet on it exchange at once.
 class ExchangeTimes {
 public:
@@ -42,6 +48,10 @@ public:
   virtual int ranks(PlanGroup group) const = 0;
   /// From every GPU of a pipeline stage to one of the next; from the last stage to the first.
   virtual Seconds transfer(int from_stage, Bytes size) = 0;
+  /// Whom times are those of; empty where there is no machine.
+  virtual ExchangeSets sets(PlanGroup /*group*/) { return {}; }
+  /// Pairs of ranks that send between two stages at once.
+  virtual std::vector<std::vector<int>> pairs(int /*from_stage*/, int /*to_stage*/) { return {}; }
 
   /// One after the other.
   Seconds time_of(const PlannedCalls& calls)

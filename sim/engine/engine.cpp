@@ -297,6 +297,12 @@ double Engine::consumed(ResourceId resource) const
   return impl_->consumed[static_cast<std::size_t>(resource.value)];
 }
 
+void Engine::charge(const Path& path, double amount)
+{
+  for (const Use& use : path.uses)
+    impl_->consumed[static_cast<std::size_t>(use.resource)] += use.weight * amount;
+}
+
 Seconds Engine::now() const
 {
   return Seconds(impl_->now);

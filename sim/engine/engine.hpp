@@ -65,8 +65,10 @@ public:
   double capacity(ResourceId resource) const;
   std::string name(ResourceId resource) const;
   int resource_count() const;
-  /// Units that completed flows took from the resource so far.
+  /// Units that completed flows took from the resource so far, and what was charged to it.
   double consumed(ResourceId resource) const;
+  /// Counts so much progress on a path as consumed that took place without being simulated.
+  void charge(const Path& path, double amount);
 
   Seconds now() const;
   void at(Seconds date, Callback callback); // date >= now()

@@ -20,19 +20,19 @@ struct Running {
 // One rank's step, told from its beginning to its end.
 class RankAccount {
 public:
-  RankAccount(const Executor& executor, int rank, bool stages, Seconds start)
-      : executor_(executor), rank_(rank), stages_(stages), told_(start)
+  RankAccount(const StepDates& dates, int rank, bool stages, Seconds start, double mean_speed)
+      : dates_(dates), rank_(rank), stages_(stages), mean_speed_(mean_speed), told_(start)
   {
   }
 
   /// The next operation of the rank's first stream.
   void follow(OpId op)
   {
-    const Seconds begin = executor_.started(op);
+    const Seconds begin = dates_.started(op);
     if (begin > told_)
-      waited_for(executor_.released_by(op), told_, begin);
+      waited_for(dates_.released_by(op), told_, begin);
     told_ = std::max(told_, begin);
-    const Seconds end = executor_.finished(op);
+    const Seconds end = dates_.finished(op);
     if (end > told_) {
       const bool idle = operation(op).kind == WorkKind::wait;
       const Seconds beside = idle ? exposed_beside(told_, end) : Seconds(0);
@@ -44,8 +44,8 @@ public:
   /// Collectives in the order in which they are told.
   void takes_part(OpId collective)
   {
-    const Seconds begin = executor_.arrived(collective, rank_); // its kernel waits for the others'
-    const Seconds end = executor_.finished(collective);
+    const Seconds begin = dates_.arrived(collective, rank_); // its kernel waits for the others'
+    const Seconds end = dates_.finished(collective);
     if (end > begin)
       running_.push_back({begin, end, operation(collective).phase});
   }
@@ -68,7 +68,7 @@ public:
 private:
   const Operation& operation(OpId op) const
   {
-    return executor_.program().operations[static_cast<std::size_t>(op.value)];
+    return dates_.program().operations[static_cast<std::size_t>(op.value)];
   }
 
   // Of a stretch in which the device does nothing: the time beside a collective is exposed.
@@ -99,10 +99,13 @@ private:
       shares_.exposed[at(it.phase)] += time;
       return;
     case WorkKind::compute:
-      if (it.rank == rank_)
-        shares_.busy[at(it.phase)] += time;
-      else
+      if (it.rank != rank_) {
         others() += time;
+      } else {
+        const double busy = varies(it) ? mean_speed_ : 1;
+        shares_.busy[at(it.phase)] += busy * time;
+        shares_.straggler += (1 - busy) * time;
+      }
       return;
     case WorkKind::offload:
       shares_.offload += time;
@@ -124,13 +127,13 @@ private:
   void waited_for(OpId op, Seconds begin, Seconds end)
   {
     while (op && end > begin) {
-      const Seconds running = std::max(begin, executor_.started(op));
+      const Seconds running = std::max(begin, dates_.started(op));
       if (end > running)
         worked(op, end - running);
       end = std::min(end, running);
       if (end <= begin)
         return;
-      const OpId before = executor_.released_by(op);
+      const OpId before = dates_.released_by(op);
       const WorkKind kind = operation(op).kind;
       if (kind == WorkKind::transfer) {
         shares_.bubble += end - begin;
@@ -151,23 +154,15 @@ private:
   // Waiting for another rank's kernels: a pipeline's stages work in turn, others side by side.
   Seconds& others() { return stages_ ? shares_.bubble : shares_.straggler; }
 
-  const Executor& executor_;
+  const StepDates& dates_;
   int rank_;
-  bool stages_;  // the program is a pipeline
+  bool stages_; // the program is a pipeline
+  double mean_speed_;
   Seconds told_; // until when
   std::vector<Running> running_;
   std::size_t next_ = 0; // in running_: what ends later
   StepShares shares_;
 };
-
-OpId last_operation(const Executor& executor)
-{
-  OpId last;
-  for (int i = 0; i < static_cast<int>(executor.program().operations.size()); ++i)
-    if (!last || executor.finished({i}) >= executor.finished(last))
-      last = {i};
-  return last;
-}
 
 } // namespace
 
@@ -193,16 +188,17 @@ void StepShares::add(const StepShares& other, double weight)
   framework += weight * other.framework;
 }
 
-StepShares shares_of(const Executor& executor, Seconds start, Seconds end)
+StepShares shares_of(const StepDates& dates, Seconds start, Seconds end,
+                     const std::vector<double>& mean_speed)
 {
-  const Program& program = executor.program();
+  const Program& program = dates.program();
   std::vector<RankAccount> accounts;
   double devices = 0;
   const bool stages =
       std::any_of(program.operations.begin(), program.operations.end(),
                   [](const Operation& op) { return op.kind == WorkKind::transfer; });
   for (int rank = 0; rank < static_cast<int>(program.ranks.size()); ++rank) {
-    accounts.emplace_back(executor, rank, stages, start);
+    accounts.emplace_back(dates, rank, stages, start, mean_speed[static_cast<std::size_t>(rank)]);
     devices += program.ranks[static_cast<std::size_t>(rank)].stands_for;
   }
   const auto& operations = program.operations;
@@ -226,7 +222,7 @@ StepShares shares_of(const Executor& executor, Seconds start, Seconds end)
     else
       accounts[static_cast<std::size_t>(op.rank)].follow({i});
   }
-  const OpId last = last_operation(executor);
+  const OpId last = dates.last();
   StepShares mean;
   for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
     accounts[rank].close(last, end);

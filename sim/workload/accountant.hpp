@@ -4,10 +4,10 @@
 // the operation's phase. Time in which nothing runs belongs to what the next operation waited for:
 // an exchange in motion (exposed), another pipeline stage that had not sent yet (bubble), another
 // rank of a group that had not arrived yet (straggler), host work, input. All shares of a rank add
-// up to the step; told is the mean over the devices that ranks stand for.
+// up to the step; reported is the mean over the devices that ranks stand for.
 #pragma once
 
-#include "sim/workload/executor.hpp"
+#include "sim/workload/step_dates.hpp"
 
 #include <array>
 
@@ -26,7 +26,10 @@ struct StepShares {
   void add(const StepShares& other, double weight = 1);
 };
 
-/// Of the executor's last step, which took from `start` to `end`.
-StepShares shares_of(const Executor& executor, Seconds start, Seconds end);
+/// Of a step that took from `start` to `end`. `mean_speed`, of each rank: what a device that it
+/// stands for takes for its kernels on average, relative to the slowest one, whose dates these are;
+/// the others wait for that one.
+StepShares shares_of(const StepDates& dates, Seconds start, Seconds end,
+                     const std::vector<double>& mean_speed);
 
 } // namespace foretrain::sim

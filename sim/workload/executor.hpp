@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/engine/task_graph.hpp"
-#include "sim/workload/program.hpp"
+#include "sim/workload/step_dates.hpp"
 
 #include <functional>
 #include <vector>
@@ -31,23 +31,14 @@ public:
 
 class Executor {
 public:
-  /// Engine, program and machine must outlive this. Throws std::logic_error for a program that is
-  /// not whole (Program::check).
-  Executor(Engine& engine, const Program& program, WorkMachine& machine);
+  /// All of them must outlive this. The program is whole (Program::check).
+  Executor(Engine& engine, const Program& program, const WorkOrder& order, WorkMachine& machine);
 
-  /// Runs one step from now on; compute operations of rank r take stretch[r] times as long.
+  /// Runs one step from now on; operations of rank r that vary take stretch[r] times as long.
   void start(const std::vector<double>& stretch, std::function<void()> done);
 
-  /// Of the last step. An operation begins when all that it waits for has ended.
-  Seconds started(OpId op) const { return graph_.finished(begin_[index(op)]); }
-  Seconds finished(OpId op) const { return graph_.finished(end_[index(op)]); }
-  /// What it waited for the longest: the operation that ended last before it began; none where it
-  /// began with the step.
-  OpId released_by(OpId op) const;
-
-  /// When one of a collective's ranks had come to it: the end of what only this rank had to do
-  /// before; the collective's own begin where that is not known.
-  Seconds arrived(OpId collective, int rank) const;
+  /// Of the last step.
+  void tell(StepDates& dates) const;
 
   const Program& program() const { return program_; }
   TaskGraph& graph() { return graph_; }
@@ -59,7 +50,6 @@ public:
 
 private:
   static std::size_t index(OpId op) { return static_cast<std::size_t>(op.value); }
-  void order_streams();
   TaskId add(const Operation& op, int index, TaskId begin);
 
   const Program& program_;
@@ -67,7 +57,6 @@ private:
   TaskGraph graph_;
   std::vector<TaskId> begin_, end_; // of each operation
   std::vector<TaskId> flows_;
-  std::vector<int> first_before_, before_; // compressed rows: what each operation waits for
 };
 
 } // namespace foretrain::sim

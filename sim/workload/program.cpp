@@ -43,6 +43,30 @@ bool exchanges(Phase phase)
   return phase >= Phase::tensor && phase <= Phase::data;
 }
 
+bool varies(const Operation& op)
+{
+  return op.kind == WorkKind::compute && op.phase != Phase::optimizer;
+}
+
+Seconds length_alone(const Operation& op, double stretch)
+{
+  switch (op.kind) {
+  case WorkKind::compute:
+    return Seconds(varies(op) ? stretch * op.amount : op.amount);
+  case WorkKind::host:
+  case WorkKind::wait:
+    return Seconds(op.amount);
+  case WorkKind::collective:
+  case WorkKind::transfer:
+  case WorkKind::offload:
+    return op.alone;
+  case WorkKind::fetch:
+  case WorkKind::join:
+    break;
+  }
+  return Seconds(0);
+}
+
 int Program::add_stream(std::string stream)
 {
   streams.push_back(std::move(stream));

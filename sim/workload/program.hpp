@@ -8,6 +8,7 @@
 // devices of every set of which one is simulated, so that what they share is shared.
 #pragma once
 
+#include "sim/base/choice.hpp"
 #include "sim/base/units.hpp"
 
 #include <string>
@@ -79,7 +80,16 @@ struct Operation {
   int stream = -1;      // whose order it keeps; -1: its edges alone order it
   int name = -1;        // index into Program::names
   double amount = 0;    // seconds or bytes
+  double calls = 1;     // of a collective: so many of these bytes each, one after the other
+  Seconds alone{}; // of an exchange: what it takes with nothing in its way, where that is known
 };
+
+/// Whether the operation's time differs between devices and from step to step.
+bool varies(const Operation& op);
+
+/// What it takes with nothing in its way on a device whose kernels take `stretch` times as long as
+/// those of an average one.
+Seconds length_alone(const Operation& op, double stretch);
 
 /// One simulated device.
 struct WorkRank {
@@ -88,15 +98,29 @@ struct WorkRank {
 };
 
 struct WorkGroup {
-  std::string name;                      // "tensor of stage 0"
-  std::vector<int> ranks;                // that wait for its collectives
-  std::vector<std::vector<int>> devices; // its members, by device; sets beyond the first run the
-                                         // same at the same time on other devices
+  std::string name;                       // "tensor of stage 0"
+  std::vector<int> ranks;                 // that wait for its collectives
+  std::vector<std::vector<int>> devices;  // its members, by device; sets beyond the first run the
+                                          // same at the same time on other devices
+  std::vector<std::vector<int>> beside{}; // sets that exchange at the same time, and are not
+                                          // waited for: those of other stages
 };
+
+/// What exchanges of one program do to each other where they use the same links at the same time.
+enum class Exchanges : unsigned char {
+  shared, // they share them
+  apart,  // each takes what it takes with the other sets of its group beside it, and nothing else
+};
+constexpr auto choices(Exchanges)
+{
+  return std::to_array<Choice<Exchanges>>(
+      {{Exchanges::shared, "shared"}, {Exchanges::apart, "apart"}});
+}
 
 class Program {
 public:
   std::string name;
+  Exchanges exchanges = Exchanges::shared;
   std::vector<WorkRank> ranks;
   /// The same on every rank. The first one is what the device computes: time in which nothing runs
   /// there is told by what it waited for.

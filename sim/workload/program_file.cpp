@@ -1,6 +1,7 @@
 #include "sim/workload/program_file.hpp"
 
 #include "sim/base/text.hpp"
+#include "sim/workload/work_order.hpp"
 
 #include <algorithm>
 
@@ -54,6 +55,7 @@ public:
         at.fail_at("collective", "is missing");
       program_.collective(group(at, op), kind_of<CollectiveKind>(*op.collective, kCollectives),
                           phase, what, size, stream);
+      program_.operations.back().calls = op.calls;
       break;
     case WorkKind::transfer:
       program_.transfer(rank(at, "rank", op.rank), rank(at, "to", op.to), phase, what, size, stream,
@@ -122,28 +124,6 @@ private:
   Program& program_;
 };
 
-// Edges and streams together must have an order; otherwise no operation of a circle could begin.
-bool in_order(const Program& program)
-{
-  const std::size_t count = program.operations.size();
-  std::vector<std::vector<int>> next(count);
-  std::vector<int> waits(count, 0);
-  for (const auto& [first, second] : program.all_edges()) {
-    next[static_cast<std::size_t>(first)].push_back(second);
-    ++waits[static_cast<std::size_t>(second)];
-  }
-  std::vector<int> ready;
-  for (std::size_t i = 0; i < count; ++i)
-    if (waits[i] == 0)
-      ready.push_back(static_cast<int>(i));
-  std::size_t reached = 0;
-  for (; reached < ready.size(); ++reached)
-    for (const int following : next[static_cast<std::size_t>(ready[reached])])
-      if (--waits[static_cast<std::size_t>(following)] == 0)
-        ready.push_back(following);
-  return reached == count;
-}
-
 } // namespace
 
 Program read_program(const Value& at, ProgramSpec& spec)
@@ -154,11 +134,12 @@ Program read_program(const Value& at, ProgramSpec& spec)
   Program program;
   program.name = spec.name;
   program.streams = spec.streams;
+  program.exchanges = spec.exchanges;
   for (const RankSpec& rank : spec.ranks)
     program.ranks.push_back({rank.device, rank.stands_for});
   for (std::size_t g = 0; g < spec.groups.size(); ++g) {
     const GroupSpec& group = spec.groups[g];
-    WorkGroup made{group.name, group.ranks, group.devices};
+    WorkGroup made{group.name, group.ranks, group.devices, group.beside};
     for (const int rank : group.ranks)
       if (rank >= static_cast<int>(spec.ranks.size()))
         at.at("groups").at(g).fail_at("ranks", fmt::format("names rank {}, but there are {}, "
@@ -174,7 +155,7 @@ Program read_program(const Value& at, ProgramSpec& spec)
   OperationReader reader(spec, program);
   for (std::size_t i = 0; i < spec.operations.size(); ++i)
     reader.read(at.at("operations").at(i), spec.operations[i]);
-  if (!in_order(program))
+  if (WorkOrder(program).sequence().size() != program.operations.size())
     at.fail("has operations that wait for each other in a circle",
             "the order of a stream counts like edges");
   return program;

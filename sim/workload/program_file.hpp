@@ -21,6 +21,7 @@ struct GroupSpec {
   std::string name;
   std::vector<int> ranks;
   std::vector<std::vector<int>> devices; // default: one set, the devices of the ranks
+  std::vector<std::vector<int>> beside;
 };
 
 struct OperationSpec {
@@ -33,6 +34,7 @@ struct OperationSpec {
   bool to_host = false;
   double time_s = 0;
   double size_byte = 0;
+  double calls = 1;
   std::vector<int> after;
 };
 
@@ -45,6 +47,7 @@ struct ProgramSpec {
   std::vector<OperationSpec> operations;
   double samples_per_step = 1;
   double step_variation = 0;
+  Exchanges exchanges = Exchanges::shared;
 };
 
 /// Throws ConfigError for operations whose rank, group, stream or edge is not there, and for
@@ -68,6 +71,8 @@ void describe(V& v, GroupSpec& s)
              "sets of GPUs: the members, then sets that do the same at the same time; default: "
              "those of the ranks",
              between(0, 1e6));
+  v.optional("beside", s.beside,
+             "sets of GPUs that exchange at the same time and are not waited for", between(0, 1e6));
 }
 
 template <class V>
@@ -92,6 +97,8 @@ void describe(V& v, OperationSpec& s)
   v.optional("size_byte", s.size_byte,
              "of an exchange: the whole buffer, as nccl-tests counts; of an offload",
              between(0, 1e18));
+  v.optional("calls", s.calls, "of a collective: so many of that size, one after the other",
+             between(0, 1e9));
   v.optional("after", s.after, "places in the list of operations that it waits for",
              between(0, 1e9));
 }
@@ -110,6 +117,9 @@ void describe(V& v, ProgramSpec& s)
   v.optional("samples_per_step", s.samples_per_step, "of all ranks", positive());
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
+  v.optional("exchanges", s.exchanges,
+             "shared: those that run at the same time share their links; apart: each takes what "
+             "it takes alone, unless other jobs are in its way");
 }
 
 } // namespace foretrain::sim

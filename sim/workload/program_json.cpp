@@ -19,6 +19,8 @@ Json to_json(const Program& program, const Operation& op)
   Json json = {{"kind", name_of(op.kind)}, {"phase", name_of(op.phase)}};
   if (op.kind == WorkKind::collective) {
     json["collective"] = name_of(op.collective);
+    if (op.calls != 1)
+      json["calls"] = op.calls;
     json["group"] = op.group;
   }
   if (op.kind != WorkKind::join)
@@ -44,14 +46,21 @@ Json to_json(const Program& program, const Operation& op)
 
 Json to_json(const Program& program)
 {
-  Json json = {{"format", "foretrain.program/1"}, {"name", program.name},
-               {"streams", program.streams},      {"ranks", Json::array()},
-               {"groups", Json::array()},         {"operations", Json::array()}};
+  Json json = {{"format", "foretrain.program/1"},
+               {"name", program.name},
+               {"exchanges", word_of(program.exchanges)},
+               {"streams", program.streams},
+               {"ranks", Json::array()},
+               {"groups", Json::array()},
+               {"operations", Json::array()}};
   for (const WorkRank& rank : program.ranks)
     json["ranks"].push_back({{"device", rank.device}, {"stands_for", rank.stands_for}});
-  for (const WorkGroup& group : program.groups)
+  for (const WorkGroup& group : program.groups) {
     json["groups"].push_back(
         {{"name", group.name}, {"ranks", group.ranks}, {"devices", group.devices}});
+    if (!group.beside.empty())
+      json["groups"].back()["beside"] = group.beside;
+  }
   Json& operations = json["operations"];
   for (const Operation& op : program.operations)
     operations.push_back(to_json(program, op));

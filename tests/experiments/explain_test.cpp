@@ -231,10 +231,10 @@ TEST_CASE("of a large model: what doubled brings is what the same platform twice
   for (const Json& part : job.at("critical_path"))
     whole += part.at("time_s").get<double>();
   CHECK(whole == Approx(job.at("step_time_s").get<double>()));
-  CHECK(gain_of(job, "arithmetic") > 0.05);
+  CHECK(gain_of(job, "gpu") > 0.05);
   CHECK(gain_of(job, "nvlink") > 0.05);
   CHECK(gain_of(job, "nic") > 0);
-  CHECK(gain_of(job, "host-link") == Approx(0).margin(1e-9));
+  CHECK(std::abs(gain_of(job, "disk")) < 1e-9);
   for (const Json& lever : job.at("levers")) {
     CHECK(lever.at("gain_if_doubled") >= lever.at("gain_if_10_percent_better"));
     CHECK(lever.at("gain_if_10_percent_better") >= -1e-9);
@@ -244,7 +244,9 @@ TEST_CASE("of a large model: what doubled brings is what the same platform twice
       {"node",
        {{"gpus", {{"type", {{"extends", "h100-sxm5-80gb"}, {"nvlink_brick", "50 GB/s"}}}}}}}};
   const Json twice = explained(json);
+  // Gains are of mean steps, rates are medians.
   CHECK(gain_of(job, "nvlink") == Approx(twice.at("throughput_samples_per_s").get<double>() /
                                              job.at("throughput_samples_per_s").get<double>() -
-                                         1));
+                                         1)
+                                      .epsilon(0.002));
 }

@@ -17,7 +17,33 @@ TEST_CASE("Round-robin goes on where the last job ended, spread begins anew")
   job.gpus = 3;
   Placer placer(4, 2);
   using Places = std::vector<GpuPlace>;
-  CHECK(placer.place(job, at) == Places{{0, 0}, {1, 0}, {2, 0}});
+  CHECK(placer.place(job, at, 0) == Places{{0, 0}, {1, 0}, {2, 0}});
   job.gpus = 2;
-  CHECK(placer.place(job, at) == (round_robin ? Places{{3, 0}, {3, 1}} : Places{{0, 1}, {3, 0}}));
+  CHECK(placer.place(job, at, 0) ==
+        (round_robin ? Places{{3, 0}, {3, 1}} : Places{{0, 1}, {3, 0}}));
+}
+
+TEST_CASE("Ranks that belong together share a node, on as few nodes as can be")
+{
+  const auto document = parse_document(R"({"gpus": 12})", "job");
+  const Value at(std::shared_ptr<const Document>{document});
+  JobSpec job;
+  job.gpus = 12;
+  const auto on_node = [](const std::vector<GpuPlace>& places, int node) {
+    return std::count_if(places.begin(), places.end(),
+                         [&](const GpuPlace& place) { return place.node == node; });
+  };
+  CHECK(on_node(Placer(3, 8).place(job, at, 2), 0) == 6); // 6 and 6, not 8 and 4
+  CHECK(on_node(Placer(3, 8).place(job, at, 4), 0) == 4); // fours: three nodes
+  CHECK(on_node(Placer(2, 8).place(job, at, 4), 0) == 8); // two nodes cannot share them evenly
+  CHECK(on_node(Placer(3, 8).place(job, at, 0), 0) == 8);
+  // What others have taken is passed by.
+  Placer placer(3, 8);
+  JobSpec first;
+  first.gpus = 3;
+  placer.place(first, at, 0);
+  const auto beside = placer.place(job, at, 2);
+  CHECK(on_node(beside, 0) == 0);
+  CHECK(on_node(beside, 1) == 6);
+  CHECK(on_node(beside, 2) == 6);
 }

@@ -1,6 +1,7 @@
 // Data-parallel training written as a program takes the same time as the job built for it.
 #include "models/plans/data_parallel.hpp"
 #include "sim/workload/accountant.hpp"
+#include "sim/workload/executor.hpp"
 #include "tests/models/ring_scene.hpp"
 #include "tests/support/catch.hpp"
 
@@ -61,11 +62,15 @@ Step by_program(const JobSetup& setup, JobScene& scene, const Collective& collec
       data_parallel_program({"job", setup.ranks, setup.profile, setup.buckets, setup.framework,
                              setup.fusion_copy, false});
   RingMachine machine(scene, collective);
-  sim::Executor executor(scene.engine, program, machine);
+  const sim::WorkOrder order(program);
+  sim::StepDates dates(program, order);
+  sim::Executor executor(scene.engine, program, order, machine);
   Step step;
   executor.start(std::vector<double>(program.ranks.size(), 1.0), [&] {
     step.time = scene.engine.now().value();
-    const auto shares = sim::shares_of(executor, Seconds(0), scene.engine.now());
+    executor.tell(dates);
+    const auto shares = sim::shares_of(dates, Seconds(0), scene.engine.now(),
+                                       std::vector<double>(program.ranks.size(), 1.0));
     for (const Seconds busy : shares.busy)
       step.parts.compute += busy;
     for (const Seconds exposed : shares.exposed)

@@ -64,7 +64,7 @@ Sums sums_of(const sim::Program& program)
       sums.seconds[op.phase] += op.amount;
     if (op.kind == sim::WorkKind::collective &&
         program.groups[static_cast<std::size_t>(op.group)].ranks.front() == 0)
-      sums.bytes[op.phase] += op.amount;
+      sums.bytes[op.phase] += op.calls * op.amount;
     sums.transfers += op.kind == sim::WorkKind::transfer ? 1 : 0;
   }
   return sums;
@@ -73,12 +73,13 @@ Sums sums_of(const sim::Program& program)
 sim::Program program_of(const StepSetting& s, std::vector<bool> busy = {})
 {
   RateTimes times(s.memory);
-  const StepResult step = large_step(s, times);
-  std::vector<int> nodes;
+  const PlannedStep step = plan_step(s, times);
+  Neighbours neighbours;
   for (int device = 0; device < s.memory.batch.gpus; ++device)
-    nodes.push_back(device / 4);
-  busy.resize(static_cast<std::size_t>(nodes.back() + 1), false);
-  return divided_program({"job", s, step, nodes, busy}, times);
+    neighbours.nodes.push_back(device / 4);
+  busy.resize(static_cast<std::size_t>(neighbours.nodes.back() + 1), false);
+  neighbours.busy = std::move(busy);
+  return divided_program(s, step, times, &neighbours, true);
 }
 
 } // namespace
@@ -91,7 +92,7 @@ TEST_CASE("a stage of a divided model computes what its pieces take", "[plans]")
     s.memory.plan.schedule = schedule;
     s.memory.plan.virtual_stages = schedule == PipelineSchedule::interleaved ? 2 : 1;
     RateTimes times(s.memory);
-    const StepResult step = large_step(s, times);
+    const PlannedStep step = plan_step(s, times);
     const sim::Program program = program_of(s);
     program.check();
     REQUIRE(program.ranks.size() == 2);

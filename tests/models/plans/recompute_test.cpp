@@ -3,6 +3,7 @@
 #include "models/plans/step.hpp"
 
 #include "tests/support/catch.hpp"
+#include "tests/support/plan_parts.hpp"
 
 #include <map>
 
@@ -53,20 +54,20 @@ TEST_CASE("a layer of experts that is repeated sends its tokens again", "[plans]
   StepSetting s = mixture(kLayers);
   s.memory.plan.expert = 2;
   NotedTimes times;
-  const StepParts kept = large_step(s, times).parts;
+  const test::PlanParts kept = test::parts_of_plan(s, times);
   s.memory.recompute = Recompute::selective;
   s.memory.modules = {LayerModule::layernorm, LayerModule::moe_act};
-  const StepParts light = large_step(s, times).parts;
+  const test::PlanParts light = test::parts_of_plan(s, times);
   CHECK(light.recompute.value() > 0);
   CHECK(light.expert == kept.expert);
   s.memory.modules = {LayerModule::moe};
-  const StepParts again = large_step(s, times).parts;
+  const test::PlanParts again = test::parts_of_plan(s, times);
   CHECK(kept.expert.value() == Approx(4 * kLayers * kExchange.value()));
   CHECK(again.expert.value() == Approx(6 * kLayers * kExchange.value()));
   CHECK(again.recompute > light.recompute);
   s.memory.recompute = Recompute::full;
   s.memory.modules.clear();
-  const StepParts all = large_step(s, times).parts;
+  const test::PlanParts all = test::parts_of_plan(s, times);
   CHECK(all.expert.value() == Approx(again.expert.value()));
   CHECK(all.recompute > again.recompute);
 }
@@ -102,16 +103,16 @@ TEST_CASE("adapters alone are exchanged and updated, and need no gradients of th
   s.memory.plan.zero = 1;
   s.rules.reduce = GradientPrecision::fp32;
   NotedTimes full;
-  const StepResult all = large_step(s, full);
+  const test::PlanParts all = test::parts_of_plan(s, full);
   const auto memory = stage_memory(s.memory).front();
   s.memory.adapters = Adapters{16, {AdapterTarget::linear_proj}};
   NotedTimes few;
-  const StepResult adapted = large_step(s, few);
+  const test::PlanParts adapted = test::parts_of_plan(s, few);
   const double trained = 4 * 16 * 2 * 1024.0;
   CHECK(few.largest[PlanGroup::data].value() == Approx(4 * trained));
   CHECK(full.largest[PlanGroup::data] > 1000 * few.largest[PlanGroup::data]);
-  CHECK(adapted.parts.optimizer < 0.01 * all.parts.optimizer);
-  CHECK(adapted.parts.compute < all.parts.compute);
+  CHECK(adapted.optimizer < 0.01 * all.optimizer);
+  CHECK(adapted.compute < all.compute);
   const auto small = stage_memory(s.memory).front();
   CHECK(small.weights == memory.weights);
   CHECK(small.gradients.value() == Approx(4 * trained));
@@ -125,10 +126,10 @@ TEST_CASE("experts that are cut get the tokens of all ranks that share them", "[
   s.memory.plan.tensor = 2;
   s.memory.plan.sequence_parallel = true;
   NotedTimes times;
-  const StepParts whole = large_step(s, times).parts;
+  const test::PlanParts whole = test::parts_of_plan(s, times);
   CHECK(times.largest.count(PlanGroup::expert_tensor) == 0);
   s.memory.plan.expert_tensor = 2;
-  const StepParts cut = large_step(s, times).parts;
+  const test::PlanParts cut = test::parts_of_plan(s, times);
   // Half of 512 tokens on each rank, each to two experts, 1024 values of two bytes, two ranks.
   CHECK(times.largest[PlanGroup::expert_tensor].value() == Approx(256 * 2 * 1024 * 2 * 2.0));
   // Two more exchanges in each pass of each layer.

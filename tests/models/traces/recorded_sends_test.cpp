@@ -93,7 +93,8 @@ double simulated(const MeasuredSpec& measured, double bytes_per_us, int ranks = 
   const auto program = recorded_program(measured, {.name = "job", .ranks = ranks});
   sim::Engine engine;
   PlainMachine machine(engine, ranks, BytesPerSecond(bytes_per_us / kUs));
-  sim::Executor executor(engine, program, machine);
+  const sim::WorkOrder order(program);
+  sim::Executor executor(engine, program, order, machine);
   Seconds end;
   executor.start(std::vector<double>(program.ranks.size(), 1.0), [&] { end = engine.now(); });
   engine.run();

@@ -1,6 +1,7 @@
 // Closed forms of programs run on a machine of plain resources, and what their steps are told to be
 // made of.
 #include "sim/workload/accountant.hpp"
+#include "sim/workload/executor.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/plain_machine.hpp"
 
@@ -21,13 +22,18 @@ Ran run(const Program& program, std::vector<double> stretch = {})
 {
   Engine engine;
   PlainMachine machine(engine, static_cast<int>(program.ranks.size()));
-  Executor executor(engine, program, machine);
+  program.check();
+  const WorkOrder order(program);
+  StepDates dates(program, order);
+  Executor executor(engine, program, order, machine);
   stretch.resize(program.ranks.size(), 1.0);
   Ran ran;
   const Seconds begin = engine.now();
   executor.start(stretch, [&] {
     ran.time = engine.now() - begin;
-    ran.shares = shares_of(executor, begin, engine.now());
+    executor.tell(dates);
+    ran.shares =
+        shares_of(dates, begin, engine.now(), std::vector<double>(program.ranks.size(), 1.0));
   });
   engine.run();
   return ran;
@@ -169,17 +175,15 @@ TEST_CASE("shares of a step are means over devices, not over ranks", "[closed-fo
 
 TEST_CASE("a program that is not whole is refused", "[error]")
 {
-  Engine engine;
-  PlainMachine machine(engine, 1);
   Program nowhere = with_ranks(1);
   nowhere.compute(1, Phase::forward, "layer", Seconds(1));
-  CHECK_THROWS_AS(Executor(engine, nowhere, machine), std::logic_error);
+  CHECK_THROWS_AS(nowhere.check(), std::logic_error);
   Program dangling = with_ranks(1);
   dangling.order(dangling.compute(0, Phase::forward, "layer", Seconds(1)), OpId{7});
-  CHECK_THROWS_AS(Executor(engine, dangling, machine), std::logic_error);
+  CHECK_THROWS_AS(dangling.check(), std::logic_error);
   Program negative = with_ranks(1);
   negative.compute(0, Phase::forward, "layer", Seconds(-1));
-  CHECK_THROWS_AS(Executor(engine, negative, machine), std::logic_error);
+  CHECK_THROWS_AS(negative.check(), std::logic_error);
 }
 
 TEST_CASE("idle time beside a collective is exposed, what a rank came too early for, too",
@@ -208,4 +212,58 @@ TEST_CASE("idle time beside a collective is exposed, what a rank came too early 
   CHECK(ran.shares.framework.value() == Approx(3 / 2.0));
   CHECK(ran.shares.busy[forward].value() == Approx((2 + 1) / 2.0));
   CHECK(ran.shares.total().value() == Approx(8));
+}
+
+TEST_CASE("an evaluated step has the dates of a simulated one", "[workload][property]")
+{
+  for (const int stages : {1, 2, 5})
+    for (const int micro_batches : {1, 4, 9}) {
+      CAPTURE(stages, micro_batches);
+      const Program program = one_f_one_b(stages, micro_batches);
+      const WorkOrder order(program);
+      REQUIRE(order.sequence().size() == program.operations.size());
+      StepDates dates(program, order);
+      std::vector<Seconds> lengths;
+      for (const Operation& op : program.operations)
+        lengths.push_back(length_alone(op, 1));
+      evaluate(lengths, Seconds(3), dates);
+      const Seconds step = dates.finished(dates.last()) - Seconds(3);
+      const Ran ran = run(program);
+      CHECK_THAT(step.value(), test::is(ran.time.value()));
+      const StepShares shares = shares_of(dates, Seconds(3), Seconds(3) + step,
+                                          std::vector<double>(program.ranks.size(), 1.0));
+      CHECK_THAT(shares.total().value(), test::is(step.value()));
+      CHECK_THAT(shares.bubble.value(), test::is(ran.shares.bubble.value()));
+    }
+}
+
+TEST_CASE("what waits for itself has no order", "[workload][error]")
+{
+  Program program = with_ranks(2);
+  const int side = program.add_stream("side");
+  const OpId first = program.compute(0, Phase::forward, "first", Seconds(1));
+  const OpId second = program.compute(0, Phase::forward, "second", Seconds(1), side);
+  const OpId third = program.compute(0, Phase::forward, "third", Seconds(1));
+  program.order(second, first);
+  CHECK(WorkOrder(program).sequence() == std::vector<int>{1, 0, 2});
+  program.order(third, second);
+  const OpId after = program.compute(0, Phase::forward, "after", Seconds(1));
+  program.compute(1, Phase::forward, "elsewhere", Seconds(1));
+  program.order(second, after);
+  CHECK(WorkOrder(program).sequence() == std::vector<int>{4});
+}
+
+TEST_CASE("devices that a rank stands for wait for the slowest of them", "[workload][accountant]")
+{
+  Program program = with_ranks(1);
+  program.compute(0, Phase::forward, "layer", Seconds(3));
+  program.compute(0, Phase::optimizer, "optimizer", Seconds(1));
+  const WorkOrder order(program);
+  StepDates dates(program, order);
+  evaluate({length_alone(program.operations[0], 1.5), length_alone(program.operations[1], 1.5)},
+           Seconds(0), dates);
+  const StepShares shares = shares_of(dates, Seconds(0), Seconds(5.5), {0.8});
+  CHECK_THAT(shares.busy[static_cast<std::size_t>(Phase::forward)].value(), test::is(0.8 * 4.5));
+  CHECK_THAT(shares.busy[static_cast<std::size_t>(Phase::optimizer)].value(), test::is(1));
+  CHECK_THAT(shares.straggler.value(), test::is(0.2 * 4.5));
 }

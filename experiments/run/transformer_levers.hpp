@@ -1,0 +1,17 @@
+// What better GPUs and leaner software bring to a transformer's job, whose program is written from
+// its setting.
+#pragma once
+
+#include "experiments/spec/resolved.hpp"
+
+namespace foretrain::experiments {
+
+/// Arithmetic and memory of the GPU; not what the host does. Each does nothing for other jobs.
+void faster_kernels(ResolvedJob& job, double factor);
+/// What the host does for each kernel, layer, exchange and micro-batch, and for the step.
+void leaner_host(ResolvedJob& job, double factor);
+/// Copies between GPU and host memory.
+void faster_host_link(ResolvedJob& job, double factor);
+void steadier_kernels(ResolvedJob& job, double factor);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,69 @@
+#include "experiments/spec/fitting_plan.hpp"
+
+#include "sim/base/quantity_text.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr double kFragmentation = 0.05;
+
+// The plan nearest to the one asked for that fits: more recomputation, then more sharing.
+std::string fitting(models::MemorySetting s, const platforms::PlatformSpec& platform)
+{
+  for (const auto recompute : {models::Recompute::selective, models::Recompute::full}) {
+    if (recompute > s.recompute) {
+      s.recompute = recompute;
+      if (plan_fits(s, platform))
+        return recompute == models::Recompute::full ? "\"recompute\": \"full\""
+                                                    : "\"recompute\": \"selective\"";
+    }
+  }
+  const models::MemorySetting repeated = s;
+  for (int zero = s.plan.zero + 1; zero <= 3; ++zero) {
+    s.plan.zero = zero;
+    s.shard = s.batch.data * s.plan.context;
+    if (plan_fits(s, platform))
+      return fmt::format("full recomputation and \"zero\": {}", zero);
+  }
+  for (int tensor = 2 * repeated.plan.tensor; tensor <= platform.gpus_per_node(); tensor *= 2) {
+    s = repeated;
+    s.plan.tensor = tensor;
+    s.plan.sequence_parallel = true;
+    const auto& b = repeated.batch;
+    if (!models::problem_of(s.model, s.plan, b.gpus, b.sequence, b.micro_batch, b.global_batch)
+             .empty())
+      continue;
+    s.batch.data = b.gpus / (tensor * s.plan.context * s.plan.pipeline);
+    if (plan_fits(s, platform))
+      return fmt::format("full recomputation and \"tensor\": {}", tensor);
+  }
+  return "";
+}
+
+} // namespace
+
+bool plan_fits(const models::MemorySetting& setting, const platforms::PlatformSpec& platform)
+{
+  return models::fullest_stage(setting).second.total() <= platform.gpu.memory;
+}
+
+std::string why_not_fitting(const TransformerSetting& setting, const std::string& job,
+                            const platforms::PlatformSpec& platform)
+{
+  const auto [stage, memory] = models::fullest_stage(setting.step.memory);
+  if (plan_fits(setting.step.memory, platform))
+    return "";
+  const std::string plan = fitting(setting.step.memory, platform);
+  return fmt::format(
+      "{}: does not fit: stage {} needs about {} of device memory ({:.0f} % more for fragments), a "
+      "{} has {}; {}",
+      job, stage, to_text(memory.total()), 100 * kFragmentation, platform.gpu.name,
+      to_text(platform.gpu.memory),
+      plan.empty() ? "no recomputation or sharing of this plan would fit"
+                   : "this would fit: " + plan);
+}
+
+} // namespace foretrain::experiments
