@@ -16,6 +16,7 @@ namespace foretrain::models {
 struct InputStage {
   const char* name = ""; // "read", "decode", "copy"
   std::string cap_name;  // what stands behind the cap of the path, for reports
+  bool threads = false;  // whether more threads would lift it
   sim::PathPtr path;
   double amount = 0; // per batch, units of the path's progress; 0: nothing to do
   double priority = 1;

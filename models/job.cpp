@@ -31,7 +31,8 @@ bool Job::more_warm_up()
 void Job::begin_step()
 {
   step_start_ = engine_.now();
-  if (steps_done_ == schedule_.warmup_steps && more_warm_up())
+  extra_step_ = steps_done_ == schedule_.warmup_steps && more_warm_up();
+  if (extra_step_)
     --steps_done_;
   if (steps_done_ == schedule_.warmup_steps) {
     measured_start_ = step_start_;
@@ -91,7 +92,8 @@ double Job::utilisation(sim::ResourceId resource) const
   const double capacity = engine_.capacity(resource) * (last_end_ - measured_start_).value();
   if (capacity <= 0 || r >= consumed_after_.size())
     return 0;
-  return std::clamp((consumed_after_[r] - consumed_before_[r]) / capacity, 0.0, 1.0);
+  const double before = r < consumed_before_.size() ? consumed_before_[r] : 0;
+  return std::clamp((consumed_after_[r] - before) / capacity, 0.0, 1.0);
 }
 
 } // namespace foretrain::models

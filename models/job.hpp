@@ -107,6 +107,9 @@ public:
 protected:
   sim::Engine& engine() const { return engine_; }
   Seconds step_start() const { return step_start_; }
+  /// Whether this step only fills the time until all jobs have started. It must take nothing from
+  /// random streams: else what is measured would go by how long that takes.
+  bool extra_step() const { return extra_step_; }
 
 private:
   virtual void before_first_step() {}
@@ -130,6 +133,7 @@ private:
   Seconds step_start_, measured_start_, last_end_;
   int steps_done_ = 0;
   int settling_ = 0;
+  bool extra_step_ = false;
   std::vector<double> consumed_before_, consumed_after_; // by each resource, around the measuring
   bool finished_ = false;
   std::function<void()> when_finished_;

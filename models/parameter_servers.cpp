@@ -190,9 +190,9 @@ sim::ResourceId ParameterServers::summation_thread(std::size_t server, std::size
 {
   const auto [at, added] = threads_.try_emplace({server, thread});
   if (added) {
-    const std::string cores = engine_.name({links_.cores[server]});
-    const std::string name = cores.substr(0, cores.find('/')) + "/summation threads";
-    at->second = engine_.add_resource(name, rules_.sum_rate.value());
+    const int node = engine_.resource({links_.cores[server]}).node;
+    at->second = engine_.add_resource({sim::ResourceKind::summation_thread, node, ""},
+                                      rules_.sum_rate.value());
   }
   return at->second;
 }

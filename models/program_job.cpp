@@ -89,7 +89,11 @@ void ProgramJob::draw()
 
 void ProgramJob::run_step(std::function<void()> done)
 {
+  const std::vector<sim::RandomStream> before =
+      extra_step() ? random_ : std::vector<sim::RandomStream>{};
   draw();
+  if (extra_step())
+    random_ = before;
   if (executor_)
     executor_->start(slowest_, std::move(done));
   else

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace foretrain::models {
 
@@ -264,6 +265,8 @@ void TrainingJob::begin_measuring()
 
 void TrainingJob::run_step(std::function<void()> done)
 {
+  const auto before = extra_step() ? std::pair(random_, cycles_)
+                                   : std::pair(std::vector<sim::RandomStream>{}, cycles_);
   cycle_phase_ = cycles_.uniform();
   for (std::size_t r = 0; r < random_.size(); ++r) {
     const double factor = paces_[r] * random_[r].spread(setup_.framework.step_variation);
@@ -273,6 +276,8 @@ void TrainingJob::run_step(std::function<void()> done)
       if (stretches_[k].value() > 0)
         graph_.set_amount(of_rank(first_rank_.backward[k], r), factor * stretches_[k].value());
   }
+  if (extra_step())
+    std::tie(random_, cycles_) = before;
   graph_.start([this, done = std::move(done)]() mutable {
     // Host work of the framework that no kernel hides.
     engine().after(setup_.framework.step_overhead, std::move(done));

@@ -44,11 +44,12 @@ std::string to_simgrid_xml(const PlatformSpec& spec, int nodes)
     for (int g = 0; g < per_node; ++g)
       xml += fmt::format("    <host id=\"node{}/gpu{}\" speed=\"{:.6g}f\"/>\n", node, g, flops);
   for (int r = 0; r < engine.resource_count(); ++r) {
-    const std::string& name = engine.name({r});
-    if (name.ends_with("/compute") || name.ends_with("/cores") || engine.capacity({r}) <= 0)
+    const sim::ResourceKind kind = engine.kind({r});
+    if (kind == sim::ResourceKind::compute || kind == sim::ResourceKind::cores ||
+        engine.capacity({r}) <= 0)
       continue;
     xml += fmt::format("    <link id=\"{}\" bandwidth=\"{:.6g}Bps\" latency=\"0s\"/>\n",
-                       escaped(name), engine.capacity({r}));
+                       escaped(engine.name({r})), engine.capacity({r}));
   }
   const int gpus = nodes * per_node;
   for (int a = 0; a < gpus; ++a)

@@ -11,7 +11,6 @@ namespace foretrain::platforms {
 
 namespace {
 // Resources that jobs add to a node, as room for them: their cores, a thread that opens files.
-constexpr int kOfJobs = 2;
 
 double reference_pcie()
 {
@@ -75,19 +74,43 @@ Network find_network(const PlatformSpec& spec, const Transport& transport)
   return network;
 }
 
-Machine::Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes)
-    : spec_(spec), stack_(stack), graph_(spec), nodes_(nodes)
+struct Machine::NodeResources {
+  struct Listed {
+    sim::Resource what; // of no node
+    double capacity;
+  };
+  sim::Engine& engine;
+  std::vector<Listed> list{};
+  std::vector<int> first{}; // of each node; -1: not made yet
+};
+
+Machine::Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes,
+                 double pcie_scale)
+    : spec_(spec), stack_(stack), graph_(spec), nodes_(nodes), pcie_scale_(pcie_scale),
+      node_resources_(std::make_shared<NodeResources>(NodeResources{engine}))
 {
   if (nodes > spec.max_nodes)
     spec.origin.fail_at("max_nodes",
                         fmt::format("is {}, but {} nodes are asked for", spec.max_nodes, nodes));
   choose_network();
-  for (int node = 0; node < nodes; ++node) {
-    build_node(engine, node);
-    if (node == 0)
-      engine.reserve(static_cast<std::size_t>(nodes) * static_cast<std::size_t>(stride_ + kOfJobs));
-  }
+  list_node();
+  node_resources_->first.assign(static_cast<std::size_t>(nodes), -1);
   build_fabric(engine);
+}
+
+sim::ResourceId Machine::at(int node, int index) const
+{
+  NodeResources& all = *node_resources_;
+  int& first = all.first[static_cast<std::size_t>(node)];
+  if (first < 0)
+    for (const NodeResources::Listed& it : all.list) {
+      sim::Resource what = it.what;
+      what.node = node;
+      const sim::ResourceId made = all.engine.add_resource(what, it.capacity);
+      if (first < 0)
+        first = made.value;
+    }
+  return {first + index};
 }
 
 Machine Machine::tenant(const Stack& stack, std::vector<sim::ResourceId> core_sets) const
@@ -132,62 +155,65 @@ void Machine::choose_nics()
   }
 }
 
-void Machine::build_node(sim::Engine& engine, int node)
+void Machine::list_node()
 {
-  const std::string prefix = "node" + std::to_string(node) + "/";
-  int next = 0;
-  const auto add = [&](const std::string& name, double capacity) {
-    const sim::ResourceId id = engine.add_resource(prefix + name, capacity);
-    if (node == 0 && next == 0)
-      first_ = id.value;
-    return next++;
+  using enum sim::ResourceKind;
+  using enum sim::Direction;
+  std::vector<NodeResources::Listed>& list = node_resources_->list;
+  const auto add = [&](sim::ResourceKind kind, std::string part, double capacity,
+                       sim::Direction direction = sim::Direction::none) {
+    list.push_back({{kind, -1, std::move(part), direction}, capacity});
+    return static_cast<int>(list.size()) - 1;
   };
+  const auto both_ways = [&](sim::ResourceKind kind, const std::string& part, double capacity) {
+    add(kind, part, capacity, out);
+    add(kind, part, capacity, in);
+  };
+  const auto next = [&] { return static_cast<int>(list.size()); };
   const int gpus = graph_.gpus();
-  const auto each_gpu = [&](const char* what, double capacity) {
-    const int start = next;
+  const auto gpu_name = [](int gpu) { return fmt::format("gpu{}", gpu); };
+  const auto each_gpu = [&](sim::ResourceKind kind, double capacity) {
+    const int start = next();
     for (int g = 0; g < gpus; ++g)
-      add(fmt::format("gpu{}{}", g, what), capacity);
+      add(kind, gpu_name(g), capacity);
     return start;
   };
-  compute_ = each_gpu("/compute", 1.0);
-  memory_ = each_gpu("/memory", (spec_.gpu.memory_efficiency * spec_.gpu.memory_bandwidth).value());
-  pcie_ = next;
-  for (const Join& join : graph_.joins()) {
-    const auto& lower = graph_.parts()[static_cast<std::size_t>(join.lower)].name;
-    const char* what = join.between_sockets ? "socket-link" : "pcie";
-    add(fmt::format("{}/{}/up", lower, what), join.capacity.value());
-    add(fmt::format("{}/{}/down", lower, what), join.capacity.value());
-  }
-  root_ = next;
+  compute_ = each_gpu(compute, 1.0);
+  memory_ = each_gpu(device_memory,
+                     (spec_.gpu.memory_efficiency * spec_.gpu.memory_bandwidth).value());
+  pcie_ = next();
+  for (const Join& join : graph_.joins())
+    both_ways(join.between_sockets ? socket_link : pcie,
+              graph_.parts()[static_cast<std::size_t>(join.lower)].name,
+              pcie_scale_ * join.capacity.value());
+  root_ = next();
   root_of_join_.clear();
   for (const Join& join : graph_.joins()) {
     const auto& upper = graph_.parts()[static_cast<std::size_t>(join.upper)];
     const bool port = upper.kind == PartKind::socket && !join.between_sockets;
-    root_of_join_.push_back(port ? next : -1);
+    root_of_join_.push_back(port ? next() : -1);
     if (port)
-      add(graph_.parts()[static_cast<std::size_t>(join.lower)].name + "/root-port",
-          spec_.cpu.root_port_duplex.value() * join.capacity.value() / reference_pcie());
+      add(root_port, graph_.parts()[static_cast<std::size_t>(join.lower)].name,
+          pcie_scale_ * spec_.cpu.root_port_duplex.value() * join.capacity.value() /
+              reference_pcie());
   }
-  nvlink_ = next;
+  nvlink_ = next();
   const double brick = spec_.gpu.nvlink_brick.value();
   for (int a = 0; a < gpus; ++a)
     if (graph_.nvswitch()) {
-      add(fmt::format("gpu{}/nvlink/tx", a), brick * spec_.gpu.nvlink_bricks);
-      add(fmt::format("gpu{}/nvlink/rx", a), brick * spec_.gpu.nvlink_bricks);
+      both_ways(nvlink, gpu_name(a), brick * spec_.gpu.nvlink_bricks);
     } else {
       for (int b = 0; b < gpus; ++b)
-        add(fmt::format("nvlink/{}-{}", a, b), brick * graph_.bricks(a, b));
+        add(nvlink, fmt::format("{}-{}", a, b), brick * graph_.bricks(a, b));
     }
-  nic_ = next;
+  nic_ = next();
   for (std::size_t i = 0; i < spec_.nics.size(); ++i)
-    for (const char* direction : {"tx", "rx"})
-      add(spec_.node.nics[i].name + "/" + direction, spec_.nics[i].rate.value());
-  dram_ = next;
+    both_ways(adapter, spec_.node.nics[i].name, spec_.nics[i].rate.value());
+  dram_ = next();
   for (int s = 0; s < graph_.sockets(); ++s)
-    add(fmt::format("socket{}/dram", s),
+    add(dram, fmt::format("socket{}", s),
         spec_.cpu.memory_efficiency * spec_.cpu.memory_bandwidth.value());
-  cores_ = add("cores", static_cast<double>(spec_.cpu.cores) * graph_.sockets());
-  stride_ = next;
+  cores_ = add(cores, "", static_cast<double>(spec_.cpu.cores) * graph_.sockets());
 }
 
 void Machine::build_fabric(sim::Engine& engine)
@@ -202,9 +228,10 @@ void Machine::build_fabric(sim::Engine& engine)
       const double uplinks = uplink_ports * switches.port_rate.value() / switches.oversubscription;
       const std::string prefix = n == 0 ? "" : spec_.networks[n].nics.front() + "-";
       for (int leaf = 0; leaf < (nodes_ + leaves.nodes - 1) / leaves.nodes; ++leaf)
-        for (const char* direction : {"up", "down"}) {
-          const auto id =
-              engine.add_resource(fmt::format("{}leaf{}/{}", prefix, leaf, direction), uplinks);
+        for (const auto direction : {sim::Direction::out, sim::Direction::in}) {
+          const auto id = engine.add_resource(
+              {sim::ResourceKind::uplink, -1, fmt::format("{}leaf{}", prefix, leaf), direction},
+              uplinks);
           if (leaves.first < 0)
             leaves.first = id.value;
         }

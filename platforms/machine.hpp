@@ -1,4 +1,5 @@
-// A platform brought to life: the resources of N nodes in an engine, and paths over them.
+// A platform brought to life: the resources of N nodes in an engine, and paths over them. A node's
+// are made when the first of them is asked for.
 #pragma once
 
 #include "platforms/node_graph.hpp"
@@ -8,6 +9,7 @@
 #include "sim/engine/engine.hpp"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,8 +36,10 @@ enum class Mover { copy_engine, collective };
 
 class Machine {
 public:
-  /// Creates the resources. Throws ConfigError at spec.origin when nodes do not fit the platform.
-  Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes);
+  /// The engine must outlive it. Links of PCIe are `pcie_scale` times as fast as the platform
+  /// says. Throws ConfigError at spec.origin when nodes do not fit the platform.
+  Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes,
+          double pcie_scale = 1);
 
   /// The same resources as a tenant with a stack of its own sees them. `core_sets`: a resource per
   /// node that stands for the cores it is confined to (cgroup, virtual machine), or empty.
@@ -45,6 +49,7 @@ public:
   const Stack& stack() const { return stack_; }
   const NodeGraph& graph() const { return graph_; }
   int nodes() const { return nodes_; }
+  double pcie_scale() const { return pcie_scale_; }
 
   /// One second of this resource is one second of the GPU's arithmetic.
   sim::ResourceId compute(GpuPlace gpu) const { return at(gpu.node, compute_ + gpu.local); }
@@ -108,8 +113,9 @@ private:
   // as much time as a connection that costs this per byte.
   static constexpr double kThreadPriority = 3e-10;
 
-  sim::ResourceId at(int node, int index) const { return {first_ + node * stride_ + index}; }
-  void build_node(sim::Engine& engine, int node);
+  struct NodeResources; // of all nodes
+  sim::ResourceId at(int node, int index) const;
+  void list_node();
   void build_fabric(sim::Engine& engine);
   const Fabric& fabric() const { return spec_.fabrics[static_cast<std::size_t>(network_.index)]; }
   void choose_network();
@@ -127,8 +133,9 @@ private:
   Stack stack_;
   NodeGraph graph_;
   int nodes_;
-  int first_ = 0;  // first resource of node 0
-  int stride_ = 0; // resources per node
+  double pcie_scale_;
+  std::shared_ptr<NodeResources> node_resources_; // tenants have the same
+  // Where each kind begins in the list of a node's resources.
   int compute_ = 0, memory_ = 0, pcie_ = 0, root_ = 0, nvlink_ = 0, nic_ = 0, dram_ = 0, cores_ = 0;
   struct Leaves {
     int first = -1; // resource, up and down by turns; -1 with a single switch

@@ -59,24 +59,24 @@ public:
     for (const Ranks& worker : workers)
       worker_nodes_.push_back(worker.front().node);
     const bool sockets = machine.stack().transport.protocol == NetworkProtocol::tcp;
-    const auto each = [&](const std::vector<int>& nodes, const char* what, const char* part,
-                          double capacity) {
+    const auto each = [&](const std::vector<int>& nodes, sim::ResourceKind kind, const char* what,
+                          const char* part, double capacity) {
       std::vector<int> resources;
       for (std::size_t i = 0; capacity > 0 && i < nodes.size(); ++i)
         resources.push_back(
             engine
-                .add_resource(fmt::format("node{}/{}/{}{}/{}", nodes[i], name, what, i, part),
+                .add_resource({kind, nodes[i], fmt::format("{}/{}{}/{}", name, what, i, part)},
                               capacity)
                 .value);
       return resources;
     };
     const double threads = sockets ? plan.network_threads : 0;
-    worker_threads_ = each(worker_nodes_, "worker", "network-thread", threads);
-    server_threads_ = each(plan.nodes, "server", "network-thread", threads);
+    worker_threads_ = each(worker_nodes_, sim::ResourceKind::network_thread, "worker", "network-thread", threads);
+    server_threads_ = each(plan.nodes, sim::ResourceKind::network_thread, "server", "network-thread", threads);
     const double verbs = sockets ? 0 : plan.verbs_rate.value();
     for (const char* way : {"verbs-send", "verbs-receive"}) {
-      worker_verbs_.push_back(each(worker_nodes_, "worker", way, verbs));
-      server_verbs_.push_back(each(plan.nodes, "server", way, verbs));
+      worker_verbs_.push_back(each(worker_nodes_, sim::ResourceKind::verbs, "worker", way, verbs));
+      server_verbs_.push_back(each(plan.nodes, sim::ResourceKind::verbs, "server", way, verbs));
     }
   }
 

@@ -17,15 +17,13 @@ constexpr double kProbeBytes = 4e9;
 // Copies of the same size that start together on an idle node, without their latency.
 class Copies {
 public:
-  explicit Copies(const sim::Engine& engine)
-  {
-    for (int r = 0; r < engine.resource_count(); ++r)
-      shares_.add_resource(engine.capacity({r}));
-  }
+  explicit Copies(const sim::Engine& engine) : engine_(engine) {}
 
   /// Seconds until the last of them has moved kProbeBytes.
   double time(const std::vector<sim::PathPtr>& paths)
   {
+    while (resources_ < engine_.resource_count())
+      shares_.add_resource(engine_.capacity({resources_++}));
     std::vector<std::pair<int, double>> left; // flow, bytes
     for (const sim::PathPtr& path : paths)
       left.emplace_back(shares_.add_flow(path->uses, path->cap, 1), kProbeBytes);
@@ -49,6 +47,8 @@ public:
   }
 
 private:
+  const sim::Engine& engine_;
+  int resources_ = 0; // in shares_
   sim::MaxMin shares_;
 };
 

@@ -42,7 +42,7 @@ void StorageSystem::build_local(sim::Engine& engine, const Value& at)
   const std::string name =
       storage_.disk || spec.node.disks.empty() ? "disk" : spec.node.disks.front().name;
   for (int node = 0; node < machine_->nodes(); ++node) {
-    const auto id = engine.add_resource(fmt::format("node{}/{}", node, name), 1.0);
+    const auto id = engine.add_resource({sim::ResourceKind::disk, node, name}, 1.0);
     if (node == 0)
       first_disk_ = id.value;
   }
@@ -65,22 +65,24 @@ void StorageSystem::build_servers(sim::Engine& engine, const Machine& machine, c
   if (network_.index < 0)
     at.fail("is '" + storage_.name + "', which no network of '" + spec.name + "' leads to",
             "its transports need an adapter of the right kind in every node");
-  const auto add = [&](const char* what, double capacity) {
-    return engine.add_resource(fmt::format("storage/{}", what), capacity).value;
+  const auto add = [&](sim::ResourceKind kind, const char* what, double capacity) {
+    return engine.add_resource({kind, -1, what}, capacity).value;
   };
-  media_ = servers.disk ? add("disks", static_cast<double>(servers.disks * servers.count))
-                        : add("media", servers.rate.value());
+  using enum sim::ResourceKind;
+  media_ = servers.disk
+               ? add(storage_disks, "disks", static_cast<double>(servers.disks * servers.count))
+               : add(storage_disks, "media", servers.rate.value());
   if (servers.operations.value() > 0)
-    operations_ = add("operations", servers.operations.value());
+    operations_ = add(storage_operations, "operations", servers.operations.value());
   if (storage_.server_cpu)
-    cpu_ = add("server-cores",
+    cpu_ = add(storage_cores, "server-cores",
                static_cast<double>(storage_.server_cpu->cores) * servers.sockets * servers.count);
-  link_ = add("server-link", servers.links * servers.count * servers.link.value());
+  link_ = add(storage_link, "server-link", servers.links * servers.count * servers.link.value());
   if (storage_.gateway.value() > 0)
-    gateway_ = add("gateway", storage_.gateway.value());
+    gateway_ = add(storage_gateway, "gateway", storage_.gateway.value());
   if (transport_.protocol == NetworkProtocol::tcp)
     for (int node = 0; node < machine.nodes(); ++node) {
-      const auto id = engine.add_resource(fmt::format("node{}/storage-connection", node),
+      const auto id = engine.add_resource({mount, node, ""},
                                           static_cast<double>(storage_.connections));
       if (node == 0)
         first_mount_ = id.value;

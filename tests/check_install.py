@@ -49,6 +49,8 @@ with tempfile.TemporaryDirectory() as name:
                  ["cmake", "--build", example], [example / "ask"]):
         done = run(*step, env=environment)
         expect(str(step[-1]), done.returncode == 0, done.stdout + done.stderr)
+        if done.returncode != 0:
+            break
     expect("the example answers", done.stdout.count("samples/s") == 3, done.stdout)
 
 print("\n".join(failures) if failures else "install ok")

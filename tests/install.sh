@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libsimgrid-dev libboost-graph-dev nlohmann-json3-dev
   libeigen3-dev libfmt-dev libcli11-dev libpugixml-dev libsqlite3-dev zlib1g-dev catch2 libbenchmark-dev
-  libjpeg-dev python3)
+  libjpeg-dev make python3)
 [ "${1:-}" = "--ci" ] && packages+=(clang-format-14 clang-tidy-14)
 
 missing=()

@@ -2,8 +2,10 @@
 
 #include "experiments/answers/explain_path.hpp"
 #include "experiments/answers/explain_swaps.hpp"
+#include "experiments/run/gains.hpp"
 #include "experiments/run/levers.hpp"
 #include "experiments/run/result_json.hpp"
+#include "experiments/run/scenario.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/version.hpp"
 
@@ -12,8 +14,6 @@
 namespace foretrain::experiments {
 
 namespace {
-
-constexpr int kStepsAsked = 6; // measured ones of each run
 
 // Gains of each job when a lever is pulled.
 struct Pulled {
@@ -39,7 +39,7 @@ public:
     const auto all = levers();
     for (const Lever& lever : all) {
       const auto with = [&](double factor) {
-        return gains(throughputs_with(experiment_, {&lever}, factor, options_.run, kStepsAsked),
+        return gains(throughputs_with(experiment_, {&lever}, factor, options_.run, kStepsOfGains),
                      base_);
       };
       pulled_.push_back({&lever, with(kTenPercent), with(2)});
@@ -88,17 +88,30 @@ Json explain(const LoadedExperiment& experiment, std::size_t number, const Expla
                  {"settings", settings_json(point.settings)},
                  {"jobs", Json::array()}};
   const ResolvedExperiment resolved = resolve(point);
-  const auto base = throughputs_with(resolved, {}, 1, options.run, kStepsAsked);
-  const Ranking ranking(resolved, options, base);
-  const Json paths = critical_paths(resolved, options.run);
+  ExplainOptions same = options;
+  same.run.uncertainty.method = UncertaintyMethod::steps;
+  PointResult predicted = run_point(point, same.run);
+  same.run.late = predicted.late;
+  if (!predicted.jobs.front().bottleneck.gain_if_doubled)
+    add_gains(resolved, same.run, predicted);
+  const auto base = throughputs_with(resolved, {}, 1, same.run, kStepsOfGains);
+  const Ranking ranking(resolved, same, base);
+  const Json paths = critical_paths(resolved, same.run);
   const Json swaps =
-      options.swaps ? swapped(point, resolved, base, options.run, kStepsAsked) : Json::array();
+      options.swaps ? swapped(point, resolved, base, same.run, kStepsOfGains) : Json::array();
   for (std::size_t i = 0; i < resolved.jobs.size(); ++i) {
     Json levers = ranking.of_job(i);
-    const Json& best = levers.front();
-    const bool any = best.at("gain_if_doubled") > kNoGain;
+    const Bottleneck& limit = predicted.jobs[i].bottleneck;
     Json job = paths[i];
-    job["limited_by"] = any ? best : Json();
+    job["throughput_samples_per_s"] = predicted.jobs[i].throughput.median;
+    job["waits_for"] = {{"resource", limit.resource}, {"name", limit.words}, {"why", limit.why}};
+    job["limited_by"] = Json();
+    for (const Json& lever : levers)
+      if (limit.lever != nullptr && *limit.gain_if_doubled > kNoGain &&
+          lever.at("lever") == limit.lever->key)
+        job["limited_by"] = lever;
+    if (!limit.ties.empty())
+      job["ties"] = limit.ties;
     job["levers"] = std::move(levers);
     job["swaps"] = Json::array();
     for (const Json& swap : swaps) {

@@ -8,7 +8,6 @@
 namespace foretrain::experiments {
 
 inline constexpr double kTenPercent = 1.1; // better
-inline constexpr double kNoGain = 0.001;   // of throughput: not worth a word
 
 struct ExplainOptions {
   RunOptions run{};

@@ -1,6 +1,5 @@
 #include "experiments/answers/explain_path.hpp"
 
-#include "experiments/run/bottleneck.hpp"
 #include "experiments/run/levers.hpp"
 #include "experiments/run/stage.hpp"
 
@@ -18,20 +17,30 @@ constexpr double kLeastShare = 0.02; // of the part
 Json limits_json(const sim::Engine& engine, const std::vector<sim::LimitedBy>& limits,
                  const std::string& own)
 {
-  std::map<std::string, double> by_name;
+  struct Sum {
+    std::string name, words;
+    double time = 0;
+  };
+  std::map<std::string, Sum> by_name;
   double all = 0;
   for (const sim::LimitedBy& limit : limits) {
-    const std::string name = limit.resource >= 0 ? engine.name({limit.resource}) : own;
-    by_name[name] += limit.time.value();
+    Sum named{own, own};
+    if (limit.resource >= 0) {
+      const sim::Resource resource = engine.resource({limit.resource});
+      named = {sim::name_of(resource), resource_words(resource)};
+    }
+    by_name.try_emplace(named.name, named).first->second.time += limit.time.value();
     all += limit.time.value();
   }
-  std::vector<std::pair<std::string, double>> order(by_name.begin(), by_name.end());
+  std::vector<Sum> order;
+  for (const auto& [name, sum] : by_name)
+    order.push_back(sum);
   std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+                   [](const Sum& a, const Sum& b) { return a.time > b.time; });
   Json list = Json::array();
-  for (const auto& [name, time] : order)
-    if (list.size() < kLimitsTold && time > kLeastShare * all)
-      list.push_back({{"resource", name}, {"name", resource_words(name)}, {"share", time / all}});
+  for (const Sum& sum : order)
+    if (list.size() < kLimitsTold && sum.time > kLeastShare * all)
+      list.push_back({{"resource", sum.name}, {"name", sum.words}, {"share", sum.time / all}});
   return list;
 }
 
@@ -82,19 +91,9 @@ Json critical_paths(const ResolvedExperiment& experiment, const RunOptions& opti
   Json jobs = Json::array();
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     const models::Job& job = stage.job(i);
-    JobResult result;
-    result.time = job.mean_times();
-    const Bottleneck found =
-        find_bottleneck(stage.engine(), stage.machine(), job, experiment.jobs[i].ranks, result);
-    const double step = result.time.total().value();
     jobs.push_back({{"name", experiment.jobs[i].spec.name},
                     {"gpus", experiment.jobs[i].ranks.size()},
-                    {"throughput_samples_per_s", job.schedule().samples_per_step / step},
-                    {"step_time_s", step},
-                    {"waits_for",
-                     {{"resource", found.resource},
-                      {"name", resource_words(found.resource)},
-                      {"why", found.why}}},
+                    {"step_time_s", job.mean_times().total().value()},
                     {"critical_path", path_of(stage.engine(), job)}});
   }
   return jobs;

@@ -6,7 +6,7 @@
 
 namespace foretrain::experiments {
 
-/// For each job { name, gpus, throughput_samples_per_s, step_time_s, bottleneck, critical_path }:
+/// For each job { name, gpus, step_time_s, critical_path }:
 /// the parts of the mean step, which add up to it, the longest first, each with the resources that
 /// limited what it waits for (share of the time that this moved or computed).
 Json critical_paths(const ResolvedExperiment& experiment, const RunOptions& options);

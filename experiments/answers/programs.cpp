@@ -2,6 +2,7 @@
 
 #include "experiments/run/plan_writer.hpp"
 #include "experiments/run/result_json.hpp"
+#include "experiments/run/synchronisation.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "models/plans/data_parallel.hpp"
 #include "sim/base/error.hpp"
@@ -25,6 +26,31 @@ Json written(const models::WorkPlan& plan)
   return json;
 }
 
+models::WorkPlan data_parallel(const ResolvedExperiment& experiment, const ResolvedJob& job)
+{
+  sim::Engine engine;
+  const platforms::Machine machine(engine, experiment.platform, job.stack, experiment.nodes);
+  models::JobSetup setup;
+  setup.profile = job.profile;
+  setup.framework = job.framework;
+  add_synchronisation(setup, job, engine, machine);
+  models::DataParallel all;
+  all.name = job.spec.name;
+  all.ranks = static_cast<int>(job.ranks.size());
+  all.profile = setup.profile;
+  all.framework = setup.framework;
+  all.buckets = setup.buckets;
+  all.fusion_copy = setup.fusion_copy;
+  all.held = setup.stolen_by_communication;
+  all.input = !job.input.synthetic;
+  models::WorkPlan plan;
+  plan.program = models::data_parallel_program(all);
+  plan.samples_per_step = static_cast<double>(job.spec.batch_per_gpu) * all.ranks;
+  plan.step_variation = job.framework.step_variation;
+  plan.summary = fmt::format("data parallel, {} ranks, {} buckets", all.ranks, all.buckets.size());
+  return plan;
+}
+
 Json program_of(const ResolvedExperiment& experiment, std::size_t i)
 {
   const ResolvedJob& job = experiment.jobs[i];
@@ -35,21 +61,7 @@ Json program_of(const ResolvedExperiment& experiment, std::size_t i)
   if (job.parameter_servers)
     return {{"name", job.spec.name},
             {"summary", "parameter servers: not written as a program, see docs/model.md"}};
-  models::DataParallel all;
-  all.name = job.spec.name;
-  all.ranks = static_cast<int>(job.ranks.size());
-  all.profile = job.profile;
-  all.framework = job.framework;
-  all.input = !job.input.synthetic;
-  if (all.ranks > 1) {
-    all.buckets =
-        models::plan_buckets(job.network, job.profile, job.framework, gradient_bytes(job));
-    all.fusion_copy = fusion_copy_rate(experiment.platform.gpu);
-  }
-  Json json = sim::to_json(models::data_parallel_program(all));
-  json["summary"] =
-      fmt::format("data parallel, {} ranks, {} buckets", all.ranks, all.buckets.size());
-  return json;
+  return written(data_parallel(experiment, job));
 }
 
 struct Sum {

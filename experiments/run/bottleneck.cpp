@@ -1,5 +1,6 @@
 #include "experiments/run/bottleneck.hpp"
 
+#include "experiments/run/levers.hpp"
 #include "models/input_pipeline.hpp"
 
 #include "sim/base/quantity_text.hpp"
@@ -28,6 +29,19 @@ std::string percent(double share)
 constexpr double kWaiting = 0.03;    // of the step
 constexpr double kSaturated = 0.95;  // of the time
 constexpr Bytes kSmallCall{4 << 20}; // libraries use their protocols of low latency below
+
+Bottleneck limited_by(const sim::Engine& engine, const models::Job& job, sim::ResourceId id)
+{
+  const sim::Resource resource = engine.resource(id);
+  return {sim::name_of(resource), resource_words(resource), lever_of(resource.kind),
+          job.utilisation(id), ""};
+}
+
+// No resource, but a delay or a cap, that a lever may better.
+Bottleneck limited_by(const std::string& what, const char* lever)
+{
+  return {what, what, lever != nullptr ? lever_named(lever) : nullptr, 0, ""};
+}
 
 // " (12.5 GB/s)" of what moves bytes; nothing for cores and GPUs, which count seconds.
 std::string rate_of(const sim::Engine& engine, sim::ResourceId resource)
@@ -58,7 +72,6 @@ std::vector<sim::LimitedBy> by_name(const sim::Engine& engine,
 
 Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Job& job, double share)
 {
-  Bottleneck found;
   const std::string what = job.exchange();
   const auto limits = by_name(engine, job.communication_limits());
   Seconds limited;
@@ -68,7 +81,7 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Job
   const Seconds exposed = job.mean_times().exposed_communication;
   // Exposed time beyond what the flows themselves took is latency of the calls.
   if (limits.empty() || limited / steps < 0.5 * exposed) {
-    found.resource = what + " latency";
+    Bottleneck found = limited_by(what + " latency", "latency");
     found.why = fmt::format(
         "{} of the step waits for calls of {} whose latency, not bandwidth, counts: fewer "
         "and larger buckets would help",
@@ -77,7 +90,7 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Job
   }
   const auto& first = limits.front();
   if (first.resource < 0) {
-    found.resource = what + " per-connection cap";
+    Bottleneck found = limited_by(what + " per-connection cap", "connections");
     const Bytes each = job.mean_exchange();
     found.why =
         each < kSmallCall
@@ -91,8 +104,7 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Job
     return found;
   }
   const sim::ResourceId resource{first.resource};
-  found.resource = engine.name(resource);
-  found.utilisation = job.utilisation(resource);
+  Bottleneck found = limited_by(engine, job, resource);
   found.why = fmt::format(
       "{} of the step waits for {}, limited by {}{} {} of the time that data moves", percent(share),
       what, found.resource, rate_of(engine, resource), percent(first.time / limited));
@@ -145,11 +157,10 @@ Bottleneck input_bottleneck(const sim::Engine& engine, const models::Job& job, d
       std::max_element(slowest.limits.begin(), slowest.limits.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (first == slowest.limits.end() || first->first < 0) {
-    found.resource = slowest.stage->cap_name;
+    found = limited_by(slowest.stage->cap_name, slowest.stage->threads ? "threads" : nullptr);
     found.utilisation = 1;
   } else {
-    found.resource = engine.name({first->first});
-    found.utilisation = job.utilisation({first->first});
+    found = limited_by(engine, job, {first->first});
   }
   found.why = fmt::format("{} of the step waits for batches; the slowest stage of the input is {}, "
                           "which {} limits",
@@ -168,8 +179,7 @@ Bottleneck copy_bottleneck(const sim::Engine& engine, const platforms::Machine& 
       const double busy = job.utilisation(resource);
       if (busy <= found.utilisation)
         continue;
-      found.resource = engine.name(resource);
-      found.utilisation = busy;
+      found = limited_by(engine, job, resource);
       found.why = fmt::format("{} of the step waits for copies between host memory and GPU over "
                               "{}{}",
                               percent(share), found.resource, rate_of(engine, resource));
@@ -184,7 +194,7 @@ std::string held_up(const sim::Engine& engine, const models::Job& job)
   Seconds cores;
   for (const sim::LimitedBy& limit : job.compute_limits()) {
     all += limit.time;
-    if (limit.resource >= 0 && engine.name({limit.resource}).ends_with("cores"))
+    if (limit.resource >= 0 && engine.kind({limit.resource}) == sim::ResourceKind::cores)
       cores += limit.time;
   }
   if (all.value() <= 0 || cores / all < 0.05)
@@ -199,19 +209,18 @@ std::string held_up(const sim::Engine& engine, const models::Job& job)
 std::vector<ResourceUse> busiest_resources(const sim::Engine& engine, const models::Job& job,
                                            const std::vector<platforms::GpuPlace>& ranks)
 {
-  std::set<std::string> prefixes{"leaf", "storage/"};
+  std::set<int> nodes{-1}; // switches and file servers are of none
   for (const auto& place : ranks)
-    if (prefixes.size() < 10) // the first nodes speak for the others
-      prefixes.insert("node" + std::to_string(place.node) + "/");
+    if (nodes.size() < 9) // the first nodes speak for the others
+      nodes.insert(place.node);
   std::vector<ResourceUse> uses;
   for (int r = 0; r < engine.resource_count(); ++r) {
-    const std::string& name = engine.name({r});
-    const std::string prefix = name.substr(0, name.find('/') + 1);
-    if (prefixes.count(prefix) == 0 && name.rfind("leaf", 0) != 0)
-      continue;
     const double share = job.utilisation({r});
-    if (share > 0)
-      uses.push_back({name, share});
+    if (share <= 0)
+      continue;
+    const sim::Resource resource = engine.resource({r});
+    if (nodes.contains(resource.node))
+      uses.push_back({sim::name_of(resource), resource_words(resource), resource.kind, share});
   }
   std::stable_sort(uses.begin(), uses.end(), [](const ResourceUse& a, const ResourceUse& b) {
     return a.utilisation > b.utilisation;
@@ -247,20 +256,19 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
   if (name == "input")
     return job.input().empty() ? copy_bottleneck(engine, machine, job, ranks.front(), share)
                                : input_bottleneck(engine, job, share);
-  Bottleneck found;
   const sim::ResourceId gpu = machine.compute(ranks.front());
-  found.utilisation = job.utilisation(gpu);
+  const double busy = job.utilisation(gpu);
+  Bottleneck found;
   const auto kernels = job.compute_limits();
   if (name == "compute" && !kernels.empty() && kernels.front().resource >= 0 &&
       kernels.front().resource != gpu.value &&
-      engine.name({kernels.front().resource}).ends_with("cores")) {
-    found.resource = engine.name({kernels.front().resource});
-    found.utilisation = job.utilisation({kernels.front().resource});
+      engine.kind({kernels.front().resource}) == sim::ResourceKind::cores) {
+    found = limited_by(engine, job, {kernels.front().resource});
     found.why = fmt::format("{} of the step is computing, but what drives the GPUs gets too little "
                             "of {}",
                             percent(share), found.resource);
   } else if (name == "compute") {
-    found.resource = engine.name(gpu);
+    found = limited_by(engine, job, gpu);
     const std::string again =
         t.recompute.value() > 0
             ? fmt::format(", {} of it what was not kept", percent(t.recompute / t.total()))
@@ -271,15 +279,18 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
                     percent(share), again, percent(t.exposed_communication / t.total()),
                     percent(t.straggler_wait / t.total()), held_up(engine, job));
   } else if (name == "stragglers") {
-    found.resource = "step-time variation";
+    found = limited_by("step-time variation", "variation");
+    found.utilisation = busy;
     found.why = fmt::format("{} of the step is waiting for the slowest GPU", percent(share));
   } else if (name == "bubble") {
-    found.resource = "bubble";
+    found = limited_by("bubble", nullptr);
+    found.utilisation = busy;
     found.why = fmt::format("{} of the step waits for other stages of the pipeline: more "
                             "micro-batches or virtual stages would fill it",
                             percent(share));
   } else {
-    found.resource = "framework";
+    found = limited_by("framework", "framework");
+    found.utilisation = busy;
     found.why =
         fmt::format("{} of the step is host work and coordination of the framework: a larger "
                     "batch would hide it",

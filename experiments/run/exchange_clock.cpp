@@ -6,7 +6,7 @@ namespace foretrain::experiments {
 
 ExchangeClock::ExchangeClock(ExchangeSite site, models::Fidelity fidelity)
     : site_(std::move(site)), fidelity_(fidelity),
-      machine_(engine_, site_.platform, site_.stack, site_.nodes),
+      machine_(engine_, site_.platform, site_.stack, site_.nodes, site_.pcie_scale),
       graph_rules_(graph_rules(site_.library))
 {
 }

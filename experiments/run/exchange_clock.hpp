@@ -17,6 +17,7 @@ struct ExchangeSite {
   const models::Library& library;
   int nodes = 1;
   std::vector<platforms::GpuPlace> ranks;
+  double pcie_scale = 1; // as in platforms::Machine
 };
 
 class ExchangeClock {

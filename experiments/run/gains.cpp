@@ -11,8 +11,6 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kStepsOfGains = 4;
-constexpr double kFelt = 1e-3;        // gain of a lever that does something
 constexpr double kClearlyMore = 0.01; // gain by which another lever must be ahead
 
 using Group = std::vector<const Lever*>;
@@ -45,20 +43,29 @@ public:
   {
     const Lever* best = nullptr;
     for (const auto& [lever, gains] : gains_)
-      if (gains[job] > kFelt && (best == nullptr || gains[job] > gain(best, job)))
+      if (gains[job] > kNoGain && (best == nullptr || gains[job] > gain(best, job)))
         best = lever;
     return best;
   }
+  /// Other levers that bring as much, or nearly.
+  std::vector<const Lever*> as_good_as(const Lever* lever, std::size_t job) const
+  {
+    std::vector<const Lever*> ties;
+    for (const auto& [other, gains] : gains_)
+      if (other != lever && gains[job] > std::max(kNoGain, gain(lever, job) - kClearlyMore))
+        ties.push_back(other);
+    return ties;
+  }
 
 private:
-  // What brings no more together than the best so far brings alone holds no better one.
+  // What brings clearly less together than the best so far brings alone holds no better one.
   void halve(const Group& group)
   {
     std::vector<double> gains = throughputs_with(experiment_, group, 2, options_, kStepsOfGains);
     bool more = false;
     for (std::size_t i = 0; i < gains.size(); ++i) {
       gains[i] = gains[i] / base_[i] - 1;
-      more |= gains[i] > most_[i] + kClearlyMore;
+      more |= gains[i] > std::max(kNoGain, most_[i] - kClearlyMore);
     }
     if (group.size() == 1) {
       for (std::size_t i = 0; i < gains.size(); ++i)
@@ -83,14 +90,21 @@ private:
 // The busiest resource that a lever is about, else what people call the lever.
 void name_instead(const Lever& lever, JobResult& job)
 {
-  job.bottleneck.resource = lever.name;
+  job.bottleneck.resource = job.bottleneck.words = lever.name;
   job.bottleneck.utilisation = 0;
   for (const ResourceUse& use : job.busiest)
-    if (lever_of(use.resource) == &lever) {
+    if (lever_of(use.kind) == &lever) {
       job.bottleneck.resource = use.resource;
+      job.bottleneck.words = use.words;
       job.bottleneck.utilisation = use.utilisation;
       break;
     }
+}
+
+void add_ties(Bottleneck& bottleneck)
+{
+  for (const std::string& tie : bottleneck.ties)
+    bottleneck.why += fmt::format("; {} would bring as much", tie);
 }
 
 } // namespace
@@ -99,26 +113,31 @@ void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, 
 {
   Group awaited;
   for (const JobResult& job : result.jobs)
-    if (const Lever* lever = lever_of(job.bottleneck.resource);
+    if (const Lever* lever = job.bottleneck.lever;
         lever != nullptr && std::find(awaited.begin(), awaited.end(), lever) == awaited.end())
       awaited.push_back(lever);
   const Doubled doubled(experiment, options, awaited);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
-    const Lever* named = lever_of(job.bottleneck.resource);
+    const Lever* named = job.bottleneck.lever;
     const Lever* best = doubled.best(i);
     const double own = named != nullptr ? doubled.gain(named, i) : 0;
-    if (best == nullptr || doubled.gain(best, i) <= own + kClearlyMore) {
-      job.bottleneck.gain_if_doubled = std::max(0.0, own);
-      job.bottleneck.doubled = named != nullptr ? named->better : "";
+    const bool stays = best == nullptr || doubled.gain(best, i) <= own + kClearlyMore;
+    const Lever* limit = stays && named != nullptr ? named : best;
+    job.bottleneck.gain_if_doubled = limit != nullptr ? std::max(0.0, doubled.gain(limit, i)) : 0;
+    job.bottleneck.doubled = limit != nullptr ? limit->better : "";
+    job.bottleneck.lever = limit;
+    for (const Lever* tie : doubled.as_good_as(limit, i))
+      job.bottleneck.ties.emplace_back(tie->better);
+    if (stays) {
+      add_ties(job.bottleneck);
       continue;
     }
-    job.bottleneck.gain_if_doubled = doubled.gain(best, i);
-    job.bottleneck.doubled = best->better;
     if (named != nullptr) // else it is a limit of its own, like threads that nobody can double
       name_instead(*best, job);
     job.bottleneck.why += fmt::format("; {} would bring most: {:+.0f} %", best->better,
                                       100 * *job.bottleneck.gain_if_doubled);
+    add_ties(job.bottleneck);
   }
 }
 

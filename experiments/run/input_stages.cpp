@@ -67,6 +67,7 @@ std::vector<models::InputStage> input_stages(const ResolvedJob& job,
   decode.name = "decode";
   decode.cap_name =
       pattern.each_opened ? "threads that open, read and decode files" : "decoding threads";
+  decode.threads = true;
   const int socket = machine.graph().socket_of(machine.graph().gpu(place.local));
   const double touched = 2 * bytes + 2 * input.copied_sample.value(); // each written and read
   const double memory_rate = touched / core_seconds; // bytes that a thread asks for in a second

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -241,129 +242,128 @@ void steadier_steps(ResolvedExperiment& e, double factor)
 
 const std::vector<Lever>& all_levers()
 {
+  using enum sim::ResourceKind;
   static const std::vector<Lever> kLevers{
-      {"gpu", "GPUs", "GPUs twice as fast", &faster_gpus, {"/compute", "/memory"}},
-      {"nvlink", "NVLink", "NVLink twice as fast", &faster_nvlink, {"/nvlink"}},
+      {"gpu", "GPUs", "GPUs twice as fast", &faster_gpus, {compute, device_memory}},
+      {"nvlink", "NVLink", "NVLink twice as fast", &faster_nvlink, {nvlink}},
       {"pcie",
        "PCIe",
        "PCIe twice as fast",
        &faster_pcie,
-       {"/pcie/", "/root-port", "/socket-link/"}},
+       {pcie, root_port, socket_link}},
       {"disk",
        "disks",
        "disks twice as fast",
        &faster_disks,
-       {"storage/disks", "storage/media", "storage/operations"}},
+       {disk, storage_disks, storage_operations}},
       {"storage-network",
        "network of the file servers",
        "file servers with twice the network",
        &faster_server_links,
-       {"storage/server-link", "storage/gateway"}},
+       {storage_link, storage_gateway}},
       {"storage-cpu",
        "processors of the file servers",
        "file servers with twice the processors",
        &faster_servers,
-       {"storage/server-cores"}},
+       {storage_cores}},
       {"mount",
        "connections and latency of the storage",
        "twice the connections to the storage, at half the latency",
        &more_mounts,
-       {"/storage-connection"}},
+       {mount}},
       {"memory",
        "memory bandwidth of the nodes",
        "memory of the nodes twice as fast",
        &faster_memory,
-       {"/dram"}},
-      {"cores", "CPU cores", "twice as many CPU cores", &more_cores, {"/cores"}},
+       {dram}},
+      {"cores", "CPU cores", "twice as many CPU cores", &more_cores, {cores}},
       {"core-speed",
        "speed of the CPU cores",
        "CPU cores twice as fast",
        &faster_cores,
-       {"summation threads", "network-thread"}},
+       {summation_thread, network_thread}},
       {"threads",
        "threads that decode",
        "twice as many threads that decode",
        &more_threads,
-       {"thread"}},
+       {file_thread}},
       {"page-cache", "main memory of the nodes", "twice the main memory", &more_memory, {}},
       {"fabric",
        "switches between the nodes",
        "uplinks of the switches twice as fast",
        &faster_switches,
-       {"leaf"}},
+       {uplink}},
       {"nic",
        "network adapters",
        "network adapters twice as fast",
        &faster_adapters,
-       {"/tx", "/rx"}},
+       {adapter}},
       {"connections",
        "connections of the transport",
        "twice the connections of the transport",
        &more_connections,
-       {"per-connection cap"}},
+       {}},
       {"latency",
        "latency of network, links and collective library",
        "half the latency of network, links and collective library",
        &shorter_latencies,
-       {"latency"}},
+       {}},
       {"framework",
        "overheads of the framework",
        "half the overheads of the framework",
        &leaner_framework,
-       {"framework"}},
+       {}},
       {"variation",
        "variation of step times",
        "half the variation of step times",
        &steadier_steps,
-       {"step-time variation"}},
+       {}},
   };
   return kLevers;
 }
 
-// "node0/sda": what stands in a node and is no link, core or GPU is a disk.
-bool is_disk(const std::string& resource)
+// "gpu3" without what it is.
+std::string number_of(const std::string& gpu)
 {
-  const std::size_t slash = resource.find('/');
-  if (!resource.starts_with("node") || slash == std::string::npos)
-    return false;
-  const std::string rest = resource.substr(slash + 1);
-  return rest.find_first_of("/ ") == std::string::npos && rest != "cores" &&
-         rest != "storage-connection";
+  return gpu.substr(std::string_view("gpu").size());
 }
 
-std::string node_words(const std::string& node)
+// A part of a node.
+std::string part_words(const sim::Resource& r)
 {
-  return "node " + node.substr(4);
-}
-
-// "node0/ib0/tx" without the node: what is left, in words.
-std::string part_words(const std::string& part)
-{
-  const auto ends = [&part](const char* end) { return part.ends_with(end); };
-  const std::string first = part.substr(0, part.find('/'));
-  if (ends("/compute"))
-    return "GPU " + first.substr(3);
-  if (ends("/memory"))
-    return "memory of GPU " + first.substr(3);
-  if (part.find("/pcie/") != std::string::npos)
-    return "PCIe " + std::string(ends("/up") ? "uplink" : "downlink") + " of " + first;
-  if (ends("/root-port"))
-    return "PCIe root port of " + first;
-  if (part.find("/socket-link/") != std::string::npos)
+  using enum sim::ResourceKind;
+  const bool out = r.direction == sim::Direction::out;
+  switch (r.kind) {
+  case compute:
+    return "GPU " + number_of(r.part);
+  case device_memory:
+    return "memory of GPU " + number_of(r.part);
+  case pcie:
+    return "PCIe " + std::string(out ? "uplink" : "downlink") + " of " + r.part;
+  case root_port:
+    return "PCIe root port of " + r.part;
+  case socket_link:
     return "link between the CPU sockets";
-  if (part.starts_with("nvlink/"))
-    return "NVLink " + part.substr(7);
-  if (part.find("/nvlink/") != std::string::npos)
-    return "NVLink of GPU " + first.substr(3);
-  if (ends("/dram"))
-    return "memory bandwidth of " + first;
-  if (ends("/tx") || ends("/rx"))
-    return "network adapter " + first + (ends("/tx") ? " (sending)" : " (receiving)");
-  if (ends("cores"))
-    return part == "cores" ? "CPU cores" : "CPU cores of job " + first;
-  if (part == "storage-connection")
+  case nvlink:
+    return r.direction == sim::Direction::none ? "NVLink " + r.part
+                                               : "NVLink of GPU " + number_of(r.part);
+  case dram:
+    return "memory bandwidth of " + r.part;
+  case adapter:
+    return "network adapter " + r.part + (out ? " (sending)" : " (receiving)");
+  case cores:
+    return r.part.empty() ? "CPU cores" : "CPU cores of job " + r.part;
+  case mount:
     return "connection to the file server";
-  return part;
+  case disk:
+    return "disk " + r.part;
+  case summation_thread:
+    return "threads that sum";
+  case file_thread:
+    return "thread of job " + r.part + " that opens files";
+  default:
+    return r.part;
+  }
 }
 
 } // namespace
@@ -373,38 +373,44 @@ std::span<const Lever> levers()
   return all_levers();
 }
 
-const Lever* lever_of(const std::string& resource)
+const Lever* lever_of(sim::ResourceKind kind)
 {
-  const bool disk = is_disk(resource);
   for (const Lever& lever : all_levers())
-    for (const std::string& part : lever.resources)
-      if (disk ? std::string_view(lever.key) == "disk" : resource.find(part) != std::string::npos)
-        return &lever;
+    if (std::find(lever.resources.begin(), lever.resources.end(), kind) != lever.resources.end())
+      return &lever;
   return nullptr;
 }
 
-std::string resource_words(const std::string& resource)
+const Lever* lever_named(std::string_view key)
 {
-  const std::size_t slash = resource.find('/');
-  if (slash == std::string::npos)
-    return resource;
-  const std::string first = resource.substr(0, slash);
-  const std::string rest = resource.substr(slash + 1);
-  if (first == "storage")
-    return rest == "disks" || rest == "media" ? "disks of the file server"
-           : rest == "operations"             ? "operations of the file server's disks"
-           : rest == "server-cores"           ? "CPU cores of the file server"
-           : rest == "server-link"            ? "network adapters of the file server"
-           : rest == "gateway"                ? "gateway to the file server"
-                                              : rest + " of the storage";
-  if (const std::size_t leaf = first.find("leaf"); leaf != std::string::npos)
-    return (rest == "up" ? "uplinks" : "downlinks") + std::string(" of switch ") +
-           first.substr(leaf + 4);
-  const bool of_node = first.starts_with("node") && first.size() > 4 &&
-                       first.find_first_not_of("0123456789", 4) == std::string::npos;
-  if (!of_node)
-    return resource;
-  return (is_disk(resource) ? "disk " + rest : part_words(rest)) + " of " + node_words(first);
+  for (const Lever& lever : all_levers())
+    if (lever.key == key)
+      return &lever;
+  throw std::logic_error("no lever " + std::string(key));
+}
+
+std::string resource_words(const sim::Resource& resource)
+{
+  using enum sim::ResourceKind;
+  switch (resource.kind) {
+  case storage_disks:
+    return "disks of the file server";
+  case storage_operations:
+    return "operations of the file server's disks";
+  case storage_cores:
+    return "CPU cores of the file server";
+  case storage_link:
+    return "network adapters of the file server";
+  case storage_gateway:
+    return "gateway to the file server";
+  case uplink:
+    return (resource.direction == sim::Direction::out ? "uplinks of switch "
+                                                      : "downlinks of switch ") +
+           resource.part.substr(resource.part.find("leaf") + std::string_view("leaf").size());
+  default:
+    return resource.node < 0 ? resource.part
+                             : fmt::format("{} of node {}", part_words(resource), resource.node);
+  }
 }
 
 std::vector<double> throughputs_with(const ResolvedExperiment& experiment,

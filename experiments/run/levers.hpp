@@ -3,14 +3,11 @@
 
 #include "experiments/run/result.hpp"
 #include "experiments/spec/resolved.hpp"
+#include "sim/engine/resource.hpp"
 
 #include <span>
 #include <string>
 #include <vector>
-
-namespace foretrain::sim {
-class Engine;
-}
 
 namespace foretrain::experiments {
 
@@ -20,18 +17,20 @@ struct Lever {
   const char* better; // "network adapters twice as fast": what doubled means
   /// Makes it `factor` times as good: rates times, times through it.
   void (*apply)(ResolvedExperiment&, double factor);
-  /// Parts of the names of the simulated resources that it is about.
-  std::vector<std::string> resources;
+  /// The simulated resources that it is about.
+  std::vector<sim::ResourceKind> resources;
 };
 
 /// All of them, those that any job may feel.
 std::span<const Lever> levers();
 
-/// The lever that a simulated resource belongs to; nullptr for none.
-const Lever* lever_of(const std::string& resource);
+/// The lever that a kind of resource belongs to; nullptr for none.
+const Lever* lever_of(sim::ResourceKind kind);
+/// By its key. Throws std::logic_error when there is none.
+const Lever* lever_named(std::string_view key);
 
-/// A resource as people call it: "PCIe link of plx0 in node 0, towards the CPU".
-std::string resource_words(const std::string& resource);
+/// A resource as people call it: "PCIe uplink of plx0 of node 0".
+std::string resource_words(const sim::Resource& resource);
 
 /// Throughput of each job over at most `steps` measured steps with levers pulled. Same random
 /// numbers for every call with the same options: differences are those of the levers.

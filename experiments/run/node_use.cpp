@@ -24,12 +24,13 @@ const char* kind_of(platforms::PartKind kind)
 }
 
 // Disks are not the machine's: who stores data on them makes a resource of their name.
-std::optional<double> named_use(const sim::Engine& engine, const models::Job& job,
-                                const std::string& name)
+std::optional<double> disk_use(const sim::Engine& engine, const models::Job& job, int node,
+                               const std::string& name)
 {
   for (int r = 0; r < engine.resource_count(); ++r)
-    if (engine.name({r}) == name)
-      return job.utilisation({r});
+    if (engine.kind({r}) == sim::ResourceKind::disk)
+      if (const sim::Resource disk = engine.resource({r}); disk.node == node && disk.part == name)
+        return job.utilisation({r});
   return std::nullopt;
 }
 
@@ -47,7 +48,7 @@ NodeUse node_use(const sim::Engine& engine, const platforms::Machine& machine,
     if (part.resource.value >= 0)
       busy = job.utilisation(part.resource);
     else if (part.kind == platforms::PartKind::disk)
-      busy = named_use(engine, job, fmt::format("node{}/{}", node, part.name));
+      busy = disk_use(engine, job, node, part.name);
     use.parts.push_back({part.name, kind_of(part.kind), busy});
   }
   for (const platforms::ViewedLink& link : view.links)

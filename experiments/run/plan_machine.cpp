@@ -127,7 +127,8 @@ Seconds PlanMachine::alone(const sim::Operation& op, Bytes size)
     return time->second;
   if (!clock_)
     clock_ = std::make_unique<ExchangeClock>(
-        ExchangeSite{machine_.spec(), machine_.stack(), job_.library, machine_.nodes(), job_.ranks},
+        ExchangeSite{machine_.spec(), machine_.stack(), job_.library, machine_.nodes(), job_.ranks,
+                     machine_.pcie_scale()},
         fidelity_);
   const auto [calls, anew] = timed_.try_emplace({op.group, kind});
   if (anew) {
@@ -147,7 +148,7 @@ std::optional<std::vector<Seconds>> PlanMachine::undisturbed()
   const auto idle = [](double threads) { return threads == 0; };
   const auto& operations = program().operations;
   const bool known = std::all_of(operations.begin(), operations.end(), [](const auto& op) {
-    return op.kind != sim::WorkKind::offload &&
+    return op.kind != sim::WorkKind::offload && op.holds == 0 &&
            (op.kind != sim::WorkKind::transfer || op.group >= 0);
   });
   if (program().exchanges == sim::Exchanges::shared || !shared_.empty() || !known ||
@@ -292,6 +293,17 @@ sim::TaskId PlanMachine::add_transfer(sim::TaskGraph& graph, sim::TaskId begin,
     graph.add_edge(flow, end);
   }
   return end;
+}
+
+// Several that run at once take what one takes: they are one after the other in the device's
+// queue.
+void PlanMachine::hold(const sim::Operation& op, bool begins)
+{
+  for (const int rank : program().groups.at(static_cast<std::size_t>(op.group)).ranks) {
+    int& running = holding_[rank];
+    running += begins ? 1 : -1;
+    engine_.set_capacity(machine_.compute(place(rank)), running > 0 ? 1 - op.holds : 1);
+  }
 }
 
 std::string PlanMachine::call(const sim::Operation& op) const

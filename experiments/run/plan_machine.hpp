@@ -32,6 +32,7 @@ public:
                              int index, std::vector<sim::TaskId>& flows) override;
   sim::TaskId add_transfer(sim::TaskGraph& graph, sim::TaskId begin, const sim::Operation& op,
                            int index, std::vector<sim::TaskId>& flows) override;
+  void hold(const sim::Operation& op, bool begins) override;
   std::string exchange_summary(const sim::Program& program) const override;
   const std::vector<std::unique_ptr<models::InputPipeline>>& input() const override
   {
@@ -71,6 +72,7 @@ private:
   platforms::GraphRules graph_rules_;
   std::vector<std::unique_ptr<models::InputPipeline>> input_;
   std::map<int, sim::PathPtr> compute_;
+  std::map<int, int> holding_; // collectives that run on each rank's device
   std::map<std::pair<int, sim::CollectiveKind>, Calls> calls_; // of each group
   std::map<std::tuple<int, int, int>, std::vector<Way>> ways_; // from, to, group
   std::unique_ptr<ExchangeClock> clock_;

@@ -26,8 +26,8 @@ models::DividedPlan write_plan(const ResolvedExperiment& e, std::size_t i,
 {
   const ResolvedJob& job = e.jobs[i];
   const models::StepSetting& setting = job.transformer->step;
-  PlanExchanges exchanges({e.platform, job.stack, job.library, e.nodes, job.ranks}, setting.memory,
-                          fidelity, job.number, e.exchanges);
+  PlanExchanges exchanges({e.platform, job.stack, job.library, e.nodes, job.ranks, e.pcie_scale},
+                          setting.memory, fidelity, job.number, e.exchanges);
   models::Neighbours neighbours;
   if (use == PlanFor::simulation)
     neighbours = neighbours_of(e, i);

@@ -14,16 +14,23 @@
 
 namespace foretrain::experiments {
 
+struct Lever;
+
 struct Bottleneck {
   std::string resource;
+  std::string words{};          // as people call it
+  const Lever* lever = nullptr; // what would better it
   double utilisation = 0;
   std::string why;
   std::optional<double> gain_if_doubled{}; // relative, of throughput, where it was asked
   std::string doubled{};                   // what doubling means: "NVLink twice as fast"
+  std::vector<std::string> ties{};         // what would bring as much, within a percent
 };
 
 struct ResourceUse {
   std::string resource;
+  std::string words;
+  sim::ResourceKind kind = sim::ResourceKind::other;
   double utilisation = 0; // of its capacity, over the measured steps
 };
 

@@ -106,6 +106,8 @@ Json to_json(const JobResult& job)
                  {"why", job.bottleneck.why}}}};
   if (job.bottleneck.gain_if_doubled) {
     json["bottleneck"]["gain_if_doubled"] = *job.bottleneck.gain_if_doubled;
+    if (!job.bottleneck.ties.empty())
+      json["bottleneck"]["ties"] = job.bottleneck.ties;
     json["bottleneck"]["doubled"] = job.bottleneck.doubled;
   }
   json["elapsed_s"] = {{"start_up", job.elapsed.start_up.value()},

@@ -110,13 +110,13 @@ std::vector<Lone> run_alone(const ResolvedExperiment& experiment, RunOptions opt
   return lone;
 }
 
-// Whether a job but this one has the GPU of this name.
+// Whether a job but this one has the GPU.
 bool others_compute_on(const ResolvedExperiment& experiment, std::size_t job,
-                       const std::string& resource)
+                       const sim::Resource& gpu)
 {
   for (std::size_t other = 0; other < experiment.jobs.size(); ++other)
     for (const auto& place : experiment.jobs[other].ranks)
-      if (other != job && resource == fmt::format("node{}/gpu{}/compute", place.node, place.local))
+      if (other != job && gpu.node == place.node && gpu.part == fmt::format("gpu{}", place.local))
         return true;
   return false;
 }
@@ -125,8 +125,9 @@ bool others_compute_on(const ResolvedExperiment& experiment, std::size_t job,
 void compare_alone(const ResolvedExperiment& experiment, std::size_t i, const Lone& alone,
                    const LimitedPerStep& together, JobResult& result)
 {
-  const auto shared = [&](const std::string& resource) {
-    return !resource.ends_with("/compute") || others_compute_on(experiment, i, resource);
+  const auto shared = [&](const sim::Resource& resource) {
+    return resource.kind != sim::ResourceKind::compute ||
+           others_compute_on(experiment, i, resource);
   };
   result.alone = Alone{alone.rates.throughput, alone.rates.step_time, alone.elapsed};
   result.slowdown = alone.rates.throughput.median / result.throughput.median;

@@ -9,23 +9,26 @@ LimitedPerStep limited_per_step(const models::Job& job, const sim::Engine& engin
   LimitedPerStep sums;
   const double steps = std::max<double>(1, static_cast<double>(job.step_times().size()));
   for (const sim::LimitedBy& limit : job.all_limits())
-    if (limit.resource >= 0)
-      sums[engine.name({limit.resource})] += limit.time.value() / steps;
+    if (limit.resource >= 0) {
+      const sim::Resource resource = engine.resource({limit.resource});
+      Limited& sum = sums.try_emplace(sim::name_of(resource), Limited{resource}).first->second;
+      sum.per_step += limit.time.value() / steps;
+    }
   return sums;
 }
 
 std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const LimitedPerStep& alone,
                                         int ranks, Seconds grown,
-                                        const std::function<bool(const std::string&)>& shared)
+                                        const std::function<bool(const sim::Resource&)>& shared)
 {
   std::string worst;
   double added = 0;
-  for (const auto& [resource, time] : together) {
-    const auto known = alone.find(resource);
-    const double more = time - (known != alone.end() ? known->second : 0);
-    if (more > added && shared(resource)) {
+  for (const auto& [name, limited] : together) {
+    const auto known = alone.find(name);
+    const double more = limited.per_step - (known != alone.end() ? known->second.per_step : 0);
+    if (more > added && shared(limited.resource)) {
       added = more;
-      worst = resource;
+      worst = name;
     }
   }
   if (worst.empty())

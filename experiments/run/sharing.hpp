@@ -11,8 +11,12 @@
 
 namespace foretrain::experiments {
 
-/// Seconds per step that each resource, by name, limited something a job did, over all its ranks.
-using LimitedPerStep = std::map<std::string, double>;
+struct Limited {
+  sim::Resource resource;
+  double per_step = 0; // seconds, over all ranks of a job
+};
+/// How long each resource, by name, limited something a job did.
+using LimitedPerStep = std::map<std::string, Limited>;
 LimitedPerStep limited_per_step(const models::Job& job, const sim::Engine& engine);
 
 /// The resource that limits a job of `ranks` GPUs longer than when it has the machine to itself, of
@@ -20,7 +24,7 @@ LimitedPerStep limited_per_step(const models::Job& job, const sim::Engine& engin
 /// last longer than the step has `grown`: that much is told at most.
 std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const LimitedPerStep& alone,
                                         int ranks, Seconds grown,
-                                        const std::function<bool(const std::string&)>& shared);
+                                        const std::function<bool(const sim::Resource&)>& shared);
 
 /// Of jobs whose slowdown is known.
 JointScore joint_score(const std::vector<JobResult>& jobs);

@@ -13,26 +13,14 @@
 
 namespace foretrain::experiments {
 
-namespace {
-
-bool is_pcie(const std::string& resource)
-{
-  return resource.find("/pcie/") != std::string::npos || resource.ends_with("/root-port") ||
-         resource.find("/socket-link/") != std::string::npos;
-}
-
-} // namespace
-
 Stage::Stage(const ResolvedExperiment& experiment, const RunOptions& options, Epoch epoch)
-    : machine_(engine_, experiment.platform, experiment.stack, experiment.nodes),
+    : machine_(engine_, experiment.platform, experiment.stack, experiment.nodes,
+               experiment.pcie_scale),
       tenancy_(experiment)
 {
   if (experiment.storage)
     storage_ = std::make_unique<platforms::StorageSystem>(engine_, machine_, *experiment.storage,
                                                           experiment.storage_at);
-  for (int r = 0; experiment.pcie_scale != 1 && r < engine_.resource_count(); ++r)
-    if (is_pcie(engine_.name({r})))
-      engine_.set_capacity({r}, experiment.pcie_scale * engine_.capacity({r}));
   for (const auto& [link, burst] : machine_.shaped())
     shaped_.push_back(std::make_unique<sim::TokenBucket>(engine_, link, burst.value()));
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
@@ -59,7 +47,7 @@ void Stage::add_view(const ResolvedExperiment& experiment, std::size_t i)
   std::vector<sim::ResourceId> core_sets;
   if (tenancy_.confined(i))
     for (int node = 0; node < experiment.nodes; ++node)
-      core_sets.push_back(engine_.add_resource(fmt::format("node{}/{}/cores", node, job.spec.name),
+      core_sets.push_back(engine_.add_resource({sim::ResourceKind::cores, node, job.spec.name},
                                                tenancy_.cores(i, node)));
   views_.push_back(
       std::make_unique<platforms::Machine>(machine_.tenant(job.stack, std::move(core_sets))));
@@ -185,7 +173,7 @@ void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experim
     for (const auto& place : job.ranks)
       if (file_threads.count(place.node) == 0)
         file_threads[place.node] = engine_.add_resource(
-            fmt::format("node{}/{}/file-thread", place.node, job.spec.name), 1.0);
+            {sim::ResourceKind::file_thread, place.node, job.spec.name}, 1.0);
   for (const auto& place : job.ranks) {
     InputShare share;
     if (const auto it = file_threads.find(place.node); it != file_threads.end())

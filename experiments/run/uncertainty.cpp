@@ -219,17 +219,17 @@ void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
 void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
                      const RunOptions& options, PointResult& result)
 {
+  std::size_t gpus = 0; // that are simulated one by one
+  for (const ResolvedJob& job : experiment.jobs)
+    gpus += job.transformer ? 1 : job.ranks.size();
+  const bool cheap = gpus <= kCheapGpus && result.flows <= kCheapFlows;
+  if (cheap)
+    add_gains(experiment, options, result);
   UncertaintyMethod method = options.uncertainty.method;
-  if (method == UncertaintyMethod::automatic) {
-    std::size_t gpus = 0; // that are simulated one by one
-    for (const ResolvedJob& job : experiment.jobs)
-      gpus += job.transformer ? 1 : job.ranks.size();
-    const bool cheap = gpus <= kCheapGpus && result.flows <= kCheapFlows;
+  if (method == UncertaintyMethod::automatic)
     method = cheap ? UncertaintyMethod::linear : UncertaintyMethod::steps;
-  }
   if (method == UncertaintyMethod::steps)
     return;
-  add_gains(experiment, options, result);
   const auto variables = variables_of(experiment, point);
   const Probe probe(point, options, experiment.exchanges);
   if (method == UncertaintyMethod::linear)

@@ -92,6 +92,7 @@ private:
       }
       const OpId sum = program_.collective(group_, sim::CollectiveKind::all_reduce, Phase::data,
                                            "all-reduce", bucket.size, communication_);
+      program_.operations.back().holds = job_.held;
       program_.order(begin, sum);
       previous = sum;
       if (copies) {

@@ -21,6 +21,7 @@ struct DataParallel {
   std::vector<Bucket> buckets; // none with one rank
   Framework framework;
   BytesPerSecond fusion_copy{}; // at which a GPU copies into the fusion buffer; 0: it does not
+  double held = 0;              // share of a GPU's arithmetic that an all-reduce takes
   bool input = false;           // batches are fetched
 };
 

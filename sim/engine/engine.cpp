@@ -239,7 +239,7 @@ std::vector<std::string> Engine::Impl::stalled() const
     if (!native()) {
       const int limiting = solver.limiting(it.solver_flow);
       if (limiting >= 0)
-        on = fmt::format("{} (capacity {:g})", names[static_cast<std::size_t>(limiting)],
+        on = fmt::format("{} (capacity {:g})", name_of(resources[static_cast<std::size_t>(limiting)]),
                          solver.capacity(limiting));
     }
     found.push_back(fmt::format("{} waits for {}", it.spec.what, on));
@@ -253,19 +253,12 @@ std::vector<std::string> Engine::Impl::stalled() const
 Engine::Engine(Sharing sharing) : impl_(std::make_unique<Impl>(sharing)) {}
 Engine::~Engine() = default;
 
-void Engine::reserve(std::size_t resources)
-{
-  impl_->names.reserve(resources);
-  impl_->consumed.reserve(impl_->consumed.size() + resources);
-  impl_->solver.reserve(resources);
-}
-
-ResourceId Engine::add_resource(std::string_view name, double capacity)
+ResourceId Engine::add_resource(const Resource& what, double capacity)
 {
   if (!(capacity >= 0) || !std::isfinite(capacity))
-    throw std::logic_error(
-        fmt::format("resource {} with a capacity that is not a finite number >= 0", name));
-  impl_->names.add(name);
+    throw std::logic_error(fmt::format(
+        "resource {} with a capacity that is not a finite number >= 0", name_of(what)));
+  impl_->resources.add(what);
   impl_->consumed.push_back(0);
   return {impl_->solver.add_resource(capacity)};
 }
@@ -284,12 +277,22 @@ double Engine::capacity(ResourceId resource) const
 
 std::string Engine::name(ResourceId resource) const
 {
-  return std::string(impl_->names[static_cast<std::size_t>(resource.value)]);
+  return name_of(this->resource(resource));
+}
+
+Resource Engine::resource(ResourceId resource) const
+{
+  return impl_->resources[static_cast<std::size_t>(resource.value)];
+}
+
+ResourceKind Engine::kind(ResourceId resource) const
+{
+  return impl_->resources.kind(static_cast<std::size_t>(resource.value));
 }
 
 int Engine::resource_count() const
 {
-  return static_cast<int>(impl_->names.size());
+  return static_cast<int>(impl_->resources.size());
 }
 
 double Engine::consumed(ResourceId resource) const

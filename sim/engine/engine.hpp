@@ -7,6 +7,7 @@
 #pragma once
 
 #include "sim/engine/path.hpp"
+#include "sim/engine/resource.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -57,13 +58,18 @@ public:
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Makes room for so many more resources.
-  void reserve(std::size_t resources);
   /// capacity in units per second, >= 0.
-  ResourceId add_resource(std::string_view name, double capacity);
+  ResourceId add_resource(const Resource& what, double capacity);
+  /// One of no kind.
+  ResourceId add_resource(std::string_view name, double capacity)
+  {
+    return add_resource(Resource{ResourceKind::other, -1, std::string(name)}, capacity);
+  }
   void set_capacity(ResourceId resource, double capacity);
   double capacity(ResourceId resource) const;
-  std::string name(ResourceId resource) const;
+  Resource resource(ResourceId resource) const;
+  ResourceKind kind(ResourceId resource) const;
+  std::string name(ResourceId resource) const; // of `resource`
   int resource_count() const;
   /// Units that completed flows took from the resource so far, and what was charged to it.
   double consumed(ResourceId resource) const;

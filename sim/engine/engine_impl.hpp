@@ -3,28 +3,38 @@
 
 #include "sim/engine/engine.hpp"
 
+#include <unordered_map>
+
 namespace foretrain::sim {
 
-/// Names of hundreds of thousands of resources in one text: a string each would take three times
-/// the memory.
-class ResourceNames {
+/// Hundreds of thousands of resources, whose parts have few names.
+class ResourceTable {
 public:
-  void reserve(std::size_t names) { ends_.reserve(ends_.size() + names); }
-  void add(std::string_view name)
+  void add(const Resource& it)
   {
-    text_ += name;
-    ends_.push_back(text_.size());
+    const auto [part, added] = numbers_.try_emplace(it.part, static_cast<int>(parts_.size()));
+    if (added)
+      parts_.push_back(it.part);
+    entries_.push_back({it.kind, it.direction, it.node, part->second});
   }
-  std::size_t size() const { return ends_.size(); }
-  std::string_view operator[](std::size_t i) const
+  std::size_t size() const { return entries_.size(); }
+  ResourceKind kind(std::size_t i) const { return entries_[i].kind; }
+  Resource operator[](std::size_t i) const
   {
-    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
-    return std::string_view(text_).substr(begin, ends_[i] - begin);
+    const Entry& it = entries_[i];
+    return {it.kind, it.node, parts_[static_cast<std::size_t>(it.part)], it.direction};
   }
 
 private:
-  std::string text_;
-  std::vector<std::size_t> ends_; // in text_
+  struct Entry {
+    ResourceKind kind;
+    Direction direction;
+    int node;
+    int part;
+  };
+  std::vector<Entry> entries_;
+  std::vector<std::string> parts_;
+  std::unordered_map<std::string, int> numbers_; // of parts_
 };
 
 class Engine::Impl {
@@ -60,7 +70,7 @@ public:
 
   Sharing sharing;
   MaxMin solver;
-  ResourceNames names;
+  ResourceTable resources;
   std::vector<double> consumed;
   std::vector<PathPtr> declared;
   std::vector<Waiting> waiting;

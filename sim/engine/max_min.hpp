@@ -34,8 +34,6 @@ public:
 
   explicit MaxMin(bool incremental = true) : incremental_(incremental) {}
 
-  /// Makes room for so many more resources.
-  void reserve(std::size_t resources) { resources_.reserve(resources_.size() + resources); }
   /// capacity >= 0 in units per second; 0 stops every flow on it.
   int add_resource(double capacity);
   void set_capacity(int resource, double capacity);

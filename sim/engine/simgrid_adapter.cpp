@@ -104,7 +104,7 @@ std::map<const Path*, Ends> routes;
 void build_native(Engine::Impl& impl, sg4::NetZone& zone)
 {
   std::vector<sg4::Link*> links;
-  for (std::size_t r = 0; r < impl.names.size(); ++r)
+  for (std::size_t r = 0; r < impl.resources.size(); ++r)
     links.push_back(zone.create_link("r" + std::to_string(r),
                                      kNativeScale * impl.solver.capacity(static_cast<int>(r))));
   for (const PathPtr& path : impl.declared) {

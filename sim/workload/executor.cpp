@@ -34,7 +34,7 @@ TaskId Executor::add(const Operation& op, int index, TaskId begin)
   case WorkKind::fetch:
     return follow(graph_.add_foreign("batch", index, machine_.fetch(op.rank)));
   case WorkKind::collective:
-    return op.amount > 0 ? machine_.add_collective(graph_, begin, op, index, flows_) : begin;
+    return op.amount > 0 ? add_collective(op, index, begin) : begin;
   case WorkKind::transfer:
     return op.amount > 0 ? machine_.add_transfer(graph_, begin, op, index, flows_) : begin;
   case WorkKind::wait:
@@ -43,6 +43,22 @@ TaskId Executor::add(const Operation& op, int index, TaskId begin)
     break;
   }
   return begin;
+}
+
+TaskId Executor::add_collective(const Operation& op, int index, TaskId begin)
+{
+  const auto hold = [&](const char* label, TaskId after, bool begins) {
+    if (op.holds <= 0)
+      return after;
+    const TaskId task = graph_.add_delay(label, index, [this, &op, begins](Seconds) {
+      machine_.hold(op, begins);
+      return Seconds(0);
+    });
+    graph_.add_edge(after, task);
+    return task;
+  };
+  begin = hold("collective begins", begin, true);
+  return hold("collective ends", machine_.add_collective(graph_, begin, op, index, flows_), false);
 }
 
 void Executor::start(const std::vector<double>& stretch, std::function<void()> done)

@@ -27,6 +27,8 @@ public:
                                 std::vector<TaskId>& flows) = 0;
   virtual TaskId add_transfer(TaskGraph& graph, TaskId begin, const Operation& op, int index,
                               std::vector<TaskId>& flows) = 0;
+  /// A collective begins to take its share of its devices' arithmetic, or no longer does.
+  virtual void hold(const Operation& op, bool begins) = 0;
 };
 
 class Executor {
@@ -51,6 +53,7 @@ public:
 private:
   static std::size_t index(OpId op) { return static_cast<std::size_t>(op.value); }
   TaskId add(const Operation& op, int index, TaskId begin);
+  TaskId add_collective(const Operation& op, int index, TaskId begin);
 
   const Program& program_;
   WorkMachine& machine_;

@@ -81,6 +81,7 @@ struct Operation {
   int name = -1;        // index into Program::names
   double amount = 0;    // seconds or bytes
   double calls = 1;     // of a collective: so many of these bytes each, one after the other
+  double holds = 0;     // of a collective: the share of its devices' arithmetic that it takes
   Seconds alone{}; // of an exchange: what it takes with nothing in its way, where that is known
 };
 

@@ -56,6 +56,7 @@ public:
       program_.collective(group(at, op), kind_of<CollectiveKind>(*op.collective, kCollectives),
                           phase, what, size, stream);
       program_.operations.back().calls = op.calls;
+      program_.operations.back().holds = op.holds;
       break;
     case WorkKind::transfer:
       program_.transfer(rank(at, "rank", op.rank), rank(at, "to", op.to), phase, what, size, stream,

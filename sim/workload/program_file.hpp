@@ -35,6 +35,7 @@ struct OperationSpec {
   double time_s = 0;
   double size_byte = 0;
   double calls = 1;
+  double holds = 0;
   std::vector<int> after;
 };
 
@@ -99,6 +100,9 @@ void describe(V& v, OperationSpec& s)
              between(0, 1e18));
   v.optional("calls", s.calls, "of a collective: so many of that size, one after the other",
              between(0, 1e9));
+  v.optional("holds", s.holds,
+             "of a collective: the share of its GPUs' arithmetic that it takes while it runs",
+             between(0, 0.99));
   v.optional("after", s.after, "places in the list of operations that it waits for",
              between(0, 1e9));
 }

@@ -21,6 +21,8 @@ Json to_json(const Program& program, const Operation& op)
     json["collective"] = name_of(op.collective);
     if (op.calls != 1)
       json["calls"] = op.calls;
+    if (op.holds != 0)
+      json["holds"] = op.holds;
     json["group"] = op.group;
   }
   if (op.kind != WorkKind::join)

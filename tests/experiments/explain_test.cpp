@@ -2,6 +2,7 @@
 #include "experiments/answers/explain.hpp"
 
 #include "experiments/report/report_explain.hpp"
+#include "experiments/run/gains.hpp"
 #include "experiments/run/levers.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/overlay.hpp"
@@ -64,7 +65,7 @@ double gain_in_presets(const Json& json, const std::string& kind, const std::str
                        double factor)
 {
   const Point point = loaded(json).points.front();
-  const auto base = throughputs_with(resolve(point), {}, 1, {}, 6);
+  const auto base = throughputs_with(resolve(point), {}, 1, {}, kStepsOfGains);
   auto overlay = std::make_shared<Overlay>();
   for (const PresetUse& use : resolve(point).presets)
     if (use.kind == kind && use.value.json().contains(Json::json_pointer(pointer))) {
@@ -75,7 +76,7 @@ double gain_in_presets(const Json& json, const std::string& kind, const std::str
     }
   auto document = std::make_shared<Document>(*point.document);
   document->overlay = overlay;
-  return throughputs_with(resolve({{}, document, nullptr}), {}, 1, {}, 6)[0] / base[0] - 1;
+  return throughputs_with(resolve({{}, document, nullptr}), {}, 1, {}, kStepsOfGains)[0] / base[0] - 1;
 }
 
 } // namespace
@@ -203,16 +204,19 @@ TEST_CASE("The named limit, doubled, is the best single change on random systems
 
 TEST_CASE("Resources in words")
 {
-  CHECK(resource_words("node0/plx0/pcie/up") == "PCIe uplink of plx0 of node 0");
-  CHECK(resource_words("node12/gpu3/compute") == "GPU 3 of node 12");
-  CHECK(resource_words("storage/disks") == "disks of the file server");
-  CHECK(resource_words("node0/cores") == "CPU cores of node 0");
-  CHECK(resource_words("leaf1/up") == "uplinks of switch 1");
-  CHECK(std::string(lever_of("node0/ib0/tx")->key) == "nic");
-  CHECK(std::string(lever_of("node0/gpu0/nvlink/tx")->key) == "nvlink");
-  CHECK(resource_words("node0/sda") == "disk sda of node 0");
-  CHECK(std::string(lever_of("node0/sda")->key) == "disk");
-  CHECK(lever_of("something else") == nullptr);
+  using enum sim::ResourceKind;
+  const auto out = sim::Direction::out;
+  CHECK(resource_words({pcie, 0, "plx0", out}) == "PCIe uplink of plx0 of node 0");
+  CHECK(resource_words({compute, 12, "gpu3"}) == "GPU 3 of node 12");
+  CHECK(resource_words({storage_disks, -1, "disks"}) == "disks of the file server");
+  CHECK(resource_words({cores, 0, ""}) == "CPU cores of node 0");
+  CHECK(resource_words({uplink, -1, "leaf1", out}) == "uplinks of switch 1");
+  CHECK(resource_words({disk, 0, "sda"}) == "disk sda of node 0");
+  CHECK(std::string(lever_of(adapter)->key) == "nic");
+  CHECK(std::string(lever_of(nvlink)->key) == "nvlink");
+  CHECK(std::string(lever_of(disk)->key) == "disk");
+  CHECK(lever_of(other) == nullptr);
+  CHECK_THROWS_AS(lever_named("gpus"), std::logic_error);
 }
 
 TEST_CASE("of a large model: what doubled brings is what the same platform twice as fast brings",

@@ -1,159 +1,161 @@
-// The same configuration gives the same number, and what cannot be meant is refused.
-#include "experiments/spec/experiment.hpp"
-#include "sim/base/error.hpp"
-#include "tests/experiments/point.hpp"
+// One question, one answer: a job that shares nothing, under another name, in another order, beside
+// a neighbour on another node.
+#include "experiments/run/levers.hpp"
+#include "experiments/run/scenario.hpp"
+#include "tests/experiments/draw.hpp"
 #include "tests/support/catch.hpp"
-
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 using namespace foretrain;
 using namespace foretrain::experiments;
-using Catch::Matchers::Contains;
-using foretrain::test::run_text;
 
 namespace {
 
-const char* const kJob = R"({
-  "cluster": {"platform": "c4140-k-v100-sxm2"},
-  "jobs": [{"name": "a", "model": "resnet50", "framework": "tensorflow-horovod",
-            "batch_per_gpu": 64, "gpus": 4}]})";
+const std::vector<std::string> kNames{"nvlink", "pcie", "cores", "memory", "leaf"};
 
-struct TemporaryExperiment {
-  explicit TemporaryExperiment(const char* text)
-      : path(std::filesystem::temp_directory_path() /
-             ("foretrain-same-" + std::to_string(getpid()) + ".json"))
-  {
-    std::ofstream(path) << text;
-  }
-  ~TemporaryExperiment() { std::filesystem::remove(path); }
-  std::filesystem::path path;
+Json network_job(test::Draw& draw)
+{
+  return {{"model", draw.of<std::string>({"resnet50", "vgg16", "alexnet"})},
+          {"framework",
+           draw.of<std::string>({"pytorch-ddp", "pytorch-horovod", "mxnet", "mxnet-horovod"})},
+          {"batch_per_gpu", draw.whole(1, 64)},
+          {"steps", 4}};
+}
+
+Json transformer_job(test::Draw& draw, int gpus)
+{
+  const std::vector<Json> plans = {
+      {{"zero", 1}},
+      {{"zero", 3}},
+      {{"tensor", 2}},
+      {{"pipeline", 2}},
+      {{"pipeline", 2}, {"schedule", "interleaved"}, {"virtual_stages", 2}},
+      {{"tensor", 2}, {"sequence_parallel", true}, {"pipeline", 2}}};
+  const Json plan =
+      gpus % 4 == 0 ? draw.of(plans) : plans[static_cast<std::size_t>(draw.whole(0, 1))];
+  return {{"model", draw.of<std::string>({"gpt2-small", "gpt3-1.7b", "llama-3.2-1b"})},
+          {"framework", "megatron"},
+          {"precision", "fp16"},
+          {"global_batch", gpus * draw.whole(1, 3)},
+          {"sequence", draw.of(std::vector<int>{512, 1024})},
+          {"parallel", plan},
+          {"steps", 3}};
+}
+
+struct Scene {
+  Json cluster, stack, job;
+  int nodes; // that the job uses
 };
 
-const char* const kSweep = R"({
-  "cluster": {"platform": "c4140-k-v100-sxm2"},
-  "jobs": [{"model": "resnet50", "framework": "mxnet", "batch_per_gpu": 64}],
-  "sweep": {"/stack/host": ["bare-metal", "container"]}})";
+Scene scene(test::Draw& draw)
+{
+  Scene s;
+  s.nodes = draw.whole(1, 2);
+  s.cluster = {{"platform", draw.of<std::string>(
+                                {"c4140-m-v100-sxm2", "c4140-k-v100-sxm2", "c4140-c-v100-pcie"})},
+               {"nodes", s.nodes + 1}};
+  s.stack = {{"network", draw.of<std::string>({"rdma", "ipoib", "tcp"})},
+             {"host", draw.of<std::string>({"bare-metal", "container"})}};
+  const int gpus = s.nodes == 1 ? draw.whole(1, 4) : 8;
+  s.job = draw.whole(0, 1) == 0 ? network_job(draw) : transformer_job(draw, gpus);
+  s.job["gpus"] = gpus;
+  Json places = Json::array();
+  for (int gpu = 0; gpu < gpus; ++gpu)
+    places.push_back({gpu / 4, gpu % 4});
+  s.job["placement"] = places;
+  return s;
+}
+
+PointResult predicted(const Scene& scene, const std::vector<Json>& jobs, UncertaintyMethod method)
+{
+  const Json json = {{"cluster", scene.cluster}, {"stack", scene.stack}, {"jobs", jobs}};
+  RunOptions options;
+  options.uncertainty.method = method;
+  return run_point({{}, parse_document(json.dump(), "test"), nullptr}, options);
+}
+
+// Threads of servers and workers have the job's name.
+std::string anonymous(const JobResult& job)
+{
+  std::string text = job.bottleneck.resource;
+  for (const char* of : {"server", "worker"})
+    if (const auto at = text.find("/" + job.name + "/" + of); at != std::string::npos)
+      text.erase(at, job.name.size() + 1);
+  return text;
+}
+
+void check_same(const JobResult& a, const JobResult& b)
+{
+  CHECK_THAT(a.throughput.median, test::is(b.throughput.median));
+  CHECK_THAT(a.throughput.low, test::is(b.throughput.low));
+  CHECK_THAT(a.throughput.high, test::is(b.throughput.high));
+  CHECK_THAT(a.efficiency, test::is(b.efficiency));
+  for (const auto part : models::kStepParts)
+    CHECK((a.time.*part).value() == Approx((b.time.*part).value()).epsilon(1e-9).margin(1e-12));
+  CHECK(anonymous(a) == anonymous(b));
+  CHECK(a.bottleneck.lever == b.bottleneck.lever);
+  CHECK(*a.bottleneck.gain_if_doubled ==
+        Approx(*b.bottleneck.gain_if_doubled).epsilon(1e-9).margin(1e-9));
+}
+
+void check_parts(const JobResult& job)
+{
+  const double mean = job.time.total().value();
+  for (const auto part : models::kStepParts)
+    CHECK((job.time.*part).value() > -1e-12);
+  CHECK(mean > 0.9 * job.step_time.low);
+  CHECK(mean < 1.1 * job.step_time.high);
+}
+
+void check_scenes(unsigned seed, int scenes, UncertaintyMethod method)
+{
+  test::Draw draw(seed);
+  for (int i = 0; i < scenes; ++i) {
+    const Scene s = scene(draw);
+    CAPTURE(seed, i, s.cluster.dump(), s.stack.dump(), s.job.dump());
+    Json job = s.job;
+    job["name"] = "train";
+    Json neighbour = {{"name", "beside"},
+                      {"model", "resnet50"},
+                      {"framework", "pytorch-ddp"},
+                      {"batch_per_gpu", draw.whole(16, 64)},
+                      {"placement", {{s.nodes, 0}}},
+                      {"gpus", 1},
+                      {"steps", 4}};
+    const JobResult alone = predicted(s, {job}, method).jobs.at(0);
+    check_parts(alone);
+    Json renamed = job;
+    renamed["name"] = draw.of(kNames);
+    check_same(predicted(s, {renamed}, method).jobs.at(0), alone);
+    const PointResult beside = predicted(s, {job, neighbour}, method);
+    check_same(beside.jobs.at(0), alone);
+    check_same(predicted(s, {neighbour, renamed}, method).jobs.at(1), alone);
+    check_parts(beside.jobs.at(1));
+  }
+}
 
 } // namespace
 
-TEST_CASE("The name of a job changes no number", "[same]")
+TEST_CASE("what shares nothing with a job changes nothing", "[same][property]")
 {
-  const auto one = run_text(kJob);
-  const auto other = run_text(kJob, {{"/jobs/0/name", "\"b\""}});
-  CHECK(one.jobs[0].throughput.median == other.jobs[0].throughput.median);
-  CHECK(one.jobs[0].throughput.low == other.jobs[0].throughput.low);
+  check_scenes(1, 100, UncertaintyMethod::steps);
 }
 
-TEST_CASE("a setting that the sweep would undo is refused", "[same]")
+TEST_CASE("what shares nothing with a job leaves its interval", "[same][property]")
 {
-  const TemporaryExperiment file(kSweep);
-  CHECK_THROWS_WITH(load_experiment(file.path.string(), {"/stack={\"host\":\"vm\"}"}),
-                    Contains("/stack/host"));
-  CHECK(load_experiment(file.path.string(), {"/stack/host=vm"}).points.size() == 1);
-  CHECK(load_experiment(file.path.string(), {"/stack/network=tcp"}).points.size() == 2);
+  check_scenes(2, 8, UncertaintyMethod::linear);
 }
 
-TEST_CASE("A model that names no data set: what is assumed is told", "[same]")
+TEST_CASE("the limit does not depend on how intervals are found", "[same]")
 {
-  const char* const own = R"({
-    "cluster": {"platform": "c4140-k-v100-sxm2"},
-    "jobs": [{"model": {"input": {"features": 100}, "layers": [{"op": "linear", "out": 10}]},
-              "framework": "mxnet", "batch_per_gpu": 64, "epochs": 3}]})";
-  const auto result = run_text(own);
-  REQUIRE(result.jobs[0].training);
-  CHECK(result.jobs[0].training->samples > 0);
-  CHECK_FALSE(result.jobs[0].training->dataset.empty());
-  REQUIRE_FALSE(result.warnings.empty());
-  CHECK_THAT(result.warnings.front(), Contains("names no data set"));
-}
-
-TEST_CASE("Inference runs forward passes only and tells the time of a batch", "[same]")
-{
-  const char* const text = R"({
-    "cluster": {"platform": "c4140-v100-pcie"},
-    "jobs": [{"model": "resnet50", "framework": "tensorrt", "mode": "inference",
-              "precision": "fp32", "batch_per_gpu": 8}]})";
-  const auto result = run_text(text);
-  REQUIRE(result.jobs[0].latency);
-  CHECK(result.jobs[0].latency->median * result.jobs[0].throughput.median == Approx(8));
-  const auto bytes = run_text(text, {{"/jobs/0/precision", "\"int8\""}});
-  CHECK(bytes.jobs[0].throughput.median > 2 * result.jobs[0].throughput.median);
-  const auto two = run_text(text, {{"/jobs/0/gpus", "2"}});
-  CHECK(two.jobs[0].throughput.median ==
-        Approx(2 * result.jobs[0].throughput.median).epsilon(0.02));
-  CHECK_THROWS_AS(
-      run_text(text, {{"/jobs/0/precision", "\"int8\""}, {"/jobs/0/mode", "\"train\""}}),
-      ConfigError);
-}
-
-TEST_CASE("Kernels of an engine follow each other as closely as the GPU lets them",
-          "[same][closed-form]")
-{
-  const char* const text = R"({
-    "cluster": {"platform": {"extends": "c4140-v100-pcie",
-      "node": {"gpus": {"type": {"extends": "v100-pcie-16gb", "kernel_floor": "1 us"}}}}},
-    "jobs": [{"model": {"input": {"features": 100}, "layers": [{"op": "linear", "out": 10}]},
-              "framework": {"extends": "tensorrt", "step_variation": 0},
-              "mode": "inference", "precision": "fp32", "batch_per_gpu": 8}]})";
-  const std::string floor = "/cluster/platform/node/gpus/type/kernel_floor";
-  const auto time = [&](const std::vector<std::pair<std::string, std::string>>& changes) {
-    return run_text(text, changes).jobs[0].time.compute.value();
-  };
-  const double close = time({});
-  CHECK(time({{floor, "\"3 us\""}}) - close == Approx(2e-6));
-  // Frameworks launch one kernel after the other, 4 us apart; no engine is slower than that.
-  const double launched = time({{"/jobs/0/framework/launches_ahead", "false"}});
-  CHECK(launched - close == Approx(3e-6));
-  CHECK(time({{floor, "\"9 us\""}}) == Approx(launched));
-}
-
-TEST_CASE("a key that a job's kind does not read is told, or refused where it changes the meaning",
-          "[same]")
-{
-  const auto told = [](const experiments::PointResult& point, const std::string& key) {
-    for (const std::string& warning : point.warnings)
-      if (warning.find('"' + key + '"') != std::string::npos &&
-          warning.find("no influence") != std::string::npos)
-        return true;
-    return false;
-  };
-  CHECK(told(run_text(kJob, {{"/jobs/0/sequence", "512"}}), "sequence"));
-  CHECK(told(run_text(kJob, {{"/jobs/0/recompute", "\"full\""}}), "recompute"));
-  CHECK_FALSE(told(run_text(kJob, {{"/jobs/0/steps", "3"}}), "steps"));
-  CHECK_THROWS_WITH(run_text(kJob, {{"/jobs/0/parallel", R"({"tensor": 2})"}}),
-                    Contains("/jobs/0/parallel"));
-  CHECK_THROWS_WITH(
-      run_text(kJob, {{"/jobs/0/precision", "\"fp8\""}, {"/cluster/platform", "\"dgx-h100\""}}),
-      Contains("transformer"));
-
-  const char* const transformer = R"({
-    "cluster": {"platform": "dgx-h100"},
-    "jobs": [{"model": "llama-3-8b", "framework": "pytorch-fsdp", "precision": "bf16",
-              "batch_per_gpu": 1, "gpus": 8, "parallel": {"zero": 3}}]})";
-  CHECK(told(run_text(transformer, {{"/jobs/0/anchor", R"({"samples_per_s": 5})"}}), "anchor"));
-  CHECK(told(run_text(transformer, {{"/jobs/0/input", "\"tfrecord\""}}), "input"));
-  CHECK_FALSE(told(run_text(transformer, {{"/jobs/0/recompute", "\"full\""}}), "recompute"));
-  CHECK_THROWS_WITH(run_text(transformer, {{"/jobs/0/mode", "\"inference\""}}),
-                    Contains("/jobs/0/mode"));
-}
-
-TEST_CASE("collectives take multiprocessors from kernels that already run", "[same]")
-{
-  const auto rate = [](int multiprocessors, int gpus) {
-    const std::string platform = R"({"extends": "c4140-k-v100-sxm2", "node": {"gpus": {"type": {)"
-                                 R"("extends": "v100-sxm2-16gb", "multiprocessors": )" +
-                                 std::to_string(multiprocessors) + "}}}}";
-    return run_text(kJob, {{"/cluster/platform", platform},
-                           {"/jobs/0/framework", "\"mxnet\""},
-                           {"/jobs/0/anchor", R"({"samples_per_s": 300})"},
-                           {"/jobs/0/gpus", std::to_string(gpus)}})
-        .jobs[0]
-        .throughput.median;
-  };
-  // Tiles shape kernels of one GPU, too; its rate is that of the anchor.
-  CHECK(rate(40, 1) == Approx(rate(2000, 1)).epsilon(1e-3));
-  CHECK(rate(40, 4) / rate(40, 1) < 0.999 * rate(2000, 4) / rate(2000, 1));
+  test::Draw draw(3);
+  for (int i = 0; i < 6; ++i) {
+    const Scene s = scene(draw);
+    CAPTURE(s.cluster.dump(), s.stack.dump(), s.job.dump());
+    const Bottleneck steps = predicted(s, {s.job}, UncertaintyMethod::steps).jobs.at(0).bottleneck;
+    const Bottleneck linear =
+        predicted(s, {s.job}, UncertaintyMethod::linear).jobs.at(0).bottleneck;
+    CHECK(steps.resource == linear.resource);
+    CHECK(steps.lever == linear.lever);
+    CHECK(steps.why == linear.why);
+  }
 }

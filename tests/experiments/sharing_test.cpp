@@ -7,9 +7,14 @@ using namespace foretrain::experiments;
 
 TEST_CASE("Jobs meet where one waits most beyond what it does alone, counted for one rank")
 {
-  const LimitedPerStep alone{{"link", 4}, {"disk", 1}};
-  const LimitedPerStep together{{"link", 10}, {"disk", 3}, {"gpu", 60}};
-  const auto shared = [](const std::string& resource) { return resource != "gpu"; };
+  const auto of = [](sim::ResourceKind kind, double seconds) {
+    return Limited{{kind, 0, ""}, seconds};
+  };
+  using enum sim::ResourceKind;
+  const LimitedPerStep alone{{"link", of(pcie, 4)}, {"disk", of(disk, 1)}};
+  const LimitedPerStep together{
+      {"link", of(pcie, 10)}, {"disk", of(disk, 3)}, {"gpu", of(compute, 60)}};
+  const auto shared = [](const sim::Resource& resource) { return resource.kind != compute; };
   const auto meeting = meeting_resource(together, alone, 3, Seconds(5), shared);
   REQUIRE(meeting);
   CHECK(meeting->resource == "link");

@@ -243,6 +243,7 @@ TEST_CASE("GPU memory gives streaming kernels its efficiency", "[machine][closed
   const auto spec = load_platform(std::string("generic-4gpu"));
   const Machine machine(engine, spec, stack_of("tcp"), 1);
   CHECK(spec.gpu.memory_efficiency < 1);
+  CHECK(machine.compute({0, 0}).value >= 0);
   CHECK_THAT(capacity_of(engine, "node0/gpu0/memory"),
              test::is(spec.gpu.memory_efficiency * spec.gpu.memory_bandwidth.value()));
 }

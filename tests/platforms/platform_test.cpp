@@ -40,7 +40,12 @@ TEST_CASE("every bundled platform loads, has sources and a machine can be built 
     Stack stack{load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
                 load_transport(resolve_preset(std::string("rdma"), kTransportKind))};
     const Machine machine(engine, spec, stack, 1);
-    CHECK(engine.resource_count() > 0);
+    const int before = engine.resource_count(); // of the fabric: a node's come when asked for
+    const sim::ResourceId cores = machine.cores(0);
+    CHECK(engine.kind(cores) == sim::ResourceKind::cores);
+    CHECK(engine.name(cores) == "node0/cores");
+    CHECK(engine.resource_count() > before);
+    CHECK(machine.cores(0) == cores);
   }
 }
 

@@ -35,6 +35,11 @@ public:
   {
     return add(graph, begin, link({op.rank, op.peer}), op, index, flows);
   }
+  void hold(const sim::Operation& op, bool begins) override
+  {
+    for (const sim::PathPtr& gpu : gpus_)
+      engine_.set_capacity({gpu->uses.front().resource}, begins ? 1 - op.holds : 1);
+  }
 
 private:
   sim::PathPtr path() { return sim::make_path({{engine_.add_resource("plain", 1.0).value, 1.0}}); }

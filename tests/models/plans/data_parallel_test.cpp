@@ -37,6 +37,11 @@ public:
   {
     return begin;
   }
+  void hold(const sim::Operation& op, bool begins) override
+  {
+    for (const sim::ResourceId gpu : scene_.gpus)
+      scene_.engine.set_capacity(gpu, begins ? 1 - op.holds : 1);
+  }
 
 private:
   RingScene& scene_;
@@ -60,7 +65,7 @@ Step by_program(const JobSetup& setup, JobScene& scene, const Collective& collec
 {
   const sim::Program program =
       data_parallel_program({"job", setup.ranks, setup.profile, setup.buckets, setup.framework,
-                             setup.fusion_copy, false});
+                             setup.fusion_copy, setup.stolen_by_communication, false});
   RingMachine machine(scene, collective);
   const sim::WorkOrder order(program);
   sim::StepDates dates(program, order);
@@ -88,8 +93,8 @@ TEST_CASE("a data-parallel step as a program is the job's step", "[property]")
   for (const Overlap overlap : {Overlap::none, Overlap::per_tensor})
     for (const double bucket : {1e6, 8e6, 80e6})
       for (const double coordination : {0.0, 3e-3})
-        for (const double copy : {0.0, 50e9}) {
-          CAPTURE(word_of(overlap), bucket, coordination, copy);
+        for (const auto& [copy, held] : {std::pair(0.0, 0.0), {50e9, 0.0}, {0.0, 0.3}}) {
+          CAPTURE(word_of(overlap), bucket, coordination, copy, held);
           const auto setup_in = [&](JobScene& scene, const Collective& collective) {
             auto setup = scene.setup(&collective, 10.0_ms, {4.0_ms, 5.0_ms, 3.0_ms}, Bytes(bucket));
             for (Bucket& each : setup.buckets)
@@ -98,6 +103,7 @@ TEST_CASE("a data-parallel step as a program is the job's step", "[property]")
             setup.framework.fusion_cycle = Seconds(0);
             setup.framework.coordination = Seconds(coordination);
             setup.framework.step_overhead = Seconds(1e-3);
+            setup.stolen_by_communication = held;
             setup.profile.optimizer = Seconds(2e-3);
             setup.fusion_copy = BytesPerSecond(copy);
             return setup;
