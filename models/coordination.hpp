@@ -11,19 +11,11 @@
 
 namespace foretrain::models {
 
-class Coordination {
-public:
+struct Coordination {
   Coordination(const Framework& framework, int ranks);
 
-  /// Core time and messages of one agreement.
-  Seconds cost() const { return cost_; }
-  /// From `ready`, on a clock that is at zero when the step begins, until the ranks have agreed.
-  /// `phase`: where in its cycle the thread is when the step begins, 0 to 1.
-  Seconds wait(Seconds ready, double phase) const;
-
-private:
-  Seconds cost_;
-  Seconds period_; // 0: no cycle
+  Seconds cost;   // core time and messages of one agreement
+  Seconds period; // of the thread's cycle; 0: it asks at once
 };
 
 } // namespace foretrain::models

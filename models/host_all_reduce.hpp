@@ -29,7 +29,6 @@ public:
 
   sim::TaskId add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                   Fidelity fidelity, std::vector<sim::TaskId>& flows) override;
-  bool in_order() const override { return false; }
   const char* name() const override { return "all-reduce"; }
   std::string summary(Bytes size, Fidelity fidelity) const override;
   std::string call(Bytes size, Fidelity fidelity) const override;

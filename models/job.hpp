@@ -92,7 +92,7 @@ public:
 
   /// Spans of the last step, for timelines.
   struct Interval {
-    int rank; // -1: of all ranks
+    int rank;
     std::string name;
     const char* stream; // "compute", "communication", "input", "host"
     Seconds start;
@@ -101,8 +101,8 @@ public:
     int group = 0; // ranks of an exchange; 0: all of the job
   };
   virtual std::vector<Interval> last_step() const = 0;
-  /// How many ranks timelines show.
-  virtual int shown_ranks() const = 0;
+  /// What each rank of a timeline is: "gpu 3", "gpus 4 to 7".
+  virtual std::vector<std::string> shown_ranks() const = 0;
 
 protected:
   sim::Engine& engine() const { return engine_; }

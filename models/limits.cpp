@@ -4,16 +4,18 @@
 
 namespace foretrain::models {
 
-void add_limits(std::vector<sim::LimitedBy>& sums, const std::vector<sim::LimitedBy>& limits)
+void add_limits(std::vector<sim::LimitedBy>& sums, const std::vector<sim::LimitedBy>& limits,
+                int times)
 {
   for (const sim::LimitedBy& limit : limits) {
     const auto known = std::find_if(sums.begin(), sums.end(), [&](const sim::LimitedBy& sum) {
       return sum.resource == limit.resource;
     });
+    const Seconds time = times * limit.time;
     if (known == sums.end())
-      sums.push_back(limit);
+      sums.push_back({limit.resource, time});
     else
-      known->time += limit.time;
+      known->time += time;
   }
 }
 

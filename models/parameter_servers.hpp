@@ -34,9 +34,9 @@ public:
 
   sim::TaskId add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                   Fidelity fidelity, std::vector<sim::TaskId>& flows) override;
+  bool fetches() const override { return rules_.pull == ServerPull::step; }
   std::vector<sim::TaskId> fetch(sim::TaskGraph& graph, Fidelity fidelity,
                                  std::vector<sim::TaskId>& flows) override;
-  bool in_order() const override { return false; }
   const char* name() const override { return "parameter servers"; }
   std::string summary(Bytes size, Fidelity fidelity) const override;
   std::string call(Bytes size, Fidelity fidelity) const override;

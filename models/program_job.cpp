@@ -4,10 +4,18 @@
 #include "models/paces.hpp"
 
 #include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
 
 namespace foretrain::models {
 
 namespace {
+
+// For each batch that the input is ahead: so long it lasts when others take a tenth of the rate.
+constexpr int kStepsToSettle = 10;
+
+constexpr std::size_t kRanksDrawn = 64; // beyond, timelines show a collective once
 
 constexpr sim::Phase kExchanges[] = {sim::Phase::tensor, sim::Phase::context, sim::Phase::pipeline,
                                      sim::Phase::expert, sim::Phase::data};
@@ -19,7 +27,8 @@ std::size_t at(sim::Phase phase)
 
 bool moves(const sim::Operation& op)
 {
-  return (op.kind == sim::WorkKind::collective || op.kind == sim::WorkKind::transfer) &&
+  return (op.kind == sim::WorkKind::collective || op.kind == sim::WorkKind::transfer ||
+          op.kind == sim::WorkKind::synchronise) &&
          op.amount > 0;
 }
 
@@ -30,6 +39,7 @@ ProgramJob::ProgramJob(sim::Engine& engine, JobSchedule schedule,
                        const ProgramSetup& setup)
     : Job(engine, std::move(schedule)), plan_(std::move(plan)), machine_(std::move(machine)),
       order_(plan_->program), dates_(plan_->program, order_),
+      cycles_(this->schedule().seed, setup.stream + "/cycles"),
       slowest_(plan_->program.ranks.size(), 1.0), mean_speed_(slowest_)
 {
   const sim::Program& program = plan_->program;
@@ -48,10 +58,15 @@ ProgramJob::ProgramJob(sim::Engine& engine, JobSchedule schedule,
     return;
   }
   executor_ = std::make_unique<sim::Executor>(engine, program, order_, *machine_);
-  for (int i = 0; setup.keep_limits && i < static_cast<int>(program.operations.size()); ++i)
-    if (program.operations[static_cast<std::size_t>(i)].kind == sim::WorkKind::compute) {
-      kernels_.push_back(executor_->task_of({i}));
-      executor_->graph().keep_limits(kernels_.back());
+  std::vector<bool> kept;
+  for (int rank = 0; rank < static_cast<int>(program.ranks.size()); ++rank)
+    kept.push_back(setup.keep_limits || !machine_->compute(rank)->held.uses.empty());
+  for (int i = 0; i < static_cast<int>(program.operations.size()); ++i)
+    if (const sim::Operation& op = program.operations[static_cast<std::size_t>(i)];
+        op.kind == sim::WorkKind::compute && kept[static_cast<std::size_t>(op.rank)]) {
+      kernels_.emplace_back(executor_->task_of({i}),
+                            program.ranks[static_cast<std::size_t>(op.rank)].stands_for);
+      executor_->graph().keep_limits(kernels_.back().first);
     }
 }
 
@@ -59,6 +74,15 @@ void ProgramJob::before_first_step()
 {
   for (const auto& pipeline : machine_->input())
     pipeline->start();
+}
+
+int ProgramJob::settling_steps() const
+{
+  int steps = 0;
+  if (!machine_->input().empty())
+    for (const InputPipeline::StageUse& use : machine_->input().front()->uses())
+      steps += kStepsToSettle * use.stage->room;
+  return steps;
 }
 
 void ProgramJob::begin_measuring()
@@ -89,13 +113,14 @@ void ProgramJob::draw()
 
 void ProgramJob::run_step(std::function<void()> done)
 {
-  const std::vector<sim::RandomStream> before =
-      extra_step() ? random_ : std::vector<sim::RandomStream>{};
+  const auto before = extra_step() ? std::pair(random_, cycles_)
+                                   : std::pair(std::vector<sim::RandomStream>{}, cycles_);
+  cycle_phase_ = cycles_.uniform();
   draw();
   if (extra_step())
-    random_ = before;
+    std::tie(random_, cycles_) = before;
   if (executor_)
-    executor_->start(slowest_, std::move(done));
+    executor_->start(slowest_, cycle_phase_, std::move(done));
   else
     evaluate(std::move(done));
 }
@@ -117,6 +142,27 @@ void ProgramJob::evaluate(std::function<void()> done)
   engine().after(dates_.finished(dates_.last()) - engine().now(), std::move(done));
 }
 
+// Time in which devices wait for the copy of their batch, of the time that they wait for it.
+Seconds ProgramJob::copies(Seconds start) const
+{
+  const auto& input = machine_->input();
+  const sim::Program& program = plan_->program;
+  Seconds sum;
+  double devices = 0;
+  for (const sim::WorkRank& rank : program.ranks)
+    devices += rank.stands_for;
+  for (int i = 0; !input.empty() && i < static_cast<int>(program.operations.size()); ++i) {
+    const sim::Operation& op = program.operations[static_cast<std::size_t>(i)];
+    if (op.kind != sim::WorkKind::fetch)
+      continue;
+    const auto rank = static_cast<std::size_t>(op.rank);
+    const Seconds copied = std::min(dates_.finished({i}), input.at(rank)->copy_finished()) -
+                           std::max(start, input.at(rank)->copy_started());
+    sum += program.ranks[rank].stands_for / devices * std::max(Seconds(0), copied);
+  }
+  return sum;
+}
+
 StepTimes ProgramJob::account(Seconds start, Seconds end)
 {
   if (executor_)
@@ -131,8 +177,9 @@ StepTimes ProgramJob::account(Seconds start, Seconds end)
   times.compute = times.compute - times.recompute;
   for (const Seconds part : shares.exposed)
     times.exposed_communication += part;
-  times.input_stall = shares.input;
-  times.host_to_device = shares.offload;
+  const Seconds copying = copies(start);
+  times.input_stall = shares.input - copying;
+  times.host_to_device = shares.offload + copying;
   times.straggler_wait = shares.straggler;
   times.framework = shares.framework;
   times.bubble = shares.bubble;
@@ -151,8 +198,8 @@ std::vector<sim::LimitedBy> ProgramJob::communication_limits() const
 std::vector<sim::LimitedBy> ProgramJob::compute_limits() const
 {
   std::vector<sim::LimitedBy> sums;
-  for (const sim::TaskId task : kernels_)
-    add_limits(sums, executor_->graph().limits(task));
+  for (const auto& [task, devices] : kernels_)
+    add_limits(sums, executor_->graph().limits(task), devices);
   return longest_first(std::move(sums));
 }
 
@@ -173,8 +220,7 @@ const std::vector<std::unique_ptr<InputPipeline>>& ProgramJob::input() const
 
 std::string ProgramJob::exchange() const
 {
-  const auto& operations = plan_->program.operations;
-  return std::any_of(operations.begin(), operations.end(), moves) ? "exchanges between GPUs" : "";
+  return machine_->exchange();
 }
 
 std::string ProgramJob::exchange_summary() const
@@ -215,25 +261,30 @@ std::vector<Job::Interval> ProgramJob::last_step() const
       intervals.push_back({rank, moves(op) ? machine_->call(op) : program.name_of(op), stream, from,
                            end, moves(op) ? Bytes(op.amount) : Bytes(0), group});
     };
-    if (moves(op) && op.kind == sim::WorkKind::collective) {
+    if (moves(op) && sim::of_group(op)) {
       // The kernel of a rank that is early runs until the others have come.
       const sim::WorkGroup& group = program.groups[static_cast<std::size_t>(op.group)];
-      for (const int rank : group.ranks)
-        show(rank, "communication", dates_.arrived({i}, rank),
+      for (std::size_t r = 0; r < (group.ranks.size() <= kRanksDrawn ? group.ranks.size() : 1); ++r)
+        show(group.ranks[r], "communication", dates_.arrived({i}, group.ranks[r]),
              group.devices.empty() ? 0 : static_cast<int>(group.devices.front().size()));
     } else if (moves(op))
       show(op.rank, "communication", begin, 2);
     else if (op.kind == sim::WorkKind::fetch)
       show(op.rank, "input", begin);
-    else if (op.kind != sim::WorkKind::join && end > begin)
+    else if (op.rank >= 0 && end > begin)
       show(op.rank, op.kind == sim::WorkKind::compute ? "compute" : "host", begin);
   }
   return intervals;
 }
 
-int ProgramJob::shown_ranks() const
+std::vector<std::string> ProgramJob::shown_ranks() const
 {
-  return static_cast<int>(plan_->program.ranks.size());
+  std::vector<std::string> names;
+  for (const sim::WorkRank& rank : plan_->program.ranks)
+    names.push_back(rank.stands_for == 1 ? fmt::format("gpu {}", rank.device)
+                                         : fmt::format("gpus {} to {}", rank.device,
+                                                       rank.device + rank.stands_for - 1));
+  return names;
 }
 
 } // namespace foretrain::models

@@ -15,6 +15,8 @@ namespace foretrain::models {
 /// The machine that a program runs on, and what can be said of its exchanges.
 class JobMachine : public sim::WorkMachine {
 public:
+  /// What the ranks exchange by: "all-reduce", "parameter servers" ...; empty: nothing.
+  virtual std::string exchange() const = 0;
   /// Algorithm, protocol and channels of the exchanges that move the most, in a few words.
   virtual std::string exchange_summary(const sim::Program& program) const = 0;
   /// Of each rank with input.
@@ -28,7 +30,7 @@ public:
 struct ProgramSetup {
   std::string stream = "job"; // of random numbers: a name must not change a result
   double speed_variation = 0; // between GPUs, as in models::paces
-  bool keep_limits = false;   // of kernels
+  bool keep_limits = false;   // of kernels, also where a GPU limits them by itself
 };
 
 /// Steps of a program whose operations all take what they take alone are evaluated, others are
@@ -48,13 +50,15 @@ public:
   Bytes mean_exchange() const override;
   std::vector<ExposedPart> exposed_by_group() const override;
   std::vector<Interval> last_step() const override;
-  int shown_ranks() const override;
+  std::vector<std::string> shown_ranks() const override;
 
 private:
   void before_first_step() override;
+  int settling_steps() const override;
   void begin_measuring() override;
   void run_step(std::function<void()> done) override;
   StepTimes account(Seconds start, Seconds end) override;
+  Seconds copies(Seconds start) const;
   void draw();
   void evaluate(std::function<void()> done);
 
@@ -67,10 +71,12 @@ private:
   std::vector<sim::PathPtr> devices_;       // of each rank, to which evaluated kernels are charged
   std::vector<double> paces_;               // of each device, those of a rank in a row
   std::vector<sim::RandomStream> random_;   // of each device
+  sim::RandomStream cycles_;                // of the framework's background loop
+  double cycle_phase_ = 0;                  // where in its cycle the loop is when a step begins
   std::vector<double> slowest_;             // of each rank's devices in the step
   std::vector<double> mean_speed_;          // mean of each rank's devices over the slowest
-  std::vector<sim::TaskId> kernels_;        // whose limits are kept
-  sim::StepShares sums_;                    // over the measured steps
+  std::vector<std::pair<sim::TaskId, int>> kernels_; // whose limits are kept, of so many devices
+  sim::StepShares sums_;                             // over the measured steps
   int accounted_ = 0;
 };
 

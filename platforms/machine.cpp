@@ -113,6 +113,20 @@ sim::ResourceId Machine::at(int node, int index) const
   return {first + index};
 }
 
+std::function<int(int resource)> Machine::numbers_on(const std::vector<int>& nodes) const
+{
+  std::vector<int> firsts;
+  for (const int node : nodes)
+    firsts.push_back(at(node, 0).value);
+  std::sort(firsts.begin(), firsts.end());
+  return [firsts = std::move(firsts),
+          count = static_cast<int>(node_resources_->list.size())](int resource) {
+    const auto after = std::upper_bound(firsts.begin(), firsts.end(), resource);
+    const int number = after == firsts.begin() ? count : resource - *std::prev(after);
+    return number < count ? number : -1;
+  };
+}
+
 Machine Machine::tenant(const Stack& stack, std::vector<sim::ResourceId> core_sets) const
 {
   Machine view = *this;
@@ -179,8 +193,8 @@ void Machine::list_node()
     return start;
   };
   compute_ = each_gpu(compute, 1.0);
-  memory_ = each_gpu(device_memory,
-                     (spec_.gpu.memory_efficiency * spec_.gpu.memory_bandwidth).value());
+  memory_ =
+      each_gpu(device_memory, (spec_.gpu.memory_efficiency * spec_.gpu.memory_bandwidth).value());
   pcie_ = next();
   for (const Join& join : graph_.joins())
     both_ways(join.between_sockets ? socket_link : pcie,

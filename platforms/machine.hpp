@@ -8,6 +8,7 @@
 #include "sim/engine/communicator.hpp"
 #include "sim/engine/engine.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -91,6 +92,8 @@ public:
   /// Adds what a byte takes on its way from an adapter into host memory.
   void add_received(std::vector<sim::Use>& uses, int node, int nic, double wire,
                     double dram_passes) const;
+  /// Of a resource of one of these nodes: which one of its node it is; -1 of all others.
+  std::function<int(int resource)> numbers_on(const std::vector<int>& nodes) const;
   /// What a picture of the node needs.
   NodeView view(int node) const;
   /// Adapters' resources that a token bucket shapes, each with the bytes of its burst.

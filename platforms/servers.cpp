@@ -71,8 +71,10 @@ public:
       return resources;
     };
     const double threads = sockets ? plan.network_threads : 0;
-    worker_threads_ = each(worker_nodes_, sim::ResourceKind::network_thread, "worker", "network-thread", threads);
-    server_threads_ = each(plan.nodes, sim::ResourceKind::network_thread, "server", "network-thread", threads);
+    worker_threads_ =
+        each(worker_nodes_, sim::ResourceKind::network_thread, "worker", "network-thread", threads);
+    server_threads_ =
+        each(plan.nodes, sim::ResourceKind::network_thread, "server", "network-thread", threads);
     const double verbs = sockets ? 0 : plan.verbs_rate.value();
     for (const char* way : {"verbs-send", "verbs-receive"}) {
       worker_verbs_.push_back(each(worker_nodes_, sim::ResourceKind::verbs, "worker", way, verbs));

@@ -82,8 +82,8 @@ void StorageSystem::build_servers(sim::Engine& engine, const Machine& machine, c
     gateway_ = add(storage_gateway, "gateway", storage_.gateway.value());
   if (transport_.protocol == NetworkProtocol::tcp)
     for (int node = 0; node < machine.nodes(); ++node) {
-      const auto id = engine.add_resource({mount, node, ""},
-                                          static_cast<double>(storage_.connections));
+      const auto id =
+          engine.add_resource({mount, node, ""}, static_cast<double>(storage_.connections));
       if (node == 0)
         first_mount_ = id.value;
     }

@@ -2,9 +2,10 @@
 
 #include "experiments/run/plan_writer.hpp"
 #include "experiments/run/result_json.hpp"
+#include "experiments/run/scenario.hpp"
 #include "experiments/run/synchronisation.hpp"
+#include "experiments/run/tenancy.hpp"
 #include "experiments/spec/resolve.hpp"
-#include "models/plans/data_parallel.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity_text.hpp"
 #include "sim/workload/program_json.hpp"
@@ -23,32 +24,28 @@ Json written(const models::WorkPlan& plan)
   json["summary"] = plan.summary;
   json["samples_per_step"] = plan.samples_per_step;
   json["step_variation"] = plan.step_variation;
+  if (plan.one_gpu > 0)
+    json["one_gpu_samples_per_s"] = plan.one_gpu;
   return json;
 }
 
-models::WorkPlan data_parallel(const ResolvedExperiment& experiment, const ResolvedJob& job)
+// Of a data-parallel job of a network.
+Json written(const ResolvedExperiment& experiment, std::size_t i)
 {
+  const ResolvedJob& job = experiment.jobs[i];
   sim::Engine engine;
   const platforms::Machine machine(engine, experiment.platform, job.stack, experiment.nodes);
-  models::JobSetup setup;
-  setup.profile = job.profile;
-  setup.framework = job.framework;
-  add_synchronisation(setup, job, engine, machine);
-  models::DataParallel all;
-  all.name = job.spec.name;
-  all.ranks = static_cast<int>(job.ranks.size());
-  all.profile = setup.profile;
-  all.framework = setup.framework;
-  all.buckets = setup.buckets;
-  all.fusion_copy = setup.fusion_copy;
-  all.held = setup.stolen_by_communication;
-  all.input = !job.input.synthetic;
-  models::WorkPlan plan;
-  plan.program = models::data_parallel_program(all);
-  plan.samples_per_step = static_cast<double>(job.spec.batch_per_gpu) * all.ranks;
-  plan.step_variation = job.framework.step_variation;
-  plan.summary = fmt::format("data parallel, {} ranks, {} buckets", all.ranks, all.buckets.size());
-  return plan;
+  const DataParallelJob made =
+      data_parallel_job(job, gpus_apart(experiment, i, Tenancy(experiment)), engine, machine);
+  models::WorkPlan plan = *made.plan;
+  RunOptions quiet;
+  quiet.uncertainty.method = UncertaintyMethod::steps;
+  plan.one_gpu = one_gpu_throughput(experiment, i, quiet);
+  int buckets = 0;
+  for (const sim::Operation& op : plan.program.operations)
+    buckets += op.kind == sim::WorkKind::agree ? 1 : 0;
+  plan.summary = fmt::format("data parallel, {} GPUs, {} buckets", job.ranks.size(), buckets);
+  return written(plan);
 }
 
 Json program_of(const ResolvedExperiment& experiment, std::size_t i)
@@ -58,10 +55,7 @@ Json program_of(const ResolvedExperiment& experiment, std::size_t i)
     return written(*job.plan);
   if (job.transformer)
     return written(write_plan(experiment, i, models::Fidelity::coupled, PlanFor::people).work);
-  if (job.parameter_servers)
-    return {{"name", job.spec.name},
-            {"summary", "parameter servers: not written as a program, see docs/model.md"}};
-  return written(data_parallel(experiment, job));
+  return written(experiment, i);
 }
 
 struct Sum {
@@ -74,8 +68,6 @@ std::string job_text(const Json& program)
 {
   std::string text = fmt::format("{}: {}\n", program.at("name").get<std::string>(),
                                  program.at("summary").get<std::string>());
-  if (!program.contains("operations"))
-    return text;
   std::map<std::pair<std::string, std::string>, Sum> sums;
   for (const Json& op : program.at("operations")) {
     if (op.at("kind") == "join")

@@ -64,8 +64,8 @@ class Search {
 public:
   Search(const ResolvedExperiment& experiment, models::Fidelity fidelity)
       : e_(experiment), job_(experiment.jobs.front()), setting_(job_.transformer->step),
-        exchanges_({e_.platform, job_.stack, job_.library, e_.nodes, job_.ranks, e_.pcie_scale}, setting_.memory,
-                   fidelity)
+        exchanges_({e_.platform, job_.stack, job_.library, e_.nodes, job_.ranks, e_.pcie_scale},
+                   setting_.memory, fidelity)
   {
   }
 

@@ -54,10 +54,9 @@ std::string headline(const Json& job)
 {
   if (!job.contains("limited_by") || job.at("limited_by").is_null())
     return "No single change brings anything.";
-  std::string text = fmt::format("Limited by {}: {} would bring {}",
-                                 text_at(job, "/limited_by/name"),
-                                 text_at(job, "/limited_by/doubled"),
-                                 gain_text(value_at(job, "/limited_by/gain_if_doubled")));
+  std::string text = fmt::format(
+      "Limited by {}: {} would bring {}", text_at(job, "/limited_by/name"),
+      text_at(job, "/limited_by/doubled"), gain_text(value_at(job, "/limited_by/gain_if_doubled")));
   if (job.contains("ties"))
     for (const Json& tie : job.at("ties"))
       text += "; " + tie.get<std::string>() + " as much";

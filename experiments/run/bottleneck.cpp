@@ -1,6 +1,7 @@
 #include "experiments/run/bottleneck.hpp"
 
 #include "experiments/run/levers.hpp"
+#include "experiments/run/tenancy.hpp"
 #include "models/input_pipeline.hpp"
 
 #include "sim/base/quantity_text.hpp"
@@ -211,7 +212,7 @@ std::vector<ResourceUse> busiest_resources(const sim::Engine& engine, const mode
 {
   std::set<int> nodes{-1}; // switches and file servers are of none
   for (const auto& place : ranks)
-    if (nodes.size() < 9) // the first nodes speak for the others
+    if (std::ssize(nodes) <= kNodesTold) // the first nodes speak for the others
       nodes.insert(place.node);
   std::vector<ResourceUse> uses;
   for (int r = 0; r < engine.resource_count(); ++r) {

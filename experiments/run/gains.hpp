@@ -6,7 +6,7 @@
 
 namespace foretrain::experiments {
 
-constexpr int kStepsOfGains = 4;   // measured, of each run
+constexpr int kStepsOfGains = 4;  // measured, of each run
 constexpr double kNoGain = 0.001; // of throughput: not worth a word
 
 /// Tells each job's bottleneck its gain when doubled, measured by short runs. Where another lever

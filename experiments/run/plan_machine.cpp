@@ -91,18 +91,18 @@ that_meet(std::vector<std::shared_ptr<const models::Collective>> sets, std::vect
 
 PlanMachine::PlanMachine(sim::Engine& engine, const platforms::Machine& machine,
                          const ResolvedJob& job, const models::WorkPlan& plan,
-                         models::Fidelity fidelity, std::vector<double> host_threads,
-                         std::set<int> shared)
+                         models::Fidelity fidelity, JobParts parts)
     : engine_(engine), machine_(machine), job_(job), plan_(plan), fidelity_(fidelity),
-      host_threads_(std::move(host_threads)), shared_(std::move(shared)),
-      graph_rules_(graph_rules(job.library))
+      parts_(std::move(parts)), graph_rules_(graph_rules(job.library))
 {
+  if (parts_.all_reduce)
+    calls_[{0, sim::CollectiveKind::all_reduce}] = {parts_.all_reduce};
 }
 
 bool PlanMachine::among_others(const std::vector<platforms::GpuPlace>& places) const
 {
   return std::any_of(places.begin(), places.end(),
-                     [&](const auto& place) { return shared_.contains(place.node); });
+                     [&](const auto& place) { return parts_.shared.contains(place.node); });
 }
 
 bool PlanMachine::by_itself(const sim::Operation& op) const
@@ -126,10 +126,10 @@ Seconds PlanMachine::alone(const sim::Operation& op, Bytes size)
   if (!unknown)
     return time->second;
   if (!clock_)
-    clock_ = std::make_unique<ExchangeClock>(
-        ExchangeSite{machine_.spec(), machine_.stack(), job_.library, machine_.nodes(), job_.ranks,
-                     machine_.pcie_scale()},
-        fidelity_);
+    clock_ = std::make_unique<ExchangeClock>(ExchangeSite{machine_.spec(), machine_.stack(),
+                                                          job_.library, machine_.nodes(),
+                                                          job_.ranks, machine_.pcie_scale()},
+                                             fidelity_);
   const auto [calls, anew] = timed_.try_emplace({op.group, kind});
   if (anew) {
     const sim::WorkGroup& group = program().groups.at(static_cast<std::size_t>(op.group));
@@ -148,11 +148,12 @@ std::optional<std::vector<Seconds>> PlanMachine::undisturbed()
   const auto idle = [](double threads) { return threads == 0; };
   const auto& operations = program().operations;
   const bool known = std::all_of(operations.begin(), operations.end(), [](const auto& op) {
-    return op.kind != sim::WorkKind::offload && op.holds == 0 &&
+    return op.kind != sim::WorkKind::offload && op.kind != sim::WorkKind::synchronise &&
+           op.period.value() == 0 && op.holds == 0 &&
            (op.kind != sim::WorkKind::transfer || op.group >= 0);
   });
-  if (program().exchanges == sim::Exchanges::shared || !shared_.empty() || !known ||
-      !std::all_of(host_threads_.begin(), host_threads_.end(), idle))
+  if (program().exchanges == sim::Exchanges::shared || !parts_.shared.empty() || !known ||
+      !std::all_of(parts_.host_threads.begin(), parts_.host_threads.end(), idle))
     return {};
   std::vector<Seconds> lengths;
   for (const sim::Operation& op : operations) {
@@ -181,7 +182,8 @@ sim::PathPtr PlanMachine::compute(int rank)
 {
   sim::PathPtr& path = compute_[rank];
   if (!path)
-    path = machine_.compute_path(place(rank), host_threads_.at(static_cast<std::size_t>(rank)));
+    path =
+        machine_.compute_path(place(rank), parts_.host_threads.at(static_cast<std::size_t>(rank)));
   return path;
 }
 
@@ -195,9 +197,13 @@ sim::PathPtr PlanMachine::offload(int rank, bool to_host)
   return to_host ? machine_.device_to_host(place(rank)) : machine_.host_to_device(place(rank));
 }
 
-sim::TaskGraph::ForeignWork PlanMachine::fetch(int)
+sim::TaskGraph::ForeignWork PlanMachine::fetch(int rank)
 {
-  return [](const std::function<void()>& got) { got(); };
+  if (parts_.input.empty())
+    return [](const std::function<void()>& got) { got(); };
+  return [&pipeline = *parts_.input.at(static_cast<std::size_t>(rank))](std::function<void()> got) {
+    pipeline.fetch(std::move(got));
+  };
 }
 
 const PlanMachine::Calls& PlanMachine::calls(int group, sim::CollectiveKind kind)
@@ -212,7 +218,7 @@ const PlanMachine::Calls& PlanMachine::calls(int group, sim::CollectiveKind kind
     seen.push_back(known.empty() || among_others(members));
     known.push_back(std::make_shared<const models::Collective>(
         engine_, platforms::make_communicator(machine_, members, of.name, graph_rules_),
-        job_.library, operation_of(kind), "auto"));
+        job_.library, operation_of(kind), of.algorithm));
   }
   known = that_meet(std::move(known), std::move(seen));
   return known;
@@ -295,19 +301,67 @@ sim::TaskId PlanMachine::add_transfer(sim::TaskGraph& graph, sim::TaskId begin,
   return end;
 }
 
+sim::TaskId PlanMachine::add_synchronisation(sim::TaskGraph& graph, sim::TaskId begin,
+                                             const sim::Operation& op, int,
+                                             std::vector<sim::TaskId>& flows)
+{
+  return parts_.synchroniser->add(graph, begin, Bytes(op.amount), buckets_++, fidelity_, flows);
+}
+
+std::vector<sim::TaskId> PlanMachine::add_variables(sim::TaskGraph& graph,
+                                                    std::vector<sim::TaskId>& flows)
+{
+  return parts_.synchroniser->fetch(graph, fidelity_, flows);
+}
+
+bool PlanMachine::watches(const sim::Operation& op) const
+{
+  return op.holds > 0 || !parts_.shaped.empty();
+}
+
+void PlanMachine::begins(const sim::Operation& op)
+{
+  hold(op, 1);
+  if (by_itself(op))
+    return;
+  for (sim::TokenBucket* link : parts_.shaped) {
+    double units = 0; // of the link that a byte takes
+    for (const auto& set : calls(op.group, op.collective))
+      units += set->used(link->resource(), fidelity_);
+    if (units > 0)
+      link->begin(op.calls * op.amount * units);
+  }
+}
+
+void PlanMachine::ends(const sim::Operation& op)
+{
+  hold(op, -1);
+  if (by_itself(op))
+    return;
+  for (sim::TokenBucket* link : parts_.shaped)
+    if (const Calls& sets = calls(op.group, op.collective);
+        std::any_of(sets.begin(), sets.end(),
+                    [&](const auto& set) { return set->used(link->resource(), fidelity_) > 0; }))
+      link->end();
+}
+
 // Several that run at once take what one takes: they are one after the other in the device's
 // queue.
-void PlanMachine::hold(const sim::Operation& op, bool begins)
+void PlanMachine::hold(const sim::Operation& op, int change)
 {
+  if (op.holds <= 0)
+    return;
   for (const int rank : program().groups.at(static_cast<std::size_t>(op.group)).ranks) {
     int& running = holding_[rank];
-    running += begins ? 1 : -1;
+    running += change;
     engine_.set_capacity(machine_.compute(place(rank)), running > 0 ? 1 - op.holds : 1);
   }
 }
 
 std::string PlanMachine::call(const sim::Operation& op) const
 {
+  if (op.kind == sim::WorkKind::synchronise)
+    return parts_.synchroniser->call(Bytes(op.amount), fidelity_);
   if (op.kind == sim::WorkKind::transfer)
     return "ncclDevKernel_SendRecv";
   const auto known = calls_.find({op.group, op.collective});
@@ -318,8 +372,48 @@ std::string PlanMachine::call(const sim::Operation& op) const
                      choice.protocol);
 }
 
+std::string PlanMachine::exchange() const
+{
+  bool any = false;
+  bool other = false;
+  for (const sim::Operation& op : program().operations) {
+    if (op.kind == sim::WorkKind::synchronise)
+      return parts_.synchroniser->name();
+    const bool moves = op.kind == sim::WorkKind::collective || op.kind == sim::WorkKind::transfer;
+    any |= moves && op.amount > 0;
+    other |= moves && op.amount > 0 &&
+             (op.kind == sim::WorkKind::transfer || op.phase != sim::Phase::data ||
+              op.collective != sim::CollectiveKind::all_reduce);
+  }
+  return !any ? "" : other ? "exchanges between GPUs" : "all-reduce";
+}
+
+// Of data parallelism alone.
+std::string PlanMachine::buckets_summary() const
+{
+  Bytes largest;
+  int buckets = 0;
+  for (const sim::Operation& op : program().operations)
+    if (op.kind == sim::WorkKind::synchronise || op.kind == sim::WorkKind::collective) {
+      largest = std::max(largest, Bytes(op.amount));
+      ++buckets;
+    }
+  std::string how;
+  if (parts_.synchroniser)
+    how = parts_.synchroniser->summary(largest, fidelity_);
+  else if (parts_.all_reduce) {
+    const auto choice = parts_.all_reduce->choose(largest, fidelity_);
+    how = fmt::format("{} {}, {} channels", choice.algorithm, choice.protocol,
+                      parts_.all_reduce->communicator().channels.size());
+  }
+  return buckets == 0 ? ""
+                      : fmt::format("{}, {} buckets of up to {}", how, buckets, to_text(largest));
+}
+
 std::string PlanMachine::exchange_summary(const sim::Program& program) const
 {
+  if (plan_.summary.empty())
+    return buckets_summary();
   std::map<std::pair<int, sim::CollectiveKind>, double> bytes;
   std::map<std::pair<int, sim::CollectiveKind>, double> largest;
   for (const sim::Operation& op : program.operations)

@@ -64,27 +64,6 @@ ResolvedExperiment only(ResolvedExperiment experiment, std::size_t job)
   return experiment;
 }
 
-// Throughput of the same job alone on one GPU of the same machine and stack.
-double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
-                          const RunOptions& options)
-{
-  ResolvedExperiment single = only(experiment, job);
-  ResolvedJob& only_job = single.jobs.front();
-  only_job.ranks = {{0, 0}};
-  // Variables in host memory are copied for one GPU, too; an anchor of several holds that.
-  if (!only_job.server_nodes.empty())
-    only_job.server_nodes.assign(only_job.framework.servers->worker == models::ServerClient::gpu &&
-                                         !only_job.spec.anchor
-                                     ? 1
-                                     : 0,
-                                 0);
-  single.nodes = 1;
-  single.tenants.clear();
-  Stage stage(single, options);
-  stage.run();
-  return rates_of(stage.job(0)).throughput.median;
-}
-
 Elapsed elapsed_of(const ResolvedJob& resolved, const models::Job& job)
 {
   return {resolved.stack.host.start + resolved.framework.start, job.last_end() - job.launched()};
@@ -102,7 +81,8 @@ std::vector<Lone> run_alone(const ResolvedExperiment& experiment, RunOptions opt
   options.keep_limits = true;
   std::vector<Lone> lone;
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
-    Stage stage(only(experiment, i), options);
+    const ResolvedExperiment alone = only(experiment, i);
+    Stage stage(alone, options);
     stage.run();
     lone.push_back({rates_of(stage.job(0)), elapsed_of(experiment.jobs[i], stage.job(0)),
                     limited_per_step(stage.job(0), stage.engine())});
@@ -158,16 +138,19 @@ void add_training(const ResolvedJob& resolved, JobResult& result)
 void add_speedup(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
                  JobResult& result)
 {
-  if (experiment.jobs[i].plan || experiment.jobs[i].transformer) {
+  const auto& plan = experiment.jobs[i].plan;
+  const bool known = plan && plan->one_gpu > 0;
+  if ((plan && !known) || experiment.jobs[i].transformer) {
     // A GPU that computes its part without ever waiting stands for the one-GPU run, which a model
     // that does not fit a GPU cannot have.
     result.efficiency = (result.time.compute + result.time.recompute) / result.time.total();
     result.speedup = result.efficiency * result.gpus;
     return;
   }
-  const double single = result.gpus == 1 && experiment.jobs.size() == 1
-                            ? result.throughput.median
-                            : one_gpu_throughput(experiment, i, options);
+  const bool one = result.gpus == 1 && experiment.jobs.size() == 1;
+  const double single = known ? plan->one_gpu
+                        : one ? result.throughput.median
+                              : one_gpu_throughput(experiment, i, options);
   result.speedup = result.throughput.median / single;
   result.efficiency = result.speedup / result.gpus;
 }
@@ -199,7 +182,8 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   result.all_reduce = job.exchange_summary();
 
   result.busiest = busiest_resources(stage.engine(), job, resolved.ranks);
-  result.exposed_by_group = job.exposed_by_group();
+  if (resolved.plan || resolved.transformer)
+    result.exposed_by_group = job.exposed_by_group();
   result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
   result.elapsed = elapsed_of(resolved, job);
   if (resolved.transformer)
@@ -303,6 +287,26 @@ void add_later_epochs(const ResolvedExperiment& experiment, const std::vector<Ca
 }
 
 } // namespace
+
+double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
+                          const RunOptions& options)
+{
+  ResolvedExperiment single = only(experiment, job);
+  ResolvedJob& only_job = single.jobs.front();
+  only_job.ranks = {{0, 0}};
+  // Variables in host memory are copied for one GPU, too; an anchor of several holds that.
+  if (!only_job.server_nodes.empty())
+    only_job.server_nodes.assign(only_job.framework.servers->worker == models::ServerClient::gpu &&
+                                         !only_job.spec.anchor
+                                     ? 1
+                                     : 0,
+                                 0);
+  single.nodes = 1;
+  single.tenants.clear();
+  Stage stage(single, options);
+  stage.run();
+  return rates_of(stage.job(0)).throughput.median;
+}
 
 PointResult run_point(const Point& point, const RunOptions& asked)
 {

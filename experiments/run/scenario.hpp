@@ -2,6 +2,7 @@
 #pragma once
 
 #include "experiments/run/result.hpp"
+#include "experiments/spec/resolved.hpp"
 
 namespace foretrain::experiments {
 
@@ -11,5 +12,9 @@ PointResult run_point(const Point& point, const RunOptions& options);
 /// Median throughput of each job in samples per second over at most `steps` measured steps, without
 /// anything else that run_point finds out.
 std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps);
+
+/// Throughput of the same job alone on one GPU of the same machine and stack.
+double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
+                          const RunOptions& options);
 
 } // namespace foretrain::experiments

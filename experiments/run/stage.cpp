@@ -53,50 +53,72 @@ void Stage::add_view(const ResolvedExperiment& experiment, std::size_t i)
       std::make_unique<platforms::Machine>(machine_.tenant(job.stack, std::move(core_sets))));
 }
 
+models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std::size_t i,
+                                       const RunOptions& options) const
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  models::JobSchedule schedule;
+  schedule.name = job.spec.name;
+  schedule.seed = options.seed;
+  schedule.warmup_steps = job.spec.warmup_steps;
+  schedule.measured_steps = job.measured_steps;
+  auto starts = simulated_starts(experiment);
+  for (std::size_t j = 0; j < std::min(starts.size(), options.late.size()); ++j)
+    starts[j] += options.late[j];
+  schedule.start = starts[i];
+  if (experiment.jobs.size() > 1 && !job.spec.ends) {
+    schedule.keep_running = true;
+    schedule.measure_from = *std::max_element(starts.begin(), starts.end());
+  }
+  if (options.progress)
+    schedule.on_step = [tell = options.progress, name = job.spec.name,
+                        last = schedule.warmup_steps + schedule.measured_steps](int step) {
+      tell(fmt::format("{}: step {} of {}", name, std::min(step, last), last));
+    };
+  return schedule;
+}
+
 void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
                     Epoch epoch)
 {
   const ResolvedJob& job = experiment.jobs[i];
   pipelines_.emplace_back();
-  models::JobSetup setup;
-  setup.name = job.spec.name;
+  hits_.emplace_back();
+  JobParts parts;
+  std::shared_ptr<const models::WorkPlan> plan = job.plan;
+  if (job.plan || job.transformer)
+    parts.shared = shared_nodes(experiment, i);
+  if (job.transformer) {
+    models::DividedPlan written =
+        write_plan(experiment, i, options.fidelity,
+                   parts.shared.empty() ? PlanFor::evaluation : PlanFor::simulation);
+    plan = std::make_shared<const models::WorkPlan>(std::move(written.work));
+    pipelines_.back() = std::move(written.pipeline);
+  } else if (!plan) {
+    DataParallelJob made =
+        data_parallel_job(job, gpus_apart(experiment, i, tenancy_), engine_, *views_[i]);
+    plan = std::move(made.plan);
+    parts.synchroniser = std::move(made.synchroniser);
+    parts.all_reduce = std::move(made.all_reduce);
+    parts.input = input_of(experiment, i, epoch);
+  }
+  for (const auto& link : shaped_)
+    parts.shaped.push_back(link.get());
+  // The process behind a GPU takes part of a core; that matters only where cores can run short.
+  for (const sim::WorkRank& rank : plan->program.ranks) {
+    const auto& place = job.ranks.at(static_cast<std::size_t>(rank.device));
+    parts.host_threads.push_back(tenancy_.crowded(place.node) ? job.framework.host_threads : 0);
+  }
+  models::JobSchedule schedule = schedule_of(experiment, i, options);
+  schedule.samples_per_step = plan->samples_per_step;
+  models::ProgramSetup setup;
   setup.stream = fmt::format("job{}", job.chance);
-  setup.ranks = static_cast<int>(job.ranks.size());
-  setup.batch = job.spec.batch_per_gpu;
   setup.speed_variation = experiment.platform.gpu.speed_variation;
-  setup.profile = job.profile;
-  setup.framework = job.framework;
-  setup.fidelity = options.fidelity;
-  setup.seed = options.seed;
-  setup.warmup_steps = job.spec.warmup_steps;
-  setup.measured_steps = job.measured_steps;
-  auto starts = simulated_starts(experiment);
-  for (std::size_t j = 0; j < std::min(starts.size(), options.late.size()); ++j)
-    starts[j] += options.late[j];
-  setup.start = starts[i];
-  if (experiment.jobs.size() > 1 && !job.spec.ends) {
-    setup.keep_running = true;
-    setup.measure_from = *std::max_element(starts.begin(), starts.end());
-  }
   setup.keep_limits = options.keep_limits || experiment.jobs.size() > 1;
-  if (options.progress)
-    setup.on_step = [tell = options.progress, name = job.spec.name,
-                     last = setup.warmup_steps + setup.measured_steps](int step) {
-      tell(fmt::format("{}: step {} of {}", name, std::min(step, last), last));
-    };
-  if (job.plan || job.transformer) {
-    add_program(setup, experiment, i);
-    return;
-  }
-  add_compute(setup, job, *views_[i]);
-  add_input(setup, experiment, i, epoch);
-  add_synchronisation(setup, job, engine_, *views_[i]);
-  if (setup.synchroniser != nullptr)
-    for (const auto& link : shaped_)
-      if (const double units = setup.synchroniser->used(link->resource(), options.fidelity);
-          units > 0)
-        setup.shaped.push_back({link.get(), units});
-  jobs_.push_back(std::make_unique<models::TrainingJob>(engine_, std::move(setup)));
+  auto machine = std::make_unique<PlanMachine>(engine_, *views_[i], job, *plan, options.fidelity,
+                                               std::move(parts));
+  jobs_.push_back(std::make_unique<models::ProgramJob>(engine_, std::move(schedule),
+                                                       std::move(plan), std::move(machine), setup));
 }
 
 std::set<int> Stage::shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const
@@ -119,51 +141,12 @@ std::set<int> Stage::shared_nodes(const ResolvedExperiment& experiment, std::siz
   return shared;
 }
 
-void Stage::add_program(const models::JobSetup& setup, const ResolvedExperiment& experiment,
-                        std::size_t i)
+std::vector<std::unique_ptr<models::InputPipeline>>
+Stage::input_of(const ResolvedExperiment& experiment, std::size_t i, Epoch epoch)
 {
   const ResolvedJob& job = experiment.jobs[i];
-  std::set<int> shared = shared_nodes(experiment, i);
-  std::shared_ptr<const models::WorkPlan> plan = job.plan;
-  if (!plan) {
-    models::DividedPlan written = write_plan(
-        experiment, i, setup.fidelity, shared.empty() ? PlanFor::evaluation : PlanFor::simulation);
-    plan = std::make_shared<const models::WorkPlan>(std::move(written.work));
-    pipelines_.back() = std::move(written.pipeline);
-  }
-  std::vector<double> threads;
-  for (const sim::WorkRank& rank : plan->program.ranks) {
-    const auto& place = job.ranks.at(static_cast<std::size_t>(rank.device));
-    threads.push_back(tenancy_.crowded(place.node) ? job.framework.host_threads : 0);
-  }
-  models::JobSchedule schedule = models::schedule_of(setup);
-  schedule.samples_per_step = plan->samples_per_step;
-  hits_.emplace_back();
-  auto machine = std::make_unique<PlanMachine>(engine_, *views_[i], job, *plan, setup.fidelity,
-                                               std::move(threads), std::move(shared));
-  jobs_.push_back(std::make_unique<models::ProgramJob>(
-      engine_, std::move(schedule), std::move(plan), std::move(machine),
-      models::ProgramSetup{setup.stream, setup.speed_variation, setup.keep_limits}));
-}
-
-// The process behind a GPU takes part of a core; that matters only where cores can run short.
-void Stage::add_compute(models::JobSetup& setup, const ResolvedJob& job,
-                        const platforms::Machine& machine) const
-{
-  for (const auto& place : job.ranks) {
-    const double threads = tenancy_.crowded(place.node) ? job.framework.host_threads : 0;
-    setup.compute.push_back(machine.compute(place));
-    setup.compute_paths.push_back(machine.compute_path(place, threads));
-  }
-}
-
-void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experiment, std::size_t i,
-                      Epoch epoch)
-{
-  const ResolvedJob& job = experiment.jobs[i];
-  hits_.emplace_back();
   if (job.input.synthetic)
-    return;
+    return {};
   const bool warm = epoch == Epoch::later || job.input.spec.cache == PageCache::warm;
   int nodes = 0;
   for (int node = 0; node < experiment.nodes; ++node)
@@ -172,8 +155,9 @@ void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experim
   if (job.input.stored.own_file && job.input.settings.file_time.value() > 0)
     for (const auto& place : job.ranks)
       if (file_threads.count(place.node) == 0)
-        file_threads[place.node] = engine_.add_resource(
-            {sim::ResourceKind::file_thread, place.node, job.spec.name}, 1.0);
+        file_threads[place.node] =
+            engine_.add_resource({sim::ResourceKind::file_thread, place.node, job.spec.name}, 1.0);
+  std::vector<std::unique_ptr<models::InputPipeline>> input;
   for (const auto& place : job.ranks) {
     InputShare share;
     if (const auto it = file_threads.find(place.node); it != file_threads.end())
@@ -183,8 +167,10 @@ void Stage::add_input(models::JobSetup& setup, const ResolvedExperiment& experim
     share.hits = cache_hits(job.input, nodes, tenancy_.page_cache(i, place.node),
                             storage_->server_cache(), warm);
     hits_.back() = share.hits;
-    setup.input.push_back(input_stages(job, *views_[i], *storage_, place, share));
+    input.push_back(std::make_unique<models::InputPipeline>(
+        engine_, input_stages(job, *views_[i], *storage_, place, share)));
   }
+  return input;
 }
 
 } // namespace foretrain::experiments

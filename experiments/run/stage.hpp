@@ -5,7 +5,7 @@
 #include "experiments/run/result.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "models/plans/pipeline.hpp"
-#include "models/training_job.hpp"
+#include "models/program_job.hpp"
 #include "platforms/storage_system.hpp"
 #include "sim/engine/token_bucket.hpp"
 
@@ -24,6 +24,7 @@ enum class Epoch {
 /// Jobs hold references into it: it does not move.
 class Stage {
 public:
+  /// The experiment must outlive this.
   Stage(const ResolvedExperiment& experiment, const RunOptions& options,
         Epoch epoch = Epoch::as_given);
   Stage(const Stage&) = delete;
@@ -51,15 +52,12 @@ private:
   void add_view(const ResolvedExperiment& experiment, std::size_t i);
   void add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
                Epoch epoch);
-  /// A job that is written as a program.
-  void add_program(const models::JobSetup& setup, const ResolvedExperiment& experiment,
-                   std::size_t i);
+  models::JobSchedule schedule_of(const ResolvedExperiment& experiment, std::size_t i,
+                                  const RunOptions& options) const;
   /// Nodes of a job whose links other jobs use, too.
   std::set<int> shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const;
-  void add_compute(models::JobSetup& setup, const ResolvedJob& job,
-                   const platforms::Machine& machine) const;
-  void add_input(models::JobSetup& setup, const ResolvedExperiment& experiment, std::size_t i,
-                 Epoch epoch);
+  std::vector<std::unique_ptr<models::InputPipeline>> input_of(const ResolvedExperiment& experiment,
+                                                               std::size_t i, Epoch epoch);
 
   sim::Engine engine_;
   platforms::Machine machine_;

@@ -1,7 +1,10 @@
 #include "experiments/run/synchronisation.hpp"
 
+#include "experiments/run/tenancy.hpp"
 #include "experiments/spec/graph_rules.hpp"
 #include "models/host_all_reduce.hpp"
+#include "models/parameter_servers.hpp"
+#include "models/plans/data_parallel.hpp"
 #include "platforms/host_links.hpp"
 #include "platforms/servers.hpp"
 
@@ -15,39 +18,63 @@ namespace foretrain::experiments {
 
 namespace {
 
-void add_all_reduce(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& engine,
-                    const platforms::Machine& machine)
+// The share of a GPU's arithmetic that the blocks of a collective take while it runs.
+double held_by(const models::Collective& all_reduce, const ResolvedJob& job,
+               const models::ComputeProfile& profile, const platforms::Gpu& gpu)
 {
-  auto communicator = platforms::make_communicator(machine, job.ranks, "job " + job.spec.name,
-                                                   graph_rules(job.library));
-  const double channels = static_cast<double>(communicator.channels.size());
-  setup.synchroniser =
-      std::make_shared<models::AllReduce>(std::make_shared<const models::Collective>(
-          engine, std::move(communicator), job.library, models::Operation::all_reduce,
-          job.framework.algorithm));
-  const platforms::Gpu& gpu = machine.spec().gpu;
   if (job.framework.overlap == models::Overlap::none || gpu.on_host())
-    return;
+    return 0;
+  const double channels = static_cast<double>(all_reduce.communicator().channels.size());
   const double held =
       std::min(0.5, channels * job.library.blocks_per_channel / gpu.multiprocessors);
   const double slowed = models::slowed_beside_collective(
-      setup.profile, held, gpu.beside_collective.products, gpu.beside_collective.memory_bound,
+      profile, held, gpu.beside_collective.products, gpu.beside_collective.memory_bound,
       gpu.beside_collective.per_kernel);
-  setup.stolen_by_communication = 1 - 1 / slowed;
+  return 1 - 1 / slowed;
 }
 
-void add_host_all_reduce(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& engine,
-                         const platforms::Machine& machine)
+// Nodes whose GPUs all do what others do, but for the first ones, which reports tell of.
+std::vector<int> nodes_alike(const ResolvedJob& job, const std::vector<bool>& apart)
+{
+  std::map<int, bool> alike;
+  for (std::size_t gpu = 0; gpu < job.ranks.size(); ++gpu) {
+    const auto [at, first] = alike.try_emplace(job.ranks[gpu].node, true);
+    at->second = at->second && !apart[gpu];
+  }
+  std::vector<int> nodes;
+  int told = 0;
+  for (const auto& [node, is] : alike)
+    if (++told > kNodesTold && is)
+      nodes.push_back(node);
+  return nodes;
+}
+
+std::shared_ptr<const models::Collective> all_reduce_of(const ResolvedJob& job,
+                                                        const std::vector<bool>& apart,
+                                                        sim::Engine& engine,
+                                                        const platforms::Machine& machine)
+{
+  auto communicator = platforms::make_communicator(machine, job.ranks, "job " + job.spec.name,
+                                                   graph_rules(job.library));
+  if (const auto alike = nodes_alike(job, apart); !alike.empty())
+    communicator.alike = machine.numbers_on(alike);
+  return std::make_shared<const models::Collective>(engine, std::move(communicator), job.library,
+                                                    models::Operation::all_reduce,
+                                                    job.framework.algorithm);
+}
+
+std::shared_ptr<models::Synchroniser>
+host_all_reduce_of(const ResolvedJob& job, sim::Engine& engine, const platforms::Machine& machine)
 {
   const models::HostExchange& rules = *job.library.host;
   auto links = platforms::make_host_links(
       machine, job.ranks, rules.process == models::HostProcess::node, "job " + job.spec.name);
-  setup.synchroniser = std::make_shared<models::HostAllReduce>(
-      engine, std::move(links), rules, job.library, gradient_bytes(job) == 2);
+  return std::make_shared<models::HostAllReduce>(engine, std::move(links), rules, job.library,
+                                                 gradient_bytes(job) == 2);
 }
 
-void add_servers(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& engine,
-                 const platforms::Machine& machine)
+std::shared_ptr<models::Synchroniser> servers_of(const ResolvedJob& job, sim::Engine& engine,
+                                                 const platforms::Machine& machine)
 {
   models::ServerRules rules = *job.framework.servers;
   platforms::ServerPlan plan;
@@ -62,8 +89,8 @@ void add_servers(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& e
   plan.verbs_rate = rules.verbs_rate;
   plan.loopback = rules.sockets;
   auto links = platforms::make_server_links(engine, machine, job.ranks, plan, job.spec.name);
-  setup.synchroniser = std::make_shared<models::ParameterServers>(
-      engine, std::move(links), rules, job.library, job.framework.algorithm);
+  return std::make_shared<models::ParameterServers>(engine, std::move(links), rules, job.library,
+                                                    job.framework.algorithm);
 }
 
 // What the launches that follow the exchange take longer than the kernels, where one process
@@ -88,22 +115,44 @@ Seconds launches_behind(const ResolvedJob& job, Seconds kernels)
 
 } // namespace
 
-void add_synchronisation(models::JobSetup& setup, const ResolvedJob& job, sim::Engine& engine,
-                         const platforms::Machine& machine)
+DataParallelJob data_parallel_job(const ResolvedJob& job, const std::vector<bool>& apart,
+                                  sim::Engine& engine, const platforms::Machine& machine)
 {
-  if (job.spec.mode == JobMode::inference || (job.ranks.size() < 2 && job.server_nodes.empty()))
-    return;
-  setup.profile.optimizer += setup.profile.optimizer_exposed;
-  setup.framework.step_overhead += launches_behind(job, setup.profile.optimizer);
-  setup.buckets =
-      models::plan_buckets(job.network, job.profile, job.framework, gradient_bytes(job));
-  setup.fusion_copy = fusion_copy_rate(machine.spec().gpu);
-  if (job.parameter_servers)
-    add_servers(setup, job, engine, machine);
-  else if (job.library.host)
-    add_host_all_reduce(setup, job, engine, machine);
-  else
-    add_all_reduce(setup, job, engine, machine);
+  DataParallelJob made;
+  models::DataParallel writing;
+  writing.name = job.spec.name;
+  writing.ranks = models::folded(apart);
+  writing.profile = job.profile;
+  writing.framework = job.framework;
+  writing.input = !job.input.synthetic;
+  const bool adds =
+      job.spec.mode != JobMode::inference && (job.ranks.size() > 1 || !job.server_nodes.empty());
+  if (adds) {
+    writing.profile.optimizer += writing.profile.optimizer_exposed;
+    writing.framework.step_overhead += launches_behind(job, writing.profile.optimizer);
+    writing.buckets =
+        models::plan_buckets(job.network, writing.profile, job.framework, gradient_bytes(job));
+    writing.fusion_copy = fusion_copy_rate(machine.spec().gpu);
+    writing.adding = models::Adding::servers;
+    if (job.parameter_servers) {
+      made.synchroniser = servers_of(job, engine, machine);
+    } else if (job.library.host) {
+      made.synchroniser = host_all_reduce_of(job, engine, machine);
+    } else {
+      made.all_reduce = all_reduce_of(job, apart, engine, machine);
+      writing.held = held_by(*made.all_reduce, job, writing.profile, machine.spec().gpu);
+      writing.adding = models::Adding::all_reduce;
+    }
+    if (made.synchroniser && made.synchroniser->fetches())
+      writing.adding = models::Adding::fetching;
+  }
+  auto plan = std::make_shared<models::WorkPlan>();
+  plan->program = models::data_parallel_program(writing);
+  plan->samples_per_step =
+      static_cast<double>(job.spec.batch_per_gpu) * static_cast<double>(job.ranks.size());
+  plan->step_variation = job.framework.step_variation;
+  made.plan = std::move(plan);
+  return made;
 }
 
 } // namespace foretrain::experiments

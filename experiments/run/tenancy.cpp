@@ -1,6 +1,7 @@
 #include "experiments/run/tenancy.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace foretrain::experiments {
 
@@ -112,6 +113,25 @@ bool Tenancy::crowded(int node) const
       return true;
   }
   return wanted > all;
+}
+
+std::vector<bool> gpus_apart(const ResolvedExperiment& experiment, std::size_t i,
+                             const Tenancy& tenancy)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  std::map<int, bool> special;
+  std::vector<bool> apart;
+  for (const auto& place : job.ranks) {
+    const auto [at, unknown] = special.try_emplace(place.node);
+    if (unknown) {
+      at->second = !job.input.synthetic || tenancy.crowded(place.node) ||
+                   place.node == job.ranks.front().node;
+      for (std::size_t other = 0; other < experiment.jobs.size(); ++other)
+        at->second = at->second || (other != i && tenancy.gpus_on(other, place.node) > 0);
+    }
+    apart.push_back(at->second);
+  }
+  return apart;
 }
 
 } // namespace foretrain::experiments

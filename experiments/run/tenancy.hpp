@@ -41,4 +41,13 @@ private:
   std::vector<bool> confined_;         // [job]
 };
 
+/// Of how many nodes of a job reports tell resources: they speak for the others.
+inline constexpr int kNodesTold = 8;
+
+/// Of each GPU of a job of a network: whether it is simulated by itself, since it does not do what
+/// the job's other ones do (what contends for cores, waits for batches of its own, or has other
+/// jobs on its node), or since people look at it: those of the first node.
+std::vector<bool> gpus_apart(const ResolvedExperiment& experiment, std::size_t job,
+                             const Tenancy& tenancy);
+
 } // namespace foretrain::experiments

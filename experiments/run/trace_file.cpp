@@ -10,8 +10,6 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kCommunicationRanks = 64; // beyond this a collective is drawn on rank 0 only
-
 constexpr double kElement = 4; // bytes; sizes are told in elements of single precision
 
 int thread_of(const std::string& stream)
@@ -77,7 +75,8 @@ void write_trace(const std::string& path, const std::vector<const models::Job*>&
   int first_pid = 0;
   for (const auto* job : jobs) {
     const auto intervals = job->last_step();
-    const int ranks = job->shown_ranks();
+    const auto names = job->shown_ranks();
+    const int ranks = static_cast<int>(names.size());
     Seconds origin(std::numeric_limits<double>::infinity());
     for (const auto& it : intervals)
       origin = std::min(origin, it.start);
@@ -86,20 +85,15 @@ void write_trace(const std::string& path, const std::vector<const models::Job*>&
       end = std::max(end, it.finish);
     for (int rank = 0; rank < ranks; ++rank) {
       const int pid = first_pid + rank;
-      events.push_back(
-          name_event("process_name", pid, 0, fmt::format("{} gpu {}", job->schedule().name, rank)));
+      events.push_back(name_event(
+          "process_name", pid, 0,
+          fmt::format("{} {}", job->schedule().name, names[static_cast<std::size_t>(rank)])));
       events.push_back(step_event(pid, end - origin));
       for (const char* stream : {"compute", "communication", "input"})
         events.push_back(name_event("thread_name", pid, thread_of(stream), stream));
     }
-    for (const auto& it : intervals) {
-      if (it.rank >= 0) {
-        add_span(events, it, first_pid + it.rank, origin, ranks, job->schedule().name);
-        continue;
-      }
-      for (int rank = 0; rank < (ranks <= kCommunicationRanks ? ranks : 1); ++rank)
-        add_span(events, it, first_pid + rank, origin, ranks, job->schedule().name);
-    }
+    for (const auto& it : intervals)
+      add_span(events, it, first_pid + it.rank, origin, ranks, job->schedule().name);
     first_pid += ranks;
   }
   write_events(path, events);

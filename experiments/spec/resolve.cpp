@@ -158,6 +158,7 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   const Value file = resolve_preset(job.spec.program, sim::kProgramKind);
   plan->program = sim::read_program(file, spec);
   plan->samples_per_step = spec.samples_per_step;
+  plan->one_gpu = spec.one_gpu_samples_per_s;
   plan->step_variation = spec.step_variation;
   plan->summary = spec.summary;
   int devices = 0;

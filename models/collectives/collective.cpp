@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <stdexcept>
+#include <tuple>
 
 namespace foretrain::models {
 
@@ -224,7 +226,22 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
       cap = cap > 0 ? std::min(cap, load.hop.cap / moved) : load.hop.cap / moved;
   }
   candidate.coupled = sim::make_path(std::move(uses), {}, cap);
+  if (comm_.alike)
+    candidate.coupled = sim::make_path(without_alike(candidate.coupled->uses), {}, cap);
   return candidate.coupled;
+}
+
+// A flow is as fast as its most loaded resource lets it be: of those that are alike one is enough.
+std::vector<sim::Use> Collective::without_alike(const std::vector<sim::Use>& uses) const
+{
+  std::set<std::tuple<int, double, double>> known;
+  std::vector<sim::Use> kept;
+  for (const sim::Use& use : uses) {
+    const int number = comm_.alike(use.resource);
+    if (number < 0 || known.emplace(number, engine_.capacity({use.resource}), use.weight).second)
+      kept.push_back(use);
+  }
+  return kept;
 }
 
 // The path for one of `per_buffer_byte` units of progress per byte of the buffer, of which each

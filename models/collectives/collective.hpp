@@ -86,6 +86,7 @@ private:
                    const Protocol& protocol) const;
   double most_of(const Candidate& candidate) const;
   sim::PathPtr coupled_path(const Candidate& candidate) const;
+  std::vector<sim::Use> without_alike(const std::vector<sim::Use>& uses) const;
   sim::PathPtr hop_path(const Candidate& candidate, const sim::Hop& hop, double bytes,
                         double per_buffer_byte) const;
   const std::vector<sim::PathPtr>& edge_paths(const Candidate& candidate) const;

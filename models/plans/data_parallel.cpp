@@ -1,10 +1,10 @@
 #include "models/plans/data_parallel.hpp"
 
 #include "models/coordination.hpp"
+#include "models/fetch.hpp"
 
 #include <algorithm>
-
-#include <fmt/format.h>
+#include <numeric>
 
 namespace foretrain::models {
 
@@ -18,42 +18,67 @@ public:
   explicit DataParallelWriter(const DataParallel& job) : job_(job)
   {
     program_.name = job.name;
-    communication_ = program_.add_stream("communication");
-    coordination_ = program_.add_stream("coordination");
+    program_.ranks = job.ranks;
     sim::WorkGroup all;
     all.name = "data";
-    all.devices.emplace_back();
-    for (int rank = 0; rank < job.ranks; ++rank) {
-      program_.ranks.push_back({rank, 1});
-      all.ranks.push_back(rank);
-      all.devices.front().push_back(rank);
-    }
+    all.algorithm = job.framework.algorithm;
+    all.ranks.resize(job.ranks.size());
+    std::iota(all.ranks.begin(), all.ranks.end(), 0);
+    all.devices.emplace_back(static_cast<std::size_t>(devices()));
+    std::iota(all.devices.front().begin(), all.devices.front().end(), 0);
     group_ = program_.add_group(std::move(all));
+    communication_ = program_.add_stream("communication");
     for (std::size_t b = 0; b < job.buckets.size(); ++b)
       ready_.push_back(program_.join(Phase::data));
-    backward_done_ = program_.join(Phase::data);
+    synchronised_ = program_.join(Phase::data);
   }
 
   sim::Program write()
   {
-    for (int rank = 0; rank < job_.ranks; ++rank)
-      add_backward(rank);
-    const OpId synchronised = add_exchange();
-    for (int rank = 0; rank < job_.ranks; ++rank) {
-      const OpId update =
-          program_.compute(rank, Phase::optimizer, "optimizer", job_.profile.optimizer);
-      program_.order(synchronised, update);
-      program_.wait(rank, Phase::framework, "host work", job_.framework.step_overhead, 0);
+    add_exchange();
+    if (job_.adding == Adding::fetching)
+      add_variables();
+    else
+      passes_ = {{{}, job_.profile.forward()}};
+    const int ranks = static_cast<int>(job_.ranks.size());
+    std::vector<OpId> updates;
+    for (int rank = 0; rank < ranks; ++rank) {
+      add_passes(rank);
+      updates.push_back(
+          program_.compute(rank, Phase::optimizer, "optimizer", job_.profile.optimizer));
+      program_.order(synchronised_, updates.back());
     }
+    // Host work of the framework that no kernel hides.
+    const OpId last =
+        program_.wait(0, Phase::framework, "host work", job_.framework.step_overhead, -1);
+    for (const OpId update : updates)
+      program_.order(update, last);
     return std::move(program_);
   }
 
 private:
-  void add_backward(int rank)
+  struct Pass { // of forward
+    OpId variables;
+    Seconds time;
+  };
+
+  int devices() const
+  {
+    int sum = 0;
+    for (const sim::WorkRank& rank : job_.ranks)
+      sum += rank.stands_for;
+    return sum;
+  }
+
+  void add_passes(int rank)
   {
     if (job_.input)
       program_.fetch(rank, 0);
-    OpId last = program_.compute(rank, Phase::forward, "forward", job_.profile.forward());
+    OpId last;
+    for (const Pass& pass : passes_) {
+      last = program_.compute(rank, Phase::forward, "forward", pass.time);
+      program_.order(pass.variables, last);
+    }
     const bool overlaps = job_.framework.overlap != Overlap::none;
     Seconds done;
     for (std::size_t b = 0; b < job_.buckets.size(); ++b) {
@@ -69,49 +94,79 @@ private:
     if (!overlaps)
       for (const OpId bucket : ready_)
         program_.order(last, bucket);
-    program_.order(last, backward_done_);
+    program_.order(last, synchronised_);
   }
 
-  // One bucket after the other, like calls on one stream. Returns what the update waits for.
-  OpId add_exchange()
+  // Calls of the library are one after the other, like all on one stream; servers take what comes.
+  void add_exchange()
   {
     const Framework& f = job_.framework;
-    const Seconds agreement = Coordination(f, job_.ranks).cost();
+    const Coordination coordination(f, devices());
     OpId previous;
     for (std::size_t b = 0; b < job_.buckets.size(); ++b) {
       const Bucket& bucket = job_.buckets[b];
-      const OpId agreed = program_.wait(0, Phase::framework, "coordination", agreement, -1);
-      program_.order(ready_[b], agreed);
       const bool copies = f.fusion_copies && bucket.tensors > 1 && job_.fusion_copy.value() > 0;
-      OpId begin = agreed;
-      if (copies) {
-        begin = program_.wait(0, Phase::data, "into fusion buffer", bucket.size / job_.fusion_copy,
-                              coordination_);
-        program_.order(agreed, begin);
+      const auto copy = [&](const char* what, OpId after) {
+        if (!copies)
+          return after;
+        const OpId copied = program_.wait(0, Phase::data, what, bucket.size / job_.fusion_copy, -1);
+        program_.order(after, copied);
+        return copied;
+      };
+      const OpId agreed = program_.agree(coordination.cost, coordination.period);
+      program_.order(ready_[b], agreed);
+      OpId begin = program_.join(Phase::data);
+      program_.order(agreed, begin);
+      if (job_.adding == Adding::all_reduce)
         program_.order(previous, begin);
-      }
-      const OpId sum = program_.collective(group_, sim::CollectiveKind::all_reduce, Phase::data,
-                                           "all-reduce", bucket.size, communication_);
-      program_.operations.back().holds = job_.held;
+      begin = copy("into fusion buffer", begin);
+      const OpId sum = add_sum(bucket.size);
       program_.order(begin, sum);
-      previous = sum;
-      if (copies) {
-        previous = program_.wait(0, Phase::data, "out of fusion buffer",
-                                 bucket.size / job_.fusion_copy, coordination_);
-        program_.order(sum, previous);
-      }
+      previous = copy("out of fusion buffer", sum);
+      program_.order(previous, synchronised_);
     }
-    program_.order(previous, backward_done_);
-    return backward_done_;
+  }
+
+  OpId add_sum(Bytes size)
+  {
+    if (job_.adding != Adding::all_reduce)
+      return program_.synchronise(group_, "synchronisation", size);
+    const OpId sum = program_.collective(group_, sim::CollectiveKind::all_reduce, Phase::data,
+                                         "all-reduce", size, communication_);
+    program_.operations.back().holds = job_.held;
+    return sum;
+  }
+
+  // Layers wait for their variables. Buckets are in the order of backward: the last one's are
+  // needed first.
+  void add_variables()
+  {
+    std::vector<OpId> brought;
+    for (const Bucket& bucket : job_.buckets)
+      brought.push_back(program_.variables(group_, "variables", bucket.size));
+    const std::vector<Seconds> points = needed_at(job_.buckets, job_.profile);
+    Seconds done;
+    OpId there;
+    for (std::size_t b = brought.size(); b-- > 0;) {
+      if (!there || points[b] > done) {
+        if (there) {
+          passes_.push_back({there, points[b] - done});
+          done = points[b];
+        }
+        there = program_.join(Phase::data);
+      }
+      program_.order(brought[b], there);
+    }
+    passes_.push_back({there, job_.profile.forward() - done});
   }
 
   const DataParallel& job_;
   sim::Program program_;
   int communication_ = 0;
-  int coordination_ = 0;
   int group_ = 0;
-  std::vector<OpId> ready_; // joins
-  OpId backward_done_;
+  std::vector<OpId> ready_; // of each bucket
+  OpId synchronised_;
+  std::vector<Pass> passes_;
 };
 
 } // namespace
@@ -119,6 +174,20 @@ private:
 sim::Program data_parallel_program(const DataParallel& job)
 {
   return DataParallelWriter(job).write();
+}
+
+std::vector<sim::WorkRank> folded(const std::vector<bool>& apart)
+{
+  std::vector<sim::WorkRank> ranks;
+  bool open = false; // the last rank takes in what follows
+  for (std::size_t device = 0; device < apart.size(); ++device) {
+    if (!apart[device] && open)
+      ++ranks.back().stands_for;
+    else
+      ranks.push_back({static_cast<int>(device), 1});
+    open = !apart[device];
+  }
+  return ranks;
 }
 
 } // namespace foretrain::models

@@ -1,9 +1,9 @@
 // Data-parallel training as a work program: every rank computes on its own batch, buckets of
-// gradients are added as soon as they are whole.
+// gradients are added as soon as they are whole. See docs/model.md.
 //
-// The same step as models/training_job.hpp takes with an all-reduce, without variation and without
-// a background loop that runs out of step with the training (fusion_cycle): tests hold the two
-// together, and other tools can take it over.
+// Per rank: fetch a batch, forward (layer by layer where variables are fetched), backward in
+// stretches that end where a bucket is complete, optimizer. Per bucket: agreement, fusion buffer,
+// synchronisation. At the end the framework's host work.
 #pragma once
 
 #include "models/buckets.hpp"
@@ -14,17 +14,30 @@
 
 namespace foretrain::models {
 
+/// What adds the gradients of a bucket.
+enum class Adding {
+  nothing,    // one rank, or inference
+  all_reduce, // calls of the GPUs' library, one after the other
+  servers,    // a Synchroniser's ways
+  fetching,   // the same, and each step fetches its variables anew
+};
+
 struct DataParallel {
   std::string name;
-  int ranks = 1;
+  std::vector<sim::WorkRank> ranks; // that stand for all devices, in their order
   ComputeProfile profile;
-  std::vector<Bucket> buckets; // none with one rank
+  std::vector<Bucket> buckets; // none where nothing is added
   Framework framework;
+  Adding adding = Adding::nothing;
   BytesPerSecond fusion_copy{}; // at which a GPU copies into the fusion buffer; 0: it does not
   double held = 0;              // share of a GPU's arithmetic that an all-reduce takes
   bool input = false;           // batches are fetched
 };
 
 sim::Program data_parallel_program(const DataParallel& job);
+
+/// Devices that do the same, in a row, as one rank: all of them but those that are `apart` (one
+/// flag each), which are ranks of their own.
+std::vector<sim::WorkRank> folded(const std::vector<bool>& apart);
 
 } // namespace foretrain::models

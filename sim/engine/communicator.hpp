@@ -88,6 +88,9 @@ struct Communicator {
   std::vector<TreeChannel> heads;
   /// As connect, for a channel of trees or heads.
   std::function<Hop(int from, int to, int channel)> connect_tree, connect_head;
+  /// Of resources of nodes that nobody else uses: which one of its node it is; -1 of all others.
+  /// One of those with the same number, capacity and load stands for all. None: there are no such.
+  std::function<int(int resource)> alike;
   GraphAssumption ring_graph, tree_graph, switch_graph;
 };
 

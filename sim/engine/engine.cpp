@@ -239,7 +239,8 @@ std::vector<std::string> Engine::Impl::stalled() const
     if (!native()) {
       const int limiting = solver.limiting(it.solver_flow);
       if (limiting >= 0)
-        on = fmt::format("{} (capacity {:g})", name_of(resources[static_cast<std::size_t>(limiting)]),
+        on = fmt::format("{} (capacity {:g})",
+                         name_of(resources[static_cast<std::size_t>(limiting)]),
                          solver.capacity(limiting));
     }
     found.push_back(fmt::format("{} waits for {}", it.spec.what, on));
@@ -256,8 +257,8 @@ Engine::~Engine() = default;
 ResourceId Engine::add_resource(const Resource& what, double capacity)
 {
   if (!(capacity >= 0) || !std::isfinite(capacity))
-    throw std::logic_error(fmt::format(
-        "resource {} with a capacity that is not a finite number >= 0", name_of(what)));
+    throw std::logic_error(
+        fmt::format("resource {} with a capacity that is not a finite number >= 0", name_of(what)));
   impl_->resources.add(what);
   impl_->consumed.push_back(0);
   return {impl_->solver.add_resource(capacity)};

@@ -35,7 +35,7 @@ enum class Direction : unsigned char { none, out, in };
 
 struct Resource {
   ResourceKind kind = ResourceKind::other;
-  int node = -1; // of the cluster; -1: of none
+  int node = -1;    // of the cluster; -1: of none
   std::string part; // of the node, switch or storage: "gpu3", "plx0", "0-3", "ib0", a job's name
   Direction direction = Direction::none;
 };

@@ -25,10 +25,15 @@ public:
   {
   }
 
-  /// The next operation of the rank's first stream.
-  void follow(OpId op)
+  /// The next operation of the rank's first stream. `others_end`: of the kernels of all ranks that
+  /// it waits for beside exchanges.
+  void follow(OpId op, Seconds others_end)
   {
     const Seconds begin = dates_.started(op);
+    if (const Seconds slower = std::min(begin, others_end); slower > told_) {
+      others() += slower - told_;
+      told_ = slower;
+    }
     if (begin > told_)
       waited_for(dates_.released_by(op), told_, begin);
     told_ = std::max(told_, begin);
@@ -96,6 +101,8 @@ private:
     switch (it.kind) {
     case WorkKind::collective:
     case WorkKind::transfer:
+    case WorkKind::synchronise:
+    case WorkKind::variables:
       shares_.exposed[at(it.phase)] += time;
       return;
     case WorkKind::compute:
@@ -117,6 +124,7 @@ private:
       (exchanges(it.phase) ? shares_.exposed[at(it.phase)] : shares_.framework) += time;
       return;
     case WorkKind::host:
+    case WorkKind::agree:
     case WorkKind::join:
       shares_.framework += time;
       return;
@@ -139,9 +147,8 @@ private:
         shares_.bubble += end - begin;
         return;
       }
-      if (kind == WorkKind::collective && before &&
-          operation(before).kind != WorkKind::collective &&
-          operation(before).kind != WorkKind::wait && operation(before).rank != rank_) {
+      if (kind == WorkKind::collective && before && operation(before).kind != WorkKind::wait &&
+          operation(before).rank >= 0 && operation(before).rank != rank_) {
         others() += end - begin;
         return;
       }
@@ -163,6 +170,27 @@ private:
   std::size_t next_ = 0; // in running_: what ends later
   StepShares shares_;
 };
+
+// Of each operation: the last end of kernels that a join before it gathers; 0 where there is none.
+// What waits for such a join waits for the slowest of those kernels, whatever exchanges run.
+std::vector<Seconds> gathered_ends(const StepDates& dates)
+{
+  const auto& operations = dates.program().operations;
+  std::vector<Seconds> of_join(operations.size()), ends(operations.size());
+  for (const int i : dates.order().sequence()) {
+    const auto op = static_cast<std::size_t>(i);
+    for (const int before : dates.order().before(i)) {
+      const auto first = static_cast<std::size_t>(before);
+      if (operations[first].kind == WorkKind::join)
+        ends[op] = std::max(ends[op], of_join[first]);
+      else if (operations[op].kind == WorkKind::join && operations[first].kind == WorkKind::compute)
+        of_join[op] = std::max(of_join[op], dates.finished({before}));
+    }
+    if (operations[op].kind == WorkKind::join)
+      of_join[op] = std::max(of_join[op], ends[op]);
+  }
+  return ends;
+}
 
 } // namespace
 
@@ -212,15 +240,16 @@ StepShares shares_of(const StepDates& dates, Seconds start, Seconds end,
         accounts[static_cast<std::size_t>(rank)].takes_part({i});
   for (RankAccount& account : accounts)
     account.sort_collectives();
+  const std::vector<Seconds> others = gathered_ends(dates);
   for (int i = 0; i < static_cast<int>(operations.size()); ++i) {
     const Operation& op = operations[static_cast<std::size_t>(i)];
     if (op.stream != 0)
       continue;
     if (op.kind == WorkKind::collective)
       for (const int rank : program.groups[static_cast<std::size_t>(op.group)].ranks)
-        accounts[static_cast<std::size_t>(rank)].follow({i});
+        accounts[static_cast<std::size_t>(rank)].follow({i}, others[static_cast<std::size_t>(i)]);
     else
-      accounts[static_cast<std::size_t>(op.rank)].follow({i});
+      accounts[static_cast<std::size_t>(op.rank)].follow({i}, others[static_cast<std::size_t>(i)]);
   }
   const OpId last = dates.last();
   StepShares mean;

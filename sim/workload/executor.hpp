@@ -27,8 +27,17 @@ public:
                                 std::vector<TaskId>& flows) = 0;
   virtual TaskId add_transfer(TaskGraph& graph, TaskId begin, const Operation& op, int index,
                               std::vector<TaskId>& flows) = 0;
-  /// A collective begins to take its share of its devices' arithmetic, or no longer does.
-  virtual void hold(const Operation& op, bool begins) = 0;
+  /// A bucket of gradients by servers or host memory; those of a program come in its order.
+  virtual TaskId add_synchronisation(TaskGraph& graph, TaskId begin, const Operation& op, int index,
+                                     std::vector<TaskId>& flows) = 0;
+  /// Called once, after the last of them: what brings each bucket's values to the devices from the
+  /// beginning of a step on.
+  virtual std::vector<TaskId> add_variables(TaskGraph& graph, std::vector<TaskId>& flows) = 0;
+  /// Whether it wants to know when a collective begins and ends: what it takes of its devices, and
+  /// of links that let bursts through.
+  virtual bool watches(const Operation& op) const = 0;
+  virtual void begins(const Operation& op) = 0;
+  virtual void ends(const Operation& op) = 0;
 };
 
 class Executor {
@@ -37,7 +46,8 @@ public:
   Executor(Engine& engine, const Program& program, const WorkOrder& order, WorkMachine& machine);
 
   /// Runs one step from now on; operations of rank r that vary take stretch[r] times as long.
-  void start(const std::vector<double>& stretch, std::function<void()> done);
+  /// `phase`: of the loop that asks for agreements, see until_agreed().
+  void start(const std::vector<double>& stretch, double phase, std::function<void()> done);
 
   /// Of the last step.
   void tell(StepDates& dates) const;
@@ -54,10 +64,14 @@ private:
   static std::size_t index(OpId op) { return static_cast<std::size_t>(op.value); }
   TaskId add(const Operation& op, int index, TaskId begin);
   TaskId add_collective(const Operation& op, int index, TaskId begin);
+  void add_variables();
 
+  Engine& engine_;
   const Program& program_;
   WorkMachine& machine_;
   TaskGraph graph_;
+  Seconds step_start_;
+  double phase_ = 0;
   std::vector<TaskId> begin_, end_; // of each operation
   std::vector<TaskId> flows_;
 };

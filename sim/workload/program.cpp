@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 namespace foretrain::sim {
@@ -9,7 +10,8 @@ namespace foretrain::sim {
 namespace {
 
 constexpr std::array kKinds{"compute",    "host",     "offload", "fetch",
-                            "collective", "transfer", "wait",    "join"};
+                            "collective", "transfer", "agree",   "synchronise",
+                            "variables",  "wait",     "join"};
 constexpr std::array kCollectiveNames{"all-reduce", "all-gather", "reduce-scatter",
                                       "broadcast",  "all-to-all", "neighbours"};
 static_assert(kCollectiveNames.size() == kCollectives);
@@ -54,6 +56,7 @@ Seconds length_alone(const Operation& op, double stretch)
   case WorkKind::compute:
     return Seconds(varies(op) ? stretch * op.amount : op.amount);
   case WorkKind::host:
+  case WorkKind::agree:
   case WorkKind::wait:
     return Seconds(op.amount);
   case WorkKind::collective:
@@ -61,10 +64,27 @@ Seconds length_alone(const Operation& op, double stretch)
   case WorkKind::offload:
     return op.alone;
   case WorkKind::fetch:
+  case WorkKind::synchronise:
+  case WorkKind::variables:
   case WorkKind::join:
     break;
   }
   return Seconds(0);
+}
+
+bool of_group(const Operation& op)
+{
+  return op.kind == WorkKind::collective || op.kind == WorkKind::synchronise ||
+         op.kind == WorkKind::variables;
+}
+
+Seconds until_agreed(const Operation& op, Seconds ready, double phase)
+{
+  const Seconds cost(op.amount);
+  if (op.period.value() <= 0)
+    return cost;
+  const double cycles = ready / op.period - phase;
+  return std::max(0.0, std::ceil(cycles - 1e-9) - cycles) * op.period + cost;
 }
 
 int Program::add_stream(std::string stream)
@@ -134,6 +154,27 @@ OpId Program::wait(int rank, Phase phase, std::string_view what, Seconds time, i
   return on_rank(WorkKind::wait, rank, phase, what, time.value(), stream);
 }
 
+OpId Program::agree(Seconds cost, Seconds period)
+{
+  const OpId id = on_rank(WorkKind::agree, -1, Phase::framework, "coordination", cost.value(), -1);
+  operations.back().period = period;
+  return id;
+}
+
+OpId Program::synchronise(int group, std::string_view what, Bytes size)
+{
+  const OpId id = on_rank(WorkKind::synchronise, -1, Phase::data, what, size.value(), -1);
+  operations.back().group = group;
+  return id;
+}
+
+OpId Program::variables(int group, std::string_view what, Bytes size)
+{
+  const OpId id = on_rank(WorkKind::variables, -1, Phase::data, what, size.value(), -1);
+  operations.back().group = group;
+  return id;
+}
+
 OpId Program::collective(int group, CollectiveKind kind, Phase phase, std::string_view what,
                          Bytes size, int stream)
 {
@@ -200,11 +241,11 @@ void Program::check() const
     return index >= 0 && index < static_cast<int>(size);
   };
   for (const Operation& op : operations) {
-    const bool of_group = op.kind == WorkKind::collective;
-    const bool of_rank = op.kind != WorkKind::join && !of_group;
+    const bool nobodys = op.kind == WorkKind::join || op.kind == WorkKind::agree;
+    const bool of_rank = !nobodys && !of_group(op);
     if ((of_rank && !within(op.rank, ranks.size())) ||
         (op.kind == WorkKind::transfer && !within(op.peer, ranks.size())) ||
-        (of_group && !within(op.group, groups.size())) ||
+        (of_group(op) && !within(op.group, groups.size())) ||
         (op.stream >= 0 && !within(op.stream, streams.size())))
       throw std::logic_error("program '" + name + "': " + foretrain::sim::name_of(op.kind) + " '" +
                              name_of(op) + "' has no rank, group or stream");

@@ -19,14 +19,17 @@
 namespace foretrain::sim {
 
 enum class WorkKind : unsigned char {
-  compute,    // kernels on the rank's device: seconds
-  host,       // host work that the rank's next operation waits for: seconds of one core
-  offload,    // bytes between the rank's device and host memory
-  fetch,      // the next batch of the rank's input
-  collective, // bytes on every rank of a group
-  transfer,   // bytes from one rank to another
-  wait,       // seconds in which nothing works
-  join,       // nothing: gathers edges
+  compute,     // kernels on the rank's device: seconds
+  host,        // host work that the rank's next operation waits for: seconds of one core
+  offload,     // bytes between the rank's device and host memory
+  fetch,       // the next batch of the rank's input
+  collective,  // bytes on every rank of a group
+  transfer,    // bytes from one rank to another
+  agree,       // until the ranks know of each other that they are ready: seconds of one agreement
+  synchronise, // bytes of gradients on every rank of a group, by parameter servers or host memory
+  variables,   // what brings a synchronised bucket's values from its servers, from the step's start
+  wait,        // seconds in which nothing works
+  join,        // nothing: gathers edges
 };
 
 enum class CollectiveKind : unsigned char {
@@ -82,8 +85,12 @@ struct Operation {
   double amount = 0;    // seconds or bytes
   double calls = 1;     // of a collective: so many of these bytes each, one after the other
   double holds = 0;     // of a collective: the share of its devices' arithmetic that it takes
-  Seconds alone{}; // of an exchange: what it takes with nothing in its way, where that is known
+  Seconds alone{};  // of an exchange: what it takes with nothing in its way, where that is known
+  Seconds period{}; // of an agreement: of the loop that asks for it; 0: at once
 };
+
+/// Whether every rank of its group takes part, none in particular.
+bool of_group(const Operation& op);
 
 /// Whether the operation's time differs between devices and from step to step.
 bool varies(const Operation& op);
@@ -92,10 +99,15 @@ bool varies(const Operation& op);
 /// those of an average one.
 Seconds length_alone(const Operation& op, double stretch);
 
+/// What an agreement takes that is asked for `ready` after the step's start: until the loop that
+/// asks the ranks wakes, and one agreement. `phase`: where in its period the loop is when the step
+/// starts, 0 to 1.
+Seconds until_agreed(const Operation& op, Seconds ready, double phase);
+
 /// One simulated device.
 struct WorkRank {
   int device = 0;     // among the job's devices, counted from 0
-  int stands_for = 1; // devices that do the same, this one included
+  int stands_for = 1; // devices that do the same, this one and those after it
 };
 
 struct WorkGroup {
@@ -105,6 +117,7 @@ struct WorkGroup {
                                           // same at the same time on other devices
   std::vector<std::vector<int>> beside{}; // sets that exchange at the same time, and are not
                                           // waited for: those of other stages
+  std::string algorithm = "auto";         // of its collectives
 };
 
 /// What exchanges of one program do to each other where they use the same links at the same time.
@@ -145,6 +158,11 @@ public:
   /// {from, to} of devices that send the same at the same time; the first one is simulated.
   OpId transfer(int from, int to, Phase phase, std::string_view what, Bytes size, int stream,
                 int group = -1);
+  /// Each takes `cost`; the loop that asks for them wakes every `period`, or whenever needed (0).
+  OpId agree(Seconds cost, Seconds period);
+  OpId synchronise(int group, std::string_view what, Bytes size);
+  /// Those of a program are in the order of what it synchronises.
+  OpId variables(int group, std::string_view what, Bytes size);
   OpId wait(int rank, Phase phase, std::string_view what, Seconds time, int stream);
   OpId join(Phase phase);
 

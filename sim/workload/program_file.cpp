@@ -62,6 +62,16 @@ public:
       program_.transfer(rank(at, "rank", op.rank), rank(at, "to", op.to), phase, what, size, stream,
                         op.group ? pairs(at, op) : -1);
       break;
+    case WorkKind::agree:
+      program_.agree(Seconds(op.time_s), Seconds(op.period_s));
+      break;
+    case WorkKind::synchronise:
+    case WorkKind::variables:
+      at.fail_at("kind",
+                 fmt::format("is '{}': a program from a file has no parameter servers and "
+                             "no exchange through host memory",
+                             op.kind),
+                 "write the job's model and framework instead");
     case WorkKind::join:
       program_.join(phase);
       break;
@@ -140,7 +150,7 @@ Program read_program(const Value& at, ProgramSpec& spec)
     program.ranks.push_back({rank.device, rank.stands_for});
   for (std::size_t g = 0; g < spec.groups.size(); ++g) {
     const GroupSpec& group = spec.groups[g];
-    WorkGroup made{group.name, group.ranks, group.devices, group.beside};
+    WorkGroup made{group.name, group.ranks, group.devices, group.beside, group.algorithm};
     for (const int rank : group.ranks)
       if (rank >= static_cast<int>(spec.ranks.size()))
         at.at("groups").at(g).fail_at("ranks", fmt::format("names rank {}, but there are {}, "

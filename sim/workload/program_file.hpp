@@ -22,6 +22,7 @@ struct GroupSpec {
   std::vector<int> ranks;
   std::vector<std::vector<int>> devices; // default: one set, the devices of the ranks
   std::vector<std::vector<int>> beside;
+  std::string algorithm = "auto";
 };
 
 struct OperationSpec {
@@ -33,6 +34,7 @@ struct OperationSpec {
   std::optional<std::string> stream;
   bool to_host = false;
   double time_s = 0;
+  double period_s = 0;
   double size_byte = 0;
   double calls = 1;
   double holds = 0;
@@ -48,6 +50,7 @@ struct ProgramSpec {
   std::vector<OperationSpec> operations;
   double samples_per_step = 1;
   double step_variation = 0;
+  double one_gpu_samples_per_s = 0;
   Exchanges exchanges = Exchanges::shared;
 };
 
@@ -74,14 +77,16 @@ void describe(V& v, GroupSpec& s)
              between(0, 1e6));
   v.optional("beside", s.beside,
              "sets of GPUs that exchange at the same time and are not waited for", between(0, 1e6));
+  v.optional("algorithm", s.algorithm,
+             "of its collectives, as in a framework; default: what the library chooses");
 }
 
 template <class V>
 void describe(V& v, OperationSpec& s)
 {
-  v.required(
-      "kind", s.kind, "what it does",
-      one_of({"compute", "host", "offload", "fetch", "collective", "transfer", "wait", "join"}));
+  v.required("kind", s.kind, "what it does",
+             one_of({"compute", "host", "offload", "fetch", "collective", "transfer", "agree",
+                     "synchronise", "variables", "wait", "join"}));
   v.optional("phase", s.phase, "what it is part of",
              one_of({"forward", "backward", "recompute", "optimizer", "tensor", "context",
                      "pipeline", "expert", "data", "input", "framework"}));
@@ -94,7 +99,10 @@ void describe(V& v, OperationSpec& s)
   v.optional("to", s.to, "receiver of a transfer", between(0, 1e6));
   v.optional("stream", s.stream, "whose order it keeps; default: only that of its edges");
   v.optional("to_host", s.to_host, "of an offload: from the GPU to host memory");
-  v.optional("time_s", s.time_s, "of compute, host work or a wait", between(0, 1e9));
+  v.optional("time_s", s.time_s, "of compute, host work, one agreement or a wait", between(0, 1e9));
+  v.optional("period_s", s.period_s,
+             "of an agreement: how often the loop wakes that asks the ranks; 0: at once",
+             between(0, 1e9));
   v.optional("size_byte", s.size_byte,
              "of an exchange: the whole buffer, as nccl-tests counts; of an offload",
              between(0, 1e18));
@@ -121,6 +129,10 @@ void describe(V& v, ProgramSpec& s)
   v.optional("samples_per_step", s.samples_per_step, "of all ranks", positive());
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
+  v.optional("one_gpu_samples_per_s", s.one_gpu_samples_per_s,
+             "of one GPU by itself, which speed-up and efficiency are against; default: a GPU that "
+             "never waits",
+             between(0, 1e12));
   v.optional("exchanges", s.exchanges,
              "shared: those that run at the same time share their links; apart: each takes what "
              "it takes alone, unless other jobs are in its way");

@@ -6,12 +6,14 @@ namespace {
 
 bool takes_bytes(WorkKind kind)
 {
-  return kind == WorkKind::offload || kind == WorkKind::collective || kind == WorkKind::transfer;
+  return kind == WorkKind::offload || kind == WorkKind::collective || kind == WorkKind::transfer ||
+         kind == WorkKind::synchronise || kind == WorkKind::variables;
 }
 
 bool takes_time(WorkKind kind)
 {
-  return kind == WorkKind::compute || kind == WorkKind::host || kind == WorkKind::wait;
+  return kind == WorkKind::compute || kind == WorkKind::host || kind == WorkKind::agree ||
+         kind == WorkKind::wait;
 }
 
 Json to_json(const Program& program, const Operation& op)
@@ -31,8 +33,10 @@ Json to_json(const Program& program, const Operation& op)
     json["rank"] = op.rank;
   if (op.peer >= 0)
     json["to"] = op.peer;
-  if (op.kind == WorkKind::transfer && op.group >= 0)
+  if (op.kind != WorkKind::collective && op.group >= 0)
     json["group"] = op.group;
+  if (op.period.value() > 0)
+    json["period_s"] = op.period.value();
   if (op.kind == WorkKind::offload)
     json["to_host"] = op.to_host;
   if (op.stream >= 0)
@@ -62,6 +66,8 @@ Json to_json(const Program& program)
         {{"name", group.name}, {"ranks", group.ranks}, {"devices", group.devices}});
     if (!group.beside.empty())
       json["groups"].back()["beside"] = group.beside;
+    if (group.algorithm != "auto")
+      json["groups"].back()["algorithm"] = group.algorithm;
   }
   Json& operations = json["operations"];
   for (const Operation& op : program.operations)

@@ -24,10 +24,11 @@ Seconds StepDates::arrived(OpId collective, int rank) const
     open.pop_back();
     for (const int before : order_.before(op)) {
       const Operation& it = program_.operations[static_cast<std::size_t>(before)];
-      const bool nobodys = it.kind == WorkKind::join || it.stream < 0;
-      if (nobodys && it.kind != WorkKind::collective) {
+      // Nobody comes before all have agreed.
+      const bool of_all = it.kind == WorkKind::collective || it.kind == WorkKind::agree;
+      if (!of_all && (it.kind == WorkKind::join || it.stream < 0)) {
         open.push_back(before);
-      } else if (it.kind == WorkKind::collective || it.rank == rank) {
+      } else if (of_all || it.rank == rank) {
         last = std::max(last, finished({before}));
         found = true;
       }

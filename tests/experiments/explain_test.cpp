@@ -76,7 +76,8 @@ double gain_in_presets(const Json& json, const std::string& kind, const std::str
     }
   auto document = std::make_shared<Document>(*point.document);
   document->overlay = overlay;
-  return throughputs_with(resolve({{}, document, nullptr}), {}, 1, {}, kStepsOfGains)[0] / base[0] - 1;
+  return throughputs_with(resolve({{}, document, nullptr}), {}, 1, {}, kStepsOfGains)[0] / base[0] -
+         1;
 }
 
 } // namespace

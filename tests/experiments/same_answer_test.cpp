@@ -1,5 +1,6 @@
 // One question, one answer: a job that shares nothing, under another name, in another order, beside
 // a neighbour on another node.
+#include "experiments/answers/programs.hpp"
 #include "experiments/run/levers.hpp"
 #include "experiments/run/scenario.hpp"
 #include "tests/experiments/draw.hpp"
@@ -157,5 +158,37 @@ TEST_CASE("the limit does not depend on how intervals are found", "[same]")
     CHECK(steps.resource == linear.resource);
     CHECK(steps.lever == linear.lever);
     CHECK(steps.why == linear.why);
+  }
+}
+
+TEST_CASE("a data-parallel job and its own printed program have the same answer",
+          "[same][property]")
+{
+  test::Draw draw(4);
+  for (int i = 0; i < 40; ++i) {
+    Scene s = scene(draw);
+    s.job = network_job(draw);
+    s.job["name"] = "train";
+    s.job["framework"] = draw.of<std::string>(
+        {"pytorch-ddp", "pytorch-horovod", "mxnet-horovod", "pytorch-apex-ddp"});
+    s.job["gpus"] = 4 * s.nodes;
+    CAPTURE(s.cluster.dump(), s.stack.dump(), s.job.dump());
+    const Json json = {{"cluster", s.cluster}, {"stack", s.stack}, {"jobs", {s.job}}};
+    LoadedExperiment loaded;
+    loaded.points.push_back({{}, parse_document(json.dump(), "test"), nullptr});
+    Json program = s.job;
+    program.erase("model");
+    program["program"] = programs_of(loaded, 0).at("jobs").at(0);
+    const JobResult job = predicted(s, {s.job}, UncertaintyMethod::steps).jobs.at(0);
+    const JobResult same = predicted(s, {program}, UncertaintyMethod::steps).jobs.at(0);
+    CHECK_THAT(same.throughput.median, test::is(job.throughput.median));
+    CHECK_THAT(same.throughput.low, test::is(job.throughput.low));
+    CHECK_THAT(same.throughput.high, test::is(job.throughput.high));
+    CHECK_THAT(same.efficiency, test::is(job.efficiency));
+    for (const auto part : models::kStepParts)
+      CHECK((same.time.*part).value() ==
+            Approx((job.time.*part).value()).epsilon(1e-9).margin(1e-12));
+    CHECK(same.bottleneck.resource == job.bottleneck.resource);
+    CHECK(same.bottleneck.why == job.bottleneck.why);
   }
 }

@@ -36,15 +36,14 @@ struct Fed {
     }
   }
 
-  JobSetup setup(double compute) const
+  SceneJob setup(double compute) const
   {
-    JobSetup s;
-    s.name = "job";
-    s.compute = {gpu};
-    s.profile.layers.push_back({Seconds(compute), Seconds(0)});
-    s.framework.step_variation = 0;
-    s.warmup_steps = 8;
-    s.measured_steps = 5;
+    SceneJob s;
+    s.plan.name = "job";
+    s.plan.profile.layers.push_back({Seconds(compute), Seconds(0)});
+    s.plan.framework.step_variation = 0;
+    s.schedule.warmup_steps = 8;
+    s.schedule.measured_steps = 5;
     s.input = {stages};
     return s;
   }
@@ -52,12 +51,12 @@ struct Fed {
 
 StepTimes run(Fed& fed, double compute, std::vector<Seconds>* steps = nullptr)
 {
-  TrainingJob job(fed.engine, fed.setup(compute));
-  job.launch(nullptr);
+  const auto job = make_job(fed.engine, {fed.gpu}, fed.setup(compute));
+  job->launch(nullptr);
   fed.engine.run();
   if (steps != nullptr)
-    *steps = job.step_times();
-  return job.mean_times();
+    *steps = job->step_times();
+  return job->mean_times();
 }
 
 } // namespace

@@ -32,7 +32,8 @@ TEST_CASE("a step waits for the slowest GPU, forward and backward", "[paces][clo
     JobScene scene(ranks, Sharing::plugged);
     auto setup = scene.setup(nullptr, 10.0_ms, {10.0_ms}, Bytes(0));
     setup.speed_variation = 0.03;
-    TrainingJob job(scene.engine, setup);
+    const auto job_owned = scene.job(setup);
+    ProgramJob& job = *job_owned;
     job.launch(nullptr);
     scene.engine.run();
     CHECK_THAT(job.step_times().back().value(),

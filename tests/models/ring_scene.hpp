@@ -1,7 +1,8 @@
 // Scenes with closed forms: a ring of equal GPUs, and a training job on it.
 #pragma once
 
-#include "models/training_job.hpp"
+#include "models/plans/data_parallel.hpp"
+#include "models/program_job.hpp"
 
 #include <string>
 #include <vector>
@@ -77,35 +78,127 @@ inline double ring_time(int n, double size)
   return kCall + 2 * (n - 1) * (kStep + kHopLatency) + 2.0 * (n - 1) / n * size / kBandwidth;
 }
 
+// What a job of a scene is: a data-parallel plan, its all-reduce, its input, and when it runs.
+struct SceneJob {
+  DataParallel plan;
+  const Collective* all_reduce = nullptr;
+  std::vector<std::vector<InputStage>> input{}; // of each rank; none: synthetic
+  Fidelity fidelity = Fidelity::coupled;
+  double speed_variation = 0;
+  JobSchedule schedule;
+};
+
+// GPUs and the all-reduce of a scene, as a program's machine.
+class SceneMachine final : public JobMachine {
+public:
+  SceneMachine(sim::Engine& engine, std::vector<sim::ResourceId> gpus, SceneJob& job)
+      : engine_(engine), gpus_(std::move(gpus)), all_reduce_(job.all_reduce),
+        fidelity_(job.fidelity)
+  {
+    for (auto& stages : job.input)
+      input_.push_back(std::make_unique<InputPipeline>(engine, std::move(stages)));
+  }
+  sim::PathPtr compute(int rank) override
+  {
+    return sim::make_path({{gpus_.at(static_cast<std::size_t>(rank)).value, 1.0}}, {}, 1.0);
+  }
+  sim::PathPtr host(int rank) override { return compute(rank); }
+  sim::PathPtr offload(int rank, bool) override { return compute(rank); }
+  sim::TaskGraph::ForeignWork fetch(int rank) override
+  {
+    return [&input = *input_.at(static_cast<std::size_t>(rank))](std::function<void()> got) {
+      input.fetch(std::move(got));
+    };
+  }
+  sim::TaskId add_collective(sim::TaskGraph& graph, sim::TaskId begin, const sim::Operation& op,
+                             int index, std::vector<sim::TaskId>& flows) override
+  {
+    return all_reduce_->add(graph, begin, Bytes(op.amount), index, fidelity_, flows);
+  }
+  sim::TaskId add_transfer(sim::TaskGraph&, sim::TaskId begin, const sim::Operation&, int,
+                           std::vector<sim::TaskId>&) override
+  {
+    return begin;
+  }
+  sim::TaskId add_synchronisation(sim::TaskGraph&, sim::TaskId begin, const sim::Operation&, int,
+                                  std::vector<sim::TaskId>&) override
+  {
+    return begin;
+  }
+  std::vector<sim::TaskId> add_variables(sim::TaskGraph&, std::vector<sim::TaskId>&) override
+  {
+    return {};
+  }
+  bool watches(const sim::Operation& op) const override { return op.holds > 0; }
+  void begins(const sim::Operation& op) override { hold(op, 1); }
+  void ends(const sim::Operation& op) override { hold(op, -1); }
+  std::string exchange() const override { return all_reduce_ == nullptr ? "" : "all-reduce"; }
+  std::string exchange_summary(const sim::Program&) const override { return ""; }
+  const std::vector<std::unique_ptr<InputPipeline>>& input() const override { return input_; }
+  std::string call(const sim::Operation&) const override { return "AllReduce"; }
+  std::optional<std::vector<Seconds>> undisturbed() override { return {}; }
+
+private:
+  void hold(const sim::Operation& op, int change)
+  {
+    holding_ += change;
+    for (const sim::ResourceId gpu : gpus_)
+      engine_.set_capacity(gpu, holding_ > 0 ? 1 - op.holds : 1);
+  }
+
+  sim::Engine& engine_;
+  std::vector<sim::ResourceId> gpus_;
+  const Collective* all_reduce_;
+  Fidelity fidelity_;
+  std::vector<std::unique_ptr<InputPipeline>> input_;
+  int holding_ = 0;
+};
+
+inline std::unique_ptr<ProgramJob> make_job(sim::Engine& engine,
+                                            const std::vector<sim::ResourceId>& gpus, SceneJob job)
+{
+  auto plan = std::make_shared<WorkPlan>();
+  if (job.plan.ranks.empty())
+    for (int rank = 0; rank < static_cast<int>(gpus.size()); ++rank)
+      job.plan.ranks.push_back({rank, 1});
+  job.plan.adding = job.all_reduce == nullptr ? Adding::nothing : Adding::all_reduce;
+  job.plan.input = !job.input.empty();
+  if (job.all_reduce == nullptr)
+    job.plan.buckets.clear();
+  plan->program = data_parallel_program(job.plan);
+  plan->step_variation = job.plan.framework.step_variation;
+  auto machine = std::make_unique<SceneMachine>(engine, gpus, job);
+  ProgramSetup setup;
+  setup.speed_variation = job.speed_variation;
+  return std::make_unique<ProgramJob>(engine, std::move(job.schedule), std::move(plan),
+                                      std::move(machine), setup);
+}
+
 // One job whose backward is one layer per bucket.
 struct JobScene : RingScene {
   using RingScene::RingScene;
 
-  JobSetup setup(const Collective* collective, Seconds forward, std::vector<Seconds> backward,
-                 Bytes bucket)
+  SceneJob setup(const Collective* collective, Seconds forward,
+                 const std::vector<Seconds>& backward, Bytes bucket)
   {
-    JobSetup s;
-    s.name = "job";
-    s.ranks = ranks;
-    s.compute = gpus;
-    for (const sim::ResourceId gpu : gpus)
-      s.compute_paths.push_back(sim::make_path({{gpu.value, 1.0}}, {}, 1.0));
-    s.profile.layers.push_back({forward, Seconds(0)});
+    SceneJob s;
+    s.plan.name = "job";
+    s.plan.profile.layers.push_back({forward, Seconds(0)});
     Seconds ready;
     for (const Seconds part : backward) {
-      s.profile.layers.push_back({Seconds(0), part});
+      s.plan.profile.layers.push_back({Seconds(0), part});
       ready += part;
-      s.buckets.push_back({bucket, 1, ready, 0});
+      s.plan.buckets.push_back({bucket, 1, ready, 0});
     }
-    s.framework.overlap = Overlap::per_tensor;
-    s.framework.step_variation = 0;
-    if (collective != nullptr)
-      s.synchroniser = std::make_shared<AllReduce>(
-          std::shared_ptr<const Collective>(collective, [](const auto*) {}));
-    s.warmup_steps = 1;
-    s.measured_steps = 3;
+    s.plan.framework.overlap = Overlap::per_tensor;
+    s.plan.framework.step_variation = 0;
+    s.all_reduce = collective;
+    s.schedule.name = "job";
+    s.schedule.warmup_steps = 1;
+    s.schedule.measured_steps = 3;
     return s;
   }
+  std::unique_ptr<ProgramJob> job(const SceneJob& setup) { return make_job(engine, gpus, setup); }
 };
 
 } // namespace foretrain::test

@@ -35,13 +35,31 @@ public:
   {
     return add(graph, begin, link({op.rank, op.peer}), op, index, flows);
   }
-  void hold(const sim::Operation& op, bool begins) override
+  /// One after the other as they come; variables are there 0.5 s after the step's start.
+  sim::TaskId add_synchronisation(sim::TaskGraph& graph, sim::TaskId begin,
+                                  const sim::Operation& op, int index,
+                                  std::vector<sim::TaskId>& flows) override
   {
-    for (const sim::PathPtr& gpu : gpus_)
-      engine_.set_capacity({gpu->uses.front().resource}, begins ? 1 - op.holds : 1);
+    ++synchronised_;
+    return add(graph, begin, link({-5, op.group}), op, index, flows);
   }
+  std::vector<sim::TaskId> add_variables(sim::TaskGraph& graph, std::vector<sim::TaskId>&) override
+  {
+    std::vector<sim::TaskId> brought;
+    for (int i = 0; i < synchronised_; ++i)
+      brought.push_back(graph.add_delay("variables", i, Seconds(0.5 * (i + 1))));
+    return brought;
+  }
+  bool watches(const sim::Operation& op) const override { return op.holds > 0; }
+  void begins(const sim::Operation& op) override { set_capacity(1 - op.holds); }
+  void ends(const sim::Operation&) override { set_capacity(1); }
 
 private:
+  void set_capacity(double capacity)
+  {
+    for (const sim::PathPtr& gpu : gpus_)
+      engine_.set_capacity({gpu->uses.front().resource}, capacity);
+  }
   sim::PathPtr path() { return sim::make_path({{engine_.add_resource("plain", 1.0).value, 1.0}}); }
   sim::PathPtr link(std::pair<int, int> key)
   {
@@ -60,6 +78,7 @@ private:
 
   sim::Engine& engine_;
   BytesPerSecond rate_;
+  int synchronised_ = 0;
   std::vector<sim::PathPtr> gpus_;
   std::map<std::pair<int, int>, sim::PathPtr> links_;
 };

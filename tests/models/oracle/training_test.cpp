@@ -61,13 +61,15 @@ TEST_CASE("communication hides behind backward, or shows what is left of it",
       auto hidden = scene.setup(&collective, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(8e6)); // 1.2 ms each
       auto shown = scene.setup(&collective, 10.0_ms, {1.0_ms, 1.0_ms}, Bytes(80e6)); // 12 ms each
       hidden.fidelity = shown.fidelity = Fidelity::chunks;
-      shown.start = Seconds(10);
-      TrainingJob a(scene.engine, hidden);
-      TrainingJob b(scene.engine, shown);
+      shown.schedule.start = Seconds(10);
+      const auto a_owned = scene.job(hidden);
+      ProgramJob& a = *a_owned;
+      const auto b_owned = scene.job(shown);
+      ProgramJob& b = *b_owned;
       a.launch(nullptr);
       b.launch(nullptr);
       scene.engine.run();
-      for (const TrainingJob* job : {&a, &b}) {
+      for (const ProgramJob* job : {&a, &b}) {
         result.push_back(job->step_times().back().value());
         result.push_back(job->mean_times().exposed_communication.value());
         result.push_back(job->mean_times().total().value());
@@ -95,7 +97,8 @@ TEST_CASE("a synchronous step waits for its slowest rank", "[closed-form][oracle
                                   "ring");
       auto setup = scene.setup(&collective, 10.0_ms, {10.0_ms}, Bytes(8e6));
       setup.fidelity = Fidelity::chunks;
-      TrainingJob job(scene.engine, setup);
+      const auto job_owned = scene.job(setup);
+      ProgramJob& job = *job_owned;
       const auto neighbour = sim::make_path({{scene.gpus[2].value, 1.0}}, {}, 1.0);
       scene.engine.declare(neighbour);
       scene.engine.start({neighbour, 10.0, 1, "neighbour"}, nullptr);

@@ -1,7 +1,6 @@
-// Data-parallel training written as a program takes the same time as the job built for it.
+// Data-parallel training as a program: devices that do the same are one rank, and take as long.
 #include "models/plans/data_parallel.hpp"
-#include "sim/workload/accountant.hpp"
-#include "sim/workload/executor.hpp"
+
 #include "tests/models/ring_scene.hpp"
 #include "tests/support/catch.hpp"
 
@@ -10,113 +9,116 @@ using namespace foretrain::test;
 
 namespace {
 
-// The GPUs and the one collective of a ring scene.
-class RingMachine final : public sim::WorkMachine {
-public:
-  RingMachine(RingScene& scene, const Collective& collective)
-      : scene_(scene), collective_(collective)
-  {
-  }
-  sim::PathPtr compute(int rank) override
-  {
-    return sim::make_path({{scene_.gpus.at(static_cast<std::size_t>(rank)).value, 1.0}}, {}, 1.0);
-  }
-  sim::PathPtr host(int rank) override { return compute(rank); }
-  sim::PathPtr offload(int rank, bool) override { return compute(rank); }
-  sim::TaskGraph::ForeignWork fetch(int) override
-  {
-    return [](const std::function<void()>& got) { got(); };
-  }
-  sim::TaskId add_collective(sim::TaskGraph& graph, sim::TaskId begin, const sim::Operation& op,
-                             int index, std::vector<sim::TaskId>& flows) override
-  {
-    return collective_.add(graph, begin, Bytes(op.amount), index, Fidelity::coupled, flows);
-  }
-  sim::TaskId add_transfer(sim::TaskGraph&, sim::TaskId begin, const sim::Operation&, int,
-                           std::vector<sim::TaskId>&) override
-  {
-    return begin;
-  }
-  void hold(const sim::Operation& op, bool begins) override
-  {
-    for (const sim::ResourceId gpu : scene_.gpus)
-      scene_.engine.set_capacity(gpu, begins ? 1 - op.holds : 1);
-  }
-
-private:
-  RingScene& scene_;
-  const Collective& collective_;
-};
-
-struct Step {
-  double time = 0;
+struct Outcome {
+  std::vector<Seconds> steps;
   StepTimes parts;
 };
 
-Step by_job(const JobSetup& setup, JobScene& scene)
+Outcome outcome(SceneJob setup, std::vector<sim::WorkRank> ranks)
 {
-  TrainingJob job(scene.engine, setup);
-  job.launch(nullptr);
+  JobScene scene(6, Sharing::plugged);
+  const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
+                              "ring");
+  if (setup.all_reduce != nullptr)
+    setup.all_reduce = &collective;
+  setup.plan.ranks = std::move(ranks);
+  const auto job = scene.job(setup);
+  job->launch(nullptr);
   scene.engine.run();
-  return {job.step_times().back().value(), job.mean_times()};
-}
-
-Step by_program(const JobSetup& setup, JobScene& scene, const Collective& collective)
-{
-  const sim::Program program =
-      data_parallel_program({"job", setup.ranks, setup.profile, setup.buckets, setup.framework,
-                             setup.fusion_copy, setup.stolen_by_communication, false});
-  RingMachine machine(scene, collective);
-  const sim::WorkOrder order(program);
-  sim::StepDates dates(program, order);
-  sim::Executor executor(scene.engine, program, order, machine);
-  Step step;
-  executor.start(std::vector<double>(program.ranks.size(), 1.0), [&] {
-    step.time = scene.engine.now().value();
-    executor.tell(dates);
-    const auto shares = sim::shares_of(dates, Seconds(0), scene.engine.now(),
-                                       std::vector<double>(program.ranks.size(), 1.0));
-    for (const Seconds busy : shares.busy)
-      step.parts.compute += busy;
-    for (const Seconds exposed : shares.exposed)
-      step.parts.exposed_communication += exposed;
-    step.parts.framework = shares.framework;
-  });
-  scene.engine.run();
-  return step;
+  return {job->step_times(), job->mean_times()};
 }
 
 } // namespace
 
-TEST_CASE("a data-parallel step as a program is the job's step", "[property]")
+TEST_CASE("devices in a row are one rank, those apart ranks of their own", "[fold]")
 {
+  const auto ranks = folded({true, true, false, false, false, true, false});
+  const std::vector<std::pair<int, int>> wanted{{0, 1}, {1, 1}, {2, 3}, {5, 1}, {6, 1}};
+  REQUIRE(ranks.size() == wanted.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    CHECK(std::pair(ranks[i].device, ranks[i].stands_for) == wanted[i]);
+  CHECK(folded({false, false}).front().stands_for == 2);
+  CHECK(folded({}).empty());
+}
+
+TEST_CASE("a folded job takes as long as one whose devices are all simulated", "[fold][property]")
+{
+  const std::vector<std::vector<sim::WorkRank>> ways = {
+      {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}},
+      {{0, 6}},
+      {{0, 1}, {1, 5}},
+      {{0, 2}, {2, 1}, {3, 3}}};
+  JobScene scene(6, Sharing::plugged);
+  const Collective any(scene.engine, scene.comm, test_library(), Operation::all_reduce, "ring");
   for (const Overlap overlap : {Overlap::none, Overlap::per_tensor})
-    for (const double bucket : {1e6, 8e6, 80e6})
-      for (const double coordination : {0.0, 3e-3})
-        for (const auto& [copy, held] : {std::pair(0.0, 0.0), {50e9, 0.0}, {0.0, 0.3}}) {
-          CAPTURE(word_of(overlap), bucket, coordination, copy, held);
-          const auto setup_in = [&](JobScene& scene, const Collective& collective) {
-            auto setup = scene.setup(&collective, 10.0_ms, {4.0_ms, 5.0_ms, 3.0_ms}, Bytes(bucket));
-            for (Bucket& each : setup.buckets)
-              each.tensors = 2;
-            setup.framework.overlap = overlap;
-            setup.framework.fusion_cycle = Seconds(0);
-            setup.framework.coordination = Seconds(coordination);
-            setup.framework.step_overhead = Seconds(1e-3);
-            setup.stolen_by_communication = held;
-            setup.profile.optimizer = Seconds(2e-3);
-            setup.fusion_copy = BytesPerSecond(copy);
-            return setup;
-          };
-          JobScene one(4, Sharing::plugged);
-          const Collective first(one.engine, one.comm, test_library(), Operation::all_reduce,
-                                 "ring");
-          const Step job = by_job(setup_in(one, first), one);
-          JobScene two(4, Sharing::plugged);
-          const Collective second(two.engine, two.comm, test_library(), Operation::all_reduce,
-                                  "ring");
-          const Step program = by_program(setup_in(two, second), two, second);
-          CHECK_THAT(program.time, test::is(job.time));
-          CHECK_THAT(program.parts.compute.value(), test::is(job.parts.compute.value()));
+    for (const double cycle : {0.0, 2e-3})
+      for (const double held : {0.0, 0.3})
+        for (const double bucket : {1e6, 80e6}) {
+          CAPTURE(word_of(overlap), cycle, held, bucket);
+          auto setup = scene.setup(&any, 10.0_ms, {4.0_ms, 5.0_ms, 3.0_ms}, Bytes(bucket));
+          for (Bucket& each : setup.plan.buckets)
+            each.tensors = 2;
+          setup.plan.framework.overlap = overlap;
+          setup.plan.framework.fusion_cycle = Seconds(cycle);
+          setup.plan.framework.coordination = Seconds(3e-4);
+          setup.plan.framework.step_overhead = Seconds(1e-3);
+          setup.plan.framework.step_variation = 0.03;
+          setup.plan.fusion_copy = BytesPerSecond(50e9);
+          setup.plan.held = held;
+          setup.plan.profile.optimizer = Seconds(2e-3);
+          setup.speed_variation = 0.02;
+          const Outcome each = outcome(setup, ways.front());
+          for (const auto& ranks : ways) {
+            const Outcome all = outcome(setup, ranks);
+            REQUIRE(all.steps.size() == each.steps.size());
+            for (std::size_t step = 0; step < all.steps.size(); ++step)
+              CHECK_THAT(all.steps[step].value(), test::is(each.steps[step].value()));
+            CHECK(all.parts.total().value() == Approx(each.parts.total().value()).epsilon(1e-9));
+            if (held > 0)
+              continue; // kernels of quicker devices meet collectives at other times
+            for (const auto part : kStepParts)
+              CHECK((all.parts.*part).value() ==
+                    Approx((each.parts.*part).value()).epsilon(1e-9).margin(1e-12));
+          }
         }
+}
+
+TEST_CASE("what a step waits for after backward is told by its cause", "[closed-form]")
+{
+  JobScene scene(6, Sharing::plugged);
+  const Collective any(scene.engine, scene.comm, test_library(), Operation::all_reduce, "ring");
+  auto setup = scene.setup(&any, 10.0_ms, {4.0_ms, 6.0_ms}, Bytes(6e6));
+  setup.plan.buckets[0].tensors = setup.plan.buckets[1].tensors = 2;
+  setup.plan.framework.coordination = Seconds(3e-4);
+  setup.plan.framework.step_overhead = Seconds(1e-3);
+  setup.plan.fusion_copy = BytesPerSecond(60e9); // 0.1 ms a bucket and way
+  setup.plan.profile.optimizer = Seconds(2e-3);
+  const Outcome found = outcome(setup, {{0, 6}});
+  // The first bucket is done long before backward ends.
+  CHECK_THAT(found.parts.compute.value(), test::is(22e-3));
+  CHECK_THAT(found.parts.framework.value(), test::is(1.3e-3));
+  CHECK_THAT(found.parts.exposed_communication.value(), test::is(2e-4 + ring_time(6, 6e6)));
+  CHECK_THAT(found.steps.back().value(), test::is(23.3e-3 + 2e-4 + ring_time(6, 6e6)));
+}
+
+TEST_CASE("layers wait for the variables of their buckets", "[closed-form]")
+{
+  DataParallel job;
+  job.ranks = {{0, 1}};
+  job.profile.layers = {{Seconds(1), Seconds(2)}, {Seconds(3), Seconds(4)}};
+  job.buckets = {{Bytes(8), 1, Seconds(4), 1}, {Bytes(4), 1, Seconds(6), 0}};
+  job.adding = Adding::fetching;
+  const sim::Program program = data_parallel_program(job);
+  std::vector<double> forward;
+  int variables = 0, sums = 0;
+  for (const sim::Operation& op : program.operations) {
+    if (op.kind == sim::WorkKind::compute && op.phase == sim::Phase::forward)
+      forward.push_back(op.amount);
+    variables += op.kind == sim::WorkKind::variables ? 1 : 0;
+    sums += op.kind == sim::WorkKind::synchronise ? 1 : 0;
+  }
+  // The second bucket's are needed at once, the first one's after the first layer.
+  CHECK(forward == std::vector<double>{1, 3});
+  CHECK(variables == 2);
+  CHECK(sums == 2);
 }

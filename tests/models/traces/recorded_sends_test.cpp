@@ -96,7 +96,7 @@ double simulated(const MeasuredSpec& measured, double bytes_per_us, int ranks = 
   const sim::WorkOrder order(program);
   sim::Executor executor(engine, program, order, machine);
   Seconds end;
-  executor.start(std::vector<double>(program.ranks.size(), 1.0), [&] { end = engine.now(); });
+  executor.start(std::vector<double>(program.ranks.size(), 1.0), 0, [&] { end = engine.now(); });
   engine.run();
   return end.value() / kUs;
 }

@@ -29,7 +29,7 @@ Ran run(const Program& program, std::vector<double> stretch = {})
   stretch.resize(program.ranks.size(), 1.0);
   Ran ran;
   const Seconds begin = engine.now();
-  executor.start(stretch, [&] {
+  executor.start(stretch, 0, [&] {
     ran.time = engine.now() - begin;
     executor.tell(dates);
     ran.shares =

@@ -41,8 +41,9 @@ TEST_CASE("without overlap everything follows backward", "[closed-form]")
   const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
                               "ring");
   auto setup = scene.setup(&collective, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(8e6));
-  setup.framework.overlap = Overlap::none;
-  TrainingJob job(scene.engine, setup);
+  setup.plan.framework.overlap = Overlap::none;
+  const auto job_owned = scene.job(setup);
+  ProgramJob& job = *job_owned;
   job.launch(nullptr);
   scene.engine.run();
   CHECK_THAT(job.step_times().back().value(), test::is(20e-3 + 2 * ring_time(4, 8e6)));
@@ -75,8 +76,9 @@ TEST_CASE("a ring with late ranks ends at the last arrival plus its own time", "
   const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
                               "ring");
   auto setup = scene.setup(&collective, 10.0_ms, {10.0_ms}, Bytes(8e6));
-  setup.framework.step_variation = 0.05;
-  TrainingJob job(scene.engine, setup);
+  setup.plan.framework.step_variation = 0.05;
+  const auto job_owned = scene.job(setup);
+  ProgramJob& job = *job_owned;
   job.launch(nullptr);
   scene.engine.run();
   Seconds last;
@@ -90,8 +92,9 @@ TEST_CASE("every rank varies by itself, in forward and backward alike", "[proper
 {
   JobScene scene(4, Sharing::plugged);
   auto setup = scene.setup(nullptr, 10.0_ms, {10.0_ms}, Bytes(0));
-  setup.framework.step_variation = 0.05;
-  TrainingJob job(scene.engine, setup);
+  setup.plan.framework.step_variation = 0.05;
+  const auto job_owned = scene.job(setup);
+  ProgramJob& job = *job_owned;
   job.launch(nullptr);
   scene.engine.run();
   std::map<int, double> forward, backward;
@@ -113,8 +116,9 @@ TEST_CASE("a collective takes its part of the GPUs as long as it runs", "[closed
   const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
                               "ring");
   auto setup = scene.setup(&collective, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(8e6));
-  setup.stolen_by_communication = 0.25;
-  TrainingJob job(scene.engine, setup);
+  setup.plan.held = 0.25;
+  const auto job_owned = scene.job(setup);
+  ProgramJob& job = *job_owned;
   job.launch(nullptr);
   scene.engine.run();
   // The first bucket's runs beside the second layer, the second one's beside nothing.
@@ -127,15 +131,16 @@ TEST_CASE("buckets wait for the framework's cycle", "[property]")
   const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
                               "ring");
   auto setup = scene.setup(&collective, 10.0_ms, {3.0_ms, 6.0_ms, 7.0_ms}, Bytes(8e6));
-  setup.framework.overlap = Overlap::buckets;
-  setup.framework.fusion_cycle = 5.0_ms;
-  TrainingJob job(scene.engine, setup);
+  setup.plan.framework.overlap = Overlap::buckets;
+  setup.plan.framework.fusion_cycle = 5.0_ms;
+  const auto job_owned = scene.job(setup);
+  ProgramJob& job = *job_owned;
   job.launch(nullptr);
   scene.engine.run();
   // The thread wakes every 5 ms: exchanges that wait for nothing else begin so much apart.
   std::vector<double> begins;
   for (const auto& it : job.last_step())
-    if (it.rank < 0)
+    if (it.rank == 0 && it.size.value() > 0)
       begins.push_back(it.start.value());
   REQUIRE(begins.size() == 3);
   for (std::size_t b = 1; b < begins.size(); ++b) {
@@ -149,8 +154,9 @@ TEST_CASE("a job that others keep running measures as many steps as it is to", "
 {
   JobScene scene(2, Sharing::plugged);
   auto setup = scene.setup(nullptr, 10.0_ms, {10.0_ms}, Bytes(0));
-  setup.keep_running = true;
-  TrainingJob job(scene.engine, setup);
+  setup.schedule.keep_running = true;
+  const auto job_owned = scene.job(setup);
+  ProgramJob& job = *job_owned;
   job.launch([&] { scene.engine.after(0.1_s, [&] { job.stop(); }); });
   scene.engine.run();
   CHECK(job.step_times().size() == 3);
@@ -162,7 +168,8 @@ TEST_CASE("utilisation is that of measured steps", "[closed-form]")
   const Collective collective(scene.engine, scene.comm, test_library(), Operation::all_reduce,
                               "ring");
   auto setup = scene.setup(&collective, 1.0_ms, {1.0_ms}, Bytes(8e6));
-  TrainingJob job(scene.engine, setup);
+  const auto job_owned = scene.job(setup);
+  ProgramJob& job = *job_owned;
   job.launch(nullptr);
   scene.engine.run();
   CHECK_THAT(job.utilisation(scene.gpus[0]), test::is(2e-3 / (2e-3 + ring_time(4, 8e6))));
