@@ -251,7 +251,7 @@ void describe(V& v, JobResult& j)
   v.optional("training_s", j.training, "with epochs in the job");
   v.optional("latency_s", j.latency, "inference: time of a batch",
              columns({"latency_s", "latency_low_s", "latency_high_s"}));
-  v.optional("uncertainty", j.uncertainty, "where the interval comes from");
+  v.required("uncertainty", j.uncertainty, "where the interval comes from");
   v.optional("all_reduce", j.all_reduce,
              "how gradients are exchanged: algorithm and protocol, or parameter servers; and "
              "buckets",
