@@ -33,7 +33,7 @@ struct StepTimes {
 
 /// Exposed communication of one kind of group, part of StepTimes::exposed_communication.
 struct ExposedPart {
-  const char* group; // "tensor", "pipeline" ...
+  std::string group; // "tensor", "pipeline" ...
   Seconds time;
 };
 

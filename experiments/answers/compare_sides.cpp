@@ -1,5 +1,6 @@
 #include "experiments/answers/compare_sides.hpp"
 
+#include "experiments/run/result_json.hpp"
 #include "experiments/run/result_store.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -65,15 +66,16 @@ CompareSide side_of_result(const std::string& path)
   if (!document->root.is_object() || !document->root.contains("points") ||
       !document->root.at("points").is_array())
     root.fail("must be a result of foretrain, with a list \"points\"");
+  const auto result = read_as<ExperimentResult>(root);
   CompareSide side{path, {}, {}};
-  const Json input = document->root.value("input", Json());
-  for (const Json& point : document->root.at("points")) {
-    if (!point.is_object() || !point.contains("jobs") || !point.contains("settings"))
+  for (const PointResult& point : result.points) {
+    if (point.jobs.empty())
       continue;
-    const Json& settings = point.at("settings");
-    side.points.push_back({document->root.value("experiment", ""), settings,
-                           input.is_object() ? input_of_point(input, settings) : Json(),
-                           point.at("jobs")});
+    const Json settings = settings_json(point.settings);
+    side.points.push_back(
+        {result.experiment, settings,
+         result.input.is_object() ? input_of_point(result.input, settings) : Json(),
+         written(point.jobs)});
   }
   return side;
 }

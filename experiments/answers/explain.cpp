@@ -82,7 +82,7 @@ Json explain(const LoadedExperiment& experiment, std::size_t number, const Expla
   Json answer = {{"experiment", experiment.spec.name},
                  {"version", version()},
                  {"seed", options.run.seed},
-                 {"fidelity", name_of(options.run.fidelity)},
+                 {"fidelity", word_of(options.run.fidelity)},
                  {"point", number},
                  {"points", experiment.points.size()},
                  {"settings", settings_json(point.settings)},

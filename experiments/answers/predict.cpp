@@ -174,7 +174,7 @@ Json answer_head(const LoadedExperiment& experiment, const PredictOptions& optio
     result["description"] = experiment.spec.description;
   result["version"] = version();
   result["seed"] = options.seed;
-  result["fidelity"] = name_of(options.fidelity);
+  result["fidelity"] = word_of(options.fidelity);
   result["input"] = experiment.document->root;
   return result;
 }

@@ -2,7 +2,6 @@
 
 #include "experiments/run/plan_exchanges.hpp"
 #include "experiments/run/scenario.hpp"
-#include "experiments/run/token_work.hpp"
 #include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "models/plans/divided.hpp"
@@ -230,8 +229,8 @@ TunedPlan predicted(const Point& point, const models::MemorySetting& memory,
   const PointResult result = run_point(with_plan(point, memory), options);
   const JobResult& job = result.jobs.front();
   TunedPlan plan{memory.plan, memory.batch.micro_batch, word_of(memory.recompute), {}, 0, {}, ""};
-  plan.tokens_per_s = tokens_per_s(job);
-  plan.mfu = model_rate(job, job.tokens->flops.full) / job.tokens->peak;
+  plan.tokens_per_s = *job.tokens_per_s;
+  plan.mfu = job.mfu->share.full;
   plan.memory = job.memory.needed;
   return plan;
 }
@@ -313,6 +312,7 @@ Json tune_json(const TuneAnswer& a)
                                {"interval", p.tokens_per_s.interval}}},
                              {"mfu", p.mfu},
                              {"device_memory_byte", p.memory.value()},
+                             {"fits", true}, // plans that do not are none
                              {"loses_by", p.loses}});
   return json;
 }

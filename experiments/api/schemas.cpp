@@ -2,6 +2,7 @@
 
 #include "calibration/profile.hpp"
 #include "experiments/answers/plan.hpp"
+#include "experiments/run/result_json.hpp"
 #include "experiments/spec/experiment.hpp"
 #include "experiments/spec/preset_kinds.hpp"
 #include "experiments/spec/profiles.hpp"
@@ -32,15 +33,19 @@ const Kind kFiles[] = {
      kClaimsKind.folder},
     {"profile", "values learnt from logs of a machine, laid over presets",
      &schema_as<calibration::Profile>, kProfileKind.folder},
+    {"result", "what predict, sweep and report write with --format json or --out",
+     &schema_as<ExperimentResult>, ""},
 };
 
 Json titled(const char* name, const char* doc, const char* folder, const Json& schema)
 {
   Json whole = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                 {"title", name},
-                {"description", doc},
-                {"x-folder", folder}};
+                {"description", doc}};
   whole.update(schema);
+  if (*folder == '\0')
+    return whole; // nobody writes one
+  whole["x-folder"] = folder;
   // Any file may build on another one of its kind.
   whole["properties"]["extends"] = {{"type", "string"},
                                     {"description", "name or path of the file to build on"}};

@@ -31,13 +31,6 @@ UncertaintyMethod method_of(const std::string& name)
                                  : UncertaintyMethod::automatic;
 }
 
-models::Fidelity fidelity_of(const std::string& name)
-{
-  return name == "edges"    ? models::Fidelity::edges
-         : name == "chunks" ? models::Fidelity::chunks
-                            : models::Fidelity::coupled;
-}
-
 // What is simulated at the moment, for runs that take long enough to wonder.
 class StepLine {
 public:
@@ -95,7 +88,7 @@ void add_run_options(CLI::App& app, ExperimentArguments& a)
                      ->check(not_negative)
                      ->check(seed_in_range);
   app.add_option("--fidelity", a.fidelity, "coupled, edges or chunks: how finely collectives run")
-      ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
+      ->check(CLI::IsMember(words_of<models::Fidelity>()));
   app.add_option("--jobs", a.jobs, "points at a time; default: one per core")
       ->check(CLI::Range(1, 1024));
   app.add_option("--uncertainty", a.uncertainty,
@@ -119,7 +112,7 @@ PredictOptions options_of(const ExperimentArguments& arguments, const LoadedExpe
   options.seed = arguments.seed_given->count() > 0
                      ? arguments.seed
                      : static_cast<std::uint64_t>(experiment.spec.seed.value_or(1));
-  options.fidelity = fidelity_of(arguments.fidelity);
+  options.fidelity = choice_of<models::Fidelity>(arguments.fidelity).value();
   options.jobs = arguments.jobs > 0
                      ? arguments.jobs
                      : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

@@ -264,9 +264,7 @@ int run_nccl_tests(const NcclTestsArguments& a)
   options.gpus_per_thread = a.threads > 0 ? std::max(1, a.gpus) : 1;
   options.element_size = element_size(a.type);
   options.algorithm = a.algorithm;
-  options.fidelity = a.fidelity == "edges"    ? models::Fidelity::edges
-                     : a.fidelity == "chunks" ? models::Fidelity::chunks
-                                              : models::Fidelity::coupled;
+  options.fidelity = choice_of<models::Fidelity>(a.fidelity).value();
   options.library = named(a.library, models::kLibraryKind);
   if (!a.diff.empty())
     return run_difference(a, *test, platform, stack, options);
@@ -316,7 +314,7 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("--profile", a->profiles, "calibrated parameters to lay over the presets");
   app.add_option("--algorithm", a->algorithm, "auto, or an algorithm's name");
   app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks")
-      ->check(CLI::IsMember({"coupled", "edges", "chunks"}));
+      ->check(CLI::IsMember(words_of<models::Fidelity>()));
   app.add_option("--diff", a->diff, "a real log: predict its sizes and print the error of each");
   app.add_option("--fail-above", a->fail_above,
                  "with --diff: exit with 1 when the mean error is above so many percent")

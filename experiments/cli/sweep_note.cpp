@@ -25,7 +25,7 @@ std::string this_host()
 SweepNote::SweepNote(ResultStore& store, const LoadedExperiment& experiment,
                      const PredictOptions& options)
     : store_(store), blank_{"",           experiment.spec.name,      version(),
-                            options.seed, name_of(options.fidelity), {}}
+                            options.seed, word_of(options.fidelity), {}}
 {
   run_.experiment = experiment.spec.name;
   run_.answer = answer_head(experiment, options).dump();

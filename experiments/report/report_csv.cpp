@@ -4,7 +4,6 @@
 #include "experiments/run/result_columns.hpp"
 #include "sim/base/text.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -40,20 +39,11 @@ std::string quoted(const std::string& raw)
   return text + "\"";
 }
 
-std::vector<std::string> part_keys(const Report& report)
+// Numbers with all their digits.
+std::string field(const ReportRow& row, const std::string& pointer)
 {
-  std::vector<std::string> keys(std::begin(kPartColumns), std::end(kPartColumns));
-  for (const TimePart& part : report.parts())
-    if (std::find(keys.begin(), keys.end(), part.key) == keys.end())
-      keys.push_back(part.key);
-  return keys;
-}
-
-// Numbers with all their digits; a range is its median.
-std::string field(const ReportRow& row, const char* pointer)
-{
-  const auto number = row.number(pointer);
-  return number ? fmt::format("{}", *number) : row.text(pointer);
+  const auto number = row.number(pointer.c_str());
+  return number ? fmt::format("{}", *number) : row.text(pointer.c_str());
 }
 
 std::string busiest_text(const ReportRow& row)
@@ -79,17 +69,11 @@ std::string csv_line(const std::vector<std::string>& fields)
 std::string report_csv(const Json& result)
 {
   const Report report(result);
-  const auto parts = part_keys(report);
-
   std::vector<std::string> header{"point"};
   header.insert(header.end(), report.settings().begin(), report.settings().end());
   header.emplace_back("job");
-  for (const Column& column : kColumnsBeforeParts)
-    header.emplace_back(column.name);
-  for (const std::string& part : parts)
-    header.push_back("time_" + part + "_s");
-  for (const Column& column : kColumnsAfterParts)
-    header.emplace_back(column.name);
+  for (const Column& column : result_columns())
+    header.push_back(column.name);
   header.emplace_back("busiest");
   header.emplace_back("error");
 
@@ -101,11 +85,7 @@ std::string report_csv(const Json& result)
       fields.push_back(value.is_null() ? "" : value_text(value));
     }
     fields.push_back(row.name);
-    for (const Column& column : kColumnsBeforeParts)
-      fields.push_back(field(row, column.pointer));
-    for (const std::string& part : parts)
-      fields.push_back(field(row, time_pointer(part).c_str()));
-    for (const Column& column : kColumnsAfterParts)
+    for (const Column& column : result_columns())
       fields.push_back(field(row, column.pointer));
     fields.push_back(busiest_text(row));
     fields.push_back(row.error);

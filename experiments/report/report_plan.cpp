@@ -284,20 +284,20 @@ private:
   std::optional<std::size_t> recommended_;
 };
 
-constexpr Column kOfCandidate[] = {{"cluster_nodes", "/nodes"},
-                                   {"cluster_gpus", "/gpus"},
-                                   {"cost", "/cost"},
-                                   {"goals_probability", "/probability"},
-                                   {"fits_memory", "/fits_memory"}};
-constexpr Column kOfJob[] = {{"job", "/name"},
-                             {"throughput_samples_per_s", "/throughput_samples_per_s/median"},
-                             {"throughput_low_samples_per_s", "/throughput_samples_per_s/low"},
-                             {"throughput_high_samples_per_s", "/throughput_samples_per_s/high"},
-                             {"step_time_s", "/step_time_s/median"},
-                             {"training_total_s", "/training_s/total"},
-                             {"bottleneck_resource", "/bottleneck/resource"}};
+const Column kOfCandidate[] = {{"cluster_nodes", "/nodes"},
+                               {"cluster_gpus", "/gpus"},
+                               {"cost", "/cost"},
+                               {"goals_probability", "/probability"},
+                               {"fits_memory", "/fits_memory"}};
+const Column kOfJob[] = {{"job", "/name"},
+                         {"throughput_samples_per_s", "/throughput_samples_per_s/median"},
+                         {"throughput_low_samples_per_s", "/throughput_samples_per_s/low"},
+                         {"throughput_high_samples_per_s", "/throughput_samples_per_s/high"},
+                         {"step_time_s", "/step_time_s/median"},
+                         {"training_total_s", "/training_s/total"},
+                         {"bottleneck_resource", "/bottleneck/resource"}};
 
-std::string field_at(const Json& json, const char* pointer)
+std::string field_at(const Json& json, const std::string& pointer)
 {
   const Json::json_pointer at(pointer);
   return json.contains(at) ? value_text(json.at(at)) : "";

@@ -41,7 +41,7 @@ std::string fingerprint(const Point& point, const RunOptions& options)
               {"build", of_program()},
               {"spreads", of_spreads()},
               {"seed", options.seed},
-              {"fidelity", name_of(options.fidelity)},
+              {"fidelity", word_of(options.fidelity)},
               {"uncertainty",
                {static_cast<int>(options.uncertainty.method), options.uncertainty.samples,
                 options.uncertainty.interval}},

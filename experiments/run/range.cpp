@@ -8,6 +8,19 @@
 
 namespace foretrain::experiments {
 
+void check_fields(const Value& at, const Range& range)
+{
+  if (range.low > range.median * (1 + 1e-9))
+    at.fail_at("low", "must be at most the median, got " + at.shown());
+  if (range.high < range.median * (1 - 1e-9))
+    at.fail_at("high", "must be at least the median, got " + at.shown());
+}
+
+Range scaled(const Range& range, double factor)
+{
+  return {factor * range.median, factor * range.low, factor * range.high, range.interval};
+}
+
 double quantile(std::vector<double> values, double q)
 {
   std::sort(values.begin(), values.end());

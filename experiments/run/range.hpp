@@ -1,6 +1,8 @@
 // Ranges of quantities that vary.
 #pragma once
 
+#include "sim/base/schema.hpp"
+
 #include <vector>
 
 namespace foretrain::experiments {
@@ -11,6 +13,19 @@ struct Range {
   double high = 0;
   double interval = 0.9; // probability that the quantity lies between low and high
 };
+
+template <class V>
+void describe(V& v, Range& r)
+{
+  v.required("median", r.median, "it is about as likely above as below", non_negative());
+  v.required("low", r.low, "lower end", non_negative());
+  v.required("high", r.high, "upper end", non_negative());
+  v.required("interval", r.interval, "probability that the quantity lies between low and high",
+             between(0, 1));
+}
+void check_fields(const Value& at, const Range& range);
+
+Range scaled(const Range& range, double factor);
 
 /// Value below which a part q of the values lies, between neighbours by proportion. Not of none.
 double quantile(std::vector<double> values, double q);

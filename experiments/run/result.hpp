@@ -45,7 +45,12 @@ struct Elapsed {
 struct Alone {
   Range throughput;
   Range step_time;
-  Elapsed elapsed;
+  Seconds elapsed; // from launch to end
+};
+
+/// Once the caches are warm.
+struct LaterEpochs {
+  Range throughput;
 };
 
 /// Where jobs that share a machine get into each other's way.
@@ -89,6 +94,7 @@ struct DeviceMemory {
   Bytes needed; // estimate: weights, gradients, optimizer state, stored activations
   Bytes available;
   std::vector<models::MemoryPart> parts{}; // where they are told apart
+  bool fits() const { return needed <= available; }
 };
 
 /// Of a job whose samples are made of tokens. Rates follow from the ranges of throughput.
@@ -99,6 +105,19 @@ struct TokenWork {
   FlopsPerSecond peak;             // of one GPU at the job's precision, dense
   std::optional<double> wanted;    // tokens to train on
   std::optional<double> gpu_price; // per GPU and hour
+};
+
+/// By both conventions of counting attention: all pairs of tokens, or those that a causal model
+/// needs.
+struct AttentionCounts {
+  double full = 0;
+  double causal = 0;
+};
+
+/// Share of a GPU's peak that the model's arithmetic is.
+struct ModelUse {
+  AttentionCounts share;
+  Range full;
 };
 
 struct JobResult {
@@ -118,12 +137,20 @@ struct JobResult {
   std::optional<Bounds> bounds;   // on a machine that several jobs share
   std::optional<Meeting> meeting;
   DeviceMemory memory;
-  std::optional<Range> later_epochs; // throughput once the caches are warm, where that differs
+  std::optional<LaterEpochs> later_epochs; // where that differs
   Elapsed elapsed;
   std::optional<Training> training;
   std::vector<models::ExposedPart> exposed_by_group; // where there are several kinds of groups
   std::optional<Uncertainty> uncertainty;
   std::optional<TokenWork> tokens;
+  std::optional<Range> tokens_per_s; // this and what follows: add_token_rates()
+  std::optional<double> tokens_per_s_per_gpu;
+  std::optional<AttentionCounts> model_tflops_per_gpu;
+  std::optional<ModelUse> mfu;
+  std::optional<double> training_tokens;
+  std::optional<Range> days;           // to train on these
+  std::optional<double> training_cost; // median of cost
+  std::optional<Range> cost;
   std::optional<models::PipelineSetting> pipeline; // where stages follow each other
   std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
 };
@@ -165,6 +192,7 @@ struct Parameter {
 
 struct PointResult {
   Settings settings;
+  std::string error; // why there are no jobs; empty where there are
   std::vector<JobResult> jobs;
   std::vector<Parameter> parameters;
   std::vector<std::string> warnings;
@@ -173,6 +201,28 @@ struct PointResult {
   std::uint64_t flows = 0;         // simulated, of the run with all jobs
   std::vector<Seconds> late;       // as in RunOptions: of the run that is told
   std::vector<std::string> unused; // parameters of profiles that nothing here has a use for
+};
+
+/// How sure it is that the best point of a sweep is faster than one that comes near, for a job.
+struct PointComparison {
+  std::string job;
+  int point = 0;
+  int than = 0;
+  double probability = 0;
+};
+
+/// All points of an experiment.
+struct ExperimentResult {
+  std::string experiment;
+  std::string description;
+  std::string version;
+  std::uint64_t seed = 1;
+  models::Fidelity fidelity = models::Fidelity::coupled;
+  Json input;
+  std::vector<std::string> warnings;
+  std::vector<PointComparison> comparisons;
+  std::vector<PointResult> points;
+  bool interrupted = false;
 };
 
 enum class UncertaintyMethod {

@@ -16,7 +16,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr int kApplication = 0x466f7265; // "Fore", SQLite's application_id
-constexpr int kLayout = 3;               // user_version
+constexpr int kLayout = 4;               // user_version
 constexpr int kPatienceMs = 60'000;      // for others that write
 
 struct Finalize {
@@ -32,14 +32,6 @@ std::string json_path(std::string pointer)
   return "$" + pointer;
 }
 
-std::string column(const std::string& name, const std::string& pointer)
-{
-  const std::string path = json_path(pointer);
-  return fmt::format(",\n  coalesce(json_extract(job.value, '{0}.median'), "
-                     "json_extract(job.value, '{0}')) AS {1}",
-                     path, name);
-}
-
 std::string layout()
 {
   std::string jobs = R"(
@@ -47,12 +39,9 @@ CREATE VIEW jobs AS SELECT
   points.key AS point, points.experiment AS experiment, points.version AS version, points.seed AS seed,
   points.fidelity AS fidelity, points.result ->> '$.settings' AS settings,
   job.value ->> '$.name' AS job)";
-  for (const Column& it : kColumnsBeforeParts)
-    jobs += column(it.name, it.pointer);
-  for (const char* part : kPartColumns)
-    jobs += column(fmt::format("time_{}_s", part), fmt::format("/time_s/{}", part));
-  for (const Column& it : kColumnsAfterParts)
-    jobs += column(it.name, it.pointer);
+  for (const Column& column : result_columns())
+    jobs += fmt::format(",\n  json_extract(job.value, '{}') AS {}", json_path(column.pointer),
+                        column.name);
   jobs += "\nFROM points, json_each(points.result, '$.jobs') AS job;";
   return R"(
 CREATE TABLE points (

@@ -109,7 +109,7 @@ void compare_alone(const ResolvedExperiment& experiment, std::size_t i, const Lo
     return resource.kind != sim::ResourceKind::compute ||
            others_compute_on(experiment, i, resource);
   };
-  result.alone = Alone{alone.rates.throughput, alone.rates.step_time, alone.elapsed};
+  result.alone = Alone{alone.rates.throughput, alone.rates.step_time, alone.elapsed.total()};
   result.slowdown = alone.rates.throughput.median / result.throughput.median;
   if (*result.slowdown > 1.005)
     result.meeting =
@@ -123,7 +123,8 @@ void add_training(const ResolvedJob& resolved, JobResult& result)
   if (!resolved.spec.epochs || resolved.transformer)
     return;
   const double samples = resolved.input.dataset.samples;
-  const double later = result.later_epochs ? result.later_epochs->median : result.throughput.median;
+  const double later =
+      result.later_epochs ? result.later_epochs->throughput.median : result.throughput.median;
   const double epochs = *resolved.spec.epochs;
   Training training;
   training.dataset = resolved.input.dataset.name;
@@ -282,7 +283,7 @@ void add_later_epochs(const ResolvedExperiment& experiment, const std::vector<Ca
     const Range warm = rates_of(later.job(i)).throughput;
     if (!experiment.jobs[i].input.synthetic &&
         std::abs(warm.median / result.jobs[i].throughput.median - 1) > 0.001)
-      result.jobs[i].later_epochs = warm;
+      result.jobs[i].later_epochs = LaterEpochs{warm};
   }
 }
 
@@ -339,6 +340,9 @@ PointResult run_point(const Point& point, const RunOptions& asked)
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
     if (experiment.jobs[i].spec.mode == JobMode::inference)
       result.jobs[i].latency = result.jobs[i].step_time;
+  for (JobResult& job : result.jobs)
+    if (job.tokens)
+      add_token_rates(job);
   result.parameters = effective_parameters(experiment);
   if (point.profiles)
     result.unused = point.profiles->unused(experiment.presets);

@@ -22,17 +22,28 @@ TokenWork token_work(const models::StepSetting& s, std::optional<double> wanted,
   return work;
 }
 
-Range tokens_per_s(const JobResult& job)
+void add_token_rates(JobResult& job)
 {
-  const double tokens = job.tokens->per_sample;
-  const Range& samples = job.throughput;
-  return {tokens * samples.median, tokens * samples.low, tokens * samples.high, samples.interval};
-}
-
-FlopsPerSecond model_rate(const JobResult& job, Flops of_step)
-{
-  const double steps_per_s = job.throughput.median / job.tokens->samples_per_step;
-  return FlopsPerSecond(of_step.value() * steps_per_s / job.gpus);
+  const TokenWork& work = *job.tokens;
+  const Range rate = scaled(job.throughput, work.per_sample);
+  job.tokens_per_s = rate;
+  job.tokens_per_s_per_gpu = rate.median / job.gpus;
+  const double steps_per_s = job.throughput.median / work.samples_per_step;
+  const double full = work.flops.full.value() * steps_per_s / job.gpus; // FLOP/s of a GPU
+  const double causal = work.flops.causal.value() * steps_per_s / job.gpus;
+  job.model_tflops_per_gpu = {full / 1e12, causal / 1e12};
+  const AttentionCounts share{full / work.peak.value(), causal / work.peak.value()};
+  job.mfu = ModelUse{share, scaled(job.throughput, share.full / job.throughput.median)};
+  if (!work.wanted)
+    return;
+  const double seconds = *work.wanted / rate.median;
+  job.training_tokens = work.wanted;
+  job.days = Range{seconds / 86400, seconds / 86400 * rate.median / rate.high,
+                   seconds / 86400 * rate.median / rate.low, rate.interval};
+  if (!work.gpu_price)
+    return;
+  job.training_cost = seconds / 3600 * job.gpus * *work.gpu_price;
+  job.cost = scaled(*job.days, *job.training_cost / job.days->median);
 }
 
 } // namespace foretrain::experiments

@@ -10,9 +10,7 @@ namespace foretrain::experiments {
 TokenWork token_work(const models::StepSetting& setting, std::optional<double> wanted,
                      std::optional<double> gpu_price);
 
-/// Of a job that has `tokens`.
-Range tokens_per_s(const JobResult& job);
-/// Of one GPU, at median throughput, when a step of the whole job is `of_step`.
-FlopsPerSecond model_rate(const JobResult& job, Flops of_step);
+/// What follows from the work and the throughput of a job that has `tokens`.
+void add_token_rates(JobResult& job);
 
 } // namespace foretrain::experiments

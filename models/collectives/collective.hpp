@@ -17,6 +17,11 @@ enum class Fidelity {
   edges,   // one flow per edge
   chunks,  // every chunk in every step
 };
+constexpr auto choices(Fidelity)
+{
+  return std::to_array<Choice<Fidelity>>(
+      {{Fidelity::coupled, "coupled"}, {Fidelity::edges, "edges"}, {Fidelity::chunks, "chunks"}});
+}
 
 /// Every algorithm for an operation. To add one: write its file, add its line in algorithms.cpp.
 std::vector<const Algorithm*> algorithms(Operation operation);

@@ -90,6 +90,13 @@ void read(const Value& value, int& out, const Limits& limits)
   out = value.json().get<int>();
 }
 
+void read(const Value& value, std::uint64_t& out, const Limits&)
+{
+  if (!value.json().is_number_unsigned())
+    value.fail("must be a whole number that is not negative, got " + value.shown());
+  out = value.json().get<std::uint64_t>();
+}
+
 void read(const Value& value, double& out, const Limits& limits)
 {
   if (!value.json().is_number())
@@ -177,6 +184,15 @@ void Reader::format(const std::string& marker)
   const Value found = object_.at("format");
   if (found.json() != marker)
     found.fail("must be \"" + marker + "\", got " + found.shown(), "is this the right file?");
+}
+
+void Reader::derived(const std::string& key, double value, const char* doc)
+{
+  double found = value;
+  required(key, found, doc);
+  if (missing_.empty() && std::abs(found - value) > 1e-9 * std::abs(value))
+    object_.fail_at(key, fmt::format("must be {:.10g} by the keys beside it, got {}", value,
+                                     object_.at(key).shown()));
 }
 
 void Reader::finish() const

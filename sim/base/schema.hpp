@@ -1,4 +1,5 @@
-// One description per file kind, three uses: reading with checks, JSON Schema, documentation.
+// One description per file kind, four uses: reading with checks, writing, JSON Schema,
+// documentation.
 //
 //   template <class V> void describe(V& v, StarSpec& s)
 //   {
@@ -7,10 +8,12 @@
 //     v.optional("latency", s.latency, "one-way latency of a GPU's link", non_negative());
 //   }
 //
-// Member types: std::string, bool, int, double, quantities, enumerations (choice.hpp), Value (any
-// JSON, kept with its place), structs with their own describe(), std::optional<T> and
-// std::vector<T> of these. An optional member keeps the value it was constructed with: the default
-// is visible in the struct and is written to the schema.
+// Member types: std::string, bool, int, std::uint64_t, double, quantities, enumerations
+// (choice.hpp), Value (any JSON, kept with its place), Json (any JSON), structs with their own
+// describe(), std::optional<T> and std::vector<T> of these, and lists of named values, which are
+// objects in JSON. An optional member keeps the value it was constructed with: the default
+// is visible in the struct and is written to the schema. What must hold between members of a struct
+// that was read is checked by its check_fields(const Value&, const T&), where there is one.
 #pragma once
 
 #include "sim/base/choice.hpp"
@@ -20,7 +23,9 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace foretrain {
@@ -28,9 +33,11 @@ namespace foretrain {
 struct Limits {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool low_open = false;             // low itself is not allowed
-  std::vector<std::string> one_of{}; // for text: the allowed words
-  std::string preset{};              // for Value: a preset name, path or object of this kind
+  bool low_open = false;              // low itself is not allowed
+  std::vector<std::string> one_of{};  // for text: the allowed words
+  std::string preset{};               // for Value: a preset name, path or object of this kind
+  bool si = false;                    // quantities as numbers in SI, whose unit the key tells
+  std::vector<std::string> columns{}; // of flat tables: names for the values in here, in order
 };
 inline Limits any()
 {
@@ -56,14 +63,40 @@ inline Limits one_of(std::vector<std::string> words)
 {
   return {.one_of = std::move(words)};
 }
+inline Limits in_si(Limits limits = {})
+{
+  limits.si = true;
+  return limits;
+}
+inline Limits columns(std::vector<std::string> names, Limits limits = {})
+{
+  limits.columns = std::move(names);
+  return limits;
+}
 /// A preset's name, the path of a file, or the object itself.
 inline Limits preset(std::string kind)
 {
   return {.preset = std::move(kind)};
 }
 
+/// Name and value of what is a key and its value in JSON; structs have overloads of their own.
+template <class T>
+auto named_value(std::pair<std::string, T>& member)
+{
+  return std::tie(member.first, member.second);
+}
+
 namespace detail {
 
+template <class T>
+concept NamedValue = requires(T& member)
+{
+  named_value(member);
+};
+template <class T>
+inline constexpr bool is_named_list = false;
+template <NamedValue T>
+inline constexpr bool is_named_list<std::vector<T>> = true;
 template <class T>
 inline constexpr bool is_vector = false;
 template <class T>
@@ -86,6 +119,7 @@ inline constexpr bool is_quantity<Quantity<Tag>> = true;
 void read(const Value& value, std::string& out, const Limits& limits);
 void read(const Value& value, bool& out, const Limits& limits);
 void read(const Value& value, int& out, const Limits& limits);
+void read(const Value& value, std::uint64_t& out, const Limits& limits);
 void read(const Value& value, double& out, const Limits& limits);
 double read_quantity(const Value& value, std::span<const Unit> units, std::string_view kind,
                      std::string_view example, const Limits& limits);
@@ -110,9 +144,25 @@ public:
     field(key, member, doc, limits, true);
   }
   template <class T>
-  void optional(const std::string& key, T& member, const char* doc, const Limits& limits = {})
+  void optional(const std::string& key, T& member, const char* doc, const Limits& limits = {},
+                bool = true)
   {
     field(key, member, doc, limits, false);
+  }
+  /// What follows from the members before it.
+  void derived(const std::string& key, double value, const char* doc);
+  /// An object of its own, described by `fields(visitor)`.
+  template <class Fields>
+  void object(const std::string& key, const char*, const Fields& fields)
+  {
+    declared_.push_back(key);
+    if (!object_.json().contains(key)) {
+      missing_.push_back(key);
+      return;
+    }
+    Reader reader(object_.at(key));
+    fields(reader);
+    reader.finish();
   }
 
   /// Throws for the first unknown key (with the nearest known one), then for the first missing one.
@@ -127,9 +177,20 @@ public:
         value.fail("must be the name of a " + limits.preset + ", a path or an object, got " +
                    value.shown());
       member = value;
+    } else if constexpr (std::is_same_v<T, Json>) {
+      member = value.json();
     } else if constexpr (detail::is_optional<T>) {
       member.emplace();
       read(value, *member, limits);
+    } else if constexpr (detail::is_named_list<T>) {
+      if (!value.json().is_object())
+        value.fail("must be an object, got " + value.shown());
+      member.clear();
+      for (const auto& item : value.json().items()) {
+        auto [name, inner] = named_value(member.emplace_back());
+        name = item.key();
+        read(value.at(item.key()), inner, limits);
+      }
     } else if constexpr (detail::is_vector<T>) {
       if (!value.json().is_array())
         value.fail("must be a list, got " + value.shown());
@@ -144,6 +205,12 @@ public:
       }
     } else if constexpr (detail::is_quantity<T>) {
       using Units = UnitsOf<T>;
+      if (limits.si) {
+        double number = 0;
+        detail::read(value, number, limits);
+        member = T(number);
+        return;
+      }
       member =
           T(detail::read_quantity(value, Units::units(), Units::kind(), Units::example(), limits));
     } else if constexpr (std::is_enum_v<T>) {
@@ -156,6 +223,8 @@ public:
       Reader reader(value);
       describe(reader, member);
       reader.finish();
+      if constexpr (requires { check_fields(value, member); })
+        check_fields(value, member);
     }
   }
 
@@ -197,11 +266,23 @@ public:
     properties_[key]["description"] = doc;
   }
   template <class T>
-  void optional(const std::string& key, T& member, const char* doc, const Limits& limits = {})
+  void optional(const std::string& key, T& member, const char* doc, const Limits& limits = {},
+                bool = true)
   {
     properties_[key] = of(member, limits);
     properties_[key]["description"] = doc;
-    put_default(key, member);
+    if (!limits.si)
+      put_default(key, member);
+  }
+  void derived(const std::string& key, double value, const char* doc) { required(key, value, doc); }
+  template <class Fields>
+  void object(const std::string& key, const char* doc, const Fields& fields)
+  {
+    SchemaWriter writer;
+    fields(writer);
+    required_.push_back(key);
+    properties_[key] = writer.finish();
+    properties_[key]["description"] = doc;
   }
 
   Json finish() const;
@@ -211,18 +292,26 @@ public:
   {
     if constexpr (std::is_same_v<T, Value>) {
       return detail::schema_any(limits);
+    } else if constexpr (std::is_same_v<T, Json>) {
+      return Json::object();
     } else if constexpr (detail::is_optional<T>) {
       typename T::value_type inner{};
       return of(inner, limits);
+    } else if constexpr (detail::is_named_list<T>) {
+      typename T::value_type entry{};
+      return {{"type", "object"},
+              {"additionalProperties", of(std::get<1>(named_value(entry)), limits)}};
     } else if constexpr (detail::is_vector<T>) {
       typename T::value_type inner{};
       return {{"type", "array"}, {"items", of(inner, limits)}};
     } else if constexpr (detail::is_quantity<T>) {
       using Units = UnitsOf<T>;
+      if (limits.si)
+        return detail::schema_number("number", limits);
       return detail::schema_quantity(Units::units(), Units::kind(), Units::example(), limits);
     } else if constexpr (std::is_same_v<T, bool>) {
       return {{"type", "boolean"}};
-    } else if constexpr (std::is_same_v<T, int>) {
+    } else if constexpr (std::is_same_v<T, int> || std::is_same_v<T, std::uint64_t>) {
       return detail::schema_number("integer", limits);
     } else if constexpr (std::is_same_v<T, double>) {
       return detail::schema_number("number", limits);
@@ -256,6 +345,84 @@ private:
   Json properties_ = Json::object();
   std::vector<std::string> required_;
 };
+
+/// Writes a struct as JSON: an optional member only where it holds something and is `told`.
+class Writer {
+public:
+  template <class T>
+  void required(const std::string& key, T& member, const char*, const Limits& = {})
+  {
+    json_[key] = of(member);
+  }
+  template <class T>
+  void optional(const std::string& key, T& member, const char*, const Limits& = {},
+                bool told = true)
+  {
+    if (told && holds_something(member))
+      json_[key] = of(member);
+  }
+  void derived(const std::string& key, double value, const char*) { json_[key] = value; }
+  template <class Fields>
+  void object(const std::string& key, const char*, const Fields& fields)
+  {
+    Writer writer;
+    fields(writer);
+    json_[key] = std::move(writer.json_);
+  }
+
+  template <class T>
+  static Json of(T& member)
+  {
+    if constexpr (std::is_same_v<T, Json>) {
+      return Json(member);
+    } else if constexpr (detail::is_optional<T>) {
+      return of(*member);
+    } else if constexpr (detail::is_named_list<T>) {
+      Json object = Json::object();
+      for (auto& entry : member) {
+        auto [name, inner] = named_value(entry);
+        object[name] = of(inner);
+      }
+      return object;
+    } else if constexpr (detail::is_vector<T>) {
+      Json list = Json::array();
+      for (auto& entry : member)
+        list.push_back(of(entry));
+      return list;
+    } else if constexpr (detail::is_quantity<T>) {
+      return Json(member.value());
+    } else if constexpr (std::is_enum_v<T>) {
+      return Json(word_of(member));
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+      return Json(member);
+    } else {
+      Writer writer;
+      describe(writer, member);
+      return std::move(writer.json_);
+    }
+  }
+
+private:
+  template <class T>
+  static bool holds_something(const T& member)
+  {
+    if constexpr (detail::is_optional<T>)
+      return member.has_value();
+    else if constexpr (detail::is_vector<T> || std::is_same_v<T, std::string>)
+      return !member.empty();
+    else
+      return true;
+  }
+
+  Json json_ = Json::object();
+};
+
+/// A whole struct as JSON.
+template <class T>
+Json written(T member)
+{
+  return Writer::of(member);
+}
 
 template <class T>
 Json schema_as()

@@ -18,13 +18,27 @@ namespace {
 
 Json job(double rate, double spread)
 {
+  const auto range = [](double median) {
+    return Json{{"median", median}, {"low", median}, {"high", median}, {"interval", 0.9}};
+  };
   return {{"name", "train"},
           {"gpus", 8},
+          {"nodes", 2},
+          {"throughput_samples_per_s", range(rate)},
+          {"step_time_s", range(1000 / rate)},
           {"speedup", 7.5},
-          {"throughput_samples_per_s", {{"median", rate}}},
-          {"step_time_s", {{"median", 1000 / rate}}},
-          {"time_s", {{"compute", 1000 / rate}}},
-          {"bottleneck", {{"resource", "gpu"}}},
+          {"efficiency", 7.5 / 8},
+          {"time_s",
+           {{"compute", 1000 / rate},
+            {"exposed_communication", 0},
+            {"input_stall", 0},
+            {"host_to_device", 0},
+            {"straggler_wait", 0},
+            {"framework", 0}}},
+          {"bottleneck", {{"resource", "gpu"}, {"utilisation", 1}, {"why", "it computes"}}},
+          {"elapsed_s", {{"start_up", 1}, {"steps", 2}, {"total", 3}}},
+          {"device_memory_byte", {{"needed", 1e9}, {"available", 16e9}}},
+          {"busiest", Json::array()},
           {"uncertainty",
            {{"method", "linear"},
             {"from_parameters", 0.0},
@@ -115,6 +129,12 @@ TEST_CASE("A baseline is kept by noise and broken by a regression")
   CHECK(last(2500) == CheckState::passed);
   CHECK(last(1895) == CheckState::undecided);
   CHECK(last(1700) == CheckState::failed);
+  Json damaged = prediction(loaded, 2000, 0.01).result;
+  damaged["points"][0]["jobs"][0]["throughput_samples_per_s"]["median"] = -2000;
+  std::ofstream(baseline_file(directory.string(), "e")) << damaged.dump(1);
+  CHECK_THROWS_WITH(last(2000),
+                    Contains("/points/0/jobs/0/throughput_samples_per_s/median must not be "
+                             "negative, got -2000"));
   std::filesystem::remove_all(directory);
   CHECK(last(2000) == CheckState::undecided); // there is none
   CHECK(baseline_file("d", "../a/b") == "d/_.._a_b.json");

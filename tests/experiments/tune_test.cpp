@@ -2,7 +2,6 @@
 #include "experiments/answers/tune.hpp"
 
 #include "experiments/run/scenario.hpp"
-#include "experiments/run/token_work.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
@@ -40,7 +39,7 @@ TEST_CASE("a tuned plan has the rate, interval and memory of its prediction", "[
         job[key] = plan.at(key);
       const JobResult same = run_point(point_of(job), {}).jobs.front();
       const Json& told = plan.at("tokens_per_s");
-      const Range tokens = tokens_per_s(same);
+      const Range tokens = same.tokens_per_s.value();
       CHECK_THAT(told.at("median").get<double>(), test::is(tokens.median));
       CHECK_THAT(told.at("low").get<double>(), test::is(tokens.low));
       CHECK_THAT(told.at("high").get<double>(), test::is(tokens.high));
