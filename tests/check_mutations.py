@@ -149,12 +149,13 @@ def build_random(tree, mutations, targets, jobs):
                                "-k", "0"], text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if made.returncode == 0:
             return mutations
-        wrong = {(os.path.relpath(file, tree), int(line))
-                 for file, line in re.findall(r"^(/[^:\n]+):(\d+):\d+: (?:fatal )?error:", made.stdout, re.MULTILINE)}
-        kept = [it for it in mutations
-                if not any(file == it["file"] and it["lines"][0] <= line <= it["lines"][1] for file, line in wrong)]
-        if len(kept) == len(mutations): # the error shows up later, below the mutation: none of the file's is worth a search
-            kept = [it for it in mutations if it["file"] not in {file for file, _ in wrong}]
+        for what in ("(?:fatal )?error:", ""): # in a template the error is elsewhere, and mentions the mutation's line
+            wrong = {(os.path.relpath(file, tree), int(line))
+                     for file, line in re.findall(rf"^(/[^:\n]+):(\d+):\d+: {what}", made.stdout, re.MULTILINE)}
+            kept = [it for it in mutations
+                    if not any(file == it["file"] and it["lines"][0] <= line <= it["lines"][1] for file, line in wrong)]
+            if len(kept) < len(mutations):
+                break
         print(f"{len(mutations) - len(kept)} of {len(mutations)} mutations do not compile", file=sys.stderr, flush=True)
         if len(kept) == len(mutations):
             raise Broken(made.stdout[-3000:])
