@@ -6,11 +6,10 @@ import subprocess
 import sys
 
 program, root = sys.argv[1], pathlib.Path(sys.argv[2])
-MORE = sys.argv[3:]  # options of predict, where all of it would take too long (sanitizers)
 PARTS = ("compute", "exposed_communication", "input_stall", "host_to_device", "straggler_wait", "framework")
 failed = 0
 for path in sorted((root / "experiments/data").glob("*.json")):
-    run = subprocess.run([program, "predict", path, "--format", "json", *MORE], capture_output=True, text=True)
+    run = subprocess.run([program, "predict", path, "--format", "json"], capture_output=True, text=True)
     problems = [] if run.returncode == 0 else [f"exit code {run.returncode}", run.stderr.strip()]
     points = json.loads(run.stdout)["points"] if run.stdout else []
     for point in points:

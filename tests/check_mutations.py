@@ -4,6 +4,9 @@
 All mutations are compiled at once, each asleep until FORETRAIN_MUTANT holds its number (mutant schemata:
 Untch, Offutt, Harrold, "Mutation analysis using mutant schemata", ISSTA 1993): one build serves all of them.
 The product's own tree is left alone: the build stands on a copy of it.
+
+With --random, mutations are not those of the list but made mechanically (random_mutations.py), so that the share
+caught says something about lines nobody thought of. Only test cases under a second judge them.
 """
 import argparse
 import collections
@@ -17,10 +20,13 @@ import sys
 import tempfile
 import time
 
+import random_mutations
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests/mutations.json"
 LEAST_CAUGHT = 0.95
 QUICK = 0.5  # seconds of a test case: these go first
+SHORT = 1.0  # and only cases below this judge random mutations
 HEADER = """#pragma once
 #include <cstdlib>
 
@@ -58,15 +64,23 @@ def read_list():
     return document["mutations"], document["left_out"]
 
 
+def make_random(count, seed, rooms):
+    files = subprocess.run(["git", "ls-files", *rooms], cwd=ROOT, check=True, text=True, capture_output=True).stdout
+    texts = {it: (ROOT / it).read_text() for it in files.splitlines() if it.endswith((".cpp", ".hpp"))}
+    return random_mutations.sample(texts, count, seed)
+
+
 def mutated(text, mutations):
     """The file with all its mutations, asleep."""
     edits = []
     for it in mutations:
         line, old, new = it.get("line", it["from"]), it["from"], it["to"]
+        if "at" in it:
+            line = old = text[slice(*it["at"])]
         for what, inside in ((line, text), (old, line)):
-            if inside.count(what) != 1:
+            if "at" not in it and inside.count(what) != 1:
                 raise Broken(f"mutation {it['number']} ({it['file']}): {what!r} is there {inside.count(what)} times")
-        at = text.index(line) + line.index(old)
+        at = it["at"][0] if "at" in it else text.index(line) + line.index(old)
         asleep = f"::foretrain_mutant({it['number']})"
         if old.endswith(";"):
             # What stays away, or is done instead.
@@ -125,6 +139,29 @@ def build(tree, folders, jobs):
     return out
 
 
+def build_random(tree, mutations, targets, jobs):
+    """Those of the mutations that compile: the others are found by their lines in the compiler's errors."""
+    while True:
+        copy_tree(tree, mutations)
+        subprocess.run(["cmake", "--preset", "release", "-DFORETRAIN_WERROR=OFF", "-DBUILD_TESTING=ON"], cwd=tree,
+                       check=True, stdout=subprocess.DEVNULL)
+        made = subprocess.run(["cmake", "--build", tree / "build/release", "-j", str(jobs), "--target", *targets, "--",
+                               "-k", "0"], text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if made.returncode == 0:
+            return mutations
+        for what in ("(?:fatal )?error:", ""): # in a template the error is elsewhere, and mentions the mutation's line
+            wrong = {(os.path.relpath(file, tree), int(line))
+                     for file, line in re.findall(rf"^(/[^:\n]+):(\d+):\d+: {what}", made.stdout, re.MULTILINE)}
+            kept = [it for it in mutations
+                    if not any(file == it["file"] and it["lines"][0] <= line <= it["lines"][1] for file, line in wrong)]
+            if len(kept) < len(mutations):
+                break
+        print(f"{len(mutations) - len(kept)} of {len(mutations)} mutations do not compile", file=sys.stderr, flush=True)
+        if len(kept) == len(mutations):
+            raise Broken(made.stdout[-3000:])
+        mutations = kept
+
+
 def as_filter(cases):
     """Names as Catch2 reads them from a file: whole lines, in which a comma would end the name."""
     return "".join(re.sub(r'([\\\\,\\["])', r"\\\1", case) + "\n" for case in cases)
@@ -158,8 +195,8 @@ class Part:
             return f"{self.folder}: " + (names[0] if names else f"ended with {process.returncode}")
 
 
-def parts_of(out, folder, left_out, scratch):
-    """The binary's quick test cases and its others, after a run in which all of them passed."""
+def parts_of(out, folder, left_out, scratch, longest=float("inf")):
+    """The binary's quick test cases and its others up to the longest, after a run in which all of them passed."""
     binary = str(out / target(folder))
     listed = subprocess.run([binary, "--list-test-names-only"], text=True, capture_output=True).stdout.splitlines()
     whole = Part(binary, folder, [case.strip() for case in listed if case.strip() and case.strip() not in left_out], 1e3)
@@ -174,7 +211,7 @@ def parts_of(out, folder, left_out, scratch):
         seconds[name.strip()] = max(seconds[name.strip()], float(time_))
     parts = []
     for quick in (True, False):
-        cases = [case for case in whole.cases if (seconds[case] < QUICK) == quick]
+        cases = [case for case in whole.cases if (seconds[case] < QUICK) == quick and seconds[case] < longest]
         if cases:
             parts.append(Part(binary, folder, cases, sum(seconds[case] for case in cases)))
     return parts
@@ -203,10 +240,45 @@ def judge(mutation, parts, scratch):
     return caught, time.monotonic() - begin
 
 
+def passes_goldens(tree, number):
+    try:
+        return subprocess.run([tree / "tests/check_golden.py", tree / "build/release/foretrain"], cwd=tree, timeout=300,
+                              env=dict(os.environ, FORETRAIN_MUTANT=str(number)), capture_output=True).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def judge_random(tree, mutations, rooms, options, left_out):
+    """Prints the share that tests notice, and each mutation that none does."""
+    begin = time.monotonic()
+    folders = [it for it in BINARIES if it.split("/")[0] in rooms]
+    made = len(mutations)
+    mutations = build_random(tree, mutations, [*map(target, folders), *["foretrain"] * options.goldens], options.jobs)
+    print(f"{len(mutations)} of {made} mutations compile, built in {time.monotonic() - begin:.0f} s", flush=True)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        parts = [part for folder in folders for part in parts_of(tree / "build/release", folder, left_out, scratch, SHORT)]
+        survivors = [it for it, (caught, _) in zip(mutations, pool.map(lambda it: judge(it, parts, scratch), mutations))
+                     if not caught]
+        print(f"unit tests catch {len(mutations) - len(survivors)} of {len(mutations)} "
+              f"({100 * (1 - len(survivors) / max(1, len(mutations))):.1f} %), {time.monotonic() - begin:.0f} s", flush=True)
+        if options.goldens:
+            passed = list(pool.map(lambda it: passes_goldens(tree, it["number"]), survivors))
+            survivors = [it for it, alive in zip(survivors, passed) if alive]
+            print(f"with goldens {len(mutations) - len(survivors)} "
+                  f"({100 * (1 - len(survivors) / max(1, len(mutations))):.1f} %), {time.monotonic() - begin:.0f} s")
+    for it in survivors:
+        print(f"{it['file']}:{it['lines'][0]}: {random_mutations.flat(it['from'])} -> {it['to'] or '(nothing)'}")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rooms", default=",".join(ROOMS), help="mutations of these rooms, by their own tests alone")
     parser.add_argument("--only", type=int, action="append", help="the mutation of this number; may be repeated")
+    parser.add_argument("--random", type=int, metavar="N", help="N mutations made mechanically instead of the list's")
+    parser.add_argument("--seed", type=int, default=1, help="of --random")
+    parser.add_argument("--goldens", action="store_true", help="with --random: golden answers too, for what unit tests miss")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="to compile and to test at a time")
     parser.add_argument("--tree", type=pathlib.Path, default=ROOT / "build/mutants/tree", help="where the copy stands")
     options = parser.parse_args()
@@ -220,6 +292,8 @@ def main():
         if set(built_by_cmake) != set(BINARIES):
             raise Broken(f"not the tests of tests/CMakeLists.txt: {', '.join(set(built_by_cmake) ^ set(BINARIES))}")
         tree = options.tree.resolve()
+        if options.random:
+            return judge_random(tree, make_random(options.random, options.seed, rooms), rooms, options, set(left_out))
         copy_tree(tree, mutations)
         out = build(tree, [it for it in BINARIES if it.split("/")[0] in rooms], options.jobs)
         built = time.monotonic()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything, and runs all tests.
-#   --ci   warnings as errors, formatting, clang-tidy, the tests once more under the sanitizers, and whether
+#   --ci   warnings as errors, formatting, clang-tidy, unit tests and the fuzzers' seeds under the sanitizers, and whether
 #          they notice what is broken in sim
 set -euo pipefail
 cd "$(dirname "$0")/.."
