@@ -33,7 +33,8 @@ TEST_CASE("a tuned plan has the rate, interval and memory of its prediction", "[
     REQUIRE(answer.best.size() == 3);
     CHECK(answer.tried >= 3);
     double last = answer.best.front().tokens_per_s.median;
-    for (const Json& plan : tune_json(answer).at("plans")) {
+    const Json told_of = tune_json(answer);
+    for (const Json& plan : told_of.at("plans")) {
       Json job = llama(gpus);
       for (const char* key : {"parallel", "micro_batch", "recompute"})
         job[key] = plan.at(key);

@@ -18,7 +18,7 @@ struct Ran {
   StepShares shares;
 };
 
-Ran run(const Program& program, std::vector<double> stretch = {})
+Ran run(const Program& program, std::vector<double> stretch = {}, double phase = 0)
 {
   Engine engine;
   PlainMachine machine(engine, static_cast<int>(program.ranks.size()));
@@ -29,7 +29,7 @@ Ran run(const Program& program, std::vector<double> stretch = {})
   stretch.resize(program.ranks.size(), 1.0);
   Ran ran;
   const Seconds begin = engine.now();
-  executor.start(stretch, 0, [&] {
+  executor.start(stretch, phase, [&] {
     ran.time = engine.now() - begin;
     executor.tell(dates);
     ran.shares =
@@ -266,4 +266,61 @@ TEST_CASE("devices that a rank stands for wait for the slowest of them", "[workl
   CHECK_THAT(shares.busy[static_cast<std::size_t>(Phase::forward)].value(), test::is(0.8 * 4.5));
   CHECK_THAT(shares.busy[static_cast<std::size_t>(Phase::optimizer)].value(), test::is(1));
   CHECK_THAT(shares.straggler.value(), test::is(0.2 * 4.5));
+}
+
+TEST_CASE("an agreement waits for the loop to wake, and for its own cost",
+          "[executor][closed-form]")
+{
+  Program program = with_ranks(1);
+  const OpId work = program.compute(0, Phase::backward, "backward", Seconds(6));
+  const OpId agreed = program.agree(Seconds(0.5), Seconds(5));
+  program.order(work, agreed);
+  // The loop wakes at 0, 5, 10; with a phase of 0.3 at 1.5, 6.5.
+  CHECK_THAT(run(program).time.value(), test::is(10.5));
+  CHECK_THAT(run(program, {}, 0.3).time.value(), test::is(7));
+  CHECK_THAT(run(program, {}, 0.3).shares.framework.value(), test::is(1));
+  program.operations.back().period = Seconds(0);
+  CHECK_THAT(run(program, {}, 0.3).time.value(), test::is(6.5));
+}
+
+TEST_CASE("what waits for a join of kernels waits for the slowest, whatever is exchanged",
+          "[executor][closed-form]")
+{
+  // Rank 1 computes to 3; beside that 2.5 bytes travel from 1 to 3.5; both update then.
+  Program program = with_ranks(2);
+  const int link = program.add_stream("link");
+  const int group = program.add_group({"data", {0, 1}, {{0, 1}}});
+  const OpId quick = program.compute(0, Phase::backward, "backward", Seconds(1));
+  const OpId slow = program.compute(1, Phase::backward, "backward", Seconds(1));
+  const OpId later = program.compute(1, Phase::backward, "backward", Seconds(2));
+  const OpId sum =
+      program.collective(group, CollectiveKind::all_reduce, Phase::data, "sum", Bytes(2.5), link);
+  program.order(quick, sum);
+  program.order(slow, sum);
+  const OpId all = program.join(Phase::data);
+  for (const OpId op : {quick, later, sum})
+    program.order(op, all);
+  for (int rank = 0; rank < 2; ++rank)
+    program.order(all, program.compute(rank, Phase::optimizer, "optimizer", Seconds(1)));
+  const Ran ran = run(program);
+  CHECK_THAT(ran.time.value(), test::is(4.5));
+  CHECK_THAT(ran.shares.straggler.value(), test::is(0.5 * 2));
+  CHECK_THAT(ran.shares.exposed[static_cast<std::size_t>(Phase::data)].value(), test::is(0.5));
+  CHECK_THAT(ran.shares.framework.value(), test::is(0));
+}
+
+TEST_CASE("buckets are synchronised by the machine, and their variables brought by it",
+          "[executor][closed-form]")
+{
+  Program program = with_ranks(1);
+  const int group = program.add_group({"data", {0}, {{0}}});
+  const OpId sum = program.synchronise(group, "synchronisation", Bytes(2));
+  const OpId brought = program.variables(group, "variables", Bytes(2)); // there at 0.5
+  const OpId forward = program.compute(0, Phase::forward, "forward", Seconds(1));
+  program.order(brought, forward);
+  program.order(forward, sum);
+  const Ran ran = run(program);
+  CHECK_THAT(ran.time.value(), test::is(3.5));
+  CHECK_THAT(ran.shares.exposed[static_cast<std::size_t>(Phase::data)].value(), test::is(2.5));
+  CHECK_THAT(ran.shares.busy[static_cast<std::size_t>(Phase::forward)].value(), test::is(1));
 }
