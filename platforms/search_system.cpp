@@ -39,7 +39,7 @@ double socket_bandwidth(const Cpu& cpu, const SearchRules& rules)
 
 double round_to_mega(double x) // >= 0
 {
-  return static_cast<double>(static_cast<long>(x * 1000 + 0.5)) / 1000;
+  return std::floor(x * 1000 + 0.5) / 1000;
 }
 
 } // namespace

@@ -157,6 +157,59 @@ void describe(V& v, Uncertainty& u)
 }
 
 template <class V>
+void describe_times(V& parts, JobResult& j)
+{
+  const bool planned = !j.exposed_by_group.empty();
+  parts.required("compute", j.time.compute,
+                 "runs kernels of forward pass, backward pass and optimizer",
+                 columns({"time_compute_s"}, in_si()));
+  parts.required("exposed_communication", j.time.exposed_communication,
+                 "waits for gradients to be exchanged; what overlaps with computing is not "
+                 "counted. Programs and recorded jobs: nothing runs but an exchange",
+                 columns({"time_exposed_communication_s"}, in_si()));
+  parts.required("input_stall", j.time.input_stall, "waits for a batch to be read and decoded",
+                 columns({"time_input_stall_s"}, in_si()));
+  parts.required("host_to_device", j.time.host_to_device,
+                 "waits for a batch to be copied to the GPU",
+                 columns({"time_host_to_device_s"}, in_si()));
+  parts.required("straggler_wait", j.time.straggler_wait, "waits for slower GPUs of the same job",
+                 columns({"time_straggler_wait_s"}, in_si()));
+  parts.required("framework", j.time.framework,
+                 "waits for host work and coordination of the framework",
+                 columns({"time_framework_s"}, in_si()));
+  parts.optional("bubble", j.time.bubble,
+                 "programs and large models: waits for other stages of a pipeline",
+                 columns({"time_bubble_s"}, in_si()), planned);
+  parts.optional("recompute", j.time.recompute,
+                 "programs and large models: computes activations again",
+                 columns({"time_recompute_s"}, in_si()), planned);
+}
+
+template <class V>
+void describe_tokens(V& v, JobResult& j)
+{
+  v.optional("tokens_per_s", j.tokens_per_s,
+             "large models (docs/large-models.md): tokens per second of the whole job",
+             columns({"tokens_per_s", "tokens_low_per_s", "tokens_high_per_s"}));
+  v.optional("tokens_per_s_per_gpu", j.tokens_per_s_per_gpu, "median", non_negative());
+  v.optional("model_tflops_per_gpu", j.model_tflops_per_gpu,
+             "arithmetic of the model per second and GPU, without what is computed again");
+  v.optional("mfu", j.mfu, "share of the GPU's peak that this is, and the range of `full`",
+             columns({"mfu_fraction", "mfu_causal_fraction", "", "mfu_low_fraction",
+                      "mfu_high_fraction"}));
+  v.optional("training_tokens", j.training_tokens, "tokens that the job wants to train on",
+             non_negative());
+  v.optional("training_days", j.days, "for that many",
+             columns({"training_days", "training_days_low", "training_days_high"}));
+  v.optional("days", j.days, "the same");
+  v.optional("training_cost", j.training_cost, "median of cost",
+             columns({"training_cost"}, non_negative()));
+  v.optional("cost", j.cost,
+             "for that many tokens, at the cluster's price_per_gpu_hour, in its currency",
+             columns({"", "training_cost_low", "training_cost_high"}));
+}
+
+template <class V>
 void describe(V& v, JobResult& j)
 {
   v.required("name", j.name, "the job");
@@ -174,32 +227,8 @@ void describe(V& v, JobResult& j)
              "models, which one GPU may not hold: GPUs times the share of the step that computes",
              columns({"speedup"}, non_negative()));
   v.required("efficiency", j.efficiency, "speedup / GPUs", columns({"efficiency"}, non_negative()));
-  v.object("time_s", "parts of the mean step; they add up to it", [&](auto& parts) {
-    const bool planned = !j.exposed_by_group.empty();
-    parts.required("compute", j.time.compute,
-                   "runs kernels of forward pass, backward pass and optimizer",
-                   columns({"time_compute_s"}, in_si()));
-    parts.required("exposed_communication", j.time.exposed_communication,
-                   "waits for gradients to be exchanged; what overlaps with computing is not "
-                   "counted. Programs and recorded jobs: nothing runs but an exchange",
-                   columns({"time_exposed_communication_s"}, in_si()));
-    parts.required("input_stall", j.time.input_stall, "waits for a batch to be read and decoded",
-                   columns({"time_input_stall_s"}, in_si()));
-    parts.required("host_to_device", j.time.host_to_device,
-                   "waits for a batch to be copied to the GPU",
-                   columns({"time_host_to_device_s"}, in_si()));
-    parts.required("straggler_wait", j.time.straggler_wait, "waits for slower GPUs of the same job",
-                   columns({"time_straggler_wait_s"}, in_si()));
-    parts.required("framework", j.time.framework,
-                   "waits for host work and coordination of the framework",
-                   columns({"time_framework_s"}, in_si()));
-    parts.optional("bubble", j.time.bubble,
-                   "programs and large models: waits for other stages of a pipeline",
-                   columns({"time_bubble_s"}, in_si()), planned);
-    parts.optional("recompute", j.time.recompute,
-                   "programs and large models: computes activations again",
-                   columns({"time_recompute_s"}, in_si()), planned);
-  });
+  v.object("time_s", "parts of the mean step; they add up to it",
+           [&](auto& parts) { describe_times(parts, j); });
   v.required("bottleneck", j.bottleneck, "what limits the job");
   v.required("elapsed_s", j.elapsed, "from launch to end");
   v.optional("alone", j.alone,
@@ -225,25 +254,7 @@ void describe(V& v, JobResult& j)
              "programs and large models: exposed communication of tensor, context, pipeline, "
              "expert and data groups, in seconds",
              in_si());
-  v.optional("tokens_per_s", j.tokens_per_s,
-             "large models (docs/large-models.md): tokens per second of the whole job",
-             columns({"tokens_per_s", "tokens_low_per_s", "tokens_high_per_s"}));
-  v.optional("tokens_per_s_per_gpu", j.tokens_per_s_per_gpu, "median", non_negative());
-  v.optional("model_tflops_per_gpu", j.model_tflops_per_gpu,
-             "arithmetic of the model per second and GPU, without what is computed again");
-  v.optional("mfu", j.mfu, "share of the GPU's peak that this is, and the range of `full`",
-             columns({"mfu_fraction", "mfu_causal_fraction", "", "mfu_low_fraction",
-                      "mfu_high_fraction"}));
-  v.optional("training_tokens", j.training_tokens, "tokens that the job wants to train on",
-             non_negative());
-  v.optional("training_days", j.days, "for that many",
-             columns({"training_days", "training_days_low", "training_days_high"}));
-  v.optional("days", j.days, "the same");
-  v.optional("training_cost", j.training_cost, "median of cost",
-             columns({"training_cost"}, non_negative()));
-  v.optional("cost", j.cost,
-             "for that many tokens, at the cluster's price_per_gpu_hour, in its currency",
-             columns({"", "training_cost_low", "training_cost_high"}));
+  describe_tokens(v, j);
   v.optional("pipeline", j.pipeline,
              "large models with several stages: what all dates follow from");
   v.optional("meeting", j.meeting, "several jobs, where one loses: where they meet");

@@ -373,7 +373,8 @@ public:
   template <class T>
   static Json of(T& member)
   {
-    if constexpr (std::is_same_v<T, Json>) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> ||
+                  std::is_same_v<T, Json>) {
       return Json(member);
     } else if constexpr (detail::is_optional<T>) {
       return of(*member);
@@ -393,8 +394,6 @@ public:
       return Json(member.value());
     } else if constexpr (std::is_enum_v<T>) {
       return Json(word_of(member));
-    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
-      return Json(member);
     } else {
       Writer writer;
       describe(writer, member);
