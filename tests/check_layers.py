@@ -11,10 +11,16 @@ import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
-GROUND = {"sim/base", "sim/cost", "sim/parameters", "sim/engine", "sim/workload"}
-FIRST_FLOOR = GROUND | {"platforms", "models", "calibration"}
+GROUND = {"sim/base", "sim/cost", "sim/engine", "sim/workload"}
+TRAINING = GROUND | {"models/collectives", "models/networks", "models/input", "models/training"}
+MODELS = TRAINING | {f"models/{room}" for room in ("servers", "transformer", "plans", "traces", "graphs")}
+FIRST_FLOOR = GROUND | MODELS | {"platforms", "calibration"}
 SPEC = FIRST_FLOOR | {"experiments/spec"}
-RUN = SPEC | {"experiments/run"}
+KEEP = SPEC | {"experiments/run/keep"}
+SIMULATE = KEEP | {"experiments/run/simulate"}
+LIMITS = SIMULATE | {"experiments/run/limits"}
+UNCERTAINTY = LIMITS | {"experiments/run/uncertainty"}
+RUN = UNCERTAINTY | {"experiments/run"}
 ANSWERS = RUN | {"experiments/answers"}
 REPORT = ANSWERS | {"experiments/report"}
 LEARN = RUN | {"experiments/learn"}
@@ -23,14 +29,25 @@ API = VALIDATE | LEARN | {"experiments/api"}
 MAY_INCLUDE = {
     "sim/base": {"sim/base"},
     "sim/cost": {"sim/base", "sim/cost"},
-    "sim/parameters": {"sim/base", "sim/parameters"},
     "sim/engine": {"sim/base", "sim/cost", "sim/engine"},
     "sim/workload": {"sim/base", "sim/cost", "sim/engine", "sim/workload"},
     "platforms": GROUND | {"platforms"},
-    "models": GROUND | {"models"},
+    "models/collectives": GROUND | {"models/collectives"},
+    "models/networks": GROUND | {"models/networks"},
+    "models/input": GROUND | {"models/input"},
+    "models/training": TRAINING,
+    "models/servers": TRAINING | {"models/servers"},
+    "models/transformer": TRAINING | {"models/transformer"},
+    "models/plans": TRAINING | {"models/transformer", "models/plans"},
+    "models/traces": TRAINING | {"models/traces"},
+    "models/graphs": TRAINING | {"models/traces", "models/graphs"},
     "calibration": GROUND | {"calibration"},
     "realrun": {"sim/base", "realrun"},
     "experiments/spec": SPEC,
+    "experiments/run/keep": KEEP,
+    "experiments/run/simulate": SIMULATE,
+    "experiments/run/limits": LIMITS,
+    "experiments/run/uncertainty": UNCERTAINTY,
     "experiments/run": RUN,
     "experiments/answers": ANSWERS,
     "experiments/report": REPORT,
@@ -42,8 +59,8 @@ MAY_INCLUDE = {
 DOORS = {  # libraries that only these files may include
     r"simgrid/": r"sim/engine/simgrid_adapter\.cpp",
     r"boost/graph/": r"platforms/.*",
-    r"boost/uuid/": r"experiments/run/fingerprint\.cpp",
-    r"sqlite3": r"experiments/run/result_store\.cpp|models/traces/nsys\.cpp",
+    r"boost/uuid/": r"experiments/run/keep/fingerprint\.cpp",
+    r"sqlite3": r"experiments/run/keep/result_store\.cpp|models/traces/nsys\.cpp",
     r"pugixml": r"platforms/.*",
     r"Eigen/": r"(calibration|realrun)/.*",
     r"CLI/": r"experiments/cli/.*|realrun/.*",

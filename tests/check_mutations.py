@@ -41,7 +41,7 @@ inline bool foretrain_mutant(int number)
 """
 # Binaries from the ground floor up, as tests/CMakeLists.txt names them, with the folder of their tests.
 BINARIES = ["sim/base", "sim/cost", "sim/engine", "sim/workload", "sim/oracle", "platforms", "calibration",
-            "models/collectives", "models", "models/transformer", "models/plans", "models/oracle", "models/traces",
+            "models/collectives", "models/networks", "models/training", "models/servers", "models/transformer", "models/plans", "models/oracle", "models/traces",
             "models/graphs", "experiments"]
 ROOMS = ["sim", "platforms", "calibration", "models", "experiments"]
 

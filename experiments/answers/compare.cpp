@@ -2,7 +2,7 @@
 
 #include "experiments/answers/compare_settings.hpp"
 #include "experiments/answers/comparisons.hpp"
-#include "experiments/run/range.hpp"
+#include "experiments/run/keep/range.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/version.hpp"

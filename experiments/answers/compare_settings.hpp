@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/answers/compare_sides.hpp"
-#include "experiments/run/result.hpp"
+#include "experiments/run/keep/result.hpp"
 
 namespace foretrain::experiments {
 

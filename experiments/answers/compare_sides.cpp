@@ -1,7 +1,7 @@
 #include "experiments/answers/compare_sides.hpp"
 
-#include "experiments/run/result_json.hpp"
-#include "experiments/run/result_store.hpp"
+#include "experiments/run/keep/result_json.hpp"
+#include "experiments/run/keep/result_store.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 

@@ -2,9 +2,9 @@
 
 #include "experiments/answers/explain_path.hpp"
 #include "experiments/answers/explain_swaps.hpp"
-#include "experiments/run/gains.hpp"
-#include "experiments/run/levers.hpp"
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_json.hpp"
+#include "experiments/run/limits/gains.hpp"
+#include "experiments/run/limits/levers.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/version.hpp"

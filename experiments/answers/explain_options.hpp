@@ -1,7 +1,7 @@
 // What explanations of all kinds of jobs are asked for.
 #pragma once
 
-#include "experiments/run/result.hpp"
+#include "experiments/run/keep/result.hpp"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 #include "experiments/answers/explain_path.hpp"
 
-#include "experiments/run/levers.hpp"
-#include "experiments/run/stage.hpp"
+#include "experiments/run/limits/levers.hpp"
+#include "experiments/run/simulate/stage.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 // Where the time of a step goes: its critical path, part by part, and what each part waits for.
 #pragma once
 
-#include "experiments/run/result.hpp"
+#include "experiments/run/keep/result.hpp"
 #include "experiments/spec/resolved.hpp"
 
 namespace foretrain::experiments {

@@ -1,7 +1,7 @@
 // What other choices of software and storage would bring.
 #pragma once
 
-#include "experiments/run/result.hpp"
+#include "experiments/run/keep/result.hpp"
 #include "experiments/spec/resolved.hpp"
 
 namespace foretrain::experiments {

@@ -1,7 +1,7 @@
 // Costs, chances and the choice: from predictions to the answer of a plan.
 #include "experiments/answers/comparisons.hpp"
 #include "experiments/answers/plan.hpp"
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "experiments/answers/predict.hpp"
 
 #include "experiments/answers/comparisons.hpp"
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/workers.hpp"
 #include "sim/base/error.hpp"

@@ -1,7 +1,7 @@
 // The main job: an experiment file in, its predictions out.
 #pragma once
 
-#include "experiments/run/result.hpp"
+#include "experiments/run/keep/result.hpp"
 #include "experiments/spec/experiment.hpp"
 
 #include <functional>

@@ -1,6 +1,6 @@
 #include "experiments/answers/stored_answer.hpp"
 
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 

@@ -1,7 +1,7 @@
 // The answer of a sweep from the points that a store holds: nothing is simulated.
 #pragma once
 
-#include "experiments/run/result_store.hpp"
+#include "experiments/run/keep/result_store.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "experiments/answers/tune.hpp"
 
-#include "experiments/run/plan_exchanges.hpp"
 #include "experiments/run/scenario.hpp"
+#include "experiments/run/simulate/plan_exchanges.hpp"
 #include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "models/plans/divided.hpp"

@@ -1,7 +1,7 @@
 // Searches parallel plans for a large model's job.
 #pragma once
 
-#include "experiments/run/result.hpp"
+#include "experiments/run/keep/result.hpp"
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include "calibration/profile.hpp"
 #include "experiments/answers/plan.hpp"
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "experiments/spec/experiment.hpp"
 #include "experiments/spec/preset_kinds.hpp"
 #include "experiments/spec/profiles.hpp"

@@ -1,6 +1,6 @@
 // Completions for bash, zsh and fish, from the options that the commands declare.
 #include "experiments/cli/command.hpp"
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "platforms/platform.hpp"
 #include "sim/base/text.hpp"
 

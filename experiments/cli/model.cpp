@@ -1,6 +1,6 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/model_import.hpp"
-#include "models/network_table.hpp"
+#include "models/networks/network_table.hpp"
 #include "models/transformer/transformer_table.hpp"
 
 #include <iostream>

@@ -1,5 +1,5 @@
 // nccl-tests' flags and columns, on a simulated machine.
-#include "experiments/run/nccl_tests.hpp"
+#include "experiments/run/simulate/nccl_tests.hpp"
 #include "calibration/nccl_tests_log.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/stack_argument.hpp"

@@ -1,6 +1,6 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/import.hpp"
-#include "experiments/run/nccl_tests.hpp"
+#include "experiments/run/simulate/nccl_tests.hpp"
 #include "experiments/spec/graph_rules.hpp"
 #include "platforms/show.hpp"
 #include "sim/base/error.hpp"

@@ -1,7 +1,7 @@
 // Questions to a result store, in SQL or by the name of one that many ask.
 #include "experiments/cli/command.hpp"
 #include "experiments/report/report_csv.hpp"
-#include "experiments/run/result_store.hpp"
+#include "experiments/run/keep/result_store.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 

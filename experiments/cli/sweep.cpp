@@ -3,8 +3,8 @@
 #include "experiments/cli/slurm.hpp"
 #include "experiments/cli/sweep_note.hpp"
 #include "experiments/cli/sweep_status.hpp"
-#include "experiments/run/fingerprint.hpp"
-#include "experiments/run/result_store.hpp"
+#include "experiments/run/keep/fingerprint.hpp"
+#include "experiments/run/keep/result_store.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 

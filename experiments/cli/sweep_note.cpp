@@ -1,6 +1,6 @@
 #include "experiments/cli/sweep_note.hpp"
 
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "sim/base/version.hpp"
 
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/answers/predict.hpp"
-#include "experiments/run/result_store.hpp"
+#include "experiments/run/keep/result_store.hpp"
 
 #include <chrono>
 #include <string>

@@ -1,7 +1,7 @@
 #include "experiments/cli/sweep_status.hpp"
 
 #include "experiments/cli/command.hpp"
-#include "experiments/run/result_store.hpp"
+#include "experiments/run/keep/result_store.hpp"
 #include "sim/base/error.hpp"
 
 #include <signal.h>

@@ -4,7 +4,7 @@
 // those the library would choose with the values under trial.
 #include "calibration/nccl_tests_log.hpp"
 #include "experiments/learn/calibrate_logs.hpp"
-#include "experiments/run/nccl_tests.hpp"
+#include "experiments/run/simulate/nccl_tests.hpp"
 #include "models/collectives/library.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"

@@ -1,7 +1,7 @@
 #include "experiments/report/report_csv.hpp"
 
 #include "experiments/report/report_html_rows.hpp"
-#include "experiments/run/result_columns.hpp"
+#include "experiments/run/keep/result_columns.hpp"
 #include "sim/base/text.hpp"
 
 #include <charconv>

@@ -4,7 +4,7 @@
 #include "experiments/report/report_html_rows.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "experiments/report/text_table.hpp"
-#include "experiments/run/result_columns.hpp"
+#include "experiments/run/keep/result_columns.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // `foretrain trace show` and `trace diff`: recorded steps as text, JSON and HTML.
 #pragma once
 
-#include "experiments/run/trace_prediction.hpp"
+#include "experiments/run/simulate/trace_prediction.hpp"
 #include "models/traces/trace_summary.hpp"
 #include "sim/base/document.hpp"
 

@@ -1,15 +1,15 @@
 #include "experiments/run/scenario.hpp"
 
-#include "experiments/run/bottleneck.hpp"
-#include "experiments/run/node_use.hpp"
-#include "experiments/run/parameters.hpp"
-#include "experiments/run/phases.hpp"
-#include "experiments/run/sharing.hpp"
-#include "experiments/run/stage.hpp"
-#include "experiments/run/synchronisation.hpp"
-#include "experiments/run/token_work.hpp"
-#include "experiments/run/trace_file.hpp"
-#include "experiments/run/uncertainty.hpp"
+#include "experiments/run/limits/bottleneck.hpp"
+#include "experiments/run/simulate/node_use.hpp"
+#include "experiments/run/simulate/parameters.hpp"
+#include "experiments/run/simulate/phases.hpp"
+#include "experiments/run/simulate/sharing.hpp"
+#include "experiments/run/simulate/stage.hpp"
+#include "experiments/run/simulate/synchronisation.hpp"
+#include "experiments/run/simulate/token_work.hpp"
+#include "experiments/run/simulate/trace_file.hpp"
+#include "experiments/run/uncertainty/uncertainty.hpp"
 
 #include <algorithm>
 #include <cmath>

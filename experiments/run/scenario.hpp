@@ -1,7 +1,7 @@
 // One point brought to life: platform, stack and jobs in one engine, run, and looked at.
 #pragma once
 
-#include "experiments/run/result.hpp"
+#include "experiments/run/keep/result.hpp"
 #include "experiments/spec/resolved.hpp"
 
 namespace foretrain::experiments {

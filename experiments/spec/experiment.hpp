@@ -2,9 +2,9 @@
 #pragma once
 
 #include "experiments/spec/profiles.hpp"
-#include "models/framework.hpp"
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "models/plans/memory.hpp"
+#include "models/training/framework.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/stack.hpp"
 

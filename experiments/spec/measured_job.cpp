@@ -1,8 +1,8 @@
 #include "experiments/spec/measured_job.hpp"
 
 #include "experiments/spec/kernel_curves.hpp"
-#include "models/measured.hpp"
 #include "models/plans/recorded_program.hpp"
+#include "models/training/measured.hpp"
 
 #include <fmt/format.h>
 

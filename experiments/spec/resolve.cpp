@@ -9,7 +9,7 @@
 #include "experiments/spec/resolve_checks.hpp"
 #include "experiments/spec/take_sockets.hpp"
 #include "experiments/spec/transformer_setting.hpp"
-#include "models/fetch.hpp"
+#include "models/training/fetch.hpp"
 
 #include "sim/workload/program_file.hpp"
 

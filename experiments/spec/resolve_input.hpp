@@ -2,9 +2,9 @@
 #pragma once
 
 #include "experiments/spec/experiment.hpp"
-#include "models/dataset.hpp"
-#include "models/framework.hpp"
-#include "models/network.hpp"
+#include "models/input/dataset.hpp"
+#include "models/networks/network.hpp"
+#include "models/training/framework.hpp"
 
 namespace foretrain::experiments {
 

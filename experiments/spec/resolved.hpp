@@ -5,9 +5,9 @@
 #include "experiments/spec/resolve_input.hpp"
 #include "experiments/spec/transformer_setting.hpp"
 #include "models/collectives/collective.hpp"
-#include "models/compute_profile.hpp"
-#include "models/optimizer.hpp"
-#include "models/work_plan.hpp"
+#include "models/training/compute_profile.hpp"
+#include "models/training/optimizer.hpp"
+#include "models/training/work_plan.hpp"
 #include "platforms/machine.hpp"
 #include "platforms/storage.hpp"
 

@@ -1,7 +1,7 @@
 #include "experiments/spec/transformer_setting.hpp"
 
 #include "experiments/spec/kernel_curves.hpp"
-#include "models/optimizer.hpp"
+#include "models/training/optimizer.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "experiments/validate/founding.hpp"
 
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/workers.hpp"
 #include "experiments/spec/experiment.hpp"

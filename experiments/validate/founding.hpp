@@ -1,7 +1,7 @@
 // What the documents behind the first systems say, claim by claim, against predictions.
 #pragma once
 
-#include "experiments/run/result.hpp"
+#include "experiments/run/keep/result.hpp"
 #include "sim/base/catalog.hpp"
 
 #include <functional>

@@ -1,7 +1,7 @@
 #include "experiments/validate/suite_plan.hpp"
 
 #include "calibration/fits.hpp"
-#include "experiments/run/nccl_tests.hpp"
+#include "experiments/run/simulate/nccl_tests.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"

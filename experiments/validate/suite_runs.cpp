@@ -1,8 +1,8 @@
 #include "experiments/validate/suite_runs.hpp"
 
-#include "experiments/run/nccl_tests.hpp"
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/scenario.hpp"
+#include "experiments/run/simulate/nccl_tests.hpp"
 #include "platforms/show.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/text.hpp"

@@ -1,6 +1,6 @@
 #include "models/graphs/aten_operator.hpp"
 
-#include "models/layer.hpp"
+#include "models/networks/layer.hpp"
 
 #include <algorithm>
 #include <cmath>

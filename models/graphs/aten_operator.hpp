@@ -1,7 +1,7 @@
 // PyTorch's operators: shapes of inputs and outputs to arithmetic and traffic.
 #pragma once
 
-#include "models/operator_spec.hpp"
+#include "models/networks/operator_spec.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // A graph that other software wrote, as a network file with "operators".
 #pragma once
 
-#include "models/operator_spec.hpp"
+#include "models/networks/operator_spec.hpp"
 #include "sim/base/document.hpp"
 
 #include <string>

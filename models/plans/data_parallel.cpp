@@ -1,7 +1,7 @@
 #include "models/plans/data_parallel.hpp"
 
-#include "models/coordination.hpp"
-#include "models/fetch.hpp"
+#include "models/training/coordination.hpp"
+#include "models/training/fetch.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -6,7 +6,7 @@
 // synchronisation. At the end the framework's host work.
 #pragma once
 
-#include "models/buckets.hpp"
+#include "models/training/buckets.hpp"
 #include "sim/workload/program.hpp"
 
 #include <string>

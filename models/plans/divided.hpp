@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/plans/step.hpp"
-#include "models/work_plan.hpp"
+#include "models/training/work_plan.hpp"
 #include "sim/workload/accountant.hpp"
 
 #include <optional>

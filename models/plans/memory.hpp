@@ -2,8 +2,8 @@
 #pragma once
 
 #include "models/plans/stages.hpp"
+#include "models/training/work_plan.hpp"
 #include "models/transformer/layer_module.hpp"
-#include "models/work_plan.hpp"
 
 #include <optional>
 #include <string>

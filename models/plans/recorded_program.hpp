@@ -2,7 +2,7 @@
 // pieces, collectives begin when all ranks of their group have come to them.
 #pragma once
 
-#include "models/measured.hpp"
+#include "models/training/measured.hpp"
 #include "sim/workload/program.hpp"
 
 #include <string>

@@ -3,8 +3,8 @@
 
 #include "models/collectives/pattern.hpp"
 #include "models/plans/memory.hpp"
+#include "models/training/transformer_rules.hpp"
 #include "models/transformer/compute.hpp"
-#include "models/transformer_rules.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Sizes of the gradients of a recorded step, from whatever tells them.
 #pragma once
 
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "models/traces/recorded_step.hpp"
 
 #include <optional>

@@ -2,7 +2,7 @@
 // which they were complete. What depends on other devices is left to the simulation.
 #pragma once
 
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "models/traces/recorded_ranks.hpp"
 
 #include <optional>

@@ -1,7 +1,7 @@
 // A recorded step as stretches of kernels, waiting and exchanges taken apart.
 #pragma once
 
-#include "models/measured_spec.hpp"
+#include "models/networks/measured_spec.hpp"
 #include "models/traces/steps.hpp"
 
 namespace foretrain::models {

@@ -2,7 +2,7 @@
 // collective could begin, which waited for its end.
 #pragma once
 
-#include "models/measured_spec.hpp"
+#include "models/networks/measured_spec.hpp"
 #include "models/traces/recorded_exchanges.hpp"
 
 namespace foretrain::models {

@@ -1,6 +1,6 @@
 #include "models/transformer/transformer_table.hpp"
 
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 
 #include <vector>
 

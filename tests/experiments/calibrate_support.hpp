@@ -1,7 +1,7 @@
 // Logs as a machine with known parameters would print them.
 #pragma once
 
-#include "experiments/run/nccl_tests.hpp"
+#include "experiments/run/simulate/nccl_tests.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "models/collectives/library.hpp"
 #include "platforms/show.hpp"

@@ -1,5 +1,5 @@
 // All-reduce on random machines: what the links carry, what cuts allow, and symmetry.
-#include "experiments/run/nccl_tests.hpp"
+#include "experiments/run/simulate/nccl_tests.hpp"
 #include "models/collectives/collective.hpp"
 #include "platforms/rings.hpp"
 #include "platforms/show.hpp"

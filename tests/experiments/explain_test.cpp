@@ -2,8 +2,8 @@
 #include "experiments/answers/explain.hpp"
 
 #include "experiments/report/report_explain.hpp"
-#include "experiments/run/gains.hpp"
-#include "experiments/run/levers.hpp"
+#include "experiments/run/limits/gains.hpp"
+#include "experiments/run/limits/levers.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/overlay.hpp"
 #include "sim/engine/random.hpp"

@@ -1,5 +1,5 @@
 // Random experiments: throughput never rises when a resource shrinks, never falls when it grows.
-#include "experiments/run/stage.hpp"
+#include "experiments/run/simulate/stage.hpp"
 
 #include "tests/experiments/draw.hpp"
 #include "tests/support/catch.hpp"

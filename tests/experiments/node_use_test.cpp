@@ -1,6 +1,6 @@
 // How busy the parts and links of a node are, and how they are drawn.
 #include "experiments/report/svg_node.hpp"
-#include "experiments/run/sharing.hpp"
+#include "experiments/run/simulate/sharing.hpp"
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 

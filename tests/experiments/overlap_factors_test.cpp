@@ -1,6 +1,6 @@
 // Kernels beside a collective on V100: the preset's parameters against the published intervals of
 // the trace that they were fitted to (docs/calibration-data.md).
-#include "models/compute_profile.hpp"
+#include "models/training/compute_profile.hpp"
 #include "platforms/parts.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // Jobs that fall into step or out of it by chance.
-#include "experiments/run/phases.hpp"
+#include "experiments/run/simulate/phases.hpp"
 
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"

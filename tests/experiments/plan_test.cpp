@@ -2,7 +2,7 @@
 #include "experiments/answers/plan.hpp"
 
 #include "experiments/report/report_plan.hpp"
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // Profiles on experiments: what they change, what they say of themselves, what is refused.
 #include "experiments/spec/profiles.hpp"
 
-#include "experiments/run/parameters.hpp"
+#include "experiments/run/simulate/parameters.hpp"
 #include "experiments/spec/experiment.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/run/range.hpp"
+#include "experiments/run/keep/range.hpp"
 #include "sim/engine/random.hpp"
 
 #include "tests/support/catch.hpp"

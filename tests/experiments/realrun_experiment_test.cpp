@@ -5,7 +5,7 @@
 #include "experiments/learn/unsteady.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/spec/resolve.hpp"
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity_text.hpp"
 #include "sim/cost/roofline.hpp"

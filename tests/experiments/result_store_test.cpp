@@ -1,7 +1,7 @@
 // Finished points kept in a file.
-#include "experiments/run/result_store.hpp"
+#include "experiments/run/keep/result_store.hpp"
 
-#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/keep/fingerprint.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,6 @@
 // Results, written and read again, and the columns of their tables.
-#include "experiments/run/result_columns.hpp"
-#include "experiments/run/result_json.hpp"
+#include "experiments/run/keep/result_columns.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // One question, one answer: a job that shares nothing, under another name, in another order, beside
 // a neighbour on another node.
 #include "experiments/answers/programs.hpp"
-#include "experiments/run/levers.hpp"
+#include "experiments/run/limits/levers.hpp"
 #include "experiments/run/scenario.hpp"
 #include "tests/experiments/draw.hpp"
 #include "tests/support/catch.hpp"

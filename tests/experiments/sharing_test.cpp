@@ -1,4 +1,4 @@
-#include "experiments/run/sharing.hpp"
+#include "experiments/run/simulate/sharing.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "experiments/run/starts.hpp"
+#include "experiments/run/simulate/starts.hpp"
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,8 +1,8 @@
 // Recorded collectives beside what a platform would take for them.
-#include "experiments/run/trace_prediction.hpp"
+#include "experiments/run/simulate/trace_prediction.hpp"
 
 #include "experiments/report/report_trace.hpp"
-#include "experiments/run/nccl_tests.hpp"
+#include "experiments/run/simulate/nccl_tests.hpp"
 #include "models/collectives/library.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"

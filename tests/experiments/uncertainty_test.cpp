@@ -1,5 +1,5 @@
 // Intervals from the spread of parameters: closed forms, and two methods against each other.
-#include "experiments/run/uncertainty.hpp"
+#include "experiments/run/uncertainty/uncertainty.hpp"
 
 #include "calibration/spreads.hpp"
 #include "experiments/answers/comparisons.hpp"
@@ -7,7 +7,7 @@
 #include "experiments/api/parameter_table.hpp"
 #include "experiments/api/schemas.hpp"
 #include "experiments/run/scenario.hpp"
-#include "experiments/run/uncertain_variables.hpp"
+#include "experiments/run/uncertainty/uncertain_variables.hpp"
 #include "experiments/spec/preset_kinds.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/error.hpp"

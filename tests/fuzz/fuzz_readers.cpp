@@ -12,7 +12,7 @@
 #include "models/graphs/execution_trace.hpp"
 #include "models/graphs/imported_graph.hpp"
 #include "models/graphs/onnx.hpp"
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "models/traces/chakra.hpp"
 #include "models/traces/kineto.hpp"
 #include "models/traces/nsys.hpp"

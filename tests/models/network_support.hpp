@@ -1,7 +1,7 @@
 // What the tests of networks share: a network from a few layers written in place.
 #pragma once
 
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 
 #include "sim/base/error.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/plans/data_parallel.hpp"
-#include "models/program_job.hpp"
+#include "models/training/program_job.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // PyTorch's execution traces: shapes of the forward pass of one step.
 #include "models/graphs/execution_trace.hpp"
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "sim/base/error.hpp"
 
 #include "tests/models/traces/kineto_support.hpp"

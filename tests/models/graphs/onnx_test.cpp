@@ -1,7 +1,7 @@
 // ONNX models made here, held against the same network as a file of layers.
 #include "models/graphs/onnx.hpp"
 #include "models/graphs/onnx_file.hpp"
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "sim/base/error.hpp"
 
 #include "tests/models/traces/kineto_support.hpp"

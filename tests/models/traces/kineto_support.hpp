@@ -1,7 +1,7 @@
 // Traces of a made-up profiler whose times are known, and files to put them into.
 #pragma once
 
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "models/traces/kineto.hpp"
 #include "sim/base/document.hpp"
 #include "sim/base/error.hpp"

@@ -1,9 +1,9 @@
 #include "models/traces/kineto.hpp"
 
-#include "models/measured.hpp"
 #include "models/traces/recorded_model.hpp"
 #include "models/traces/recorded_step.hpp"
 #include "models/traces/trace_summary.hpp"
+#include "models/training/measured.hpp"
 #include "sim/base/error.hpp"
 
 #include "tests/models/traces/kineto_support.hpp"

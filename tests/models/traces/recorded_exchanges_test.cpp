@@ -1,5 +1,5 @@
 // Recordings of several ranks: what a rank computed, what it exchanged, what waited for what.
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "models/traces/kineto.hpp"
 #include "models/traces/recorded_model.hpp"
 #include "models/traces/recorded_timeline.hpp"

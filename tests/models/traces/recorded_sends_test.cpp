@@ -1,5 +1,5 @@
 // Recordings of pipelines: what ranks send one another, matched and simulated anew.
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "models/plans/recorded_program.hpp"
 #include "models/traces/joined_ranks.hpp"
 #include "models/traces/kineto.hpp"

@@ -1,5 +1,5 @@
 // Adapters, frozen weights, modules that may be repeated, and layers that predict further tokens.
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "models/transformer/compute.hpp"
 #include "models/transformer/counts.hpp"
 

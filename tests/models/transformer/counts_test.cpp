@@ -1,6 +1,6 @@
 #include "models/transformer/counts.hpp"
 
-#include "models/network.hpp"
+#include "models/networks/network.hpp"
 #include "models/transformer/hf_config.hpp"
 #include "models/transformer/operators.hpp"
 

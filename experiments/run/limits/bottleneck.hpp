@@ -1,0 +1,19 @@
+// Names what a job waits for.
+#pragma once
+
+#include "experiments/run/keep/result.hpp"
+#include "platforms/machine.hpp"
+
+namespace foretrain::experiments {
+
+/// Resources of the job's nodes, and of the fabric, by utilisation while the job was measured; at
+/// most five.
+std::vector<ResourceUse> busiest_resources(const sim::Engine& engine, const models::Job& job,
+                                           const std::vector<platforms::GpuPlace>& ranks);
+
+/// The largest part of the step time, and the resource behind it.
+Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& machine,
+                           const models::Job& job, const std::vector<platforms::GpuPlace>& ranks,
+                           const JobResult& result);
+
+} // namespace foretrain::experiments

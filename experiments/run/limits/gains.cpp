@@ -1,0 +1,144 @@
+#include "experiments/run/limits/gains.hpp"
+
+#include "experiments/run/limits/levers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr double kClearlyMore = 0.01; // gain by which another lever must be ahead
+
+using Group = std::vector<const Lever*>;
+
+class Doubled {
+public:
+  /// `named`: levers that are likely, because what the step waits for belongs to them.
+  Doubled(const ResolvedExperiment& experiment, const RunOptions& options, Group named)
+      : experiment_(experiment), options_(options),
+        base_(throughputs_with(experiment, {}, 1, options, kStepsOfGains)), most_(base_.size(), 0.0)
+  {
+    Group others;
+    for (const Lever& lever : levers())
+      if (std::find(named.begin(), named.end(), &lever) == named.end())
+        others.push_back(&lever);
+    for (const Lever* lever : named)
+      halve({lever});
+    halve(others);
+  }
+
+  /// 0 for what was not worth asking.
+  double gain(const Lever* lever, std::size_t job) const
+  {
+    for (const auto& [of, gains] : gains_)
+      if (of == lever)
+        return gains[job];
+    return 0;
+  }
+  const Lever* best(std::size_t job) const
+  {
+    const Lever* best = nullptr;
+    for (const auto& [lever, gains] : gains_)
+      if (gains[job] > kNoGain && (best == nullptr || gains[job] > gain(best, job)))
+        best = lever;
+    return best;
+  }
+  /// Other levers that bring as much, or nearly.
+  std::vector<const Lever*> as_good_as(const Lever* lever, std::size_t job) const
+  {
+    std::vector<const Lever*> ties;
+    for (const auto& [other, gains] : gains_)
+      if (other != lever && gains[job] > std::max(kNoGain, gain(lever, job) - kClearlyMore))
+        ties.push_back(other);
+    return ties;
+  }
+
+private:
+  // What brings clearly less together than the best so far brings alone holds no better one.
+  void halve(const Group& group)
+  {
+    std::vector<double> gains = throughputs_with(experiment_, group, 2, options_, kStepsOfGains);
+    bool more = false;
+    for (std::size_t i = 0; i < gains.size(); ++i) {
+      gains[i] = gains[i] / base_[i] - 1;
+      more |= gains[i] > std::max(kNoGain, most_[i] - kClearlyMore);
+    }
+    if (group.size() == 1) {
+      for (std::size_t i = 0; i < gains.size(); ++i)
+        most_[i] = std::max(most_[i], gains[i]);
+      gains_.emplace_back(group.front(), std::move(gains));
+      return;
+    }
+    if (!more)
+      return;
+    const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
+    halve({group.begin(), middle});
+    halve({middle, group.end()});
+  }
+
+  const ResolvedExperiment& experiment_;
+  const RunOptions& options_;
+  std::vector<double> base_;
+  std::vector<double> most_; // of any single lever so far, by job
+  std::vector<std::pair<const Lever*, std::vector<double>>> gains_;
+};
+
+// The busiest resource that a lever is about, else what people call the lever.
+void name_instead(const Lever& lever, JobResult& job)
+{
+  job.bottleneck.resource = job.bottleneck.words = lever.name;
+  job.bottleneck.utilisation = 0;
+  for (const ResourceUse& use : job.busiest)
+    if (lever_of(use.kind) == &lever) {
+      job.bottleneck.resource = use.resource;
+      job.bottleneck.words = use.words;
+      job.bottleneck.utilisation = use.utilisation;
+      break;
+    }
+}
+
+void add_ties(Bottleneck& bottleneck)
+{
+  for (const std::string& tie : bottleneck.ties)
+    bottleneck.why += fmt::format("; {} would bring as much", tie);
+}
+
+} // namespace
+
+void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, PointResult& result)
+{
+  Group awaited;
+  for (const JobResult& job : result.jobs)
+    if (const Lever* lever = job.bottleneck.lever;
+        lever != nullptr && std::find(awaited.begin(), awaited.end(), lever) == awaited.end())
+      awaited.push_back(lever);
+  const Doubled doubled(experiment, options, awaited);
+  for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+    JobResult& job = result.jobs[i];
+    const Lever* named = job.bottleneck.lever;
+    const Lever* best = doubled.best(i);
+    const double own = named != nullptr ? doubled.gain(named, i) : 0;
+    const bool stays = best == nullptr || doubled.gain(best, i) <= own + kClearlyMore;
+    const Lever* limit = stays && named != nullptr ? named : best;
+    job.bottleneck.gain_if_doubled = limit != nullptr ? std::max(0.0, doubled.gain(limit, i)) : 0;
+    job.bottleneck.doubled = limit != nullptr ? limit->better : "";
+    job.bottleneck.lever = limit;
+    for (const Lever* tie : doubled.as_good_as(limit, i))
+      job.bottleneck.ties.emplace_back(tie->better);
+    if (stays) {
+      add_ties(job.bottleneck);
+      continue;
+    }
+    if (named != nullptr) // else it is a limit of its own, like threads that nobody can double
+      name_instead(*best, job);
+    job.bottleneck.why += fmt::format("; {} would bring most: {:+.0f} %", best->better,
+                                      100 * *job.bottleneck.gain_if_doubled);
+    add_ties(job.bottleneck);
+  }
+}
+
+} // namespace foretrain::experiments

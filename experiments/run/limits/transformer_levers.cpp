@@ -1,0 +1,52 @@
+#include "experiments/run/limits/transformer_levers.hpp"
+
+namespace foretrain::experiments {
+
+namespace {
+
+template <class Change>
+void change(ResolvedJob& job, const Change& change)
+{
+  if (!job.transformer)
+    return;
+  auto setting = std::make_shared<TransformerSetting>(*job.transformer);
+  change(setting->step);
+  job.transformer = std::move(setting);
+}
+
+} // namespace
+
+void faster_kernels(ResolvedJob& job, double factor)
+{
+  change(job, [&](models::StepSetting& s) {
+    models::TransformerDevice& device = s.device;
+    for (double* rate : {&device.half.peak, &device.half.memory, &device.fp8.peak,
+                         &device.fp8.memory, &device.attention.peak, &device.attention.memory})
+      *rate *= factor;
+    device.memory *= factor;
+  });
+}
+
+void leaner_host(ResolvedJob& job, double factor)
+{
+  change(job, [&](models::StepSetting& s) {
+    for (Seconds* time : {&s.device.host_per_kernel, &s.rules.host_per_layer,
+                          &s.rules.host_per_exchange, &s.rules.host_per_micro_batch, &s.overhead})
+      *time *= 1 / factor;
+  });
+}
+
+void faster_host_link(ResolvedJob& job, double factor)
+{
+  change(job, [&](models::StepSetting& s) { s.host_link *= factor; });
+}
+
+void steadier_kernels(ResolvedJob& job, double factor)
+{
+  change(job, [&](models::StepSetting& s) {
+    s.variation /= factor;
+    s.speed_variation /= factor;
+  });
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,442 @@
+#include "experiments/run/simulate/plan_machine.hpp"
+
+#include "experiments/spec/graph_rules.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+models::Operation operation_of(sim::CollectiveKind kind)
+{
+  switch (kind) {
+  case sim::CollectiveKind::all_reduce:
+    return models::Operation::all_reduce;
+  case sim::CollectiveKind::all_gather:
+    return models::Operation::all_gather;
+  case sim::CollectiveKind::reduce_scatter:
+    return models::Operation::reduce_scatter;
+  case sim::CollectiveKind::broadcast:
+    return models::Operation::broadcast;
+  case sim::CollectiveKind::all_to_all:
+    return models::Operation::all_to_all;
+  case sim::CollectiveKind::neighbours:
+    return models::Operation::send_receive;
+  }
+  return models::Operation::all_reduce;
+}
+
+const char* kernel_of(sim::CollectiveKind kind)
+{
+  switch (kind) {
+  case sim::CollectiveKind::all_reduce:
+    return "AllReduce_Sum";
+  case sim::CollectiveKind::all_gather:
+    return "AllGather";
+  case sim::CollectiveKind::reduce_scatter:
+    return "ReduceScatter_Sum";
+  case sim::CollectiveKind::broadcast:
+    return "Broadcast";
+  case sim::CollectiveKind::all_to_all:
+  case sim::CollectiveKind::neighbours:
+    return "SendRecv";
+  }
+  return "";
+}
+
+std::set<int> resources_of(const models::Collective& call)
+{
+  std::set<int> resources;
+  for (const sim::Channel& channel : call.communicator().channels)
+    for (const sim::Hop& hop : channel.hops)
+      for (const sim::Use& use : hop.uses)
+        resources.insert(use.resource);
+  return resources;
+}
+
+// Sets that share nothing with those that have to be `seen`, by way of others either, run beside
+// them unseen.
+std::vector<std::shared_ptr<const models::Collective>>
+that_meet(std::vector<std::shared_ptr<const models::Collective>> sets, std::vector<bool> seen)
+{
+  std::vector<std::set<int>> used;
+  for (const auto& set : sets)
+    used.push_back(resources_of(*set));
+  std::set<int> reached;
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    if (seen[i])
+      reached.insert(used[i].begin(), used[i].end());
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      if (seen[i] || std::none_of(used[i].begin(), used[i].end(),
+                                  [&](int resource) { return reached.count(resource) > 0; }))
+        continue;
+      seen[i] = more = true;
+      reached.insert(used[i].begin(), used[i].end());
+    }
+  }
+  std::vector<std::shared_ptr<const models::Collective>> kept;
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    if (seen[i])
+      kept.push_back(std::move(sets[i]));
+  return kept;
+}
+
+} // namespace
+
+PlanMachine::PlanMachine(sim::Engine& engine, const platforms::Machine& machine,
+                         const ResolvedJob& job, const models::WorkPlan& plan,
+                         models::Fidelity fidelity, JobParts parts)
+    : engine_(engine), machine_(machine), job_(job), plan_(plan), fidelity_(fidelity),
+      parts_(std::move(parts)), graph_rules_(graph_rules(job.library))
+{
+  if (parts_.all_reduce)
+    calls_[{0, sim::CollectiveKind::all_reduce}] = {parts_.all_reduce};
+}
+
+bool PlanMachine::among_others(const std::vector<platforms::GpuPlace>& places) const
+{
+  return std::any_of(places.begin(), places.end(),
+                     [&](const auto& place) { return parts_.shared.contains(place.node); });
+}
+
+bool PlanMachine::by_itself(const sim::Operation& op) const
+{
+  if (program().exchanges == sim::Exchanges::shared)
+    return false;
+  if (op.group < 0)
+    return !among_others({place(op.rank), place(op.peer)});
+  const sim::WorkGroup& group = program().groups.at(static_cast<std::size_t>(op.group));
+  return std::none_of(group.devices.begin(), group.devices.end(),
+                      [&](const auto& set) { return among_others(places(set)); });
+}
+
+Seconds PlanMachine::alone(const sim::Operation& op, Bytes size)
+{
+  const auto kind =
+      op.kind == sim::WorkKind::transfer ? sim::CollectiveKind::neighbours : op.collective;
+  if (size.value() <= 0)
+    return Seconds(0);
+  const auto [time, unknown] = times_.try_emplace({op.group, kind, size.value()});
+  if (!unknown)
+    return time->second;
+  if (!clock_)
+    clock_ = std::make_unique<ExchangeClock>(ExchangeSite{machine_.spec(), machine_.stack(),
+                                                          job_.library, machine_.nodes(),
+                                                          job_.ranks, machine_.pcie_scale()},
+                                             fidelity_);
+  const auto [calls, anew] = timed_.try_emplace({op.group, kind});
+  if (anew) {
+    const sim::WorkGroup& group = program().groups.at(static_cast<std::size_t>(op.group));
+    calls->second = clock_->calls(group.devices, group.beside, operation_of(kind));
+  }
+  return time->second = clock_->time(calls->second, size);
+}
+
+Seconds PlanMachine::whole(const sim::Operation& op)
+{
+  return op.alone.value() > 0 ? op.alone : op.calls * alone(op, Bytes(op.amount));
+}
+
+std::optional<std::vector<Seconds>> PlanMachine::undisturbed()
+{
+  const auto idle = [](double threads) { return threads == 0; };
+  const auto& operations = program().operations;
+  const bool known = std::all_of(operations.begin(), operations.end(), [](const auto& op) {
+    return op.kind != sim::WorkKind::offload && op.kind != sim::WorkKind::synchronise &&
+           op.period.value() == 0 && op.holds == 0 &&
+           (op.kind != sim::WorkKind::transfer || op.group >= 0);
+  });
+  if (program().exchanges == sim::Exchanges::shared || !parts_.shared.empty() || !known ||
+      !std::all_of(parts_.host_threads.begin(), parts_.host_threads.end(), idle))
+    return {};
+  std::vector<Seconds> lengths;
+  for (const sim::Operation& op : operations) {
+    const bool exchange =
+        op.kind == sim::WorkKind::collective || op.kind == sim::WorkKind::transfer;
+    lengths.push_back(exchange ? whole(op) : sim::length_alone(op, 1));
+  }
+  return lengths;
+}
+
+platforms::GpuPlace PlanMachine::place(int rank) const
+{
+  const int device = program().ranks.at(static_cast<std::size_t>(rank)).device;
+  return job_.ranks.at(static_cast<std::size_t>(device));
+}
+
+std::vector<platforms::GpuPlace> PlanMachine::places(const std::vector<int>& devices) const
+{
+  std::vector<platforms::GpuPlace> found;
+  for (const int device : devices)
+    found.push_back(job_.ranks.at(static_cast<std::size_t>(device)));
+  return found;
+}
+
+sim::PathPtr PlanMachine::compute(int rank)
+{
+  sim::PathPtr& path = compute_[rank];
+  if (!path)
+    path =
+        machine_.compute_path(place(rank), parts_.host_threads.at(static_cast<std::size_t>(rank)));
+  return path;
+}
+
+sim::PathPtr PlanMachine::host(int rank)
+{
+  return sim::make_path({}, {}, 1.0, machine_.thread_work(place(rank).node, 1.0, 1.0));
+}
+
+sim::PathPtr PlanMachine::offload(int rank, bool to_host)
+{
+  return to_host ? machine_.device_to_host(place(rank)) : machine_.host_to_device(place(rank));
+}
+
+sim::TaskGraph::ForeignWork PlanMachine::fetch(int rank)
+{
+  if (parts_.input.empty())
+    return [](const std::function<void()>& got) { got(); };
+  return [&pipeline = *parts_.input.at(static_cast<std::size_t>(rank))](std::function<void()> got) {
+    pipeline.fetch(std::move(got));
+  };
+}
+
+const PlanMachine::Calls& PlanMachine::calls(int group, sim::CollectiveKind kind)
+{
+  Calls& known = calls_[{group, kind}];
+  if (!known.empty())
+    return known;
+  const sim::WorkGroup& of = program().groups.at(static_cast<std::size_t>(group));
+  std::vector<bool> seen;
+  for (const auto& devices : of.devices) {
+    const auto members = places(devices);
+    seen.push_back(known.empty() || among_others(members));
+    known.push_back(std::make_shared<const models::Collective>(
+        engine_, platforms::make_communicator(machine_, members, of.name, graph_rules_),
+        job_.library, operation_of(kind), of.algorithm));
+  }
+  known = that_meet(std::move(known), std::move(seen));
+  return known;
+}
+
+sim::TaskId PlanMachine::add_collective(sim::TaskGraph& graph, sim::TaskId begin,
+                                        const sim::Operation& op, int index,
+                                        std::vector<sim::TaskId>& flows)
+{
+  const auto wait = [&](sim::TaskId after, Seconds time) {
+    const sim::TaskId task = graph.add_delay("exchange", index, time);
+    graph.add_edge(after, task);
+    return task;
+  };
+  const Bytes size(op.amount);
+  if (by_itself(op))
+    return wait(begin, whole(op));
+  const Calls& sets = calls(op.group, op.collective);
+  if (sets.front()->empty())
+    return begin;
+  sim::TaskId end = graph.add_join("collectives", index);
+  for (const auto& set : sets)
+    graph.add_edge(set->add(graph, begin, op.calls * size, index, fidelity_, flows), end);
+  if (op.calls == 1)
+    return end;
+  // Several calls are one flow, and take longer one by one.
+  return wait(end, std::max(Seconds(0), op.calls * alone(op, size) - alone(op, op.calls * size)));
+}
+
+PlanMachine::Way PlanMachine::way(int from_device, int to_device) const
+{
+  const auto ends = places({from_device, to_device});
+  const sim::Hop hop = machine_.hop(ends[0], ends[1], platforms::Mover::collective);
+  const models::Protocol& protocol = job_.library.protocols.back();
+  const models::HopLatency& step = protocol.ring_hop;
+  const Seconds protocol_step = hop.reach == sim::Reach::nvlink ? step.nvlink
+                                : hop.reach == sim::Reach::pcie ? step.pcie
+                                                                : step.network;
+  return {sim::make_path(hop.uses, {}, hop.cap), protocol.ring_base + protocol_step + hop.latency};
+}
+
+const std::vector<PlanMachine::Way>& PlanMachine::ways(const sim::Operation& op)
+{
+  auto& known = ways_[{op.rank, op.peer, op.group}];
+  if (!known.empty())
+    return known;
+  if (op.group < 0) {
+    const auto device = [&](int rank) {
+      return program().ranks.at(static_cast<std::size_t>(rank)).device;
+    };
+    known.push_back(way(device(op.rank), device(op.peer)));
+  } else {
+    for (const auto& pair : program().groups.at(static_cast<std::size_t>(op.group)).devices)
+      known.push_back(way(pair.at(0), pair.at(1)));
+  }
+  return known;
+}
+
+sim::TaskId PlanMachine::add_transfer(sim::TaskGraph& graph, sim::TaskId begin,
+                                      const sim::Operation& op, int index,
+                                      std::vector<sim::TaskId>& flows)
+{
+  const sim::TaskId end = graph.add_join("received", index);
+  if (op.group >= 0 && by_itself(op)) {
+    const sim::TaskId sent = graph.add_delay("transfer", index, whole(op));
+    graph.add_edge(begin, sent);
+    graph.add_edge(sent, end);
+    return end;
+  }
+  const auto& all = ways(op);
+  for (const Way& one : all) {
+    const sim::TaskId call = graph.add_delay("send", index, one.latency);
+    graph.add_edge(begin, call);
+    const sim::TaskId flow = graph.add_flow("transfer", index, one.path, op.amount);
+    graph.add_edge(call, flow);
+    graph.keep_limits(flow);
+    flows.push_back(flow);
+    graph.add_edge(flow, end);
+  }
+  return end;
+}
+
+sim::TaskId PlanMachine::add_synchronisation(sim::TaskGraph& graph, sim::TaskId begin,
+                                             const sim::Operation& op, int,
+                                             std::vector<sim::TaskId>& flows)
+{
+  return parts_.synchroniser->add(graph, begin, Bytes(op.amount), buckets_++, fidelity_, flows);
+}
+
+std::vector<sim::TaskId> PlanMachine::add_variables(sim::TaskGraph& graph,
+                                                    std::vector<sim::TaskId>& flows)
+{
+  return parts_.synchroniser->fetch(graph, fidelity_, flows);
+}
+
+bool PlanMachine::watches(const sim::Operation& op) const
+{
+  return op.holds > 0 || !parts_.shaped.empty();
+}
+
+void PlanMachine::begins(const sim::Operation& op)
+{
+  hold(op, 1);
+  if (by_itself(op))
+    return;
+  for (sim::TokenBucket* link : parts_.shaped) {
+    double units = 0; // of the link that a byte takes
+    for (const auto& set : calls(op.group, op.collective))
+      units += set->used(link->resource(), fidelity_);
+    if (units > 0)
+      link->begin(op.calls * op.amount * units);
+  }
+}
+
+void PlanMachine::ends(const sim::Operation& op)
+{
+  hold(op, -1);
+  if (by_itself(op))
+    return;
+  for (sim::TokenBucket* link : parts_.shaped)
+    if (const Calls& sets = calls(op.group, op.collective);
+        std::any_of(sets.begin(), sets.end(),
+                    [&](const auto& set) { return set->used(link->resource(), fidelity_) > 0; }))
+      link->end();
+}
+
+// Several that run at once take what one takes: they are one after the other in the device's
+// queue.
+void PlanMachine::hold(const sim::Operation& op, int change)
+{
+  if (op.holds <= 0)
+    return;
+  for (const int rank : program().groups.at(static_cast<std::size_t>(op.group)).ranks) {
+    int& running = holding_[rank];
+    running += change;
+    engine_.set_capacity(machine_.compute(place(rank)), running > 0 ? 1 - op.holds : 1);
+  }
+}
+
+std::string PlanMachine::call(const sim::Operation& op) const
+{
+  if (op.kind == sim::WorkKind::synchronise)
+    return parts_.synchroniser->call(Bytes(op.amount), fidelity_);
+  if (op.kind == sim::WorkKind::transfer)
+    return "ncclDevKernel_SendRecv";
+  const auto known = calls_.find({op.group, op.collective});
+  if (known == calls_.end() || known->second.front()->empty())
+    return fmt::format("ncclDevKernel_{}", kernel_of(op.collective));
+  const auto choice = known->second.front()->choose(Bytes(op.amount), fidelity_);
+  return fmt::format("ncclDevKernel_{}_{}_{}", kernel_of(op.collective), choice.algorithm,
+                     choice.protocol);
+}
+
+std::string PlanMachine::exchange() const
+{
+  bool any = false;
+  bool other = false;
+  for (const sim::Operation& op : program().operations) {
+    if (op.kind == sim::WorkKind::synchronise)
+      return parts_.synchroniser->name();
+    const bool moves = op.kind == sim::WorkKind::collective || op.kind == sim::WorkKind::transfer;
+    any |= moves && op.amount > 0;
+    other |= moves && op.amount > 0 &&
+             (op.kind == sim::WorkKind::transfer || op.phase != sim::Phase::data ||
+              op.collective != sim::CollectiveKind::all_reduce);
+  }
+  return !any ? "" : other ? "exchanges between GPUs" : "all-reduce";
+}
+
+// Of data parallelism alone.
+std::string PlanMachine::buckets_summary() const
+{
+  Bytes largest;
+  int buckets = 0;
+  for (const sim::Operation& op : program().operations)
+    if (op.kind == sim::WorkKind::synchronise || op.kind == sim::WorkKind::collective) {
+      largest = std::max(largest, Bytes(op.amount));
+      ++buckets;
+    }
+  std::string how;
+  if (parts_.synchroniser)
+    how = parts_.synchroniser->summary(largest, fidelity_);
+  else if (parts_.all_reduce) {
+    const auto choice = parts_.all_reduce->choose(largest, fidelity_);
+    how = fmt::format("{} {}, {} channels", choice.algorithm, choice.protocol,
+                      parts_.all_reduce->communicator().channels.size());
+  }
+  return buckets == 0 ? ""
+                      : fmt::format("{}, {} buckets of up to {}", how, buckets, to_text(largest));
+}
+
+std::string PlanMachine::exchange_summary(const sim::Program& program) const
+{
+  if (plan_.summary.empty())
+    return buckets_summary();
+  std::map<std::pair<int, sim::CollectiveKind>, double> bytes;
+  std::map<std::pair<int, sim::CollectiveKind>, double> largest;
+  for (const sim::Operation& op : program.operations)
+    if (op.kind == sim::WorkKind::collective) {
+      bytes[{op.group, op.collective}] += op.calls * op.amount;
+      double& most = largest[{op.group, op.collective}];
+      most = std::max(most, op.amount);
+    }
+  const auto heaviest = std::max_element(
+      bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string text = plan_.summary;
+  if (heaviest == bytes.end())
+    return text;
+  const auto known = calls_.find(heaviest->first);
+  if (known == calls_.end() || known->second.front()->empty())
+    return text;
+  const auto& call = *known->second.front();
+  const auto choice = call.choose(Bytes(largest[heaviest->first]), fidelity_);
+  const std::string& group =
+      program.groups.at(static_cast<std::size_t>(heaviest->first.first)).name;
+  return fmt::format("{}; most bytes: {} of {}, {} {}, {} channels", text,
+                     sim::name_of(heaviest->first.second), group, choice.algorithm, choice.protocol,
+                     call.communicator().channels.size());
+}
+
+} // namespace foretrain::experiments

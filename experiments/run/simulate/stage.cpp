@@ -1,0 +1,176 @@
+#include "experiments/run/simulate/stage.hpp"
+
+#include "experiments/run/simulate/plan_machine.hpp"
+#include "experiments/run/simulate/plan_writer.hpp"
+#include "experiments/run/simulate/starts.hpp"
+#include "experiments/run/simulate/synchronisation.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+Stage::Stage(const ResolvedExperiment& experiment, const RunOptions& options, Epoch epoch)
+    : machine_(engine_, experiment.platform, experiment.stack, experiment.nodes,
+               experiment.pcie_scale),
+      tenancy_(experiment)
+{
+  if (experiment.storage)
+    storage_ = std::make_unique<platforms::StorageSystem>(engine_, machine_, *experiment.storage,
+                                                          experiment.storage_at);
+  for (const auto& [link, burst] : machine_.shaped())
+    shaped_.push_back(std::make_unique<sim::TokenBucket>(engine_, link, burst.value()));
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    add_view(experiment, i);
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    add_job(experiment, i, options, epoch);
+}
+
+void Stage::run()
+{
+  std::size_t measured = 0;
+  for (const auto& job : jobs_)
+    job->launch([this, &measured] {
+      if (++measured == jobs_.size())
+        for (const auto& other : jobs_)
+          other->stop();
+    });
+  engine_.run();
+}
+
+void Stage::add_view(const ResolvedExperiment& experiment, std::size_t i)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  std::vector<sim::ResourceId> core_sets;
+  if (tenancy_.confined(i))
+    for (int node = 0; node < experiment.nodes; ++node)
+      core_sets.push_back(engine_.add_resource({sim::ResourceKind::cores, node, job.spec.name},
+                                               tenancy_.cores(i, node)));
+  views_.push_back(
+      std::make_unique<platforms::Machine>(machine_.tenant(job.stack, std::move(core_sets))));
+}
+
+models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std::size_t i,
+                                       const RunOptions& options) const
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  models::JobSchedule schedule;
+  schedule.name = job.spec.name;
+  schedule.seed = options.seed;
+  schedule.warmup_steps = job.spec.warmup_steps;
+  schedule.measured_steps = job.measured_steps;
+  auto starts = simulated_starts(experiment);
+  for (std::size_t j = 0; j < std::min(starts.size(), options.late.size()); ++j)
+    starts[j] += options.late[j];
+  schedule.start = starts[i];
+  if (experiment.jobs.size() > 1 && !job.spec.ends) {
+    schedule.keep_running = true;
+    schedule.measure_from = *std::max_element(starts.begin(), starts.end());
+  }
+  if (options.progress)
+    schedule.on_step = [tell = options.progress, name = job.spec.name,
+                        last = schedule.warmup_steps + schedule.measured_steps](int step) {
+      tell(fmt::format("{}: step {} of {}", name, std::min(step, last), last));
+    };
+  return schedule;
+}
+
+void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
+                    Epoch epoch)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  pipelines_.emplace_back();
+  hits_.emplace_back();
+  JobParts parts;
+  std::shared_ptr<const models::WorkPlan> plan = job.plan;
+  if (job.plan || job.transformer)
+    parts.shared = shared_nodes(experiment, i);
+  if (job.transformer) {
+    models::DividedPlan written =
+        write_plan(experiment, i, options.fidelity,
+                   parts.shared.empty() ? PlanFor::evaluation : PlanFor::simulation);
+    plan = std::make_shared<const models::WorkPlan>(std::move(written.work));
+    pipelines_.back() = std::move(written.pipeline);
+  } else if (!plan) {
+    DataParallelJob made =
+        data_parallel_job(job, gpus_apart(experiment, i, tenancy_), engine_, *views_[i]);
+    plan = std::move(made.plan);
+    parts.synchroniser = std::move(made.synchroniser);
+    parts.all_reduce = std::move(made.all_reduce);
+    parts.input = input_of(experiment, i, epoch);
+  }
+  for (const auto& link : shaped_)
+    parts.shaped.push_back(link.get());
+  // The process behind a GPU takes part of a core; that matters only where cores can run short.
+  for (const sim::WorkRank& rank : plan->program.ranks) {
+    const auto& place = job.ranks.at(static_cast<std::size_t>(rank.device));
+    parts.host_threads.push_back(tenancy_.crowded(place.node) ? job.framework.host_threads : 0);
+  }
+  models::JobSchedule schedule = schedule_of(experiment, i, options);
+  schedule.samples_per_step = plan->samples_per_step;
+  models::ProgramSetup setup;
+  setup.stream = fmt::format("job{}", job.chance);
+  setup.speed_variation = experiment.platform.gpu.speed_variation;
+  setup.keep_limits = options.keep_limits || experiment.jobs.size() > 1;
+  auto machine = std::make_unique<PlanMachine>(engine_, *views_[i], job, *plan, options.fidelity,
+                                               std::move(parts));
+  jobs_.push_back(std::make_unique<models::ProgramJob>(engine_, std::move(schedule),
+                                                       std::move(plan), std::move(machine), setup));
+}
+
+std::set<int> Stage::shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const
+{
+  std::vector<std::set<int>> nodes(experiment.jobs.size());
+  for (std::size_t job = 0; job < nodes.size(); ++job)
+    for (const auto& place : experiment.jobs[job].ranks)
+      nodes[job].insert(place.node);
+  std::set<int> shared;
+  for (std::size_t other = 0; other < nodes.size(); ++other) {
+    if (other == i)
+      continue;
+    const bool uses_network = nodes[other].size() > 1 || !experiment.jobs[other].input.synthetic;
+    if (machine_.shares_uplinks() && nodes[i].size() > 1 && uses_network)
+      return nodes[i];
+    for (const int node : nodes[other])
+      if (nodes[i].contains(node))
+        shared.insert(node);
+  }
+  return shared;
+}
+
+std::vector<std::unique_ptr<models::InputPipeline>>
+Stage::input_of(const ResolvedExperiment& experiment, std::size_t i, Epoch epoch)
+{
+  const ResolvedJob& job = experiment.jobs[i];
+  if (job.input.synthetic)
+    return {};
+  const bool warm = epoch == Epoch::later || job.input.spec.cache == PageCache::warm;
+  int nodes = 0;
+  for (int node = 0; node < experiment.nodes; ++node)
+    nodes += tenancy_.gpus_on(i, node) > 0 ? 1 : 0;
+  std::map<int, sim::ResourceId> file_threads; // of each node
+  if (job.input.stored.own_file && job.input.settings.file_time.value() > 0)
+    for (const auto& place : job.ranks)
+      if (file_threads.count(place.node) == 0)
+        file_threads[place.node] =
+            engine_.add_resource({sim::ResourceKind::file_thread, place.node, job.spec.name}, 1.0);
+  std::vector<std::unique_ptr<models::InputPipeline>> input;
+  for (const auto& place : job.ranks) {
+    InputShare share;
+    if (const auto it = file_threads.find(place.node); it != file_threads.end())
+      share.file_thread = it->second;
+    share.threads = tenancy_.decode_threads(i, place.node);
+    share.gpus_on_node = tenancy_.gpus_on(i, place.node);
+    share.hits = cache_hits(job.input, nodes, tenancy_.page_cache(i, place.node),
+                            storage_->server_cache(), warm);
+    hits_.back() = share.hits;
+    input.push_back(std::make_unique<models::InputPipeline>(
+        engine_, input_stages(job, *views_[i], *storage_, place, share)));
+  }
+  return input;
+}
+
+} // namespace foretrain::experiments

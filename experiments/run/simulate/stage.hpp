@@ -1,0 +1,74 @@
+// Engine, machine, storage and jobs of one run of a resolved experiment.
+#pragma once
+
+#include "experiments/run/keep/result.hpp"
+#include "experiments/run/simulate/input_stages.hpp"
+#include "experiments/spec/resolve.hpp"
+#include "models/plans/pipeline.hpp"
+#include "models/training/program_job.hpp"
+#include "platforms/storage_system.hpp"
+#include "sim/engine/token_bucket.hpp"
+
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace foretrain::experiments {
+
+/// Which epoch the measured steps lie in, where files and caches play a part.
+enum class Epoch {
+  as_given, // as each job's input says
+  later,    // caches hold what they will
+};
+
+/// Jobs hold references into it: it does not move.
+class Stage {
+public:
+  /// The experiment must outlive this.
+  Stage(const ResolvedExperiment& experiment, const RunOptions& options,
+        Epoch epoch = Epoch::as_given);
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  /// Runs until every job has taken its measured steps.
+  void run();
+
+  const sim::Engine& engine() const { return engine_; }
+  const platforms::Machine& machine() const { return machine_; }
+  /// The machine as a job sees it: with its own stack and cores.
+  const platforms::Machine& view(std::size_t i) const { return *views_[i]; }
+  const models::Job& job(std::size_t i) const { return *jobs_[i]; }
+
+  /// Of a job whose model is divided into stages, where it has a program.
+  const std::optional<models::PipelineSetting>& pipeline(std::size_t i) const
+  {
+    return pipelines_[i];
+  }
+
+  /// Of the job's reads; zeros with synthetic input.
+  const CacheHits& hits(std::size_t i) const { return hits_[i]; }
+
+private:
+  void add_view(const ResolvedExperiment& experiment, std::size_t i);
+  void add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
+               Epoch epoch);
+  models::JobSchedule schedule_of(const ResolvedExperiment& experiment, std::size_t i,
+                                  const RunOptions& options) const;
+  /// Nodes of a job whose links other jobs use, too.
+  std::set<int> shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const;
+  std::vector<std::unique_ptr<models::InputPipeline>> input_of(const ResolvedExperiment& experiment,
+                                                               std::size_t i, Epoch epoch);
+
+  sim::Engine engine_;
+  platforms::Machine machine_;
+  Tenancy tenancy_;
+  std::unique_ptr<platforms::StorageSystem> storage_;
+  std::vector<std::unique_ptr<platforms::Machine>> views_;
+
+  std::vector<std::unique_ptr<models::Job>> jobs_;
+  std::vector<CacheHits> hits_;
+  std::vector<std::unique_ptr<sim::TokenBucket>> shaped_;
+  std::vector<std::optional<models::PipelineSetting>> pipelines_;
+};
+
+} // namespace foretrain::experiments

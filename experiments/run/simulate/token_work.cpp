@@ -1,0 +1,49 @@
+#include "experiments/run/simulate/token_work.hpp"
+
+namespace foretrain::experiments {
+
+TokenWork token_work(const models::StepSetting& s, std::optional<double> wanted,
+                     std::optional<double> gpu_price)
+{
+  const models::PlannedBatch& batch = s.memory.batch;
+  TokenWork work;
+  work.per_sample = batch.sequence;
+  work.samples_per_step = batch.global_batch;
+  const double tokens = work.per_sample * work.samples_per_step;
+  const auto flops = [&](models::AttentionCount count) {
+    return tokens * models::training_flops_per_token(s.memory.model, s.memory.adapters,
+                                                     batch.sequence, count);
+  };
+  work.flops.full = flops(models::AttentionCount::full);
+  work.flops.causal = flops(models::AttentionCount::causal);
+  work.peak = FlopsPerSecond(s.fp8 ? s.device.fp8.peak : s.device.half.peak);
+  work.wanted = wanted;
+  work.gpu_price = gpu_price;
+  return work;
+}
+
+void add_token_rates(JobResult& job)
+{
+  const TokenWork& work = *job.tokens;
+  const Range rate = scaled(job.throughput, work.per_sample);
+  job.tokens_per_s = rate;
+  job.tokens_per_s_per_gpu = rate.median / job.gpus;
+  const double steps_per_s = job.throughput.median / work.samples_per_step;
+  const double full = work.flops.full.value() * steps_per_s / job.gpus; // FLOP/s of a GPU
+  const double causal = work.flops.causal.value() * steps_per_s / job.gpus;
+  job.model_tflops_per_gpu = {full / 1e12, causal / 1e12};
+  const AttentionCounts share{full / work.peak.value(), causal / work.peak.value()};
+  job.mfu = ModelUse{share, scaled(job.throughput, share.full / job.throughput.median)};
+  if (!work.wanted)
+    return;
+  const double seconds = *work.wanted / rate.median;
+  job.training_tokens = work.wanted;
+  job.days = Range{seconds / 86400, seconds / 86400 * rate.median / rate.high,
+                   seconds / 86400 * rate.median / rate.low, rate.interval};
+  if (!work.gpu_price)
+    return;
+  job.training_cost = seconds / 3600 * job.gpus * *work.gpu_price;
+  job.cost = scaled(*job.days, *job.training_cost / job.days->median);
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,137 @@
+#include "experiments/run/uncertainty/linear_effects.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// Of a logarithm; effects are scaled from it. Smaller ones drown in the framework's cycle, by which
+// buckets leave earlier or later as a whole.
+constexpr double kSmallestShift = 0.1;
+constexpr double kLargestShift = 0.5;
+// Change of a rate by several variables together that is not looked into: an interval of 1 % is
+// wider than a hundred such changes by less than a hundredth of it.
+constexpr double kTooLittle = 1e-4;
+
+// How far a variable may be turned up or down: where the format allows no more, down.
+double shift_for(const Variable& variable)
+{
+  const double size = std::clamp(variable.spread, kSmallestShift, kLargestShift);
+  for (const Variable::At& at : variable.at)
+    if (at.value.si() * std::exp(size) > at.largest)
+      return -size;
+  return size;
+}
+
+// Whether more of it takes longer: latencies and costs, where rates and efficiencies bring time.
+bool is_time(const Variable& variable)
+{
+  const auto units = UnitsOf<Seconds>::units();
+  return std::any_of(units.begin(), units.end(),
+                     [&](const Unit& unit) { return unit.name == variable.at.front().value.unit; });
+}
+
+// What every step of a job meets. Most of the rest of a machine is idle in most jobs.
+bool in_every_step(const Variable& variable)
+{
+  const std::string& pointer = variable.at.front().pointer;
+  if (variable.kind == "gpu") // but its links
+    return !pointer.starts_with("/nvlink") && !pointer.ends_with("_latency");
+  return variable.kind == "framework" || variable.kind == "anchor" || variable.kind == "job";
+}
+
+// Whether exchanges between GPUs may go by it.
+bool changes_exchanges(const Variable& variable)
+{
+  if (variable.kind != "gpu")
+    return !in_every_step(variable);
+  return std::any_of(variable.at.begin(), variable.at.end(), [](const Variable::At& at) {
+    return at.pointer.starts_with("/nvlink") || at.pointer.starts_with("/pcie") ||
+           at.pointer.ends_with("_latency") || at.pointer.find("memory") != std::string::npos;
+  });
+}
+
+bool too_little(const LogRates& changes)
+{
+  return std::all_of(changes.begin(), changes.end(),
+                     [](double it) { return std::abs(it) <= kTooLittle; });
+}
+
+class LinearEffects {
+public:
+  LinearEffects(const Probe& probe, const std::vector<Variable>& variables)
+      : probe_(probe), variables_(variables), base_(probe.rates(probe.point(), true)),
+        effects_(variables.size(), LogRates(base_.size(), 0))
+  {
+    Group unlikely;
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      if (in_every_step(variables[v]))
+        measure({v});
+      else
+        unlikely.push_back(v);
+    if (!unlikely.empty())
+      look_into(unlikely, measure(unlikely));
+  }
+
+  std::vector<LogRates> result() && { return std::move(effects_); }
+
+private:
+  using Group = std::vector<std::size_t>;
+
+  // Changes of the rates when these variables are shifted together; in one direction, lest they
+  // cancel out.
+  LogRates measure(const Group& group)
+  {
+    std::vector<double> shift(variables_.size(), 0);
+    for (const std::size_t v : group)
+      shift[v] = (group.size() > 1 && is_time(variables_[v]) ? -1 : 1) * shift_for(variables_[v]);
+    const bool same_exchanges = std::none_of(group.begin(), group.end(), [&](std::size_t v) {
+      return changes_exchanges(variables_[v]);
+    });
+    LogRates changes = probe_.rates(shifted(probe_.point(), variables_, shift), same_exchanges);
+    for (std::size_t i = 0; i < changes.size(); ++i)
+      changes[i] -= base_[i];
+    if (group.size() == 1) {
+      const Variable& alone = variables_[group[0]];
+      for (std::size_t i = 0; i < changes.size(); ++i)
+        effects_[group[0]][i] = changes[i] * alone.spread / shift_for(alone);
+    }
+    return changes;
+  }
+
+  // Halves a group that changes the rates by so much, until each variable that does is alone. What
+  // one half does not explain is the other's, which is so found without a run.
+  void look_into(const Group& group, const LogRates& changes)
+  {
+    if (group.size() == 1 || too_little(changes))
+      return;
+    const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
+    const Group first(group.begin(), middle);
+    const Group second(middle, group.end());
+    const LogRates of_first = measure(first);
+    look_into(first, of_first);
+    LogRates of_second = changes;
+    for (std::size_t i = 0; i < changes.size(); ++i)
+      of_second[i] -= of_first[i];
+    if (second.size() == 1 && !too_little(of_second))
+      measure(second);
+    else
+      look_into(second, of_second);
+  }
+
+  const Probe& probe_;
+  const std::vector<Variable>& variables_;
+  LogRates base_;
+  std::vector<LogRates> effects_;
+};
+
+} // namespace
+
+std::vector<LogRates> linear_effects(const Probe& probe, const std::vector<Variable>& variables)
+{
+  return LinearEffects(probe, variables).result();
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,66 @@
+#include "experiments/run/uncertainty/probe.hpp"
+
+#include "experiments/run/simulate/stage.hpp"
+#include "experiments/spec/resolve.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr int kSteps = 12; // measured ones of a run that compares parameters: over fewer,
+                           // agreements that fall on cycles make small changes look like large ones
+
+} // namespace
+
+Probe::Probe(const Point& point, RunOptions options, std::shared_ptr<KnownExchanges> exchanges)
+    : options_(std::move(options)), exchanges_(std::move(exchanges))
+{
+  // Each preset's file is read once for all runs.
+  auto overlay =
+      std::make_shared<Overlay>(point.document->overlay ? *point.document->overlay : Overlay{});
+  overlay->files = std::make_shared<std::map<std::string, DocumentPtr>>();
+  auto document = std::make_shared<Document>(*point.document);
+  document->overlay = std::move(overlay);
+  point_ = {point.settings, std::move(document), point.profiles};
+  options_.trace_path.clear();
+  options_.keep_limits = false;
+}
+
+std::vector<std::vector<double>> Probe::steps(const Point& point, std::uint64_t seed,
+                                              bool same_exchanges) const
+{
+  ResolvedExperiment experiment = resolve(point);
+  if (same_exchanges)
+    experiment.exchanges = exchanges_;
+  for (ResolvedJob& job : experiment.jobs) {
+    job.measured_steps = std::min(job.measured_steps, kSteps);
+    if (job.input.synthetic) // nothing has to fill up
+      job.spec.warmup_steps = std::min(job.spec.warmup_steps, 1);
+  }
+  RunOptions options = options_;
+  options.seed = seed;
+  Stage stage(experiment, options);
+  stage.run();
+  std::vector<std::vector<double>> times(experiment.jobs.size());
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    for (const Seconds step : stage.job(i).step_times())
+      times[i].push_back(step.value());
+  return times;
+}
+
+LogRates Probe::rates(const Point& point, bool same_exchanges) const
+{
+  LogRates rates;
+  for (const auto& times : steps(point, options_.seed, same_exchanges)) {
+    double sum = 0;
+    for (const double time : times)
+      sum += time;
+    rates.push_back(-std::log(sum / static_cast<double>(times.size())));
+  }
+  return rates;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,289 @@
+#include "experiments/run/uncertainty/uncertain_variables.hpp"
+
+#include "calibration/spreads.hpp"
+#include "experiments/spec/preset_kinds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// What the schemas say of values, asked once per kind.
+class Formats {
+public:
+  struct Entry {
+    Json standard; // what is taken where a file is silent; null: nothing
+    double smallest = 0;
+    double largest = std::numeric_limits<double>::infinity();
+  };
+
+  Entry at(const std::string& kind, const std::string& pointer)
+  {
+    if (schemas_.count(kind) == 0)
+      schemas_[kind] = preset_schema(kind);
+    const Json* it = &schemas_[kind];
+    for (const std::string& step : pointer_steps(pointer)) {
+      if (it->contains("items"))
+        it = &it->at("items");
+      else if (it->contains("properties") && it->at("properties").contains(step))
+        it = &it->at("properties").at(step);
+      else
+        return {};
+    }
+    Entry entry;
+    if (it->contains("default"))
+      entry.standard = it->at("default");
+    if (it->contains("minimum"))
+      entry.smallest = it->at("minimum").get<double>();
+    if (it->contains("maximum"))
+      entry.largest = it->at("maximum").get<double>();
+    return entry;
+  }
+
+private:
+  std::map<std::string, Json> schemas_;
+};
+
+std::optional<Measure> measure_in(const Json& json)
+{
+  if (json.is_number())
+    return Measure{json.get<double>(), "", 1};
+  if (json.is_string())
+    return parse_measure(json.get<std::string>());
+  return {};
+}
+
+class Collector {
+public:
+  Collector(const ResolvedExperiment& experiment, const Point& point)
+      : experiment_(experiment), point_(point), table_(calibration::load_spreads())
+  {
+    for (const ResolvedJob& job : experiment.jobs)
+      precisions_.insert(job.spec.precision);
+  }
+
+  std::vector<Variable> collect()
+  {
+    for (const PresetUse& use : experiment_.presets) {
+      taken_.clear();
+      from_profiles(use);
+      from_preset(use);
+      from_table(use);
+    }
+    anchors();
+    transformers();
+    return std::move(variables_);
+  }
+
+private:
+  // "/fp16/..." of a GPU matters when a job computes in it.
+  bool of_use(const std::string& pointer) const
+  {
+    using sim::Precision;
+    for (const Precision precision :
+         {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16})
+      if (pointer.starts_with("/" + word_of(precision) + "/"))
+        return precisions_.count(precision) > 0;
+    return true;
+  }
+
+  // Adds `pointer` to the variable if the preset has a value there that can be varied.
+  void put(Variable& variable, const PresetUse& use, const std::string& pointer)
+  {
+    if (!of_use(pointer) || !taken_.insert(pointer).second)
+      return;
+    const Json::json_pointer at(pointer);
+    const bool held = use.value.json().contains(at.parent_pointer());
+    const auto format = formats_.at(use.kind, pointer);
+    const auto value =
+        measure_in(use.value.json().contains(at) ? use.value.json().at(at) : format.standard);
+    // A value at the edge of its format is meant exactly: nothing lost, nothing added.
+    if (value && value->si() > format.smallest && value->si() < format.largest)
+      variable.at.push_back({pointer, *value, format.smallest, format.largest,
+                             held ? "" : at.parent_pointer().to_string()});
+  }
+
+  void keep(Variable variable)
+  {
+    if (!variable.at.empty() && variable.spread > 0)
+      variables_.push_back(std::move(variable));
+  }
+
+  void from_profiles(const PresetUse& use)
+  {
+    if (!point_.profiles)
+      return;
+    const Document& document = *use.value.document();
+    std::size_t entry = 0;
+    for (std::size_t p = 0; p < point_.profiles->list.size(); ++p) {
+      const auto& parameters = point_.profiles->list[p].parameters;
+      for (std::size_t i = 0; i < parameters.size(); ++i, ++entry) {
+        const OverlayEntry& laid = point_.profiles->overlay->entries[entry];
+        if (laid.kind != use.kind || origin_of(document, laid.pointer) != laid.origin)
+          continue;
+        Variable variable{use.kind + " " + use.told() + " " + laid.pointer,
+                          use.kind,
+                          use.id,
+                          {},
+                          calibration::relative_spread(parameters[i]),
+                          static_cast<int>(p),
+                          static_cast<int>(i)};
+        if (parameters[i].spread) { // one that is not given is that of the kind
+          put(variable, use, laid.pointer);
+          keep(std::move(variable));
+        }
+      }
+    }
+  }
+
+  void from_preset(const PresetUse& use)
+  {
+    if (!use.value.json().contains("spread"))
+      return;
+    const Value spreads = use.value.at("spread");
+    if (!spreads.json().is_object())
+      spreads.fail("must be an object of JSON pointers and relative standard deviations, got " +
+                   spreads.shown());
+    for (const auto& item : spreads.json().items()) {
+      if (!item.value().is_number() || !(item.value().get<double>() >= 0))
+        spreads.fail_at(item.key(), "must be a number that is not negative, got " +
+                                        spreads.at(item.key()).shown());
+      if (item.key().empty() || item.key().front() != '/')
+        spreads.fail_at(item.key(), "must be a JSON pointer, like /latency");
+      if (taken_.count(item.key()) > 0)
+        continue;
+      Variable variable{use.kind + " " + use.told() + " " + item.key(),
+                        use.kind,
+                        use.id,
+                        {},
+                        item.value().get<double>()};
+      put(variable, use, item.key());
+      if (variable.at.empty() && of_use(item.key()))
+        spreads.fail_at(item.key(), "is about no positive number of this file");
+      keep(std::move(variable));
+    }
+  }
+
+  void from_table(const PresetUse& use)
+  {
+    for (const calibration::SpreadLine& line : table_.spreads) {
+      if (line.kind != use.kind)
+        continue;
+      Variable variable{
+          use.kind + " " + use.told() + ": " + line.name, use.kind, use.id, {}, line.spread};
+      for (const std::string& pointer : calibration::pointers_in(use.value.json(), line))
+        put(variable, use, pointer);
+      for (const std::string& pointer : line.pointers) // what the file leaves to its default
+        if ((line.defaults || pointer.rfind('/') == 0) &&
+            !use.value.json().contains(Json::json_pointer(pointer)))
+          put(variable, use, pointer);
+      keep(std::move(variable));
+    }
+  }
+
+  void anchors()
+  {
+    for (std::size_t i = 0; i < experiment_.jobs.size(); ++i) {
+      const auto& anchor = experiment_.jobs[i].spec.anchor;
+      if (!anchor)
+        continue;
+      Variable variable{
+          experiment_.jobs[i].spec.name + ": anchor", "anchor", std::to_string(i), {}, 0};
+      for (const calibration::SpreadLine& line : table_.spreads)
+        if (line.kind == "anchor")
+          variable.spread = line.spread;
+      variable.spread = anchor->spread.value_or(variable.spread);
+      variable.at.push_back({fmt::format("/jobs/{}/anchor/samples_per_s", i),
+                             {anchor->samples_per_s, "", 1},
+                             0,
+                             std::numeric_limits<double>::infinity()});
+      keep(std::move(variable));
+    }
+  }
+
+  // Times of a transformer's kernels come from curves, whose error is one of all kernels.
+  void transformers()
+  {
+    for (std::size_t i = 0; i < experiment_.jobs.size(); ++i) {
+      const ResolvedJob& job = experiment_.jobs[i];
+      if (!job.transformer)
+        continue;
+      Variable variable{job.spec.name + ": time of kernels",
+                        "job",
+                        std::to_string(i),
+                        {},
+                        kernel_spread(job.transformer->step.device)};
+      variable.at.push_back({fmt::format("/jobs/{}/kernel_time", i),
+                             {job.spec.kernel_time, "", 1},
+                             0,
+                             std::numeric_limits<double>::infinity()});
+      keep(std::move(variable));
+    }
+  }
+
+  const ResolvedExperiment& experiment_;
+  const Point& point_;
+  calibration::Spreads table_;
+  Formats formats_;
+  std::set<sim::Precision> precisions_;
+  std::set<std::string> taken_; // pointers of the preset at hand
+  std::vector<Variable> variables_;
+};
+
+} // namespace
+
+std::vector<Variable> variables_of(const ResolvedExperiment& experiment, const Point& point)
+{
+  return Collector(experiment, point).collect();
+}
+
+Point shifted(const Point& point, const std::vector<Variable>& variables,
+              const std::vector<double>& shift)
+{
+  auto overlay =
+      std::make_shared<Overlay>(point.document->overlay ? *point.document->overlay : Overlay{});
+  auto document = std::make_shared<Document>(*point.document);
+  std::set<std::pair<std::string, std::string>> made; // preset, object
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (shift[i] == 0)
+      continue;
+    for (const Variable::At& at : variables[i].at) {
+      if (!at.missing.empty() && made.insert({variables[i].preset, at.missing}).second)
+        overlay->entries.push_back(
+            {variables[i].kind, variables[i].preset, at.missing, Json::object(), "uncertainty"});
+      Measure value = at.value;
+      value.value =
+          std::clamp(value.si() * std::exp(shift[i]), at.smallest, at.largest) / value.unit_si;
+      const Json json = value.unit.empty() ? Json(value.value) : Json(to_text(value));
+      if (variables[i].kind == "anchor" || variables[i].kind == "job")
+        set_value(*document, at.pointer, json, "uncertainty");
+      else
+        overlay->entries.push_back(
+            {variables[i].kind, variables[i].preset, at.pointer, json, "uncertainty"});
+    }
+  }
+  document->overlay = std::move(overlay);
+  return {point.settings, std::move(document), point.profiles};
+}
+
+double correlation(const Point& point, const Variable& a, const Variable& b)
+{
+  if (a.profile < 0 || a.profile != b.profile)
+    return 0;
+  if (a.parameter == b.parameter)
+    return 1;
+  const auto& profile = point.profiles->list[static_cast<std::size_t>(a.profile)];
+  for (const auto& it : profile.correlations)
+    if ((it.a == a.parameter && it.b == b.parameter) ||
+        (it.a == b.parameter && it.b == a.parameter))
+      return it.value;
+  return 0;
+}
+
+} // namespace foretrain::experiments

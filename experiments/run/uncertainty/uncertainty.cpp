@@ -1,0 +1,241 @@
+#include "experiments/run/uncertainty/uncertainty.hpp"
+
+#include "calibration/correlated.hpp"
+#include "calibration/spreads.hpp"
+#include "experiments/run/keep/range.hpp"
+#include "experiments/run/limits/gains.hpp"
+#include "experiments/run/simulate/tenancy.hpp"
+#include "experiments/run/uncertainty/linear_effects.hpp"
+#include "experiments/run/uncertainty/unexplained.hpp"
+#include "sim/engine/random.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr int kCheapGpus = 64;                // up to which parameters are varied unasked,
+constexpr std::uint64_t kCheapFlows = 200000; // unless the run itself was long
+constexpr double kNoEffect = 1e-6;            // relative
+std::vector<std::vector<double>> correlations(const Point& point,
+                                              const std::vector<Variable>& variables)
+{
+  std::vector<std::vector<double>> matrix;
+  for (std::size_t a = 0; a < variables.size(); ++a) {
+    matrix.emplace_back();
+    for (std::size_t b = 0; b < variables.size(); ++b)
+      matrix.back().push_back(a == b ? 1 : correlation(point, variables[a], variables[b]));
+  }
+  return matrix;
+}
+
+double deviation(const std::vector<LogRates>& effects,
+                 const std::vector<std::vector<double>>& matrix, std::size_t job)
+{
+  double variance = 0;
+  for (std::size_t a = 0; a < effects.size(); ++a)
+    for (std::size_t b = 0; b < effects.size(); ++b)
+      variance += effects[a][job] * effects[b][job] * matrix[a][b];
+  return std::sqrt(std::max(0.0, variance));
+}
+
+// Parts from what fits left over; they are independent of the parameters.
+std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<Variable>& variables,
+                                         const std::vector<LogRates>& effects, std::size_t job)
+{
+  LogRates own;
+  for (const LogRates& effect : effects)
+    own.push_back(effect[job]);
+  std::vector<Uncertainty::Part> parts;
+  for (const Unexplained& fit : unexplained(point, variables))
+    if (const double effect = effect_of(fit, variables, own); effect > kNoEffect)
+      parts.push_back({fit.name, fit.spread, effect});
+  return parts;
+}
+
+// Relative standard deviation of a job's rate in which no parameter differs: between runs, and
+// what of a transformer's step is not modelled.
+// Runs that taught a profile hold it in what its fit left over, but not what comes on top where
+// tenants ask for more cores than there are.
+double between_runs(const ResolvedExperiment& experiment, std::size_t job,
+                    const std::vector<Uncertainty::Part>& left)
+{
+  const bool shared = experiment.jobs.size() > 1 && experiment.platform.gpu.on_host() &&
+                      Tenancy(experiment).crowded(experiment.jobs.front().ranks.front().node);
+  double variance = 0;
+  for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
+    if ((line.kind == "run" && left.empty()) || (line.kind == "shared-cores" && shared) ||
+        (line.kind == "transformer" && experiment.jobs[job].transformer))
+      variance += line.spread * line.spread;
+  return std::sqrt(variance);
+}
+
+double deviation(const std::vector<Uncertainty::Part>& parts)
+{
+  double variance = 0;
+  for (const auto& part : parts)
+    variance += part.effect * part.effect;
+  return std::sqrt(variance);
+}
+
+std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
+                                        const std::vector<LogRates>& effects, std::size_t job,
+                                        std::vector<Uncertainty::Part> parts)
+{
+  for (std::size_t v = 0; v < variables.size(); ++v)
+    if (std::abs(effects[v][job]) > kNoEffect)
+      parts.push_back({variables[v].name, variables[v].spread, effects[v][job]});
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.effect) > std::abs(b.effect);
+  });
+  return parts;
+}
+
+void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
+                const std::vector<Variable>& variables, double interval, PointResult& result)
+{
+  const auto effects = linear_effects(probe, variables);
+  const auto matrix = correlations(probe.point(), variables);
+  for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+    JobResult& job = result.jobs[i];
+    job.uncertainty->method = "linear";
+    const auto left = leftovers(probe.point(), variables, effects, i);
+    job.uncertainty->parameters = std::hypot(deviation(effects, matrix, i), deviation(left));
+    job.uncertainty->parts = parts_of(variables, effects, i, left);
+    const double runs = between_runs(experiment, i, left);
+    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
+    const double distance = half_width(interval) * std::hypot(job.uncertainty->parameters, runs);
+    job.throughput = widened(job.throughput, distance);
+    job.step_time = widened(job.step_time, distance);
+  }
+}
+
+struct Samples {
+  std::vector<std::vector<double>> draws;      // [sample][variable], standard normal
+  std::vector<std::vector<double>> mean;       // [job][sample], logarithm of throughput
+  std::vector<std::vector<double>> every_step; // [job], the same of each step
+  std::vector<double> within;                  // [job], variance of a sample's mean from its steps
+};
+
+Samples draw(const Probe& probe, const std::vector<Variable>& variables, const RunOptions& options,
+             std::size_t jobs)
+{
+  const auto root = calibration::correlation_root(correlations(probe.point(), variables));
+  Samples samples;
+  samples.mean.resize(jobs);
+  samples.every_step.resize(jobs);
+  samples.within.resize(jobs);
+  for (int s = 0; s < options.uncertainty.samples; ++s) {
+    const auto number = static_cast<std::uint64_t>(s);
+    sim::RandomStream random(options.seed, "uncertainty", number);
+    std::vector<double> z;
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      z.push_back(random.normal());
+    samples.draws.emplace_back();
+    std::vector<double> shift;
+    for (std::size_t v = 0; v < variables.size(); ++v) {
+      double correlated = 0;
+      for (std::size_t k = 0; k < z.size(); ++k)
+        correlated += root[v][k] * z[k];
+      samples.draws.back().push_back(correlated);
+      shift.push_back(correlated * variables[v].spread);
+    }
+    const auto steps =
+        probe.steps(shifted(probe.point(), variables, shift), options.seed + 1 + number);
+    for (std::size_t i = 0; i < jobs; ++i) {
+      const auto n = static_cast<double>(steps[i].size());
+      double sum = 0;
+      for (const double step : steps[i]) {
+        sum += step;
+        samples.every_step[i].push_back(-std::log(step));
+      }
+      samples.mean[i].push_back(-std::log(sum / n));
+      samples.within[i] += variance(steps[i]) * n / (sum * sum) / options.uncertainty.samples;
+    }
+  }
+  return samples;
+}
+
+// Slope of the logarithm of throughput over each draw.
+std::vector<LogRates> sampled_effects(const Samples& samples, std::size_t variables)
+{
+  const auto n = static_cast<double>(samples.draws.size());
+  std::vector<LogRates> effects(variables, LogRates(samples.mean.size(), 0));
+  for (std::size_t v = 0; v < variables; ++v)
+    for (std::size_t i = 0; i < samples.mean.size(); ++i) {
+      double x = 0, y = 0, xx = 0, xy = 0;
+      for (std::size_t s = 0; s < samples.draws.size(); ++s) {
+        const double z = samples.draws[s][v];
+        x += z / n;
+        y += samples.mean[i][s] / n;
+        xx += z * z / n;
+        xy += z * samples.mean[i][s] / n;
+      }
+      effects[v][i] = xx > x * x ? (xy - x * y) / (xx - x * x) : 0;
+    }
+  return effects;
+}
+
+void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
+                 const std::vector<Variable>& variables, const RunOptions& options,
+                 PointResult& result)
+{
+  const Samples samples = draw(probe, variables, options, result.jobs.size());
+  const auto effects = sampled_effects(samples, variables.size());
+  // Shares of a step are small differences, too small for slopes of scattered samples.
+  const bool any_left = !unexplained(probe.point(), variables).empty();
+  const auto linear = any_left ? linear_effects(probe, variables) : effects;
+  const double interval = options.uncertainty.interval;
+  const LogRates base = probe.rates(probe.point(), true);
+  for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+    JobResult& job = result.jobs[i];
+    job.uncertainty->method = "monte-carlo";
+    const auto left = leftovers(probe.point(), variables, linear, i);
+    const double beside = deviation(left);
+    job.uncertainty->parameters =
+        std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]) + beside * beside);
+    job.uncertainty->parts = parts_of(variables, effects, i, left);
+    const double runs = between_runs(experiment, i, left);
+    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
+    // Around the median of the long run; short runs say how far from it.
+    const double below = quantile(samples.every_step[i], 0.5 - interval / 2) - base[i];
+    const double above = quantile(samples.every_step[i], 0.5 + interval / 2) - base[i];
+    const auto around = [&](const Range& range, double low, double high) {
+      const Range sampled{range.median, range.median * std::min(1.0, std::exp(low)),
+                          range.median * std::max(1.0, std::exp(high)), interval};
+      return widened(sampled, half_width(interval) * std::hypot(beside, runs));
+    };
+    job.throughput = around(job.throughput, below, above);
+    job.step_time = around(job.step_time, -above, -below);
+  }
+}
+
+} // namespace
+
+void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
+                     const RunOptions& options, PointResult& result)
+{
+  std::size_t gpus = 0; // that are simulated one by one
+  for (const ResolvedJob& job : experiment.jobs)
+    gpus += job.transformer ? 1 : job.ranks.size();
+  const bool cheap = gpus <= kCheapGpus && result.flows <= kCheapFlows;
+  if (cheap)
+    add_gains(experiment, options, result);
+  UncertaintyMethod method = options.uncertainty.method;
+  if (method == UncertaintyMethod::automatic)
+    method = cheap ? UncertaintyMethod::linear : UncertaintyMethod::steps;
+  if (method == UncertaintyMethod::steps)
+    return;
+  const auto variables = variables_of(experiment, point);
+  const Probe probe(point, options, experiment.exchanges);
+  if (method == UncertaintyMethod::linear)
+    add_linear(probe, experiment, variables, options.uncertainty.interval, result);
+  else
+    add_samples(probe, experiment, variables, options, result);
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,219 @@
+#include "models/networks/layer.hpp"
+
+namespace foretrain::models {
+
+const char* name_of(LayerKind kind)
+{
+  switch (kind) {
+  case LayerKind::conv:
+    return "conv";
+  case LayerKind::linear:
+    return "linear";
+  case LayerKind::attention:
+    return "attention";
+  case LayerKind::norm:
+    return "norm";
+  case LayerKind::elementwise:
+    return "elementwise";
+  case LayerKind::pool:
+    return "pool";
+  case LayerKind::embedding:
+    return "embedding";
+  case LayerKind::copy:
+    return "copy";
+  }
+  return "";
+}
+
+double Gemm::macs() const
+{
+  return static_cast<double>(count) * static_cast<double>(m) * static_cast<double>(n) *
+         static_cast<double>(k);
+}
+
+namespace {
+
+// Operations per element in training: mean 1, variance 3, normalising 2, and one each for gamma,
+// beta.
+constexpr double kNormFlops = 6.0;
+
+// gelu: 0.5 x (1 + erf(x / sqrt 2)). softmax: compare, subtract, exp, add, divide. dropout: mask
+// and scale, its random numbers not counted. scale_mask: attention scores / sqrt(head size) + mask.
+// functions: evaluations of tanh; an exponential is taken as a quarter of one.
+struct Elementwise {
+  const char* op;
+  double flops;
+  double functions = 0;
+};
+constexpr Elementwise kElementwise[] = {{"relu", 1},          {"gelu", 5, 1},       {"tanh", 1, 1},
+                                        {"sigmoid", 4, 0.25}, {"softmax", 5, 0.25}, {"dropout", 2},
+                                        {"scale_mask", 2}};
+
+double as_double(std::int64_t count)
+{
+  return static_cast<double>(count);
+}
+
+Layer moving(LayerKind kind, const Shape& input, const Shape& output)
+{
+  Layer layer;
+  layer.kind = kind;
+  layer.output = output;
+  layer.input_elements = input.elements();
+  layer.output_elements = output.elements();
+  return layer;
+}
+
+void multiply(Layer& layer, const Gemm& gemm)
+{
+  layer.gemm = gemm;
+  layer.macs = gemm.macs();
+  layer.forward_flops = Flops(2.0 * layer.macs);
+}
+
+void train(Layer& layer, std::int64_t elements)
+{
+  layer.gradient_tensors.push_back(elements);
+  layer.parameters += elements;
+}
+
+} // namespace
+
+// F(2x2, rxr) takes (r + 1)^2 multiplications for the 4 r^2 of the direct form: 2.25 times fewer
+// for 3x3 kernels, 2.78 for 5x5; only with stride 1. Lavin and Gray, "Fast Algorithms for
+// Convolutional Neural Networks", CVPR 2016.
+static double minimal_filtering(const Window& window)
+{
+  const std::int64_t r = window.kernel.height;
+  const bool square = r == window.kernel.width && (r == 3 || r == 5);
+  if (!square || window.stride.height != 1 || window.stride.width != 1)
+    return 1.0;
+  return 4.0 * as_double(r * r) / as_double((r + 1) * (r + 1));
+}
+
+Layer conv_layer(const Shape& input, const Window& window, std::int64_t out_channels,
+                 std::int64_t groups, bool bias)
+{
+  const Pair out = window_output(input, window);
+  Layer layer = moving(LayerKind::conv, input, Shape::image(out_channels, out.height, out.width));
+  const std::int64_t k = input.features / groups * window.kernel.height * window.kernel.width;
+  multiply(layer,
+           {.count = groups, .m = out.height * out.width, .n = out_channels / groups, .k = k});
+  layer.minimal_filtering = minimal_filtering(window);
+  layer.window = window.kernel.height * window.kernel.width;
+  train(layer, k * out_channels);
+  if (bias)
+    train(layer, out_channels);
+  return layer;
+}
+
+Layer linear_layer(const Shape& input, std::int64_t out_features, bool bias, bool tied)
+{
+  Layer layer = moving(LayerKind::linear, input, input.with_features(out_features));
+  multiply(layer, {.count = 1, .m = input.positions(), .n = out_features, .k = input.features});
+  if (!tied)
+    train(layer, input.features * out_features);
+  if (bias)
+    train(layer, out_features);
+  return layer;
+}
+
+Layer batch_norm_layer(const Shape& input, bool scale)
+{
+  Layer layer = moving(LayerKind::norm, input, input);
+  layer.forward_flops = Flops((kNormFlops + (scale ? 2.0 : 1.0)) * as_double(input.elements()));
+  if (scale)
+    train(layer, input.features);
+  train(layer, input.features);
+  layer.state_elements = 2 * input.features;
+  return layer;
+}
+
+Layer layer_norm_layer(const Shape& input)
+{
+  Layer layer = batch_norm_layer(input, true);
+  layer.state_elements = 0;
+  return layer;
+}
+
+Layer activation_layer(const Shape& input, const std::string& op)
+{
+  for (const Elementwise& known : kElementwise)
+    if (op == known.op) {
+      Layer layer = elementwise_layer(input, known.flops);
+      layer.functions = known.functions * as_double(layer.output_elements);
+      return layer;
+    }
+  return elementwise_layer(input, 0);
+}
+
+Layer elementwise_layer(const Shape& input, double flops_per_element)
+{
+  Layer layer = moving(LayerKind::elementwise, input, input);
+  layer.forward_flops = Flops(flops_per_element * as_double(input.elements()));
+  return layer;
+}
+
+Layer add_layer(const Shape& shape, std::int64_t terms)
+{
+  Layer layer = elementwise_layer(shape, as_double(terms - 1));
+  layer.input_elements *= terms;
+  return layer;
+}
+
+Layer pool_layer(const Shape& input, const Window& window, bool average)
+{
+  const Pair out = window_output(input, window);
+  Layer layer = moving(LayerKind::pool, input, Shape::image(input.features, out.height, out.width));
+  // Area - 1 comparisons or additions; an average divides once more.
+  const std::int64_t area = window.kernel.height * window.kernel.width;
+  layer.forward_flops =
+      Flops(as_double(average ? area : area - 1) * as_double(layer.output_elements));
+  return layer;
+}
+
+Layer global_avg_pool_layer(const Shape& input)
+{
+  Layer layer = moving(LayerKind::pool, input, Shape::vector(input.features));
+  layer.forward_flops = Flops(as_double(input.elements()));
+  return layer;
+}
+
+Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_rows,
+                      std::int64_t hidden)
+{
+  const Shape output = Shape::sequence(ids.tokens, hidden);
+  const auto tables = static_cast<std::int64_t>(table_rows.size());
+  Layer layer = moving(LayerKind::embedding, output, output);
+  layer.input_elements *= tables;
+  layer.forward_flops = Flops(as_double(tables - 1) * as_double(output.elements()));
+  for (const std::int64_t rows : table_rows)
+    train(layer, rows * hidden);
+  return layer;
+}
+
+Layer attention_scores_layer(const Shape& input, std::int64_t heads)
+{
+  Layer layer =
+      moving(LayerKind::attention, input, Shape::sequence(input.tokens, heads * input.tokens));
+  layer.input_elements *= 2; // query and key
+  multiply(layer,
+           {.count = heads, .m = input.tokens, .n = input.tokens, .k = input.features / heads});
+  return layer;
+}
+
+Layer attention_context_layer(const Shape& input, std::int64_t heads)
+{
+  Layer layer = moving(LayerKind::attention, input, input);
+  layer.input_elements += heads * input.tokens * input.tokens; // value and probabilities
+  multiply(layer,
+           {.count = heads, .m = input.tokens, .n = input.features / heads, .k = input.tokens});
+  return layer;
+}
+
+Layer copy_layer(const Shape& output)
+{
+  return moving(LayerKind::copy, output, output);
+}
+
+} // namespace foretrain::models

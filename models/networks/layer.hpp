@@ -1,0 +1,88 @@
+// One layer of a network, as a cost model sees it: arithmetic, traffic and gradients of one sample.
+//
+// GEMM-like layers do 2 FLOP per multiply-accumulate; a bias rides in the epilogue and is not
+// counted. The other layers count the operations of their formula, one each for a comparison, a
+// division or a transcendental function (docs/networks.md has the table).
+#pragma once
+
+#include "models/networks/shape.hpp"
+#include "sim/base/units.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+enum class LayerKind {
+  conv,
+  linear,
+  attention, // the two products without weights: scores and context
+  norm,
+  elementwise, // activations, dropout, softmax, residual additions
+  pool,
+  embedding,
+  copy, // moves activations without arithmetic: concatenation, picking a token
+};
+
+/// "conv", "linear", ...
+const char* name_of(LayerKind kind);
+
+/// `count` products of an m x k by a k x n matrix for each sample. For a batch of B samples m
+/// becomes B m where the layer has weights, and count becomes B count where it has none
+/// (attention).
+struct Gemm {
+  std::int64_t count = 0; // groups of a convolution, heads of attention; 0: not GEMM-like
+  std::int64_t m = 0;     // output positions
+  std::int64_t n = 0;     // output features
+  std::int64_t k = 0;     // length of each sum
+  double macs() const;
+};
+
+struct Layer {
+  std::string name; // "stage2.0.conv1"
+  std::string op;   // as the file calls it
+  LayerKind kind = LayerKind::elementwise;
+  Shape output;
+  Gemm gemm;
+  /// By how much minimal filtering can cut the multiplications of a convolution (1: not at all).
+  double minimal_filtering = 1.0;
+  double macs = 0.0;       // multiply-accumulates of GEMM-like layers, the number papers publish
+  Flops forward_flops;     // per sample
+  double functions = 0;    // elementary functions per sample and pass, counted in tanh
+  std::int64_t window = 0; // positions under the kernel of a convolution
+  std::int64_t input_elements = 0;  // read per sample, weights not included
+  std::int64_t output_elements = 0; // written per sample
+  std::int64_t parameters = 0;      // trainable
+  /// Elements of each trainable tensor in the order of creation: weight, bias, gamma, beta.
+  std::vector<std::int64_t> gradient_tensors;
+  /// Kept but not trained: moving mean and variance of batch normalisation. No gradient, hence
+  /// never part of a gradient all-reduce; each worker keeps its own or takes them from rank 0.
+  std::int64_t state_elements = 0;
+};
+
+/// The layer functions below take shapes that were checked before.
+
+Layer conv_layer(const Shape& input, const Window& window, std::int64_t out_channels,
+                 std::int64_t groups, bool bias);
+/// `tied`: the weight is another layer's, so that it has no gradient tensor of its own here.
+Layer linear_layer(const Shape& input, std::int64_t out_features, bool bias, bool tied = false);
+Layer batch_norm_layer(const Shape& input, bool scale);
+Layer layer_norm_layer(const Shape& input);
+/// An activation: "relu", "gelu", "softmax", ... Without arithmetic when there is no such function.
+Layer activation_layer(const Shape& input, const std::string& op);
+Layer elementwise_layer(const Shape& input, double flops_per_element);
+/// Sum of several equal shapes.
+Layer add_layer(const Shape& shape, std::int64_t terms);
+Layer pool_layer(const Shape& input, const Window& window, bool average);
+Layer global_avg_pool_layer(const Shape& input);
+/// Looks one row up in each table (rows each) for every token, and adds them.
+Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_rows,
+                      std::int64_t hidden);
+/// tokens x tokens scores of every head.
+Layer attention_scores_layer(const Shape& input, std::int64_t heads);
+Layer attention_context_layer(const Shape& input, std::int64_t heads);
+/// Writes `output` from as many elements read.
+Layer copy_layer(const Shape& output);
+
+} // namespace foretrain::models

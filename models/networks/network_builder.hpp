@@ -1,0 +1,77 @@
+// Walks the layers of a network file and writes them down with shapes worked out.
+#pragma once
+
+#include "models/networks/layer.hpp"
+#include "models/networks/network_file.hpp"
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+class NetworkBuilder {
+public:
+  /// Builds the layers of the op that `word` names, from its item of a list of layers.
+  using BuildOp = void (*)(NetworkBuilder& builder, const Value& word, const Value& item);
+
+  NetworkBuilder(const Shape& input, LayerDefaults defaults, BuildOp build_op);
+
+  const Shape& shape() const { return shape_; }
+  void set_shape(const Shape& shape) { shape_ = shape; }
+  const LayerDefaults& defaults() const { return defaults_; }
+  std::vector<Layer> take_layers() { return std::move(layers_); }
+
+  /// Applies a list of layers to the current shape. An empty list is refused unless `may_be_empty`.
+  void walk(const Value& list, bool may_be_empty = false);
+  /// The same for one way through a block: what it makes must be joined later, so it cannot end in
+  /// heads.
+  Shape walk_path(const Shape& input, const Value& list, bool may_be_empty);
+
+  /// Throws unless the current shape has one of the forms; `hint` says how to get there.
+  void need(const Value& at, std::initializer_list<Shape::Form> forms, const char* hint = "");
+  /// Throws when a tensor of so many elements is beyond any real network.
+  static void check_size(const Value& at, const char* what, double elements);
+  /// Appends a layer, names it `name` (or after its op, numbered) and makes its output the current
+  /// shape.
+  void emit(const Value& at, const std::string& op, const std::string& name, Layer layer);
+  /// Concatenates shapes along channels, hidden or features.
+  void concat(const Value& at, const std::string& name, const std::vector<Shape>& parts);
+  /// Counts one unit of reading work; throws when there were too many.
+  void step(const Value& at);
+
+  void add_table(std::int64_t elements) { tables_.push_back(elements); }
+  bool has_table(std::int64_t elements) const;
+
+  /// Puts "name." before the names of the layers inside, while it lives; nothing when name is
+  /// empty.
+  class Scope {
+  public:
+    Scope(NetworkBuilder& builder, const std::string& name);
+    ~Scope() { builder_.prefix_.resize(length_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+  private:
+    NetworkBuilder& builder_;
+    std::size_t length_;
+  };
+
+private:
+  void apply(const Value& item);
+  std::string unique_name(const std::string& op, const std::string& name);
+
+  Shape shape_;
+  LayerDefaults defaults_;
+  BuildOp build_op_;
+  std::vector<Layer> layers_;
+  std::vector<std::int64_t> tables_; // embedding tables so far, for tied weights
+  std::map<std::string, int> used_names_;
+  std::map<std::string, int> numbers_; // prefix and op -> how many so far
+  std::string prefix_;
+  int depth_ = 0;
+  int steps_ = 0;
+};
+
+} // namespace foretrain::models

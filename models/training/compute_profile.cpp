@@ -1,0 +1,352 @@
+#include "models/training/compute_profile.hpp"
+
+#include <algorithm>
+
+namespace foretrain::models {
+
+namespace {
+
+constexpr Bytes kLine{64}; // of a CPU's cache
+// What a rank sends of a reduction is read and written, and so is what it receives.
+constexpr double kCopies = 4;
+
+bool gemm_like(const Layer& layer)
+{
+  return layer.gemm.count > 0;
+}
+
+// Passes over the layer's input and output. Normalisation in training reads its input once for the
+// statistics and once to normalise; backward reads input and incoming gradient for the sums and
+// again for the result. Other layers read and write once, backward reads gradient and saved output.
+struct Passes {
+  double forward_in = 1, forward_out = 1;
+  double backward_in = 1, backward_out = 1;
+};
+
+Passes passes_of(LayerKind kind)
+{
+  switch (kind) {
+  case LayerKind::norm:
+    return {2, 1, 3, 2};
+  case LayerKind::elementwise:
+    return {1, 1, 1, 2};
+  case LayerKind::pool:
+    return {1, 1, 2, 2};
+  case LayerKind::conv:
+  case LayerKind::linear:
+  case LayerKind::attention:
+  case LayerKind::embedding:
+  case LayerKind::copy:
+    return {1, 1, 1, 1};
+  }
+  return {};
+}
+
+Bytes moved(double elements, const Device& device)
+{
+  return Bytes(elements * device.bytes_per_element);
+}
+
+// Elements that pass a CPU's cache for the gradients of `parameters` to be added up in a ring.
+double reduced(double parameters, const Device& device)
+{
+  return kCopies * 2 * (device.ranks - 1) / device.ranks * parameters;
+}
+
+// The products of one GEMM-like layer over a batch: elements of its operands and its result.
+struct Product {
+  const Layer& layer;
+  const Device& device;
+  double between; // two uses of a weight: elements that pass the cache
+  double batch;
+  double left, weights, result; // elements
+  double calls = 1;
+
+  Product(const Layer& l, int samples, const Device& d, double elements_between)
+      : layer(l), device(d), between(elements_between), batch(samples),
+        left(batch * static_cast<double>(l.input_elements)),
+        weights(static_cast<double>(l.parameters)),
+        result(batch * static_cast<double>(l.output_elements))
+  {
+    if (patches() > 0)
+      left = patches();
+    if (layer.kind == LayerKind::attention && !device.kernels.batched_products)
+      calls = batch * static_cast<double>(layer.gemm.count);
+  }
+
+  // Elements of the patch matrix; 0 without one.
+  double patches() const
+  {
+    if (layer.kind != LayerKind::conv || !device.kernels.explicit_patches)
+      return 0;
+    const Gemm& gemm = layer.gemm;
+    return batch * static_cast<double>(gemm.count) * static_cast<double>(gemm.m * gemm.k);
+  }
+  double runs() const { return batch * static_cast<double>(layer.gemm.m * layer.window); }
+  double bias_passes(double passes) const
+  {
+    return device.kernels.fused_bias || layer.gradient_tensors.size() < 2 ? 0 : passes;
+  }
+
+  Seconds moving(double passes, double elements) const
+  {
+    return device.dense.moving(moved(passes * elements, device), moved(elements / calls, device));
+  }
+  // A weight is next used when all others, their gradients and momenta have been, and what other
+  // ranks send: a step later.
+  Seconds weights_moving(double passes) const
+  {
+    return device.dense.moving(moved(passes * weights, device), moved(between, device));
+  }
+  // As an operand it is read piece by piece.
+  Seconds weights_reading() const
+  {
+    const double away = 1 - device.dense.found(moved(between, device));
+    return weights_moving(device.kernels.operand_passes) +
+           away * (moved(weights, device) / kLine) * device.kernels.weight_line;
+  }
+  bool filtered() const { return device.minimal_filtering && patches() == 0; }
+
+  // The shapes of the three products. Forward: positions of the output x their features x the
+  // window; the gradient of the input the other way round; that of the weights sums over positions.
+  sim::Product forward_shape() const
+  {
+    const Gemm& gemm = layer.gemm;
+    sim::Product shape{.m = static_cast<double>(gemm.m),
+                       .n = static_cast<double>(gemm.n),
+                       .k = static_cast<double>(gemm.k),
+                       .count = static_cast<double>(gemm.count)};
+    (layer.kind == LayerKind::attention ? shape.count : shape.m) *= batch;
+    return shape;
+  }
+  sim::Product weight_gradient_shape() const
+  {
+    const sim::Product forward = forward_shape();
+    return {.m = forward.k, .n = forward.n, .k = forward.m, .count = forward.count};
+  }
+  // Strided convolutions have fewer outputs than inputs: the sum is as short as the work asks for.
+  sim::Product input_gradient_shape() const
+  {
+    const sim::Product forward = forward_shape();
+    sim::Product shape{
+        .m = forward.m, .n = forward.k / window(), .k = forward.n, .count = forward.count};
+    if (layer.kind == LayerKind::conv && layer.input_elements > 0)
+      shape.m = batch * static_cast<double>(layer.input_elements) / (shape.n * shape.count);
+    shape.k = forward.m * forward.n * forward.k / (shape.m * shape.n);
+    return shape;
+  }
+  double window() const { return std::max(1.0, static_cast<double>(layer.window)); }
+
+  // Minimal filtering is (r + 1)^2 products over a quarter of the positions, of one window each.
+  Seconds filtered_arithmetic(const sim::Product& shape, bool weight_gradient) const
+  {
+    sim::Product tile = shape;
+    tile.count *= 4 * window() / layer.minimal_filtering;
+    (weight_gradient ? tile.m : tile.k) /= window();
+    (weight_gradient ? tile.k : tile.m) /= 4;
+    return Seconds(device.tiles->arithmetic(tile));
+  }
+
+  Seconds arithmetic(const sim::Product& shape, bool weight_gradient = false) const
+  {
+    if (!device.tiles) {
+      const Flops work = batch * layer.forward_flops / (filtered() ? layer.minimal_filtering : 1.0);
+      return work / (device.dense.dense * device.dense.peak);
+    }
+    const Seconds direct(device.tiles->arithmetic(shape));
+    return filtered() && layer.minimal_filtering > 1
+               ? std::min(direct, filtered_arithmetic(shape, weight_gradient))
+               : direct;
+  }
+
+  Seconds time(Seconds arithmetic, Seconds moving) const
+  {
+    return calls * device.dense.both(arithmetic / calls, moving / calls);
+  }
+  Seconds patch_pass(double image_passes) const
+  {
+    if (patches() == 0)
+      return Seconds(0);
+    const double image = batch * static_cast<double>(layer.input_elements);
+    return runs() * device.kernels.patch_run +
+           device.ordinary({Flops(0), moved(patches() + image_passes * image, device)});
+  }
+
+  // Tensor cores want channels last: what comes with channels first is converted, and back.
+  Seconds converting(double elements) const
+  {
+    if (!device.tensor_cores || layer.kind != LayerKind::conv)
+      return Seconds(0);
+    return device.dense.moving(moved(device.kernels.tensor_core_layout * elements, device),
+                               moved(elements, device));
+  }
+
+  Seconds forward() const
+  {
+    const auto& k = device.kernels;
+    return patch_pass(1) + converting(left + result) +
+           time(arithmetic(forward_shape()), moving(k.operand_passes, left) + weights_reading() +
+                                                 moving(k.result_passes + bias_passes(2), result));
+  }
+  Seconds weight_gradient() const
+  {
+    const auto& k = device.kernels;
+    return patch_pass(1) + converting(left + result) +
+           time(arithmetic(weight_gradient_shape(), true),
+                moving(k.operand_passes, left) + moving(k.operand_passes + bias_passes(1), result) +
+                    weights_moving(k.result_passes));
+  }
+  // The gradient of the patches is added to that of the image.
+  Seconds input_gradient() const
+  {
+    const auto& k = device.kernels;
+    return patch_pass(2) + converting(left + result) +
+           time(arithmetic(input_gradient_shape()), moving(k.operand_passes, result) +
+                                                        weights_reading() +
+                                                        moving(k.result_passes, left));
+  }
+};
+
+} // namespace
+
+Seconds ComputeProfile::forward() const
+{
+  Seconds sum;
+  for (const LayerTime& layer : layers)
+    sum += layer.forward;
+  return sum;
+}
+
+Seconds ComputeProfile::backward() const
+{
+  Seconds sum;
+  for (const LayerTime& layer : layers)
+    sum += layer.backward;
+  return sum;
+}
+
+ComputeProfile ComputeProfile::scaled(double factor) const
+{
+  ComputeProfile result = *this;
+  for (LayerTime& layer : result.layers) {
+    layer.forward *= factor;
+    layer.backward *= factor;
+  }
+  result.optimizer *= factor;
+  return result;
+}
+
+ComputeProfile compute_profile(const Network& network, int batch, const Device& device)
+{
+  ComputeProfile profile;
+  const auto parameters = static_cast<double>(totals(network).parameters);
+  const double passing = reduced(parameters, device);
+  bool first = true; // no gradient of the network's own input is needed
+  for (const Layer& layer : network.layers) {
+    const Passes passes = passes_of(layer.kind);
+    const double in = static_cast<double>(layer.input_elements) * batch;
+    const double out = static_cast<double>(layer.output_elements) * batch;
+    const auto weights = static_cast<double>(layer.parameters);
+    if (device.fused_elementwise && layer.kind == LayerKind::elementwise) {
+      profile.layers.emplace_back();
+      continue;
+    }
+    LayerTime time;
+    if (gemm_like(layer)) {
+      const Product product(layer, batch, device, 3 * parameters + passing);
+      time.forward = product.forward();
+      time.backward = product.weight_gradient();
+      time.product = true;
+      if (!first) {
+        time.backward += product.input_gradient();
+        time.backward_kernels = 2;
+      }
+      first = false;
+    } else {
+      const Flops work = static_cast<double>(batch) * layer.forward_flops;
+      const double functions = batch * layer.functions;
+      time.forward = device.ordinary(
+          {work, moved(passes.forward_in * in + passes.forward_out * out + weights, device),
+           functions});
+      time.backward = device.ordinary(
+          {work, moved(passes.backward_in * in + passes.backward_out * out + weights, device),
+           functions});
+    }
+    time.forward += device.operation_gap;
+    time.backward += device.operation_gap;
+    profile.layers.push_back(time);
+  }
+  if (device.kernels.copies_batch && !profile.layers.empty())
+    profile.layers.front().forward += device.ordinary(
+        {Flops(0), moved(2.0 * batch * static_cast<double>(network.input.elements()), device)});
+  const auto tensors = static_cast<double>(totals(network).gradient_tensors);
+  const OptimizerCost update =
+      optimizer_cost(device.optimizer, device.optimizer_style, parameters, tensors,
+                     device.master_weights ? device.bytes_per_element : 0, device.ordinary,
+                     moved(passing, device));
+  profile.optimizer = update.kernels + tensors * device.operation_gap;
+  profile.optimizer_exposed = update.exposed;
+  profile.optimizer_launches = update.launches;
+  return profile;
+}
+
+ComputeProfile inference_profile(const Network& network, int batch, const Device& device)
+{
+  ComputeProfile profile;
+  const auto parameters = static_cast<double>(totals(network).parameters);
+  for (const Layer& layer : network.layers) {
+    LayerTime time;
+    time.backward_kernels = 0;
+    if (gemm_like(layer)) {
+      time.product = true;
+      time.forward = device.operation_gap + Product(layer, batch, device, 3 * parameters).forward();
+    } else if (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::norm) {
+      const double elements =
+          batch * static_cast<double>(layer.input_elements + layer.output_elements);
+      time.forward =
+          device.operation_gap +
+          device.ordinary({static_cast<double>(batch) * layer.forward_flops,
+                           moved(elements + static_cast<double>(layer.parameters), device),
+                           batch * layer.functions});
+    }
+    profile.layers.push_back(time);
+  }
+  return profile;
+}
+
+double slowed_beside_collective(const ComputeProfile& profile, double held, double products,
+                                double others, Seconds per_kernel)
+{
+  const Seconds alone = profile.backward();
+  if (alone.value() <= 0)
+    return 1;
+  Seconds beside;
+  for (const LayerTime& layer : profile.layers)
+    beside += layer.backward * (layer.product ? products : others) / (1 - held) +
+              layer.backward_kernels * per_kernel;
+  return beside / alone;
+}
+
+Bytes training_memory(const Network& network, int batch, const Device& device)
+{
+  const NetworkTotals sum = totals(network);
+  const auto parameters = static_cast<double>(sum.parameters);
+  const double state = parameters * (2 * 4 + device.optimizer.state_bytes_per_parameter +
+                                     (device.master_weights ? device.bytes_per_element : 0));
+  // Activations that overwrite their input (ReLU, dropout) need no memory of their own.
+  double activations = 0;
+  for (const Layer& layer : network.layers)
+    if (layer.kind != LayerKind::elementwise)
+      activations += static_cast<double>(layer.output_elements);
+  return Bytes(state) + moved(activations * batch, device);
+}
+
+Bytes inference_memory(const Network& network, int batch, const Device& device)
+{
+  double widest = 0;
+  for (const Layer& layer : network.layers)
+    widest = std::max(widest, static_cast<double>(layer.input_elements + layer.output_elements));
+  return moved(static_cast<double>(totals(network).parameters) + widest * batch, device);
+}
+
+} // namespace foretrain::models

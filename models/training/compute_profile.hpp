@@ -1,0 +1,70 @@
+// What one training step costs one GPU, layer by layer.
+#pragma once
+
+#include "models/networks/network.hpp"
+#include "models/training/framework.hpp"
+#include "models/training/optimizer.hpp"
+#include "sim/cost/products.hpp"
+#include "sim/cost/roofline.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace foretrain::models {
+
+struct Device {
+  sim::Roofline dense; // convolutions and matrix products, in the job's precision
+  /// Their arithmetic by tiles, where they have any (GPUs); else dense.peak says it.
+  std::optional<sim::ProductCurve> tiles;
+  sim::Roofline ordinary; // everything else: arithmetic in single precision
+  Optimizer optimizer;
+  OptimizerStyle optimizer_style = OptimizerStyle::fused;
+  int bytes_per_element = 4;      // activations and weights as the kernels read them
+  bool tensor_cores = false;      // products run on them: they want channels last
+  bool master_weights = false;    // single-precision weights beside them
+  bool minimal_filtering = true;  // libraries use it in single precision, not on tensor cores
+  bool fused_elementwise = false; // activations and additions ride along with their neighbours
+  KernelSpec kernels;
+  Seconds operation_gap; // of the framework
+  int ranks = 1;         // that add up the gradients of a training step
+};
+
+struct LayerTime {
+  Seconds forward;
+  Seconds backward;
+  bool product = false; // a convolution or a matrix product
+  double backward_kernels = 1;
+};
+
+struct ComputeProfile {
+  std::vector<LayerTime> layers; // in forward order
+  Seconds optimizer;
+  Seconds optimizer_exposed;     // on top where the host waits for gradients; no anchor holds it
+  double optimizer_launches = 0; // of the optimizer's kernels in a step
+  Seconds forward() const;
+  Seconds backward() const;
+  Seconds total() const { return forward() + backward() + optimizer; }
+  /// The same profile with every kernel `factor` times as long.
+  ComputeProfile scaled(double factor) const;
+};
+
+/// `batch` samples per step. Backward of a GEMM-like layer is two products of the size of the
+/// forward one (gradients of input and of weights), one in the first layer, whose input needs none.
+ComputeProfile compute_profile(const Network& network, int batch, const Device& device);
+
+/// The forward pass alone, as inference runs it: normalisation is folded into the layer before it,
+/// activations ride along, nothing is stored.
+ComputeProfile inference_profile(const Network& network, int batch, const Device& device);
+
+/// By how much backward kernels take longer while a collective holds `held` of the
+/// multiprocessors: factors for products and for others, and an addition to each kernel.
+double slowed_beside_collective(const ComputeProfile& profile, double held, double products,
+                                double others, Seconds per_kernel);
+
+/// Bytes of weights, gradients, optimizer state and stored activations on one GPU.
+Bytes training_memory(const Network& network, int batch, const Device& device);
+
+/// Bytes of weights and of the two largest neighbouring activations on one GPU.
+Bytes inference_memory(const Network& network, int batch, const Device& device);
+
+} // namespace foretrain::models

@@ -1,0 +1,323 @@
+// What a training framework does around the kernels: fusion, overlap, coordination,
+// synchronisation.
+#pragma once
+
+#include "models/input/input_settings.hpp"
+#include "models/training/optimizer.hpp"
+#include "models/training/transformer_rules.hpp"
+#include "sim/base/catalog.hpp"
+#include "sim/base/schema.hpp"
+
+#include <optional>
+#include <string>
+
+namespace foretrain::models {
+
+inline const PresetKind kFrameworkKind{"framework", "models/data/frameworks"};
+
+/// Where parameter servers run.
+enum class ServerPlace { workers, apart };
+constexpr auto choices(ServerPlace)
+{
+  return std::to_array<Choice<ServerPlace>>(
+      {{ServerPlace::workers, "workers"}, {ServerPlace::apart, "apart"}});
+}
+
+/// Who pushes and pulls: the GPUs of a node as one, or each GPU.
+enum class ServerClient { node, gpu };
+constexpr auto choices(ServerClient)
+{
+  return std::to_array<Choice<ServerClient>>(
+      {{ServerClient::node, "node"}, {ServerClient::gpu, "gpu"}});
+}
+
+/// What goes to one server: whole tensors, partitions of bytes, or whole tensors but for large
+/// ones, of which each server has a part.
+enum class ServerShard { tensor, bytes, large };
+constexpr auto choices(ServerShard)
+{
+  return std::to_array<Choice<ServerShard>>({{ServerShard::tensor, "tensor"},
+                                             {ServerShard::bytes, "bytes"},
+                                             {ServerShard::large, "large"}});
+}
+
+/// When workers pull: as soon as a piece is summed, or when all of a step are.
+enum class ServerPull { piece, step };
+constexpr auto choices(ServerPull)
+{
+  return std::to_array<Choice<ServerPull>>(
+      {{ServerPull::piece, "piece"}, {ServerPull::step, "step"}});
+}
+
+/// In which order variables arrive that a step fetches.
+enum class FetchOrder { any, forward };
+constexpr auto choices(FetchOrder)
+{
+  return std::to_array<Choice<FetchOrder>>(
+      {{FetchOrder::any, "any"}, {FetchOrder::forward, "forward"}});
+}
+
+/// How gradients are combined.
+enum class Synchronisation { all_reduce, parameter_server };
+constexpr auto choices(Synchronisation)
+{
+  return std::to_array<Choice<Synchronisation>>(
+      {{Synchronisation::all_reduce, "all-reduce"},
+       {Synchronisation::parameter_server, "parameter-server"}});
+}
+
+/// What may travel while backward still computes.
+enum class Overlap { none, per_tensor, buckets };
+constexpr auto choices(Overlap)
+{
+  return std::to_array<Choice<Overlap>>({{Overlap::none, "none"},
+                                         {Overlap::per_tensor, "per-tensor"},
+                                         {Overlap::buckets, "buckets"}});
+}
+
+/// A bucket stays within the threshold, or closes once it holds that.
+enum class BucketFill { at_most, at_least };
+constexpr auto choices(BucketFill)
+{
+  return std::to_array<Choice<BucketFill>>(
+      {{BucketFill::at_most, "at-most"}, {BucketFill::at_least, "at-least"}});
+}
+
+/// Whatever is there at a cycle is fused, or buckets are filled in order.
+enum class BucketOrder { ready, fixed };
+constexpr auto choices(BucketOrder)
+{
+  return std::to_array<Choice<BucketOrder>>(
+      {{BucketOrder::ready, "ready"}, {BucketOrder::fixed, "fixed"}});
+}
+
+/// How parameter servers of a framework work.
+struct ServerRules {
+  ServerPlace on = ServerPlace::workers; // where they run unless the job says so: workers, apart
+  ServerClient worker =
+      ServerClient::node; // who pushes and pulls: the GPUs of a node as one, or each GPU
+  ServerShard shard = ServerShard::tensor; // what goes to one server
+  Bytes partition{4.0e6}; // largest piece with "bytes", smallest divided tensor with "large"
+  ServerPull pull =
+      ServerPull::piece; // "piece": as soon as a piece is summed; "step": when all are
+  FetchOrder fetch_order = FetchOrder::any; // with "step"
+  int sum_threads = 0;                      // of a server; 0: as many as there are cores
+  BytesPerSecond sum_rate{7e9};             // at which one core adds
+  bool updates = false;                     // servers apply the update too
+  Seconds message{};                        // host time per message that others behind it wait for
+  double copies = 0;           // of each byte by the CPU beyond the transport's, at each end
+  bool one_process = false;    // servers and workers are one: only on one node
+  int network_threads = 0;     // that serve the network in a process; 0: one per connection
+  BytesPerSecond verbs_rate{}; // of a process over RDMA, each way; 0: what the adapter carries
+  bool between_nodes = false;  // with all-reduce: jobs of several nodes have them without asking
+  bool sockets = false;        // they speak TCP only, also with processes of their own node
+  /// What travels to them and back, where the framework's own may be shorter.
+  GradientPrecision gradient_precision = GradientPrecision::compute;
+};
+
+/// How a library computes products and convolutions, as far as it costs memory traffic.
+struct KernelSpec {
+  double operand_passes = 1;     // times a product moves each operand; 2: repacked before use
+  double result_passes = 1;      // times it moves its result; 3: set to zero, then added to
+  bool fused_bias = true;        // a bias is added on the way
+  bool batched_products = true;  // attention's products of all samples and heads in one call
+  bool explicit_patches = false; // convolutions gather patches into a matrix (im2col)
+  Seconds patch_run{};           // explicit patches: start of each run of channels
+  Seconds weight_line{};         // wait for each line of a weight that is in no cache
+  bool copies_batch = false;     // the input batch is copied before the first layer
+  /// Extra passes over operands and results of products on tensor cores, which want channels last
+  /// where the framework keeps channels first: 2 (read and write) when each is converted.
+  double tensor_core_layout = 0;
+};
+
+/// All GPUs of a node hang on one process. CUDA lets one of its threads launch at a time, so that
+/// what is launched after the exchange, when no GPU has work left to hide it, follows GPU after
+/// GPU.
+struct OneProcess {
+  double launches_per_gradient = 1;      // beside the optimizer's
+  double launches_per_half_gradient = 0; // more in half precision: the scale of the loss
+};
+
+struct Framework {
+  std::string name;
+  bool trains = true; // false: it knows forward passes only
+  Synchronisation synchronisation = Synchronisation::all_reduce;
+  Overlap overlap = Overlap::buckets;
+  std::string algorithm = "auto";             // of the all-reduce
+  Value library;                              // collective library
+  Value library_between_nodes;                // of jobs of several nodes, unless it is the same
+  Bytes fusion_threshold{64.0 * 1024 * 1024}; // largest bucket
+  Bytes first_bucket{};                       // the first one's own; 0: as the others
+  Seconds fusion_cycle{};                     // buckets leave at multiples of this; 0: when full
+  bool fusion_copies = true;                  // through a fusion buffer
+  BucketFill bucket_fill = BucketFill::at_most;
+  BucketOrder bucket_order = BucketOrder::ready;
+  Seconds coordination{};          // one agreement (of a cycle, or on a bucket), fixed part
+  Seconds coordination_per_rank{}; // and for each rank; 0 with a response cache
+  GradientPrecision gradient_precision = GradientPrecision::fp32; // or the job's ("compute")
+  Seconds step_overhead{};            // host time per step that kernels do not hide
+  Seconds operation_gap{};            // no kernel runs for this long after each operation
+  bool launches_ahead = false;        // kernels of a batch are launched without work between them
+  std::optional<ServerRules> servers; // when it has any
+  bool fused_elementwise = false;     // a compiler fuses activations and additions
+  KernelSpec kernels;
+  std::optional<TransformerRules> transformer; // absent: the defaults
+  std::string kernel_library; // generation of its library of kernels; empty: the latest
+  OptimizerStyle optimizer_style = OptimizerStyle::fused;
+  std::optional<OneProcess> one_process; // absent: each GPU has a process of its own
+  double step_variation = 0.01;          // coefficient of variation of a GPU's step time
+  double host_threads = 1; // cores that each GPU's process keeps busy; part of one: a thread that
+                           // is busy for that part of the time
+  Seconds start{};         // from the process's first instruction to the first step
+  InputSettings input;
+};
+
+/// Reads and checks a framework.
+Framework load_framework(const Value& reference);
+
+template <class V>
+void describe(V& v, ServerRules& s)
+{
+  v.optional("on", s.on, "where servers run unless the job says so");
+  v.optional("worker", s.worker, "who pushes and pulls");
+  v.optional(
+      "shard", s.shard,
+      "what goes to one server: whole tensors; partitions of bytes; or whole tensors but for "
+      "large ones, of which each server has a part");
+  v.optional("partition", s.partition,
+             "largest piece when sharded by bytes; smallest tensor that is large", positive());
+  v.optional("pull", s.pull,
+             "piece: pulled as soon as it is summed; step: when all gradients of a step are");
+  v.optional("fetch_order", s.fetch_order,
+             "with step: variables arrive in any order, or in that of the forward pass");
+  v.optional("sum_threads", s.sum_threads, "of a server; 0: as many as there are cores",
+             between(0, 1024));
+  v.optional("sum_rate", s.sum_rate, "at which one core adds", positive());
+  v.optional("updates", s.updates, "servers apply the update too");
+  v.optional("message", s.message, "host time per message", non_negative());
+  v.optional("copies", s.copies, "of each byte by the CPU, beyond the transport's, at each end",
+             between(0, 100));
+  v.optional("one_process", s.one_process,
+             "servers and workers are one process: a job has one node");
+  v.optional("network_threads", s.network_threads,
+             "that serve the network in a process; 0: one per connection", between(0, 1024));
+  v.optional("verbs_rate", s.verbs_rate,
+             "what a process moves over RDMA, each way; 0: what the adapter carries",
+             non_negative());
+  v.optional("between_nodes", s.between_nodes,
+             "with all-reduce: a job of several nodes has servers, also where it names none");
+  v.optional("sockets", s.sockets,
+             "they speak TCP only, with processes of their own node over the loopback device; on a "
+             "transport of RDMA they take its \"sockets\"");
+  v.optional("gradient_precision", s.gradient_precision,
+             "what travels between workers and servers: fp32, or compute: as the framework's own");
+}
+
+template <class V>
+void describe(V& v, OneProcess& s)
+{
+  v.optional("launches_per_gradient", s.launches_per_gradient,
+             "kernels for each gradient tensor after the exchange, beside the optimizer's",
+             between(0, 1000));
+  v.optional("launches_per_half_gradient", s.launches_per_half_gradient,
+             "more of them in half precision, for the scale of the loss", between(0, 1000));
+}
+
+template <class V>
+void describe(V& v, KernelSpec& s)
+{
+  v.optional("operand_passes", s.operand_passes,
+             "times that a product moves each operand: 2 when it is repacked first",
+             between(1, 10));
+  v.optional("result_passes", s.result_passes,
+             "times that a product moves its result: 3 when it is set to zero and added to",
+             between(1, 10));
+  v.optional("fused_bias", s.fused_bias, "a bias is added while the product is written");
+  v.optional("batched_products", s.batched_products,
+             "attention's products of all samples and heads are one call");
+  v.optional("explicit_patches", s.explicit_patches,
+             "convolutions gather patches into a matrix (im2col)");
+  v.optional("patch_run", s.patch_run,
+             "with explicit patches: time to begin one run of neighbouring channels",
+             non_negative());
+  v.optional("weight_line", s.weight_line,
+             "for training on CPUs: time that a product waits for each 64 bytes of a weight that "
+             "is in no cache, beside moving it: rows are read in pieces, which nothing fetches "
+             "ahead",
+             non_negative());
+  v.optional("copies_batch", s.copies_batch, "the batch is copied before the first layer");
+  v.optional("tensor_core_layout", s.tensor_core_layout,
+             "passes over operands and results to convert channels first to channels last for "
+             "products in half precision: 2 where each is read and written once more",
+             between(0, 10));
+}
+
+template <class V>
+void describe(V& v, Framework& s)
+{
+  v.format("foretrain.framework/1");
+  v.required("name", s.name, "name and version");
+  v.optional("trains", s.trains, "false: it knows forward passes only (inference)");
+  v.optional("synchronisation", s.synchronisation, "how gradients are combined");
+  v.optional("overlap", s.overlap, "what may travel while backward still computes");
+  v.optional("algorithm", s.algorithm, "collective algorithm; auto lets the library choose");
+  v.optional("library", s.library, "the collective library; default nccl", preset("library"));
+  v.optional("library_between_nodes", s.library_between_nodes,
+             "the collective library of jobs that have several nodes; default the same",
+             preset("library"));
+  v.optional("fusion_threshold", s.fusion_threshold, "largest bucket of fused gradients",
+             non_negative());
+  v.optional("first_bucket", s.first_bucket,
+             "largest first bucket, which shall leave early; 0: as the others", non_negative());
+  v.optional(
+      "bucket_fill", s.bucket_fill,
+      "at-most: a bucket stays within the threshold; at-least: it closes once it holds that");
+  v.optional("fusion_cycle", s.fusion_cycle, "buckets leave at multiples of this", non_negative());
+  v.optional("fusion_copies", s.fusion_copies, "gradients are copied into and out of a buffer");
+  v.optional("bucket_order", s.bucket_order,
+             "ready: what is there at a cycle is fused; fixed: buckets are filled in order");
+  v.optional(
+      "coordination", s.coordination,
+      "one agreement of the ranks: on what is ready in a cycle, or without cycles on a bucket",
+      non_negative());
+  v.optional("coordination_per_rank", s.coordination_per_rank,
+             "and for each rank; 0 where responses are cached (Horovod from 0.17 on)",
+             non_negative());
+  v.optional("gradient_precision", s.gradient_precision, "what travels");
+  v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
+             non_negative());
+  v.optional(
+      "operation_gap", s.operation_gap,
+      "after each operation of a layer, and each update of a tensor, until the next begins: an "
+      "engine that waits for the GPU before it goes on",
+      non_negative());
+  v.optional("launches_ahead", s.launches_ahead,
+             "an engine launches all kernels of a batch without work of its own between them: they "
+             "follow each other as closely as the GPU lets them (kernel_floor)");
+  v.optional(
+      "servers", s.servers,
+      "parameter servers: how they work; with all-reduce used by jobs that name some, or have "
+      "several nodes (between_nodes)");
+  v.optional("fused_elementwise", s.fused_elementwise,
+             "a compiler (XLA, NNVM, cuDNN fused ops) fuses activations and additions");
+  v.optional("kernels", s.kernels, "memory traffic of its products and convolutions");
+  v.optional("transformer", s.transformer, "what it does around the kernels of a transformer");
+  v.optional("kernel_library", s.kernel_library,
+             "generation of its kernels, as GPUs name them under \"generations\", like cudnn-7.0; "
+             "default the latest");
+  v.optional("optimizer_style", s.optimizer_style, "how it runs an optimizer");
+  v.optional("one_process", s.one_process,
+             "all GPUs of a node hang on one process, whose launches follow each other");
+  v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
+             between(0, 1));
+  v.optional("host_threads", s.host_threads,
+             "cores that each GPU's process keeps busy while it computes; below 1: one thread that "
+             "is busy for that part of the time, and where cores are short gets as much of them as "
+             "any other thread",
+             non_negative());
+  v.optional("start", s.start, "from the process's first instruction to the first step",
+             non_negative());
+  v.optional("input", s.input, "how batches are read, decoded and copied");
+}
+
+} // namespace foretrain::models

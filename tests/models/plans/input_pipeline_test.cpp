@@ -1,0 +1,158 @@
+// Stages of the input against closed forms: a batch takes as long as the slowest stage.
+#include "models/input/input_pipeline.hpp"
+
+#include "models/input/dataset.hpp"
+#include "tests/models/ring_scene.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <list>
+#include <numeric>
+#include <random>
+
+using namespace foretrain;
+using namespace foretrain::models;
+using namespace foretrain::test;
+
+namespace {
+
+// One GPU fed by three stages on resources of their own, which take the given times per batch.
+struct Fed {
+  sim::Engine engine;
+  std::vector<InputStage> stages;
+  sim::ResourceId gpu;
+
+  explicit Fed(std::vector<double> seconds, int last_room = 1) : gpu(engine.add_resource("gpu", 1))
+  {
+    const char* names[] = {"read", "decode", "copy"};
+    for (std::size_t k = 0; k < seconds.size(); ++k) {
+      const auto id = engine.add_resource(names[k], 1.0);
+      InputStage stage;
+      stage.name = names[k];
+      stage.path = sim::make_path({{id.value, 1.0}}, {});
+      stage.amount = seconds[k];
+      stage.room = k + 1 == seconds.size() ? last_room : 2;
+      stages.push_back(stage);
+    }
+  }
+
+  SceneJob setup(double compute) const
+  {
+    SceneJob s;
+    s.plan.name = "job";
+    s.plan.profile.layers.push_back({Seconds(compute), Seconds(0)});
+    s.plan.framework.step_variation = 0;
+    s.schedule.warmup_steps = 8;
+    s.schedule.measured_steps = 5;
+    s.input = {stages};
+    return s;
+  }
+};
+
+StepTimes run(Fed& fed, double compute, std::vector<Seconds>* steps = nullptr)
+{
+  const auto job = make_job(fed.engine, {fed.gpu}, fed.setup(compute));
+  job->launch(nullptr);
+  fed.engine.run();
+  if (steps != nullptr)
+    *steps = job->step_times();
+  return job->mean_times();
+}
+
+} // namespace
+
+TEST_CASE("A step takes as long as the slowest of reading, decoding, copying and computing")
+{
+  const std::vector<std::vector<double>> cases = {
+      {0.1, 0.2, 0.05, 0.4}, {0.1, 0.5, 0.05, 0.4}, {0.7, 0.2, 0.05, 0.4}, {0.1, 0.2, 0.9, 0.4}};
+  for (const auto& t : cases) {
+    Fed fed({t[0], t[1], t[2]});
+    std::vector<Seconds> steps;
+    const StepTimes mean = run(fed, t[3], &steps);
+    for (const Seconds step : steps)
+      CHECK(step.value() == Approx(*std::max_element(t.begin(), t.end())).epsilon(1e-9));
+    CHECK(mean.total().value() == Approx(*std::max_element(t.begin(), t.end())).epsilon(1e-9));
+    CHECK(mean.compute.value() == Approx(t[3]).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("Time that a GPU waits for a copy is told apart from time that it waits for a batch")
+{
+  Fed ahead({0.1, 0.5, 0.2});
+  const StepTimes mean = run(ahead, 0.1); // decoding limits: the copy follows it, then computing
+  CHECK(mean.host_to_device.value() == Approx(0.2).epsilon(1e-9));
+  CHECK(mean.input_stall.value() == Approx(0.2).epsilon(1e-9));
+  Fed on_demand({0.1, 0.2, 0.15}, 0);
+  const StepTimes exposed = run(on_demand, 0.4);
+  CHECK(exposed.host_to_device.value() == Approx(0.15).epsilon(1e-9));
+  CHECK(exposed.input_stall.value() == Approx(0.0).margin(1e-9));
+}
+
+TEST_CASE("Stages work ahead as far as there is room, and no further")
+{
+  Fed fed({0.1, 0.2, 0.05}); // room for two batches, two and one
+  InputPipeline pipeline(fed.engine, fed.stages);
+  pipeline.start();
+  fed.engine.run();
+  CHECK(pipeline.uses()[2].busy.value() == Approx(1 * 0.05));
+  CHECK(pipeline.uses()[1].busy.value() == Approx((1 + 2) * 0.2));
+  CHECK(pipeline.uses()[0].busy.value() == Approx((1 + 2 + 2) * 0.1));
+}
+
+TEST_CASE("A stage with nothing to do takes no time")
+{
+  Fed fed({0.0, 0.3, 0.0});
+  std::vector<Seconds> steps;
+  run(fed, 0.2, &steps);
+  for (const Seconds step : steps)
+    CHECK(step.value() == Approx(0.3).epsilon(1e-9));
+}
+
+TEST_CASE("A page cache that holds the part a node reads answers everything from the second epoch")
+{
+  const Bytes whole(140e9);
+  for (int epoch = 1; epoch < 4; ++epoch)
+    CHECK(hit_ratio(whole / 2, whole, Bytes(80e9), epoch, true) == 1);
+  CHECK(hit_ratio(whole, whole, Bytes(200e9), 0, true) == 0);
+  // Other parts each time: what was seen before is 1/2, 3/4, 7/8 ...
+  CHECK(hit_ratio(whole / 2, whole, Bytes(200e9), 1, false) == Approx(0.5));
+  CHECK(hit_ratio(whole / 2, whole, Bytes(200e9), 3, false) == Approx(0.875));
+  CHECK(hit_ratio(whole / 2, whole, Bytes(35e9), 9, false) == Approx(0.25)); // as much as fits
+}
+
+TEST_CASE("Hits of a cache that is too small are those of a least-recently-used cache", "[oracle]")
+{
+  constexpr int kSamples = 4000;
+  std::mt19937_64 random(7);
+  for (const double fraction : {0.2, 0.5, 0.8}) {
+    // The cache itself, sample by sample, over epochs in random order.
+    const auto room = static_cast<std::size_t>(fraction * kSamples);
+    std::list<int> recent;
+    std::vector<std::list<int>::iterator> at(kSamples, recent.end());
+    std::vector<bool> held(kSamples, false);
+    std::vector<int> order(kSamples);
+    std::iota(order.begin(), order.end(), 0);
+    int hits = 0;
+    constexpr int kEpochs = 12;
+    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+      std::shuffle(order.begin(), order.end(), random);
+      for (const int sample : order) {
+        const auto s = static_cast<std::size_t>(sample);
+        if (held[s]) {
+          hits += epoch >= 2 ? 1 : 0;
+          recent.erase(at[s]);
+        }
+        recent.push_front(sample);
+        at[s] = recent.begin();
+        held[s] = true;
+        if (recent.size() > room) {
+          held[static_cast<std::size_t>(recent.back())] = false;
+          recent.pop_back();
+        }
+      }
+    }
+    const double measured = static_cast<double>(hits) / ((kEpochs - 2) * kSamples);
+    CHECK(hit_ratio(Bytes(1e9), Bytes(1e9), Bytes(fraction * 1e9), 5, true) ==
+          Approx(measured).margin(0.01));
+  }
+}

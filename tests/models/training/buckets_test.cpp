@@ -1,0 +1,74 @@
+#include "models/training/buckets.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::models;
+
+namespace {
+
+// Layers with a tensor of 1000 gradients each, a millisecond forward and a millisecond backward.
+std::vector<double> sizes(int layers, const Framework& framework)
+{
+  Network network;
+  ComputeProfile profile;
+  for (int i = 0; i < layers; ++i) {
+    network.layers.emplace_back();
+    network.layers.back().gradient_tensors = {1000};
+    profile.layers.push_back({1.0_ms, 1.0_ms});
+  }
+  std::vector<double> tensors;
+  double bytes = 0;
+  for (const Bucket& bucket : plan_buckets(network, profile, framework, 4)) {
+    tensors.push_back(bucket.tensors);
+    bytes += bucket.size.value();
+  }
+  CHECK(bytes == 4000.0 * layers);
+  return tensors;
+}
+
+Framework fixed(double threshold)
+{
+  Framework framework;
+  framework.bucket_order = BucketOrder::fixed;
+  framework.fusion_threshold = Bytes(threshold);
+  return framework;
+}
+
+using Sizes = std::vector<double>;
+
+} // namespace
+
+TEST_CASE("buckets take what fits, or close once they hold enough", "[buckets]")
+{
+  Framework framework = fixed(10000);
+  CHECK(sizes(7, framework) == Sizes{2, 2, 2, 1});
+  framework.fusion_threshold = Bytes(8000); // fits exactly
+  CHECK(sizes(7, framework) == Sizes{2, 2, 2, 1});
+  framework.fusion_threshold = Bytes(10000);
+  framework.bucket_fill = BucketFill::at_least;
+  CHECK(sizes(7, framework) == Sizes{3, 3, 1});
+}
+
+TEST_CASE("the first bucket has a limit of its own", "[buckets]")
+{
+  Framework framework = fixed(12000);
+  framework.first_bucket = Bytes(4000);
+  CHECK(sizes(7, framework) == Sizes{1, 3, 3});
+}
+
+TEST_CASE("a cycle takes what is ready, counted from the beginning of the step", "[buckets]")
+{
+  Framework framework;
+  framework.fusion_cycle = 2.0_ms;
+  // Seven milliseconds of forward: gradients are there from 8 to 14 ms, cycles at 8, 10, 12, 14.
+  CHECK(sizes(7, framework) == Sizes{1, 2, 2, 2});
+}
+
+TEST_CASE("without fusion every tensor goes by itself", "[buckets]")
+{
+  CHECK(sizes(3, fixed(0)) == Sizes{1, 1, 1});
+  Framework framework = fixed(1e9);
+  framework.overlap = Overlap::per_tensor;
+  CHECK(sizes(3, framework) == Sizes{1, 1, 1});
+}

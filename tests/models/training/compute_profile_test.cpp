@@ -1,0 +1,179 @@
+// What the kernels of a step take, where one thing alone limits them.
+#include "models/training/compute_profile.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::models;
+
+namespace {
+
+Network two_linear_layers(std::int64_t width)
+{
+  Network network;
+  network.layers.assign(2, linear_layer(Shape::vector(width), width, false, false));
+  return network;
+}
+
+// Arithmetic is all that takes time.
+Device arithmetic(double peak)
+{
+  Device device;
+  for (sim::Roofline* roofline : {&device.dense, &device.ordinary}) {
+    roofline->peak = FlopsPerSecond(peak);
+    roofline->memory = BytesPerSecond(1e30);
+  }
+  return device;
+}
+
+} // namespace
+
+TEST_CASE("backward makes two products of a layer, one of the first", "[profile][closed-form]")
+{
+  const double product = 2 * 64 * 1000.0 * 1000.0 / 1e12;
+  const auto profile = compute_profile(two_linear_layers(1000), 64, arithmetic(1e12));
+  CHECK_THAT(profile.layers[0].forward.value(), test::is(product));
+  CHECK_THAT(profile.layers[1].forward.value(), test::is(product));
+  CHECK_THAT(profile.layers[0].backward.value(), test::is(product)); // needs no input gradient
+  CHECK_THAT(profile.layers[1].backward.value(), test::is(2 * product));
+}
+
+TEST_CASE("products wait for the lines of a weight that the cache does not hold",
+          "[profile][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.kernels.weight_line = Seconds(1e-6);
+  const double weights = 1000.0 * 1000 * 4;  // bytes of a layer; those of both, their gradients and
+  device.dense.cache = Bytes(weights * 1.5); // momenta are six times as many: a quarter is found
+  device.dense.cached = BytesPerSecond(1e30);
+  const auto profile = compute_profile(two_linear_layers(1000), 64, device);
+  const double read = 0.75 * weights / 64 * 1e-6;
+  CHECK_THAT(profile.layers[0].forward.value(), test::is(read));
+  CHECK(profile.layers[0].backward.value() < 1e-9); // its gradient is written, not read
+  CHECK_THAT(profile.layers[1].backward.value(), test::is(read));
+}
+
+TEST_CASE("gradients that are added up pass the cache between two uses of a weight",
+          "[profile][closed-form]")
+{
+  // Two ranks send and receive each gradient once, read and written every time.
+  const double weights = 1000.0 * 1000 * 4; // bytes of a layer
+  const double passing = 4 * 2 * weights;
+  Device device = arithmetic(1e30);
+  device.kernels.weight_line = Seconds(1e-6);
+  device.optimizer.fused.bytes_per_parameter = 20;
+  for (sim::Roofline* roofline : {&device.dense, &device.ordinary}) {
+    roofline->cache = Bytes(6 * weights); // what one rank alone uses
+    roofline->cached = BytesPerSecond(1e30);
+  }
+  const Network network = two_linear_layers(1000);
+  CHECK(compute_profile(network, 64, device).layers[0].forward.value() < 1e-9);
+  device.ranks = 2;
+  const double away = passing / (6 * weights + passing);
+  CHECK_THAT(compute_profile(network, 64, device).layers[0].forward.value(),
+             test::is(away * weights / 64 * 1e-6));
+  CHECK(inference_profile(network, 64, device).layers[0].forward.value() < 1e-9);
+
+  device.ordinary.memory = BytesPerSecond(1e9);
+  const double update = 10 * weights; // moves, and uses in turn
+  CHECK_THAT(compute_profile(network, 64, device).optimizer.value(),
+             test::is((1 - 6 * weights / (update + passing)) * update / 1e9));
+  device.ranks = 4; // send and receive half as much again
+  CHECK_THAT(compute_profile(network, 64, device).optimizer.value(),
+             test::is((1 - 6 * weights / (update + 1.5 * passing)) * update / 1e9));
+}
+
+TEST_CASE("training holds weights, gradients, optimizer state and what layers put out",
+          "[profile][closed-form]")
+{
+  Device device;
+  device.optimizer.state_bytes_per_parameter = 12;
+  device.bytes_per_element = 2;
+  const double parameters = 2 * 1000.0 * 1000.0;
+  const double outputs = 2 * 1000.0 * 64;
+  CHECK_THAT(training_memory(two_linear_layers(1000), 64, device).value(),
+             test::is(parameters * (4 + 4 + 12) + outputs * 2));
+  device.master_weights = true; // and the weights that kernels read
+  CHECK_THAT(training_memory(two_linear_layers(1000), 64, device).value(),
+             test::is(parameters * (4 + 4 + 12 + 2) + outputs * 2));
+}
+
+namespace {
+
+// Two convolutions of 3 x 3, the second one with a stride.
+Network two_convolutions(int stride)
+{
+  const Window same{{3, 3}, {1, 1}, false, {1, 1}};
+  const Window second{{3, 3}, {stride, stride}, false, {1, 1}};
+  Network network;
+  network.layers.push_back(conv_layer(Shape::image(64, 64, 64), same, 64, 1, false));
+  network.layers.push_back(conv_layer(Shape::image(64, 64, 64), second, 128, 1, false));
+  return network;
+}
+
+Device tiled()
+{
+  Device device = arithmetic(1e30);
+  device.minimal_filtering = false;
+  sim::ProductCurve curve;
+  curve.peak = 1e12;
+  curve.efficiency = 0.5;
+  curve.fill = 50;
+  curve.processors = 10;
+  device.tiles = curve;
+  return device;
+}
+
+} // namespace
+
+TEST_CASE("each product of a layer takes what tiles of its own shape take",
+          "[profile][closed-form]")
+{
+  const Device device = tiled();
+  const auto profile = compute_profile(two_convolutions(2), 8, device);
+  const double outputs = 8 * 32 * 32, inputs = 8 * 64 * 64;
+  const auto time = [&](double m, double n, double k) {
+    return device.tiles->arithmetic({m, n, k});
+  };
+  CHECK_THAT(profile.layers[1].forward.value(), test::is(time(outputs, 128, 64 * 9)));
+  CHECK_THAT(profile.layers[1].backward.value(),
+             test::is(time(64 * 9, 128, outputs) + time(inputs, 64, 128 * 9 / 4.0)));
+  CHECK_THAT(profile.layers[0].backward.value(), test::is(time(64 * 9, 64, inputs)));
+}
+
+TEST_CASE("minimal filtering is 16 products over a quarter of the positions, where that is quicker",
+          "[profile][closed-form]")
+{
+  Device device = tiled();
+  const auto time = [&](double m, double n, double k) {
+    return std::min(device.tiles->arithmetic({m, n, k}),
+                    device.tiles->arithmetic({m / 4, n, k / 9, 2, 2, 16}));
+  };
+  device.minimal_filtering = true;
+  const double positions = 8 * 64 * 64;
+  const auto profile = compute_profile(two_convolutions(1), 8, device);
+  CHECK_THAT(profile.layers[1].forward.value(), test::is(time(positions, 128, 64 * 9)));
+  const double weights = std::min(device.tiles->arithmetic({64 * 9, 128, positions}),
+                                  device.tiles->arithmetic({64, 128, positions / 4, 2, 2, 16}));
+  CHECK_THAT(profile.layers[1].backward.value(), test::is(weights + time(positions, 64, 128 * 9)));
+  device.tiles->fill = 100000; // more products pay it more often
+  const auto slow = compute_profile(two_convolutions(1), 8, device);
+  CHECK_THAT(slow.layers[1].forward.value(),
+             test::is(device.tiles->arithmetic({positions, 128, 64 * 9})));
+}
+
+TEST_CASE("an engine that waits for the GPU adds a gap to each operation and update",
+          "[profile][closed-form]")
+{
+  Device device = arithmetic(1e12);
+  const Network network = two_linear_layers(1000);
+  const auto eager = compute_profile(network, 64, device);
+  const auto forward_alone = inference_profile(network, 64, device);
+  device.operation_gap = Seconds(1e-3);
+  const auto waiting = compute_profile(network, 64, device);
+  CHECK_THAT((waiting.forward() - eager.forward()).value(), test::is(2e-3));
+  CHECK_THAT((waiting.backward() - eager.backward()).value(), test::is(2e-3));
+  CHECK_THAT((waiting.optimizer - eager.optimizer).value(), test::is(2e-3));
+  CHECK_THAT((inference_profile(network, 64, device).forward() - forward_alone.forward()).value(),
+             test::is(2e-3));
+}
