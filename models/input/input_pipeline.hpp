@@ -1,7 +1,9 @@
 // How batches reach one GPU: read, decode, copy, each stage one batch at a time, with room for
 // finished batches between the stages.
 //
-// In the steady state a batch takes as long as the slowest stage, or as the GPU.
+// In the steady state a batch takes as long as the slowest stage, or as the GPU: batches made ready
+// wait in full queues, or the GPU waits before empty ones. On the way from one to the other a queue
+// moves by a part of a batch in each step, over hundreds of steps; what is watched tells where to.
 #pragma once
 
 #include "sim/engine/engine.hpp"
@@ -33,6 +35,16 @@ public:
   /// Asks for the next batch; `ready` is called when it is there (at once if it already is).
   void fetch(std::function<void()> ready);
 
+  /// Forgets what was watched, and watches from here on.
+  void watch();
+  /// Whether it was seen to be as fast as who asks, or slower, with queues as they are.
+  bool steady() const { return watched_.full || watched_.starved; }
+  /// What batches made ready do, one being taken every `step`: more than zero where they become
+  /// more, less than zero where they become fewer, zero in the steady state.
+  int trend(Seconds step) const;
+  /// As after many more steps with such a trend: queues full, or empty.
+  void follow(int trend);
+
   /// When the last stage worked on the batch that was handed out last.
   Seconds copy_started() const { return handed_copy_.first; }
   Seconds copy_finished() const { return handed_copy_.second; }
@@ -52,7 +64,16 @@ private:
     int ready = 0; // finished and not yet taken
     Seconds started;
   };
+  /// What happened since watch(). What the first fetch finds was made before.
+  struct Watched {
+    int fetches = 0;
+    bool full = false;    // nothing was left to make ready when a batch was asked for
+    bool starved = false; // none was ready when a batch was asked for
+    int made = 0;         // batches, by the first stage: the slowest lets it make no more
+    Seconds first_made, last_made;
+  };
   void advance();
+  bool full() const;
   bool may_start(std::size_t stage) const;
   void begin(std::size_t stage);
   void end(std::size_t stage, const sim::FlowRecord* record);
@@ -61,6 +82,8 @@ private:
   std::vector<InputStage> stages_;
   std::vector<State> states_;
   std::vector<StageUse> uses_;
+  std::size_t ahead_ = 0; // the last stage that works ahead of who asks
+  Watched watched_;
   std::vector<std::pair<Seconds, Seconds>> copies_; // of finished batches not yet handed out
   std::pair<Seconds, Seconds> handed_copy_;
   std::function<void()> waiting_;

@@ -7,6 +7,8 @@ namespace foretrain::models {
 Job::Job(sim::Engine& engine, JobSchedule schedule)
     : engine_(engine), schedule_(std::move(schedule))
 {
+  if (!schedule_.settling)
+    schedule_.settling = std::make_shared<Settling>();
 }
 
 void Job::launch(std::function<void()> finished)
@@ -18,20 +20,26 @@ void Job::launch(std::function<void()> finished)
   });
 }
 
-// Until all jobs have started, and until batches that were made ready before are used up.
+// Until all jobs have started, and until steps of none change any more.
 bool Job::more_warm_up()
 {
-  if (step_start_ < schedule_.measure_from) {
-    settling_ = settling_steps();
-    return true;
-  }
-  return settling_-- > 0;
+  const bool all_run = step_start_ >= schedule_.measure_from;
+  if (steps_done_ > schedule_.warmup_steps)
+    return false;
+  if (steps_done_ == 0) // where there is no warm-up, the first steps are asked for as they are
+    return schedule_.warmup_steps == 0 && !all_run;
+  std::set<const void*>& changing = schedule_.settling->changing;
+  if (all_run && settled())
+    changing.erase(this);
+  else
+    changing.insert(this);
+  return steps_done_ == schedule_.warmup_steps && !changing.empty();
 }
 
 void Job::begin_step()
 {
   step_start_ = engine_.now();
-  extra_step_ = steps_done_ == schedule_.warmup_steps && more_warm_up();
+  extra_step_ = more_warm_up();
   if (extra_step_)
     --steps_done_;
   if (steps_done_ == schedule_.warmup_steps) {

@@ -7,12 +7,18 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace foretrain::models {
 
 class InputPipeline;
+
+/// Which of the jobs that are measured together still change from step to step.
+struct Settling {
+  std::set<const void*> changing;
+};
 
 /// Where the time of one step went, per rank on average. Adds up to the step time.
 struct StepTimes {
@@ -45,7 +51,8 @@ struct JobSchedule {
   int warmup_steps = 1;
   int measured_steps = 10;
   Seconds start;
-  Seconds measure_from;      // steps that begin earlier are not measured: others are still to start
+  Seconds measure_from; // steps that begin earlier are not measured: others are still to start
+  std::shared_ptr<Settling> settling; // with the jobs measured beside it; null: none
   bool keep_running = false; // goes on after its measured steps until every job has measured
   std::function<void(int step)> on_step; // after each one, those of warm-up included
 };
@@ -113,8 +120,9 @@ protected:
 
 private:
   virtual void before_first_step() {}
-  /// Steps of warm-up after all jobs have started, until batches made ready before are used up.
-  virtual int settling_steps() const { return 0; }
+  /// Asked before each step but the first, once all jobs have started: whether steps are what
+  /// they will be.
+  virtual bool settled() { return true; }
   virtual void begin_measuring() = 0;
   /// One step from now on.
   virtual void run_step(std::function<void()> done) = 0;
@@ -132,7 +140,6 @@ private:
   StepTimes sums_;
   Seconds step_start_, measured_start_, last_end_;
   int steps_done_ = 0;
-  int settling_ = 0;
   bool extra_step_ = false;
   std::vector<double> consumed_before_, consumed_after_; // by each resource, around the measuring
   bool finished_ = false;

@@ -12,8 +12,8 @@ namespace foretrain::models {
 
 namespace {
 
-// For each batch that the input is ahead: so long it lasts when others take a tenth of the rate.
-constexpr int kStepsToSettle = 10;
+constexpr int kStepsWatched = 4; // at most, until the trend of each GPU's input is known
+constexpr int kFollowed = 8;     // times that trends are followed; beyond, input never settles
 
 constexpr std::size_t kRanksDrawn = 64; // beyond, timelines show a collective once
 
@@ -76,13 +76,38 @@ void ProgramJob::before_first_step()
     pipeline->start();
 }
 
-int ProgramJob::settling_steps() const
+// Batches made ready before would last hundreds of steps where others take a part of the input's
+// rate: queues that change are brought to where they tend, until none changes.
+bool ProgramJob::settled()
 {
-  int steps = 0;
-  if (!machine_->input().empty())
-    for (const InputPipeline::StageUse& use : machine_->input().front()->uses())
-      steps += kStepsToSettle * use.stage->room;
-  return steps;
+  const auto& input = machine_->input();
+  if (input.empty() || followed_ == kFollowed)
+    return true;
+  bool known = false;
+  bool moved = false;
+  if (watched_steps_ > 0) {
+    const Seconds step = (engine().now() - watched_from_) / watched_steps_;
+    known = std::all_of(input.begin(), input.end(),
+                        [](const auto& pipeline) { return pipeline->steady(); });
+    if (!known && watched_steps_ == kStepsWatched) {
+      known = true;
+      for (const auto& pipeline : input) {
+        const int trend = pipeline->trend(step);
+        pipeline->follow(trend);
+        moved = moved || trend != 0;
+      }
+      followed_ += moved ? 1 : 0;
+    }
+  }
+  if (watched_steps_ == 0 || known) {
+    for (const auto& pipeline : input)
+      pipeline->watch();
+    watched_steps_ = 0;
+    watched_from_ = engine().now();
+  }
+  ++watched_steps_;
+  settled_ = known ? !moved : settled_;
+  return settled_;
 }
 
 void ProgramJob::begin_measuring()

@@ -54,7 +54,7 @@ public:
 
 private:
   void before_first_step() override;
-  int settling_steps() const override;
+  bool settled() override;
   void begin_measuring() override;
   void run_step(std::function<void()> done) override;
   StepTimes account(Seconds start, Seconds end) override;
@@ -78,6 +78,11 @@ private:
   std::vector<std::pair<sim::TaskId, int>> kernels_; // whose limits are kept, of so many devices
   sim::StepShares sums_;                             // over the measured steps
   int accounted_ = 0;
+
+  int watched_steps_ = 0; // since input was last watched from anew
+  int followed_ = 0;      // times that input was brought to where it tends
+  Seconds watched_from_;
+  bool settled_ = false; // when last known
 };
 
 } // namespace foretrain::models

@@ -68,6 +68,7 @@ models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std
   schedule.start = starts[i];
   if (experiment.jobs.size() > 1 && !job.spec.ends) {
     schedule.keep_running = true;
+    schedule.settling = settling_;
     schedule.measure_from = *std::max_element(starts.begin(), starts.end());
   }
   if (options.progress)

@@ -65,6 +65,7 @@ private:
   std::unique_ptr<platforms::StorageSystem> storage_;
   std::vector<std::unique_ptr<platforms::Machine>> views_;
 
+  std::shared_ptr<models::Settling> settling_ = std::make_shared<models::Settling>();
   std::vector<std::unique_ptr<models::Job>> jobs_;
   std::vector<CacheHits> hits_;
   std::vector<std::unique_ptr<sim::TokenBucket>> shaped_;

@@ -6,6 +6,7 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <list>
 #include <numeric>
 #include <random>
@@ -97,6 +98,59 @@ TEST_CASE("Stages work ahead as far as there is room, and no further")
   CHECK(pipeline.uses()[2].busy.value() == Approx(1 * 0.05));
   CHECK(pipeline.uses()[1].busy.value() == Approx((1 + 2) * 0.2));
   CHECK(pipeline.uses()[0].busy.value() == Approx((1 + 2 + 2) * 0.1));
+}
+
+TEST_CASE("Batches made ready before do not hide that input has become slow")
+{
+  // Room for sixty batches, all ready when others take three quarters of the decoding: half a
+  // batch too few in each step, which without following the trend lasts for 120 steps.
+  for (const double left : {1.0, 0.25}) {
+    Fed fed({0.1, 0.5, 0.05});
+    fed.stages[1].room = 60;
+    SceneJob scene = fed.setup(1.0);
+    scene.schedule.measure_from = Seconds(200);
+    const auto job = make_job(fed.engine, {fed.gpu}, scene);
+    const auto decode = sim::ResourceId{fed.stages[1].path->uses.front().resource};
+    fed.engine.at(Seconds(200), [&] { fed.engine.set_capacity(decode, left); });
+    job->launch(nullptr);
+    fed.engine.run();
+    const double expected = std::max(1.0, 0.5 / left);
+    for (const Seconds step : job->step_times())
+      CHECK(step.value() == Approx(expected).epsilon(1e-9));
+    CHECK(job->first_measured_start().value() < 200 + 20 * expected);
+  }
+}
+
+TEST_CASE("The trend of batches made ready is what many steps would show")
+{
+  // One batch is taken a second. Seconds of decoding; batches after so many steps, at most sixty.
+  for (const auto& [decode, trend] :
+       std::vector<std::pair<double, int>>{{0.9, 1}, {1.0, 0}, {1.1, -1}, {3.0, -1}}) {
+    Fed fed({0.1, decode, 0.05});
+    fed.stages[1].room = 60;
+    InputPipeline pipeline(fed.engine, fed.stages);
+    int taken = 0;
+    const std::function<void()> take = [&] {
+      if (++taken < 30)
+        fed.engine.after(Seconds(1), [&] { pipeline.fetch(take); });
+    };
+    pipeline.start();
+    fed.engine.at(Seconds(30), [&] {
+      pipeline.watch();
+      pipeline.fetch(take); // from about thirty, or ten, that are ready
+    });
+    fed.engine.at(Seconds(34.5), [&, expected = trend] {
+      CHECK(pipeline.trend(Seconds(1)) == expected);
+      CHECK_FALSE(pipeline.steady());
+      pipeline.follow(expected);
+      pipeline.watch();
+    });
+    fed.engine.at(Seconds(34.6 + 4 * std::max(1.0, decode)), [&, expected = trend] {
+      CHECK(pipeline.steady() == (expected != 0));
+      CHECK(pipeline.trend(Seconds(1)) == 0);
+    });
+    fed.engine.run();
+  }
 }
 
 TEST_CASE("A stage with nothing to do takes no time")
