@@ -99,6 +99,12 @@ bool on_tensor_cores(const platforms::Gpu& gpu, Precision precision)
   return gpu.compute_capability >= 7.0;
 }
 
+Precision arithmetic_of(const platforms::Gpu& gpu, Precision precision, bool training)
+{
+  const bool stored_only = training && sixteen_bits(precision) && !on_tensor_cores(gpu, precision);
+  return stored_only && gpu.fp32 ? Precision::fp32 : precision;
+}
+
 sim::ProductCurve layer_curve(const platforms::Gpu& gpu, Precision precision, double efficiency)
 {
   // One set for all GPUs and precisions, docs/calibration-data.md.

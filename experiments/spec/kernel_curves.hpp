@@ -28,6 +28,12 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, sim::Precision precis
 /// Whether the GPU computes products of a precision on tensor cores.
 bool on_tensor_cores(const platforms::Gpu& gpu, sim::Precision precision);
 
+/// What layers compute in. Without tensor cores, training in half precision stores halves and
+/// computes in single precision: TensorFlow (cuda_dnn.cc, TF_FP16_CONV_USE_FP32_COMPUTE, on by
+/// default), MXNet (convolution.cu, "pseudo-fp16") and PyTorch (cudnn/Conv.cpp) ask cuDNN for it.
+/// Inference engines compute in half precision.
+sim::Precision arithmetic_of(const platforms::Gpu& gpu, sim::Precision precision, bool training);
+
 /// Products of a network's layers as libraries of convolutions do them; `efficiency` is the share
 /// of the peak in whole waves of the largest tiles.
 sim::ProductCurve layer_curve(const platforms::Gpu& gpu, sim::Precision precision,

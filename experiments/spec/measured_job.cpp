@@ -30,8 +30,11 @@ Scaling scaling_of(const ResolvedJob& job, const platforms::PlatformSpec& platfo
   const sim::Precision precision = measured.precision.value_or(job.spec.precision);
   if (old.name == platform.gpu.name && precision == job.spec.precision)
     return {};
-  const platforms::PrecisionRate* before = precision_rate(old, precision);
-  const platforms::PrecisionRate* now = precision_rate(platform.gpu, job.spec.precision);
+  const bool training = job.spec.mode != JobMode::inference;
+  const platforms::PrecisionRate* before =
+      precision_rate(old, arithmetic_of(old, precision, training));
+  const platforms::PrecisionRate* now =
+      precision_rate(platform.gpu, arithmetic_of(platform.gpu, job.spec.precision, training));
   if (before == nullptr || now == nullptr)
     at.fail_at("precision", fmt::format("is '{}', recorded in {} on {}: one of the two GPUs has no "
                                         "rate for its precision",

@@ -26,12 +26,12 @@ using sim::Precision;
 namespace {
 
 // Of large kernels, as the framework's library of kernels reaches it.
-double dense_efficiency(const platforms::Gpu& gpu, const std::string& library, const JobSpec& job)
+double dense_efficiency(const platforms::Gpu& gpu, const std::string& library, Precision precision)
 {
   for (const platforms::Generation& generation : gpu.generations)
-    if (generation.library == library && generation.precision == job.precision)
+    if (generation.library == library && generation.precision == precision)
       return generation.dense_efficiency;
-  return precision_rate(gpu, job.precision)->dense_efficiency;
+  return precision_rate(gpu, precision)->dense_efficiency;
 }
 
 models::Device device_for(const platforms::PlatformSpec& platform, const platforms::Stack& stack,
@@ -40,7 +40,9 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   const platforms::Gpu& gpu = platform.gpu;
   static constexpr Precision kOfNetworks[] = {Precision::fp32, Precision::tf32, Precision::fp16,
                                               Precision::bf16, Precision::int8};
-  const platforms::PrecisionRate& dense = checked_rate(gpu, job.precision, kOfNetworks, at);
+  checked_rate(gpu, job.precision, kOfNetworks, at);
+  const Precision arithmetic = arithmetic_of(gpu, job.precision, job.mode != JobMode::inference);
+  const platforms::PrecisionRate& dense = *precision_rate(gpu, arithmetic);
   if (job.precision == Precision::int8 && job.mode != JobMode::inference)
     at.fail_at("precision", "is 'int8', in which no network is trained",
                "set \"mode\": \"inference\", or another precision");
@@ -50,11 +52,11 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
                                                    : gpu.kernel_launch) +
                          stack.host.kernel_launch;
   models::Device device;
-  const double efficiency = dense_efficiency(gpu, framework.kernel_library, job);
+  const double efficiency = dense_efficiency(gpu, framework.kernel_library, arithmetic);
   device.dense = {dense.peak, efficiency, memory, launch, gpu.on_host()};
   device.ordinary = {ordinary.peak, 1.0, memory, launch, gpu.on_host(), gpu.function_time};
   if (!gpu.on_host())
-    device.tiles = layer_curve(gpu, job.precision, efficiency);
+    device.tiles = layer_curve(gpu, arithmetic, efficiency);
   const bool half = sixteen_bits(job.precision);
   for (sim::Roofline* rate : {&device.dense, &device.ordinary}) {
     rate->cache = gpu.cache;

@@ -1,6 +1,7 @@
 #include "experiments/run/uncertainty/uncertain_variables.hpp"
 
 #include "calibration/spreads.hpp"
+#include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/preset_kinds.hpp"
 
 #include <algorithm>
@@ -65,7 +66,10 @@ public:
       : experiment_(experiment), point_(point), table_(calibration::load_spreads())
   {
     for (const ResolvedJob& job : experiment.jobs)
-      precisions_.insert(job.spec.precision);
+      for (const auto precision :
+           {job.spec.precision, arithmetic_of(experiment.platform.gpu, job.spec.precision,
+                                              job.spec.mode != JobMode::inference)})
+        precisions_.insert(precision);
   }
 
   std::vector<Variable> collect()
