@@ -305,7 +305,8 @@ sim::PathPtr Machine::host_to_device(GpuPlace gpu, bool pinned) const
   if (pinned)
     return sim::make_path(uses, latency);
   uses.push_back({dram(gpu.node, graph_.socket_of(part)).value, 2.0}); // read and written once more
-  const double core = stack_.host.cpu_overhead / spec_.cpu.copy_rate.value();
+  const double core =
+      stack_.host.cpu_overhead * stack_.host.pageable_copies / spec_.cpu.copy_rate.value();
   add_core_work(uses, gpu.node, core);
   return sim::make_path(uses, latency, 1 / core);
 }

@@ -2,6 +2,7 @@
 // network. Each is described by causes; nothing here is a percentage of a result.
 #pragma once
 
+#include "platforms/guest_quality.hpp"
 #include "platforms/transport.hpp"
 
 namespace foretrain::platforms {
@@ -22,12 +23,14 @@ struct Host {
   bool peer_to_peer = true; // GPUs reach each other over PCIe
   bool nvlink = true;       // the guest sees NVLink
   bool gpudirect_rdma = true;
-  double cpu_overhead = 1;  // core-seconds needed per core-second of work on bare metal
-  Seconds kernel_launch;    // added to each kernel launch
-  Seconds network_latency;  // added to each message, both ends together
-  Seconds cpu_per_packet;   // core time per packet that the layer itself handles (virtio, bridge)
-  double memory_copies = 0; // copies per network byte that the layer adds
-  Seconds disk_latency;     // added to each request to a local disk
+  std::vector<GuestClass> quality; // what a guest may be; none: no guest
+  double cpu_overhead = 1;         // core-seconds needed per core-second of work on bare metal
+  Seconds kernel_launch;           // added to each kernel launch
+  Seconds network_latency;         // added to each message, both ends together
+  Seconds cpu_per_packet;     // core time per packet that the layer itself handles (virtio, bridge)
+  double pageable_copies = 1; // core time of copies out of pageable memory, on top of cpu_overhead
+  double memory_copies = 0;   // copies per network byte that the layer adds
+  Seconds disk_latency;       // added to each request to a local disk
   Seconds cpu_per_disk_request;          // core time for each request to a local disk
   Isolation isolation = Isolation::none; // how two tenants are kept apart: none, cgroup, vm
   Seconds start;                         // from launch to the first instruction of the job
@@ -67,6 +70,11 @@ void describe(V& v, Host& s)
   v.optional("gpudirect_rdma", s.gpudirect_rdma, "adapters may reach GPU memory");
   v.optional("cpu_overhead", s.cpu_overhead, "core time per core time of bare metal",
              between(1, 10));
+  v.optional("quality", s.quality,
+             "kinds of guests that it may be: how much slower each is than bare metal, beside what "
+             "the other keys say; the slow side of intervals holds them");
+  v.optional("pageable_copies", s.pageable_copies,
+             "core time of copies out of pageable memory, on top of cpu_overhead", between(1, 10));
   v.optional("kernel_launch", s.kernel_launch, "added to each kernel launch", non_negative());
   v.optional("network_latency", s.network_latency, "added to each message", non_negative());
   v.optional("cpu_per_packet", s.cpu_per_packet, "core time per packet in the layer",

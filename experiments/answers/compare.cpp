@@ -138,26 +138,28 @@ Json compare_jobs(const Pair& pair, const Json& a, const Json& b, const CompareO
   const double ratio =
       median_of(b, "throughput_samples_per_s") / median_of(a, "throughput_samples_per_s");
   const double variance = log_ratio_variance(b, a, profiles);
-  const double width = half_width(options.interval) * std::sqrt(variance);
+  const double below = variance + guest_variance(b, a); // B slower than expected
+  const double above = variance + guest_variance(a, b);
+  const double half = half_width(options.interval);
   Json json = {{"settings", pair.a->settings}, {"job", a.at("name")}};
   if (a.at("name") != b.at("name"))
     json["job_b"] = b.at("name");
   json["a"] = told_of(a);
   json["b"] = told_of(b);
   json["ratio"] = {{"median", ratio},
-                   {"low", ratio * std::exp(-width)},
-                   {"high", ratio * std::exp(width)},
+                   {"low", ratio * std::exp(-half * std::sqrt(below))},
+                   {"high", ratio * std::exp(half * std::sqrt(above))},
                    {"interval", options.interval}};
-  json["probability_b_faster"] = probability_above(std::log(ratio), variance);
+  json["probability_b_faster"] = probability_above(std::log(ratio), ratio > 1 ? below : above);
   json["samples_per_step"] = {{"a", samples_per_step(a)}, {"b", samples_per_step(b)}};
   json["causes"] = causes_of(a, b);
   json["bounds"] = Json::array();
   if (options.fail_below)
     json["bounds"].push_back(
-        bound("below", *options.fail_below, std::log(ratio), variance, options.confidence));
+        bound("below", *options.fail_below, std::log(ratio), below, options.confidence));
   if (options.fail_above)
     json["bounds"].push_back(
-        bound("above", *options.fail_above, std::log(ratio), variance, options.confidence));
+        bound("above", *options.fail_above, std::log(ratio), above, options.confidence));
   return json;
 }
 

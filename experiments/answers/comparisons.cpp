@@ -1,5 +1,7 @@
 #include "experiments/answers/comparisons.hpp"
 
+#include "experiments/run/keep/range.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -100,9 +102,24 @@ double log_ratio_variance(const Json& a, const Json& b, const Profiles* profiles
   return variance;
 }
 
+double guest_variance(const Json& slower, const Json& other)
+{
+  const auto guest = [](const Json& job) { return job.at("uncertainty").value("guest", Json()); };
+  const Json of = guest(slower);
+  const Json beside = guest(other);
+  if (of.is_null() || (!beside.is_null() && beside.at("host") == of.at("host")))
+    return 0;
+  const double deviation =
+      of.at("slower").get<double>() /
+      half_width(slower.at("throughput_samples_per_s").at("interval").get<double>());
+  return deviation * deviation;
+}
+
 double probability_faster(const Json& a, const Json& b, const Profiles* profiles)
 {
-  return probability_above(std::log(rate_of(a) / rate_of(b)), log_ratio_variance(a, b, profiles));
+  const double mean = std::log(rate_of(a) / rate_of(b));
+  const double guests = mean > 0 ? guest_variance(a, b) : guest_variance(b, a);
+  return probability_above(mean, log_ratio_variance(a, b, profiles) + guests);
 }
 
 Json compare_points(const std::vector<Json>& points, const LoadedExperiment& experiment)

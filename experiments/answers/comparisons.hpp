@@ -11,6 +11,10 @@ namespace foretrain::experiments {
 /// is each result's own.
 double log_ratio_variance(const Json& a, const Json& b, const Profiles* profiles);
 
+/// What guests that are set up badly add to it where `slower` is slower than expected; 0 where both
+/// results are of one layer of the host, whose guests are alike.
+double guest_variance(const Json& slower, const Json& other);
+
 /// Probability that job result `a` is faster than `b`, by its throughput.
 double probability_faster(const Json& a, const Json& b, const Profiles* profiles);
 

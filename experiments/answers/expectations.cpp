@@ -121,6 +121,18 @@ std::optional<double> variance_of_quantity(const std::string& quantity, const Js
   return std::nullopt;
 }
 
+// What guests add on the side on which the quantity is small, or large: of times it is the other.
+double guest_side(const std::string& quantity, bool small, const Json& job, const Json* other)
+{
+  static const Json kBareMetal = {{"uncertainty", Json::object()}};
+  const Json& beside = other != nullptr ? *other : kBareMetal;
+  if (quantity.starts_with("/throughput_samples_per_s"))
+    return small ? guest_variance(job, beside) : guest_variance(beside, job);
+  if (quantity.starts_with("/step_time_s"))
+    return small ? guest_variance(beside, job) : guest_variance(job, beside);
+  return 0;
+}
+
 // Probability that the bounds are violated; none where the quantity's spread is not known.
 std::optional<double> chance_of_violation(const ExpectationSpec& expectation, const Json& result,
                                           const Json& point, const Json& job)
@@ -138,9 +150,11 @@ std::optional<double> chance_of_violation(const ExpectationSpec& expectation, co
   const double mean = std::log(number / reference);
   double chance = 0;
   if (expectation.at_least && *expectation.at_least > 0)
-    chance += 1 - probability_above(mean - std::log(*expectation.at_least), *variance);
+    chance += 1 - probability_above(mean - std::log(*expectation.at_least),
+                                    *variance + guest_side(expectation.quantity, true, job, other));
   if (expectation.at_most && *expectation.at_most > 0)
-    chance += probability_above(mean - std::log(*expectation.at_most), *variance);
+    chance += probability_above(mean - std::log(*expectation.at_most),
+                                *variance + guest_side(expectation.quantity, false, job, other));
   return std::min(1.0, chance);
 }
 

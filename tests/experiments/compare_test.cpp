@@ -49,6 +49,24 @@ double probability(double z)
 
 } // namespace
 
+TEST_CASE("A guest widens a comparison on the side on which it is slower")
+{
+  Json guest = job(1050, {{"gpu", 0.03}});
+  guest["throughput_samples_per_s"]["interval"] = 0.9;
+  guest["uncertainty"]["guest"] = {{"host", "vm"}, {"slower", 0.4 * 1.644854}};
+  const auto ratio = [](const Json& a, const Json& b) {
+    return compare(side({{8, a}}), side({{8, b}}), {}).at("pairs")[0].at("ratio");
+  };
+  const Json b_guest = ratio(job(1000, {}), guest);
+  CHECK(b_guest.at("low").get<double>() ==
+        Approx(1.05 * std::exp(-1.644854 * std::hypot(0.03, 0.4))).epsilon(1e-5));
+  CHECK(b_guest.at("high").get<double>() == Approx(1.05 * std::exp(1.644854 * 0.03)).epsilon(1e-5));
+  const Json a_guest = ratio(guest, job(1000, {}));
+  CHECK(a_guest.at("low").get<double>() == Approx(std::exp(-1.644854 * 0.03) / 1.05).epsilon(1e-5));
+  CHECK(a_guest.at("high").get<double>() ==
+        Approx(std::exp(1.644854 * std::hypot(0.03, 0.4)) / 1.05).epsilon(1e-5));
+}
+
 TEST_CASE("What both sides share cancels, what only one has does not")
 {
   const double ln = std::log(1.05);

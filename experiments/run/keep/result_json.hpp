@@ -146,6 +146,16 @@ void describe(V& v, Uncertainty::Part& p)
 }
 
 template <class V>
+void describe(V& v, Uncertainty::Guest& g)
+{
+  v.required("host", g.host, "layer of the host whose guests differ");
+  v.required("slower", g.slower,
+             "logarithm of throughput by which guests that are set up badly are slower, at the "
+             "interval's end",
+             non_negative());
+}
+
+template <class V>
 void describe(V& v, Uncertainty& u)
 {
   v.required("method", u.method, "how the interval came about",
@@ -154,6 +164,7 @@ void describe(V& v, Uncertainty& u)
              "relative standard deviation of throughput from all parameters", non_negative());
   v.required("run_to_run", u.run_to_run, "the same from run to run", non_negative());
   v.required("contributions", u.parts, "of single parameters, the largest effect first");
+  v.optional("guest", u.guest, "how well the guest is set up, where the host is one");
 }
 
 template <class V>

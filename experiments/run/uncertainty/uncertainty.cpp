@@ -214,10 +214,23 @@ void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
   }
 }
 
-} // namespace
+// Which guest it is, whatever the way in which parameters vary: the slow side alone.
+void add_guests(const ResolvedExperiment& experiment, double interval, PointResult& result)
+{
+  for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+    const platforms::Host& host = experiment.jobs[i].stack.host;
+    if (host.quality.empty())
+      continue;
+    JobResult& job = result.jobs[i];
+    const double slower = platforms::slower_guest(host.quality, interval);
+    job.uncertainty->guest = Uncertainty::Guest{host.name, slower};
+    job.throughput.low = widened(job.throughput, slower).low;
+    job.step_time.high = widened(job.step_time, slower).high;
+  }
+}
 
-void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
-                     const RunOptions& options, PointResult& result)
+void add_parameters(const Point& point, const ResolvedExperiment& experiment,
+                    const RunOptions& options, PointResult& result)
 {
   std::size_t gpus = 0; // that are simulated one by one
   for (const ResolvedJob& job : experiment.jobs)
@@ -236,6 +249,15 @@ void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
     add_linear(probe, experiment, variables, options.uncertainty.interval, result);
   else
     add_samples(probe, experiment, variables, options, result);
+}
+
+} // namespace
+
+void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
+                     const RunOptions& options, PointResult& result)
+{
+  add_parameters(point, experiment, options, result);
+  add_guests(experiment, options.uncertainty.interval, result);
 }
 
 } // namespace foretrain::experiments

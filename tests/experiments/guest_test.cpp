@@ -1,0 +1,74 @@
+// What an untold guest does to intervals and comparisons.
+#include "experiments/answers/comparisons.hpp"
+#include "platforms/guest_quality.hpp"
+#include "tests/experiments/point.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cmath>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using namespace foretrain::test;
+
+namespace {
+
+JobResult on(const std::string& host, const std::string& more = "")
+{
+  const std::string text = R"({"cluster": {"platform": "nthu-gtx1080"}, "stack": {"host": )" +
+                           host +
+                           R"(}, "jobs": [{"model": "resnet50", "framework": "tensorflow-horovod",
+                               "batch_per_gpu": 64, "gpus": 1)" +
+                           more + "}]}";
+  return run_text(text).jobs[0];
+}
+
+Json result(const char* host, double rate)
+{
+  Json job = {{"throughput_samples_per_s", {{"median", rate}, {"interval", 0.9}}},
+              {"uncertainty", {{"run_to_run", 0.03}, {"contributions", Json::array()}}}};
+  if (host != nullptr)
+    job["uncertainty"]["guest"] = {{"host", host}, {"slower", 0.4 * 1.644854}};
+  return job;
+}
+
+double probability(double mean, double deviation)
+{
+  return 0.5 * std::erfc(-mean / deviation / std::sqrt(2.0));
+}
+
+} // namespace
+
+TEST_CASE("an untold guest may be slower, and no faster", "[guest]")
+{
+  const JobResult known = on(R"({"extends": "vm", "quality": []})");
+  const JobResult untold = on(R"("vm")");
+  const double slower = untold.uncertainty->guest->slower;
+  CHECK_FALSE(known.uncertainty->guest);
+  CHECK(untold.uncertainty->guest->host == "virtual machine");
+  CHECK(untold.throughput.median == known.throughput.median);
+  CHECK(untold.throughput.high == known.throughput.high);
+  CHECK(untold.step_time.low == known.step_time.low);
+  const auto below = [](const Range& range) { return std::log(range.median / range.low); };
+  const auto above = [](const Range& range) { return std::log(range.high / range.median); };
+  CHECK(below(untold.throughput) ==
+        Approx(std::hypot(below(known.throughput), slower)).epsilon(1e-9));
+  CHECK(above(untold.step_time) ==
+        Approx(std::hypot(above(known.step_time), slower)).epsilon(1e-9));
+  CHECK(slower > 0.3); // a twentieth of all guests lose more than a quarter
+}
+
+TEST_CASE("guests of one layer are alike, those of two are not", "[guest][closed-form]")
+{
+  const Json bare = result(nullptr, 100);
+  const Json guest = result("vm", 110);
+  const double own = std::hypot(0.03, 0.03);
+  CHECK(guest_variance(guest, bare) == Approx(0.16).epsilon(1e-5));
+  CHECK(guest_variance(bare, guest) == 0);
+  CHECK(guest_variance(guest, result("vm", 90)) == 0);
+  CHECK(guest_variance(guest, result("container-on-vm", 90)) == Approx(0.16).epsilon(1e-5));
+  // The guest is ahead, and may be slower than that; where it is behind, it only may be more so.
+  CHECK(probability_faster(guest, bare, nullptr) ==
+        Approx(probability(std::log(1.1), std::hypot(own, 0.4))).epsilon(1e-5));
+  CHECK(probability_faster(bare, result("vm", 90), nullptr) ==
+        Approx(probability(std::log(100.0 / 90), own)).epsilon(1e-9));
+}
