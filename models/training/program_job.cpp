@@ -232,9 +232,10 @@ std::vector<sim::LimitedBy> ProgramJob::all_limits() const
 {
   std::vector<sim::LimitedBy> sums = communication_limits();
   add_limits(sums, compute_limits());
-  for (const auto& pipeline : machine_->input())
-    for (const InputPipeline::StageUse& use : pipeline->uses())
-      add_limits(sums, use.limits);
+  const auto& input = machine_->input();
+  for (std::size_t rank = 0; rank < input.size(); ++rank)
+    for (const InputPipeline::StageUse& use : input[rank]->uses())
+      add_limits(sums, use.limits, plan_->program.ranks[rank].stands_for);
   return longest_first(std::move(sums));
 }
 

@@ -96,12 +96,18 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
     plan = std::make_shared<const models::WorkPlan>(std::move(written.work));
     pipelines_.back() = std::move(written.pipeline);
   } else if (!plan) {
-    DataParallelJob made =
-        data_parallel_job(job, gpus_apart(experiment, i, tenancy_), engine_, *views_[i]);
+    std::vector<bool> apart = gpus_apart(experiment, i, tenancy_);
+    const GpuStages stages = stages_of(experiment, i, epoch);
+    if (!stages.empty())
+      keep_alike(engine_, stages, apart);
+    DataParallelJob made = data_parallel_job(job, apart, engine_, *views_[i]);
     plan = std::move(made.plan);
     parts.synchroniser = std::move(made.synchroniser);
     parts.all_reduce = std::move(made.all_reduce);
-    parts.input = input_of(experiment, i, epoch);
+    for (const sim::WorkRank& rank : plan->program.ranks)
+      if (!stages.empty())
+        parts.input.push_back(std::make_unique<models::InputPipeline>(
+            engine_, folded_stages(stages, rank.device, rank.stands_for)));
   }
   for (const auto& link : shaped_)
     parts.shaped.push_back(link.get());
@@ -142,8 +148,7 @@ std::set<int> Stage::shared_nodes(const ResolvedExperiment& experiment, std::siz
   return shared;
 }
 
-std::vector<std::unique_ptr<models::InputPipeline>>
-Stage::input_of(const ResolvedExperiment& experiment, std::size_t i, Epoch epoch)
+GpuStages Stage::stages_of(const ResolvedExperiment& experiment, std::size_t i, Epoch epoch)
 {
   const ResolvedJob& job = experiment.jobs[i];
   if (job.input.synthetic)
@@ -158,7 +163,7 @@ Stage::input_of(const ResolvedExperiment& experiment, std::size_t i, Epoch epoch
       if (file_threads.count(place.node) == 0)
         file_threads[place.node] =
             engine_.add_resource({sim::ResourceKind::file_thread, place.node, job.spec.name}, 1.0);
-  std::vector<std::unique_ptr<models::InputPipeline>> input;
+  GpuStages stages;
   for (const auto& place : job.ranks) {
     InputShare share;
     if (const auto it = file_threads.find(place.node); it != file_threads.end())
@@ -168,10 +173,9 @@ Stage::input_of(const ResolvedExperiment& experiment, std::size_t i, Epoch epoch
     share.hits = cache_hits(job.input, nodes, tenancy_.page_cache(i, place.node),
                             storage_->server_cache(), warm);
     hits_.back() = share.hits;
-    input.push_back(std::make_unique<models::InputPipeline>(
-        engine_, input_stages(job, *views_[i], *storage_, place, share)));
+    stages.push_back(input_stages(job, *views_[i], *storage_, place, share));
   }
-  return input;
+  return stages;
 }
 
 } // namespace foretrain::experiments

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "experiments/run/keep/result.hpp"
+#include "experiments/run/simulate/input_folding.hpp"
 #include "experiments/run/simulate/input_stages.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "models/plans/pipeline.hpp"
@@ -56,8 +57,8 @@ private:
                                   const RunOptions& options) const;
   /// Nodes of a job whose links other jobs use, too.
   std::set<int> shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const;
-  std::vector<std::unique_ptr<models::InputPipeline>> input_of(const ResolvedExperiment& experiment,
-                                                               std::size_t i, Epoch epoch);
+  /// Of each GPU's input; none with synthetic batches.
+  GpuStages stages_of(const ResolvedExperiment& experiment, std::size_t i, Epoch epoch);
 
   sim::Engine engine_;
   platforms::Machine machine_;

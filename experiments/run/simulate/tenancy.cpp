@@ -124,8 +124,7 @@ std::vector<bool> gpus_apart(const ResolvedExperiment& experiment, std::size_t i
   for (const auto& place : job.ranks) {
     const auto [at, unknown] = special.try_emplace(place.node);
     if (unknown) {
-      at->second = !job.input.synthetic || tenancy.crowded(place.node) ||
-                   place.node == job.ranks.front().node;
+      at->second = tenancy.crowded(place.node) || place.node == job.ranks.front().node;
       for (std::size_t other = 0; other < experiment.jobs.size(); ++other)
         at->second = at->second || (other != i && tenancy.gpus_on(other, place.node) > 0);
     }

@@ -45,8 +45,8 @@ private:
 inline constexpr int kNodesTold = 8;
 
 /// Of each GPU of a job of a network: whether it is simulated by itself, since it does not do what
-/// the job's other ones do (what contends for cores, waits for batches of its own, or has other
-/// jobs on its node), or since people look at it: those of the first node.
+/// the job's other ones do (what contends for cores, or has other jobs on its node), or since
+/// people look at it: those of the first node.
 std::vector<bool> gpus_apart(const ResolvedExperiment& experiment, std::size_t job,
                              const Tenancy& tenancy);
 
