@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
 GROUND = {"sim/base", "sim/cost", "sim/engine", "sim/workload"}
 TRAINING = GROUND | {"models/collectives", "models/networks", "models/input", "models/training"}
-MODELS = TRAINING | {f"models/{room}" for room in ("servers", "transformer", "plans", "traces", "graphs")}
+MODELS = TRAINING | {f"models/{room}" for room in ("servers", "transformer", "plans", "traces", "graphs", "fleet")}
 FIRST_FLOOR = GROUND | MODELS | {"platforms", "calibration"}
 SPEC = FIRST_FLOOR | {"experiments/spec"}
 KEEP = SPEC | {"experiments/run/keep"}
@@ -41,6 +41,7 @@ MAY_INCLUDE = {
     "models/plans": TRAINING | {"models/transformer", "models/plans"},
     "models/traces": TRAINING | {"models/traces"},
     "models/graphs": TRAINING | {"models/traces", "models/graphs"},
+    "models/fleet": GROUND | {"models/fleet"},
     "calibration": GROUND | {"calibration"},
     "realrun": {"sim/base", "realrun"},
     "experiments/spec": SPEC,
