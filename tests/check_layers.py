@@ -24,7 +24,8 @@ RUN = UNCERTAINTY | {"experiments/run"}
 ANSWERS = RUN | {"experiments/answers"}
 REPORT = ANSWERS | {"experiments/report"}
 LEARN = RUN | {"experiments/learn"}
-VALIDATE = REPORT | {"experiments/validate"}
+FLEET = REPORT | {"experiments/fleet"}
+VALIDATE = FLEET | {"experiments/validate"}
 API = VALIDATE | LEARN | {"experiments/api"}
 MAY_INCLUDE = {
     "sim/base": {"sim/base"},
@@ -52,6 +53,7 @@ MAY_INCLUDE = {
     "experiments/run": RUN,
     "experiments/answers": ANSWERS,
     "experiments/report": REPORT,
+    "experiments/fleet": FLEET,
     "experiments/learn": LEARN,
     "experiments/validate": VALIDATE,
     "experiments/api": API,

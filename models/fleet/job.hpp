@@ -19,8 +19,9 @@ struct Job {
   std::uint32_t queue = 0;   // position in the workload's queues
   std::uint32_t account = 0; // position in the workload's accounts
   int gpus = 1;
-  int nodes = 0; // 0: as placement chooses
-  int kind = -1; // position in the workload's kinds; -1: its speed is that of the trace
+  int nodes = 0;                   // 0: as placement chooses
+  std::uint32_t kind = 0;          // of work, for those who know its speed
+  std::uint32_t checkpointing = 0; // position among those of the setting
   Seconds submit{};
   Seconds work{};        // run time at rate 1
   Seconds limit{kNever}; // wall time of an attempt, that kills

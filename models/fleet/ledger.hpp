@@ -1,8 +1,8 @@
 // Where GPU time goes that no job uses, and the cluster over time.
 #pragma once
 
+#include "models/fleet/fleet_result.hpp"
 #include "models/fleet/scheduler.hpp"
-#include "models/fleet/simulation.hpp"
 
 namespace foretrain::models::fleet {
 

@@ -25,7 +25,7 @@ struct Renewal {
   }
 };
 
-struct Later {
+struct FailsLater {
   bool operator()(const Renewal* a, const Renewal* b) const { return a->next.time > b->next.time; }
 };
 
@@ -71,7 +71,7 @@ private:
   }
 
   std::vector<std::unique_ptr<Renewal>> all_;
-  std::priority_queue<Renewal*, std::vector<Renewal*>, Later> queue_;
+  std::priority_queue<Renewal*, std::vector<Renewal*>, FailsLater> queue_;
 };
 
 } // namespace

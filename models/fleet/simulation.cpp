@@ -88,9 +88,7 @@ private:
   const Job& job(JobId id) const { return workload_.jobs[id]; }
   const Checkpointing& checkpointing(JobId id) const
   {
-    const int kind = job(id).kind;
-    const bool own = kind >= 0 && static_cast<std::size_t>(kind) < setting_.checkpointing.size();
-    return setting_.checkpointing[own ? static_cast<std::size_t>(kind) : 0];
+    return setting_.checkpointing.at(job(id).checkpointing);
   }
 
   // All that happens at the next time at which something does; false when nothing will.

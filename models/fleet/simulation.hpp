@@ -3,8 +3,7 @@
 #pragma once
 
 #include "models/fleet/checkpoint.hpp"
-#include "models/fleet/gpu_set.hpp"
-#include "models/fleet/job.hpp"
+#include "models/fleet/fleet_result.hpp"
 #include "models/fleet/outages.hpp"
 #include "models/fleet/policy.hpp"
 #include "models/fleet/quotas.hpp"
@@ -33,45 +32,9 @@ struct FleetSetting {
   OutageSource outages;                         // none: nothing fails
   Seconds detect{};                             // until a job that failed gives up its GPUs
   Seconds restart{};                            // until work goes on, after a failure or preemption
-  std::vector<Checkpointing> checkpointing{{}}; // by kind of job; the first for all where one is
+  std::vector<Checkpointing> checkpointing{{}}; // that jobs refer to
   bool history = false;                         // note who held what, and the queue over time
   std::function<bool(std::size_t ended)> go_on; // asked now and then; false stops the simulation
-};
-
-/// A job on GPUs of a node.
-struct HeldSpan {
-  JobId job;
-  Slice slice;
-  Seconds from, until;
-};
-
-struct DownSpan {
-  int node;
-  Seconds from, until;
-};
-
-/// The cluster at a time, until the next one.
-struct Moment {
-  Seconds time;
-  int busy = 0; // GPUs
-  int down = 0; // GPUs
-  int waiting = 0;
-};
-
-struct FleetResult {
-  std::vector<JobOutcome> jobs;
-  GpuTime gpu_time;
-  Seconds start{};       // the first submission
-  Seconds end{};         // of the last job that ran
-  int failures = 0;      // outages of nodes in service
-  int interruptions = 0; // of jobs
-  int down_most = 0;     // nodes
-  double down_mean = 0;  // nodes
-  int stuck = 0;         // jobs that wait for each other's GPUs for ever
-  bool stopped = false;  // before its end
-  std::vector<HeldSpan> spans;
-  std::vector<DownSpan> down;
-  std::vector<Moment> moments;
 };
 
 /// The workload's jobs are in order of submission.
