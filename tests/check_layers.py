@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
 GROUND = {"sim/base", "sim/cost", "sim/engine", "sim/workload"}
 TRAINING = GROUND | {"models/collectives", "models/networks", "models/input", "models/training"}
-MODELS = TRAINING | {f"models/{room}" for room in ("servers", "transformer", "plans", "traces", "graphs")}
+MODELS = TRAINING | {f"models/{room}" for room in ("servers", "transformer", "plans", "traces", "graphs", "fleet")}
 FIRST_FLOOR = GROUND | MODELS | {"platforms", "calibration"}
 SPEC = FIRST_FLOOR | {"experiments/spec"}
 KEEP = SPEC | {"experiments/run/keep"}
@@ -24,7 +24,8 @@ RUN = UNCERTAINTY | {"experiments/run"}
 ANSWERS = RUN | {"experiments/answers"}
 REPORT = ANSWERS | {"experiments/report"}
 LEARN = RUN | {"experiments/learn"}
-VALIDATE = REPORT | {"experiments/validate"}
+FLEET = REPORT | {"experiments/fleet"}
+VALIDATE = FLEET | {"experiments/validate"}
 API = VALIDATE | LEARN | {"experiments/api"}
 MAY_INCLUDE = {
     "sim/base": {"sim/base"},
@@ -41,6 +42,7 @@ MAY_INCLUDE = {
     "models/plans": TRAINING | {"models/transformer", "models/plans"},
     "models/traces": TRAINING | {"models/traces"},
     "models/graphs": TRAINING | {"models/traces", "models/graphs"},
+    "models/fleet": GROUND | {"models/fleet"},
     "calibration": GROUND | {"calibration"},
     "realrun": {"sim/base", "realrun"},
     "experiments/spec": SPEC,
@@ -51,6 +53,7 @@ MAY_INCLUDE = {
     "experiments/run": RUN,
     "experiments/answers": ANSWERS,
     "experiments/report": REPORT,
+    "experiments/fleet": FLEET,
     "experiments/learn": LEARN,
     "experiments/validate": VALIDATE,
     "experiments/api": API,

@@ -2,6 +2,7 @@
 
 #include "calibration/profile.hpp"
 #include "experiments/answers/plan.hpp"
+#include "experiments/fleet/fleet_answer.hpp"
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/spec/experiment.hpp"
 #include "experiments/spec/preset_kinds.hpp"
@@ -26,6 +27,8 @@ const Kind kFiles[] = {
      kExperimentKind.folder},
     {"plan", "what may be bought or changed, at which cost, and a goal", &schema_as<PlanSpec>,
      kPlanKind.folder},
+    {"fleet", "a cluster, its queues and policy, and jobs that come over time",
+     &schema_as<FleetSpec>, kFleetKind.folder},
     {"suite", "measurements to hold predictions against", &schema_as<SuiteSpec>, kSuiteKind.folder},
     {"gates", "errors of a suite that must not grow", &schema_as<GatesSpec>,
      "experiments/validation/gates"},
@@ -35,6 +38,7 @@ const Kind kFiles[] = {
      &schema_as<calibration::Profile>, kProfileKind.folder},
     {"result", "what predict, sweep and report write with --format json or --out",
      &schema_as<ExperimentResult>, ""},
+    {"fleet-result", "what fleet writes with --format json or --out", &schema_as<FleetAnswer>, ""},
 };
 
 Json titled(const char* name, const char* doc, const char* folder, const Json& schema)

@@ -1,0 +1,305 @@
+#include "experiments/fleet/fleet.hpp"
+
+#include "experiments/fleet/fault_trace.hpp"
+#include "experiments/fleet/policy_names.hpp"
+#include "sim/base/catalog.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+using namespace models::fleet;
+
+std::filesystem::path beside(const Document& document, const std::string& file)
+{
+  return document.path.parent_path() / file;
+}
+
+ClusterShape shape_of(const FleetSpec& spec, const Value& root)
+{
+  const Value at = root.at("cluster");
+  ClusterShape shape;
+  if (spec.cluster.platform) {
+    const platforms::PlatformSpec platform = platforms::load_platform(spec.cluster.platform);
+    shape.gpus_per_node = platform.gpus_per_node();
+    if (spec.cluster.gpus_per_node && *spec.cluster.gpus_per_node != shape.gpus_per_node)
+      at.at("gpus_per_node")
+          .fail(
+              fmt::format("must be that of the platform, {}, or be left out", shape.gpus_per_node));
+    if (spec.cluster.nodes > platform.max_nodes)
+      at.at("nodes").fail(
+          fmt::format("must be at most {}, as many as the platform has", platform.max_nodes));
+    if (shape.gpus_per_node < 1 || shape.gpus_per_node > kMostGpusPerNode)
+      at.at("platform").fail("has nodes without GPUs");
+  } else if (spec.cluster.gpus_per_node) {
+    shape.gpus_per_node = *spec.cluster.gpus_per_node;
+  } else {
+    at.fail("must have a platform, or gpus_per_node");
+  }
+  shape.nodes = spec.cluster.nodes + (spec.failures ? spec.failures->spares : 0);
+  shape.nodes_per_switch = spec.cluster.nodes_per_switch.value_or(0);
+  return shape;
+}
+
+void check_failures(const FailuresSpec& spec, const Value& at)
+{
+  const bool drawn = spec.per_1000_node_days || spec.per_1000_switch_days;
+  if (drawn == !spec.trace.empty())
+    at.fail("must have either a trace, or per_1000_node_days or per_1000_switch_days");
+  if (drawn && !spec.repair)
+    at.fail_at("repair", "is missing: how long nodes are down");
+  if (spec.repair && spec.repair->mean < spec.repair->median)
+    at.at("repair").at("mean").fail("must be at least the median");
+  if (spec.law == FailureLaw::exponential && spec.shape != 1)
+    at.at("shape").fail("is only for Weibull's law");
+}
+
+void check_arrivals(const ArrivalsSpec& spec, const Value& at)
+{
+  if (spec.mix.empty())
+    at.at("mix").fail("must hold at least one kind of job");
+  const auto profile = [&](const char* key, const std::vector<double>& rates, std::size_t number) {
+    if (!rates.empty() && rates.size() != number)
+      at.at(key).fail(fmt::format("must hold {} numbers, got {}", number, rates.size()));
+    if (!rates.empty() && *std::max_element(rates.begin(), rates.end()) <= 0)
+      at.at(key).fail("must hold a number above 0");
+  };
+  profile("by_hour", spec.by_hour, 24);
+  profile("by_weekday", spec.by_weekday, 7);
+  for (std::size_t i = 0; i < spec.mix.size(); ++i) {
+    const MixSpec& mix = spec.mix[i];
+    const Value one = at.at("mix").at(i);
+    if (mix.job)
+      one.at("job").fail("needs simulated speeds, which are not there yet; give gpus and run_time");
+    if (mix.gpus < 1 || !mix.run_time)
+      one.fail("must have gpus and run_time");
+  }
+}
+
+void check_checkpoint(const CheckpointSpec& spec, const Value& at)
+{
+  const bool by_rate = spec.bytes_per_gpu && spec.rate;
+  if (!spec.write && !by_rate)
+    at.fail("must have write, or bytes_per_gpu and rate");
+  if (spec.write && (spec.bytes_per_gpu || spec.rate))
+    at.at("write").fail("must not be given beside bytes_per_gpu and rate");
+  if (spec.interval.json() == "best")
+    return;
+  Seconds interval{};
+  Reader::read(spec.interval, interval, positive());
+}
+
+void check(const FleetSpec& spec, const Value& root)
+{
+  if (spec.jobs.has_value() == spec.arrivals.has_value())
+    root.fail("must have either jobs or arrivals");
+  if (spec.jobs && spec.jobs->speed == SpeedSource::simulated)
+    root.at("jobs").at("speed").fail("must be recorded, got \"simulated\"");
+  if (spec.arrivals)
+    check_arrivals(*spec.arrivals, root.at("arrivals"));
+  if (spec.failures)
+    check_failures(*spec.failures, root.at("failures"));
+  if (spec.checkpoint)
+    check_checkpoint(*spec.checkpoint, root.at("checkpoint"));
+  if (spec.checkpoint && spec.checkpoint->interval.json() == "best" &&
+      !(spec.failures && spec.failures->per_1000_node_days))
+    root.at("checkpoint").at("interval").fail("needs failures with per_1000_node_days to be best");
+  for (std::size_t i = 0; i < spec.queues.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (spec.queues[i].name == spec.queues[k].name)
+        root.at("queues").at(i).at("name").fail("is the name of another queue, too");
+}
+
+std::uint32_t position(std::vector<std::string>& names, const std::string& name)
+{
+  const auto at =
+      static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  if (at == names.size())
+    names.push_back(name);
+  return static_cast<std::uint32_t>(at);
+}
+
+Arrivals arrivals_of(const FleetSpec& spec, Workload& workload)
+{
+  const ArrivalsSpec& asked = *spec.arrivals;
+  Arrivals arrivals{asked.process,    asked.per_hour / 3600, asked.burst, asked.by_hour,
+                    asked.by_weekday, asked.until,           {}};
+  const std::string first = spec.queues.empty() ? "default" : spec.queues.front().name;
+  for (const MixSpec& mix : asked.mix) {
+    ArrivalKind kind{mix.share, {}, mix.law, mix.spread};
+    kind.job.queue = position(workload.queues, mix.queue.empty() ? first : mix.queue);
+    kind.job.account = position(workload.accounts, mix.account);
+    kind.job.gpus = mix.gpus;
+    kind.job.work = mix.run_time.value_or(Seconds(0));
+    kind.job.limit = mix.limit.value_or(kNever);
+    kind.job.priority = mix.priority;
+    arrivals.kinds.push_back(kind);
+  }
+  return arrivals;
+}
+
+Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed, bool ties)
+{
+  Workload workload;
+  if (fleet.spec.arrivals) {
+    workload.queues.clear();
+    workload.accounts.clear();
+    const Arrivals arrivals = arrivals_of(fleet.spec, workload);
+    workload.jobs = draw_jobs(arrivals, seed);
+  } else {
+    workload = fleet.trace.workload;
+    if (ties)
+      shuffle_ties(workload.jobs, seed);
+  }
+  for (const QueueSpec& queue : fleet.spec.queues)
+    if (queue.max_time)
+      for (Job& job : workload.jobs)
+        if (workload.queues[job.queue] == queue.name)
+          job.limit = std::min(job.limit, *queue.max_time);
+  return workload;
+}
+
+std::vector<Quota> quotas_of(const FleetSpec& spec, const Workload& workload)
+{
+  std::vector<Quota> quotas(workload.queues.size());
+  for (const QueueSpec& queue : spec.queues)
+    for (std::size_t i = 0; i < quotas.size(); ++i)
+      if (workload.queues[i] == queue.name)
+        quotas[i] = {queue.quota_gpus, queue.borrow};
+  return quotas;
+}
+
+OutageSource outages_of_fleet(const LoadedFleet& fleet, std::uint64_t seed)
+{
+  if (!fleet.spec.failures)
+    return {};
+  const FailuresSpec& spec = *fleet.spec.failures;
+  if (!spec.trace.empty())
+    return outages_of(fleet.outages);
+  std::vector<FailureClass> classes;
+  const auto add = [&](std::optional<double> per_1000_days, int nodes_each) {
+    if (!per_1000_days || *per_1000_days <= 0)
+      return;
+    classes.push_back(
+        {Seconds(1000 * 86400 / *per_1000_days), spec.law, spec.shape, *spec.repair, nodes_each});
+    if (spec.lemons && nodes_each == 1) {
+      classes.back().lemons = spec.lemons->nodes;
+      classes.back().lemon_share = spec.lemons->failures;
+    }
+  };
+  add(spec.per_1000_node_days, 1);
+  const int under = fleet.shape.nodes_per_switch;
+  add(spec.per_1000_switch_days, under > 0 ? under : fleet.shape.nodes);
+  return draw_outages(classes, fleet.shape.nodes, seed);
+}
+
+// What a job's checkpoints cost, and how far apart they are.
+Checkpointing checkpointing_of(const LoadedFleet& fleet, const Job& job)
+{
+  const CheckpointSpec& spec = *fleet.spec.checkpoint;
+  Checkpointing made;
+  made.asynchronous = spec.asynchronous;
+  made.write = spec.write ? *spec.write : job.gpus * *spec.bytes_per_gpu / *spec.rate;
+  if (spec.interval.json() != "best") {
+    Reader::read(spec.interval, made.interval, positive());
+    return made;
+  }
+  const int nodes = job.nodes > 0
+                        ? job.nodes
+                        : (job.gpus + fleet.shape.gpus_per_node - 1) / fleet.shape.gpus_per_node;
+  const double per_day = *fleet.spec.failures->per_1000_node_days / 1000 * nodes;
+  const Seconds least(1e-3); // a write that costs nothing is best done always
+  if (per_day > 0)
+    made.interval = std::max(least, daly_interval(made.write, Seconds(86400 / per_day)));
+  return made;
+}
+
+void set_checkpoints(const LoadedFleet& fleet, Workload& workload, FleetSetting& setting)
+{
+  if (!fleet.spec.checkpoint)
+    return;
+  setting.restart = fleet.spec.checkpoint->restart;
+  setting.checkpointing.clear();
+  std::map<std::pair<int, int>, std::uint32_t> known; // by GPUs and nodes
+  for (Job& job : workload.jobs) {
+    const auto [entry, is_new] = known.emplace(
+        std::pair(job.gpus, job.nodes), static_cast<std::uint32_t>(setting.checkpointing.size()));
+    if (is_new)
+      setting.checkpointing.push_back(checkpointing_of(fleet, job));
+    job.checkpointing = entry->second;
+  }
+}
+
+} // namespace
+
+LoadedFleet load_fleet(const std::string& name_or_path, const std::vector<std::string>& overrides,
+                       const std::string& policy)
+{
+  const Value loaded = resolve_preset(name_or_path, kFleetKind);
+  auto document = std::make_shared<Document>(*loaded.document());
+  for (const std::string& text : overrides) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      throw UsageError("--set needs POINTER=VALUE, like --set /cluster/nodes=16; got '" + text +
+                       "'");
+    set_value(*document, text.substr(0, equals), text.substr(equals + 1));
+  }
+  if (!policy.empty())
+    set_value(*document, "/policy", Json(policy), "--policy " + policy);
+  const Value root{DocumentPtr(document)};
+  LoadedFleet fleet;
+  fleet.document = document;
+  fleet.spec = read_as<FleetSpec>(root);
+  check(fleet.spec, root);
+  fleet.shape = shape_of(fleet.spec, root);
+  fleet.policy = read_policy(fleet.spec.policy);
+  fleet.policy_name = !fleet.spec.policy ? "fifo"
+                      : fleet.spec.policy.json().is_string()
+                          ? fleet.spec.policy.json().get<std::string>()
+                          : "policy of the file";
+  if (fleet.spec.jobs)
+    fleet.trace = read_job_trace(beside(*document, fleet.spec.jobs->trace), fleet.spec.jobs->kind);
+  if (fleet.spec.failures && !fleet.spec.failures->trace.empty())
+    fleet.outages = read_fault_trace(beside(*document, fleet.spec.failures->trace));
+  return fleet;
+}
+
+std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options)
+{
+  std::vector<FleetRun> runs;
+  for (int i = 0; i < options.seeds; ++i) {
+    FleetRun run;
+    run.seed = options.seed + static_cast<std::uint64_t>(i);
+    run.workload = workload_of(fleet, run.seed, options.seeds > 1);
+    FleetSetting setting;
+    setting.shape = fleet.shape;
+    setting.policy = fleet.policy;
+    setting.quotas = quotas_of(fleet.spec, run.workload);
+    if (fleet.spec.failures) {
+      setting.spares = fleet.spec.failures->spares;
+      setting.detect = fleet.spec.failures->detect;
+      setting.outages = outages_of_fleet(fleet, run.seed);
+    }
+    set_checkpoints(fleet, run.workload, setting);
+    setting.history = options.history && i == 0;
+    if (options.progress)
+      setting.go_on = [&](std::size_t ended) {
+        return options.progress(i, ended, run.workload.jobs.size());
+      };
+    run.result = simulate(run.workload, setting);
+    const bool stopped = run.result.stopped;
+    runs.push_back(std::move(run));
+    if (stopped)
+      break;
+  }
+  return runs;
+}
+
+} // namespace foretrain::experiments

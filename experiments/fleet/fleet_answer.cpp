@@ -1,0 +1,275 @@
+#include "experiments/fleet/fleet_answer.hpp"
+
+#include "sim/base/text.hpp"
+#include "sim/base/version.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+using namespace models::fleet;
+
+constexpr double kInterval = 0.9;
+constexpr double kBoundedRun = 10; // seconds; Feitelson et al., JSSPP 1997
+
+/// Of one seed.
+double quantile_of_sorted(const std::vector<double>& values, double q)
+{
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+// Over seeds; of one seed it has no width.
+Range over_seeds(const std::vector<double>& values)
+{
+  return {quantile(values, 0.5), quantile(values, (1 - kInterval) / 2),
+          quantile(values, (1 + kInterval) / 2), kInterval};
+}
+
+template <class Of>
+Range over_runs(const std::vector<FleetRun>& runs, const Of& of)
+{
+  std::vector<double> values;
+  for (const FleetRun& run : runs)
+    values.push_back(of(run));
+  return over_seeds(values);
+}
+
+bool ran(const JobOutcome& outcome)
+{
+  return outcome.state == JobState::completed || outcome.state == JobState::timeout;
+}
+
+// Values of the jobs that ran and are in a group.
+template <class Of, class In>
+FleetSpread spread(const std::vector<FleetRun>& runs, const Of& of, const In& in)
+{
+  std::vector<double> means, medians, p90s, p99s;
+  for (const FleetRun& run : runs) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < run.workload.jobs.size(); ++i)
+      if (ran(run.result.jobs[i]) && in(run, run.workload.jobs[i]))
+        values.push_back(of(run.workload.jobs[i], run.result.jobs[i]));
+    if (values.empty())
+      values.push_back(0);
+    std::sort(values.begin(), values.end());
+    means.push_back(std::accumulate(values.begin(), values.end(), 0.0) /
+                    static_cast<double>(values.size()));
+    medians.push_back(quantile_of_sorted(values, 0.5));
+    p90s.push_back(quantile_of_sorted(values, 0.9));
+    p99s.push_back(quantile_of_sorted(values, 0.99));
+  }
+  return {over_seeds(means), over_seeds(medians), over_seeds(p90s), over_seeds(p99s)};
+}
+
+double wait_of(const Job& job, const JobOutcome& outcome)
+{
+  return (outcome.start - job.submit).value();
+}
+
+double completion_of(const Job& job, const JobOutcome& outcome)
+{
+  return (outcome.end - job.submit).value();
+}
+
+double slowdown_of(const Job& job, const JobOutcome& outcome)
+{
+  const double run = std::max(kBoundedRun, outcome.run.value());
+  return std::max(1.0, completion_of(job, outcome) / run);
+}
+
+bool everybody(const FleetRun&, const Job&)
+{
+  return true;
+}
+
+template <class In>
+FleetGroup group(const std::vector<FleetRun>& runs, const In& in)
+{
+  FleetGroup found;
+  const FleetRun& first = runs.front();
+  for (std::size_t i = 0; i < first.workload.jobs.size(); ++i)
+    found.jobs += ran(first.result.jobs[i]) && in(first, first.workload.jobs[i]) ? 1 : 0;
+  found.wait_s = spread(runs, &wait_of, in);
+  found.completion_s = spread(runs, &completion_of, in);
+  found.gpu_hours = over_runs(runs, [&](const FleetRun& run) {
+    double held = 0;
+    for (std::size_t i = 0; i < run.workload.jobs.size(); ++i)
+      if (in(run, run.workload.jobs[i]))
+        held += run.result.jobs[i].run.value() * run.workload.jobs[i].gpus;
+    return held / 3600;
+  });
+  return found;
+}
+
+// "1", "2", "3-4", "5-8", ...
+int size_class(int gpus)
+{
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(gpus - 1)));
+}
+std::string name_of_size(int size)
+{
+  const int last = 1 << size;
+  return size < 2 ? std::to_string(last) : fmt::format("{}-{}", last / 2 + 1, last);
+}
+
+void add_groups(FleetAnswer& answer, const std::vector<FleetRun>& runs)
+{
+  const FleetRun& first = runs.front();
+  std::vector<std::uint8_t> queues(first.workload.queues.size(), 0);
+  std::map<int, int> sizes;
+  for (const Job& job : first.workload.jobs) {
+    queues[job.queue] = 1;
+    ++sizes[size_class(job.gpus)];
+  }
+  for (std::uint32_t queue = 0; queue < queues.size(); ++queue)
+    if (queues[queue] != 0)
+      answer.by_queue.emplace_back(
+          first.workload.queues[queue],
+          group(runs, [&](const FleetRun&, const Job& job) { return job.queue == queue; }));
+  for (const auto& [size, jobs] : sizes)
+    answer.by_size.emplace_back(name_of_size(size),
+                                group(runs, [size = size](const FleetRun&, const Job& job) {
+                                  return size_class(job.gpus) == size;
+                                }));
+}
+
+void count_jobs(FleetAnswer& answer, const FleetRun& run)
+{
+  answer.jobs.submitted = static_cast<int>(run.workload.jobs.size());
+  answer.jobs.stuck = run.result.stuck;
+  std::map<std::string, int> causes;
+  for (const JobOutcome& outcome : run.result.jobs) {
+    switch (outcome.state) {
+    case JobState::completed:
+      ++answer.jobs.completed;
+      break;
+    case JobState::timeout:
+      ++answer.jobs.timeout;
+      break;
+    case JobState::rejected:
+      ++answer.jobs.rejected;
+      break;
+    case JobState::waiting:
+      ++answer.jobs.waiting;
+      break;
+    case JobState::running:
+      ++answer.jobs.running;
+      break;
+    }
+    if (outcome.waited_for != Cause::nothing)
+      ++causes[text_of(outcome.waited_for)];
+  }
+  answer.waited_for.assign(causes.begin(), causes.end());
+}
+
+FleetHours hours(const std::vector<FleetRun>& runs)
+{
+  const auto part = [&](double GpuTime::*member) {
+    return over_runs(runs, [&](const FleetRun& run) { return run.result.gpu_time.*member / 3600; });
+  };
+  return {part(&GpuTime::productive), part(&GpuTime::queued),     part(&GpuTime::fragmented),
+          part(&GpuTime::contended),  part(&GpuTime::checkpoint), part(&GpuTime::lost),
+          part(&GpuTime::restart),    part(&GpuTime::repair),     part(&GpuTime::idle),
+          part(&GpuTime::held)};
+}
+
+double share(double part, double whole)
+{
+  return whole > 0 ? part / whole : 0;
+}
+
+FleetFailures failures_of(const std::vector<FleetRun>& runs)
+{
+  return {over_runs(runs, [](const FleetRun& run) { return double(run.result.failures); }),
+          over_runs(runs, [](const FleetRun& run) { return double(run.result.interruptions); }),
+          over_runs(runs, [](const FleetRun& run) { return run.result.down_mean; }),
+          over_runs(runs, [](const FleetRun& run) { return double(run.result.down_most); })};
+}
+
+} // namespace
+
+FleetAnswer fleet_answer(const LoadedFleet& fleet, const std::vector<FleetRun>& runs)
+{
+  FleetAnswer answer;
+  answer.fleet = fleet.spec.name;
+  answer.version = version();
+  answer.seed = runs.front().seed;
+  answer.seeds = static_cast<int>(runs.size());
+  answer.policy = fleet.policy_name;
+  answer.gpus = fleet.spec.cluster.nodes * fleet.shape.gpus_per_node;
+  answer.interrupted = runs.back().result.stopped;
+  count_jobs(answer, runs.front());
+  answer.makespan_s = over_runs(
+      runs, [](const FleetRun& run) { return (run.result.end - run.result.start).value(); });
+  answer.wait_s = spread(runs, &wait_of, &everybody);
+  answer.completion_s = spread(runs, &completion_of, &everybody);
+  answer.slowdown = spread(runs, &slowdown_of, &everybody);
+  const auto of_all = [&](const auto& part) {
+    return over_runs(runs, [&](const FleetRun& run) {
+      return share(part(run.result.gpu_time), run.result.gpu_time.total());
+    });
+  };
+  answer.utilisation = of_all([](const GpuTime& time) { return time.busy(); });
+  answer.goodput = of_all([](const GpuTime& time) { return time.productive; });
+  answer.ettr = over_runs(runs, [](const FleetRun& run) {
+    return share(run.result.gpu_time.productive, run.result.gpu_time.busy());
+  });
+  answer.gpu_hours = hours(runs);
+  if (const auto price = fleet.spec.cluster.price_per_gpu_hour)
+    answer.cost = over_runs(runs, [&](const FleetRun& run) {
+      const double length = (run.result.end - run.result.start).value();
+      return *price * length / 3600 * fleet.shape.gpus();
+    });
+  add_groups(answer, runs);
+  if (fleet.spec.failures)
+    answer.failures = failures_of(runs);
+  if (fleet.spec.jobs)
+    answer.trace = {static_cast<int>(fleet.trace.read), static_cast<int>(fleet.trace.left_out),
+                    fleet.trace.notes};
+  return answer;
+}
+
+std::vector<std::string> violated_by(const FleetAnswer& answer, const LoadedFleet& fleet)
+{
+  const Json json = written(answer);
+  std::vector<std::string> violated;
+  for (std::size_t i = 0; i < fleet.spec.expect.size(); ++i) {
+    const FleetExpectationSpec& expected = fleet.spec.expect[i];
+    const Value at = Value{fleet.document}.at("expect").at(i);
+    const Json* found = nullptr;
+    try {
+      const nlohmann::json_pointer<std::string> pointer(expected.quantity);
+      if (json.contains(pointer))
+        found = &json.at(pointer);
+    } catch (const Json::exception&) {
+      found = nullptr;
+    }
+    if (found != nullptr && found->is_object() && found->contains("median"))
+      found = &found->at("median");
+    if (found == nullptr || !found->is_number())
+      at.at("quantity")
+          .fail("is no number or range of the answer, got " + at.at("quantity").shown(),
+                "like /wait_s/p90, see foretrain schema fleet-result");
+    const double value = found->get<double>();
+    if (expected.at_least && value < *expected.at_least)
+      violated.push_back(fmt::format("{} is {:.6g}, expected at least {:.6g}", expected.quantity,
+                                     value, *expected.at_least));
+    if (expected.at_most && value > *expected.at_most)
+      violated.push_back(fmt::format("{} is {:.6g}, expected at most {:.6g}", expected.quantity,
+                                     value, *expected.at_most));
+  }
+  return violated;
+}
+
+} // namespace foretrain::experiments

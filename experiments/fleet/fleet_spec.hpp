@@ -1,0 +1,293 @@
+// A fleet file: a cluster, its queues and policy, and jobs that come over time.
+#pragma once
+
+#include "experiments/fleet/job_trace.hpp"
+#include "experiments/spec/experiment.hpp"
+#include "models/fleet/arrivals.hpp"
+#include "models/fleet/outages.hpp"
+#include "models/fleet/policy.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foretrain::models::fleet {
+
+template <class V>
+void describe(V& v, Policy& s)
+{
+  v.optional(
+      "order", s.order,
+      "who goes first: fifo by arrival, sjf the shortest by limit, srtf the shortest by what "
+      "remains, las who had the least GPU time, priority, fair-share the account that used "
+      "the least");
+  v.optional("backfill", s.backfill,
+             "who may pass a job that does not fit: none, easy who delays not the first one, "
+             "conservative who delays nobody");
+  v.optional("preemption", s.preemption,
+             "none; priority: who goes first in the order takes the GPUs of the last; quantum: the "
+             "first in the order run, chosen again after each quantum");
+  v.optional("gang", s.gang,
+             "all GPUs of a job at once; false: node by node, as Kubernetes places pods");
+  v.optional("placement", s.placement,
+             "first-fit: the lowest free GPUs; best-fit: few nodes, those that leave least unused; "
+             "consolidate: as few nodes as can be, or wait; spread: many nodes");
+  v.optional("quantum", s.quantum, "of preemption by quantum", positive());
+  v.optional("half_life", s.half_life, "after which fair-share counts use half", positive());
+}
+
+template <class V>
+void describe(V& v, RepairLaw& s)
+{
+  v.required("median", s.median, "half of the repairs take less", positive());
+  v.required("mean", s.mean, "of all repairs, at least the median", positive());
+}
+
+} // namespace foretrain::models::fleet
+
+namespace foretrain::experiments {
+
+inline const PresetKind kFleetKind{"fleet", "experiments/fleets"};
+
+struct FleetClusterSpec {
+  Value platform; // absent: only how many GPUs a node has is known
+  int nodes = 1;
+  std::optional<int> gpus_per_node;
+  std::optional<int> nodes_per_switch;
+  Value storage;
+  std::optional<double> price_per_gpu_hour;
+};
+
+struct QueueSpec {
+  std::string name;
+  std::optional<int> quota_gpus;
+  bool borrow = true;
+  std::optional<Seconds> max_time;
+};
+
+/// Where run times come from.
+enum class SpeedSource { recorded, simulated };
+constexpr auto choices(SpeedSource)
+{
+  return std::to_array<Choice<SpeedSource>>(
+      {{SpeedSource::recorded, "recorded"}, {SpeedSource::simulated, "simulated"}});
+}
+
+struct FleetJobsSpec {
+  std::string trace;
+  TraceKind kind = TraceKind::sacct;
+  SpeedSource speed = SpeedSource::recorded;
+  Value job; // what jobs are taken to do, where speeds are simulated
+};
+
+struct MixSpec {
+  std::string name;
+  double share = 1;
+  std::string queue, account;
+  double priority = 0;
+  std::optional<Seconds> limit;
+  Value job; // as in an experiment
+  std::optional<double> epochs;
+  std::optional<double> steps;
+  int gpus = 0; // of jobs of which only the run time is known
+  std::optional<Seconds> run_time;
+  models::fleet::RunTimeLaw law = models::fleet::RunTimeLaw::fixed;
+  double spread = 1;
+};
+
+struct ArrivalsSpec {
+  models::fleet::ArrivalProcess process = models::fleet::ArrivalProcess::poisson;
+  double per_hour = 1;
+  double burst = 1;
+  std::vector<double> by_hour, by_weekday;
+  std::vector<MixSpec> mix;
+  Seconds until{};
+};
+
+struct LemonSpec {
+  double nodes = 0.1;
+  double failures = 0.4;
+};
+
+struct FailuresSpec {
+  std::string trace;
+  std::optional<double> per_1000_node_days;
+  std::optional<double> per_1000_switch_days;
+  models::fleet::FailureLaw law = models::fleet::FailureLaw::exponential;
+  double shape = 1;
+  std::optional<models::fleet::RepairLaw> repair;
+  std::optional<LemonSpec> lemons;
+  Seconds detect{};
+  int spares = 0;
+};
+
+struct CheckpointSpec {
+  Value interval; // a time, or "best"
+  std::optional<Seconds> write;
+  std::optional<Bytes> bytes_per_gpu;
+  std::optional<BytesPerSecond> rate;
+  bool asynchronous = false;
+  Seconds restart{};
+};
+
+struct FleetExpectationSpec {
+  std::string quantity;
+  std::optional<double> at_least, at_most;
+};
+
+struct FleetSpec {
+  std::string name = "fleet";
+  std::string description;
+  FleetClusterSpec cluster;
+  Value stack;
+  std::vector<QueueSpec> queues;
+  Value policy;
+  std::optional<FleetJobsSpec> jobs;
+  std::optional<ArrivalsSpec> arrivals;
+  std::optional<FailuresSpec> failures;
+  std::optional<CheckpointSpec> checkpoint;
+  int seeds = 1;
+  std::optional<int> seed;
+  std::vector<FleetExpectationSpec> expect;
+};
+
+template <class V>
+void describe(V& v, FleetClusterSpec& s)
+{
+  v.optional("platform", s.platform, "the machine; needed where speeds are simulated",
+             preset("platform"));
+  v.required("nodes", s.nodes, "how many nodes, without spares", between(1, 100000));
+  v.optional("gpus_per_node", s.gpus_per_node, "where there is no platform to tell it",
+             between(1, models::fleet::kMostGpusPerNode));
+  v.optional("nodes_per_switch", s.nodes_per_switch,
+             "under one switch, for consolidate and for failures of switches; default all",
+             at_least(1));
+  v.optional("storage", s.storage, "where training data lies; default the first disk of each node",
+             preset("storage"));
+  v.optional("price_per_gpu_hour", s.price_per_gpu_hour,
+             "what a GPU costs for an hour, in any currency, used or not", non_negative());
+}
+
+template <class V>
+void describe(V& v, QueueSpec& s)
+{
+  v.required("name", s.name, "of the queue, as jobs name it");
+  v.optional("quota_gpus", s.quota_gpus, "GPUs that its jobs may hold; default no limit",
+             non_negative());
+  v.optional("borrow", s.borrow, "it may use what other queues leave of their quotas");
+  v.optional("max_time", s.max_time, "after which its jobs are killed, whatever they ask",
+             positive());
+}
+
+template <class V>
+void describe(V& v, FleetJobsSpec& s)
+{
+  v.required("trace", s.trace, "file of recorded jobs, gzipped or not, relative to this one");
+  v.required("kind", s.kind, "who wrote it");
+  v.optional("speed", s.speed,
+             "recorded: run times are the trace's; simulated: they hold alone and packed, and jobs "
+             "slow each other down as simulated");
+  v.optional("job", s.job,
+             "what each job does, as in an experiment but for its GPUs: for simulated speeds");
+}
+
+template <class V>
+void describe(V& v, MixSpec& s)
+{
+  v.optional("name", s.name, "for reports");
+  v.optional("share", s.share, "of all arrivals, in any unit", positive());
+  v.optional("queue", s.queue, "that it is submitted to; default the first");
+  v.optional("account", s.account, "that it is charged to");
+  v.optional("priority", s.priority, "higher goes first, where the policy looks at it");
+  v.optional("limit", s.limit, "wall time after which it is killed", positive());
+  v.optional("job", s.job, "a job as in an experiment: its speed is simulated");
+  v.optional("epochs", s.epochs, "of such a job, over its data set", positive());
+  v.optional("steps", s.steps, "of such a job, instead of epochs", positive());
+  v.optional("gpus", s.gpus, "of a job of which only the run time is known", non_negative());
+  v.optional("run_time", s.run_time, "of such a job, or the mean of its law", positive());
+  v.optional("law", s.law, "of the run times");
+  v.optional("spread", s.spread, "coefficient of variation of the log-normal law", positive());
+}
+
+template <class V>
+void describe(V& v, ArrivalsSpec& s)
+{
+  v.optional("process", s.process, "poisson: each by itself; even: at equal distances");
+  v.required("per_hour", s.per_hour, "jobs that come in an hour, on average", positive());
+  v.optional("burst", s.burst, "mean number of jobs that come at once (geometric)", at_least(1));
+  v.optional("by_hour", s.by_hour, "24 relative rates from midnight on, of any mean",
+             non_negative());
+  v.optional("by_weekday", s.by_weekday, "7 relative rates from Monday on; time 0 is a Monday",
+             non_negative());
+  v.required("mix", s.mix, "what comes");
+  v.required("until", s.until, "when no more jobs come", positive());
+}
+
+template <class V>
+void describe(V& v, LemonSpec& s)
+{
+  v.optional("nodes", s.nodes, "share of the nodes, by number from the first", between(0, 1));
+  v.optional("failures", s.failures, "share of the failures that they have", between(0, 1));
+}
+
+template <class V>
+void describe(V& v, FailuresSpec& s)
+{
+  v.optional("trace", s.trace, "CSV with columns node, start_day, end_day, relative to this file");
+  v.optional("per_1000_node_days", s.per_1000_node_days, "failures of 1,000 nodes in a day",
+             non_negative());
+  v.optional("per_1000_switch_days", s.per_1000_switch_days,
+             "failures of 1,000 switches in a day: all nodes below one go down", non_negative());
+  v.optional("law", s.law, "of the time between the failures of one node");
+  v.optional("shape", s.shape, "of Weibull's law; below 1: failures come in clusters",
+             between(0.1, 10));
+  v.optional("repair", s.repair, "how long repairs take: log-normal by median and mean");
+  v.optional("lemons", s.lemons, "nodes that fail more often than others");
+  v.optional("detect", s.detect, "from a failure until the job gives up its GPUs", non_negative());
+  v.optional("spares", s.spares, "further nodes that take the place of those that are down",
+             non_negative());
+}
+
+template <class V>
+void describe(V& v, CheckpointSpec& s)
+{
+  v.required("interval", s.interval, "of work between two writes: a time, or best (Daly's)");
+  v.optional("write", s.write, "how long a write takes", non_negative());
+  v.optional("bytes_per_gpu", s.bytes_per_gpu, "that a write has, where its time is not given",
+             positive());
+  v.optional("rate", s.rate, "at which all GPUs of a job write together", positive());
+  v.optional("asynchronous", s.asynchronous, "work goes on during a write");
+  v.optional("restart", s.restart, "from having GPUs again until work goes on", non_negative());
+}
+
+template <class V>
+void describe(V& v, FleetExpectationSpec& s)
+{
+  v.required("quantity", s.quantity,
+             "pointer into the answer, like /wait_s/p90; of ranges the median");
+  v.optional("at_least", s.at_least, "least value allowed");
+  v.optional("at_most", s.at_most, "greatest value allowed");
+}
+
+template <class V>
+void describe(V& v, FleetSpec& s)
+{
+  v.format("foretrain.fleet/1");
+  v.optional("name", s.name, "name of the fleet");
+  v.optional("description", s.description, "what it asks, for people");
+  v.required("cluster", s.cluster, "the machines");
+  v.optional("stack", s.stack, "software of all jobs, as in an experiment");
+  v.optional("queues", s.queues, "quotas and limits; queues that are not named here have none");
+  v.optional("policy", s.policy,
+             "which job runs next, and where: a name (fifo, sjf, srtf, las, priority, fair-share, "
+             "easy, conservative, slurm, kubernetes) or an object; default fifo");
+  v.optional("jobs", s.jobs, "recorded jobs; else there are arrivals");
+  v.optional("arrivals", s.arrivals, "jobs that are drawn");
+  v.optional("failures", s.failures, "when nodes go down and come back; default never");
+  v.optional("checkpoint", s.checkpoint, "what a failure leaves; default nothing");
+  v.optional("seeds", s.seeds, "how often it is simulated, for intervals", between(1, 10000));
+  v.optional("seed", s.seed, "the first seed; default 1", non_negative());
+  v.optional("expect", s.expect, "what must hold of the answer, else foretrain ends with 1");
+}
+
+} // namespace foretrain::experiments

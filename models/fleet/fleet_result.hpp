@@ -1,0 +1,47 @@
+// What became of jobs and of the cluster's time.
+#pragma once
+
+#include "models/fleet/gpu_set.hpp"
+#include "models/fleet/job.hpp"
+
+#include <vector>
+
+namespace foretrain::models::fleet {
+
+/// A job on GPUs of a node.
+struct HeldSpan {
+  JobId job;
+  Slice slice;
+  Seconds from, until;
+};
+
+struct DownSpan {
+  int node;
+  Seconds from, until;
+};
+
+/// The cluster at a time, until the next one.
+struct Moment {
+  Seconds time;
+  int busy = 0; // GPUs
+  int down = 0; // GPUs
+  int waiting = 0;
+};
+
+struct FleetResult {
+  std::vector<JobOutcome> jobs;
+  GpuTime gpu_time;
+  Seconds start{};       // the first submission
+  Seconds end{};         // of the last job that ran
+  int failures = 0;      // outages of nodes in service
+  int interruptions = 0; // of jobs
+  int down_most = 0;     // nodes
+  double down_mean = 0;  // nodes
+  int stuck = 0;         // jobs that wait for each other's GPUs for ever
+  bool stopped = false;  // before its end
+  std::vector<HeldSpan> spans;
+  std::vector<DownSpan> down;
+  std::vector<Moment> moments;
+};
+
+} // namespace foretrain::models::fleet

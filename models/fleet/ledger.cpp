@@ -1,0 +1,71 @@
+#include "models/fleet/ledger.hpp"
+
+#include <algorithm>
+
+namespace foretrain::models::fleet {
+
+Ledger::Ledger(const ClusterShape& shape, int spares, bool history)
+    : gpus_per_node_(shape.gpus_per_node), gpus_((shape.nodes - spares) * shape.gpus_per_node),
+      history_(history)
+{
+}
+
+void Ledger::pass(const Scheduler& s, int working, Seconds until)
+{
+  if (begin_ == kNever)
+    begin_ = s.now();
+  end_ = until;
+  const double time = (until - s.now()).value();
+  const int free = s.free().count();
+  out_time_ += out_ * time;
+  time_.repair += out_ * gpus_per_node_ * time;
+  const auto first = std::find_if(s.waiting().begin(), s.waiting().end(),
+                                  [](const Waiting& waiting) { return !waiting.gone; });
+  if (first == s.waiting().end())
+    time_.idle += free * time;
+  else if (s.cause(first->job) == Cause::fragmentation)
+    time_.fragmented += free * time;
+  else
+    time_.queued += free * time;
+  int held = 0; // by jobs that wait
+  if (!s.policy().gang)
+    for (const Waiting& waiting : s.waiting())
+      if (!waiting.gone)
+        held += count(s.up_part(s.held(waiting.job)));
+  time_.held += held * time;
+  time_.restart += (gpus_ - out_ * gpus_per_node_ - free - working - held) * time; // jobs that hang
+}
+
+void Ledger::note(const Scheduler& s)
+{
+  if (!history_)
+    return;
+  const Moment moment{s.now(), gpus_ - out_ * gpus_per_node_ - s.free().count(),
+                      out_ * gpus_per_node_, static_cast<int>(s.count_waiting())};
+  if (!moments_.empty() && moments_.back().time == moment.time)
+    moments_.back() = moment;
+  else
+    moments_.push_back(moment);
+}
+
+void Ledger::close(FleetResult& result) const
+{
+  result.gpu_time.idle += time_.idle;
+  result.gpu_time.queued += time_.queued;
+  result.gpu_time.fragmented += time_.fragmented;
+  result.gpu_time.held += time_.held;
+  result.gpu_time.restart += time_.restart;
+  result.gpu_time.repair += time_.repair;
+  result.down_most = out_most_;
+  const double length = begin_ == kNever ? 0 : (end_ - begin_).value();
+  result.down_mean = length > 0 ? out_time_ / length : 0;
+  result.moments = moments_;
+}
+
+void Ledger::set_nodes_out(int nodes)
+{
+  out_ = nodes;
+  out_most_ = std::max(out_most_, nodes);
+}
+
+} // namespace foretrain::models::fleet

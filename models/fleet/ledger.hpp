@@ -1,0 +1,34 @@
+// Where GPU time goes that no job uses, and the cluster over time.
+#pragma once
+
+#include "models/fleet/fleet_result.hpp"
+#include "models/fleet/scheduler.hpp"
+
+namespace foretrain::models::fleet {
+
+class Ledger {
+public:
+  Ledger(const ClusterShape& shape, int spares, bool history);
+
+  /// Time passes in which the scheduler's state does not change and `working` GPUs are those of
+  /// jobs that run; who holds others hangs, or waits for its pods.
+  void pass(const Scheduler& scheduler, int working, Seconds until);
+  void note(const Scheduler& scheduler);
+  /// Moves the cluster's idle time, what is down, and its history to the result.
+  void close(FleetResult& result) const;
+  int nodes_out() const { return out_; }
+  void set_nodes_out(int nodes);
+
+private:
+  int gpus_per_node_;
+  int gpus_; // without spares
+  bool history_;
+  Seconds begin_{kNever}, end_{};
+  int out_ = 0; // nodes that are missing
+  int out_most_ = 0;
+  double out_time_ = 0;
+  GpuTime time_;
+  std::vector<Moment> moments_;
+};
+
+} // namespace foretrain::models::fleet

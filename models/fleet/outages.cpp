@@ -1,0 +1,110 @@
+#include "models/fleet/outages.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+namespace foretrain::models::fleet {
+
+namespace {
+
+// One thing that fails again and again.
+struct Renewal {
+  FailureClass law;
+  double mean_scale; // lemons fail more often
+  int first, nodes;
+  sim::RandomStream stream;
+  Outage next{};
+
+  void draw_next(Seconds from)
+  {
+    next.time = from + draw_gap(law, mean_scale, stream);
+    next.first = first;
+    next.nodes = nodes;
+    next.repaired = next.time + law.repair.draw(stream);
+  }
+};
+
+struct FailsLater {
+  bool operator()(const Renewal* a, const Renewal* b) const { return a->next.time > b->next.time; }
+};
+
+class DrawnOutages {
+public:
+  DrawnOutages(const std::vector<FailureClass>& classes, int nodes, std::uint64_t seed)
+  {
+    for (std::size_t c = 0; c < classes.size(); ++c)
+      add(classes[c], nodes, seed, "fleet failures " + std::to_string(c));
+    for (const auto& renewal : all_) {
+      renewal->draw_next(Seconds(0));
+      queue_.push(renewal.get());
+    }
+  }
+
+  std::optional<Outage> next()
+  {
+    if (queue_.empty())
+      return {};
+    Renewal* renewal = queue_.top();
+    queue_.pop();
+    const Outage outage = renewal->next;
+    renewal->draw_next(outage.repaired);
+    queue_.push(renewal);
+    return outage;
+  }
+
+private:
+  void add(const FailureClass& law, int nodes, std::uint64_t seed, const std::string& stream)
+  {
+    const int things = (nodes + law.nodes_each - 1) / law.nodes_each;
+    const int lemons = static_cast<int>(std::lround(law.lemons * things));
+    for (int i = 0; i < things; ++i) {
+      double rate = 1; // in units of the mean one
+      if (lemons > 0 && lemons < things)
+        rate = i < lemons ? law.lemon_share * things / lemons
+                          : (1 - law.lemon_share) * things / (things - lemons);
+      const int first = i * law.nodes_each;
+      all_.push_back(std::make_unique<Renewal>(
+          Renewal{law, 1 / rate, first, std::min(law.nodes_each, nodes - first),
+                  sim::RandomStream(seed, stream, static_cast<std::uint64_t>(i))}));
+    }
+  }
+
+  std::vector<std::unique_ptr<Renewal>> all_;
+  std::priority_queue<Renewal*, std::vector<Renewal*>, FailsLater> queue_;
+};
+
+} // namespace
+
+OutageSource outages_of(std::vector<Outage> trace)
+{
+  std::stable_sort(trace.begin(), trace.end(),
+                   [](const Outage& a, const Outage& b) { return a.time < b.time; });
+  return [trace = std::move(trace), i = std::size_t{0}]() mutable -> std::optional<Outage> {
+    return i < trace.size() ? std::optional(trace[i++]) : std::nullopt;
+  };
+}
+
+Seconds RepairLaw::draw(sim::RandomStream& stream) const
+{
+  const double variance = 2 * std::log(mean / median);
+  return Seconds(median.value() * std::exp(std::sqrt(variance) * stream.normal()));
+}
+
+Seconds draw_gap(const FailureClass& failures, double mean_scale, sim::RandomStream& stream)
+{
+  const double mean = mean_scale * failures.mean_time.value();
+  const double exponential = -std::log1p(-stream.uniform());
+  if (failures.law == FailureLaw::exponential)
+    return Seconds(mean * exponential);
+  const double scale = mean / std::tgamma(1 + 1 / failures.shape);
+  return Seconds(scale * std::pow(exponential, 1 / failures.shape));
+}
+
+OutageSource draw_outages(const std::vector<FailureClass>& classes, int nodes, std::uint64_t seed)
+{
+  const auto drawn = std::make_shared<DrawnOutages>(classes, nodes, seed);
+  return [drawn] { return drawn->next(); };
+}
+
+} // namespace foretrain::models::fleet

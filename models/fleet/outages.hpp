@@ -1,0 +1,60 @@
+// When nodes fail and are repaired: by laws, or as a trace says.
+#pragma once
+
+#include "sim/base/choice.hpp"
+#include "sim/base/units.hpp"
+#include "sim/engine/random.hpp"
+
+#include <functional>
+#include <optional>
+#include <queue>
+#include <vector>
+
+namespace foretrain::models::fleet {
+
+/// Nodes first, first + 1, ... are down from `time` until `repaired`.
+struct Outage {
+  Seconds time;
+  int first = 0;
+  int nodes = 1;
+  Seconds repaired;
+};
+
+/// Outages in order of time, as long as there are any.
+using OutageSource = std::function<std::optional<Outage>()>;
+OutageSource outages_of(std::vector<Outage> trace);
+
+enum class FailureLaw { exponential, weibull };
+constexpr auto choices(FailureLaw)
+{
+  return std::to_array<Choice<FailureLaw>>(
+      {{FailureLaw::exponential, "exponential"}, {FailureLaw::weibull, "weibull"}});
+}
+
+/// Repairs are log-normal: median and mean say both parameters,
+///   mu = ln median, sigma^2 = 2 ln(mean / median).
+struct RepairLaw {
+  Seconds median{};
+  Seconds mean{}; // at least the median
+  Seconds draw(sim::RandomStream& stream) const;
+};
+
+/// A class of things that fail: a node's own parts, or a switch with all nodes below it.
+struct FailureClass {
+  Seconds mean_time{}; // between failures of one of them
+  FailureLaw law = FailureLaw::exponential;
+  double shape = 1; // of Weibull's law; below 1: failures come in clusters
+  RepairLaw repair{};
+  int nodes_each = 1; // that go down together
+  /// Share of the things, by number from the first, that have `lemon_share` of the failures.
+  double lemons = 0;
+  double lemon_share = 0;
+};
+
+/// Time from a repair, or from the start, to the next failure.
+Seconds draw_gap(const FailureClass& failures, double mean_scale, sim::RandomStream& stream);
+
+/// Of `nodes` nodes, each thing with a random stream of its own.
+OutageSource draw_outages(const std::vector<FailureClass>& classes, int nodes, std::uint64_t seed);
+
+} // namespace foretrain::models::fleet

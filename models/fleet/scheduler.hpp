@@ -1,0 +1,128 @@
+// The state that policies see and change: who waits, who runs on what, and what is free.
+#pragma once
+
+#include "models/fleet/job.hpp"
+#include "models/fleet/order.hpp"
+#include "models/fleet/policy.hpp"
+#include "models/fleet/quotas.hpp"
+
+#include <span>
+#include <vector>
+
+namespace foretrain::models::fleet {
+
+struct Waiting {
+  double key = 0; // of the order
+  JobId job = 0;
+  int gpus = 0;
+  bool gone = false; // started, and to be dropped from the list
+};
+
+/// A running job as a plan sees it: it ends no later than this.
+struct Ending {
+  Seconds time;
+  JobId job;
+};
+
+/// A job's earliest start as far as is known, and the GPUs that it will have.
+struct Slot {
+  Seconds start{kNever};
+  Allocation gpus;
+};
+
+class Scheduler {
+public:
+  Scheduler(const Workload& workload, const ClusterShape& shape, const Policy& policy,
+            std::vector<Quota> quotas);
+
+  Seconds now() const { return now_; }
+  const Job& job(JobId id) const { return workload_.jobs[id]; }
+  const Policy& policy() const { return policy_; }
+  const ClusterShape& shape() const { return shape_; }
+
+  const GpuSet& free() const { return free_; }
+  /// In the order of the policy; those that are gone are marked.
+  std::vector<Waiting>& waiting() { return waiting_; }
+  const std::vector<Waiting>& waiting() const { return waiting_; }
+  std::size_t count_waiting() const { return waiting_.size() - gone_; }
+  /// Running jobs, the first to end first.
+  std::span<const Ending> endings() const { return endings_; }
+  const Allocation& held(JobId id) const { return held_[id]; }
+  int running() const { return static_cast<int>(endings_.size()); }
+  /// GPUs of nodes that are down.
+  int down() const { return down_; }
+  /// How often nodes went down or came back.
+  int node_changes() const { return node_changes_; }
+  /// Those of a job's GPUs that come back when it ends.
+  Allocation up_part(const Allocation& gpus) const;
+
+  /// Run time that the scheduler expects: the job's limit, else its work.
+  Seconds expected(JobId id) const;
+  bool allowed(JobId id) const { return quotas_.allow(job(id).queue, job(id).gpus); }
+  Allocation place(const GpuSet& free, JobId id) const;
+  /// The earliest time at which a job fits if running jobs take as long as they may.
+  Slot earliest(JobId id) const;
+  /// Why a job that is not running does not fit into what is free.
+  Cause why_not(JobId id) const;
+
+  void start(Waiting& waiting, Allocation gpus);
+  /// Jobs of a pass that runs: they were started, in this order.
+  std::vector<JobId> take_started();
+  /// Notes what a job waits for, from now on.
+  void blame(JobId id, Cause cause);
+  Cause cause(JobId id) const { return blames_[id].cause; }
+  /// What took most of a job's wait.
+  Cause waited_for(JobId id) const;
+
+  // For the simulation, and for preemption.
+  void set_now(Seconds now) { now_ = now; }
+  void enqueue(JobId id, double key);
+  void set_key(Waiting& waiting, double key) { waiting.key = key; }
+  void sort();
+  void drop_gone();
+  /// GPUs are free again, but for those of nodes that are down.
+  void release(JobId id);
+  void set_down(int node, bool is_down);
+  /// Pods that were placed on a node which went down have to be placed again.
+  void drop_pods(int node);
+  bool is_down(int node) const { return node_down_[static_cast<std::size_t>(node)] != 0; }
+  void expect_end(JobId id, Seconds time);
+  /// Of jobs that wait for the rest of their pods.
+  void hold(JobId id, const Allocation& more);
+  /// Whether GPUs are free that were not at the last pass.
+  bool grew() const { return grew_; }
+  void set_grew(bool grew) { grew_ = grew; }
+  /// Jobs that joined the queue since the last pass.
+  const std::vector<JobId>& arrived() const { return arrived_; }
+  void forget_arrived() { arrived_.clear(); }
+
+private:
+  void insert_ending(const Ending& ending);
+
+  struct Blame {
+    Cause cause = Cause::nothing;
+    double since = 0;
+    double longest = 0;
+    Cause worst = Cause::nothing;
+  };
+
+  const Workload& workload_;
+  ClusterShape shape_;
+  Policy policy_;
+  Place place_;
+  Quotas quotas_;
+  Seconds now_{};
+  GpuSet free_;
+  std::vector<Waiting> waiting_;
+  std::size_t gone_ = 0;
+  std::vector<Ending> endings_;
+  std::vector<Allocation> held_; // by job
+  std::vector<JobId> started_, arrived_;
+  std::vector<std::uint8_t> node_down_;
+  int down_ = 0;
+  int node_changes_ = 0;
+  bool grew_ = false;
+  std::vector<Blame> blames_;
+};
+
+} // namespace foretrain::models::fleet

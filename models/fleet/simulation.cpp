@@ -1,0 +1,578 @@
+#include "models/fleet/simulation.hpp"
+
+#include "models/fleet/backfill.hpp"
+#include "models/fleet/ledger.hpp"
+#include "models/fleet/preempt.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+namespace foretrain::models::fleet {
+
+namespace {
+
+enum class Happens : std::uint8_t { finish, kill, give_up, repair, outage, quantum };
+
+struct Event {
+  Seconds time;
+  Happens what;
+  std::uint32_t subject; // a job, or an outage
+  std::uint32_t version; // of the job; others are out of date
+};
+
+struct Later {
+  bool operator()(const Event& a, const Event& b) const
+  {
+    if (a.time != b.time)
+      return a.time > b.time;
+    return a.what != b.what ? a.what > b.what : a.subject > b.subject;
+  }
+};
+
+// A job that came and did not end yet.
+struct Active {
+  Progress progress;
+  double rate = 0;
+  Seconds since{};   // progress is of this time
+  Seconds ready{};   // from here on it works
+  Seconds started{}; // this attempt
+  double attained = 0;
+  double restarting = 0; // wall time
+  double lost = 0;       // wall time
+  bool gave_up = false;  // failed, but holds its GPUs still
+};
+
+class Simulation {
+public:
+  Simulation(const Workload& workload, const FleetSetting& setting)
+      : workload_(workload), setting_(setting), order_(order_of(setting.policy.order)),
+        preempt_(preempt_by(setting.policy.preemption)), backfill_(backfill_by(setting.policy)),
+        scheduler_(workload, setting.shape, setting.policy, setting.quotas),
+        quotas_(setting.quotas), ledger_(setting.shape, setting.spares, setting.history),
+        version_(workload.jobs.size(), 0), slot_(workload.jobs.size(), kNone),
+        use_(workload.accounts.size(), 0), account_gpus_(workload.accounts.size(), 0)
+  {
+    result_.jobs.resize(workload.jobs.size());
+    for (int node = setting.shape.nodes - setting.spares; node < setting.shape.nodes; ++node) {
+      standby_.push_back(node);
+      scheduler_.set_down(node, true);
+    }
+  }
+
+  FleetResult run()
+  {
+    if (workload_.jobs.empty())
+      return std::move(result_);
+    result_.start = workload_.jobs.front().submit;
+    scheduler_.set_now(result_.start);
+    if (setting_.policy.preemption == Preemption::quantum)
+      events_.push({result_.start + setting_.policy.quantum, Happens::quantum, 0, 0});
+    take_outage();
+    std::size_t rounds = 0;
+    while (ended_ < workload_.jobs.size() && step()) {
+      if (setting_.go_on && ++rounds % 4096 == 0 && !setting_.go_on(ended_)) {
+        result_.stopped = true;
+        break;
+      }
+    }
+    close();
+    return std::move(result_);
+  }
+
+private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  Active& active(JobId id) { return actives_[slot_[id]]; }
+  const Active& active(JobId id) const { return actives_[slot_[id]]; }
+  const Job& job(JobId id) const { return workload_.jobs[id]; }
+  const Checkpointing& checkpointing(JobId id) const
+  {
+    return setting_.checkpointing.at(job(id).checkpointing);
+  }
+
+  // All that happens at the next time at which something does; false when nothing will.
+  bool step()
+  {
+    Seconds next = arrived_ < workload_.jobs.size() ? workload_.jobs[arrived_].submit : kNever;
+    while (!events_.empty() && out_of_date(events_.top()))
+      events_.pop();
+    if (!events_.empty())
+      next = std::min(next, events_.top().time);
+    const bool only_outside =
+        arrived_ == workload_.jobs.size() && actives_running_ == 0 && !outside_may_help();
+    if (next == kNever || only_outside)
+      return false;
+    ledger_.pass(scheduler_, working_, next);
+    decay_use(next);
+    scheduler_.set_now(next);
+    while (!events_.empty() && events_.top().time <= next) {
+      const Event event = events_.top();
+      events_.pop();
+      if (!out_of_date(event))
+        happen(event);
+    }
+    while (arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submit <= next)
+      arrive(static_cast<JobId>(arrived_++));
+    schedule();
+    ledger_.note(scheduler_);
+    return true;
+  }
+
+  // Nobody runs or comes any more: only repairs can let somebody start.
+  bool outside_may_help() const
+  {
+    return scheduler_.count_waiting() > 0 && ledger_.nodes_out() > 0;
+  }
+
+  bool out_of_date(const Event& event) const
+  {
+    return event.what <= Happens::give_up && event.version != version_[event.subject];
+  }
+
+  void happen(const Event& event)
+  {
+    switch (event.what) {
+    case Happens::finish:
+      end(event.subject, JobState::completed);
+      break;
+    case Happens::kill:
+      end(event.subject, JobState::timeout);
+      break;
+    case Happens::give_up:
+      stop(event.subject);
+      break;
+    case Happens::repair:
+      repaired(event.subject);
+      break;
+    case Happens::outage:
+      outage(event.subject);
+      break;
+    case Happens::quantum:
+      quantum_ = true;
+      if (ended_ < workload_.jobs.size())
+        events_.push({scheduler_.now() + setting_.policy.quantum, Happens::quantum, 0, 0});
+      break;
+    }
+  }
+
+  void arrive(JobId id)
+  {
+    const Job& job = workload_.jobs[id];
+    const int base = (setting_.shape.nodes - setting_.spares) * setting_.shape.gpus_per_node;
+    const bool fits =
+        job.gpus <= base && quotas_.ever_allow(job.queue, job.gpus) &&
+        (!setting_.policy.gang ||
+         !on_empty_cluster(setting_.policy.placement, setting_.shape, {job.gpus, job.nodes})
+              .empty());
+    if (!fits) {
+      result_.jobs[id].state = JobState::rejected;
+      ++ended_;
+      return;
+    }
+    if (unused_.empty()) {
+      slot_[id] = static_cast<std::uint32_t>(actives_.size());
+      actives_.emplace_back();
+    } else {
+      slot_[id] = unused_.back();
+      unused_.pop_back();
+      active(id) = {};
+    }
+    scheduler_.enqueue(id, key(id));
+  }
+
+  double key(JobId id) const
+  {
+    const Active& a = active(id);
+    const Seconds expected = scheduler_.expected(id);
+    const double done = a.progress.work() + work_since(id);
+    const Seconds remaining{std::max(0.0, expected.value() - done)};
+    const double attained = a.attained + attained_since(id);
+    return order_.key({job(id), expected, remaining, attained, use_[job(id).account]});
+  }
+
+  bool runs(JobId id) const { return active(id).rate > 0 && !active(id).gave_up; }
+  double work_since(JobId id) const
+  {
+    const Active& a = active(id);
+    return runs(id)
+               ? std::max(0.0, (scheduler_.now() - std::max(a.since, a.ready)).value()) * a.rate
+               : 0;
+  }
+  double attained_since(JobId id) const
+  {
+    const Active& a = active(id);
+    return runs(id) ? (scheduler_.now() - a.started).value() * job(id).gpus : 0;
+  }
+
+  void schedule()
+  {
+    if (order_.by_account || quantum_) {
+      for (Waiting& waiting : scheduler_.waiting())
+        if (!waiting.gone)
+          scheduler_.set_key(waiting, key(waiting.job));
+      scheduler_.sort();
+    }
+    if (setting_.policy.preemption == Preemption::priority || quantum_)
+      for (const JobId id : preempt_(scheduler_, [this](JobId other) { return key(other); }))
+        if (!active(id).gave_up)
+          preempt(id);
+    quantum_ = false;
+    backfill_->pass(scheduler_);
+    for (const JobId id : scheduler_.take_started())
+      started(id);
+    scheduler_.set_grew(false);
+    scheduler_.forget_arrived();
+    scheduler_.drop_gone();
+    change_rates();
+  }
+
+  void started(JobId id)
+  {
+    Active& a = active(id);
+    JobOutcome& outcome = result_.jobs[id];
+    const bool again = outcome.start != kNever;
+    if (!again)
+      outcome.start = scheduler_.now();
+    outcome.nodes = distinct_nodes(scheduler_.held(id));
+    a.started = a.since = scheduler_.now();
+    a.ready = scheduler_.now() + (again ? setting_.restart : Seconds(0));
+    a.rate = 1;
+    ++actives_running_;
+    working_ += job(id).gpus;
+    account_gpus_[job(id).account] += job(id).gpus;
+    if (job(id).limit != kNever)
+      push(Happens::kill, id, scheduler_.now() + job(id).limit);
+    else if (again)
+      scheduler_.expect_end(id, a.ready + Seconds(job(id).work.value() - a.progress.work()));
+    changed_.push_back(id);
+  }
+
+  static int distinct_nodes(const Allocation& gpus)
+  {
+    std::vector<int> nodes;
+    for (const Slice& slice : gpus)
+      nodes.push_back(slice.node);
+    std::sort(nodes.begin(), nodes.end());
+    return static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
+  }
+
+  void push(Happens what, JobId id, Seconds time) { events_.push({time, what, id, version_[id]}); }
+
+  // Work of a job until now.
+  void bring_up_to_date(JobId id)
+  {
+    Active& a = active(id);
+    const Seconds now = scheduler_.now();
+    if (now > a.since) {
+      const Seconds from = std::min(now, std::max(a.since, a.ready));
+      a.restarting += (from - a.since).value();
+      if (now > from)
+        advance(a.progress, (now - from).value(), a.rate, checkpointing(id));
+    }
+    a.since = now;
+  }
+
+  // Jobs that started, and those that lost or found neighbours, have other rates.
+  void change_rates()
+  {
+    if (changed_.empty() && changed_nodes_.empty())
+      return;
+    if (setting_.speeds) {
+      for (const std::vector<JobId>& group : groups_of_changed())
+        set_rates(group);
+    } else {
+      for (const JobId id : changed_)
+        if (slot_[id] != kNone && runs(id))
+          plan_finish(id);
+    }
+    changed_.clear();
+    changed_nodes_.clear();
+  }
+
+  void plan_finish(JobId id)
+  {
+    const Active& a = active(id);
+    const Seconds from = std::max(a.since, a.ready);
+    const Seconds end =
+        from + Seconds(time_to(a.progress, job(id).work.value(), a.rate, checkpointing(id)));
+    const Seconds killed = a.started + job(id).limit;
+    if (end <= killed)
+      push(Happens::finish, id, end);
+  }
+
+  void set_rates(const std::vector<JobId>& group)
+  {
+    std::vector<Placed> placed;
+    for (const JobId id : group)
+      placed.push_back({id, &scheduler_.held(id)});
+    const std::vector<double> rates = setting_.speeds(placed);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      bring_up_to_date(group[i]);
+      active(group[i]).rate = rates[i];
+      ++version_[group[i]];
+      if (job(group[i]).limit != kNever)
+        push(Happens::kill, group[i], active(group[i]).started + job(group[i]).limit);
+      plan_finish(group[i]);
+    }
+  }
+
+  // Jobs joined by nodes that they share, of which something changed.
+  std::vector<std::vector<JobId>> groups_of_changed()
+  {
+    std::vector<std::vector<JobId>> on_node(static_cast<std::size_t>(setting_.shape.nodes));
+    for (const Ending& ending : scheduler_.endings())
+      if (runs(ending.job))
+        for (const Slice& slice : scheduler_.held(ending.job))
+          on_node[static_cast<std::size_t>(slice.node)].push_back(ending.job);
+    std::vector<JobId> seeds;
+    for (const JobId id : changed_)
+      if (slot_[id] != kNone && runs(id))
+        seeds.push_back(id);
+    for (const int node : changed_nodes_)
+      seeds.insert(seeds.end(), on_node[static_cast<std::size_t>(node)].begin(),
+                   on_node[static_cast<std::size_t>(node)].end());
+    std::sort(seeds.begin(), seeds.end());
+    std::vector<std::vector<JobId>> groups;
+    std::vector<JobId> seen;
+    for (const JobId seed : seeds) {
+      if (std::find(seen.begin(), seen.end(), seed) != seen.end())
+        continue;
+      std::vector<JobId> group{seed};
+      for (std::size_t i = 0; i < group.size(); ++i)
+        for (const Slice& slice : scheduler_.held(group[i]))
+          for (const JobId other : on_node[static_cast<std::size_t>(slice.node)])
+            if (std::find(group.begin(), group.end(), other) == group.end())
+              group.push_back(other);
+      std::sort(group.begin(), group.end());
+      seen.insert(seen.end(), group.begin(), group.end());
+      groups.push_back(std::move(group));
+    }
+    return groups;
+  }
+
+  // The attempt is over: GPUs are free again.
+  void leave(JobId id)
+  {
+    Active& a = active(id);
+    JobOutcome& outcome = result_.jobs[id];
+    const Seconds now = scheduler_.now();
+    outcome.run += now - a.started;
+    a.attained += (now - a.started).value() * job(id).gpus;
+    account_gpus_[job(id).account] -= job(id).gpus;
+    if (!a.gave_up)
+      working_ -= job(id).gpus;
+    for (const Slice& slice : scheduler_.held(id)) {
+      if (setting_.history)
+        result_.spans.push_back({id, slice, a.started, now});
+      if (setting_.speeds)
+        changed_nodes_.push_back(slice.node);
+    }
+    scheduler_.release(id);
+    ++version_[id];
+    a.rate = 0;
+    a.gave_up = false;
+    --actives_running_;
+  }
+
+  void end(JobId id, JobState state)
+  {
+    bring_up_to_date(id);
+    save(active(id).progress);
+    leave(id);
+    JobOutcome& outcome = result_.jobs[id];
+    outcome.state = state;
+    outcome.end = scheduler_.now();
+    outcome.waited_for = scheduler_.waited_for(id);
+    account(id);
+    result_.end = std::max(result_.end, scheduler_.now());
+    unused_.push_back(slot_[id]);
+    slot_[id] = kNone;
+    ++ended_;
+  }
+
+  // Of a job that ended, or is cut off.
+  void account(JobId id)
+  {
+    const Active& a = active(id);
+    const int gpus = job(id).gpus;
+    GpuTime& time = result_.gpu_time;
+    const double work = a.progress.work(), wall = a.progress.saved_wall + a.progress.open_wall;
+    time.productive += work * gpus;
+    time.contended += (wall - work) * gpus;
+    time.checkpoint += a.progress.writing * gpus;
+    time.lost += a.lost * gpus;
+    time.restart += a.restarting * gpus;
+    result_.jobs[id].lost = a.lost * gpus;
+  }
+
+  void wait_again(JobId id) { scheduler_.enqueue(id, key(id)); }
+
+  void preempt(JobId id)
+  {
+    bring_up_to_date(id);
+    save(active(id).progress);
+    active(id).progress.cycle = 0;
+    ++result_.jobs[id].preemptions;
+    leave(id);
+    wait_again(id);
+  }
+
+  // A job's node failed: it hangs, and gives up its GPUs when that is noticed.
+  void interrupt(JobId id)
+  {
+    bring_up_to_date(id);
+    Active& a = active(id);
+    a.lost += fail(a.progress);
+    a.gave_up = true;
+    working_ -= job(id).gpus;
+    ++result_.jobs[id].restarts;
+    ++result_.interruptions;
+    ++version_[id];
+    push(Happens::give_up, id, scheduler_.now() + setting_.detect);
+    if (setting_.speeds)
+      for (const Slice& slice : scheduler_.held(id))
+        changed_nodes_.push_back(slice.node);
+  }
+
+  void stop(JobId id)
+  {
+    active(id).since = scheduler_.now();
+    leave(id);
+    wait_again(id);
+  }
+
+  void take_outage()
+  {
+    if (!setting_.outages)
+      return;
+    if (const std::optional<Outage> next = setting_.outages()) {
+      outages_.push_back({*next, {}});
+      events_.push({std::max(scheduler_.now(), next->time), Happens::outage,
+                    static_cast<std::uint32_t>(outages_.size() - 1), 0});
+    }
+  }
+
+  void outage(std::uint32_t which)
+  {
+    const Outage outage = outages_[which].outage;
+    const int end = std::min(outage.first + outage.nodes, setting_.shape.nodes);
+    for (int node = outage.first; node < end; ++node) {
+      if (std::find(broken_.begin(), broken_.end(), node) != broken_.end())
+        continue; // it is down already
+      broken_.push_back(node);
+      outages_[which].nodes.push_back(node);
+      if (const auto idle = std::find(standby_.begin(), standby_.end(), node);
+          idle != standby_.end()) {
+        standby_.erase(idle);
+        continue;
+      }
+      ++result_.failures;
+      hit(node);
+    }
+    events_.push({outage.repaired, Happens::repair, which, 0});
+    take_outage();
+  }
+
+  // A node in service goes down; a spare one takes its place.
+  void hit(int node)
+  {
+    std::vector<JobId> hurt;
+    for (const Ending& ending : scheduler_.endings())
+      if (!active(ending.job).gave_up &&
+          std::any_of(scheduler_.held(ending.job).begin(), scheduler_.held(ending.job).end(),
+                      [&](const Slice& slice) { return slice.node == node; }))
+        hurt.push_back(ending.job);
+    scheduler_.set_down(node, true);
+    scheduler_.drop_pods(node);
+    for (const JobId id : hurt)
+      interrupt(id);
+    if (standby_.empty()) {
+      ledger_.set_nodes_out(ledger_.nodes_out() + 1);
+      return;
+    }
+    scheduler_.set_down(standby_.front(), false);
+    standby_.erase(standby_.begin());
+  }
+
+  void repaired(std::uint32_t which)
+  {
+    for (const int node : outages_[which].nodes) {
+      std::erase(broken_, node);
+      if (setting_.history)
+        result_.down.push_back({node, outages_[which].outage.time, scheduler_.now()});
+      if (ledger_.nodes_out() > 0) {
+        ledger_.set_nodes_out(ledger_.nodes_out() - 1);
+        scheduler_.set_down(node, false);
+      } else {
+        standby_.push_back(node);
+      }
+    }
+  }
+
+  // What accounts use counts less with time: u' = GPUs - u ln 2 / half-life.
+  void decay_use(Seconds until)
+  {
+    if (!order_.by_account)
+      return;
+    const double rate = std::log(2.0) / setting_.policy.half_life.value();
+    const double left = std::exp(-rate * (until - scheduler_.now()).value());
+    for (std::size_t account = 0; account < use_.size(); ++account)
+      use_[account] = use_[account] * left + account_gpus_[account] * (1 - left) / rate;
+  }
+
+  void close()
+  {
+    for (JobId id = 0; id < arrived_; ++id)
+      if (slot_[id] != kNone) {
+        const bool held = !scheduler_.held(id).empty();
+        if (active(id).rate > 0) {
+          bring_up_to_date(id);
+          result_.jobs[id].state = JobState::running;
+        } else if (held && !result_.stopped) {
+          ++result_.stuck;
+        }
+        result_.jobs[id].waited_for = scheduler_.cause(id);
+        account(id);
+      }
+    ledger_.close(result_);
+  }
+
+  struct Broken {
+    Outage outage;
+    std::vector<int> nodes; // that went down with it
+  };
+
+  const Workload& workload_;
+  const FleetSetting& setting_;
+  OrderEntry order_;
+  Preempt preempt_;
+  std::unique_ptr<Backfill> backfill_;
+  Scheduler scheduler_;
+  Quotas quotas_; // of an empty cluster
+  Ledger ledger_;
+  std::priority_queue<Event, std::vector<Event>, Later> events_;
+  std::vector<std::uint32_t> version_, slot_; // by job
+  std::vector<Active> actives_;
+  std::vector<std::uint32_t> unused_;
+  std::vector<double> use_;       // of accounts, GPU seconds
+  std::vector<int> account_gpus_; // that accounts hold now
+  int working_ = 0;               // GPUs of jobs that run, and do not hang
+  std::vector<JobId> changed_;
+  std::vector<int> changed_nodes_;
+  std::vector<Broken> outages_;
+  std::vector<int> standby_, broken_;
+  std::size_t arrived_ = 0, ended_ = 0;
+  int actives_running_ = 0;
+  bool quantum_ = false;
+  FleetResult result_;
+};
+
+} // namespace
+
+FleetResult simulate(const Workload& workload, const FleetSetting& setting)
+{
+  return Simulation(workload, setting).run();
+}
+
+} // namespace foretrain::models::fleet

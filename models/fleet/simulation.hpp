@@ -1,0 +1,43 @@
+// A cluster over time: jobs come, wait, run at a rate, fail, write checkpoints and end. Rates are
+// constant between events, so that time passes from one to the next.
+#pragma once
+
+#include "models/fleet/checkpoint.hpp"
+#include "models/fleet/fleet_result.hpp"
+#include "models/fleet/outages.hpp"
+#include "models/fleet/policy.hpp"
+#include "models/fleet/quotas.hpp"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace foretrain::models::fleet {
+
+/// A running job and what it holds.
+struct Placed {
+  JobId id;
+  const Allocation* gpus;
+};
+/// Rates of jobs that share nodes with each other, and with nobody else: work per second, where 1
+/// is what a job's work is counted at.
+using Speeds = std::function<std::vector<double>(std::span<const Placed> jobs)>;
+
+struct FleetSetting {
+  ClusterShape shape; // spare nodes are the last ones
+  int spares = 0;
+  Policy policy;
+  std::vector<Quota> quotas;                    // by queue
+  Speeds speeds;                                // none: all rates are 1
+  OutageSource outages;                         // none: nothing fails
+  Seconds detect{};                             // until a job that failed gives up its GPUs
+  Seconds restart{};                            // until work goes on, after a failure or preemption
+  std::vector<Checkpointing> checkpointing{{}}; // that jobs refer to
+  bool history = false;                         // note who held what, and the queue over time
+  std::function<bool(std::size_t ended)> go_on; // asked now and then; false stops the simulation
+};
+
+/// The workload's jobs are in order of submission.
+FleetResult simulate(const Workload& workload, const FleetSetting& setting);
+
+} // namespace foretrain::models::fleet

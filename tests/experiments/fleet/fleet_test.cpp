@@ -1,0 +1,166 @@
+#include "experiments/fleet/fleet.hpp"
+
+#include "experiments/fleet/fleet_answer.hpp"
+#include "experiments/fleet/fleet_text.hpp"
+#include "sim/base/error.hpp"
+#include "tests/experiments/fleet/text_file.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+
+namespace {
+
+const std::string kTrace = "1 0 0 100 2 -1 -1 2 200 -1 1 1 0 -1 0 -1 -1 -1\n"
+                           "2 0 0 50 4 -1 -1 4 60 -1 1 1 0 -1 1 -1 -1 -1\n"
+                           "3 0 0 30 2 -1 -1 2 40 -1 1 1 0 -1 0 -1 -1 -1\n";
+
+LoadedFleet load(const std::string& text, const std::vector<std::string>& set = {},
+                 const std::string& policy = "")
+{
+  const test::TextFile file("fleet.json", text);
+  return load_fleet(file.path(), set, policy);
+}
+
+std::string with_trace(const test::TextFile& trace, const std::string& more = "")
+{
+  return R"({"name": "small", "cluster": {"nodes": 4, "gpus_per_node": 1}, )" + more +
+         R"("jobs": {"kind": "swf", "trace": ")" + trace.path().string() + "\"}}";
+}
+
+FleetAnswer answer(const LoadedFleet& fleet, int seeds = 1)
+{
+  return fleet_answer(fleet, run_fleet(fleet, {1, seeds, false, {}}));
+}
+
+} // namespace
+
+TEST_CASE("a fleet of recorded jobs: waits, times, GPU hours", "[fleet]")
+{
+  const test::TextFile trace("jobs.swf", kTrace);
+  const LoadedFleet fleet = load(with_trace(trace));
+  const auto runs = run_fleet(fleet, {1, 1, false, {}});
+  const FleetAnswer found = fleet_answer(fleet, runs);
+  // The first runs from 0 to 100, the second from 100 to 150, the third after it.
+  CHECK(found.jobs.completed == 3);
+  CHECK_THAT(found.wait_s.mean.median, test::is((0 + 100 + 150) / 3.0));
+  CHECK_THAT(found.completion_s.mean.median, test::is((100 + 150 + 180) / 3.0));
+  CHECK_THAT(found.slowdown.mean.median, test::is((1 + 3 + 6) / 3.0));
+  CHECK_THAT(found.makespan_s.median, test::is(180));
+  CHECK_THAT(found.gpu_hours.productive.median, test::is((200 + 200 + 60) / 3600.0));
+  CHECK_THAT(found.gpu_hours.queued.median, test::is(200 / 3600.0));
+  CHECK_THAT(found.gpu_hours.idle.median, test::is(60 / 3600.0));
+  CHECK_THAT(found.utilisation.median, test::is(460 / 720.0));
+  REQUIRE(found.by_queue.size() == 2);
+  CHECK(found.by_queue[1].first == "queue 1");
+  CHECK(found.by_queue[1].second.jobs == 1);
+  CHECK(jobs_csv(runs.front()) ==
+        "id,queue,account,gpus,submit_s,start_s,end_s,wait_s,run_s,nodes,restarts,state,"
+        "waited_for\r\n"
+        "1,queue 0,group 0,2,0,0,100,0,100,2,0,completed,\r\n"
+        "2,queue 1,group 0,4,0,100,150,100,50,4,0,completed,gpus\r\n"
+        "3,queue 0,group 0,2,0,150,180,150,30,2,0,completed,order\r\n");
+  CHECK(answer(load(with_trace(trace), {}, "easy")).wait_s.mean.median < 40);
+}
+
+TEST_CASE("what SWF is written is read again, and replayed alike", "[fleet]")
+{
+  const test::TextFile trace("jobs.swf", kTrace);
+  const LoadedFleet fleet = load(with_trace(trace));
+  const auto runs = run_fleet(fleet, {1, 1, false, {}});
+  const test::TextFile again("again.swf", jobs_swf(runs.front(), fleet_answer(fleet, runs)));
+  CHECK(answer(load(with_trace(again))).completion_s.mean.median ==
+        answer(fleet).completion_s.mean.median);
+}
+
+TEST_CASE("several seeds put jobs of the same second in different orders", "[fleet]")
+{
+  const test::TextFile trace("jobs.swf", kTrace);
+  const Range range = answer(load(with_trace(trace)), 20).wait_s.mean;
+  CHECK(range.low < range.high);
+  const Range one = answer(load(with_trace(trace))).wait_s.mean;
+  CHECK(one.low == one.high);
+}
+
+TEST_CASE("queues have limits and quotas, expectations are held", "[fleet]")
+{
+  const test::TextFile trace("jobs.swf", kTrace);
+  const LoadedFleet fleet =
+      load(with_trace(trace, R"("queues": [{"name": "queue 1", "max_time": "20 s"}],
+                "expect": [{"quantity": "/makespan_s", "at_most": 150},
+                           {"quantity": "/jobs/timeout", "at_least": 1}], )"));
+  const FleetAnswer found = answer(fleet);
+  CHECK(found.jobs.timeout == 1);
+  CHECK_THAT(found.makespan_s.median, test::is(150));
+  CHECK(violated_by(found, fleet).empty());
+  const LoadedFleet strict =
+      load(with_trace(trace, R"("expect": [{"quantity": "/wait_s/p90", "at_most": 1}], )"));
+  REQUIRE(violated_by(answer(strict), strict).size() == 1);
+  CHECK_THAT(violated_by(answer(strict), strict)[0],
+             Catch::Contains("/wait_s/p90 is 140, expected at most 1"));
+  const LoadedFleet wrong =
+      load(with_trace(trace, R"("expect": [{"quantity": "/waits", "at_most": 1}], )"));
+  CHECK_THROWS_WITH(violated_by(answer(wrong), wrong), Catch::Contains("/expect/0/quantity"));
+}
+
+TEST_CASE("jobs that are drawn: Poisson arrivals of a mix, with failures and checkpoints",
+          "[fleet]")
+{
+  const LoadedFleet fleet = load(R"({
+    "cluster": {"nodes": 16, "gpus_per_node": 8, "price_per_gpu_hour": 2},
+    "policy": "easy",
+    "arrivals": {"per_hour": 1.5, "until": "30 d", "mix": [
+      {"share": 3, "gpus": 8, "run_time": "3 h", "law": "exponential", "queue": "small"},
+      {"share": 1, "gpus": 32, "run_time": "6 h", "law": "log-normal", "queue": "large"}]},
+    "failures": {"per_1000_node_days": 50, "repair": {"median": "2 h", "mean": "5 h"},
+                 "detect": "10 min", "spares": 1},
+    "checkpoint": {"interval": "best", "write": "60 s", "restart": "5 min"}})");
+  const FleetAnswer found = answer(fleet, 5);
+  CHECK(std::abs(found.jobs.submitted - 1080) < 4 * std::sqrt(1080));
+  CHECK(found.jobs.completed == found.jobs.submitted);
+  REQUIRE(found.by_queue.size() == 2);
+  CHECK(std::abs(found.by_queue[0].second.jobs / double(found.jobs.submitted) - 0.75) < 0.04);
+  REQUIRE(found.failures);
+  CHECK(std::abs(found.failures->failures.median / (16 * 30 * 0.05) - 1) < 0.5);
+  CHECK(found.gpu_hours.lost.median > 0);
+  CHECK(found.gpu_hours.restart.median > 0);
+  CHECK(found.gpu_hours.checkpoint.median > 0);
+  CHECK(found.ettr.median < 1);
+  CHECK(found.cost->median > 2 * 128 * 24 * 30 * 0.98);
+}
+
+TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
+{
+  const test::TextFile trace("jobs.swf", kTrace);
+  const auto refused = [&](const std::string& more, const std::string& why) {
+    CAPTURE(more);
+    CHECK_THROWS_WITH(load(with_trace(trace, more)), Catch::Contains(why));
+  };
+  refused(R"("policy": "esay", )", "did you mean 'easy'?");
+  refused(R"("policy": {"order": "fifo", "backfil": "easy"}, )", "did you mean 'backfill'?");
+  refused(R"("arrivals": {"per_hour": 1, "until": "1 d", "mix": []}, )",
+          "must have either jobs or arrivals");
+  refused(R"("failures": {}, )", "must have either a trace, or per_1000_node_days");
+  refused(R"("failures": {"per_1000_node_days": 5}, )", "/failures");
+  refused(R"("failures": {"per_1000_node_days": 5, "repair": {"median": "5 h", "mean": "1 h"}}, )",
+          "must be at least the median");
+  refused(R"("checkpoint": {"interval": "best", "write": "1 s"}, )",
+          "needs failures with per_1000_node_days");
+  refused(R"("checkpoint": {"interval": "-1 s", "write": "1 s"}, )", "/checkpoint/interval");
+  refused(R"("queues": [{"name": "a"}, {"name": "a"}], )", "is the name of another queue");
+  CHECK_THROWS_AS(load(with_trace(trace), {"/cluster/nodes"}), UsageError);
+  CHECK(load(with_trace(trace), {"/cluster/nodes=9"}).shape.nodes == 9);
+}
+
+TEST_CASE("a simulation that is stopped says so, and keeps what it has", "[fleet]")
+{
+  const LoadedFleet fleet = load(R"({"cluster": {"nodes": 1, "gpus_per_node": 8},
+    "arrivals": {"per_hour": 100, "until": "300 d", "mix": [{"gpus": 1, "run_time": "1 min"}]}})");
+  const auto runs =
+      run_fleet(fleet, {1, 3, false, [](int, std::size_t, std::size_t) { return false; }});
+  REQUIRE(runs.size() == 1);
+  const FleetAnswer found = fleet_answer(fleet, runs);
+  CHECK(found.interrupted);
+  CHECK(found.jobs.completed > 1000);
+  CHECK(found.jobs.completed < found.jobs.submitted);
+}

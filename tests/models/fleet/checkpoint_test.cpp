@@ -1,0 +1,68 @@
+#include "models/fleet/checkpoint.hpp"
+
+#include "tests/models/fleet/workload.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::models::fleet;
+
+TEST_CASE("Young's and Daly's intervals", "[fleet][closed-form]")
+{
+  CHECK_THAT(young_interval(Seconds(50), Seconds(10000)).value(), test::is(1000));
+  // Daly, equation 37: sqrt(2 C M) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C
+  CHECK_THAT(daly_interval(Seconds(50), Seconds(10000)).value(),
+             test::is(1000 * (1 + 0.05 / 3 + 0.0025 / 9) - 50));
+  CHECK(daly_interval(Seconds(50), Seconds(20)) == Seconds(20));
+}
+
+TEST_CASE("blocking checkpoints take their time after each interval of work", "[fleet]")
+{
+  const Checkpointing checkpointing{Seconds(100), Seconds(7)};
+  Progress progress;
+  CHECK_THAT(time_to(progress, 100, 1, checkpointing), test::is(100)); // none at the very end
+  CHECK_THAT(time_to(progress, 250, 1, checkpointing), test::is(264));
+  CHECK_THAT(time_to(progress, 250, 0.5, checkpointing), test::is(500 + 4 * 7));
+
+  // Any way of cutting time into pieces gives the same.
+  sim::RandomStream stream(1, "pieces");
+  double now = 0;
+  while (now < 264) {
+    const double step = std::min(264 - now, stream.uniform() * 40);
+    advance(progress, step, 1, checkpointing);
+    now += step;
+    CHECK_THAT(now + time_to(progress, 250, 1, checkpointing), test::is(264));
+  }
+  CHECK_THAT(progress.work(), test::is(250));
+  CHECK_THAT(progress.writing, test::is(14));
+  CHECK_THAT(fail(progress), test::is(50));
+  CHECK_THAT(progress.work(), test::is(200));
+}
+
+TEST_CASE("a failure during a write takes back the interval before it", "[fleet]")
+{
+  Progress progress;
+  advance(progress, 103, 1, {Seconds(100), Seconds(7)});
+  CHECK_THAT(progress.writing, test::is(3));
+  CHECK_THAT(fail(progress), test::is(100));
+  CHECK(progress.work() == 0);
+
+  Progress asynchronous;
+  const Checkpointing beside{Seconds(100), Seconds(7), true};
+  advance(asynchronous, 103, 1, beside);
+  CHECK_THAT(asynchronous.work(), test::is(103)); // nothing waits
+  CHECK_THAT(fail(asynchronous), test::is(103));
+  advance(asynchronous, 210, 1, beside);
+  CHECK_THAT(fail(asynchronous), test::is(10)); // of 200, which were saved at 207
+  CHECK_THAT(asynchronous.work(), test::is(200));
+}
+
+TEST_CASE("at a changed rate the same work takes longer, and a failure takes less of it", "[fleet]")
+{
+  Progress progress;
+  const Checkpointing none;
+  advance(progress, 10, 1, none);
+  advance(progress, 10, 0.5, none);
+  CHECK_THAT(progress.work(), test::is(15));
+  CHECK_THAT(time_to(progress, 20, 0.5, none), test::is(10));
+  CHECK_THAT(fail(progress), test::is(20)); // wall time
+}

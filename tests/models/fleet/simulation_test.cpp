@@ -1,0 +1,204 @@
+#include "models/fleet/simulation.hpp"
+#include "tests/models/fleet/workload.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::models::fleet;
+using test::job;
+
+namespace {
+
+Workload random_workload(int jobs, std::uint64_t seed)
+{
+  sim::RandomStream stream(seed, "random workload");
+  Workload workload;
+  workload.accounts = {"a", "b"};
+  workload.queues = {"one", "two"};
+  double now = 100;
+  for (int i = 0; i < jobs; ++i) {
+    const double work = test::exponential(stream, 1000);
+    Job made =
+        job(now += test::exponential(stream, 300), 1 << static_cast<int>(stream.uniform() * 5),
+            work, work * (0.9 + stream.uniform() * 3));
+    made.account = stream.uniform() < 0.3 ? 0 : 1;
+    made.queue = stream.uniform() < 0.5 ? 0 : 1;
+    made.priority = static_cast<double>(static_cast<int>(stream.uniform() * 3));
+    workload.jobs.push_back(made);
+  }
+  return workload;
+}
+
+FleetSetting nodes_of_four(int nodes, const Policy& policy)
+{
+  FleetSetting setting;
+  setting.shape = {nodes, 4, 0};
+  setting.policy = policy;
+  setting.quotas = {{}, {}};
+  setting.history = true;
+  return setting;
+}
+
+// No GPU has two jobs at a time, or one that it is down for.
+void check_spans(const FleetResult& result)
+{
+  for (std::size_t i = 0; i < result.spans.size(); ++i)
+    for (std::size_t k = i + 1; k < result.spans.size(); ++k) {
+      const HeldSpan &a = result.spans[i], &b = result.spans[k];
+      const bool same_gpu = a.slice.node == b.slice.node && (a.slice.gpus & b.slice.gpus) != 0;
+      if (same_gpu && a.from < b.until && b.from < a.until)
+        FAIL("jobs " << a.job << " and " << b.job << " hold one GPU");
+    }
+}
+
+} // namespace
+
+TEST_CASE("GPU time adds up to the cluster's, under every policy", "[fleet]")
+{
+  const auto order = GENERATE(Order::fifo, Order::sjf, Order::srtf, Order::las, Order::priority,
+                              Order::fair_share);
+  const auto backfill = GENERATE(Backfilling::none, Backfilling::easy, Backfilling::conservative);
+  const auto preemption = GENERATE(Preemption::none, Preemption::priority, Preemption::quantum);
+  const auto placement = GENERATE(Placement::first_fit, Placement::consolidate);
+  const bool fails = GENERATE(false, true);
+  Policy policy{order, backfill, preemption, true, placement};
+  const Workload workload = random_workload(150, 3);
+  FleetSetting setting = nodes_of_four(6, policy);
+  setting.restart = Seconds(20);
+  if (fails) {
+    setting.shape.nodes = 7;
+    setting.spares = 1;
+    setting.outages = draw_outages(
+        {{Seconds(20000), FailureLaw::weibull, 0.7, {Seconds(1000), Seconds(3000)}}}, 7, 5);
+    setting.detect = Seconds(30);
+    setting.checkpointing = {{Seconds(200), Seconds(5)}};
+  }
+  const FleetResult result = simulate(workload, setting);
+  CAPTURE(word_of(order), word_of(backfill), word_of(preemption), word_of(placement), fails);
+  CHECK(result.stuck == 0);
+  double work = 0;
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    const JobOutcome& outcome = result.jobs[i];
+    REQUIRE((outcome.state == JobState::completed || outcome.state == JobState::timeout));
+    CHECK(outcome.start >= workload.jobs[i].submit);
+    CHECK(outcome.run <= (outcome.restarts + outcome.preemptions + 1) * workload.jobs[i].limit +
+                             Seconds(1e-6 + 30. * outcome.restarts));
+    if (outcome.state == JobState::completed)
+      work += workload.jobs[i].work.value() * workload.jobs[i].gpus;
+  }
+  CHECK(result.gpu_time.productive >= work * (1 - 1e-9));
+  CHECK_THAT(result.gpu_time.total(), test::is(24 * (result.end - result.start).value()));
+  check_spans(result);
+}
+
+TEST_CASE("without limits every job ends with its work done", "[fleet]")
+{
+  Workload workload = random_workload(150, 4);
+  double work = 0;
+  for (Job& one : workload.jobs) {
+    one.limit = kNever;
+    work += one.work.value() * one.gpus;
+  }
+  const auto preemption = GENERATE(Preemption::none, Preemption::priority, Preemption::quantum);
+  FleetSetting setting = nodes_of_four(6, {.order = Order::srtf, .preemption = preemption});
+  setting.restart = Seconds(20);
+  const FleetResult result = simulate(workload, setting);
+  CHECK_THAT(result.gpu_time.productive, test::is(work));
+  int preemptions = 0;
+  for (const JobOutcome& outcome : result.jobs)
+    preemptions += outcome.preemptions;
+  CHECK((preemptions > 0) == (preemption != Preemption::none));
+}
+
+TEST_CASE("a limit kills, and a job that never fits is rejected", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 2, 100, 30), job(0, 9, 1), job(0, 1, 10)};
+  const FleetResult result = simulate(workload, test::one_gpu_nodes(8));
+  CHECK(result.jobs[0].state == JobState::timeout);
+  CHECK(result.jobs[0].end == Seconds(30));
+  CHECK(result.jobs[1].state == JobState::rejected);
+  CHECK(result.jobs[2].state == JobState::completed);
+  CHECK(result.jobs[2].start == Seconds(0));
+}
+
+TEST_CASE("the shortest remaining job takes the GPUs of a longer one", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 1, 100), job(10, 1, 20)};
+  FleetSetting setting =
+      test::one_gpu_nodes(1, {.order = Order::srtf, .preemption = Preemption::priority});
+  setting.restart = Seconds(3);
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[1].end == Seconds(30));
+  CHECK(result.jobs[0].end == Seconds(123)); // 10 done, 20 waited, 3 to start again
+  CHECK(result.jobs[0].preemptions == 1);
+  CHECK_THAT(result.gpu_time.restart, test::is(3));
+}
+
+TEST_CASE("least attained service shares the time of one GPU by quanta", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 1, 100), job(0, 1, 20)};
+  Policy policy{.order = Order::las, .preemption = Preemption::quantum, .quantum = Seconds(10)};
+  const FleetResult result = simulate(workload, test::one_gpu_nodes(1, policy));
+  CHECK(result.jobs[1].end <= Seconds(50)); // after 100 without it
+  CHECK(result.jobs[0].end == Seconds(120));
+}
+
+TEST_CASE("fair share lets the account go first that used less", "[fleet]")
+{
+  Workload workload;
+  workload.accounts = {"heavy", "light"};
+  workload.jobs = {job(0, 1, 50), job(1, 1, 10), job(2, 1, 10)};
+  workload.jobs[2].account = 1;
+  const FleetResult result =
+      simulate(workload, test::one_gpu_nodes(1, {.order = Order::fair_share}));
+  CHECK(result.jobs[2].start == Seconds(50));
+  CHECK(result.jobs[1].start == Seconds(60));
+}
+
+TEST_CASE("a queue borrows what others leave, if it may", "[fleet]")
+{
+  Workload workload;
+  workload.queues = {"one", "two"};
+  workload.jobs = {job(0, 2, 10), job(0, 1, 10)};
+  FleetSetting setting = test::one_gpu_nodes(4);
+  setting.quotas = {{2, false}, {2, false}};
+  CHECK(simulate(workload, setting).jobs[1].start == Seconds(10));
+  CHECK(simulate(workload, setting).jobs[1].waited_for == Cause::quota);
+  setting.quotas = {{2, true}, {2, false}};
+  CHECK(simulate(workload, setting).jobs[1].start == Seconds(0));
+}
+
+TEST_CASE("pods that are placed one by one can wait for each other for ever", "[fleet]")
+{
+  Workload workload; // beside the first job, on one of three nodes, one of two each for the others
+  workload.jobs = {job(0, 4, 10), job(0, 12, 10), job(0, 8, 10)};
+  const auto run = [&](bool gang) {
+    FleetSetting setting;
+    setting.shape = {3, 4, 0};
+    setting.policy.gang = gang;
+    setting.quotas = {{}};
+    return simulate(workload, setting);
+  };
+  CHECK(run(true).stuck == 0);
+  const FleetResult pods = run(false);
+  CHECK(pods.stuck == 2);
+  CHECK(pods.jobs[1].state == JobState::waiting);
+}
+
+TEST_CASE("two that share a node slow each other down while both run", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 2, 100), job(50, 2, 100)};
+  FleetSetting setting;
+  setting.shape = {1, 4, 0};
+  setting.quotas = {{}};
+  setting.speeds = [](std::span<const Placed> jobs) {
+    return std::vector<double>(jobs.size(), jobs.size() == 1 ? 1.0 : 0.5);
+  };
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[0].end == Seconds(150)); // 50 alone, 100 at half rate
+  CHECK(result.jobs[1].end == Seconds(200)); // 100 at half rate, 50 alone
+  CHECK_THAT(result.gpu_time.contended, test::is(2 * 50 * 2));
+}
