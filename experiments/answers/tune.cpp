@@ -105,7 +105,7 @@ private:
     const int gpus = job.batch.gpus;
     for (const int tensor : powers(std::min(e_.platform.gpus_per_node(), t.heads)))
       for (const int pipeline : divisors(gpus, t.layers))
-        for (const int pieces : {1, 2, 4, 8})
+        for (const int pieces : models::even_virtual_stages(t.layers, pipeline))
           for (const int expert : t.experts > 0 ? divisors(t.experts, gpus) : std::vector<int>{1})
             for (const int zero : {1, 3}) {
               ParallelPlan plan = job.plan;

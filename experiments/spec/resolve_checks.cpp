@@ -133,6 +133,28 @@ void remark_assumptions(ResolvedJob& job)
       job.warnings.push_back(job.spec.name + ": " + assumed);
 }
 
+// Year in which the first GPU of an architecture came (NVIDIA's white papers).
+int year_of(double compute_capability)
+{
+  constexpr std::pair<double, int> kYears[] = {{10.3, 2025}, {10.0, 2024}, {9.0, 2022},
+                                               {8.0, 2020},  {7.5, 2018},  {7.0, 2017}};
+  for (const auto& [capability, year] : kYears)
+    if (compute_capability >= capability)
+      return year;
+  return 0;
+}
+
+void remark_age(ResolvedJob& job, const platforms::PlatformSpec& platform)
+{
+  const int last = job.framework.last_year;
+  if (!job.transformer || last == 0 || year_of(platform.gpu.compute_capability) <= last)
+    return;
+  job.warnings.push_back(fmt::format(
+      "{}: '{}' stands for code of {} and before, and the {} came later{}", job.spec.name,
+      job.framework.name, last, platform.gpu.name,
+      job.framework.newer.empty() ? "" : "; for later code: \"" + job.framework.newer + "\""));
+}
+
 // Jobs on one GPU need their memory at the same time.
 void remark_shared_gpus(ResolvedExperiment& e)
 {
@@ -179,6 +201,7 @@ void add_remarks(ResolvedExperiment& e)
     remark_limits(job, e.platform);
     remark_input(job);
     remark_links(job, e.platform);
+    remark_age(job, e.platform);
     remark_assumptions(job);
   }
   remark_shared_gpus(e);

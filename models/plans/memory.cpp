@@ -93,17 +93,53 @@ double keep_ffn(const MemorySetting& s, const Keeping& keeping, bool with_expert
   return share * tokens * t.top_k * (2.0 * t.hidden + inner / s.plan.expert_tensor) * s.element;
 }
 
+// Whether selective recomputation goes by the framework's rule, and it is this one.
+bool follows(const MemorySetting& s, SelectiveRecompute rule)
+{
+  return s.recompute == Recompute::selective && s.modules.empty() && s.selective == rule;
+}
+
+// Where attention and every second product are kept (torchtitan, _save_list): q, v, the attention,
+// gate or up, and the result of a gated layer's down. Products of experts, which are grouped, are
+// not.
+Kept kept_by_operations(const Transformer& t, bool with_experts)
+{
+  const double value =
+      t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
+  const bool experts = with_experts && t.experts > 0;
+  Kept kept;
+  kept.outside = t.hidden;
+  kept.inside = (static_cast<double>(t.heads) + t.kv()) * t.head() + t.heads * value +
+                (experts ? static_cast<double>(t.shared_experts) * t.expert_inner()
+                         : static_cast<double>(t.inner()));
+  if (t.gated && (!experts || t.shared_experts > 0))
+    kept.outside += t.hidden;
+  return kept;
+}
+
 } // namespace
 
 Bytes layer_activations(const MemorySetting& s, bool with_experts)
 {
   const Transformer& t = s.model;
+  if (follows(s, SelectiveRecompute::half)) {
+    MemorySetting kept = s;
+    kept.recompute = Recompute::none;
+    MemorySetting repeated = s;
+    repeated.recompute = Recompute::full;
+    return 0.5 *
+           (layer_activations(kept, with_experts) + layer_activations(repeated, with_experts));
+  }
   const double tokens =
       static_cast<double>(s.batch.micro_batch) * s.batch.sequence / s.plan.context;
   const double tensor = s.plan.tensor;
   const double replicated = s.plan.sequence_parallel ? tensor : 1.0;
   if (s.recompute == Recompute::full)
     return Bytes(tokens * t.hidden * s.element / replicated);
+  if (follows(s, SelectiveRecompute::operations)) {
+    const Kept kept = kept_by_operations(t, with_experts);
+    return Bytes(tokens * s.element * (kept.outside / replicated + kept.inside / tensor));
+  }
   const Keeping keeping(s);
   Kept kept = kept_by_attention(s, keeping);
   const double routed = keep_ffn(s, keeping, with_experts, tokens, kept);
@@ -114,6 +150,23 @@ Bytes layer_activations(const MemorySetting& s, bool with_experts)
   return Bytes(tokens * (kept.outside * s.element + kept.masks_outside) / replicated +
                tokens * kept.inside / tensor * s.element + kept.scores * pairs + routed);
 }
+
+namespace {
+
+// While a layer is repeated, what it keeps is there once more.
+Bytes repeated_layer(const MemorySetting& s)
+{
+  const bool whole = s.recompute == Recompute::full || follows(s, SelectiveRecompute::half);
+  if (!whole && s.modules.empty() && !follows(s, SelectiveRecompute::operations))
+    return Bytes(0);
+  const bool experts = s.model.experts > 0;
+  MemorySetting all = s;
+  all.recompute = Recompute::none;
+  const Bytes one = layer_activations(all, experts);
+  return whole ? one : one - layer_activations(s, experts);
+}
+
+} // namespace
 
 double held_micro_batches(const ParallelPlan& plan, int micro_batches, int stage)
 {
@@ -177,14 +230,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       other += most_layers * (2 * s.element + s.state.gradient);
     const double micro =
         held_micro_batches(plan, s.batch.micro_batches, stage) / plan.virtual_stages;
-    // While a layer is repeated, what it keeps is there once more.
-    const double repeated = s.recompute == Recompute::full || !s.modules.empty() ? [&] {
-      MemorySetting whole = s;
-      whole.recompute = Recompute::none;
-      const double one = layer_activations(whole, t.experts > 0).value();
-      return s.recompute == Recompute::full ? one : one - (t.experts > 0 ? expert_bytes : dense_bytes);
-    }() : 0;
-    m.activations = Bytes(kept * micro + repeated);
+    m.activations = Bytes(kept * micro) + repeated_layer(s);
     m.other = Bytes(other);
   }
   return stages;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/plans/stages.hpp"
+#include "models/training/transformer_rules.hpp"
 #include "models/training/work_plan.hpp"
 #include "models/transformer/layer_module.hpp"
 
@@ -33,7 +34,8 @@ struct MemorySetting {
   PlannedBatch batch;
   Recompute recompute = Recompute::none;
   std::vector<LayerModule> modules; // that selective recomputation repeats; none: the framework's
-  std::optional<Adapters> adapters; // they alone are trained
+  SelectiveRecompute selective = SelectiveRecompute::attention; // what that is
+  std::optional<Adapters> adapters;                             // they alone are trained
   bool flash = true;
   double element = 2; // bytes of an activation
   int shard = 1;      // GPUs that zero 3 divides weights among

@@ -82,7 +82,10 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
             divisors_near(t.layers, plan.pipeline)};
   if (plan.virtual_stages > 1 && plan.pipeline == 1)
     return {"parallel/virtual_stages", "is for pipelines of several stages", ""};
-  if (plan.pipeline * plan.virtual_stages > t.layers)
+  // Where embedding and loss count as a layer each, the first and the last piece may hold these
+  // alone.
+  const int pieces = plan.pipeline * plan.virtual_stages;
+  if (pieces > t.layers && (pieces > t.layers + 2 || (t.layers + 2) % pieces != 0))
     return {"parallel/virtual_stages",
             fmt::format("is {} on {} stages, but the model has {} layers", plan.virtual_stages,
                         plan.pipeline, t.layers),
@@ -143,6 +146,15 @@ Problem find_problem(const Transformer& t, const ParallelPlan& plan, int gpus, i
 
 } // namespace
 
+std::vector<int> even_virtual_stages(int layers, int pipeline)
+{
+  std::vector<int> even{1};
+  for (int pieces = 2; pieces * pipeline <= layers; ++pieces)
+    if (layers % (pieces * pipeline) == 0 || (layers + 2) % (pieces * pipeline) == 0)
+      even.push_back(pieces);
+  return even;
+}
+
 std::string problem_of(const Transformer& t, const ParallelPlan& plan, int gpus, int sequence,
                        int micro_batch, int global_batch)
 {
@@ -154,6 +166,15 @@ PlannedBatch check_plan(const Value& job, const Transformer& t, const ParallelPl
                         int sequence, int micro_batch, int global_batch)
 {
   const Problem problem = find_problem(t, plan, gpus, sequence, micro_batch, global_batch);
+  if (plan.virtual_stages > 1 && plan.schedule != PipelineSchedule::interleaved &&
+      job.json().contains("parallel") && job.at("parallel").json().contains("schedule"))
+    job.at("parallel")
+        .fail_at("schedule",
+                 fmt::format(
+                     "is '{}', which has one piece of layers on each stage, and virtual_stages is "
+                     "{}",
+                     word_of(plan.schedule), plan.virtual_stages),
+                 "\"interleaved\" has several; or leave schedule out, or virtual_stages 1");
   if (!problem.what.empty()) {
     const auto slash = problem.key.find('/');
     if (slash == std::string::npos)

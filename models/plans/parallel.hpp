@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace foretrain::models {
 
@@ -77,6 +78,10 @@ struct PlannedBatch {
 /// does not divide, with the nearest values that do.
 PlannedBatch check_plan(const Value& job, const Transformer& t, const ParallelPlan& plan, int gpus,
                         int sequence, int micro_batch, int global_batch);
+
+/// Pieces that each of so many stages may have: 1, and what leaves every piece equally many layers,
+/// or does so where embedding and loss count as a layer each (Megatron-LM, arguments.py).
+std::vector<int> even_virtual_stages(int layers, int pipeline);
 
 /// What does not divide, or "".
 std::string problem_of(const Transformer& t, const ParallelPlan& plan, int gpus, int sequence,

@@ -1,10 +1,20 @@
 #include "models/plans/planned_layer.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace foretrain::models {
 
 namespace {
+
+// From one kernel of a CUDA graph to the next (XLA's command buffers, maxtext.json).
+constexpr Seconds kGraphLaunch{1e-6};
+
+// Places of so many that a token goes to, of `choices` that it makes, each as likely.
+double distinct(double places, double choices)
+{
+  return places * (1 - std::pow(1 - 1 / places, choices));
+}
 
 LossKernels loss_kernels(const TransformerRules& rules)
 {
@@ -20,22 +30,57 @@ LossKernels loss_kernels(const TransformerRules& rules)
 PlannedLayer::PlannedLayer(const StepSetting& setting, ExchangeTimes& times, bool with_experts)
     : s_(setting), times_(times), shape_(operator_shape(setting)),
       experts_(with_experts && setting.memory.model.experts > 0),
-      operators_(layer_operators(setting.memory.model, shape_, with_experts))
+      operators_(layer_operators(setting.memory.model, shape_, with_experts)),
+      graphs_(setting.device)
 {
+  graphs_.host_per_kernel = std::min(kGraphLaunch, graphs_.host_per_kernel);
+}
+
+const TransformerDevice& PlannedLayer::device_of(const Operator& op) const
+{
+  switch (s_.rules.cuda_graphs) {
+  case CudaGraphs::none:
+    return s_.device;
+  case CudaGraphs::all:
+    return graphs_;
+  case CudaGraphs::layer:
+    break;
+  }
+  return experts_ && op.module && among({LayerModule::moe}, *op.module) ? s_.device : graphs_;
+}
+
+OperatorTime PlannedLayer::operators_time(bool backward) const
+{
+  OperatorTime time;
+  for (const Operator& op : operators_)
+    time += backward ? backward_time(op, device_of(op)) : forward_time(op, device_of(op));
+  if (s_.rules.cuda_graphs == CudaGraphs::none)
+    time.host += (backward ? 0.5 : 1.0) * s_.rules.host_per_layer;
+  time.host += collectives() * s_.rules.host_per_exchange;
+  return time;
+}
+
+// The host asks how many tokens came, and launches what depends on it. Neither is hidden, unless
+// router and preparation are launched as a graph, or the device has another micro-batch's work.
+Seconds PlannedLayer::wait_for_counts() const
+{
+  const bool waits = experts_ && s_.rules.dropless && s_.rules.cuda_graphs == CudaGraphs::none &&
+                     !s_.rules.overlap_expert;
+  return waits ? s_.rules.host_per_experts : Seconds(0);
 }
 
 OperatorTime PlannedLayer::forward() const
 {
-  OperatorTime time = forward_time(operators_, s_.device);
-  time.host += s_.rules.host_per_layer + collectives() * s_.rules.host_per_exchange;
+  OperatorTime time = operators_time(false);
+  const Seconds wait = wait_for_counts();
+  time.device += wait;
+  time.host += wait;
   return time;
 }
 
 OperatorTime PlannedLayer::backward() const
 {
-  OperatorTime time = backward_time(operators_, s_.device);
-  time.host += 0.5 * s_.rules.host_per_layer + collectives() * s_.rules.host_per_exchange;
-  return time;
+  return operators_time(true);
 }
 
 OperatorTime PlannedLayer::repeated() const
@@ -48,11 +93,27 @@ OperatorTime PlannedLayer::repeated() const
   case Recompute::selective:
     break;
   }
-  if (!s_.memory.modules.empty())
-    return modules_time(operators_, s_.memory.modules, s_.device);
-  if (s_.rules.selective == SelectiveRecompute::half) {
-    const OperatorTime all = forward();
-    return {0.5 * all.device, 0.5 * all.host};
+  if (!s_.memory.modules.empty()) {
+    OperatorTime time = modules_time(operators_, s_.memory.modules, s_.device);
+    if (experts_ && among(s_.memory.modules, LayerModule::moe)) {
+      time.device += wait_for_counts();
+      time.host += wait_for_counts();
+    }
+    return time;
+  }
+  OperatorTime time;
+  switch (s_.rules.selective) {
+  case SelectiveRecompute::half:
+    time = forward();
+    return {0.5 * time.device, 0.5 * time.host};
+  case SelectiveRecompute::operations:
+    for (const Operator& op : operators_) {
+      const OperatorTime one = forward_time(op, device_of(op));
+      time += {op.repeated * one.device, op.repeated * one.host};
+    }
+    return time;
+  case SelectiveRecompute::attention:
+    break;
   }
   // A fused kernel repeats the attention's core by itself.
   return shape_.flash ? OperatorTime{}
@@ -147,16 +208,35 @@ Exposure PlannedLayer::tensor(bool backward) const
   const Seconds all = times_.time_of(calls);
   if (!s_.rules.overlap_tensor)
     return {all, all, std::move(calls)};
-  // In as many parts as there are ranks, each beside the product of the one before.
-  Seconds products;
+  return {all, exposed_beside_products(calls, backward), std::move(calls)};
+}
+
+// In as many parts as there are ranks, each beside the part before of the product that it belongs
+// to: what comes in beside the product that needs it, what goes out beside the one that makes it. A
+// short product hides no more than its own time. In the backward pass ends change places, and one
+// of a product's two is beside its exchange. Ranks that share experts exchange without overlap.
+Seconds PlannedLayer::exposed_beside_products(const PlannedCalls& calls, bool backward) const
+{
+  std::vector<Seconds> in, out; // products, in the order of the layer, as are the calls
   for (const Operator& op : operators_)
-    if (op.weights)
-      products +=
-          backward ? 0.5 * backward_time(op, s_.device).device : forward_time(op, s_.device).device;
-  const Seconds part = all / shape_.tensor;
-  const Seconds rest = all - part;
-  const Seconds hidden = std::min(rest, products);
-  return {all, part + (rest - hidden) + s_.rules.overlap_cost * hidden, std::move(calls)};
+    if (op.end != TensorEnd::none)
+      ((op.end == TensorEnd::in) != backward ? in : out)
+          .push_back(backward ? (op.frozen ? 1.0 : 0.5) * backward_time(op, s_.device).device
+                              : forward_time(op, s_.device).device);
+  std::size_t gathers = 0;
+  std::size_t others = 0;
+  Seconds exposed;
+  for (const PlannedCall& call : calls) {
+    const bool gather = call.operation == Operation::all_gather;
+    const std::vector<Seconds>& beside = gather ? in : out;
+    const std::size_t which = gather ? gathers++ : others++;
+    const Seconds once = times_.time(call.group, call.operation, call.size);
+    const double later = 1 - 1.0 / shape_.tensor; // all parts but the first
+    const bool overlaps = call.group == PlanGroup::tensor && which < beside.size();
+    const Seconds hidden = overlaps ? later * std::min(once, beside[which]) : Seconds(0);
+    exposed += call.times * (once - hidden + s_.rules.overlap_cost * hidden);
+  }
+  return exposed;
 }
 
 // Keys and values go round the ring beside the attention of those that are there.
@@ -182,12 +262,37 @@ Exposure PlannedLayer::context(bool backward) const
           std::move(calls)};
 }
 
+// To the experts and back. Libraries that send one copy to each place instead of one for each
+// expert do so between nodes, which is what takes the time, or between the GPUs of one node.
+PlannedCalls PlannedLayer::expert_calls() const
+{
+  const double choices = s_.memory.model.top_k;
+  const auto all_to_all = [&](double share) {
+    return PlannedCalls{{PlanGroup::expert, Operation::all_to_all, share * routed(), 2}};
+  };
+  switch (s_.rules.dispatcher) {
+  case Dispatcher::all_to_all:
+    break;
+  case Dispatcher::all_gather: {
+    const Bytes all = shape_.expert / choices * routed();
+    return {{PlanGroup::expert, Operation::all_gather, all, 1},
+            {PlanGroup::expert, Operation::reduce_scatter, all, 1}};
+  }
+  case Dispatcher::deep_ep:
+  case Dispatcher::hybrid_ep: {
+    const int nodes = times_.nodes(PlanGroup::expert);
+    return all_to_all(distinct(nodes > 1 ? nodes : shape_.expert, choices) / choices);
+  }
+  }
+  return all_to_all(1);
+}
+
 // Tokens go to their experts and come back.
 Exposure PlannedLayer::expert(bool backward) const
 {
   if (!experts_ || shape_.expert < 2)
     return {};
-  PlannedCalls calls{{PlanGroup::expert, Operation::all_to_all, routed(), 2}};
+  PlannedCalls calls = expert_calls();
   const Seconds both = times_.time_of(calls);
   if (!s_.rules.overlap_expert)
     return {both, both, std::move(calls)};

@@ -62,6 +62,9 @@ public:
   LayerExchanges repeated_exchanges() const;
 
 private:
+  OperatorTime operators_time(bool backward) const;
+  const TransformerDevice& device_of(const Operator& op) const;
+  Seconds wait_for_counts() const;
   bool repeats_feed_forward() const;
   Bytes activations() const;
   Bytes routed() const;
@@ -70,6 +73,8 @@ private:
   PlannedCalls feed_forward_calls() const;
   PlannedCalls tensor_calls() const;
   Exposure tensor(bool backward) const;
+  Seconds exposed_beside_products(const PlannedCalls& calls, bool backward) const;
+  PlannedCalls expert_calls() const;
   Exposure context(bool backward) const;
   Exposure expert(bool backward) const;
 
@@ -78,6 +83,7 @@ private:
   OperatorShape shape_;
   bool experts_;
   std::vector<Operator> operators_;
+  TransformerDevice graphs_; // the device where kernels are launched as a graph
 };
 
 /// Which part of the work one GPU does.

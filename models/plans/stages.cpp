@@ -53,9 +53,8 @@ std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan)
   int done = 0;
   for (const int of_piece : layers) {
     Piece piece;
-    const int plain = t.experts > 0 ? std::clamp(t.dense_layers - done, 0, of_piece) : of_piece;
-    piece.dense = plain;
-    piece.experts = of_piece - plain;
+    piece.experts = t.expert_layers(done + of_piece) - t.expert_layers(done);
+    piece.dense = of_piece - piece.experts;
     done += of_piece;
     pieces.push_back(piece);
   }

@@ -46,6 +46,8 @@ public:
   /// `size` as nccl-tests counts it: the whole buffer.
   virtual Seconds time(PlanGroup group, Operation operation, Bytes size) = 0;
   virtual int ranks(PlanGroup group) const = 0;
+  /// That the first group of the stage reaches.
+  virtual int nodes(PlanGroup /*group*/) const { return 1; }
   /// From every GPU of a pipeline stage to one of the next; from the last stage to the first.
   virtual Seconds transfer(int from_stage, Bytes size) = 0;
   /// Whom times are those of; empty where there is no machine.

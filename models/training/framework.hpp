@@ -166,6 +166,8 @@ struct Framework {
   OptimizerStyle optimizer_style = OptimizerStyle::fused;
   std::optional<OneProcess> one_process; // absent: each GPU has a process of its own
   double step_variation = 0.01;          // coefficient of variation of a GPU's step time
+  int last_year = 0;                     // of its code; 0: not told
+  std::string newer;                     // preset of later code
   double host_threads = 1; // cores that each GPU's process keeps busy; part of one: a thread that
                            // is busy for that part of the time
   Seconds start{};         // from the process's first instruction to the first step
@@ -310,6 +312,10 @@ void describe(V& v, Framework& s)
              "all GPUs of a node hang on one process, whose launches follow each other");
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
+  v.optional("last_year", s.last_year,
+             "of its code: large models on GPUs that came later get a warning; 0: none",
+             between(0, 3000));
+  v.optional("newer", s.newer, "preset that stands for later code of its kind");
   v.optional("host_threads", s.host_threads,
              "cores that each GPU's process keeps busy while it computes; below 1: one thread that "
              "is busy for that part of the time, and where cores are short gets as much of them as "

@@ -15,12 +15,15 @@ constexpr auto choices(GradientPrecision)
       {{GradientPrecision::fp32, "fp32"}, {GradientPrecision::compute, "compute"}});
 }
 
-/// What selective recomputation repeats: attention's core, or half of a layer.
-enum class SelectiveRecompute { attention, half };
+/// What selective recomputation repeats: attention's core; every second layer; or of each layer all
+/// but attention and every second product.
+enum class SelectiveRecompute { attention, half, operations };
 constexpr auto choices(SelectiveRecompute)
 {
   return std::to_array<Choice<SelectiveRecompute>>(
-      {{SelectiveRecompute::attention, "attention"}, {SelectiveRecompute::half, "half"}});
+      {{SelectiveRecompute::attention, "attention"},
+       {SelectiveRecompute::half, "half"},
+       {SelectiveRecompute::operations, "operations"}});
 }
 
 /// Kernels of the cross entropy; automatic: as TransformerRules::fused says.
@@ -33,13 +36,36 @@ constexpr auto choices(LossRule)
                                           {LossRule::megatron, "megatron"}});
 }
 
-/// Kernel of attention: that of the GPU's tables, or FlashAttention-2 or -1.
-enum class AttentionKernel { measured, flash_2, flash_1 };
+/// Kernel of attention: that of the GPU's tables, FlashAttention-2 or -1, or FlashAttention in
+/// Triton.
+enum class AttentionKernel { measured, flash_2, flash_1, triton };
 constexpr auto choices(AttentionKernel)
 {
   return std::to_array<Choice<AttentionKernel>>({{AttentionKernel::measured, "measured"},
                                                  {AttentionKernel::flash_2, "flash-2"},
-                                                 {AttentionKernel::flash_1, "flash-1"}});
+                                                 {AttentionKernel::flash_1, "flash-1"},
+                                                 {AttentionKernel::triton, "triton"}});
+}
+
+/// How tokens go to their experts: a copy for each expert; all of a group's to all; or by a library
+/// that sends one copy to each node that has one of their experts (DeepEP, HybridEP), or on one
+/// node to each GPU.
+enum class Dispatcher { all_to_all, all_gather, deep_ep, hybrid_ep };
+constexpr auto choices(Dispatcher)
+{
+  return std::to_array<Choice<Dispatcher>>({{Dispatcher::all_to_all, "all-to-all"},
+                                            {Dispatcher::all_gather, "all-gather"},
+                                            {Dispatcher::deep_ep, "deep-ep"},
+                                            {Dispatcher::hybrid_ep, "hybrid-ep"}});
+}
+
+/// What is launched as a graph: nothing; what has the same shapes in each step, all of a layer but
+/// its experts; or everything.
+enum class CudaGraphs { none, layer, all };
+constexpr auto choices(CudaGraphs)
+{
+  return std::to_array<Choice<CudaGraphs>>(
+      {{CudaGraphs::none, "none"}, {CudaGraphs::layer, "layer"}, {CudaGraphs::all, "all"}});
 }
 
 struct TransformerRules {
@@ -50,7 +76,7 @@ struct TransformerRules {
   Seconds host_per_exchange{};    // to start a collective between tensor-parallel ranks
   AttentionKernel attention = AttentionKernel::measured;
   SelectiveRecompute selective =
-      SelectiveRecompute::attention;   // what "recompute": "selective" repeats, or half of a layer
+      SelectiveRecompute::attention;   // what "recompute": "selective" repeats
   LossRule loss = LossRule::automatic; // kernels of the cross entropy; automatic: as `fused` says
   GradientPrecision gradient = GradientPrecision::fp32; // what gradients are added up in
   GradientPrecision reduce = GradientPrecision::fp32;   // what of them travels
@@ -61,10 +87,14 @@ struct TransformerRules {
   bool overlap_tensor = false;    // tensor-parallel exchanges ride beside their products
   bool overlap_pipeline = false;  // stages do not wait for their transfers
   bool overlap_expert = false;    // exchanges of experts ride beside other work
-  double overlap_cost = 0.12;     // of compute that runs beside exchanges: more time by this
-  int micro_batch_gathers = 1;    // zero 3: 1: gathers and reduces for each micro-batch
-  double gather_bytes = 0;        // zero 3: moved on the device per parameter that is gathered
-  double reduce_bytes = 0;        // zero 3: and per parameter whose gradient is reduced
+  Dispatcher dispatcher = Dispatcher::all_to_all; // how tokens go to their experts
+  bool dropless = true;                           // no token is left out
+  Seconds host_per_experts{}; // dropless: until the host knows how many tokens came, and launches
+  CudaGraphs cuda_graphs = CudaGraphs::none; // what is launched as a graph
+  double overlap_cost = 0.12;  // of compute that runs beside exchanges: more time by this
+  int micro_batch_gathers = 1; // zero 3: 1: gathers and reduces for each micro-batch
+  double gather_bytes = 0;     // zero 3: moved on the device per parameter that is gathered
+  double reduce_bytes = 0;     // zero 3: and per parameter whose gradient is reduced
 };
 
 template <class V>
@@ -85,10 +115,12 @@ void describe(V& v, TransformerRules& s)
   v.optional("host_per_exchange", s.host_per_exchange,
              "host time to start a collective between tensor-parallel ranks", non_negative());
   v.optional("attention", s.attention,
-             "kernel: the one that was measured, or FlashAttention-2 or -1");
+             "kernel: the one that was measured, FlashAttention-2 or -1, or FlashAttention in "
+             "Triton");
   v.optional("selective", s.selective,
-             "what selective recomputation repeats: the attention's core (Megatron), or half of "
-             "what a layer does (torchtitan: every second product)");
+             "what selective recomputation repeats: the attention's core (Megatron), every second "
+             "layer (half), or of each layer all but attention and every second product "
+             "(operations)");
   v.optional("loss", s.loss,
              "kernels of the cross entropy: fused ones, PyTorch's, those of Megatron's "
              "vocab_parallel_cross_entropy, or the first two as \"fused\" says");
@@ -108,6 +140,20 @@ void describe(V& v, TransformerRules& s)
              "tensor-parallel exchanges ride beside their products");
   v.optional("overlap_pipeline", s.overlap_pipeline, "stages do not wait for their transfers");
   v.optional("overlap_expert", s.overlap_expert, "exchanges of experts ride beside other work");
+  v.optional("dispatcher", s.dispatcher,
+             "how tokens go to their experts: a copy for each of them (all-to-all), all of a "
+             "group's to all (all-gather), or one copy to each node that has one of their experts, "
+             "on one node to each GPU (deep-ep, hybrid-ep)");
+  v.optional("dropless", s.dropless,
+             "no token is left out, so that the host waits until it knows how many came");
+  v.optional("host_per_experts", s.host_per_experts,
+             "dropless: time in which a GPU waits in each layer of experts for the host, which "
+             "waits for the numbers of tokens and launches what depends on them; not with CUDA "
+             "graphs or overlap_expert",
+             non_negative());
+  v.optional("cuda_graphs", s.cuda_graphs,
+             "what is launched as a CUDA graph: nothing, what has the same shapes in each step "
+             "(layer: all but experts), or everything (all)");
   v.optional("overlap_cost", s.overlap_cost,
              "by this share of the time of an exchange beside it, compute takes longer",
              between(0, 2));

@@ -32,7 +32,8 @@ OperatorTime forward_time(const Operator& op, const TransformerDevice& device)
                   moving(op.forward_bytes, op.forward_kernels - 1, device);
     break;
   case OperatorKind::attention:
-    time.device = Seconds(device.attention.forward(op.attention, device.clock));
+    time.device = op.share * Seconds(device.attention.forward(op.attention, device.clock));
+    time.host = op.share * time.host;
     break;
   case OperatorKind::memory:
     time.device = moving(op.forward_bytes, op.forward_kernels, device);
@@ -62,7 +63,8 @@ OperatorTime backward_time(const Operator& op, const TransformerDevice& device)
     break;
   }
   case OperatorKind::attention:
-    time.device = Seconds(device.attention.backward_time(op.attention, device.clock));
+    time.device = op.share * Seconds(device.attention.backward_time(op.attention, device.clock));
+    time.host = op.share * time.host;
     break;
   case OperatorKind::memory:
     time.device = moving(op.backward_bytes, op.backward_kernels, device);

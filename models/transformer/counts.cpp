@@ -146,7 +146,7 @@ double attended(const Transformer& t, int sequence, AttentionCount count)
     return s / 2;
   // The first tokens of a sequence see fewer than the window.
   const double w = t.window;
-  return (w * w / 2 + (s - w) * w) / s;
+  return t.windowed() * (w * w / 2 + (s - w) * w) / s + (1 - t.windowed()) * s / 2;
 }
 
 Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count)

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace foretrain::models {
 
 namespace {
@@ -57,7 +59,15 @@ Json sizes(const Config& c)
   return t;
 }
 
-// Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma, and what is built like them.
+// Of layers with a window: how often one attends to everything; 0: never.
+int full_attention_every(const Config& c, const std::string& type)
+{
+  if (c.has("sliding_window_pattern"))
+    return c.number("sliding_window_pattern");
+  return type == "gpt_oss" || type == "gemma2" ? 2 : type == "gemma3_text" ? 6 : 0;
+}
+
+// Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma, OLMo 2, GPT-OSS, and what is built like them.
 Json llama_like(const Config& c)
 {
   const std::string type = c.text("model_type");
@@ -70,10 +80,13 @@ Json llama_like(const Config& c)
   t["tied"] = c.flag_or("tie_word_embeddings", type.starts_with("gemma"));
   if (c.flag_or("attention_bias", type == "qwen2" || type == "qwen2_moe"))
     t["qkv_bias"] = true;
-  if (type.starts_with("qwen3") || type == "gemma3" || type == "gemma3_text")
+  if (type.starts_with("qwen3") || type == "gemma3_text" || type == "olmo2")
     t["query_norm"] = true;
-  if (c.has("sliding_window") && c.flag_or("use_sliding_window", true))
+  if (c.has("sliding_window") && c.flag_or("use_sliding_window", true)) {
     t["window"] = c.number("sliding_window");
+    if (const int every = full_attention_every(c, type); every > 0)
+      t["full_attention_every"] = every;
+  }
   for (const char* key : {"num_local_experts", "num_experts"})
     if (c.has(key)) {
       t["experts"] = c.number(key);
@@ -87,16 +100,49 @@ Json llama_like(const Config& c)
   return t;
 }
 
-Json deepseek(const Config& c)
+Json gpt_oss(const Config& c)
 {
   Json t = llama_like(c);
-  t.erase("kv_heads");
-  t["head_size"] = c.number("qk_nope_head_dim");
+  t["norm"] = "rms";
+  t["bias"] = true;
+  return t;
+}
+
+// Layers of experts beside a shared one take turns with wider dense ones (Maverick), or not
+// (Scout).
+Json llama4(const Config& c)
+{
+  Json t = llama_like(c);
+  t["expert_ffn"] = c.number("intermediate_size");
+  t["ffn"] = c.number("intermediate_size_mlp");
+  t["shared_experts"] = 1;
+  t["experts_every"] = c.number_or("interleave_moe_layer_step", 1);
+  return t;
+}
+
+void routed(const Config& c, Json& t)
+{
   t["experts"] = c.number("n_routed_experts");
   t["top_k"] = c.number("num_experts_per_tok");
   t["expert_ffn"] = c.number("moe_intermediate_size");
   t["shared_experts"] = c.number_or("n_shared_experts", 0);
   t["dense_layers"] = c.number_or("first_k_dense_replace", 0);
+}
+
+Json glm4_moe(const Config& c)
+{
+  Json t = llama_like(c);
+  routed(c, t);
+  t["query_norm"] = c.flag_or("use_qk_norm", false);
+  return t;
+}
+
+Json deepseek(const Config& c)
+{
+  Json t = llama_like(c);
+  t.erase("kv_heads");
+  t["head_size"] = c.number("qk_nope_head_dim");
+  routed(c, t);
   t["latent"] = {{"query_rank", c.number_or("q_lora_rank", 0)},
                  {"kv_rank", c.number("kv_lora_rank")},
                  {"rotary_size", c.number("qk_rope_head_dim")},
@@ -195,6 +241,11 @@ constexpr ModelType kTypes[] = {
     {"gemma2", &llama_like},
     {"gemma3_text", &llama_like},
     {"phi3", &llama_like},
+    {"olmo2", &llama_like},
+    {"gpt_oss", &gpt_oss},
+    {"llama4_text", &llama4},
+    {"glm4_moe", &glm4_moe},
+    {"kimi_k2", &deepseek},
     {"deepseek_v2", &deepseek},
     {"deepseek_v3", &deepseek},
     {"gpt2", &gpt2},
@@ -204,6 +255,34 @@ constexpr ModelType kTypes[] = {
     {"bert", &bert},
     {"vit", &vit},
 };
+
+// Kinds that hold what is not computed here.
+struct Refused {
+  const char* name;
+  const char* what;
+};
+constexpr const char* kMamba = "layers of a state-space model (Mamba)";
+constexpr const char* kDelta = "layers of linear attention (gated delta net)";
+constexpr const char* kVision = "a vision encoder before its language model";
+constexpr Refused kRefused[] = {
+    {"nemotron_h", kMamba},    {"jamba", kMamba},       {"mamba", kMamba},
+    {"mamba2", kMamba},        {"qwen3_next", kDelta},  {"kimi_linear", kDelta},
+    {"qwen2_vl", kVision},     {"qwen2_5_vl", kVision}, {"qwen3_vl", kVision},
+    {"qwen3_vl_moe", kVision},
+};
+
+void refuse(const Value& config, const std::string& type)
+{
+  for (const Refused& kind : kRefused)
+    if (type == kind.name)
+      config.at("model_type")
+          .fail(
+              fmt::format("is '{}', which has {}: not computed here", type, kind.what),
+              kind.what == kVision
+                  ? "import the part that is a language model as \"qwen2\" or \"qwen3\""
+                  : "a recorded step of it can be imported instead: a trace of PyTorch's profiler "
+                    "(docs/import.md)");
+}
 
 } // namespace
 
@@ -226,6 +305,9 @@ Json import_hf_config(const Value& config)
     config.fail("is no config.json of Hugging Face: it has no \"model_type\"");
   const Config c(config);
   const std::string type = c.text("model_type");
+  refuse(config, type);
+  if (type == "llama4" && config.json().contains("text_config"))
+    return import_hf_config(config.at("text_config"));
   const auto* const known = std::find_if(std::begin(kTypes), std::end(kTypes),
                                          [&](const ModelType& t) { return type == t.name; });
   if (known == std::end(kTypes))

@@ -54,6 +54,16 @@ public:
     }
     memory("adapter sum", count * m * n, 3, 3 * k / n);
   }
+  /// Of the product just written, which ranks share: with the adapters that stand beside it.
+  void shared(TensorEnd end, double repeated)
+  {
+    for (auto op = operators.rbegin(); op != operators.rend(); ++op)
+      if (op->weights && !op->name.starts_with("adapter")) {
+        op->end = end;
+        op->repeated = repeated;
+        return;
+      }
+  }
   /// `forward`, `backward`: passes over `elements`; eager frameworks need more of both.
   void memory(const char* name, double elements, double forward, double backward, int kernels = 1)
   {
@@ -138,7 +148,6 @@ void OperatorWriter::attention()
   a.kv_heads = kv;
   a.head_size = t.head();
   a.causal = !t.encoder;
-  a.window = t.window;
   if (t.latent) {
     const LatentAttention& l = *t.latent;
     const double value = l.value_size > 0 ? l.value_size : t.head();
@@ -156,6 +165,7 @@ void OperatorWriter::attention()
       product(linear_qkv, "q expand", tokens, query, l.query_rank);
     else
       product(linear_qkv, "q", tokens, query, t.hidden);
+    shared(TensorEnd::in, 0);
     memory("rotary", tokens * 2 * query, 2, 2, 2);
     within({});
     // Queries and keys are wider than values.
@@ -163,6 +173,7 @@ void OperatorWriter::attention()
     a.kv_heads = heads;
   } else {
     product(AdapterTarget::linear_qkv, "qkv", tokens, (heads + 2 * kv) * t.head(), t.hidden);
+    shared(TensorEnd::in, kv / (heads + 2 * kv)); // of q, k and v the second
     if (t.has_bias())
       memory("qkv bias", tokens * (heads + 2 * kv) * t.head(), 0, shape.adapters ? 0 : 1);
     if (t.query_norm)
@@ -173,25 +184,36 @@ void OperatorWriter::attention()
              static_cast<int>(eager(1, 8)));
   }
   if (shape.flash) {
-    Operator op;
-    op.name = "attention";
-    op.kind = OperatorKind::attention;
-    op.attention = a;
-    op.module = LayerModule::core_attn;
-    op.backward_kernels = 3;
-    operators.push_back(op);
+    for (const bool windowed : {true, false}) {
+      Operator op;
+      op.share = windowed ? t.windowed() : 1 - t.windowed();
+      if (op.share <= 0)
+        continue;
+      op.name = windowed ? "attention in a window" : "attention";
+      op.kind = OperatorKind::attention;
+      op.attention = a;
+      op.attention.window = windowed ? t.window : 0;
+      op.module = LayerModule::core_attn;
+      op.backward_kernels = 3;
+      op.repeated = 0;
+      operators.push_back(op);
+    }
   } else {
     plain_attention(a);
   }
   const double values =
       t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
   product(AdapterTarget::linear_proj, "attention out", tokens, t.hidden, heads * values);
+  shared(TensorEnd::out, 1); // the fourth
 }
 
 void OperatorWriter::feed_forward(const char* up, const char* down, double tokens, double inner,
                                   double count)
 {
   product(AdapterTarget::linear_fc1, up, tokens, inner * (t.gated ? 2 : 1), t.hidden, count);
+  // Grouped products of experts are none that are kept.
+  const bool grouped = module == LayerModule::moe;
+  shared(grouped ? TensorEnd::none : TensorEnd::in, grouped ? 1 : t.gated ? 0.5 : 0);
   const double elements = count * tokens * inner;
   const auto whole = module;
   if (module == LayerModule::moe)
@@ -202,6 +224,7 @@ void OperatorWriter::feed_forward(const char* up, const char* down, double token
     memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), t.has_bias() ? 4 : 3);
   within(whole);
   product(AdapterTarget::linear_fc2, down, tokens, t.hidden, inner, count);
+  shared(grouped ? TensorEnd::none : TensorEnd::out, grouped || !t.gated ? 1 : 0);
 }
 
 void OperatorWriter::experts()
@@ -233,8 +256,8 @@ Flops Operator::forward_flops() const
   if (kind == OperatorKind::product)
     return Flops(2 * product.count * product.m * product.n * product.k);
   if (kind == OperatorKind::attention)
-    return Flops(4 * attention.batch * attention.heads * attention.queries * attention.keys *
-                 attention.head_size * (attention.causal ? 0.5 : 1));
+    return Flops(share * 4 * attention.batch * attention.heads * attention.queries *
+                 attention.keys * attention.head_size * (attention.causal ? 0.5 : 1));
   return Flops(0);
 }
 

@@ -43,6 +43,9 @@ struct OperatorShape {
 
 enum class OperatorKind { product, attention, memory };
 
+/// What tensor-parallel ranks exchange beside a product: what goes in, or what comes out.
+enum class TensorEnd { none, in, out };
+
 struct Operator {
   std::string name;
   OperatorKind kind = OperatorKind::memory;
@@ -54,6 +57,9 @@ struct Operator {
   int backward_kernels = 1;
   bool weights = false;              // the product's right side is a weight
   bool frozen = false;               // which is not trained: no gradient of it
+  double share = 1;                  // of layers that have it, where they take turns
+  double repeated = 1;               // of it, where every second product of a layer is kept
+  TensorEnd end = TensorEnd::none;   // of a product that tensor-parallel ranks share
   std::optional<LayerModule> module; // that recomputation may repeat by itself
   Flops forward_flops() const;
 };

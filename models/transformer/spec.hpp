@@ -35,6 +35,7 @@ struct Transformer {
   std::optional<bool> qkv_bias;  // of the products that make queries, keys and values
   bool query_norm = false;       // a norm on each head's queries and keys
   int window = 0;                // sliding window of attention; 0: all
+  int full_attention_every = 0;  // with a window: one layer of so many attends to all; 0: none
   bool encoder = false;          // attends both ways (BERT, ViT)
   int token_types = 0;           // of BERT's embedding
   bool pooler = false;           // a dense layer on the first token (BERT)
@@ -46,6 +47,7 @@ struct Transformer {
   std::optional<int> expert_ffn; // ffn
   int shared_experts = 0;        // that every token goes to, each of expert_ffn
   int dense_layers = 0;          // the first ones, without experts
+  int experts_every = 1;         // after these, one layer of so many has experts
   std::optional<LatentAttention> latent;
   int mtp_layers = 0; // that predict further tokens (multi-token prediction), while training
 
@@ -58,7 +60,17 @@ struct Transformer {
   bool has_bias() const { return bias.value_or(!rms()); }
   bool has_qkv_bias() const { return qkv_bias.value_or(has_bias()); }
   int learned_positions() const { return positions.value_or(rotary ? 0 : 2048); }
-  int expert_layers() const { return experts > 0 ? layers - dense_layers : 0; }
+  /// Of the first so many layers. Where layers take turns, the last of each turn has experts.
+  int expert_layers(int among) const
+  {
+    return experts > 0 ? (among > dense_layers ? (among - dense_layers) / experts_every : 0) : 0;
+  }
+  int expert_layers() const { return expert_layers(layers); }
+  /// Of layers, those whose attention has the window.
+  double windowed() const
+  {
+    return window > 0 ? (full_attention_every > 0 ? 1 - 1.0 / full_attention_every : 1.0) : 0.0;
+  }
 };
 
 /// What a model file holds when it describes a transformer.
@@ -107,6 +119,10 @@ void describe(V& v, Transformer& s)
   v.optional("query_norm", s.query_norm, "a norm on each head's queries and keys");
   v.optional("window", s.window, "sliding window of attention; 0: everything before",
              between(0, 1e8));
+  v.optional("full_attention_every", s.full_attention_every,
+             "with a window: one layer of so many attends to everything before it (2: in turn, as "
+             "in GPT-OSS); 0: none",
+             between(0, 10000));
   v.optional("encoder", s.encoder, "attention looks both ways");
   v.optional("token_types", s.token_types, "token types of the embedding", between(0, 1000));
   v.optional("pooler", s.pooler, "a dense layer on the first token");
@@ -121,6 +137,11 @@ void describe(V& v, Transformer& s)
              between(0, 1000));
   v.optional("dense_layers", s.dense_layers, "the first layers, which have no experts",
              between(0, 10000));
+  v.optional(
+      "experts_every", s.experts_every,
+      "one layer of so many has experts, the last of each turn (2: every second, as in Llama "
+      "4 Maverick)",
+      between(1, 10000));
   v.optional("latent", s.latent, "latent attention");
   v.optional("mtp_layers", s.mtp_layers,
              "trained beside the others to predict further tokens (multi-token prediction): each "

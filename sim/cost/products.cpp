@@ -66,11 +66,16 @@ double AttentionCurve::forward(const AttentionShape& shape, double clock) const
       (shape.head_size < 128 ? 1 - (1 - small_head) * std::min(1.0, (128 - shape.head_size) / 64)
                              : 1.0);
   const double blocks = std::ceil(shape.queries / kBlock);
-  // Keys that the blocks of queries meet: of a causal mask half, and their own block whole.
+  // Keys that the blocks of queries meet: of a causal mask half, and their own block whole. A
+  // window leaves the first queries what is before them, and cuts a block at its far end.
+  const double own = kBlock * shape.keys / std::max(shape.queries, 1.0);
   double met = shape.keys;
-  if (shape.causal)
-    met = (shape.keys + kBlock * shape.keys / std::max(shape.queries, 1.0)) / 2;
-  if (shape.window > 0)
+  if (shape.causal && shape.window > 0 && shape.window < shape.keys)
+    met = shape.window - shape.window * shape.window / (2 * shape.keys) + own / 2 +
+          kBlock / 2 * (1 - shape.window / shape.keys);
+  else if (shape.causal)
+    met = (shape.keys + own) / 2;
+  else if (shape.window > 0)
     met = std::min(met, shape.window + kBlock);
   met = std::max(met, std::min(kBlock, shape.keys));
   const double row = 4 * shape.head_size * kBlock;

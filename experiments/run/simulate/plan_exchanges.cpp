@@ -48,6 +48,15 @@ int PlanExchanges::ranks(PlanGroup group) const
   return models::layout_of(group, *setting_).count;
 }
 
+int PlanExchanges::nodes(PlanGroup group) const
+{
+  const Layout own = models::layout_of(group, *setting_);
+  std::set<int> nodes;
+  for (int i = 0; i < own.count; ++i)
+    nodes.insert(site_.ranks[static_cast<std::size_t>(stage_ * per_stage() + i * own.stride)].node);
+  return static_cast<int>(nodes.size());
+}
+
 int PlanExchanges::per_stage() const
 {
   return static_cast<int>(site_.ranks.size()) / setting_->plan.pipeline;

@@ -27,6 +27,7 @@ public:
   void of_stage(int stage) override { stage_ = stage; }
   Seconds time(models::PlanGroup group, models::Operation operation, Bytes size) override;
   int ranks(models::PlanGroup group) const override;
+  int nodes(models::PlanGroup group) const override;
   Seconds transfer(int from_stage, Bytes size) override;
   models::ExchangeSets sets(models::PlanGroup group) override;
   std::vector<std::vector<int>> pairs(int from_stage, int to_stage) override;

@@ -230,4 +230,100 @@ TEST_CASE("plans that do not divide name the nearest that do", "[plans]")
   CHECK_THROWS_WITH(check_plan(job, t, plan, 256, 2048, 1, 8), Catch::Contains("32 layers"));
 }
 
+TEST_CASE("embedding and loss may be pieces of their own", "[plans]")
+{
+  Transformer t;
+  t.layers = 126;
+  t.hidden = 16384;
+  t.heads = 128;
+  t.vocabulary = 128256;
+  ParallelPlan plan;
+  plan.pipeline = 16;
+  plan.virtual_stages = 8;
+  plan.schedule = PipelineSchedule::interleaved;
+  CHECK(problem_of(t, plan, 128, 8192, 1, 128).empty());
+  const auto pieces = pieces_of(t, plan);
+  CHECK(pieces.front().layers() == 0);
+  CHECK(pieces.back().layers() == 0);
+  CHECK(std::all_of(pieces.begin() + 1, pieces.end() - 1,
+                    [](const Piece& piece) { return piece.layers() == 1; }));
+  plan.virtual_stages = 9;
+  CHECK(!problem_of(t, plan, 128, 8192, 1, 128).empty());
+}
+
+TEST_CASE("a stage may have as many pieces as leave each equally many layers", "[plans]")
+{
+  CHECK(even_virtual_stages(96, 8) == std::vector<int>{1, 2, 3, 4, 6, 12});
+  CHECK(even_virtual_stages(126, 8) == std::vector<int>{1, 2, 4, 8});
+  CHECK(even_virtual_stages(30, 4) == std::vector<int>{1, 2, 4});
+}
+
+TEST_CASE("a schedule of one piece is refused where a stage has several", "[plans]")
+{
+  Transformer t;
+  t.layers = 80;
+  t.hidden = 8192;
+  t.heads = 64;
+  t.vocabulary = 32000;
+  ParallelPlan plan;
+  plan.pipeline = 4;
+  plan.virtual_stages = 5;
+  const auto check = [&](const char* parallel) {
+    const Value job(
+        parse_document(R"({"gpus": 4, "parallel": )" + std::string(parallel) + "}", "job.json"));
+    return check_plan(job, t, plan, 4, 2048, 1, 8).micro_batches;
+  };
+  CHECK_THROWS_WITH(check(R"({"pipeline": 4, "virtual_stages": 5, "schedule": "1f1b"})"),
+                    Catch::Contains("1f1b") && Catch::Contains("interleaved"));
+  CHECK(check(R"({"pipeline": 4, "virtual_stages": 5})") == 8);
+}
+
+TEST_CASE("layers with and without experts take turns", "[plans]")
+{
+  Transformer t;
+  t.layers = 48;
+  t.hidden = 5120;
+  t.heads = 40;
+  t.vocabulary = 202048;
+  t.experts = 128;
+  t.experts_every = 2;
+  ParallelPlan plan;
+  plan.pipeline = 4;
+  CHECK(t.expert_layers() == 24);
+  for (const Piece& piece : pieces_of(t, plan)) {
+    CHECK(piece.experts == 6);
+    CHECK(piece.dense == 6);
+  }
+  t.dense_layers = 3;
+  t.layers = 7;
+  plan.pipeline = 1;
+  CHECK(pieces_of(t, plan).front().experts == 2); // the fifth and the seventh
+}
+
+TEST_CASE("where every second product is kept, so is its result and no other", "[plans][memory]")
+{
+  MemorySetting s;
+  Transformer& t = s.model; // Llama 3 8B
+  t.layers = 32;
+  t.hidden = 4096;
+  t.heads = 32;
+  t.kv_heads = 8;
+  t.ffn = 14336;
+  t.gated = t.rotary = true;
+  t.vocabulary = 128256;
+  s.batch.sequence = 8192;
+  s.recompute = Recompute::selective;
+  s.selective = SelectiveRecompute::operations;
+  // The layer's input, q, v, the attention, gate and the result of down.
+  const double kept = 4096 + 32 * 128 + 8 * 128 + 4096 + 14336 + 4096;
+  CHECK(layer_activations(s, false).value() == Approx(8192.0 * 2 * kept));
+  MemorySetting all = s;
+  all.recompute = Recompute::none;
+  const double one = layer_activations(all, false).value();
+  CHECK(stage_memory(s).front().activations.value() == Approx(31 * 8192.0 * 2 * kept + one));
+  // Every second layer: half of what all keep, half of what inputs take.
+  s.selective = SelectiveRecompute::half;
+  CHECK(layer_activations(s, false).value() == Approx(0.5 * (one + 8192.0 * 2 * 4096)));
+}
+
 } // namespace foretrain::models

@@ -2,11 +2,14 @@
 #include "models/plans/step.hpp"
 
 #include "models/plans/piece_cost.hpp"
+#include "models/plans/planned_layer.hpp"
 #include "sim/base/normal_scores.hpp"
 
 #include "tests/support/plan_parts.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <cmath>
 
 namespace foretrain::models {
 
@@ -170,6 +173,112 @@ TEST_CASE("the stage whose gradients are there last tells when the optimizers be
   const auto [late, slow] = optimizers_begin(1e7);
   CHECK(late.value() ==
         Approx((slow.run.ends[1] + slow.ends[1].gradients.exposed).value()).epsilon(1e-9));
+}
+
+namespace {
+
+// A layer of Llama 3 70B under eight tensor-parallel ranks, and an exchange of it that takes
+// `exchange`.
+Seconds exposed_of_tensor(Seconds exchange, double peak)
+{
+  StepSetting s = small_model(1);
+  Transformer& t = s.memory.model;
+  t.hidden = 8192;
+  t.heads = 64;
+  t.kv_heads = 8;
+  t.ffn = 28672;
+  t.gated = t.rotary = true;
+  t.vocabulary = 0;
+  s.memory.batch.gpus = 8;
+  s.memory.batch.data = 1;
+  s.memory.batch.sequence = 4096;
+  s.memory.plan.tensor = 8;
+  s.memory.plan.sequence_parallel = true;
+  s.device.half.peak = peak;
+  s.device.half.memory = 1e21;
+  s.device.half.processors = 132;
+  s.rules.overlap_tensor = true;
+  s.rules.overlap_cost = 0;
+  EqualTimes times(exchange);
+  return PlannedLayer(s, times, false).exchanges(false).tensor.exposed;
+}
+
+} // namespace
+
+TEST_CASE("a product hides the exchange beside it, and no other", "[plans][closed-form]")
+{
+  // Very long products: of each of four exchanges the first of eight parts is left.
+  CHECK(exposed_of_tensor(kExchange, 1e12).value() == Approx(4 * kExchange.value() / 8));
+  // Products that take no time hide nothing.
+  CHECK(exposed_of_tensor(kExchange, 1e21).value() == Approx(4 * kExchange.value()).epsilon(0.1));
+  // The product behind the attention is the shortest: it hides less than the wider ones.
+  const double middle = exposed_of_tensor(kExchange, 1.5e15).value();
+  CHECK(middle > 4 * kExchange.value() / 8 * 1.01);
+  CHECK(middle < 4 * kExchange.value());
+}
+
+namespace {
+
+// Bytes that a layer of experts sends each way, in parts of what one copy for each expert is.
+double sent(Dispatcher dispatcher, int reached)
+{
+  class Nodes final : public ExchangeTimes {
+  public:
+    explicit Nodes(int nodes) : nodes_(nodes) {}
+    Seconds time(PlanGroup, Operation, Bytes size) override { return Seconds(size.value()); }
+    int ranks(PlanGroup) const override { return 32; }
+    int nodes(PlanGroup) const override { return nodes_; }
+    Seconds transfer(int, Bytes) override { return Seconds(0); }
+
+  private:
+    int nodes_;
+  };
+  StepSetting s = small_model(1);
+  s.memory.model.experts = 256;
+  s.memory.model.top_k = 8;
+  s.memory.plan.expert = 32;
+  s.rules.dispatcher = dispatcher;
+  Nodes times(reached);
+  const double tokens = s.memory.batch.sequence * 1024.0 * 2;
+  return PlannedLayer(s, times, true).exchanges(false).expert.whole.value() / (2 * 8 * tokens);
+}
+
+} // namespace
+
+TEST_CASE("libraries for experts send one copy to each node", "[plans][closed-form]")
+{
+  CHECK(sent(Dispatcher::all_to_all, 4) == Approx(1));
+  // Of four nodes eight choices reach 4 (1 - (3/4)^8); of 32 GPUs of one node 32 (1 - (31/32)^8).
+  CHECK(sent(Dispatcher::deep_ep, 4) == Approx(4 * (1 - std::pow(0.75, 8)) / 8));
+  CHECK(sent(Dispatcher::hybrid_ep, 1) == Approx(32 * (1 - std::pow(31.0 / 32, 8)) / 8));
+  // Everything to all of 32 ranks, and back.
+  CHECK(sent(Dispatcher::all_gather, 4) == Approx(32.0 / 8));
+}
+
+TEST_CASE("a dropless layer waits for its numbers of tokens once a forward pass", "[plans]")
+{
+  StepSetting s = small_model(1);
+  s.memory.model.experts = 8;
+  s.memory.model.top_k = 2;
+  EqualTimes times(kExchange);
+  const auto forward = [&] { return PlannedLayer(s, times, true).forward().time().value(); };
+  const auto backward = [&] { return PlannedLayer(s, times, true).backward().time().value(); };
+  const double without = forward();
+  const double back = backward();
+  s.rules.host_per_experts = Seconds(5e-3);
+  CHECK(forward() == Approx(without + 5e-3));
+  CHECK(backward() == Approx(back));
+  s.rules.dropless = false;
+  CHECK(forward() == Approx(without));
+  s.rules.dropless = true;
+  s.rules.cuda_graphs = CudaGraphs::all;
+  CHECK(forward() == Approx(without));
+  // Where launches are the limit, a graph of them takes a microsecond for each.
+  s.rules.cuda_graphs = CudaGraphs::none;
+  s.device.host_per_kernel = Seconds(1e-3);
+  const double launched = PlannedLayer(s, times, true).forward().host.value() - 5e-3;
+  s.rules.cuda_graphs = CudaGraphs::all;
+  CHECK(PlannedLayer(s, times, true).forward().host.value() == Approx(1e-3 * launched));
 }
 
 } // namespace foretrain::models

@@ -137,6 +137,45 @@ TEST_CASE("config.json of Hugging Face becomes the preset of the same model",
                     Catch::Contains("llama"));
 }
 
+TEST_CASE("config.json of models of 2025 has their published parameters",
+          "[models][transformer][import]")
+{
+  const auto imported = [](const char* text) {
+    return load_transformer(Value(parse_document(
+                                import_hf_config(Value(parse_document(text, "config.json"))).dump(),
+                                "imported")))
+        .transformer;
+  };
+  // openai/gpt-oss-120b: 116.83 B, 5.13 B of them active (model card, arXiv:2508.10925).
+  const Transformer oss = imported(R"({"model_type": "gpt_oss", "hidden_size": 2880,
+    "intermediate_size": 2880, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
+    "num_hidden_layers": 36, "num_local_experts": 128, "num_experts_per_tok": 4,
+    "sliding_window": 128, "attention_bias": true, "vocab_size": 201088})");
+  CHECK(parameters(oss).total() == Approx(116.83e9).epsilon(2e-3));
+  CHECK(oss.windowed() == Approx(0.5));
+  // meta-llama/Llama-4-Maverick-17B-128E: 400 B, 17 B active (model card).
+  const Transformer maverick = imported(R"({"model_type": "llama4", "text_config": {
+    "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192,
+    "intermediate_size_mlp": 16384, "num_attention_heads": 40, "num_key_value_heads": 8,
+    "head_dim": 128, "num_hidden_layers": 48, "num_local_experts": 128, "num_experts_per_tok": 1,
+    "interleave_moe_layer_step": 2, "vocab_size": 202048}})");
+  CHECK(parameters(maverick).total() == Approx(400e9).epsilon(0.01));
+  CHECK(parameters(maverick).active_per_token == Approx(17e9).epsilon(0.02));
+  // zai-org/GLM-4.5: 355 B, 32 B active (arXiv:2508.06471), with the layer for a further token,
+  // which is not in these.
+  const Transformer glm = imported(R"({"model_type": "glm4_moe", "hidden_size": 5120,
+    "intermediate_size": 12288, "num_attention_heads": 96, "num_key_value_heads": 8,
+    "head_dim": 128, "num_hidden_layers": 92, "n_routed_experts": 160, "num_experts_per_tok": 8,
+    "moe_intermediate_size": 1536, "n_shared_experts": 1, "first_k_dense_replace": 3,
+    "use_qk_norm": true, "attention_bias": true, "vocab_size": 151552})");
+  CHECK(parameters(glm).total() == Approx(355e9).epsilon(0.02));
+  for (const auto& [type, why] :
+       {std::pair{"nemotron_h", "Mamba"}, std::pair{"qwen3_next", "linear attention"},
+        std::pair{"qwen2_5_vl", "vision encoder"}})
+    CHECK_THROWS_WITH(imported((R"({"model_type": ")" + std::string(type) + R"("})").c_str()),
+                      Catch::Contains(why) && Catch::Contains("import"));
+}
+
 TEST_CASE("a transformer that does not divide is refused", "[models][transformer]")
 {
   const auto load = [](const char* text) {

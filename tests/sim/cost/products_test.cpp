@@ -164,4 +164,29 @@ TEST_CASE("one block of queries is one processor's work", "[cost][attention]")
   CHECK(curve.forward({1, 128, 4096, 100, 100, 128, false, 0}) == Approx(alone));
 }
 
+TEST_CASE("a window that is shorter than the sequence saves what lies before it",
+          "[cost][attention]")
+{
+  AttentionCurve curve;
+  curve.peak = 100e12;
+  curve.memory = 1e12;
+  curve.fill = 0;
+  curve.floor = 0;
+  curve.processors = 100;
+  AttentionShape shape{8, 16384, 16384, 32, 8, 128, true, 0};
+  const double whole = curve.forward(shape);
+  double before = 0;
+  for (const double window : {1024.0, 4096.0, 8192.0, 12288.0, 16383.0}) {
+    shape.window = window;
+    const double share = window / 16384;
+    CAPTURE(window);
+    // Of s / 2 pairs w - w^2 / 2s are left, and half a block at each end of a block's keys.
+    const double left = window * (1 - share / 2) + 64 + 64 * (1 - share);
+    CHECK(curve.forward(shape) / whole == Approx(left / (8192 + 64)));
+    CHECK(curve.forward(shape) > before);
+    before = curve.forward(shape);
+  }
+  CHECK(before == Approx(whole).epsilon(1e-3));
+}
+
 } // namespace foretrain::sim
