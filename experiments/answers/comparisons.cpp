@@ -1,5 +1,7 @@
 #include "experiments/answers/comparisons.hpp"
 
+#include "experiments/run/keep/judged.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -76,11 +78,6 @@ bool same_work(const Settings& a, const Settings& b)
   return models(a) == models(b);
 }
 
-double rate_of(const Json& job)
-{
-  return job.at("throughput_samples_per_s").at("median").get<double>();
-}
-
 } // namespace
 
 double probability_above(double mean, double variance)
@@ -102,7 +99,8 @@ double log_ratio_variance(const Json& a, const Json& b, const Profiles* profiles
 
 double probability_faster(const Json& a, const Json& b, const Profiles* profiles)
 {
-  return probability_above(std::log(rate_of(a) / rate_of(b)), log_ratio_variance(a, b, profiles));
+  return probability_above(std::log(judged_rate(a) / judged_rate(b)),
+                           log_ratio_variance(a, b, profiles));
 }
 
 Json compare_points(const std::vector<Json>& points, const LoadedExperiment& experiment)
@@ -114,8 +112,8 @@ Json compare_points(const std::vector<Json>& points, const LoadedExperiment& exp
       if (!points[p].is_object() || !points[p].contains("jobs"))
         continue;
       for (const Json& job : points[p].at("jobs"))
-        if (job.at("name") == spec.name)
-          candidates.push_back({p, &job, rate_of(job)});
+        if (job.at("name") == spec.name && fits(job))
+          candidates.push_back({p, &job, judged_rate(job)});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Compared& a, const Compared& b) { return a.rate > b.rate; });

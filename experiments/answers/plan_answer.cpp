@@ -1,6 +1,7 @@
 // Costs, chances and the choice: from predictions to the answer of a plan.
 #include "experiments/answers/comparisons.hpp"
 #include "experiments/answers/plan.hpp"
+#include "experiments/run/keep/judged.hpp"
 #include "experiments/run/keep/result_json.hpp"
 
 #include <algorithm>
@@ -13,15 +14,6 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr double kSame = 1.005; // rates this close count as one
-
-// Whether each job's GPUs hold what it needs.
-bool fits(const Json& jobs)
-{
-  return std::none_of(jobs.begin(), jobs.end(), [](const Json& job) {
-    const auto memory = job.find("device_memory_byte");
-    return memory != job.end() && memory->at("needed") > memory->at("available");
-  });
-}
 
 double median_rate(const Json& job, const char* quantity)
 {
@@ -177,7 +169,8 @@ private:
       least = std::min(least, probability);
     }
     json["probability"] = least;
-    json["fits_memory"] = fits(jobs);
+    json["fits_memory"] =
+        std::all_of(jobs.begin(), jobs.end(), [](const Json& job) { return fits(job); });
     json["jobs"] = jobs;
     return json;
   }

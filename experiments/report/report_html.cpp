@@ -62,6 +62,12 @@ std::string tiles(const ReportRow& best)
                  fmt::format("{} x one GPU", number_text(best.number("/speedup").value_or(0))));
   if (const auto slowdown = best.number("/slowdown"))
     html += tile("slowdown by sharing", number_text(*slowdown) + " x", "against running alone");
+  if (!best.fits())
+    html += tile(
+        "device memory", "does not fit",
+        "needs " + number_text(1e-9 * best.number("/device_memory_byte/needed").value_or(0)) +
+            " GB, has " +
+            number_text(1e-9 * best.number("/device_memory_byte/available").value_or(0)) + " GB");
   if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
     html += tile("limited by", "<code>" + escaped(resource) + "</code>",
                  percent_text(best.number("/bottleneck/utilisation").value_or(0)) + " busy");

@@ -21,6 +21,11 @@ double rate(const ReportRow& row)
   return row.number(kRate).value_or(0);
 }
 
+bool better(const ReportRow& a, const ReportRow& b)
+{
+  return a.fits() != b.fits() ? a.fits() : a.judged() > b.judged();
+}
+
 std::string own_gpus(const ReportRow& row)
 {
   return fmt::format("/jobs/{}/gpus", row.job_index);
@@ -114,9 +119,10 @@ std::string runner_up_sentence(const Report& report, const Series& rows, const R
   const ReportRow* second = nullptr;
   std::size_t rivals = 0;
   for (const ReportRow* row : rows)
-    if (row != &best && low && row->number("/throughput_samples_per_s/high").value_or(0) > *low) {
+    if (row != &best && low && row->fits() == best.fits() &&
+        row->number("/throughput_samples_per_s/high").value_or(0) > *low) {
       ++rivals;
-      if (!second || rate(*row) > rate(*second))
+      if (!second || better(*row, *second))
         second = row;
     }
   if (!second)
@@ -160,7 +166,9 @@ std::string steps_sentence(const Scaling& scaling)
 std::string headline_of(const Report& report, const ReportRow& best, bool only,
                         const Scaling& scaling)
 {
-  std::string text = shown_rate(best);
+  std::string text = best.fits() ? shown_rate(best)
+                     : only      ? "It does not fit: " + shown_rate(best) + " with more memory"
+                                 : "Nothing fits: " + shown_rate(best) + " with more memory";
   if (!only)
     text += " at best, with " + choice_text(report, best);
   if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
@@ -187,11 +195,34 @@ std::string memory_sentence(const ReportRow& row)
 {
   const auto needed = row.number("/device_memory_byte/needed");
   const auto available = row.number("/device_memory_byte/available");
-  if (!needed || !available || *needed <= *available)
+  if (row.fits() || !needed || !available)
     return "";
   return fmt::format("It does not fit as it is: about {} of device memory are needed, there are "
                      "{}. The rate is what more memory would allow.",
                      to_text(Bytes(*needed)), to_text(Bytes(*available)));
+}
+
+// Those that would be faster if they fitted are missed otherwise.
+std::string misfits_sentence(const Report& report, const Series& rows, const ReportRow& best)
+{
+  const ReportRow* fastest = nullptr;
+  std::size_t misfits = 0;
+  for (const ReportRow* row : rows)
+    if (!row->fits()) {
+      ++misfits;
+      if (!fastest || row->judged() > fastest->judged())
+        fastest = row;
+    }
+  if (!fastest || !best.fits())
+    return "";
+  std::string text =
+      fmt::format("{} of {} do not fit in device memory and are no choice", misfits, rows.size());
+  if (fastest->judged() > best.judged())
+    text +=
+        fmt::format(": {} needs {} of {}", choice_text(report, *fastest),
+                    to_text(Bytes(fastest->number("/device_memory_byte/needed").value_or(0))),
+                    to_text(Bytes(fastest->number("/device_memory_byte/available").value_or(0))));
+  return text + ".";
 }
 
 // "14.6 h", "35 min", "50 s"
@@ -252,7 +283,7 @@ Answer answer_for(const Report& report, const std::string& subject, const Series
 {
   Answer answer{subject, nullptr, {}, {}};
   for (const ReportRow* row : rows)
-    if (!answer.best || rate(*row) > rate(*answer.best))
+    if (!answer.best || better(*row, *answer.best))
       answer.best = row;
   Scaling scaling;
   for (const Scaling& candidate : all)
@@ -264,6 +295,7 @@ Answer answer_for(const Report& report, const std::string& subject, const Series
        {memory_sentence(*answer.best), best_sentence(report, *answer.best, rows.size() == 1),
         training_sentence(*answer.best), limit_sentence(*answer.best), steps_sentence(scaling),
         limit_moves_sentence(scaling), sharing_sentence(report, rows),
+        misfits_sentence(report, rows, *answer.best),
         runner_up_sentence(report, rows, *answer.best)})
     if (!sentence.empty())
       answer.sentences.push_back(sentence);
@@ -312,7 +344,7 @@ Scaling scaling_along(const Series& series)
 {
   Series rows;
   for (const ReportRow* row : series)
-    if (gpus_of(row) > 0 && rate(*row) > 0)
+    if (gpus_of(row) > 0 && rate(*row) > 0 && row->fits())
       rows.push_back(row);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ReportRow* a, const ReportRow* b) { return gpus_of(a) < gpus_of(b); });

@@ -44,6 +44,12 @@ struct ReportRow {
 
   std::optional<double> number(const char* pointer) const;
   std::string text(const char* pointer) const;
+  /// Whether the device holds what the job needs.
+  bool fits() const;
+  /// What the row is judged by: keep/judged.hpp; 0 where there is no rate.
+  double judged() const;
+  /// "does not fit" instead of what limits the job, where that is so.
+  std::string limit() const;
 };
 
 /// How a job's rate is told: tokens where its samples are made of them.

@@ -147,7 +147,7 @@ TextTable cells_of(const Report& report, const Layout& layout)
     if (slowdown)
       line.push_back(shown(row.number("/slowdown")));
     line.push_back(largest_parts(report, row, layout.shares));
-    line.push_back(clipped(row.text("/bottleneck/resource"), layout.text));
+    line.push_back(clipped(row.limit(), layout.text));
     cells.lines.push_back(line);
   }
   return cells;
@@ -200,10 +200,13 @@ std::string reasons(const Report& report, std::size_t columns, const Paint& pain
   std::vector<std::string> order;
   std::map<std::string, Limit> limits;
   std::size_t results = 0;
-  for (const ReportRow& row : report.rows()) {
+  const auto& rows = report.rows();
+  const bool some_fit =
+      std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.job && row.fits(); });
+  for (const ReportRow& row : rows) {
     const std::string resource = row.text("/bottleneck/resource");
     results += row.job ? 1 : 0;
-    if (resource.empty())
+    if (resource.empty() || (some_fit && !row.fits()))
       continue;
     const std::string any = of_any_node(resource);
     const auto [at, added] = limits.try_emplace(any, Limit{resource, {}});

@@ -209,8 +209,8 @@ void check(const ExperimentSpec& spec, const Value& root)
     } catch (const Json::exception&) {
       at.at("quantity").fail("is not a valid JSON pointer");
     }
-    if (!it.at_least && !it.at_most && !it.contains)
-      at.fail("must have at_least, at_most or contains");
+    if (!it.at_least && !it.at_most && !it.contains && !it.is)
+      at.fail("must have at_least, at_most, contains or is");
     if (it.point && !it.point.json().is_object())
       it.point.fail("must be an object of pointers and values, got " + it.point.shown());
     if (it.point)
@@ -220,8 +220,9 @@ void check(const ExperimentSpec& spec, const Value& root)
           it.point.fail("must have JSON pointers as keys, got '" + wanted.key() + "'");
     if (it.than && !it.than.json().is_object())
       it.than.fail("must be an object of pointers and values, got " + it.than.shown());
-    if (it.contains && (it.than || !it.than_job.empty()))
-      at.fail("compares texts: 'contains' goes without 'than' and 'than_job'");
+    if ((it.contains || it.is) && (it.than || !it.than_job.empty()))
+      at.fail(std::string("compares no numbers: '") + (it.contains ? "contains" : "is") +
+              "' goes without 'than' and 'than_job'");
   }
   if (spec.jobs.empty())
     root.fail_at("jobs", "must hold at least one job");

@@ -126,6 +126,7 @@ struct ExpectationSpec {
   std::optional<double> at_least;
   std::optional<double> at_most;
   std::optional<std::string> contains; // for texts, like /bottleneck/resource
+  std::optional<bool> is;              // for what is true or false, like /fits
 };
 
 struct ExperimentSpec {
@@ -329,6 +330,9 @@ void describe(V& v, ExpectationSpec& s)
   v.optional("at_least", s.at_least, "lower bound");
   v.optional("at_most", s.at_most, "upper bound");
   v.optional("contains", s.contains, "for texts: what must occur in it");
+  v.optional("is", s.is,
+             "for what is true or false: what it must be; of /fits: false says that a point may "
+             "need more memory than there is");
 }
 
 template <class V>

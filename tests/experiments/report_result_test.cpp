@@ -403,7 +403,7 @@ TEST_CASE("a large model is told in tokens, with its memory and its pipeline",
                        {"micro_batches", 3}, {"blocking", false},   {"pieces", {piece, piece}}};
   const auto page_of = [](const Json& one) { return report_html(result_of({point({}, {one})})); };
   const std::string page = page_of(large);
-  CHECK_THAT(page, Contains("40,000 tokens/s, limited by H100"));
+  CHECK_THAT(page, Contains("It does not fit: 40,000 tokens/s with more memory, limited by H100"));
   CHECK_THAT(page, Contains("2 T tokens take 579 days (521 to 637) and cost 111,000"));
   CHECK_THAT(page, Contains("does not fit") && Contains("weights 30.0 GB"));
   // (m + p - 1) x 3 s = 12 s, of which each stage works 9.
