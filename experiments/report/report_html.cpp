@@ -49,13 +49,13 @@ std::string tiles(const ReportRow& best)
   const auto mfu = best.number("/mfu/full");
   if (mfu)
     html += tile("MFU", percent_text(*mfu), "attention of all pairs");
-  if (const auto days = best.number("/training_days")) {
-    const auto cost = best.number("/training_cost");
-    html += tile(
-        fmt::format("days for {} tokens", tick_text(best.number("/training_tokens").value_or(0))),
-        number_text(*days, true),
-        cost ? "cost " + number_text(*cost, true)
-             : limits_text(best, "/training_days/low", "/training_days/high", 1));
+  if (const auto days = best.number("/days")) {
+    const auto cost = best.number("/cost");
+    const auto tokens = best.number("/training_tokens");
+    html +=
+        tile(tokens ? fmt::format("days for {} tokens", tick_text(*tokens)) : "days of training",
+             number_text(*days, true),
+             cost ? "cost " + money_text(best) : limits_text(best, "/days/low", "/days/high", 1));
   }
   if (const auto efficiency = best.number("/efficiency"); efficiency && !mfu)
     html += tile("scaling efficiency", percent_text(*efficiency),

@@ -21,6 +21,13 @@ double rate(const ReportRow& row)
   return row.number(kRate).value_or(0);
 }
 
+// Whether later epochs run at another rate by more than a percent.
+bool cold(const ReportRow& row)
+{
+  const auto later = row.number("/later_epochs/throughput_samples_per_s");
+  return later && std::abs(*later / rate(row) - 1) > 0.01;
+}
+
 bool better(const ReportRow& a, const ReportRow& b)
 {
   return a.fits() != b.fits() ? a.fits() : a.judged() > b.judged();
@@ -169,6 +176,8 @@ std::string headline_of(const Report& report, const ReportRow& best, bool only,
   std::string text = best.fits() ? shown_rate(best)
                      : only      ? "It does not fit: " + shown_rate(best) + " with more memory"
                                  : "Nothing fits: " + shown_rate(best) + " with more memory";
+  if (cold(best))
+    text += " in the first, cold epoch";
   if (!only)
     text += " at best, with " + choice_text(report, best);
   if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
@@ -233,31 +242,68 @@ std::string long_time(double seconds)
                           : fmt::format("{:.0f} s", seconds);
 }
 
-// For jobs that say how many epochs, or tokens, they run.
+// "(166 to 225)", of a range
+std::string ends_text(const ReportRow& row, const std::string& range, double factor)
+{
+  const auto low = row.number((range + "/low").c_str());
+  const auto high = row.number((range + "/high").c_str());
+  return low && high
+             ? fmt::format(" ({} to {})", number_text(factor * *low), number_text(factor * *high))
+             : "";
+}
+
+// For jobs that say how long their training is.
 std::string training_sentence(const ReportRow& row)
 {
-  const auto total = row.number("/training_s/total");
+  const auto days = row.number("/days");
+  if (!days)
+    return "";
+  const auto tokens = row.number("/training_tokens");
+  const std::string time = *days >= 2 ? number_text(*days) + " days" + ends_text(row, "/days", 1)
+                                      : long_time(86400 * *days);
+  std::string text = tokens ? fmt::format("{} tokens take {}", tick_text(*tokens), time)
+                            : "The whole training takes " + time;
+  if (const std::string cost = money_text(row); !cost.empty())
+    text += " and cost" + std::string(tokens ? " " : "s ") + cost;
   const auto first = row.number("/training_s/first_epoch");
   const auto later = row.number("/training_s/later_epoch");
-  if (const auto days = row.number("/training_days")) {
-    std::string text =
-        fmt::format("{} tokens take {} days", tick_text(row.number("/training_tokens").value_or(0)),
-                    number_text(*days));
-    const auto low = row.number("/training_days/low");
-    const auto high = row.number("/training_days/high");
-    if (low && high)
-      text += fmt::format(" ({} to {})", number_text(*low), number_text(*high));
-    if (const auto cost = row.number("/training_cost"))
-      text += fmt::format(" and cost {}", number_text(*cost, true));
+  if (!first || !later)
     return text + ".";
-  }
-  if (!total || !first || !later)
-    return "";
-  std::string text = fmt::format("The whole training takes {}: the first epoch {}",
-                                 long_time(*total), long_time(*first));
+  text += fmt::format(": the first epoch {}", long_time(*first));
   if (std::abs(*first / *later - 1) > 0.01)
     text += fmt::format(", later ones {}", long_time(*later));
   return text + ".";
+}
+
+// Real input at the first epoch's rate is not what most of a training is.
+std::string cold_sentence(const ReportRow& row)
+{
+  const auto later = row.number("/later_epochs/throughput_samples_per_s");
+  if (!later || !cold(row))
+    return "";
+  std::string text =
+      fmt::format("That is the first epoch, whose caches are cold: later ones run at "
+                  "{} samples/s",
+                  number_text(*later, true));
+  return row.number("/days") ? text + "."
+                             : text + "; with \"epochs\" in the job the whole training is judged.";
+}
+
+// The cheapest of those that fit, where the fastest is not.
+std::string cheapest_sentence(const Report& report, const Series& rows, const ReportRow& best)
+{
+  const ReportRow* cheapest = nullptr;
+  for (const ReportRow* row : rows)
+    if (const auto cost = row->number("/cost");
+        cost && row->fits() && (!cheapest || *cost < *cheapest->number("/cost")))
+      cheapest = row;
+  if (!cheapest || cheapest == &best || !best.number("/cost") ||
+      *cheapest->number("/cost") > 0.995 * *best.number("/cost"))
+    return "";
+  return fmt::format("Cheapest is {}: {} in {} days, instead of {} in {} days.",
+                     choice_text(report, *cheapest), money_text(*cheapest),
+                     number_text(cheapest->number("/days").value_or(0)), money_text(best),
+                     number_text(best.number("/days").value_or(0)));
 }
 
 std::string sharing_sentence(const Report& report, const Series& rows)
@@ -293,8 +339,9 @@ Answer answer_for(const Report& report, const std::string& subject, const Series
   answer.headline = headline_of(report, *answer.best, rows.size() == 1, scaling);
   for (const std::string& sentence :
        {memory_sentence(*answer.best), best_sentence(report, *answer.best, rows.size() == 1),
-        training_sentence(*answer.best), limit_sentence(*answer.best), steps_sentence(scaling),
-        limit_moves_sentence(scaling), sharing_sentence(report, rows),
+        cold_sentence(*answer.best), training_sentence(*answer.best),
+        cheapest_sentence(report, rows, *answer.best), limit_sentence(*answer.best),
+        steps_sentence(scaling), limit_moves_sentence(scaling), sharing_sentence(report, rows),
         misfits_sentence(report, rows, *answer.best),
         runner_up_sentence(report, rows, *answer.best)})
     if (!sentence.empty())

@@ -81,6 +81,13 @@ RateKind rate_kind(const ReportRow& row)
                                      : RateKind{"/throughput_samples_per_s", "samples/s"};
 }
 
+std::string money_text(const ReportRow& row)
+{
+  const auto cost = row.number("/cost");
+  const std::string currency = row.text("/currency");
+  return cost ? number_text(*cost, true) + (currency.empty() ? "" : " " + currency) : "";
+}
+
 std::optional<double> ReportRow::number(const char* pointer) const
 {
   return job ? number_at(*job, pointer) : std::nullopt;

@@ -59,6 +59,9 @@ struct RateKind {
 };
 RateKind rate_kind(const ReportRow& row);
 
+/// What the training costs, with its currency; "" where it is not told.
+std::string money_text(const ReportRow& row);
+
 /// A warning and the points that raised it; none: the whole run did.
 struct ReportWarning {
   std::string text;

@@ -98,8 +98,8 @@ TextTable cells_of(const Report& report, const Layout& layout)
   if (tokens)
     for (const char* heading : {"tokens/s", "MFU %", "mem GB"})
       cells.header.emplace_back(heading);
-  const bool days = any(report, "/training_days");
-  const bool cost = any(report, "/training_cost");
+  const bool days = any(report, "/days");
+  const bool cost = any(report, "/cost");
   if (days)
     cells.header.emplace_back("days");
   if (cost)
@@ -138,9 +138,9 @@ TextTable cells_of(const Report& report, const Layout& layout)
       line.push_back(shown(row.number("/device_memory_byte/needed"), 1e-9));
     }
     if (days)
-      line.push_back(shown(row.number("/training_days")));
+      line.push_back(shown(row.number("/days")));
     if (cost)
-      line.push_back(shown(row.number("/training_cost")));
+      line.push_back(shown(row.number("/cost")));
     if (layout.speedup)
       line.push_back(shown(row.number("/speedup")));
     line.push_back(whole(row.number("/efficiency"), 100));

@@ -392,8 +392,8 @@ TEST_CASE("a large model is told in tokens, with its memory and its pipeline",
   large["tokens_per_s_per_gpu"] = 5'000;
   large["mfu"] = {{"full", 0.5}, {"causal", 0.4}};
   large["training_tokens"] = 2e12;
-  large["training_days"] = range(579);
-  large["training_cost"] = 111'000;
+  large["days"] = range(579);
+  large["cost"] = range(111'000);
   large["device_memory_byte"] = {
       {"needed", 90e9},
       {"available", 80e9},
