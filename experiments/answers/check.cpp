@@ -135,6 +135,8 @@ std::vector<CheckCase> check(const LoadedExperiment& experiment, const Predictio
     cases.push_back({"run", CheckState::error, error, ""});
   if (prediction.errors.empty())
     cases.push_back({"run", CheckState::passed, "", ""});
+  for (const Misfit& it : unexpected_misfits(experiment.spec, prediction.result))
+    cases.push_back({it.what, CheckState::failed, it.problem, ""});
   for (const JudgedExpectation& it :
        judged_expectations(experiment.spec, prediction.result,
                            !experiment.document->overridden.empty() || !prediction.errors.empty()))

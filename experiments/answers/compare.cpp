@@ -2,6 +2,7 @@
 
 #include "experiments/answers/compare_settings.hpp"
 #include "experiments/answers/comparisons.hpp"
+#include "experiments/run/keep/judged.hpp"
 #include "experiments/run/keep/range.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -71,8 +72,9 @@ double samples_per_step(const Json& job)
 Json told_of(const Json& job)
 {
   Json told;
-  for (const char* key : {"gpus", "nodes", "throughput_samples_per_s", "step_time_s", "time_s",
-                          "efficiency", "bottleneck"})
+  for (const char* key :
+       {"gpus", "nodes", "throughput_samples_per_s", "step_time_s", "tokens_per_s", "days", "cost",
+        "currency", "device_memory_byte", "fits", "time_s", "efficiency", "bottleneck"})
     if (job.contains(key))
       told[key] = job.at(key);
   return told;
@@ -176,6 +178,12 @@ void add_warnings(const CompareSide& a, const CompareSide& b, Json& answer)
                           "' show the variation from step to step only; --uncertainty linear adds "
                           "that of parameters");
   for (const Json& pair : answer.at("pairs")) {
+    for (const char* side : {"a", "b"})
+      if (!fits(pair.at(side)))
+        warnings.insert(fmt::format("job '{}' does not fit in device memory in {}: its rate is "
+                                    "what more would allow",
+                                    pair.at("job").get<std::string>(),
+                                    side == std::string("a") ? "A" : "B"));
     for (const Json& difference : pair.at("differs")) {
       const auto pointer = difference.at("pointer").get<std::string>();
       if (pointer.ends_with("/model") || pointer.ends_with("/dataset"))

@@ -1,5 +1,6 @@
 #include "experiments/answers/comparisons.hpp"
 
+#include "experiments/run/keep/judged.hpp"
 #include "experiments/run/keep/range.hpp"
 
 #include <algorithm>
@@ -78,11 +79,6 @@ bool same_work(const Settings& a, const Settings& b)
   return models(a) == models(b);
 }
 
-double rate_of(const Json& job)
-{
-  return job.at("throughput_samples_per_s").at("median").get<double>();
-}
-
 } // namespace
 
 double probability_above(double mean, double variance)
@@ -117,7 +113,7 @@ double guest_variance(const Json& slower, const Json& other)
 
 double probability_faster(const Json& a, const Json& b, const Profiles* profiles)
 {
-  const double mean = std::log(rate_of(a) / rate_of(b));
+  const double mean = std::log(judged_rate(a) / judged_rate(b));
   const double guests = mean > 0 ? guest_variance(a, b) : guest_variance(b, a);
   return probability_above(mean, log_ratio_variance(a, b, profiles) + guests);
 }
@@ -131,8 +127,8 @@ Json compare_points(const std::vector<Json>& points, const LoadedExperiment& exp
       if (!points[p].is_object() || !points[p].contains("jobs"))
         continue;
       for (const Json& job : points[p].at("jobs"))
-        if (job.at("name") == spec.name)
-          candidates.push_back({p, &job, rate_of(job)});
+        if (job.at("name") == spec.name && fits(job))
+          candidates.push_back({p, &job, judged_rate(job)});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Compared& a, const Compared& b) { return a.rate > b.rate; });

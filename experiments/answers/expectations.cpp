@@ -2,6 +2,9 @@
 
 #include "experiments/answers/comparisons.hpp"
 #include "experiments/answers/predict.hpp"
+#include "experiments/run/keep/judged.hpp"
+
+#include "sim/base/quantity_text.hpp"
 
 #include "sim/base/text.hpp"
 
@@ -86,6 +89,11 @@ std::string violation(const ExpectationSpec& expectation, const Json& result, co
       return fmt::format("is {}, expected to contain '{}'", found.dump(), *expectation.contains);
     return "";
   }
+  if (expectation.is) {
+    if (found != *expectation.is)
+      return fmt::format("is {}, expected {}", found.dump(), *expectation.is);
+    return "";
+  }
   const auto number = number_of(found);
   if (!number)
     return "is not a number";
@@ -100,8 +108,29 @@ std::string violation(const ExpectationSpec& expectation, const Json& result, co
                    fmt::format("is {:.6g} against {:.6g}, ratio", *number, *reference));
 }
 
-// Variance of the logarithm of what the simulation says of a quantity, if it is known: of a
-// throughput or step time, of their ratio to another job's, or of a ratio to one GPU, in which
+// What moves with throughput, or against it, by the same factor. The start-up that `training_s`,
+// `days` and `cost` hold is short beside a training.
+bool follows_throughput(const std::string& quantity)
+{
+  static const char* const kAll[] = {
+      "/throughput_samples_per_s", "/step_time_s", "/latency_s", "/tokens_per_s", "/days", "/cost"};
+  static const char* const kSingle[] = {"/tokens_per_s_per_gpu",
+                                        "/model_tflops_per_gpu/full",
+                                        "/model_tflops_per_gpu/causal",
+                                        "/mfu",
+                                        "/mfu/full",
+                                        "/mfu/causal",
+                                        "/mfu/median",
+                                        "/training_s/total"};
+  const auto same = [&](const char* name) { return quantity == name; };
+  return std::any_of(std::begin(kSingle), std::end(kSingle), same) ||
+         std::any_of(std::begin(kAll), std::end(kAll), [&](const char* range) {
+           return quantity == range || quantity == std::string(range) + "/median";
+         });
+}
+
+// Variance of the logarithm of what the simulation says of a quantity, if it is known: of what
+// follows throughput, of its ratio to another job's, or of a ratio to one GPU, in which
 // parameters cancel; of one GPU that is itself.
 std::optional<double> variance_of_quantity(const std::string& quantity, const Json& job,
                                            const Json* other)
@@ -114,11 +143,10 @@ std::optional<double> variance_of_quantity(const std::string& quantity, const Js
   const bool itself = other == nullptr && job.at("gpus") == 1 && !job.contains("alone");
   if (quantity == "/speedup" || quantity == "/efficiency")
     return itself ? 0 : 2 * run * run * (other != nullptr ? 2 : 1);
-  for (const char* range : {"/throughput_samples_per_s", "/step_time_s"})
-    if (quantity == range || quantity == std::string(range) + "/median")
-      return other != nullptr ? log_ratio_variance(job, *other, nullptr)
-                              : parameters * parameters + run * run;
-  return std::nullopt;
+  if (!follows_throughput(quantity))
+    return std::nullopt;
+  return other != nullptr ? log_ratio_variance(job, *other, nullptr)
+                          : parameters * parameters + run * run;
 }
 
 // What guests add on the side on which the quantity is small, or large: of times it is the other.
@@ -145,7 +173,8 @@ std::optional<double> chance_of_violation(const ExpectationSpec& expectation, co
   const bool compared = other != nullptr && other->contains(at);
   const double reference = !ratio ? 1 : compared ? number_of(other->at(at)).value_or(0) : 0;
   const auto variance = variance_of_quantity(expectation.quantity, job, other);
-  if (expectation.contains || !variance || *variance <= 0 || number <= 0 || reference <= 0)
+  if (expectation.contains || expectation.is || !variance || *variance <= 0 || number <= 0 ||
+      reference <= 0)
     return std::nullopt;
   const double mean = std::log(number / reference);
   double chance = 0;
@@ -194,6 +223,32 @@ std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec, c
       judged.push_back({i, "", "is about no point or job of this experiment", {}});
   }
   return judged;
+}
+
+std::vector<Misfit> unexpected_misfits(const ExperimentSpec& spec, const Json& result)
+{
+  std::vector<Misfit> misfits;
+  for (const Json& point : result.at("points")) {
+    if (!point.contains("jobs"))
+      continue;
+    for (const Json& job : point.at("jobs")) {
+      const bool expected = std::any_of(
+          spec.expect.begin(), spec.expect.end(), [&](const ExpectationSpec& expectation) {
+            return expectation.quantity == "/fits" &&
+                   (expectation.job.empty() || job.at("name") == expectation.job) &&
+                   applies(expectation, point.at("settings"), result.at("input"));
+          });
+      if (expected || fits(job))
+        continue;
+      const Json& memory = job.at("device_memory_byte");
+      misfits.push_back({fmt::format("memory of job '{}' at {}", job.at("name").get<std::string>(),
+                                     point.at("settings").dump()),
+                         fmt::format("does not fit: needs {} of device memory, there are {}",
+                                     to_text(Bytes(memory.at("needed").get<double>())),
+                                     to_text(Bytes(memory.at("available").get<double>())))});
+    }
+  }
+  return misfits;
 }
 
 std::vector<std::string> violated_expectations(const ExperimentSpec& spec, const Json& result,

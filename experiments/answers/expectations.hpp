@@ -23,4 +23,13 @@ struct JudgedExpectation {
 std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec, const Json& result,
                                                    bool narrowed);
 
+/// A job at a point that needs more device memory than there is.
+struct Misfit {
+  std::string what;    // job and point
+  std::string problem; // what it needs, and what there is
+};
+
+/// Those of which no expectation says whether they fit: nobody asked for rates that nobody gets.
+std::vector<Misfit> unexpected_misfits(const ExperimentSpec& spec, const Json& result);
+
 } // namespace foretrain::experiments

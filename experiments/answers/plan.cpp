@@ -63,6 +63,14 @@ std::vector<Candidate> combinations(const PlanSpec& spec, const Value& root)
   return all;
 }
 
+constexpr const char* kLengths = "it is told by epochs, tokens (of transformers) or training_steps";
+
+bool says_length(const JobSpec& job)
+{
+  return job.training_steps ||
+         (has_transformer(job) ? static_cast<bool>(job.tokens) : job.epochs.has_value());
+}
+
 // The job each goal is about. All goals are things that the jobs tell.
 std::vector<std::size_t> check_goals(const PlanSpec& spec, const Value& root,
                                      const ExperimentSpec& experiment)
@@ -78,10 +86,11 @@ std::vector<std::size_t> check_goals(const PlanSpec& spec, const Value& root,
               "training_at_most, got " +
               at.shown());
     jobs.push_back(job_named(goal.job, experiment, at));
-    if (goal.training_at_most && !experiment.jobs[jobs.back()].epochs)
+    if (goal.training_at_most && !says_length(experiment.jobs[jobs.back()]))
       at.at("training_at_most")
-          .fail("needs \"epochs\" in job '" + experiment.jobs[jobs.back()].name +
-                "' of the experiment");
+          .fail("needs the length of the training in job '" + experiment.jobs[jobs.back()].name +
+                    "' of the experiment",
+                kLengths);
   }
   return jobs;
 }
@@ -119,9 +128,10 @@ void resolve_candidate(const PlanSpec& spec, const Value& root, const Point& poi
   candidate.gpus = resolved.nodes * resolved.platform.gpus_per_node();
   if (by_the_hour(spec))
     for (const JobSpec& job : resolved.spec.jobs)
-      if (!job.epochs && !has_transformer(job))
-        root.fail("has costs by the node_hour: they need \"epochs\" in job '" + job.name +
-                  "' of the experiment");
+      if (!says_length(job))
+        root.fail("has costs by the node_hour: they need the length of the training in job '" +
+                      job.name + "' of the experiment",
+                  kLengths);
 }
 
 using Failures = std::vector<std::optional<ConfigError>>; // by candidate
@@ -181,6 +191,17 @@ void check_pointers(const PlanSpec& spec)
         known.emplace_back(c, entry.key());
       }
     }
+}
+
+// Prices of the experiment and of the plan are added up.
+void take_currency(PlanSpec& spec, const Value& root, const ClusterSpec& cluster)
+{
+  if (!spec.currency.empty() && !cluster.currency.empty() && spec.currency != cluster.currency)
+    root.at("currency")
+        .fail("is '" + spec.currency + "', and the experiment's prices are in '" +
+              cluster.currency + "'");
+  if (spec.currency.empty())
+    spec.currency = cluster.currency;
 }
 
 // A path in the plan, as one that the experiment can follow.
@@ -247,6 +268,7 @@ LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::str
   plan.experiment.spec = read_point(plan.experiment.points.front());
   plan.experiment.spec.name = plan.spec.name;
   plan.experiment.spec.description = plan.spec.description;
+  take_currency(plan.spec, root, plan.experiment.spec.cluster);
   plan.goal_jobs = check_goals(plan.spec, root, plan.experiment.spec);
   return plan;
 }

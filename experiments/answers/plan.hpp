@@ -83,8 +83,10 @@ void describe(V& v, PlanCost& s)
   v.optional("fixed", s.fixed, "once");
   v.optional("node", s.node, "for each node of the cluster");
   v.optional("gpu", s.gpu, "for each GPU of the cluster");
-  v.optional("node_hour", s.node_hour,
-             "for each node and hour of the training: needs \"epochs\" in the jobs");
+  v.optional(
+      "node_hour", s.node_hour,
+      "for each node and hour of the training: the jobs say how long that is (epochs, tokens "
+      "or training_steps)");
 }
 
 template <class V>
@@ -108,7 +110,8 @@ void describe(V& v, PlanGoal& s)
   v.optional("job", s.job, "the job it is about; default the first");
   v.optional("throughput_at_least", s.throughput_at_least, "samples per second", positive());
   v.optional("step_time_at_most", s.step_time_at_most, "median time of a step", positive());
-  v.optional("training_at_most", s.training_at_most, "time to train: needs \"epochs\" in the job",
+  v.optional("training_at_most", s.training_at_most,
+             "time to train: the job says how long that is (epochs, tokens or training_steps)",
              positive());
 }
 

@@ -1,6 +1,7 @@
 // Costs, chances and the choice: from predictions to the answer of a plan.
 #include "experiments/answers/comparisons.hpp"
 #include "experiments/answers/plan.hpp"
+#include "experiments/run/keep/judged.hpp"
 #include "experiments/run/keep/result_json.hpp"
 
 #include <algorithm>
@@ -13,15 +14,6 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr double kSame = 1.005; // rates this close count as one
-
-// Whether each job's GPUs hold what it needs.
-bool fits(const Json& jobs)
-{
-  return std::none_of(jobs.begin(), jobs.end(), [](const Json& job) {
-    const auto memory = job.find("device_memory_byte");
-    return memory != job.end() && memory->at("needed") > memory->at("available");
-  });
-}
 
 double median_rate(const Json& job, const char* quantity)
 {
@@ -59,14 +51,18 @@ std::string text_of(const PlanGoal& goal, const std::string& job)
 double cost_of(const PlanSpec& spec, const Candidate& candidate, const Json& jobs)
 {
   double longest = 0; // the cluster is there until the last job ends
-  for (const Json& job : jobs)
+  double sum = 0;     // GPUs are paid until their job ends
+  for (const Json& job : jobs) {
     if (job.contains("training_s"))
       longest = std::max(longest, job.at("training_s").at("total").get<double>());
+    if (job.contains("cost"))
+      sum += median_rate(job, "cost");
+  }
   const auto of = [&](const PlanCost& cost) {
     return cost.fixed + candidate.nodes * (cost.node + cost.node_hour * longest / 3600) +
            candidate.gpus * cost.gpu;
   };
-  double sum = of(spec.cost);
+  sum += of(spec.cost);
   for (std::size_t c = 0; c < spec.changes.size(); ++c)
     sum += of(spec.changes[c].options[candidate.options[c]].cost);
   return sum;
@@ -101,11 +97,21 @@ public:
       return nullptr;
     Json best = nullptr;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (!possible(i) || (spec.budget && cost(i) > *spec.budget) || chance(i) < spec.confidence)
+      if (!allowed(i))
         continue;
       if (best.is_null() || better(i, best.get<std::size_t>()))
         best = i;
     }
+    return best;
+  }
+
+  /// The fastest of those that reach all goals within the budget.
+  Json fastest() const
+  {
+    Json best = nullptr;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (allowed(i) && (best.is_null() || rate(i) > rate(best.get<std::size_t>())))
+        best = i;
     return best;
   }
 
@@ -127,6 +133,15 @@ public:
         frontier.push_back(i);
       }
     return frontier;
+  }
+
+  /// What rates are of: "training" where the job says how long that is, else "steps".
+  const char* judged_by() const
+  {
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (done(i))
+        return job(i).contains("training_s") ? "training" : "steps";
+    return "steps";
   }
 
   /// What each option does if it is all that changes, by what it brings.
@@ -177,11 +192,17 @@ private:
       least = std::min(least, probability);
     }
     json["probability"] = least;
-    json["fits_memory"] = fits(jobs);
+    json["fits_memory"] =
+        std::all_of(jobs.begin(), jobs.end(), [](const Json& job) { return fits(job); });
     json["jobs"] = jobs;
     return json;
   }
 
+  bool allowed(std::size_t i) const
+  {
+    const PlanSpec& spec = plan_.spec;
+    return possible(i) && (!spec.budget || cost(i) <= *spec.budget) && chance(i) >= spec.confidence;
+  }
   bool possible(std::size_t i) const
   {
     return done(i) && candidates_[i].at("fits_memory").get<bool>();
@@ -190,7 +211,7 @@ private:
   const Json& job(std::size_t i) const { return candidates_[i].at("jobs").at(main_job_); }
   double cost(std::size_t i) const { return candidates_[i].at("cost").get<double>(); }
   double chance(std::size_t i) const { return candidates_[i].at("probability").get<double>(); }
-  double rate(std::size_t i) const { return median_rate(job(i), "throughput_samples_per_s"); }
+  double rate(std::size_t i) const { return judged_rate(job(i)); }
   const Profiles* profiles(std::size_t i) const
   {
     std::size_t point = 0; // of those that can be
@@ -235,6 +256,8 @@ Json judge(const LoadedPlan& plan, const Json& prediction)
       plan.experiment.spec.jobs[plan.goal_jobs.empty() ? 0 : plan.goal_jobs.front()].name;
   answer["candidates"] = judgement.candidates();
   answer["recommended"] = judgement.recommended();
+  answer["fastest"] = judgement.fastest();
+  answer["judged_by"] = judgement.judged_by();
   answer["frontier"] = judgement.frontier();
   answer["single_changes"] = judgement.single_changes();
   return answer;

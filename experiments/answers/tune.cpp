@@ -7,6 +7,7 @@
 #include "models/plans/divided.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -207,18 +208,18 @@ Json parallel_json(const ParallelPlan& plan)
 }
 
 // The experiment with another plan.
-Point with_plan(const Point& point, const models::MemorySetting& memory)
+Point with_plan(const Point& point, const ParallelPlan& plan, int micro_batch, Recompute recompute)
 {
   auto document = std::make_shared<Document>(*point.document);
   Json parallel = document->root.at("jobs").at(0).value("parallel", Json::object());
-  parallel.update(parallel_json(memory.plan));
+  parallel.update(parallel_json(plan));
   const auto set = [&](const char* key, Json value) {
     set_in_experiment(*document, std::string("/jobs/0/") + key, std::move(value), "tune");
   };
   set("parallel", std::move(parallel));
-  set("micro_batch", memory.batch.micro_batch);
-  set("recompute", word_of(memory.recompute));
-  if (memory.recompute != Recompute::selective)
+  set("micro_batch", micro_batch);
+  set("recompute", word_of(recompute));
+  if (recompute != Recompute::selective)
     document->root.at("jobs").at(0).erase("recompute_modules");
   return {point.settings, std::move(document), point.profiles};
 }
@@ -226,16 +227,60 @@ Point with_plan(const Point& point, const models::MemorySetting& memory)
 TunedPlan predicted(const Point& point, const models::MemorySetting& memory,
                     const RunOptions& options)
 {
-  const PointResult result = run_point(with_plan(point, memory), options);
+  const int micro_batch = memory.batch.micro_batch;
+  const PointResult result =
+      run_point(with_plan(point, memory.plan, micro_batch, memory.recompute), options);
   const JobResult& job = result.jobs.front();
-  TunedPlan plan{memory.plan, memory.batch.micro_batch, word_of(memory.recompute), {}, 0, {}, ""};
+  TunedPlan plan{memory.plan, micro_batch, word_of(memory.recompute), {}, 0, {}};
   plan.tokens_per_s = *job.tokens_per_s;
   plan.mfu = job.mfu->share.full;
   plan.memory = job.memory.needed;
+  plan.days = job.days;
+  plan.cost = job.cost;
   return plan;
 }
 
+// Paths beside `from`, as they are called from another directory.
+void relocate(Json& json, const std::filesystem::path& from, const std::filesystem::path& to)
+{
+  if (json.is_structured())
+    for (Json& inner : json)
+      relocate(inner, from, to);
+  if (!json.is_string() || !json.get<std::string>().ends_with(".json"))
+    return;
+  const auto file = from / json.get<std::string>();
+  if (std::filesystem::exists(file))
+    json = std::filesystem::proximate(file, to).string();
+}
+
+// "tensor 2, pipeline 4, zero 1, micro-batch 1, full recomputation"
+std::string plan_name(const TunedPlan& p)
+{
+  std::string name;
+  for (const auto& [word, ways] :
+       {std::pair{"tensor", p.plan.tensor}, std::pair{"context", p.plan.context},
+        std::pair{"pipeline", p.plan.pipeline}, std::pair{"virtual stages", p.plan.virtual_stages},
+        std::pair{"expert", p.plan.expert}})
+    if (ways > 1)
+      name += fmt::format("{} {}, ", word, ways);
+  return name + fmt::format("zero {}, micro-batch {}, {} recomputation", p.plan.zero, p.micro_batch,
+                            p.recompute == "none" ? "no" : p.recompute);
+}
+
 } // namespace
+
+Json tuned_experiment(const Point& point, const TunedPlan& plan, const std::string& directory)
+{
+  const Point tuned =
+      with_plan(point, plan.plan, plan.micro_batch, choice_of<Recompute>(plan.recompute).value());
+  Json json = tuned.document->root;
+  const auto& file = tuned.document->path;
+  if (!file.empty())
+    relocate(json, std::filesystem::absolute(file).parent_path(),
+             std::filesystem::absolute(directory.empty() ? "." : directory));
+  json["description"] = "Tuned: " + plan_name(plan);
+  return json;
+}
 
 TuneAnswer tune(const Point& point, int top, const RunOptions& options)
 {
@@ -252,6 +297,7 @@ TuneAnswer tune(const Point& point, int top, const RunOptions& options)
   TuneAnswer answer;
   answer.name = experiment.jobs.front().spec.name;
   answer.gpus = experiment.jobs.front().spec.gpus;
+  answer.currency = experiment.spec.cluster.currency;
   answer.not_tried = "context and expert-tensor parallelism other than the job's, uneven stages "
                      "by hand, offloading, sharing within nodes";
   const auto best = Search(experiment, options.fidelity)(static_cast<std::size_t>(top), answer);
@@ -268,6 +314,32 @@ TuneAnswer tune(const Point& point, int top, const RunOptions& options)
   return answer;
 }
 
+namespace {
+
+std::string training_header(const TuneAnswer& a)
+{
+  const bool days = !a.best.empty() && a.best.front().days;
+  const bool cost = days && a.best.front().cost;
+  return (days ? fmt::format("{:>8}  ", "days") : "") +
+         (cost ? fmt::format("{:>12}  ", a.currency.empty() ? "cost" : "cost, " + a.currency) : "");
+}
+
+std::string training_cells(const TunedPlan& p)
+{
+  return (p.days ? fmt::format("{:>8.1f}  ", p.days->median) : "") +
+         (p.cost ? fmt::format("{:>12.0f}  ", p.cost->median) : "");
+}
+
+Json range_json(const Range& range)
+{
+  return {{"median", range.median},
+          {"low", range.low},
+          {"high", range.high},
+          {"interval", range.interval}};
+}
+
+} // namespace
+
 std::string tune_text(const TuneAnswer& a)
 {
   std::string text =
@@ -275,18 +347,18 @@ std::string tune_text(const TuneAnswer& a)
                   "the best\n\n",
                   a.name, a.gpus, a.tried, a.too_large, a.hopeless);
   text += fmt::format(
-      "{:>3} {:>6} {:>8} {:>7} {:>6} {:>4} {:>5} {:>9}  {:>12} {:>21}  {:>5}  {:>8}  {}\n", "",
+      "{:>3} {:>6} {:>8} {:>7} {:>6} {:>4} {:>5} {:>9}  {:>12} {:>21}  {:>5}  {:>8}  {}{}\n", "",
       "tensor", "pipeline", "virtual", "expert", "zero", "micro", "recompute", "tokens/s",
-      "interval", "MFU", "memory", "loses by");
+      "interval", "MFU", "memory", training_header(a), "loses by");
   int rank = 0;
   for (const TunedPlan& p : a.best)
     text += fmt::format("{:>3} {:>6} {:>8} {:>7} {:>6} {:>4} {:>5} {:>9}  {:>12.0f} "
                         "{:>10.0f}-{:<10.0f}  {:>4.1f}%  "
-                        "{:>5.1f} GB  {}\n",
+                        "{:>5.1f} GB  {}{}\n",
                         ++rank, p.plan.tensor, p.plan.pipeline, p.plan.virtual_stages,
                         p.plan.expert, p.plan.zero, p.micro_batch, p.recompute,
                         p.tokens_per_s.median, p.tokens_per_s.low, p.tokens_per_s.high, 100 * p.mfu,
-                        p.memory.value() / 1e9, p.loses);
+                        p.memory.value() / 1e9, training_cells(p), p.loses);
   if (a.best.empty())
     text += "no plan fits: more GPUs, offloading or a smaller sequence would help\n";
   return text + "\nnot tried: " + a.not_tried + "\n";
@@ -301,19 +373,23 @@ Json tune_json(const TuneAnswer& a)
                {"cannot_reach", a.hopeless},
                {"plans", Json::array()},
                {"not_tried", a.not_tried}};
-  for (const TunedPlan& p : a.best)
+  for (const TunedPlan& p : a.best) {
     json["plans"].push_back({{"parallel", parallel_json(p.plan)},
                              {"micro_batch", p.micro_batch},
                              {"recompute", p.recompute},
-                             {"tokens_per_s",
-                              {{"median", p.tokens_per_s.median},
-                               {"low", p.tokens_per_s.low},
-                               {"high", p.tokens_per_s.high},
-                               {"interval", p.tokens_per_s.interval}}},
+                             {"tokens_per_s", range_json(p.tokens_per_s)},
                              {"mfu", p.mfu},
                              {"device_memory_byte", p.memory.value()},
                              {"fits", true}, // plans that do not are none
                              {"loses_by", p.loses}});
+    Json& plan = json["plans"].back();
+    if (p.days)
+      plan["days"] = range_json(*p.days);
+    if (p.cost)
+      plan["cost"] = range_json(*p.cost);
+    if (p.cost && !a.currency.empty())
+      plan["currency"] = a.currency;
+  }
   return json;
 }
 

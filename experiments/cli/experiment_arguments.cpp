@@ -5,6 +5,7 @@
 #include "experiments/report/report_csv.hpp"
 #include "experiments/report/report_html.hpp"
 #include "experiments/report/report_table.hpp"
+#include "experiments/run/keep/judged.hpp"
 #include "sim/base/error.hpp"
 
 #include <unistd.h>
@@ -16,6 +17,8 @@
 #include <iostream>
 #include <set>
 #include <thread>
+
+#include <fmt/format.h>
 
 namespace foretrain::cli {
 
@@ -157,6 +160,23 @@ void tell_errors(const Prediction& prediction)
       std::cerr << error << "\n";
 }
 
+void tell_misfits(const Prediction& prediction)
+{
+  std::size_t jobs = 0;
+  std::size_t misfits = 0;
+  for (const Json& point : prediction.result.at("points"))
+    for (const Json& job : point.value("jobs", Json::array())) {
+      ++jobs;
+      misfits += fits(job) ? 0U : 1U;
+    }
+  if (misfits > 0)
+    std::cerr << (jobs == 1
+                      ? "it does not fit in device memory: the rate is what more would allow\n"
+                      : fmt::format("{} of {} results do not fit in device memory: their "
+                                    "rates are what more would allow\n",
+                                    misfits, jobs));
+}
+
 int run_and_tell(const ExperimentArguments& arguments, const LoadedExperiment& experiment,
                  PredictOptions options)
 {
@@ -174,6 +194,7 @@ int tell(const ExperimentArguments& arguments, const LoadedExperiment& experimen
     std::cout << report_table(prediction.result, {110, isatty(STDOUT_FILENO) == 1});
   std::cout.flush();
   tell_errors(prediction);
+  tell_misfits(prediction);
   for (const auto& line : prediction.expectations)
     std::cerr << experiment.document->name << ": expectation not met: " << line << "\n";
   write_reports(arguments.out, prediction.result); // last: a full disk must not swallow the answer

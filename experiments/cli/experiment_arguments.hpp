@@ -48,6 +48,8 @@ void write_reports(const std::string& directory, const Json& result,
                    const std::string& decision = "");
 /// Errors of points, each once.
 void tell_errors(const experiments::Prediction& prediction);
+/// On stderr, how many results are of jobs that do not fit in device memory.
+void tell_misfits(const experiments::Prediction& prediction);
 /// All of that, and prints the result; returns the exit code.
 int run_and_tell(const ExperimentArguments& arguments,
                  const experiments::LoadedExperiment& experiment,

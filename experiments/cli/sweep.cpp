@@ -175,6 +175,7 @@ int run_part(const SweepArguments& a, const LoadedExperiment& experiment, const 
   tell_kept(prediction, share.points.size(), path);
   for (const auto& error : prediction.errors)
     std::cerr << error << "\n";
+  tell_misfits(prediction);
   std::cerr << share.points.size() << " points are in " << path << "\n";
   return prediction.status;
 }

@@ -1,7 +1,9 @@
 #include "experiments/answers/tune.hpp"
 #include "experiments/cli/experiment_arguments.hpp"
+#include "experiments/cli/files.hpp"
 #include "sim/base/error.hpp"
 
+#include <filesystem>
 #include <iostream>
 
 namespace foretrain::cli {
@@ -13,6 +15,7 @@ struct TuneArguments {
   std::vector<std::string> overrides;
   int top = 10;
   std::string format = "table";
+  std::string out;
 };
 
 } // namespace
@@ -25,6 +28,7 @@ std::function<int()> tune(CLI::App& app)
   app.add_option("--set", a->overrides, "POINTER=VALUE: change the experiment");
   app.add_option("--top", a->top, "how many plans to show")->check(CLI::Range(1, 1000));
   app.add_option("--format", a->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  app.add_option("--out", a->out, "file for the experiment with the best plan");
   return [a] {
     const auto experiment = experiments::load_experiment(a->experiment, a->overrides);
     if (experiment.points.size() != 1)
@@ -33,6 +37,14 @@ std::function<int()> tune(CLI::App& app)
                        " points\n  hint: --set POINTER=VALUE holds what it varies");
     const auto answer =
         experiments::tune(experiment.points.front(), a->top, experiments::RunOptions{});
+    if (!a->out.empty() && answer.best.empty())
+      throw UsageError("--out has no experiment to write: no plan fits");
+    if (!a->out.empty())
+      write_file(a->out,
+                 experiments::tuned_experiment(experiment.points.front(), answer.best.front(),
+                                               std::filesystem::path(a->out).parent_path().string())
+                         .dump(2) +
+                     "\n");
     std::cout << (a->format == "json" ? experiments::tune_json(answer).dump(2) + "\n"
                                       : experiments::tune_text(answer));
     return static_cast<int>(done);

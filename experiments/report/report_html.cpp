@@ -49,19 +49,25 @@ std::string tiles(const ReportRow& best)
   const auto mfu = best.number("/mfu/full");
   if (mfu)
     html += tile("MFU", percent_text(*mfu), "attention of all pairs");
-  if (const auto days = best.number("/training_days")) {
-    const auto cost = best.number("/training_cost");
-    html += tile(
-        fmt::format("days for {} tokens", tick_text(best.number("/training_tokens").value_or(0))),
-        number_text(*days, true),
-        cost ? "cost " + number_text(*cost, true)
-             : limits_text(best, "/training_days/low", "/training_days/high", 1));
+  if (const auto days = best.number("/days")) {
+    const auto cost = best.number("/cost");
+    const auto tokens = best.number("/training_tokens");
+    html +=
+        tile(tokens ? fmt::format("days for {} tokens", tick_text(*tokens)) : "days of training",
+             number_text(*days, true),
+             cost ? "cost " + money_text(best) : limits_text(best, "/days/low", "/days/high", 1));
   }
   if (const auto efficiency = best.number("/efficiency"); efficiency && !mfu)
     html += tile("scaling efficiency", percent_text(*efficiency),
                  fmt::format("{} x one GPU", number_text(best.number("/speedup").value_or(0))));
   if (const auto slowdown = best.number("/slowdown"))
     html += tile("slowdown by sharing", number_text(*slowdown) + " x", "against running alone");
+  if (!best.fits())
+    html += tile(
+        "device memory", "does not fit",
+        "needs " + number_text(1e-9 * best.number("/device_memory_byte/needed").value_or(0)) +
+            " GB, has " +
+            number_text(1e-9 * best.number("/device_memory_byte/available").value_or(0)) + " GB");
   if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
     html += tile("limited by", "<code>" + escaped(resource) + "</code>",
                  percent_text(best.number("/bottleneck/utilisation").value_or(0)) + " busy");

@@ -21,6 +21,18 @@ double rate(const ReportRow& row)
   return row.number(kRate).value_or(0);
 }
 
+// Whether later epochs run at another rate by more than a percent.
+bool cold(const ReportRow& row)
+{
+  const auto later = row.number("/later_epochs/throughput_samples_per_s");
+  return later && std::abs(*later / rate(row) - 1) > 0.01;
+}
+
+bool better(const ReportRow& a, const ReportRow& b)
+{
+  return a.fits() != b.fits() ? a.fits() : a.judged() > b.judged();
+}
+
 std::string own_gpus(const ReportRow& row)
 {
   return fmt::format("/jobs/{}/gpus", row.job_index);
@@ -114,9 +126,10 @@ std::string runner_up_sentence(const Report& report, const Series& rows, const R
   const ReportRow* second = nullptr;
   std::size_t rivals = 0;
   for (const ReportRow* row : rows)
-    if (row != &best && low && row->number("/throughput_samples_per_s/high").value_or(0) > *low) {
+    if (row != &best && low && row->fits() == best.fits() &&
+        row->number("/throughput_samples_per_s/high").value_or(0) > *low) {
       ++rivals;
-      if (!second || rate(*row) > rate(*second))
+      if (!second || better(*row, *second))
         second = row;
     }
   if (!second)
@@ -160,7 +173,11 @@ std::string steps_sentence(const Scaling& scaling)
 std::string headline_of(const Report& report, const ReportRow& best, bool only,
                         const Scaling& scaling)
 {
-  std::string text = shown_rate(best);
+  std::string text = best.fits() ? shown_rate(best)
+                     : only      ? "It does not fit: " + shown_rate(best) + " with more memory"
+                                 : "Nothing fits: " + shown_rate(best) + " with more memory";
+  if (cold(best))
+    text += " in the first, cold epoch";
   if (!only)
     text += " at best, with " + choice_text(report, best);
   if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
@@ -187,11 +204,34 @@ std::string memory_sentence(const ReportRow& row)
 {
   const auto needed = row.number("/device_memory_byte/needed");
   const auto available = row.number("/device_memory_byte/available");
-  if (!needed || !available || *needed <= *available)
+  if (row.fits() || !needed || !available)
     return "";
   return fmt::format("It does not fit as it is: about {} of device memory are needed, there are "
                      "{}. The rate is what more memory would allow.",
                      to_text(Bytes(*needed)), to_text(Bytes(*available)));
+}
+
+// Those that would be faster if they fitted are missed otherwise.
+std::string misfits_sentence(const Report& report, const Series& rows, const ReportRow& best)
+{
+  const ReportRow* fastest = nullptr;
+  std::size_t misfits = 0;
+  for (const ReportRow* row : rows)
+    if (!row->fits()) {
+      ++misfits;
+      if (!fastest || row->judged() > fastest->judged())
+        fastest = row;
+    }
+  if (!fastest || !best.fits())
+    return "";
+  std::string text =
+      fmt::format("{} of {} do not fit in device memory and are no choice", misfits, rows.size());
+  if (fastest->judged() > best.judged())
+    text +=
+        fmt::format(": {} needs {} of {}", choice_text(report, *fastest),
+                    to_text(Bytes(fastest->number("/device_memory_byte/needed").value_or(0))),
+                    to_text(Bytes(fastest->number("/device_memory_byte/available").value_or(0))));
+  return text + ".";
 }
 
 // "14.6 h", "35 min", "50 s"
@@ -202,31 +242,68 @@ std::string long_time(double seconds)
                           : fmt::format("{:.0f} s", seconds);
 }
 
-// For jobs that say how many epochs, or tokens, they run.
+// "(166 to 225)", of a range
+std::string ends_text(const ReportRow& row, const std::string& range, double factor)
+{
+  const auto low = row.number((range + "/low").c_str());
+  const auto high = row.number((range + "/high").c_str());
+  return low && high
+             ? fmt::format(" ({} to {})", number_text(factor * *low), number_text(factor * *high))
+             : "";
+}
+
+// For jobs that say how long their training is.
 std::string training_sentence(const ReportRow& row)
 {
-  const auto total = row.number("/training_s/total");
+  const auto days = row.number("/days");
+  if (!days)
+    return "";
+  const auto tokens = row.number("/training_tokens");
+  const std::string time = *days >= 2 ? number_text(*days) + " days" + ends_text(row, "/days", 1)
+                                      : long_time(86400 * *days);
+  std::string text = tokens ? fmt::format("{} tokens take {}", tick_text(*tokens), time)
+                            : "The whole training takes " + time;
+  if (const std::string cost = money_text(row); !cost.empty())
+    text += " and cost" + std::string(tokens ? " " : "s ") + cost;
   const auto first = row.number("/training_s/first_epoch");
   const auto later = row.number("/training_s/later_epoch");
-  if (const auto days = row.number("/training_days")) {
-    std::string text =
-        fmt::format("{} tokens take {} days", tick_text(row.number("/training_tokens").value_or(0)),
-                    number_text(*days));
-    const auto low = row.number("/training_days/low");
-    const auto high = row.number("/training_days/high");
-    if (low && high)
-      text += fmt::format(" ({} to {})", number_text(*low), number_text(*high));
-    if (const auto cost = row.number("/training_cost"))
-      text += fmt::format(" and cost {}", number_text(*cost, true));
+  if (!first || !later)
     return text + ".";
-  }
-  if (!total || !first || !later)
-    return "";
-  std::string text = fmt::format("The whole training takes {}: the first epoch {}",
-                                 long_time(*total), long_time(*first));
+  text += fmt::format(": the first epoch {}", long_time(*first));
   if (std::abs(*first / *later - 1) > 0.01)
     text += fmt::format(", later ones {}", long_time(*later));
   return text + ".";
+}
+
+// Real input at the first epoch's rate is not what most of a training is.
+std::string cold_sentence(const ReportRow& row)
+{
+  const auto later = row.number("/later_epochs/throughput_samples_per_s");
+  if (!later || !cold(row))
+    return "";
+  std::string text =
+      fmt::format("That is the first epoch, whose caches are cold: later ones run at "
+                  "{} samples/s",
+                  number_text(*later, true));
+  return row.number("/days") ? text + "."
+                             : text + "; with \"epochs\" in the job the whole training is judged.";
+}
+
+// The cheapest of those that fit, where the fastest is not.
+std::string cheapest_sentence(const Report& report, const Series& rows, const ReportRow& best)
+{
+  const ReportRow* cheapest = nullptr;
+  for (const ReportRow* row : rows)
+    if (const auto cost = row->number("/cost");
+        cost && row->fits() && (!cheapest || *cost < *cheapest->number("/cost")))
+      cheapest = row;
+  if (!cheapest || cheapest == &best || !best.number("/cost") ||
+      *cheapest->number("/cost") > 0.995 * *best.number("/cost"))
+    return "";
+  return fmt::format("Cheapest is {}: {} in {} days, instead of {} in {} days.",
+                     choice_text(report, *cheapest), money_text(*cheapest),
+                     number_text(cheapest->number("/days").value_or(0)), money_text(best),
+                     number_text(best.number("/days").value_or(0)));
 }
 
 std::string sharing_sentence(const Report& report, const Series& rows)
@@ -252,7 +329,7 @@ Answer answer_for(const Report& report, const std::string& subject, const Series
 {
   Answer answer{subject, nullptr, {}, {}};
   for (const ReportRow* row : rows)
-    if (!answer.best || rate(*row) > rate(*answer.best))
+    if (!answer.best || better(*row, *answer.best))
       answer.best = row;
   Scaling scaling;
   for (const Scaling& candidate : all)
@@ -262,8 +339,10 @@ Answer answer_for(const Report& report, const std::string& subject, const Series
   answer.headline = headline_of(report, *answer.best, rows.size() == 1, scaling);
   for (const std::string& sentence :
        {memory_sentence(*answer.best), best_sentence(report, *answer.best, rows.size() == 1),
-        training_sentence(*answer.best), limit_sentence(*answer.best), steps_sentence(scaling),
-        limit_moves_sentence(scaling), sharing_sentence(report, rows),
+        cold_sentence(*answer.best), training_sentence(*answer.best),
+        cheapest_sentence(report, rows, *answer.best), limit_sentence(*answer.best),
+        steps_sentence(scaling), limit_moves_sentence(scaling), sharing_sentence(report, rows),
+        misfits_sentence(report, rows, *answer.best),
         runner_up_sentence(report, rows, *answer.best)})
     if (!sentence.empty())
       answer.sentences.push_back(sentence);
@@ -312,7 +391,7 @@ Scaling scaling_along(const Series& series)
 {
   Series rows;
   for (const ReportRow* row : series)
-    if (gpus_of(row) > 0 && rate(*row) > 0)
+    if (gpus_of(row) > 0 && rate(*row) > 0 && row->fits())
       rows.push_back(row);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ReportRow* a, const ReportRow* b) { return gpus_of(a) < gpus_of(b); });

@@ -47,7 +47,7 @@ Cells cells_of(const Report& report, const std::string& model)
   Cells cells;
   for (const ReportRow& row : report.rows()) {
     const auto rate = row.number("/throughput_samples_per_s");
-    if (!rate || row.number("/gpus").value_or(0) < gpus)
+    if (!rate || !row.fits() || row.number("/gpus").value_or(0) < gpus)
       continue;
     std::vector<std::string> words;
     for (const std::string& pointer : report.varying())

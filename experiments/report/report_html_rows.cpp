@@ -1,6 +1,7 @@
 #include "experiments/report/report_html_rows.hpp"
 
 #include "experiments/report/svg_text.hpp"
+#include "experiments/run/keep/judged.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -80,6 +81,13 @@ RateKind rate_kind(const ReportRow& row)
                                      : RateKind{"/throughput_samples_per_s", "samples/s"};
 }
 
+std::string money_text(const ReportRow& row)
+{
+  const auto cost = row.number("/cost");
+  const std::string currency = row.text("/currency");
+  return cost ? number_text(*cost, true) + (currency.empty() ? "" : " " + currency) : "";
+}
+
 std::optional<double> ReportRow::number(const char* pointer) const
 {
   return job ? number_at(*job, pointer) : std::nullopt;
@@ -88,6 +96,21 @@ std::optional<double> ReportRow::number(const char* pointer) const
 std::string ReportRow::text(const char* pointer) const
 {
   return job ? text_at(*job, pointer) : "";
+}
+
+bool ReportRow::fits() const
+{
+  return !job || experiments::fits(*job);
+}
+
+double ReportRow::judged() const
+{
+  return job ? judged_rate(*job) : 0;
+}
+
+std::string ReportRow::limit() const
+{
+  return fits() ? text("/bottleneck/resource") : "does not fit";
 }
 
 Report::Report(const Json& result) : result_(result)

@@ -44,6 +44,12 @@ struct ReportRow {
 
   std::optional<double> number(const char* pointer) const;
   std::string text(const char* pointer) const;
+  /// Whether the device holds what the job needs.
+  bool fits() const;
+  /// What the row is judged by: keep/judged.hpp; 0 where there is no rate.
+  double judged() const;
+  /// "does not fit" instead of what limits the job, where that is so.
+  std::string limit() const;
 };
 
 /// How a job's rate is told: tokens where its samples are made of them.
@@ -52,6 +58,9 @@ struct RateKind {
   const char* unit; // "samples/s"
 };
 RateKind rate_kind(const ReportRow& row);
+
+/// What the training costs, with its currency; "" where it is not told.
+std::string money_text(const ReportRow& row);
 
 /// A warning and the points that raised it; none: the whole run did.
 struct ReportWarning {

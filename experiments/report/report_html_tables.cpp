@@ -77,11 +77,12 @@ std::string limit_row(const Report& report, const ReportRow& row)
   if (!row.job)
     return html + "<td class=\"failed\" colspan=\"4\">failed: " + escaped(row.error) + "</td></tr>";
   const std::string resource = row.text("/bottleneck/resource");
+  const std::string limit = row.fits() ? code(resource) : escaped(row.limit());
   const auto busy = row.number("/bottleneck/utilisation");
   std::string why = prose(row.text("/bottleneck/why"));
   if (const std::string reduce = row.text("/all_reduce"); !reduce.empty())
     why += "<small>all-reduce: " + escaped(reduce) + "</small>";
-  return html + cell("limited by", resource.empty() ? "-" : code(resource)) +
+  return html + cell("limited by", resource.empty() ? "-" : limit) +
          cell("busy", busy && *busy > 0 ? share_bar(*busy, resource + " busy") : "-") +
          cell("why", why) + cell("busiest", busiest(row)) + "</tr>";
 }
@@ -105,10 +106,12 @@ std::vector<BusyColumn> columns_of(const Report& report)
       {"tokens/s", "/tokens_per_s"},
       {"tokens/s per GPU", "/tokens_per_s_per_gpu"},
       {"MFU, %", "/mfu/full", 100},
-      {"days", "/training_days"},
-      {"cost", "/training_cost"},
+      {"days", "/days"},
+      {"cost", "/cost"},
       {"step, ms", "/step_time_s", 1e3},
       {report.interval() + " interval", "/step_time_s", 1e3, true},
+      {"needs, GB", "/device_memory_byte/needed", 1e-9},
+      {"has, GB", "/device_memory_byte/available", 1e-9},
       {"speedup", "/speedup"},
       {"efficiency, %", "/efficiency", 100},
       {"alone, samples/s", "/alone/throughput_samples_per_s"},
@@ -242,7 +245,7 @@ std::string numbers_section(const Report& report)
                           columns.size() + 1, escaped(row.error));
       continue;
     }
-    html += cell("job", escaped(row.name));
+    html += cell("job", escaped(row.name) + (row.fits() ? "" : " (does not fit)"));
     for (const BusyColumn& column : columns)
       html += number_column(row, column);
     html += "</tr>\n";

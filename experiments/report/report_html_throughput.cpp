@@ -119,9 +119,9 @@ std::string rate_text(const ReportRow& row)
   std::string text = number_text(row.number(kThroughput).value_or(0), true) + " samples/s";
   const auto low = row.number("/throughput_samples_per_s/low");
   const auto high = row.number("/throughput_samples_per_s/high");
-  return low && high
-             ? text + fmt::format(" ({} to {})", number_text(*low, true), number_text(*high, true))
-             : text;
+  if (low && high)
+    text += fmt::format(" ({} to {})", number_text(*low, true), number_text(*high, true));
+  return row.fits() ? text : text + ", does not fit";
 }
 
 Curve curve_of(const Report& report, Series series, const std::string& axis)
@@ -323,7 +323,7 @@ std::string bars_of(const Report& report, const Series& rows, std::size_t look,
         bar_row(model.empty() ? label : report.label(*row, {model}),
                 value_bar(bar, label + ": " + rate_text(*row) +
                                    (alone ? ", alone " + number_text(*alone, true) : "")),
-                number_text(rate, true)));
+                number_text(rate, true) + (row->fits() ? "" : ", does not fit")));
   }
   return items.empty() ? "" : folded(items, 40, "<div class=\"rows\">", "</div>");
 }

@@ -121,7 +121,10 @@ private:
     const std::string currency = text_at(answer_, "/currency");
     table.header.push_back(currency.empty() ? "cost"
                                             : clipped("cost, " + currency, kPlanTextWidth));
-    for (const char* name : {"samples/s", "goals %", "limited by", ""})
+    table.header.emplace_back("samples/s");
+    if (whole_training())
+      table.header.emplace_back("days");
+    for (const char* name : {"goals %", "limited by", ""})
       table.header.emplace_back(name);
     for (const std::size_t i : order)
       table.lines.push_back(line(i));
@@ -162,6 +165,8 @@ private:
       line.push_back(std::to_string(it.at(size.key).get<int>()));
     line.push_back(number_text(it.at("cost").get<double>(), true));
     line.push_back(number_text(job(i).at("throughput_samples_per_s").at("median").get<double>()));
+    if (whole_training())
+      line.push_back(number_text(number_at(job(i), "/days").value_or(0)));
     line.push_back(it.at("goals").empty()
                        ? "-"
                        : fmt::format("{:.0f}", 100 * it.at("probability").get<double>()));
@@ -197,8 +202,16 @@ private:
     else
       items.emplace_back("Without goals or a budget there is nothing to recommend; the table shows "
                          "what more money brings.");
+    if (const Json& fastest = answer_.at("fastest");
+        recommended_ && !fastest.is_null() && fastest != *recommended_) {
+      const auto i = fastest.get<std::size_t>();
+      items.push_back(fmt::format("The fastest of them is {}: {}, {}.", options(i), rate(i),
+                                  money(candidates_[i].at("cost").get<double>())));
+    }
     return items;
   }
+
+  bool whole_training() const { return text_at(answer_, "/judged_by") == "training"; }
 
   // How far the goal that is missed most is reached.
   double reached(std::size_t i) const
@@ -241,11 +254,14 @@ private:
     for (const Json& change : answer_.at("single_changes")) {
       const double ratio = change.at("throughput_ratio").get<double>();
       const bool same = std::abs(ratio - 1) < 0.005;
+      std::string what =
+          same ? "the same throughput" : fmt::format("{:.3g} times the throughput", ratio);
+      if (whole_training())
+        what = same ? "the same time to train"
+                    : fmt::format("the training {:.3g} times as fast", ratio);
       std::string words = fmt::format("{}: {} instead of {}: {} for {}", text_at(change, "/change"),
                                       text_at(change, "/option"), text_at(change, "/instead_of"),
-                                      same ? "the same throughput"
-                                           : fmt::format("{:.3g} times the throughput", ratio),
-                                      money(change.at("cost").get<double>()));
+                                      what, money(change.at("cost").get<double>()));
       if (!same)
         words += fmt::format(" (faster with {})",
                              percent_text(change.at("probability_faster").get<double>()));
@@ -295,6 +311,7 @@ const Column kOfJob[] = {{"job", "/name"},
                          {"throughput_high_samples_per_s", "/throughput_samples_per_s/high"},
                          {"step_time_s", "/step_time_s/median"},
                          {"training_total_s", "/training_s/total"},
+                         {"days", "/days/median"},
                          {"bottleneck_resource", "/bottleneck/resource"}};
 
 std::string field_at(const Json& json, const std::string& pointer)

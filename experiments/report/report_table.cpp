@@ -98,8 +98,8 @@ TextTable cells_of(const Report& report, const Layout& layout)
   if (tokens)
     for (const char* heading : {"tokens/s", "MFU %", "mem GB"})
       cells.header.emplace_back(heading);
-  const bool days = any(report, "/training_days");
-  const bool cost = any(report, "/training_cost");
+  const bool days = any(report, "/days");
+  const bool cost = any(report, "/cost");
   if (days)
     cells.header.emplace_back("days");
   if (cost)
@@ -138,16 +138,16 @@ TextTable cells_of(const Report& report, const Layout& layout)
       line.push_back(shown(row.number("/device_memory_byte/needed"), 1e-9));
     }
     if (days)
-      line.push_back(shown(row.number("/training_days")));
+      line.push_back(shown(row.number("/days")));
     if (cost)
-      line.push_back(shown(row.number("/training_cost")));
+      line.push_back(shown(row.number("/cost")));
     if (layout.speedup)
       line.push_back(shown(row.number("/speedup")));
     line.push_back(whole(row.number("/efficiency"), 100));
     if (slowdown)
       line.push_back(shown(row.number("/slowdown")));
     line.push_back(largest_parts(report, row, layout.shares));
-    line.push_back(clipped(row.text("/bottleneck/resource"), layout.text));
+    line.push_back(clipped(row.limit(), layout.text));
     cells.lines.push_back(line);
   }
   return cells;
@@ -200,10 +200,13 @@ std::string reasons(const Report& report, std::size_t columns, const Paint& pain
   std::vector<std::string> order;
   std::map<std::string, Limit> limits;
   std::size_t results = 0;
-  for (const ReportRow& row : report.rows()) {
+  const auto& rows = report.rows();
+  const bool some_fit =
+      std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.job && row.fits(); });
+  for (const ReportRow& row : rows) {
     const std::string resource = row.text("/bottleneck/resource");
     results += row.job ? 1 : 0;
-    if (resource.empty())
+    if (resource.empty() || (some_fit && !row.fits()))
       continue;
     const std::string any = of_any_node(resource);
     const auto [at, added] = limits.try_emplace(any, Limit{resource, {}});

@@ -9,6 +9,7 @@
 #include "experiments/run/simulate/synchronisation.hpp"
 #include "experiments/run/simulate/token_work.hpp"
 #include "experiments/run/simulate/trace_file.hpp"
+#include "experiments/run/training.hpp"
 #include "experiments/run/uncertainty/uncertainty.hpp"
 
 #include <algorithm>
@@ -117,25 +118,6 @@ void compare_alone(const ResolvedExperiment& experiment, std::size_t i, const Lo
                          Seconds(result.step_time.median - alone.rates.step_time.median), shared);
 }
 
-// Time for as many epochs as the job is to run.
-void add_training(const ResolvedJob& resolved, JobResult& result)
-{
-  if (!resolved.spec.epochs || resolved.transformer)
-    return;
-  const double samples = resolved.input.dataset.samples;
-  const double later =
-      result.later_epochs ? result.later_epochs->throughput.median : result.throughput.median;
-  const double epochs = *resolved.spec.epochs;
-  Training training;
-  training.dataset = resolved.input.dataset.name;
-  training.samples = samples;
-  training.first_epoch = Seconds(samples / result.throughput.median);
-  training.later_epoch = Seconds(samples / later);
-  training.total = result.elapsed.start_up + std::min(1.0, epochs) * training.first_epoch +
-                   std::max(0.0, epochs - 1) * training.later_epoch;
-  result.training = training;
-}
-
 void add_speedup(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
                  JobResult& result)
 {
@@ -188,8 +170,7 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
   result.elapsed = elapsed_of(resolved, job);
   if (resolved.transformer)
-    result.tokens = token_work(resolved.transformer->step, resolved.transformer->tokens,
-                               experiment.spec.cluster.price_per_gpu_hour);
+    result.tokens = token_work(resolved.transformer->step);
   return result;
 }
 
@@ -330,7 +311,6 @@ PointResult run_point(const Point& point, const RunOptions& asked)
     add_speedup(experiment, i, options, job);
     if (several)
       compare_alone(experiment, i, lone[i], together.limits[i], job);
-    add_training(experiment.jobs[i], job);
     for (const auto& warning : experiment.jobs[i].warnings)
       result.warnings.push_back(warning);
   }
@@ -343,6 +323,8 @@ PointResult run_point(const Point& point, const RunOptions& asked)
   for (JobResult& job : result.jobs)
     if (job.tokens)
       add_token_rates(job);
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    add_training(experiment, i, result.jobs[i]);
   result.parameters = effective_parameters(experiment);
   if (point.profiles)
     result.unused = point.profiles->unused(experiment.presets);

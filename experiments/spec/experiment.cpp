@@ -197,6 +197,23 @@ Point make_point(const Document& base, const Settings& settings, ProfilesPtr pro
   return {settings, document, std::move(profiles)};
 }
 
+void check_number(const Value& price)
+{
+  if (!price.json().is_number() || price.json().get<double>() < 0)
+    price.fail("must be a price that is not negative, got " + price.shown(),
+               "one number, or an object of platform and number: { \"hgx-h100\": 2.5 }");
+}
+
+// One number, or one for each platform.
+void check_price(const Value& price)
+{
+  if (price && price.json().is_object())
+    for (const auto& it : price.json().items())
+      check_number(price.at(it.key()));
+  else if (price)
+    check_number(price);
+}
+
 void check(const ExperimentSpec& spec, const Value& root)
 {
   for (std::size_t i = 0; i < spec.expect.size(); ++i) {
@@ -209,8 +226,8 @@ void check(const ExperimentSpec& spec, const Value& root)
     } catch (const Json::exception&) {
       at.at("quantity").fail("is not a valid JSON pointer");
     }
-    if (!it.at_least && !it.at_most && !it.contains)
-      at.fail("must have at_least, at_most or contains");
+    if (!it.at_least && !it.at_most && !it.contains && !it.is)
+      at.fail("must have at_least, at_most, contains or is");
     if (it.point && !it.point.json().is_object())
       it.point.fail("must be an object of pointers and values, got " + it.point.shown());
     if (it.point)
@@ -220,9 +237,11 @@ void check(const ExperimentSpec& spec, const Value& root)
           it.point.fail("must have JSON pointers as keys, got '" + wanted.key() + "'");
     if (it.than && !it.than.json().is_object())
       it.than.fail("must be an object of pointers and values, got " + it.than.shown());
-    if (it.contains && (it.than || !it.than_job.empty()))
-      at.fail("compares texts: 'contains' goes without 'than' and 'than_job'");
+    if ((it.contains || it.is) && (it.than || !it.than_job.empty()))
+      at.fail(std::string("compares no numbers: '") + (it.contains ? "contains" : "is") +
+              "' goes without 'than' and 'than_job'");
   }
+  check_price(spec.cluster.price_per_gpu_hour);
   if (spec.jobs.empty())
     root.fail_at("jobs", "must hold at least one job");
   for (std::size_t i = 0; i < spec.jobs.size(); ++i)

@@ -19,9 +19,10 @@ inline const PresetKind kExperimentKind{"experiment", "experiments/data"};
 
 struct ClusterSpec {
   Value platform;
-  std::optional<int> nodes;                 // absent: as many as the jobs need
-  Value storage;                            // absent: the first disk of each node
-  std::optional<double> price_per_gpu_hour; // in any currency
+  std::optional<int> nodes; // absent: as many as the jobs need
+  Value storage;            // absent: the first disk of each node
+  Value price_per_gpu_hour; // a number, or one for each platform
+  std::string currency;     // of it, for people
 };
 
 struct StackSpec {
@@ -102,8 +103,11 @@ struct JobSpec {
   int warmup_steps = 2;
   std::optional<int> steps; // measured ones; absent: 20, fewer on more than 64 GPUs
   Seconds start{};
-  bool ends = false;            // leaves after its measured steps instead of running on
-  std::optional<double> epochs; // for the time to train
+  bool ends = false; // leaves after its measured steps instead of running on
+
+  // How long the whole training is, one of these and `tokens`: for time and cost.
+  std::optional<double> epochs;
+  std::optional<double> training_steps;
 
   // Of a transformer under a parallel plan.
   std::optional<int> sequence, global_batch, micro_batch;
@@ -126,6 +130,7 @@ struct ExpectationSpec {
   std::optional<double> at_least;
   std::optional<double> at_most;
   std::optional<std::string> contains; // for texts, like /bottleneck/resource
+  std::optional<bool> is;              // for what is true or false, like /fits
 };
 
 struct ExperimentSpec {
@@ -198,8 +203,9 @@ void describe(V& v, ClusterSpec& s)
   v.optional("storage", s.storage, "where training data lies; default the first disk of each node",
              preset("storage"));
   v.optional("price_per_gpu_hour", s.price_per_gpu_hour,
-             "what a GPU costs for an hour, in any currency: results then tell what training costs",
-             non_negative());
+             "what a GPU costs for an hour: a number, or an object of platform and number; results "
+             "then tell what a training costs whose length the job says");
+  v.optional("currency", s.currency, "of prices, for people");
 }
 
 template <class V>
@@ -296,7 +302,9 @@ void describe(V& v, JobSpec& s)
   v.optional("ends", s.ends,
              "leaves after its measured steps; default: it runs on until every job "
              "has measured, so that all are measured while sharing");
-  v.optional("epochs", s.epochs, "passes over the data set, for the time to train", positive());
+  v.optional("epochs", s.epochs, "length of the training in passes over the data set", positive());
+  v.optional("training_steps", s.training_steps,
+             "length of the training in steps (\"steps\" are those that are measured)", positive());
   v.optional("sequence", s.sequence, "tokens of a sample of a transformer", between(1, 1e8));
   v.optional("global_batch", s.global_batch, "samples of a step on all GPUs", between(1, 1e8));
   v.optional("micro_batch", s.micro_batch, "samples that pass through the model at once",
@@ -314,7 +322,8 @@ void describe(V& v, JobSpec& s)
              "by this factor a transformer's kernels take longer than computed, as one GPU was "
              "measured",
              between(0.01, 100));
-  v.optional("tokens", s.tokens, "to train on, for days: a number or a text like \"1T\"");
+  v.optional("tokens", s.tokens,
+             "length of the training in tokens: a number or a text like \"1T\"");
 }
 
 template <class V>
@@ -329,6 +338,9 @@ void describe(V& v, ExpectationSpec& s)
   v.optional("at_least", s.at_least, "lower bound");
   v.optional("at_most", s.at_most, "upper bound");
   v.optional("contains", s.contains, "for texts: what must occur in it");
+  v.optional("is", s.is,
+             "for what is true or false: what it must be; of /fits: false says that a point may "
+             "need more memory than there is");
 }
 
 template <class V>

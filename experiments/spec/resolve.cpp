@@ -8,6 +8,7 @@
 #include "experiments/spec/placement.hpp"
 #include "experiments/spec/resolve_checks.hpp"
 #include "experiments/spec/take_sockets.hpp"
+#include "experiments/spec/training_length.hpp"
 #include "experiments/spec/transformer_setting.hpp"
 #include "models/training/fetch.hpp"
 
@@ -152,6 +153,9 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
 {
   if (job.spec.model)
     at.fail_at("model", "stands beside a program: a job has one of them");
+  if (job.spec.epochs)
+    at.fail_at("epochs", "is of a program, which has no data set",
+               "say how long the training is in \"training_steps\"");
   job.framework = framework_of(job.spec);
   job.library = models::load_device_library(job.framework.library);
   job.device = device_for(e.platform, job.stack, job.spec, job.framework, at);
@@ -382,6 +386,7 @@ ResolvedExperiment resolve(const Point& given)
     job.spec.gpus = static_cast<int>(job.ranks.size());
     StackSpec own = job.spec.stack.value_or(StackSpec{});
     job.stack = resolve_stack(own, &e.spec.stack, e.platform, root);
+    check_training_length(job.spec, at);
     e.jobs.push_back(resolve_job(std::move(job), at, e));
     if (e.jobs.back().network.measured)
       use_recorded_exchanges(e.jobs.back(), e.platform, at);
@@ -389,6 +394,8 @@ ResolvedExperiment resolve(const Point& given)
   place_servers(e, root);
   take_sockets(e);
   resolve_storage(e, root);
+  static_cast<void>(price_per_gpu_hour(e.spec.cluster, e.platform));
+  add_money_warnings(e);
   e.presets = *uses;
   check_networks(e, root);
   add_remarks(e);

@@ -239,7 +239,7 @@ TEST_CASE("Time to train is start-up, a first epoch and later ones")
                                       {"/cluster/platform/node/disks/0/type/read", "\"10 MB/s\""}});
   const auto& job = result.jobs[0];
   REQUIRE(job.training.has_value());
-  CHECK(job.training->first_epoch.value() == Approx(1000 / job.throughput.median));
+  CHECK(job.training->first_epoch->value() == Approx(1000 / job.throughput.median));
   CHECK(job.training->total.value() ==
         Approx(7 + 1000 / job.throughput.median + 2 * 1000 / job.later_epochs->throughput.median));
 }

@@ -392,8 +392,8 @@ TEST_CASE("a large model is told in tokens, with its memory and its pipeline",
   large["tokens_per_s_per_gpu"] = 5'000;
   large["mfu"] = {{"full", 0.5}, {"causal", 0.4}};
   large["training_tokens"] = 2e12;
-  large["training_days"] = range(579);
-  large["training_cost"] = 111'000;
+  large["days"] = range(579);
+  large["cost"] = range(111'000);
   large["device_memory_byte"] = {
       {"needed", 90e9},
       {"available", 80e9},
@@ -403,7 +403,7 @@ TEST_CASE("a large model is told in tokens, with its memory and its pipeline",
                        {"micro_batches", 3}, {"blocking", false},   {"pieces", {piece, piece}}};
   const auto page_of = [](const Json& one) { return report_html(result_of({point({}, {one})})); };
   const std::string page = page_of(large);
-  CHECK_THAT(page, Contains("40,000 tokens/s, limited by H100"));
+  CHECK_THAT(page, Contains("It does not fit: 40,000 tokens/s with more memory, limited by H100"));
   CHECK_THAT(page, Contains("2 T tokens take 579 days (521 to 637) and cost 111,000"));
   CHECK_THAT(page, Contains("does not fit") && Contains("weights 30.0 GB"));
   // (m + p - 1) x 3 s = 12 s, of which each stage works 9.

@@ -81,7 +81,10 @@ private:
     job.bounds = Bounds{number(), number()};
     job.meeting = Meeting{text(), seconds()};
     job.later_epochs = LaterEpochs{range()};
-    job.training = Training{seconds(), seconds(), seconds(), text(), number()};
+    job.training = Training{seconds(), number(), seconds(), seconds(), text(), number()};
+    job.days = range();
+    job.cost = range();
+    job.currency = text();
     job.latency = range();
     job.all_reduce = text();
   }
@@ -96,9 +99,6 @@ private:
     job.model_tflops_per_gpu = AttentionCounts{number(), number()};
     job.mfu = ModelUse{{number(), number()}, range()};
     job.training_tokens = number();
-    job.days = range();
-    job.training_cost = number();
-    job.cost = range();
     job.pipeline = models::PipelineSetting{
         4,   1, models::PipelineSchedule::gpipe, 8, {{seconds(), seconds(), seconds(), seconds()}},
         true};
@@ -211,13 +211,14 @@ mfu_fraction /mfu/full
 mfu_causal_fraction /mfu/causal
 mfu_low_fraction /mfu/low
 mfu_high_fraction /mfu/high
-training_days /training_days/median
-training_days_low /training_days/low
-training_days_high /training_days/high
-training_cost /training_cost
-training_cost_low /cost/low
-training_cost_high /cost/high
 training_total_s /training_s/total
+days /days/median
+days_low /days/low
+days_high /days/high
+cost /cost/median
+cost_low /cost/low
+cost_high /cost/high
+currency /currency
 latency_s /latency_s/median
 latency_low_s /latency_s/low
 latency_high_s /latency_s/high

@@ -59,13 +59,15 @@ struct Meeting {
   Seconds added; // per step and rank that it limits the job longer than when alone
 };
 
-/// Passes over the data set.
+/// The whole training.
 struct Training {
-  Seconds first_epoch;
-  Seconds later_epoch;
-  Seconds total; // with start-up
-  std::string dataset;
-  double samples = 0; // of an epoch
+  Seconds total;      // with start-up
+  double samples = 0; // of all of it
+  // Where its length is told in passes over the data set.
+  std::optional<Seconds> first_epoch{};
+  std::optional<Seconds> later_epoch{};
+  std::string dataset{};
+  std::optional<double> samples_per_epoch{};
 };
 
 /// How a job's ranges came about: what its throughput owes to the spread of parameters.
@@ -106,12 +108,10 @@ struct DeviceMemory {
 
 /// Of a job whose samples are made of tokens. Rates follow from the ranges of throughput.
 struct TokenWork {
-  double per_sample = 0;           // tokens
-  double samples_per_step = 0;     // of the whole job
-  models::ModelFlops flops;        // of a step of the whole job
-  FlopsPerSecond peak;             // of one GPU at the job's precision, dense
-  std::optional<double> wanted;    // tokens to train on
-  std::optional<double> gpu_price; // per GPU and hour
+  double per_sample = 0;       // tokens
+  double samples_per_step = 0; // of the whole job
+  models::ModelFlops flops;    // of a step of the whole job
+  FlopsPerSecond peak;         // of one GPU at the job's precision, dense
 };
 
 /// By both conventions of counting attention: all pairs of tokens, or those that a causal model
@@ -146,7 +146,11 @@ struct JobResult {
   DeviceMemory memory;
   std::optional<LaterEpochs> later_epochs; // where that differs
   Elapsed elapsed;
-  std::optional<Training> training;
+  std::optional<Training> training; // this and what follows: add_training()
+  std::optional<double> training_tokens;
+  std::optional<Range> days;
+  std::optional<Range> cost;
+  std::string currency;
   std::vector<models::ExposedPart> exposed_by_group; // where there are several kinds of groups
   std::optional<Uncertainty> uncertainty;
   std::optional<TokenWork> tokens;
@@ -154,10 +158,6 @@ struct JobResult {
   std::optional<double> tokens_per_s_per_gpu;
   std::optional<AttentionCounts> model_tflops_per_gpu;
   std::optional<ModelUse> mfu;
-  std::optional<double> training_tokens;
-  std::optional<Range> days;           // to train on these
-  std::optional<double> training_cost; // median of cost
-  std::optional<Range> cost;
   std::optional<models::PipelineSetting> pipeline; // where stages follow each other
   std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
 };

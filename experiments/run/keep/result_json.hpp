@@ -110,11 +110,14 @@ void describe(V& v, Meeting& m)
 template <class V>
 void describe(V& v, Training& t)
 {
-  v.required("first_epoch", t.first_epoch, "first pass over the data set", in_si());
-  v.required("later_epoch", t.later_epoch, "each pass once caches are warm", in_si());
-  v.required("total", t.total, "all passes, with start-up", columns({"training_total_s"}, in_si()));
-  v.required("dataset", t.dataset, "name of the data set");
-  v.required("samples_per_epoch", t.samples, "samples of the data set", non_negative());
+  v.required("total", t.total, "all of it, with start-up", columns({"training_total_s"}, in_si()));
+  v.required("samples", t.samples, "of all of it", non_negative());
+  v.optional("first_epoch", t.first_epoch, "with epochs in the job: first pass over the data set",
+             in_si());
+  v.optional("later_epoch", t.later_epoch, "likewise: each pass once caches are warm", in_si());
+  v.optional("dataset", t.dataset, "likewise: name of the data set", {}, !t.dataset.empty());
+  v.optional("samples_per_epoch", t.samples_per_epoch, "likewise: samples of the data set",
+             non_negative());
 }
 
 template <class V>
@@ -208,16 +211,20 @@ void describe_tokens(V& v, JobResult& j)
   v.optional("mfu", j.mfu, "share of the GPU's peak that this is, and the range of `full`",
              columns({"mfu_fraction", "mfu_causal_fraction", "", "mfu_low_fraction",
                       "mfu_high_fraction"}));
-  v.optional("training_tokens", j.training_tokens, "tokens that the job wants to train on",
-             non_negative());
-  v.optional("training_days", j.days, "for that many",
-             columns({"training_days", "training_days_low", "training_days_high"}));
-  v.optional("days", j.days, "the same");
-  v.optional("training_cost", j.training_cost, "median of cost",
-             columns({"training_cost"}, non_negative()));
-  v.optional("cost", j.cost,
-             "for that many tokens, at the cluster's price_per_gpu_hour, in its currency",
-             columns({"", "training_cost_low", "training_cost_high"}));
+}
+
+template <class V>
+void describe_training(V& v, JobResult& j)
+{
+  v.optional("training_s", j.training,
+             "the whole training, where the job says its length: epochs, tokens or training_steps");
+  v.optional("training_tokens", j.training_tokens, "tokens of the whole training", non_negative());
+  v.optional("days", j.days, "that it takes, with start-up",
+             columns({"days", "days_low", "days_high"}));
+  v.optional("cost", j.cost, "of its GPUs over these days, at the cluster's price_per_gpu_hour",
+             columns({"cost", "cost_low", "cost_high"}));
+  v.optional("currency", j.currency, "of cost, where the cluster names it", columns({"currency"}),
+             !j.currency.empty());
 }
 
 template <class V>
@@ -266,11 +273,11 @@ void describe(V& v, JobResult& j)
              "expert and data groups, in seconds",
              in_si());
   describe_tokens(v, j);
+  describe_training(v, j);
   v.optional("pipeline", j.pipeline,
              "large models with several stages: what all dates follow from");
   v.optional("meeting", j.meeting, "several jobs, where one loses: where they meet");
   v.optional("later_epochs", j.later_epochs, "once caches are warm, where that differs");
-  v.optional("training_s", j.training, "with epochs in the job");
   v.optional("latency_s", j.latency, "inference: time of a batch",
              columns({"latency_s", "latency_low_s", "latency_high_s"}));
   v.required("uncertainty", j.uncertainty, "where the interval comes from");

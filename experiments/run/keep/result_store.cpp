@@ -16,7 +16,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr int kApplication = 0x466f7265; // "Fore", SQLite's application_id
-constexpr int kLayout = 4;               // user_version
+constexpr int kLayout = 5;               // user_version
 constexpr int kPatienceMs = 60'000;      // for others that write
 
 struct Finalize {

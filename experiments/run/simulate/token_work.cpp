@@ -2,8 +2,7 @@
 
 namespace foretrain::experiments {
 
-TokenWork token_work(const models::StepSetting& s, std::optional<double> wanted,
-                     std::optional<double> gpu_price)
+TokenWork token_work(const models::StepSetting& s)
 {
   const models::PlannedBatch& batch = s.memory.batch;
   TokenWork work;
@@ -17,8 +16,6 @@ TokenWork token_work(const models::StepSetting& s, std::optional<double> wanted,
   work.flops.full = flops(models::AttentionCount::full);
   work.flops.causal = flops(models::AttentionCount::causal);
   work.peak = FlopsPerSecond(s.fp8 ? s.device.fp8.peak : s.device.half.peak);
-  work.wanted = wanted;
-  work.gpu_price = gpu_price;
   return work;
 }
 
@@ -34,16 +31,6 @@ void add_token_rates(JobResult& job)
   job.model_tflops_per_gpu = {full / 1e12, causal / 1e12};
   const AttentionCounts share{full / work.peak.value(), causal / work.peak.value()};
   job.mfu = ModelUse{share, scaled(job.throughput, share.full / job.throughput.median)};
-  if (!work.wanted)
-    return;
-  const double seconds = *work.wanted / rate.median;
-  job.training_tokens = work.wanted;
-  job.days = Range{seconds / 86400, seconds / 86400 * rate.median / rate.high,
-                   seconds / 86400 * rate.median / rate.low, rate.interval};
-  if (!work.gpu_price)
-    return;
-  job.training_cost = seconds / 3600 * job.gpus * *work.gpu_price;
-  job.cost = scaled(*job.days, *job.training_cost / job.days->median);
 }
 
 } // namespace foretrain::experiments

@@ -6,9 +6,7 @@
 
 namespace foretrain::experiments {
 
-/// `wanted`: tokens to train on; `gpu_price`: of an hour of one GPU; where they are told.
-TokenWork token_work(const models::StepSetting& setting, std::optional<double> wanted,
-                     std::optional<double> gpu_price);
+TokenWork token_work(const models::StepSetting& setting);
 
 /// What follows from the work and the throughput of a job that has `tokens`.
 void add_token_rates(JobResult& job);

@@ -1,0 +1,56 @@
+#include "experiments/run/training.hpp"
+
+#include "experiments/spec/training_length.hpp"
+
+#include <algorithm>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr double kDay = 86400;
+
+// Ends of the range of throughput are ends of that of time, but for the start-up.
+Range days_of(const Training& training, Seconds start_up, const Range& throughput)
+{
+  const Seconds running = training.total - start_up;
+  const auto days = [&](double rate) {
+    return (start_up + throughput.median / rate * running).value() / kDay;
+  };
+  return {days(throughput.median), days(throughput.high), days(throughput.low),
+          throughput.interval};
+}
+
+} // namespace
+
+void add_training(const ResolvedExperiment& experiment, std::size_t job, JobResult& result)
+{
+  const ResolvedJob& resolved = experiment.jobs[job];
+  const double rate = result.throughput.median;
+  const auto samples = samples_of_training(resolved, rate * result.step_time.median);
+  if (!samples)
+    return;
+  const double later = result.later_epochs ? result.later_epochs->throughput.median : rate;
+  const double epoch = resolved.input.dataset.samples;
+  const double cold = result.later_epochs ? std::min(*samples, epoch) : *samples;
+  Training training;
+  training.samples = *samples;
+  training.total =
+      result.elapsed.start_up + Seconds(cold / rate) + Seconds((*samples - cold) / later);
+  if (resolved.spec.epochs) {
+    training.first_epoch = Seconds(epoch / rate);
+    training.later_epoch = Seconds(epoch / later);
+    training.dataset = resolved.input.dataset.name;
+    training.samples_per_epoch = epoch;
+  }
+  result.training = training;
+  if (result.tokens)
+    result.training_tokens = *samples * result.tokens->per_sample;
+  result.days = days_of(training, result.elapsed.start_up, result.throughput);
+  if (const auto price = price_per_gpu_hour(experiment.spec.cluster, experiment.platform)) {
+    result.cost = scaled(*result.days, 24 * result.gpus * *price);
+    result.currency = experiment.spec.cluster.currency;
+  }
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,23 @@
+// How long a training is, and what it costs: said once, for every command.
+#pragma once
+
+#include "experiments/spec/resolved.hpp"
+
+namespace foretrain::experiments {
+
+/// Refuses a job that says how long its training is in two ways. Throws ConfigError.
+void check_training_length(const JobSpec& job, const Value& at);
+
+/// Samples of the whole training; empty where the job does not say how long that is.
+/// `samples_per_step`: of all its GPUs.
+std::optional<double> samples_of_training(const ResolvedJob& job, double samples_per_step);
+
+/// What a GPU of the experiment's platform costs for an hour, where that is said. Throws
+/// ConfigError when prices are told by platform, and this one is not among them.
+std::optional<double> price_per_gpu_hour(const ClusterSpec& cluster,
+                                         const platforms::PlatformSpec& platform);
+
+/// Warnings for prices that tell nothing: of jobs without a length.
+void add_money_warnings(ResolvedExperiment& experiment);
+
+} // namespace foretrain::experiments
