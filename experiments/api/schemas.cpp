@@ -7,6 +7,7 @@
 #include "experiments/spec/experiment.hpp"
 #include "experiments/spec/preset_kinds.hpp"
 #include "experiments/spec/profiles.hpp"
+#include "experiments/validate/fleet_rows.hpp"
 #include "experiments/validate/founding.hpp"
 #include "experiments/validate/validation_gates.hpp"
 
@@ -34,6 +35,8 @@ const Kind kFiles[] = {
      "experiments/validation/gates"},
     {"claims", "published statements to hold predictions against", &schema_as<ClaimsFile>,
      kClaimsKind.folder},
+    {"fleet-rows", "what is known of clusters over time, to hold fleets against",
+     &schema_as<FleetRowsFile>, kFleetRowsKind.folder},
     {"profile", "values learnt from logs of a machine, laid over presets",
      &schema_as<calibration::Profile>, kProfileKind.folder},
     {"result", "what predict, sweep and report write with --format json or --out",

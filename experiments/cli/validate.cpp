@@ -1,6 +1,8 @@
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/experiment_arguments.hpp"
 #include "experiments/cli/files.hpp"
 #include "experiments/cli/progress.hpp"
+#include "experiments/validate/fleet_rows.hpp"
 #include "experiments/validate/founding.hpp"
 #include "experiments/validate/validation_gates.hpp"
 #include "experiments/validate/validation_html.hpp"
@@ -131,8 +133,28 @@ int run_founding(const ValidateArguments& arguments)
   return status;
 }
 
+// Clusters over time: rows of another kind than a suite's.
+int run_fleet_rows(const ValidateArguments& arguments)
+{
+  ProgressBar bar("rows");
+  const auto verdicts =
+      judge_fleet_rows(load_fleet_rows("fleet-rows"),
+                       [&bar](int finished, int total) { bar.show(finished, total); });
+  bar.clear();
+  const std::string json = fleet_rows_json(verdicts).dump(2) + "\n";
+  std::cout << (arguments.format == "json" ? json : fleet_rows_table(verdicts));
+  std::cout.flush();
+  if (!arguments.out.empty()) {
+    make_directory(arguments.out, "--out");
+    write_file(arguments.out + "/fleet.json", json);
+  }
+  return done;
+}
+
 int run_validate(const ValidateArguments& arguments)
 {
+  if (arguments.suites == std::vector<std::string>{"fleet"})
+    return run_fleet_rows(arguments);
   if (arguments.suites == std::vector<std::string>{"founding"})
     return run_founding(arguments);
   const bool changed = !arguments.only.empty() || !arguments.profiles.empty();
@@ -181,7 +203,8 @@ std::function<int()> validate(CLI::App& app)
   const auto a = std::make_shared<ValidateArguments>();
   app.add_option("SUITE", a->suites,
                  "suite files, or names of bundled ones; default: all bundled. founding: what the "
-                 "documents behind the first systems say, claim by claim");
+                 "documents behind the first systems say, claim by claim; fleet: clusters over "
+                 "time, row by row");
   app.add_option("--format", a->format, "table, json, csv or html")
       ->check(CLI::IsMember({"table", "json", "csv", "html"}));
   app.add_option("--out", a->out,

@@ -2,6 +2,7 @@
 
 #include "experiments/fleet/fault_trace.hpp"
 #include "experiments/fleet/policy_names.hpp"
+#include "experiments/fleet/speed_table.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -61,6 +62,24 @@ void check_failures(const FailuresSpec& spec, const Value& at)
     at.at("shape").fail("is only for Weibull's law");
 }
 
+void check_mix(const MixSpec& mix, const Value& at)
+{
+  if (!mix.job) {
+    if (mix.gpus < 1 || !mix.run_time)
+      at.fail("must have a job, or gpus and run_time");
+    if (mix.epochs || mix.steps)
+      at.at(mix.epochs ? "epochs" : "steps").fail("needs a job");
+    return;
+  }
+  if (mix.epochs.has_value() == mix.steps.has_value())
+    at.fail("must have either epochs or steps beside its job");
+  if (mix.gpus > 0 || mix.run_time)
+    at.at(mix.gpus > 0 ? "gpus" : "run_time").fail("must not be given beside a job");
+  const JobSpec job = read_as<JobSpec>(mix.job);
+  if (mix.epochs && (job.global_batch || job.program))
+    at.at("epochs").fail("is for data-parallel jobs of a model; give steps");
+}
+
 void check_arrivals(const ArrivalsSpec& spec, const Value& at)
 {
   if (spec.mix.empty())
@@ -76,10 +95,7 @@ void check_arrivals(const ArrivalsSpec& spec, const Value& at)
   for (std::size_t i = 0; i < spec.mix.size(); ++i) {
     const MixSpec& mix = spec.mix[i];
     const Value one = at.at("mix").at(i);
-    if (mix.job)
-      one.at("job").fail("needs simulated speeds, which are not there yet; give gpus and run_time");
-    if (mix.gpus < 1 || !mix.run_time)
-      one.fail("must have gpus and run_time");
+    check_mix(mix, one);
   }
 }
 
@@ -96,12 +112,24 @@ void check_checkpoint(const CheckpointSpec& spec, const Value& at)
   Reader::read(spec.interval, interval, positive());
 }
 
+bool simulates(const FleetSpec& spec)
+{
+  if (spec.jobs)
+    return spec.jobs->speed == SpeedSource::simulated;
+  return spec.arrivals && std::any_of(spec.arrivals->mix.begin(), spec.arrivals->mix.end(),
+                                      [](const MixSpec& mix) { return bool(mix.job); });
+}
+
 void check(const FleetSpec& spec, const Value& root)
 {
   if (spec.jobs.has_value() == spec.arrivals.has_value())
     root.fail("must have either jobs or arrivals");
-  if (spec.jobs && spec.jobs->speed == SpeedSource::simulated)
-    root.at("jobs").at("speed").fail("must be recorded, got \"simulated\"");
+  if (spec.jobs && (spec.jobs->speed == SpeedSource::simulated) != bool(spec.jobs->job))
+    root.at("jobs").fail("must have a job where speeds are simulated, and only there");
+  if (spec.jobs && spec.jobs->job && spec.jobs->job.json().contains("gpus"))
+    spec.jobs->job.at("gpus").fail("must be left out: the trace has them");
+  if (simulates(spec) && !spec.cluster.platform)
+    root.at("cluster").fail_at("platform", "is missing: speeds are simulated");
   if (spec.arrivals)
     check_arrivals(*spec.arrivals, root.at("arrivals"));
   if (spec.failures)
@@ -126,7 +154,28 @@ std::uint32_t position(std::vector<std::string>& names, const std::string& name)
   return static_cast<std::uint32_t>(at);
 }
 
-Arrivals arrivals_of(const FleetSpec& spec, Workload& workload)
+// The cluster and the stack, as experiments have them.
+SpeedCluster speed_cluster(const LoadedFleet& fleet)
+{
+  const Json& root = fleet.document->root;
+  Json cluster = Json::object();
+  for (const char* key : {"platform", "storage"})
+    if (root.at("cluster").contains(key))
+      cluster[key] = root.at("cluster").at(key);
+  return {fleet.document, cluster, root.value("stack", Json()), fleet.shape};
+}
+
+// Gives a job its GPUs, its kind, and the time that its work takes alone.
+void set_work(const MixSpec& mix, SpeedTable& table, Job& job)
+{
+  job.gpus = read_as<JobSpec>(mix.job).gpus;
+  job.kind = table.kind({mix.job, job.gpus});
+  const double samples = mix.steps ? *mix.steps * table.step_samples(job.kind)
+                                   : *mix.epochs * table.epoch_samples(job.kind);
+  job.work = Seconds(samples / table.reference(job.kind));
+}
+
+Arrivals arrivals_of(const FleetSpec& spec, Workload& workload, SpeedTable& table)
 {
   const ArrivalsSpec& asked = *spec.arrivals;
   Arrivals arrivals{asked.process,    asked.per_hour / 3600, asked.burst, asked.by_hour,
@@ -136,8 +185,11 @@ Arrivals arrivals_of(const FleetSpec& spec, Workload& workload)
     ArrivalKind kind{mix.share, {}, mix.law, mix.spread};
     kind.job.queue = position(workload.queues, mix.queue.empty() ? first : mix.queue);
     kind.job.account = position(workload.accounts, mix.account);
+    kind.job.kind = kNoSpeed;
     kind.job.gpus = mix.gpus;
     kind.job.work = mix.run_time.value_or(Seconds(0));
+    if (mix.job)
+      set_work(mix, table, kind.job);
     kind.job.limit = mix.limit.value_or(kNever);
     kind.job.priority = mix.priority;
     arrivals.kinds.push_back(kind);
@@ -145,18 +197,21 @@ Arrivals arrivals_of(const FleetSpec& spec, Workload& workload)
   return arrivals;
 }
 
-Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed, bool ties)
+Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed, bool ties, SpeedTable& table)
 {
   Workload workload;
   if (fleet.spec.arrivals) {
     workload.queues.clear();
     workload.accounts.clear();
-    const Arrivals arrivals = arrivals_of(fleet.spec, workload);
+    const Arrivals arrivals = arrivals_of(fleet.spec, workload, table);
     workload.jobs = draw_jobs(arrivals, seed);
   } else {
     workload = fleet.trace.workload;
     if (ties)
       shuffle_ties(workload.jobs, seed);
+    if (fleet.spec.jobs->job)
+      for (Job& job : workload.jobs)
+        job.kind = table.kind({fleet.spec.jobs->job, job.gpus});
   }
   for (const QueueSpec& queue : fleet.spec.queues)
     if (queue.max_time)
@@ -274,10 +329,11 @@ LoadedFleet load_fleet(const std::string& name_or_path, const std::vector<std::s
 std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options)
 {
   std::vector<FleetRun> runs;
+  SpeedTable table(speed_cluster(fleet));
   for (int i = 0; i < options.seeds; ++i) {
     FleetRun run;
     run.seed = options.seed + static_cast<std::uint64_t>(i);
-    run.workload = workload_of(fleet, run.seed, options.seeds > 1);
+    run.workload = workload_of(fleet, run.seed, options.seeds > 1, table);
     FleetSetting setting;
     setting.shape = fleet.shape;
     setting.policy = fleet.policy;
@@ -288,12 +344,15 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
       setting.outages = outages_of_fleet(fleet, run.seed);
     }
     set_checkpoints(fleet, run.workload, setting);
+    if (simulates(fleet.spec))
+      setting.speeds = table.speeds(run.workload);
     setting.history = options.history && i == 0;
     if (options.progress)
       setting.go_on = [&](std::size_t ended) {
         return options.progress(i, ended, run.workload.jobs.size());
       };
     run.result = simulate(run.workload, setting);
+    run.situations = static_cast<int>(table.situations());
     const bool stopped = run.result.stopped;
     runs.push_back(std::move(run));
     if (stopped)

@@ -31,6 +31,7 @@ struct FleetRun {
   std::uint64_t seed = 1;
   models::fleet::Workload workload;
   models::fleet::FleetResult result;
+  int situations = 0; // of jobs that were simulated together, in this seed and those before
 };
 
 struct FleetOptions {

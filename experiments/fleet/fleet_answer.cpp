@@ -234,6 +234,8 @@ FleetAnswer fleet_answer(const LoadedFleet& fleet, const std::vector<FleetRun>& 
   add_groups(answer, runs);
   if (fleet.spec.failures)
     answer.failures = failures_of(runs);
+  if (runs.back().situations > 0)
+    answer.situations = runs.back().situations;
   if (fleet.spec.jobs)
     answer.trace = {static_cast<int>(fleet.trace.read), static_cast<int>(fleet.trace.left_out),
                     fleet.trace.notes};

@@ -57,6 +57,7 @@ struct FleetAnswer {
   std::vector<std::pair<std::string, FleetGroup>> by_queue, by_size;
   std::vector<std::pair<std::string, int>> waited_for; // jobs of the first seed
   std::optional<FleetFailures> failures;
+  std::optional<int> situations; // of jobs that were simulated together
   std::optional<FleetTraceAnswer> trace;
 };
 
@@ -162,6 +163,8 @@ void describe(V& v, FleetAnswer& s)
   v.required("by_size", s.by_size, "jobs by their GPUs");
   v.required("waited_for", s.waited_for, "jobs by what took most of their wait");
   v.optional("failures", s.failures, "where there are any");
+  v.optional("situations", s.situations,
+             "of jobs on their nodes beside others that were simulated, where speeds are");
   v.optional("trace", s.trace, "the file of recorded jobs");
 }
 

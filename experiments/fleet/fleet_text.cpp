@@ -178,6 +178,9 @@ std::string fleet_table(const FleetAnswer& answer)
                           answer.waited_for[i].second);
     text += "\n";
   }
+  if (answer.situations)
+    text += fmt::format("\nSpeeds: {} situations of jobs beside each other were simulated.\n",
+                        *answer.situations);
   text += failures(answer) + notes(answer);
   if (answer.interrupted)
     text += "\nInterrupted: this is of what has happened so far.\n";

@@ -290,6 +290,19 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
   return rates_of(stage.job(0)).throughput.median;
 }
 
+std::vector<double> point_throughputs(const Point& point, const RunOptions& asked)
+{
+  const ResolvedExperiment experiment = resolve(point);
+  RunOptions options = asked;
+  const Together together = experiment.jobs.size() > 1
+                                ? run_typical(experiment, run_alone(experiment, options), options)
+                                : run_together(experiment, options);
+  std::vector<double> medians;
+  for (const JobResult& job : together.jobs)
+    medians.push_back(job.throughput.median);
+  return medians;
+}
+
 PointResult run_point(const Point& point, const RunOptions& asked)
 {
   const ResolvedExperiment experiment = resolve(point);

@@ -9,6 +9,9 @@ namespace foretrain::experiments {
 /// Simulates a point. Throws ConfigError for what does not fit together.
 PointResult run_point(const Point& point, const RunOptions& options);
 
+/// Median throughput of each job in samples per second, the same as run_point's.
+std::vector<double> point_throughputs(const Point& point, const RunOptions& options);
+
 /// Median throughput of each job in samples per second over at most `steps` measured steps, without
 /// anything else that run_point finds out.
 std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps);

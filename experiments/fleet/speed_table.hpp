@@ -1,0 +1,61 @@
+// How fast jobs run where they are, beside whom they are: simulated by what `predict` simulates
+// with, once for each situation.
+#pragma once
+
+#include "experiments/spec/experiment.hpp"
+#include "models/fleet/simulation.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace foretrain::experiments {
+
+/// Jobs that do the same on as many GPUs.
+struct SpeedKind {
+  Value job; // as in an experiment
+  int gpus = 1;
+};
+
+/// The kind of jobs whose run times are given: they go at rate 1 and disturb nobody.
+inline constexpr std::uint32_t kNoSpeed = ~std::uint32_t{0};
+
+/// What all situations have in common.
+struct SpeedCluster {
+  DocumentPtr document; // that names presets
+  Json cluster;         // as in an experiment, without nodes
+  Json stack;           // null: none
+  models::fleet::ClusterShape shape;
+};
+
+class SpeedTable {
+public:
+  explicit SpeedTable(SpeedCluster cluster);
+
+  /// The number of a kind, new or known.
+  std::uint32_t kind(const SpeedKind& kind);
+  /// Samples per second of a kind that has the cluster to itself, packed on the first nodes.
+  double reference(std::uint32_t kind);
+  /// Samples of a step of all its GPUs, and of an epoch.
+  double step_samples(std::uint32_t kind) const;
+  double epoch_samples(std::uint32_t kind) const;
+  /// Samples per second of jobs that share nodes, in their order.
+  std::vector<double> throughputs(const std::vector<std::uint32_t>& kinds,
+                                  const std::vector<models::fleet::Allocation>& gpus);
+  /// Rates of the jobs of a workload, where 1 is the reference of their kind.
+  models::fleet::Speeds speeds(const models::fleet::Workload& workload);
+
+  std::size_t situations() const { return known_.size(); }
+
+private:
+  Point point_of(const Json& jobs, int nodes) const;
+  Json job_json(std::uint32_t kind) const;
+
+  SpeedCluster cluster_;
+  std::vector<SpeedKind> kinds_;
+  std::map<std::string, std::uint32_t> kind_numbers_;
+  std::map<std::string, std::vector<double>> known_; // situation -> samples per second of its jobs
+};
+
+} // namespace foretrain::experiments
