@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+"""Adds published steps of transformers to the suite large-models.
+
+    large_model_rows.py ROWS.json            writes experiments/validation/large-models.json anew: its
+                                             first rows, which were chosen by hand, and behind them
+                                             those of ROWS.json that can be told
+    large_model_rows.py ROWS.json --show     prints only what is left out, and why
+
+ROWS.json is a list of measurements (id, set, value, unit, plan and dimensions). What a row does not
+tell is assumed by one rule for its whole set, written below; rows that need more are left out.
+"""
+import json
+import sys
+from collections import Counter
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+SUITE = Path(__file__).with_name("large-models.json")
+FITS = Path(__file__).resolve().parents[2] / "calibration" / "data" / "fits.json"
+PEAK = 989e12  # H100, dense bf16: what MFU is told against
+MADE = "published-2"  # experiment of the rows that are made here
+
+PLATFORMS = {  # first words of what a row says of its GPU -> platform
+    "A100-40GB": "dgx-a100", "A100-80GB": "dgx-a100-80gb",
+    "H100-96GB": "grand-teton-h100-96gb", "H100-80GB": "hgx-h100", "H100": "hgx-h100",
+    "H200-SXM5-141GB": "hgx-h200", "B200": "hgx-b200", "GB200": "gb200-nvl72",
+    "GB300": "gb300-nvl72", "NVIDIA H100-SXM5-80GB": "hgx-h100",
+    "NVIDIA H200-SXM5-141GB": "hgx-h200", "NVIDIA Blackwell GPU (B200-SXM-180GB)": "hgx-b200",
+    "NVIDIA Blackwell GPU (GB200)": "gb200-nvl72",
+    "NVIDIA_H100_80GB_HBM3": "hgx-h100",
+}
+LATENT = {"query_rank": 1536, "kv_rank": 512, "rotary_size": 64, "value_size": 128}
+# config.json of deepseek-ai/DeepSeek-V3, moonshotai/Kimi-K2-Instruct and Moonlight-16B-A3B,
+# openai/gpt-oss-120b, Qwen/Qwen3-*
+SHAPES = {
+    "DeepSeek-V3-671B": {"head_size": 128, "dense_layers": 3, "latent": LATENT},
+    "Kimi-K2-1T": {"head_size": 128, "dense_layers": 1, "latent": LATENT},
+    "Moonlight-16B-A3B": {"head_size": 128, "dense_layers": 1,
+                          "latent": {k: v for k, v in LATENT.items() if k != "query_rank"}},
+    "GPT-OSS-120B": {"head_size": 64, "window": 128, "full_attention_every": 2, "bias": True,
+                     "norm": "rms"},
+    "Qwen3-30B-A3B": {"head_size": 128, "query_norm": True},
+    "Qwen3-235B-A22B": {"head_size": 128, "query_norm": True},
+}
+OPTIONS = {"shared_experts": "shared_experts", "experts": "experts", "topk": "top_k",
+           "moe_ffn": "expert_ffn"}
+
+
+class LeftOut(Exception):
+    """A row that the suite cannot tell."""
+
+
+def need(row, *keys):
+    for key in keys:
+        if row.get(key) is None:
+            raise LeftOut(f"{key} is not told")
+    return [row[key] for key in keys]
+
+
+def platform(row):
+    gpu = row["gpu"].removesuffix(" SXM")
+    if "power limited" in gpu:
+        raise LeftOut("a power limit that is not told")
+    for words in (gpu, gpu.split(" ")[0]):
+        if words in PLATFORMS:
+            return "p5" if "AWS p5" in row.get("node_type", "") else PLATFORMS[words]
+    raise LeftOut(f"no platform with {gpu}")
+
+
+def transformer(row):
+    if "Mamba" in str(row.get("attention")) or "Nemotron-H" in row["model"]:
+        raise LeftOut("Mamba layers")
+    need(row, "layers", "hidden", "heads", "ffn", "seq_len")
+    name = row["model"].replace("NVIDIA-", "")
+    llama = any(word in name for word in ("Llama", "Grok", "Qwen", "DeepSeek", "Kimi", "OSS",
+                                          "Moonlight"))
+    t = {"layers": row["layers"], "hidden": row["hidden"], "heads": row["heads"],
+         "kv_heads": row.get("kv_heads") or row["heads"], "ffn": row["ffn"],
+         "vocabulary": row.get("vocab") or 50257}
+    if llama:
+        t |= {"gated": True, "rotary": True}
+    elif "Nemotron" in name:
+        t |= {"rotary": True, "bias": False, "tied": False}
+    else:
+        t["positions"] = max(2048, row["seq_len"])
+    if "Grok" in name or row.get("tied_embeddings"):
+        t["tied"] = True
+    for theirs, ours in OPTIONS.items():
+        if row.get(theirs):
+            t[ours] = row[theirs]
+    if row.get("moe_every"):
+        t["experts_every"] = row["moe_every"]
+    t |= SHAPES.get(name, {})
+    if "(w/oMTP)" not in row["id"] and name == "DeepSeek-V3-671B" and "mbridge" in row["id"]:
+        t["mtp_layers"] = 1  # of the recipe, unless the row says without
+    return t
+
+
+def precision(row):
+    words = row["precision"]
+    if "fp4" in words and ("nvfp4" in words or "v5.1" in row["id"] and "Blackwell" in row["gpu"]):
+        raise LeftOut("fp4")
+    if "mx" in words:
+        return "mxfp8"
+    if "fp8" in words or "float8" in words or row.get("float8"):
+        return "fp8"
+    return "fp16" if "fp16" in words else "bf16" if "bf16" in words else "fp32"
+
+
+def plan(row):
+    tp, pp = row.get("tp") or 1, row.get("pp") or 1
+    if row.get("tp") is None and row["gpus"] > 8:
+        raise LeftOut("tensor parallelism is not told")
+    p = {"tensor": tp, "pipeline": pp, "context": row.get("cp") or 1,
+         "zero": row.get("zero_stage") or 0}
+    pieces = row.get("vp") or 1
+    if row["set"] == "MLPerf-gpt3" and row.get("vp") is None:
+        pieces = 6  # of NVIDIA's configurations that tell them
+    if "int1f1b" in row["id"]:
+        pieces = 2
+    if pieces > 1 and pp > 1:
+        p |= {"virtual_stages": pieces, "schedule": "interleaved"}
+    if (row.get("ep") or 1) > 1:
+        p["expert"] = row["ep"]
+    if row.get("experts"):
+        # Megatron-Core's default; Megatron Bridge's recipes cut no expert.
+        p["expert_tensor"] = row.get("etp") or (1 if "mcore" in framework_kind(row) else tp)
+    if tp > 1 and row["set"] not in ("bigscience-A100", "NVIDIA-NeMo-SuperPOD-A100",
+                                     "nanotron-ultrascale"):
+        p["sequence_parallel"] = str(row.get("config_flags", {}).get("SP", "1")) != "0"
+    return p
+
+
+def framework(row):
+    name = row["set"]
+    flags = row.get("config_flags", {})
+    if name == "llm-foundry":
+        return "llm-foundry"
+    if name == "bigscience-A100":
+        return "deepspeed"
+    if name in ("torchtitan", "torchao"):
+        extra = {}
+        if row.get("torch_compile") is False:
+            extra |= {"fused": False, "host_per_kernel": "8 us"}
+        if row.get("recompute") in ("selective layer", "selective"):
+            extra["selective"] = "half"
+        if row.get("async_tp"):
+            extra["overlap_tensor"] = True
+        if "rowwise" in row.get("float8_recipe", "") + row["precision"]:
+            raise LeftOut("fp8 with a scale for each row")
+        return {"extends": "torchtitan", "transformer": extra} if extra else "torchtitan"
+    if name in ("nanotron-ultrascale", "NVIDIA-NeMo-SuperPOD-A100"):
+        return "megatron"
+    if "MaxText" in row.get("framework", "") or "PaxML" in row.get("framework", ""):
+        raise LeftOut("recomputation and scanned layers of MaxText and PaxML")
+    if name == "NeuSight-e2e":
+        return "pytorch-ddp"
+    extra = {}
+    if row.get("experts"):
+        extra |= experts_of(row)
+    if "CUDA_GRAPH" in str(flags) and "1" in (flags.get("LAYER_CUDA_GRAPH"),
+                                              flags.get("MCORE_CUDA_GRAPH")):
+        extra["cuda_graphs"] = "layer"
+    return {"extends": "nemo", "transformer": extra} if extra else "nemo"
+
+
+# Dispatcher, overlap of exchanges, CUDA graphs and recomputed modules of Megatron Bridge's recipes,
+# by model, GPU and precision: NVIDIA-NeMo/Megatron-Bridge, scripts/performance/configs,
+# deepseek_workload_base_configs.py@04264182, qwen3_workload_base_configs.py@01b2977e,
+# gpt_oss_workload_base_configs.py@07eea52d. Whole graphs and the overlap that goes with them are
+# taken for releases from 26.06 on, parts of layers before (assumption).
+HYBRID, DEEP, PLAIN = "hybrid-ep", "deep-ep", "all-to-all"
+RECIPES = {
+    ("DeepSeek-V3-671B", "GB300", "mxfp8"): (HYBRID, True, "all", []),
+    ("DeepSeek-V3-671B", "GB300", "bf16"): (HYBRID, False, "layer", ["moe_act"]),
+    ("DeepSeek-V3-671B", "GB200", "mxfp8"): (HYBRID, True, "all", ["mla_up_proj"]),
+    ("DeepSeek-V3-671B", "GB200", "bf16"): (HYBRID, False, "layer", ["mla_up_proj"]),
+    ("DeepSeek-V3-671B", "B200", "mxfp8"): (DEEP, True, "layer", ["mla_up_proj", "mlp"]),
+    ("DeepSeek-V3-671B", "H100-80GB SXM", "fp8"): (HYBRID, False, "none", ["mla_up_proj", "mlp"]),
+    ("Kimi-K2-1T", "GB300", "mxfp8"): (HYBRID, False, "layer", ["mla_up_proj"]),
+    ("Qwen3-235B-A22B", "GB300", None): (HYBRID, False, "layer", []),
+    ("Qwen3-235B-A22B", "GB200", None): (HYBRID, False, "layer", []),
+    ("Qwen3-235B-A22B", "B200", None): (PLAIN, False, "none", []),
+    ("Qwen3-235B-A22B", "H100-80GB SXM", None): (PLAIN, True, "none", []),
+    ("Qwen3-30B-A3B", "GB300", None): (HYBRID, False, "layer", []),
+    ("Qwen3-30B-A3B", "GB200", None): (HYBRID, False, "layer", []),
+    ("Qwen3-30B-A3B", "B200", None): (HYBRID, False, "layer", []),
+    ("Qwen3-30B-A3B", "H100-80GB SXM", None): (HYBRID, False, "none", []),
+    ("GPT-OSS-120B", "GB300", "mxfp8"): (HYBRID, True, "all", []),
+    ("GPT-OSS-120B", "GB300", "bf16"): (PLAIN, False, "layer", []),
+    ("GPT-OSS-120B", "GB200", "mxfp8"): (HYBRID, True, "all", []),
+    ("GPT-OSS-120B", "GB200", "bf16"): (PLAIN, True, "none", ["layernorm", "moe_act"]),
+    ("GPT-OSS-120B", "B200", "bf16"): (PLAIN, False, "none", ["layernorm", "moe_act"]),
+    ("GPT-OSS-120B", "H100-80GB SXM", "bf16"): (PLAIN, False, "none", ["layernorm", "moe_act"]),
+}
+
+
+def framework_kind(row):
+    return "mcore bridge" if "mbridge" in row["id"] or row["set"] == "NVIDIA-ablation" else "nemo"
+
+
+def release(row):
+    return float(row["id"].split("-")[1][:5]) if "mbridge" in row["id"] else 26.06
+
+
+def recipe(row):
+    """Of a model of experts in Megatron Bridge: dispatcher, overlap, graphs, modules."""
+    key = (row["model"], row["gpu"], precision(row))
+    found = RECIPES.get(key) or RECIPES.get(key[:2] + (None,))
+    if found is None:
+        raise LeftOut(f"the recipe of {' '.join(map(str, key))}")
+    dispatcher, overlap, graphs, modules = found
+    if graphs == "all" and release(row) < 26.06:
+        overlap, graphs = False, "layer"
+    if release(row) < 26:  # before HybridEP
+        dispatcher = DEEP if row["model"].startswith("DeepSeek") else PLAIN
+        graphs = "none"
+    return dispatcher, overlap, graphs, modules
+
+
+def experts_of(row):
+    if "mbridge" not in row["id"] and row["set"] != "NVIDIA-ablation":
+        return {}
+    dispatcher, overlap, graphs, _ = recipe(row)
+    if row.get("dispatcher"):
+        dispatcher = HYBRID if row["dispatcher"] == "HybridEP" else PLAIN
+    if row["set"] == "NVIDIA-ablation":
+        overlap, graphs = row.get("ep_overlap", False), "layer" if row.get("cuda_graphs") else "none"
+    extra = {"dispatcher": dispatcher}
+    if overlap:
+        extra["overlap_expert"] = True
+    if graphs != "none":
+        extra["cuda_graphs"] = graphs
+    if "tokendrop" in row["id"]:
+        extra["dropless"] = False
+    return extra
+
+
+def recompute(row, job):
+    if row.get("experts") and "mbridge" in row["id"] and recipe(row)[3]:
+        job["recompute_modules"] = recipe(row)[3]
+        return "selective"
+    told = str(row.get("recompute") or "not told")
+    if row.get("task") == "LoRA rank 16":
+        return "none"
+    if told.startswith("full"):
+        return "full"
+    if "block, 0 layers" in told or told.startswith(("none", "not")):
+        return "none"
+    if "selective" in told:
+        return "selective"
+    if told == "moe":
+        job["recompute_modules"] = ["moe"]
+        return "selective"
+    raise LeftOut(f"recomputation {told}")
+
+
+def model_flop(t, sequence):
+    """Of a token, forward and backward, with attention to all tokens of its sequence."""
+    head = t.get("head_size", t["hidden"] / t["heads"])
+    attention = 2 * t["hidden"] * head * (2 * t["heads"] + 2 * t["kv_heads"])
+    ffn = 2 * t["hidden"] * t["ffn"] * (3 if t.get("gated") else 2)
+    layer = attention + ffn + 4 * sequence * t["heads"] * head
+    return 3 * (t["layers"] * layer + 2 * t["hidden"] * t["vocabulary"])
+
+
+def step_seconds(row, batch, t):
+    value, unit = row["value"], row["unit"]
+    tokens = batch * row["seq_len"]
+    if unit in ("s", "ms"):
+        return value / (1000 if unit == "ms" else 1)
+    if unit == "tokens/s/GPU":
+        return tokens / (value * row["gpus"])
+    if unit == "tokens/s":
+        return tokens / value
+    if row.get("also", {}).get("step_s_derived"):
+        return row["also"]["step_s_derived"]
+    if unit in ("%", "TFLOP/s/GPU") and not row.get("experts"):
+        rate = value * (PEAK / 100 if unit == "%" else 1e12)  # full attention: rows say so
+        return tokens * model_flop(t, row["seq_len"]) / (rate * row["gpus"])
+    raise LeftOut(f"the step from {unit}")
+
+
+def job_of(row):
+    need(row, "gpus")
+    t = transformer(row)
+    job = {"model": {"sequence": row["seq_len"], "transformer": t},
+           "framework": framework(row), "precision": precision(row), "gpus": row["gpus"],
+           "sequence": row["seq_len"], "parallel": plan(row)}
+    p = job["parallel"]
+    data = row["gpus"] // (p["tensor"] * p["pipeline"] * p["context"])
+    micro = row.get("micro_batch") or 1
+    if row["set"] == "torchtitan" and p["pipeline"] == 1:
+        micro = row.get("local_batch") or micro
+    batch = row.get("global_batch")
+    if batch is None:
+        raise LeftOut("global_batch is not told")
+    if p["pipeline"] > 1 and row.get("micro_batch") is None and row["set"] == "NeuSight-e2e":
+        raise LeftOut("micro_batch of a pipeline is not told")
+    job |= {"global_batch": batch, "micro_batch": micro}
+    if batch % (data * micro) or row["gpus"] % (p["tensor"] * p["pipeline"] * p["context"]):
+        raise LeftOut("a batch or GPUs that do not divide")
+    job["recompute"] = recompute(row, job)
+    if row["set"] == "bigscience-A100":
+        job["attention"] = "plain"
+    if "LoRA" in str(row.get("task")):
+        targets = (["linear_qkv", "linear_proj"] if "MLPerf" in row["set"]
+                   else ["linear_qkv"] if "DGXC" in row["set"] or "24.07" in row["set"]
+                   else None)
+        job["lora"] = {"rank": 16} | ({"targets": targets} if targets else {})
+    if row.get("offload_optimizer_fraction"):
+        job["offload"] = row["offload_optimizer_fraction"]
+    return job
+
+
+def row_of(row):
+    if row["kind"] != "train":
+        raise LeftOut("no step")
+    if row["set"] == "MLPerf-bert":
+        raise LeftOut("sequences without padding")
+    where = platform(row)
+    job = job_of(row)
+    part = row["set"]
+    if row.get("experts"):
+        part += ", experts"
+    elif "LoRA" in str(row.get("task")):
+        part = part.replace("-llama2_70b_lora", "") + ", LoRA"
+    out = {"id": row["id"], "experiment": MADE,
+           "settings": {"/cluster/platform": where, "/jobs/0": job}, "quantity": "/step_time_s",
+           "measured": round(step_seconds(row, job["global_batch"], job["model"]["transformer"]), 6), "unit": "s",
+           "regime": "large-model", "part": part, "source": row["source"]}
+    if any(fnmatch(row["id"], used) for used in fitted_rows()):
+        out["role"] = "calibration"
+    return out
+
+
+@cache
+def fitted_rows():
+    return [used for fit in json.loads(FITS.read_text())["fits"] for used in fit["rows"]]
+
+
+def main():
+    rows = json.loads(Path(sys.argv[1]).read_text())
+    suite = json.loads(SUITE.read_text())
+    kept = [row for row in suite["rows"] if row["experiment"] != MADE]
+    known = {row["id"] for row in kept}
+    out = Counter()
+    made = []
+    for row in rows:
+        if "deepspeed" in row["id"]:
+            out[row["set"], "another framework, plan not told"] += 1
+            continue
+        if row["id"] in known or row["kind"] != "train":
+            continue
+        try:
+            made.append(row_of(row))
+        except LeftOut as why:
+            out[row["set"], str(why)] += 1
+    for (name, why), count in sorted(out.items()):
+        print(f"{name}: {count} left out: {why}", file=sys.stderr)
+    print(f"{len(made)} rows", file=sys.stderr)
+    if "--show" in sys.argv:
+        return
+    first = made[0]["settings"]
+    suite["experiments"][MADE] = {"cluster": {"platform": first["/cluster/platform"]},
+                                  "jobs": [first["/jobs/0"]]}
+    suite["rows"] = kept + made
+    SUITE.write_text(json.dumps(suite, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
