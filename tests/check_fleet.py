@@ -7,9 +7,11 @@ import csv
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+import xml.dom.minidom
 
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
 ROWS_THAT_MISS = {"meta-ettr-measured", "llama-3-goodput"}  # assumptions about times that nobody published
@@ -42,11 +44,25 @@ def check_files(folder):
     assert len(rows) == len(table.splitlines()) - 1 > 800
     for row in rows:
         assert abs(float(row["submit_s"]) + float(row["wait_s"]) - float(row["start_s"])) < 1e-6
+    check_report((folder / "report.html").read_text(), 8)
     again = folder / "again.json"
     again.write_text(json.dumps({"cluster": {"nodes": 8, "gpus_per_node": 4}, "policy": "easy",
                                  "jobs": {"trace": "jobs.swf", "kind": "swf"}}))
     replayed = json.loads(run("fleet", again, "--format", "json").stdout)
     assert replayed["jobs"]["completed"] == len(rows)
+
+
+def check_report(html, nodes):
+    drawings = [xml.dom.minidom.parseString(svg) for svg in re.findall(r"<svg viewBox.*?</svg>", html, re.S)]
+    names = [it.documentElement.getAttribute("aria-label") for it in drawings]
+    gantt = drawings[names.index("jobs on nodes over time")]
+    assert len({it.getAttribute("y") for it in gantt.getElementsByTagName("rect")}) == nodes, "a row for each node"
+    for drawing in drawings:
+        _, _, width, height = map(float, drawing.documentElement.getAttribute("viewBox").split())
+        for it in drawing.getElementsByTagName("rect"):
+            x, y, w, h = (float(it.getAttribute(key) or 0) for key in ("x", "y", "width", "height"))
+            assert x >= 0 and y >= 0 and x + w <= width + 0.1 and y + h <= height + 0.1, "a piece lies outside"
+    assert "46 were cancelled before they started" in re.sub(r"<[^>]+>|\xa0|&nbsp;", " ", html).replace("  ", " ")
 
 
 def check_exit_codes(folder):

@@ -5,6 +5,7 @@
 #include "experiments/cli/files.hpp"
 #include "experiments/cli/progress.hpp"
 #include "experiments/fleet/fleet_answer.hpp"
+#include "experiments/fleet/fleet_html.hpp"
 #include "experiments/fleet/fleet_text.hpp"
 
 #include <csignal>
@@ -57,9 +58,10 @@ int run_fleet_command(const FleetArguments& a)
   std::cout.flush();
   if (!a.out.empty()) {
     write_file(a.out + "/fleet.json", json);
+    write_file(a.out + "/report.html", fleet_html(answer, runs.front()));
     write_file(a.out + "/jobs.csv", jobs_csv(runs.front()));
     write_file(a.out + "/jobs.swf", jobs_swf(runs.front(), answer));
-    std::cerr << "wrote " << a.out << "/fleet.json, jobs.csv, jobs.swf\n";
+    std::cerr << "wrote " << a.out << "/report.html, fleet.json, jobs.csv, jobs.swf\n";
   }
   const std::vector<std::string> violations = violated_by(answer, fleet);
   for (const std::string& line : violations)
@@ -81,7 +83,7 @@ std::function<int()> fleet(CLI::App& app)
       app.add_option("--seed", a->seed, "the first seed")->check(CLI::NonNegativeNumber);
   a->seeds_given = app.add_option("--seeds", a->seeds, "how often it is simulated, for intervals")
                        ->check(CLI::Range(1, 10000));
-  app.add_option("--out", a->out, "directory for fleet.json, jobs.csv, jobs.swf");
+  app.add_option("--out", a->out, "directory for report.html, fleet.json, jobs.csv, jobs.swf");
   return [a] { return run_fleet_command(*a); };
 }
 

@@ -18,9 +18,17 @@ namespace {
 
 using namespace models::fleet;
 
-std::filesystem::path beside(const Document& document, const std::string& file)
+// A file that is named at `pointer`, relative to the document that says so: this one, or one that
+// it extends.
+std::filesystem::path beside(const Document& document, const std::string& pointer)
 {
-  return document.path.parent_path() / file;
+  const nlohmann::json_pointer<std::string> at(pointer);
+  const Json& name = document.root.at(at);
+  const Document* says = &document;
+  while (says->base && !document.overridden.contains(pointer) && says->base->root.contains(at) &&
+         says->base->root.at(at) == name)
+    says = says->base.get();
+  return says->path.parent_path() / name.get<std::string>();
 }
 
 ClusterShape shape_of(const FleetSpec& spec, const Value& root)
@@ -320,9 +328,9 @@ LoadedFleet load_fleet(const std::string& name_or_path, const std::vector<std::s
                           ? fleet.spec.policy.json().get<std::string>()
                           : "policy of the file";
   if (fleet.spec.jobs)
-    fleet.trace = read_job_trace(beside(*document, fleet.spec.jobs->trace), fleet.spec.jobs->kind);
+    fleet.trace = read_job_trace(beside(*document, "/jobs/trace"), fleet.spec.jobs->kind);
   if (fleet.spec.failures && !fleet.spec.failures->trace.empty())
-    fleet.outages = read_fault_trace(beside(*document, fleet.spec.failures->trace));
+    fleet.outages = read_fault_trace(beside(*document, "/failures/trace"));
   return fleet;
 }
 

@@ -164,3 +164,11 @@ TEST_CASE("a simulation that is stopped says so, and keeps what it has", "[fleet
   CHECK(found.jobs.completed > 1000);
   CHECK(found.jobs.completed < found.jobs.submitted);
 }
+
+TEST_CASE("a trace lies beside the file that names it, also where another one extends that",
+          "[fleet]")
+{
+  const LoadedFleet fleet = load(R"({"extends": "c4140-month", "cluster": {"nodes": 9}})");
+  CHECK(fleet.shape.nodes == 9);
+  CHECK(fleet.trace.workload.jobs.size() == 906);
+}
