@@ -97,6 +97,20 @@ void check_half(NcclTestsLog& log, const NcclRow& row, const detail::PrintedTimi
 
 } // namespace
 
+std::vector<std::string> known_collectives()
+{
+  std::vector<std::string> names;
+  for (const Collective& it : kCollectives)
+    names.emplace_back(it.name);
+  return names;
+}
+
+int element_bytes(const std::string& type)
+{
+  const auto found = widths().find(type);
+  return found != widths().end() ? found->second : 0;
+}
+
 std::optional<double> bus_factor(const std::string& collective, int ranks)
 {
   for (const Collective& it : kCollectives)

@@ -66,6 +66,14 @@ std::vector<NcclTestsLog> read_nccl_tests_files(const std::string& path);
 /// The parts of such a text, lines at their numbers.
 std::vector<std::string> split_nccl_tests(const std::string& text);
 
+/// Programs, without "_perf", that can have written the log: the one that it names, else those that
+/// its operations, counts and ratios of bandwidths allow.
+std::vector<std::string> possible_collectives(const NcclTestsLog& log);
+std::vector<std::string> known_collectives();
+
+/// Bytes of an element of a type, as nccl-tests names it; 0 for an unknown one.
+int element_bytes(const std::string& type);
+
 /// busbw / algbw of a collective over `ranks`; empty for an unknown one.
 std::optional<double> bus_factor(const std::string& collective, int ranks);
 

@@ -14,6 +14,18 @@ namespace {
 
 constexpr int kSwitchedBricks = 12; // from A100 on, boards of eight join them by NVSwitch
 
+constexpr double kHopper = 9; // compute capability of the GPUs that came with switches that add
+
+// Switches beside Hopper and later GPUs add while they forward (NVLink SHARP, NVSwitch 3: NVIDIA
+// H100 white paper); those beside A100 and V100 do not.
+Json switched(const Gpu& gpu)
+{
+  Json part = {{"nvswitch", true}};
+  if (gpu.compute_capability >= kHopper)
+    part["in_network_reduction"] = true;
+  return part;
+}
+
 const char* const kHint = "give --nvlink: switch, pairs, none or a platform with the same board; "
                           "NCCL_TOPO_DUMP_FILE of a job on all GPUs tells them";
 
@@ -24,8 +36,12 @@ Json links_of_platform(const FoundNode& found, const std::string& name)
     throw UsageError(fmt::format("--nvlink {}: has {} GPUs in a node, the file {}", name,
                                  spec.gpus_per_node(), found.gpus.size()));
   const NodeGraph graph(spec);
-  if (graph.nvswitch())
-    return {{"nvswitch", true}};
+  if (graph.nvswitch()) {
+    Json part = {{"nvswitch", true}};
+    if (spec.node.nvlink.in_network_reduction)
+      part["in_network_reduction"] = true;
+    return part;
+  }
   Json pairs = Json::array();
   for (int a = 0; a < graph.gpus(); ++a)
     for (int b = a + 1; b < graph.gpus(); ++b)
@@ -51,7 +67,7 @@ Json asked_for(const FoundNode& found, const Gpu& gpu, const std::string& how)
   if (gpu.nvlink_bricks == 0)
     throw UsageError(fmt::format("--nvlink {}: a {} has no NVLink", how, gpu.name));
   if (how == "switch")
-    return {{"nvswitch", true}};
+    return switched(gpu);
   return how == "pairs" ? even_pairs(found, gpu) : links_of_platform(found, how);
 }
 
@@ -67,8 +83,8 @@ Json not_seen(const FoundNode& found, const Gpu& gpu, Notes& notes)
                              gpu.name, gpu.nvlink_bricks));
     return Json::object();
   }
-  const bool switched = gpu.nvlink_bricks >= kSwitchedBricks && n == 8;
-  if (!switched && !(gpu.nvlink_bricks >= kSwitchedBricks && n == 4))
+  const bool on_switch = gpu.nvlink_bricks >= kSwitchedBricks && n == 8;
+  if (!on_switch && !(gpu.nvlink_bricks >= kSwitchedBricks && n == 4))
     throw ConfigError(found.file, "",
                       fmt::format("says nothing about NVLink, but a {} has {} of them: how are the "
                                   "{} GPUs joined?",
@@ -76,8 +92,8 @@ Json not_seen(const FoundNode& found, const Gpu& gpu, Notes& notes)
                       kHint);
   notes.insert(fmt::format("warning: nvlink: the file names no GPU's links; {} was assumed, as on "
                            "boards with {} {} (--nvlink)",
-                           switched ? "an NVSwitch" : "an equal share to each peer", n, gpu.name));
-  return switched ? Json{{"nvswitch", true}} : even_pairs(found, gpu);
+                           on_switch ? "an NVSwitch" : "an equal share to each peer", n, gpu.name));
+  return on_switch ? switched(gpu) : even_pairs(found, gpu);
 }
 
 } // namespace
@@ -115,9 +131,11 @@ Json nvlink_part(const FoundNode& found, const Gpu& gpu, const ImportOptions& op
     if (!found.nvswitch)
       notes.insert("nvlink: an NVSwitch was assumed, as every pair shows more links than a GPU "
                    "could give each peer");
-    notes.insert("nvlink: whether the switch adds while it forwards (in_network_reduction) is "
-                 "not told: assumed not");
-    return {{"nvswitch", true}};
+    const bool adds = gpu.compute_capability >= kHopper;
+    notes.insert(fmt::format("nvlink: whether the switch adds while it forwards "
+                             "(in_network_reduction) is not told: assumed{}, as beside a {}",
+                             adds ? "" : " not", gpu.name));
+    return switched(gpu);
   }
   if (most == 0)
     return not_seen(found, gpu, notes);

@@ -123,6 +123,7 @@ struct Nic {
   Seconds latency{1e-6};       // through both adapters, without switches
   bool tunnel_offload = false; // segments and checks what VXLAN and the like carry
   Bytes burst{};               // shaped: what it sends at once after a pause, on top of the rate
+  bool joined = false;         // the library spreads each message over all beside a GPU
   bool in_order = true;        // data arrives in the order it was sent: flags in it can be trusted
   // Of what it writes to GPU memory:
   Seconds flush{};      // until it is seen there: the receiver reads back through the adapter
@@ -295,6 +296,10 @@ void describe(V& v, Nic& s)
   v.optional("link", s.link, "what it speaks");
   v.optional("rdma", s.rdma, "whether it can do RDMA");
   v.optional("latency", s.latency, "through both adapters, without switches", non_negative());
+  v.optional(
+      "joined", s.joined,
+      "the network plug-in spreads each message over all such adapters beside a GPU: several "
+      "in one place count as one of their rates together");
   v.optional("tunnel_offload", s.tunnel_offload,
              "it segments, checks and spreads what tunnels (VXLAN, GENEVE) carry");
   v.optional("burst", s.burst,

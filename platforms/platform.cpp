@@ -126,6 +126,40 @@ private:
   std::vector<std::string> names_;
 };
 
+// Adapters that the network plug-in joins, of one kind in one place of every node and on one
+// network, become one of their rates together, under the first one's name.
+void join_adapters(PlatformSpec& spec)
+{
+  const auto network_of = [&](const std::string& nic) {
+    std::size_t at = 0;
+    for (; at < spec.networks.size(); ++at) {
+      const auto& names = spec.networks[at].nics;
+      if (std::find(names.begin(), names.end(), nic) != names.end())
+        break;
+    }
+    return at;
+  };
+  for (std::size_t first = 0; first < spec.nics.size(); ++first) {
+    if (!spec.nics[first].joined)
+      continue;
+    const NicSpec one = spec.node.nics[first];
+    for (std::size_t i = first + 1; i < spec.nics.size();) {
+      const NicSpec& other = spec.node.nics[i];
+      if (other.on != one.on || spec.nics[i].name != spec.nics[first].name ||
+          network_of(other.name) != network_of(one.name)) {
+        ++i;
+        continue;
+      }
+      spec.nics[first].rate += spec.nics[i].rate;
+      spec.nics[first].pcie_lanes += spec.nics[i].pcie_lanes;
+      for (NetworkSpec& network : spec.networks)
+        std::erase(network.nics, other.name);
+      spec.nics.erase(spec.nics.begin() + static_cast<std::ptrdiff_t>(i));
+      spec.node.nics.erase(spec.node.nics.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
 PlatformSpec read_platform(const Value& value)
 {
   auto spec = read_as<PlatformSpec>(value);
@@ -149,6 +183,7 @@ PlatformSpec read_platform(const Value& value)
   checker.devices();
   checker.nvlink();
   checker.networks(value);
+  join_adapters(spec);
   return spec;
 }
 

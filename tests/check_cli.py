@@ -260,5 +260,20 @@ expect("plan: out of reach", short.returncode == 1 and "No candidate within the 
 unknown = run("plan", "c4140-grwth")
 expect("plan: misspelt", unknown.returncode == 2 and "did you mean 'c4140-growth'" in unknown.stderr, unknown.stderr)
 
+# An experiment through a pipe is the same as from a file.
+piped = run("predict", "-", "--format", "json", stdin=json.dumps(GOOD))
+filed = run("predict", with_text(json.dumps(GOOD)), "--format", "json")
+expect("standard input", piped.returncode == 0 and
+       json.loads(piped.stdout)["points"] == json.loads(filed.stdout)["points"], piped.stderr)
+broken = run("predict", "-", stdin="{")
+expect("standard input, broken", broken.returncode == 2 and "/dev/stdin:1:2: error" in broken.stderr, broken.stderr)
+
+# What does not fit is told beside every format.
+large = changed(put={"/jobs/0/batch_per_gpu": 4096})
+for format in ("table", "json", "csv"):
+    told = run("predict", large, "--format", format)
+    expect("does not fit: " + format, told.returncode == 0 and "does not fit in device memory" in told.stderr, told.stderr)
+expect("does not fit: check", run("check", large).returncode == 1)
+
 print("\n".join(failures) or f"{len(BAD)} wrong inputs refused, outputs as promised")
 sys.exit(bool(failures))

@@ -104,6 +104,9 @@ Json explain(const LoadedExperiment& experiment, std::size_t number, const Expla
     const Bottleneck& limit = predicted.jobs[i].bottleneck;
     Json job = paths[i];
     job["throughput_samples_per_s"] = predicted.jobs[i].throughput.median;
+    job["fits"] = predicted.jobs[i].memory.fits();
+    if (const auto& later = predicted.jobs[i].later_epochs)
+      job["later_epochs_samples_per_s"] = later->throughput.median;
     job["waits_for"] = {{"resource", limit.resource}, {"name", limit.words}, {"why", limit.why}};
     job["limited_by"] = Json();
     for (const Json& lever : levers)

@@ -32,6 +32,12 @@ int run_calibrate(const CalibrateArguments& a)
   std::cout.flush();
   if (a.dry_run)
     return done;
+  if (calibration.withholds()) {
+    std::cerr << a.out
+              << " is not written: it would be no better than the presets, or of another "
+                 "machine; --force writes it\n";
+    return violated;
+  }
   if (calibration.profile.parameters.empty()) {
     std::cerr << "nothing was learnt: " << a.out << " is not written\n";
     return wrong_input;
@@ -63,6 +69,11 @@ std::function<int()> calibrate(CLI::App& app)
       ->check(CLI::Range(1, 16));
   app.add_option("--nodes", a->options.nodes, "nodes, for logs that do not say")
       ->check(CLI::Range(1, 65536));
+  app.add_option("--program", a->options.program,
+                 "program of nccl-tests, like all_gather_perf, for logs that do not say");
+  app.add_flag("--force", a->options.force,
+               "keep what is no better than the presets on measurements held back, more than half "
+               "off, or of another GPU");
   app.add_option("--profile", a->options.profiles, "profiles learnt earlier, to build on");
   return [a] { return run_calibrate(*a); };
 }

@@ -73,7 +73,8 @@ void add_experiment_options(CLI::App& app, ExperimentArguments& a, const std::st
   std::string upper = kind;
   for (char& c : upper)
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  app.add_option(upper, a.file, kind + " file, or the name of a bundled one")->required();
+  app.add_option(upper, a.file, kind + " file, the name of a bundled one, or - for standard input")
+      ->required();
   add_run_options(app, a);
   app.add_option("--out", a.out,
                  "directory for report.html, result.json, result.csv, points.jsonl");

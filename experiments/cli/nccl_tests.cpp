@@ -1,5 +1,6 @@
 // nccl-tests' flags and columns, on a simulated machine.
 #include "experiments/run/simulate/nccl_tests.hpp"
+#include "calibration/gpu_model.hpp"
 #include "calibration/nccl_tests_log.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/stack_argument.hpp"
@@ -51,6 +52,7 @@ struct NcclTestsArguments {
   bool explain = false;
   std::string diff;
   std::optional<double> fail_above; // percent
+  bool force = false;
 };
 
 // "8", "128M", "1G": nccl-tests' suffixes are powers of 1024.
@@ -180,9 +182,11 @@ calibration::NcclTestsLog log_of(const NcclTestsArguments& a, const NcclTest& te
 {
   std::string others;
   for (auto& log : calibration::read_nccl_tests_files(a.diff)) {
-    if (log.collective.empty() || log.collective + "_perf" == test.program)
-      return std::move(log);
-    others += (others.empty() ? "" : ", ") + log.collective;
+    const auto possible = calibration::possible_collectives(log);
+    for (const std::string& collective : possible)
+      if (collective + "_perf" == test.program)
+        return std::move(log);
+    others += (others.empty() ? "" : ", ") + joined(possible, " or ");
   }
   throw UsageError("--diff: '" + a.diff + "' is of " + others + ", not of " + test.program);
 }
@@ -220,12 +224,25 @@ void check_ranks(const NcclTestsOptions& options, const platforms::PlatformSpec&
                      "log that lists its ranks (--diff) gives both");
 }
 
+// Errors of a log against another machine say nothing of the model.
+void check_gpu(const NcclTestsArguments& a, const calibration::NcclTestsLog& log,
+               const platforms::PlatformSpec& platform)
+{
+  const std::string gpu = log.ranks.empty() ? "" : log.ranks.front().gpu;
+  const std::string model = calibration::gpu_model(gpu);
+  if (!a.force && !model.empty() && model != calibration::gpu_model(platform.gpu.name))
+    throw UsageError(fmt::format("--diff: '{}' is of a '{}', '{}' has the {}\n  hint: --force "
+                                 "compares them all the same",
+                                 a.diff, excerpt(gpu), platform.name, platform.gpu.name));
+}
+
 int run_difference(const NcclTestsArguments& a, const NcclTest& test,
                    const platforms::PlatformSpec& platform, const platforms::Stack& stack,
                    NcclTestsOptions options)
 {
   const auto log = log_of(a, test);
   take_from_log(a, log, options);
+  check_gpu(a, log, platform);
   check_ranks(options, platform);
   std::vector<calibration::NcclRow> rows;
   for (const auto& row : log.rows)
@@ -291,7 +308,8 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("-b,--minbytes", a->begin, "smallest size, like 8 or 1M");
   app.add_option("-e,--maxbytes", a->end, "largest size");
   app.add_option("-f,--stepfactor", a->factor, "sizes grow by this factor")
-      ->check(CLI::Range(1.0, 1e6));
+      ->check(CLI::Range(1.0, 1e6))
+      ->check(finite);
   app.add_option("-i,--stepbytes", a->increment, "sizes grow by so many bytes");
   app.add_option("-g,--ngpus", a->gpus,
                  "GPUs per node, each with a process of its own; with -t: of each thread")
@@ -318,7 +336,9 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("--diff", a->diff, "a real log: predict its sizes and print the error of each");
   app.add_option("--fail-above", a->fail_above,
                  "with --diff: exit with 1 when the mean error is above so many percent")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber)
+      ->check(finite);
+  app.add_flag("--force", a->force, "with --diff: compare with a log of another GPU, too");
   app.add_flag("--explain", a->explain,
                "say which algorithm and protocol was chosen, and its terms");
   return [a] { return run_nccl_tests(*a); };

@@ -22,19 +22,20 @@ struct NamedQuestion {
 };
 
 constexpr NamedQuestion kQuestions[] = {
-    {"fastest", "the ten points of highest throughput",
+    {"fastest", "the ten points of highest throughput that fit",
      "SELECT settings, job, throughput_samples_per_s, efficiency, bottleneck_resource FROM jobs "
-     "ORDER BY throughput_samples_per_s DESC LIMIT 10"},
-    {"per-gpu", "the ten points of highest throughput for each GPU",
+     "WHERE fits ORDER BY throughput_samples_per_s DESC LIMIT 10"},
+    {"per-gpu", "the same for each GPU",
      "SELECT settings, job, throughput_samples_per_s / gpus AS samples_per_s_per_gpu FROM jobs "
-     "ORDER BY 3 DESC LIMIT 10"},
+     "WHERE fits ORDER BY 3 DESC LIMIT 10"},
     {"scaling", "throughput and efficiency by number of GPUs",
      "SELECT job, gpus, count(*) AS points, min(throughput_samples_per_s) AS lowest, "
      "max(throughput_samples_per_s) AS highest, max(efficiency) AS best_efficiency FROM jobs "
      "GROUP BY job, gpus ORDER BY job, gpus"},
     {"settings", "each value of each setting, and the best throughput with it",
      "SELECT pointer, value, count(*) AS points, max(throughput_samples_per_s) AS highest "
-     "FROM settings JOIN jobs USING (point) GROUP BY pointer, value ORDER BY pointer, highest "
+     "FROM settings JOIN jobs USING (point) WHERE fits GROUP BY pointer, value ORDER BY pointer, "
+     "highest "
      "DESC"},
     {"limits", "what limits how many points",
      "SELECT bottleneck_resource, count(*) AS points FROM jobs GROUP BY 1 ORDER BY 2 DESC"},
@@ -99,7 +100,11 @@ std::function<int()> sql(CLI::App& app)
     std::error_code error;
     if (!std::filesystem::is_regular_file(a->store, error))
       throw UsageError("there is no file '" + excerpt(a->store, 200) + "'");
-    const auto rows = experiments::ResultStore(a->store).ask(sql_of(a->question));
+    const experiments::ResultStore store(a->store);
+    const auto rows = store.ask(sql_of(a->question));
+    if (const auto damaged = store.damaged(); damaged > 0)
+      std::cerr << damaged << " points in " << a->store
+                << " are damaged: what is told of them may be wrong; sweep --clean forgets them\n";
     if (a->format == "csv")
       for (const auto& row : rows)
         std::cout << experiments::csv_line(row);

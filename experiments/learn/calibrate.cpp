@@ -1,6 +1,7 @@
 #include "experiments/learn/calibrate.hpp"
 
 #include "calibration/fio_log.hpp"
+#include "calibration/gpu_model.hpp"
 #include "calibration/iperf3_log.hpp"
 #include "calibration/nccl_tests_log.hpp"
 #include "calibration/nvbandwidth_log.hpp"
@@ -118,6 +119,15 @@ void Setup::need_platform(const std::string& log) const
     throw UsageError("'" + log + "' needs --platform NAME: which machine it was measured on");
 }
 
+void take_gpu(const std::string& gpu, const std::string& log, const platforms::PlatformSpec& spec,
+              FitTask& task)
+{
+  const std::string model = calibration::gpu_model(gpu);
+  if (!model.empty() && model != calibration::gpu_model(spec.gpu.name))
+    task.objection = fmt::format("{} is of a '{}', '{}' has the {}", log, excerpt(gpu), spec.name,
+                                 spec.gpu.name);
+}
+
 Calibration calibrate(const std::vector<std::string>& paths, const CalibrateOptions& options)
 {
   const std::vector<LogText> logs = read_all(paths);
@@ -126,6 +136,7 @@ Calibration calibrate(const std::vector<std::string>& paths, const CalibrateOpti
     kinds.push_back(&kind_of(log));
   Setup setup;
   setup.options = options;
+  setup.learning.force = options.force;
   for (const std::string& name : options.profiles)
     setup.learning.profiles.add(name);
   calibration::Profile& profile = setup.learning.learnt;
@@ -149,7 +160,14 @@ Calibration calibrate(const std::vector<std::string>& paths, const CalibrateOpti
           "{}: the model follows these logs only within {:.0f} % on average: is it the right "
           "platform, network and library?",
           p.source, 100 * p.residuals->mean));
-  return {std::move(profile), std::move(setup.notes)};
+  return {std::move(profile), std::move(setup.learning.checks), std::move(setup.notes)};
+}
+
+bool Calibration::withholds() const
+{
+  return std::any_of(checks.begin(), checks.end(),
+                     [](const FitCheck& check) { return !check.objection.empty(); }) &&
+         profile.parameters.empty();
 }
 
 } // namespace foretrain::experiments

@@ -10,7 +10,11 @@ namespace foretrain::experiments {
 
 struct Calibration {
   calibration::Profile profile;
+  std::vector<FitCheck> checks; // of each fit
   std::vector<std::string> notes;
+
+  /// Whether the profile is empty because what the logs teach is no better than the presets.
+  bool withholds() const;
 };
 
 /// Reads every log, recognises it by content, and fits. Throws ConfigError with file and line for

@@ -49,6 +49,13 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
   for (const LogText& text : logs) {
     const std::size_t before = of_knob.size();
     for (const calibration::FioJob& job : calibration::read_fio(text.text, text.path).jobs) {
+      if (job.read && job.write) {
+        setup.notes.push_back(
+            fmt::format("{} job {}: reads and writes mixed: neither shows what the "
+                        "disk does of it alone; left out",
+                        text.path, job.name));
+        continue;
+      }
       for (const auto* side : {&job.read, &job.write}) {
         if (!*side)
           continue;
@@ -64,8 +71,8 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
       }
     }
     if (of_knob.size() == before)
-      setup.notes.push_back(text.path + ": small writes only: nothing in a disk's description "
-                                        "depends on them");
+      setup.notes.push_back(text.path + ": nothing in a disk's description depends on "
+                                        "what its jobs do");
     taught.emplace_back();
   }
   if (task.measurements.empty())

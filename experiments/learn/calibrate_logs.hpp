@@ -16,6 +16,8 @@ struct CalibrateOptions {
   std::string disk{}; // preset; empty: the platform's first
   int gpus = 0;       // per node, for logs that do not say
   int nodes = 0;
+  std::string program{};               // of nccl-tests, likewise
+  bool force = false;                  // keep what is no better than the presets, or of another GPU
   std::vector<std::string> profiles{}; // learnt earlier, to build on
 };
 
@@ -41,6 +43,10 @@ struct Setup {
   /// Throws UsageError when no --platform was given; `log` is what needs it.
   void need_platform(const std::string& log) const;
 };
+
+/// Objects to what a log of another GPU than the platform's would teach.
+void take_gpu(const std::string& gpu, const std::string& log, const platforms::PlatformSpec& spec,
+              FitTask& task);
 
 /// Fits the logs of one kind, all together. Returns what each log taught, for the profile.
 using Teach = std::vector<std::string> (*)(const std::vector<LogText>& logs, Setup& setup);

@@ -10,7 +10,6 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
-#include <regex>
 
 #include <fmt/format.h>
 
@@ -39,37 +38,43 @@ std::string row_place(const std::string& path, const calibration::NcclRow& row)
   return row.line > 0 ? fmt::format("{}:{}", path, row.line) : path;
 }
 
-// "V100" of "Tesla V100-SXM2-16GB": the first word part of letters and then digits.
-std::string family_of(const std::string& gpu)
+// The program that wrote a log, without "_perf". Throws ConfigError.
+std::string collective_of(const calibration::NcclTestsLog& log, const std::string& path,
+                          const std::string& asked)
 {
-  static const std::regex pattern("[A-Z]+[0-9]{2,}");
-  std::smatch found;
-  return std::regex_search(gpu, found, pattern) ? found.str() : "";
+  const auto possible = calibration::possible_collectives(log);
+  const std::string named = asked.ends_with("_perf") ? asked.substr(0, asked.size() - 5) : asked;
+  const bool allowed = std::find(possible.begin(), possible.end(), named) != possible.end();
+  if (log.collective.empty() && !named.empty() && !allowed)
+    throw ConfigError(path, "", "cannot be of --program '" + excerpt(asked) + "'",
+                      "its operations, counts and bandwidths are those of " +
+                          (possible.empty() ? "no program of nccl-tests" : joined(possible)));
+  if (log.collective.empty() && !named.empty())
+    return named;
+  if (possible.size() == 1)
+    return possible.front();
+  throw ConfigError(path, "", "does not say which program of nccl-tests wrote it",
+                    "give --program: it can be of " +
+                        (possible.empty() ? "none that is known" : joined(possible)));
 }
 
-NcclRun read_run(const calibration::NcclTestsLog& log, const LogText& text, Setup& setup,
-                 const platforms::PlatformSpec& spec, std::vector<Observation>& measurements)
+NcclRun read_run(const calibration::NcclTestsLog& log, const std::string& collective,
+                 const LogText& text, Setup& setup, const platforms::PlatformSpec& spec,
+                 FitTask& task)
 {
   const int gpus_per_node = spec.gpus_per_node();
   for (const std::string& note : log.notes)
     setup.notes.push_back(text.path + ": " + note);
   if (!log.ranks.empty())
-    if (const std::string family = family_of(log.ranks.front().gpu);
-        !family.empty() && spec.gpu.name.find(family) == std::string::npos)
-      setup.notes.push_back(fmt::format("{}: is of a '{}', '{}' has the {}", text.path,
-                                        excerpt(log.ranks.front().gpu), spec.name, spec.gpu.name));
+    take_gpu(log.ranks.front().gpu, text.path, spec, task);
   NcclRun run;
   run.path = text.path;
-  run.test = find_nccl_test(log.collective + "_perf");
+  run.test = find_nccl_test(collective + "_perf");
   if (run.test == nullptr)
-    throw ConfigError(text.path, "",
-                      log.collective.empty()
-                          ? "does not say which program of nccl-tests wrote it"
-                          : "is of '" + log.collective + "', which is not simulated",
-                      (log.collective.empty() ? "put its name before the rows, like \"# "
-                                                "all_reduce_perf\"; known: "
-                                              : "known: ") +
-                          joined(nccl_test_names()));
+    throw ConfigError(text.path, "", "is of '" + collective + "', which is not simulated",
+                      "known: " + joined(nccl_test_names()));
+  if (log.collective.empty())
+    setup.notes.push_back(text.path + ": taken to be of " + run.test->program);
   const int ranks = log.ranks_per_communicator();
   run.options.nodes = setup.options.nodes > 0 ? setup.options.nodes : std::max(1, log.nodes());
   run.options.gpus_per_node =
@@ -90,9 +95,9 @@ NcclRun read_run(const calibration::NcclTestsLog& log, const LogText& text, Setu
       continue;
     run.options.element_size = element_size(row.type);
     run.options.sizes.push_back(row.size.value());
-    measurements.push_back({row_place(text.path, row),
-                            fmt::format("{} of {} (s)", log.collective, to_text(row.size)),
-                            row.out_of_place.time.value(), kSpreadOfRuns});
+    task.measurements.push_back({row_place(text.path, row),
+                                 fmt::format("{} of {} (s)", collective, to_text(row.size)),
+                                 row.out_of_place.time.value(), kSpreadOfRuns});
   }
   return run;
 }
@@ -156,12 +161,13 @@ std::vector<std::string> teach_nccl_tests(const std::vector<LogText>& logs, Setu
   for (const LogText& text : logs) {
     const auto programs = calibration::read_nccl_tests_all(text.text, text.path);
     for (const auto& log : programs) {
-      const bool simulated = find_nccl_test(log.collective + "_perf") != nullptr;
+      const std::string collective = collective_of(log, text.path, setup.options.program);
+      const bool simulated = find_nccl_test(collective + "_perf") != nullptr;
       if (programs.size() > 1 && !simulated)
         setup.notes.push_back(
-            fmt::format("{}: '{}' is not simulated: left out", text.path, excerpt(log.collective)));
+            fmt::format("{}: '{}' is not simulated: left out", text.path, excerpt(collective)));
       else
-        runs.push_back(read_run(log, text, setup, spec, task.measurements));
+        runs.push_back(read_run(log, collective, text, setup, spec, task));
     }
   }
   if (task.measurements.empty())

@@ -81,6 +81,13 @@ std::string calibration_text(const Calibration& calibration)
   text += block("Learnt", lines);
   if (lines.empty())
     text += "\nNothing was learnt.\n";
+  lines.clear();
+  for (const FitCheck& check : calibration.checks)
+    lines.push_back(
+        fmt::format("{}: presets {:.1f} %, profile {:.1f} % off, mean of {} measurements{}",
+                    check.source, 100 * check.presets, 100 * check.profile, check.measurements,
+                    check.held_back ? " that were held back" : ""));
+  text += block("Compared with the presets", lines);
   text += block("Not learnt", refusals(profile));
   lines.clear();
   for (const auto& o : profile.outliers)

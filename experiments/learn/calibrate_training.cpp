@@ -181,6 +181,7 @@ struct Trial {
 Trial tried(const FitTask& task, const Learning& learning)
 {
   Learning copy = copy_of(learning);
+  copy.judging = false;
   const std::size_t before = copy.learnt.parameters.size();
   copy.learn(task);
   Trial trial;
@@ -310,6 +311,7 @@ std::vector<std::string> teach_training(const std::vector<TrainingRecord>& recor
   FitTask task = computing.task(
       source, alone.empty() ? computing_knobs(gpu, framework)
                             : begun_knobs(computing, source, gpu, framework, setup.learning));
+  task.hold_back = false; // another fit of whole trainings costs too much
   if (several.empty())
     return setup.learning.learn(task);
   task.knobs.push_back({loopback, "/copy_rate", 1e6, 1e13, "runs with several ranks"});

@@ -17,6 +17,9 @@ constexpr double kScreen = 1.5;      // by which a parameter is varied to see wh
 constexpr double kCheap = 1e-3;      // made so cheap, what the machine has would be used
 constexpr double kNoEffect = 1e-9;   // relative change of a prediction
 constexpr double kDerivative = 0.01; // relative; simulated times are no smoother than that
+constexpr double kNoWorse = 5e-4;    // mean error of a profile over that of the presets
+constexpr double kHopeless = 0.5;    // mean error beyond which a profile is of something else
+constexpr std::size_t kThird = 3;    // every third measurement is held back
 constexpr double kCorrelated = 0.05; // below, a correlation is not worth a line
 
 using OverlayPtr = std::shared_ptr<const Overlay>;
@@ -183,7 +186,9 @@ struct Outcome {
   calibration::Fit fit;
 };
 
-Outcome fit_known(const FitTask& task, const Bench& bench, Learning& learning)
+using Seen = std::vector<bool>; // by measurement: whether the fit may use it
+
+Outcome fit_known(const FitTask& task, const Bench& bench, const Seen& seen, Learning& learning)
 {
   Outcome outcome;
   std::vector<calibration::FitParameter> parameters;
@@ -200,9 +205,12 @@ Outcome fit_known(const FitTask& task, const Bench& bench, Learning& learning)
          knob.high});
   }
   const auto residuals = [&](const std::vector<double>& values) {
-    std::vector<double> r = bench.predict(outcome.knobs, values);
-    for (std::size_t i = 0; i < r.size(); ++i)
-      r[i] = std::log(r[i] / task.measurements[i].value) / task.measurements[i].spread;
+    const std::vector<double> predicted = bench.predict(outcome.knobs, values);
+    std::vector<double> r;
+    for (std::size_t i = 0; i < predicted.size(); ++i)
+      if (seen[i])
+        r.push_back(std::log(predicted[i] / task.measurements[i].value) /
+                    task.measurements[i].spread);
     return r;
   };
   while (!parameters.empty()) {
@@ -239,6 +247,63 @@ calibration::ProfileResiduals leftovers(const FitTask& task, const calibration::
   left.mean = rounded(left.mean / std::max(1, left.measurements), 4);
   left.maximum = rounded(left.maximum, 4);
   return left;
+}
+
+double mean_error(const FitTask& task, const Seen& seen, const std::vector<double>& predicted)
+{
+  double sum = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    if (!seen[i] && !task.measurements[i].part) {
+      sum += std::abs(predicted[i] / task.measurements[i].value - 1);
+      ++count;
+    }
+  return sum / std::max(1, count);
+}
+
+std::vector<double> predicted_by(const Bench& bench, const Outcome& outcome)
+{
+  std::vector<double> values;
+  for (const auto& parameter : outcome.fit.parameters)
+    values.push_back(parameter.value);
+  return bench.predict(outcome.knobs, values);
+}
+
+FitCheck compared(const FitTask& task, const Bench& bench, const Outcome& whole,
+                  const Learning& learning)
+{
+  FitCheck check;
+  check.source = task.source;
+  Seen seen(task.measurements.size(), false);
+  Outcome judged = whole;
+  if (task.hold_back) {
+    Seen most(task.measurements.size());
+    for (std::size_t i = 0; i < most.size(); ++i)
+      most[i] = i % kThird != 1;
+    Learning scratch = learning;
+    Outcome outcome = fit_known(task, bench, most, scratch);
+    if (outcome.knobs == whole.knobs) {
+      check.held_back = std::any_of(most.begin(), most.end(), [](bool it) { return !it; });
+      if (check.held_back) {
+        seen = most;
+        judged = std::move(outcome);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    check.measurements += !seen[i] && !task.measurements[i].part ? 1 : 0;
+  check.presets = mean_error(task, seen, bench.predict({}, {}));
+  check.profile = mean_error(task, seen, predicted_by(bench, judged));
+  const std::string errors =
+      fmt::format("{:.1f} % off{}, the presets {:.1f} %", 100 * check.profile,
+                  check.held_back ? " on measurements held back" : "", 100 * check.presets);
+  if (!task.objection.empty())
+    check.objection = task.objection;
+  else if (check.profile > check.presets + kNoWorse)
+    check.objection = "no better than the presets: " + errors;
+  else if (check.profile > kHopeless)
+    check.objection = "follows the logs too badly: " + errors;
+  return check;
 }
 
 } // namespace
@@ -282,9 +347,18 @@ void Learning::refuse(const std::string& parameter, const std::string& reason,
 std::vector<std::string> Learning::learn(const FitTask& task)
 {
   const Bench bench(task, *this);
-  const auto [knobs, fit] = fit_known(task, bench, *this);
+  const Outcome outcome = fit_known(task, bench, Seen(task.measurements.size(), true), *this);
+  const auto& [knobs, fit] = outcome;
   if (knobs.empty())
     return {};
+  if (judging) {
+    checks.push_back(compared(task, bench, outcome, *this));
+    if (const std::string& objection = checks.back().objection; !objection.empty() && !force) {
+      for (const std::size_t knob : knobs)
+        refuse(name_of(task.knobs[knob]), "not kept without --force: " + objection, "");
+      return {};
+    }
+  }
   const auto left = leftovers(task, fit, learnt.outliers);
   std::vector<std::string> taught;
   std::vector<std::pair<std::size_t, int>> places; // parameter of the fit, place in the profile

@@ -45,16 +45,33 @@ struct FitTask {
   /// What the measurements would be with these values laid over the presets, in their order, SI.
   std::function<std::vector<double>(const std::shared_ptr<const Overlay>&)> predict;
   std::vector<calibration::ProfileRange> valid;
-  double enough = 1e-12; // as of a fit's options
+  double enough = 1e-12;   // as of a fit's options
+  bool hold_back = true;   // a part of the measurements, for FitCheck: costs a fit more
+  std::string objection{}; // why nothing that it teaches is kept unasked
+};
+
+/// Presets against what was learnt, on measurements that the fit did not see where those that it
+/// saw teach the same parameters, else on all.
+struct FitCheck {
+  std::string source;
+  int measurements = 0;
+  bool held_back = false;
+  double presets = 0; // mean relative error
+  double profile = 0;
+  std::string objection{}; // why it is not kept unasked; empty: it is
 };
 
 /// What has been learnt so far. Each task sees what the ones before it learnt.
 struct Learning {
   Profiles profiles; // earlier ones, then what was learnt
   calibration::Profile learnt;
+  std::vector<FitCheck> checks;
+  bool judging = true; // what is no better than the presets is not kept,
+  bool force = false;  // unless that is asked for
 
   /// Fits a task. Parameters that the measurements do not know keep the preset's value, and the
-  /// others are fitted again with it, so that the profile alone gives the fitted times. Returns the
+  /// others are fitted again with it, so that the profile alone gives the fitted times. What is no
+  /// better than the presets, or half off, or objected to, is refused. Returns the
   /// names of what it taught ("gpu v100-sxm2-16gb /memory_efficiency").
   std::vector<std::string> learn(const FitTask& task);
   void refuse(const std::string& parameter, const std::string& reason,

@@ -84,9 +84,17 @@ std::string where_text(const Json& answer)
 
 std::string speed_text(const Json& job)
 {
-  return fmt::format("{}: {} samples/s on {:.0f} GPUs, {} ms a step", text_at(job, "/name"),
-                     number_text(value_at(job, "/throughput_samples_per_s")),
-                     value_at(job, "/gpus"), number_text(1e3 * value_at(job, "/step_time_s")));
+  std::string text =
+      fmt::format("{}: {} samples/s on {:.0f} GPUs, {} ms a step", text_at(job, "/name"),
+                  number_text(value_at(job, "/throughput_samples_per_s")), value_at(job, "/gpus"),
+                  number_text(1e3 * value_at(job, "/step_time_s")));
+  if (const auto later = number_at(job, "/later_epochs_samples_per_s"))
+    text +=
+        fmt::format("; of the first epoch, whose caches are cold: later ones run at {} samples/s",
+                    number_text(*later));
+  if (job.value("fits", Json(true)) == false)
+    text += "; it does not fit in device memory";
+  return text;
 }
 
 std::string lines_text(const TextTable& table)

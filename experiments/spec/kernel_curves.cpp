@@ -23,6 +23,8 @@ platforms::ProductKernels usual_kernels(const platforms::PrecisionRate& rate, bo
 
 const platforms::PrecisionRate* precision_rate(const platforms::Gpu& gpu, Precision precision)
 {
+  constexpr double kBlackwell = 10; // compute capability
+  static const std::optional<platforms::PrecisionRate> none;
   const auto rate = [&]() -> const std::optional<platforms::PrecisionRate>& {
     switch (precision) {
     case Precision::fp32:
@@ -34,8 +36,9 @@ const platforms::PrecisionRate* precision_rate(const platforms::Gpu& gpu, Precis
     case Precision::bf16:
       return gpu.bf16;
     case Precision::fp8:
-    case Precision::mxfp8:
       return gpu.fp8;
+    case Precision::mxfp8: // tensor cores that scale blocks of 32 values came with Blackwell
+      return gpu.compute_capability >= kBlackwell ? gpu.fp8 : none;
     case Precision::int8:
       return gpu.int8;
     }

@@ -41,8 +41,9 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
                                     const models::TransformerRules& rules,
                                     const platforms::Stack& stack, const Value& at)
 {
-  static constexpr Precision kOfTransformers[] = {Precision::fp32, Precision::tf32, Precision::fp16,
-                                                  Precision::bf16, Precision::fp8};
+  static constexpr Precision kOfTransformers[] = {Precision::fp32, Precision::tf32,
+                                                  Precision::fp16, Precision::bf16,
+                                                  Precision::fp8,  Precision::mxfp8};
   const bool eight = is_fp8(job.precision);
   const Precision wide = eight ? sixteen_bits_of(gpu) : job.precision;
   for (const Precision one : {job.precision, wide})
@@ -76,8 +77,9 @@ double tokens_of(const Value& value)
   const auto text = value.json().get<std::string>();
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
-  const std::string unit(end);
-  const double scale = unit.empty() || unit == " "  ? 1
+  std::string unit(end);
+  unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
+  const double scale = unit.empty()                 ? 1
                        : unit == "K" || unit == "k" ? 1e3
                        : unit == "M"                ? 1e6
                        : unit == "B" || unit == "G" ? 1e9

@@ -28,6 +28,8 @@ std::string kind_in(const std::string& name)
                                                                {"all_to_all", "all-to-all"},
                                                                {"all2all", "all-to-all"},
                                                                {"broadcast", "broadcast"},
+                                                               {"ep::internode", "all-to-all"},
+                                                               {"ep::intranode", "all-to-all"},
                                                                {"sendrecv", "send"},
                                                                {"nccl:send", "send"},
                                                                {"nccl:recv", "send"},

@@ -30,9 +30,11 @@ KernelClass class_of(const std::string& kernel)
   std::transform(kernel.begin(), kernel.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto has = [&lower](const char* part) { return lower.find(part) != std::string::npos; };
-  if (has("nccl") || has("rccl") || has("all_reduce_kernel") || has("nvshmem") ||
-      has("cross_device_reduce"))
-    return KernelClass::collective;
+  // NCCL, RCCL, MSCCL++, NVSHMEM, DeepEP's exchanges of experts, symmetric memory of PyTorch.
+  for (const char* part : {"nccl", "rccl", "msccl", "nvshmem", "ep::internode", "ep::intranode",
+                           "all_reduce_kernel", "multimem_all", "cross_device_reduce"})
+    if (has(part))
+      return KernelClass::collective;
   if (lower.starts_with("memcpy"))
     return KernelClass::copy;
   // Preparations and reductions beside a product move data only.

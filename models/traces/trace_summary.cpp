@@ -70,17 +70,32 @@ std::vector<Span> without(const std::vector<Span>& from, const std::vector<Span>
   return rest;
 }
 
+// Kernels of a step may run on after it: they are the next one's time.
+std::vector<Span> within(const std::vector<Span>& spans, const std::vector<Span>& windows)
+{
+  std::vector<Span> inside;
+  for (const Span& window : windows)
+    for (auto it = std::lower_bound(spans.begin(), spans.end(), window.start,
+                                    [](const Span&s, double t) { return s.finish <= t; });
+         it != spans.end() && it->start < window.finish; ++it)
+      inside.push_back({std::max(it->start, window.start), std::min(it->finish, window.finish)});
+  return inside;
+}
+
 void add_times(TraceSummary& sum, const Trace& trace, const Steps& steps)
 {
-  const Spans spans = spans_of(trace, steps);
+  Spans spans = spans_of(trace, steps);
   std::vector<Span> windows;
   for (const TraceStep& step : steps.list)
     windows.push_back({step.start, step.finish});
   windows = merged(std::move(windows));
+  for (auto* list : {&spans.compute, &spans.exchange, &spans.copy, &spans.all, &spans.loader})
+    *list = within(*list, windows);
   const double share = 1.0 / static_cast<double>(steps.list.size());
   const auto both = [](const std::vector<Span>& a, const std::vector<Span>& b) {
     return length(a) + length(b) - common(a, b);
   };
+  sum.step = share * length(windows);
   sum.compute = share * length(spans.compute);
   sum.hidden = share * common(spans.compute, spans.exchange);
   sum.exposed = std::max(0.0, share * length(spans.exchange) - sum.hidden);
@@ -280,7 +295,6 @@ TraceSummary summarise(const Trace& trace)
   sum.steps = static_cast<int>(steps.list.size());
   sum.rank = trace.rank;
   sum.world = trace.world;
-  sum.step = steps.list[steps.typical].period();
   sum.variation = steps.variation;
   sum.notes = trace.notes;
   add_times(sum, trace, steps);

@@ -41,7 +41,7 @@ struct TraceSummary {
   std::string file, format, device, steps_by;
   int steps = 0;
   int rank = -1, world = 0;
-  double step = 0;      // typical, s
+  double step = 0;      // s: what follows adds up to it
   double variation = 0; // of the steps' lengths
   double compute = 0;   // any kernel but collectives
   double exposed = 0;   // a collective and no other kernel

@@ -240,16 +240,32 @@ Value resolve_preset(const Value& reference, const PresetKind& kind)
   return finished(Value(document), kind, id);
 }
 
+namespace {
+
+// Paths in it are beside the folder one is in.
+std::shared_ptr<Document> standard_input(const OverlayPtr& overlay)
+{
+  auto document = load_document("/dev/stdin");
+  document->name = "standard input";
+  document->path = fs::current_path() / "standard-input";
+  document->overlay = overlay;
+  return document;
+}
+
+} // namespace
+
 Value resolve_preset(const std::string& name_or_path, const PresetKind& kind,
                      std::shared_ptr<const Overlay> overlay)
 {
   const std::shared_ptr<const Overlay> laid = std::move(overlay);
-  auto document = find_document(
-      name_or_path, fs::current_path(), kind, laid,
-      [](const std::string& problem, const std::string& word, const std::string& hint) {
-        throw UsageError("'" + excerpt(word, 200) + "' " + problem +
-                         (hint.empty() ? "" : "\n  hint: " + hint));
-      });
+  auto document = name_or_path == "-"
+                      ? standard_input(laid)
+                      : find_document(name_or_path, fs::current_path(), kind, laid,
+                                      [](const std::string& problem, const std::string& word,
+                                         const std::string& hint) {
+                                        throw UsageError("'" + excerpt(word, 200) + "' " + problem +
+                                                         (hint.empty() ? "" : "\n  hint: " + hint));
+                                      });
   const std::string id = id_of(*document);
   extend_from(*document, kind, id);
   return finished(Value(document), kind, id);

@@ -15,8 +15,10 @@ namespace {
 
 constexpr double kKi = 1024.0;
 
-constexpr Unit kTime[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
-                          {"min", 60}, {"h", 3600},  {"d", 86400}};
+constexpr Unit kTime[] = {{"s", 1},        {"ms", 1e-3},        {"us", 1e-6},
+                          {"ns", 1e-9},    {"min", 60},         {"h", 3600},
+                          {"hours", 3600}, {"d", 86400},        {"day", 86400},
+                          {"days", 86400}, {"week", 7 * 86400}, {"weeks", 7 * 86400}};
 constexpr Unit kBytes[] = {{"B", 1},
                            {"kB", 1e3},
                            {"MB", 1e6},

@@ -46,6 +46,17 @@ double rate(const ResultStore& store, const std::string& key)
   return found ? found->at("/jobs/0/rate"_json_pointer).get<double>() : -1;
 }
 
+// What a question is refused with; "" where it is answered.
+std::string refused(const ResultStore& store, const std::string& sql, double patience = 60)
+{
+  try {
+    store.ask(sql, Seconds(patience));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 const char* const kSmall = R"({
   "name": "small",
   "cluster": {"platform": "c4140-v100-sxm2", "nodes": 1},
@@ -210,4 +221,44 @@ TEST_CASE("A fingerprint holds profiles with what changes no preset")
   const std::string base = with_spread(0.05);
   CHECK(with_spread(0.06) != base);
   CHECK(with_spread(0.05) == base);
+}
+
+TEST_CASE("A question reads one store, once, and comes to an end", "[store]")
+{
+  const Scratch file("asked.db");
+  const Scratch other("other.db");
+  const ResultStore store(file.path());
+  CHECK(refused(store, "SELECT 1").empty());
+  CHECK(refused(store, "SELECT 1 ; ").empty());
+  CHECK_THAT(refused(store, "SELECT 1; SELECT 2"), Contains("one question at a time"));
+  CHECK_THAT(refused(store, "ATTACH '" + other.path() + "' AS x"), Contains("must be one SELECT"));
+  CHECK_FALSE(std::filesystem::exists(other.path()));
+  CHECK_THAT(refused(store, "DELETE FROM points"), Contains("must be one SELECT"));
+  const std::string endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) ";
+  CHECK_THAT(refused(store, endless + "SELECT count(*) FROM n", 0.2),
+             Contains("longer than 0.2 s"));
+  CHECK_THAT(refused(store, endless + "SELECT printf('%1000000d', i) FROM n"),
+             Contains("longer than 256 MB"));
+  CHECK(store.ask("SELECT 0.1 + 0.2").back().front() == "0.30000000000000004");
+}
+
+TEST_CASE("Damaged points are counted, a store without tables is none", "[store]")
+{
+  const Scratch file("damaged.db");
+  {
+    ResultStore store(file.path());
+    store.put({point("a", 1), point("b", 2)});
+    CHECK(store.damaged() == 0);
+  }
+  sqlite3* handle = nullptr;
+  REQUIRE(sqlite3_open(file.path().c_str(), &handle) == SQLITE_OK);
+  const auto run = [&](const char* sql) {
+    CHECK(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  };
+  run("UPDATE points SET result = '{}' WHERE key = 'a'");
+  CHECK(ResultStore(file.path()).damaged() == 1);
+  run("DROP VIEW jobs; DROP VIEW settings; DROP TABLE points; CREATE VIEW points AS "
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS key FROM n");
+  sqlite3_close(handle);
+  CHECK_THROWS_WITH(ResultStore(file.path()), Contains("is damaged: its tables are none"));
 }

@@ -3,7 +3,7 @@
 #include "experiments/answers/programs.hpp"
 #include "experiments/run/limits/levers.hpp"
 #include "experiments/run/scenario.hpp"
-#include "tests/experiments/draw.hpp"
+#include "tests/experiments/random_jobs.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace foretrain;
@@ -12,35 +12,6 @@ using namespace foretrain::experiments;
 namespace {
 
 const std::vector<std::string> kNames{"nvlink", "pcie", "cores", "memory", "leaf"};
-
-Json network_job(test::Draw& draw)
-{
-  return {{"model", draw.of<std::string>({"resnet50", "vgg16", "alexnet"})},
-          {"framework",
-           draw.of<std::string>({"pytorch-ddp", "pytorch-horovod", "mxnet", "mxnet-horovod"})},
-          {"batch_per_gpu", draw.whole(1, 64)},
-          {"steps", 4}};
-}
-
-Json transformer_job(test::Draw& draw, int gpus)
-{
-  const std::vector<Json> plans = {
-      {{"zero", 1}},
-      {{"zero", 3}},
-      {{"tensor", 2}},
-      {{"pipeline", 2}},
-      {{"pipeline", 2}, {"schedule", "interleaved"}, {"virtual_stages", 2}},
-      {{"tensor", 2}, {"sequence_parallel", true}, {"pipeline", 2}}};
-  const Json plan =
-      gpus % 4 == 0 ? draw.of(plans) : plans[static_cast<std::size_t>(draw.whole(0, 1))];
-  return {{"model", draw.of<std::string>({"gpt2-small", "gpt3-1.7b", "llama-3.2-1b"})},
-          {"framework", "megatron"},
-          {"precision", "fp16"},
-          {"global_batch", gpus * draw.whole(1, 3)},
-          {"sequence", draw.of(std::vector<int>{512, 1024})},
-          {"parallel", plan},
-          {"steps", 3}};
-}
 
 struct Scene {
   Json cluster, stack, job;
@@ -57,7 +28,7 @@ Scene scene(test::Draw& draw)
   s.stack = {{"network", draw.of<std::string>({"rdma", "ipoib", "tcp"})},
              {"host", draw.of<std::string>({"bare-metal", "container"})}};
   const int gpus = s.nodes == 1 ? draw.whole(1, 4) : 8;
-  s.job = draw.whole(0, 1) == 0 ? network_job(draw) : transformer_job(draw, gpus);
+  s.job = draw.whole(0, 1) == 0 ? test::network_job(draw) : test::transformer_job(draw, gpus);
   s.job["gpus"] = gpus;
   Json places = Json::array();
   for (int gpu = 0; gpu < gpus; ++gpu)
@@ -167,7 +138,7 @@ TEST_CASE("a data-parallel job and its own printed program have the same answer"
   test::Draw draw(4);
   for (int i = 0; i < 40; ++i) {
     Scene s = scene(draw);
-    s.job = network_job(draw);
+    s.job = test::network_job(draw);
     s.job["name"] = "train";
     s.job["framework"] = draw.of<std::string>(
         {"pytorch-ddp", "pytorch-horovod", "mxnet-horovod", "pytorch-apex-ddp"});

@@ -176,6 +176,18 @@ std::string by_hand(const char* family, int gpus = 8)
 
 } // namespace
 
+TEST_CASE("switches beside Hopper's GPUs add, those beside A100 do not", "[import]")
+{
+  const auto adds = [](const ImportOptions& options) {
+    return loaded(import_platform(by_hand("23"), "file", options)).node.nvlink.in_network_reduction;
+  };
+  CHECK_FALSE(adds({.gpu = "a100-sxm4-40gb"}));
+  CHECK(adds({.gpu = "h100-sxm5-80gb"}));
+  CHECK(adds({.gpu = "h100-sxm5-80gb", .nvlink = "switch"}));
+  CHECK(adds({.gpu = "h100-sxm5-80gb", .nvlink = "hgx-h100"}));
+  CHECK_FALSE(adds({.gpu = "a100-sxm4-40gb", .nvlink = "dgx-a100"}));
+}
+
 TEST_CASE("a file that names no NVLinks of GPUs that have some is told or asked about", "[import]")
 {
   const auto family = GENERATE("143", "23"); // NCCL's number of the CPU family, and the kernel's

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "sim/base/document.hpp"
+#include "sim/base/units.hpp"
 
 #include <memory>
 #include <optional>
@@ -86,9 +87,13 @@ public:
   std::int64_t failed() const;
   /// Forgets points that failed or are damaged; how many.
   int clean();
-  /// Rows of a question in SQL, names of the columns first. Throws UsageError when it is none, or
-  /// would change anything.
-  std::vector<std::vector<std::string>> ask(const std::string& sql) const;
+  /// Rows of a question in SQL, names of the columns first; numbers with all their digits. Throws
+  /// UsageError when it is none, or several, would change anything or read another file, takes
+  /// longer than `patience`, or has an answer of more than 256 MB.
+  std::vector<std::vector<std::string>> ask(const std::string& sql,
+                                            Seconds patience = Seconds(60)) const;
+  /// Points whose checksum is wrong.
+  std::int64_t damaged() const;
   /// All of them on disk when this returns, or none. Replaces what was there for the keys.
   void put(const std::vector<StoredPoint>& points);
   /// Takes over the finished points of another store that are not here yet; says how many.

@@ -207,7 +207,9 @@ TEST_CASE("a summary adds up to the step and knows what a collective hid")
                   {"dtype", "Float"}});
   }
   const TraceSummary sum = summarise(read(trace.text()));
-  CHECK(sum.step == Approx(1000e-6).epsilon(1e-3));
+  // Three steps of 1000 us, and the last, which ends with its work.
+  CHECK(sum.step == Approx((3 * 1000e-6 + 850e-6) / 4).epsilon(1e-3));
+  CHECK(sum.compute + sum.exposed + sum.copies + sum.input + sum.idle == Approx(sum.step));
   CHECK(sum.compute == Approx(750e-6).epsilon(1e-2));
   CHECK(sum.hidden == Approx(200e-6).epsilon(1e-2));
   CHECK(sum.exposed == Approx(100e-6).epsilon(1e-2));
@@ -290,3 +292,14 @@ TEST_CASE("damaged traces never end in anything but a ConfigError")
 
 } // namespace
 } // namespace foretrain::test
+
+TEST_CASE("exchanges of experts, MSCCL++ and symmetric memory are collectives, layouts are none")
+{
+  using namespace foretrain::models;
+  for (const char* name :
+       {"void deep_ep::internode::dispatch<false, 8>(int)", "deep_ep::intranode::combine",
+        "void dpsk::ep::internode::cached_notify<false>(int)", "mscclpp_allreduce_kernel",
+        "nvshmemi_transfer_rma", "multimem_all_gather_kernel"})
+    CHECK(class_of(name) == KernelClass::collective);
+  CHECK(class_of("deep_ep::layout::get_dispatch_layout") == KernelClass::memory);
+}

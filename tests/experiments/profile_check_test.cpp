@@ -1,0 +1,151 @@
+// Which logs teach something worth keeping: programs and GPUs that logs are of, and profiles
+// against the presets on what was held back.
+#include "calibration/gpu_model.hpp"
+#include "calibration/nccl_tests_log.hpp"
+#include "experiments/learn/calibrate.hpp"
+#include "sim/base/error.hpp"
+#include "tests/experiments/calibrate_support.hpp"
+#include "tests/support/catch.hpp"
+
+#include <regex>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using namespace foretrain::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string problem_of(const std::vector<std::string>& logs, const CalibrateOptions& options)
+{
+  try {
+    calibrate(logs, options);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string reason_of(const Calibration& c)
+{
+  for (const auto& refused : c.profile.refused)
+    if (refused.reason.starts_with("not kept"))
+      return refused.reason;
+  return "";
+}
+
+// A run of 8 ranks in the columns of 2021, whose bandwidths are those of a program.
+std::string old_log(const std::string& collective)
+{
+  const bool pieces = collective != "all_reduce" && collective != "broadcast";
+  std::string text = "# nThread 1 nGpus 8 minBytes 1 maxBytes 8\n# Using devices\n";
+  for (int rank = 0; rank < 8; ++rank)
+    text +=
+        fmt::format("#   Rank  {} Pid 1 on host device  {} [0x00] A100-SXM4-40GB\n", rank, rank);
+  text += "#       size         count    type     time   algbw   busbw  error\n"
+          "#        (B)    (elements)             (us)  (GB/s)  (GB/s)\n";
+  for (const double size : {1048576.0, 134217728.0}) {
+    const double us = 20 + size / 100e3;
+    const double algbw = size / us / 1e3;
+    text += fmt::format("{:12.0f} {:10.0f} float {:8.2f} {:7.2f} {:7.2f} N/A\n", size,
+                        size / 4 / (pieces ? 8 : 1), us, algbw,
+                        algbw * calibration::bus_factor(collective, 8).value());
+  }
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("A log that names no program is of those that its numbers allow", "[calibrate]")
+{
+  const auto possible = [](const std::string& collective) {
+    return calibration::possible_collectives(
+        calibration::read_nccl_tests(old_log(collective), "log"));
+  };
+  CHECK(possible("all_reduce") == std::vector<std::string>{"all_reduce"});
+  const auto gathers = possible("all_gather");
+  for (const char* one : {"all_gather", "reduce_scatter", "alltoall"})
+    CHECK(std::find(gathers.begin(), gathers.end(), one) != gathers.end());
+  CHECK(std::find(gathers.begin(), gathers.end(), "all_reduce") == gathers.end());
+  CHECK(std::find(gathers.begin(), gathers.end(), "broadcast") == gathers.end());
+}
+
+TEST_CASE("Ambiguous logs ask for their program, and take none that they cannot be of",
+          "[calibrate]")
+{
+  const LogFolder folder;
+  const std::string log = folder.write("g.log", old_log("all_gather"));
+  CalibrateOptions options{.platform = "dgx-a100"};
+  CHECK_THAT(problem_of({log}, options),
+             Contains("g.log") && Contains("give --program: it can be of all_gather"));
+  options.program = "all_reduce_perf";
+  CHECK_THAT(problem_of({log}, options), Contains("cannot be of --program 'all_reduce_perf'"));
+  options.program = "all_gather_perf";
+  options.force = true;
+  const Calibration c = calibrate({log}, options);
+  REQUIRE(c.checks.size() == 1);
+  CHECK_THAT(calibration_text(c), Contains("Compared with the presets"));
+}
+
+TEST_CASE("Models of GPUs are told from their names", "[calibrate]")
+{
+  const std::pair<const char*, const char*> names[] = {{"NVIDIA A100-SXM4-40GB", "A100"},
+                                                       {"A100-PG509-200", "A100"},
+                                                       {"NVIDIA H100 80GB HBM3", "H100"},
+                                                       {"Tesla V100-SXM2-16GB", "V100"},
+                                                       {"GeForce RTX 2080 Ti", "RTX 2080"},
+                                                       {"TITAN RTX", "TITAN RTX"},
+                                                       {"NVIDIA RTX A6000", "RTX A6000"},
+                                                       {"GPU", ""},
+                                                       {"", ""}};
+  for (const auto& [name, model] : names)
+    CHECK(calibration::gpu_model(name) == model);
+}
+
+TEST_CASE("A profile is kept where it beats the presets on what was held back", "[calibrate]")
+{
+  const LogFolder folder;
+  const auto machine =
+      truth({{"gpu", "v100-sxm2-16gb", "/nvlink_collective_efficiency", 0.6, "t"}});
+  const std::string log = folder.write("nccl.log", nccl_log("dgx1-v100", "nccl-2.4", 8, machine));
+  CalibrateOptions options{.platform = "dgx1-v100", .library = "nccl-2.4"};
+  const Calibration better = calibrate({log}, options);
+  REQUIRE(better.checks.size() == 1);
+  CHECK(better.checks[0].held_back);
+  CHECK(better.checks[0].measurements >= 3);
+  CHECK(better.checks[0].presets > 0.05);
+  CHECK(better.checks[0].profile < 0.02);
+  CHECK(better.checks[0].objection.empty());
+  CHECK_FALSE(better.withholds());
+}
+
+TEST_CASE("What a log of another GPU, or of noise, teaches is not kept without --force",
+          "[calibrate]")
+{
+  const LogFolder folder;
+  std::string text = nccl_log("dgx1-v100", "nccl-2.4", 8, truth({}));
+  CalibrateOptions options{.platform = "dgx1-v100", .library = "nccl-2.4"};
+  const std::string other = folder.write(
+      "other.log", std::regex_replace(text, std::regex(" GPU\n"), " A100-SXM4-40GB\n"));
+  const Calibration foreign = calibrate({other}, options);
+  CHECK(foreign.withholds());
+  CHECK(foreign.profile.parameters.empty());
+  CHECK_THAT(reason_of(foreign), Contains("is of a 'A100-SXM4-40GB'"));
+  options.force = true;
+  CHECK_FALSE(calibrate({other}, options).profile.parameters.empty());
+}
+
+TEST_CASE("Mixed reads and writes teach nothing of either", "[calibrate]")
+{
+  const LogFolder folder;
+  const std::string read = fio_log({"randread", "4k", 32, 5e5, 4096, 6e-5});
+  Json mixed = Json::parse(read);
+  mixed["jobs"][0]["write"] = mixed["jobs"][0]["read"];
+  const std::string log = folder.write("m.json", mixed.dump());
+  const Calibration c = calibrate({log}, {.disk = "nvme-1.6tb"});
+  CHECK(c.profile.parameters.empty());
+  std::string notes;
+  for (const std::string& note : c.notes)
+    notes += note;
+  CHECK_THAT(notes, Contains("reads and writes mixed"));
+}

@@ -1,0 +1,41 @@
+// Random jobs for experiments of properties, the same for a seed.
+#pragma once
+
+#include "sim/base/document.hpp"
+#include "tests/experiments/draw.hpp"
+
+#include <string>
+#include <vector>
+
+namespace foretrain::test {
+
+inline Json network_job(Draw& draw)
+{
+  return {{"model", draw.of<std::string>({"resnet50", "vgg16", "alexnet"})},
+          {"framework",
+           draw.of<std::string>({"pytorch-ddp", "pytorch-horovod", "mxnet", "mxnet-horovod"})},
+          {"batch_per_gpu", draw.whole(1, 64)},
+          {"steps", 4}};
+}
+
+inline Json transformer_job(Draw& draw, int gpus)
+{
+  const std::vector<Json> plans = {
+      {{"zero", 1}},
+      {{"zero", 3}},
+      {{"tensor", 2}},
+      {{"pipeline", 2}},
+      {{"pipeline", 2}, {"schedule", "interleaved"}, {"virtual_stages", 2}},
+      {{"tensor", 2}, {"sequence_parallel", true}, {"pipeline", 2}}};
+  const Json plan =
+      gpus % 4 == 0 ? draw.of(plans) : plans[static_cast<std::size_t>(draw.whole(0, 1))];
+  return {{"model", draw.of<std::string>({"gpt2-small", "gpt3-1.7b", "llama-3.2-1b"})},
+          {"framework", "megatron"},
+          {"precision", "fp16"},
+          {"global_batch", gpus * draw.whole(1, 3)},
+          {"sequence", draw.of(std::vector<int>{512, 1024})},
+          {"parallel", plan},
+          {"steps", 3}};
+}
+
+} // namespace foretrain::test
