@@ -337,12 +337,17 @@ std::size_t job_named(const std::string& name, const ExperimentSpec& experiment,
 
 std::shared_ptr<Document> own_document(const Value& experiment)
 {
-  auto document = std::make_shared<Document>(*experiment.document());
-  if (!experiment.pointer().empty()) {
-    document->root = experiment.json();
-    document->text.clear(); // positions would be those of the whole file
-    document->name = experiment.where() + " " + experiment.pointer();
-  }
+  const Document& whole = *experiment.document();
+  if (experiment.pointer().empty())
+    return std::make_shared<Document>(whole);
+  // A suite holds hundreds: the rest of it, and its text with other positions, stays behind.
+  auto document = std::make_shared<Document>();
+  document->path = whole.path;
+  document->name = experiment.where() + " " + experiment.pointer();
+  document->root = experiment.json();
+  document->base = whole.base;
+  document->overridden = whole.overridden;
+  document->overlay = whole.overlay;
   return document;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Adds published steps of transformers to the suite large-models.
+"""Adds published steps of transformers to the suite large-models/published.json.
 
-    large_model_rows.py ROWS.json            writes experiments/validation/large-models.json anew: its
+    large_model_rows.py ROWS.json            writes experiments/validation/large-models/published.json anew: its
                                              first rows, which were chosen by hand, and behind them
                                              those of ROWS.json that can be told
     large_model_rows.py ROWS.json --show     prints only what is left out, and why
@@ -16,7 +16,7 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-SUITE = Path(__file__).with_name("large-models.json")
+SUITE = Path(__file__).parent / "large-models" / "published.json"
 FITS = Path(__file__).resolve().parents[2] / "calibration" / "data" / "fits.json"
 PEAK = 989e12  # H100, dense bf16: what MFU is told against
 MADE = "published-2"  # experiment of the rows that are made here
