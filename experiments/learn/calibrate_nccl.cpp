@@ -43,7 +43,7 @@ std::string collective_of(const calibration::NcclTestsLog& log, const std::strin
                           const std::string& asked)
 {
   const auto possible = calibration::possible_collectives(log);
-  const std::string named = asked.ends_with("_perf") ? asked.substr(0, asked.size() - 5) : asked;
+  std::string named = asked.ends_with("_perf") ? asked.substr(0, asked.size() - 5) : asked;
   const bool allowed = std::find(possible.begin(), possible.end(), named) != possible.end();
   if (log.collective.empty() && !named.empty() && !allowed)
     throw ConfigError(path, "", "cannot be of --program '" + excerpt(asked) + "'",

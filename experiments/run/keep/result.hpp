@@ -70,6 +70,12 @@ struct Training {
   std::optional<double> samples_per_epoch{};
 };
 
+/// A guest may be slower than what is modelled of it, never faster.
+struct GuestSpread {
+  std::string host;
+  double slower = 0; // logarithm of throughput, by which the lower end of the interval lies deeper
+};
+
 /// How a job's ranges came about: what its throughput owes to the spread of parameters.
 struct Uncertainty {
   struct Part {
@@ -77,18 +83,12 @@ struct Uncertainty {
     double spread = 0; // relative standard deviation of the parameter
     double effect = 0; // relative change of throughput when it is one standard deviation larger
   };
-  /// A guest may be slower than what is modelled of it, never faster.
-  struct Guest {
-    std::string host;
-    double slower =
-        0; // logarithm of throughput, by which the lower end of the interval lies deeper
-  };
   std::string method;      // "linear", "monte-carlo" or "steps"
   double parameters = 0;   // relative standard deviation of throughput from all parameters
   double run_to_run = 0;   // of its mean over the measured steps: steps vary, and so does how those
                            // of several jobs fall beside each other
   std::vector<Part> parts; // largest effect first
-  std::optional<Guest> guest{};
+  std::optional<GuestSpread> guest{};
 };
 
 /// Throughput between the two ways to simulate collectives: all links at the pace of the slowest

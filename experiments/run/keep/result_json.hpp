@@ -149,7 +149,7 @@ void describe(V& v, Uncertainty::Part& p)
 }
 
 template <class V>
-void describe(V& v, Uncertainty::Guest& g)
+void describe(V& v, GuestSpread& g)
 {
   v.required("host", g.host, "layer of the host whose guests differ");
   v.required("slower", g.slower,

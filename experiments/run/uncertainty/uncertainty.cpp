@@ -223,7 +223,7 @@ void add_guests(const ResolvedExperiment& experiment, double interval, PointResu
       continue;
     JobResult& job = result.jobs[i];
     const double slower = platforms::slower_guest(host.quality, interval);
-    job.uncertainty->guest = Uncertainty::Guest{host.name, slower};
+    job.uncertainty->guest = GuestSpread{host.name, slower};
     job.throughput.low = widened(job.throughput, slower).low;
     job.step_time.high = widened(job.step_time, slower).high;
   }
