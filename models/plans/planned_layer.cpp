@@ -60,13 +60,15 @@ OperatorTime PlannedLayer::operators_time(bool backward) const
   return time;
 }
 
-// The host asks how many tokens came, and launches what depends on it. Neither is hidden, unless
-// router and preparation are launched as a graph, or the device has another micro-batch's work.
+// The host asks how many tokens came for each expert, and launches what depends on it. Neither is
+// hidden, unless router and preparation are launched as a graph, or the device has another
+// micro-batch's work.
 Seconds PlannedLayer::wait_for_counts() const
 {
   const bool waits = experts_ && s_.rules.dropless && s_.rules.cuda_graphs == CudaGraphs::none &&
                      !s_.rules.overlap_expert;
-  return waits ? s_.rules.host_per_experts : Seconds(0);
+  const double held = std::ceil(s_.memory.model.experts / static_cast<double>(shape_.expert));
+  return waits ? held * s_.rules.host_per_expert : Seconds(0);
 }
 
 OperatorTime PlannedLayer::forward() const

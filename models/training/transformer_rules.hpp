@@ -89,7 +89,7 @@ struct TransformerRules {
   bool overlap_expert = false;    // exchanges of experts ride beside other work
   Dispatcher dispatcher = Dispatcher::all_to_all; // how tokens go to their experts
   bool dropless = true;                           // no token is left out
-  Seconds host_per_experts{}; // dropless: until the host knows how many tokens came, and launches
+  Seconds host_per_expert{}; // dropless: of a GPU, which waits for the host in each layer of them
   CudaGraphs cuda_graphs = CudaGraphs::none; // what is launched as a graph
   double overlap_cost = 0.12;  // of compute that runs beside exchanges: more time by this
   int micro_batch_gathers = 1; // zero 3: 1: gathers and reduces for each micro-batch
@@ -146,11 +146,12 @@ void describe(V& v, TransformerRules& s)
              "on one node to each GPU (deep-ep, hybrid-ep)");
   v.optional("dropless", s.dropless,
              "no token is left out, so that the host waits until it knows how many came");
-  v.optional("host_per_experts", s.host_per_experts,
-             "dropless: time in which a GPU waits in each layer of experts for the host, which "
-             "waits for the numbers of tokens and launches what depends on them; not with CUDA "
-             "graphs or overlap_expert",
-             non_negative());
+  v.optional(
+      "host_per_expert", s.host_per_expert,
+      "dropless: time in which a GPU waits in each layer, for each expert that it holds, for "
+      "the host, which waits for the numbers of tokens and launches what depends on them; "
+      "not with CUDA graphs or overlap_expert",
+      non_negative());
   v.optional("cuda_graphs", s.cuda_graphs,
              "what is launched as a CUDA graph: nothing, what has the same shapes in each step "
              "(layer: all but experts), or everything (all)");
