@@ -40,9 +40,7 @@ inline bool foretrain_mutant(int number)
 }
 """
 # Binaries from the ground floor up, as tests/CMakeLists.txt names them, with the folder of their tests.
-BINARIES = ["sim/base", "sim/cost", "sim/engine", "sim/workload", "sim/oracle", "platforms", "calibration",
-            "models/collectives", "models/networks", "models/training", "models/servers", "models/transformer", "models/plans", "models/oracle", "models/traces",
-            "models/graphs", "experiments"]
+BINARIES = re.findall(r"^foretrain_test\((\S+)", (ROOT / "tests/CMakeLists.txt").read_text(), re.MULTILINE)
 ROOMS = ["sim", "platforms", "calibration", "models", "experiments"]
 
 
@@ -288,9 +286,6 @@ def main():
         if not set(rooms) <= set(ROOMS):
             raise Broken(f"rooms are {', '.join(ROOMS)}")
         mutations, left_out = read_list()
-        built_by_cmake = re.findall(r"^foretrain_test\((\S+)", (ROOT / "tests/CMakeLists.txt").read_text(), re.MULTILINE)
-        if set(built_by_cmake) != set(BINARIES):
-            raise Broken(f"not the tests of tests/CMakeLists.txt: {', '.join(set(built_by_cmake) ^ set(BINARIES))}")
         tree = options.tree.resolve()
         if options.random:
             return judge_random(tree, make_random(options.random, options.seed, rooms), rooms, options, set(left_out))

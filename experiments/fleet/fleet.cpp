@@ -16,6 +16,8 @@ namespace foretrain::experiments {
 
 namespace {
 
+constexpr double kMostDrawn = 1e7; // jobs, which take some 200 bytes each
+
 using namespace models::fleet;
 
 // A file that is named at `pointer`, relative to the document that says so: this one, or one that
@@ -98,6 +100,11 @@ void check_arrivals(const ArrivalsSpec& spec, const Value& at)
     if (!rates.empty() && *std::max_element(rates.begin(), rates.end()) <= 0)
       at.at(key).fail("must hold a number above 0");
   };
+  const double jobs = spec.per_hour * spec.until.value() / 3600;
+  if (jobs > kMostDrawn)
+    at.at("per_hour")
+        .fail(fmt::format("makes {:.3g} jobs in {:.3g} days; at most {:.0f} are drawn", jobs,
+                          spec.until.value() / 86400, kMostDrawn));
   profile("by_hour", spec.by_hour, 24);
   profile("by_weekday", spec.by_weekday, 7);
   for (std::size_t i = 0; i < spec.mix.size(); ++i) {

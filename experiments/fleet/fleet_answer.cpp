@@ -20,15 +20,6 @@ using namespace models::fleet;
 constexpr double kInterval = 0.9;
 constexpr double kBoundedRun = 10; // seconds; Feitelson et al., JSSPP 1997
 
-/// Of one seed.
-double quantile_of_sorted(const std::vector<double>& values, double q)
-{
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 // Over seeds; of one seed it has no width.
 Range over_seeds(const std::vector<double>& values)
 {

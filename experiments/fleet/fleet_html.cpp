@@ -24,11 +24,6 @@ constexpr double kRow = 12;          // height of a node, where there are few
 constexpr double kMostHeight = 1200; // of the Gantt chart
 constexpr int kLooks = 7;            // t0-t6 of the page's style
 
-std::string percent_of(double fraction)
-{
-  return fmt::format("{:.1f} %", 100 * fraction);
-}
-
 class FleetPage {
 public:
   FleetPage(const FleetAnswer& answer, const FleetRun& run)

@@ -22,11 +22,6 @@ std::string range_text(const Range& range, const Text& text)
   return low == high ? median : median + " (" + low + " to " + high + ")";
 }
 
-std::string percent(double fraction)
-{
-  return fmt::format("{:.1f} %", 100 * fraction);
-}
-
 std::string number(double value)
 {
   return fmt::format("{:.4g}", value);
@@ -78,7 +73,7 @@ std::string hours(const FleetAnswer& answer)
     if (part->high > 0)
       table.lines.push_back(
           {name, range_text(*part, [](double value) { return fmt::format("{:.1f}", value); }),
-           percent(all > 0 ? part->median / all : 0)});
+           percent_of(all > 0 ? part->median / all : 0)});
   return text + table_text(table);
 }
 
@@ -145,6 +140,11 @@ std::string seconds(Seconds time)
 
 } // namespace
 
+std::string percent_of(double fraction)
+{
+  return fmt::format("{:.1f} %", 100 * fraction);
+}
+
 std::string duration_text(double s)
 {
   if (s < 0.9995)
@@ -164,10 +164,10 @@ std::string fleet_table(const FleetAnswer& answer)
   if (answer.seeds > 1)
     text += fmt::format(", {} seeds (ranges hold 90 %)", answer.seeds);
   text += "\n" + jobs_line(answer) + "\n" + times(answer);
-  text += fmt::format("\nmakespan {}, utilisation {}, goodput {}, ETTR {}\n",
-                      range_text(answer.makespan_s, &duration_text),
-                      range_text(answer.utilisation, &percent),
-                      range_text(answer.goodput, &percent), range_text(answer.ettr, &percent));
+  text += fmt::format(
+      "\nmakespan {}, utilisation {}, goodput {}, ETTR {}\n",
+      range_text(answer.makespan_s, &duration_text), range_text(answer.utilisation, &percent_of),
+      range_text(answer.goodput, &percent_of), range_text(answer.ettr, &percent_of));
   if (answer.cost)
     text += fmt::format("cost {}\n", range_text(*answer.cost, &number));
   text += hours(answer) + groups("queue", answer.by_queue) + groups("GPUs", answer.by_size);

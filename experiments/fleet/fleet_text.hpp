@@ -7,6 +7,9 @@
 
 namespace foretrain::experiments {
 
+/// "12.5 %"
+std::string percent_of(double fraction);
+
 /// "2.5 h"
 std::string duration_text(double seconds);
 

@@ -2,6 +2,7 @@
 
 #include "models/fleet/backfill.hpp"
 #include "models/fleet/ledger.hpp"
+#include "models/fleet/neighbours.hpp"
 #include "models/fleet/preempt.hpp"
 
 #include <algorithm>
@@ -278,13 +279,18 @@ private:
   {
     if (changed_.empty() && changed_nodes_.empty())
       return;
+    std::erase_if(changed_, [this](JobId id) { return slot_[id] == kNone || !runs(id); });
     if (setting_.speeds) {
-      for (const std::vector<JobId>& group : groups_of_changed())
+      std::vector<JobId> running;
+      for (const Ending& ending : scheduler_.endings())
+        if (runs(ending.job))
+          running.push_back(ending.job);
+      for (const std::vector<JobId>& group :
+           groups_of_changed(scheduler_, running, changed_, changed_nodes_, setting_.shape.nodes))
         set_rates(group);
     } else {
       for (const JobId id : changed_)
-        if (slot_[id] != kNone && runs(id))
-          plan_finish(id);
+        plan_finish(id);
     }
     changed_.clear();
     changed_nodes_.clear();
@@ -315,40 +321,6 @@ private:
         push(Happens::kill, group[i], active(group[i]).started + job(group[i]).limit);
       plan_finish(group[i]);
     }
-  }
-
-  // Jobs joined by nodes that they share, of which something changed.
-  std::vector<std::vector<JobId>> groups_of_changed()
-  {
-    std::vector<std::vector<JobId>> on_node(static_cast<std::size_t>(setting_.shape.nodes));
-    for (const Ending& ending : scheduler_.endings())
-      if (runs(ending.job))
-        for (const Slice& slice : scheduler_.held(ending.job))
-          on_node[static_cast<std::size_t>(slice.node)].push_back(ending.job);
-    std::vector<JobId> seeds;
-    for (const JobId id : changed_)
-      if (slot_[id] != kNone && runs(id))
-        seeds.push_back(id);
-    for (const int node : changed_nodes_)
-      seeds.insert(seeds.end(), on_node[static_cast<std::size_t>(node)].begin(),
-                   on_node[static_cast<std::size_t>(node)].end());
-    std::sort(seeds.begin(), seeds.end());
-    std::vector<std::vector<JobId>> groups;
-    std::vector<JobId> seen;
-    for (const JobId seed : seeds) {
-      if (std::find(seen.begin(), seen.end(), seed) != seen.end())
-        continue;
-      std::vector<JobId> group{seed};
-      for (std::size_t i = 0; i < group.size(); ++i)
-        for (const Slice& slice : scheduler_.held(group[i]))
-          for (const JobId other : on_node[static_cast<std::size_t>(slice.node)])
-            if (std::find(group.begin(), group.end(), other) == group.end())
-              group.push_back(other);
-      std::sort(group.begin(), group.end());
-      seen.insert(seen.end(), group.begin(), group.end());
-      groups.push_back(std::move(group));
-    }
-    return groups;
   }
 
   // The attempt is over: GPUs are free again.

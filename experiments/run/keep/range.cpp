@@ -24,6 +24,11 @@ Range scaled(const Range& range, double factor)
 double quantile(std::vector<double> values, double q)
 {
   std::sort(values.begin(), values.end());
+  return quantile_of_sorted(values, q);
+}
+
+double quantile_of_sorted(const std::vector<double>& values, double q)
+{
   const double position = q * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, values.size() - 1);

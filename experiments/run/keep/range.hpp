@@ -29,6 +29,8 @@ Range scaled(const Range& range, double factor);
 
 /// Value below which a part q of the values lies, between neighbours by proportion. Not of none.
 double quantile(std::vector<double> values, double q);
+/// The same of values in ascending order.
+double quantile_of_sorted(const std::vector<double>& values, double q);
 /// Unbiased variance (over n - 1); 0 of fewer than two values.
 double variance(const std::vector<double>& values);
 /// Relative standard deviation (over n - 1) of positive values around their mean.

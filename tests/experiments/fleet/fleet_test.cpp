@@ -148,6 +148,9 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
           "needs failures with per_1000_node_days");
   refused(R"("checkpoint": {"interval": "-1 s", "write": "1 s"}, )", "/checkpoint/interval");
   refused(R"("queues": [{"name": "a"}, {"name": "a"}], )", "is the name of another queue");
+  CHECK_THROWS_WITH(load(R"({"cluster": {"nodes": 1, "gpus_per_node": 8}, "arrivals": {
+                      "per_hour": 1e9, "until": "3 d", "mix": [{"gpus": 1, "run_time": "1 h"}]}})"),
+                    Catch::Contains("makes 7.2e+10 jobs in 3 days; at most 10000000"));
   CHECK_THROWS_AS(load(with_trace(trace), {"/cluster/nodes"}), UsageError);
   CHECK(load(with_trace(trace), {"/cluster/nodes=9"}).shape.nodes == 9);
 }
