@@ -77,7 +77,7 @@ constexpr unsigned kDraws = 60;
 
 } // namespace
 
-TEST_CASE("More of a resource never makes a divided transformer slower", "[property]")
+TEST_CASE("More of a resource never makes a divided transformer slower", "[property][many]")
 {
   unsigned helped = 0;
   for (unsigned seed = 1; seed <= kDraws; ++seed) {

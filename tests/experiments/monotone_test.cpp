@@ -145,7 +145,7 @@ constexpr unsigned kRare = kDraws / 50;
 
 } // namespace
 
-TEST_CASE("More of a resource never makes computing and communicating slower", "[property]")
+TEST_CASE("More of a resource never makes computing and communicating slower", "[property][many]")
 {
   unsigned helped = 0;
   for (unsigned seed = 1; seed <= kDraws; ++seed) {
@@ -159,7 +159,7 @@ TEST_CASE("More of a resource never makes computing and communicating slower", "
 }
 
 // Pieces that are ready at once may overtake each other on shared links.
-TEST_CASE("More of a resource makes MXNet's servers hardly slower", "[property]")
+TEST_CASE("More of a resource makes MXNet's servers hardly slower", "[property][many]")
 {
   for (unsigned seed = 1; seed <= kDraws / 2; ++seed) {
     const Drawn drawn = draw(seed, Drawing::one_job_with_servers);
@@ -171,7 +171,8 @@ TEST_CASE("More of a resource makes MXNet's servers hardly slower", "[property]"
 // Reading ahead and other jobs run when they can, not when they must: what makes them faster can
 // put them beside the communication that a step waits for, or make two jobs fall into step (Graham,
 // "Bounds on multiprocessing timing anomalies", 1969). See docs/model.md, "More can be slower".
-TEST_CASE("More of a resource rarely makes jobs with input or neighbours slower", "[property]")
+TEST_CASE("More of a resource rarely makes jobs with input or neighbours slower",
+          "[property][many]")
 {
   constexpr double kLarge = 0.02;
   constexpr double kLargest = 0.15;

@@ -50,7 +50,7 @@ TEST_CASE("The typical run is nearest to the medians of all jobs")
   CHECK(experiments::typical_run({{2, 5}, {2, 5.1}, {2, 50}, {1, 5}}) == 1);
 }
 
-TEST_CASE("An interval of several jobs holds what other starts would give")
+TEST_CASE("An interval of several jobs holds what other starts would give", "[many]")
 {
   const auto told = run_text(kPair);
   const auto& job = told.jobs.at(0);

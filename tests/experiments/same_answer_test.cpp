@@ -107,12 +107,12 @@ void check_scenes(unsigned seed, int scenes, UncertaintyMethod method)
 
 } // namespace
 
-TEST_CASE("what shares nothing with a job changes nothing", "[same][property]")
+TEST_CASE("what shares nothing with a job changes nothing", "[same][property][many]")
 {
   check_scenes(1, 100, UncertaintyMethod::steps);
 }
 
-TEST_CASE("what shares nothing with a job leaves its interval", "[same][property]")
+TEST_CASE("what shares nothing with a job leaves its interval", "[same][property][many]")
 {
   check_scenes(2, 8, UncertaintyMethod::linear);
 }

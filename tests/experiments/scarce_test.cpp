@@ -89,7 +89,7 @@ const std::vector<Case> kCases = {
 
 } // namespace
 
-TEST_CASE("Whatever is made scarce is named as the bottleneck")
+TEST_CASE("Whatever is made scarce is named as the bottleneck", "[many]")
 {
   double balanced = 0;
   for (const Case& scarce : kCases) {

@@ -187,7 +187,7 @@ TEST_CASE("each cause is found as if it had been varied by itself", "[uncertaint
   CHECK(found >= 3);
 }
 
-TEST_CASE("linear and Monte Carlo agree", "[uncertainty]")
+TEST_CASE("linear and Monte Carlo agree", "[uncertainty][many]")
 {
   const LogFolder folder;
   const bool anchored = GENERATE(true, false);
@@ -323,7 +323,7 @@ TEST_CASE("wider intervals are wider, and large jobs keep to steps unasked", "[u
             .uncertainty->method == "steps");
 }
 
-TEST_CASE("Monte Carlo draws correlated parameters together", "[uncertainty]")
+TEST_CASE("Monte Carlo draws correlated parameters together", "[uncertainty][many]")
 {
   const LogFolder folder;
   const std::string path = folder.write("e.json", experiment(1, false).dump());
@@ -345,7 +345,7 @@ TEST_CASE("Monte Carlo draws correlated parameters together", "[uncertainty]")
   }
 }
 
-TEST_CASE("steps that vary are not taken for parameters that are uncertain", "[uncertainty]")
+TEST_CASE("steps that vary are not taken for parameters that are uncertain", "[uncertainty][many]")
 {
   const LogFolder folder;
   Json json = experiment(1, true, 0.1); // twelve steps: their mean varies by 3 %

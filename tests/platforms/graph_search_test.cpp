@@ -104,7 +104,7 @@ TEST_CASE("a search gives back all the bandwidth that it tried", "[graphs][prope
 }
 
 TEST_CASE("every bundled machine has a ring through all of its GPUs, alone and between nodes",
-          "[graphs][property]")
+          "[graphs][property][many]")
 {
   for (const std::string& name : preset_names(kPlatformKind)) {
     const auto spec = load_platform(resolve_preset(name, kPlatformKind));

@@ -90,7 +90,7 @@ TEST_CASE("200 random systems end alike in the plugged model and in SimGrid's ow
   }
 }
 
-TEST_CASE("incremental and full solve agree on random systems", "[engine]")
+TEST_CASE("incremental and full solve agree on random systems", "[engine][many]")
 {
   for (std::uint64_t seed = 1001; seed <= 1500; ++seed) {
     CAPTURE(seed);
