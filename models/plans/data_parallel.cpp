@@ -113,10 +113,14 @@ private:
         program_.order(after, copied);
         return copied;
       };
-      const OpId agreed = program_.agree(coordination.cost, coordination.period);
-      program_.order(ready_[b], agreed);
       OpId begin = program_.join(Phase::data);
-      program_.order(agreed, begin);
+      if (!bucket.agreed_with_previous) {
+        const OpId agreed =
+            program_.agree(coordination.cost, overdue(b) ? Seconds(0) : coordination.period);
+        program_.order(asked_after(b), agreed);
+        program_.order(agreed, begin);
+      }
+      program_.order(ready_[b], begin);
       if (job_.adding == Adding::all_reduce)
         program_.order(previous, begin);
       begin = copy("into fusion buffer", begin);
@@ -125,6 +129,29 @@ private:
       previous = copy("out of fusion buffer", sum);
       program_.order(previous, synchronised_);
     }
+  }
+
+  // The thread that asks has waited for the bucket before, and its next cycle is due.
+  bool overdue(std::size_t b) const
+  {
+    return agrees_ahead(job_.framework) && b > 0 &&
+           job_.buckets[b].launched <= job_.profile.forward() + job_.buckets[b - 1].ready;
+  }
+
+  // What the thread that asks the ranks about a bucket has waited for: its gradients, or their
+  // launch and the gradients of the bucket before.
+  OpId asked_after(std::size_t b)
+  {
+    if (!agrees_ahead(job_.framework))
+      return ready_[b];
+    const OpId launched =
+        program_.wait(0, Phase::framework, "launch", job_.buckets[b].launched, -1);
+    if (b == 0)
+      return launched;
+    const OpId asked = program_.join(Phase::framework);
+    program_.order(launched, asked);
+    program_.order(ready_[b - 1], asked);
+    return asked;
   }
 
   OpId add_sum(Bytes size)

@@ -91,6 +91,15 @@ constexpr auto choices(BucketOrder)
       {{BucketOrder::ready, "ready"}, {BucketOrder::fixed, "fixed"}});
 }
 
+/// When ranks begin to agree on a gradient: once it exists, or once the kernels that compute it are
+/// launched, ahead of the GPU.
+enum class HandedOver { computed, launched };
+constexpr auto choices(HandedOver)
+{
+  return std::to_array<Choice<HandedOver>>(
+      {{HandedOver::computed, "computed"}, {HandedOver::launched, "launched"}});
+}
+
 /// How parameter servers of a framework work.
 struct ServerRules {
   ServerPlace on = ServerPlace::workers; // where they run unless the job says so: workers, apart
@@ -152,6 +161,7 @@ struct Framework {
   bool fusion_copies = true;                  // through a fusion buffer
   BucketFill bucket_fill = BucketFill::at_most;
   BucketOrder bucket_order = BucketOrder::ready;
+  HandedOver handed_over = HandedOver::computed;
   Seconds coordination{};          // one agreement (of a cycle, or on a bucket), fixed part
   Seconds coordination_per_rank{}; // and for each rank; 0 with a response cache
   GradientPrecision gradient_precision = GradientPrecision::fp32; // or the job's ("compute")
@@ -173,6 +183,13 @@ struct Framework {
   Seconds start{};         // from the process's first instruction to the first step
   InputSettings input;
 };
+
+/// Gradients are agreed on in a cycle as soon as their kernels are launched.
+inline bool agrees_ahead(const Framework& f)
+{
+  return f.handed_over == HandedOver::launched && f.bucket_order == BucketOrder::ready &&
+         f.fusion_cycle.value() > 0 && f.overlap != Overlap::none;
+}
 
 /// Reads and checks a framework.
 Framework load_framework(const Value& reference);
@@ -278,6 +295,11 @@ void describe(V& v, Framework& s)
   v.optional("fusion_copies", s.fusion_copies, "gradients are copied into and out of a buffer");
   v.optional("bucket_order", s.bucket_order,
              "ready: what is there at a cycle is fused; fixed: buckets are filled in order");
+  v.optional(
+      "handed_over", s.handed_over,
+      "when a gradient counts as there at a cycle: computed; or launched, when the host has "
+      "launched the kernels that compute it: buckets are agreed on ahead of the GPU, and the "
+      "thread that asks waits until all of a bucket is computed before it goes on");
   v.optional(
       "coordination", s.coordination,
       "one agreement of the ranks: on what is ready in a cycle, or without cycles on a bucket",

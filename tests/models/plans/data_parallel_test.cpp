@@ -101,6 +101,27 @@ TEST_CASE("what a step waits for after backward is told by its cause", "[closed-
   CHECK_THAT(found.steps.back().value(), test::is(23.3e-3 + 2e-4 + ring_time(6, 6e6)));
 }
 
+TEST_CASE("buckets of launched gradients are agreed on while the GPU computes", "[closed-form]")
+{
+  JobScene scene(6, Sharing::plugged);
+  const Collective any(scene.engine, scene.comm, test_library(), Operation::all_reduce, "ring");
+  auto setup = scene.setup(&any, 10.0_ms, {4.0_ms, 6.0_ms}, Bytes(6e6));
+  setup.plan.framework.handed_over = HandedOver::launched;
+  setup.plan.framework.fusion_cycle = 1.0_ms;
+  setup.plan.framework.coordination = 8.0_ms;
+  setup.plan.framework.step_overhead = Seconds(0);
+  setup.plan.buckets[0].launched = setup.plan.buckets[1].launched = 1.0_ms;
+  // Asked after 1 ms, both at once: nothing is left of it when backward has ended after 20 ms.
+  setup.plan.buckets[1].agreed_with_previous = true;
+  const Outcome together = outcome(setup, {{0, 6}});
+  CHECK_THAT(together.parts.framework.value(), test::is(0));
+  CHECK_THAT(together.steps.front().value(), test::is(20e-3 + ring_time(6, 6e6)));
+  // The second is asked for when the first one's data is there, after 14 ms.
+  setup.plan.buckets[1].agreed_with_previous = false;
+  const Outcome apart = outcome(setup, {{0, 6}});
+  CHECK_THAT(apart.parts.framework.value(), test::is(2e-3));
+}
+
 TEST_CASE("layers wait for the variables of their buckets", "[closed-form]")
 {
   DataParallel job;

@@ -8,7 +8,7 @@ using namespace foretrain::models;
 namespace {
 
 // Layers with a tensor of 1000 gradients each, a millisecond forward and a millisecond backward.
-std::vector<double> sizes(int layers, const Framework& framework)
+std::vector<Bucket> buckets(int layers, const Framework& framework)
 {
   Network network;
   ComputeProfile profile;
@@ -17,9 +17,14 @@ std::vector<double> sizes(int layers, const Framework& framework)
     network.layers.back().gradient_tensors = {1000};
     profile.layers.push_back({1.0_ms, 1.0_ms});
   }
+  return plan_buckets(network, profile, framework, 4);
+}
+
+std::vector<double> sizes(int layers, const Framework& framework)
+{
   std::vector<double> tensors;
   double bytes = 0;
-  for (const Bucket& bucket : plan_buckets(network, profile, framework, 4)) {
+  for (const Bucket& bucket : buckets(layers, framework)) {
     tensors.push_back(bucket.tensors);
     bytes += bucket.size.value();
   }
@@ -32,6 +37,17 @@ Framework fixed(double threshold)
   Framework framework;
   framework.bucket_order = BucketOrder::fixed;
   framework.fusion_threshold = Bytes(threshold);
+  return framework;
+}
+
+// Kernels take the host `launch` each; cycles of two milliseconds.
+Framework ahead(Seconds launch, double threshold)
+{
+  Framework framework;
+  framework.handed_over = HandedOver::launched;
+  framework.fusion_cycle = 2.0_ms;
+  framework.fusion_threshold = Bytes(threshold);
+  framework.transformer.emplace().host_per_kernel = launch;
   return framework;
 }
 
@@ -71,4 +87,28 @@ TEST_CASE("without fusion every tensor goes by itself", "[buckets]")
   Framework framework = fixed(1e9);
   framework.overlap = Overlap::per_tensor;
   CHECK(sizes(3, framework) == Sizes{1, 1, 1});
+}
+
+TEST_CASE("a cycle takes what is launched, and the next one what was while data was waited for",
+          "[buckets]")
+{
+  // Gradients are launched from 0.8 to 1.4 ms: the cycle at 2 ms meets them all.
+  CHECK(sizes(7, ahead(0.1_ms, 1e9)) == Sizes{7});
+  CHECK(sizes(7, ahead(0.1_ms, 12000)) == Sizes{3, 3, 1});
+  CHECK(sizes(7, ahead(0.1_ms, 0)) == Sizes{1, 1, 1, 1, 1, 1, 1});
+  // From 2 to 3.5 ms: the cycle at 2 ms meets one, the next is after the GPU has computed it.
+  CHECK(sizes(7, ahead(0.25_ms, 1e9)) == Sizes{1, 6});
+  const std::vector<Bucket> three = buckets(7, ahead(0.25_ms, 12000));
+  REQUIRE(three.size() == 3);
+  CHECK_FALSE(three[0].agreed_with_previous);
+  CHECK_FALSE(three[1].agreed_with_previous);
+  CHECK(three[2].agreed_with_previous);
+  CHECK_THAT(three[0].launched.value(), test::is(2e-3));
+  CHECK_THAT(three[1].launched.value(), test::is(2.75e-3));
+  CHECK_THAT(three[1].ready.value(), test::is(4e-3));
+  // A host that is no faster than the GPU is not ahead of it.
+  Framework computed = ahead(10.0_ms, 1e9);
+  CHECK(sizes(7, computed) == Sizes{1, 2, 2, 2});
+  computed.handed_over = HandedOver::computed;
+  CHECK(sizes(7, computed) == Sizes{1, 2, 2, 2});
 }
