@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs what README.md and the pages of docs/ tell a reader to type.
 
-    tests/check_readme.py PROGRAM [PAGE]... [--verbose]
+    tests/check_readme.py PROGRAM [PAGE]... [--verbose] [--write]
 
 Each page gets a folder of its own that looks like the source tree (links to its folders, with the program at
 build/release/foretrain and, as `foretrain`, in PATH). In it run, in order, all blocks fenced as sh, bash or console in
@@ -12,12 +12,14 @@ In a page, right before a block:
     <!-- not run: REASON -->   why it is not run: a GPU, Slurm, long (more than 5 s), synopsis ...
     <!-- file: NAME -->        the block is this file, for the commands after it
 
-A block without a language after commands is taken for an excerpt of their output. Lines in it that they do not print any
-more are told, not counted as failures: predictions change with the model, exit codes do not.
+A block without a language after commands is an excerpt of their output: each of its lines must be one of theirs, but for
+white space and lines with "...", which stand for what is left out or differs from run to run. --write puts the nearest
+lines of today's output in their place.
 
 A block with such a command that is neither fenced as a shell's nor marked is a mistake, so that none is forgotten.
 """
 import concurrent.futures
+import difflib
 import os
 import pathlib
 import re
@@ -119,21 +121,44 @@ def unsaid(block, printed):
     return [line for line in excerpt if line and "..." not in line and line not in lines]
 
 
-def check(page, program, verbose):
+def renewed(block, printed):
+    """The excerpt with the lines that the commands print today, in their order."""
+    lines = printed.splitlines()
+    plain = [" ".join(line.split()) for line in lines]
+    now, at = [], 0
+    for line in block.splitlines():
+        told = " ".join(line.split())
+        if told and "..." not in told:
+            left = plain[at:]
+            near = [told] if told in left else difflib.get_close_matches(told, left, 1)
+            if near:
+                at += left.index(near[0])
+                line = lines[at].rstrip()
+                at += 1
+        now.append(line)
+    return "\n".join(now)
+
+
+def check(page, program, verbose, write):
     failures, ran, marked, told, printed = [], 0, [], [], ""
+    text = (ROOT / page).read_text()
+    pages_lines = text.splitlines()
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FORETRAIN")}
     environment["FORETRAIN"] = environment["FORETRAIN_DATA"] = str(ROOT)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         tree(folder, program)
         environment["PATH"] = f"{folder / '.bin'}:{environment['PATH']}"
-        for at, language, block, remark in blocks((ROOT / page).read_text()):
+        for at, language, block, remark in blocks(text):
             if remark.startswith("file: "):
                 (folder / remark[6:]).write_text(block + "\n")
                 continue
             if not any(COMMAND.match(line) for line in block.splitlines()):
                 if language == "" and printed:
-                    told += [f"{page}:{at}: not printed any more: {line}" for line in unsaid(block, printed)]
+                    if write:
+                        block = renewed(block, printed)
+                        pages_lines[at:at + len(block.splitlines())] = block.splitlines()
+                    failures += [f"{page}:{at}: not printed any more: {line}" for line in unsaid(block, printed)]
                     printed = ""
                 continue
             printed = ""
@@ -155,17 +180,19 @@ def check(page, program, verbose):
                 if code != expected(command):
                     failures.append(f"{where}: `{command}` ended with exit code {code}, expected {expected(command)}:\n"
                                     f"    {said.strip()[-600:]}")
+    if write and "\n".join(pages_lines) + "\n" != text:
+        (ROOT / page).write_text("\n".join(pages_lines) + "\n")
     return failures, ran, marked, told
 
 
 def main():
-    verbose = "--verbose" in sys.argv
-    words = [w for w in sys.argv[1:] if w != "--verbose"]
+    verbose, write = "--verbose" in sys.argv, "--write" in sys.argv
+    words = [w for w in sys.argv[1:] if w not in ("--verbose", "--write")]
     program = pathlib.Path(words[0]).resolve()
     pages = words[1:] or ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
     failures, ran, marked, notes = [], 0, [], []
     with concurrent.futures.ThreadPoolExecutor(1 if verbose else 2) as pool:
-        for told in pool.map(lambda page: check(page, program, verbose), pages):
+        for told in pool.map(lambda page: check(page, program, verbose, write), pages):
             failures += told[0]
             ran += told[1]
             marked += told[2]

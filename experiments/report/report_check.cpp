@@ -48,6 +48,9 @@ std::string xml(const std::string& text)
   for (const char c : text)
     if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t')
       kept += c;
+  for (const std::string_view none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) // U+FFFE, U+FFFF
+    for (std::size_t at = 0; (at = kept.find(none, at)) != std::string::npos;)
+      kept.erase(at, none.size());
   return escaped(kept);
 }
 

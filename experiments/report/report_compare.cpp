@@ -49,8 +49,8 @@ std::string or_default(const Json& value)
 
 std::string resource_change(const Json& pair)
 {
-  const std::string before = text_at(pair, "/a/bottleneck/resource");
-  const std::string after = text_at(pair, "/b/bottleneck/resource");
+  const std::string before = limited_by(pair.at("a"));
+  const std::string after = limited_by(pair.at("b"));
   if (before.empty() && after.empty())
     return "";
   return before == after ? "both limited by " + before
@@ -165,8 +165,8 @@ private:
     table.header.emplace_back("B faster with");
     table.header.emplace_back("limited by");
     for (const Json& pair : pairs) {
-      const std::string before = text_at(pair, "/a/bottleneck/resource");
-      const std::string after = text_at(pair, "/b/bottleneck/resource");
+      const std::string before = limited_by(pair.at("a"));
+      const std::string after = limited_by(pair.at("b"));
       table.lines.push_back(
           {pair_name(pair), number_text(number(pair, "/a/throughput_samples_per_s")),
            number_text(number(pair, "/b/throughput_samples_per_s")),

@@ -68,8 +68,8 @@ std::string tiles(const ReportRow& best)
         "needs " + number_text(1e-9 * best.number("/device_memory_byte/needed").value_or(0)) +
             " GB, has " +
             number_text(1e-9 * best.number("/device_memory_byte/available").value_or(0)) + " GB");
-  if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
-    html += tile("limited by", "<code>" + escaped(resource) + "</code>",
+  if (const std::string resource = best.limited_by(); !resource.empty())
+    html += tile("limited by", escaped(resource),
                  percent_text(best.number("/bottleneck/utilisation").value_or(0)) + " busy");
   return html + "</dl>";
 }

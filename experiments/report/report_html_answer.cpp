@@ -110,7 +110,7 @@ std::string best_sentence(const Report& report, const ReportRow& best, bool only
 
 std::string limit_sentence(const ReportRow& best)
 {
-  const std::string resource = best.text("/bottleneck/resource");
+  const std::string resource = best.limited_by();
   const std::string why = best.text("/bottleneck/why");
   if (resource.empty())
     return "";
@@ -180,7 +180,7 @@ std::string headline_of(const Report& report, const ReportRow& best, bool only,
     text += " in the first, cold epoch";
   if (!only)
     text += " at best, with " + choice_text(report, best);
-  if (const std::string resource = best.text("/bottleneck/resource"); !resource.empty())
+  if (const std::string resource = best.limited_by(); !resource.empty())
     text += (only ? ", limited by " : "; limited by ") + resource;
   if (!scaling.steps.empty())
     text += "; " + verdict(scaling.telling);
@@ -190,8 +190,8 @@ std::string headline_of(const Report& report, const ReportRow& best, bool only,
 std::string limit_moves_sentence(const Scaling& scaling)
 {
   for (const ScalingStep& step : scaling.steps) {
-    const std::string before = step.from->text("/bottleneck/resource");
-    const std::string after = step.to->text("/bottleneck/resource");
+    const std::string before = step.from->limited_by();
+    const std::string after = step.to->limited_by();
     if (before != after && !before.empty() && !after.empty())
       return fmt::format("At {:g} GPUs the limit moves from {} to {}.", step.gpus_after, before,
                          after);

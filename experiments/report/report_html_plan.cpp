@@ -72,7 +72,7 @@ private:
       html += tile("reaches the goals with",
                    percent_text(candidates_[i].at("probability").get<double>()),
                    "asked: " + percent_text(answer_.at("confidence").get<double>()));
-    return html + tile("limited by", text_at(job_at(i), "/bottleneck/resource"), "") + "</dl>";
+    return html + tile("limited by", limited_by(job_at(i)), "") + "</dl>";
   }
 
   std::string goals() const
@@ -145,7 +145,7 @@ private:
               number_cell("samples/s", number_text(rate_at(i), true), rate_at(i)) +
               number_cell("goals", percent_text(candidates_[i].at("probability").get<double>()),
                           candidates_[i].at("probability").get<double>()) +
-              cell("limited by", code(text_at(job_at(i), "/bottleneck/resource"))) + "</tr>\n";
+              cell("limited by", escaped(limited_by(job_at(i)))) + "</tr>\n";
     }
     return section("frontier", "What nothing beats at no higher cost",
                    "<table class=\"stacking\"><thead><tr><th scope=\"col\">choice</th><th "

@@ -108,9 +108,20 @@ double ReportRow::judged() const
   return job ? judged_rate(*job) : 0;
 }
 
+std::string limited_by(const Json& job)
+{
+  const std::string name = text_at(job, "/bottleneck/name");
+  return name.empty() ? text_at(job, "/bottleneck/resource") : name;
+}
+
+std::string ReportRow::limited_by() const
+{
+  return job ? experiments::limited_by(*job) : "";
+}
+
 std::string ReportRow::limit() const
 {
-  return fits() ? text("/bottleneck/resource") : "does not fit";
+  return fits() ? limited_by() : "does not fit";
 }
 
 Report::Report(const Json& result) : result_(result)

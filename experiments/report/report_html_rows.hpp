@@ -16,6 +16,9 @@ namespace foretrain::experiments {
 std::optional<double> number_at(const Json& json, const char* pointer);
 std::string text_at(const Json& json, const char* pointer);
 
+/// What limits a job of a result, as people call it; empty for a result that does not tell.
+std::string limited_by(const Json& job);
+
 /// A value as people read it: texts without quotes, the rest as compact JSON.
 std::string value_text(const Json& value);
 
@@ -44,6 +47,8 @@ struct ReportRow {
 
   std::optional<double> number(const char* pointer) const;
   std::string text(const char* pointer) const;
+  /// What limits the job, as people call it; empty where that is not known.
+  std::string limited_by() const;
   /// Whether the device holds what the job needs.
   bool fits() const;
   /// What the row is judged by: keep/judged.hpp; 0 where there is no rate.

@@ -33,7 +33,7 @@ std::string limit_shares(const Report& report)
   std::map<std::string, std::size_t> counts;
   std::size_t total = 0;
   for (const ReportRow& row : report.rows())
-    if (const std::string resource = row.text("/bottleneck/resource"); !resource.empty()) {
+    if (const std::string resource = row.limited_by(); !resource.empty()) {
       ++counts[resource];
       ++total;
     }
@@ -76,8 +76,8 @@ std::string limit_row(const Report& report, const ReportRow& row)
   std::string html = "<tr><th scope=\"row\">" + prose(report.label(row)) + "</th>";
   if (!row.job)
     return html + "<td class=\"failed\" colspan=\"4\">failed: " + escaped(row.error) + "</td></tr>";
-  const std::string resource = row.text("/bottleneck/resource");
-  const std::string limit = row.fits() ? code(resource) : escaped(row.limit());
+  const std::string resource = row.limited_by();
+  const std::string limit = escaped(row.limit());
   const auto busy = row.number("/bottleneck/utilisation");
   std::string why = prose(row.text("/bottleneck/why"));
   if (const std::string reduce = row.text("/all_reduce"); !reduce.empty())
@@ -165,15 +165,15 @@ std::string step_series(const Report& report, const ScalingStep& step)
 std::string step_row(const Report& report, const ScalingStep& step)
 {
   const std::string series = step_series(report, step);
-  const std::string from = step.from->text("/bottleneck/resource");
-  const std::string to = step.to->text("/bottleneck/resource");
+  const std::string from = step.from->limited_by();
+  const std::string to = step.to->limited_by();
   return fmt::format("<tr><th scope=\"row\">{:g} to {:g} GPUs</th>", step.gpus_before,
                      step.gpus_after) +
          (series.empty() ? "" : cell("series", prose(series))) +
          cell("rate", fmt::format("{} x", number_text(step.speedup))) +
          cell("GPU time per sample", change_text(step.gpu_time - 1)) +
          cell("each added GPU brings", share_bar(std::max(0.0, step.gain), "of one GPU alone")) +
-         cell("limit", (from == to ? "" : code(from) + " then ") + code(to)) +
+         cell("limit", (from == to ? "" : escaped(from) + " then ") + escaped(to)) +
          cell("verdict", step.pays() ? "pays" : "<strong>does not pay</strong>") + "</tr>";
 }
 
@@ -185,7 +185,7 @@ std::string limits_section(const Report& report)
   bool any = false;
   for (const ReportRow& row : report.rows()) {
     rows.push_back(limit_row(report, row));
-    any = any || !row.text("/bottleneck/resource").empty() || !row.error.empty();
+    any = any || !row.limited_by().empty() || !row.error.empty();
   }
   if (!any)
     return "";

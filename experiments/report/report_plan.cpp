@@ -170,7 +170,7 @@ private:
     line.push_back(it.at("goals").empty()
                        ? "-"
                        : fmt::format("{:.0f}", 100 * it.at("probability").get<double>()));
-    line.push_back(clipped(text_at(job(i), "/bottleneck/resource"), kPlanTextWidth));
+    line.push_back(clipped(limited_by(job(i)), kPlanTextWidth));
     line.push_back(!it.at("fits_memory").get<bool>() ? "does not fit in GPU memory"
                    : i == 0                          ? "today"
                                                      : "");
@@ -189,12 +189,12 @@ private:
           options(*recommended_),
           percent_text(candidates_[*recommended_].at("probability").get<double>()),
           money(candidates_[*recommended_].at("cost").get<double>()), confidence,
-          rate(*recommended_), text_at(job(*recommended_), "/bottleneck/resource")));
+          rate(*recommended_), limited_by(job(*recommended_))));
     else if (recommended_)
       items.push_back(fmt::format("{} is the fastest within the budget: {}, {}; limited by {}.",
                                   options(*recommended_), rate(*recommended_),
                                   money(candidates_[*recommended_].at("cost").get<double>()),
-                                  text_at(job(*recommended_), "/bottleneck/resource")));
+                                  limited_by(job(*recommended_))));
     else if (goals)
       items.push_back(no_way(confidence));
     else if (answer_.contains("budget"))
@@ -245,7 +245,7 @@ private:
                        "{}; limited by {}.",
                        within, confidence, options(*nearest),
                        percent_text(candidates_[*nearest].at("probability").get<double>()),
-                       rate(*nearest), text_at(job(*nearest), "/bottleneck/resource"));
+                       rate(*nearest), limited_by(job(*nearest)));
   }
 
   std::vector<std::string> single_changes() const
@@ -265,9 +265,10 @@ private:
       if (!same)
         words += fmt::format(" (faster with {})",
                              percent_text(change.at("probability_faster").get<double>()));
-      if (change.at("limited_by") != change.at("limited_before"))
-        words += fmt::format("; the limit moves from {} to {}", text_at(change, "/limited_before"),
-                             text_at(change, "/limited_by"));
+      const std::string before = limited_by(job(0));
+      const std::string after = limited_by(job(change.at("candidate").get<std::size_t>()));
+      if (before != after)
+        words += fmt::format("; the limit moves from {} to {}", before, after);
       items.push_back(words + ".");
     }
     return items;

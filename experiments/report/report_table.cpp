@@ -181,48 +181,31 @@ struct Paint {
   }
 };
 
-// "node3/ib0/tx" as "node*/ib0/tx": which of equal nodes it is says little.
-std::string of_any_node(const std::string& resource)
-{
-  const std::size_t slash = resource.find('/');
-  const bool numbered = resource.starts_with("node") && slash != std::string::npos && slash > 4 &&
-                        resource.find_first_not_of("0123456789", 4) == slash;
-  return numbered ? "node*" + resource.substr(slash) : resource;
-}
-
 // One line per resource that limits something: how often, and the last reason given for it.
 std::string reasons(const Report& report, std::size_t columns, const Paint& paint)
 {
-  struct Limit {
-    std::string resource; // of one node, or of any
-    std::vector<const ReportRow*> rows;
-  };
   std::vector<std::string> order;
-  std::map<std::string, Limit> limits;
+  std::map<std::string, std::vector<const ReportRow*>> limits;
   std::size_t results = 0;
   const auto& rows = report.rows();
   const bool some_fit =
       std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.job && row.fits(); });
   for (const ReportRow& row : rows) {
-    const std::string resource = row.text("/bottleneck/resource");
+    const std::string limit = row.limited_by();
     results += row.job ? 1 : 0;
-    if (resource.empty() || (some_fit && !row.fits()))
+    if (limit.empty() || (some_fit && !row.fits()))
       continue;
-    const std::string any = of_any_node(resource);
-    const auto [at, added] = limits.try_emplace(any, Limit{resource, {}});
-    if (added)
-      order.push_back(any);
-    if (at->second.resource != resource)
-      at->second.resource = any;
-    at->second.rows.push_back(&row);
+    std::vector<const ReportRow*>& limited = limits[limit];
+    if (limited.empty())
+      order.push_back(limit);
+    limited.push_back(&row);
   }
   std::string text = order.empty() ? "" : "\n" + paint.bold("What limits it") + "\n";
-  for (const std::string& any : order) {
-    const Limit& limit = limits.at(any);
-    const ReportRow& last = *limit.rows.back();
-    std::string reason = limit.resource;
+  for (const std::string& limit : order) {
+    const ReportRow& last = *limits.at(limit).back();
+    std::string reason = limit;
     if (results > 1)
-      reason += fmt::format(" ({} of {} lines)", limit.rows.size(), results);
+      reason += fmt::format(" ({} of {} lines)", limits.at(limit).size(), results);
     if (const std::string why = last.text("/bottleneck/why"); !why.empty())
       reason += ": " + (results > 1 ? report.label(last) + ": " : "") + why;
     text += item_text(reason, columns);

@@ -168,6 +168,7 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   if (resolved.plan || resolved.transformer)
     result.exposed_by_group = job.exposed_by_group();
   result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
+  result.bottleneck.name = limit_name(result.bottleneck);
   result.elapsed = elapsed_of(resolved, job);
   if (resolved.transformer)
     result.tokens = token_work(resolved.transformer->step);

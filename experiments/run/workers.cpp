@@ -4,14 +4,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/base/error.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace foretrain::experiments {
 
@@ -32,19 +38,23 @@ public:
   {
     struct sigaction action = {};
     action.sa_handler = on_interrupt;
-    sigaction(SIGINT, &action, &previous_int_);
-    sigaction(SIGTERM, &action, &previous_term_);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], &action, &previous_[i]);
+      if (previous_[i].sa_handler == SIG_IGN) // nohup
+        sigaction(kSignals[i], &previous_[i], nullptr);
+    }
   }
   ~InterruptGuard()
   {
-    sigaction(SIGINT, &previous_int_, nullptr);
-    sigaction(SIGTERM, &previous_term_, nullptr);
+    for (std::size_t i = 0; i < kSignals.size(); ++i)
+      sigaction(kSignals[i], &previous_[i], nullptr);
   }
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
 private:
-  struct sigaction previous_int_ = {}, previous_term_ = {};
+  static constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, kSignals.size()> previous_ = {};
 };
 
 // A process and the pieces [next, end) that it has still to bring.
@@ -75,16 +85,23 @@ struct Header {
   std::uint32_t length;
 };
 
-Child spawn(int begin, int end, const std::function<Outcome(int)>& work)
+// Nothing where the system has no process or file left; errno says which.
+std::optional<Child> spawn(int begin, int end, const std::function<Outcome(int)>& work)
 {
   int ends[2];
   if (pipe(ends) != 0)
-    throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
+    return std::nullopt;
   const pid_t pid = fork();
-  if (pid < 0)
-    throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (pid < 0) {
+    const int why = errno;
+    close(ends[0]);
+    close(ends[1]);
+    errno = why;
+    return std::nullopt;
+  }
   if (pid == 0) {
     std::signal(SIGINT, SIG_IGN); // the parent decides
+    std::signal(SIGHUP, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
     close(ends[0]);
     for (int i = begin; i < end; ++i) {
@@ -96,7 +113,7 @@ Child spawn(int begin, int end, const std::function<Outcome(int)>& work)
     _exit(0);
   }
   close(ends[1]);
-  return {pid, ends[0], begin, end, {}};
+  return Child{pid, ends[0], begin, end, {}};
 }
 
 // Reads what a child has written; false at its end.
@@ -162,7 +179,15 @@ bool run_workers(int count, int jobs, const std::function<Outcome(int)>& work,
   std::vector<Child> children;
   while ((!shares.empty() || !children.empty()) && interrupted == 0) {
     while (!shares.empty() && static_cast<int>(children.size()) < jobs) {
-      children.push_back(spawn(shares.back().first, shares.back().second, work));
+      std::optional<Child> child = spawn(shares.back().first, shares.back().second, work);
+      if (!child && children.empty())
+        throw UsageError(
+            fmt::format("cannot start a process to simulate in: {}; limits are told by "
+                        "'ulimit -u' and 'ulimit -n'",
+                        std::strerror(errno)));
+      if (!child)
+        break; // those that run go on
+      children.push_back(std::move(*child));
       shares.pop_back();
     }
     std::vector<pollfd> files;

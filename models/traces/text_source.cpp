@@ -7,6 +7,7 @@
 #include <streambuf>
 #include <vector>
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 namespace foretrain::models {
@@ -25,6 +26,10 @@ constexpr std::uint64_t kProgressLeast = 8 << 20;
 constexpr std::uint64_t kProgressMost = 32 << 20;
 constexpr int kWindowAndGzip = 15 + 16; // zlib: largest window, gzip header
 constexpr int kMaxWrappings = 3;
+// Traces are packed by 10 to 40; what packs better is a bomb: a reader keeps part of what it
+// unpacks.
+constexpr std::uint64_t kMostUnpacked = 200;
+constexpr std::uint64_t kUnpackedAnyway = 64 << 20;
 
 struct FileSource final : ByteSource {
   std::ifstream file;
@@ -94,7 +99,8 @@ struct GzipSource final : ByteSource {
   bool& cut;
   z_stream state{};
   std::vector<char> packed = std::vector<char>(kBlock);
-  bool inside = false; // of a member; a file may hold several
+  bool inside = false;                // of a member; a file may hold several
+  std::uint64_t taken = 0, given = 0; // bytes, packed and unpacked
 
   GzipSource(std::unique_ptr<ByteSource> source, std::string path, bool& was_cut)
       : inner(std::move(source)), name(std::move(path)), cut(was_cut)
@@ -126,7 +132,14 @@ struct GzipSource final : ByteSource {
         return 0;
       }
       inside = true;
+      const uInt waiting = state.avail_in, free = state.avail_out;
       const int code = inflate(&state, Z_NO_FLUSH);
+      taken += waiting - state.avail_in;
+      given += free - state.avail_out;
+      if (given > kUnpackedAnyway && given / kMostUnpacked > taken)
+        throw ConfigError(name, "",
+                          fmt::format("unpacks to more than {} times its size", kMostUnpacked),
+                          "logs and traces do not: is it what it should be?");
       if (code == Z_STREAM_END) {
         inside = false;
         inflateReset(&state);

@@ -3,6 +3,9 @@
 
 #include "tests/support/catch.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <map>
 #include <thread>
@@ -24,6 +27,26 @@ TEST_CASE("A piece whose process dies is told, the others are all done")
     CHECK(outcome.status == (piece == 5 ? 3 : 0));
     CHECK((piece == 5 || outcome.text == std::to_string(10 * piece)));
   }
+}
+
+TEST_CASE("Where the system has few files left fewer processes do all of the work")
+{
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int next = dup(0); // the lowest that is free
+  close(next);
+  int done = 0;
+  const auto work = [](int piece) { return Outcome{0, std::to_string(piece)}; };
+  const auto count = [&](int, const Outcome& it) { done += it.status == 0 ? 1 : 0; };
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(next) + 3; // a pipe has two ends, of which one stays
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  CHECK(run_workers(40, 8, work, count));
+  CHECK(done == 40);
+  few.rlim_cur = static_cast<rlim_t>(next) + 1;
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  CHECK_THROWS_WITH(run_workers(1, 1, work, count), Catch::Contains("cannot start a process"));
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
 }
 
 TEST_CASE("Who waits is told when nothing has been finished for a while")

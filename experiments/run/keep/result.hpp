@@ -18,13 +18,14 @@ struct Lever;
 
 struct Bottleneck {
   std::string resource;
-  std::string words{};          // as people call it
+  std::string words{};          // as people call it, by place
   const Lever* lever = nullptr; // what would better it
   double utilisation = 0;
   std::string why;
   std::optional<double> gain_if_doubled{}; // relative, of throughput, where it was asked
   std::string doubled{};                   // what doubling means: "NVLink twice as fast"
   std::vector<std::string> ties{};         // what would bring as much, within a percent
+  std::string name{};                      // of whatever limits, on any node: "network adapters"
 };
 
 struct ResourceUse {

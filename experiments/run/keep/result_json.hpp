@@ -47,6 +47,7 @@ void describe(V& v, Bottleneck& b)
 {
   v.required("resource", b.resource, "what limits, by place, or a delay that no capacity cures",
              columns({"bottleneck_resource"}));
+  v.optional("name", b.name, "what limits, as people call it: \"network adapters\"");
   v.required("utilisation", b.utilisation, "share of its capacity that is used",
              columns({"bottleneck_utilisation"}, non_negative()));
   v.required("why", b.why, "in words", columns({"bottleneck_why"}));

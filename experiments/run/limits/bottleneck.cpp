@@ -300,4 +300,9 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
   return found;
 }
 
+std::string limit_name(const Bottleneck& limit)
+{
+  return limit.lever != nullptr ? limit.lever->name : limit.words;
+}
+
 } // namespace foretrain::experiments

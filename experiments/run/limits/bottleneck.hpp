@@ -16,4 +16,7 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
                            const models::Job& job, const std::vector<platforms::GpuPlace>& ranks,
                            const JobResult& result);
 
+/// What limits, as people call it, wherever it is: "GPUs", not "node0/gpu0/compute".
+std::string limit_name(const Bottleneck& limit);
+
 } // namespace foretrain::experiments

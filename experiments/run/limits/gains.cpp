@@ -90,7 +90,7 @@ private:
 // The busiest resource that a lever is about, else what people call the lever.
 void name_instead(const Lever& lever, JobResult& job)
 {
-  job.bottleneck.resource = job.bottleneck.words = lever.name;
+  job.bottleneck.resource = job.bottleneck.words = job.bottleneck.name = lever.name;
   job.bottleneck.utilisation = 0;
   for (const ResourceUse& use : job.busiest)
     if (lever_of(use.kind) == &lever) {

@@ -271,6 +271,15 @@ TEST_CASE("numbers that no whole number holds become the nearest that does")
   CHECK(read_back.work.back().correlation == -(std::int64_t{1} << 53));
 }
 
+TEST_CASE("what unpacks to far more than a trace does is refused, also by its members together")
+{
+  const std::string spaces(48 << 20, ' ');
+  CHECK_NOTHROW(read(packed(made_steps(2).text() + spaces))); // of a megabyte more or less nobody asks
+  const std::string member = packed(spaces);
+  CHECK_THROWS_WITH(read(packed(made_steps(2).text()) + member + member),
+                    Catch::Contains("unpacks to more than 200 times its size"));
+}
+
 TEST_CASE("damaged traces never end in anything but a ConfigError")
 {
   const std::string text = made_steps(2).text();
