@@ -121,6 +121,15 @@ def unsaid(block, printed):
     return [line for line in excerpt if line and "..." not in line and line not in lines]
 
 
+def nearest(told, left):
+    """The first of the lines that are most like one, whatever their numbers; None when none is."""
+    def shape(line):
+        return re.sub(r"[0-9][0-9.,]*", "0", line)
+    likeness = [difflib.SequenceMatcher(None, shape(told), shape(line)).ratio() for line in left]
+    best = max(likeness, default=0)
+    return left[likeness.index(best)] if best > 0.6 else None
+
+
 def renewed(block, printed):
     """The excerpt with the lines that the commands print today, in their order."""
     lines = printed.splitlines()
@@ -130,9 +139,9 @@ def renewed(block, printed):
         told = " ".join(line.split())
         if told and "..." not in told:
             left = plain[at:]
-            near = [told] if told in left else difflib.get_close_matches(told, left, 1)
+            near = told if told in left else nearest(told, left)
             if near:
-                at += left.index(near[0])
+                at += left.index(near)
                 line = lines[at].rstrip()
                 at += 1
         now.append(line)
