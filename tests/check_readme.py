@@ -11,6 +11,7 @@ unless the line ends in a comment such as `# exit 1`.
 In a page, right before a block:
     <!-- not run: REASON -->   why it is not run: a GPU, Slurm, long (more than 5 s), synopsis ...
     <!-- file: NAME -->        the block is this file, for the commands after it
+    <!-- output of: COMMAND -->  the block is an excerpt of what this prints
 
 A block without a language after commands is an excerpt of their output: each of its lines must be one of theirs, but for
 white space and lines with "...", which stand for what is left out or differs from run to run. --write puts the nearest
@@ -57,7 +58,7 @@ def blocks(text):
                 i += 1
             yield start, None, "\n".join(x[4:] for x in lines[start:i + 1]), remark
         if line.strip():
-            found = re.fullmatch(r"<!-- (not run: .+|file: .+) -->", line.strip())
+            found = re.fullmatch(r"<!-- ((?:not run|file|output of): .+) -->", line.strip())
             remark = found[1] if found else ""
         i += 1
 
@@ -162,6 +163,8 @@ def check(page, program, verbose, write):
             if remark.startswith("file: "):
                 (folder / remark[6:]).write_text(block + "\n")
                 continue
+            if remark.startswith("output of: "):
+                printed = run(remark[11:], folder, environment)[1]
             if not any(COMMAND.match(line) for line in block.splitlines()):
                 if language == "" and printed:
                     if write:
