@@ -8,7 +8,7 @@
 #include "experiments/spec/preset_kinds.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "experiments/validate/fleet_rows.hpp"
-#include "experiments/validate/founding.hpp"
+#include "experiments/validate/founding_gate.hpp"
 #include "experiments/validate/validation_gates.hpp"
 
 namespace foretrain::experiments {
@@ -35,6 +35,8 @@ const Kind kFiles[] = {
      "experiments/validation/gates"},
     {"claims", "published statements to hold predictions against", &schema_as<ClaimsFile>,
      kClaimsKind.folder},
+    {"claims-gate", "claims that held, so that none is lost", &schema_as<ClaimsGate>,
+     "experiments/validation/founding/gates"},
     {"fleet-rows", "what is known of clusters over time, to hold fleets against",
      &schema_as<FleetRowsFile>, kFleetRowsKind.folder},
     {"profile", "values learnt from logs of a machine, laid over presets",

@@ -3,7 +3,8 @@
 #include "experiments/cli/files.hpp"
 #include "experiments/cli/progress.hpp"
 #include "experiments/validate/fleet_rows.hpp"
-#include "experiments/validate/founding.hpp"
+#include "experiments/validate/founding_gate.hpp"
+#include "experiments/validate/founding_table.hpp"
 #include "experiments/validate/validation_gates.hpp"
 #include "experiments/validate/validation_html.hpp"
 #include "experiments/validate/validation_json.hpp"
@@ -100,13 +101,26 @@ int jobs_of(const ValidateArguments& arguments)
                             : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+// Records the claims that hold, or tells those that no longer do.
+int hold_gate(const ClaimsFile& file, const ClaimsGate& now, const ValidateArguments& arguments)
+{
+  if (arguments.update_gates) {
+    write_claims_gate(file, now);
+    std::cerr << "wrote " << claims_gate_path(file).string() << "\n";
+    return done;
+  }
+  const auto lost = lost_claims(load_claims_gate(file), now);
+  for (const std::string& line : lost)
+    std::cerr << "gate not held: " << line << "\n";
+  return lost.empty() ? done : 1;
+}
+
 // What the documents behind the first systems say, instead of a suite.
 int run_founding(const ValidateArguments& arguments)
 {
   const ClaimsFile file = load_claims("founding");
   RunOptions options;
   options.seed = arguments.seed;
-  options.uncertainty.method = UncertaintyMethod::steps;
   ProgressBar bar("claims");
   const auto tell = [&bar](int finished, int total) { bar.show(finished, total); };
   const auto verdicts = judge_claims(file, options, jobs_of(arguments), tell);
@@ -130,7 +144,7 @@ int run_founding(const ValidateArguments& arguments)
       std::cerr << verdict.claim->id << ": " << verdict.error << "\n";
     status = std::max(status, verdict.status);
   }
-  return status;
+  return status > 0 ? status : hold_gate(file, gate_of(*verdicts), arguments);
 }
 
 // Clusters over time: rows of another kind than a suite's.
