@@ -62,8 +62,14 @@ Json rates_alone(const Point& point, const RunOptions& options)
   return {{"jobs", std::move(jobs)}};
 }
 
-Json plain_result(const Point& point, const std::set<Asked>& asked, const RunOptions& options)
+bool of_limits(const Asked& asked)
 {
+  return asked.pointer.starts_with("/bottleneck/");
+}
+
+Json plain_result(const Point& point, const std::set<Asked>& asked, RunOptions options)
+{
+  options.doubles_limits = std::any_of(asked.begin(), asked.end(), of_limits);
   const bool run = !std::all_of(asked.begin(), asked.end(), of_copies);
   Json result = run ? to_json(run_point(point, options)) : Json::object();
   result.erase("parameters");

@@ -37,7 +37,8 @@ platforms::Stack stack_of(const platforms::PlatformSpec& platform, const Value& 
 
 SuiteRun point_run(Point point)
 {
-  return [point = std::move(point)](const RunOptions& options) {
+  return [point = std::move(point)](RunOptions options) {
+    options.doubles_limits = false;
     Json json = to_json(run_point(point, options));
     json.erase("parameters");
     return json;

@@ -249,8 +249,9 @@ struct UncertaintyOptions {
 struct RunOptions {
   std::uint64_t seed = 1;
   models::Fidelity fidelity = models::Fidelity::coupled;
-  bool keep_limits = false; // of everything, also of a job that is alone
-  std::string trace_path;   // Chrome trace of the last step; empty: none
+  bool doubles_limits = true; // to see what limits, where that is cheap; rates do not need it
+  bool keep_limits = false;   // of everything, also of a job that is alone
+  std::string trace_path;     // Chrome trace of the last step; empty: none
   UncertaintyOptions uncertainty{};
   std::vector<Seconds> late{}; // how much later than asked each job starts; empty: on time
   std::function<void(const std::string&)> progress{}; // told what is being simulated

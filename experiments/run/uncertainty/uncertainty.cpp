@@ -236,7 +236,7 @@ void add_parameters(const Point& point, const ResolvedExperiment& experiment,
   for (const ResolvedJob& job : experiment.jobs)
     gpus += job.transformer ? 1 : job.ranks.size();
   const bool cheap = gpus <= kCheapGpus && result.flows <= kCheapFlows;
-  if (cheap)
+  if (cheap && options.doubles_limits)
     add_gains(experiment, options, result);
   UncertaintyMethod method = options.uncertainty.method;
   if (method == UncertaintyMethod::automatic)
