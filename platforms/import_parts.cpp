@@ -1,6 +1,7 @@
 #include "platforms/import_parts.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace foretrain::platforms {
 std::string checked_preset(const std::string& name, const PresetKind& kind)
 {
   resolve_preset(name, kind);
-  const bool path = name.find('/') != std::string::npos || name.ends_with(".json");
+  const bool path = name.find('/') != std::string::npos || is_file_name(name);
   return path ? std::filesystem::absolute(name).lexically_normal().string() : name;
 }
 

@@ -2,7 +2,9 @@
 """The program as a user meets it: exit codes, messages, determinism, streams."""
 import hashlib
 import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -266,7 +268,49 @@ filed = run("predict", with_text(json.dumps(GOOD)), "--format", "json")
 expect("standard input", piped.returncode == 0 and
        json.loads(piped.stdout)["points"] == json.loads(filed.stdout)["points"], piped.stderr)
 broken = run("predict", "-", stdin="{")
-expect("standard input, broken", broken.returncode == 2 and "/dev/stdin:1:2: error" in broken.stderr, broken.stderr)
+expect("standard input, broken", broken.returncode == 2 and "standard input:1:2: error" in broken.stderr, broken.stderr)
+
+# So is one through a descriptor, whose paths are beside the folder one is in; and one in YAML, with its places.
+with tempfile.TemporaryDirectory() as folder:
+    here = pathlib.Path(folder)
+    (here / "mine.json").write_text(json.dumps({**GOOD, "cluster": {"platform": "machine.yaml", "nodes": 2}}))
+    (here / "machine.yaml").write_text("extends: c4140-v100-sxm2\nname: mine\n")
+    (here / "mine.yaml").write_text("cluster: {platform: c4140-v100-sxm2, nodes: 2}\njobs:\n  - &job\n    name: train\n    model: "
+                                    "resnet50\n    framework: tensorflow-horovod\n    batch_per_gpu: 64\n    gpus: 8\n")
+    shell = subprocess.run(["bash", "-c", f"cd {folder}; cat mine.json | {pathlib.Path(PROGRAM).resolve()} predict /dev/fd/0 --format json"],
+                           capture_output=True, text=True)
+    rates = [json.loads(told)["points"][0]["jobs"][0]["throughput_samples_per_s"] if told else None for told in
+             (filed.stdout, shell.stdout, run("predict", here / "mine.yaml", "--format", "json").stdout,
+              run("predict", "-", "--format", "json", stdin=(here / "mine.yaml").read_text()).stdout)]
+    expect("descriptors and YAML", rates[0] is not None and rates == rates[:1] * 4, f"{rates} {shell.stderr}")
+    (here / "wrong.yaml").write_text((here / "mine.yaml").read_text().replace("gpus", "gpu"))
+    wrong = run("predict", here / "wrong.yaml")
+    expect("YAML: place", wrong.returncode == 2 and f"wrong.yaml:8:5: error: /jobs/0/gpu is not a known key\n  hint: did you mean 'gpus'?"
+           in wrong.stderr, wrong.stderr)
+
+# A kept answer in the forms that its command has.
+for command, forms in ((["predict", good], ("table", "csv")), (["explain", good], ("table",)), (["plan", "c4140-growth"], ("table", "csv")),
+                       (["compare", good, good], ("table", "csv")), (["fleet", "c4140-month", "--seeds", "1"], ("table",))):
+    kept = run(*command, "--format", "json").stdout
+    for form in forms:
+        expect(f"report: {command[0]} as {form}", run("report", "-", "--format", form, stdin=kept).stdout ==
+               run(*command, "--format", form).stdout)
+with tempfile.TemporaryDirectory() as folder:
+    run("predict", good, "--out", folder + "/first")
+    again = run("report", folder + "/first/result.json", "--out", folder + "/again")
+    expect("report of a result.json", again.returncode == 0 and (pathlib.Path(folder) / "first/report.html").read_text() ==
+           (pathlib.Path(folder) / "again/report.html").read_text(), again.stderr)
+for text, message in (("{}", "is no answer of foretrain"), ("", "is no answer of foretrain"), ('{"points": [{}]}', "/points/0/settings is missing"), ('{"pairs": [{}]}', "is damaged"),
+                      ('{"fleet": "x"}', "is missing")):
+    told = run("report", "-", stdin=text)
+    expect(f"report of {text}", told.returncode == 2 and message in told.stderr, told.stderr)
+told = run("report", "-", "--format", "csv", stdin=run("explain", good, "--no-swaps", "--format", "json").stdout)
+expect("report: a form that there is not", told.returncode == 2 and "an answer of explain has no form as csv" in told.stderr, told.stderr)
+bundled = sorted(path.stem for path in (pathlib.Path(__file__).resolve().parents[1] / "experiments/data").glob("*.json"))
+expect("schema --presets", run("schema", "experiment", "--presets").stdout.split() == bundled)
+told = subprocess.run([PROGRAM, "predict", swept, "--format", "json"], capture_output=True, text=True,
+                      env={**os.environ, "FORETRAIN_PROGRESS": "lines"}).stderr
+expect("progress by lines", re.fullmatch(r"(progress: \d/4 points\n)+", told) and told.endswith("progress: 4/4 points\n"), told)
 
 # What does not fit is told beside every format.
 large = changed(put={"/jobs/0/batch_per_gpu": 4096})

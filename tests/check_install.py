@@ -44,6 +44,13 @@ with tempfile.TemporaryDirectory() as name:
     version = run(program, "--version").stdout
     expect("version", version.startswith("foretrain 0."), version)
 
+    python = prefix / "lib/python3/dist-packages"
+    asked = run("python3", "-c", "import foretrain as ft; print(ft.predict('c4140-resnet50')._finished.command[0])",
+                env={**environment, "PYTHONPATH": str(python)}, cwd=name)
+    expect("Python module", asked.stdout.strip() == str(program), asked.stdout + asked.stderr)
+    expect("what of it is installed", {file.suffix for file in (python / "foretrain").iterdir()} <= {".py", ".typed", ""},
+           list((python / "foretrain").iterdir()))
+
     example = pathlib.Path(name) / "example"
     for step in (["cmake", "-S", SOURCE / "docs/examples/cpp", "-B", example, f"-DCMAKE_PREFIX_PATH={prefix}"],
                  ["cmake", "--build", example], [example / "ask"]):

@@ -65,6 +65,7 @@ DOORS = {  # libraries that only these files may include
     r"boost/uuid/": r"experiments/run/keep/fingerprint\.cpp",
     r"sqlite3": r"experiments/run/keep/result_store\.cpp|models/traces/nsys\.cpp",
     r"pugixml": r"platforms/.*",
+    r"yaml-cpp/": r"sim/base/yaml\.cpp",
     r"Eigen/": r"(calibration|realrun)/.*",
     r"CLI/": r"experiments/cli/.*|realrun/.*",
 }

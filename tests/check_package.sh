@@ -3,8 +3,8 @@
 #
 #   tests/check_package.sh [BUILD]     BUILD: a build made with -DBUILD_TESTING=OFF (default build/package, made if missing)
 #
-# Checks: what apt installs beside it, predict, the man page, completion, --version; then the C++ example, built with
-# the second package and Debian's compiler; then that removing it leaves nothing. Needs root or user namespaces,
+# Checks: what apt installs beside it, predict, the man page, completion, --version; then the Python module; then the C++
+# example, built with the library's package and Debian's compiler; then that removing it leaves nothing. Needs root or user namespaces,
 # mmdebstrap and the package mirror (MIRROR, default deb.debian.org): exit code 77 and the reason where these are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -72,6 +72,16 @@ COMPLETE
 [ "$(bash /tmp/complete.sh)" = sweep ] || wrong "completion: $(bash /tmp/complete.sh)"
 echo "man pages and completion are found"
 
+installed /in/python3-foretrain_*.deb
+cat >/tmp/ask.py <<'PYTHON'
+import foretrain as ft
+
+job = ft.predict("c4140-resnet50", set={"/sweep": {"/jobs/0/gpus": [8]}}).only()
+print(f"Python: {job.throughput_samples_per_s} samples/s")
+PYTHON
+python3 /tmp/ask.py >/tmp/python || wrong "the Python module"
+cat /tmp/python
+
 installed /in/libforetrain-dev_*.deb g++ cmake make
 cmake -S /in/example -B /tmp/example >/tmp/cmake.log 2>&1 || { tail -20 /tmp/cmake.log; wrong "find_package(Foretrain)"; }
 cmake --build /tmp/example >/tmp/cmake.log 2>&1 || { tail -20 /tmp/cmake.log; wrong "the example does not build"; }
@@ -79,7 +89,7 @@ cmake --build /tmp/example >/tmp/cmake.log 2>&1 || { tail -20 /tmp/cmake.log; wr
 [ "$(grep -c samples/s /tmp/asked)" = 3 ] || wrong "the example: $(cat /tmp/asked)"
 echo "C++ example: $(tail -1 /tmp/asked)"
 
-apt-get purge -y -qq foretrain libforetrain-dev >/dev/null 2>&1
+apt-get purge -y -qq foretrain libforetrain-dev python3-foretrain >/dev/null 2>&1
 left=$(find / -xdev -ipath '*foretrain*' -not -path '/in/*' -not -path '/tmp/*' -not -path '/proc/*' -not -path '/var/*' || true)
 [ -z "$left" ] || wrong "left behind: $left"
 echo "removed, nothing is left"

@@ -3,6 +3,7 @@
 #include "experiments/answers/compare.hpp"
 #include "experiments/answers/expectations.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -21,6 +22,15 @@ CheckState state_of(double chance, const CheckOptions& options)
   return chance > 1 - options.confidence ? CheckState::undecided : CheckState::passed;
 }
 
+// "line:col", or "" where it does not stand in the file's text.
+std::string place_of(const Document& document, const std::string& pointer)
+{
+  if (!document.places)
+    return locate(document.text, pointer);
+  const auto it = document.places->find(pointer);
+  return it == document.places->end() ? "" : it->second.value;
+}
+
 CheckCase case_of(const JudgedExpectation& it, const Document& document,
                   const CheckOptions& options)
 {
@@ -30,7 +40,7 @@ CheckCase case_of(const JudgedExpectation& it, const Document& document,
   result.state = it.chance  ? state_of(*it.chance, options)
                  : violated ? CheckState::failed
                             : CheckState::passed;
-  const std::string at = locate(document.text, fmt::format("/expect/{}", it.index));
+  const std::string at = place_of(document, fmt::format("/expect/{}", it.index));
   result.line = at.substr(0, at.find(':'));
   if (result.state == CheckState::passed)
     return result;
@@ -106,7 +116,7 @@ std::vector<std::string> experiments_below(const std::vector<std::string>& paths
     }
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
-      if (entry.is_regular_file() && entry.path().extension() == ".json" &&
+      if (entry.is_regular_file() && is_file_name(entry.path().string()) &&
           is_experiment(entry.path()))
         found.push_back(entry.path().string());
     if (found.empty())

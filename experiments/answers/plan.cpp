@@ -2,6 +2,7 @@
 
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
 
 #include <filesystem>
@@ -209,7 +210,7 @@ Json from_anywhere(const Value& reference)
 {
   const Json& json = reference.json();
   const auto& file = reference.document()->path;
-  if (!json.is_string() || file.empty() || !json.get<std::string>().ends_with(".json"))
+  if (!json.is_string() || file.empty() || !is_file_name(json.get<std::string>()))
     return json;
   return (std::filesystem::absolute(file).parent_path() / json.get<std::string>())
       .lexically_normal()

@@ -5,6 +5,7 @@
 #include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "models/plans/divided.hpp"
+#include "sim/base/file_name.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -246,7 +247,7 @@ void relocate(Json& json, const std::filesystem::path& from, const std::filesyst
   if (json.is_structured())
     for (Json& inner : json)
       relocate(inner, from, to);
-  if (!json.is_string() || !json.get<std::string>().ends_with(".json"))
+  if (!json.is_string() || !is_file_name(json.get<std::string>()))
     return;
   const auto file = from / json.get<std::string>();
   if (std::filesystem::exists(file))

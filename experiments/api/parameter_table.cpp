@@ -4,6 +4,7 @@
 #include "experiments/spec/preset_kinds.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -99,7 +100,7 @@ std::vector<ParameterRow> parameter_table(const std::string& kind, const std::st
     if (!kind.empty() && it != kind)
       continue;
     const PresetKind& presets = it == kProfile ? kProfileKind : *preset_kind(it);
-    const bool file = preset.ends_with(".json") || preset.find('/') != std::string::npos;
+    const bool file = is_file_name(preset) || preset.find('/') != std::string::npos;
     const auto names = file ? std::vector{preset} : preset_names(presets);
     if (!preset.empty() && !file)
       check(preset, names, kind.c_str());

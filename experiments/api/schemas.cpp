@@ -84,4 +84,14 @@ Json schema(const std::string& name)
   return nullptr;
 }
 
+std::vector<std::string> bundled_names(const std::string& name)
+{
+  if (const PresetKind* const kind = preset_kind(name))
+    return preset_names(*kind);
+  for (const Kind& kind : kFiles)
+    if (name == kind.name && *kind.folder != '\0')
+      return preset_names({kind.name, kind.folder});
+  return {};
+}
+
 } // namespace foretrain::experiments

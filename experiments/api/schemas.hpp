@@ -11,5 +11,7 @@ namespace foretrain::experiments {
 std::vector<std::string> schema_names();
 /// null when there is no such kind.
 Json schema(const std::string& name);
+/// Names of the bundled files of a kind, sorted; none where there is no such kind.
+std::vector<std::string> bundled_names(const std::string& name);
 
 } // namespace foretrain::experiments

@@ -47,7 +47,9 @@ LoadedSide load_side(ExperimentArguments arguments, const std::vector<std::strin
     const Prediction prediction = cli::run(experiment, options_of(arguments, experiment));
     tell_errors(prediction);
     loaded.status = prediction.errors.empty() ? done : prediction.status;
-    loaded.side = side_of_prediction(experiment, prediction.result, arguments.file);
+    const bool nameless = arguments.file == "-" || is_descriptor(arguments.file);
+    loaded.side = side_of_prediction(experiment, prediction.result,
+                                     nameless ? experiment.spec.name : arguments.file);
   }
   if (loaded.side.points.empty() && loaded.status == done)
     throw UsageError("'" + arguments.file + "' holds no finished points");

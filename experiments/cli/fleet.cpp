@@ -7,6 +7,7 @@
 #include "experiments/fleet/fleet_answer.hpp"
 #include "experiments/fleet/fleet_html.hpp"
 #include "experiments/fleet/fleet_text.hpp"
+#include "sim/base/error.hpp"
 
 #include <csignal>
 #include <iostream>
@@ -20,7 +21,7 @@ using namespace experiments;
 struct FleetArguments {
   std::string file;
   std::vector<std::string> set;
-  std::string policy, format = "table", out;
+  std::string policy, policy_command, format = "table", out;
   int seed = 1, seeds = 1;
   CLI::Option *seed_given = nullptr, *seeds_given = nullptr;
 };
@@ -29,7 +30,12 @@ volatile std::sig_atomic_t stop_asked = 0;
 
 int run_fleet_command(const FleetArguments& a)
 {
-  const LoadedFleet fleet = load_fleet(a.file, a.set, a.policy);
+  LoadedFleet fleet = load_fleet(a.file, a.set, a.policy);
+  if (!a.policy_command.empty() && !fleet.policy.gang)
+    throw UsageError(
+        "--policy-command decides about whole jobs: the policy must have \"gang\": true");
+  if (!a.policy_command.empty())
+    fleet.policy_name = a.policy_command;
   if (!a.out.empty())
     make_directory(a.out, "--out");
   FleetOptions options;
@@ -37,6 +43,7 @@ int run_fleet_command(const FleetArguments& a)
       static_cast<std::uint64_t>(a.seed_given->count() > 0 ? a.seed : fleet.spec.seed.value_or(1));
   options.seeds = a.seeds_given->count() > 0 ? a.seeds : fleet.spec.seeds;
   options.history = !a.out.empty();
+  options.policy_command = a.policy_command;
   ProgressBar bar("% of jobs");
   options.progress = [&](int seeds, std::size_t ended, std::size_t jobs) {
     const double part = jobs > 0 ? static_cast<double>(ended) / static_cast<double>(jobs) : 1;
@@ -77,6 +84,9 @@ std::function<int()> fleet(CLI::App& app)
   app.add_option("FLEET", a->file, "fleet file, or the name of a bundled one")->required();
   app.add_option("--set", a->set, "POINTER=VALUE: change a value of the file; may be repeated");
   app.add_option("--policy", a->policy, "name of a policy, instead of the file's");
+  app.add_option("--policy-command", a->policy_command,
+                 "a command that decides who starts: it reads a line of JSON for each decision and "
+                 "answers with one (docs/fleet.md)");
   app.add_option("--format", a->format, "table, json or csv (one row a job)")
       ->check(CLI::IsMember({"table", "json", "csv"}));
   a->seed_given =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -38,13 +39,27 @@ std::string progress_text(int done, int total, int first, double seconds, const 
   return text;
 }
 
+namespace {
+// For programs that draw a bar of their own.
+bool by_lines()
+{
+  const char* const how = std::getenv("FORETRAIN_PROGRESS");
+  return how != nullptr && std::string(how) == "lines";
+}
+} // namespace
+
 void ProgressBar::show(int done, int total)
 {
+  static const bool lines = by_lines();
   static const bool terminal = isatty(STDERR_FILENO) == 1;
   const auto now = Clock::now();
   if (first_ < 0)
     first_ = std::max(0, done - 1);
-  if (!terminal || now < next_)
+  if (lines && (now >= next_line_ || done == total)) {
+    next_line_ = now + std::chrono::milliseconds(200);
+    std::cerr << fmt::format("progress: {}/{} {}\n", done, total, unit_) << std::flush;
+  }
+  if (!terminal || lines || now < next_)
     return;
   next_ = now + std::chrono::milliseconds(200);
   const double seconds = std::chrono::duration<double>(now - start_).count();

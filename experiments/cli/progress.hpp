@@ -7,7 +7,8 @@
 namespace foretrain::cli {
 
 /// A bar with rate and time left on stderr: from the second second on, five times a second, and
-/// only where stderr is a terminal. It is gone when the object is.
+/// only where stderr is a terminal. It is gone when the object is. With FORETRAIN_PROGRESS=lines
+/// in the environment "progress: DONE/TOTAL UNIT" on lines of their own instead, from the start on.
 class ProgressBar {
 public:
   explicit ProgressBar(std::string unit) : unit_(std::move(unit)) {}
@@ -23,6 +24,7 @@ private:
   std::string unit_; // "points"
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_ = start_ + std::chrono::seconds(2);
+  Clock::time_point next_line_ = start_;
   int first_ = -1; // done when it was first told: not this run's work
   bool shown_ = false;
 };

@@ -1,5 +1,6 @@
-// The report of a sweep from the file that keeps its points.
+// The report of a sweep from the file that keeps its points, or of an answer that was kept as JSON.
 #include "experiments/answers/stored_answer.hpp"
+#include "experiments/cli/answer_text.hpp"
 #include "experiments/cli/experiment_arguments.hpp"
 #include "experiments/cli/sweep_status.hpp"
 #include "experiments/report/report_csv.hpp"
@@ -41,8 +42,24 @@ StoredAnswer read_store(const ReportArguments& a)
   return answer;
 }
 
+int report_of_answer(const ReportArguments& a)
+{
+  const Json answer = read_answer(a.store);
+  if (!a.out.empty() && !is_prediction(answer))
+    throw UsageError("--out writes reports of predict and sweep; this is another answer");
+  if (!a.out.empty())
+    make_directory(a.out, "--out");
+  std::cout << answer_text(answer, a.format, isatty(STDOUT_FILENO) == 1) << std::flush;
+  write_reports(a.out, answer);
+  return done;
+}
+
 int run_report(const ReportArguments& a)
 {
+  if (is_answer(a.store))
+    return report_of_answer(a);
+  if (a.format == "html")
+    throw UsageError("--format html needs an answer as JSON; --out writes a store's report.html");
   const StoredAnswer answer = read_store(a);
   if (!a.out.empty())
     make_directory(a.out, "--out");
@@ -64,12 +81,15 @@ int run_report(const ReportArguments& a)
 std::function<int()> report(CLI::App& app)
 {
   const auto a = std::make_shared<ReportArguments>();
-  app.add_option("DB", a->store, "file that a sweep has written")->required();
+  app.add_option("DB", a->store,
+                 "file that a sweep has written, or what a command printed with --format json; - "
+                 "for standard input")
+      ->required();
   app.add_option("--experiment", a->experiment,
                  "name of the experiment, where several swept into the file; default: the last");
   app.add_option("--out", a->out, "directory for report.html, result.json, result.csv");
-  app.add_option("--format", a->format, "table, json or csv")
-      ->check(CLI::IsMember({"table", "json", "csv"}));
+  app.add_option("--format", a->format, "table, json, csv; of an answer as JSON, html too")
+      ->check(CLI::IsMember({"table", "json", "csv", "html"}));
   return [a] { return run_report(*a); };
 }
 

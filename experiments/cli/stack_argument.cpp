@@ -2,6 +2,7 @@
 
 #include "experiments/spec/experiment.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ Json from_words(const std::string& text)
 
 std::shared_ptr<Document> document_of(const std::string& text)
 {
-  if (text.ends_with(".json"))
+  if (is_file_name(text))
     return load_document(text);
   return parse_document(text.starts_with("{") ? text : from_words(text).dump(), "--stack");
 }

@@ -1,6 +1,7 @@
 #include "experiments/fleet/fleet.hpp"
 
 #include "experiments/fleet/fault_trace.hpp"
+#include "experiments/fleet/policy_command.hpp"
 #include "experiments/fleet/policy_names.hpp"
 #include "experiments/fleet/speed_table.hpp"
 #include "sim/base/catalog.hpp"
@@ -345,6 +346,9 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
 {
   std::vector<FleetRun> runs;
   SpeedTable table(speed_cluster(fleet));
+  std::optional<PolicyCommand> decider;
+  if (!options.policy_command.empty())
+    decider.emplace(options.policy_command);
   for (int i = 0; i < options.seeds; ++i) {
     FleetRun run;
     run.seed = options.seed + static_cast<std::uint64_t>(i);
@@ -362,6 +366,10 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
     if (simulates(fleet.spec))
       setting.speeds = table.speeds(run.workload);
     setting.history = options.history && i == 0;
+    if (decider)
+      setting.decide = [&](const Scheduler& scheduler) {
+        return decider->decide(scheduler, run.workload, run.seed);
+      };
     if (options.progress)
       setting.go_on = [&](std::size_t ended) {
         return options.progress(i, ended, run.workload.jobs.size());

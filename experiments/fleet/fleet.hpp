@@ -41,6 +41,7 @@ struct FleetOptions {
   /// Called now and then: seeds that are done, and jobs of this one that have ended, of so many.
   /// False stops it all.
   std::function<bool(int seeds, std::size_t ended, std::size_t jobs)> progress;
+  std::string policy_command{}; // decides who starts (policy_command.hpp); "": the policy does
 };
 
 std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options);

@@ -2,6 +2,7 @@
 
 #include "experiments/fleet/trace_text.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file_name.hpp"
 
 #include <cmath>
 
@@ -46,7 +47,7 @@ double same_starts(const FleetRun& run, const std::filesystem::path& file,
 FleetRowVerdict judge(const FleetRow& row, const Value& at)
 {
   const std::filesystem::path folder = at.document()->path.parent_path();
-  const std::string name = row.fleet.ends_with(".json") ? (folder / row.fleet).string() : row.fleet;
+  const std::string name = is_file_name(row.fleet) ? (folder / row.fleet).string() : row.fleet;
   const LoadedFleet fleet = load_fleet(name, row.set, "");
   const auto runs = run_fleet(
       fleet,

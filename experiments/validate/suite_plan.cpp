@@ -4,6 +4,7 @@
 #include "experiments/run/simulate/nccl_tests.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -142,8 +143,7 @@ private:
   {
     if (suite().experiments && suite().experiments.json().contains(row.experiment))
       return resolve_preset(suite().experiments.at(row.experiment), kExperimentKind);
-    const bool path =
-        row.experiment.find('/') != std::string::npos || row.experiment.ends_with(".json");
+    const bool path = row.experiment.find('/') != std::string::npos || is_file_name(row.experiment);
     std::vector<std::string> names = preset_names(kExperimentKind);
     if (!path && std::find(names.begin(), names.end(), row.experiment) == names.end()) {
       if (suite().experiments)

@@ -48,7 +48,8 @@ class Simulation {
 public:
   Simulation(const Workload& workload, const FleetSetting& setting)
       : workload_(workload), setting_(setting), order_(order_of(setting.policy.order)),
-        preempt_(preempt_by(setting.policy.preemption)), backfill_(backfill_by(setting.policy)),
+        preempt_(preempt_by(setting.policy.preemption)),
+        backfill_(setting.decide ? decided_by(setting.decide) : backfill_by(setting.policy)),
         scheduler_(workload, setting.shape, setting.policy, setting.quotas),
         quotas_(setting.quotas), ledger_(setting.shape, setting.spares, setting.history),
         version_(workload.jobs.size(), 0), slot_(workload.jobs.size(), kNone),
@@ -72,7 +73,8 @@ public:
     take_outage();
     std::size_t rounds = 0;
     while (ended_ < workload_.jobs.size() && step()) {
-      if (setting_.go_on && ++rounds % 4096 == 0 && !setting_.go_on(ended_)) {
+      const bool ask = setting_.decide || ++rounds % 4096 == 0; // whoever decides may be slow
+      if (setting_.go_on && ask && !setting_.go_on(ended_)) {
         result_.stopped = true;
         break;
       }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/fleet/checkpoint.hpp"
+#include "models/fleet/decided.hpp"
 #include "models/fleet/fleet_result.hpp"
 #include "models/fleet/outages.hpp"
 #include "models/fleet/policy.hpp"
@@ -27,6 +28,7 @@ struct FleetSetting {
   ClusterShape shape; // spare nodes are the last ones
   int spares = 0;
   Policy policy;
+  Decide decide;                                // who starts, instead of the policy's backfill
   std::vector<Quota> quotas;                    // by queue
   Speeds speeds;                                // none: all rates are 1
   OutageSource outages;                         // none: nothing fails

@@ -1,6 +1,7 @@
 #include "sim/base/catalog.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ namespace {
 
 bool is_path(const std::string& name)
 {
-  return name.find('/') != std::string::npos || name.ends_with(".json");
+  return name.find('/') != std::string::npos || is_file_name(name);
 }
 
 fs::path preset_file(const std::string& name, const PresetKind& kind)
@@ -136,7 +137,7 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
     const auto names = preset_names(kind);
     fail("is not a known " + std::string(kind.name), name,
          suggestion(name, names, std::string(kind.name) + "s") +
-             " (or give a path ending in .json)");
+             " (or give a path ending in .json or .yaml)");
   }
   return open_document(file, overlay);
 }
@@ -199,7 +200,10 @@ void keep_places(Document& object, const Value& reference)
         object.overridden["/" + pointer_token(item.key())] = origin;
     else if (is_within(pointer, reference.pointer()))
       object.overridden[pointer.substr(reference.pointer().size())] = origin;
-  object.text = text_from(file.text, reference.pointer());
+  if (file.places)
+    object.places_below += reference.pointer();
+  else
+    object.text = text_from(file.text, reference.pointer());
 }
 
 Value finished(Value preset, const PresetKind& kind, const std::string& id)
@@ -242,12 +246,9 @@ Value resolve_preset(const Value& reference, const PresetKind& kind)
 
 namespace {
 
-// Paths in it are beside the folder one is in.
 std::shared_ptr<Document> standard_input(const OverlayPtr& overlay)
 {
-  auto document = load_document("/dev/stdin");
-  document->name = "standard input";
-  document->path = fs::current_path() / "standard-input";
+  auto document = load_document("/dev/stdin", "standard input");
   document->overlay = overlay;
   return document;
 }

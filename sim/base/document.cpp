@@ -1,7 +1,9 @@
 #include "sim/base/document.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
+#include "sim/base/yaml.hpp"
 
 #include <fmt/format.h>
 
@@ -97,13 +99,22 @@ Value Value::at(std::size_t index) const
 }
 
 namespace {
+std::string place_in(const Document& document, const std::string& pointer, bool want_key)
+{
+  const auto it = document.places->find(document.places_below + pointer);
+  if (it == document.places->end())
+    return "";
+  return want_key && !it->second.key.empty() ? it->second.key : it->second.value;
+}
+
 std::string where_is(const Document& document, const std::string& pointer, bool want_key)
 {
   for (const Document* d = &document; d != nullptr; d = d->base.get()) {
     for (const auto& [set_pointer, origin] : d->overridden)
       if (is_within(pointer, set_pointer))
         return fmt::format("{} ({})", d->name, origin);
-    const std::string position = locate(d->text, pointer, want_key);
+    const std::string position =
+        d->places ? place_in(*d, pointer, want_key) : locate(d->text, pointer, want_key);
     if (!position.empty())
       return d->name + ":" + position;
   }
@@ -158,6 +169,16 @@ std::shared_ptr<Document> parse_document(std::string text, std::string name)
   auto document = std::make_shared<Document>();
   document->name = std::move(name);
   document->text = std::move(text);
+  if (is_yaml(document->text, document->name)) {
+    auto places = std::make_shared<Places>();
+    document->root = parse_yaml(
+        document->text, document->name,
+        [&places](const std::string& pointer, const std::string& value, const std::string& key) {
+          (*places)[pointer] = {value, key};
+        });
+    document->places = std::move(places);
+    return document;
+  }
   try {
     document->root = Json::parse(document->text, StrictParse(*document), true, true);
   } catch (const Json::parse_error& error) {
@@ -171,25 +192,31 @@ std::shared_ptr<Document> parse_document(std::string text, std::string name)
   return document;
 }
 
-std::shared_ptr<Document> load_document(const std::filesystem::path& path)
+bool is_descriptor(const std::filesystem::path& path)
 {
+  const std::filesystem::path folder = path.parent_path();
+  return folder == "/dev/fd" || folder == "/proc/self/fd" || path == "/dev/stdin";
+}
+
+std::shared_ptr<Document> load_document(const std::filesystem::path& path, std::string name)
+{
+  if (name.empty())
+    name = path.string();
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
-    throw ConfigError(path.string(), "", "is a directory, a file is needed");
+    throw ConfigError(name, "", "is a directory, a file is needed");
   std::ifstream in(path, std::ios::binary);
   if (!in)
-    throw ConfigError(path.string(), "", "cannot be opened",
-                      "does the file exist and may you read it?");
+    throw ConfigError(name, "", "cannot be opened", "does the file exist and may you read it?");
   // Read until the limit instead of trusting a size: pipes and devices have none.
   std::string text;
   char chunk[65536];
   while (text.size() <= kMaxBytes && (in.read(chunk, sizeof chunk) || in.gcount() > 0))
     text.append(chunk, static_cast<std::size_t>(in.gcount()));
   if (text.size() > kMaxBytes)
-    throw ConfigError(path.string(), "",
-                      "is larger than 16 MiB, the limit for a configuration file");
-  auto document = parse_document(std::move(text), path.string());
-  document->path = path;
+    throw ConfigError(name, "", "is larger than 16 MiB, the limit for a configuration file");
+  auto document = parse_document(std::move(text), std::move(name));
+  document->path = is_descriptor(path) ? std::filesystem::current_path() / path.filename() : path;
   return document;
 }
 
@@ -208,7 +235,7 @@ void anchor_paths(Json& json, const std::filesystem::path& folder)
     return;
   const std::filesystem::path path = json.get<std::string>();
   std::error_code ignored;
-  if (path.extension() == ".json" && path.is_relative() &&
+  if (is_file_name(path.string()) && path.is_relative() &&
       std::filesystem::is_regular_file(folder / path, ignored))
     json = std::filesystem::absolute(folder / path).lexically_normal().string();
 }

@@ -1,8 +1,9 @@
-// A JSON file in memory that still knows where each value stands.
+// A JSON or YAML file in memory that still knows where each value stands.
 //
-// Files may carry // and /* */ comments. Refused with file:line:col: malformed JSON, duplicate
-// keys, nesting deeper than 64, files over 16 MiB. Objects may say "extends": "NAME or path", which
-// lays them over another file (RFC 7386 merge patch); cycles are refused.
+// JSON may carry // and /* */ comments. A text is YAML (sim/base/yaml.hpp) when its file is called
+// so, or when it has no such name and begins with no bracket. Refused with file:line:col: malformed
+// text, duplicate keys, nesting deeper than 64, files over 16 MiB. Objects may say "extends": "NAME
+// or path", which lays them over another file (RFC 7386 merge patch); cycles are refused.
 #pragma once
 
 #include "sim/base/json.hpp"
@@ -20,10 +21,18 @@ namespace foretrain {
 
 struct Overlay; // sim/base/overlay.hpp
 
+/// Where the values of a YAML text stand; of JSON's locate() finds it in the text.
+struct Place {
+  std::string value, key; // "line:col"; a list's entry has no key
+};
+using Places = std::map<std::string, Place>; // by JSON pointer
+
 struct Document {
   std::filesystem::path path; // empty for text that came from no file
   std::string name;           // what messages call it
   std::string text;
+  std::shared_ptr<const Places> places; // of YAML
+  std::string places_below;             // pointer in there of the root
   Json root;
   std::shared_ptr<const Document> base; // what it extends, if anything
   std::map<std::string, std::string>
@@ -64,8 +73,13 @@ private:
   const Json* json_ = nullptr;
 };
 
-/// Reads a file. Throws ConfigError when it is missing, unreadable, too large or malformed.
-std::shared_ptr<Document> load_document(const std::filesystem::path& path);
+/// Reads a file; `name` is what messages call it, by default its path. Paths in what comes through
+/// a descriptor (/dev/stdin, /dev/fd/3) are beside the folder that the program is in. Throws
+/// ConfigError when it is missing, unreadable, too large or malformed.
+std::shared_ptr<Document> load_document(const std::filesystem::path& path, std::string name = "");
+
+/// Whether the path is that of a descriptor, which has no folder and no name of its own.
+bool is_descriptor(const std::filesystem::path& path);
 
 /// Parses text; `name` is what messages call it.
 std::shared_ptr<Document> parse_document(std::string text, std::string name);

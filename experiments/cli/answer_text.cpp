@@ -1,0 +1,132 @@
+#include "experiments/cli/answer_text.hpp"
+
+#include "experiments/fleet/fleet_answer.hpp"
+#include "experiments/fleet/fleet_text.hpp"
+#include "experiments/report/report_compare.hpp"
+#include "experiments/report/report_csv.hpp"
+#include "experiments/report/report_explain.hpp"
+#include "experiments/report/report_html.hpp"
+#include "experiments/report/report_plan.hpp"
+#include "experiments/report/report_table.hpp"
+#include "experiments/run/keep/result_json.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace foretrain::cli {
+
+namespace {
+
+using namespace experiments;
+
+using Text = std::string (*)(const Json&);
+using Table = std::string (*)(const Json&, const TableStyle&);
+
+// Refuses what no run can have written.
+template <class Answer>
+Answer checked(const Json& answer, const char* command)
+{
+  auto document = std::make_shared<Document>();
+  document->name = std::string("answer of ") + command;
+  document->root = answer;
+  return read_as<Answer>(Value(DocumentPtr(document)));
+}
+
+std::string fleet_answer_table(const Json& answer, const TableStyle&)
+{
+  return fleet_table(checked<FleetAnswer>(answer, "fleet"));
+}
+
+std::string whole_page(const Json& answer)
+{
+  return report_html(answer);
+}
+
+// Which command printed it is told by the keys that its answers alone have.
+struct AnswerKind {
+  const char* command;
+  bool (*is)(const Json& answer);
+  Table table;
+  Text csv;  // null: none
+  Text html; // likewise
+};
+
+constexpr AnswerKind kAnswers[] = {
+    {"compare", [](const Json& a) { return a.contains("pairs"); }, &report_compare, &compare_csv,
+     nullptr},
+    {"plan", [](const Json& a) { return a.contains("candidates"); }, &report_plan, &plan_csv,
+     nullptr},
+    {"explain", [](const Json& a) { return a.contains("point"); }, &report_explain, nullptr,
+     &explain_html},
+    {"fleet", [](const Json& a) { return a.contains("fleet"); }, &fleet_answer_table, nullptr,
+     nullptr},
+    {"predict", [](const Json& a) { return a.contains("points") && a.at("points").is_array(); },
+     &report_table, &report_csv, &whole_page},
+};
+
+const AnswerKind* kind_of(const Json& answer)
+{
+  const auto* const it = std::find_if(std::begin(kAnswers), std::end(kAnswers),
+                                      [&](const AnswerKind& kind) { return kind.is(answer); });
+  return it == std::end(kAnswers) ? nullptr : it;
+}
+
+std::string whole_text(const std::string& path)
+{
+  std::ifstream file(path == "-" ? "/dev/stdin" : path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file)
+    throw UsageError("'" + excerpt(path, 200) + "' cannot be read");
+  return text.str();
+}
+
+} // namespace
+
+bool is_answer(const std::string& path)
+{
+  if (path == "-")
+    return true;
+  std::string start(15, '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start.data(), 15) && start != "SQLite format 3" && start.front() == '{';
+}
+
+Json read_answer(const std::string& path)
+{
+  const std::string name = path == "-" ? "standard input" : path;
+  Json answer = Json::parse(whole_text(path), nullptr, false);
+  if (!answer.is_object() || kind_of(answer) == nullptr)
+    throw ConfigError(name, "", "is no answer of foretrain",
+                      "predict, sweep, explain, compare, plan and fleet print one with --format "
+                      "json");
+  if (is_prediction(answer))
+    checked<ExperimentResult>(answer, "predict");
+  return answer;
+}
+
+std::string answer_text(const Json& answer, const std::string& format, bool colour)
+{
+  const AnswerKind& kind = *kind_of(answer);
+  if ((format == "csv" && kind.csv == nullptr) || (format == "html" && kind.html == nullptr))
+    throw UsageError(std::string("an answer of ") + kind.command + " has no form as " + format);
+  try {
+    return format == "json"   ? answer.dump(2) + "\n"
+           : format == "csv"  ? kind.csv(answer)
+           : format == "html" ? kind.html(answer)
+                              : kind.table(answer, {110, colour});
+  } catch (const Json::exception& error) {
+    throw ConfigError(std::string("answer of ") + kind.command, "",
+                      std::string("is damaged: ") + error.what());
+  }
+}
+
+bool is_prediction(const Json& answer)
+{
+  return std::string(kind_of(answer)->command) == "predict";
+}
+
+} // namespace foretrain::cli

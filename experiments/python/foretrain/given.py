@@ -1,0 +1,72 @@
+"""What callers give - files, names, texts, dicts, builders, options - as words and files of the program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from typing import Any, Union
+
+from .builder import Builder, plain
+from .process import TextFile
+
+Given = Union[str, "PathLike[str]", Mapping[str, Any], Builder]
+"""A file: the name of a bundled one, a path, its text (JSON or YAML), a dict, or a builder."""
+
+
+def text_of(given: Given) -> str | None:
+    """Text of what is no file; None for a path or a name."""
+    if isinstance(given, (Builder, Mapping)):
+        return json.dumps(plain(dict(given) if isinstance(given, Mapping) else given))
+    if isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{")):
+        return given
+    return None
+
+
+def word_of(given: str | PathLike[str]) -> str:
+    """The program's word for a name or a path; a path without a folder is no name."""
+    if isinstance(given, str):
+        return given
+    path = fspath(given)
+    return path if "/" in path else "./" + path
+
+
+class Input:
+    """A given file for a command: the word on its line, and the text behind it, if there is one."""
+
+    def __init__(self, given: Given, alone: bool = True) -> None:
+        """`alone`: the command's only file, which may be its standard input."""
+        text = text_of(given)
+        self.text = TextFile(text) if text is not None else None
+        self.standard = self.text is not None and alone
+        self.word = "-" if self.standard else self.text.path if self.text is not None else ""
+        if isinstance(given, (str, PathLike)) and self.text is None:
+            self.word = word_of(given)
+
+    def __enter__(self) -> Input:
+        """Keep it for a block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Forget the text."""
+        if self.text is not None:
+            self.text.close()
+
+
+def options(values: Mapping[str, Any]) -> list[str]:
+    """Words for options: None is left out, True a flag, lists repeat, dicts are POINTER=VALUE."""
+    words: list[str] = []
+    for name, value in values.items():
+        flag = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            words.append(flag)
+        elif isinstance(value, Mapping):
+            for pointer, entry in value.items():
+                words += [flag, f"{pointer}={json.dumps(plain(entry))}"]
+        else:
+            listed = isinstance(value, Iterable) and not isinstance(value, (str, PathLike))
+            for entry in value if listed else [value]:
+                words.append(f"{flag}={fspath(entry) if isinstance(entry, PathLike) else entry}")
+    return words

@@ -1,0 +1,100 @@
+#include "models/fleet/decided.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace foretrain::models::fleet {
+
+namespace {
+
+class Decided final : public Backfill {
+public:
+  explicit Decided(Decide decide) : decide_(std::move(decide)) {}
+
+  void pass(Scheduler& s) override
+  {
+    if (s.count_waiting() > 0 && s.free().count() > 0)
+      for (const Decision& decision : decide_(s))
+        carry_out(s, decision);
+    for (const Waiting& waiting : s.waiting())
+      if (!waiting.gone)
+        s.blame(waiting.job, why_not(s, waiting.job));
+  }
+
+private:
+  static Cause why_not(const Scheduler& s, JobId id)
+  {
+    if (!s.allowed(id))
+      return Cause::quota;
+    return s.place(s.free(), id).empty() ? s.why_not(id) : Cause::order;
+  }
+
+  [[noreturn]] static void refuse(const Scheduler& s, JobId id, const std::string& why)
+  {
+    throw UsageError(
+        fmt::format("the policy starts job {} at {:g} s, {}", id, s.now().value(), why));
+  }
+
+  static Waiting& waiting_job(Scheduler& s, JobId id)
+  {
+    const auto it =
+        std::find_if(s.waiting().begin(), s.waiting().end(),
+                     [&](const Waiting& waiting) { return waiting.job == id && !waiting.gone; });
+    if (it == s.waiting().end())
+      refuse(s, id, "which does not wait");
+    return *it;
+  }
+
+  static void carry_out(Scheduler& s, const Decision& decision)
+  {
+    Waiting& waiting = waiting_job(s, decision.job);
+    if (!s.allowed(decision.job))
+      refuse(s, decision.job, "which its queue's quota does not allow");
+    Allocation gpus =
+        decision.nodes.empty() ? s.place(s.free(), decision.job) : on_nodes(s, decision);
+    if (gpus.empty())
+      refuse(s, decision.job,
+             fmt::format("which does not fit: it needs {} GPUs, {} are free", waiting.gpus,
+                         s.free().count()));
+    s.start(waiting, std::move(gpus));
+  }
+
+  static Allocation on_nodes(const Scheduler& s, const Decision& decision)
+  {
+    const int gpus = s.job(decision.job).gpus;
+    const auto nodes = static_cast<int>(decision.nodes.size());
+    if (gpus % nodes != 0)
+      refuse(s, decision.job, fmt::format("whose {} GPUs {} nodes do not share", gpus, nodes));
+    Allocation allocation;
+    for (const int node : decision.nodes) {
+      const bool twice = std::any_of(allocation.begin(), allocation.end(),
+                                     [&](const Slice& slice) { return slice.node == node; });
+      if (node < 0 || node >= s.shape().nodes || twice)
+        refuse(s, decision.job,
+               fmt::format("on node {}, which is {}", node,
+                           twice ? "named twice"
+                                 : fmt::format("none of 0 to {}", s.shape().nodes - 1)));
+      if (s.free().count_on(node) < gpus / nodes)
+        refuse(s, decision.job,
+               fmt::format("with {} GPUs on node {}, which has {} free", gpus / nodes, node,
+                           s.free().count_on(node)));
+      allocation.push_back({node, lowest(s.free().on(node), gpus / nodes)});
+    }
+    return allocation;
+  }
+
+  Decide decide_;
+};
+
+} // namespace
+
+std::unique_ptr<Backfill> decided_by(Decide decide)
+{
+  return std::make_unique<Decided>(std::move(decide));
+}
+
+} // namespace foretrain::models::fleet
