@@ -181,7 +181,10 @@ Json answer_head(const LoadedExperiment& experiment, const PredictOptions& optio
 
 RunOptions run_options(const PredictOptions& options, std::size_t points)
 {
-  RunOptions run{options.seed, options.fidelity, false, "", options.uncertainty};
+  RunOptions run;
+  run.seed = options.seed;
+  run.fidelity = options.fidelity;
+  run.uncertainty = options.uncertainty;
   if (points == 1)
     run.progress = options.steps;
   if (points > kCheapPoints && run.uncertainty.method == UncertaintyMethod::automatic)
