@@ -225,6 +225,24 @@ class OtherCommands(unittest.TestCase):
             self.assertEqual((on_node_1.jobs.completed, on_node_1.jobs.waiting), (2, 1))
             self.assertEqual([row["start_s"] for row in on_node_1.rows()], [0, None, 100])
 
+    def test_a_policy_that_does_what_one_does(self):
+        fleet = ft.Fleet(
+            cluster=ft.FleetCluster(nodes=16, gpus_per_node=1), policy="fifo",
+            arrivals=ft.Arrivals(per_hour=4, until="10 d", mix=[
+                ft.Mix(gpus=gpus, run_time="2 h", law="exponential", share=4 / gpus) for gpus in (1, 2, 4, 8)]))
+
+        def in_order(state):
+            free = sum(state.free)
+            for job in state.waiting:
+                if job.gpus > free:
+                    return
+                free -= job.gpus
+                yield job
+
+        mine, fifo = ft.fleet(fleet, policy=in_order), ft.fleet(fleet)
+        self.assertEqual([row["start_s"] for row in mine.rows()], [row["start_s"] for row in fifo.rows()])
+        self.assertGreater(fifo.wait_s.mean.median, 0)
+
     def test_what_a_policy_raises_is_raised(self):
         with self.assertRaises(ZeroDivisionError):
             ft.fleet("c4140-month", policy=lambda state: [1 / 0])
