@@ -49,18 +49,17 @@ private:
     return *it;
   }
 
+  // What quota or placement do not let start stays in the queue: neither is told to who decides.
   static void carry_out(Scheduler& s, const Decision& decision)
   {
     Waiting& waiting = waiting_job(s, decision.job);
-    if (!s.allowed(decision.job))
-      refuse(s, decision.job, "which its queue's quota does not allow");
+    if (s.free().count() < waiting.gpus)
+      refuse(s, decision.job,
+             fmt::format("which needs {} GPUs, {} are free", waiting.gpus, s.free().count()));
     Allocation gpus =
         decision.nodes.empty() ? s.place(s.free(), decision.job) : on_nodes(s, decision);
-    if (gpus.empty())
-      refuse(s, decision.job,
-             fmt::format("which does not fit: it needs {} GPUs, {} are free", waiting.gpus,
-                         s.free().count()));
-    s.start(waiting, std::move(gpus));
+    if (!gpus.empty() && s.allowed(decision.job))
+      s.start(waiting, std::move(gpus));
   }
 
   static Allocation on_nodes(const Scheduler& s, const Decision& decision)

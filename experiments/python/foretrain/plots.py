@@ -265,6 +265,8 @@ def _gpu_hours(fleet: answers.FleetAnswer, axes: Any) -> Any:
 
 def _waits(fleet: answers.FleetAnswer, axes: Any) -> Any:
     waits = sorted(job["wait_s"] / 3600 for job in fleet.jobs_table if job["wait_s"] is not None)
-    axes.step(waits, [(i + 1) / len(waits) for i in range(len(waits))], where="post", color=_COLOURS[0])
+    axes.step(waits, [(i + 1) / len(waits) for i in range(len(waits))], where="post",
+              color=_COLOURS[len(axes.lines) % len(_COLOURS)])
     axes.set(xlabel="hours waited", ylabel="share of jobs that wait no longer", title=fleet.fleet, ylim=(0, 1))
+    axes.set_xlim(left=0)
     return axes

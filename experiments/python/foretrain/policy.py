@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
+import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterable
@@ -42,54 +42,62 @@ class State(Record):
 
 
 class Conversation:
-    """Answers the program's questions in a thread, through a socket that the program's child inherits."""
+    """Answers the program's questions in a thread, through two pipes that the program's child inherits."""
 
     def __init__(self, policy: Policy) -> None:
-        """Open the socket."""
+        """Open the pipes."""
         self._policy = policy
-        self._here, self._there = socket.socketpair()
-        self.failure: BaseException | None = None
+        self._questions, self._ask = os.pipe()
+        self._answers, self._tell = os.pipe()
+        self._lock = threading.Lock()
+        self._closed = False
         self._thread: threading.Thread | None = None
+        self.failure: BaseException | None = None
 
     @property
-    def descriptor(self) -> int:
+    def descriptors(self) -> tuple[int, ...]:
         """What the program's child inherits."""
-        return self._there.fileno()
+        return self._ask, self._answers
 
     @property
     def command(self) -> str:
-        """Shell command that joins its standard streams with the socket."""
-        return f"cat <&{self.descriptor} & exec cat >&{self.descriptor}"
+        """Shell command that joins its standard streams with the pipes."""
+        return f"cat /dev/fd/{self._answers} & exec cat >/dev/fd/{self._ask}"
 
     def start(self, process: subprocess.Popen[bytes]) -> None:
         """Answer what the process asks; where the policy fails, end the process."""
-        self._there.close()
+        for descriptor in self.descriptors:
+            os.close(descriptor)
         self._thread = threading.Thread(target=self._answer, args=(process,), daemon=True)
         self._thread.start()
 
     def _answer(self, process: subprocess.Popen[bytes]) -> None:
-        try:
-            with self._here.makefile("rw", encoding="utf-8", newline="\n") as stream:
-                for line in stream:
-                    stream.write(json.dumps({"start": [_decision(start) for start in self._policy(State(json.loads(line)))]}))
-                    stream.write("\n")
-                    stream.flush()
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # the program has ended
-        except BaseException as error:  # the policy's own: raised where the fleet was asked for
-            self.failure = error
-            end(process)
+        with os.fdopen(self._questions, encoding="utf-8", newline="\n") as questions:
+            for line in questions:
+                try:
+                    starts = [_decision(start) for start in self._policy(State(json.loads(line)))]
+                    answer = json.dumps({"start": starts}) + "\n"
+                except BaseException as error:  # the policy's own: raised where the fleet was asked for
+                    self.failure = error
+                    end(process)
+                    return
+                self._write(answer.encode())
+
+    def _write(self, answer: bytes) -> None:
+        with self._lock:
+            try:
+                while answer and not self._closed:
+                    answer = answer[os.write(self._tell, answer) :]
+            except BrokenPipeError:
+                pass  # the program has ended
 
     def close(self) -> None:
-        """End the thread and forget the socket."""
-        try:
-            self._here.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # the other end is gone
+        """End the thread: without somebody who answers, the child ends, and with it the questions."""
+        with self._lock:
+            self._closed = True
+            os.close(self._tell)
         if self._thread is not None:
             self._thread.join()
-        self._here.close()
-        self._there.close()
 
 
 def _decision(start: Any) -> Any:

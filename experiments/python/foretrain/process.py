@@ -62,7 +62,7 @@ class Partner(Protocol):
     failure: BaseException | None
 
     @property
-    def descriptor(self) -> int:
+    def descriptors(self) -> tuple[int, ...]:
         """What the program inherits."""
 
     def start(self, process: subprocess.Popen[bytes]) -> None:
@@ -151,7 +151,7 @@ def run(
         stdin=standard_input.descriptor if standard_input else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        pass_fds=[*(file.descriptor for file in files), *([partner.descriptor] if partner else [])],
+        pass_fds=[*(file.descriptor for file in files), *(partner.descriptors if partner else ())],
         env=environment,
         start_new_session=True,  # the terminal's Ctrl-C is ours to pass on
         bufsize=0,

@@ -87,7 +87,7 @@ TEST_CASE("decisions that cannot be carried out are refused by job and time", "[
 {
   const auto refused = [](const Decision& decision, const std::string& why) {
     CHECK_THROWS_WITH(
-        simulate(at_once({3, 8}), setting([&](const Scheduler&) {
+        simulate(at_once({3, 4, 6}), setting([&](const Scheduler&) {
                    return std::vector<Decision>{{0, {0}}, decision};
                  })),
         Contains("the policy starts job " + std::to_string(decision.job) + " at 0 s") &&
@@ -95,16 +95,41 @@ TEST_CASE("decisions that cannot be carried out are refused by job and time", "[
   };
   refused({0, {}}, "which does not wait");
   refused({7, {}}, "which does not wait");
-  refused({1, {}}, "which does not fit: it needs 8 GPUs, 5 are free");
-  refused({1, {0, 1}}, "with 4 GPUs on node 0, which has 1 free");
+  refused({2, {}}, "which needs 6 GPUs, 5 are free");
   refused({1, {2}}, "on node 2, which is none of 0 to 1");
   refused({1, {1, 1}}, "on node 1, which is named twice");
-  refused({1, {0, 1, 1}}, "whose 8 GPUs 3 nodes do not share");
+  refused({1, {0, 1, 1}}, "whose 4 GPUs 3 nodes do not share");
 }
 
-TEST_CASE("quotas bind whoever decides", "[fleet]")
+TEST_CASE("a node that has too few GPUs is told", "[fleet]")
 {
-  auto limited = setting([](const Scheduler&) { return std::vector<Decision>{{0}, {1}}; });
+  CHECK_THROWS_WITH(simulate(at_once({3, 2}), setting([](const Scheduler&) {
+                               return std::vector<Decision>{{0, {0}}, {1, {0}}};
+                             })),
+                    Contains("with 2 GPUs on node 0, which has 1 free"));
+}
+
+TEST_CASE("what quota or placement do not let start stays in the queue", "[fleet]")
+{
+  const auto as_many_as_fit = [](const Scheduler& s) {
+    std::vector<Decision> some;
+    int free = s.free().count();
+    for (const Waiting& waiting : s.waiting())
+      if (!waiting.gone && waiting.gpus <= free) {
+        free -= waiting.gpus;
+        some.push_back({waiting.job});
+      }
+    return some;
+  };
+  auto limited = setting(as_many_as_fit);
   limited.quotas = {{4, false}};
-  CHECK_THROWS_WITH(simulate(at_once({3, 3}), limited), Contains("quota"));
+  const auto by_quota = simulate(at_once({3, 3}), limited);
+  CHECK(by_quota.jobs[1].start == Seconds(3600));
+  CHECK(by_quota.jobs[1].waited_for == Cause::quota);
+  auto together = setting(as_many_as_fit);
+  together.policy.placement = Placement::consolidate;
+  const auto by_place = simulate(at_once({3, 3, 2}), together); // one is free on each node
+  CHECK(by_place.jobs[1].start == Seconds(0));
+  CHECK(by_place.jobs[2].start == Seconds(3600));
+  CHECK(by_place.jobs[2].waited_for == Cause::fragmentation);
 }
