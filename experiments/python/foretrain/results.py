@@ -67,6 +67,7 @@ class Bottleneck(Record):
 
     Attributes:
         resource: what limits, by place, or a delay that no capacity cures
+        name: what limits, as people call it: "network adapters"
         utilisation: share of its capacity that is used
         why: in words
         gain_if_doubled: throughput that it would bring twice as good, relative; of jobs of up to 64 GPUs that are
@@ -76,12 +77,13 @@ class Bottleneck(Record):
     """
 
     resource: str
+    name: str | None
     utilisation: float
     why: str
     gain_if_doubled: float | None
     ties: list[str] | None
     doubled: str | None
-    _known = ("resource", "utilisation", "why", "gain_if_doubled", "ties", "doubled")
+    _known = ("resource", "name", "utilisation", "why", "gain_if_doubled", "ties", "doubled")
 
 
 class ElapsedS(Record):
