@@ -6,6 +6,7 @@
 #include "experiments/run/limits/gains.hpp"
 #include "experiments/run/limits/levers.hpp"
 #include "experiments/run/scenario.hpp"
+#include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/version.hpp"
 
@@ -78,7 +79,7 @@ private:
 
 Json explain(const LoadedExperiment& experiment, std::size_t number, const ExplainOptions& options)
 {
-  const Point& point = experiment.points[number];
+  const Point point = with_anchors(experiment.points[number], options.run);
   Json answer = {{"experiment", experiment.spec.name},
                  {"version", version()},
                  {"seed", options.run.seed},

@@ -1,6 +1,7 @@
 #include "experiments/run/scenario.hpp"
 
 #include "experiments/run/limits/bottleneck.hpp"
+#include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/simulate/node_use.hpp"
 #include "experiments/run/simulate/parameters.hpp"
 #include "experiments/run/simulate/phases.hpp"
@@ -291,8 +292,9 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
   return rates_of(stage.job(0)).throughput.median;
 }
 
-std::vector<double> point_throughputs(const Point& point, const RunOptions& asked)
+std::vector<double> point_throughputs(const Point& given, const RunOptions& asked)
 {
+  const Point point = with_anchors(given, asked);
   const ResolvedExperiment experiment = resolve(point);
   RunOptions options = asked;
   const Together together = experiment.jobs.size() > 1
@@ -304,8 +306,9 @@ std::vector<double> point_throughputs(const Point& point, const RunOptions& aske
   return medians;
 }
 
-PointResult run_point(const Point& point, const RunOptions& asked)
+PointResult run_point(const Point& given, const RunOptions& asked)
 {
+  const Point point = with_anchors(given, asked);
   const ResolvedExperiment experiment = resolve(point);
   RunOptions options = asked;
   const bool several = experiment.jobs.size() > 1;
@@ -347,7 +350,7 @@ PointResult run_point(const Point& point, const RunOptions& asked)
 
 std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps)
 {
-  ResolvedExperiment experiment = resolve(point);
+  ResolvedExperiment experiment = resolve(with_anchors(point, options));
   for (ResolvedJob& job : experiment.jobs)
     job.measured_steps = std::min(job.measured_steps, steps);
   Stage stage(experiment, options);

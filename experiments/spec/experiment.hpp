@@ -32,7 +32,9 @@ struct StackSpec {
 
 struct AnchorSpec {
   double samples_per_s = 0;
-  std::optional<double> spread; // relative standard deviation
+  std::optional<int> gpus;          // absent: one; of a transformer: as many as the job has
+  std::optional<int> batch_per_gpu; // absent: the job's
+  std::optional<double> spread;     // relative standard deviation
 };
 
 /// Where batches come from: nowhere, or files of records, of one sample each, or of raw numbers.
@@ -220,7 +222,13 @@ template <class V>
 void describe(V& v, AnchorSpec& s)
 {
   v.required("samples_per_s", s.samples_per_s,
-             "measured rate of one GPU at this batch and precision", positive());
+             "measured rate of one GPU, or of \"gpus\" together, in this precision", positive());
+  v.optional("gpus", s.gpus,
+             "GPUs that reached it together, packed on nodes of this platform; default 1, of a "
+             "transformer the job's",
+             between(1, 65536));
+  v.optional("batch_per_gpu", s.batch_per_gpu, "samples per GPU and step; default the job's",
+             between(1, 1e6));
   v.optional("spread", s.spread,
              "relative standard deviation of that rate; default as runs of one machine differ",
              between(0, 2));
@@ -282,7 +290,7 @@ void describe(V& v, JobSpec& s)
   v.optional("input", s.input,
              "where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object");
   v.optional("gpus", s.gpus, "number of GPUs", between(1, 65536));
-  v.optional("anchor", s.anchor, "measured one-GPU rate that scales the compute profile");
+  v.optional("anchor", s.anchor, "measured rate that scales the times of kernels");
   v.optional("parameter_servers", s.parameter_servers,
              "how many parameter servers there are, and where");
   v.optional("placement", s.placement,
@@ -319,8 +327,7 @@ void describe(V& v, JobSpec& s)
   v.optional("offload", s.offload, "share of the optimizer's state in host memory", between(0, 1));
   v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory");
   v.optional("kernel_time", s.kernel_time,
-             "by this factor a transformer's kernels take longer than computed, as one GPU was "
-             "measured",
+             "by this factor kernels take longer than computed; an anchor says it by a rate",
              between(0.01, 100));
   v.optional("tokens", s.tokens,
              "length of the training in tokens: a number or a text like \"1T\"");

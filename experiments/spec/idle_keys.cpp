@@ -28,9 +28,9 @@ std::string without_influence(const JobSpec& spec, const Value& job,
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
 {
   if (spec.input && read_input(spec.input).format != InputFormat::synthetic)
-    return without_influence(spec, job, {"input", "anchor", "memory", "epochs"},
+    return without_influence(spec, job, {"input", "memory", "epochs"},
                              "a transformer's job, whose tokens are there at once");
-  return without_influence(spec, job, {"anchor", "memory", "epochs"}, "a transformer's job");
+  return without_influence(spec, job, {"memory", "epochs"}, "a transformer's job");
 }
 
 std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
@@ -49,8 +49,7 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
                             static_cast<double>(*spec.global_batch) / spec.gpus));
   return without_influence(spec, job,
                            {"sequence", "global_batch", "micro_batch", "parallel", "recompute",
-                            "recompute_modules", "lora", "offload", "attention", "kernel_time",
-                            "tokens"},
+                            "recompute_modules", "lora", "offload", "attention", "tokens"},
                            "a job whose model is not a transformer");
 }
 

@@ -15,7 +15,8 @@ namespace {
 platforms::ProductKernels usual_kernels(const platforms::PrecisionRate& rate, bool tensor_cores)
 {
   platforms::ProductKernels kernels;
-  kernels.efficiency = tensor_cores ? 0.8 : std::clamp(rate.dense_efficiency, 0.5, 0.8);
+  kernels.efficiency = tensor_cores ? std::clamp(rate.dense_efficiency, 0.8, 1.0)
+                                    : std::clamp(rate.dense_efficiency, 0.5, 0.8);
   return kernels;
 }
 
@@ -72,7 +73,7 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, Precision precision, 
   const platforms::GpuKernels none;
   const platforms::GpuKernels& measured = gpu.kernels ? *gpu.kernels : none;
   const auto& table = is_fp8(precision) ? measured.fp8 : measured.half;
-  const bool tensor_cores = precision != Precision::fp32 && precision != Precision::tf32;
+  const bool tensor_cores = on_tensor_cores(gpu, precision);
   const platforms::ProductKernels k =
       table && tensor_cores ? *table : usual_kernels(rate, tensor_cores);
   sim::ProductCurve curve;
@@ -89,8 +90,15 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, Precision precision, 
   curve.quantise = in_tables ? k.quantise : 0;
   curve.quantise_floor = in_tables ? k.quantise_floor.value() : 0;
   curve.split_floor = k.split_floor.value();
+  curve.tensor_cores = tensor_cores;
   curve.processors = gpu.multiprocessors;
   return curve;
+}
+
+double sustained_clock(const platforms::Gpu& gpu)
+{
+  constexpr double kUsual = 0.92; // where none was measured
+  return gpu.kernels ? gpu.kernels->sustained_clock : kUsual;
 }
 
 bool on_tensor_cores(const platforms::Gpu& gpu, Precision precision)
@@ -122,6 +130,17 @@ sim::ProductCurve layer_curve(const platforms::Gpu& gpu, Precision precision, do
   curve.tensor_cores = on_tensor_cores(gpu, precision);
   curve.processors = gpu.multiprocessors;
   return curve;
+}
+
+FlopsPerSecond direct_rate(const platforms::Gpu& gpu, double instructions)
+{
+  // A multiprocessor issues four instructions of 32 threads a cycle, from Maxwell on and but for
+  // GP100's two; the peak counts its multiply-accumulates, of which Volta, Turing and GA100 finish
+  // half as many (CUDA C++ Programming Guide, throughput of native arithmetic instructions).
+  const double capability = gpu.compute_capability;
+  const bool half = capability >= 7 && capability < 8.55;
+  const FlopsPerSecond peak = gpu.fp32 ? gpu.fp32->peak : FlopsPerSecond(0);
+  return (half ? 2 : 1) / instructions * peak;
 }
 
 sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, Precision precision, bool in_tables)

@@ -25,6 +25,9 @@ sim::Precision sixteen_bits_of(const platforms::Gpu& gpu);
 sim::ProductCurve product_curve(const platforms::Gpu& gpu, sim::Precision precision,
                                 bool in_tables = false);
 
+/// The clock in long runs under the power limit, beside that of the curves' measurements.
+double sustained_clock(const platforms::Gpu& gpu);
+
 /// Whether the GPU computes products of a precision on tensor cores.
 bool on_tensor_cores(const platforms::Gpu& gpu, sim::Precision precision);
 
@@ -38,6 +41,9 @@ sim::Precision arithmetic_of(const platforms::Gpu& gpu, sim::Precision precision
 /// of the peak in whole waves of the largest tiles.
 sim::ProductCurve layer_curve(const platforms::Gpu& gpu, sim::Precision precision,
                               double efficiency);
+
+/// Rate of kernels that take so many instructions for each multiply-accumulate in single precision.
+FlopsPerSecond direct_rate(const platforms::Gpu& gpu, double instructions);
 
 /// Attention in 16 bits, likewise; `in_tables`: with what the measured kernels do beside it.
 sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, sim::Precision precision,

@@ -1,5 +1,6 @@
 #include "experiments/spec/resolve.hpp"
 
+#include "experiments/spec/anchor.hpp"
 #include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/idle_keys.hpp"
 #include "experiments/spec/kernel_curves.hpp"
@@ -56,8 +57,14 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   const double efficiency = dense_efficiency(gpu, framework.kernel_library, arithmetic);
   device.dense = {dense.peak, efficiency, memory, launch, gpu.on_host()};
   device.ordinary = {ordinary.peak, 1.0, memory, launch, gpu.on_host(), gpu.function_time};
-  if (!gpu.on_host())
+  if (!gpu.on_host()) {
     device.tiles = layer_curve(gpu, arithmetic, efficiency);
+    if (sixteen_bits(arithmetic) && on_tensor_cores(gpu, arithmetic)) {
+      device.products = product_curve(gpu, arithmetic);
+      device.clock = sustained_clock(gpu);
+    }
+  }
+  device.direct = direct_rate(gpu, framework.kernels.direct_instructions);
   const bool half = sixteen_bits(job.precision);
   for (sim::Roofline* rate : {&device.dense, &device.ordinary}) {
     rate->cache = gpu.cache;
@@ -117,22 +124,24 @@ Seconds exchange_of_one(const ResolvedJob& job, const models::ComputeProfile& pr
       servers->fetch_order);
 }
 
-// The profile as the anchor stretches it: measured on bare metal, what the host layer adds comes on
-// top.
+// The profile as the anchor of one GPU stretches it: measured on bare metal, what the host layer
+// adds comes on top.
 void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at)
 {
-  const JobSpec& spec = job.spec;
+  ResolvedJob measured = job; // at the batch that the rate was measured with
+  JobSpec& spec = measured.spec;
+  spec.batch_per_gpu = spec.anchor->batch_per_gpu.value_or(spec.batch_per_gpu);
   platforms::Stack bare = job.stack;
   bare.host = platforms::Host{};
   models::Device device = device_for(e.platform, bare, spec, job.framework, at);
   device.optimizer = job.optimizer;
-  const auto profile = job.network.measured ? measured_profile_of(job, e.platform, bare, at)
-                                            : profile_of(job, device);
+  const auto profile = job.network.measured ? measured_profile_of(measured, e.platform, bare, at)
+                                            : profile_of(measured, device);
   const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
   Seconds kernels = step - job.framework.step_overhead;
   for (int i = 0; i < 3; ++i) // what is exposed depends on how long kernels take
     kernels = step - job.framework.step_overhead -
-              exchange_of_one(job, profile.scaled(kernels / profile.total()), e);
+              exchange_of_one(measured, profile.scaled(kernels / profile.total()), e);
   if (kernels.value() <= 0)
     at.fail_at("anchor",
                fmt::format("leaves no time for computing: a step of {} takes {:.3g} ms, "
@@ -140,12 +149,34 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
                            spec.batch_per_gpu, step.value() * 1e3, (step - kernels).value() * 1e3));
   job.anchor_factor = kernels / profile.total();
   job.profile = job.profile.scaled(job.anchor_factor);
+  if (spec.batch_per_gpu != job.spec.batch_per_gpu)
+    job.warnings.push_back(
+        fmt::format("{}: extrapolates: the anchor, at a batch of {}, makes kernels {:.3g} times as "
+                    "long as computed, and is taken to do so at {}",
+                    spec.name, spec.batch_per_gpu, job.anchor_factor, job.spec.batch_per_gpu));
   if (job.anchor_factor < 0.5 || job.anchor_factor > 2)
     job.warnings.push_back(fmt::format("{}: the anchor of {:g} samples/s is {:.2f} times what "
                                        "the roofline says for this GPU, model, "
                                        "precision and batch; is it the rate of one GPU?",
                                        spec.name, spec.anchor->samples_per_s,
                                        1 / job.anchor_factor));
+}
+
+// An anchor that was found by runs: what it fixed, and what it left.
+void tell_anchor(ResolvedJob& job)
+{
+  const JobSpec& spec = job.spec;
+  if (!anchored_by_runs(spec) || spec.kernel_time == 1)
+    return;
+  job.warnings.push_back(fmt::format(
+      "{}: the anchor of {:g} samples/s on {} {} makes kernels {:.3g} times as long as computed; "
+      "exchanges, input and host are simulated as without it",
+      spec.name, spec.anchor->samples_per_s, anchor_gpus(spec),
+      anchor_gpus(spec) == 1 ? "GPU" : "GPUs", spec.kernel_time));
+  if (spec.kernel_time < 0.5 || spec.kernel_time > 2)
+    job.warnings.push_back(fmt::format("{}: that is far off; is the rate of all GPUs together, and "
+                                       "at this batch and precision?",
+                                       spec.name));
 }
 
 // A job that was handed over as a program: kernels have times, the machine is simulated.
@@ -189,6 +220,7 @@ void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperi
   const auto setting = std::make_shared<const TransformerSetting>(transformer_setting(
       job.spec, at, job.framework, e.platform, job.stack, most_on_a_node(job.ranks)));
   job.transformer = setting;
+  tell_anchor(job);
   for (const std::string& warning : setting->warnings)
     job.warnings.push_back(warning);
   job.framework.start = job.stack.host.cpu_overhead * job.framework.start;
@@ -263,8 +295,13 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
     use_measured_times(job, e.platform, at);
   else
     job.profile = profile_of(job, job.device);
-  if (spec.anchor)
+  if (spec.anchor && !anchored_by_runs(spec)) {
     apply_anchor(job, e, at);
+  } else {
+    job.anchor_factor = spec.kernel_time;
+    job.profile = job.profile.scaled(spec.kernel_time);
+  }
+  tell_anchor(job);
   finish_job(job, at, e);
   return job;
 }

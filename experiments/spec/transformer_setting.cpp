@@ -21,7 +21,6 @@ constexpr double kTableSpread = 0.05;
 constexpr double kDataSheetSpread = 0.15;
 constexpr double kClockSpread = 0.04;
 
-constexpr double kUsualClock = 0.92;
 // FlashAttention-2 is about twice as quick as the first one (arXiv:2307.08691, abstract), and 1.3
 // to 2.5 times as quick as FlashAttention in Triton (section 4.1, sequences of 512 to 16,384): the
 // former for long sequences, the latter for 512 causal tokens, which meet 256 keys.
@@ -63,7 +62,7 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
   device.memory = gpu.memory_efficiency * gpu.memory_bandwidth;
   device.kernel_floor = std::min(gpu.kernel_floor, gpu.kernel_launch);
   device.host_per_kernel = rules.host_per_kernel + stack.host.kernel_launch;
-  device.clock = (gpu.kernels ? gpu.kernels->sustained_clock : kUsualClock) / job.kernel_time;
+  device.clock = sustained_clock(gpu) / job.kernel_time;
   device.memory = device.memory / job.kernel_time;
   return device;
 }

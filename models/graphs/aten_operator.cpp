@@ -31,9 +31,9 @@ constexpr Known kKnown[] = {{"conv1d", Family::conv, "conv", 0},
                             {"baddbmm", Family::product, "attention", 0},
                             {"scaled_dot_product_attention", Family::attention, "attention", 0},
                             {"batch_norm", Family::simple, "norm", 8},
-                            {"layer_norm", Family::simple, "norm", 8},
+                            {"layer_norm", Family::simple, "row_norm", 8},
                             {"group_norm", Family::simple, "norm", 8},
-                            {"rms_norm", Family::simple, "norm", 4},
+                            {"rms_norm", Family::simple, "row_norm", 4},
                             {"relu", Family::simple, "elementwise", 1},
                             {"gelu", Family::simple, "elementwise", 5},
                             {"silu", Family::simple, "elementwise", 5},
@@ -161,9 +161,9 @@ std::vector<std::size_t> weight_inputs(const std::string& name)
   case Family::embedding:
     return {0};
   case Family::simple:
-    return std::string(it->kind) != "norm"         ? std::vector<std::size_t>{}
-           : std::string(it->name) == "batch_norm" ? std::vector<std::size_t>{1, 2}
-                                                   : std::vector<std::size_t>{2, 3};
+    return !std::string(it->kind).ends_with("norm") ? std::vector<std::size_t>{}
+           : std::string(it->name) == "batch_norm"  ? std::vector<std::size_t>{1, 2}
+                                                    : std::vector<std::size_t>{2, 3};
   case Family::product:
   case Family::attention:
     break;

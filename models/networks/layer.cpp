@@ -13,6 +13,8 @@ const char* name_of(LayerKind kind)
     return "attention";
   case LayerKind::norm:
     return "norm";
+  case LayerKind::row_norm:
+    return "row_norm";
   case LayerKind::elementwise:
     return "elementwise";
   case LayerKind::pool:
@@ -37,17 +39,18 @@ namespace {
 // beta.
 constexpr double kNormFlops = 6.0;
 
-// gelu: 0.5 x (1 + erf(x / sqrt 2)). softmax: compare, subtract, exp, add, divide. dropout: mask
-// and scale, its random numbers not counted. scale_mask: attention scores / sqrt(head size) + mask.
-// functions: evaluations of tanh; an exponential is taken as a quarter of one.
+// gelu: 0.5 x (1 + erf(x / sqrt 2)). swish: x / (1 + exp(-x)). softmax: compare, subtract, exp,
+// add, divide. dropout: mask and scale, its random numbers not counted. scale_mask: attention
+// scores / sqrt(head size) + mask. functions: evaluations of tanh; an exponential is taken as a
+// quarter of one.
 struct Elementwise {
   const char* op;
   double flops;
   double functions = 0;
 };
-constexpr Elementwise kElementwise[] = {{"relu", 1},          {"gelu", 5, 1},       {"tanh", 1, 1},
-                                        {"sigmoid", 4, 0.25}, {"softmax", 5, 0.25}, {"dropout", 2},
-                                        {"scale_mask", 2}};
+constexpr Elementwise kElementwise[] = {
+    {"relu", 1},        {"gelu", 5, 1},       {"tanh", 1, 1}, {"sigmoid", 4, 0.25},
+    {"swish", 5, 0.25}, {"softmax", 5, 0.25}, {"dropout", 2}, {"scale_mask", 2}};
 
 double as_double(std::int64_t count)
 {
@@ -85,7 +88,7 @@ void train(Layer& layer, std::int64_t elements)
 static double minimal_filtering(const Window& window)
 {
   const std::int64_t r = window.kernel.height;
-  const bool square = r == window.kernel.width && (r == 3 || r == 5);
+  const bool square = r == window.kernel.width && window.kernel.depth == 1 && (r == 3 || r == 5);
   if (!square || window.stride.height != 1 || window.stride.width != 1)
     return 1.0;
   return 4.0 * as_double(r * r) / as_double((r + 1) * (r + 1));
@@ -95,13 +98,27 @@ Layer conv_layer(const Shape& input, const Window& window, std::int64_t out_chan
                  std::int64_t groups, bool bias)
 {
   const Pair out = window_output(input, window);
-  Layer layer = moving(LayerKind::conv, input, Shape::image(out_channels, out.height, out.width));
-  const std::int64_t k = input.features / groups * window.kernel.height * window.kernel.width;
-  multiply(layer,
-           {.count = groups, .m = out.height * out.width, .n = out_channels / groups, .k = k});
+  Layer layer = moving(LayerKind::conv, input, Shape::image_of(out_channels, out));
+  const std::int64_t k = input.features / groups * window.kernel.area();
+  multiply(layer, {.count = groups, .m = out.area(), .n = out_channels / groups, .k = k});
   layer.minimal_filtering = minimal_filtering(window);
-  layer.window = window.kernel.height * window.kernel.width;
+  layer.window = window.kernel.area();
   train(layer, k * out_channels);
+  if (bias)
+    train(layer, out_channels);
+  return layer;
+}
+
+Layer transposed_conv_layer(const Shape& input, const Window& window, std::int64_t out_channels,
+                            bool bias)
+{
+  const Pair extent{input.height * window.stride.height, input.width * window.stride.width,
+                    input.depth * window.stride.depth};
+  Layer layer = moving(LayerKind::conv, input, Shape::image_of(out_channels, extent));
+  const std::int64_t n = out_channels * window.kernel.area();
+  multiply(layer, {.count = 1, .m = input.positions(), .n = n, .k = input.features});
+  layer.window = 1; // the products themselves have none: their results are added up
+  train(layer, input.features * n);
   if (bias)
     train(layer, out_channels);
   return layer;
@@ -129,9 +146,17 @@ Layer batch_norm_layer(const Shape& input, bool scale)
   return layer;
 }
 
+Layer group_norm_layer(const Shape& input)
+{
+  Layer layer = batch_norm_layer(input, true);
+  layer.state_elements = 0; // too many elements for one block of threads: read twice as a batch's
+  return layer;
+}
+
 Layer layer_norm_layer(const Shape& input)
 {
   Layer layer = batch_norm_layer(input, true);
+  layer.kind = LayerKind::row_norm;
   layer.state_elements = 0;
   return layer;
 }
@@ -161,12 +186,26 @@ Layer add_layer(const Shape& shape, std::int64_t terms)
   return layer;
 }
 
+Layer multiply_layer(const Shape& input, const Shape& factors)
+{
+  Layer layer = elementwise_layer(input, 1);
+  layer.input_elements += factors.elements();
+  return layer;
+}
+
+Layer scale_layer(const Shape& input)
+{
+  Layer layer = elementwise_layer(input, 1);
+  train(layer, input.features);
+  return layer;
+}
+
 Layer pool_layer(const Shape& input, const Window& window, bool average)
 {
   const Pair out = window_output(input, window);
-  Layer layer = moving(LayerKind::pool, input, Shape::image(input.features, out.height, out.width));
+  Layer layer = moving(LayerKind::pool, input, Shape::image_of(input.features, out));
   // Area - 1 comparisons or additions; an average divides once more.
-  const std::int64_t area = window.kernel.height * window.kernel.width;
+  const std::int64_t area = window.kernel.area();
   layer.forward_flops =
       Flops(as_double(average ? area : area - 1) * as_double(layer.output_elements));
   return layer;
@@ -192,22 +231,39 @@ Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_r
   return layer;
 }
 
-Layer attention_scores_layer(const Shape& input, std::int64_t heads)
+Layer attention_scores_layer(const Shape& input, std::int64_t heads, std::int64_t window)
 {
-  Layer layer =
-      moving(LayerKind::attention, input, Shape::sequence(input.tokens, heads * input.tokens));
+  Layer layer = moving(LayerKind::attention, input, Shape::sequence(input.tokens, heads * window));
   layer.input_elements *= 2; // query and key
-  multiply(layer,
-           {.count = heads, .m = input.tokens, .n = input.tokens, .k = input.features / heads});
+  multiply(layer, {.count = heads * (input.tokens / window),
+                   .m = window,
+                   .n = window,
+                   .k = input.features / heads});
   return layer;
 }
 
-Layer attention_context_layer(const Shape& input, std::int64_t heads)
+Layer attention_context_layer(const Shape& input, std::int64_t heads, std::int64_t window)
 {
   Layer layer = moving(LayerKind::attention, input, input);
-  layer.input_elements += heads * input.tokens * input.tokens; // value and probabilities
-  multiply(layer,
-           {.count = heads, .m = input.tokens, .n = input.features / heads, .k = input.tokens});
+  layer.input_elements += heads * input.tokens * window; // value and probabilities
+  multiply(layer, {.count = heads * (input.tokens / window),
+                   .m = window,
+                   .n = input.features / heads,
+                   .k = window});
+  return layer;
+}
+
+Layer position_bias_layer(const Shape& scores, std::int64_t rows, std::int64_t heads)
+{
+  Layer layer = elementwise_layer(scores, 1);
+  train(layer, rows * heads);
+  return layer;
+}
+
+Layer resized_layer(const Shape& input, const Shape& output, double flops_per_element)
+{
+  Layer layer = moving(LayerKind::copy, input, output);
+  layer.forward_flops = Flops(flops_per_element * as_double(output.elements()));
   return layer;
 }
 

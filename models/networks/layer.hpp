@@ -17,8 +17,9 @@ namespace foretrain::models {
 enum class LayerKind {
   conv,
   linear,
-  attention, // the two products without weights: scores and context
-  norm,
+  attention,   // the two products without weights: scores and context
+  norm,        // over a batch
+  row_norm,    // over the features of each position
   elementwise, // activations, dropout, softmax, residual additions
   pool,
   embedding,
@@ -65,23 +66,36 @@ struct Layer {
 
 Layer conv_layer(const Shape& input, const Window& window, std::int64_t out_channels,
                  std::int64_t groups, bool bias);
+/// Each input position adds its window of the output, which is `stride` times as large.
+Layer transposed_conv_layer(const Shape& input, const Window& window, std::int64_t out_channels,
+                            bool bias);
 /// `tied`: the weight is another layer's, so that it has no gradient tensor of its own here.
 Layer linear_layer(const Shape& input, std::int64_t out_features, bool bias, bool tied = false);
 Layer batch_norm_layer(const Shape& input, bool scale);
+/// Over groups of channels and all positions of one sample.
+Layer group_norm_layer(const Shape& input);
 Layer layer_norm_layer(const Shape& input);
 /// An activation: "relu", "gelu", "softmax", ... Without arithmetic when there is no such function.
 Layer activation_layer(const Shape& input, const std::string& op);
 Layer elementwise_layer(const Shape& input, double flops_per_element);
 /// Sum of several equal shapes.
 Layer add_layer(const Shape& shape, std::int64_t terms);
+/// Times factors of the same shape, or of one position.
+Layer multiply_layer(const Shape& input, const Shape& factors);
+/// Times one trained number for each feature.
+Layer scale_layer(const Shape& input);
 Layer pool_layer(const Shape& input, const Window& window, bool average);
 Layer global_avg_pool_layer(const Shape& input);
 /// Looks one row up in each table (rows each) for every token, and adds them.
 Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_rows,
                       std::int64_t hidden);
-/// tokens x tokens scores of every head.
-Layer attention_scores_layer(const Shape& input, std::int64_t heads);
-Layer attention_context_layer(const Shape& input, std::int64_t heads);
+/// window x window scores of every head and window of tokens.
+Layer attention_scores_layer(const Shape& input, std::int64_t heads, std::int64_t window);
+Layer attention_context_layer(const Shape& input, std::int64_t heads, std::int64_t window);
+/// Adds a trained table of `rows` for each head to the scores.
+Layer position_bias_layer(const Shape& scores, std::int64_t rows, std::int64_t heads);
+/// `output` from all of `input`.
+Layer resized_layer(const Shape& input, const Shape& output, double flops_per_element);
 /// Writes `output` from as many elements read.
 Layer copy_layer(const Shape& output);
 

@@ -9,10 +9,11 @@ namespace {
 
 Shape input_shape(const Value& at, const InputSpec& s)
 {
-  const bool image = s.channels || s.height || s.width;
+  const bool image = s.channels || s.height || s.width || s.depth;
   const bool sequence = s.tokens || s.hidden;
   if (image + sequence + s.features.has_value() != 1)
-    at.fail("must be an image (channels, height, width), a sequence (tokens, hidden) or features");
+    at.fail("must be an image (channels, height, width, of a volume also depth), a sequence "
+            "(tokens, hidden) or features");
   if (s.features)
     return Shape::vector(*s.features);
   if (sequence) {
@@ -29,9 +30,10 @@ Shape input_shape(const Value& at, const InputSpec& s)
   for (const auto& [key, size] : parts)
     if (!size)
       at.fail_at(key, "is missing");
+  const int depth = s.depth.value_or(1);
   NetworkBuilder::check_size(at, "elements",
-                             static_cast<double>(*s.channels) * *s.height * *s.width);
-  return Shape::image(*s.channels, *s.height, *s.width);
+                             static_cast<double>(*s.channels) * depth * *s.height * *s.width);
+  return Shape::volume(*s.channels, depth, *s.height, *s.width);
 }
 
 std::string samples_of(const Shape& input)
@@ -127,8 +129,8 @@ void refer_to_layers(Json& op)
 {
   const Json layers = {{"type", "array"}, {"items", {{"$ref", "#/$defs/layer"}}}};
   for (auto& [key, property] : op["properties"].items()) {
-    if (key == "then" || key == "body" || key == "main" || key == "shortcut" || key == "layers" ||
-        key == "head")
+    if (key == "then" || key == "body" || key == "main" || key == "shortcut" || key == "by" ||
+        key == "layers" || key == "head")
       property.update(layers);
     else if (key == "paths")
       property.update(Json{{"type", "array"}, {"items", layers}});

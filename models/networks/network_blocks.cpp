@@ -122,6 +122,8 @@ struct AttentionSpec : CommonSpec {
   int heads = 1;
   bool bias = true;
   bool dropout = false;
+  std::optional<int> window;
+  int position_bias = 0;
 };
 
 template <class V>
@@ -132,6 +134,12 @@ void describe(V& v, AttentionSpec& s)
              between(1, kMaxDimension));
   v.optional("bias", s.bias, "the four projections have a bias");
   v.optional("dropout", s.dropout, "dropout on the attention probabilities");
+  v.optional("window", s.window,
+             "tokens that attend to each other; divides their number, all when left out",
+             between(1, kMaxDimension));
+  v.optional("position_bias", s.position_bias,
+             "rows of a trained table of biases for each head that is added to the scores",
+             between(0, kMaxDimension));
 }
 
 void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
@@ -141,23 +149,29 @@ void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
   if (in.features % s.heads != 0)
     at.fail_at("heads",
                fmt::format("must divide the hidden size {}, got {}", in.features, s.heads));
-  const auto tokens = static_cast<double>(in.tokens);
+  const std::int64_t window = s.window.value_or(static_cast<int>(in.tokens));
+  if (in.tokens % window != 0)
+    at.fail_at("window", fmt::format("must divide the {} tokens, got {}", in.tokens, window));
   const auto hidden = static_cast<double>(in.features);
   NetworkBuilder::check_size(at, "weights", hidden * hidden);
-  NetworkBuilder::check_size(at, "scores", s.heads * tokens * tokens);
+  NetworkBuilder::check_size(
+      at, "scores", s.heads * static_cast<double>(in.tokens) * static_cast<double>(window));
 
   const NetworkBuilder::Scope scope(builder, s.name.empty() ? "attention" : s.name);
   const Layer projection = linear_layer(in, in.features, s.bias);
   for (const char* name : {"query", "key", "value"})
     builder.emit(at, "linear", name, projection);
-  const Layer scores = attention_scores_layer(in, s.heads);
+  const Layer scores = attention_scores_layer(in, s.heads, window);
   builder.emit(at, "scores", "scores", scores);
+  if (s.position_bias > 0)
+    builder.emit(at, "add", "position_bias",
+                 position_bias_layer(scores.output, s.position_bias, s.heads));
   std::vector<const char*> functions{"scale_mask", "softmax"};
   if (s.dropout)
     functions.push_back("dropout");
   for (const char* op : functions)
     builder.emit(at, op, op, activation_layer(scores.output, op));
-  builder.emit(at, "context", "context", attention_context_layer(in, s.heads));
+  builder.emit(at, "context", "context", attention_context_layer(in, s.heads, window));
   builder.emit(at, "linear", "output", projection);
 }
 

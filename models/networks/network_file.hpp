@@ -14,6 +14,7 @@ inline constexpr double kMaxDimension = 1e6; // of any channel count, height, se
 
 struct InputSpec {
   std::optional<int> channels;
+  std::optional<int> depth;
   std::optional<int> height;
   std::optional<int> width;
   std::optional<int> tokens;
@@ -25,6 +26,7 @@ template <class V>
 void describe(V& v, InputSpec& s)
 {
   v.optional("channels", s.channels, "channels of an image", between(1, kMaxDimension));
+  v.optional("depth", s.depth, "slices of a volume", between(2, kMaxDimension));
   v.optional("height", s.height, "height of an image in pixels", between(1, kMaxDimension));
   v.optional("width", s.width, "width of an image in pixels", between(1, kMaxDimension));
   v.optional("tokens", s.tokens, "length of a sequence", between(1, kMaxDimension));
@@ -46,7 +48,7 @@ void describe(V& v, ConvDefaults& s)
   v.optional(
       "padding", s.padding,
       "\"same\" (output = input / stride rounded up; the default), \"valid\" (none), a number "
-      "or [height, width] of pixels on each side");
+      "or [height, width] of pixels on each side (of a volume [depth, height, width])");
   v.optional("then", s.then, "layers that follow at once, usually batch_norm and relu");
 }
 

@@ -31,8 +31,9 @@ void describe(V& v, ConvSpec& s)
 {
   describe_common(v, s);
   v.required("out", s.out, "output channels", between(1, kMaxDimension));
-  v.required("kernel", s.kernel, "a number or [height, width]");
-  v.optional("stride", s.stride, "a number or [height, width]; 1 when left out");
+  v.required("kernel", s.kernel,
+             "a number, [height, width], or of a volume [depth, height, width]");
+  v.optional("stride", s.stride, "as kernel; 1 when left out");
   v.optional("groups", s.groups, "channels are split in so many independent groups",
              between(1, kMaxDimension));
   ConvDefaults shared{s.bias, s.padding, s.then};
@@ -59,12 +60,11 @@ void conv(NetworkBuilder& builder, const Value& at, const ConvSpec& s)
                fmt::format("must divide the {} input channels, got {}", in.features, s.groups));
   if (s.out % s.groups != 0)
     at.fail_at("out", fmt::format("must be divisible by groups ({}), got {}", s.groups, s.out));
-  const double area = static_cast<double>(window.kernel.height * window.kernel.width);
+  const double area = static_cast<double>(window.kernel.area());
   const std::int64_t per_group = in.features / s.groups;
   NetworkBuilder::check_size(at, "weights", area * static_cast<double>(per_group) * s.out);
   const Pair out = window_output(in, window);
-  NetworkBuilder::check_size(
-      at, "outputs", static_cast<double>(out.height) * static_cast<double>(out.width) * s.out);
+  NetworkBuilder::check_size(at, "outputs", static_cast<double>(out.area()) * s.out);
   builder.emit(at, s.op, s.name, conv_layer(in, window, s.out, s.groups, s.bias));
   if (s.then)
     builder.walk(s.then, true);
@@ -133,14 +133,6 @@ void batch_norm(NetworkBuilder& builder, const Value& at, const BatchNormSpec& s
   builder.emit(at, s.op, s.name, batch_norm_layer(builder.shape(), s.scale));
 }
 
-struct PlainSpec : CommonSpec {};
-
-template <class V>
-void describe(V& v, PlainSpec& s)
-{
-  describe_common(v, s);
-}
-
 void layer_norm(NetworkBuilder& builder, const Value& at, const PlainSpec& s)
 {
   builder.need(at, {Form::image, Form::sequence, Form::vector}, kNeedsEmbedding);
@@ -184,22 +176,21 @@ template <class V>
 void describe(V& v, PoolSpec& s)
 {
   describe_common(v, s);
-  v.required("kernel", s.kernel, "a number or [height, width]");
-  v.optional("stride", s.stride, "a number or [height, width]; the kernel when left out");
-  v.optional("padding", s.padding,
-             "\"valid\" (none, the default), \"same\", a number or [height, width]");
+  v.required("kernel", s.kernel,
+             "a number, [height, width], or of a volume [depth, height, width]");
+  v.optional("stride", s.stride, "as kernel; the kernel when left out");
+  v.optional("padding", s.padding, "\"valid\" (none, the default), \"same\", or pixels as kernel");
 }
 
 void pool(NetworkBuilder& builder, const Value& at, const PoolSpec& s)
 {
   builder.need(at, {Form::image});
   const Shape in = builder.shape();
-  const Pair kernel = read_pair(s.kernel, 1, {1, 1});
+  const Pair kernel = read_pair(s.kernel, 1, {1, 1}, in);
   const Window window = read_window(at, s.kernel, s.stride, s.padding, in, kernel, false);
   const Pair out = window_output(in, window);
   NetworkBuilder::check_size(at, "outputs",
-                             static_cast<double>(out.height) * static_cast<double>(out.width) *
-                                 static_cast<double>(in.features));
+                             static_cast<double>(out.area()) * static_cast<double>(in.features));
   builder.emit(at, s.op, s.name, pool_layer(in, window, s.op == "avg_pool"));
 }
 
@@ -260,7 +251,7 @@ void first_token(NetworkBuilder& builder, const Value& at, const PlainSpec& s)
 }
 
 constexpr Op kSimpleOps[] = {
-    make_op<ConvSpec, &conv>("conv", "2-D convolution"),
+    make_op<ConvSpec, &conv>("conv", "2-D convolution, or 3-D of volumes"),
     make_op<LinearSpec, &linear>("linear", "fully connected layer; on a sequence, for every token"),
     make_op<BatchNormSpec, &batch_norm>("batch_norm", "batch normalisation over channels"),
     make_op<PlainSpec, &layer_norm>("layer_norm", "layer normalisation over channels or hidden"),
@@ -269,6 +260,7 @@ constexpr Op kSimpleOps[] = {
     make_op<PlainSpec, &elementwise>("gelu", "x times the normal distribution function of x"),
     make_op<PlainSpec, &elementwise>("tanh", "hyperbolic tangent"),
     make_op<PlainSpec, &elementwise>("sigmoid", "1 / (1 + exp(-x))"),
+    make_op<PlainSpec, &elementwise>("swish", "x times sigmoid(x), also called SiLU"),
     make_op<PlainSpec, &elementwise>("softmax", "exp(x) over its sum"),
     make_op<PlainSpec, &elementwise>("dropout", "zero some activations, scale the others"),
     make_op<PoolSpec, &pool>("max_pool", "maximum over a window"),
@@ -290,7 +282,7 @@ std::span<const Op> simple_ops()
 std::vector<const Op*> all_ops()
 {
   std::vector<const Op*> ops;
-  for (const std::span<const Op> table : {simple_ops(), block_ops()})
+  for (const std::span<const Op> table : {simple_ops(), gate_ops(), resize_ops(), block_ops()})
     for (const Op& op : table)
       ops.push_back(&op);
   return ops;

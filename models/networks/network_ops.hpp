@@ -1,6 +1,6 @@
 // The ops a network file can use. To add one: a spec with its describe(), a function that emits its
-// layers, a line in the table of network_ops.cpp (single layers) or network_blocks.cpp (layers that
-// hold layers).
+// layers, a line in the table of network_ops.cpp (single layers), network_gates.cpp (factors),
+// network_resize.cpp (other sizes and views) or network_blocks.cpp (layers that hold layers).
 #pragma once
 
 #include "models/networks/network_builder.hpp"
@@ -19,6 +19,8 @@ struct Op {
 };
 
 std::span<const Op> simple_ops(); // network_ops.cpp
+std::span<const Op> gate_ops();   // network_gates.cpp
+std::span<const Op> resize_ops(); // network_resize.cpp
 std::span<const Op> block_ops();  // network_blocks.cpp
 
 std::vector<const Op*> all_ops();
@@ -38,6 +40,15 @@ void describe_common(V& v, CommonSpec& s)
 {
   v.required("op", s.op, "what this layer does");
   v.optional("name", s.name, "how reports call this layer; its op and a number when left out");
+}
+
+/// Of layers without keys of their own.
+struct PlainSpec : CommonSpec {};
+
+template <class V>
+void describe(V& v, PlainSpec& s)
+{
+  describe_common(v, s);
 }
 
 /// Throws unless a name is short and plain.

@@ -10,31 +10,34 @@ namespace {
 constexpr double kMaxKernel = 1000;
 }
 
-Pair read_pair(const Value& value, std::int64_t low, Pair fallback)
+Pair read_pair(const Value& value, std::int64_t low, Pair fallback, const Shape& image)
 {
+  const bool volume = image.depth > 1;
+  fallback.depth = volume ? fallback.width : low;
   if (!value)
     return fallback;
   const Limits limits = between(static_cast<double>(low), kMaxKernel);
-  int height = 0;
-  int width = 0;
-  if (value.json().is_array()) {
-    if (value.json().size() != 2)
-      value.fail("must be a number or [height, width], got " + value.shown());
-    Reader::read(value.at(std::size_t{0}), height, limits);
-    Reader::read(value.at(std::size_t{1}), width, limits);
-  } else {
-    Reader::read(value, height, limits);
-    width = height;
+  if (!value.json().is_array()) {
+    int length = 0;
+    Reader::read(value, length, limits);
+    return {length, length, volume ? length : low};
   }
-  return {height, width};
+  const std::size_t dimensions = volume ? 3 : 2;
+  if (value.json().size() != dimensions)
+    value.fail(fmt::format("must be a number or {}, got {}",
+                           volume ? "[depth, height, width]" : "[height, width]", value.shown()));
+  std::vector<int> lengths(dimensions);
+  for (std::size_t i = 0; i < dimensions; ++i)
+    Reader::read(value.at(i), lengths[i], limits);
+  return {lengths[dimensions - 2], lengths[dimensions - 1], volume ? lengths.front() : low};
 }
 
 Window read_window(const Value& at, const Value& kernel, const Value& stride, const Value& padding,
                    const Shape& image, Pair default_stride, bool default_same)
 {
   Window window;
-  window.kernel = read_pair(kernel, 1, {1, 1});
-  window.stride = read_pair(stride, 1, default_stride);
+  window.kernel = read_pair(kernel, 1, {1, 1}, image);
+  window.stride = read_pair(stride, 1, default_stride, image);
   window.same = default_same;
   if (padding && padding.json().is_string()) {
     std::string word;
@@ -42,10 +45,10 @@ Window read_window(const Value& at, const Value& kernel, const Value& stride, co
     window.same = word == "same";
   } else if (padding) {
     window.same = false;
-    window.padding = read_pair(padding, 0, {});
+    window.padding = read_pair(padding, 0, {0, 0, 0}, image);
   }
   const Pair out = window_output(image, window);
-  if (out.height < 1 || out.width < 1)
+  if (out.area() < 1)
     at.fail_at("kernel", fmt::format("({}x{}) is larger than its input {} with padding {}x{}",
                                      window.kernel.height, window.kernel.width, image.text(),
                                      window.padding.height, window.padding.width));

@@ -6,8 +6,9 @@
 
 namespace foretrain::models {
 
-/// A whole number or [height, width]; `fallback` when the value is missing.
-Pair read_pair(const Value& value, std::int64_t low, Pair fallback);
+/// A whole number or [height, width], of a volume [depth, height, width]; `fallback` when the value
+/// is missing, and `low` for the depth of a flat image.
+Pair read_pair(const Value& value, std::int64_t low, Pair fallback, const Shape& image);
 
 /// A missing stride is `default_stride`, a missing padding is "same" or none. Throws when the
 /// kernel does not fit the image, padding included.

@@ -28,9 +28,9 @@ void describe(V& v, OperatorSpec& s)
 {
   v.optional("name", s.name, "for people");
   v.optional("op", s.op, "what it is called where it comes from");
-  v.required(
-      "kind", s.kind, "what limits it",
-      one_of({"conv", "linear", "attention", "norm", "elementwise", "pool", "embedding", "copy"}));
+  v.required("kind", s.kind, "what limits it",
+             one_of({"conv", "linear", "attention", "norm", "row_norm", "elementwise", "pool",
+                     "embedding", "copy"}));
   v.optional("gemm", s.gemm,
              "[count, m, n, k]: so many products of an m x k by a k x n matrix for each sample",
              between(1, 2e9));

@@ -9,6 +9,19 @@ Shape Shape::image(std::int64_t channels, std::int64_t height, std::int64_t widt
   return {.form = Form::image, .features = channels, .height = height, .width = width};
 }
 
+Shape Shape::volume(std::int64_t channels, std::int64_t depth, std::int64_t height,
+                    std::int64_t width)
+{
+  return image_of(channels, {height, width, depth});
+}
+
+Shape Shape::image_of(std::int64_t channels, const Pair& extent)
+{
+  Shape shape = image(channels, extent.height, extent.width);
+  shape.depth = extent.depth;
+  return shape;
+}
+
 Shape Shape::ids(std::int64_t tokens)
 {
   return {.form = Form::ids, .features = 1, .tokens = tokens};
@@ -28,6 +41,8 @@ std::string Shape::text() const
 {
   switch (form) {
   case Form::image:
+    if (depth > 1)
+      return fmt::format("{}x{}x{}x{}", features, depth, height, width);
     return fmt::format("{}x{}x{}", features, height, width);
   case Form::ids:
     return fmt::format("{} tokens", tokens);
@@ -62,7 +77,10 @@ Pair window_output(const Shape& image, const Window& window)
   return {window_output(image.height, window.kernel.height, window.stride.height, window.same,
                         window.padding.height),
           window_output(image.width, window.kernel.width, window.stride.width, window.same,
-                        window.padding.width)};
+                        window.padding.width),
+          image.depth > 1 ? window_output(image.depth, window.kernel.depth, window.stride.depth,
+                                          window.same, window.padding.depth)
+                          : 1};
 }
 
 } // namespace foretrain::models

@@ -1,6 +1,8 @@
 #include "models/training/compute_profile.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace foretrain::models {
 
@@ -16,8 +18,10 @@ bool gemm_like(const Layer& layer)
 }
 
 // Passes over the layer's input and output. Normalisation in training reads its input once for the
-// statistics and once to normalise; backward reads input and incoming gradient for the sums and
-// again for the result. Other layers read and write once, backward reads gradient and saved output.
+// statistics of the batch and once to normalise; backward reads input and incoming gradient for the
+// sums and again for the result. Statistics of one position's features need no second pass: a block
+// of threads holds them; only gradients of scale and shift read both again, as of transformers.
+// Other layers read and write once, backward reads gradient and saved output.
 struct Passes {
   double forward_in = 1, forward_out = 1;
   double backward_in = 1, backward_out = 1;
@@ -28,6 +32,8 @@ Passes passes_of(LayerKind kind)
   switch (kind) {
   case LayerKind::norm:
     return {2, 1, 3, 2};
+  case LayerKind::row_norm:
+    return {1, 1, 4, 1};
   case LayerKind::elementwise:
     return {1, 1, 1, 2};
   case LayerKind::pool:
@@ -147,16 +153,46 @@ struct Product {
     return Seconds(device.tiles->arithmetic(tile));
   }
 
-  Seconds arithmetic(const sim::Product& shape, bool weight_gradient = false) const
+  // `tiled`: the kernels cut products into tiles, on tensor cores where there are any.
+  struct Arithmetic {
+    Seconds time;
+    bool tiled = true;
+  };
+
+  Arithmetic arithmetic(const sim::Product& shape, bool weight_gradient = false) const
   {
     if (!device.tiles) {
       const Flops work = batch * layer.forward_flops / (filtered() ? layer.minimal_filtering : 1.0);
-      return work / (device.dense.dense * device.dense.peak);
+      return {work / (device.dense.dense * device.dense.peak)};
     }
+    if (layer.kind != LayerKind::conv && device.products)
+      return {Seconds(device.products->arithmetic(shape, device.clock))};
+    if (layer.kind == LayerKind::conv && shape.count > 1)
+      return grouped_arithmetic(shape, weight_gradient);
     const Seconds direct(device.tiles->arithmetic(shape));
-    return filtered() && layer.minimal_filtering > 1
-               ? std::min(direct, filtered_arithmetic(shape, weight_gradient))
-               : direct;
+    return {filtered() && layer.minimal_filtering > 1
+                ? std::min(direct, filtered_arithmetic(shape, weight_gradient))
+                : direct};
+  }
+
+  // Groups of a convolution: the quicker of two kinds of kernels. One treats neighbouring groups as
+  // a wider product, whose weights are zero off its diagonal blocks, so that it fills its tiles:
+  // all of them together are the dense convolution, which none is slower than. The other reads its
+  // windows as they are.
+  Arithmetic grouped_arithmetic(const sim::Product& shape, bool weight_gradient) const
+  {
+    Seconds tiled(std::numeric_limits<double>::infinity());
+    for (double together = 1;; together = std::min(2 * together, shape.count)) {
+      sim::Product block = shape;
+      block.count = std::ceil(shape.count / together);
+      block.n *= together;
+      (weight_gradient ? block.m : block.k) *= together;
+      tiled = std::min(tiled, Seconds(device.tiles->arithmetic(block)));
+      if (together >= shape.count)
+        break;
+    }
+    const Seconds direct = Flops(2 * shape.count * shape.m * shape.n * shape.k) / device.direct;
+    return direct < tiled ? Arithmetic{direct, false} : Arithmetic{tiled};
   }
 
   Seconds time(Seconds arithmetic, Seconds moving) const
@@ -173,38 +209,77 @@ struct Product {
   }
 
   // Tensor cores want channels last: what comes with channels first is converted, and back.
-  Seconds converting(double elements) const
+  Seconds converting(double elements, bool tiled) const
   {
-    if (!device.tensor_cores || layer.kind != LayerKind::conv)
+    if (!tiled || !device.tensor_cores || layer.kind != LayerKind::conv)
       return Seconds(0);
     return device.dense.moving(moved(device.kernels.tensor_core_layout * elements, device),
                                moved(elements, device));
   }
 
+  // A kernel and what goes with it; `image_passes` over the image beside the matrix of patches.
+  Seconds kernel(const Arithmetic& work, double image_passes, Seconds moving) const
+  {
+    return patch_pass(image_passes) + converting(left + result, work.tiled) +
+           time(work.time, moving);
+  }
+
   Seconds forward() const
   {
     const auto& k = device.kernels;
-    return patch_pass(1) + converting(left + result) +
-           time(arithmetic(forward_shape()), moving(k.operand_passes, left) + weights_reading() +
-                                                 moving(k.result_passes + bias_passes(2), result));
+    return kernel(arithmetic(forward_shape()), 1,
+                  moving(k.operand_passes, left) + weights_reading() +
+                      moving(k.result_passes + bias_passes(2), result));
   }
   Seconds weight_gradient() const
   {
     const auto& k = device.kernels;
-    return patch_pass(1) + converting(left + result) +
-           time(arithmetic(weight_gradient_shape(), true),
-                moving(k.operand_passes, left) + moving(k.operand_passes + bias_passes(1), result) +
-                    weights_moving(k.result_passes));
+    return kernel(arithmetic(weight_gradient_shape(), true), 1,
+                  moving(k.operand_passes, left) +
+                      moving(k.operand_passes + bias_passes(1), result) +
+                      weights_moving(k.result_passes));
   }
   // The gradient of the patches is added to that of the image.
   Seconds input_gradient() const
   {
     const auto& k = device.kernels;
-    return patch_pass(2) + converting(left + result) +
-           time(arithmetic(input_gradient_shape()), moving(k.operand_passes, result) +
-                                                        weights_reading() +
-                                                        moving(k.result_passes, left));
+    return kernel(arithmetic(input_gradient_shape()), 2,
+                  moving(k.operand_passes, result) + weights_reading() +
+                      moving(k.result_passes, left));
   }
+};
+
+// What torch.autocast keeps in single precision of a network in half precision: softmax and
+// normalisation of positions, and what follows up to the next product, which converts it back; each
+// conversion reads one width and writes the other, and backward undoes it (PyTorch documentation,
+// "CUDA Ops that can autocast to float32"). A trained factor is single already.
+class Autocast {
+public:
+  explicit Autocast(const Device& device)
+      : device_(device), on_(device.kernels.autocast && device.bytes_per_element == 2)
+  {
+  }
+
+  /// The conversion before a layer, each way; nothing where it takes what there is.
+  Seconds before(const Layer& layer, double elements)
+  {
+    const bool was = single_;
+    if (layer.gemm.count > 0)
+      single_ = false;
+    else if (layer.kind == LayerKind::row_norm || layer.op == "softmax" ||
+             layer.op == "group_norm" || layer.op == "scale")
+      single_ = on_;
+    if (was == single_ || layer.op == "scale")
+      return Seconds(0);
+    return device_.ordinary({Flops(0), Bytes(elements * (2 + 4))});
+  }
+  /// Of what a layer moves, beside half precision.
+  double width() const { return single_ ? 2 : 1; }
+
+private:
+  const Device& device_;
+  bool on_;
+  bool single_ = false;
 };
 
 } // namespace
@@ -242,6 +317,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   const auto parameters = static_cast<double>(totals(network).parameters);
   const double passing = reduced(parameters, device);
   bool first = true; // no gradient of the network's own input is needed
+  Autocast autocast(device);
   for (const Layer& layer : network.layers) {
     const Passes passes = passes_of(layer.kind);
     const double in = static_cast<double>(layer.input_elements) * batch;
@@ -252,6 +328,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
       continue;
     }
     LayerTime time;
+    const Seconds conversion = autocast.before(layer, in);
     if (gemm_like(layer)) {
       const Product product(layer, batch, device, 3 * parameters + passing);
       time.forward = product.forward();
@@ -265,15 +342,18 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     } else {
       const Flops work = static_cast<double>(batch) * layer.forward_flops;
       const double functions = batch * layer.functions;
+      const double width = autocast.width();
       time.forward = device.ordinary(
-          {work, moved(passes.forward_in * in + passes.forward_out * out + weights, device),
+          {work,
+           moved(width * (passes.forward_in * in + passes.forward_out * out) + weights, device),
            functions});
       time.backward = device.ordinary(
-          {work, moved(passes.backward_in * in + passes.backward_out * out + weights, device),
+          {work,
+           moved(width * (passes.backward_in * in + passes.backward_out * out) + weights, device),
            functions});
     }
-    time.forward += device.operation_gap;
-    time.backward += device.operation_gap;
+    time.forward += device.operation_gap + conversion;
+    time.backward += device.operation_gap + conversion;
     profile.layers.push_back(time);
   }
   if (device.kernels.copies_batch && !profile.layers.empty())

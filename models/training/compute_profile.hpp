@@ -16,7 +16,11 @@ struct Device {
   sim::Roofline dense; // convolutions and matrix products, in the job's precision
   /// Their arithmetic by tiles, where they have any (GPUs); else dense.peak says it.
   std::optional<sim::ProductCurve> tiles;
-  sim::Roofline ordinary; // everything else: arithmetic in single precision
+  /// The same of products that are no convolutions; absent: as convolutions.
+  std::optional<sim::ProductCurve> products;
+  double clock = 1;        // of these, beside that of the curve's measurements
+  FlopsPerSecond direct{}; // of convolution kernels that work without tiles
+  sim::Roofline ordinary;  // everything else: arithmetic in single precision
   Optimizer optimizer;
   OptimizerStyle optimizer_style = OptimizerStyle::fused;
   int bytes_per_element = 4;      // activations and weights as the kernels read them

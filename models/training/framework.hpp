@@ -137,6 +137,12 @@ struct KernelSpec {
   /// Extra passes over operands and results of products on tensor cores, which want channels last
   /// where the framework keeps channels first: 2 (read and write) when each is converted.
   double tensor_core_layout = 0;
+  /// Instructions for each multiply-accumulate of kernels of convolutions that read their windows
+  /// as they are, in groups of few channels: loads, addresses and bounds beside the product.
+  double direct_instructions = 22;
+  /// In half precision, softmax and normalisation of positions compute in single precision
+  /// (torch.autocast), and what follows up to the next product.
+  bool autocast = false;
 };
 
 /// All GPUs of a node hang on one process. CUDA lets one of its threads launch at a time, so that
@@ -269,6 +275,14 @@ void describe(V& v, KernelSpec& s)
              "passes over operands and results to convert channels first to channels last for "
              "products in half precision: 2 where each is read and written once more",
              between(0, 10));
+  v.optional(
+      "direct_instructions", s.direct_instructions,
+      "that each multiply-accumulate of a convolution in groups of few channels takes, loads "
+      "and addresses included",
+      between(1, 1000));
+  v.optional("autocast", s.autocast,
+             "in half precision softmax and layer and group normalisation compute in single "
+             "precision, with conversions before them and before the next product");
 }
 
 template <class V>

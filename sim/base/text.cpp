@@ -1,6 +1,7 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 namespace foretrain {
@@ -27,13 +28,54 @@ std::size_t edit_distance(std::string_view a, std::string_view b)
   return row.back();
 }
 
+std::string lower(std::string_view text)
+{
+  std::string small(text);
+  for (char& c : small)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return small;
+}
+
+bool is_digit(char c)
+{
+  return c >= '0' && c <= '9';
+}
+
+// What stands before the first digit: "a" of "a30", "rtx" of "rtx 3090".
+std::string family(std::string_view name)
+{
+  std::string letters;
+  for (const char c : name) {
+    if (is_digit(c))
+      break;
+    if (c != '-' && c != '_' && c != ' ')
+      letters += c;
+  }
+  return letters;
+}
+
+// Names with numbers are of families: an A30 is no misspelt K80. Families of a few letters have to
+// be the same, longer ones may be misspelt themselves.
+bool other_family(std::string_view word, std::string_view candidate)
+{
+  if (std::none_of(word.begin(), word.end(), is_digit) ||
+      std::none_of(candidate.begin(), candidate.end(), is_digit))
+    return false;
+  constexpr std::size_t kShort = 3;
+  const std::string asked = family(word);
+  const std::string known = family(candidate);
+  return asked != known &&
+         (std::min(asked.size(), known.size()) <= kShort ||
+          edit_distance(asked, known) > std::max<std::size_t>(1, asked.size() / 3));
+}
+
 // Candidates that begin with the word, unless it is too short to say anything.
 std::vector<std::string> beginning_with(std::string_view word,
                                         const std::vector<std::string>& candidates)
 {
   std::vector<std::string> found;
   for (const auto& candidate : candidates)
-    if (word.size() >= 3 && candidate.starts_with(word))
+    if (word.size() >= 3 && lower(candidate).starts_with(lower(word)))
       found.push_back(candidate);
   return found;
 }
@@ -54,13 +96,15 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 {
   if (word.size() > 200)
     return "";
+  const std::string asked = lower(word);
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const auto& candidate : candidates) {
-    if (candidate.size() > 200)
+    const std::string known = lower(candidate);
+    if (candidate.size() > 200 || other_family(asked, known))
       continue;
-    std::size_t distance = edit_distance(word, candidate);
-    if (word.size() >= 3 && candidate.starts_with(word))
+    std::size_t distance = edit_distance(asked, known);
+    if (word.size() >= 3 && known.starts_with(asked))
       distance = std::min<std::size_t>(distance, 2);
     const bool rather = distance == best_distance && candidate.size() == word.size() &&
                         best.size() != word.size(); // letters exchanged, none forgotten
@@ -77,7 +121,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
 {
   const std::string guess = nearest(word, candidates);
   if (const auto longer = beginning_with(word, candidates);
-      longer.size() > 1 && (guess.empty() || edit_distance(word, guess) > 1))
+      longer.size() > 1 && (guess.empty() || edit_distance(lower(word), lower(guess)) > 1))
     return "did you mean one of " +
            joined({longer.begin(), longer.begin() + static_cast<std::ptrdiff_t>(
                                                         std::min<std::size_t>(longer.size(), 6))}) +

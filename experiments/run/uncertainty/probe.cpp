@@ -1,5 +1,6 @@
 #include "experiments/run/uncertainty/probe.hpp"
 
+#include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/simulate/stage.hpp"
 #include "experiments/spec/resolve.hpp"
 
@@ -32,7 +33,7 @@ Probe::Probe(const Point& point, RunOptions options, std::shared_ptr<KnownExchan
 std::vector<std::vector<double>> Probe::steps(const Point& point, std::uint64_t seed,
                                               bool same_exchanges) const
 {
-  ResolvedExperiment experiment = resolve(point);
+  ResolvedExperiment experiment = resolve(with_anchors(point, options_));
   if (same_exchanges)
     experiment.exchanges = exchanges_;
   for (ResolvedJob& job : experiment.jobs) {

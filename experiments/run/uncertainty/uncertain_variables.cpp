@@ -197,12 +197,11 @@ private:
       const auto& anchor = experiment_.jobs[i].spec.anchor;
       if (!anchor)
         continue;
-      Variable variable{
-          experiment_.jobs[i].spec.name + ": anchor", "anchor", std::to_string(i), {}, 0};
-      for (const calibration::SpreadLine& line : table_.spreads)
-        if (line.kind == "anchor")
-          variable.spread = line.spread;
-      variable.spread = anchor->spread.value_or(variable.spread);
+      Variable variable{experiment_.jobs[i].spec.name + ": anchor",
+                        "anchor",
+                        std::to_string(i),
+                        {},
+                        anchor->spread.value_or(spread_of("anchor"))};
       variable.at.push_back({fmt::format("/jobs/{}/anchor/samples_per_s", i),
                              {anchor->samples_per_s, "", 1},
                              0,
@@ -211,12 +210,13 @@ private:
     }
   }
 
-  // Times of a transformer's kernels come from curves, whose error is one of all kernels.
+  // Times of a transformer's kernels come from curves, whose error is one of all kernels; an anchor
+  // removes it.
   void transformers()
   {
     for (std::size_t i = 0; i < experiment_.jobs.size(); ++i) {
       const ResolvedJob& job = experiment_.jobs[i];
-      if (!job.transformer)
+      if (!job.transformer || job.spec.anchor)
         continue;
       Variable variable{job.spec.name + ": time of kernels",
                         "job",
@@ -229,6 +229,15 @@ private:
                              std::numeric_limits<double>::infinity()});
       keep(std::move(variable));
     }
+  }
+
+  // Of the table's line of this kind; 0 without one.
+  double spread_of(const std::string& kind) const
+  {
+    for (const calibration::SpreadLine& line : table_.spreads)
+      if (line.kind == kind)
+        return line.spread;
+    return 0;
   }
 
   const ResolvedExperiment& experiment_;

@@ -236,3 +236,85 @@ TEST_CASE("heads each start from the same input", "[models][network]")
   CHECK(network.layers[1].output == Shape::vector(8));
   CHECK(network.layers[2].macs == 8 * 5);
 }
+
+TEST_CASE("multiply takes factors of its shape or one for each channel",
+          "[models][network][closed-form]")
+{
+  const Network network = network_of(kImage, R"(
+    {"op": "multiply", "by": ["global_avg_pool", {"op": "linear", "out": 16, "then": ["sigmoid"]}]},
+    {"op": "multiply", "by": ["swish"]}, "scale")");
+  REQUIRE(network.layers.size() == 7);
+  CHECK(network.layers[3].op == "multiply");
+  CHECK(network.layers[3].output == Shape::image(16, 20, 30));
+  CHECK(network.layers[3].input_elements == 16 * 600 + 16);
+  CHECK(network.layers[3].forward_flops.value() == 16 * 600);
+  CHECK(network.layers[4].forward_flops.value() == 5 * 16 * 600);
+  CHECK(network.layers[5].input_elements == 2 * 16 * 600);
+  CHECK(network.layers[6].gradient_tensors == Tensors{16});
+  const std::string problem = test::problem_of(
+      R"({"input": {"channels": 16, "height": 20, "width": 30}, "layers": [
+          {"op": "multiply", "by": ["global_avg_pool", {"op": "linear", "out": 8}]}]})");
+  CHECK(problem.find("the input is 16x20x30, the factors are 8") != std::string::npos);
+  CHECK(problem.find("/layers/0/by") != std::string::npos);
+}
+
+TEST_CASE("images grow by windows of a transposed convolution or by copies",
+          "[models][network][closed-form]")
+{
+  const Layer grown = only_layer(
+      kImage, R"({"op": "transposed_conv", "out": 8, "kernel": 3, "stride": 2, "bias": false})");
+  CHECK(grown.output == Shape::image(8, 40, 60));
+  CHECK(grown.macs == 20 * 30 * 16 * 8 * 9);
+  CHECK(grown.gradient_tensors == Tensors{16 * 8 * 9});
+  CHECK(grown.input_elements == 16 * 600);
+  const Layer nearest = only_layer(kImage, R"({"op": "upsample", "factor": [2, 3]})");
+  CHECK(nearest.output == Shape::image(16, 40, 90));
+  CHECK(nearest.forward_flops.value() == 0);
+  const Layer linear = only_layer(kImage, R"({"op": "upsample", "factor": 2, "linear": true})");
+  CHECK(linear.forward_flops.value() == 8.0 * 16 * 40 * 60);
+}
+
+TEST_CASE("volumes have a third side in every window", "[models][network][closed-form]")
+{
+  const char* const volume = R"("channels": 4, "depth": 8, "height": 20, "width": 30)";
+  const Layer conv =
+      only_layer(volume, R"({"op": "conv", "out": 6, "kernel": 3, "stride": [1, 2, 2]})");
+  CHECK(conv.output == Shape::volume(6, 8, 10, 15));
+  CHECK(conv.output.text() == "6x8x10x15");
+  CHECK(conv.macs == 8 * 10 * 15 * 6 * 4 * 27);
+  CHECK(conv.gradient_tensors == Tensors{6 * 4 * 27, 6});
+  CHECK(conv.minimal_filtering == 1);
+  const Layer padded =
+      only_layer(volume, R"({"op": "conv", "out": 6, "kernel": 3, "padding": [0, 1, 1]})");
+  CHECK(padded.output == Shape::volume(6, 6, 20, 30));
+  const Layer pool = only_layer(volume, R"({"op": "max_pool", "kernel": 2})");
+  CHECK(pool.output == Shape::volume(4, 4, 10, 15));
+  CHECK(pool.forward_flops.value() == 7 * 4 * 4 * 10 * 15);
+  const Layer grown =
+      only_layer(volume, R"({"op": "transposed_conv", "out": 2, "kernel": 2, "stride": 2})");
+  CHECK(grown.output == Shape::volume(2, 16, 40, 60));
+  CHECK(grown.macs == 8 * 20 * 30 * 4 * 2 * 8);
+  CHECK(only_layer(volume, "\"group_norm\"").gradient_tensors == Tensors{4, 4});
+}
+
+TEST_CASE("attention in windows: each token meets those of its own", "[models][network]")
+{
+  const Network network = network_of(R"("channels": 8, "height": 4, "width": 6)", R"("tokens",
+    {"op": "attention", "heads": 2, "window": 6, "position_bias": 11},
+    {"op": "merge_tokens", "count": 4}, {"op": "linear", "out": 16, "bias": false})");
+  const auto layer = [&](const std::string& name) {
+    for (const Layer& one : network.layers)
+      if (one.name == name)
+        return one;
+    throw std::logic_error(name);
+  };
+  CHECK(layer("attention.scores").macs == 24 * 6 * 8);
+  CHECK(layer("attention.context").macs == 24 * 6 * 8);
+  CHECK(layer("attention.position_bias").gradient_tensors == Tensors{22});
+  CHECK(layer("attention.softmax").output == Shape::sequence(24, 2 * 6));
+  CHECK(layer("merge_tokens1").output == Shape::sequence(6, 32));
+  CHECK(layer("linear1").macs == 6 * 32 * 16);
+  CHECK(test::problem_of(R"({"input": {"tokens": 24, "hidden": 8}, "layers": [
+          {"op": "attention", "heads": 2, "window": 5}]})")
+            .find("must divide the 24 tokens, got 5") != std::string::npos);
+}

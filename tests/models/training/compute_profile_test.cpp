@@ -3,6 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+
 using namespace foretrain;
 using namespace foretrain::models;
 
@@ -160,6 +162,140 @@ TEST_CASE("minimal filtering is 16 products over a quarter of the positions, whe
   const auto slow = compute_profile(two_convolutions(1), 8, device);
   CHECK_THAT(slow.layers[1].forward.value(),
              test::is(device.tiles->arithmetic({positions, 128, 64 * 9})));
+}
+
+namespace {
+
+// One convolution of 3 x 3 in groups behind another layer, so that both gradients are needed.
+Network grouped_convolution(std::int64_t groups)
+{
+  const Window same{{3, 3}, {1, 1}, false, {1, 1}};
+  Network network;
+  for (const std::int64_t g : {std::int64_t{1}, groups})
+    network.layers.push_back(conv_layer(Shape::image(256, 32, 32), same, 256, g, false));
+  return network;
+}
+
+} // namespace
+
+TEST_CASE("groups of a convolution share tiles, as blocks of a wider product",
+          "[profile][closed-form]")
+{
+  const Device device = tiled();
+  const double positions = 8 * 32 * 32;
+  const auto quickest = [&](auto shape) {
+    double best = 1e30;
+    for (const double together : {1, 2, 4, 8, 16, 32})
+      best = std::min(best, device.tiles->arithmetic(shape(together)));
+    return best;
+  };
+  const auto profile = compute_profile(grouped_convolution(32), 8, device);
+  CHECK_THAT(profile.layers[1].forward.value(), test::is(quickest([&](double together) {
+               return sim::Product{positions, 8 * together, 8 * 9 * together, 2, 2, 32 / together};
+             })));
+  const double weights = quickest([&](double together) {
+    return sim::Product{8 * 9 * together, 8 * together, positions, 2, 2, 32 / together};
+  });
+  CHECK_THAT(profile.layers[1].backward.value(),
+             test::is(weights + profile.layers[1].forward.value()));
+}
+
+TEST_CASE("more groups of a convolution never take longer", "[profile]")
+{
+  Device device = tiled();
+  device.direct = FlopsPerSecond(GENERATE(0.0, 1e9, 1e11));
+  double before = 1e30;
+  for (const std::int64_t groups : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
+    const auto profile = compute_profile(grouped_convolution(groups), 8, device);
+    const double now = (profile.layers[1].forward + profile.layers[1].backward).value();
+    CAPTURE(groups);
+    CHECK(now <= before * (1 + 1e-12));
+    before = now;
+  }
+}
+
+TEST_CASE("a depthwise convolution runs at the rate of kernels without tiles, or at the memory's",
+          "[profile][closed-form]")
+{
+  Device device = tiled();
+  device.direct = FlopsPerSecond(1e11);
+  const Network network = grouped_convolution(256);
+  const double work = 2 * network.layers[1].macs * 8;
+  auto profile = compute_profile(network, 8, device);
+  CHECK_THAT(profile.layers[1].forward.value(), test::is(work / 1e11));
+  CHECK_THAT(profile.layers[1].backward.value(), test::is(2 * work / 1e11));
+
+  device.dense.memory = BytesPerSecond(1e9);
+  device.tensor_cores = true; // such kernels take channels first as they are
+  device.kernels.tensor_core_layout = 2;
+  profile = compute_profile(network, 8, device);
+  const double image = 8 * 256 * 32 * 32.0, weights = 256 * 9;
+  CHECK_THAT(profile.layers[1].forward.value(), test::is((2 * image + weights) * 4 / 1e9));
+}
+
+TEST_CASE("statistics of a batch take a second pass over memory, those of a position none",
+          "[profile][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.ordinary.memory = BytesPerSecond(1e9);
+  Network network;
+  const Shape shape = Shape::sequence(64, 1000);
+  network.layers = {batch_norm_layer(shape, true), layer_norm_layer(shape)};
+  const auto profile = compute_profile(network, 8, device);
+  const double elements = 8 * 64 * 1000.0, weights = 2 * 1000;
+  const auto passes = [&](double count) { return (count * elements + weights) * 4 / 1e9; };
+  CHECK_THAT(profile.layers[0].forward.value(), test::is(passes(3)));
+  CHECK_THAT(profile.layers[0].backward.value(), test::is(passes(5)));
+  CHECK_THAT(profile.layers[1].forward.value(), test::is(passes(2)));
+  CHECK_THAT(profile.layers[1].backward.value(), test::is(passes(5)));
+}
+
+TEST_CASE("autocast computes softmax in single precision up to the next product",
+          "[profile][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.ordinary.memory = device.dense.memory = BytesPerSecond(1e9);
+  device.bytes_per_element = 2;
+  Network network;
+  const Shape shape = Shape::sequence(64, 1000);
+  network.layers = {activation_layer(shape, "softmax"), activation_layer(shape, "dropout"),
+                    linear_layer(shape, 10, false, true), activation_layer(shape, "softmax")};
+  for (Layer& layer : network.layers)
+    layer.op = layer.kind == LayerKind::linear ? "linear" : "softmax";
+  network.layers[1].op = "dropout";
+  const auto half = compute_profile(network, 8, device);
+  device.kernels.autocast = true;
+  const auto cast = compute_profile(network, 8, device);
+  const double pass = 8 * 64 * 1000.0 * 2 / 1e9; // of half precision
+  const auto more = [&](std::size_t layer) {
+    return std::pair{(cast.layers[layer].forward - half.layers[layer].forward).value() / pass,
+                     (cast.layers[layer].backward - half.layers[layer].backward).value() / pass};
+  };
+  CHECK(more(0).first == Approx(3 + 2)); // converted, then twice as wide each way
+  CHECK(more(0).second == Approx(3 + 3));
+  CHECK(more(1).first == Approx(2)); // wide already
+  CHECK(more(1).second == Approx(3));
+  CHECK(more(2).first == Approx(3)); // converted back
+  CHECK(more(2).second == Approx(3));
+  CHECK(more(3).first == Approx(5));
+  device.bytes_per_element = 4;
+  const auto single = compute_profile(network, 8, device);
+  device.kernels.autocast = false;
+  CHECK(single.total() == compute_profile(network, 8, device).total());
+}
+
+TEST_CASE("products that are no convolutions have a curve of their own", "[profile][closed-form]")
+{
+  Device device = tiled();
+  device.products = device.tiles;
+  device.products->peak *= 3;
+  device.clock = 0.5;
+  const auto profile = compute_profile(two_linear_layers(1000), 64, device);
+  CHECK_THAT(profile.layers[0].forward.value(),
+             test::is(device.products->arithmetic({64, 1000, 1000}, 0.5)));
+  const auto convolutions = compute_profile(two_convolutions(2), 8, device);
+  CHECK_THAT(convolutions.layers[1].forward.value(),
+             test::is(device.tiles->arithmetic({8 * 32 * 32, 128, 64 * 9})));
 }
 
 TEST_CASE("an engine that waits for the GPU adds a gap to each operation and update",

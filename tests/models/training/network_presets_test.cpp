@@ -39,6 +39,38 @@ constexpr Published kPublished[] = {
     {"torchvision-densenet161", "densenet161", 28681000, 114724000, 7.728, 484},
 };
 
+// pytorch/vision, documentation of each model: num_params and GFLOPS, which are multiply-
+// accumulates and have two digits after the point.
+struct Documented {
+  const char* preset;
+  std::int64_t parameters;
+  double gmac;
+};
+constexpr Documented kDocumented[] = {
+    {"efficientnet-b0", 5288548, 0.39},
+    {"efficientnet-b1", 7794184, 0.69},
+    {"efficientnet-b2", 9109994, 1.09},
+    {"efficientnet-b3", 12233232, 1.83},
+    {"efficientnet-b4", 19341616, 4.39},
+    {"efficientnet-b5", 30389784, 10.27},
+    {"efficientnet-b6", 43040704, 19.07},
+    {"efficientnet-b7", 66347960, 37.75},
+    {"resnext50-32x4d", 25028904, 4.23},
+    {"resnext101-32x8d", 88791336, 16.41},
+    {"resnext101-64x4d", 83455272, 15.46},
+    {"convnext-tiny", 28589128, 4.46},
+    {"convnext-small", 50223688, 8.68},
+    {"convnext-base", 88591464, 15.36},
+    {"convnext-large", 197767336, 34.36},
+    {"swin-tiny", 28288354, 4.49},
+    {"swin-small", 49606258, 8.74},
+    {"swin-base", 87768224, 15.43},
+    {"densenet169", 14149480, 3.36},
+    {"densenet201", 20013928, 4.29},
+    {"vgg11", 132863336, 7.61},
+    {"vgg13", 133047848, 11.31},
+};
+
 // Rows burden-* (albanie/convnet-burden, README.md, commit 9c7f31ba): parameters and features of
 // one image in MiB, rounded; relu and dropout work in place and so store no features. Left out:
 // alexnet (another network: 96 channels, groups, lrn) and googlenet (with auxiliary heads).
@@ -80,6 +112,28 @@ TEST_CASE("shipped networks have the published totals", "[models][network]")
   CHECK(sum.gradient_bytes_fp32.value() == row.gradient_bytes);
   CHECK(sum.gradient_tensors == row.tensors);
   CHECK(std::abs(sum.macs / 1e9 - row.gmac) < 0.0005);
+}
+
+TEST_CASE("networks have the parameters and operations that their documentation tells",
+          "[models][network]")
+{
+  const Documented row = GENERATE(from_range(std::begin(kDocumented), std::end(kDocumented)));
+  CAPTURE(row.preset);
+  const NetworkTotals sum = totals(load_network(std::string(row.preset)));
+  CHECK(sum.parameters == row.parameters);
+  CHECK(std::abs(sum.macs / 1e9 - row.gmac) <= 0.005 + 0.005 * row.gmac);
+}
+
+TEST_CASE("U-Net has the parameters of its figure", "[models][network]")
+{
+  // Two convolutions on each level down and up, with biases; a transposed one between two levels.
+  std::int64_t expected = 2 * 64 + 2;
+  for (std::int64_t c = 64, in = 1; c <= 1024; in = c, c *= 2) {
+    expected += 9 * c * in + c + 9 * c * c + c;
+    if (c < 1024)
+      expected += 4 * 2 * c * c + c + 9 * 2 * c * c + c + 9 * c * c + c;
+  }
+  CHECK(totals(load_network(std::string("unet"))).parameters == expected);
 }
 
 TEST_CASE("feature and parameter memory is that of convnet-burden", "[models][network]")

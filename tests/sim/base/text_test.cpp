@@ -22,3 +22,18 @@ TEST_CASE("Of several names that begin with the word all are told, unless one is
   CHECK(suggestion("dgx1-p10", names, "platforms") == "did you mean 'dgx1-p100'?");
   CHECK(suggestion("xyz", {"a", "b"}, "letters") == "known letters: a, b");
 }
+
+TEST_CASE("A name with a number is a misspelling of its own family's alone")
+{
+  const std::vector<std::string> gpus{"a10",      "a100-sxm4-80gb", "h100-pcie", "k80",
+                                      "l40s",     "rtx3090",        "rtx4090",   "t4",
+                                      "resnet50", "v100-pcie-16gb"};
+  CHECK(nearest("a30", gpus) == "a10");
+  CHECK(nearest("a30", {"k80", "t4", "p100"}).empty());
+  CHECK(nearest("m40", {"k80", "l40s", "a40"}).empty());
+  CHECK(nearest("RTX3080", gpus) == "rtx3090");
+  CHECK(nearest("resnt50", gpus) == "resnet50");
+  CHECK(nearest("L40", gpus) == "l40s");
+  CHECK(suggestion("V100", gpus, "gpus") == "did you mean 'v100-pcie-16gb'?");
+  CHECK(suggestion("m40", {"k80", "t4"}, "gpus") == "known gpus: k80, t4");
+}

@@ -1,0 +1,133 @@
+#include "experiments/run/simulate/anchor_runs.hpp"
+
+#include "experiments/run/simulate/stage.hpp"
+#include "experiments/spec/anchor.hpp"
+#include "experiments/spec/transformer_setting.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr int kRuns = 12;
+constexpr double kSame = 1e-4;                     // of the rate
+constexpr double kShortest = 0.01, kLongest = 100; // of kernel_time's format
+
+// The anchor's job, alone.
+class AnchorRun {
+public:
+  AnchorRun(const Point& point, const RunOptions& options, std::size_t job, const JobSpec& spec)
+      : point_(point), options_(options), spec_(spec),
+        at_(Value(point.document).at("jobs").at(job).at("anchor")),
+        job_(Value(point.document).at("jobs").at(job).json())
+  {
+    for (const char* key : {"anchor", "placement", "start", "ends", "epochs", "training_steps",
+                            "tokens", "name", "kernel_time"})
+      job_.erase(key);
+    const int gpus = anchor_gpus(spec);
+    if (spec.global_batch) {
+      const double share = static_cast<double>(gpus) / spec.gpus;
+      const double batch = spec.anchor->batch_per_gpu
+                               ? static_cast<double>(*spec.anchor->batch_per_gpu) * gpus
+                               : *spec.global_batch * share;
+      if (batch != std::floor(batch))
+        at_.fail_at("gpus",
+                    fmt::format("is {}: its share of the global batch of {} on {} GPUs is no whole "
+                                "number",
+                                gpus, *spec.global_batch, spec.gpus));
+      job_["global_batch"] = static_cast<int>(batch);
+    } else if (spec.anchor->batch_per_gpu) {
+      job_["batch_per_gpu"] = *spec.anchor->batch_per_gpu;
+    }
+    job_["gpus"] = gpus;
+    options_.trace_path.clear();
+    options_.keep_limits = false;
+    options_.late.clear();
+  }
+
+  /// The kernels' time with which the job has the anchor's rate: secants of the step's time.
+  double kernel_time() const
+  {
+    double before = 1;
+    double error_before = error(before);
+    double now = std::clamp(before / (1 + error_before), kShortest, kLongest);
+    for (int run = 0; run < kRuns && std::abs(error_before) > kSame; ++run) {
+      const double error_now = error(now);
+      const double slope = (error_now - error_before) / (now - before);
+      if (std::abs(error_now) <= kSame)
+        return now;
+      if (!(slope > 0) || (now <= kShortest && error_now > 0) || (now >= kLongest && error_now < 0))
+        fail(error_now);
+      before = now;
+      error_before = error_now;
+      now = std::clamp(now - error_now / slope, kShortest, kLongest);
+      if (now == before)
+        fail(error_now);
+    }
+    if (std::abs(error_before) > kSame)
+      fail(error_before);
+    return before;
+  }
+
+private:
+  /// Of the step, relative to the anchor's.
+  double error(double kernel_time) const
+  {
+    Json job = job_;
+    job["kernel_time"] = kernel_time;
+    auto document = std::make_shared<Document>(*point_.document);
+    document->root["jobs"] = Json::array({std::move(job)});
+    if (document->root.contains("cluster") && document->root["cluster"].is_object())
+      document->root["cluster"].erase("nodes");
+    const ResolvedExperiment alone =
+        resolve({point_.settings, std::move(document), point_.profiles});
+    Stage stage(alone, options_);
+    stage.run();
+    Seconds sum;
+    const auto& steps = stage.job(0).step_times();
+    for (const Seconds step : steps)
+      sum += step;
+    const double rate =
+        stage.job(0).schedule().samples_per_step * static_cast<double>(steps.size()) / sum.value();
+    return spec_.anchor->samples_per_s / rate - 1;
+  }
+
+  [[noreturn]] void fail(double error) const
+  {
+    at_.fail_at("samples_per_s",
+                fmt::format("is {:g} on {} GPUs, which no time of kernels gives: {}",
+                            spec_.anchor->samples_per_s, anchor_gpus(spec_),
+                            error > 0 ? "exchanges, input and host alone take longer"
+                                      : "the job is faster whatever its kernels take"),
+                "is it the rate of all GPUs together, at this batch and precision?");
+  }
+
+  const Point& point_;
+  RunOptions options_;
+  const JobSpec& spec_;
+  Value at_;
+  Json job_;
+};
+
+} // namespace
+
+Point with_anchors(const Point& point, const RunOptions& options)
+{
+  const ExperimentSpec spec = read_point(point);
+  std::shared_ptr<Document> document;
+  for (std::size_t i = 0; i < spec.jobs.size(); ++i) {
+    if (!anchored_by_runs(spec.jobs[i]))
+      continue;
+    if (!document)
+      document = std::make_shared<Document>(*point.document);
+    document->root["jobs"][i]["kernel_time"] =
+        AnchorRun(point, options, i, spec.jobs[i]).kernel_time();
+  }
+  return document ? Point{point.settings, std::move(document), point.profiles} : point;
+}
+
+} // namespace foretrain::experiments

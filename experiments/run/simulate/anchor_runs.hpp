@@ -1,0 +1,14 @@
+// How long kernels take where a measured rate of several GPUs, or of a transformer, says it.
+#pragma once
+
+#include "experiments/run/keep/result.hpp"
+#include "experiments/spec/experiment.hpp"
+
+namespace foretrain::experiments {
+
+/// The point with the `kernel_time` of each job whose anchor needs runs (anchored_by_runs): the one
+/// with which the same job, alone on the anchor's GPUs and at its batch, has the anchor's rate.
+/// Throws ConfigError where no time of kernels gives that rate.
+Point with_anchors(const Point& point, const RunOptions& options);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,15 @@
+// Anchors: measured rates that say how long kernels take.
+#pragma once
+
+#include "experiments/spec/experiment.hpp"
+
+namespace foretrain::experiments {
+
+/// GPUs that reached the anchor's rate together. The job has an anchor.
+int anchor_gpus(const JobSpec& job);
+
+/// Whether the anchor's rate holds more than kernels, so that only runs of that job tell how long
+/// these take: a rate of several GPUs, or of a transformer. They set the job's kernel_time.
+bool anchored_by_runs(const JobSpec& job);
+
+} // namespace foretrain::experiments

@@ -1,0 +1,102 @@
+// Anchors of one GPU and of several, of networks and of transformers.
+#include "experiments/run/scenario.hpp"
+#include "experiments/run/simulate/anchor_runs.hpp"
+#include "sim/base/error.hpp"
+#include "tests/experiments/point.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+const std::string kNetwork = R"({
+  "cluster": {"platform": "dgx1-v100", "nodes": 2},
+  "jobs": [{"name": "train", "model": "resnet50", "framework": "pytorch-ddp", "precision": "fp16",
+            "batch_per_gpu": 64, "gpus": 8}]})";
+const std::string kTransformer = R"({
+  "cluster": {"platform": "dgx-a100"},
+  "jobs": [{"name": "train", "model": "bert-large-512", "framework": "megatron", "steps": 3,
+            "precision": "fp16", "batch_per_gpu": 8, "gpus": 8}]})";
+
+double rate(const std::string& text, const Settings& settings)
+{
+  return test::run_text(text, settings).jobs.front().throughput.median;
+}
+
+std::string problem_of(const std::string& text, const Settings& settings)
+{
+  try {
+    test::run_text(text, settings);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+} // namespace
+
+TEST_CASE("the anchor's own job has the anchor's rate", "[anchor]")
+{
+  CHECK(rate(kNetwork, {{"/jobs/0/anchor", R"({"samples_per_s": 5100, "gpus": 8})"}}) ==
+        Approx(5100).epsilon(1e-3));
+  CHECK(rate(kNetwork, {{"/jobs/0/anchor", R"({"samples_per_s": 2500, "gpus": 4})"},
+                        {"/jobs/0/gpus", "4"}}) == Approx(2500).epsilon(1e-3));
+  CHECK(rate(kTransformer, {{"/jobs/0/anchor", R"({"samples_per_s": 300})"}}) ==
+        Approx(300).epsilon(1e-3));
+}
+
+TEST_CASE("an anchor of several GPUs says what others do", "[anchor]")
+{
+  // What a known time of kernels gives on 8 GPUs tells that time, and so the rate of 16.
+  const std::string slower = "1.3";
+  const double eight = rate(kNetwork, {{"/jobs/0/kernel_time", slower}});
+  const double sixteen = rate(kNetwork, {{"/jobs/0/kernel_time", slower}, {"/jobs/0/gpus", "16"}});
+  const auto result = test::run_text(
+      kNetwork,
+      {{"/jobs/0/gpus", "16"},
+       {"/jobs/0/anchor", "{\"gpus\": 8, \"samples_per_s\": " + std::to_string(eight) + "}"}});
+  CHECK(result.jobs.front().throughput.median == Approx(sixteen).epsilon(1e-3));
+  std::string told;
+  for (const std::string& warning : result.warnings)
+    told += warning;
+  CHECK_THAT(told, Contains("on 8 GPUs makes kernels 1.3 times as long as computed"));
+}
+
+TEST_CASE("an anchor of another batch stretches kernels by the same factor", "[anchor]")
+{
+  // To what the steps of a run differ by.
+  const double at_64 = rate(kNetwork, {{"/jobs/0/gpus", "1"}, {"/jobs/0/kernel_time", "1.2"}});
+  const double at_128 = rate(
+      kNetwork,
+      {{"/jobs/0/gpus", "1"}, {"/jobs/0/kernel_time", "1.2"}, {"/jobs/0/batch_per_gpu", "128"}});
+  CHECK(rate(kNetwork, {{"/jobs/0/gpus", "1"},
+                        {"/jobs/0/batch_per_gpu", "128"},
+                        {"/jobs/0/anchor", "{\"batch_per_gpu\": 64, \"samples_per_s\": " +
+                                               std::to_string(at_64) + "}"}}) ==
+        Approx(at_128).epsilon(0.01));
+}
+
+TEST_CASE("an anchor that no time of kernels gives is refused", "[anchor]")
+{
+  const std::string problem =
+      problem_of(kNetwork, {{"/jobs/0/anchor", R"({"samples_per_s": 5e6, "gpus": 8})"}});
+  CHECK_THAT(problem, Contains("/jobs/0/anchor/samples_per_s"));
+  CHECK_THAT(problem, Contains("which no time of kernels gives"));
+}
+
+TEST_CASE("BERT-large takes the same as layers and as a transformer", "[anchor]")
+{
+  // Attention with scores that pass through memory, as the layers say it, all in half precision.
+  const std::string job =
+      R"("framework": "pytorch-apex-ddp", "precision": "fp16", "batch_per_gpu": 16)";
+  const auto text = [&](const std::string& model) {
+    return R"({"cluster": {"platform": "dgx-a100"}, "jobs": [{)" + model + ", " + job + "}]}";
+  };
+  const double layers =
+      rate(text(R"("model": {"extends": "bert-large", "input": {"tokens": 512}})"), {});
+  const double transformer = rate(text(R"("model": "bert-large-512", "attention": "plain")"), {});
+  CHECK(layers == Approx(transformer).epsilon(0.05));
+}
