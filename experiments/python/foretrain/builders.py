@@ -48,14 +48,19 @@ class Stack(Builder):
 
 @dataclass(kw_only=True)
 class Anchor(Builder):
-    """Measured one-GPU rate that scales the compute profile.
+    """Measured rate that scales the times of kernels.
 
     Attributes:
-        samples_per_s: measured rate of one GPU at this batch and precision
+        samples_per_s: measured rate of one GPU, or of "gpus" together, in this precision
+        gpus: GPUs that reached it together, packed on nodes of this platform; default 1, of a transformer the
+            job's
+        batch_per_gpu: samples per GPU and step; default the job's
         spread: relative standard deviation of that rate; default as runs of one machine differ
     """
 
     samples_per_s: float
+    gpus: int | None = None
+    batch_per_gpu: int | None = None
     spread: float | None = None
 
 
@@ -136,7 +141,7 @@ class Job(Builder):
         batch_per_gpu: samples per GPU and step; transformers may have global_batch and micro_batch instead
         input: where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object
         gpus: number of GPUs; default 1
-        anchor: measured one-GPU rate that scales the compute profile
+        anchor: measured rate that scales the times of kernels
         parameter_servers: how many parameter servers there are, and where
         placement: packed (default): fill nodes in turn; spread: one GPU per node in turn; round-robin: the same,
             beginning after the last job; or a list of [node, gpu]
@@ -161,8 +166,7 @@ class Job(Builder):
         lora: low-rank adapters: they are trained, the model's own weights are frozen
         offload: share of the optimizer's state in host memory
         attention: in one kernel, or with scores that pass through memory; default "flash"
-        kernel_time: by this factor a transformer's kernels take longer than computed, as one GPU was measured;
-            default 1.0
+        kernel_time: by this factor kernels take longer than computed; an anchor says it by a rate; default 1.0
         tokens: length of the training in tokens: a number or a text like "1T"
     """
 
