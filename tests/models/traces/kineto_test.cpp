@@ -274,7 +274,7 @@ TEST_CASE("numbers that no whole number holds become the nearest that does")
 TEST_CASE("what unpacks to far more than a trace does is refused, also by its members together")
 {
   const std::string spaces(48 << 20, ' ');
-  CHECK_NOTHROW(read(packed(made_steps(2).text() + spaces))); // of a megabyte more or less nobody asks
+  CHECK_NOTHROW(read(packed(made_steps(2).text() + spaces))); // of so little nobody asks
   const std::string member = packed(spaces);
   CHECK_THROWS_WITH(read(packed(made_steps(2).text()) + member + member),
                     Catch::Contains("unpacks to more than 200 times its size"));
