@@ -63,6 +63,7 @@ TEST_CASE("of a divided transformer what limits it has a name", "[large]")
   const Bottleneck many =
       named(R"("gpus": 8, "global_batch": 64, "parallel": {"pipeline": 2}, "recompute": "full")");
   CHECK(many.resource == "node0/gpu0/compute");
+  CHECK(many.name == "GPUs");
   CHECK_THAT(many.why, Catch::Contains("of it what was not kept"));
 }
 
