@@ -219,10 +219,10 @@ Outcome problem_of(const PlannedClaim& plan, const ClaimPoints& points)
 {
   for (const PlannedNumber& number : plan.numbers)
     for (const PlannedCase& one : number.cases) {
-      if (const Outcome problem = points.problem(one.number); problem.status != 0)
+      if (Outcome problem = points.problem(one.number); problem.status != 0)
         return problem;
       if (one.than)
-        if (const Outcome problem = points.problem(*one.than); problem.status != 0)
+        if (Outcome problem = points.problem(*one.than); problem.status != 0)
           return problem;
     }
   return {};

@@ -199,7 +199,7 @@ private:
     if (digits.size() > 1 && digits.front() == '0' && kDigits.find(digits[1]) != std::string::npos)
       refuse(node, "is a number for some readers of YAML and another for others: " + excerpt(text),
              "write it without the leading 0, or in quotes if it is a text");
-    const Json number = number_of(digits, negative);
+    Json number = number_of(digits, negative);
     if (!std::isfinite(number.get<double>()))
       refuse(node, "is out of range: " + excerpt(text));
     return number;
