@@ -319,5 +319,18 @@ for format in ("table", "json", "csv"):
     expect("does not fit: " + format, told.returncode == 0 and "does not fit in device memory" in told.stderr, told.stderr)
 expect("does not fit: check", run("check", large).returncode == 1)
 
+# An anchor is of the job's own plan: other plans take the kernels that it found, not its rate.
+anchored = with_text(json.dumps({"cluster": {"platform": "hgx-h100"}, "jobs": [{
+    "model": "gpt3-1.7b", "framework": "megatron", "precision": "bf16", "global_batch": 64, "gpus": 8,
+    "anchor": {"samples_per_s": 40}, "parallel": {"zero": 1}}]}))
+with tempfile.TemporaryDirectory() as folder:
+    best = folder + "/best.json"
+    tuned = run("tune", anchored, "--top", "3", "--format", "json", "--out", best)
+    rates = [plan["tokens_per_s"]["median"] for plan in json.loads(tuned.stdout)["plans"]]
+    again = json.loads(run("predict", best, "--uncertainty", "steps", "--format", "json").stdout)
+    again = again["points"][0]["jobs"][0]["tokens_per_s"]["median"]
+expect("tune: plans of an anchored job differ", rates[0] > 1.05 * 40 * 2048 and len(set(rates)) == 3, rates)
+expect("tune: the best plan's experiment has its rate", abs(again / rates[0] - 1) < 1e-3, (again, rates))
+
 print("\n".join(failures) or f"{len(BAD)} wrong inputs refused, outputs as promised")
 sys.exit(bool(failures))

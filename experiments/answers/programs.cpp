@@ -2,6 +2,7 @@
 
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/scenario.hpp"
+#include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/simulate/plan_writer.hpp"
 #include "experiments/run/simulate/synchronisation.hpp"
 #include "experiments/run/simulate/tenancy.hpp"
@@ -104,7 +105,7 @@ Json programs_of(const LoadedExperiment& experiment, int point)
   if (point < 0 || point >= static_cast<int>(experiment.points.size()))
     throw UsageError(fmt::format("there is no point {}: the experiment has {}, counted from 0",
                                  point, experiment.points.size()));
-  const Point& chosen = experiment.points[static_cast<std::size_t>(point)];
+  const Point chosen = with_anchors(experiment.points[static_cast<std::size_t>(point)], {});
   Json json = {{"point", point}, {"settings", settings_json(chosen.settings)}};
   const ResolvedExperiment resolved = resolve(chosen);
   for (std::size_t i = 0; i < resolved.jobs.size(); ++i)

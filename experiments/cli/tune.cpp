@@ -1,6 +1,7 @@
 #include "experiments/answers/tune.hpp"
 #include "experiments/cli/experiment_arguments.hpp"
 #include "experiments/cli/files.hpp"
+#include "experiments/run/simulate/anchor_runs.hpp"
 #include "sim/base/error.hpp"
 
 #include <filesystem>
@@ -35,13 +36,15 @@ std::function<int()> tune(CLI::App& app)
       throw UsageError("tune takes one point: this experiment has a sweep of " +
                        std::to_string(experiment.points.size()) +
                        " points\n  hint: --set POINTER=VALUE holds what it varies");
-    const auto answer =
-        experiments::tune(experiment.points.front(), a->top, experiments::RunOptions{});
+    const experiments::RunOptions options;
+    const experiments::Point point =
+        experiments::with_kernel_times(experiment.points.front(), options);
+    const auto answer = experiments::tune(point, a->top, options);
     if (!a->out.empty() && answer.best.empty())
       throw UsageError("--out has no experiment to write: no plan fits");
     if (!a->out.empty())
       write_file(a->out,
-                 experiments::tuned_experiment(experiment.points.front(), answer.best.front(),
+                 experiments::tuned_experiment(point, answer.best.front(),
                                                std::filesystem::path(a->out).parent_path().string())
                          .dump(2) +
                      "\n");

@@ -130,4 +130,16 @@ Point with_anchors(const Point& point, const RunOptions& options)
   return document ? Point{point.settings, std::move(document), point.profiles} : point;
 }
 
+Point with_kernel_times(const Point& point, const RunOptions& options)
+{
+  Point anchored = with_anchors(point, options);
+  const ExperimentSpec spec = read_point(point);
+  const auto document = std::make_shared<Document>(*anchored.document);
+  for (std::size_t i = 0; i < spec.jobs.size(); ++i)
+    if (anchored_by_runs(spec.jobs[i]))
+      document->root["jobs"][i].erase("anchor");
+  anchored.document = document;
+  return anchored;
+}
+
 } // namespace foretrain::experiments

@@ -11,4 +11,8 @@ namespace foretrain::experiments {
 /// Throws ConfigError where no time of kernels gives that rate.
 Point with_anchors(const Point& point, const RunOptions& options);
 
+/// The same with these anchors gone: `kernel_time` as the job's own plan has it, for other plans of
+/// the job too, which an anchor would give its rate.
+Point with_kernel_times(const Point& point, const RunOptions& options);
+
 } // namespace foretrain::experiments
