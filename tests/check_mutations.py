@@ -52,6 +52,22 @@ class Broken(Exception):
     pass
 
 
+def whole(code):
+    """Whether brackets put around it change nothing but the order of evaluation: no comma, bracket or operator is cut."""
+    depth, text, previous = 0, "", ""
+    for it in code:
+        if text:
+            text = "" if it == text and previous != "\\" else text
+        elif it in "\"'" and not (it == "'" and previous.isdigit()):
+            text = it
+        else:
+            depth += (it in "([{") - (it in ")]}")
+            if depth < 0 or (it == "," and depth == 0):
+                return False
+        previous = "" if previous == "\\" else it
+    return depth == 0 and not text and not re.search(r"(^\s*(&&|\|\||[=<>/%?:])|(&&|\|\||(?<!\+)\+|(?<!-)-|[*/%=<>?:,])\s*$)", code)
+
+
 def read_list():
     document = json.loads(LIST.read_text())
     for number, it in enumerate(document["mutations"], 1):
@@ -59,6 +75,9 @@ def read_list():
         it["room"] = it["file"].split("/")[0]
         if it["room"] not in ROOMS:
             raise Broken(f"mutation {number}: no room '{it['room']}'")
+        broken = [] if it["from"].endswith(";") else [part for part in (it["from"], it["to"]) if not whole(part)]
+        if broken:
+            raise Broken(f"mutation {number} ({it['file']}) cuts an expression: {broken[0]!r}")
     return document["mutations"], document["left_out"]
 
 
