@@ -50,7 +50,7 @@ Point with_setting(const Point& point, const std::string& pointer, const Json& v
     if (parent.is_object())
       parent.erase(pointer_steps(pointer).back());
   }
-  return {point.settings, std::move(document), point.profiles};
+  return {point.settings, std::move(document), point.profiles, point.anchored};
 }
 
 } // namespace

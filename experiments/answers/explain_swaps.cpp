@@ -114,7 +114,7 @@ Json swapped(const Point& point, const ResolvedExperiment& experiment,
         auto document = std::make_shared<Document>(*point.document);
         set_in_experiment(*document, choice.pointer, option, "explain");
         const ResolvedExperiment changed =
-            resolve({point.settings, std::move(document), point.profiles});
+            resolve({point.settings, std::move(document), point.profiles, point.anchored});
         if (fit(experiment) && !fit(changed))
           continue;
         const auto rates = throughputs_with(changed, {}, 1, options, steps);

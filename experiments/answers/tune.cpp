@@ -222,7 +222,7 @@ Point with_plan(const Point& point, const ParallelPlan& plan, int micro_batch, R
   set("recompute", word_of(recompute));
   if (recompute != Recompute::selective)
     document->root.at("jobs").at(0).erase("recompute_modules");
-  return {point.settings, std::move(document), point.profiles};
+  return {point.settings, std::move(document), point.profiles, point.anchored};
 }
 
 TunedPlan predicted(const Point& point, const models::MemorySetting& memory,

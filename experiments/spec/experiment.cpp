@@ -1,5 +1,6 @@
 #include "experiments/spec/experiment.hpp"
 
+#include "experiments/spec/anchor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -197,6 +198,24 @@ Point make_point(const Document& base, const Settings& settings, ProfilesPtr pro
   return {settings, document, std::move(profiles)};
 }
 
+// The anchors of a sweep were measured once: with the file's own values, whatever the sweep tries.
+void tell_anchored(LoadedExperiment& experiment, const Point& plain)
+{
+  const auto by_runs = [](const ExperimentSpec& spec) {
+    return std::any_of(spec.jobs.begin(), spec.jobs.end(), anchored_by_runs);
+  };
+  if (!by_runs(experiment.spec))
+    return;
+  std::shared_ptr<const Document> anchored = experiment.points.front().document;
+  try {
+    if (by_runs(read_point(plain)))
+      anchored = plain.document;
+  } catch (const ConfigError&) { // it says too little without the sweep
+  }
+  for (Point& point : experiment.points)
+    point.anchored = anchored;
+}
+
 void check_number(const Value& price)
 {
   if (!price.json().is_number() || price.json().get<double>() < 0)
@@ -309,6 +328,8 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   experiment.spec = read_point(experiment.points.front());
   for (const std::size_t i : points_to_read(experiment))
     static_cast<void>(read_point(experiment.points[i]));
+  if (document->root.contains("sweep"))
+    tell_anchored(experiment, make_point(*document, {}, laid, profiles));
   if (experiment.spec.name.empty())
     experiment.spec.name = document->path.empty() ? "experiment" : document->path.stem().string();
   return experiment;

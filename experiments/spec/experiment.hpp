@@ -154,6 +154,9 @@ struct Point {
   Settings settings;
   std::shared_ptr<const Document> document; // without "sweep"; carries the profiles' overlay
   std::shared_ptr<const Profiles> profiles;
+  /// What a sweep's anchors were measured with: the experiment without the sweep's values, or its
+  /// first point where it is nothing without them. Null: the point itself.
+  std::shared_ptr<const Document> anchored{};
 };
 
 /// Reads a file, applies --set overrides ("POINTER=VALUE"), lays profiles over its presets (those

@@ -362,7 +362,7 @@ Point noting_presets(const Point& point, const std::shared_ptr<std::vector<Prese
   };
   auto document = std::make_shared<Document>(*point.document);
   document->overlay = std::move(overlay);
-  return {point.settings, std::move(document), point.profiles};
+  return {point.settings, std::move(document), point.profiles, point.anchored};
 }
 
 platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,

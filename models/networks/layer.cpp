@@ -23,6 +23,8 @@ const char* name_of(LayerKind kind)
     return "embedding";
   case LayerKind::copy:
     return "copy";
+  case LayerKind::regroup:
+    return "regroup";
   }
   return "";
 }
@@ -270,6 +272,11 @@ Layer resized_layer(const Shape& input, const Shape& output, double flops_per_el
 Layer copy_layer(const Shape& output)
 {
   return moving(LayerKind::copy, output, output);
+}
+
+Layer regroup_layer(const Shape& shape)
+{
+  return moving(LayerKind::regroup, shape, shape);
 }
 
 } // namespace foretrain::models

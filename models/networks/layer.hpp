@@ -23,7 +23,8 @@ enum class LayerKind {
   elementwise, // activations, dropout, softmax, residual additions
   pool,
   embedding,
-  copy, // moves activations without arithmetic: concatenation, picking a token
+  copy,    // moves activations without arithmetic: concatenation, picking a token
+  regroup, // the same activations in the order that products of all heads in one call want
 };
 
 /// "conv", "linear", ...
@@ -98,5 +99,6 @@ Layer position_bias_layer(const Shape& scores, std::int64_t rows, std::int64_t h
 Layer resized_layer(const Shape& input, const Shape& output, double flops_per_element);
 /// Writes `output` from as many elements read.
 Layer copy_layer(const Shape& output);
+Layer regroup_layer(const Shape& shape);
 
 } // namespace foretrain::models

@@ -161,6 +161,11 @@ void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
   const Layer projection = linear_layer(in, in.features, s.bias);
   for (const char* name : {"query", "key", "value"})
     builder.emit(at, "linear", name, projection);
+  // Products of all heads want each head's values side by side: queries, keys and values are copied
+  // to that order and the context back (transpose_for_scores of BERT).
+  if (s.heads > 1)
+    builder.emit(at, "regroup", "split_heads",
+                 regroup_layer(Shape::sequence(in.tokens, 3 * in.features)));
   const Layer scores = attention_scores_layer(in, s.heads, window);
   builder.emit(at, "scores", "scores", scores);
   if (s.position_bias > 0)
@@ -172,6 +177,8 @@ void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
   for (const char* op : functions)
     builder.emit(at, op, op, activation_layer(scores.output, op));
   builder.emit(at, "context", "context", attention_context_layer(in, s.heads, window));
+  if (s.heads > 1)
+    builder.emit(at, "regroup", "merge_heads", regroup_layer(in));
   builder.emit(at, "linear", "output", projection);
 }
 

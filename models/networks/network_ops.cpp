@@ -250,6 +250,26 @@ void first_token(NetworkBuilder& builder, const Value& at, const PlainSpec& s)
   builder.emit(at, s.op, s.name, copy_layer(Shape::vector(builder.shape().features)));
 }
 
+struct GatherSpec : CommonSpec {
+  int count = 0;
+};
+
+template <class V>
+void describe(V& v, GatherSpec& s)
+{
+  describe_common(v, s);
+  v.required("count", s.count, "tokens that what follows looks at", between(1, kMaxDimension));
+}
+
+void gather_tokens(NetworkBuilder& builder, const Value& at, const GatherSpec& s)
+{
+  builder.need(at, {Form::sequence});
+  const Shape in = builder.shape();
+  if (s.count > in.tokens)
+    at.fail_at("count", fmt::format("must be at most the {} tokens, got {}", in.tokens, s.count));
+  builder.emit(at, s.op, s.name, copy_layer(Shape::sequence(s.count, in.features)));
+}
+
 constexpr Op kSimpleOps[] = {
     make_op<ConvSpec, &conv>("conv", "2-D convolution, or 3-D of volumes"),
     make_op<LinearSpec, &linear>("linear", "fully connected layer; on a sequence, for every token"),
@@ -270,6 +290,7 @@ constexpr Op kSimpleOps[] = {
     make_op<PlainSpec, &flatten>("flatten", "view as a vector; costs nothing"),
     make_op<EmbeddingSpec, &embedding>("embedding", "token ids to vectors"),
     make_op<PlainSpec, &first_token>("first_token", "the first token of a sequence, as a vector"),
+    make_op<GatherSpec, &gather_tokens>("gather_tokens", "some tokens of a sequence"),
 };
 
 } // namespace

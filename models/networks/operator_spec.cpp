@@ -10,9 +10,10 @@ namespace {
 
 LayerKind layer_kind(const std::string& name)
 {
-  for (const LayerKind kind : {LayerKind::conv, LayerKind::linear, LayerKind::attention,
-                               LayerKind::norm, LayerKind::row_norm, LayerKind::elementwise,
-                               LayerKind::pool, LayerKind::embedding, LayerKind::copy})
+  for (const LayerKind kind :
+       {LayerKind::conv, LayerKind::linear, LayerKind::attention, LayerKind::norm,
+        LayerKind::row_norm, LayerKind::elementwise, LayerKind::pool, LayerKind::embedding,
+        LayerKind::copy, LayerKind::regroup})
     if (name == name_of(kind))
       return kind;
   return LayerKind::elementwise;

@@ -43,6 +43,7 @@ Passes passes_of(LayerKind kind)
   case LayerKind::attention:
   case LayerKind::embedding:
   case LayerKind::copy:
+  case LayerKind::regroup:
     return {1, 1, 1, 1};
   }
   return {};
@@ -323,7 +324,8 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     const double in = static_cast<double>(layer.input_elements) * batch;
     const double out = static_cast<double>(layer.output_elements) * batch;
     const auto weights = static_cast<double>(layer.parameters);
-    if (device.fused_elementwise && layer.kind == LayerKind::elementwise) {
+    if ((device.fused_elementwise && layer.kind == LayerKind::elementwise) ||
+        (layer.kind == LayerKind::regroup && !device.kernels.batched_products)) {
       profile.layers.emplace_back();
       continue;
     }
@@ -380,7 +382,8 @@ ComputeProfile inference_profile(const Network& network, int batch, const Device
     if (gemm_like(layer)) {
       time.product = true;
       time.forward = device.operation_gap + Product(layer, batch, device, 3 * parameters).forward();
-    } else if (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::norm) {
+    } else if (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::norm &&
+               layer.kind != LayerKind::regroup) {
       const double elements =
           batch * static_cast<double>(layer.input_elements + layer.output_elements);
       time.forward =
@@ -416,7 +419,7 @@ Bytes training_memory(const Network& network, int batch, const Device& device)
   // Activations that overwrite their input (ReLU, dropout) need no memory of their own.
   double activations = 0;
   for (const Layer& layer : network.layers)
-    if (layer.kind != LayerKind::elementwise)
+    if (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::regroup)
       activations += static_cast<double>(layer.output_elements);
   return Bytes(state) + moved(activations * batch, device);
 }

@@ -5,7 +5,10 @@
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 
+#include <set>
+
 using namespace foretrain;
+using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
 namespace {
@@ -77,6 +80,37 @@ TEST_CASE("an anchor of another batch stretches kernels by the same factor", "[a
                         {"/jobs/0/anchor", "{\"batch_per_gpu\": 64, \"samples_per_s\": " +
                                                std::to_string(at_64) + "}"}}) ==
         Approx(at_128).epsilon(0.01));
+}
+
+TEST_CASE("a sweep's points share the kernels of the anchored job, whatever they try", "[anchor]")
+{
+  const auto document = std::make_shared<Document>(*parse_document(R"({
+    "cluster": {"platform": "hgx-h100", "nodes": 1},
+    "jobs": [{"model": "gpt3-1.7b", "framework": "megatron", "gpus": 8, "global_batch": 64,
+      "parallel": {"tensor": 2}, "steps": 3, "anchor": {"samples_per_s": 20}}],
+    "sweep": {"/jobs/0/parallel/tensor": [1, 2, 4]}})",
+                                                                   "anchored-sweep.json"));
+  const LoadedExperiment sweep = load_experiment(document, {}, {});
+  REQUIRE(sweep.points.size() == 3);
+  RunOptions options;
+  options.uncertainty.method = UncertaintyMethod::steps;
+  std::vector<double> rates;
+  std::set<double> kernels;
+  for (const Point& point : sweep.points) {
+    rates.push_back(run_point(point, options).jobs.front().throughput.median);
+    kernels.insert(
+        with_anchors(point, options).document->root["jobs"][0]["kernel_time"].get<double>());
+  }
+  CHECK(kernels.size() == 1);
+  CHECK(rates[1] == Approx(20).epsilon(2e-3));
+  CHECK(std::abs(rates[0] / 20 - 1) > 0.02);
+  CHECK(std::abs(rates[2] / 20 - 1) > 0.02);
+
+  // One that tries anchors means the job of each point.
+  document->root["sweep"] = {{"/jobs/0/anchor/samples_per_s", {10, 20}}};
+  for (const Point& point : load_experiment(document, {}, {}).points)
+    CHECK(run_point(point, options).jobs.front().throughput.median ==
+          Approx(point.settings.front().second.get<double>()).epsilon(2e-3));
 }
 
 TEST_CASE("an anchor that no time of kernels gives is refused", "[anchor]")

@@ -17,14 +17,31 @@ constexpr int kRuns = 12;
 constexpr double kSame = 1e-4;                     // of the rate
 constexpr double kShortest = 0.01, kLongest = 100; // of kernel_time's format
 
+// The experiment that the anchor of a job was measured with: of a sweep, unless that tries anchors,
+// the one before its values.
+Point measured_with(const Point& point, std::size_t job)
+{
+  const std::string anchor = fmt::format("/jobs/{}/anchor", job);
+  const bool tried = std::any_of(point.settings.begin(), point.settings.end(), [&](const auto& it) {
+    return it.first.starts_with(anchor) || anchor.starts_with(it.first + "/");
+  });
+  if (!point.anchored || tried || !point.anchored->root.contains(Json::json_pointer(anchor)))
+    return point;
+  auto document = std::make_shared<Document>(*point.anchored);
+  document->overlay = point.document->overlay; // what an interval's runs vary
+  return {{}, std::move(document), point.profiles};
+}
+
 // The anchor's job, alone.
 class AnchorRun {
 public:
-  AnchorRun(const Point& point, const RunOptions& options, std::size_t job, const JobSpec& spec)
-      : point_(point), options_(options), spec_(spec),
-        at_(Value(point.document).at("jobs").at(job).at("anchor")),
-        job_(Value(point.document).at("jobs").at(job).json())
+  AnchorRun(const Point& point, const RunOptions& options, std::size_t job, double samples_per_s)
+      : point_(measured_with(point, job)), options_(options), samples_per_s_(samples_per_s),
+        spec_(read_point(point_).jobs[job]),
+        at_(Value(point_.document).at("jobs").at(job).at("anchor")),
+        job_(Value(point_.document).at("jobs").at(job).json())
   {
+    const JobSpec& spec = spec_;
     for (const char* key : {"anchor", "placement", "start", "ends", "epochs", "training_steps",
                             "tokens", "name", "kernel_time"})
       job_.erase(key);
@@ -93,22 +110,23 @@ private:
       sum += step;
     const double rate =
         stage.job(0).schedule().samples_per_step * static_cast<double>(steps.size()) / sum.value();
-    return spec_.anchor->samples_per_s / rate - 1;
+    return samples_per_s_ / rate - 1;
   }
 
   [[noreturn]] void fail(double error) const
   {
     at_.fail_at("samples_per_s",
                 fmt::format("is {:g} on {} GPUs, which no time of kernels gives: {}",
-                            spec_.anchor->samples_per_s, anchor_gpus(spec_),
+                            samples_per_s_, anchor_gpus(spec_),
                             error > 0 ? "exchanges, input and host alone take longer"
                                       : "the job is faster whatever its kernels take"),
                 "is it the rate of all GPUs together, at this batch and precision?");
   }
 
-  const Point& point_;
+  Point point_;
   RunOptions options_;
-  const JobSpec& spec_;
+  double samples_per_s_; // of the point: an interval's runs vary it
+  JobSpec spec_;
   Value at_;
   Json job_;
 };
@@ -125,9 +143,10 @@ Point with_anchors(const Point& point, const RunOptions& options)
     if (!document)
       document = std::make_shared<Document>(*point.document);
     document->root["jobs"][i]["kernel_time"] =
-        AnchorRun(point, options, i, spec.jobs[i]).kernel_time();
+        AnchorRun(point, options, i, spec.jobs[i].anchor->samples_per_s).kernel_time();
   }
-  return document ? Point{point.settings, std::move(document), point.profiles} : point;
+  return document ? Point{point.settings, std::move(document), point.profiles, point.anchored}
+                  : point;
 }
 
 Point with_kernel_times(const Point& point, const RunOptions& options)

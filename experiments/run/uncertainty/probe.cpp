@@ -25,7 +25,7 @@ Probe::Probe(const Point& point, RunOptions options, std::shared_ptr<KnownExchan
   overlay->files = std::make_shared<std::map<std::string, DocumentPtr>>();
   auto document = std::make_shared<Document>(*point.document);
   document->overlay = std::move(overlay);
-  point_ = {point.settings, std::move(document), point.profiles};
+  point_ = {point.settings, std::move(document), point.profiles, point.anchored};
   options_.trace_path.clear();
   options_.keep_limits = false;
 }

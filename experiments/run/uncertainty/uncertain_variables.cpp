@@ -81,7 +81,7 @@ public:
       from_table(use);
     }
     anchors();
-    transformers();
+    kernels();
     return std::move(variables_);
   }
 
@@ -210,19 +210,25 @@ private:
     }
   }
 
-  // Times of a transformer's kernels come from curves, whose error is one of all kernels; an anchor
-  // removes it.
-  void transformers()
+  // Times of kernels come from curves and passes over memory, whose error is one of all kernels of
+  // a job. An anchor removes it, and so does a profile that has learnt the GPU from training runs.
+  void kernels()
   {
+    const bool learnt = std::any_of(variables_.begin(), variables_.end(), [](const Variable& it) {
+      return it.profile >= 0 && it.kind == "gpu";
+    });
     for (std::size_t i = 0; i < experiment_.jobs.size(); ++i) {
       const ResolvedJob& job = experiment_.jobs[i];
-      if (!job.transformer || job.spec.anchor)
+      const bool of_layers = !job.transformer && !job.spec.program && !job.network.measured &&
+                             !learnt && !experiment_.platform.gpu.on_host();
+      if (job.spec.anchor || !(job.transformer || of_layers))
         continue;
       Variable variable{job.spec.name + ": time of kernels",
                         "job",
                         std::to_string(i),
                         {},
-                        kernel_spread(job.transformer->step.device)};
+                        job.transformer ? kernel_spread(job.transformer->step.device)
+                                        : spread_of("layers")};
       variable.at.push_back({fmt::format("/jobs/{}/kernel_time", i),
                              {job.spec.kernel_time, "", 1},
                              0,
@@ -282,7 +288,7 @@ Point shifted(const Point& point, const std::vector<Variable>& variables,
     }
   }
   document->overlay = std::move(overlay);
-  return {point.settings, std::move(document), point.profiles};
+  return {point.settings, std::move(document), point.profiles, point.anchored};
 }
 
 double correlation(const Point& point, const Variable& a, const Variable& b)

@@ -122,9 +122,23 @@ TEST_CASE("attention is 4 t h^2 + 2 t^2 h multiply-accumulates, whatever the hea
   CHECK(sum.parameters == 4 * (96 * 96 + 96));
   CHECK(sum.gradient_tensors == 8);
   // Scores are heads x t x t: written once by the product, then by scale and mask, then by softmax.
-  CHECK(sum.activation_elements == 3 * heads * tokens * tokens + 5 * tokens * 96);
+  // Several heads want queries, keys, values and the context in another order.
+  const int regrouped = heads > 1 ? 4 : 0;
+  CHECK(sum.activation_elements == 3 * heads * tokens * tokens + (5 + regrouped) * tokens * 96);
   CHECK(sum.forward_flops.value() == 2 * sum.macs + (2 + 5) * heads * t * t);
   CHECK(network.layers.back().output == Shape::sequence(tokens, 96));
+}
+
+TEST_CASE("what looks at some tokens computes for these alone", "[models][network]")
+{
+  const Network network = network_of(R"("tokens": 128, "hidden": 32)", R"(
+    {"op": "gather_tokens", "count": 20}, {"op": "linear", "out": 1000, "bias": false})");
+  CHECK(network.layers[0].output == Shape::sequence(20, 32));
+  CHECK(network.layers[0].input_elements == 20 * 32);
+  CHECK(network.layers[1].macs == 20 * 32 * 1000);
+  CHECK(test::problem_of(R"({"input": {"tokens": 12, "hidden": 8}, "layers": [
+          {"op": "gather_tokens", "count": 13}]})")
+            .find("must be at most the 12 tokens, got 13") != std::string::npos);
 }
 
 TEST_CASE("attention without weights is batched over samples and heads", "[models][network]")
@@ -138,11 +152,11 @@ TEST_CASE("attention without weights is batched over samples and heads", "[model
       CHECK(layer.gradient_tensors.empty());
     }
   }
-  CHECK(network.layers[3].name == "attention.scores");
-  CHECK(network.layers[3].input_elements == 2 * 10 * 24); // query and key
-  CHECK(network.layers[6].name == "attention.context");
-  CHECK(network.layers[6].input_elements == 10 * 24 + 3 * 10 * 10); // value and probabilities
-  CHECK(network.layers[3].gemm.k == 8);
+  CHECK(network.layers[4].name == "attention.scores");
+  CHECK(network.layers[4].input_elements == 2 * 10 * 24); // query and key
+  CHECK(network.layers[7].name == "attention.context");
+  CHECK(network.layers[7].input_elements == 10 * 24 + 3 * 10 * 10); // value and probabilities
+  CHECK(network.layers[4].gemm.k == 8);
 }
 
 TEST_CASE("normalisation trains two vectors; moving averages are state, not gradients",

@@ -284,6 +284,23 @@ TEST_CASE("autocast computes softmax in single precision up to the next product"
   CHECK(single.total() == compute_profile(network, 8, device).total());
 }
 
+TEST_CASE("heads are regrouped once each way, where their products are one call",
+          "[profile][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.ordinary.memory = device.dense.memory = BytesPerSecond(1e9);
+  Network network;
+  network.layers = {regroup_layer(Shape::sequence(64, 1000))};
+  const double read_and_written = 2 * 8 * 64 * 1000.0 * device.bytes_per_element / 1e9;
+  const auto one_call = compute_profile(network, 8, device);
+  CHECK(one_call.layers[0].forward.value() == Approx(read_and_written));
+  CHECK(one_call.layers[0].backward.value() == Approx(read_and_written));
+  device.kernels.batched_products = false;
+  const auto head_by_head = compute_profile(network, 8, device);
+  CHECK(head_by_head.layers[0].forward.value() == 0);
+  CHECK(head_by_head.layers[0].backward.value() == 0);
+}
+
 TEST_CASE("products that are no convolutions have a curve of their own", "[profile][closed-form]")
 {
   Device device = tiled();

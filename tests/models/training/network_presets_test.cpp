@@ -211,6 +211,24 @@ TEST_CASE("BERT has the parameters of its checkpoints and the GEMMs of its paper
   CHECK(sum.macs == Approx(encoder + s * h * 30522 + s * h * h + h * h + 2 * h).epsilon(1e-12));
 }
 
+TEST_CASE("BERT of 128 tokens predicts the 20 that are masked", "[models][network]")
+{
+  struct Case {
+    const char* preset;
+    double layers, hidden;
+    std::int64_t parameters;
+  };
+  const auto c = GENERATE(Case{"bert-base-128", 12, 768, 110106428},
+                          Case{"bert-large-128", 24, 1024, 336226108});
+  CAPTURE(c.preset);
+  const NetworkTotals sum = totals(load_network(c.preset));
+  CHECK(sum.parameters == c.parameters);
+  const double s = 128;
+  const double h = c.hidden;
+  const double encoder = 12 * s * c.layers * h * h * (1 + s / (6 * h));
+  CHECK(sum.macs == Approx(encoder + 20 * h * 30522 + 20 * h * h + h * h + 2 * h).epsilon(1e-12));
+}
+
 TEST_CASE("BERT files default to the 64 tokens of ddl-benchmarks", "[models][network]")
 {
   CHECK(load_network("bert-base").input == Shape::ids(64));
