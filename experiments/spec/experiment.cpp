@@ -1,6 +1,5 @@
 #include "experiments/spec/experiment.hpp"
 
-#include "experiments/spec/anchor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -201,14 +200,15 @@ Point make_point(const Document& base, const Settings& settings, ProfilesPtr pro
 // The anchors of a sweep were measured once: with the file's own values, whatever the sweep tries.
 void tell_anchored(LoadedExperiment& experiment, const Point& plain)
 {
-  const auto by_runs = [](const ExperimentSpec& spec) {
-    return std::any_of(spec.jobs.begin(), spec.jobs.end(), anchored_by_runs);
+  const auto none_has_one = [](const ExperimentSpec& spec) {
+    return std::none_of(spec.jobs.begin(), spec.jobs.end(),
+                        [](const JobSpec& job) { return job.anchor.has_value(); });
   };
-  if (!by_runs(experiment.spec))
+  if (none_has_one(experiment.spec))
     return;
   std::shared_ptr<const Document> anchored = experiment.points.front().document;
   try {
-    if (by_runs(read_point(plain)))
+    if (!none_has_one(read_point(plain)))
       anchored = plain.document;
   } catch (const ConfigError&) { // it says too little without the sweep
   }
