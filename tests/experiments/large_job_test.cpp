@@ -65,6 +65,32 @@ TEST_CASE("adapters make a step shorter and its memory smaller", "[large]")
   CHECK(repeated.memory.needed < all.memory.needed);
 }
 
+TEST_CASE("NeMo 1 keeps of master weights what bf16 lacks", "[large]")
+{
+  const auto state = [](const char* framework, const char* precision) {
+    return large({{"/jobs/0/framework", framework}, {"/jobs/0/precision", precision}})
+        .jobs.front()
+        .transformer->step.memory.state.optimizer;
+  };
+  CHECK(state("nemo", "bf16") == 12);
+  CHECK(state("nemo-1", "bf16") == 10);
+  CHECK(state("nemo-1", "fp8") == 10);
+  CHECK(state("nemo-1", "fp16") == 12);
+}
+
+TEST_CASE("frozen weights in fp8 want products in fp8", "[large]")
+{
+  const char* const lora = R"({"rank": 16, "weights": "fp8"})";
+  CHECK_THROWS_WITH(large({{"/jobs/0/lora", lora}}), Catch::Contains("\"precision\": \"fp8\""));
+  const auto kept = [&](const char* precision) {
+    return large({{"/jobs/0/lora", lora}, {"/jobs/0/precision", precision}})
+        .jobs.front()
+        .transformer->step.memory;
+  };
+  CHECK(kept("fp8").state.frozen == 1);
+  CHECK(kept("fp8").fp8_kept == models::Fp8Kept::inputs);
+}
+
 TEST_CASE("modules to repeat want selective recomputation", "[large]")
 {
   CHECK_THROWS_WITH(large({{"/jobs/0/recompute_modules", R"(["mlp"])"}}),
