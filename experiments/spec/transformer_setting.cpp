@@ -124,6 +124,23 @@ models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& 
   return state;
 }
 
+// Modules that recomputation names and the model does not have.
+void refuse_missing_modules(const JobSpec& job, const models::Transformer& t, const Value& at)
+{
+  using enum models::LayerModule;
+  for (const models::LayerModule module : job.recompute_modules) {
+    const bool of_experts = module == moe || module == moe_act;
+    const char* const lacks = of_experts && t.experts == 0                        ? "experts"
+                              : module == shared_experts && t.shared_experts == 0 ? "shared experts"
+                              : module == mla_up_proj && !t.latent ? "latent attention"
+                                                                   : nullptr;
+    if (lacks != nullptr)
+      at.fail_at("recompute_modules",
+                 fmt::format("has '{}', and the model has no {}", word_of(module), lacks),
+                 "layernorm, mlp and core_attn are of every dense layer");
+  }
+}
+
 // GPUs that divide weights with zero 3.
 int shard_of(const models::ParallelPlan& plan, int data, int per_node)
 {
@@ -180,6 +197,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                "are what selective recomputation repeats, and \"recompute\" is '" +
                    word_of(job.recompute) + "'",
                "add \"recompute\": \"selective\"");
+  refuse_missing_modules(job, t, at);
   if (job.lora && job.lora->weights == models::FrozenWeights::fp8 && !is_fp8(job.precision))
     at.at("lora").fail_at("weights", "are 'fp8', and products are '" + word_of(job.precision) + "'",
                           "they need \"precision\": \"fp8\" or \"mxfp8\"");

@@ -102,6 +102,34 @@ TEST_CASE("modules to repeat want selective recomputation", "[large]")
                     Catch::Contains("linear_qkv"));
 }
 
+TEST_CASE("what a plan has no use for is refused by name", "[large]")
+{
+  const auto with = [](const char* key, const char* value) {
+    return [=] { large({{std::string("/jobs/0/") + key, value}}); };
+  };
+  CHECK_THROWS_WITH(
+      with("parallel", R"({"tensor": 2, "pipeline": 2, "zero": 1, "schedule": "interleaved"})")(),
+      Catch::Contains("virtual_stages is 1") && Catch::Contains("1f1b"));
+  CHECK_NOTHROW(
+      with("parallel", R"({"tensor": 2, "pipeline": 2, "zero": 1, "schedule": "1f1b"})")());
+  CHECK_THROWS_WITH(with("parallel", R"({"tensor": 2, "zero": 1, "shard": "node"})")(),
+                    Catch::Contains("zero 3") && Catch::Contains("leave shard out"));
+  CHECK_NOTHROW(with("parallel", R"({"tensor": 2, "zero": 3, "shard": "node"})")());
+  CHECK_THROWS_WITH(with("parallel", R"({"tensor": 2, "zero": 1, "expert_tensor": 2})")(),
+                    Catch::Contains("no experts"));
+  const auto repeating = [](const char* modules) {
+    return large({{"/jobs/0/recompute", "selective"}, {"/jobs/0/recompute_modules", modules}});
+  };
+  CHECK_THROWS_WITH(repeating(R"(["moe_act"])"), Catch::Contains("no experts"));
+  CHECK_THROWS_WITH(repeating(R"(["shared_experts"])"), Catch::Contains("no shared experts"));
+  CHECK_THROWS_WITH(repeating(R"(["mla_up_proj"])"), Catch::Contains("no latent attention"));
+  CHECK(repeating(R"(["mlp"])").jobs.front().warnings.empty());
+  const auto told = large({{"/jobs/0/recompute", "selective"}}).jobs.front().warnings;
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told.front(),
+             Catch::Contains("flash attention") && Catch::Contains("recompute_modules"));
+}
+
 TEST_CASE("a transformer runs beside other jobs as it does alone", "[large][property]")
 {
   const auto run = [](const std::string& transformer, const std::string& beside) {
