@@ -155,6 +155,21 @@ void remark_age(ResolvedJob& job, const platforms::PlatformSpec& platform)
       job.framework.newer.empty() ? "" : "; for later code: \"" + job.framework.newer + "\""));
 }
 
+// Flash attention keeps nothing of what Megatron's selective recomputation would repeat.
+void remark_selective(ResolvedJob& job)
+{
+  if (!job.transformer || job.spec.recompute != models::Recompute::selective)
+    return;
+  const models::MemorySetting& memory = job.transformer->step.memory;
+  if (memory.flash && memory.modules.empty() &&
+      memory.selective == models::SelectiveRecompute::attention)
+    job.warnings.push_back(fmt::format(
+        "{}: selective recomputation repeats attention's core, of which flash attention "
+        "keeps nothing: it saves no memory, and what it would repeat is not counted; "
+        "\"recompute_modules\" says what else may be repeated",
+        job.spec.name));
+}
+
 // Jobs on one GPU need their memory at the same time.
 void remark_shared_gpus(ResolvedExperiment& e)
 {
@@ -202,6 +217,7 @@ void add_remarks(ResolvedExperiment& e)
     remark_input(job);
     remark_links(job, e.platform);
     remark_age(job, e.platform);
+    remark_selective(job);
     remark_assumptions(job);
   }
   remark_shared_gpus(e);

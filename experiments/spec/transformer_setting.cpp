@@ -114,10 +114,31 @@ models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& 
   const models::Optimizer optimizer =
       models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
   state.weight = element;
+  state.frozen = job.lora && job.lora->weights == models::FrozenWeights::fp8 ? 1 : element;
   state.gradient = rules.gradient == models::GradientPrecision::fp32 ? 4 : element;
-  state.optimizer = (element < 4 ? 4 : 0) + optimizer.state_bytes_per_parameter;
+  const bool remainder =
+      rules.master == models::MasterWeights::remainder && job.precision != Precision::fp16;
+  const double master = element >= 4 ? 0 : remainder ? 4 - element : 4;
+  state.optimizer = master + optimizer.state_bytes_per_parameter;
   state.offload = job.offload;
   return state;
+}
+
+// Modules that recomputation names and the model does not have.
+void refuse_missing_modules(const JobSpec& job, const models::Transformer& t, const Value& at)
+{
+  using enum models::LayerModule;
+  for (const models::LayerModule module : job.recompute_modules) {
+    const bool of_experts = module == moe || module == moe_act;
+    const char* const lacks = of_experts && t.experts == 0                        ? "experts"
+                              : module == shared_experts && t.shared_experts == 0 ? "shared experts"
+                              : module == mla_up_proj && !t.latent ? "latent attention"
+                                                                   : nullptr;
+    if (lacks != nullptr)
+      at.fail_at("recompute_modules",
+                 fmt::format("has '{}', and the model has no {}", word_of(module), lacks),
+                 "layernorm, mlp and core_attn are of every dense layer");
+  }
 }
 
 // GPUs that divide weights with zero 3.
@@ -176,10 +197,16 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                "are what selective recomputation repeats, and \"recompute\" is '" +
                    word_of(job.recompute) + "'",
                "add \"recompute\": \"selective\"");
+  refuse_missing_modules(job, t, at);
+  if (job.lora && job.lora->weights == models::FrozenWeights::fp8 && !is_fp8(job.precision))
+    at.at("lora").fail_at("weights", "are 'fp8', and products are '" + word_of(job.precision) + "'",
+                          "they need \"precision\": \"fp8\" or \"mxfp8\"");
   s.memory.flash = job.attention == AttentionWay::flash;
   s.memory.element = std::max(2, bytes_of(job.precision));
   s.memory.shard = shard_of(s.memory.plan, s.memory.batch.data, gpus_per_node);
   s.memory.state = state_of(job, rules, s.memory.element, at);
+  s.memory.fp8_kept = is_fp8(job.precision) ? rules.fp8_kept : models::Fp8Kept::nothing;
+  s.memory.loss = rules.loss;
   s.rules = rules;
   s.fp8 = is_fp8(job.precision);
   s.device = device_of(platform.gpu, job, rules, stack, at);

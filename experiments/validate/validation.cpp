@@ -61,6 +61,16 @@ void count_pair(Summary& summary, const Comparison& a, const Reference& b)
   summary.right_pairs += apart * (a.predicted - b.predicted) > 0 ? 1 : 0;
 }
 
+// Whether the job that a pointer like /jobs/0/step_time_s is about fits in device memory, if told.
+std::optional<bool> fits_at(const Json& result, const std::string& pointer)
+{
+  const Json::json_pointer job(pointer.substr(0, pointer.find('/', pointer.find('/', 1) + 1)));
+  const Json::json_pointer told = job / "fits";
+  if (!result.contains(told) || !result.at(told).is_boolean())
+    return std::nullopt;
+  return result.at(told).get<bool>();
+}
+
 // What a run has for the measurements that point into it.
 Json picked(const SuitePlan& plan, const std::vector<std::size_t>& measurements, const Json& result)
 {
@@ -75,6 +85,8 @@ Json picked(const SuitePlan& plan, const std::vector<std::size_t>& measurements,
     picked.push_back({{"value", *value},
                       {"low", number_at(result, (pointer + "/low").c_str()).value_or(*value)},
                       {"high", number_at(result, (pointer + "/high").c_str()).value_or(*value)}});
+    if (const auto fits = fits_at(result, pointer))
+      picked.back()["fits"] = *fits;
   }
   return picked;
 }
@@ -104,6 +116,8 @@ void take(Comparison& comparison, const Json& value)
   comparison.predicted = value.at("value").get<double>();
   comparison.low = value.at("low").get<double>();
   comparison.high = value.at("high").get<double>();
+  if (value.contains("fits"))
+    comparison.fits = value.at("fits").get<bool>();
 }
 
 } // namespace

@@ -16,8 +16,9 @@ struct Comparison {
   double predicted = 0;
   double low = 0; // of the prediction's interval; low == high: it has none
   double high = 0;
-  std::string problem; // why there is no prediction; empty: there is one
-  int status = 0;      // of the problem: 2 wrong input, 3 internal error
+  std::string problem;      // why there is no prediction; empty: there is one
+  int status = 0;           // of the problem: 2 wrong input, 3 internal error
+  std::optional<bool> fits; // the row's job in device memory, where its run tells that
 
   /// predicted / measured - 1
   double error() const { return predicted / row.measured - 1; }

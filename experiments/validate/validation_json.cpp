@@ -73,6 +73,22 @@ void each_regime(const Rows& rows, const Put& put)
       put(regime, mine);
 }
 
+// Of jobs that were measured, so that they fitted: how many are told to. Null where no run tells.
+Json memory_of(const Rows& rows)
+{
+  int told = 0;
+  Json not_fitting = Json::array();
+  for (const Comparison* it : rows) {
+    told += it->fits ? 1 : 0;
+    if (it->fits && !*it->fits)
+      not_fitting.push_back(it->row.id);
+  }
+  if (told == 0)
+    return nullptr;
+  const int fit = told - static_cast<int>(not_fitting.size());
+  return {{"rows", told}, {"fit", fit}, {"not_fitting", not_fitting}};
+}
+
 } // namespace
 
 Json to_json(const SuitePlan& plan, const Comparison& it)
@@ -95,6 +111,8 @@ Json to_json(const SuitePlan& plan, const Comparison& it)
       json["covered"] = it.covered();
     }
     json["error"] = it.error();
+    if (it.fits)
+      json["fits"] = *it.fits;
   } else {
     json["problem"] = it.problem;
   }
@@ -131,6 +149,8 @@ Verdict judge(const SuitePlan& plan, const std::vector<Comparison>& comparisons,
     Json suite = {{"suite", plan.suites[i].name}};
     if (!plan.suites[i].description.empty())
       suite["description"] = plan.suites[i].description;
+    if (Json memory = memory_of(rows); !memory.is_null())
+      suite["memory"] = std::move(memory);
     const auto gates = load_gates(plan.suites[i]).gates;
     suite["regimes"] = Json::array();
     each_regime(mine, [&](const std::string& regime, const Rows& some) {

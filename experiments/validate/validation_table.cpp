@@ -70,6 +70,24 @@ std::string worst_rows(const Json& suite, std::size_t worst)
          (problems.empty() ? "" : "\n  rows without prediction:\n" + problems);
 }
 
+// How many of the measured jobs are told to fit in memory, where it is not all of them.
+std::string memory_lines(const Json& suite, std::size_t worst)
+{
+  if (!suite.contains("memory"))
+    return "";
+  const Json& memory = suite.at("memory");
+  const Json& ids = memory.at("not_fitting");
+  if (ids.empty())
+    return "";
+  std::string text = fmt::format("\n  memory: {} of {} jobs that ran are told to fit; not these:\n",
+                                 memory.at("fit").get<int>(), memory.at("rows").get<int>());
+  for (std::size_t i = 0; i < std::min(worst, ids.size()); ++i)
+    text += "  " + ids[i].get<std::string>() + "\n";
+  if (ids.size() > worst)
+    text += fmt::format("  and {} more (--format json has all)\n", ids.size() - worst);
+  return text;
+}
+
 } // namespace
 
 std::string validation_table(const Json& result, std::size_t worst)
@@ -90,7 +108,7 @@ std::string validation_table(const Json& result, std::size_t worst)
     if (!list_at(suite, "disturbed").empty())
       text += "\n" + aligned(summary_lines("rows that contradict their table: not counted", "part",
                                            suite.at("disturbed")));
-    text += worst_rows(suite, worst) + "\n";
+    text += worst_rows(suite, worst) + memory_lines(suite, worst) + "\n";
   }
   if (list_at(result, "suites").size() > 1 && !list_at(result, "regimes").empty())
     text += "all suites\n\n" + aligned(summary_lines("regime", "regime", result.at("regimes")));

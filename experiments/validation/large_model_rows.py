@@ -110,10 +110,16 @@ def precision(row):
 
 def plan(row):
     tp, pp = row.get("tp") or 1, row.get("pp") or 1
-    if row.get("tp") is None and row["gpus"] > 8:
+    untold = any("tp" in what.split("/")[0] for what in row.get("missing") or [])
+    if row.get("tp") is None and (row["gpus"] > 8 or untold):
         raise LeftOut("tensor parallelism is not told")
     p = {"tensor": tp, "pipeline": pp, "context": row.get("cp") or 1,
          "zero": row.get("zero_stage") or 0}
+    if row.get("zero_stage") is None and "NVIDIA" in row["set"]:
+        p["zero"] = 1  # recipes of NeMo and Megatron Bridge: distributed_fused_adam, use_distributed_optimizer
+    if p["zero"] == 3 and row["set"] == "NVIDIA-MegatronBridge" and (
+            row["model"], row["gpu"], precision(row)) in OFFLOADED:
+        raise LeftOut("activations in host memory")
     pieces = row.get("vp") or 1
     if row["set"] == "MLPerf-gpt3" and row.get("vp") is None:
         pieces = 6  # of NVIDIA's configurations that tell them
@@ -162,7 +168,9 @@ def framework(row):
     if "CUDA_GRAPH" in str(flags) and "1" in (flags.get("LAYER_CUDA_GRAPH"),
                                               flags.get("MCORE_CUDA_GRAPH")):
         extra["cuda_graphs"] = "layer"
-    return {"extends": "nemo", "transformer": extra} if extra else "nemo"
+    if "LoRA" in str(row.get("task")) and "MLPerf" in row["set"]:
+        extra["fp8_kept"] = "activation"  # FP8_ACTIVATION=True, config_DGXH200_1x8x2xtp1pp1cp2.sh
+    return {"extends": nemo_of(row), "transformer": extra} if extra else nemo_of(row)
 
 
 # Dispatcher, overlap of exchanges, CUDA graphs and recomputed modules of Megatron Bridge's recipes,
@@ -196,6 +204,22 @@ RECIPES = {
 }
 
 
+# use_megatron_fsdp with cpu_offloading_num_layers: NVIDIA-NeMo/Megatron-Bridge,
+# scripts/performance/configs/llama, llama3_workload_base_configs.py@00919dcf,
+# llama31_workload_base_configs.py@0013c9a8.
+OFFLOADED = {(f"Llama3{model}", gpu, words) for model, gpu, words in [
+    ("-70B", "GB200", "fp8"), ("-70B", "GB300", "fp8"), ("-70B", "GB200", "bf16"),
+    ("-70B", "GB300", "bf16"), ("-70B", "B200", "fp8"), (".1-405B", "GB200", "fp8"),
+    (".1-405B", "GB300", "fp8"), (".1-405B", "GB300", "bf16")]}
+
+
+def nemo_of(row):
+    """NeMo 1 to container 24.09, by what the row says of itself."""
+    old = (row["set"] in ("NVIDIA-NeMo-24.07", "NVIDIA-longseq") or row["id"].startswith("dgxc-24")
+           or row["id"].startswith(("mlperf-v3", "mlperf-v4")))
+    return "nemo-1" if old else "nemo"
+
+
 def framework_kind(row):
     return "mcore bridge" if "mbridge" in row["id"] or row["set"] == "NVIDIA-ablation" else "nemo"
 
@@ -213,6 +237,8 @@ def recipe(row):
     dispatcher, overlap, graphs, modules = found
     if graphs == "all" and release(row) < 26.06:
         overlap, graphs = False, "layer"
+    if key == ("DeepSeek-V3-671B", "GB300", "mxfp8") and release(row) < 26.06:
+        modules = ["mla_up_proj"]  # deepseek_workload_base_configs.py@f0e2c37e
     if release(row) < 26:  # before HybridEP
         dispatcher = DEEP if row["model"].startswith("DeepSeek") else PLAIN
         graphs = "none"
@@ -309,6 +335,9 @@ def job_of(row):
                    else ["linear_qkv"] if "DGXC" in row["set"] or "24.07" in row["set"]
                    else None)
         job["lora"] = {"rank": 16} | ({"targets": targets} if targets else {})
+        if "MLPerf" in row["set"] and job["precision"] == "fp8":
+            # fp8_params of NeMo (assumption: 138 GB in bf16 would leave no room on an H200)
+            job["lora"]["weights"] = "fp8"
     if row.get("offload_optimizer_fraction"):
         job["offload"] = row["offload_optimizer_fraction"]
     return job
@@ -340,6 +369,13 @@ def fitted_rows():
     return [used for fit in json.loads(FITS.read_text())["fits"] for used in fit["rows"]]
 
 
+def text_of(suite):
+    """The suite as it is kept: a row each line."""
+    head = json.dumps({k: v for k, v in suite.items() if k != "rows"}, indent=1)
+    return (head.removesuffix("\n}") + ",\n \"rows\": [\n  "
+            + ",\n  ".join(json.dumps(row) for row in suite["rows"]) + "\n ]\n}\n")
+
+
 def main():
     rows = json.loads(Path(sys.argv[1]).read_text())
     suite = json.loads(SUITE.read_text())
@@ -366,7 +402,7 @@ def main():
     suite["experiments"][MADE] = {"cluster": {"platform": first["/cluster/platform"]},
                                   "jobs": [first["/jobs/0"]]}
     suite["rows"] = kept + made
-    SUITE.write_text(json.dumps(suite, indent=1) + "\n")
+    SUITE.write_text(text_of(suite))
 
 
 if __name__ == "__main__":

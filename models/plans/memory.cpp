@@ -9,11 +9,10 @@ namespace {
 // CUDA's context and kernels, and the collective library's buffers: of the order of 1 GB.
 constexpr double kContext = 1.0e9;
 
-struct Kept {
-  double outside = 0; // elements per token that every tensor-parallel rank keeps
+struct Kept {         // bytes per token
+  double outside = 0; // that every tensor-parallel rank keeps
   double inside = 0;  // that they share
-  double masks_outside = 0;
-  double scores = 0; // bytes per pair of tokens and head
+  double scores = 0;  // per pair of tokens and head
 };
 
 // What the backward pass makes anew, and which products need what goes into them: those that are
@@ -38,31 +37,35 @@ Kept kept_by_attention(const MemorySetting& s, const Keeping& keeping)
 {
   const Transformer& t = s.model;
   Kept kept;
-  kept.outside = t.hidden; // of the norm before it
+  kept.outside = s.element * t.hidden; // of the norm before it
   if (keeping.needs_input(AdapterTarget::linear_qkv) && !keeping.repeats(LayerModule::layernorm))
-    kept.outside += t.hidden; // of the first product
+    kept.outside += s.product_input() * t.hidden;
   const double value =
       t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
   if (t.latent) {
     const double query = t.head() + t.latent->rotary_size;
-    kept.outside += t.latent->query_rank + t.latent->kv_rank + t.latent->rotary_size;
-    kept.inside = t.heads * value;
+    kept.outside += s.element * (t.latent->query_rank + t.latent->kv_rank + t.latent->rotary_size);
+    kept.inside = s.element * t.heads * value;
     if (!keeping.repeats(LayerModule::mla_up_proj))
-      kept.inside += t.heads * (2 * query + value);
+      kept.inside += s.element * t.heads * (2 * query + value);
   } else {
-    kept.inside = (2.0 * t.heads + 2.0 * t.kv()) * t.head();
+    kept.inside = s.element * (2.0 * t.heads + 2.0 * t.kv()) * t.head();
   }
+  // Attention keeps its result as it is, the product behind it what it makes of that.
+  if (s.product_input() < s.element)
+    kept.inside += s.product_input() * t.heads * value;
   if (t.has_bias())
-    kept.masks_outside = t.hidden;
+    kept.outside += t.hidden; // a mask
   if (!s.flash && !keeping.repeats(LayerModule::core_attn))
     kept.scores = t.has_bias() ? 5 : 4; // softmax, and with dropout its mask and result
   return kept;
 }
 
-// Beside its input: what goes into the activation, and what comes out.
-double kept_by_ffn(const Transformer& t, double inner, bool result)
+// Bytes of what goes into the activation, and of what comes out, which a product alone needs.
+double kept_by_ffn(const MemorySetting& s, double inner, bool result)
 {
-  return inner * ((t.gated ? 2.0 : 1.0) + (result ? 1.0 : 0.0));
+  return inner *
+         ((s.model.gated ? 2.0 : 1.0) * s.activation_input() + (result ? s.product_input() : 0.0));
 }
 
 // What a layer's feed-forward part keeps: adds to what the attention does, and returns bytes of the
@@ -72,25 +75,27 @@ double keep_ffn(const MemorySetting& s, const Keeping& keeping, bool with_expert
 {
   const Transformer& t = s.model;
   const bool result = keeping.needs_input(AdapterTarget::linear_fc2);
-  kept.outside += t.hidden; // of the norm
+  kept.outside += s.element * t.hidden; // of the norm
   if (keeping.needs_input(AdapterTarget::linear_fc1) && !keeping.repeats(LayerModule::layernorm))
-    kept.outside += t.hidden; // of the first product
+    kept.outside += s.product_input() * t.hidden;
   if (!with_experts || t.experts == 0) {
     if (!keeping.repeats(LayerModule::mlp))
-      kept.inside += kept_by_ffn(t, t.inner(), result);
+      kept.inside += kept_by_ffn(s, t.inner(), result);
     return 0;
   }
   if (!keeping.repeats(LayerModule::shared_experts))
-    kept.inside += kept_by_ffn(t, static_cast<double>(t.shared_experts) * t.expert_inner(), result);
+    kept.inside += kept_by_ffn(s, static_cast<double>(t.shared_experts) * t.expert_inner(), result);
   if (keeping.repeats(LayerModule::moe))
     return 0;
-  // Routed tokens are kept as they came and as they leave; experts share the whole group's.
-  kept.outside += 2.0 * t.experts;
+  // Routed tokens are kept as products take them and as they leave; experts share the whole
+  // group's.
+  kept.outside += s.element * 2.0 * t.experts;
   const double inner =
-      kept_by_ffn(t, t.expert_inner(), result && !keeping.repeats(LayerModule::moe_act));
+      kept_by_ffn(s, t.expert_inner(), result && !keeping.repeats(LayerModule::moe_act));
   const double share =
       s.plan.sequence_parallel ? static_cast<double>(s.plan.expert_tensor) / s.plan.tensor : 1.0;
-  return share * tokens * t.top_k * (2.0 * t.hidden + inner / s.plan.expert_tensor) * s.element;
+  return share * tokens * t.top_k *
+         ((s.product_input() + s.element) * t.hidden + inner / s.plan.expert_tensor);
 }
 
 // Whether selective recomputation goes by the framework's rule, and it is this one.
@@ -102,18 +107,19 @@ bool follows(const MemorySetting& s, SelectiveRecompute rule)
 // Where attention and every second product are kept (torchtitan, _save_list): q, v, the attention,
 // gate or up, and the result of a gated layer's down. Products of experts, which are grouped, are
 // not.
-Kept kept_by_operations(const Transformer& t, bool with_experts)
+Kept kept_by_operations(const MemorySetting& s, bool with_experts)
 {
+  const Transformer& t = s.model;
   const double value =
       t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
   const bool experts = with_experts && t.experts > 0;
   Kept kept;
-  kept.outside = t.hidden;
-  kept.inside = (static_cast<double>(t.heads) + t.kv()) * t.head() + t.heads * value +
-                (experts ? static_cast<double>(t.shared_experts) * t.expert_inner()
-                         : static_cast<double>(t.inner()));
+  kept.outside = s.element * t.hidden;
+  kept.inside = s.element * ((static_cast<double>(t.heads) + t.kv()) * t.head() + t.heads * value +
+                             (experts ? static_cast<double>(t.shared_experts) * t.expert_inner()
+                                      : static_cast<double>(t.inner())));
   if (t.gated && (!experts || t.shared_experts > 0))
-    kept.outside += t.hidden;
+    kept.outside += s.element * t.hidden;
   return kept;
 }
 
@@ -137,18 +143,18 @@ Bytes layer_activations(const MemorySetting& s, bool with_experts)
   if (s.recompute == Recompute::full)
     return Bytes(tokens * t.hidden * s.element / replicated);
   if (follows(s, SelectiveRecompute::operations)) {
-    const Kept kept = kept_by_operations(t, with_experts);
-    return Bytes(tokens * s.element * (kept.outside / replicated + kept.inside / tensor));
+    const Kept kept = kept_by_operations(s, with_experts);
+    return Bytes(tokens * (kept.outside / replicated + kept.inside / tensor));
   }
   const Keeping keeping(s);
   Kept kept = kept_by_attention(s, keeping);
   const double routed = keep_ffn(s, keeping, with_experts, tokens, kept);
   if (t.has_bias())
-    kept.masks_outside += t.hidden;
+    kept.outside += t.hidden; // a mask
   const double pairs = static_cast<double>(s.batch.micro_batch) * s.batch.sequence *
                        s.batch.sequence / s.plan.context * t.heads / tensor;
-  return Bytes(tokens * (kept.outside * s.element + kept.masks_outside) / replicated +
-               tokens * kept.inside / tensor * s.element + kept.scores * pairs + routed);
+  return Bytes(tokens * (kept.outside / replicated + kept.inside / tensor) + kept.scores * pairs +
+               routed);
 }
 
 namespace {
@@ -164,6 +170,21 @@ Bytes repeated_layer(const MemorySetting& s)
   all.recompute = Recompute::none;
   const Bytes one = layer_activations(all, experts);
   return whole ? one : one - layer_activations(s, experts);
+}
+
+// At the most, of a logit: as its product made it and in single precision; or as it is, with its
+// gradient beside it (flash_attn, losses/cross_entropy.py) or written over it (Transformer Engine,
+// pytorch/cross_entropy.py).
+double logit_bytes(const MemorySetting& s)
+{
+  switch (s.loss) {
+  case LossRule::flash:
+    return 2 * s.element;
+  case LossRule::in_place:
+    return s.element;
+  default:
+    return 4 + s.element;
+  }
 }
 
 } // namespace
@@ -196,6 +217,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
     StageMemory& m = stages[static_cast<std::size_t>(stage)];
     double kept = 0;        // of a micro-batch by the stage's pieces
     double most_layers = 0; // parameters of the largest layer
+    double tables = 0;      // parameters of embedding and output, which no adapter freezes in fp8
     PieceParameters held, trained;
     double other = kContext;
     for (std::size_t p = static_cast<std::size_t>(stage); p < pieces.size();
@@ -207,10 +229,13 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       kept += piece.dense * dense_bytes + piece.experts * expert_bytes +
               piece.predictions * (t.experts > 0 ? expert_bytes : dense_bytes);
       most_layers = std::max(most_layers, own.total() / std::max(1, piece.layers()));
-      // Logits in single precision and what the loss needs of them; embedding's dropout.
+      if (piece.embedding || piece.output)
+        tables += static_cast<double>(t.vocabulary) * t.hidden / plan.tensor *
+                  ((piece.embedding ? 1 : 0) + (piece.output ? 1 : 0));
+      // Logits and what the loss needs of them; embedding's dropout.
       if (piece.output)
         other += (1 + piece.predictions) * tokens *
-                 (static_cast<double>(t.vocabulary) / plan.tensor * (4 + s.element) +
+                 (static_cast<double>(t.vocabulary) / plan.tensor * logit_bytes(s) +
                   2 * s.element * t.hidden);
       if (piece.embedding && t.has_bias())
         other += tokens * t.hidden;
@@ -223,6 +248,9 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
                  : bytes * of.total();
     };
     m.weights = Bytes(divided(3, held, s.state.weight));
+    if (s.adapters)
+      m.weights -= Bytes((s.state.weight - s.state.frozen) * std::max(0.0, held.total() - tables) /
+                         (plan.zero == 3 ? std::max(1.0, group) : 1.0));
     m.gradients = Bytes(divided(2, trained, s.state.gradient));
     m.optimizer = Bytes((1 - s.state.offload) * divided(1, trained, s.state.optimizer));
     // With zero 3 two layers are there as a whole, with the gradients of one.

@@ -23,6 +23,7 @@ constexpr auto choices(Recompute)
 /// How a framework keeps what it trains.
 struct StateBytes {
   double weight = 2;     // per parameter, of the copy that kernels read
+  double frozen = 2;     // of layers' weights beside adapters
   double gradient = 4;   // of the buffer that gradients are added to
   double optimizer = 12; // master weights and both moments of Adam
   double offload = 0;    // share of the optimizer's state that lives in host memory
@@ -37,9 +38,17 @@ struct MemorySetting {
   SelectiveRecompute selective = SelectiveRecompute::attention; // what that is
   std::optional<Adapters> adapters;                             // they alone are trained
   bool flash = true;
-  double element = 2; // bytes of an activation
-  int shard = 1;      // GPUs that zero 3 divides weights among
+  double element = 2;                  // bytes of an activation
+  Fp8Kept fp8_kept = Fp8Kept::nothing; // where products are of eight bits
+  LossRule loss = LossRule::automatic;
+  int shard = 1; // GPUs that zero 3 divides weights among
   StateBytes state;
+
+  /// Bytes of an element that a product alone needs for its backward pass. Adapters take theirs in
+  /// the precision of activations.
+  double product_input() const { return fp8_kept == Fp8Kept::nothing || adapters ? element : 1; }
+  /// Of what goes into the activation function.
+  double activation_input() const { return fp8_kept == Fp8Kept::activation ? 1 : element; }
 };
 
 struct StageMemory {

@@ -94,6 +94,9 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
     return uneven;
   if (plan.expert > 1 && t.experts == 0)
     return {"parallel/expert", fmt::format("is {}, but the model has no experts", plan.expert), ""};
+  if (plan.expert_tensor > 1 && t.experts == 0)
+    return {"parallel/expert_tensor",
+            fmt::format("is {}, but the model has no experts", plan.expert_tensor), ""};
   if (t.experts > 0 && t.experts % plan.expert != 0)
     return not_dividing("parallel/expert", plan.expert, t.experts, "experts");
   return {};
@@ -144,6 +147,32 @@ Problem find_problem(const Transformer& t, const ParallelPlan& plan, int gpus, i
   return problem.what.empty() ? of_gpus(plan, gpus, micro_batch, global_batch) : problem;
 }
 
+// What a job says of its plan and the plan has no use for.
+void refuse_idle(const Value& job, const ParallelPlan& plan)
+{
+  if (!job.json().contains("parallel"))
+    return;
+  const Value parallel = job.at("parallel");
+  const auto says = [&](const char* key) { return parallel.json().contains(key); };
+  if (plan.virtual_stages > 1 && plan.schedule != PipelineSchedule::interleaved && says("schedule"))
+    parallel.fail_at(
+        "schedule",
+        fmt::format("is '{}', which has one piece of layers on each stage, and virtual_stages is "
+                    "{}",
+                    word_of(plan.schedule), plan.virtual_stages),
+        "\"interleaved\" has several; or leave schedule out, or virtual_stages 1");
+  if (plan.virtual_stages == 1 && plan.pipeline > 1 && says("schedule") &&
+      plan.schedule == PipelineSchedule::interleaved)
+    parallel.fail_at("schedule",
+                     "is 'interleaved', which has several pieces of layers on each stage, and "
+                     "virtual_stages is 1",
+                     "\"virtual_stages\": 2 or more, or \"1f1b\"");
+  if (plan.shard == ZeroShard::node && plan.zero < 3)
+    parallel.fail_at(
+        "shard", fmt::format("says among whom zero 3 divides weights, and zero is {}", plan.zero),
+        "\"zero\": 3, or leave shard out");
+}
+
 } // namespace
 
 std::vector<int> even_virtual_stages(int layers, int pipeline)
@@ -166,15 +195,7 @@ PlannedBatch check_plan(const Value& job, const Transformer& t, const ParallelPl
                         int sequence, int micro_batch, int global_batch)
 {
   const Problem problem = find_problem(t, plan, gpus, sequence, micro_batch, global_batch);
-  if (plan.virtual_stages > 1 && plan.schedule != PipelineSchedule::interleaved &&
-      job.json().contains("parallel") && job.at("parallel").json().contains("schedule"))
-    job.at("parallel")
-        .fail_at("schedule",
-                 fmt::format(
-                     "is '{}', which has one piece of layers on each stage, and virtual_stages is "
-                     "{}",
-                     word_of(plan.schedule), plan.virtual_stages),
-                 "\"interleaved\" has several; or leave schedule out, or virtual_stages 1");
+  refuse_idle(job, plan);
   if (!problem.what.empty()) {
     const auto slash = problem.key.find('/');
     if (slash == std::string::npos)

@@ -21,7 +21,7 @@ LossKernels loss_kernels(const TransformerRules& rules)
   if (rules.loss == LossRule::megatron)
     return LossKernels::megatron;
   const bool fused =
-      rules.loss == LossRule::automatic ? rules.fused : rules.loss == LossRule::fused;
+      rules.loss == LossRule::automatic ? rules.fused : rules.loss != LossRule::pytorch;
   return fused ? LossKernels::fused : LossKernels::pytorch;
 }
 

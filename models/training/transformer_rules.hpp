@@ -26,14 +26,36 @@ constexpr auto choices(SelectiveRecompute)
        {SelectiveRecompute::operations, "operations"}});
 }
 
-/// Kernels of the cross entropy; automatic: as TransformerRules::fused says.
-enum class LossRule { automatic, fused, pytorch, megatron };
+/// Kernels of the cross entropy; automatic: as TransformerRules::fused says. FlashAttention's and
+/// those that write the gradient in place (Transformer Engine, Liger) are fused ones that make no
+/// copy of the logits in single precision.
+enum class LossRule { automatic, fused, pytorch, megatron, flash, in_place };
 constexpr auto choices(LossRule)
 {
   return std::to_array<Choice<LossRule>>({{LossRule::automatic, "automatic"},
                                           {LossRule::fused, "fused"},
                                           {LossRule::pytorch, "pytorch"},
-                                          {LossRule::megatron, "megatron"}});
+                                          {LossRule::megatron, "megatron"},
+                                          {LossRule::flash, "flash"},
+                                          {LossRule::in_place, "in-place"}});
+}
+
+/// What fp8 products leave in fp8 for the backward pass: nothing; what goes into them; and what
+/// goes into the activation function, too.
+enum class Fp8Kept { nothing, inputs, activation };
+constexpr auto choices(Fp8Kept)
+{
+  return std::to_array<Choice<Fp8Kept>>({{Fp8Kept::nothing, "nothing"},
+                                         {Fp8Kept::inputs, "inputs"},
+                                         {Fp8Kept::activation, "activation"}});
+}
+
+/// The optimizer's copy of bf16 weights: in single precision, or the 16 bits of it that they lack.
+enum class MasterWeights { fp32, remainder };
+constexpr auto choices(MasterWeights)
+{
+  return std::to_array<Choice<MasterWeights>>(
+      {{MasterWeights::fp32, "fp32"}, {MasterWeights::remainder, "remainder"}});
 }
 
 /// Kernel of attention: that of the GPU's tables, FlashAttention-2 or -1, or FlashAttention in
@@ -78,6 +100,8 @@ struct TransformerRules {
   SelectiveRecompute selective =
       SelectiveRecompute::attention;   // what "recompute": "selective" repeats
   LossRule loss = LossRule::automatic; // kernels of the cross entropy; automatic: as `fused` says
+  Fp8Kept fp8_kept = Fp8Kept::nothing; // for the backward pass
+  MasterWeights master = MasterWeights::fp32;
   GradientPrecision gradient = GradientPrecision::fp32; // what gradients are added up in
   GradientPrecision reduce = GradientPrecision::fp32;   // what of them travels
   int optimizer_kernels = 0;      // per parameter tensor; 0: all tensors in few kernels
@@ -121,9 +145,17 @@ void describe(V& v, TransformerRules& s)
              "what selective recomputation repeats: the attention's core (Megatron), every second "
              "layer (half), or of each layer all but attention and every second product "
              "(operations)");
-  v.optional("loss", s.loss,
-             "kernels of the cross entropy: fused ones, PyTorch's, those of Megatron's "
-             "vocab_parallel_cross_entropy, or the first two as \"fused\" says");
+  v.optional(
+      "loss", s.loss,
+      "kernels of the cross entropy: fused ones, PyTorch's, those of Megatron's "
+      "vocab_parallel_cross_entropy, or the first two as \"fused\" says; fused ones that keep "
+      "logits as they are, with a gradient beside (flash) or in their place (in-place)");
+  v.optional("fp8_kept", s.fp8_kept,
+             "what is left in fp8 for the backward pass where products are fp8: nothing, what goes "
+             "into products (inputs), and what goes into the activation function (activation)");
+  v.optional("master", s.master,
+             "the optimizer's copy of bf16 weights: in fp32, or the 16 bits of it that they lack "
+             "(remainder)");
   v.optional("gradient", s.gradient, "precision in which gradients are added up");
   v.optional("reduce", s.reduce, "precision in which they travel");
   v.optional("optimizer_kernels", s.optimizer_kernels,

@@ -19,10 +19,19 @@ constexpr auto choices(AdapterTarget)
                                                {AdapterTarget::linear_fc2, "linear_fc2"}});
 }
 
+/// What frozen weights of layers are kept in: the precision of activations, or fp8.
+enum class FrozenWeights { compute, fp8 };
+constexpr auto choices(FrozenWeights)
+{
+  return std::to_array<Choice<FrozenWeights>>(
+      {{FrozenWeights::compute, "compute"}, {FrozenWeights::fp8, "fp8"}});
+}
+
 struct Adapters {
   int rank = 16;
   std::vector<AdapterTarget> targets{AdapterTarget::linear_qkv, AdapterTarget::linear_proj,
                                      AdapterTarget::linear_fc1, AdapterTarget::linear_fc2};
+  FrozenWeights weights = FrozenWeights::compute;
   bool on(AdapterTarget target) const
   {
     return std::find(targets.begin(), targets.end(), target) != targets.end();
@@ -36,6 +45,10 @@ void describe(V& v, Adapters& s)
   v.optional("targets", s.targets,
              "products that have one: of queries, keys and values (q_proj, k_proj, v_proj), after "
              "attention (o_proj), up (gate_proj, up_proj) and down; default all");
+  v.optional(
+      "weights", s.weights,
+      "what frozen weights of layers are kept in: the precision of activations (compute), or "
+      "fp8, for products in fp8");
 }
 
 } // namespace foretrain::models

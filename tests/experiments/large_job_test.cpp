@@ -65,6 +65,32 @@ TEST_CASE("adapters make a step shorter and its memory smaller", "[large]")
   CHECK(repeated.memory.needed < all.memory.needed);
 }
 
+TEST_CASE("NeMo 1 keeps of master weights what bf16 lacks", "[large]")
+{
+  const auto state = [](const char* framework, const char* precision) {
+    return large({{"/jobs/0/framework", framework}, {"/jobs/0/precision", precision}})
+        .jobs.front()
+        .transformer->step.memory.state.optimizer;
+  };
+  CHECK(state("nemo", "bf16") == 12);
+  CHECK(state("nemo-1", "bf16") == 10);
+  CHECK(state("nemo-1", "fp8") == 10);
+  CHECK(state("nemo-1", "fp16") == 12);
+}
+
+TEST_CASE("frozen weights in fp8 want products in fp8", "[large]")
+{
+  const char* const lora = R"({"rank": 16, "weights": "fp8"})";
+  CHECK_THROWS_WITH(large({{"/jobs/0/lora", lora}}), Catch::Contains("\"precision\": \"fp8\""));
+  const auto kept = [&](const char* precision) {
+    return large({{"/jobs/0/lora", lora}, {"/jobs/0/precision", precision}})
+        .jobs.front()
+        .transformer->step.memory;
+  };
+  CHECK(kept("fp8").state.frozen == 1);
+  CHECK(kept("fp8").fp8_kept == models::Fp8Kept::inputs);
+}
+
 TEST_CASE("modules to repeat want selective recomputation", "[large]")
 {
   CHECK_THROWS_WITH(large({{"/jobs/0/recompute_modules", R"(["mlp"])"}}),
@@ -74,6 +100,34 @@ TEST_CASE("modules to repeat want selective recomputation", "[large]")
       Catch::Contains("mlp"));
   CHECK_THROWS_WITH(large({{"/jobs/0/lora", R"({"rank": 16, "targets": ["q_proj"]})"}}),
                     Catch::Contains("linear_qkv"));
+}
+
+TEST_CASE("what a plan has no use for is refused by name", "[large]")
+{
+  const auto with = [](const char* key, const char* value) {
+    return [=] { large({{std::string("/jobs/0/") + key, value}}); };
+  };
+  CHECK_THROWS_WITH(
+      with("parallel", R"({"tensor": 2, "pipeline": 2, "zero": 1, "schedule": "interleaved"})")(),
+      Catch::Contains("virtual_stages is 1") && Catch::Contains("1f1b"));
+  CHECK_NOTHROW(
+      with("parallel", R"({"tensor": 2, "pipeline": 2, "zero": 1, "schedule": "1f1b"})")());
+  CHECK_THROWS_WITH(with("parallel", R"({"tensor": 2, "zero": 1, "shard": "node"})")(),
+                    Catch::Contains("zero 3") && Catch::Contains("leave shard out"));
+  CHECK_NOTHROW(with("parallel", R"({"tensor": 2, "zero": 3, "shard": "node"})")());
+  CHECK_THROWS_WITH(with("parallel", R"({"tensor": 2, "zero": 1, "expert_tensor": 2})")(),
+                    Catch::Contains("no experts"));
+  const auto repeating = [](const char* modules) {
+    return large({{"/jobs/0/recompute", "selective"}, {"/jobs/0/recompute_modules", modules}});
+  };
+  CHECK_THROWS_WITH(repeating(R"(["moe_act"])"), Catch::Contains("no experts"));
+  CHECK_THROWS_WITH(repeating(R"(["shared_experts"])"), Catch::Contains("no shared experts"));
+  CHECK_THROWS_WITH(repeating(R"(["mla_up_proj"])"), Catch::Contains("no latent attention"));
+  CHECK(repeating(R"(["mlp"])").jobs.front().warnings.empty());
+  const auto told = large({{"/jobs/0/recompute", "selective"}}).jobs.front().warnings;
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told.front(),
+             Catch::Contains("flash attention") && Catch::Contains("recompute_modules"));
 }
 
 TEST_CASE("a transformer runs beside other jobs as it does alone", "[large][property]")

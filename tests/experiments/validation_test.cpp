@@ -142,6 +142,24 @@ TEST_CASE("a row without prediction is told, not counted", "[validation]")
   CHECK(summary_of(all).errors.rows == 1);
 }
 
+TEST_CASE("jobs that ran and are told not to fit are counted", "[validation]")
+{
+  const SuiteFile file(suite_text(R"({"id": "a", "experiment": "mine", "regime": "network",
+      "quantity": "/throughput_samples_per_s", "unit": "samples/s", "measured": 100, "source": "s"})"));
+  const SuitePlan plan = file.plan();
+  std::vector<Comparison> all{comparison("a", 100, 110), comparison("b", 100, 90),
+                              comparison("c", 100, 90)};
+  all[0].fits = true;
+  all[1].fits = false;
+  const Json memory = judge(plan, all, {}, true).result.at("suites").at(0).at("memory");
+  CHECK(memory.at("rows") == 2);
+  CHECK(memory.at("fit") == 1);
+  CHECK(memory.at("not_fitting") == Json({"b"}));
+  // Where a run tells it, the row has it.
+  CHECK(to_json(plan, all[1]).at("fits") == false);
+  CHECK_FALSE(to_json(plan, all[2]).contains("fits"));
+}
+
 TEST_CASE("a gate lets today's error through and not a larger one", "[validation]")
 {
   const Summary today = summary_of({comparison("a", 100, 110), comparison("b", 100, 130)});

@@ -119,10 +119,13 @@ class Lora(Builder):
         rank: width between the two products
         targets: products that have one: of queries, keys and values (q_proj, k_proj, v_proj), after attention
             (o_proj), up (gate_proj, up_proj) and down; default all
+        weights: what frozen weights of layers are kept in: the precision of activations (compute), or fp8, for
+            products in fp8; default "compute"
     """
 
     rank: int
     targets: Sequence[Literal["linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"]] | None = None
+    weights: Literal["compute", "fp8"] | None = None
 
 
 @dataclass(kw_only=True)

@@ -1,0 +1,92 @@
+// What of activations, weights and logits stays on a GPU, by what frameworks keep.
+#include "models/plans/memory.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace foretrain::models {
+
+namespace {
+
+// Llama 3 8B on one GPU, 8,192 tokens.
+MemorySetting llama()
+{
+  MemorySetting s;
+  Transformer& t = s.model;
+  t.layers = 32;
+  t.hidden = 4096;
+  t.heads = 32;
+  t.kv_heads = 8;
+  t.ffn = 14336;
+  t.gated = t.rotary = true;
+  t.vocabulary = 128256;
+  s.batch.sequence = 8192;
+  s.batch.micro_batches = 1;
+  return s;
+}
+
+constexpr double kTokens = 8192;
+
+} // namespace
+
+TEST_CASE("what fp8 products need is kept as they took it", "[plans][memory]")
+{
+  MemorySetting s = llama();
+  const double h = 4096, kv = 1024, inner = 14336;
+  const auto kept = [&] { return layer_activations(s, false).value() / kTokens; };
+  CHECK(kept() == Approx(2 * (2 * h + 2 * h + 2 * h + 2 * kv + 3 * inner)));
+  s.fp8_kept = Fp8Kept::inputs;
+  // Both norms take bf16 and make fp8; the attention's result is there in both; the activation
+  // function takes bf16, and what it makes is fp8.
+  CHECK(kept() == Approx(2 * (2 * h + 2 * h + 2 * kv + 2 * inner) + 2 * h + h + inner));
+  s.fp8_kept = Fp8Kept::activation;
+  CHECK(kept() == Approx(2 * (2 * h + 2 * h + 2 * kv) + 2 * h + h + 3 * inner));
+  // Adapters take what goes into them in bf16.
+  s.adapters = Adapters{};
+  CHECK(kept() == Approx(2 * (4 * h + 2 * h + 2 * kv) + 2 * inner + 2 * inner));
+}
+
+TEST_CASE("tokens of experts are kept in fp8 where their products take that", "[plans][memory]")
+{
+  MemorySetting s = llama();
+  s.model.experts = 8;
+  s.model.top_k = 2;
+  s.model.expert_ffn = 1024;
+  const double before = layer_activations(s, true).value();
+  s.fp8_kept = Fp8Kept::inputs;
+  // Of a layer's inputs a byte less; of the attention's result one more; of each routed token a
+  // byte less of what goes in and of what comes out of the activation function.
+  CHECK((before - layer_activations(s, true).value()) / kTokens ==
+        Approx(2 * 4096 - 4096 + 2 * (4096 + 1024)));
+}
+
+TEST_CASE("a loss keeps logits in single precision, as they are, or under their gradient",
+          "[plans][memory]")
+{
+  MemorySetting s = llama();
+  const auto other = [&](LossRule loss) {
+    s.loss = loss;
+    return stage_memory(s).front().other.value();
+  };
+  const double logits = kTokens * 128256;
+  CHECK(other(LossRule::megatron) - other(LossRule::flash) == Approx(2 * logits));
+  CHECK(other(LossRule::flash) - other(LossRule::in_place) == Approx(2 * logits));
+  CHECK(other(LossRule::automatic) == other(LossRule::pytorch));
+}
+
+TEST_CASE("frozen weights of layers may be kept in fp8", "[plans][memory]")
+{
+  MemorySetting s = llama();
+  s.adapters = Adapters{};
+  const double whole = stage_memory(s).front().weights.value();
+  s.state.frozen = 1;
+  const double tables = 2.0 * 128256 * 4096;
+  CHECK(whole - stage_memory(s).front().weights.value() == Approx(whole / 2 - tables));
+  s.plan.zero = 3;
+  s.shard = s.batch.data = 8;
+  CHECK(stage_memory(s).front().weights.value() == Approx((whole - (whole / 2 - tables)) / 8));
+  s.adapters.reset();
+  s.plan.zero = 0;
+  CHECK(stage_memory(s).front().weights.value() == whole); // of what is trained nothing is frozen
+}
+
+} // namespace foretrain::models
