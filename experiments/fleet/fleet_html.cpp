@@ -144,7 +144,7 @@ private:
   static std::string svg_begin(double height, const char* description)
   {
     return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
-                       "style=\"width:100%;height:auto;font-size:12px;fill:var(--muted)\">",
+                       "class=\"over-time\">",
                        coordinate(kWidth), coordinate(height), description);
   }
 
