@@ -142,6 +142,7 @@ def check_answer(page):
 def check_mistakes(page):
     page.write('{\n  "cluster": {"platform": "c4140-v100-sxm2"},\n  "jobs": [{"model": "resnet5",\n    "framework": "mxnet", "batch_per_gpu": 64}]\n}')
     page.until(lambda: "resnet50" in page.find("#messages").text, "a wrong name tells the nearest")
+    check(page.all("#drawing.stale svg") and "before" not in page.find("#drawing .answer").text, "the last answer does not stay, pale")
     check(page.find("#lines .bad").text == "3", "the line is not marked")
     check(page.field("/jobs/0/model").get_attribute("aria-invalid") == "true", "the field is not marked")
     page.press("line 3")
@@ -214,6 +215,20 @@ def check_others(page):
     page.until(lambda: any(b.text == "Find the cheapest way" for b in page.all("button")), "a plan")
 
 
+def check_large(page):
+    job = {"model": "llama-3-8b", "framework": "megatron", "precision": "bf16", "gpus": 16, "sequence": 8192, "global_batch": 128,
+           "micro_batch": 1, "parallel": {"tensor": 2}}
+    Select(page.find("#begin")).select_by_value("experiment/c4140-resnet50")
+    page.answered("an experiment again")
+    page.change(lambda: page.write(json.dumps({"cluster": {"platform": "hgx-h100", "nodes": 2}, "jobs": [job]})), "a large model")
+    check("GB" in page.find("#drawing").text and page.all("#memory"), "no memory of a large model")
+    page.press("Which parallel plan is best?")
+    page.until(lambda: len(page.all("#more tbody tr")) == 10, "tune")
+    pictures(page, "tune")
+    page.change(lambda: page.press("Take 1"), "the best plan is taken")
+    check(json.loads(page.text())["jobs"][0]["parallel"]["zero"] == 3, f"not the best plan: {page.text()}")
+
+
 def check_names(page):
     bare = page.browser.execute_script("""
       return [...document.querySelectorAll('input, select, textarea, button, progress, svg[role=img]')]
@@ -231,7 +246,7 @@ with tempfile.TemporaryDirectory() as profile:
     try:
         page = Page(browser)
         browser.get(server.stdout.readline().strip())
-        for part in (check_answer, check_names, check_mistakes, check_completion, check_take, check_long, check_others):
+        for part in (check_answer, check_names, check_mistakes, check_completion, check_take, check_long, check_others, check_large):
             part(page)
         bad = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
         check(not bad, f"the browser complains: {bad[:5]}")

@@ -32,7 +32,7 @@ export const told = async (answer, format) => (await post("tell", { answer, form
 
 /**
  * Runs a command. `on` has functions by the keys of the server's lines: waiting, running, messages, answer (its text,
- * to the digit), drawing, best, end, refused. Aborting ends the command.
+ * to the digit), drawing, end, refused. Aborting ends the command.
  */
 export function run(question, on) {
   const control = new AbortController();

@@ -27,6 +27,8 @@ export class Editor {
     this.lines.replaceChildren();
     for (let line = 1; line <= count; ++line)
       this.lines.append(element("span", { textContent: line, className: this.bad.has(line) ? "bad" : "", title: this.bad.get(line) ?? "" }), "\n");
+    const height = `${Math.min(30, Math.max(8, count + 1)) * 1.4 * 13 + 16}px`;
+    this.text.style.height = this.lines.style.height = height;
     this.lines.scrollTop = this.text.scrollTop;
   }
 

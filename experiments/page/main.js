@@ -16,8 +16,10 @@ let pending = 0, turn = 0;
 // What the reader does -------------------------------------------------------------------------------------
 
 function changed(pointer, entry) { // in the form
-  if (entry === "copy") entry = { ...structuredClone(state.value.jobs[0]), name: `job${state.value.jobs.length + 1}` };
-  if (/^\/jobs\/\d+$/.test(pointer) && entry !== undefined && !get(state.value, "/jobs")) state.value.jobs = [];
+  if (entry === "copy") { // of one GPU, on a node that there is for it
+    entry = { ...structuredClone(state.value.jobs[0]), name: `job${state.value.jobs.length + 1}`, gpus: 1 };
+    if (state.value.cluster?.nodes) ++state.value.cluster.nodes;
+  }
   const swept = Object.keys(state.value.sweep ?? {}).find(key => key.split(" ").includes(pointer));
   if (swept && pointer !== "/sweep") delete state.value.sweep[swept];
   if (state.value.sweep && !Object.keys(state.value.sweep).length) delete state.value.sweep;
@@ -68,7 +70,8 @@ function say(text) { $("status").textContent = text; }
 function complain(messages) {
   forms[state.kind].complain(messages);
   editor.mark(messages);
-  const entries = messages.map(m => {
+  const places = messages.map(m => `${m.line} ${m.pointer} ${m.pointer ? "" : m.problem}`);
+  const entries = messages.filter((_, i) => places.indexOf(places[i]) === i).map(m => { // points of a sweep fail alike
     const place = m.line && m.file === "standard input"
       ? [element("button", { type: "button", textContent: `line ${m.line}`, onclick: () => editor.go(m.line, m.column ?? 1) })] : [];
     return element("li", {}, ...place, `${m.pointer ?? ""} ${m.problem}${m.hint ? `. ${m.hint}` : ""}`.trim());
@@ -102,25 +105,24 @@ function drawBoth(target, html) {
 
 /** Runs one command; gives its answer's text, or "" where it has none. */
 function ask(question, target, more = {}) {
-  let answered = "", failed = false;
+  let answered = "", drawn = false;
   const work = run({ beside: state.beside, ...question }, {
-    refused: words => { failed = true; complain([{ kind: "error", problem: words }]); },
+    refused: words => complain([{ kind: "error", problem: words }]),
     waiting: () => busy("waiting for others"),
     running: at => busy(`${at.progress} ${at.seconds.toFixed(0)} s`, at.progress),
-    messages: list => { if (!more.quiet) complain(list); failed = list.some(m => m.kind === "error"); },
+    messages: list => { if (!more.quiet) complain(list); },
     answer: text => { answered = text; more.answer?.(JSON.parse(text)); },
-    best: text => more.best?.(text),
-    drawing: ({ of, html }) => (of === "now" ? draw(target, html) : drawBoth(target, html)),
+    drawing: ({ of, html }) => { drawn = true; (of === "now" ? draw(target, html) : drawBoth(target, html)); },
     end: told => more.end?.(told),
   });
   current?.abort();
   current = work;
   const over = () => { if (current === work) { current = null; $("work").hidden = true; } };
-  return work.finished.then(() => { over(); return answered; }, error => {
+  return work.finished.then(() => { over(); return drawn || question.command === "tune" ? answered : ""; }, error => {
     over();
     if (error.name === "AbortError") return null;
     complain(error.messages ?? [{ kind: "error", problem: `the server does not answer (${error.message}); is foretrain serve still running?` }]);
-    return failed ? "" : null;
+    return "";
   });
 }
 
@@ -150,8 +152,8 @@ async function answer() {
   const got = await ask({ command: "predict", text: state.text, before: before.length < 4e6 ? before : "" }, $("drawing"),
     { answer: answered => { if (!first) { first = performance.now() - begun; compare(answered); } } });
   if (got === null || mine !== turn) return;
+  if (!got) { $("drawing").classList.toggle("stale", true); $("change").textContent = ""; return say("no answer; what is shown is the last one"); }
   $("drawing").classList.remove("stale");
-  if (!got) { $("drawing").replaceChildren(); $("change").textContent = ""; return say("no answer"); }
   state.answer = got;
   say(`answered in ${first.toFixed(0)} ms, drawn in ${(performance.now() - begun).toFixed(0)} ms`);
   offer();
@@ -218,16 +220,29 @@ function swaps(got, target) {
 }
 
 async function tune(target) {
-  let best = "";
-  const show = got => {
-    const head = ["plan", "step, s", "tokens/s", "memory, GB"];
-    const rows = got.plans.map(plan => element("tr", {}, element("td", { textContent: plan.name ?? Object.entries(plan.parallel ?? {}).map(([k, v]) => `${k} ${v}`).join(", ") }),
-      ...[plan.step_time_s, plan.tokens_per_s, plan.device_memory_byte && { median: (plan.device_memory_byte.needed ?? plan.device_memory_byte) / 1e9 }]
-        .map(v => element("td", { className: "number", textContent: v === undefined ? "" : Number((v.median ?? v).toPrecision(4)).toLocaleString("en") }))));
-    target.replaceChildren(element("table", {}, element("thead", {}, element("tr", {}, ...head.map(textContent => element("th", { scope: "col", textContent })))), element("tbody", {}, ...rows)));
-  };
-  await long({ command: "tune", text: withoutSweep(state.value), top: 10 }, target, { answer: show, best: text => { best = text; } });
-  if (best) target.append(button("Take the best plan", async () => begin("experiment", state.name, state.beside, best)));
+  await long({ command: "tune", text: withoutSweep(state.value), top: 10 }, target, { answer: got => plans(got, target) });
+}
+
+/** The best plans of a large model, each a button. */
+function plans(got, target) {
+  const number = value => Number(value.toPrecision(4)).toLocaleString("en");
+  const columns = {
+    tensor: plan => plan.parallel.tensor, pipeline: plan => plan.parallel.pipeline, virtual: plan => plan.parallel.virtual_stages,
+    expert: plan => plan.parallel.expert, zero: plan => plan.parallel.zero, micro: plan => plan.micro_batch, recompute: plan => plan.recompute,
+    "tokens/s": plan => `${number(plan.tokens_per_s.median)} (${number(plan.tokens_per_s.low)} to ${number(plan.tokens_per_s.high)})`,
+    MFU: plan => `${(100 * plan.mfu).toFixed(1)} %`, memory: plan => `${(plan.device_memory_byte / 1e9).toFixed(1)} GB${plan.fits ? "" : ", does not fit"}`,
+    "loses by": plan => plan.loses_by };
+  const rows = got.plans.map((plan, i) => element("tr", {}, element("th", { scope: "row" }, button(`Take ${i + 1}`, () => take(plan), "put this plan into the file")),
+    ...Object.entries(columns).map(([name, cell]) => { const made = element("td", { textContent: cell(plan) }); made.dataset.label = name; return made; })));
+  target.replaceChildren(
+    element("p", { className: "note", textContent: `${got.simulated} plans simulated, ${got.do_not_fit} do not fit, ${got.cannot_reach} cannot reach the best. Not tried: ${got.not_tried}.` }),
+    element("table", { className: "stacking" }, element("thead", {}, element("tr", {}, ...["", ...Object.keys(columns)].map(name => element("th", { scope: "col", textContent: name })))),
+      element("tbody", {}, ...rows)));
+}
+
+function take(plan) {
+  for (const key of ["parallel", "micro_batch"]) set(state.value, `/jobs/0/${key}`, plan[key]);
+  changed("/jobs/0/recompute", plan.recompute);
 }
 
 /** A plan from the experiment: more GPUs and other networks, at what they cost. */

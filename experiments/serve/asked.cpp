@@ -22,11 +22,6 @@ void check_name(const Value& value, const char* key, const std::string& name)
     value.fail_at(key, "must be 1 to 64 letters, digits and dashes");
 }
 
-bool writes(Question command)
-{
-  return command == Question::plan || command == Question::fleet || command == Question::tune;
-}
-
 } // namespace
 
 Asked read_asked(const std::string& body)
@@ -96,8 +91,8 @@ std::vector<std::string> words_of(const Asked& asked, const std::string& out,
     add("--seeds", number(asked.seeds));
   if (tunes)
     add("--top", number(asked.top));
-  if (writes(asked.command))
-    add("--out", tunes ? out + "/best.json" : out);
+  if (fleets || asked.command == Question::plan)
+    add("--out", out);
   return words;
 }
 

@@ -1,12 +1,15 @@
 #include "experiments/serve/told.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <string_view>
 
 namespace foretrain::serve {
 
 namespace {
 
+constexpr std::string_view kOwnFile = "standard input: "; // what the page's text is called
 constexpr const char* kHint = "  hint: ";
 
 // Takes ":12" from the end of the name; 0 where there is none.
@@ -61,7 +64,9 @@ Json messages_in(const std::string& text)
     else if (line.starts_with("foretrain: "))
       all.push_back({{"kind", "error"}, {"problem", line.substr(11)}});
     else if (!line.empty() && !line.starts_with("wrote "))
-      all.push_back({{"kind", "note"}, {"problem", line}});
+      all.push_back(
+          {{"kind", "note"},
+           {"problem", line.starts_with(kOwnFile) ? line.substr(kOwnFile.size()) : line}});
   }
   return all;
 }
@@ -89,6 +94,21 @@ std::string main_of(const std::string& page)
   return begin == std::string::npos || end == std::string::npos || end < begin
              ? ""
              : page.substr(begin + 6, end - begin - 6);
+}
+
+bool is_prediction(const Json& answer)
+{
+  return answer.is_object() && answer.contains("points") && answer.at("points").is_array();
+}
+
+bool has_result(const Json& answer)
+{
+  if (!is_prediction(answer))
+    return answer.is_object();
+  const Json& points = answer.at("points");
+  return std::any_of(points.begin(), points.end(), [](const Json& point) {
+    return point.is_object() && point.contains("jobs") && !point.at("jobs").empty();
+  });
 }
 
 Json together(const Json& now, const Json& before)

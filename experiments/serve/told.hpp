@@ -21,6 +21,12 @@ std::string in_a_line(std::string json);
 /// What stands between <main> and </main> of a report; "" where it has none.
 std::string main_of(const std::string& page);
 
+/// Whether it is an answer of predict or sweep.
+bool is_prediction(const Json& answer);
+
+/// Whether there is anything to draw: an answer whose points did not all fail.
+bool has_result(const Json& answer);
+
 /// Points of two predictions as those of one whose setting /answer tells them apart.
 Json together(const Json& now, const Json& before);
 

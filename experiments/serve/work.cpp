@@ -96,16 +96,6 @@ Json messages_of(const ChildResult& result, const ChildSetting& setting)
   return all;
 }
 
-Json parsed(const std::string& text)
-{
-  return Json::parse(text, nullptr, false);
-}
-
-bool is_prediction(const Json& answer)
-{
-  return answer.is_object() && answer.contains("points") && answer.at("points").is_array();
-}
-
 } // namespace
 
 // One request while it waits, runs and is drawn.
@@ -218,20 +208,18 @@ void Work::answer(const Asked& asked, const std::string& address, const Tell& te
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.say("messages", messages_of(result, setting));
   const bool told = result.end == ChildEnd::ended && !result.output.empty();
+  const Json now = told ? Json::parse(result.output, nullptr, false) : Json();
   if (told)
     run.say_line("{\"answer\": " + in_a_line(result.output) + "}");
-  if (const std::string best = out.text("best.json"); told && !best.empty())
-    run.say("best", best);
   std::string drawing = main_of(out.text("report.html"));
-  if (told && drawing.empty() && asked.command != Question::tune)
+  if (drawing.empty() && asked.command != Question::tune && has_result(now))
     drawing = draw(result.output, setting, watch);
-  if (told && !drawing.empty())
+  if (!drawing.empty())
     run.say("drawing", {{"of", "now"}, {"html", drawing}});
-  if (told && !asked.before.empty())
-    if (const Json now = parsed(result.output), before = parsed(asked.before);
-        is_prediction(now) && is_prediction(before))
-      run.say("drawing",
-              {{"of", "both"}, {"html", draw(together(now, before).dump(), setting, watch)}});
+  const Json before = Json::parse(asked.before, nullptr, false);
+  if (is_prediction(now) && is_prediction(before) && has_result(now) && has_result(before))
+    run.say("drawing",
+            {{"of", "both"}, {"html", draw(together(now, before).dump(), setting, watch)}});
   run.say("end", {{"status", result.status}, {"seconds", seconds}, {"words", words}});
 }
 

@@ -14,7 +14,7 @@ TEST_CASE("Messages keep file, place, pointer, problem and hint", "[serve]")
                   "  hint: did you mean 'resnet50'?\n"
                   "a:b.json: error: is not valid JSON\n"
                   "foretrain: predict: --seed is wrong\n"
-                  "c4140: expectation not met: /speedup\n"
+                  "standard input: expectation not met: /speedup\n"
                   "wrote out/report.html\n");
   REQUIRE(told.size() == 4);
   CHECK(told[0] == Json{{"kind", "error"},
@@ -26,7 +26,7 @@ TEST_CASE("Messages keep file, place, pointer, problem and hint", "[serve]")
                         {"hint", "did you mean 'resnet50'?"}});
   CHECK(told[1] == Json{{"kind", "error"}, {"file", "a:b.json"}, {"problem", "is not valid JSON"}});
   CHECK(told[2].at("problem") == "predict: --seed is wrong");
-  CHECK(told[3].at("kind") == "note");
+  CHECK(told[3] == Json{{"kind", "note"}, {"problem", "expectation not met: /speedup"}});
 }
 
 TEST_CASE("An answer in a line keeps every digit", "[serve]")
@@ -40,6 +40,17 @@ TEST_CASE("The main part of a report is what its outer element holds", "[serve]"
   CHECK(main_of("<html><main>a<p>b</p></main>c</html>") == "a<p>b</p>");
   CHECK(main_of("nothing").empty());
   CHECK(main_of("</main><main>").empty());
+}
+
+TEST_CASE("There is nothing to draw where every point failed", "[serve]")
+{
+  const Json failed{{"settings", Json::object()}, {"error", "x"}};
+  const Json good{{"settings", Json::object()}, {"jobs", {{{"name", "train"}}}}};
+  CHECK_FALSE(has_result({{"points", {failed, failed}}}));
+  CHECK(has_result({{"points", {failed, good}}}));
+  CHECK_FALSE(has_result({{"points", Json::array()}}));
+  CHECK(has_result({{"points", 3}, {"levers", Json::array()}})); // explain counts them
+  CHECK_FALSE(has_result(nullptr));
 }
 
 TEST_CASE("Two answers together have a setting that tells them apart", "[serve]")
@@ -82,7 +93,7 @@ TEST_CASE("Words of a command are those of its options", "[serve]")
   Asked other = asked;
   other.command = Question::tune;
   CHECK(words_of(other, "/out", "/store", 2) ==
-        std::vector<std::string>{"tune", "-", "--format", "json", "--out", "/out/best.json"});
+        std::vector<std::string>{"tune", "-", "--format", "json"});
   other.command = Question::stored;
   CHECK(words_of(other, "/out", "/store", 2) ==
         std::vector<std::string>{"report", "/store", "--format", "json"});
