@@ -221,6 +221,8 @@ def check_large(page):
     Select(page.find("#begin")).select_by_value("experiment/c4140-resnet50")
     page.answered("an experiment again")
     page.change(lambda: page.write(json.dumps({"cluster": {"platform": "hgx-h100", "nodes": 2}, "jobs": [job]})), "a large model")
+    check(page.field("/jobs/0/parallel/tensor").get_property("value") == "2", "the form is another file's")
+    check("now and before" not in page.find("#drawing").text and not page.find("#change").text, "another model is compared with")
     check("GB" in page.find("#drawing").text and page.all("#memory"), "no memory of a large model")
     page.press("Which parallel plan is best?")
     page.until(lambda: len(page.all("#more tbody tr")) == 10, "tune")

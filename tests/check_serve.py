@@ -376,13 +376,13 @@ def tell_memory(server, count):
     text = json.dumps(experiment(gpus=1))
     marks = []
     for i in range(count):
-        if i % 3 == 0:
+        if i % 5 == 0:
             check("answer" in dict(server.run(text, page=f"p{i}")), "no answer")
-        elif i % 3 == 1:
+        elif i % 5 == 1:
             server.ask("GET", "main.js")
         else:
             server.ask("POST", "read", json.dumps({"text": text}))
-        if i % max(1, count // 5) == count // 10:
+        if i % max(1, count // 10) == count // 20:
             marks.append(server.memory_kb())
     print(f"{count} requests: memory {', '.join(f'{kb / 1024:.1f}' for kb in marks)} MB along the way")
     check(marks[-1] < marks[len(marks) // 2] + 4096, "memory grows")

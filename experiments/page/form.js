@@ -145,10 +145,11 @@ export class Form {
   show(value, kind) {
     const jobs = Array.isArray(value.jobs) ? value.jobs.length : 0;
     const parallel = JSON.stringify([kind, jobs, this.schema.title]);
-    if (parallel !== this.drawn) {
+    if (parallel !== this.drawn || this.node.firstChild !== this.first) { // forms of other kinds take the same place
       this.drawn = parallel;
       this.fields = [];
       this.node.replaceChildren(...this.parts(kind, jobs));
+      this.first = this.node.firstChild;
     }
     for (const field of this.fields) field.show(field instanceof Sweep ? value : get(value, field.pointer));
   }

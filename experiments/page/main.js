@@ -134,13 +134,19 @@ function busy(text, progress = "") {
   else $("progress").removeAttribute("value");
 }
 
+/** Answers of one sort can be compared: of the same models, along the same settings. */
+const sortOf = value => JSON.stringify([(value.jobs ?? []).map?.(job => [job.name, job.model]), Object.keys(value.sweep ?? {})]);
+
 const withoutSweep = value => JSON.stringify({ ...value, sweep: undefined, expect: undefined });
 
 async function answer() {
   const mine = ++turn;
   if (state.kind !== "experiment") return offer();
   const begun = performance.now();
-  const before = state.held || state.answer;
+  const sort = sortOf(state.value);
+  const before = sort === state.sort ? state.held || state.answer : "";
+  if (sort !== state.sort) state.last = undefined;
+  state.sort = sort;
   $("drawing").classList.add("stale");
   let first = 0;
   if (state.value.sweep) { // the job as it stands, at once; then the curve
@@ -236,8 +242,8 @@ function plans(got, target) {
     ...Object.entries(columns).map(([name, cell]) => { const made = element("td", { textContent: cell(plan) }); made.dataset.label = name; return made; })));
   target.replaceChildren(
     element("p", { className: "note", textContent: `${got.simulated} plans simulated, ${got.do_not_fit} do not fit, ${got.cannot_reach} cannot reach the best. Not tried: ${got.not_tried}.` }),
-    element("table", { className: "stacking" }, element("thead", {}, element("tr", {}, ...["", ...Object.keys(columns)].map(name => element("th", { scope: "col", textContent: name })))),
-      element("tbody", {}, ...rows)));
+    element("div", { className: "scroll" }, element("table", { className: "stacking" }, element("thead", {}, element("tr", {}, ...["", ...Object.keys(columns)].map(name => element("th", { scope: "col", textContent: name })))),
+      element("tbody", {}, ...rows))));
 }
 
 function take(plan) {

@@ -91,8 +91,8 @@ std::vector<std::string> words_of(const Asked& asked, const std::string& out,
     add("--seeds", number(asked.seeds));
   if (tunes)
     add("--top", number(asked.top));
-  if (fleets || asked.command == Question::plan)
-    add("--out", out);
+  if (!tunes && asked.command != Question::explain)
+    add("--out", out); // with the report in there
   return words;
 }
 

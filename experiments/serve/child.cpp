@@ -261,6 +261,8 @@ ChildResult run_child(const std::vector<std::string>& words, const std::string& 
                       const ChildSetting& setting,
                       const std::function<Wish(const std::string&)>& watch)
 {
+  // A child that does not read its input is no reason to end.
+  [[maybe_unused]] static const auto before = std::signal(SIGPIPE, SIG_IGN);
   Pipes pipes;
   if (!pipes.in.is_open() || !pipes.out.is_open() || !pipes.messages.is_open())
     return {ChildEnd::not_started, 0, "", ""};

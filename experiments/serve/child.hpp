@@ -32,8 +32,9 @@ struct ChildResult {
 /// now.
 enum class Wish { go_on, finish, end };
 
-/// Runs it to its end. `watch` is called with each line that it writes about its progress ("3/10
-/// points") and, with an empty text, whenever a tenth of a second has passed.
+/// Runs it to its end; SIGPIPE is ignored in this process from then on. `watch` is called with each
+/// line that it writes about its progress ("3/10 points") and, with an empty text, whenever a tenth
+/// of a second has passed.
 ChildResult run_child(const std::vector<std::string>& words, const std::string& input,
                       const ChildSetting& setting,
                       const std::function<Wish(const std::string&)>& watch);

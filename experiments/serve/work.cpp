@@ -179,8 +179,8 @@ ChildSetting Work::child_setting(const Asked& asked) const
   return child;
 }
 
-Json Work::draw(const std::string& answer, const ChildSetting& setting,
-                const std::function<Wish(const std::string&)>& watch) const
+std::string Work::draw(const std::string& answer, const ChildSetting& setting,
+                       const std::function<Wish(const std::string&)>& watch) const
 {
   const ChildResult drawn = run_child({"report", "-", "--format", "html"}, answer, setting, watch);
   return main_of(drawn.output);
@@ -211,11 +211,12 @@ void Work::answer(const Asked& asked, const std::string& address, const Tell& te
   const Json now = told ? Json::parse(result.output, nullptr, false) : Json();
   if (told)
     run.say_line("{\"answer\": " + in_a_line(result.output) + "}");
-  std::string drawing = main_of(out.text("report.html"));
-  if (drawing.empty() && asked.command != Question::tune && has_result(now))
-    drawing = draw(result.output, setting, watch);
-  if (!drawing.empty())
-    run.say("drawing", {{"of", "now"}, {"html", drawing}});
+  if (has_result(now) && asked.command != Question::tune) {
+    const std::string report = out.text("report.html");
+    run.say("drawing",
+            {{"of", "now"},
+             {"html", report.empty() ? draw(result.output, setting, watch) : main_of(report)}});
+  }
   const Json before = Json::parse(asked.before, nullptr, false);
   if (is_prediction(now) && is_prediction(before) && has_result(now) && has_result(before))
     run.say("drawing",

@@ -48,8 +48,8 @@ public:
 private:
   class Run;
   ChildSetting child_setting(const Asked& asked) const;
-  Json draw(const std::string& answer, const ChildSetting& setting,
-            const std::function<Wish(const std::string&)>& watch) const;
+  std::string draw(const std::string& answer, const ChildSetting& setting,
+                   const std::function<Wish(const std::string&)>& watch) const;
 
   WorkSetting setting_;
   FairQueue queue_;

@@ -89,7 +89,7 @@ TEST_CASE("Words of a command are those of its options", "[serve]")
   const Asked asked = read_asked(body(R"(, "text": "{}", "seed": 3, "fidelity": "edges")"));
   CHECK(words_of(asked, "/out", "/store", 2) ==
         std::vector<std::string>{"predict", "-", "--format", "json", "--seed", "3", "--fidelity",
-                                 "edges", "--jobs", "2"});
+                                 "edges", "--jobs", "2", "--out", "/out"});
   Asked other = asked;
   other.command = Question::tune;
   CHECK(words_of(other, "/out", "/store", 2) ==
