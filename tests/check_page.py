@@ -135,6 +135,10 @@ def check_answer(page):
     page.change(lambda: page.press("Add a neighbour"), "a neighbour")
     check(len(json.loads(page.text())["jobs"]) == 2, "no neighbour")
     page.change(lambda: page.press("Remove this neighbour"), "the neighbour gone")
+    page.change(lambda: page.press("Stacks"), "a matrix of stacks")
+    check(len(page.all("#throughput .row")) == 9, "no matrix of stacks")
+    pictures(page, "stacks")
+    page.change(lambda: page.press("GPUs"), "GPUs varied again")
     page.press("Hold this answer for comparison")
     page.press("Compare with the last answer")
 

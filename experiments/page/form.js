@@ -80,13 +80,18 @@ class Field {
   }
 }
 
+const GPUS = { "/jobs/0/gpus": [1, 2, 4, 8] };
+const STACKS = { "/stack/host": ["bare-metal", "container", "vm-passthrough"], "/stack/network": ["rdma", "tcp", "flannel-vxlan"] };
+
 /** What is varied: pointers and lists of values. */
 class Sweep {
   constructor(context) {
     this.context = context;
     this.rows = element("div");
     this.node = element("fieldset", {}, element("legend", { textContent: "Vary" }), this.rows,
-      element("button", { type: "button", textContent: "Vary something", onclick: () => this.add() }));
+      element("button", { type: "button", textContent: "Vary something", onclick: () => this.add() }), " ",
+      element("button", { type: "button", textContent: "GPUs", title: "1, 2, 4 and 8 GPUs", onclick: () => this.put(GPUS) }), " ",
+      element("button", { type: "button", textContent: "Stacks", title: "host layers x networks", onclick: () => this.put(STACKS) }));
     this.known = element("datalist", { id: "pointers" });
     this.node.append(this.known);
   }
@@ -109,6 +114,12 @@ class Sweep {
     const made = element("div", { className: "field" }, where, list);
     made.onchange = () => this.tell();
     return made;
+  }
+
+  /** Varies these alone; who wants more adds to them. */
+  put(sweep) {
+    document.activeElement.blur();
+    this.context.change("/sweep", structuredClone(sweep));
   }
 
   add() {

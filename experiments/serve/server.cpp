@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <csignal>
 #include <thread>
 
@@ -39,10 +40,13 @@ std::string new_token()
 
 std::vector<std::string> own_names(const std::string& address)
 {
-  std::vector<std::string> names{"localhost", address};
+  std::vector<std::string> names{"localhost", address}; // Host is compared in small letters
   std::array<char, 256> name{};
   if (address != "127.0.0.1" && gethostname(name.data(), name.size() - 1) == 0)
     names.emplace_back(name.data());
+  for (std::string& own : names)
+    std::transform(own.begin(), own.end(), own.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return names;
 }
 
