@@ -214,6 +214,8 @@ def check_others(page):
     page.until(lambda: any(b.text == "Simulate the fleet" for b in page.all("button")), "a fleet")
     page.press("Simulate the fleet")
     page.until(lambda: page.all("#gantt svg"), "a Gantt chart")
+    colours = [page.find(f"#{part} text").value_of_css_property("fill") for part in ("time", "gantt")]
+    check(colours[0] == colours[1], f"labels of the Gantt chart have a colour of their own: {colours}")
     pictures(page, "fleet")
     Select(page.find("#begin")).select_by_value("plan/c4140-growth")
     page.until(lambda: any(b.text == "Find the cheapest way" for b in page.all("button")), "a plan")
