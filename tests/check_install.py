@@ -36,7 +36,8 @@ with tempfile.TemporaryDirectory() as name:
            (prefix / "share/foretrain/platforms/data").is_dir())
     for file in ("share/man/man1/foretrain.1", "share/man/man1/foretrain-sweep.1", "share/foretrain/schemas/experiment.json",
                  "share/bash-completion/completions/foretrain", "share/zsh/vendor-completions/_foretrain",
-                 "share/fish/vendor_completions.d/foretrain.fish", "include/foretrain/foretrain.hpp"):
+                 "share/fish/vendor_completions.d/foretrain.fish", "share/man/man1/foretrain-serve.1",
+                 "share/foretrain/experiments/page/index.html", "share/foretrain/experiments/page/main.js", "include/foretrain/foretrain.hpp"):
         expect(file, (prefix / file).is_file())
     complete = run("bash", "-c", f"source {prefix}/share/bash-completion/completions/foretrain; COMP_WORDS=(foretrain swe); "
                    "COMP_CWORD=1; _foretrain; echo ${COMPREPLY[@]}")

@@ -57,7 +57,8 @@ MAY_INCLUDE = {
     "experiments/learn": LEARN,
     "experiments/validate": VALIDATE,
     "experiments/api": API,
-    "experiments/cli": API | {"experiments/cli"},
+    "experiments/serve": API | {"experiments/serve"},
+    "experiments/cli": API | {"experiments/serve", "experiments/cli"},
 }
 DOORS = {  # libraries that only these files may include
     r"simgrid/": r"sim/engine/simgrid_adapter\.cpp",
@@ -67,6 +68,7 @@ DOORS = {  # libraries that only these files may include
     r"pugixml": r"platforms/.*",
     r"yaml-cpp/": r"sim/base/yaml\.cpp",
     r"Eigen/": r"(calibration|realrun)/.*",
+    r"httplib": r"experiments/serve/server\.cpp",
     r"CLI/": r"experiments/cli/.*|realrun/.*",
 }
 

@@ -57,6 +57,18 @@ foretrain predict nonsuch 2>/tmp/error && wrong "an unknown experiment was taken
 grep -q c4140-resnet50 /tmp/error || wrong "an unknown experiment does not tell the known: $(cat /tmp/error)"
 echo "predict: $(grep -m 1 compute /tmp/answer)"
 
+timeout 20 foretrain serve --no-browser >/tmp/link 2>/dev/null &
+for _ in $(seq 50); do [ -s /tmp/link ] && break; sleep 0.1; done
+cat >/tmp/get.sh <<'GET'
+IFS=/ read -r _ _ at token _ </tmp/link
+exec 3<>"/dev/tcp/${at%:*}/${at#*:}"
+printf 'GET /%s/ HTTP/1.0\r\nHost: localhost\r\n\r\n' "$token" >&3
+cat <&3
+GET
+bash /tmp/get.sh | grep -q "main.js" || wrong "serve does not answer"
+kill %1
+echo "the page answers"
+
 installed man-db bash-completion
 for page in foretrain foretrain-sweep; do
   man "$page" >/tmp/page

@@ -62,5 +62,6 @@ std::function<int()> parameters(CLI::App& app);
 std::function<int()> completion(CLI::App& app);
 std::function<int()> sql(CLI::App& app);
 std::function<int()> report(CLI::App& app);
+std::function<int()> serve(CLI::App& app);
 
 } // namespace foretrain::cli

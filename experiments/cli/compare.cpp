@@ -3,6 +3,7 @@
 #include "experiments/cli/experiment_arguments.hpp"
 #include "experiments/report/report_compare.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/readable.hpp"
 
 #include <unistd.h>
 

@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"sql", "ask a file of results of sweeps", &sql},
     {"report", "the report of a sweep from the file that keeps its points", &report},
     {"plan", "what to buy or change: the cheapest way to a goal", &plan},
+    {"serve", "a local page that answers while one looks", &serve},
     {"fleet", "jobs over time on a cluster: queues, failures, checkpoints, goodput", &fleet},
     {"tune", "the best parallel plans of a large model's job", &tune},
     {"validate", "how far predictions are from measurements, by regime", &validate},

@@ -144,7 +144,7 @@ private:
   static std::string svg_begin(double height, const char* description)
   {
     return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
-                       "style=\"width:100%;height:auto;font-size:12px;fill:var(--muted)\">",
+                       "class=\"over-time\">",
                        coordinate(kWidth), coordinate(height), description);
   }
 
@@ -186,10 +186,7 @@ private:
     for (const DownSpan& down : run_.result.down)
       paint(down.node, down.from.value(), down.until.value(), kLooks - 1);
     const double whole = rows * height + 24;
-    std::string svg =
-        fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"jobs on nodes "
-                    "over time\">",
-                    coordinate(kWidth), coordinate(whole));
+    std::string svg = svg_begin(whole, "jobs on nodes over time");
     for (std::size_t row = 0; row < cells.size(); ++row)
       svg += pieces(cells[row], static_cast<double>(row) * height, height);
     svg += fmt::format("<text x=\"0\" y=\"10\">node 0</text><text x=\"0\" y=\"{}\">{}</text>",

@@ -1,6 +1,7 @@
 #include "experiments/fleet/trace_text.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/text.hpp"
 
 #include <zlib.h>
@@ -44,6 +45,7 @@ double days_of(int year, int month, int day)
 void each_line(const std::filesystem::path& path,
                const std::function<void(std::string_view, std::size_t)>& line)
 {
+  require_readable(path);
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), &gzclose);
   if (!file || std::filesystem::is_directory(path))
     throw ConfigError(path.string(), "", "cannot be read");

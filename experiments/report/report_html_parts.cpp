@@ -23,7 +23,7 @@ std::string page(const std::string& title, const std::string& header, const std:
   html += "<title>" + escaped(title) + " - foretrain</title>\n<style>" + kReportStyle +
           "</style></head>\n<body><header><h1>" + escaped(title) + "</h1>" + header +
           "</header>\n<main>" + body + "</main>\n<footer>" + footer + "</footer>\n<script>" +
-          kReportScript + "</script></body></html>\n";
+          kReportScript + "enliven(document);\n</script></body></html>\n";
   return html;
 }
 

@@ -43,7 +43,8 @@ summary { cursor: pointer; color: var(--link); padding: 6px 0 }
 .tiles dd { margin: 0; font-size: 22px; line-height: 1.25; font-weight: 600; font-variant-numeric: tabular-nums }
 .tiles dd small { display: block; font-weight: 400; line-height: 1.35 }
 .tiles dd code { font-size: 16px }
-svg { display: block } svg.chart { width: 100%; height: auto }
+svg { display: block } svg.chart, svg.over-time { width: 100%; height: auto }
+.over-time { font-size: 12px; fill: var(--muted) }
 .chart text { font-size: 13px; fill: var(--fg) } .chart .tick { fill: var(--muted) }
 .axis { stroke: var(--muted) } .grid { stroke: var(--grid) }
 .ideal { stroke: var(--muted); stroke-width: 1.5; stroke-dasharray: 2 5; stroke-linecap: round; fill: none }
@@ -143,7 +144,7 @@ footer { margin-top: 44px; padding-top: 12px; border-top: 1px solid var(--line);
 
 const char* const kReportScript = R"js(
 "use strict";
-for (const table of document.querySelectorAll(".sortable")) {
+function sortable(table) {
   table.classList.add("live");
   const body = table.tBodies[0];
   const key = (row, column) => {
@@ -167,9 +168,7 @@ for (const table of document.querySelectorAll(".sortable")) {
     });
   });
 }
-const tip = document.createElement("div");
-tip.id = "tip"; tip.hidden = true; document.body.append(tip);
-for (const mark of document.querySelectorAll(".tip")) {
+function tipped(mark, tip) {
   const title = mark.querySelector("title");
   const text = title.textContent;
   title.remove();
@@ -180,6 +179,15 @@ for (const mark of document.querySelectorAll(".tip")) {
     tip.style.left = Math.max(4, x) + "px"; tip.style.top = y + "px";
   });
   mark.addEventListener("pointerleave", () => { tip.hidden = true; });
+}
+function enliven(root) {
+  root.querySelectorAll(".sortable").forEach(sortable);
+  let tip = document.getElementById("tip");
+  if (!tip) {
+    tip = document.createElement("div");
+    tip.id = "tip"; tip.hidden = true; document.body.append(tip);
+  }
+  root.querySelectorAll(".tip").forEach(mark => tipped(mark, tip));
 }
 )js";
 

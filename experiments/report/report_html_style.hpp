@@ -7,7 +7,7 @@ namespace foretrain::experiments {
 /// take Okabe and Ito's colours, which colour-blind people can tell apart.
 extern const char* const kReportStyle;
 
-/// Sorting of tables and quick tooltips; the page says everything without it.
+/// Sorting of tables and quick tooltips, as enliven(root); the page says everything without it.
 extern const char* const kReportScript;
 
 } // namespace foretrain::experiments

@@ -1,6 +1,7 @@
 #include "models/traces/text_source.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/readable.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -38,6 +39,7 @@ struct FileSource final : ByteSource {
 
   FileSource(const std::filesystem::path& path, Progress tell) : progress(std::move(tell))
   {
+    require_readable(path);
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
       throw ConfigError(path.string(), "", "is a directory");

@@ -2,6 +2,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file_name.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -119,6 +120,8 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
 {
   if (is_path(name)) {
     const fs::path path = fs::path(name).is_absolute() ? fs::path(name) : beside / name;
+    if (!may_be_read(path))
+      fail("names a file outside the folders that may be read here", path.string(), "");
     std::error_code error; // a link to itself, a name that is too long
     const bool exists = fs::exists(path, error);
     if (error)

@@ -2,6 +2,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file_name.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/yaml.hpp"
 
@@ -192,16 +193,11 @@ std::shared_ptr<Document> parse_document(std::string text, std::string name)
   return document;
 }
 
-bool is_descriptor(const std::filesystem::path& path)
-{
-  const std::filesystem::path folder = path.parent_path();
-  return folder == "/dev/fd" || folder == "/proc/self/fd" || path == "/dev/stdin";
-}
-
 std::shared_ptr<Document> load_document(const std::filesystem::path& path, std::string name)
 {
   if (name.empty())
     name = path.string();
+  require_readable(path);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw ConfigError(name, "", "is a directory, a file is needed");

@@ -78,9 +78,6 @@ private:
 /// ConfigError when it is missing, unreadable, too large or malformed.
 std::shared_ptr<Document> load_document(const std::filesystem::path& path, std::string name = "");
 
-/// Whether the path is that of a descriptor, which has no folder and no name of its own.
-bool is_descriptor(const std::filesystem::path& path);
-
 /// Parses text; `name` is what messages call it.
 std::shared_ptr<Document> parse_document(std::string text, std::string name);
 

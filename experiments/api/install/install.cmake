@@ -5,7 +5,7 @@ install(TARGETS foretrain RUNTIME COMPONENT program)
 foreach(room platforms models calibration experiments)
   install(DIRECTORY ${room}/data DESTINATION ${data}/${room} COMPONENT program)
 endforeach()
-install(DIRECTORY experiments/fleets experiments/plans experiments/validation DESTINATION ${data}/experiments COMPONENT program
+install(DIRECTORY experiments/fleets experiments/page experiments/plans experiments/validation DESTINATION ${data}/experiments COMPONENT program
   PATTERN "recordings/*.gz" EXCLUDE PATTERN "recordings/*/*.gz" EXCLUDE) # notices stay: the models are derived from these
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.json"
   PATTERN "*.svg" PATTERN "*.ipynb")
@@ -27,6 +27,7 @@ install(FILES ${printed}/completion.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fi
 
 # The library: every room, one header.
 get_property(rooms GLOBAL PROPERTY foretrain_rooms)
+list(REMOVE_ITEM rooms foretrain_experiments_serve) # the command's alone
 target_include_directories(foretrain_experiments_api INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS ${rooms} foretrain_warnings EXPORT ForetrainTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/foretrain
   COMPONENT library)
