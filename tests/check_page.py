@@ -27,7 +27,7 @@ if missing:
     sys.exit(77)
 
 from selenium import webdriver  # noqa: E402
-from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
@@ -250,7 +250,12 @@ if options.pictures:
 server = subprocess.Popen([options.program, "serve", "--no-browser", "c4140-resnet50"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 begin = time.monotonic()
 with tempfile.TemporaryDirectory() as profile:
-    browser = browser_of(profile)
+    try:
+        browser = browser_of(profile)
+    except WebDriverException as error:
+        server.terminate()
+        print("skipped: the browser does not start here:", str(error).splitlines()[0])
+        sys.exit(77)
     try:
         page = Page(browser)
         browser.get(server.stdout.readline().strip())
