@@ -194,7 +194,7 @@ private:
   static std::string_view read_from(Pipe& pipe, char (&block)[65536])
   {
     const ssize_t got = read(pipe.end(0), block, sizeof block);
-    if (got <= 0 && errno != EINTR)
+    if (got == 0 || (got < 0 && errno != EINTR)) // at the end errno is that of an older call
       pipe.close_end(0);
     return got > 0 ? std::string_view(block, static_cast<std::size_t>(got)) : std::string_view();
   }

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <cerrno>
+
 using namespace foretrain::serve;
 
 namespace {
@@ -29,6 +31,18 @@ TEST_CASE("A child gets its input and gives output, messages and exit code", "[s
   CHECK(result.status == 3);
   CHECK(result.output == std::string(300000, 'x'));
   CHECK(result.messages == "told\n");
+}
+
+TEST_CASE("A child's end is seen whatever went wrong before", "[serve]")
+{
+  ChildSetting setting = shell();
+  setting.time = std::chrono::seconds(3);
+  const auto result = run_child({"-c", "sleep 0.3"}, "", setting, [](const std::string&) {
+    errno = EINTR; // of an older call
+    return Wish::go_on;
+  });
+  CHECK(result.end == ChildEnd::ended);
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("A child's lines of progress are told, not kept", "[serve]")
