@@ -78,19 +78,34 @@ fs::path preset_file(const std::string& name, const PresetKind& kind)
   return data_root() / kind.folder / (name + ".json");
 }
 
+// Of a preset; null where it has none.
+Json aliases_in(const fs::path& file)
+{
+  const auto document = load_document(file);
+  return document->root.is_object() ? document->root.value("aliases", Json()) : Json();
+}
+
 // Presets whose "aliases" hold the name; empty path when there is none.
 fs::path alias_file(const std::string& name, const PresetKind& kind)
 {
   for (const auto& candidate : preset_names(kind)) {
     fs::path file = preset_file(candidate, kind);
-    const auto document = load_document(file);
-    if (!document->root.is_object() || !document->root.contains("aliases"))
-      continue;
-    const auto& aliases = document->root.at("aliases");
+    const Json aliases = aliases_in(file);
     if (std::find(aliases.begin(), aliases.end(), name) != aliases.end())
       return file;
   }
   return {};
+}
+
+// Whatever a preset may be called by.
+std::vector<std::string> names_and_aliases(const PresetKind& kind)
+{
+  std::vector<std::string> names = preset_names(kind);
+  for (const std::string& name : preset_names(kind))
+    for (const Json& alias : aliases_in(preset_file(name, kind)))
+      if (alias.is_string())
+        names.push_back(alias.get<std::string>());
+  return names;
 }
 
 using OverlayPtr = std::shared_ptr<const Overlay>;
@@ -137,7 +152,7 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
   if (name.empty() || !fs::exists(file, error))
     file = alias_file(name, kind);
   if (file.empty()) {
-    const auto names = preset_names(kind);
+    const auto names = names_and_aliases(kind);
     fail("is not a known " + std::string(kind.name), name,
          suggestion(name, names, std::string(kind.name) + "s") +
              " (or give a path ending in .json or .yaml)");

@@ -23,7 +23,9 @@ public:
   Parts()
   {
     std::filesystem::create_directories(root_ / "parts");
-    write("base", R"({ "aliases": ["b"], "rate": "1 GB/s", "share": 0.5, "steps": [1, 2] })");
+    write(
+        "base",
+        R"({ "aliases": ["b", "sixteen-wide"], "rate": "1 GB/s", "share": 0.5, "steps": [1, 2] })");
     write("derived", R"({ "extends": "base", "share": 0.9 })");
     setenv("FORETRAIN_ROOT", root_.c_str(), 1);
   }
@@ -67,6 +69,13 @@ TEST_CASE("an overlay reaches a preset by its name and by its alias", "[overlay]
     CHECK(origin_of(*value.document(), "/share").empty());
   }
   CHECK(resolve_preset(std::string("base"), kPart).json().at("rate") == "1 GB/s");
+}
+
+TEST_CASE("the nearest name may be an alias", "[base]")
+{
+  const Parts parts;
+  CHECK_THROWS_WITH(resolve_preset(std::string("sixteen-wise"), kPart),
+                    Catch::Contains("did you mean 'sixteen-wide'?"));
 }
 
 TEST_CASE("what extends a preset inherits its overlay, unless it says otherwise", "[overlay]")
