@@ -3,20 +3,42 @@
 
     cold_spread.py FORETRAIN [SUITE ...]
 
-Reads the rows of role calibration of the suite networks (or of those named), with the intervals that the program gives when this
-line's spread is 0: set it so first. Printed is the smallest spread with which nine in ten of these rows lie inside.
+Reads the rows of role calibration of the suite networks (or of those named), with the intervals that the program gives without
+that line: it runs on a copy of the data in which the line's spread is 0. Printed is the smallest spread with which nine in ten of
+these rows lie inside.
 """
 import csv
 import io
+import json
 import math
+import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSIDE = 1.645 # standard deviations to either side of a 90 % interval
 
 
-def rows(program, suite):
-    text = subprocess.run([program, "validate", suite, "--format", "csv"], text=True, capture_output=True).stdout
+def data_without(folder):
+    """The data, linked, but for the spreads."""
+    for room in ("platforms", "models", "experiments"):
+        (folder / room).symlink_to(ROOT / room)
+    (folder / "calibration/data").mkdir(parents=True)
+    for file in (ROOT / "calibration/data").iterdir():
+        if file.name != "spreads.json":
+            (folder / "calibration/data" / file.name).symlink_to(file)
+    table = json.loads((ROOT / "calibration/data/spreads.json").read_text())
+    for line in table["spreads"]:
+        if line["kind"] == "layers":
+            line["spread"] = 0
+    (folder / "calibration/data/spreads.json").write_text(json.dumps(table))
+
+
+def rows(program, suite, data):
+    text = subprocess.run([program, "validate", suite, "--format", "csv"], text=True, capture_output=True,
+                          env=dict(os.environ, FORETRAIN_DATA=str(data))).stdout
     for row in csv.DictReader(io.StringIO(text)):
         if row["role"] == "calibration" and row["regime"] == "compute" and not row["anchor"] and row["low"]:
             low, high, told, measured = (float(row[key]) for key in ("low", "high", "predicted", "measured"))
@@ -27,6 +49,8 @@ def inside(found, spread):
     return sum(off < INSIDE * math.hypot(known, spread) for off, known in found) / len(found)
 
 
-found = [row for suite in sys.argv[2:] or ["networks"] for row in rows(sys.argv[1], suite)]
+with tempfile.TemporaryDirectory() as folder:
+    data_without(pathlib.Path(folder))
+    found = [row for suite in sys.argv[2:] or ["networks"] for row in rows(sys.argv[1], suite, folder)]
 spread = next(s / 100 for s in range(200) if inside(found, s / 100) >= 0.9)
 print(f"{len(found)} rows, {100 * inside(found, 0):.0f} % inside without, {100 * inside(found, spread):.0f} % with {spread:.2f}")
