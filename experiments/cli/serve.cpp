@@ -44,7 +44,7 @@ int run_serve(const ServeArguments& a)
   setting.address = a.address;
   setting.port = a.port;
   setting.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  if (!a.address.starts_with("127.") && a.address != "localhost" && a.address != "::1")
+  if (!serve::is_loopback(a.address))
     std::cerr
         << "warning: others in the network can reach " << a.address
         << "; whoever has the link can run simulations here, and what is said is not encrypted\n";

@@ -24,16 +24,6 @@ namespace {
 
 constexpr std::array<const char*, 3> kFiles{"experiment", "fleet", "plan"};
 
-std::string text_of(const fs::path& file)
-{
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in)
-    throw UsageError("'" + excerpt(file.string(), 200) + "' cannot be read");
-  return text.str();
-}
-
 bool is_store(const fs::path& file)
 {
   std::string start(15, '\0');
@@ -47,6 +37,16 @@ bool contains(const std::vector<std::string>& names, const std::string& name)
 }
 
 } // namespace
+
+std::string text_of(const fs::path& file)
+{
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in)
+    throw UsageError("'" + excerpt(file.string(), 200) + "' cannot be read");
+  return text.str();
+}
 
 fs::path bundled_folder(const std::string& kind)
 {

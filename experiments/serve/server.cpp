@@ -50,11 +50,6 @@ std::vector<std::string> own_names(const std::string& address)
   return names;
 }
 
-bool is_loopback(const std::string& address)
-{
-  return address == "::1" || address == "localhost" || address.starts_with("127.");
-}
-
 // Nothing of this page may be framed, kept, guessed, or do what its own files do not say.
 httplib::Headers headers()
 {
@@ -244,6 +239,11 @@ WorkSetting work_setting(const ServeSetting& setting)
 }
 
 } // namespace
+
+bool is_loopback(const std::string& address)
+{
+  return address == "::1" || address == "localhost" || address.starts_with("127.");
+}
 
 void serve(const ServeSetting& setting, const std::function<void(const std::string& link)>& ready)
 {

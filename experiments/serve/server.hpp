@@ -16,6 +16,9 @@ struct ServeSetting {
   int cores = 1;
 };
 
+/// Whether none but this machine reaches the address.
+bool is_loopback(const std::string& address);
+
 /// Serves until SIGINT or SIGTERM. `ready` is told the link once it answers. Throws UsageError
 /// where it cannot listen.
 void serve(const ServeSetting& setting, const std::function<void(const std::string& link)>& ready);

@@ -4,9 +4,6 @@
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
 
-#include <fstream>
-#include <sstream>
-
 #include <fmt/format.h>
 
 namespace foretrain::serve {
@@ -41,10 +38,7 @@ public:
   /// Text of a file in there; "" where there is none.
   std::string text(const char* name) const
   {
-    std::ifstream in(path_ / name, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
+    return fs::exists(path_ / name) ? text_of(path_ / name) : "";
   }
 
 private:

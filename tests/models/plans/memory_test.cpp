@@ -1,28 +1,14 @@
 // What of activations, weights and logits stays on a GPU, by what frameworks keep.
 #include "models/plans/memory.hpp"
 
+#include "tests/models/plans/llama.hpp"
 #include "tests/support/catch.hpp"
 
 namespace foretrain::models {
 
 namespace {
 
-// Llama 3 8B on one GPU, 8,192 tokens.
-MemorySetting llama()
-{
-  MemorySetting s;
-  Transformer& t = s.model;
-  t.layers = 32;
-  t.hidden = 4096;
-  t.heads = 32;
-  t.kv_heads = 8;
-  t.ffn = 14336;
-  t.gated = t.rotary = true;
-  t.vocabulary = 128256;
-  s.batch.sequence = 8192;
-  s.batch.micro_batches = 1;
-  return s;
-}
+using test::llama;
 
 constexpr double kTokens = 8192;
 

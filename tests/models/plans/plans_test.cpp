@@ -2,6 +2,7 @@
 #include "models/plans/parallel.hpp"
 #include "models/plans/piece_cost.hpp"
 #include "models/plans/pipeline.hpp"
+#include "tests/models/plans/llama.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -302,16 +303,7 @@ TEST_CASE("layers with and without experts take turns", "[plans]")
 
 TEST_CASE("where every second product is kept, so is its result and no other", "[plans][memory]")
 {
-  MemorySetting s;
-  Transformer& t = s.model; // Llama 3 8B
-  t.layers = 32;
-  t.hidden = 4096;
-  t.heads = 32;
-  t.kv_heads = 8;
-  t.ffn = 14336;
-  t.gated = t.rotary = true;
-  t.vocabulary = 128256;
-  s.batch.sequence = 8192;
+  MemorySetting s = test::llama();
   s.recompute = Recompute::selective;
   s.selective = SelectiveRecompute::operations;
   // The layer's input, q, v, the attention, gate and the result of down.
