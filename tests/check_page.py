@@ -66,7 +66,7 @@ class Page:
     def all(self, selector):
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
 
-    def until(self, condition, words, seconds=60):
+    def until(self, condition, words, seconds=240):
         try:
             WebDriverWait(self.browser, seconds, 0.05, [StaleElementReferenceException]).until(lambda _: condition())
             check(True, words)

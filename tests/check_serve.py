@@ -53,7 +53,7 @@ class Server:
             raise SystemExit(f"no link, but '{self.link}': {self.process.stderr.read()}")
         self.host, self.port, self.token = found[1], int(found[2]), found[3]
 
-    def ask(self, method, path, body=None, headers=None, token=None, timeout=60):
+    def ask(self, method, path, body=None, headers=None, token=None, timeout=120):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         head = {"Content-Type": "application/json"} if method == "POST" else {}
         connection.request(method, f"/{self.token if token is None else token}/{path}", body, {**head, **(headers or {})})
@@ -62,13 +62,20 @@ class Server:
         connection.close()
         return response.status, dict(response.getheaders()), text
 
-    def run(self, text, command="predict", page="p1", run="r1", **more):
-        """What a run tells, as a list of (key, value); the answer's text as it was sent."""
+    def run(self, text, command="predict", page="p1", run="r1", hear=lambda key, value: None, **more):
+        """What a run tells, as a list of (key, value); the answer's text as it was sent. `hear` is called with each as it comes."""
         body = json.dumps({"command": command, "page": page, "run": run, "text": text, **more})
-        status, _, raw = self.ask("POST", "run", body, timeout=300)
-        if status != 200:
-            return [("status", status), *json.loads(raw).items()]
-        return [told_line(line) for line in raw.decode().splitlines()]
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
+        connection.request("POST", f"/{self.token}/run", body, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        if response.status != 200:
+            return [("status", response.status), *json.loads(response.read()).items()]
+        told = []
+        for line in response:
+            told.append(told_line(line.decode()))
+            hear(*told[-1])
+        connection.close()
+        return told
 
     def children(self):
         found = []
@@ -230,37 +237,48 @@ def check_forms(server, count):
     check(answers >= count // 2, f"only {answers} of {count} forms have an answer")
 
 
-def until(condition, seconds=20):
+def until(condition, seconds=60):
     limit = time.monotonic() + seconds
     while not condition() and time.monotonic() < limit:
         time.sleep(0.02)
     return condition()
 
 
+class LongRun:
+    """A sweep of 2,000 points, in a thread of its own, that is known to have a point done."""
+
+    def __init__(self, server, pool, name):
+        self.done = threading.Event()
+        self.work = pool.submit(server.run, json.dumps(many_points(2000)), run=name, hear=self.hear)
+        check(self.done.wait(120), f"no point of '{name}' is done in two minutes")
+
+    def hear(self, key, value):
+        if key == "running" and re.match("[1-9]", value["progress"]):
+            self.done.set()
+
+    def told(self):
+        return dict(self.work.result(timeout=120))
+
+
 def check_kill_and_stop(server):
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        work = pool.submit(server.run, json.dumps(many_points(2000)), run="k")
-        check(until(server.children), "no worker")
-        time.sleep(0.5)
+        long = LongRun(server, pool, "k")
         for child in server.children():
             os.kill(child, signal.SIGKILL)
-        told = dict(work.result(timeout=60))
+        told = long.told()
         check("ended by signal 9" in json.dumps(told.get("messages")), f"killed: {str(told)[:300]}")
         check("answer" not in told, "a killed worker has answered")
-        work = pool.submit(server.run, json.dumps(many_points(2000)), run="s")
-        check(until(server.children), "no worker to stop")
-        time.sleep(1)
+        long = LongRun(server, pool, "s")
         server.ask("POST", "stop", json.dumps({"page": "other", "run": "s"}))  # not theirs
         server.ask("POST", "stop", json.dumps({"page": "p1", "run": "s"}))
-        told = dict(work.result(timeout=60))
-        answer = json.loads(told["answer"])
+        answer = json.loads(long.told().get("answer", "{}"))
         check(answer.get("interrupted") is True and 0 < len(answer["points"]) < 2000, "stopped, but not with what it had")
     body = json.dumps({"command": "predict", "page": "gone", "run": "g", "text": json.dumps(many_points(2000))})
     left = http.client.HTTPConnection("127.0.0.1", server.port)
     left.request("POST", f"/{server.token}/run", body, {"Content-Type": "application/json"})
     check(until(server.children), "no worker of one who leaves")
     left.close()
-    check(until(lambda: not server.children(), 10), "whoever leaves leaves a worker behind")
+    check(until(lambda: not server.children()), "whoever leaves leaves a worker behind")
     check("answer" in dict(server.run(json.dumps(experiment()))), "after that the server does not answer")
 
 
@@ -275,14 +293,13 @@ def check_fairness(server):
     refused = until(lambda: len([1 for t in told if ("refused" in dict(t))]) >= 7)
     check(refused, f"a page may wait with {12 - len(told)} requests")
     for _ in range(3):
-        begin = time.monotonic()
         check("answer" in dict(server.run(json.dumps(experiment()), page="calm")), "no answer beside a flood")
-        check(time.monotonic() - begin < 5, f"beside a flood a change takes {time.monotonic() - begin:.1f} s")
+        check(any(thread.is_alive() for thread in threads), "a change waits until the flood is over")
     for _ in range(3):
         for i in range(12):
             server.ask("POST", "stop", json.dumps({"page": "flood", "run": f"l{i}"}))
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=120)
     check(not any(thread.is_alive() for thread in threads), "stopped work goes on")
 
 
