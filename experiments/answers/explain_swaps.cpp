@@ -3,6 +3,7 @@
 #include "experiments/run/limits/levers.hpp"
 #include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/resolve.hpp"
+#include "experiments/spec/resolve_checks.hpp"
 #include "sim/base/error.hpp"
 
 #include <algorithm>
@@ -18,13 +19,20 @@ constexpr double kSameRate = 1e-3; // a swap that changes no job by more is not 
 
 // Those made for transformers are no choice for other models, and others none for them; nor is what
 // computes on CPUs (convolutions by patches: the twin) one for GPUs, or the other way round.
-std::vector<std::string> frameworks(bool of_transformer, bool on_cpu, const Value& root)
+// Nobody goes back to code that the job's own has replaced, or that is older than the GPU.
+std::vector<std::string> frameworks(const ResolvedJob& job, const platforms::Gpu& gpu,
+                                    const Value& root)
 {
+  const auto load = [&](const std::string& name) {
+    return models::load_framework(preset_reference(name, root));
+  };
   std::vector<std::string> names;
   for (const std::string& name : preset_names(models::kFrameworkKind)) {
-    const models::Framework framework = models::load_framework(preset_reference(name, root));
-    if (framework.transformer.has_value() == of_transformer &&
-        framework.kernels.explicit_patches == on_cpu)
+    const models::Framework framework = load(name);
+    const bool of_its_kind = framework.transformer.has_value() == (job.transformer != nullptr) &&
+                             framework.kernels.explicit_patches == gpu.on_host();
+    if (of_its_kind && !predates(framework, gpu) &&
+        (framework.newer.empty() || load(framework.newer).name != job.framework.name))
       names.push_back(name);
   }
   return names;
@@ -47,7 +55,7 @@ std::vector<Choice> choices_of(const ResolvedExperiment& experiment, const Value
     const bool transformer = experiment.jobs[i].transformer != nullptr;
     if (!experiment.jobs[i].network.measured) // recorded times hold for what ran then
       choices.push_back(
-          {job + "/framework", frameworks(transformer, experiment.platform.gpu.on_host(), root)});
+          {job + "/framework", frameworks(experiment.jobs[i], experiment.platform.gpu, root)});
     // A measured rate holds for one precision.
     if (transformer) {
       choices.push_back({job + "/precision", {"fp16", "bf16", "fp8"}});

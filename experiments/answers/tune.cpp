@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,7 @@ using models::Recompute;
 
 struct PlanChoice {
   models::StepSetting setting;
-  Seconds bound; // compute of the busiest stage and the bubble, without any exchange
+  Seconds bound; // without any exchange
   models::PlanTime time;
 };
 
@@ -33,11 +34,11 @@ public:
   Seconds transfer(int, Bytes) override { return Seconds(0); }
 };
 
-// What a plan takes at least: its computing, in the order of its pipeline.
-Seconds bound_of(const models::StepSetting& setting)
+// What a plan takes at least: its pieces with these exchanges, in the order of its pipeline, and
+// the optimizer of the busiest stage. What data-parallel ranks exchange may be hidden.
+Seconds bound_of(const models::StepSetting& setting, models::ExchangeTimes& exchanges)
 {
-  NoExchanges none;
-  const models::PlannedStep step = models::plan_step(setting, none);
+  const models::PlannedStep step = models::plan_step(setting, exchanges);
   Seconds optimizer;
   for (const models::StageEnds& ends : step.ends)
     optimizer = std::max(optimizer, ends.optimizer);
@@ -61,6 +62,17 @@ std::vector<int> divisors(int of, int most)
   return list;
 }
 
+// GPUs that may share a sequence: powers of two, and what the job says.
+std::vector<int> contexts(int sequence, int most, int said)
+{
+  std::vector<int> list{1};
+  for (int n = 2; n <= most && sequence % (2 * n) == 0; n *= 2)
+    list.push_back(n);
+  if (std::find(list.begin(), list.end(), said) == list.end())
+    list.push_back(said);
+  return list;
+}
+
 class Search {
 public:
   Search(const ResolvedExperiment& experiment, models::Fidelity fidelity)
@@ -79,11 +91,12 @@ public:
     std::vector<std::pair<models::PlanTime, const PlanChoice*>> ends;
     for (const PlanChoice& candidate : candidates_) {
       // Sorted by bound: nothing after this one can reach the best ones any more.
-      if (ends.size() >= top && candidate.bound > ends[top - 1].first.step) {
-        answer.hopeless = static_cast<int>(candidates_.size()) - answer.tried;
+      const bool full = ends.size() >= top;
+      if (full && candidate.bound > ends.back().first.step)
         break;
-      }
       exchanges_.change_plan(candidate.setting.memory);
+      if (full && bound_of(candidate.setting, exchanges_) > ends.back().first.step)
+        continue;
       ends.emplace_back(models::time_of_plan(candidate.setting, exchanges_), &candidate);
       ++answer.tried;
       std::sort(ends.begin(), ends.end(),
@@ -91,6 +104,7 @@ public:
       if (ends.size() > top)
         ends.pop_back();
     }
+    answer.hopeless = static_cast<int>(candidates_.size()) - answer.tried;
     std::vector<PlanChoice> best;
     for (const auto& [time, candidate] : ends) {
       best.push_back(*candidate);
@@ -106,52 +120,77 @@ private:
     const models::Transformer& t = job.model;
     const int gpus = job.batch.gpus;
     for (const int tensor : powers(std::min(e_.platform.gpus_per_node(), t.heads)))
-      for (const int pipeline : divisors(gpus, t.layers))
-        for (const int pieces : models::even_virtual_stages(t.layers, pipeline))
-          for (const int expert : t.experts > 0 ? divisors(t.experts, gpus) : std::vector<int>{1})
-            for (const int zero : {1, 3}) {
-              ParallelPlan plan = job.plan;
-              plan.tensor = tensor;
-              plan.sequence_parallel = tensor > 1;
-              plan.pipeline = pipeline;
-              plan.virtual_stages = pieces;
-              plan.schedule = pieces > 1 ? models::PipelineSchedule::interleaved
-                                         : models::PipelineSchedule::one_f_one_b;
-              plan.expert = expert;
-              plan.zero = zero;
-              if (zero != 3 || pipeline == 1)
+      for (const int context : contexts(job.batch.sequence, gpus / tensor, job.plan.context))
+        for (const int pipeline : divisors(gpus / tensor / context, t.layers))
+          for (const int pieces : models::even_virtual_stages(t.layers, pipeline))
+            for (const int expert : t.experts > 0 ? divisors(t.experts, gpus) : std::vector<int>{1})
+              for (const int expert_tensor :
+                   t.experts > 0 ? powers(e_.platform.gpus_per_node()) : std::vector<int>{1}) {
+                ParallelPlan plan = job.plan;
+                plan.tensor = tensor;
+                plan.sequence_parallel = tensor > 1;
+                plan.context = context;
+                plan.pipeline = pipeline;
+                plan.virtual_stages = pieces;
+                plan.schedule = pieces > 1 ? models::PipelineSchedule::interleaved
+                                           : models::PipelineSchedule::one_f_one_b;
+                plan.expert = expert;
+                plan.expert_tensor = expert_tensor;
                 add_batches(plan, answer);
-            }
+              }
   }
 
-  void add_batches(const ParallelPlan& plan, TuneAnswer& answer)
+  void add_batches(ParallelPlan plan, TuneAnswer& answer)
   {
     const models::MemorySetting& job = setting_.memory;
-    for (const int micro : powers(std::min(16, job.batch.global_batch))) {
-      if (!models::problem_of(job.model, plan, job.batch.gpus, job.batch.sequence, micro,
-                              job.batch.global_batch)
+    const models::PlannedBatch& batch = job.batch;
+    for (const int micro : powers(std::min(16, batch.global_batch))) {
+      if (!models::problem_of(job.model, plan, batch.gpus, batch.sequence, micro,
+                              batch.global_batch)
                .empty())
         continue;
-      for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
-        if (recompute == Recompute::selective && job.flash)
-          continue; // the fused kernel does that by itself
-        PlanChoice c{setting_, {}, {}};
-        auto& memory = c.setting.memory;
+      NoExchanges none;
+      PlanChoice c{setting_, {}, {}};
+      models::MemorySetting& memory = c.setting.memory;
+      memory.batch =
+          models::planned_batch(plan, batch.gpus, batch.sequence, micro, batch.global_batch);
+      for (const auto& [zero, shard] : sharings(plan, memory.batch.data)) {
+        plan.zero = zero;
+        plan.shard = shard;
         memory.plan = plan;
-        memory.recompute = recompute;
-        memory.batch.micro_batch = micro;
-        memory.batch.data = job.batch.gpus / (plan.tensor * plan.context * plan.pipeline);
-        memory.batch.micro_batches = job.batch.global_batch / (memory.batch.data * micro);
-        memory.shard = memory.batch.data * plan.context;
-        if (!plan_fits(memory, e_.platform)) {
+        if (!least_recompute(memory)) {
           ++answer.too_large;
           continue;
         }
-        c.bound = bound_of(c.setting);
-        candidates_.push_back(std::move(c));
-        break; // repeating more than memory asks for is never quicker
+        c.bound = bound_of(c.setting, none);
+        candidates_.push_back(c);
       }
     }
+  }
+
+  // Repeating more than memory asks for is never quicker. False where nothing fits.
+  bool least_recompute(models::MemorySetting& memory) const
+  {
+    for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+      if (recompute == Recompute::selective && memory.flash)
+        continue; // the fused kernel does that by itself
+      memory.recompute = recompute;
+      if (plan_fits(memory, e_.platform))
+        return true;
+    }
+    return false;
+  }
+
+  // Frameworks divide the weights of whole models only, and within nodes where there are several.
+  std::vector<std::pair<int, models::ZeroShard>> sharings(const ParallelPlan& plan, int data) const
+  {
+    std::vector<std::pair<int, models::ZeroShard>> list{{1, models::ZeroShard::all}};
+    if (plan.pipeline > 1)
+      return list;
+    list.emplace_back(3, models::ZeroShard::all);
+    if (setting_.memory.per_node / plan.tensor < data * plan.context)
+      list.emplace_back(3, models::ZeroShard::node);
+    return list;
   }
 
   const ResolvedExperiment& e_;
@@ -198,14 +237,18 @@ std::string more_than(const sim::StepShares& plan, const models::PlanTime& best)
 
 Json parallel_json(const ParallelPlan& plan)
 {
-  return {{"tensor", plan.tensor},
-          {"sequence_parallel", plan.sequence_parallel},
-          {"context", plan.context},
-          {"pipeline", plan.pipeline},
-          {"virtual_stages", plan.virtual_stages},
-          {"schedule", word_of(plan.schedule)},
-          {"expert", plan.expert},
-          {"zero", plan.zero}};
+  Json json = {{"tensor", plan.tensor},
+               {"sequence_parallel", plan.sequence_parallel},
+               {"context", plan.context},
+               {"pipeline", plan.pipeline},
+               {"virtual_stages", plan.virtual_stages},
+               {"schedule", word_of(plan.schedule)},
+               {"expert", plan.expert},
+               {"expert_tensor", plan.expert_tensor},
+               {"zero", plan.zero}};
+  if (plan.shard != models::ZeroShard::all)
+    json["shard"] = word_of(plan.shard);
+  return json;
 }
 
 // The experiment with another plan.
@@ -213,6 +256,7 @@ Point with_plan(const Point& point, const ParallelPlan& plan, int micro_batch, R
 {
   auto document = std::make_shared<Document>(*point.document);
   Json parallel = document->root.at("jobs").at(0).value("parallel", Json::object());
+  parallel.erase("shard");
   parallel.update(parallel_json(plan));
   const auto set = [&](const char* key, Json value) {
     set_in_experiment(*document, std::string("/jobs/0/") + key, std::move(value), "tune");
@@ -254,6 +298,12 @@ void relocate(Json& json, const std::filesystem::path& from, const std::filesyst
     json = std::filesystem::proximate(file, to).string();
 }
 
+std::string zero_text(const ParallelPlan& plan)
+{
+  return fmt::format("{}{}", plan.zero,
+                     plan.shard == models::ZeroShard::node ? " within nodes" : "");
+}
+
 // "tensor 2, pipeline 4, zero 1, micro-batch 1, full recomputation"
 std::string plan_name(const TunedPlan& p)
 {
@@ -261,11 +311,11 @@ std::string plan_name(const TunedPlan& p)
   for (const auto& [word, ways] :
        {std::pair{"tensor", p.plan.tensor}, std::pair{"context", p.plan.context},
         std::pair{"pipeline", p.plan.pipeline}, std::pair{"virtual stages", p.plan.virtual_stages},
-        std::pair{"expert", p.plan.expert}})
+        std::pair{"expert", p.plan.expert}, std::pair{"expert tensor", p.plan.expert_tensor}})
     if (ways > 1)
       name += fmt::format("{} {}, ", word, ways);
-  return name + fmt::format("zero {}, micro-batch {}, {} recomputation", p.plan.zero, p.micro_batch,
-                            p.recompute == "none" ? "no" : p.recompute);
+  return name + fmt::format("zero {}, micro-batch {}, {} recomputation", zero_text(p.plan),
+                            p.micro_batch, p.recompute == "none" ? "no" : p.recompute);
 }
 
 } // namespace
@@ -283,8 +333,37 @@ Json tuned_experiment(const Point& point, const TunedPlan& plan, const std::stri
   return json;
 }
 
-TuneAnswer tune(const Point& point, int top, const RunOptions& options)
+namespace {
+
+// A job that says nothing of its plan gets one that divides its batch: the search starts from a
+// plan that can run.
+Point startable(const Point& point)
 {
+  const ExperimentSpec spec = read_point(point);
+  if (spec.jobs.size() != 1 || !has_transformer(spec.jobs.front()) || spec.jobs.front().parallel ||
+      !spec.jobs.front().global_batch)
+    return point;
+  const JobSpec& job = spec.jobs.front();
+  const models::TransformerFile model =
+      models::load_transformer(resolve_preset(job.model, models::kNetworkKind));
+  const int sequence = job.sequence.value_or(model.sequence);
+  const int micro = job.micro_batch.value_or(1);
+  ParallelPlan plan;
+  for (plan.pipeline = 1; plan.pipeline <= model.transformer.layers; ++plan.pipeline)
+    for (const int tensor : powers(model.transformer.heads)) {
+      plan.tensor = tensor;
+      if (models::problem_of(model.transformer, plan, job.gpus, sequence, micro, *job.global_batch)
+              .empty())
+        return with_plan(point, plan, micro, job.recompute);
+    }
+  return point; // what is wrong is said where plans are read
+}
+
+} // namespace
+
+TuneAnswer tune(const Point& asked, int top, const RunOptions& options)
+{
+  const Point point = startable(asked);
   const ResolvedExperiment experiment = resolve(point);
   if (experiment.jobs.size() != 1)
     Value(point.document)
@@ -299,8 +378,8 @@ TuneAnswer tune(const Point& point, int top, const RunOptions& options)
   answer.name = experiment.jobs.front().spec.name;
   answer.gpus = experiment.jobs.front().spec.gpus;
   answer.currency = experiment.spec.cluster.currency;
-  answer.not_tried = "context and expert-tensor parallelism other than the job's, uneven stages "
-                     "by hand, offloading, sharing within nodes";
+  answer.not_tried = "zero 2, uneven stages by hand, other schedules, offloading, recomputation of "
+                     "some modules";
   const auto best = Search(experiment, options.fidelity)(static_cast<std::size_t>(top), answer);
   std::vector<std::pair<TunedPlan, models::PlanTime>> plans;
   for (const PlanChoice& choice : best)
@@ -331,6 +410,37 @@ std::string training_cells(const TunedPlan& p)
          (p.cost ? fmt::format("{:>12.0f}  ", p.cost->median) : "");
 }
 
+// A key of plans in the table.
+struct PlanColumn {
+  std::string_view name;
+  std::string (*cell)(const TunedPlan&);
+};
+
+constexpr PlanColumn kPlanColumns[] = {
+    {"tensor", [](const TunedPlan& p) { return std::to_string(p.plan.tensor); }},
+    {"context", [](const TunedPlan& p) { return std::to_string(p.plan.context); }},
+    {"pipeline", [](const TunedPlan& p) { return std::to_string(p.plan.pipeline); }},
+    {"virtual", [](const TunedPlan& p) { return std::to_string(p.plan.virtual_stages); }},
+    {"expert", [](const TunedPlan& p) { return std::to_string(p.plan.expert); }},
+    {"expert tensor", [](const TunedPlan& p) { return std::to_string(p.plan.expert_tensor); }},
+    {"zero", [](const TunedPlan& p) { return zero_text(p.plan); }},
+    {"micro", [](const TunedPlan& p) { return std::to_string(p.micro_batch); }},
+    {"recompute", [](const TunedPlan& p) { return p.recompute; }},
+};
+
+// Zero where no plan divides anything that way.
+std::size_t width_of(const PlanColumn& column, const std::vector<TunedPlan>& plans)
+{
+  std::size_t width = column.name.size();
+  bool any = false;
+  for (const TunedPlan& plan : plans) {
+    const std::string cell = column.cell(plan);
+    width = std::max(width, cell.size());
+    any = any || cell != "1";
+  }
+  return any || column.name == "zero" || column.name == "micro" ? width : 0;
+}
+
 Json range_json(const Range& range)
 {
   return {{"median", range.median},
@@ -347,19 +457,22 @@ std::string tune_text(const TuneAnswer& a)
       fmt::format("{} on {} GPUs: {} plans simulated, {} do not fit, {} cannot reach "
                   "the best\n\n",
                   a.name, a.gpus, a.tried, a.too_large, a.hopeless);
-  text += fmt::format(
-      "{:>3} {:>6} {:>8} {:>7} {:>6} {:>4} {:>5} {:>9}  {:>12} {:>21}  {:>5}  {:>8}  {}{}\n", "",
-      "tensor", "pipeline", "virtual", "expert", "zero", "micro", "recompute", "tokens/s",
-      "interval", "MFU", "memory", training_header(a), "loses by");
+  const auto row = [&](const std::string& rank, const auto& cell_of) {
+    text += fmt::format("{:>3}", rank);
+    for (const PlanColumn& column : kPlanColumns)
+      if (const std::size_t width = width_of(column, a.best); width > 0)
+        text += fmt::format(" {:>{}}", cell_of(column), width);
+  };
+  row("", [](const PlanColumn& column) { return std::string(column.name); });
+  text += fmt::format("  {:>12} {:>21}  {:>5}  {:>8}  {}{}\n", "tokens/s", "interval", "MFU",
+                      "memory", training_header(a), "loses by");
   int rank = 0;
-  for (const TunedPlan& p : a.best)
-    text += fmt::format("{:>3} {:>6} {:>8} {:>7} {:>6} {:>4} {:>5} {:>9}  {:>12.0f} "
-                        "{:>10.0f}-{:<10.0f}  {:>4.1f}%  "
-                        "{:>5.1f} GB  {}{}\n",
-                        ++rank, p.plan.tensor, p.plan.pipeline, p.plan.virtual_stages,
-                        p.plan.expert, p.plan.zero, p.micro_batch, p.recompute,
+  for (const TunedPlan& p : a.best) {
+    row(std::to_string(++rank), [&p](const PlanColumn& column) { return column.cell(p); });
+    text += fmt::format("  {:>12.0f} {:>10.0f}-{:<10.0f}  {:>4.1f}%  {:>5.1f} GB  {}{}\n",
                         p.tokens_per_s.median, p.tokens_per_s.low, p.tokens_per_s.high, 100 * p.mfu,
                         p.memory.value() / 1e9, training_cells(p), p.loses);
+  }
   if (a.best.empty())
     text += "no plan fits: more GPUs, offloading or a smaller sequence would help\n";
   return text + "\nnot tried: " + a.not_tried + "\n";

@@ -24,7 +24,6 @@ std::string fitting(models::MemorySetting s, const platforms::PlatformSpec& plat
   const models::MemorySetting repeated = s;
   for (int zero = s.plan.zero + 1; zero <= 3; ++zero) {
     s.plan.zero = zero;
-    s.shard = s.batch.data * s.plan.context;
     if (plan_fits(s, platform))
       return fmt::format("full recomputation and \"zero\": {}", zero);
   }
@@ -36,7 +35,7 @@ std::string fitting(models::MemorySetting s, const platforms::PlatformSpec& plat
     if (!models::problem_of(s.model, s.plan, b.gpus, b.sequence, b.micro_batch, b.global_batch)
              .empty())
       continue;
-    s.batch.data = b.gpus / (tensor * s.plan.context * s.plan.pipeline);
+    s.batch = models::planned_batch(s.plan, b.gpus, b.sequence, b.micro_batch, b.global_batch);
     if (plan_fits(s, platform))
       return fmt::format("full recomputation and \"tensor\": {}", tensor);
   }

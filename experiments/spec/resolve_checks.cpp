@@ -146,12 +146,11 @@ int year_of(double compute_capability)
 
 void remark_age(ResolvedJob& job, const platforms::PlatformSpec& platform)
 {
-  const int last = job.framework.last_year;
-  if (!job.transformer || last == 0 || year_of(platform.gpu.compute_capability) <= last)
+  if (!job.transformer || !predates(job.framework, platform.gpu))
     return;
   job.warnings.push_back(fmt::format(
       "{}: '{}' stands for code of {} and before, and the {} came later{}", job.spec.name,
-      job.framework.name, last, platform.gpu.name,
+      job.framework.name, job.framework.last_year, platform.gpu.name,
       job.framework.newer.empty() ? "" : "; for later code: \"" + job.framework.newer + "\""));
 }
 
@@ -196,6 +195,11 @@ void remark_shared_gpus(ResolvedExperiment& e)
 }
 
 } // namespace
+
+bool predates(const models::Framework& framework, const platforms::Gpu& gpu)
+{
+  return framework.last_year > 0 && framework.last_year < year_of(gpu.compute_capability);
+}
 
 void check_networks(const ResolvedExperiment& e, const Value& root)
 {

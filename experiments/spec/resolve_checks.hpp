@@ -8,6 +8,9 @@ namespace foretrain::experiments {
 /// Throws ConfigError when nodes must talk over a network that their adapters cannot carry.
 void check_networks(const ResolvedExperiment& experiment, const Value& root);
 
+/// Whether a framework's code is older than the GPU's architecture.
+bool predates(const models::Framework& framework, const platforms::Gpu& gpu);
+
 /// Adds to the jobs' warnings: GPUs and limits that ask for more memory or cores than there are,
 /// and networks over a slow adapter beside a fast one.
 void add_remarks(ResolvedExperiment& experiment);

@@ -141,15 +141,6 @@ void refuse_missing_modules(const JobSpec& job, const models::Transformer& t, co
   }
 }
 
-// GPUs that divide weights with zero 3.
-int shard_of(const models::ParallelPlan& plan, int data, int per_node)
-{
-  const int replicas = data * plan.context;
-  if (plan.shard == models::ZeroShard::all)
-    return replicas;
-  return std::clamp(per_node / plan.tensor, 1, replicas);
-}
-
 } // namespace
 
 double kernel_spread(const models::TransformerDevice& device)
@@ -203,7 +194,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                           "they need \"precision\": \"fp8\" or \"mxfp8\"");
   s.memory.flash = job.attention == AttentionWay::flash;
   s.memory.element = std::max(2, bytes_of(job.precision));
-  s.memory.shard = shard_of(s.memory.plan, s.memory.batch.data, gpus_per_node);
+  s.memory.per_node = gpus_per_node;
   s.memory.state = state_of(job, rules, s.memory.element, at);
   s.memory.fp8_kept = is_fp8(job.precision) ? rules.fp8_kept : models::Fp8Kept::nothing;
   s.memory.loss = rules.loss;

@@ -92,8 +92,9 @@ double keep_ffn(const MemorySetting& s, const Keeping& keeping, bool with_expert
   kept.outside += s.element * 2.0 * t.experts;
   const double inner =
       kept_by_ffn(s, t.expert_inner(), result && !keeping.repeats(LayerModule::moe_act));
-  const double share =
-      s.plan.sequence_parallel ? static_cast<double>(s.plan.expert_tensor) / s.plan.tensor : 1.0;
+  const double share = s.plan.sequence_parallel || s.plan.tensor == 1
+                           ? static_cast<double>(s.plan.expert_tensor) / s.plan.tensor
+                           : 1.0;
   return share * tokens * t.top_k *
          ((s.product_input() + s.element) * t.hidden + inner / s.plan.expert_tensor);
 }
@@ -124,6 +125,12 @@ Kept kept_by_operations(const MemorySetting& s, bool with_experts)
 }
 
 } // namespace
+
+int MemorySetting::weight_shards() const
+{
+  const int replicas = batch.data * plan.context;
+  return plan.shard == ZeroShard::all ? replicas : std::clamp(per_node / plan.tensor, 1, replicas);
+}
 
 Bytes layer_activations(const MemorySetting& s, bool with_experts)
 {
@@ -240,7 +247,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       if (piece.embedding && t.has_bias())
         other += tokens * t.hidden;
     }
-    const double group = plan.zero == 3 ? s.shard : replicas;
+    const double group = plan.zero == 3 ? s.weight_shards() : replicas;
     const auto divided = [&](int from_stage, const PieceParameters& of, double bytes) {
       return plan.zero >= from_stage
                  ? bytes * (of.shared / std::max(1.0, group) +

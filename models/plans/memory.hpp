@@ -41,8 +41,11 @@ struct MemorySetting {
   double element = 2;                  // bytes of an activation
   Fp8Kept fp8_kept = Fp8Kept::nothing; // where products are of eight bits
   LossRule loss = LossRule::automatic;
-  int shard = 1; // GPUs that zero 3 divides weights among
+  int per_node = 1; // GPUs of the job on one node, at most
   StateBytes state;
+
+  /// GPUs that zero 3 divides weights among.
+  int weight_shards() const;
 
   /// Bytes of an element that a product alone needs for its backward pass. Adapters take theirs in
   /// the precision of activations.

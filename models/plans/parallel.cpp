@@ -97,6 +97,11 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
   if (plan.expert_tensor > 1 && t.experts == 0)
     return {"parallel/expert_tensor",
             fmt::format("is {}, but the model has no experts", plan.expert_tensor), ""};
+  if (plan.expert_tensor > plan.tensor && plan.tensor > 1 && !plan.sequence_parallel)
+    return {"parallel/expert_tensor",
+            fmt::format("is {}, more than the {} tensor-parallel GPUs, which hold the same tokens",
+                        plan.expert_tensor, plan.tensor),
+            "\"sequence_parallel\": true"};
   if (t.experts > 0 && t.experts % plan.expert != 0)
     return not_dividing("parallel/expert", plan.expert, t.experts, "experts");
   return {};
@@ -191,6 +196,15 @@ std::string problem_of(const Transformer& t, const ParallelPlan& plan, int gpus,
   return problem.what.empty() ? "" : problem.key + " " + problem.what;
 }
 
+PlannedBatch planned_batch(const ParallelPlan& plan, int gpus, int sequence, int micro_batch,
+                           int global_batch)
+{
+  PlannedBatch batch{gpus, sequence, micro_batch, global_batch, 1, 1};
+  batch.data = gpus / (plan.tensor * plan.context * plan.pipeline);
+  batch.micro_batches = global_batch / (batch.data * micro_batch);
+  return batch;
+}
+
 PlannedBatch check_plan(const Value& job, const Transformer& t, const ParallelPlan& plan, int gpus,
                         int sequence, int micro_batch, int global_batch)
 {
@@ -206,10 +220,7 @@ PlannedBatch check_plan(const Value& job, const Transformer& t, const ParallelPl
       job.at(outer).fail_at(inner, problem.what, problem.hint);
     job.fail(inner + " " + problem.what, problem.hint);
   }
-  PlannedBatch batch{gpus, sequence, micro_batch, global_batch, 1, 1};
-  batch.data = gpus / (plan.tensor * plan.context * plan.pipeline);
-  batch.micro_batches = global_batch / (batch.data * micro_batch);
-  return batch;
+  return planned_batch(plan, gpus, sequence, micro_batch, global_batch);
 }
 
 } // namespace foretrain::models

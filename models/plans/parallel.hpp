@@ -74,7 +74,11 @@ struct PlannedBatch {
   int micro_batches = 1; // of each of them and step
 };
 
-/// Fills in data and micro_batches. Throws ConfigError at `job` (a job of an experiment) for what
+/// What a plan that has no problem leaves of a job's batch.
+PlannedBatch planned_batch(const ParallelPlan& plan, int gpus, int sequence, int micro_batch,
+                           int global_batch);
+
+/// The same; throws ConfigError at `job` (a job of an experiment) for what
 /// does not divide, with the nearest values that do.
 PlannedBatch check_plan(const Value& job, const Transformer& t, const ParallelPlan& plan, int gpus,
                         int sequence, int micro_batch, int global_batch);

@@ -146,6 +146,7 @@ std::vector<PipelineSlice> stage_order(const PipelineSetting& s, int stage)
                   ? std::min(all, 2 * (s.stages - stage - 1) + (s.virtual_stages - 1) * s.stages)
                   : std::min(all, s.stages - stage - 1);
   std::vector<PipelineSlice> order;
+  order.reserve(2 * static_cast<std::size_t>(all));
   int backward = 0;
   for (int k = 0; k < all; ++k) {
     order.push_back(turn(s, stage, k, false));

@@ -16,9 +16,9 @@ GroupLayout layout_of(PlanGroup group, const MemorySetting& setting)
   case PlanGroup::data:
     return {replicas, plan.tensor};
   case PlanGroup::shard:
-    return {setting.shard, plan.tensor};
+    return {setting.weight_shards(), plan.tensor};
   case PlanGroup::across:
-    return {replicas / setting.shard, plan.tensor * setting.shard};
+    return {replicas / setting.weight_shards(), plan.tensor * setting.weight_shards()};
   case PlanGroup::expert:
     return {plan.expert, plan.expert_tensor};
   case PlanGroup::expert_tensor:

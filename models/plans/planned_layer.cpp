@@ -179,24 +179,25 @@ PlannedCalls PlannedLayer::feed_forward_calls() const
 {
   if (!experts_)
     return both_ways(PlanGroup::tensor, activations(), 1);
-  const bool cut = shape_.expert_tensor > 1;
   // Experts that are not cut take the tokens that each rank holds; else those that came to the
   // ranks that share an expert go to all of them.
-  const int times =
-      (s_.memory.model.shared_experts > 0 ? 1 : 0) + (cut && !shape_.sequence_parallel ? 1 : 0);
+  const double sharers = shape_.expert_sharers();
+  const bool same_tokens = shape_.expert_tensor > 1 && sharers == 1;
+  const int times = (s_.memory.model.shared_experts > 0 ? 1 : 0) + (same_tokens ? 1 : 0);
   PlannedCalls calls;
-  if (times > 0)
+  if (times > 0 && shape_.tensor > 1)
     calls = both_ways(PlanGroup::tensor, activations(), times);
-  if (cut && shape_.sequence_parallel)
-    for (const PlannedCall& call : both_ways(
-             PlanGroup::expert_tensor, static_cast<double>(shape_.expert_tensor) * routed(), 1))
-      calls.push_back(call);
+  if (sharers > 1)
+    for (const Operation way : {Operation::all_gather, Operation::reduce_scatter})
+      calls.push_back({PlanGroup::expert_tensor, way, sharers * routed(), 1});
   return calls;
 }
 
 PlannedCalls PlannedLayer::tensor_calls() const
 {
-  PlannedCalls calls = both_ways(PlanGroup::tensor, activations(), 1);
+  PlannedCalls calls;
+  if (shape_.tensor > 1)
+    calls = both_ways(PlanGroup::tensor, activations(), 1);
   for (const PlannedCall& call : feed_forward_calls())
     calls.push_back(call);
   return calls;
@@ -204,7 +205,7 @@ PlannedCalls PlannedLayer::tensor_calls() const
 
 Exposure PlannedLayer::tensor(bool backward) const
 {
-  if (shape_.tensor < 2)
+  if (shape_.tensor < 2 && !(experts_ && shape_.expert_tensor > 1))
     return {};
   PlannedCalls calls = tensor_calls();
   const Seconds all = times_.time_of(calls);

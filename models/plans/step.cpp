@@ -91,8 +91,9 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
 Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int layers)
 {
   const double replicas = static_cast<double>(s.memory.batch.data) * s.memory.plan.context;
-  const double share =
-      s.memory.plan.zero > 0 ? (s.memory.plan.zero == 3 ? s.memory.shard : replicas) : 1.0;
+  const double share = s.memory.plan.zero > 0
+                           ? (s.memory.plan.zero == 3 ? s.memory.weight_shards() : replicas)
+                           : 1.0;
   const double own = trained.total() / std::max(1.0, share);
   const double on_device = own * (1 - s.memory.state.offload);
   Seconds time = Bytes(on_device * s.rules.optimizer_bytes) / s.device.memory;

@@ -236,8 +236,7 @@ void OperatorWriter::experts()
   operators.back().backward_bytes = 0;
   memory("routing", tokens * t.experts, 8, 4, 8);
   // Tokens are put in the order of their experts, and back; balanced unless skewed.
-  const double routed =
-      (shape.sequence_parallel ? tokens * shape.expert_tensor : tokens) * t.top_k * shape.skew;
+  const double routed = tokens * shape.expert_sharers() * t.top_k * shape.skew;
   memory("permute", routed * t.hidden, 4, 4, 4);
   // The gathered tokens of all ranks of the group go to this rank's experts.
   feed_forward("experts up", "experts down", routed / local,

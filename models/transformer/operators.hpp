@@ -39,6 +39,9 @@ struct OperatorShape {
   /// Tokens of the micro-batch on one GPU outside the tensor-parallel parts.
   double tokens() const { return micro_batch * sequence / context; }
   double own_tokens() const { return sequence_parallel ? tokens() / tensor : tokens(); }
+  /// Ranks with tokens of their own among those that share an expert: without sequence parallelism
+  /// all tensor-parallel ranks hold the same.
+  double expert_sharers() const { return sequence_parallel || tensor == 1 ? expert_tensor : 1; }
 };
 
 enum class OperatorKind { product, attention, memory };

@@ -255,3 +255,22 @@ TEST_CASE("of a large model: what doubled brings is what the same platform twice
                                          1)
                                       .epsilon(0.002));
 }
+
+TEST_CASE("code that the job's own has replaced is no swap, nor what is older than the GPU")
+{
+  const Json json = {{"cluster", {{"platform", "hgx-h100"}}},
+                     {"jobs",
+                      {{{"model", "llama-3.2-1b"},
+                        {"framework", "nemo"},
+                        {"precision", "bf16"},
+                        {"gpus", 8},
+                        {"global_batch", 64}}}}};
+  const Json answer = explain(loaded(json), 0, {});
+  std::set<std::string> offered;
+  for (const Json& swap : answer.at("jobs")[0].at("swaps"))
+    if (swap.at("pointer") == "/jobs/0/framework")
+      offered.insert(swap.at("to").get<std::string>());
+  CHECK(offered.count("torchtitan") == 1);
+  CHECK(offered.count("nemo-1") == 0);   // whose newer code is nemo
+  CHECK(offered.count("megatron") == 0); // of 2021, and H100 came in 2022
+}

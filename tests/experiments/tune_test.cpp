@@ -3,6 +3,7 @@
 
 #include "experiments/run/scenario.hpp"
 #include "sim/base/error.hpp"
+#include "tests/experiments/draw.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace foretrain;
@@ -15,6 +16,45 @@ Point point_of(const Json& job)
 {
   Json json = {{"cluster", {{"platform", "hgx-h100"}}}, {"jobs", {job}}};
   return {{}, parse_document(json.dump(), "test"), nullptr};
+}
+
+// Tokens a second of the job as it stands; 0 where its plan cannot run or does not fit.
+double rate_of(const Json& job)
+{
+  RunOptions options;
+  options.uncertainty.method = UncertaintyMethod::steps;
+  options.doubles_limits = false;
+  try {
+    const JobResult result = run_point(point_of(job), options).jobs.front();
+    return result.memory.needed <= result.memory.available ? result.tokens_per_s->median : 0;
+  } catch (const ConfigError&) {
+    return 0;
+  }
+}
+
+// Any plan that the keys of a job can say, within what tune does not leave out.
+Json drawn_plan(Json job, bool experts, test::Draw& draw)
+{
+  const std::vector<int> ways{1, 1, 2, 4, 8};
+  Json plan = {{"tensor", draw.of(ways)},
+               {"context", draw.of(ways)},
+               {"pipeline", draw.of(std::vector<int>{1, 1, 2, 4, 8, 16})},
+               {"zero", draw.of(std::vector<int>{0, 1, 3})},
+               {"sequence_parallel", draw.whole(0, 3) > 0}};
+  if (plan["pipeline"] != 1 && draw.whole(0, 1) == 1) {
+    plan["virtual_stages"] = draw.of(std::vector<int>{2, 3, 4, 6, 8});
+    plan["schedule"] = "interleaved";
+  }
+  if (plan["zero"] == 3 && draw.whole(0, 1) == 1)
+    plan["shard"] = "node";
+  if (experts) {
+    plan["expert"] = draw.of(std::vector<int>{1, 2, 4, 8});
+    plan["expert_tensor"] = draw.of(ways);
+  }
+  job["parallel"] = plan;
+  job["micro_batch"] = draw.of(std::vector<int>{1, 2, 3, 4, 8});
+  job["recompute"] = draw.of(std::vector<std::string>{"none", "selective", "full"});
+  return job;
 }
 
 Json llama(int gpus)
@@ -51,6 +91,75 @@ TEST_CASE("a tuned plan has the rate, interval and memory of its prediction", "[
       last = tokens.median;
     }
     CHECK(answer.best.front().loses.empty());
+  }
+}
+
+TEST_CASE("a job without a plan is tuned where its batch is too small for data parallelism",
+          "[tune]")
+{
+  Json job = llama(16);
+  job["global_batch"] = 8; // for 16 ranks
+  const TuneAnswer answer = tune(point_of(job), 1, {});
+  REQUIRE(answer.best.size() == 1);
+  const models::ParallelPlan& plan = answer.best.front().plan;
+  CHECK(plan.tensor * plan.context * plan.pipeline >= 2);
+  job["parallel"] = {{"tensor", 1}};
+  CHECK_THROWS_WITH(tune(point_of(job), 1, {}), Contains("must be a multiple of"));
+}
+
+TEST_CASE("sequences that no GPU holds alone are shared", "[tune]")
+{
+  Json job = llama(16);
+  job["sequence"] = 131072;
+  job["global_batch"] = 4;
+  const TuneAnswer answer = tune(point_of(job), 3, {});
+  REQUIRE(!answer.best.empty());
+  CHECK(answer.best.front().plan.context > 1);
+  CHECK_THAT(tune_text(answer), Contains("context"));
+}
+
+TEST_CASE("weights are shared within nodes where that is quicker, whatever the job said", "[tune]")
+{
+  Json job = llama(32);
+  job["framework"] = "torchtitan";
+  job["parallel"] = {{"zero", 3}, {"shard", "node"}};
+  const TuneAnswer answer = tune(point_of(job), 1, {});
+  REQUIRE(answer.best.size() == 1);
+  const Json plan = tune_json(answer).at("plans")[0];
+  job["parallel"] = plan.at("parallel");
+  for (const char* key : {"micro_batch", "recompute"})
+    job[key] = plan.at(key);
+  CHECK(rate_of(job) == Approx(answer.best.front().tokens_per_s.median).epsilon(1e-3));
+}
+
+TEST_CASE("no plan drawn at random beats the tuned one", "[tune][property][many]")
+{
+  struct Case {
+    const char* model;
+    const char* framework;
+    int gpus, sequence, batch;
+    bool experts;
+  };
+  for (const Case& it : {Case{"llama-3-8b", "nemo", 16, 8192, 64, false},
+                         Case{"llama-3-8b", "torchtitan", 32, 8192, 64, false},
+                         Case{"llama-3-8b", "nemo", 16, 65536, 8, false},
+                         Case{"mixtral-8x7b", "nemo", 32, 4096, 128, true}}) {
+    const Json job = {{"model", it.model}, {"framework", it.framework}, {"precision", "bf16"},
+                      {"gpus", it.gpus},   {"global_batch", it.batch},  {"sequence", it.sequence}};
+    CAPTURE(job.dump());
+    const TuneAnswer answer = tune(point_of(job), 1, {});
+    REQUIRE(answer.best.size() == 1);
+    const double best = answer.best.front().tokens_per_s.median;
+    test::Draw draw(7);
+    int ran = 0;
+    for (int i = 0; i < 150; ++i) {
+      const Json drawn = drawn_plan(job, it.experts, draw);
+      CAPTURE(drawn.dump());
+      const double rate = rate_of(drawn);
+      ran += rate > 0 ? 1 : 0;
+      CHECK(rate <= 1.005 * best);
+    }
+    CHECK(ran >= 10);
   }
 }
 

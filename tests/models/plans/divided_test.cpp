@@ -43,7 +43,6 @@ StepSetting model(int tensor, int pipeline, int data, int zero)
   s.memory.batch.micro_batches = 6;
   s.memory.batch.global_batch = 6 * data;
   s.memory.recompute = Recompute::full;
-  s.memory.shard = data;
   s.device.half.peak = s.device.attention.peak = 100e12;
   s.device.half.memory = s.device.attention.memory = 1e12;
   s.device.memory = BytesPerSecond(1e12);

@@ -68,11 +68,28 @@ TEST_CASE("frozen weights of layers may be kept in fp8", "[plans][memory]")
   const double tables = 2.0 * 128256 * 4096;
   CHECK(whole - stage_memory(s).front().weights.value() == Approx(whole / 2 - tables));
   s.plan.zero = 3;
-  s.shard = s.batch.data = 8;
+  s.batch.data = 8;
   CHECK(stage_memory(s).front().weights.value() == Approx((whole - (whole / 2 - tables)) / 8));
   s.adapters.reset();
   s.plan.zero = 0;
   CHECK(stage_memory(s).front().weights.value() == whole); // of what is trained nothing is frozen
+}
+
+TEST_CASE("zero 3 divides weights among all that hold them, or among those of a node",
+          "[plans][memory]")
+{
+  MemorySetting s = llama();
+  s.batch.data = 8;
+  s.plan.context = 2;
+  s.plan.tensor = 2;
+  s.per_node = 8;
+  CHECK(s.weight_shards() == 16);
+  s.plan.shard = ZeroShard::node;
+  CHECK(s.weight_shards() == 4);
+  s.per_node = 1; // a tensor-parallel group over nodes: each keeps its part whole
+  CHECK(s.weight_shards() == 1);
+  s.per_node = 72;
+  CHECK(s.weight_shards() == 16); // all are on one
 }
 
 } // namespace foretrain::models

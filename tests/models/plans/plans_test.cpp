@@ -169,7 +169,6 @@ TEST_CASE("more sharing and more recomputation never need more memory", "[plans]
   s.batch.data = 8;
   s.batch.micro_batches = 8;
   s.plan.pipeline = 4;
-  s.shard = 8;
   const auto most = [&] {
     Bytes all;
     for (const StageMemory& stage : stage_memory(s))

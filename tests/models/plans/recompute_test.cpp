@@ -136,6 +136,34 @@ TEST_CASE("experts that are cut get the tokens of all ranks that share them", "[
   CHECK((cut.tensor - whole.tensor).value() == Approx(2 * 2 * 2 * kExchange.value()));
 }
 
+TEST_CASE("ranks with tokens of their own share an expert by bringing these together", "[plans]")
+{
+  StepSetting s = mixture(2);
+  NotedTimes times;
+  const test::PlanParts whole = test::parts_of_plan(s, times);
+  s.memory.plan.expert_tensor = 2;
+  const test::PlanParts cut = test::parts_of_plan(s, times);
+  // All 512 tokens of each of two ranks, each to two experts, 1024 values of two bytes.
+  CHECK(times.largest[PlanGroup::expert_tensor].value() == Approx(2 * 512 * 2 * 1024 * 2.0));
+  CHECK((cut.tensor - whole.tensor).value() == Approx(2 * 2 * 2 * kExchange.value()));
+  // Twice the tokens by half of each expert.
+  const auto flops = [&](int ways) {
+    s.memory.plan.expert_tensor = ways;
+    double sum = 0;
+    for (const Operator& op : layer_operators(s.memory.model, operator_shape(s), true))
+      sum += op.forward_flops().value();
+    return sum;
+  };
+  CHECK(flops(2) == Approx(flops(1)));
+  const Transformer t = s.memory.model;
+  ParallelPlan plan;
+  plan.tensor = 2;
+  plan.expert_tensor = 4;
+  CHECK_THAT(problem_of(t, plan, 8, 512, 1, 16), Catch::Contains("hold the same tokens"));
+  plan.sequence_parallel = true;
+  CHECK(problem_of(t, plan, 8, 512, 1, 16).empty());
+}
+
 TEST_CASE("layers of the first and last stage may be told", "[plans]")
 {
   Transformer t = mixture(61).memory.model;

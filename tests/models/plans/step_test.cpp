@@ -92,7 +92,6 @@ TEST_CASE("weights that are shared out are copied where the framework does so", 
   constexpr int kLayers = 4;
   StepSetting s = small_model(kLayers);
   s.memory.plan.zero = 3;
-  s.memory.shard = 2;
   EqualTimes times(Seconds(0));
   const Seconds without = test::parts_of_plan(s, times).compute;
   s.rules.gather_bytes = 4;
