@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libsimgrid-dev libboost-graph-dev nlohmann-json3-dev
   libeigen3-dev libfmt-dev libcli11-dev libpugixml-dev libsqlite3-dev zlib1g-dev libyaml-cpp-dev libcpp-httplib-dev catch2 libbenchmark-dev
   libjpeg-dev make python3)
-[ "${1:-}" = "--ci" ] && packages+=(clang-format-14 clang-tidy-14 python3-pandas python3-matplotlib python3-tqdm
+[ "${1:-}" = "--ci" ] && packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 python3-pandas python3-matplotlib python3-tqdm
   python3-nbconvert python3-ipykernel python3-setuptools python3-pip mypy pydocstyle
   chromium chromium-driver python3-selenium)
 
