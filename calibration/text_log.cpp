@@ -1,12 +1,11 @@
 #include "calibration/text_log.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <utility>
 
 namespace foretrain::calibration {
@@ -120,19 +119,7 @@ std::optional<long long> whole_number(std::string_view word)
 
 std::string read_log(const std::string& path)
 {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw ConfigError(path, "", "is a directory, a file is needed");
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    throw ConfigError(path, "", "cannot be opened", "does the file exist and may you read it?");
-  std::string text;
-  std::vector<char> block(1 << 20);
-  while (in && text.size() <= kLogBytes) {
-    in.read(block.data(), static_cast<std::streamsize>(block.size()));
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  return text; // one block past the limit at most: log_lines refuses it
+  return read_file(path, kLogBytes + 1); // log_lines refuses what is larger
 }
 
 } // namespace foretrain::calibration

@@ -4,10 +4,10 @@
 #include "platforms/import_parts.hpp"
 #include "platforms/import_topo.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 #include <fmt/format.h>
@@ -229,17 +229,7 @@ ImportedPlatform import_platform(const std::string& text, const std::string& nam
 
 ImportedPlatform import_platform(const std::filesystem::path& file, const ImportOptions& options)
 {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored))
-    throw ConfigError(file.string(), "", "is a directory, a file is needed");
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
-    throw ConfigError(file.string(), "", "cannot be opened",
-                      "does the file exist and may you read it?");
-  std::string text(kImportBytes + 1, '\0'); // one byte past the limit: pipes have no size
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return import_platform(text, file.string(), options);
+  return import_platform(read_file(file.string(), kImportBytes + 1), file.string(), options);
 }
 
 } // namespace foretrain::platforms

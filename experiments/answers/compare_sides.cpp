@@ -3,10 +3,11 @@
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/keep/result_store.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -42,16 +43,13 @@ SideKind kind_of_side(const std::string& path)
   if (std::filesystem::is_directory(path, error))
     return std::filesystem::exists(path + "/result.json", error) ? SideKind::result
                                                                  : SideKind::experiment;
-  std::ifstream file(path, std::ios::binary);
-  if (!file && path.ends_with(".db"))
+  const bool there = std::filesystem::exists(path, error);
+  if (!there && path.ends_with(".db"))
     throw UsageError("there is no file '" + excerpt(path, 200) + "'");
-  if (!file)
+  if (!there)
     return SideKind::experiment; // a bundled name, or a mistake that its reader explains
-  std::string start(16, '\0');
-  file.read(start.data(), 15);
-  if (start.starts_with("SQLite format 3"))
+  if (is_database(path))
     return SideKind::store;
-  file.close();
   const auto document = load_document(path);
   return document->root.is_object() && document->root.contains("points") &&
                  document->root.contains("version")

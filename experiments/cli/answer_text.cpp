@@ -10,11 +10,10 @@
 #include "experiments/report/report_table.hpp"
 #include "experiments/run/keep/result_json.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/text.hpp"
+#include "sim/base/files.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
 
 namespace foretrain::cli {
 
@@ -74,31 +73,20 @@ const AnswerKind* kind_of(const Json& answer)
   return it == std::end(kAnswers) ? nullptr : it;
 }
 
-std::string whole_text(const std::string& path)
-{
-  std::ifstream file(path == "-" ? "/dev/stdin" : path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file)
-    throw UsageError("'" + excerpt(path, 200) + "' cannot be read");
-  return text.str();
-}
-
 } // namespace
 
 bool is_answer(const std::string& path)
 {
   if (path == "-")
     return true;
-  std::string start(15, '\0');
-  std::ifstream file(path, std::ios::binary);
-  return file.read(start.data(), 15) && start != "SQLite format 3" && start.front() == '{';
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && read_file(path, 1) == "{";
 }
 
 Json read_answer(const std::string& path)
 {
   const std::string name = path == "-" ? "standard input" : path;
-  Json answer = Json::parse(whole_text(path), nullptr, false);
+  Json answer = Json::parse(read_file(path, kAnySize, name), nullptr, false);
   if (!answer.is_object() || kind_of(answer) == nullptr)
     throw ConfigError(name, "", "is no answer of foretrain",
                       "predict, sweep, explain, compare, plan and fleet print one with --format "

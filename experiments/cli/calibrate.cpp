@@ -1,8 +1,8 @@
 // Logs of one's own machine in, a profile out.
 #include "experiments/learn/calibrate.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/files.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <iostream>
 

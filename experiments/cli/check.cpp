@@ -1,10 +1,10 @@
 #include "experiments/answers/check.hpp"
 
 #include "experiments/cli/experiment_arguments.hpp"
-#include "experiments/cli/files.hpp"
 #include "experiments/cli/progress.hpp"
 #include "experiments/report/report_check.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <unistd.h>
 

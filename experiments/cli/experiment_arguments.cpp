@@ -1,19 +1,18 @@
 #include "experiments/cli/experiment_arguments.hpp"
 
-#include "experiments/cli/files.hpp"
 #include "experiments/cli/progress.hpp"
 #include "experiments/report/report_csv.hpp"
 #include "experiments/report/report_html.hpp"
 #include "experiments/report/report_table.hpp"
 #include "experiments/run/keep/judged.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <unistd.h>
 
 #include <cctype>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <set>
 #include <thread>

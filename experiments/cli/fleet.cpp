@@ -2,12 +2,12 @@
 
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/experiment_arguments.hpp"
-#include "experiments/cli/files.hpp"
 #include "experiments/cli/progress.hpp"
 #include "experiments/fleet/fleet_answer.hpp"
 #include "experiments/fleet/fleet_html.hpp"
 #include "experiments/fleet/fleet_text.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <csignal>
 #include <iostream>

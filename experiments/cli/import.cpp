@@ -1,8 +1,8 @@
 #include "experiments/cli/import.hpp"
 
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/files.hpp"
 #include "platforms/import.hpp"
+#include "sim/base/files.hpp"
 
 #include <iostream>
 

@@ -1,8 +1,8 @@
 #include "calibration/text_log.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/files.hpp"
 #include "experiments/validate/mlperf_suite.hpp"
 #include "experiments/validate/suite.hpp"
+#include "sim/base/files.hpp"
 
 #include <iostream>
 

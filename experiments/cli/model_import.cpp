@@ -2,7 +2,7 @@
 
 #include "experiments/api/model_import.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/files.hpp"
+#include "sim/base/files.hpp"
 
 #include <iostream>
 

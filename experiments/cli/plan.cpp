@@ -1,9 +1,9 @@
 #include "experiments/answers/plan.hpp"
 
 #include "experiments/cli/experiment_arguments.hpp"
-#include "experiments/cli/files.hpp"
 #include "experiments/report/report_html_plan.hpp"
 #include "experiments/report/report_plan.hpp"
+#include "sim/base/files.hpp"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/files.hpp"
 #include "experiments/learn/realrun_experiment.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <cctype>
 #include <filesystem>

@@ -1,8 +1,8 @@
 #include "experiments/cli/slurm.hpp"
 
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/files.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>

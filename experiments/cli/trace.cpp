@@ -1,12 +1,12 @@
 #include "experiments/api/model_import.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/files.hpp"
 #include "experiments/cli/model_import.hpp"
 #include "experiments/cli/stack_argument.hpp"
 #include "experiments/report/report_trace.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "models/collectives/library.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <iostream>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "experiments/answers/tune.hpp"
 #include "experiments/cli/experiment_arguments.hpp"
-#include "experiments/cli/files.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <filesystem>
 #include <iostream>

@@ -1,6 +1,5 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/experiment_arguments.hpp"
-#include "experiments/cli/files.hpp"
 #include "experiments/cli/progress.hpp"
 #include "experiments/validate/fleet_rows.hpp"
 #include "experiments/validate/founding_gate.hpp"
@@ -11,6 +10,7 @@
 #include "experiments/validate/validation_table.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -8,13 +8,12 @@
 #include "experiments/spec/experiment.hpp"
 #include "sim/base/document.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <sstream>
 
 namespace foretrain::serve {
 
@@ -24,29 +23,12 @@ namespace {
 
 constexpr std::array<const char*, 3> kFiles{"experiment", "fleet", "plan"};
 
-bool is_store(const fs::path& file)
-{
-  std::string start(15, '\0');
-  std::ifstream in(file, std::ios::binary);
-  return in.read(start.data(), 15) && start == "SQLite format 3";
-}
-
 bool contains(const std::vector<std::string>& names, const std::string& name)
 {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 } // namespace
-
-std::string text_of(const fs::path& file)
-{
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in)
-    throw UsageError("'" + excerpt(file.string(), 200) + "' cannot be read");
-  return text.str();
-}
 
 fs::path bundled_folder(const std::string& kind)
 {
@@ -62,7 +44,7 @@ std::string bundled_text(const std::string& kind, const std::string& name)
   if (!contains(names, name) || bundled_folder(kind).empty())
     throw UsageError("'" + excerpt(name) +
                      "' is not bundled\n  hint: " + suggestion(name, names, kind + "s"));
-  return text_of(bundled_folder(kind) / (name + ".json"));
+  return read_file(bundled_folder(kind) / (name + ".json"));
 }
 
 Given given_by(const std::string& word)
@@ -85,7 +67,7 @@ Given given_by(const std::string& word)
   if (fs::is_directory(word, error))
     throw UsageError("'" + excerpt(word, 200) + "' is a directory; a file is needed");
   const fs::path file = fs::absolute(word);
-  if (is_store(file))
+  if (is_database(file))
     return {"store", file.filename().string(), "", file, false};
   const auto document = load_document(file);
   const std::string kind = kind_of_file(document->root);
@@ -122,7 +104,7 @@ std::map<std::string, PageFile> page_files()
                              : end == ".svg" ? "image/svg+xml"
                                              : nullptr;
     if (type != nullptr)
-      files[entry.path().filename().string()] = {type, text_of(entry.path())};
+      files[entry.path().filename().string()] = {type, read_file(entry.path())};
   }
   if (files.count("index.html") == 0)
     throw UsageError("the page is not there: no index.html in '" + folder.string() + "'");

@@ -25,9 +25,6 @@ Given given_by(const std::string& word);
 /// The folder of bundled files of a kind; empty where there is none.
 std::filesystem::path bundled_folder(const std::string& kind);
 
-/// A file's text; throws UsageError where it cannot be read.
-std::string text_of(const std::filesystem::path& file);
-
 /// Text of a bundled file; throws UsageError where there is none of that name.
 std::string bundled_text(const std::string& kind, const std::string& name);
 

@@ -3,6 +3,7 @@
 #include "experiments/serve/told.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <fmt/format.h>
 
@@ -38,7 +39,7 @@ public:
   /// Text of a file in there; "" where there is none.
   std::string text(const char* name) const
   {
-    return fs::exists(path_ / name) ? text_of(path_ / name) : "";
+    return fs::exists(path_ / name) ? read_file(path_ / name) : "";
   }
 
 private:

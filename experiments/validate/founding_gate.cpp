@@ -1,9 +1,8 @@
 #include "experiments/validate/founding_gate.hpp"
 
-#include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
 
@@ -54,11 +53,7 @@ void write_claims_gate(const ClaimsFile& file, const ClaimsGate& gate)
                      {"source", "foretrain validate founding --update-gates"},
                      {"held", gate.held},
                      {"inside", gate.inside}};
-  std::ofstream out(path);
-  out << json.dump(2) << "\n";
-  out.flush();
-  if (!out)
-    throw UsageError("cannot write '" + path.string() + "'");
+  write_file(path.string(), json.dump(2) + "\n");
 }
 
 std::vector<std::string> lost_claims(const ClaimsGate& gate, const ClaimsGate& now)

@@ -1,10 +1,9 @@
 #include "experiments/validate/validation_gates.hpp"
 
-#include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include <fmt/format.h>
 
@@ -45,18 +44,15 @@ void write_gates(const SuiteSpec& suite, const GatesSpec& gates)
   const auto path = gates_path(suite);
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
-  std::ofstream out(path);
-  out << "{\n  \"format\": \"foretrain.gates/1\",\n  \"source\": \"foretrain validate "
-         "--update-gates: the error of that day and a margin of 5 % of it and half a point, at "
-         "most two points\",\n  \"gates\": [";
+  std::string out =
+      "{\n  \"format\": \"foretrain.gates/1\",\n  \"source\": \"foretrain validate "
+      "--update-gates: the error of that day and a margin of 5 % of it and half a point, at "
+      "most two points\",\n  \"gates\": [";
   for (std::size_t i = 0; i < gates.gates.size(); ++i)
-    out << fmt::format("{}\n    {{ \"regime\": \"{}\", \"mean\": {:.3f}, \"max\": {:.3f} }}",
+    out += fmt::format("{}\n    {{ \"regime\": \"{}\", \"mean\": {:.3f}, \"max\": {:.3f} }}",
                        i == 0 ? "" : ",", gates.gates[i].regime, gates.gates[i].mean,
                        gates.gates[i].maximum);
-  out << "\n  ]\n}\n";
-  out.flush();
-  if (!out)
-    throw UsageError("cannot write '" + path.string() + "'");
+  write_file(path.string(), out + "\n  ]\n}\n");
 }
 
 std::vector<std::string> passed_gates(const Gate& gate, const ErrorSummary& errors)

@@ -1,11 +1,11 @@
 #include "models/graphs/onnx_file.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 #include "sim/base/wire_format.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <set>
 
 #include <fmt/format.h>
@@ -291,16 +291,11 @@ OnnxFile read_onnx(const std::filesystem::path& path)
 {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
-  if (error)
-    throw ConfigError(path.string(), "", "cannot be read");
-  if (size > kLargest)
+  if (!error && size > kLargest)
     throw ConfigError(path.string(), "",
                       fmt::format("is {:.1f} GB large", 1e-9 * static_cast<double>(size)),
                       "save it with save_as_external_data=True: weights are not needed");
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  std::ifstream in(path, std::ios::binary);
-  if (!in.read(bytes.data(), static_cast<std::streamsize>(size)))
-    throw ConfigError(path.string(), "", "cannot be read");
+  const std::string bytes = read_file(path.string(), kLargest);
   OnnxFile file;
   const bool whole = OnnxReader(file).model(bytes);
   if (!whole)

@@ -2,11 +2,11 @@
 
 #include "models/traces/trace.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -283,20 +283,15 @@ bool looks_like_operator_table(const std::string& head)
 
 ImportedTable import_operator_table(const std::filesystem::path& path, std::optional<int> batch)
 {
-  std::error_code error;
-  if (std::filesystem::file_size(path, error) > kLargestTable || error)
-    throw ConfigError(path.string(), "", "cannot be read, or is no table: larger than 64 MiB");
-  std::ifstream in(path, std::ios::binary);
+  std::string text = read_file(path.string(), kLargestTable + 1);
+  if (text.size() > kLargestTable)
+    throw ConfigError(path.string(), "", "is no table: larger than 64 MiB");
   const TableReader reader(path.string());
+  std::istringstream in(text);
   const bool json = (in >> std::ws).peek() == '[' || in.peek() == '{';
-  std::vector<Row> rows;
-  if (json) {
-    std::ostringstream text;
-    text << in.rdbuf();
-    rows = rows_of_json(parse_document(text.str(), path)->root, reader);
-  } else {
-    rows = rows_of_csv(in, reader);
-  }
+  const std::vector<Row> rows =
+      json ? rows_of_json(parse_document(std::move(text), path)->root, reader)
+           : rows_of_csv(in, reader);
   if (rows.empty())
     throw ConfigError(path.string(), "", "holds no row below its header");
   std::map<std::string, Sum> phases;

@@ -2,6 +2,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file_name.hpp"
+#include "sim/base/files.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/yaml.hpp"
@@ -9,9 +10,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 namespace foretrain {
 
@@ -198,17 +197,7 @@ std::shared_ptr<Document> load_document(const std::filesystem::path& path, std::
   if (name.empty())
     name = path.string();
   require_readable(path);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw ConfigError(name, "", "is a directory, a file is needed");
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    throw ConfigError(name, "", "cannot be opened", "does the file exist and may you read it?");
-  // Read until the limit instead of trusting a size: pipes and devices have none.
-  std::string text;
-  char chunk[65536];
-  while (text.size() <= kMaxBytes && (in.read(chunk, sizeof chunk) || in.gcount() > 0))
-    text.append(chunk, static_cast<std::size_t>(in.gcount()));
+  std::string text = read_file(path.string(), kMaxBytes + 1, name);
   if (text.size() > kMaxBytes)
     throw ConfigError(name, "", "is larger than 16 MiB, the limit for a configuration file");
   auto document = parse_document(std::move(text), std::move(name));

@@ -1,8 +1,5 @@
 #include "experiments/run/simulate/trace_events.hpp"
-
-#include "sim/base/error.hpp"
-
-#include <fstream>
+#include "sim/base/files.hpp"
 
 namespace foretrain::experiments {
 
@@ -55,10 +52,7 @@ void add_kernel(Json& events, const std::string& name, int pid, int stream, Seco
 
 void write_events(const std::string& path, const Json& events)
 {
-  std::ofstream out(path);
-  out << Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() << "\n";
-  if (!out)
-    throw UsageError("cannot write '" + path + "'");
+  write_file(path, Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n");
 }
 
 } // namespace foretrain::experiments
