@@ -5,6 +5,7 @@
 #include "experiments/run/keep/range.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,11 +62,12 @@ struct FleetAnswer {
   std::optional<FleetTraceAnswer> trace;
 };
 
-FleetAnswer fleet_answer(const LoadedFleet& fleet, const std::vector<FleetRun>& runs);
+/// Of at least one run.
+FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> runs);
 
-/// Expectations of the file that the answer violates, a line each. Throws ConfigError for one that
-/// is about nothing.
-std::vector<std::string> violated_by(const FleetAnswer& answer, const LoadedFleet& fleet);
+/// The time in seconds that nine of ten submitted jobs wait less than; those that never start, also
+/// because they are rejected, wait for ever.
+double wait_p90_of_all(const FleetRun& run);
 
 template <class V>
 void describe(V& v, FleetSpread& s)

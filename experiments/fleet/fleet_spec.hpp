@@ -76,6 +76,7 @@ constexpr auto choices(SpeedSource)
 struct FleetJobsSpec {
   std::string trace;
   TraceKind kind = TraceKind::sacct;
+  TakeJobs take = TakeJobs::ended;
   SpeedSource speed = SpeedSource::recorded;
   Value job; // what jobs are taken to do, where speeds are simulated
 };
@@ -132,6 +133,8 @@ struct CheckpointSpec {
 
 struct FleetExpectationSpec {
   std::string quantity;
+  Value point; // object: pointer -> value; absent: every point
+  Value than;  // object: pointer -> value of the point to compare with
   std::optional<double> at_least, at_most;
 };
 
@@ -148,6 +151,7 @@ struct FleetSpec {
   std::optional<CheckpointSpec> checkpoint;
   int seeds = 1;
   std::optional<int> seed;
+  Value sweep; // object: pointer -> list; taken out of the points
   std::vector<FleetExpectationSpec> expect;
 };
 
@@ -184,6 +188,10 @@ void describe(V& v, FleetJobsSpec& s)
 {
   v.required("trace", s.trace, "file of recorded jobs, gzipped or not, relative to this one");
   v.required("kind", s.kind, "who wrote it");
+  v.optional(
+      "take", s.take,
+      "ended: jobs that have ended are replayed; unfinished (of sacct): those that run and "
+      "wait go on from the end of the trace, and take as much of their limits as ended ones");
   v.optional("speed", s.speed,
              "recorded: run times are the trace's; simulated: they hold alone and packed, and jobs "
              "slow each other down as simulated");
@@ -265,6 +273,9 @@ void describe(V& v, FleetExpectationSpec& s)
 {
   v.required("quantity", s.quantity,
              "pointer into the answer, like /wait_s/p90; of ranges the median");
+  v.optional("point", s.point, "settings of the points it is about; default every point");
+  v.optional("than", s.than,
+             "settings: bounds are for the ratio to the point that differs in these");
   v.optional("at_least", s.at_least, "least value allowed");
   v.optional("at_most", s.at_most, "greatest value allowed");
 }
@@ -287,6 +298,10 @@ void describe(V& v, FleetSpec& s)
   v.optional("checkpoint", s.checkpoint, "what a failure leaves; default nothing");
   v.optional("seeds", s.seeds, "how often it is simulated, for intervals", between(1, 10000));
   v.optional("seed", s.seed, "the first seed; default 1", non_negative());
+  v.optional(
+      "sweep", s.sweep,
+      "JSON pointer -> list of values; all combinations are simulated; several pointers with "
+      "spaces between vary together");
   v.optional("expect", s.expect, "what must hold of the answer, else foretrain ends with 1");
 }
 

@@ -118,21 +118,6 @@ void make_optional_parents(Document& document, const std::string& pointer)
   }
 }
 
-void apply_override(Document& document, const std::string& text)
-{
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos)
-    throw UsageError("--set needs POINTER=VALUE, like --set /jobs/0/gpus=8; got '" +
-                     excerpt(text, 200) + "'");
-  const std::string pointer = text.substr(0, equals);
-  if (document.root.contains("sweep") && document.root.at("sweep").is_object())
-    refuse_conflicts(document.root.at("sweep"), pointer);
-  make_optional_parents(document, pointer);
-  set_value(document, pointer, text.substr(equals + 1));
-  if (document.root.contains("sweep") && document.root.at("sweep").is_object())
-    drop_from_sweep(document.root.at("sweep"), pointer);
-}
-
 // All combinations of the sweep's values, first entry slowest.
 std::vector<Settings> combinations(const Value& sweep)
 {
@@ -312,7 +297,7 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
     if (!given.insert(text.substr(0, text.find('='))).second)
       throw UsageError("--set " + excerpt(text.substr(0, text.find('=')), 200) +
                        " is given twice: one would undo the other");
-    apply_override(*document, text);
+    apply_override(*document, text, "/jobs/0/gpus=8");
   }
   LoadedExperiment experiment;
   experiment.document = document;
@@ -333,6 +318,26 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   if (experiment.spec.name.empty())
     experiment.spec.name = document->path.empty() ? "experiment" : document->path.stem().string();
   return experiment;
+}
+
+void hold_in_sweep(Document& document, const std::string& pointer)
+{
+  if (!document.root.contains("sweep") || !document.root.at("sweep").is_object())
+    return;
+  refuse_conflicts(document.root.at("sweep"), pointer);
+  drop_from_sweep(document.root.at("sweep"), pointer);
+}
+
+void apply_override(Document& document, const std::string& text, const char* example)
+{
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    throw UsageError(std::string("--set needs POINTER=VALUE, like --set ") + example + "; got '" +
+                     excerpt(text, 200) + "'");
+  const std::string pointer = text.substr(0, equals);
+  hold_in_sweep(document, pointer);
+  make_optional_parents(document, pointer);
+  set_value(document, pointer, text.substr(equals + 1));
 }
 
 std::vector<Settings> sweep_settings(const Value& sweep)

@@ -82,25 +82,14 @@ TEST_CASE("several seeds put jobs of the same second in different orders", "[fle
   CHECK(one.low == one.high);
 }
 
-TEST_CASE("queues have limits and quotas, expectations are held", "[fleet]")
+TEST_CASE("queues have limits and quotas", "[fleet]")
 {
   const test::TextFile trace("jobs.swf", kTrace);
   const LoadedFleet fleet =
-      load(with_trace(trace, R"("queues": [{"name": "queue 1", "max_time": "20 s"}],
-                "expect": [{"quantity": "/makespan_s", "at_most": 150},
-                           {"quantity": "/jobs/timeout", "at_least": 1}], )"));
+      load(with_trace(trace, R"("queues": [{"name": "queue 1", "max_time": "20 s"}], )"));
   const FleetAnswer found = answer(fleet);
   CHECK(found.jobs.timeout == 1);
   CHECK_THAT(found.makespan_s.median, test::is(150));
-  CHECK(violated_by(found, fleet).empty());
-  const LoadedFleet strict =
-      load(with_trace(trace, R"("expect": [{"quantity": "/wait_s/p90", "at_most": 1}], )"));
-  REQUIRE(violated_by(answer(strict), strict).size() == 1);
-  CHECK_THAT(violated_by(answer(strict), strict)[0],
-             Catch::Contains("/wait_s/p90 is 140, expected at most 1"));
-  const LoadedFleet wrong =
-      load(with_trace(trace, R"("expect": [{"quantity": "/waits", "at_most": 1}], )"));
-  CHECK_THROWS_WITH(violated_by(answer(wrong), wrong), Catch::Contains("/expect/0/quantity"));
 }
 
 TEST_CASE("jobs that are drawn: Poisson arrivals of a mix, with failures and checkpoints",
@@ -173,5 +162,5 @@ TEST_CASE("a trace lies beside the file that names it, also where another one ex
 {
   const LoadedFleet fleet = load(R"({"extends": "c4140-month", "cluster": {"nodes": 9}})");
   CHECK(fleet.shape.nodes == 9);
-  CHECK(fleet.trace.workload.jobs.size() == 906);
+  CHECK(fleet.trace->workload.jobs.size() == 906);
 }
