@@ -183,6 +183,14 @@ def check_checks(folder):
     assert "3 passed" in both, both
 
 
+def check_maintenance(folder):
+    path = small(folder, "kept.json", policy="easy", maintenance=[{"from": "130 s", "length": "70 s", "first_node": 2}])
+    rows = list(csv.DictReader(io.StringIO(run("fleet", path, "--format", "csv").stdout)))
+    assert [row["start_s"] for row in rows] == ["0", "200", "2"] and rows[1]["waited_for"] == "maintenance", rows
+    assert "/maintenance/0/nodes goes beyond the last node, 3" in run(
+        "fleet", path, "--set", "/maintenance/0/nodes=3", status=2).stderr
+
+
 def check_when(folder):
     path = small(folder, "when.json")
     answer = json.loads(run("fleet", path, "--when", 3, "--policy", "fifo", "--format", "json").stdout)
@@ -257,6 +265,7 @@ with tempfile.TemporaryDirectory() as name:
     check_sweeps(pathlib.Path(name))
     check_comparisons(pathlib.Path(name))
     check_checks(pathlib.Path(name))
+    check_maintenance(pathlib.Path(name))
     check_when(pathlib.Path(name))
     check_plans(pathlib.Path(name))
     check_rows()

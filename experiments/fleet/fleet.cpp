@@ -73,6 +73,22 @@ void check_failures(const FailuresSpec& spec, const Value& at)
     at.at("shape").fail("is only for Weibull's law");
 }
 
+void check_maintenance(const FleetSpec& spec, const Value& root)
+{
+  for (std::size_t i = 0; i < spec.maintenance.size(); ++i) {
+    const MaintenanceSpec& it = spec.maintenance[i];
+    const Value at = root.at("maintenance").at(i);
+    if (it.times > 1 && !it.every)
+      at.fail_at("every", "is missing: how far apart they are");
+    if (it.every && *it.every < it.length)
+      at.at("every").fail("must be at least the length");
+    if (it.first_node + it.nodes.value_or(1) > spec.cluster.nodes)
+      at.at(it.nodes ? "nodes" : "first_node")
+          .fail(fmt::format("goes beyond the last node, {}; spares are never taken",
+                            spec.cluster.nodes - 1));
+  }
+}
+
 void check_mix(const MixSpec& mix, const Value& at)
 {
   if (!mix.job) {
@@ -173,6 +189,7 @@ void check(const FleetSpec& spec, const Value& root)
     check_arrivals(*spec.arrivals, root.at("arrivals"));
   if (spec.failures)
     check_failures(*spec.failures, root.at("failures"));
+  check_maintenance(spec, root);
   if (spec.checkpoint)
     check_checkpoint(*spec.checkpoint, root.at("checkpoint"));
   if (spec.checkpoint && spec.checkpoint->interval.json() == "best" &&
@@ -294,6 +311,20 @@ OutageSource outages_of_fleet(const LoadedFleet& fleet, std::uint64_t seed)
   const int under = fleet.shape.nodes_per_switch;
   add(spec.per_1000_switch_days, under > 0 ? under : fleet.shape.nodes);
   return draw_outages(classes, fleet.shape.nodes, seed);
+}
+
+std::vector<Window> windows_of(const FleetSpec& spec)
+{
+  std::vector<Window> windows;
+  for (const MaintenanceSpec& it : spec.maintenance)
+    for (int time = 0; time < it.times; ++time) {
+      const Seconds from = it.from + time * it.every.value_or(Seconds(0));
+      windows.push_back({from, from + it.length, it.first_node,
+                         it.nodes.value_or(spec.cluster.nodes - it.first_node)});
+    }
+  std::stable_sort(windows.begin(), windows.end(),
+                   [](const Window& a, const Window& b) { return a.from < b.from; });
+  return windows;
 }
 
 // What a job's checkpoints cost, and how far apart they are.
@@ -444,6 +475,7 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
     setting.shape = fleet.shape;
     setting.policy = fleet.policy;
     setting.quotas = quotas_of(fleet.spec, run.workload);
+    setting.windows = windows_of(fleet.spec);
     if (fleet.spec.failures) {
       setting.spares = fleet.spec.failures->spares;
       setting.detect = fleet.spec.failures->detect;

@@ -110,7 +110,8 @@ void describe(V& v, FleetHours& s)
   v.required("checkpoint", s.checkpoint, "writes that work waits for");
   v.required("lost", s.lost, "work that was done again after failures");
   v.required("restart", s.restart, "until failures are noticed, and until work goes on");
-  v.required("repair", s.repair, "nodes down, without spares in their place");
+  v.required("repair", s.repair,
+             "nodes down, for repair or maintenance, without spares in their place");
   v.required("idle", s.idle, "GPUs free while no job waits");
   v.required("held", s.held, "by jobs that wait for the rest of their pods");
 }

@@ -122,8 +122,12 @@ std::string quantity_text(const FleetQuantity& quantity, double value)
 
 std::string quantity_change(const FleetQuantity& quantity, double value)
 {
-  const std::string text = quantity_text(quantity, std::abs(value));
-  return quantity_text(quantity, 0) == text ? text : (value < 0 ? "-" : "+") + text;
+  const auto size = [&](double of) {
+    return quantity.unit == FleetUnit::share ? fmt::format("{:.1f} points", 100 * of)
+                                             : quantity_text(quantity, of);
+  };
+  const std::string text = size(std::abs(value));
+  return text == size(0) ? text : (value < 0 ? "-" : "+") + text;
 }
 
 std::string quantity_range(const FleetQuantity& quantity, const Range& range)

@@ -28,7 +28,7 @@ const FleetQuantity& fleet_quantity(const std::string& pointer);
 
 /// Its value for people: "2.5 h", "12.5 %".
 std::string quantity_text(const FleetQuantity& quantity, double value);
-/// The same with its sign.
+/// The same with its sign; of shares in percentage points.
 std::string quantity_change(const FleetQuantity& quantity, double value);
 /// The median, and the ends where they differ from it: "2.5 h (2 h to 3.1 h)".
 std::string quantity_range(const FleetQuantity& quantity, const Range& range);

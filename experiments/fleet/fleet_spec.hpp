@@ -122,6 +122,14 @@ struct FailuresSpec {
   int spares = 0;
 };
 
+struct MaintenanceSpec {
+  Seconds from{}, length{};
+  int times = 1;
+  std::optional<Seconds> every;
+  int first_node = 0;
+  std::optional<int> nodes;
+};
+
 struct CheckpointSpec {
   Value interval; // a time, or "best"
   std::optional<Seconds> write;
@@ -148,6 +156,7 @@ struct FleetSpec {
   std::optional<FleetJobsSpec> jobs;
   std::optional<ArrivalsSpec> arrivals;
   std::optional<FailuresSpec> failures;
+  std::vector<MaintenanceSpec> maintenance;
   std::optional<CheckpointSpec> checkpoint;
   int seeds = 1;
   std::optional<int> seed;
@@ -257,6 +266,20 @@ void describe(V& v, FailuresSpec& s)
 }
 
 template <class V>
+void describe(V& v, MaintenanceSpec& s)
+{
+  v.required("from", s.from,
+             "when nodes go out of service: after the first submission of a trace, of drawn jobs "
+             "after midnight of the first Monday",
+             non_negative());
+  v.required("length", s.length, "until they come back", positive());
+  v.optional("times", s.times, "how often", between(1, 10000));
+  v.optional("every", s.every, "from one beginning to the next", positive());
+  v.optional("first_node", s.first_node, "of those that go, from 0", non_negative());
+  v.optional("nodes", s.nodes, "how many go; default all from the first", at_least(1));
+}
+
+template <class V>
 void describe(V& v, CheckpointSpec& s)
 {
   v.required("interval", s.interval, "of work between two writes: a time, or best (Daly's)");
@@ -295,6 +318,9 @@ void describe(V& v, FleetSpec& s)
   v.optional("jobs", s.jobs, "recorded jobs; else there are arrivals");
   v.optional("arrivals", s.arrivals, "jobs that are drawn");
   v.optional("failures", s.failures, "when nodes go down and come back; default never");
+  v.optional("maintenance", s.maintenance,
+             "planned: jobs that would not end before are held back, those still there keep their "
+             "work and wait again");
   v.optional("checkpoint", s.checkpoint, "what a failure leaves; default nothing");
   v.optional("seeds", s.seeds, "how often it is simulated, for intervals", between(1, 10000));
   v.optional("seed", s.seed, "the first seed; default 1", non_negative());

@@ -551,6 +551,28 @@ class Failures(Builder):
 
 
 @dataclass(kw_only=True)
+class Maintenance(Builder):
+    """Maintenance.
+
+    Attributes:
+        from_: when nodes go out of service: after the first submission of a trace, of drawn jobs after midnight
+            of the first Monday; a time with its unit, like "1.5 us"
+        length: until they come back; a time with its unit, like "1.5 us"
+        times: how often; default 1
+        every: from one beginning to the next; a time with its unit, like "1.5 us"
+        first_node: of those that go, from 0
+        nodes: how many go; default all from the first
+    """
+
+    from_: str
+    length: str
+    times: int | None = None
+    every: str | None = None
+    first_node: int | None = None
+    nodes: int | None = None
+
+
+@dataclass(kw_only=True)
 class Checkpoint(Builder):
     """What a failure leaves; default nothing.
 
@@ -606,6 +628,8 @@ class Fleet(Builder):
         jobs: recorded jobs; else there are arrivals
         arrivals: jobs that are drawn
         failures: when nodes go down and come back; default never
+        maintenance: planned: jobs that would not end before are held back, those still there keep their work and
+            wait again
         checkpoint: what a failure leaves; default nothing
         seeds: how often it is simulated, for intervals; default 1
         seed: the first seed; default 1
@@ -624,6 +648,7 @@ class Fleet(Builder):
     jobs: Jobs | dict[str, Any] | None = None
     arrivals: Arrivals | dict[str, Any] | None = None
     failures: Failures | dict[str, Any] | None = None
+    maintenance: Sequence[Maintenance | dict[str, Any]] | None = None
     checkpoint: Checkpoint | dict[str, Any] | None = None
     seeds: int | None = None
     seed: int | None = None
