@@ -73,6 +73,8 @@ def check_exit_codes(folder):
     assert "expectation not met: /wait_s/p90" in run("fleet", strict, status=1).stderr
     assert "did you mean 'easy'?" in run("fleet", "c4140-month", "--policy", "esay", status=2).stderr
     assert "did you mean 'c4140-month'?" in run("fleet", "c4140-mont", status=2).stderr
+    for command in (["predict"], ["explain"], ["sweep", "--db", folder / "none.db"]):
+        assert "is a fleet, not an experiment" in run(command[0], strict, *command[1:], status=2).stderr
     assert "cannot be read" in run("fleet", "c4140-month", "--set", "/jobs/trace=nowhere.txt", status=2).stderr
 
 

@@ -241,15 +241,19 @@ std::string fleet_plan_html(const FleetPlanAnswer& answer)
   for (const PlanColumn* column : columns)
     head += std::string("<th>") + column->name + "</th>";
   for (std::size_t i = 0; i < answer.candidates.size(); ++i) {
-    rows += "<tr>" + cell("", is_recommended(answer, i) ? "recommended" : i == 0 ? "today" : "");
+    rows += std::string("<tr><th scope=\"row\">") +
+            (is_recommended(answer, i) ? "recommended"
+             : i == 0                  ? "today"
+                                       : "") +
+            "</th>";
     for (const auto& [change, option] : answer.candidates[i].options)
       rows += cell(change, escaped(option));
     for (const PlanColumn* column : columns)
       rows += cell(column->name, escaped(column->text(answer, answer.candidates[i])));
     rows += "</tr>";
   }
-  const std::string table =
-      "<table><thead><tr><th></th>" + head + "</tr></thead><tbody>" + rows + "</tbody></table>";
+  const std::string table = "<table class=\"stacking\"><thead><tr><th></th>" + head +
+                            "</tr></thead><tbody>" + rows + "</tbody></table>";
   return page(answer.plan,
               "<p>" + escaped(fmt::format("{}, {} seeds each", answer.fleet, answer.seeds)) +
                   "</p>",

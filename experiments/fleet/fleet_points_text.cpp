@@ -127,7 +127,7 @@ std::string points_as_table(const FleetSweepAnswer& answer, const std::vector<st
   for (const std::string& name : names)
     head += "<th>" + escaped(name) + "</th>";
   for (const FleetQuantity* column : columns)
-    head += std::string("<th>") + column->name + "</th>";
+    head += std::string("<th class=\"number\">") + column->name + "</th>";
   for (const FleetPointAnswer& point : answer.points) {
     rows += "<tr>";
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -140,8 +140,8 @@ std::string points_as_table(const FleetSweepAnswer& answer, const std::vector<st
                         never_run(point.answer.jobs)) +
             "</tr>";
   }
-  return "<table class=\"sortable\"><thead><tr>" + head + "<th>never run</th></tr></thead><tbody>" +
-         rows + "</tbody></table>";
+  return "<table class=\"stacking sortable\"><thead><tr>" + head +
+         "<th class=\"number\">never run</th></tr></thead><tbody>" + rows + "</tbody></table>";
 }
 
 } // namespace

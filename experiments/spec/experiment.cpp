@@ -146,6 +146,18 @@ std::vector<Settings> combinations(const Value& sweep)
   return all;
 }
 
+// Its keys would be refused one by one.
+void refuse_fleet(const DocumentPtr& document)
+{
+  const Json& root = document->root;
+  const bool replays =
+      root.contains("jobs") && root.at("jobs").is_object() && root.at("jobs").contains("trace");
+  if (replays || root.contains("arrivals"))
+    Value(document).fail("is a fleet, not an experiment",
+                         "foretrain fleet runs it, with its sweep; compare, check and plan take "
+                         "fleets, too");
+}
+
 using ProfilesPtr = std::shared_ptr<const Profiles>;
 
 // The profiles of a document and those of the command line.
@@ -292,6 +304,7 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
 {
   if (!document->root.is_object())
     Value(document).fail("must be a JSON object, got " + Value(document).shown());
+  refuse_fleet(document);
   std::set<std::string> given;
   for (const std::string& text : overrides) {
     if (!given.insert(text.substr(0, text.find('='))).second)

@@ -151,7 +151,7 @@ def of_comparison(comparison: answers.Comparison, axes: Any) -> Any:
 
 def _fleet_comparison(comparison: answers.Comparison, axes: Any) -> Any:
     """Draw differences of times with their ranges over seeds, in hours."""
-    names = []
+    names: list[str] = []
     for pair in comparison.pairs:
         settings = ", ".join(_setting(pointer, value) for pointer, value in pair.settings.json().items())
         for entry in pair.quantities:
