@@ -418,6 +418,10 @@ FleetFile load_fleet_file(const std::shared_ptr<Document>& document,
   std::vector<Settings> all{{}};
   if (document->root.contains("sweep"))
     all = sweep_settings(Value(document).at("sweep"));
+  for (const auto& [pointer, value] : all.front())
+    if (pointer == "/seeds" || pointer == "/seed")
+      Value(document).at("sweep").fail("varies " + pointer +
+                                       ", and all points are simulated with the same seeds");
   FleetTraces traces;
   for (const Settings& settings : all)
     file.points.push_back({settings, read_fleet(with_settings(*document, settings), traces)});

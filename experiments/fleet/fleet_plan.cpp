@@ -63,6 +63,12 @@ void check_fleet_goals(const PlanSpec& spec, const Value& root)
       at.fail("must have exactly one of wait_p90_at_most, goodput_at_least and done_by, got " +
               at.shown());
   }
+  for (const PlanChange& change : spec.changes)
+    for (const PlanOption& option : change.options)
+      for (const char* pointer : {"/seed", "/seeds"})
+        if (option.set && option.set.json().contains(pointer))
+          option.set.fail(std::string("sets ") + pointer +
+                          ", and all candidates are simulated with the same seeds");
   if (!spec.profiles.empty())
     root.at("profiles").fail("are for plans of an experiment");
 }

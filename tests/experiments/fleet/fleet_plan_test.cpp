@@ -167,6 +167,8 @@ TEST_CASE("a plan over a fleet is told what is wrong with it", "[fleet-plan]")
   refused(easy_life(changes + R"(, "goals": [{"training_at_most": "1 h"}])"),
           "/goals/0/training_at_most is for plans of an experiment");
   refused(easy_life(changes + ", " + goals + R"(, "budget": 3)"), "/budget needs prices");
+  refused(easy_life(goals + R"(, "changes": [{"name": "n", "vary": "/seeds", "values": [1]}])"),
+          "sets /seeds, and all candidates");
   refused(easy_life(changes + ", " + goals + R"(, "profiles": ["x"])"), "/profiles are for plans");
   refused(R"({"changes": []})", "/experiment is missing, or fleet");
   refused(easy_life(goals + R"(, "changes": [{"name": "n", "vary": "/cluster/nodes"}])"),

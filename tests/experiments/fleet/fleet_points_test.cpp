@@ -109,6 +109,8 @@ TEST_CASE("what the command line sets the sweep no longer varies", "[fleet]")
                     Catch::Contains("did you mean 'easy'?"));
   CHECK_THROWS_WITH(load(replay(trace, R"("sweep": {"/cluster/nods": [1]}, )")),
                     Catch::Contains("did you mean 'nodes'?"));
+  CHECK_THROWS_WITH(load(replay(trace, R"("sweep": {"/seeds": [1, 2]}, )")),
+                    Catch::Contains("/sweep varies /seeds"));
   const test::TextFile two("two.json",
                            replay(trace, R"("sweep": {"/policy": ["fifo", "easy"]}, )"));
   CHECK_THROWS_WITH(load_fleet(two.path(), {}, ""), Catch::Contains("makes 2 points"));

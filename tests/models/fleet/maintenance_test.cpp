@@ -109,6 +109,25 @@ TEST_CASE("windows that touch or overlap keep their nodes until the last one end
   }
 }
 
+TEST_CASE("reservations lie where maintenance ends", "[fleet]")
+{
+  // Node 0 is away from 10 to 100; the second job needs both nodes, the third would delay it.
+  Workload workload;
+  workload.jobs = {job(0, 1, 50, 50), job(20, 2, 20, 20), job(60, 1, 60, 60), job(61, 1, 39, 39)};
+  for (const Backfilling backfill : {Backfilling::easy, Backfilling::conservative}) {
+    const FleetResult result = simulate(
+        workload, on_nodes(2, 1, {.backfill = backfill}, {{Seconds(10), Seconds(100), 0, 1}}));
+    CHECK(starts(result) == std::vector<double>{0, 100, 120, 61});
+    CHECK(result.jobs[2].waited_for == Cause::guard);
+  }
+  // A shorter window within it changes nothing: nobody plans for its end.
+  workload.jobs = {job(30, 2, 20, 20), job(31, 1, 50, 50)};
+  const FleetResult twice = simulate(
+      workload, on_nodes(2, 1, {.backfill = Backfilling::conservative},
+                         {{Seconds(10), Seconds(100), 0, 1}, {Seconds(20), Seconds(50), 0, 1}}));
+  CHECK(starts(twice) == std::vector<double>{100, 31});
+}
+
 TEST_CASE("failures, spares and maintenance go together: GPU time adds up", "[fleet]")
 {
   sim::RandomStream stream(5, "maintenance");
