@@ -1,7 +1,6 @@
 #include "experiments/answers/check.hpp"
 
 #include "experiments/answers/compare.hpp"
-#include "experiments/answers/expectations.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
@@ -29,25 +28,6 @@ std::string place_of(const Document& document, const std::string& pointer)
     return locate(document.text, pointer);
   const auto it = document.places->find(pointer);
   return it == document.places->end() ? "" : it->second.value;
-}
-
-CheckCase case_of(const JudgedExpectation& it, const Document& document,
-                  const CheckOptions& options)
-{
-  const bool violated = !it.problem.empty();
-  CheckCase result;
-  result.name = fmt::format("/expect/{}{}{}", it.index, it.what.empty() ? "" : ": ", it.what);
-  result.state = it.chance  ? state_of(*it.chance, options)
-                 : violated ? CheckState::failed
-                            : CheckState::passed;
-  const std::string at = place_of(document, fmt::format("/expect/{}", it.index));
-  result.line = at.substr(0, at.find(':'));
-  if (result.state == CheckState::passed)
-    return result;
-  result.message = violated ? it.problem : "holds by little";
-  if (it.chance)
-    result.message += fmt::format("; violated with a probability of {:.0f} %", 100 * *it.chance);
-  return result;
 }
 
 // The jobs of all points against those that the baseline holds.
@@ -89,16 +69,19 @@ void add_baseline(const LoadedExperiment& experiment, const Prediction& predicti
   }
 }
 
-// Whether a file below a directory claims to be an experiment.
-bool is_experiment(const std::filesystem::path& path)
+// Whether a file below a directory claims to be an experiment or a fleet.
+bool can_be_checked(const std::filesystem::path& path)
 {
   try {
     const auto document = load_document(path);
     if (!document->root.is_object())
       return false;
     if (const auto format = document->root.find("format"); format != document->root.end())
-      return format->is_string() && format->get<std::string>().starts_with("foretrain.experiment/");
-    return document->root.contains("jobs") && document->root.contains("cluster");
+      return format->is_string() &&
+             (format->get<std::string>().starts_with("foretrain.experiment/") ||
+              format->get<std::string>().starts_with("foretrain.fleet/"));
+    return document->root.contains("cluster") &&
+           (document->root.contains("jobs") || document->root.contains("arrivals"));
   } catch (const ConfigError&) {
     return true; // a broken file is told, not skipped
   }
@@ -117,14 +100,33 @@ std::vector<std::string> experiments_below(const std::vector<std::string>& paths
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
       if (entry.is_regular_file() && is_file_name(entry.path().string()) &&
-          is_experiment(entry.path()))
+          can_be_checked(entry.path()))
         found.push_back(entry.path().string());
     if (found.empty())
-      throw UsageError("there is no experiment in '" + excerpt(path, 200) + "'");
+      throw UsageError("there is no experiment or fleet in '" + excerpt(path, 200) + "'");
     std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
   }
   return files;
+}
+
+CheckCase case_of(const JudgedExpectation& it, const Document& document,
+                  const CheckOptions& options)
+{
+  const bool violated = !it.problem.empty();
+  CheckCase result;
+  result.name = fmt::format("/expect/{}{}{}", it.index, it.what.empty() ? "" : ": ", it.what);
+  result.state = it.chance  ? state_of(*it.chance, options)
+                 : violated ? CheckState::failed
+                            : CheckState::passed;
+  const std::string at = place_of(document, fmt::format("/expect/{}", it.index));
+  result.line = at.substr(0, at.find(':'));
+  if (result.state == CheckState::passed)
+    return result;
+  result.message = violated ? it.problem : "holds by little";
+  if (it.chance)
+    result.message += fmt::format("; violated with a probability of {:.0f} %", 100 * *it.chance);
+  return result;
 }
 
 std::string baseline_file(const std::string& directory, const std::string& experiment)

@@ -1,6 +1,7 @@
 // Experiments as tests: their expectations, and how far they are from a stored baseline.
 #pragma once
 
+#include "experiments/answers/expectations.hpp"
 #include "experiments/answers/predict.hpp"
 
 #include <optional>
@@ -33,13 +34,17 @@ struct CheckOptions {
   std::optional<std::string> baseline{}; // directory
 };
 
-/// The files to check: those given, and every experiment below the given directories. Files below
-/// directories that are no experiments are left out. Throws UsageError for a path that is not
+/// The files to check: those given, and every experiment and fleet below the given directories.
+/// Other files below directories are left out. Throws UsageError for a path that is not
 /// there.
 std::vector<std::string> experiments_below(const std::vector<std::string>& paths);
 
 /// Where a baseline keeps an experiment's result.
 std::string baseline_file(const std::string& directory, const std::string& experiment);
+
+/// What an expectation's judgement comes to, and where it stands in the file.
+CheckCase case_of(const JudgedExpectation& it, const Document& document,
+                  const CheckOptions& options);
 
 /// Cases of one experiment and its prediction.
 std::vector<CheckCase> check(const LoadedExperiment& experiment, const Prediction& prediction,

@@ -22,42 +22,6 @@ constexpr std::size_t kMostRuns = 48; // of single settings
 constexpr int kMostGpus = 64;         // of a point worth running again for each setting
 constexpr double kSameWork = 1e-6;    // relative, of samples per step
 
-struct Pair {
-  const ComparedPoint* a;
-  const ComparedPoint* b;
-};
-
-std::set<std::string> pointers_varied(const CompareSide& a, const CompareSide& b)
-{
-  std::set<std::string> pointers;
-  for (const CompareSide* side : {&a, &b})
-    for (const ComparedPoint& point : side->points)
-      for (const auto& setting : point.settings.items())
-        pointers.insert(setting.key());
-  return pointers;
-}
-
-std::vector<Pair> pairs_of(const CompareSide& a, const CompareSide& b)
-{
-  if (a.points.size() == 1 && b.points.size() == 1)
-    return {{&a.points.front(), &b.points.front()}};
-  const auto pointers = pointers_varied(a, b);
-  std::vector<Pair> pairs;
-  for (const ComparedPoint& of_a : a.points)
-    for (const ComparedPoint& of_b : b.points)
-      if (std::all_of(pointers.begin(), pointers.end(), [&](const std::string& pointer) {
-            return value_at_point(of_a, pointer) == value_at_point(of_b, pointer);
-          }))
-        pairs.push_back({&of_a, &of_b});
-  if (pairs.empty())
-    throw UsageError(fmt::format(
-        "no point of '{}' has the settings of a point of '{}'\n  hint: they vary {}; choose points "
-        "with --where-a and --where-b",
-        excerpt(a.name), excerpt(b.name),
-        joined(std::vector<std::string>(pointers.begin(), pointers.end()))));
-  return pairs;
-}
-
 double median_of(const Json& job, const char* quantity)
 {
   return job.at(quantity).at("median").get<double>();
@@ -134,7 +98,8 @@ std::vector<std::pair<std::size_t, std::size_t>> job_pairs(const Json& a, const 
   return pairs;
 }
 
-Json compare_jobs(const Pair& pair, const Json& a, const Json& b, const CompareOptions& options)
+Json compare_jobs(const ComparedPair& pair, const Json& a, const Json& b,
+                  const CompareOptions& options)
 {
   const Profiles* profiles = pair.a->profiles ? pair.a->profiles.get() : pair.b->profiles.get();
   const double ratio =
@@ -199,7 +164,7 @@ void add_warnings(const CompareSide& a, const CompareSide& b, Json& answer)
     answer["warnings"] = warnings;
 }
 
-bool worth_running(const Pair& pair)
+bool worth_running(const ComparedPair& pair)
 {
   int gpus = 0;
   for (const Json& job : pair.a->jobs)
@@ -219,7 +184,7 @@ Json compare(const CompareSide& a, const CompareSide& b, const CompareOptions& o
                  {"pairs", Json::array()}};
   bool broken = false;
   std::size_t runs = 0;
-  for (const Pair& pair : pairs)
+  for (const ComparedPair& pair : pairs)
     for (const auto& [i, k] : job_pairs(pair.a->jobs, pair.b->jobs)) {
       Json json = compare_jobs(pair, pair.a->jobs[i], pair.b->jobs[k], options);
       json["differs"] = differing_settings(*pair.a, *pair.b);

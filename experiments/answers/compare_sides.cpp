@@ -2,6 +2,7 @@
 
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/keep/result_store.hpp"
+#include "experiments/spec/file_kind.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files.hpp"
 #include "sim/base/text.hpp"
@@ -10,6 +11,8 @@
 #include <filesystem>
 #include <map>
 #include <set>
+
+#include <fmt/format.h>
 
 namespace foretrain::experiments {
 
@@ -35,6 +38,16 @@ Json input_of_point(Json input, const Json& settings)
   return input;
 }
 
+std::set<std::string> pointers_varied(const CompareSide& a, const CompareSide& b)
+{
+  std::set<std::string> pointers;
+  for (const CompareSide* side : {&a, &b})
+    for (const ComparedPoint& point : side->points)
+      for (const auto& setting : point.settings.items())
+        pointers.insert(setting.key());
+  return pointers;
+}
+
 } // namespace
 
 SideKind kind_of_side(const std::string& path)
@@ -46,15 +59,19 @@ SideKind kind_of_side(const std::string& path)
   const bool there = std::filesystem::exists(path, error);
   if (!there && path.ends_with(".db"))
     throw UsageError("there is no file '" + excerpt(path, 200) + "'");
-  if (!there)
-    return SideKind::experiment; // a bundled name, or a mistake that its reader explains
+  if (!there) // a bundled name, or a mistake that its reader explains
+    return kind_of_named(path) == "fleet" ? SideKind::fleet : SideKind::experiment;
   if (is_database(path))
     return SideKind::store;
   const auto document = load_document(path);
-  return document->root.is_object() && document->root.contains("points") &&
-                 document->root.contains("version")
-             ? SideKind::result
-             : SideKind::experiment;
+  const Json& root = document->root;
+  if (root.is_object() && root.contains("version") && root.contains("fleet"))
+    throw UsageError("'" + excerpt(path, 200) +
+                     "' is the answer of a fleet, without its seeds\n  hint: compare the fleets "
+                     "themselves: both are simulated, seed by seed");
+  if (root.is_object() && root.contains("points") && root.contains("version"))
+    return SideKind::result;
+  return kind_of_named(path) == "fleet" ? SideKind::fleet : SideKind::experiment;
 }
 
 CompareSide side_of_result(const std::string& path)
@@ -142,6 +159,27 @@ void keep_where(CompareSide& side, const std::vector<std::string>& where)
       point.settings.erase(pointer);
     }
   }
+}
+
+std::vector<ComparedPair> pairs_of(const CompareSide& a, const CompareSide& b)
+{
+  if (a.points.size() == 1 && b.points.size() == 1)
+    return {{&a.points.front(), &b.points.front()}};
+  const auto pointers = pointers_varied(a, b);
+  std::vector<ComparedPair> pairs;
+  for (const ComparedPoint& of_a : a.points)
+    for (const ComparedPoint& of_b : b.points)
+      if (std::all_of(pointers.begin(), pointers.end(), [&](const std::string& pointer) {
+            return value_at_point(of_a, pointer) == value_at_point(of_b, pointer);
+          }))
+        pairs.push_back({&of_a, &of_b});
+  if (pairs.empty())
+    throw UsageError(fmt::format(
+        "no point of '{}' has the settings of a point of '{}'\n  hint: they vary {}; choose points "
+        "with --where-a and --where-b",
+        excerpt(a.name), excerpt(b.name),
+        joined(std::vector<std::string>(pointers.begin(), pointers.end()))));
+  return pairs;
 }
 
 const Json& value_at_point(const ComparedPoint& point, const std::string& pointer)

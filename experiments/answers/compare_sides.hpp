@@ -27,9 +27,9 @@ struct CompareSide {
   std::vector<std::string> warnings{};
 };
 
-/// Whether the path is a result file or a result store rather than an experiment. Throws UsageError
-/// for a store that is not there.
-enum class SideKind { experiment, result, store };
+/// Whether the path is a result file, a result store or a fleet rather than an experiment. Throws
+/// UsageError for a store that is not there, and for the answer of a fleet.
+enum class SideKind { experiment, result, store, fleet };
 SideKind kind_of_side(const std::string& path);
 
 /// Reads result.json, or the directory that holds it. Throws ConfigError.
@@ -44,6 +44,15 @@ CompareSide side_of_prediction(const LoadedExperiment& experiment, const Json& r
 /// Keeps the points with these settings ("POINTER=VALUE"), which then no longer tell points apart.
 /// Throws UsageError when there is none.
 void keep_where(CompareSide& side, const std::vector<std::string>& where);
+
+/// Points of two sides that belong together: those that agree in the settings that either side
+/// varies; one point is compared with one, whatever they are.
+struct ComparedPair {
+  const ComparedPoint* a;
+  const ComparedPoint* b;
+};
+/// Throws UsageError when no point of A has a counterpart in B.
+std::vector<ComparedPair> pairs_of(const CompareSide& a, const CompareSide& b);
 
 /// The value of a setting at a point: its own, else that of the experiment's file; null if unknown.
 const Json& value_at_point(const ComparedPoint& point, const std::string& pointer);

@@ -27,12 +27,17 @@ void check_changes(const PlanSpec& spec, const Value& root)
     if (!changes.insert(change.name).second)
       at.at("name").fail("is the name of another change, too: '" + change.name + "'");
     if (change.options.empty())
-      at.at("options").fail("must hold at least one option");
+      at.fail_at("options", "must hold at least one option",
+                 "or vary, a pointer, and values at it");
     std::set<std::string> options;
     for (std::size_t o = 0; o < change.options.size(); ++o) {
-      const Value option = at.at("options").at(o);
+      const bool in_short = !change.vary.empty();
+      const Value option = at.at(in_short ? "values" : "options").at(o);
       const Value& set = change.options[o].set;
-      if (!options.insert(change.options[o].name).second)
+      const bool is_new = options.insert(change.options[o].name).second;
+      if (!is_new && in_short)
+        option.fail("stands there twice, got " + option.shown());
+      if (!is_new)
         option.at("name").fail("is the name of another option, too: '" + change.options[o].name +
                                "'");
       if (set && !set.json().is_object())
@@ -42,6 +47,32 @@ void check_changes(const PlanSpec& spec, const Value& root)
           if (entry.key().empty() || entry.key().front() != '/')
             set.fail_at(entry.key(), "must be a JSON pointer into the experiment, like "
                                      "/stack/network");
+    }
+  }
+}
+
+// Options that are values at a pointer, written out.
+void write_out_values(PlanSpec& spec, const Value& root)
+{
+  for (std::size_t c = 0; c < spec.changes.size(); ++c) {
+    PlanChange& change = spec.changes[c];
+    const Value at = root.at("changes").at(c);
+    if (change.vary.empty() != change.values.empty())
+      at.fail("must have vary and values together");
+    if (change.vary.empty())
+      continue;
+    if (!change.options.empty())
+      at.at("options").fail("must not be given beside vary and values");
+    if (change.vary.front() != '/')
+      at.at("vary").fail("must be a JSON pointer, like /cluster/nodes");
+    for (const Json& value : change.values) {
+      auto document = std::make_shared<Document>();
+      document->path = root.document()->path;
+      document->name = root.document()->name;
+      document->root[change.vary] = value;
+      change.options.push_back({value.is_string() ? value.get<std::string>() : value.dump(),
+                                Value(DocumentPtr(document)),
+                                {}});
     }
   }
 }
@@ -82,6 +113,11 @@ std::vector<std::size_t> check_goals(const PlanSpec& spec, const Value& root,
     const Value at = root.at("goals").at(g);
     const int bounds = (goal.throughput_at_least ? 1 : 0) + (goal.step_time_at_most ? 1 : 0) +
                        (goal.training_at_most ? 1 : 0);
+    for (const char* of_fleets : {"wait_p90_at_most", "goodput_at_least", "done_by"})
+      if (at.json().contains(of_fleets))
+        at.at(of_fleets).fail("is for plans of a fleet",
+                              "goals of experiments: throughput_at_least, step_time_at_most, "
+                              "training_at_most");
     if (bounds != 1)
       at.fail("must have exactly one of throughput_at_least, step_time_at_most and "
               "training_at_most, got " +
@@ -105,21 +141,6 @@ bool by_the_hour(const PlanSpec& spec)
   return any;
 }
 
-Point point_of(const PlanSpec& spec, const Document& base, const Candidate& candidate,
-               const std::vector<std::string>& profiles)
-{
-  auto document = std::make_shared<Document>(base);
-  for (std::size_t c = 0; c < spec.changes.size(); ++c) {
-    const PlanOption& option = spec.changes[c].options[candidate.options[c]];
-    const std::string origin =
-        fmt::format("{}: {} = {}", spec.name, spec.changes[c].name, option.name);
-    if (option.set)
-      for (const auto& entry : option.set.json().items())
-        set_in_experiment(*document, entry.key(), entry.value(), origin);
-  }
-  return single_point(std::move(document), chosen_options(spec, candidate), profiles);
-}
-
 // Sizes of the cluster; what its options do together is checked on the way.
 void resolve_candidate(const PlanSpec& spec, const Value& root, const Point& point,
                        Candidate& candidate)
@@ -135,36 +156,16 @@ void resolve_candidate(const PlanSpec& spec, const Value& root, const Point& poi
                   kLengths);
 }
 
-using Failures = std::vector<std::optional<ConfigError>>; // by candidate
-
-// An option with which nothing works is wrong by itself.
-void refuse_hopeless(const LoadedPlan& plan, const Failures& failures)
-{
-  for (std::size_t c = 0; c < plan.spec.changes.size(); ++c)
-    for (std::size_t o = 0; o < plan.spec.changes[c].options.size(); ++o) {
-      const std::optional<ConfigError>* first = nullptr;
-      bool works = false;
-      for (std::size_t i = 0; i < failures.size() && !works; ++i) {
-        if (plan.candidates[i].options[c] != o)
-          continue;
-        works = !failures[i];
-        if (!works && first == nullptr)
-          first = &failures[i];
-      }
-      if (!works)
-        throw **first;
-    }
-}
-
 // Points of the candidates that there can be.
 void make_points(LoadedPlan& plan, const Value& root, const Document& base,
                  const std::vector<std::string>& profiles)
 {
-  Failures failures;
+  std::vector<std::optional<ConfigError>> failures;
   for (Candidate& candidate : plan.candidates) {
     failures.emplace_back();
     try {
-      const Point point = point_of(plan.spec, base, candidate, profiles);
+      const Point point = single_point(with_options(plan.spec, base, candidate),
+                                       chosen_options(plan.spec, candidate), profiles);
       resolve_candidate(plan.spec, root, point, candidate);
       plan.experiment.points.push_back(point);
     } catch (const ConfigError& error) {
@@ -172,7 +173,7 @@ void make_points(LoadedPlan& plan, const Value& root, const Document& base,
       candidate.error = error.what();
     }
   }
-  refuse_hopeless(plan, failures);
+  refuse_hopeless(plan.spec, plan.candidates, failures);
 }
 
 // Where the order of changes would decide, nobody knows what a candidate is.
@@ -241,8 +242,41 @@ Settings chosen_options(const PlanSpec& spec, const Candidate& candidate)
   return settings;
 }
 
-LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
-                     const std::vector<std::string>& profiles)
+std::shared_ptr<Document> with_options(const PlanSpec& spec, const Document& base,
+                                       const Candidate& candidate)
+{
+  auto document = std::make_shared<Document>(base);
+  for (std::size_t c = 0; c < spec.changes.size(); ++c) {
+    const PlanOption& option = spec.changes[c].options[candidate.options[c]];
+    const std::string origin =
+        fmt::format("{}: {} = {}", spec.name, spec.changes[c].name, option.name);
+    if (option.set)
+      for (const auto& entry : option.set.json().items())
+        set_in_experiment(*document, entry.key(), entry.value(), origin);
+  }
+  return document;
+}
+
+void refuse_hopeless(const PlanSpec& spec, const std::vector<Candidate>& candidates,
+                     const std::vector<std::optional<ConfigError>>& failures)
+{
+  for (std::size_t c = 0; c < spec.changes.size(); ++c)
+    for (std::size_t o = 0; o < spec.changes[c].options.size(); ++o) {
+      const std::optional<ConfigError>* first = nullptr;
+      bool works = false;
+      for (std::size_t i = 0; i < failures.size() && !works; ++i) {
+        if (candidates[i].options[c] != o)
+          continue;
+        works = !failures[i];
+        if (!works && first == nullptr)
+          first = &failures[i];
+      }
+      if (!works)
+        throw **first;
+    }
+}
+
+PlanFile load_plan_file(const std::string& name_or_path, const std::vector<std::string>& overrides)
 {
   const Value loaded = resolve_preset(name_or_path, kPlanKind);
   auto document = std::make_shared<Document>(*loaded.document());
@@ -253,10 +287,31 @@ LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::str
     set_value(*document, text.substr(0, equals), text.substr(equals + 1));
   }
   const Value root{DocumentPtr(document)};
+  PlanFile file{read_as<PlanSpec>(root), document, {}};
+  if (file.spec.experiment && file.spec.fleet)
+    root.at("fleet").fail("must not be given beside an experiment: a plan is about one of them");
+  if (!file.spec.experiment && !file.spec.fleet)
+    root.fail_at("experiment", "is missing, or fleet: what there is today");
+  write_out_values(file.spec, root);
+  check_changes(file.spec, root);
+  check_pointers(file.spec);
+  file.candidates = combinations(file.spec, root);
+  return file;
+}
+
+LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
+                     const std::vector<std::string>& profiles)
+{
+  return load_plan(load_plan_file(name_or_path, overrides), profiles);
+}
+
+LoadedPlan load_plan(const PlanFile& file, const std::vector<std::string>& profiles)
+{
+  const Value root{DocumentPtr(file.document)};
   LoadedPlan plan;
-  plan.spec = read_as<PlanSpec>(root);
-  check_changes(plan.spec, root);
-  check_pointers(plan.spec);
+  plan.spec = file.spec;
+  if (!plan.spec.experiment)
+    root.at("fleet").fail("is no experiment, and one is needed here");
   const auto base = own_document(resolve_preset(plan.spec.experiment, kExperimentKind));
   if (!base->root.is_object())
     plan.spec.experiment.fail("must be an experiment, got " + plan.spec.experiment.shown());
@@ -264,7 +319,7 @@ LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::str
   base->root.erase("sweep");
   add_profiles(*base, plan.spec.profiles);
   plan.experiment.document = base;
-  plan.candidates = combinations(plan.spec, root);
+  plan.candidates = file.candidates;
   make_points(plan, root, *base, profiles);
   plan.experiment.spec = read_point(plan.experiment.points.front());
   plan.experiment.spec.name = plan.spec.name;

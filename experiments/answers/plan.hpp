@@ -2,7 +2,9 @@
 #pragma once
 
 #include "experiments/spec/experiment.hpp"
+#include "sim/base/error.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,8 @@ struct PlanOption {
 struct PlanChange {
   std::string name;
   std::vector<PlanOption> options; // the first is what there is today
+  std::string vary;                // pointer: options are values at it, in short
+  std::vector<Json> values;        // the first is what there is today
 };
 
 struct PlanGoal {
@@ -34,12 +38,17 @@ struct PlanGoal {
   std::optional<double> throughput_at_least;
   std::optional<Seconds> step_time_at_most;
   std::optional<Seconds> training_at_most;
+  // Of fleets:
+  std::optional<Seconds> wait_p90_at_most;
+  std::optional<double> goodput_at_least;
+  std::optional<Seconds> done_by;
 };
 
 struct PlanSpec {
   std::string name = "plan";
   std::string description;
-  Value experiment;
+  Value experiment; // or a fleet
+  Value fleet;
   std::vector<PlanChange> changes;
   std::vector<PlanGoal> goals;
   PlanCost cost; // of every candidate
@@ -65,12 +74,32 @@ struct LoadedPlan {
   std::vector<std::size_t> goal_jobs; // by goal: which job it is about
 };
 
+/// A plan as it was read, of an experiment or a fleet.
+struct PlanFile {
+  PlanSpec spec;
+  std::shared_ptr<const Document> document;
+  std::vector<Candidate> candidates; // all combinations, today's first
+};
+
+/// Reads a plan, applies --set overrides and makes its candidates. Throws ConfigError and
+/// UsageError.
+PlanFile load_plan_file(const std::string& name_or_path, const std::vector<std::string>& overrides);
+
 /// Change -> option.
 Settings chosen_options(const PlanSpec& spec, const Candidate& candidate);
 
-/// Reads a plan and makes its candidates, today's first. A sweep and expectations of the experiment
-/// are left out. Every candidate has been resolved once: an option that fits nowhere is found
-/// before anything runs. Throws ConfigError and UsageError.
+/// The experiment or fleet with a candidate's options. Throws ConfigError.
+std::shared_ptr<Document> with_options(const PlanSpec& spec, const Document& base,
+                                       const Candidate& candidate);
+
+/// Throws the first error of an option with which nothing works; `failures` is by candidate.
+void refuse_hopeless(const PlanSpec& spec, const std::vector<Candidate>& candidates,
+                     const std::vector<std::optional<ConfigError>>& failures);
+
+/// A plan of an experiment, whose sweep and expectations are left out. Every candidate has been
+/// resolved once: an option that fits nowhere is found before anything runs. Throws ConfigError and
+/// UsageError.
+LoadedPlan load_plan(const PlanFile& file, const std::vector<std::string>& profiles);
 LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
                      const std::vector<std::string>& profiles);
 
@@ -101,7 +130,11 @@ template <class V>
 void describe(V& v, PlanChange& s)
 {
   v.required("name", s.name, "what is decided");
-  v.required("options", s.options, "one of them is taken; the first is what there is today");
+  v.optional("options", s.options, "one of them is taken; the first is what there is today");
+  v.optional(
+      "vary", s.vary,
+      "JSON pointer into the experiment or fleet, instead of options: values are the options");
+  v.optional("values", s.values, "at that pointer, named after themselves; the first is today's");
 }
 
 template <class V>
@@ -113,6 +146,14 @@ void describe(V& v, PlanGoal& s)
   v.optional("training_at_most", s.training_at_most,
              "time to train: the job says how long that is (epochs, tokens or training_steps)",
              positive());
+  v.optional("wait_p90_at_most", s.wait_p90_at_most,
+             "of a fleet: nine of ten submitted jobs wait no longer; those that never run wait for "
+             "ever",
+             non_negative());
+  v.optional("goodput_at_least", s.goodput_at_least,
+             "of a fleet: productive GPU time, of the cluster's", between(0, 1));
+  v.optional("done_by", s.done_by,
+             "of a fleet: from the first submission until every job has ended", positive());
 }
 
 template <class V>
@@ -121,12 +162,16 @@ void describe(V& v, PlanSpec& s)
   v.format("foretrain.plan/1");
   v.optional("name", s.name, "name of the plan");
   v.optional("description", s.description, "what it asks, for people");
-  v.required("experiment", s.experiment, "what runs today", preset("experiment"));
+  v.optional("experiment", s.experiment, "what runs today", preset("experiment"));
+  v.optional("fleet", s.fleet, "the jobs over time that there are today, instead of an experiment",
+             preset("fleet"));
   v.required("changes", s.changes, "what can be decided; all combinations are candidates");
   v.optional("goals", s.goals, "what must be reached, all of them");
   v.optional("cost", s.cost, "what every candidate costs, whatever is changed");
   v.optional("currency", s.currency, "of all costs, for people");
-  v.optional("confidence", s.confidence, "probability with which each goal must be reached",
+  v.optional("confidence", s.confidence,
+             "probability with which each goal must be reached; of fleets the share of the seeds "
+             "that must reach all",
              between(0, 1));
   v.optional("budget", s.budget, "costs above it are out of the question", non_negative());
   v.optional("profiles", s.profiles, "calibrated parameters to lay over the presets",

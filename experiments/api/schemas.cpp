@@ -2,7 +2,9 @@
 
 #include "calibration/profile.hpp"
 #include "experiments/answers/plan.hpp"
-#include "experiments/fleet/fleet_answer.hpp"
+#include "experiments/fleet/fleet_compare.hpp"
+#include "experiments/fleet/fleet_plan.hpp"
+#include "experiments/fleet/fleet_when.hpp"
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/spec/experiment.hpp"
 #include "experiments/spec/preset_kinds.hpp"
@@ -44,6 +46,14 @@ const Kind kFiles[] = {
     {"result", "what predict, sweep and report write with --format json or --out",
      &schema_as<ExperimentResult>, ""},
     {"fleet-result", "what fleet writes with --format json or --out", &schema_as<FleetAnswer>, ""},
+    {"fleet-sweep-result", "the same of a fleet file with a sweep", &schema_as<FleetSweepAnswer>,
+     ""},
+    {"fleet-when-result", "what fleet --when writes with --format json",
+     &schema_as<FleetWhenAnswer>, ""},
+    {"fleet-compare-result", "what compare writes of two fleets with --format json",
+     &schema_as<FleetComparison>, ""},
+    {"fleet-plan-result", "what plan writes of a fleet with --format json or --out",
+     &schema_as<FleetPlanAnswer>, ""},
 };
 
 Json titled(const char* name, const char* doc, const char* folder, const Json& schema)

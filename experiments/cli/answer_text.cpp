@@ -1,6 +1,8 @@
 #include "experiments/cli/answer_text.hpp"
 
-#include "experiments/fleet/fleet_answer.hpp"
+#include "experiments/fleet/fleet_compare.hpp"
+#include "experiments/fleet/fleet_plan.hpp"
+#include "experiments/fleet/fleet_points_text.hpp"
 #include "experiments/fleet/fleet_text.hpp"
 #include "experiments/report/report_compare.hpp"
 #include "experiments/report/report_csv.hpp"
@@ -34,9 +36,16 @@ Answer checked(const Json& answer, const char* command)
   return read_as<Answer>(Value(DocumentPtr(document)));
 }
 
-std::string fleet_answer_table(const Json& answer, const TableStyle&)
+template <class Answer, std::string (*Form)(const Answer&)>
+std::string of_fleet(const Json& answer)
 {
-  return fleet_table(checked<FleetAnswer>(answer, "fleet"));
+  return Form(checked<Answer>(answer, "fleet"));
+}
+
+template <class Answer, std::string (*Form)(const Answer&)>
+std::string table_of_fleet(const Json& answer, const TableStyle&)
+{
+  return of_fleet<Answer, Form>(answer);
 }
 
 std::string whole_page(const Json& answer)
@@ -54,14 +63,24 @@ struct AnswerKind {
 };
 
 constexpr AnswerKind kAnswers[] = {
+    {"compare", [](const Json& a) { return a.contains("pairs") && a.contains("seeds"); },
+     &table_of_fleet<FleetComparison, &fleet_comparison_table>,
+     &of_fleet<FleetComparison, &fleet_comparison_csv>, nullptr},
+    {"plan", [](const Json& a) { return a.contains("candidates") && a.contains("fleet"); },
+     &table_of_fleet<FleetPlanAnswer, &fleet_plan_table>,
+     &of_fleet<FleetPlanAnswer, &fleet_plan_csv>, &of_fleet<FleetPlanAnswer, &fleet_plan_html>},
+    {"fleet", [](const Json& a) { return a.contains("points") && a.contains("fleet"); },
+     &table_of_fleet<FleetSweepAnswer, &fleet_points_table>,
+     &of_fleet<FleetSweepAnswer, &fleet_points_csv>,
+     &of_fleet<FleetSweepAnswer, &fleet_points_html>},
     {"compare", [](const Json& a) { return a.contains("pairs"); }, &report_compare, &compare_csv,
      nullptr},
     {"plan", [](const Json& a) { return a.contains("candidates"); }, &report_plan, &plan_csv,
      nullptr},
     {"explain", [](const Json& a) { return a.contains("point"); }, &report_explain, nullptr,
      &explain_html},
-    {"fleet", [](const Json& a) { return a.contains("fleet"); }, &fleet_answer_table, nullptr,
-     nullptr},
+    {"fleet", [](const Json& a) { return a.contains("fleet"); },
+     &table_of_fleet<FleetAnswer, &fleet_table>, nullptr, nullptr},
     {"predict", [](const Json& a) { return a.contains("points") && a.at("points").is_array(); },
      &report_table, &report_csv, &whole_page},
 };

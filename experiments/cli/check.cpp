@@ -1,8 +1,11 @@
 #include "experiments/answers/check.hpp"
 
 #include "experiments/cli/experiment_arguments.hpp"
+#include "experiments/cli/fleet_run.hpp"
 #include "experiments/cli/progress.hpp"
+#include "experiments/fleet/fleet_expectations.hpp"
 #include "experiments/report/report_check.hpp"
+#include "experiments/spec/file_kind.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files.hpp"
 
@@ -27,19 +30,43 @@ struct CheckArguments {
   CheckOptions options;
 };
 
+void check_experiment(const CheckArguments& a, CheckedFile& checked)
+{
+  ExperimentArguments arguments = a.run;
+  arguments.file = checked.file;
+  const LoadedExperiment experiment = load(arguments);
+  checked.experiment = experiment.spec.name;
+  const Prediction prediction = cli::run(experiment, options_of(arguments, experiment));
+  checked.cases = check(experiment, prediction, a.options);
+  if (a.update && prediction.errors.empty())
+    write_file(baseline_file(a.baseline, experiment.spec.name), prediction.result.dump(2) + "\n");
+}
+
+void check_fleet_file(const CheckArguments& a, CheckedFile& checked)
+{
+  const FleetFile file = load_fleet_file(checked.file, a.run.set, "");
+  checked.experiment = file.name;
+  FleetSeeds given;
+  if (a.run.seed_given->count() > 0)
+    given.seed = a.run.seed;
+  const auto runs = run_with_bar(file.points, fleet_options(file.points, given));
+  checked.cases.push_back({"run", CheckState::passed, "", ""});
+  if (runs.back().answer.interrupted)
+    checked.cases.back() = {"run", CheckState::error, "was interrupted", ""};
+  for (const JudgedExpectation& it : judged_fleet_expectations(file, runs))
+    checked.cases.push_back(case_of(it, *file.document, a.options));
+}
+
 CheckedFile check_file(const CheckArguments& a, const std::string& path)
 {
   const auto start = std::chrono::steady_clock::now();
   CheckedFile checked{path, path, {}, 0};
   try {
-    ExperimentArguments arguments = a.run;
-    arguments.file = path;
-    const LoadedExperiment experiment = load(arguments);
-    checked.experiment = experiment.spec.name;
-    const Prediction prediction = cli::run(experiment, options_of(arguments, experiment));
-    checked.cases = check(experiment, prediction, a.options);
-    if (a.update && prediction.errors.empty())
-      write_file(baseline_file(a.baseline, experiment.spec.name), prediction.result.dump(2) + "\n");
+    if (kind_of_named(path) == "fleet") {
+      check_fleet_file(a, checked);
+    } else {
+      check_experiment(a, checked);
+    }
   } catch (const ConfigError& error) {
     checked.cases.push_back({"load", CheckState::error, error.what(), ""});
   } catch (const UsageError& error) {
@@ -48,7 +75,6 @@ CheckedFile check_file(const CheckArguments& a, const std::string& path)
   checked.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return checked;
 }
-
 int run_check(CheckArguments a)
 {
   if (a.update && a.baseline.empty())
@@ -85,7 +111,8 @@ int run_check(CheckArguments a)
 std::function<int()> check(CLI::App& app)
 {
   const auto a = std::make_shared<CheckArguments>();
-  app.add_option("PATH", a->paths, "experiments, or directories that hold some")->required();
+  app.add_option("PATH", a->paths, "experiments and fleets, or directories that hold some")
+      ->required();
   app.add_option("--junit", a->junit, "write JUnit XML into this file, too");
   app.add_option("--baseline", a->baseline,
                  "directory of stored results: throughput must not fall below them");

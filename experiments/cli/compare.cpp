@@ -1,9 +1,12 @@
 #include "experiments/answers/compare.hpp"
 
 #include "experiments/cli/experiment_arguments.hpp"
+#include "experiments/cli/fleet_run.hpp"
+#include "experiments/fleet/fleet_compare.hpp"
 #include "experiments/report/report_compare.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/text.hpp"
 
 #include <unistd.h>
 
@@ -24,7 +27,48 @@ struct CompareArguments {
   CLI::Option* above = nullptr;
   double fail_below = 0;
   double fail_above = 0;
+  int seeds = 1;
+  const CLI::Option* seeds_given = nullptr;
 };
+
+std::string kind_text(SideKind kind)
+{
+  return kind == SideKind::fleet        ? "a fleet"
+         : kind == SideKind::experiment ? "an experiment"
+                                        : "a result";
+}
+
+FleetFile load_fleet_side(const CompareArguments& a, const std::string& file,
+                          const std::vector<std::string>& set)
+{
+  std::vector<std::string> overrides = a.of_a.set;
+  overrides.insert(overrides.end(), set.begin(), set.end());
+  return load_fleet_file(file, overrides, "");
+}
+
+int compare_two_fleets(const CompareArguments& a, const CLI::App& app)
+{
+  refuse_options_of_experiments(app);
+  const FleetFile file_a = load_fleet_side(a, a.of_a.file, a.set_a);
+  const FleetFile file_b = load_fleet_side(a, a.b, a.set_b);
+  FleetSeeds given;
+  if (a.of_a.seed_given->count() > 0)
+    given.seed = a.of_a.seed;
+  given.seeds = a.seeds_given->count() > 0 ? a.seeds
+                                           : std::max(file_a.points.front().fleet.spec.seeds,
+                                                      file_b.points.front().fleet.spec.seeds);
+  const FleetOptions options = fleet_options(file_a.points, given);
+  const FleetSide side_a{a.of_a.file, run_with_bar(file_a.points, options)};
+  const FleetSide side_b{a.b, run_with_bar(file_b.points, options)};
+  const FleetComparison answer = compare_fleets(side_a, side_b, a.where_a, a.where_b);
+  if (a.of_a.format == "json")
+    std::cout << written(answer).dump(2) << "\n";
+  else if (a.of_a.format == "csv")
+    std::cout << fleet_comparison_csv(answer);
+  else
+    std::cout << fleet_comparison_table(answer);
+  return done;
+}
 
 struct LoadedSide {
   CompareSide side;
@@ -58,8 +102,17 @@ LoadedSide load_side(ExperimentArguments arguments, const std::vector<std::strin
   return loaded;
 }
 
-int run_compare(CompareArguments a)
+int run_compare(CompareArguments a, const CLI::App& app)
 {
+  const SideKind kind_a = kind_of_side(a.of_a.file), kind_b = kind_of_side(a.b);
+  if ((kind_a == SideKind::fleet) != (kind_b == SideKind::fleet))
+    throw UsageError("'" + excerpt(a.of_a.file, 200) + "' is " + kind_text(kind_a) + ", and '" +
+                     excerpt(a.b, 200) + "' is " + kind_text(kind_b) +
+                     ": a fleet is compared with a fleet");
+  if (kind_a == SideKind::fleet)
+    return compare_two_fleets(a, app);
+  if (a.seeds_given->count() > 0)
+    throw UsageError("--seeds is for fleets, and these are experiments");
   if (a.below->count() > 0)
     a.options.fail_below = a.fail_below;
   if (a.above->count() > 0)
@@ -88,7 +141,7 @@ std::function<int()> compare(CLI::App& app)
 {
   const auto a = std::make_shared<CompareArguments>();
   app.add_option("A", a->of_a.file,
-                 "experiment, result.json (or its directory), or file of a sweep")
+                 "experiment, result.json (or its directory), file of a sweep, or fleet")
       ->required();
   app.add_option("B", a->b, "the same, to compare with A")->required();
   add_run_options(app, a->of_a);
@@ -105,7 +158,11 @@ std::function<int()> compare(CLI::App& app)
   app.add_option("--confidence", a->options.confidence,
                  "probability with which a bound must be broken; default 0.9")
       ->check(CLI::Range(0.5, 0.99999));
-  return [a] { return run_compare(*a); };
+  a->seeds_given =
+      app.add_option("--seeds", a->seeds,
+                     "of fleets: how often each is simulated; default the more of the two files'")
+          ->check(CLI::Range(1, 10000));
+  return [a, &app] { return run_compare(*a, app); };
 }
 
 } // namespace foretrain::cli

@@ -2,15 +2,18 @@
 
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/experiment_arguments.hpp"
-#include "experiments/cli/progress.hpp"
-#include "experiments/fleet/fleet_answer.hpp"
+#include "experiments/cli/fleet_run.hpp"
+#include "experiments/fleet/fleet_expectations.hpp"
 #include "experiments/fleet/fleet_html.hpp"
+#include "experiments/fleet/fleet_points_text.hpp"
 #include "experiments/fleet/fleet_text.hpp"
+#include "experiments/fleet/fleet_when.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files.hpp"
 
-#include <csignal>
 #include <iostream>
+
+#include <fmt/format.h>
 
 namespace foretrain::cli {
 
@@ -21,59 +24,109 @@ using namespace experiments;
 struct FleetArguments {
   std::string file;
   std::vector<std::string> set;
-  std::string policy, policy_command, format = "table", out;
+  std::string policy, policy_command, format = "table", out, when;
   int seed = 1, seeds = 1;
   CLI::Option *seed_given = nullptr, *seeds_given = nullptr;
 };
 
-volatile std::sig_atomic_t stop_asked = 0;
-
-int run_fleet_command(const FleetArguments& a)
+// A policy's command decides instead of the file's backfill.
+void decide_by_command(FleetFile& file, const std::string& command)
 {
-  LoadedFleet fleet = load_fleet(a.file, a.set, a.policy);
-  if (!a.policy_command.empty() && !fleet.policy.gang)
-    throw UsageError(
-        "--policy-command decides about whole jobs: the policy must have \"gang\": true");
-  if (!a.policy_command.empty())
-    fleet.policy_name = a.policy_command;
-  if (!a.out.empty())
-    make_directory(a.out, "--out");
-  FleetOptions options;
-  options.seed =
-      static_cast<std::uint64_t>(a.seed_given->count() > 0 ? a.seed : fleet.spec.seed.value_or(1));
-  options.seeds = a.seeds_given->count() > 0 ? a.seeds : fleet.spec.seeds;
-  options.history = !a.out.empty();
-  options.policy_command = a.policy_command;
-  ProgressBar bar("% of jobs");
-  options.progress = [&](int seeds, std::size_t ended, std::size_t jobs) {
-    const double part = jobs > 0 ? static_cast<double>(ended) / static_cast<double>(jobs) : 1;
-    bar.show(static_cast<int>(100 * (seeds + part) / options.seeds), 100);
-    return stop_asked == 0;
-  };
-  const auto before = std::signal(SIGINT, [](int) { stop_asked = 1; });
-  const std::vector<FleetRun> runs = run_fleet(fleet, options);
-  std::signal(SIGINT, before);
-  bar.clear();
-  const FleetAnswer answer = fleet_answer(fleet, runs);
-  const std::string json = written(answer).dump(2) + "\n";
-  if (a.format == "json")
-    std::cout << json;
-  else if (a.format == "csv")
-    std::cout << jobs_csv(runs.front());
-  else
-    std::cout << fleet_table(answer);
+  for (FleetPoint& point : file.points) {
+    if (!point.fleet.policy.gang)
+      throw UsageError(
+          "--policy-command decides about whole jobs: the policy must have \"gang\": true");
+    point.fleet.policy_name = command;
+  }
+}
+
+// What an answer is printed as, and its files.
+struct FleetTexts {
+  std::string table, json, csv, html;
+  std::string csv_name;
+};
+
+void print_fleet(const FleetArguments& a, const FleetTexts& texts)
+{
+  std::cout << (a.format == "json" ? texts.json : a.format == "csv" ? texts.csv : texts.table);
   std::cout.flush();
+  if (a.out.empty())
+    return;
+  write_file(a.out + "/fleet.json", texts.json);
+  write_file(a.out + "/report.html", texts.html);
+  write_file(a.out + "/" + texts.csv_name, texts.csv);
+}
+
+int judge_fleet(const FleetFile& file, const std::vector<FleetPointRun>& runs)
+{
+  const std::vector<std::string> violations = violated_fleet_expectations(file, runs);
+  for (const std::string& line : violations)
+    std::cerr << file.document->name << ": expectation not met: " << line << "\n";
+  return violations.empty() ? done : violated;
+}
+
+int run_when(const FleetArguments& a, const FleetFile& file, const FleetOptions& options)
+{
+  if (a.format == "csv" || !a.out.empty())
+    throw UsageError("--when tells of one job, as table or json: without --out and --format csv");
+  if (file.points.size() > 1)
+    throw UsageError(fmt::format("--when is about one fleet, and the sweep makes {}\n  hint: --set "
+                                 "holds at one value what the sweep varies",
+                                 file.points.size()));
+  const LoadedFleet& fleet = file.points.front().fleet;
+  require_job(fleet, a.when);
+  const FleetWhenAnswer answer = fleet_when(fleet, run_with_bar(fleet, options), a.when);
+  std::cout << (a.format == "json" ? written(answer).dump(2) + "\n" : fleet_when_text(answer));
+  return done;
+}
+
+int run_one_fleet(const FleetArguments& a, const FleetFile& file, FleetOptions options)
+{
+  const FleetPoint& point = file.points.front();
+  options.history = !a.out.empty();
+  const std::vector<FleetRun> runs = run_with_bar(point.fleet, options);
+  const FleetAnswer answer = fleet_answer(point.fleet, runs);
+  print_fleet(a, {fleet_table(answer), written(answer).dump(2) + "\n", jobs_csv(runs.front()),
+                  a.out.empty() ? "" : fleet_html(answer, runs.front()), "jobs.csv"});
   if (!a.out.empty()) {
-    write_file(a.out + "/fleet.json", json);
-    write_file(a.out + "/report.html", fleet_html(answer, runs.front()));
-    write_file(a.out + "/jobs.csv", jobs_csv(runs.front()));
     write_file(a.out + "/jobs.swf", jobs_swf(runs.front(), answer));
     std::cerr << "wrote " << a.out << "/report.html, fleet.json, jobs.csv, jobs.swf\n";
   }
-  const std::vector<std::string> violations = violated_by(answer, fleet);
-  for (const std::string& line : violations)
-    std::cerr << fleet.document->name << ": expectation not met: " << line << "\n";
-  return violations.empty() ? done : violated;
+  if (point.fleet.spec.expect.empty()) // answers seed by seed take as long as all together
+    return done;
+  return judge_fleet(file, {point_run(point, runs)});
+}
+
+int run_all_points(const FleetArguments& a, const FleetFile& file, const FleetOptions& options)
+{
+  const std::vector<FleetPointRun> runs = run_with_bar(file.points, options);
+  const FleetSweepAnswer answer = fleet_sweep_answer(file, runs);
+  print_fleet(a, {fleet_points_table(answer), written(answer).dump(2) + "\n",
+                  fleet_points_csv(answer), fleet_points_html(answer), "points.csv"});
+  if (!a.out.empty())
+    std::cerr << "wrote " << a.out << "/report.html, fleet.json, points.csv\n";
+  return judge_fleet(file, runs);
+}
+
+int run_fleet_command(const FleetArguments& a)
+{
+  FleetFile file = load_fleet_file(a.file, a.set, a.policy);
+  if (!a.policy_command.empty())
+    decide_by_command(file, a.policy_command);
+  if (!a.out.empty())
+    make_directory(a.out, "--out");
+  FleetSeeds given;
+  if (a.seed_given->count() > 0)
+    given.seed = static_cast<std::uint64_t>(a.seed);
+  if (a.seeds_given->count() > 0)
+    given.seeds = a.seeds;
+  FleetOptions options = fleet_options(file.points, given);
+  options.policy_command = a.policy_command;
+  if (!a.when.empty())
+    return run_when(a, file, options);
+  return file.document->root.contains("sweep") && !file.points.front().settings.empty()
+             ? run_all_points(a, file, options)
+             : run_one_fleet(a, file, options);
 }
 
 } // namespace
@@ -87,13 +140,19 @@ std::function<int()> fleet(CLI::App& app)
   app.add_option("--policy-command", a->policy_command,
                  "a command that decides who starts: it reads a line of JSON for each decision and "
                  "answers with one (docs/fleet.md)");
-  app.add_option("--format", a->format, "table, json or csv (one row a job)")
+  app.add_option("--format", a->format,
+                 "table, json or csv (one row a job; of a sweep one a point)")
       ->check(CLI::IsMember({"table", "json", "csv"}));
+  app.add_option("--when", a->when,
+                 "JOB of the trace, by its id: when it starts, how sure that is, and what it waits "
+                 "for");
   a->seed_given =
       app.add_option("--seed", a->seed, "the first seed")->check(CLI::NonNegativeNumber);
   a->seeds_given = app.add_option("--seeds", a->seeds, "how often it is simulated, for intervals")
                        ->check(CLI::Range(1, 10000));
-  app.add_option("--out", a->out, "directory for report.html, fleet.json, jobs.csv, jobs.swf");
+  app.add_option(
+      "--out", a->out,
+      "directory for report.html, fleet.json, jobs.csv, jobs.swf; of a sweep points.csv");
   return [a] { return run_fleet_command(*a); };
 }
 

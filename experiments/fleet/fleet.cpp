@@ -73,6 +73,22 @@ void check_failures(const FailuresSpec& spec, const Value& at)
     at.at("shape").fail("is only for Weibull's law");
 }
 
+void check_maintenance(const FleetSpec& spec, const Value& root)
+{
+  for (std::size_t i = 0; i < spec.maintenance.size(); ++i) {
+    const MaintenanceSpec& it = spec.maintenance[i];
+    const Value at = root.at("maintenance").at(i);
+    if (it.times > 1 && !it.every)
+      at.fail_at("every", "is missing: how far apart they are");
+    if (it.every && *it.every < it.length)
+      at.at("every").fail("must be at least the length");
+    if (it.first_node + it.nodes.value_or(1) > spec.cluster.nodes)
+      at.at(it.nodes ? "nodes" : "first_node")
+          .fail(fmt::format("goes beyond the last node, {}; spares are never taken",
+                            spec.cluster.nodes - 1));
+  }
+}
+
 void check_mix(const MixSpec& mix, const Value& at)
 {
   if (!mix.job) {
@@ -136,20 +152,44 @@ bool simulates(const FleetSpec& spec)
                                       [](const MixSpec& mix) { return bool(mix.job); });
 }
 
+void check_expectations(const FleetSpec& spec, const Value& root)
+{
+  for (std::size_t i = 0; i < spec.expect.size(); ++i) {
+    const FleetExpectationSpec& it = spec.expect[i];
+    const Value at = root.at("expect").at(i);
+    if (it.quantity.empty() || it.quantity.front() != '/')
+      at.at("quantity").fail("must be a JSON pointer into the answer, like /wait_s/p90");
+    if (!it.at_least && !it.at_most)
+      at.fail("must have at_least or at_most");
+    for (const Value* settings : {&it.point, &it.than})
+      if (*settings && !settings->json().is_object())
+        settings->fail("must be an object of pointers and values, got " + settings->shown());
+  }
+}
+
 void check(const FleetSpec& spec, const Value& root)
 {
+  check_expectations(spec, root);
   if (spec.jobs.has_value() == spec.arrivals.has_value())
     root.fail("must have either jobs or arrivals");
   if (spec.jobs && (spec.jobs->speed == SpeedSource::simulated) != bool(spec.jobs->job))
     root.at("jobs").fail("must have a job where speeds are simulated, and only there");
   if (spec.jobs && spec.jobs->job && spec.jobs->job.json().contains("gpus"))
     spec.jobs->job.at("gpus").fail("must be left out: the trace has them");
+  if (spec.jobs && spec.jobs->take == TakeJobs::unfinished) {
+    if (spec.jobs->kind != TraceKind::sacct)
+      root.at("jobs").at("take").fail("must be ended for traces of " + word_of(spec.jobs->kind) +
+                                      ": only sacct tells limits of jobs that run and wait");
+    if (spec.jobs->speed == SpeedSource::simulated)
+      root.at("jobs").at("speed").fail("must be recorded where unfinished jobs are taken");
+  }
   if (simulates(spec) && !spec.cluster.platform)
     root.at("cluster").fail_at("platform", "is missing: speeds are simulated");
   if (spec.arrivals)
     check_arrivals(*spec.arrivals, root.at("arrivals"));
   if (spec.failures)
     check_failures(*spec.failures, root.at("failures"));
+  check_maintenance(spec, root);
   if (spec.checkpoint)
     check_checkpoint(*spec.checkpoint, root.at("checkpoint"));
   if (spec.checkpoint && spec.checkpoint->interval.json() == "best" &&
@@ -222,8 +262,10 @@ Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed, bool ties, Sp
     const Arrivals arrivals = arrivals_of(fleet.spec, workload, table);
     workload.jobs = draw_jobs(arrivals, seed);
   } else {
-    workload = fleet.trace.workload;
-    if (ties)
+    workload = fleet.trace->workload;
+    if (fleet.spec.jobs->take == TakeJobs::unfinished)
+      draw_run_times(workload, *fleet.trace, seed);
+    else if (ties)
       shuffle_ties(workload.jobs, seed);
     if (fleet.spec.jobs->job)
       for (Job& job : workload.jobs)
@@ -271,6 +313,20 @@ OutageSource outages_of_fleet(const LoadedFleet& fleet, std::uint64_t seed)
   return draw_outages(classes, fleet.shape.nodes, seed);
 }
 
+std::vector<Window> windows_of(const FleetSpec& spec)
+{
+  std::vector<Window> windows;
+  for (const MaintenanceSpec& it : spec.maintenance)
+    for (int time = 0; time < it.times; ++time) {
+      const Seconds from = it.from + time * it.every.value_or(Seconds(0));
+      windows.push_back({from, from + it.length, it.first_node,
+                         it.nodes.value_or(spec.cluster.nodes - it.first_node)});
+    }
+  std::stable_sort(windows.begin(), windows.end(),
+                   [](const Window& a, const Window& b) { return a.from < b.from; });
+  return windows;
+}
+
 // What a job's checkpoints cost, and how far apart they are.
 Checkpointing checkpointing_of(const LoadedFleet& fleet, const Job& job)
 {
@@ -308,22 +364,20 @@ void set_checkpoints(const LoadedFleet& fleet, Workload& workload, FleetSetting&
   }
 }
 
+// A document with the settings of a point instead of the sweep.
+std::shared_ptr<Document> with_settings(const Document& base, const Settings& settings)
+{
+  auto document = std::make_shared<Document>(base);
+  document->root.erase("sweep");
+  for (const auto& [pointer, value] : settings)
+    set_in_experiment(*document, pointer, value, "sweep " + pointer + "=" + value.dump());
+  return document;
+}
+
 } // namespace
 
-LoadedFleet load_fleet(const std::string& name_or_path, const std::vector<std::string>& overrides,
-                       const std::string& policy)
+LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& known)
 {
-  const Value loaded = resolve_preset(name_or_path, kFleetKind);
-  auto document = std::make_shared<Document>(*loaded.document());
-  for (const std::string& text : overrides) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos)
-      throw UsageError("--set needs POINTER=VALUE, like --set /cluster/nodes=16; got '" + text +
-                       "'");
-    set_value(*document, text.substr(0, equals), text.substr(equals + 1));
-  }
-  if (!policy.empty())
-    set_value(*document, "/policy", Json(policy), "--policy " + policy);
   const Value root{DocumentPtr(document)};
   LoadedFleet fleet;
   fleet.document = document;
@@ -335,17 +389,85 @@ LoadedFleet load_fleet(const std::string& name_or_path, const std::vector<std::s
                       : fleet.spec.policy.json().is_string()
                           ? fleet.spec.policy.json().get<std::string>()
                           : "policy of the file";
-  if (fleet.spec.jobs)
-    fleet.trace = read_job_trace(beside(*document, "/jobs/trace"), fleet.spec.jobs->kind);
+  if (fleet.spec.jobs) {
+    const auto path = beside(*document, "/jobs/trace");
+    const FleetJobsSpec& jobs = *fleet.spec.jobs;
+    auto& trace = known[{path.string(), jobs.kind, jobs.take}];
+    if (!trace)
+      trace = std::make_shared<const JobTrace>(read_job_trace(path, jobs.kind, jobs.take));
+    fleet.trace = trace;
+  }
   if (fleet.spec.failures && !fleet.spec.failures->trace.empty())
     fleet.outages = read_fault_trace(beside(*document, "/failures/trace"));
   return fleet;
 }
 
+FleetFile load_fleet_file(const std::shared_ptr<Document>& document,
+                          const std::vector<std::string>& overrides, const std::string& policy)
+{
+  if (!document->root.is_object())
+    Value(document).fail("must be a JSON object, got " + Value(document).shown());
+  for (const std::string& text : overrides)
+    apply_override(*document, text, "/cluster/nodes=16");
+  if (!policy.empty()) {
+    hold_in_sweep(*document, "/policy");
+    set_value(*document, "/policy", Json(policy), "--policy " + policy);
+  }
+  FleetFile file;
+  file.document = document;
+  std::vector<Settings> all{{}};
+  if (document->root.contains("sweep"))
+    all = sweep_settings(Value(document).at("sweep"));
+  for (const auto& [pointer, value] : all.front())
+    if (pointer == "/seeds" || pointer == "/seed")
+      Value(document).at("sweep").fail("varies " + pointer +
+                                       ", and all points are simulated with the same seeds");
+  FleetTraces traces;
+  for (const Settings& settings : all)
+    file.points.push_back({settings, read_fleet(with_settings(*document, settings), traces)});
+  file.name = file.points.front().fleet.spec.name;
+  return file;
+}
+
+FleetFile load_fleet_file(const std::string& name_or_path,
+                          const std::vector<std::string>& overrides, const std::string& policy)
+{
+  const Value loaded = resolve_preset(name_or_path, kFleetKind);
+  return load_fleet_file(std::make_shared<Document>(*loaded.document()), overrides, policy);
+}
+
+LoadedFleet load_fleet(const std::string& name_or_path, const std::vector<std::string>& overrides,
+                       const std::string& policy)
+{
+  FleetFile file = load_fleet_file(name_or_path, overrides, policy);
+  if (file.points.size() > 1)
+    Value(file.document)
+        .at("sweep")
+        .fail(fmt::format("makes {} points, and one fleet is needed here", file.points.size()));
+  return std::move(file.points.front().fleet);
+}
+
+SpeedTable& SpeedTables::of(const LoadedFleet& fleet)
+{
+  SpeedCluster cluster = speed_cluster(fleet);
+  const std::string key = fmt::format("{} {} {} {}", cluster.cluster.dump(), cluster.stack.dump(),
+                                      fleet.shape.gpus_per_node, fleet.shape.nodes_per_switch);
+  SpeedTable& table = tables_.try_emplace(key, std::move(cluster)).first->second;
+  table.set_nodes(fleet.shape.nodes);
+  return table;
+}
+
 std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options)
 {
+  SpeedTables tables;
+  return run_fleet(fleet, options, tables);
+}
+
+std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options,
+                                SpeedTables& tables)
+{
   std::vector<FleetRun> runs;
-  SpeedTable table(speed_cluster(fleet));
+  SpeedTable& table = tables.of(fleet);
   std::optional<PolicyCommand> decider;
   if (!options.policy_command.empty())
     decider.emplace(options.policy_command);
@@ -357,6 +479,7 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
     setting.shape = fleet.shape;
     setting.policy = fleet.policy;
     setting.quotas = quotas_of(fleet.spec, run.workload);
+    setting.windows = windows_of(fleet.spec);
     if (fleet.spec.failures) {
       setting.spares = fleet.spec.failures->spares;
       setting.detect = fleet.spec.failures->detect;

@@ -2,11 +2,14 @@
 #pragma once
 
 #include "experiments/fleet/fleet_spec.hpp"
+#include "experiments/fleet/speed_table.hpp"
 #include "models/fleet/simulation.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -17,12 +20,42 @@ struct LoadedFleet {
   models::fleet::ClusterShape shape; // with spares
   models::fleet::Policy policy;
   std::string policy_name;                    // as the file or --policy has it
-  JobTrace trace;                             // of recorded jobs; empty where jobs are drawn
+  std::shared_ptr<const JobTrace> trace;      // of recorded jobs; null where jobs are drawn
   std::vector<models::fleet::Outage> outages; // of a trace of failures
 };
 
-/// Reads a file, applies --set overrides and --policy (a name; "": the file's), and reads the
-/// traces that it names. Throws ConfigError and UsageError.
+/// Traces that were read, by path, kind and what is taken of them.
+using FleetTraces =
+    std::map<std::tuple<std::string, TraceKind, TakeJobs>, std::shared_ptr<const JobTrace>>;
+
+/// A fleet as a document without a sweep says, with the traces that it names; one that is known
+/// is not read again. Throws ConfigError.
+LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& known);
+
+/// A fleet with one value of each entry of its sweep.
+struct FleetPoint {
+  Settings settings;
+  LoadedFleet fleet;
+};
+
+/// A fleet file with all points of its sweep; without one a single point without settings.
+struct FleetFile {
+  std::string name;
+  std::shared_ptr<const Document> document; // with its sweep
+  std::vector<FleetPoint> points;           // first entry of the sweep slowest
+};
+
+/// Reads a file, applies --set overrides and --policy (a name; "": the file's), which the sweep
+/// then no longer varies, and reads the traces that it names, each once. All points have been read:
+/// a wrong value is found before anything runs. Throws ConfigError and UsageError.
+FleetFile load_fleet_file(const std::string& name_or_path,
+                          const std::vector<std::string>& overrides, const std::string& policy);
+
+/// The same of a document that was built or read.
+FleetFile load_fleet_file(const std::shared_ptr<Document>& document,
+                          const std::vector<std::string>& overrides, const std::string& policy);
+
+/// Of a file without a sweep; throws ConfigError where it has one of several points.
 LoadedFleet load_fleet(const std::string& name_or_path, const std::vector<std::string>& overrides,
                        const std::string& policy);
 
@@ -44,6 +77,19 @@ struct FleetOptions {
   std::string policy_command{}; // decides who starts (policy_command.hpp); "": the policy does
 };
 
+/// What fleets of one platform, storage and stack know of speeds: what one of them has simulated
+/// the others need not.
+class SpeedTables {
+public:
+  /// The table for a fleet, with its number of nodes.
+  SpeedTable& of(const LoadedFleet& fleet);
+
+private:
+  std::map<std::string, SpeedTable> tables_; // by what they depend on
+};
+
 std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options);
+std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options,
+                                SpeedTables& tables);
 
 } // namespace foretrain::experiments

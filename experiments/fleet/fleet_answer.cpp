@@ -28,7 +28,7 @@ Range over_seeds(const std::vector<double>& values)
 }
 
 template <class Of>
-Range over_runs(const std::vector<FleetRun>& runs, const Of& of)
+Range over_runs(std::span<const FleetRun> runs, const Of& of)
 {
   std::vector<double> values;
   for (const FleetRun& run : runs)
@@ -43,7 +43,7 @@ bool ran(const JobOutcome& outcome)
 
 // Values of the jobs that ran and are in a group.
 template <class Of, class In>
-FleetSpread spread(const std::vector<FleetRun>& runs, const Of& of, const In& in)
+FleetSpread spread(std::span<const FleetRun> runs, const Of& of, const In& in)
 {
   std::vector<double> means, medians, p90s, p99s;
   for (const FleetRun& run : runs) {
@@ -85,7 +85,7 @@ bool everybody(const FleetRun&, const Job&)
 }
 
 template <class In>
-FleetGroup group(const std::vector<FleetRun>& runs, const In& in)
+FleetGroup group(std::span<const FleetRun> runs, const In& in)
 {
   FleetGroup found;
   const FleetRun& first = runs.front();
@@ -114,7 +114,7 @@ std::string name_of_size(int size)
   return size < 2 ? std::to_string(last) : fmt::format("{}-{}", last / 2 + 1, last);
 }
 
-void add_groups(FleetAnswer& answer, const std::vector<FleetRun>& runs)
+void add_groups(FleetAnswer& answer, std::span<const FleetRun> runs)
 {
   const FleetRun& first = runs.front();
   std::vector<std::uint8_t> queues(first.workload.queues.size(), 0);
@@ -164,7 +164,7 @@ void count_jobs(FleetAnswer& answer, const FleetRun& run)
   answer.waited_for.assign(causes.begin(), causes.end());
 }
 
-FleetHours hours(const std::vector<FleetRun>& runs)
+FleetHours hours(std::span<const FleetRun> runs)
 {
   const auto part = [&](double GpuTime::*member) {
     return over_runs(runs, [&](const FleetRun& run) { return run.result.gpu_time.*member / 3600; });
@@ -180,7 +180,7 @@ double share(double part, double whole)
   return whole > 0 ? part / whole : 0;
 }
 
-FleetFailures failures_of(const std::vector<FleetRun>& runs)
+FleetFailures failures_of(std::span<const FleetRun> runs)
 {
   return {over_runs(runs, [](const FleetRun& run) { return double(run.result.failures); }),
           over_runs(runs, [](const FleetRun& run) { return double(run.result.interruptions); }),
@@ -190,7 +190,7 @@ FleetFailures failures_of(const std::vector<FleetRun>& runs)
 
 } // namespace
 
-FleetAnswer fleet_answer(const LoadedFleet& fleet, const std::vector<FleetRun>& runs)
+FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> runs)
 {
   FleetAnswer answer;
   answer.fleet = fleet.spec.name;
@@ -228,41 +228,24 @@ FleetAnswer fleet_answer(const LoadedFleet& fleet, const std::vector<FleetRun>& 
   if (runs.back().situations > 0)
     answer.situations = runs.back().situations;
   if (fleet.spec.jobs)
-    answer.trace = {static_cast<int>(fleet.trace.read), static_cast<int>(fleet.trace.left_out),
-                    fleet.trace.notes};
+    answer.trace = {static_cast<int>(fleet.trace->read), static_cast<int>(fleet.trace->left_out),
+                    fleet.trace->notes};
   return answer;
 }
 
-std::vector<std::string> violated_by(const FleetAnswer& answer, const LoadedFleet& fleet)
+double wait_p90_of_all(const FleetRun& run)
 {
-  const Json json = written(answer);
-  std::vector<std::string> violated;
-  for (std::size_t i = 0; i < fleet.spec.expect.size(); ++i) {
-    const FleetExpectationSpec& expected = fleet.spec.expect[i];
-    const Value at = Value{fleet.document}.at("expect").at(i);
-    const Json* found = nullptr;
-    try {
-      const nlohmann::json_pointer<std::string> pointer(expected.quantity);
-      if (json.contains(pointer))
-        found = &json.at(pointer);
-    } catch (const Json::exception&) {
-      found = nullptr;
-    }
-    if (found != nullptr && found->is_object() && found->contains("median"))
-      found = &found->at("median");
-    if (found == nullptr || !found->is_number())
-      at.at("quantity")
-          .fail("is no number or range of the answer, got " + at.at("quantity").shown(),
-                "like /wait_s/p90, see foretrain schema fleet-result");
-    const double value = found->get<double>();
-    if (expected.at_least && value < *expected.at_least)
-      violated.push_back(fmt::format("{} is {:.6g}, expected at least {:.6g}", expected.quantity,
-                                     value, *expected.at_least));
-    if (expected.at_most && value > *expected.at_most)
-      violated.push_back(fmt::format("{} is {:.6g}, expected at most {:.6g}", expected.quantity,
-                                     value, *expected.at_most));
-  }
-  return violated;
+  std::vector<double> waits;
+  for (std::size_t i = 0; i < run.workload.jobs.size(); ++i)
+    waits.push_back(wait_of(run.workload.jobs[i], run.result.jobs[i]));
+  std::sort(waits.begin(), waits.end());
+  if (waits.empty())
+    return 0;
+  // As quantile_of_sorted, but that infinity times nothing is nothing.
+  const double position = 0.9 * static_cast<double>(waits.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const double part = position - static_cast<double>(below);
+  return part > 0 ? waits[below] + part * (waits[below + 1] - waits[below]) : waits[below];
 }
 
 } // namespace foretrain::experiments

@@ -5,6 +5,7 @@
 #include "experiments/run/keep/range.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,11 +62,12 @@ struct FleetAnswer {
   std::optional<FleetTraceAnswer> trace;
 };
 
-FleetAnswer fleet_answer(const LoadedFleet& fleet, const std::vector<FleetRun>& runs);
+/// Of at least one run.
+FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> runs);
 
-/// Expectations of the file that the answer violates, a line each. Throws ConfigError for one that
-/// is about nothing.
-std::vector<std::string> violated_by(const FleetAnswer& answer, const LoadedFleet& fleet);
+/// The time in seconds that nine of ten submitted jobs wait less than; those that never start, also
+/// because they are rejected, wait for ever.
+double wait_p90_of_all(const FleetRun& run);
 
 template <class V>
 void describe(V& v, FleetSpread& s)
@@ -108,7 +110,8 @@ void describe(V& v, FleetHours& s)
   v.required("checkpoint", s.checkpoint, "writes that work waits for");
   v.required("lost", s.lost, "work that was done again after failures");
   v.required("restart", s.restart, "until failures are noticed, and until work goes on");
-  v.required("repair", s.repair, "nodes down, without spares in their place");
+  v.required("repair", s.repair,
+             "nodes down, for repair or maintenance, without spares in their place");
   v.required("idle", s.idle, "GPUs free while no job waits");
   v.required("held", s.held, "by jobs that wait for the rest of their pods");
 }

@@ -76,6 +76,7 @@ constexpr auto choices(SpeedSource)
 struct FleetJobsSpec {
   std::string trace;
   TraceKind kind = TraceKind::sacct;
+  TakeJobs take = TakeJobs::ended;
   SpeedSource speed = SpeedSource::recorded;
   Value job; // what jobs are taken to do, where speeds are simulated
 };
@@ -121,6 +122,14 @@ struct FailuresSpec {
   int spares = 0;
 };
 
+struct MaintenanceSpec {
+  Seconds from{}, length{};
+  int times = 1;
+  std::optional<Seconds> every;
+  int first_node = 0;
+  std::optional<int> nodes;
+};
+
 struct CheckpointSpec {
   Value interval; // a time, or "best"
   std::optional<Seconds> write;
@@ -132,6 +141,8 @@ struct CheckpointSpec {
 
 struct FleetExpectationSpec {
   std::string quantity;
+  Value point; // object: pointer -> value; absent: every point
+  Value than;  // object: pointer -> value of the point to compare with
   std::optional<double> at_least, at_most;
 };
 
@@ -145,9 +156,11 @@ struct FleetSpec {
   std::optional<FleetJobsSpec> jobs;
   std::optional<ArrivalsSpec> arrivals;
   std::optional<FailuresSpec> failures;
+  std::vector<MaintenanceSpec> maintenance;
   std::optional<CheckpointSpec> checkpoint;
   int seeds = 1;
   std::optional<int> seed;
+  Value sweep; // object: pointer -> list; taken out of the points
   std::vector<FleetExpectationSpec> expect;
 };
 
@@ -184,6 +197,10 @@ void describe(V& v, FleetJobsSpec& s)
 {
   v.required("trace", s.trace, "file of recorded jobs, gzipped or not, relative to this one");
   v.required("kind", s.kind, "who wrote it");
+  v.optional(
+      "take", s.take,
+      "ended: jobs that have ended are replayed; unfinished (of sacct): those that run and "
+      "wait go on from the end of the trace, and take as much of their limits as ended ones");
   v.optional("speed", s.speed,
              "recorded: run times are the trace's; simulated: they hold alone and packed, and jobs "
              "slow each other down as simulated");
@@ -249,6 +266,20 @@ void describe(V& v, FailuresSpec& s)
 }
 
 template <class V>
+void describe(V& v, MaintenanceSpec& s)
+{
+  v.required("from", s.from,
+             "when nodes go out of service: after the first submission of a trace, of drawn jobs "
+             "after midnight of the first Monday",
+             non_negative());
+  v.required("length", s.length, "until they come back", positive());
+  v.optional("times", s.times, "how often", between(1, 10000));
+  v.optional("every", s.every, "from one beginning to the next", positive());
+  v.optional("first_node", s.first_node, "of those that go, from 0", non_negative());
+  v.optional("nodes", s.nodes, "how many go; default all from the first", at_least(1));
+}
+
+template <class V>
 void describe(V& v, CheckpointSpec& s)
 {
   v.required("interval", s.interval, "of work between two writes: a time, or best (Daly's)");
@@ -265,6 +296,9 @@ void describe(V& v, FleetExpectationSpec& s)
 {
   v.required("quantity", s.quantity,
              "pointer into the answer, like /wait_s/p90; of ranges the median");
+  v.optional("point", s.point, "settings of the points it is about; default every point");
+  v.optional("than", s.than,
+             "settings: bounds are for the ratio to the point that differs in these");
   v.optional("at_least", s.at_least, "least value allowed");
   v.optional("at_most", s.at_most, "greatest value allowed");
 }
@@ -284,9 +318,16 @@ void describe(V& v, FleetSpec& s)
   v.optional("jobs", s.jobs, "recorded jobs; else there are arrivals");
   v.optional("arrivals", s.arrivals, "jobs that are drawn");
   v.optional("failures", s.failures, "when nodes go down and come back; default never");
+  v.optional("maintenance", s.maintenance,
+             "planned: jobs that would not end before are held back, those still there keep their "
+             "work and wait again");
   v.optional("checkpoint", s.checkpoint, "what a failure leaves; default nothing");
   v.optional("seeds", s.seeds, "how often it is simulated, for intervals", between(1, 10000));
   v.optional("seed", s.seed, "the first seed; default 1", non_negative());
+  v.optional(
+      "sweep", s.sweep,
+      "JSON pointer -> list of values; all combinations are simulated; several pointers with "
+      "spaces between vary together");
   v.optional("expect", s.expect, "what must hold of the answer, else foretrain ends with 1");
 }
 

@@ -1,9 +1,11 @@
 #include "experiments/fleet/job_trace.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/engine/random.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -33,6 +35,8 @@ TraceReader reader_of(TraceKind kind)
 }
 
 constexpr int kMostGpus = 1 << 24; // of a job: more is a mistake of the trace
+constexpr double kWaits = -1;      // elapsed, of a job that does not run
+constexpr Seconds kLook{1e-6};     // when the queue is looked at
 
 } // namespace
 
@@ -66,18 +70,27 @@ std::uint32_t JobCollector::position(std::vector<std::string>& names,
   return it->second;
 }
 
-void JobCollector::add(TraceJob job, const std::string& where)
+// Otherwise it is left out.
+bool JobCollector::makes_sense(const TraceJob& job, const std::string& where)
 {
+  const char* why = nullptr;
   if (!std::isfinite(job.submit_s))
-    return leave_out("have no time of submission", where);
-  if (!std::isfinite(job.run_s) || job.run_s < 0)
-    return leave_out("have a negative run time or none", where);
-  if (job.gpus <= 0)
-    return leave_out("use no GPU", where);
-  if (job.gpus > kMostGpus)
-    return leave_out("have more than 16,777,216 GPUs", where);
-  if (job.limit_s && !(*job.limit_s > 0))
-    return leave_out("have a limit that is not positive", where);
+    why = "have no time of submission";
+  else if (!std::isfinite(job.run_s) || job.run_s < 0)
+    why = "have a negative run time or none";
+  else if (job.gpus <= 0)
+    why = "use no GPU";
+  else if (job.gpus > kMostGpus)
+    why = "have more than 16,777,216 GPUs";
+  else if (job.limit_s && !(*job.limit_s > 0))
+    why = "have a limit that is not positive";
+  if (why != nullptr)
+    leave_out(why, where);
+  return why == nullptr;
+}
+
+models::fleet::Job JobCollector::kept(TraceJob job, const std::string& where)
+{
   ++trace_.read;
   if (!ids_.insert(job.id).second) {
     note("have the id of an earlier job: further runs of it", where);
@@ -90,8 +103,6 @@ void JobCollector::add(TraceJob job, const std::string& where)
     note("have more nodes than GPUs: their nodes are not kept", where);
     job.nodes = 0;
   }
-  if (!job.limit_s)
-    note("have no limit: schedulers expect their run time", where);
   models::fleet::Job kept;
   kept.id = std::move(job.id);
   kept.queue = position(trace_.workload.queues, queues_, job.queue);
@@ -102,11 +113,68 @@ void JobCollector::add(TraceJob job, const std::string& where)
   kept.work = Seconds(job.run_s);
   kept.limit = job.limit_s ? Seconds(*job.limit_s) : models::fleet::kNever;
   kept.priority = job.priority;
-  trace_.workload.jobs.push_back(std::move(kept));
+  return kept;
+}
+
+void JobCollector::add(TraceJob job, const std::string& where)
+{
+  if (!makes_sense(job, where))
+    return;
+  if (take_ == TakeJobs::unfinished) {
+    if (job.limit_s)
+      trace_.used_of_limit.push_back(std::min(1.0, job.run_s / *job.limit_s));
+    return leave_out("have ended: they tell how much of their limits jobs take", where);
+  }
+  if (!job.limit_s)
+    note("have no limit: schedulers expect their run time", where);
+  trace_.workload.jobs.push_back(kept(std::move(job), where));
+}
+
+void JobCollector::add_unfinished(TraceJob job, std::optional<double> elapsed_s,
+                                  const std::string& where)
+{
+  if (take_ == TakeJobs::ended)
+    return leave_out("had not ended", where);
+  if (!makes_sense(job, where))
+    return;
+  if (!job.limit_s)
+    return leave_out("have no limit: nobody knows how long they may run", where);
+  if (elapsed_s && !(*elapsed_s >= 0 && *elapsed_s < *job.limit_s))
+    return leave_out("should have ended: their limit is over", where);
+  trace_.elapsed.push_back(elapsed_s ? *elapsed_s / *job.limit_s : kWaits);
+  trace_.workload.jobs.push_back(kept(std::move(job), where));
+}
+
+// Those that run hold their GPUs before the queue is looked at.
+JobTrace JobCollector::finish_unfinished()
+{
+  auto& jobs = trace_.workload.jobs;
+  std::vector<std::size_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const bool waits_a = trace_.elapsed[a] == kWaits, waits_b = trace_.elapsed[b] == kWaits;
+    return waits_a != waits_b ? waits_b : waits_a && jobs[a].submit < jobs[b].submit;
+  });
+  std::vector<models::fleet::Job> sorted;
+  std::vector<double> elapsed;
+  for (const std::size_t i : order) {
+    const bool waits = trace_.elapsed[i] == kWaits;
+    elapsed.push_back(waits ? 0 : trace_.elapsed[i]);
+    sorted.push_back(std::move(jobs[i]));
+    sorted.back().submit = waits ? kLook : Seconds(0);
+    sorted.back().limit = sorted.back().limit * (1 - elapsed.back());
+    sorted.back().work = sorted.back().limit;
+  }
+  jobs = std::move(sorted);
+  trace_.elapsed = std::move(elapsed);
+  std::sort(trace_.used_of_limit.begin(), trace_.used_of_limit.end());
+  return std::move(trace_);
 }
 
 JobTrace JobCollector::finish()
 {
+  if (take_ == TakeJobs::unfinished)
+    return finish_unfinished();
   auto& jobs = trace_.workload.jobs;
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const auto& a, const auto& b) { return a.submit < b.submit; });
@@ -117,16 +185,35 @@ JobTrace JobCollector::finish()
   return std::move(trace_);
 }
 
-JobTrace read_job_trace(const std::filesystem::path& path, TraceKind kind)
+void draw_run_times(models::fleet::Workload& workload, const JobTrace& trace, std::uint64_t seed)
 {
-  JobCollector collector;
+  const std::vector<double>& used = trace.used_of_limit;
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    models::fleet::Job& job = workload.jobs[i];
+    const double gone = trace.elapsed[i];
+    const auto first = std::upper_bound(used.begin(), used.end(), gone);
+    const auto candidates = static_cast<double>(used.end() - first);
+    if (candidates == 0)
+      continue;
+    sim::RandomStream stream(seed, "run times of unfinished jobs", i);
+    const auto chosen = static_cast<std::ptrdiff_t>(candidates * stream.uniform());
+    job.work = job.limit * ((*(first + chosen) - gone) / (1 - gone));
+  }
+}
+
+JobTrace read_job_trace(const std::filesystem::path& path, TraceKind kind, TakeJobs take)
+{
+  JobCollector collector(take);
   reader_of(kind)(path, collector);
   JobTrace trace = collector.finish();
   if (trace.workload.jobs.empty()) {
     std::string why = "expected " + word_of(kind);
     for (const TraceNote& note : trace.notes)
       why += fmt::format("; {} {} (first {})", note.jobs, note.what, note.first);
-    throw ConfigError(path.string(), "", "holds no job that can be replayed", why);
+    throw ConfigError(path.string(), "",
+                      take == TakeJobs::ended ? "holds no job that can be replayed"
+                                              : "holds no job that runs or waits",
+                      why);
   }
   return trace;
 }

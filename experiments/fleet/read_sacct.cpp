@@ -106,29 +106,15 @@ std::optional<double> run_of(const TraceTable::Row& row, JobCollector& jobs)
   return elapsed;
 }
 
-void add_job(const TraceTable::Row& row, JobCollector& jobs)
+// What does not depend on how it ended.
+TraceJob job_of(const TraceTable::Row& row, const std::string& id, double submit)
 {
-  const std::string id = either(row, {"JobIDRaw", "JobID"});
-  if (id.find('.') != std::string::npos || row.at("JobID").find('.') != std::string::npos)
-    return jobs.leave_out("are steps of jobs (sacct without -X)", row.where());
-  const std::string state = first_word(row.at("State"));
-  if (state == "PENDING" || state == "RUNNING" || state == "SUSPENDED")
-    return jobs.leave_out("had not ended", row.where());
-  const auto submit = time_of(row.at("Submit"));
-  if (!submit)
-    return jobs.leave_out("cannot be read: no time of submission", row.where());
-  if (!time_of(row.at("Start")))
-    return jobs.leave_out("were cancelled before they started", row.where());
-  const auto run = run_of(row, jobs);
-  if (!run)
-    return jobs.leave_out("cannot be read: no run time", row.where());
   TraceJob one;
   one.id = id;
   one.queue = row.at("Partition").empty() ? "default" : row.at("Partition");
   one.account = row.at("Account");
   one.nodes = static_cast<int>(std::min(1e6, number_of(row.at("NNodes")).value_or(0)));
-  one.submit_s = *submit;
-  one.run_s = *run;
+  one.submit_s = submit;
   std::optional<int> gpus;
   for (const std::string_view column : {"AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES"})
     if (!gpus)
@@ -138,12 +124,50 @@ void add_job(const TraceTable::Row& row, JobCollector& jobs)
     one.limit_s = *minutes * 60;
   else
     one.limit_s = elapsed_of(row.at("Timelimit"));
+  if (const auto priority = number_of(row.at("Priority")))
+    one.priority = *priority;
+  return one;
+}
+
+void add_running_or_waiting(const TraceTable::Row& row, TraceJob job, bool runs, JobCollector& jobs)
+{
+  if (!runs) {
+    if (row.at("JobID").find("_[") != std::string::npos && jobs.take() == TakeJobs::unfinished)
+      jobs.note("are arrays that wait: each counts as one job", row.where());
+    return jobs.add_unfinished(std::move(job), {}, row.where());
+  }
+  std::optional<double> elapsed = number_of(row.at("ElapsedRaw"));
+  if (!elapsed)
+    elapsed = elapsed_of(row.at("Elapsed"));
+  if (!elapsed && jobs.take() == TakeJobs::unfinished)
+    return jobs.leave_out("cannot be read: no run time", row.where());
+  jobs.add_unfinished(std::move(job), elapsed, row.where());
+}
+
+void add_job(const TraceTable::Row& row, JobCollector& jobs)
+{
+  const std::string id = either(row, {"JobIDRaw", "JobID"});
+  if (id.find('.') != std::string::npos || row.at("JobID").find('.') != std::string::npos)
+    return jobs.leave_out("are steps of jobs (sacct without -X)", row.where());
+  const std::string state = first_word(row.at("State"));
+  if (state == "SUSPENDED")
+    return jobs.leave_out("are suspended", row.where());
+  const auto submit = time_of(row.at("Submit"));
+  if (!submit)
+    return jobs.leave_out("cannot be read: no time of submission", row.where());
+  TraceJob one = job_of(row, id, *submit);
+  if (state == "PENDING" || state == "RUNNING")
+    return add_running_or_waiting(row, std::move(one), state == "RUNNING", jobs);
+  if (!time_of(row.at("Start")))
+    return jobs.leave_out("were cancelled before they started", row.where());
+  const auto run = run_of(row, jobs);
+  if (!run)
+    return jobs.leave_out("cannot be read: no run time", row.where());
+  one.run_s = *run;
   if (one.limit_s && *one.limit_s < one.run_s) { // Slurm looks every half minute
     jobs.note("ran longer than their limit: the limit is their run time", row.where());
     one.limit_s = one.run_s;
   }
-  if (const auto priority = number_of(row.at("Priority")))
-    one.priority = *priority;
   if (const auto restarts = number_of(row.at("Restarts")); restarts && *restarts > 0)
     jobs.note("were requeued by Slurm: their last run is replayed", row.where());
   jobs.add(std::move(one), row.where());

@@ -46,6 +46,9 @@ public:
   /// Rates of the jobs of a workload, where 1 is the reference of their kind.
   models::fleet::Speeds speeds(const models::fleet::Workload& workload);
 
+  /// Of the cluster, where jobs are placed that have it to themselves.
+  void set_nodes(int nodes) { cluster_.shape.nodes = nodes; }
+
   std::size_t situations() const { return known_.size(); }
 
 private:

@@ -6,6 +6,7 @@
 #include "experiments/report/report_html_style.hpp"
 #include "experiments/serve/told.hpp"
 #include "experiments/spec/experiment.hpp"
+#include "experiments/spec/file_kind.hpp"
 #include "sim/base/document.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files.hpp"
@@ -70,7 +71,7 @@ Given given_by(const std::string& word)
   if (is_database(file))
     return {"store", file.filename().string(), "", file, false};
   const auto document = load_document(file);
-  const std::string kind = kind_of_file(document->root);
+  const std::string kind = experiments::kind_of_file(document->root);
   if (kind.empty())
     throw ConfigError(word, "", "is no experiment, plan, fleet or store of results");
   return {kind, file.filename().string(), document->text, file, false};

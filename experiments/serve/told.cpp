@@ -98,7 +98,8 @@ std::string main_of(const std::string& page)
 
 bool is_prediction(const Json& answer)
 {
-  return answer.is_object() && answer.contains("points") && answer.at("points").is_array();
+  return answer.is_object() && !answer.contains("fleet") && answer.contains("points") &&
+         answer.at("points").is_array();
 }
 
 bool has_result(const Json& answer)
@@ -121,23 +122,6 @@ Json together(const Json& now, const Json& before)
       both["points"].push_back(std::move(point));
     }
   return both;
-}
-
-std::string kind_of_file(const Json& root)
-{
-  if (!root.is_object())
-    return "";
-  const std::string format = root.contains("format") && root.at("format").is_string()
-                                 ? root.at("format").get<std::string>()
-                                 : "";
-  for (const char* kind : {"experiment", "plan", "fleet"})
-    if (format.starts_with(std::string("foretrain.") + kind + "/"))
-      return kind;
-  if (root.contains("changes"))
-    return "plan";
-  if (root.contains("arrivals") || (root.contains("jobs") && root.at("jobs").is_object()))
-    return "fleet";
-  return root.contains("jobs") || root.contains("extends") ? "experiment" : "";
 }
 
 } // namespace foretrain::serve

@@ -30,7 +30,4 @@ bool has_result(const Json& answer);
 /// Points of two predictions as those of one whose setting /answer tells them apart.
 Json together(const Json& now, const Json& before);
 
-/// "experiment", "plan", "fleet" or "" for what a file holds.
-std::string kind_of_file(const Json& root);
-
 } // namespace foretrain::serve

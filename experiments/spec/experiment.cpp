@@ -118,21 +118,6 @@ void make_optional_parents(Document& document, const std::string& pointer)
   }
 }
 
-void apply_override(Document& document, const std::string& text)
-{
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos)
-    throw UsageError("--set needs POINTER=VALUE, like --set /jobs/0/gpus=8; got '" +
-                     excerpt(text, 200) + "'");
-  const std::string pointer = text.substr(0, equals);
-  if (document.root.contains("sweep") && document.root.at("sweep").is_object())
-    refuse_conflicts(document.root.at("sweep"), pointer);
-  make_optional_parents(document, pointer);
-  set_value(document, pointer, text.substr(equals + 1));
-  if (document.root.contains("sweep") && document.root.at("sweep").is_object())
-    drop_from_sweep(document.root.at("sweep"), pointer);
-}
-
 // All combinations of the sweep's values, first entry slowest.
 std::vector<Settings> combinations(const Value& sweep)
 {
@@ -159,6 +144,18 @@ std::vector<Settings> combinations(const Value& sweep)
     all = std::move(longer);
   }
   return all;
+}
+
+// Its keys would be refused one by one.
+void refuse_fleet(const DocumentPtr& document)
+{
+  const Json& root = document->root;
+  const bool replays =
+      root.contains("jobs") && root.at("jobs").is_object() && root.at("jobs").contains("trace");
+  if (replays || root.contains("arrivals"))
+    Value(document).fail("is a fleet, not an experiment",
+                         "foretrain fleet runs it, with its sweep; compare, check and plan take "
+                         "fleets, too");
 }
 
 using ProfilesPtr = std::shared_ptr<const Profiles>;
@@ -307,12 +304,13 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
 {
   if (!document->root.is_object())
     Value(document).fail("must be a JSON object, got " + Value(document).shown());
+  refuse_fleet(document);
   std::set<std::string> given;
   for (const std::string& text : overrides) {
     if (!given.insert(text.substr(0, text.find('='))).second)
       throw UsageError("--set " + excerpt(text.substr(0, text.find('=')), 200) +
                        " is given twice: one would undo the other");
-    apply_override(*document, text);
+    apply_override(*document, text, "/jobs/0/gpus=8");
   }
   LoadedExperiment experiment;
   experiment.document = document;
@@ -333,6 +331,26 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   if (experiment.spec.name.empty())
     experiment.spec.name = document->path.empty() ? "experiment" : document->path.stem().string();
   return experiment;
+}
+
+void hold_in_sweep(Document& document, const std::string& pointer)
+{
+  if (!document.root.contains("sweep") || !document.root.at("sweep").is_object())
+    return;
+  refuse_conflicts(document.root.at("sweep"), pointer);
+  drop_from_sweep(document.root.at("sweep"), pointer);
+}
+
+void apply_override(Document& document, const std::string& text, const char* example)
+{
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    throw UsageError(std::string("--set needs POINTER=VALUE, like --set ") + example + "; got '" +
+                     excerpt(text, 200) + "'");
+  const std::string pointer = text.substr(0, equals);
+  hold_in_sweep(document, pointer);
+  make_optional_parents(document, pointer);
+  set_value(document, pointer, text.substr(equals + 1));
 }
 
 std::vector<Settings> sweep_settings(const Value& sweep)

@@ -176,6 +176,14 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
                                  const std::vector<std::string>& overrides,
                                  const std::vector<std::string>& profiles = {});
 
+/// Makes one change of --set, "POINTER=VALUE"; what it sets the sweep no longer varies. `example`
+/// is one that messages show. Throws ConfigError and UsageError.
+void apply_override(Document& document, const std::string& text, const char* example);
+
+/// What the command line sets, the sweep no longer varies. Throws UsageError where the sweep varies
+/// what holds it, or a part of it.
+void hold_in_sweep(Document& document, const std::string& pointer);
+
 /// The settings of all points of a sweep (an object of pointers and lists), in their order. Throws
 /// ConfigError.
 std::vector<Settings> sweep_settings(const Value& sweep);

@@ -45,6 +45,24 @@ private:
       profile_->give_back(gpus, until, kNever);
       slots_[ending.job] = {{s.now(), gpus}, until, true};
     }
+    plan_maintenance(s);
+  }
+
+  // Nodes that are out of service come back when the last window that holds them ends.
+  void plan_maintenance(const Scheduler& s)
+  {
+    std::map<int, Seconds> back;
+    for (const Window& window : s.windows())
+      if (window.from <= s.now() && window.until > s.now())
+        for (const Slice& slice : gpus_of(window, s.shape()))
+          if (s.is_down(slice.node))
+            back[slice.node] = std::max(back[slice.node], window.until);
+    const std::uint64_t every = lowest(~std::uint64_t{0}, s.shape().gpus_per_node);
+    for (const auto& [node, time] : back)
+      profile_->give_back({{node, every}}, time, kNever);
+    for (const Window& window : s.windows())
+      if (window.from > s.now())
+        profile_->take(gpus_of(window, s.shape()), window.from, window.until);
   }
 
   // Until when GPUs are free that jobs left before their time.
@@ -93,7 +111,7 @@ private:
     }
     const Seconds length = s.expected(id);
     Slot slot = profile_->earliest(s.job(id).gpus, length,
-                                   [&](const GpuSet& free) { return s.place(free, id); });
+                                   [&](const GpuSet& free) { return s.fit(free, id); });
     if (slot.start == kNever)
       return;
     profile_->take(slot.gpus, slot.start, slot.start + length);

@@ -74,19 +74,22 @@ private:
     if (gpus.empty()) {
       const bool guarded = !before && !s.place(s.free(), waiting.job).empty();
       s.blame(waiting.job, guarded ? Cause::guard : s.why_not(waiting.job));
-      unfit_.push_back({waiting.gpus, s.job(waiting.job).nodes, before, s.cause(waiting.job)});
+      unfit_.push_back({waiting.gpus, s.job(waiting.job).nodes, before, s.expected(waiting.job),
+                        s.cause(waiting.job)});
       return;
     }
     unreserved.remove(gpus);
     s.start(waiting, std::move(gpus));
   }
 
-  // What did not fit in this pass does not fit later in it.
+  // What did not fit in this pass does not fit later in it; where there is maintenance to come, if
+  // it takes as long.
   bool unfit(const Waiting& waiting, bool before, Scheduler& s) const
   {
     for (const Unfit& known : unfit_)
       if (known.gpus == waiting.gpus && known.before == before &&
-          known.nodes == s.job(waiting.job).nodes) {
+          known.nodes == s.job(waiting.job).nodes &&
+          (s.windows().empty() || known.length <= s.expected(waiting.job))) {
         s.blame(waiting.job, known.cause);
         return true;
       }
@@ -96,6 +99,7 @@ private:
   struct Unfit {
     int gpus, nodes;
     bool before;
+    Seconds length;
     Cause cause;
   };
   static constexpr JobId kNobody = ~JobId{0};

@@ -44,6 +44,7 @@ enum class Cause : std::uint8_t {
   order,         // others go first
   guard,         // it would delay a job that has a reservation
   failure,       // it would fit if all nodes were up
+  maintenance,   // it would not end before nodes are taken out of service
 };
 const char* text_of(Cause cause);
 
@@ -61,7 +62,7 @@ struct GpuTime {
   double fragmented = 0; // free, enough for the next job, but not where placement needs them
   double queued = 0;     // free while jobs wait
   double idle = 0;       // free while none waits
-  double repair = 0;     // of nodes that are down
+  double repair = 0;     // of nodes that are down, also for maintenance
 
   double busy() const { return productive + contended + checkpoint + lost + restart + held; }
   double total() const { return busy() + fragmented + queued + idle + repair; }

@@ -19,10 +19,11 @@ bool ends_before(const Ending& a, const Ending& b)
 } // namespace
 
 Scheduler::Scheduler(const Workload& workload, const ClusterShape& shape, const Policy& policy,
-                     std::vector<Quota> quotas)
+                     std::vector<Quota> quotas, std::vector<Window> windows)
     : workload_(workload), shape_(shape), policy_(policy), place_(place_by(policy.placement)),
-      quotas_(std::move(quotas)), free_(shape.nodes), held_(workload.jobs.size()),
-      node_down_(static_cast<std::size_t>(shape.nodes), 0), blames_(workload.jobs.size())
+      quotas_(std::move(quotas)), windows_(std::move(windows)), free_(shape.nodes),
+      held_(workload.jobs.size()), node_down_(static_cast<std::size_t>(shape.nodes), 0),
+      blames_(workload.jobs.size())
 {
   const std::uint64_t every = lowest(~std::uint64_t{0}, shape.gpus_per_node);
   for (int node = 0; node < shape.nodes; ++node)
@@ -34,9 +35,15 @@ Seconds Scheduler::expected(JobId id) const
   return job(id).limit == kNever ? job(id).work : job(id).limit;
 }
 
-Allocation Scheduler::place(const GpuSet& free, JobId id) const
+Allocation Scheduler::fit(const GpuSet& free, JobId id) const
 {
   return place_(free, shape_, {job(id).gpus, job(id).nodes});
+}
+
+Allocation Scheduler::place(const GpuSet& free, JobId id) const
+{
+  return windows_.empty() ? fit(free, id)
+                          : fit(without_windows(free, shape_, windows_, now_, expected(id)), id);
 }
 
 Allocation Scheduler::up_part(const Allocation& gpus) const
@@ -47,8 +54,36 @@ Allocation Scheduler::up_part(const Allocation& gpus) const
   return up;
 }
 
+// GPUs come back when jobs end, and at the end of maintenance.
+Slot Scheduler::earliest_beside_windows(JobId id) const
+{
+  std::vector<Seconds> times;
+  for (const Ending& ending : endings_)
+    times.push_back(std::max(now_, ending.time));
+  for (const Window& window : windows_)
+    if (window.until > now_)
+      times.push_back(window.until);
+  std::sort(times.begin(), times.end());
+  for (const Seconds time : times) {
+    GpuSet then = free_;
+    for (const Ending& ending : endings_)
+      if (ending.time <= time)
+        then.add(up_part(held_[ending.job]));
+    for (const Window& window : windows_)
+      if (window.from <= now_ && window.until > now_ && window.until <= time)
+        then.add(gpus_of(window, shape_));
+    if (Allocation gpus =
+            fit(without_windows(std::move(then), shape_, windows_, time, expected(id)), id);
+        !gpus.empty())
+      return {time, std::move(gpus)};
+  }
+  return {};
+}
+
 Slot Scheduler::earliest(JobId id) const
 {
+  if (!windows_.empty())
+    return earliest_beside_windows(id);
   GpuSet then = free_;
   for (std::size_t i = 0; i < endings_.size(); ++i) {
     if (down_ == 0)
@@ -58,14 +93,28 @@ Slot Scheduler::earliest(JobId id) const
     const bool together = i + 1 < endings_.size() && endings_[i + 1].time == endings_[i].time;
     if (together || then.count() < job(id).gpus)
       continue;
-    if (Allocation gpus = place(then, id); !gpus.empty())
+    if (Allocation gpus = fit(then, id); !gpus.empty())
       return {std::max(now_, endings_[i].time), std::move(gpus)};
   }
   return {};
 }
 
+// It would fit if it were not for maintenance, now or to come.
+bool Scheduler::held_back(JobId id) const
+{
+  if (windows_.empty())
+    return false;
+  GpuSet all = free_;
+  for (const Window& window : windows_)
+    if (window.from <= now_ && now_ < window.until)
+      all.add(gpus_of(window, shape_));
+  return !fit(all, id).empty() && place(free_, id).empty();
+}
+
 Cause Scheduler::why_not(JobId id) const
 {
+  if (held_back(id))
+    return Cause::maintenance;
   if (free_.count() >= job(id).gpus)
     return Cause::fragmentation;
   return free_.count() + down_ >= job(id).gpus ? Cause::failure : Cause::gpus;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/fleet/job.hpp"
+#include "models/fleet/maintenance.hpp"
 #include "models/fleet/order.hpp"
 #include "models/fleet/policy.hpp"
 #include "models/fleet/quotas.hpp"
@@ -33,7 +34,7 @@ struct Slot {
 class Scheduler {
 public:
   Scheduler(const Workload& workload, const ClusterShape& shape, const Policy& policy,
-            std::vector<Quota> quotas);
+            std::vector<Quota> quotas, std::vector<Window> windows = {});
 
   Seconds now() const { return now_; }
   const Job& job(JobId id) const { return workload_.jobs[id]; }
@@ -59,7 +60,12 @@ public:
   /// Run time that the scheduler expects: the job's limit, else its work.
   Seconds expected(JobId id) const;
   bool allowed(JobId id) const { return quotas_.allow(job(id).queue, job(id).gpus); }
+  /// Where a job starts now: on none of the nodes that maintenance takes before its end.
   Allocation place(const GpuSet& free, JobId id) const;
+  /// Where it would fit, whenever that is.
+  Allocation fit(const GpuSet& free, JobId id) const;
+  /// Of maintenance, by their beginning.
+  std::span<const Window> windows() const { return windows_; }
   /// The earliest time at which a job fits if running jobs take as long as they may.
   Slot earliest(JobId id) const;
   /// Why a job that is not running does not fit into what is free.
@@ -98,6 +104,8 @@ public:
 
 private:
   void insert_ending(const Ending& ending);
+  Slot earliest_beside_windows(JobId id) const;
+  bool held_back(JobId id) const;
 
   struct Blame {
     Cause cause = Cause::nothing;
@@ -111,6 +119,7 @@ private:
   Policy policy_;
   Place place_;
   Quotas quotas_;
+  std::vector<Window> windows_;
   Seconds now_{};
   GpuSet free_;
   std::vector<Waiting> waiting_;

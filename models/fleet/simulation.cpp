@@ -13,12 +13,12 @@ namespace foretrain::models::fleet {
 
 namespace {
 
-enum class Happens : std::uint8_t { finish, kill, give_up, repair, outage, quantum };
+enum class Happens : std::uint8_t { finish, kill, give_up, repair, outage, open, close, quantum };
 
 struct Event {
   Seconds time;
   Happens what;
-  std::uint32_t subject; // a job, or an outage
+  std::uint32_t subject; // a job, an outage, or a window of maintenance
   std::uint32_t version; // of the job; others are out of date
 };
 
@@ -50,10 +50,11 @@ public:
       : workload_(workload), setting_(setting), order_(order_of(setting.policy.order)),
         preempt_(preempt_by(setting.policy.preemption)),
         backfill_(setting.decide ? decided_by(setting.decide) : backfill_by(setting.policy)),
-        scheduler_(workload, setting.shape, setting.policy, setting.quotas),
+        scheduler_(workload, setting.shape, setting.policy, setting.quotas, setting.windows),
         quotas_(setting.quotas), ledger_(setting.shape, setting.spares, setting.history),
         version_(workload.jobs.size(), 0), slot_(workload.jobs.size(), kNone),
-        use_(workload.accounts.size(), 0), account_gpus_(workload.accounts.size(), 0)
+        use_(workload.accounts.size(), 0), account_gpus_(workload.accounts.size(), 0),
+        in_maintenance_(static_cast<std::size_t>(setting.shape.nodes), 0)
   {
     result_.jobs.resize(workload.jobs.size());
     for (int node = setting.shape.nodes - setting.spares; node < setting.shape.nodes; ++node) {
@@ -71,6 +72,13 @@ public:
     if (setting_.policy.preemption == Preemption::quantum)
       events_.push({result_.start + setting_.policy.quantum, Happens::quantum, 0, 0});
     take_outage();
+    for (std::uint32_t i = 0; i < setting_.windows.size(); ++i) {
+      if (setting_.windows[i].until <= result_.start)
+        continue;
+      events_.push({std::max(result_.start, setting_.windows[i].from), Happens::open, i, 0});
+      events_.push({setting_.windows[i].until, Happens::close, i, 0});
+      ++windows_left_;
+    }
     std::size_t rounds = 0;
     while (ended_ < workload_.jobs.size() && step()) {
       const bool ask = setting_.decide || ++rounds % 4096 == 0; // whoever decides may be slow
@@ -122,10 +130,10 @@ private:
     return true;
   }
 
-  // Nobody runs or comes any more: only repairs can let somebody start.
+  // Nobody runs or comes any more: only repairs, and maintenance that passes, let somebody start.
   bool outside_may_help() const
   {
-    return scheduler_.count_waiting() > 0 && ledger_.nodes_out() > 0;
+    return scheduler_.count_waiting() > 0 && (ledger_.nodes_out() > 0 || windows_left_ > 0);
   }
 
   bool out_of_date(const Event& event) const
@@ -150,6 +158,12 @@ private:
       break;
     case Happens::outage:
       outage(event.subject);
+      break;
+    case Happens::open:
+      open_window(setting_.windows[event.subject]);
+      break;
+    case Happens::close:
+      close_window(setting_.windows[event.subject]);
       break;
     case Happens::quantum:
       quantum_ = true;
@@ -432,7 +446,8 @@ private:
     const Outage outage = outages_[which].outage;
     const int end = std::min(outage.first + outage.nodes, setting_.shape.nodes);
     for (int node = outage.first; node < end; ++node) {
-      if (std::find(broken_.begin(), broken_.end(), node) != broken_.end())
+      if (std::find(broken_.begin(), broken_.end(), node) != broken_.end() ||
+          in_maintenance_[static_cast<std::size_t>(node)] != 0)
         continue; // it is down already
       broken_.push_back(node);
       outages_[which].nodes.push_back(node);
@@ -448,25 +463,79 @@ private:
     take_outage();
   }
 
-  // A node in service goes down; a spare one takes its place.
-  void hit(int node)
+  // Those that hold GPUs of a node, but for those that hang.
+  std::vector<JobId> jobs_on(int node) const
   {
-    std::vector<JobId> hurt;
+    std::vector<JobId> jobs;
     for (const Ending& ending : scheduler_.endings())
       if (!active(ending.job).gave_up &&
           std::any_of(scheduler_.held(ending.job).begin(), scheduler_.held(ending.job).end(),
                       [&](const Slice& slice) { return slice.node == node; }))
-        hurt.push_back(ending.job);
+        jobs.push_back(ending.job);
+    return jobs;
+  }
+
+  // Nodes go out of service; a job that is still there keeps its work and waits again. Spares do
+  // not take their place, and stay where they are when it is their turn.
+  void open_window(const Window& window)
+  {
+    for (int node = window.first; node < window.first + window.nodes; ++node) {
+      if (in_maintenance_[static_cast<std::size_t>(node)]++ != 0 || is_out(node))
+        continue;
+      for (const JobId id : jobs_on(node))
+        preempt(id);
+      scheduler_.set_down(node, true);
+      scheduler_.drop_pods(node);
+      ledger_.set_nodes_out(ledger_.nodes_out() + 1);
+    }
+  }
+
+  void close_window(const Window& window)
+  {
+    --windows_left_;
+    for (int node = window.first; node < window.first + window.nodes; ++node)
+      if (--in_maintenance_[static_cast<std::size_t>(node)] == 0 && !is_out(node)) {
+        if (setting_.history)
+          result_.down.push_back({node, window.from, scheduler_.now()});
+        come_back(node);
+      }
+  }
+
+  // Broken, or a spare that stands by.
+  bool is_out(int node) const
+  {
+    return std::find(broken_.begin(), broken_.end(), node) != broken_.end() ||
+           std::find(standby_.begin(), standby_.end(), node) != standby_.end();
+  }
+
+  // Into service where nodes are missing, else as a spare.
+  void come_back(int node)
+  {
+    if (ledger_.nodes_out() > 0) {
+      ledger_.set_nodes_out(ledger_.nodes_out() - 1);
+      scheduler_.set_down(node, false);
+    } else {
+      standby_.push_back(node);
+    }
+  }
+
+  // A node in service goes down; a spare one takes its place.
+  void hit(int node)
+  {
+    const std::vector<JobId> hurt = jobs_on(node);
     scheduler_.set_down(node, true);
     scheduler_.drop_pods(node);
     for (const JobId id : hurt)
       interrupt(id);
-    if (standby_.empty()) {
+    const auto spare = std::find_if(standby_.begin(), standby_.end(), [this](int other) {
+      return in_maintenance_[static_cast<std::size_t>(other)] == 0;
+    });
+    if (spare == standby_.end()) {
       ledger_.set_nodes_out(ledger_.nodes_out() + 1);
       return;
     }
-    scheduler_.set_down(standby_.front(), false);
-    standby_.erase(standby_.begin());
+    scheduler_.set_down(*spare, false);
+    standby_.erase(spare);
   }
 
   void repaired(std::uint32_t which)
@@ -475,12 +544,8 @@ private:
       std::erase(broken_, node);
       if (setting_.history)
         result_.down.push_back({node, outages_[which].outage.time, scheduler_.now()});
-      if (ledger_.nodes_out() > 0) {
-        ledger_.set_nodes_out(ledger_.nodes_out() - 1);
-        scheduler_.set_down(node, false);
-      } else {
-        standby_.push_back(node);
-      }
+      if (in_maintenance_[static_cast<std::size_t>(node)] == 0)
+        come_back(node);
     }
   }
 
@@ -536,6 +601,8 @@ private:
   std::vector<int> changed_nodes_;
   std::vector<Broken> outages_;
   std::vector<int> standby_, broken_;
+  std::vector<int> in_maintenance_; // by node: windows that hold it
+  std::size_t windows_left_ = 0;    // that have not passed
   std::size_t arrived_ = 0, ended_ = 0;
   int actives_running_ = 0;
   bool quantum_ = false;

@@ -32,6 +32,7 @@ struct FleetSetting {
   std::vector<Quota> quotas;                    // by queue
   Speeds speeds;                                // none: all rates are 1
   OutageSource outages;                         // none: nothing fails
+  std::vector<Window> windows;                  // of maintenance, by their beginning
   Seconds detect{};                             // until a job that failed gives up its GPUs
   Seconds restart{};                            // until work goes on, after a failure or preemption
   std::vector<Checkpointing> checkpointing{{}}; // that jobs refer to

@@ -190,6 +190,26 @@ class OtherCommands(unittest.TestCase):
         self.assertEqual(best.only().tokens_per_s.median, medians[0])
         self.assertEqual(answer.rows()[0]["tokens_per_s"], medians[0])
 
+    def test_fleets_beside_each_other(self):
+        sweep = ft.fleet_sweep("c4140-month", {"/policy": ["fifo", "easy"]}, seeds=2)
+        self.assertEqual([point.settings["/policy"] for point in sweep.points], ["fifo", "easy"])
+        self.assertEqual(sweep.rows()[1]["wait_s_mean"], sweep.points[1].wait_s.mean.median)
+        self.assertIn("2 points", str(sweep))
+        answer = ft.compare("c4140-month", "c4140-month", set_b={"/policy": "fifo"}, seeds=2)
+        wait = next(it for it in answer.pairs[0].quantities if it.quantity == "/wait_s/mean")
+        self.assertEqual((wait.b_more, wait.b_less), (2, 0))
+        self.assertEqual(len(answer.rows()), len(answer.pairs[0].quantities))
+        plan = ft.plan({"fleet": "c4140-month", "goals": [{"wait_p90_at_most": "1000 d"}], "changes": [
+            {"name": "policy", "vary": "/policy", "values": ["fifo", "easy"]}]}, seeds=1)
+        self.assertEqual(plan.candidates[plan.recommended].options["policy"], "easy")
+        self.assertEqual(plan.status, 0)
+        for one in (sweep, answer, plan):
+            self.assertGreater(len(one.plot().get_yticklabels()), 1)
+        with self.assertRaisesRegex(ft.ForetrainError, "fleet_sweep"):
+            ft.fleet("c4140-month", set={"/sweep": {"/policy": ["fifo", "easy"]}}, seeds=1)
+        with self.assertRaisesRegex(ft.ForetrainError, "no sweep"):
+            ft.fleet_sweep("c4140-month", seeds=1)
+
     def test_fleet(self):
         answer = ft.fleet("c4140-month", policy="fifo", seeds=1)
         self.assertEqual(answer.json(), command_json("fleet", "c4140-month", "--policy", "fifo", "--seeds", "1"))

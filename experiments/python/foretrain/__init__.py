@@ -53,6 +53,7 @@ from .commands import (
     compare,
     explain,
     fleet,
+    fleet_sweep,
     nccl_tests,
     plan,
     predict,
@@ -72,7 +73,7 @@ __all__ = [
     "FleetCluster", "FleetExpect", "ForetrainError", "Goal", "InputError", "InternalError", "Job", "Jobs", "Lora",
     "Mix", "Option", "Parallel", "ParameterServers", "Plan", "ProgramNotFound", "Queue", "Range", "Record", "Stack",
     "State",
-    "calibrate", "check", "compare", "experiments", "explain", "fleet", "frameworks", "import_model",
-    "import_platform", "kinds", "model", "models", "nccl_tests", "parameters", "plan", "platforms", "predict",
+    "calibrate", "check", "compare", "experiments", "explain", "fleet", "fleet_sweep", "frameworks",
+    "import_model", "import_platform", "kinds", "model", "models", "nccl_tests", "parameters", "plan", "platforms", "predict",
     "presets", "program", "schema", "sweep", "tune", "validate", "version",
 ]

@@ -307,6 +307,14 @@ class FleetAnswer(Answer, FleetResult):
         return f"<p>{html.escape(self.fleet)}, {html.escape(self.policy)}</p>" + html_table(["", ""], rows)
 
 
+class FleetSweep(Answer):
+    """A fleet at many points: `points`, each with its `settings` and what `fleet` answers (docs/fleet.md)."""
+
+    def plot(self, *, axes: Any = None) -> matplotlib.axes.Axes:
+        """Draw below which time nine of ten jobs wait, point by point, with intervals over seeds."""
+        return plots.of_fleet_sweep(self, axes)
+
+
 def _hours(seconds: Range) -> str:
     return " ".join(cell_text(value / 3600) for value in (seconds.median, seconds.low, seconds.high))
 

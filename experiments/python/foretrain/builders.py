@@ -308,10 +308,14 @@ class Change(Builder):
     Attributes:
         name: what is decided
         options: one of them is taken; the first is what there is today
+        vary: JSON pointer into the experiment or fleet, instead of options: values are the options
+        values: at that pointer, named after themselves; the first is today's
     """
 
     name: str
-    options: Sequence[Option | dict[str, Any]]
+    options: Sequence[Option | dict[str, Any]] | None = None
+    vary: str | None = None
+    values: Sequence[Any] | None = None
 
 
 @dataclass(kw_only=True)
@@ -324,12 +328,20 @@ class Goal(Builder):
         step_time_at_most: median time of a step; a time with its unit, like "1.5 us"
         training_at_most: time to train: the job says how long that is (epochs, tokens or training_steps); a time
             with its unit, like "1.5 us"
+        wait_p90_at_most: of a fleet: nine of ten submitted jobs wait no longer; those that never run wait for
+            ever; a time with its unit, like "1.5 us"
+        goodput_at_least: of a fleet: productive GPU time, of the cluster's
+        done_by: of a fleet: from the first submission until every job has ended; a time with its unit, like "1.5
+            us"
     """
 
     job: str | None = None
     throughput_at_least: float | None = None
     step_time_at_most: str | None = None
     training_at_most: str | None = None
+    wait_p90_at_most: str | None = None
+    goodput_at_least: float | None = None
+    done_by: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -341,11 +353,13 @@ class Plan(Builder):
         name: name of the plan; default "plan"
         description: what it asks, for people
         experiment: what runs today
+        fleet: the jobs over time that there are today, instead of an experiment
         changes: what can be decided; all combinations are candidates
         goals: what must be reached, all of them
         cost: what every candidate costs, whatever is changed
         currency: of all costs, for people
-        confidence: probability with which each goal must be reached; default 0.9
+        confidence: probability with which each goal must be reached; of fleets the share of the seeds that must
+            reach all; default 0.9
         budget: costs above it are out of the question
         profiles: calibrated parameters to lay over the presets
         extends: name or path of the file to build on
@@ -354,6 +368,7 @@ class Plan(Builder):
     name: str | None = None
     description: str | None = None
     experiment: str | Path | dict[str, Any] | None = None
+    fleet: str | Path | dict[str, Any] | None = None
     changes: Sequence[Change | dict[str, Any]] | None = None
     goals: Sequence[Goal | dict[str, Any]] | None = None
     cost: Cost | dict[str, Any] | None = None
@@ -409,6 +424,8 @@ class Jobs(Builder):
     Attributes:
         trace: file of recorded jobs, gzipped or not, relative to this one
         kind: who wrote it
+        take: ended: jobs that have ended are replayed; unfinished (of sacct): those that run and wait go on from
+            the end of the trace, and take as much of their limits as ended ones; default "ended"
         speed: recorded: run times are the trace's; simulated: they hold alone and packed, and jobs slow each
             other down as simulated; default "recorded"
         job: what each job does, as in an experiment but for its GPUs: for simulated speeds
@@ -416,6 +433,7 @@ class Jobs(Builder):
 
     trace: str
     kind: Literal["sacct", "swf", "batsim", "philly", "helios", "acme", "openb", "kueue"]
+    take: Literal["ended", "unfinished"] | None = None
     speed: Literal["recorded", "simulated"] | None = None
     job: Any = None
 
@@ -533,6 +551,28 @@ class Failures(Builder):
 
 
 @dataclass(kw_only=True)
+class Maintenance(Builder):
+    """Maintenance.
+
+    Attributes:
+        from_: when nodes go out of service: after the first submission of a trace, of drawn jobs after midnight
+            of the first Monday; a time with its unit, like "1.5 us"
+        length: until they come back; a time with its unit, like "1.5 us"
+        times: how often; default 1
+        every: from one beginning to the next; a time with its unit, like "1.5 us"
+        first_node: of those that go, from 0
+        nodes: how many go; default all from the first
+    """
+
+    from_: str
+    length: str
+    times: int | None = None
+    every: str | None = None
+    first_node: int | None = None
+    nodes: int | None = None
+
+
+@dataclass(kw_only=True)
 class Checkpoint(Builder):
     """What a failure leaves; default nothing.
 
@@ -559,11 +599,15 @@ class FleetExpect(Builder):
 
     Attributes:
         quantity: pointer into the answer, like /wait_s/p90; of ranges the median
+        point: settings of the points it is about; default every point
+        than: settings: bounds are for the ratio to the point that differs in these
         at_least: least value allowed
         at_most: greatest value allowed
     """
 
     quantity: str
+    point: Any = None
+    than: Any = None
     at_least: float | None = None
     at_most: float | None = None
 
@@ -584,9 +628,13 @@ class Fleet(Builder):
         jobs: recorded jobs; else there are arrivals
         arrivals: jobs that are drawn
         failures: when nodes go down and come back; default never
+        maintenance: planned: jobs that would not end before are held back, those still there keep their work and
+            wait again
         checkpoint: what a failure leaves; default nothing
         seeds: how often it is simulated, for intervals; default 1
         seed: the first seed; default 1
+        sweep: JSON pointer -> list of values; all combinations are simulated; several pointers with spaces
+            between vary together
         expect: what must hold of the answer, else foretrain ends with 1
         extends: name or path of the file to build on
     """
@@ -600,8 +648,10 @@ class Fleet(Builder):
     jobs: Jobs | dict[str, Any] | None = None
     arrivals: Arrivals | dict[str, Any] | None = None
     failures: Failures | dict[str, Any] | None = None
+    maintenance: Sequence[Maintenance | dict[str, Any]] | None = None
     checkpoint: Checkpoint | dict[str, Any] | None = None
     seeds: int | None = None
     seed: int | None = None
+    sweep: Any = None
     expect: Sequence[FleetExpect | dict[str, Any]] | None = None
     extends: str | None = None

@@ -174,12 +174,14 @@ def compare(
     seed: int | None = None,
     uncertainty: Literal["auto", "steps", "linear", "monte-carlo"] | None = None,
     interval: float | None = None,
+    seeds: int | None = None,
     progress: Progress | None = None,
 ) -> answers.Comparison:
-    """Tell which of two systems is faster, how sure that is, and why.
+    """Tell which of two systems is faster, how sure that is, and why; of two fleets, what differs seed by seed.
 
     Args:
-        a: an experiment as for `predict`, its prediction, a result.json or its directory, or the file of a sweep.
+        a: an experiment as for `predict`, its prediction, a result.json or its directory, the file of a sweep, or a
+            fleet.
         b: the same, to compare with `a`.
         set: JSON pointer -> value: changes of both.
         set_a: changes of `a` only.
@@ -193,11 +195,12 @@ def compare(
         seed: see `predict`.
         uncertainty: see `predict`.
         interval: see `predict`.
+        seeds: of fleets: how often each is simulated; default the more of the two.
         progress: see `predict`.
     """
     words = options({"set": set, "set_a": set_a, "set_b": set_b, "where_a": where_a, "where_b": where_b,
                      "fail_below": fail_below, "fail_above": fail_above, "confidence": confidence, "profile": profiles,
-                     "seed": seed, "uncertainty": uncertainty, "interval": interval})
+                     "seed": seed, "uncertainty": uncertainty, "interval": interval, "seeds": seeds})
     return _answer(answers.Comparison, ["compare"], [_result(a), _result(b)], words, progress, ["A", "B"])
 
 
@@ -237,6 +240,7 @@ def plan(
     set: Settings | None = None,
     profiles: Files | None = None,
     seed: int | None = None,
+    seeds: int | None = None,
     jobs: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -248,11 +252,12 @@ def plan(
         set: see `predict`.
         profiles: see `predict`.
         seed: see `predict`.
+        seeds: of plans of a fleet: how often each candidate is simulated.
         jobs: see `predict`.
         out: directory for report.html, plan.json and plan.csv.
         progress: see `predict`.
     """
-    words = options({"set": set, "profile": profiles, "seed": seed, "jobs": jobs, "out": out})
+    words = options({"set": set, "profile": profiles, "seed": seed, "seeds": seeds, "jobs": jobs, "out": out})
     return _answer(answers.PlanAnswer, ["plan"], [plan], words, progress)
 
 
@@ -297,18 +302,54 @@ def fleet(
     with tempfile.TemporaryDirectory() as folder:
 
         def made(data: Any, finished: Finished, again: answers.Again) -> answers.FleetAnswer:
+            if "points" in data:
+                raise ForetrainError("the fleet has a sweep: fleet_sweep gives its points")
             return answers.FleetAnswer(data, finished, again, answers.copied(Path(folder), out))
 
         return _answer(made, ["fleet"], [fleet], [*words, f"--out={folder}"], progress, partner=partner)
 
 
+def fleet_sweep(
+    fleet: Given,
+    over: Settings | None = None,
+    *,
+    set: Settings | None = None,
+    policy: str | None = None,
+    seed: int | None = None,
+    seeds: int | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> answers.FleetSweep:
+    """Simulate a fleet at many points, each with the same seeds.
+
+    Args:
+        fleet: as for `fleet`.
+        over: JSON pointer -> list of values: what is varied, all combinations; default the file's own sweep.
+        set: as for `fleet`, as are those that follow.
+        policy: name of a policy instead of the file's.
+        seed: see `fleet`.
+        seeds: see `fleet`.
+        out: directory for report.html, fleet.json and points.csv.
+        progress: see `predict`.
+    """
+    changes = {**(set or {}), **({"/sweep": dict(over)} if over is not None else {})}
+    words = options({"set": changes, "policy": policy, "seed": seed, "seeds": seeds, "out": out})
+
+    def made(data: Any, finished: Finished, again: answers.Again) -> answers.FleetSweep:
+        if "points" not in data:
+            raise ForetrainError("the fleet has no sweep: give over, or call fleet")
+        return answers.FleetSweep(data, finished, again)
+
+    return _answer(made, ["fleet"], [fleet], words, progress)
+
+
 def check(paths: Files, *, baseline: str | PathLike[str] | None = None, update_baseline: bool = False,
           tolerance: float | None = None, confidence: float | None = None, strict: bool = False,
           junit: str | PathLike[str] | None = None, progress: Progress | None = None) -> answers.Checked:
-    """Hold experiments against what they expect, and against a baseline.
+    """Hold experiments and fleets against what they expect, and experiments against a baseline.
 
     Args:
-        paths: experiments, or directories that hold some.
+        paths: experiments and fleets, or directories that hold some.
         baseline: directory of stored results: throughput must not fall below them.
         update_baseline: write what is predicted now into that directory instead.
         tolerance: part of a baseline's throughput that may be lost; default 0.05.

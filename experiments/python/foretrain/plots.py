@@ -131,8 +131,10 @@ def timeline(trace: Any, axes: Any) -> Any:
 
 
 def of_comparison(comparison: answers.Comparison, axes: Any) -> Any:
-    """Draw ratios with their intervals."""
+    """Draw ratios with their intervals; of fleets, how much less waiting B has."""
     axes = _axes(axes)
+    if "seeds" in comparison.json():
+        return _fleet_comparison(comparison, axes)
     names = []
     for i, pair in enumerate(comparison.pairs):
         settings = ", ".join(_setting(pointer, value) for pointer, value in pair.settings.json().items())
@@ -144,6 +146,45 @@ def of_comparison(comparison: answers.Comparison, axes: Any) -> Any:
     axes.invert_yaxis()
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set(xlabel=f"throughput of B ({comparison.b.name}) over A ({comparison.a.name})")
+    return axes
+
+
+def _fleet_comparison(comparison: answers.Comparison, axes: Any) -> Any:
+    """Draw differences of times with their ranges over seeds, in hours."""
+    names: list[str] = []
+    for pair in comparison.pairs:
+        settings = ", ".join(_setting(pointer, value) for pointer, value in pair.settings.json().items())
+        for entry in pair.quantities:
+            if not entry.quantity.startswith(("/wait_s/", "/completion_s/", "/makespan_s")):
+                continue
+            median, low, high = (value / 3600 for value in (entry.difference.median, entry.difference.low,
+                                                             entry.difference.high))
+            axes.errorbar(median, len(names), xerr=[[median - low], [high - median]], fmt="o", color=_COLOURS[0],
+                          capsize=3)
+            names.append(", ".join(filter(None, [entry.quantity[1:].replace("_s", "").replace("/", " "), settings])))
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set(xlabel=f"hours: B ({comparison.b.name}) less A ({comparison.a.name})")
+    return axes
+
+
+def of_fleet_sweep(sweep: answers.FleetSweep, axes: Any) -> Any:
+    """Draw waits of points, in hours."""
+    axes = _axes(axes)
+    names = [", ".join(_setting(pointer, value) for pointer, value in point.settings.json().items())
+             for point in sweep.points]
+    return _waits_over(names, [point.wait_s.p90 for point in sweep.points], sweep.fleet, axes)
+
+
+def _waits_over(names: list[str], waits: list[Any], title: str, axes: Any) -> Any:
+    """Draw bars of waits that nine of ten jobs stay below, with their ranges."""
+    medians = [wait.median / 3600 for wait in waits]
+    errors = [[(wait.median - wait.low) / 3600 for wait in waits], [(wait.high - wait.median) / 3600 for wait in waits]]
+    axes.barh(range(len(names)), medians, xerr=errors, color=_COLOURS[0], capsize=3)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set(xlabel="hours that nine of ten jobs wait less than", title=title)
     return axes
 
 
@@ -159,8 +200,13 @@ def of_explanation(explanation: answers.Explanation, job: int, axes: Any) -> Any
 
 
 def of_plan(plan: answers.PlanAnswer, axes: Any) -> Any:
-    """Draw throughput over cost."""
+    """Draw throughput over cost; of fleets, waits of the candidates."""
     axes = _axes(axes)
+    if "seeds" in plan.json():
+        told = [(i, candidate) for i, candidate in enumerate(plan.candidates) if candidate.wait_p90_s is not None]
+        names = [", ".join(f"{change} {option}" for change, option in candidate.options.json().items())
+                 + (" (recommended)" if i == plan.recommended else "") for i, candidate in told]
+        return _waits_over(names, [candidate.wait_p90_s for _, candidate in told], plan.plan, axes)
     judged = [(i, candidate.cost, job.throughput_samples_per_s.median) for i, candidate in enumerate(plan.candidates)
               for job in candidate.jobs or [] if job.name == plan.job]
     axes.scatter([cost for _, cost, _ in judged], [rate for _, _, rate in judged], color=_COLOURS[7], label="candidates")

@@ -696,7 +696,7 @@ class GpuHours(Record):
         checkpoint: writes that work waits for
         lost: work that was done again after failures
         restart: until failures are noticed, and until work goes on
-        repair: nodes down, without spares in their place
+        repair: nodes down, for repair or maintenance, without spares in their place
         idle: GPUs free while no job waits
         held: by jobs that wait for the rest of their pods
     """

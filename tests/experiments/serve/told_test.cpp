@@ -53,6 +53,13 @@ TEST_CASE("There is nothing to draw where every point failed", "[serve]")
   CHECK_FALSE(has_result(nullptr));
 }
 
+TEST_CASE("Points of a fleet are no prediction, and can be drawn", "[serve]")
+{
+  const Json sweep{{"fleet", "small"}, {"points", Json::array()}};
+  CHECK_FALSE(is_prediction(sweep));
+  CHECK(has_result(sweep));
+}
+
 TEST_CASE("Two answers together have a setting that tells them apart", "[serve]")
 {
   const Json now{{"points", {{{"settings", {{"/a", 1}}}}}}};
@@ -62,17 +69,6 @@ TEST_CASE("Two answers together have a setting that tells them apart", "[serve]"
   CHECK(both.at("points")[0].at("settings") == Json{{"/a", 1}, {"/answer", "now"}});
   CHECK(both.at("points")[1].at("settings") == Json{{"/a", 2}, {"/answer", "before"}});
   CHECK(both.at("points")[2].at("settings") == Json{{"/answer", "before"}});
-}
-
-TEST_CASE("Kinds of files are told by their format, or else by their keys", "[serve]")
-{
-  CHECK(kind_of_file({{"format", "foretrain.fleet/1"}, {"changes", 1}}) == "fleet");
-  CHECK(kind_of_file({{"changes", Json::array()}, {"jobs", Json::array()}}) == "plan");
-  CHECK(kind_of_file({{"jobs", Json::object()}}) == "fleet");
-  CHECK(kind_of_file({{"arrivals", Json::object()}}) == "fleet");
-  CHECK(kind_of_file({{"jobs", Json::array()}}) == "experiment");
-  CHECK(kind_of_file({{"layers", 1}}).empty());
-  CHECK(kind_of_file(Json::array()).empty());
 }
 
 namespace {

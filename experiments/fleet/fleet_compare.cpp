@@ -1,0 +1,272 @@
+#include "experiments/fleet/fleet_compare.hpp"
+
+#include "experiments/answers/compare_settings.hpp"
+#include "experiments/fleet/fleet_points_text.hpp"
+#include "experiments/fleet/fleet_quantities.hpp"
+#include "experiments/report/report_csv.hpp"
+#include "experiments/report/report_html_rows.hpp"
+#include "experiments/report/svg_text.hpp"
+#include "experiments/report/text_table.hpp"
+#include "sim/base/text.hpp"
+#include "sim/base/version.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr double kSeedsBetween = 0.9;
+constexpr std::size_t kTextColumns = 110;
+constexpr std::size_t kValueWidth = 60;
+
+// Those that a line of many pairs has room for.
+constexpr const char* kInShort[] = {"/wait_s/mean", "/wait_s/p90", "/goodput"};
+
+// Points of sides are matched as those of experiments; "jobs" holds the place of the run.
+CompareSide side_of_runs(const FleetSide& side, const std::vector<std::string>& where)
+{
+  CompareSide found{side.name, {}, {}};
+  for (std::size_t i = 0; i < side.runs.size(); ++i) {
+    const FleetPoint& point = *side.runs[i].point;
+    Json settings = Json::object();
+    for (const auto& [pointer, value] : point.settings)
+      settings[pointer] = value;
+    found.points.push_back({side.name, std::move(settings), point.fleet.document->root, Json(i)});
+  }
+  keep_where(found, where);
+  return found;
+}
+
+FleetComparedQuantity compared(const FleetQuantity& quantity, const FleetPointRun& a,
+                               const FleetPointRun& b)
+{
+  FleetComparedQuantity it;
+  it.quantity = quantity.pointer;
+  it.a = *quantity.of(a.answer);
+  it.b = *quantity.of(b.answer);
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < std::min(a.by_seed.size(), b.by_seed.size()); ++i) {
+    differences.push_back(quantity.of(b.by_seed[i])->median - quantity.of(a.by_seed[i])->median);
+    it.b_less += differences.back() < 0 ? 1 : 0;
+    it.b_more += differences.back() > 0 ? 1 : 0;
+  }
+  it.difference = {quantile(differences, 0.5), quantile(differences, (1 - kSeedsBetween) / 2),
+                   quantile(differences, (1 + kSeedsBetween) / 2), kSeedsBetween};
+  return it;
+}
+
+std::vector<FleetSettingDifference> differs_of(const ComparedPair& pair)
+{
+  std::vector<FleetSettingDifference> list;
+  for (const Json& it : differing_settings(*pair.a, *pair.b)) {
+    const auto pointer = it.at("pointer").get<std::string>();
+    if (pointer != "/seeds")
+      list.push_back({pointer, it.at("a"), it.at("b")});
+  }
+  return list;
+}
+
+Settings settings_of_pair(const ComparedPair& pair)
+{
+  Settings settings;
+  for (const auto& item : pair.a->settings.items())
+    if (value_at_point(*pair.b, item.key()) == item.value())
+      settings.emplace_back(item.key(), item.value());
+  return settings;
+}
+
+FleetComparedPair compared_pair(const ComparedPair& pair, const FleetPointRun& a,
+                                const FleetPointRun& b)
+{
+  FleetComparedPair found{settings_of_pair(pair),
+                          differs_of(pair),
+                          never_run(a.answer.jobs),
+                          never_run(b.answer.jobs),
+                          {}};
+  for (const FleetQuantity& quantity : fleet_quantities())
+    if (quantity.of(a.answer) != nullptr && quantity.of(b.answer) != nullptr)
+      found.quantities.push_back(compared(quantity, a, b));
+  return found;
+}
+
+// Where one of these differs, a seed does not give both the same jobs.
+bool concerns_jobs(const std::string& pointer)
+{
+  return is_within(pointer, "/arrivals") || is_within(pointer, "/jobs/trace") ||
+         is_within(pointer, "/jobs/kind");
+}
+
+void add_warnings_of(const FleetComparedPair& pair, std::set<std::string>& warnings)
+{
+  if (std::any_of(pair.differs.begin(), pair.differs.end(),
+                  [](const auto& it) { return concerns_jobs(it.pointer); }))
+    warnings.insert("jobs of A and B differ: a seed does not give both the same ones");
+  if (pair.a_never_run != pair.b_never_run)
+    warnings.insert(fmt::format("{} jobs of A and {} of B never run; waits, completion times and "
+                                "slowdowns are of those that ran",
+                                pair.a_never_run, pair.b_never_run));
+}
+
+std::string lines_as_text(const TextTable& table)
+{
+  std::string text;
+  for (const std::string& line : lines_of(table))
+    text += line + "\n";
+  return text;
+}
+
+std::string difference_text(const FleetQuantity& quantity, const FleetDifference& difference)
+{
+  const std::string median = quantity_change(quantity, difference.median);
+  const std::string low = quantity_change(quantity, difference.low);
+  const std::string high = quantity_change(quantity, difference.high);
+  return low == high ? median : median + " (" + low + " to " + high + ")";
+}
+
+bool all_zero(const FleetComparedQuantity& it)
+{
+  return it.a.high == 0 && it.b.high == 0 && it.a.low == 0 && it.b.low == 0;
+}
+
+std::string pair_in_full(const FleetComparedPair& pair, int seeds)
+{
+  TextTable table;
+  table.header = {"", "A", "B", "B - A", "B less", "B more"};
+  table.texts = 1;
+  for (const FleetComparedQuantity& it : pair.quantities) {
+    if (all_zero(it))
+      continue;
+    const FleetQuantity& quantity = fleet_quantity(it.quantity);
+    table.lines.push_back({quantity.name, quantity_range(quantity, it.a),
+                           quantity_range(quantity, it.b), difference_text(quantity, it.difference),
+                           fmt::format("{} of {}", it.b_less, seeds),
+                           fmt::format("{} of {}", it.b_more, seeds)});
+  }
+  return lines_as_text(table);
+}
+
+std::string pairs_in_lines(const FleetComparison& comparison)
+{
+  std::vector<std::string> pointers;
+  for (const auto& [pointer, value] : comparison.pairs.front().settings)
+    pointers.push_back(pointer);
+  TextTable table;
+  table.header = short_pointers(pointers);
+  table.texts = table.header.size();
+  for (const char* pointer : kInShort)
+    for (const char* what : {"A ", "B ", "B - A "})
+      table.header.push_back(what + std::string(fleet_quantity(pointer).name));
+  for (const FleetComparedPair& pair : comparison.pairs) {
+    table.lines.emplace_back();
+    for (const auto& [pointer, value] : pair.settings)
+      table.lines.back().push_back(clipped(value_text(value), kValueWidth));
+    for (const char* pointer : kInShort)
+      for (const FleetComparedQuantity& it : pair.quantities)
+        if (it.quantity == pointer) {
+          const FleetQuantity& quantity = fleet_quantity(pointer);
+          for (std::string text :
+               {quantity_text(quantity, it.a.median), quantity_text(quantity, it.b.median),
+                quantity_change(quantity, it.difference.median)})
+            table.lines.back().push_back(std::move(text));
+        }
+  }
+  return lines_as_text(table);
+}
+
+std::string side_text(const FleetComparedSide& side)
+{
+  return clipped(side.name, 200) +
+         (side.points > 1 ? fmt::format(" ({} points)", side.points) : std::string());
+}
+
+std::string value_or_default(const Json& value)
+{
+  return value.is_null() ? "(default)" : clipped(value_text(value), kValueWidth);
+}
+
+} // namespace
+
+FleetComparison compare_fleets(const FleetSide& a, const FleetSide& b,
+                               const std::vector<std::string>& where_a,
+                               const std::vector<std::string>& where_b)
+{
+  const CompareSide side_a = side_of_runs(a, where_a), side_b = side_of_runs(b, where_b);
+  FleetComparison comparison;
+  comparison.a = {a.name, side_a.points.size()};
+  comparison.b = {b.name, side_b.points.size()};
+  comparison.version = version();
+  comparison.seed = a.runs.front().answer.seed;
+  comparison.seeds = a.runs.front().answer.seeds;
+  std::set<std::string> warnings;
+  for (const ComparedPair& pair : pairs_of(side_a, side_b)) {
+    const FleetPointRun& run_a = a.runs[pair.a->jobs.get<std::size_t>()];
+    const FleetPointRun& run_b = b.runs[pair.b->jobs.get<std::size_t>()];
+    comparison.interrupted |= run_a.answer.interrupted || run_b.answer.interrupted;
+    comparison.pairs.push_back(compared_pair(pair, run_a, run_b));
+    add_warnings_of(comparison.pairs.back(), warnings);
+  }
+  const std::size_t pairs = comparison.pairs.size();
+  comparison.unmatched = {side_a.points.size() - std::min(side_a.points.size(), pairs),
+                          side_b.points.size() - std::min(side_b.points.size(), pairs)};
+  comparison.warnings.assign(warnings.begin(), warnings.end());
+  return comparison;
+}
+
+std::string fleet_comparison_table(const FleetComparison& comparison)
+{
+  std::string text = "A: " + side_text(comparison.a) + "\nB: " + side_text(comparison.b) + "\n";
+  const FleetComparedPair& first = comparison.pairs.front();
+  text += first.differs.empty() ? "no settings differ\n" : "they differ in\n";
+  for (const FleetSettingDifference& it : first.differs)
+    text += item_text(it.pointer + ": " + value_or_default(it.a) + " -> " + value_or_default(it.b),
+                      kTextColumns);
+  text +=
+      comparison.seeds == 1
+          ? "one seed: nothing says how sure a difference is (--seeds N)\n\n"
+          : fmt::format("{} seeds, each with both; ranges hold 90 % of them\n\n", comparison.seeds);
+  text += comparison.pairs.size() == 1 ? pair_in_full(first, comparison.seeds)
+                                       : pairs_in_lines(comparison);
+  std::vector<std::string> warnings = comparison.warnings;
+  if (comparison.unmatched.a + comparison.unmatched.b > 0)
+    warnings.push_back(fmt::format("{} points of A and {} of B have no counterpart",
+                                   comparison.unmatched.a, comparison.unmatched.b));
+  if (comparison.interrupted)
+    warnings.emplace_back("interrupted: this is of what has happened so far");
+  if (!warnings.empty())
+    text += "\nWarnings\n";
+  for (const std::string& warning : warnings)
+    text += item_text(warning, kTextColumns);
+  return text;
+}
+
+std::string fleet_comparison_csv(const FleetComparison& comparison)
+{
+  std::vector<std::string> header;
+  for (const auto& [pointer, value] : comparison.pairs.front().settings)
+    header.push_back(pointer);
+  header.insert(header.end(), {"quantity", "a", "a_low", "a_high", "b", "b_low", "b_high",
+                               "difference", "difference_low", "difference_high",
+                               "interval_fraction", "b_less", "b_more", "seeds"});
+  std::string text = csv_line(header);
+  for (const FleetComparedPair& pair : comparison.pairs)
+    for (const FleetComparedQuantity& it : pair.quantities) {
+      std::vector<std::string> fields;
+      for (const auto& [pointer, value] : pair.settings)
+        fields.push_back(value_text(value));
+      fields.push_back(it.quantity);
+      for (const double value :
+           {it.a.median, it.a.low, it.a.high, it.b.median, it.b.low, it.b.high,
+            it.difference.median, it.difference.low, it.difference.high, it.difference.interval})
+        fields.push_back(fmt::format("{}", value));
+      for (const int number : {it.b_less, it.b_more, comparison.seeds})
+        fields.push_back(std::to_string(number));
+      text += csv_line(fields);
+    }
+  return text;
+}
+
+} // namespace foretrain::experiments

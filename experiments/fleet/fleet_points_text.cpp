@@ -1,0 +1,263 @@
+#include "experiments/fleet/fleet_points_text.hpp"
+
+#include "experiments/fleet/fleet_quantities.hpp"
+#include "experiments/fleet/fleet_text.hpp"
+#include "experiments/report/report_csv.hpp"
+#include "experiments/report/report_html_parts.hpp"
+#include "experiments/report/report_html_rows.hpp"
+#include "experiments/report/svg.hpp"
+#include "experiments/report/svg_bars.hpp"
+#include "experiments/report/svg_text.hpp"
+#include "experiments/report/text_table.hpp"
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr std::size_t kSettingWidth = 30;
+
+// Those that a table has room for.
+constexpr const char* kInTable[] = {"/wait_s/mean", "/wait_s/p90", "/completion_s/mean",
+                                    "/utilisation", "/goodput",    "/makespan_s",
+                                    "/cost"};
+constexpr const char* kWaitP90 = "/wait_s/p90"; // with its range
+
+std::vector<std::string> pointers_of_points(const FleetSweepAnswer& answer)
+{
+  std::vector<std::string> pointers;
+  for (const auto& [pointer, value] : answer.points.front().settings)
+    pointers.push_back(pointer);
+  return pointers;
+}
+
+std::vector<const FleetQuantity*> columns_of(const FleetSweepAnswer& answer)
+{
+  std::vector<const FleetQuantity*> columns;
+  for (const char* pointer : kInTable) {
+    const FleetQuantity& quantity = fleet_quantity(pointer);
+    if (quantity.of(answer.points.front().answer) != nullptr)
+      columns.push_back(&quantity);
+  }
+  return columns;
+}
+
+bool any_never_run(const FleetSweepAnswer& answer)
+{
+  return std::any_of(answer.points.begin(), answer.points.end(),
+                     [](const FleetPointAnswer& it) { return never_run(it.answer.jobs) > 0; });
+}
+
+std::string words_of_point(const FleetPointAnswer& point, const std::vector<std::string>& names)
+{
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    words.push_back(names[i] + " " + clipped(value_text(point.settings[i].second), kSettingWidth));
+  return joined(words);
+}
+
+std::string waits_as_bars(const FleetSweepAnswer& answer, const std::vector<std::string>& names)
+{
+  const FleetQuantity& quantity = fleet_quantity(kWaitP90);
+  double most = 0;
+  for (const FleetPointAnswer& point : answer.points)
+    most = std::max(most, quantity.of(point.answer)->high);
+  std::string rows;
+  for (const FleetPointAnswer& point : answer.points) {
+    const Range& wait = *quantity.of(point.answer);
+    const std::string text = quantity_text(quantity, wait.median);
+    if (most > 0)
+      rows += bar_row(
+          words_of_point(point, names),
+          value_bar({wait.median / most, wait.low / most, wait.high / most, 0, 0}, text), text);
+  }
+  return rows;
+}
+
+std::string hours_as_bars(const FleetSweepAnswer& answer, const std::vector<std::string>& names)
+{
+  struct Part {
+    const char* name;
+    Range FleetHours::*member;
+  };
+  constexpr Part kParts[] = {
+      {"productive", &FleetHours::productive}, {"contended", &FleetHours::contended},
+      {"checkpoint", &FleetHours::checkpoint}, {"lost", &FleetHours::lost},
+      {"restart", &FleetHours::restart},       {"held for pods", &FleetHours::held},
+      {"queued", &FleetHours::queued},         {"fragmented", &FleetHours::fragmented},
+      {"repair", &FleetHours::repair},         {"idle", &FleetHours::idle}};
+  constexpr std::size_t kPartLooks = 8; // t0-t7 of the page's style
+  const auto all_of = [&](const FleetPointAnswer& point) {
+    double all = 0;
+    for (const Part& part : kParts)
+      all += std::max(0.0, (point.answer.gpu_hours.*part.member).median);
+    return all;
+  };
+  std::vector<const Part*> shown;
+  for (const Part& part : kParts)
+    if (std::any_of(answer.points.begin(), answer.points.end(), [&](const auto& point) {
+          return (point.answer.gpu_hours.*part.member).median > 1e-3 * all_of(point);
+        }))
+      shown.push_back(&part);
+  std::string rows, legend;
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    legend += legend_entry(fmt::format("t{}", i % kPartLooks), shown[i]->name);
+  for (const FleetPointAnswer& point : answer.points) {
+    const double all = all_of(point);
+    std::vector<BarPart> parts;
+    for (std::size_t i = 0; all > 0 && i < shown.size(); ++i) {
+      const double hours = std::max(0.0, (point.answer.gpu_hours.*shown[i]->member).median);
+      parts.push_back({hours / all, fmt::format("t{}", i % kPartLooks), percent_of(hours / all),
+                       fmt::format("{}: {:.0f} GPU h", shown[i]->name, hours)});
+    }
+    rows += bar_row(words_of_point(point, names), stacked_bar(parts, "where GPU hours went"),
+                    fmt::format("{:.0f} GPU h", all));
+  }
+  return "<ul class=\"legend\">" + legend + "</ul>" + rows;
+}
+
+std::string points_as_table(const FleetSweepAnswer& answer, const std::vector<std::string>& names)
+{
+  const auto columns = columns_of(answer);
+  std::string head, rows;
+  for (const std::string& name : names)
+    head += "<th>" + escaped(name) + "</th>";
+  for (const FleetQuantity* column : columns)
+    head += std::string("<th class=\"number\">") + column->name + "</th>";
+  for (const FleetPointAnswer& point : answer.points) {
+    rows += "<tr>";
+    for (std::size_t i = 0; i < names.size(); ++i)
+      rows += cell(names[i], escaped(value_text(point.settings[i].second)));
+    for (const FleetQuantity* column : columns) {
+      const Range& range = *column->of(point.answer);
+      rows += number_cell(column->name, quantity_range(*column, range), range.median);
+    }
+    rows += number_cell("never run", std::to_string(never_run(point.answer.jobs)),
+                        never_run(point.answer.jobs)) +
+            "</tr>";
+  }
+  return "<table class=\"stacking sortable\"><thead><tr>" + head +
+         "<th class=\"number\">never run</th></tr></thead><tbody>" + rows + "</tbody></table>";
+}
+
+} // namespace
+
+std::vector<std::string> short_pointers(const std::vector<std::string>& pointers)
+{
+  const auto last = [](const std::string& pointer) {
+    return pointer.substr(pointer.rfind('/') + 1);
+  };
+  std::vector<std::string> names;
+  for (const std::string& pointer : pointers) {
+    const std::string name = last(pointer);
+    const bool alone =
+        std::count_if(pointers.begin(), pointers.end(),
+                      [&](const std::string& other) { return last(other) == name; }) == 1;
+    const bool number = name.find_first_not_of("0123456789") == std::string::npos;
+    names.push_back(alone && !number ? name : pointer.substr(1));
+  }
+  return names;
+}
+
+int never_run(const FleetJobCounts& jobs)
+{
+  return jobs.submitted - jobs.completed - jobs.timeout - jobs.running;
+}
+
+std::string fleet_points_table(const FleetSweepAnswer& answer)
+{
+  const auto columns = columns_of(answer);
+  const bool told = any_never_run(answer);
+  TextTable table;
+  table.header = short_pointers(pointers_of_points(answer));
+  table.texts = table.header.size();
+  for (const FleetQuantity* column : columns) {
+    table.header.emplace_back(column->name);
+    if (column->pointer == std::string(kWaitP90) && answer.seeds > 1)
+      table.header.emplace_back("90 % int.");
+  }
+  if (told)
+    table.header.emplace_back("never run");
+  for (const FleetPointAnswer& point : answer.points) {
+    table.lines.emplace_back();
+    for (const auto& [pointer, value] : point.settings)
+      table.lines.back().push_back(clipped(value_text(value), kSettingWidth));
+    for (const FleetQuantity* column : columns) {
+      const Range& range = *column->of(point.answer);
+      table.lines.back().push_back(quantity_text(*column, range.median));
+      if (column->pointer == std::string(kWaitP90) && answer.seeds > 1)
+        table.lines.back().push_back(quantity_text(*column, range.low) + " to " +
+                                     quantity_text(*column, range.high));
+    }
+    if (told)
+      table.lines.back().push_back(std::to_string(never_run(point.answer.jobs)));
+  }
+  std::string text =
+      fmt::format("{}: {} points, {} {} each\n\n", answer.fleet, answer.points.size(), answer.seeds,
+                  answer.seeds == 1 ? "seed" : "seeds");
+  for (const std::string& line : lines_of(table))
+    text += line + "\n";
+  if (told)
+    text += "\nNever run: jobs that were rejected, stuck or still waiting. Waits are of those that "
+            "ran.\n";
+  if (answer.interrupted)
+    text += "\nInterrupted: this is of what has happened so far.\n";
+  return text;
+}
+
+std::string fleet_points_csv(const FleetSweepAnswer& answer)
+{
+  std::vector<const FleetQuantity*> columns;
+  for (const FleetQuantity& quantity : fleet_quantities())
+    if (std::any_of(answer.points.begin(), answer.points.end(),
+                    [&](const FleetPointAnswer& it) { return quantity.of(it.answer) != nullptr; }))
+      columns.push_back(&quantity);
+  std::vector<std::string> header{"point"};
+  for (const std::string& pointer : pointers_of_points(answer))
+    header.push_back(pointer);
+  header.insert(header.end(), {"gpus", "jobs_submitted", "jobs_completed", "jobs_timeout",
+                               "jobs_rejected", "jobs_waiting", "jobs_running", "jobs_stuck"});
+  for (const FleetQuantity* column : columns)
+    for (const char* end : {"", "_low", "_high"})
+      header.push_back(column->column() + end);
+  std::string text = csv_line(header);
+  for (std::size_t i = 0; i < answer.points.size(); ++i) {
+    const FleetPointAnswer& point = answer.points[i];
+    std::vector<std::string> fields{std::to_string(i + 1)};
+    for (const auto& [pointer, value] : point.settings)
+      fields.push_back(value_text(value));
+    const FleetJobCounts& jobs = point.answer.jobs;
+    for (const int number : {point.answer.gpus, jobs.submitted, jobs.completed, jobs.timeout,
+                             jobs.rejected, jobs.waiting, jobs.running, jobs.stuck})
+      fields.push_back(std::to_string(number));
+    for (const FleetQuantity* column : columns) {
+      const Range* const range = column->of(point.answer);
+      for (const double value :
+           {range != nullptr ? range->median : 0, range != nullptr ? range->low : 0,
+            range != nullptr ? range->high : 0})
+        fields.push_back(range != nullptr ? fmt::format("{}", value) : "");
+    }
+    text += csv_line(fields);
+  }
+  return text;
+}
+
+std::string fleet_points_html(const FleetSweepAnswer& answer)
+{
+  const std::vector<std::string> names = short_pointers(pointers_of_points(answer));
+  const std::string body =
+      section("points", "Points side by side", points_as_table(answer, names)) +
+      section("waits", "Nine of ten jobs wait less than", waits_as_bars(answer, names)) +
+      section("hours", "Where GPU hours went", hours_as_bars(answer, names));
+  return page(
+      answer.fleet,
+      "<p>" + escaped(fmt::format("{} points, {} seeds each", answer.points.size(), answer.seeds)) +
+          "</p>",
+      body, "foretrain " + escaped(answer.version));
+}
+
+} // namespace foretrain::experiments

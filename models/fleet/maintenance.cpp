@@ -1,0 +1,22 @@
+#include "models/fleet/maintenance.hpp"
+
+namespace foretrain::models::fleet {
+
+GpuSet without_windows(GpuSet free, const ClusterShape& shape, std::span<const Window> windows,
+                       Seconds start, Seconds length)
+{
+  for (const Window& window : windows)
+    if (window.from < start + length && start < window.until)
+      free.remove(gpus_of(window, shape));
+  return free;
+}
+
+Allocation gpus_of(const Window& window, const ClusterShape& shape)
+{
+  Allocation gpus;
+  for (int node = window.first; node < window.first + window.nodes; ++node)
+    gpus.push_back({node, lowest(~std::uint64_t{0}, shape.gpus_per_node)});
+  return gpus;
+}
+
+} // namespace foretrain::models::fleet
