@@ -31,6 +31,8 @@ TIMM = {"resnext101_32x8d": "resnext101-32x8d", "vit_base_patch32_224": "vit-b32
         "swin_base_patch4_window7_224": "swin-base"}
 # Fine-tuning on SQuAD: the encoder, and two numbers for each of 384 tokens.
 SQUAD = {"input": {"tokens": 384}, "head": [{"op": "linear", "out": 2, "name": "answers"}]}
+# Lambda's scripts do not ask for the adaptive softmax (pytorch/scripts/config_v1: no --adaptive): every token has a score for every word.
+ALL_WORDS = {"head": [{"op": "linear", "out": 267735, "tied": True, "then": ["softmax"], "name": "words"}]}
 # XLA fuses what the network does between its products.
 XLA = {"extends": "tensorflow-2-horovod", "fused_elementwise": True}
 # apex.amp with O2: half precision throughout.
@@ -65,6 +67,14 @@ NODES = [
 ]
 # Machines whose networks are told apart.
 MACHINES = {"nd96amsr": {"extends": "nd-a100-v4", "node": {"gpus": {"type": "a100-sxm4-80gb"}}}, "bm.gpu.h100": "hgx-h100-400gbe"}
+
+
+def mlperf_job(row):
+    """NVIDIA's SSD was a PyTorch program until v0.7, but on many nodes."""
+    job = MLPERF[row["set"]]
+    if row["set"] == "mlperf-ssd" and row["round"] < "v1.0" and "mxnet" not in row["system"]["name"]:
+        return {**job, "framework": MLPERF_PYTORCH}
+    return job
 
 
 def node_of(row):
@@ -119,7 +129,7 @@ def job_of(row):
     if name == "dle-transformer-xl-pytorch" and row["source"]["section"].endswith("Base model"):
         return {"model": "transformer-xl-base", "framework": O2}, "DeepLearningExamples, Transformer-XL"
     if name == "lambda-pytorch-transformerxlbase":
-        return {"model": "transformer-xl-base", "framework": O2}, "lambda, Transformer-XL"
+        return {"model": {"extends": "transformer-xl-base", **ALL_WORDS}, "framework": O2}, "lambda, Transformer-XL, all words"
     if name == "lambda-pytorch-SSD":
         return {"model": "ssd300-resnet50", "framework": "pytorch-ddp"}, "lambda, SSD300"
     if name == "lambda-pytorch-resnet50":
@@ -138,7 +148,7 @@ def source_of(row):
 
 def rate_of(row, job):
     """Samples a second, of a row of tokens as the file counts its samples."""
-    model = job["model"]
+    model = job["model"] if isinstance(job["model"], str) else job["model"]["extends"]
     if row["unit"] == "tokens/s":
         return round(row["value"] / TOKENS[model], 3)
     return row["value"]
@@ -237,7 +247,7 @@ def scale(rows):
             suite.add(row, DGX[system["name"]], job, part, "intra-node", gpus=system["gpus"], anchor=alone[0], label=label)
     for first, more in MLPERF_ANCHORS.items():
         one = by_id[first]
-        job, platform = MLPERF[one["set"]], node_of(one)
+        job, platform = mlperf_job(one), node_of(one)
         if not more:
             continue
         anchors.add(first)
@@ -260,13 +270,14 @@ def one_gpu(rows, anchors):
         if not isinstance(system, dict) or not row.get("batch_per_gpu") or "train" not in str(row.get("what")) or row["id"] in anchors:
             continue
         if row["set"] in MLPERF:
-            job, platform = MLPERF[row["set"]], node_of(row)
+            job, platform = mlperf_job(row), node_of(row)
             key = (row["set"], name_of(platform) if platform else "", row["batch_per_gpu"], row["role"])
             if platform is None or system["nodes"] != 1 or row["batch_per_gpu"] < 1 or key in taken:
                 continue
             taken.add(key)
+            program = ", PyTorch" if job != MLPERF[row["set"]] else ""
             suite.add(row, platform, job, f"MLPerf, one node, {job['model']}", "intra-node", gpus=system["gpus"],
-                      label=f"{name_of(platform)}, {job['model']}, MLPerf")
+                      label=f"{name_of(platform)}, {job['model']}, MLPerf{program}")
             continue
         if system.get("gpus") != 1:
             continue
@@ -280,7 +291,9 @@ def one_gpu(rows, anchors):
             if key in taken:
                 continue
             taken.add(key)
-        model = job["model"] if isinstance(job["model"], str) else job["model"]["extends"] + " SQuAD"
+        model = job["model"]
+        if not isinstance(model, str):
+            model = model["extends"] + (" SQuAD" if "bert" in model["extends"] else ", all words")
         kind = part.rsplit(", ", 1)[-1] if "channels" in part or "nnU-Net" in part or "R-CNN" in part else part.split(",")[0]
         suite.add(row, of(gpu), job, part, "compute", label=f"{gpu}, {model}, {kind}")
     return suite
