@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Network files of families whose members differ by a few numbers: EfficientNet, ResNeXt,
-ConvNeXt, Swin, U-Net, DenseNet, VGG.
+ConvNeXt, Swin, U-Net, nnU-Net, DenseNet, VGG, detectors (SSD, RetinaNet, Mask R-CNN), and of
+Transformers with two inputs or a memory.
 
     tests/make_networks.py            print the names
     tests/make_networks.py --write    write models/data/networks/NAME.json
@@ -201,6 +202,217 @@ def vgg(number, convolutions):
             "head": [{"op": "linear", "out": 1000, "name": "classifier", "then": []}]}
 
 
+# ---- Detectors
+def plain(out, kernel, **keys):
+    """A convolution with a bias, without normalisation."""
+    return conv(out, kernel, bias=True, then=keys.pop("then", []), **keys)
+
+
+def side(name, body):
+    return {"op": "side", "name": name, "body": body}
+
+
+def heads(paths):
+    return {"op": "heads", "paths": paths}
+
+
+RESNETS = {"resnet34": ([3, 4, 6, 3], 1), "resnet50": ([3, 4, 6, 3], 4), "resnext50": ([3, 4, 6, 3], 4)}
+
+
+def resnet_block(name, stage, stride, shortcut):
+    """As torchvision: stride in the 3x3 convolution; `stage` counts from 0."""
+    width, outside = 64 << stage, (64 << stage) * RESNETS[name][1]
+    if name == "resnet34":
+        main = [conv(width, 3, stride=stride, padding=1), conv(width, 3, padding=1, then=["batch_norm"])]
+    else:
+        grouped = {"groups": 32} if name == "resnext50" else {}
+        inside = 2 * width if grouped else width
+        main = [conv(inside, 1), conv(inside, 3, stride=stride, padding=1, **grouped), conv(outside, 1, then=["batch_norm"])]
+    block = {"op": "residual", "then": ["relu"], "main": main}
+    if shortcut:
+        block["shortcut"] = [conv(outside, 1, stride=stride, padding="valid", then=["batch_norm"])]
+    return block
+
+
+def resnet_stage(name, stage, stride):
+    times = RESNETS[name][0][stage]
+    wider = stride > 1 or stage > 0 or name != "resnet34"
+    first = repeat(f"stage{stage + 1}.first", 1, [resnet_block(name, stage, stride, wider)])
+    return [first, repeat(f"stage{stage + 1}", times - 1, [resnet_block(name, stage, 1, False)])]
+
+
+RESNET_STEM = [conv(64, 7, stride=2, padding=3), {"op": "max_pool", "kernel": 3, "stride": 2, "padding": 1}]
+
+
+# ---- SSD: Liu et al., arXiv:1512.02325
+def ssd(name, source, classes=81):
+    layers = [*RESNET_STEM, *resnet_stage(name, 0, 1), *resnet_stage(name, 1, 2), *resnet_stage(name, 2, 1)]
+    block = conv if name == "resnet50" else lambda out, kernel, **keys: plain(out, kernel, then=["relu"], **keys)
+    # Boxes at each position; channels of the two convolutions after it, the second one's stride and padding.
+    levels = [(4, 256, 512, 2, 1), (6, 256, 512, 2, 1), (6, 128, 256, 2, 1), (6, 128, 256, 1, 0), (4, 128, 256, 1, 0),
+              (4, None, None, None, None)]
+    for level, (boxes, narrow, wide, stride, padding) in enumerate(levels, 1):
+        ends = heads([[plain(4 * boxes, 3, padding=1, name="boxes")], [plain(classes * boxes, 3, padding=1, then=["softmax"], name="classes")]])
+        layers.append(side(f"level{level}", [ends]))
+        if wide:
+            layers += [block(narrow, 1), block(wide, 3, stride=stride, padding=padding)]
+    return {"source": source, "dataset": "coco", "input": {"channels": 3, "height": 300, "width": 300},
+            "defaults": {"conv": {"bias": False, "then": ["batch_norm", "relu"]}}, "layers": layers}
+
+
+# ---- Feature pyramids: Lin et al., arXiv:1612.03144
+def pyramid(name, lowest, ends):
+    """What follows stage `lowest`: the stages above, and from the top down the sum of each and of what lies above it, doubled.
+    `ends(level)` looks at a level before the next one; levels are called by the power of two of their stride."""
+    lateral = plain(256, 1)
+
+    def level(stage):
+        if stage == 3:
+            return [lateral]
+        above = [*resnet_stage(name, stage + 1, 2), *level(stage + 1), side(f"level{stage + 3}", ends(stage + 3)),
+                 {"op": "upsample", "factor": 2}]
+        return [{"op": "residual", "name": f"pyramid{stage + 2}", "main": above, "shortcut": [lateral]}]
+
+    return level(lowest) + ends(lowest + 2)
+
+
+FROZEN = {"conv": {"bias": False, "then": ["batch_norm", "relu"]}, "batch_norm": {"frozen": True}}
+
+
+# ---- RetinaNet: Lin et al., arXiv:1708.02002
+def retinanet():
+    classes, anchors = 264, 9
+
+    def look(tied):
+        tower = [plain(256, 3, padding=1, then=["relu"], tied=tied)] * 4
+        return heads([[*tower, plain(anchors * classes, 3, padding=1, then=["sigmoid"], tied=tied, name="classes")],
+                      [*tower, plain(4 * anchors, 3, padding=1, tied=tied, name="boxes")]])
+
+    # The towers' own weights are those of the first level that the file comes to.
+    own = lambda: [plain(256, 3, padding=1, then=["relu"])] * 4
+    first = heads([[repeat("classes", 1, own()), plain(anchors * classes, 3, padding=1, then=["sigmoid"], name="classes")],
+                   [repeat("boxes", 1, own()), plain(4 * anchors, 3, padding=1, name="boxes")]])
+
+    def ends(level):
+        if level < 5:
+            return [plain(256, 3, padding=1), look(True)]
+        return [plain(256, 3, padding=1), side("first", [first]),
+                plain(256, 3, stride=2, padding=1), side("level6", [look(True)]), "relu",
+                plain(256, 3, stride=2, padding=1), side("level7", [look(True)])]
+
+    return {"source": "mlcommons/training, single_stage_detector/ssd/model/retinanet.py retinanet_resnext50_32x4d_fpn, and MLPerf from v2.0 on: "
+                      "800 x 800, 264 classes of Open Images; batch normalisation, stem and first stage frozen (trainable_layers 3). The focal "
+                      "loss is one sigmoid over the logits, as NVIDIA's fused one; matching of boxes is left out",
+            "optimizer": "adam", "input": {"channels": 3, "height": 800, "width": 800}, "defaults": FROZEN,
+            "layers": [{"op": "frozen", "body": [*RESNET_STEM, *resnet_stage("resnext50", 0, 1)]}, *resnet_stage("resnext50", 1, 2),
+                       *pyramid("resnext50", 1, ends)]}
+
+
+# ---- Mask R-CNN: He et al., arXiv:1703.06870
+def maskrcnn():
+    def proposals(tied):
+        return [plain(256, 3, padding=1, then=["relu"], tied=tied),
+                heads([[plain(3, 1, tied=tied, then=["sigmoid"], name="objects")], [plain(12, 1, tied=tied, name="boxes")]])]
+
+    def ends(level):
+        layers = [plain(256, 3, padding=1), side("proposals", proposals(level < 5))]
+        if level == 5:
+            layers += [{"op": "max_pool", "kernel": 1, "stride": 2}, side("level6", proposals(True))]
+        return layers
+
+    box = [{"op": "regions", "count": 512, "size": 7, "flat": True}, {"op": "linear", "out": 1024, "then": ["relu"]},
+           {"op": "linear", "out": 1024, "then": ["relu"]},
+           heads([[{"op": "linear", "out": 81, "then": ["softmax"], "name": "classes"}], [{"op": "linear", "out": 324, "name": "boxes"}]])]
+    flat = {"kernel": [1, 3, 3], "padding": [0, 1, 1]}
+    mask = [{"op": "regions", "count": 128, "size": 14}] + [{"op": "conv", "out": 256, **flat, "bias": True, "then": ["relu"]}] * 4
+    mask += [{"op": "transposed_conv", "out": 256, "kernel": [1, 2, 2], "stride": [1, 2, 2], "bias": True, "then": ["relu"]},
+             plain(81, 1, then=["sigmoid"])]
+    return {"source": "He et al., Mask R-CNN, arXiv:1703.06870, with ResNet-50 and a feature pyramid; layer by layer as pytorch/vision, torchvision/"
+                      "models/detection/mask_rcnn.py maskrcnn_resnet50_fpn, 81 classes; batch normalisation, stem and first stage frozen",
+            "notes": "The work differs from image to image and rank to rank; these are means. An image is 800 x 1088: a COCO image of 640 x 480 with its "
+                     "shorter side at 800, filled up to a multiple of 32. 512 boxes are sampled; the mask branch works on those that hit an object, at "
+                     "most a quarter of them, which is taken (logs of detectron2 show 64 to 100 % of that limit). Left out: sorting and suppression of "
+                     "proposals, matching, and what the host does between them.",
+            "dataset": "coco", "input": {"channels": 3, "height": 800, "width": 1088}, "defaults": FROZEN,
+            "layers": [{"op": "frozen", "body": [*RESNET_STEM, *resnet_stage("resnet50", 0, 1)]},
+                       *pyramid("resnet50", 0, ends), side("box", box), side("mask", mask)]}
+
+
+# ---- U-Nets with strided convolutions and instance normalisation
+def strided_unet(filters):
+    """Two convolutions on each level, the first one strided below the top; transposed convolutions on the way up."""
+    double = lambda width, stride: [conv(width, 3, stride=stride, padding=1), conv(width, 3, padding=1)]
+
+    def level(index):
+        layers = double(filters[index], 1 if index == 0 else 2)
+        if index + 1 < len(filters):
+            below = [*level(index + 1), {"op": "transposed_conv", "out": filters[index], "kernel": 2, "stride": 2, "bias": True, "then": []}]
+            layers += [{"op": "branches", "name": f"level{index + 1}", "paths": [below, []]}, *double(filters[index], 1)]
+        return layers
+
+    return level(0)
+
+
+def strided_unet_file(source, filters, size, classes, inputs=1, optimizer="sgd-momentum"):
+    return {"source": source, "optimizer": optimizer, "input": {"channels": inputs, **size},
+            "defaults": {"conv": {"bias": False, "then": ["group_norm", "relu"]}},
+            "layers": strided_unet(filters), "head": [plain(classes, 1, then=["softmax"], name="classes")]}
+
+
+VOLUME = {"depth": 128, "height": 128, "width": 128}
+DEEP = [32, 64, 128, 256, 320, 320]
+KITS = ("mlcommons/training, image_segmentation/pytorch/model/unet3d.py and layers.py (MLPerf from v1.0 on, KiTS19): patches of 128^3, three classes; "
+        "relu stands for the leaky one, group_norm for instance normalisation")
+NNUNET = ("NVIDIA/DeepLearningExamples, PyTorch/Segmentation/nnUNet, task 01 (BraTS): four modalities, four classes; nnunet/nn_unet.py get_unet_params and "
+          "MONAI's DynUNet; relu stands for the leaky one, group_norm for instance normalisation")
+
+
+# ---- Transformer: Vaswani et al., arXiv:1706.03762
+def normed(body):
+    """Normalisation first, dropout last (tensor2tensor)."""
+    return {"op": "residual", "main": ["layer_norm", *body, "dropout"]}
+
+
+def transformer_big():
+    width, vocabulary, tokens = 1024, 33712, 30
+    attention = {"op": "attention", "heads": 16, "bias": False, "dropout": True}
+    forward = [{"op": "linear", "out": 4 * width, "then": ["relu", "dropout"]}, {"op": "linear", "out": width}]
+    table = {"op": "embedding", "vocab": vocabulary, "hidden": width}
+    encoder = [table, "dropout", repeat("encoder", 6, [normed([attention]), normed(forward)]), "layer_norm"]
+    decoder = repeat("decoder", 6, [normed([attention]), normed([{**attention, "cross": True, "name": "cross"}]), normed(forward)])
+    return {"source": "Vaswani et al., Attention Is All You Need, arXiv:1706.03762, big; layer by layer as NVIDIA/DeepLearningExamples, "
+                      "PyTorch/Translation/Transformer (transformer_wmt_en_de_big_t2t, --share-all-embeddings), and MLPerf v0.6 and v0.7. 33712: the "
+                      "joined vocabulary of WMT en-de, filled up to a multiple of 16",
+            "notes": "A sample is a pair of sentences, of 30 tokens each in the mean (fairseq's preprocessing of WMT16 en-de: 4500966 sentences, 132886171 "
+                     "tokens). Batches hold sentences of like lengths; what is filled up is left out.",
+            "optimizer": "adam", "input": {"tokens": tokens},
+            "layers": [{"op": "encoder", "tokens": tokens, "layers": encoder}, {**table, "tied": True}, "dropout", decoder, "layer_norm"],
+            "head": [{"op": "linear", "out": vocabulary, "tied": True, "bias": False, "then": ["softmax"], "name": "words"}]}
+
+
+# ---- Transformer-XL: Dai et al., arXiv:1901.02860
+def transformer_xl():
+    width, vocabulary = 512, 267735
+    attention = {"op": "attention", "heads": 8, "bias": False, "memory": 192, "relative": True}
+    layer = [{"op": "residual", "main": [attention, "dropout"], "then": ["layer_norm"]},
+             {"op": "residual", "main": [{"op": "linear", "out": 2048, "then": ["relu", "dropout"]}, {"op": "linear", "out": width}, "dropout"],
+              "then": ["layer_norm"]}]
+
+    def words(count, name, tokens=None):
+        return ([{"op": "gather_tokens", "count": tokens}] if tokens else []) + [
+            {"op": "linear", "out": count, "tied": True, "then": ["softmax"], "name": name}]
+
+    return {"source": "Dai et al., Transformer-XL, arXiv:1901.02860, base, as NVIDIA/DeepLearningExamples, PyTorch/LanguageModeling/Transformer-XL, "
+                      "wt103_base.yaml and mem_transformer.py: segments of 192 tokens that also look at the 192 before them, weights of the output tied "
+                      "to the table, adaptive softmax cut at 19997, 39997 and 199997 words (utils/proj_adaptive_softmax.py)",
+            "notes": "Rare words are asked for where one of them comes next: 2, 3 and 1 of 192 tokens, by the power law of frequencies that has the 103227021 "
+                     "tokens, 267735 words and cut at 3 occurrences of WikiText-103 (Merity et al., arXiv:1609.07843). Three projections stand in place "
+                     "of one of three parts.",
+            "optimizer": "lamb", "input": {"tokens": 192},
+            "layers": [{"op": "embedding", "vocab": vocabulary, "hidden": width}, "dropout", repeat("layer", 16, layer), "dropout"],
+            "head": [heads([words(20000, "frequent"), words(20000, "rare1", 2), words(160000, "rare2", 3), words(67738, "rare3", 1)])]}
+
+
 def families():
     files = {f"efficientnet-b{number}": efficientnet(number) for number in range(len(EFFICIENTNETS))}
     files["resnext50-32x4d"] = resnext([3, 4, 6, 3], 32, 4, RESNEXT + "resnext50_32x4d")
@@ -213,6 +425,19 @@ def families():
     for name, channels, middle in (("tiny", 96, 6), ("small", 96, 18), ("base", 128, 18)):
         files[f"swin-{name}"] = swin(f"swin_{name[0]}", channels, [2, 2, middle, 2])
     files["unet"] = unet_file()
+    files["ssd300-resnet34"] = ssd("resnet34", "Liu et al., SSD, arXiv:1512.02325, with ResNet-34: mlcommons/training, single_stage_detector/ssd/ssd300.py and "
+                                   "README.md (MLPerf v0.5 to v1.1); ResNet-34 without its last stage, stride 1 in the third; matching of boxes and mining "
+                                   "of hard negatives are left out")
+    files["ssd300-resnet50"] = ssd("resnet50", "Liu et al., SSD, arXiv:1512.02325, with ResNet-50: NVIDIA/DeepLearningExamples, PyTorch/Detection/SSD/ssd/model.py; "
+                                   "ResNet-50 without its last stage, stride 1 in the third; matching of boxes and mining of hard negatives are left out")
+    files["retinanet-resnext50"] = retinanet()
+    files["maskrcnn-resnet50"] = maskrcnn()
+    files["unet3d-kits19"] = strided_unet_file(KITS, DEEP, VOLUME, 3)
+    files["nnunet-3d"] = strided_unet_file(NNUNET + "; 128^3", DEEP, VOLUME, 4, inputs=4, optimizer="adam")
+    files["nnunet-2d"] = strided_unet_file(NNUNET + "; 192 x 160", [32, 64, 128, 256, 512, 512], {"height": 192, "width": 160}, 4, inputs=4,
+                                           optimizer="adam")
+    files["transformer-big"] = transformer_big()
+    files["transformer-xl-base"] = transformer_xl()
     files["densenet169"] = densenet(169, [6, 12, 32, 32])
     files["densenet201"] = densenet(201, [6, 12, 48, 32])
     files["vgg11"] = vgg(11, [1, 1, 2, 2, 2])

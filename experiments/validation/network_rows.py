@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
-"""The suite `networks`: rates of one GPU for networks told by their layers, predicted without an anchor.
+"""The suites `networks`, rates of networks told by their layers, predicted without an anchor, and `networks-scale`, rates of several GPUs
+and nodes from a rate of one.
 
-    experiments/validation/network_rows.py MEASUREMENTS.json > experiments/validation/networks.json
+    experiments/validation/network_rows.py MEASUREMENTS.json            writes both beside this file
 
 MEASUREMENTS.json is a list of published rows (measurements-3.json of the reference). Taken are training rates of one GPU whose
-batch is told: timm's on an RTX 3090, NVIDIA DeepLearningExamples' SE-ResNeXt, and of Lambda's benchmarks one row of each role for
-each network, GPU and precision (dozens of machines of one kind say the same). Left out are rows of networks without a file.
+batch is told: timm's on an RTX 3090, NVIDIA DeepLearningExamples' of networks that have a file, and of Lambda's benchmarks one row of
+each role for each network, GPU and precision (dozens of machines of one kind say the same); and of MLPerf's detectors and 3-D U-Net, which
+nobody ran on one GPU, one row of each role for each network, kind of GPU, number of them in a node and batch. A row that anchors
+another one is not counted. Left out are rows of networks without a file, of GPUs that work on one sample together (less than one
+sample each), of the SSD of TensorFlow (320 x 320) and of SSD of Lambda's machines that do not tell their batch.
 """
 import json
+import pathlib
+import re
 import sys
 
 GPUS = {
@@ -17,13 +23,74 @@ GPUS = {
     "NVIDIA_RTX_A6000": "a6000", "NVIDIA_RTX_6000_Ada_Generation": "rtx6000-ada", "NVIDIA_H100_80GB_HBM3": "h100-sxm5-80gb",
     "NVIDIA_H100_PCIe": "h100-pcie", "NVIDIA_H200": "h200-sxm-141gb", "NVIDIA_GH200_480GB": "gh200-96gb",
     "NVIDIA_B200": "b200-sxm-180gb", "Tesla_V100-SXM2-16GB": "v100-sxm2-16gb", "V100 16 GB": "v100-sxm2-16gb",
-    "Quadro_RTX_8000": "quadro-rtx8000",
+    "Quadro_RTX_8000": "quadro-rtx8000", "A100 80 GB": "a100-sxm4-80gb",
 }
+V100_32 = {"DGX-1 32 GB": "v100-sxm2-32gb", "DGX-2 32 GB": "v100-sxm3-32gb", "DGX-2H 32 GB": "v100-sxm3-32gb-450w"}
 TIMM = {"resnext101_32x8d": "resnext101-32x8d", "vit_base_patch32_224": "vit-b32", "vit_small_patch16_224": "vit-s16",
         "efficientnet_b0": "efficientnet-b0", "swin_tiny_patch4_window7_224": "swin-tiny",
         "swin_base_patch4_window7_224": "swin-base"}
 # Fine-tuning on SQuAD: the encoder, and two numbers for each of 384 tokens.
 SQUAD = {"input": {"tokens": 384}, "head": [{"op": "linear", "out": 2, "name": "answers"}]}
+# Lambda's scripts do not ask for the adaptive softmax (pytorch/scripts/config_v1: no --adaptive): every token has a score for every word.
+ALL_WORDS = {"head": [{"op": "linear", "out": 267735, "tied": True, "then": ["softmax"], "name": "words"}]}
+# XLA fuses what the network does between its products.
+XLA = {"extends": "tensorflow-2-horovod", "fused_elementwise": True}
+# apex.amp with O2: half precision throughout.
+O2 = {"extends": "pytorch-ddp", "kernels": {"autocast": False}}
+# Options of NVIDIA's RetinaNet and Mask R-CNN: --jit --frozen-bn-fp16 --fp16-allreduce, channels last; of its MXNet networks: layout
+# NHWC, BatchNormAddRelu and other fused operators.
+MLPERF_PYTORCH = {"extends": "pytorch-ddp-channels-last", "fused_elementwise": True, "gradient_precision": "compute",
+                  "kernels": {"autocast": False}}
+MLPERF_MXNET = {"extends": "mxnet-horovod", "fused_elementwise": True}
+MLPERF = {
+    "mlperf-ssd": {"model": "ssd300-resnet34", "framework": MLPERF_MXNET},
+    "mlperf-retinanet": {"model": "retinanet-resnext50", "framework": MLPERF_PYTORCH},
+    "mlperf-maskrcnn": {"model": "maskrcnn-resnet50", "framework": MLPERF_PYTORCH},
+    "mlperf-unet3d": {"model": "unet3d-kits19", "framework": MLPERF_MXNET},
+    "mlperf-transformer": {"model": "transformer-big", "framework": MLPERF_PYTORCH},
+}
+# Samples of a network are sentences or segments of so many tokens.
+TOKENS = {"transformer-big": 30, "transformer-xl-base": 192}
+
+
+def of(gpu):
+    return {"extends": "generic-4gpu", "node": {"gpus": {"type": gpu}}}
+
+
+# The node of a row of MLPerf: words of its GPU, GPUs in a node, platform.
+NODES = [
+    (r"A100-SXM4?-80GB", 8, "dgx-a100-80gb"), (r"A100-SXM4?-80GB", 4, "xe8545"), (r"A100-SXM4-40GB", 8, "dgx-a100"),
+    (r"A100-PCIE?-80GB", 4, "r750xa"), (r"A100-PCIE?-80GB", 8, {"extends": "dss8440", "node": {"gpus": {"type": "a100-pcie-80gb"}}}),
+    (r"A100-PCIE?-40GB", 8, {"extends": "dss8440", "node": {"gpus": {"type": "a100-pcie-40gb"}}}), (r"V100S-PCIe", 8, "dss8440"),
+    (r"V100-SXM2-16GB", 8, "dgx1-v100"), (r"V100-SXM3-32GB \(450W\)|V100-SXM3-32GB-H", 16, "dgx-2h"), (r"V100-SXM3-32GB$", 16, "dgx-2"),
+    (r"H100-SXM", 8, "hgx-h100"), (r"H100-SXM", 4, "xe8640"), (r"H200-SXM", 8, "hgx-h200"), (r"B200-SXM", 8, "hgx-b200"),
+]
+# Machines whose networks are told apart.
+MACHINES = {"nd96amsr": {"extends": "nd-a100-v4", "node": {"gpus": {"type": "a100-sxm4-80gb"}}}, "bm.gpu.h100": "hgx-h100-400gbe"}
+
+
+def mlperf_job(row):
+    """NVIDIA's SSD was a PyTorch program until v0.7, but on many nodes."""
+    job = MLPERF[row["set"]]
+    if row["set"] == "mlperf-ssd" and row["round"] < "v1.0" and "mxnet" not in row["system"]["name"]:
+        return {**job, "framework": MLPERF_PYTORCH}
+    return job
+
+
+def node_of(row):
+    """The platform of a row of MLPerf, or None."""
+    system = row["system"]
+    for word, platform in MACHINES.items():
+        if word in system["name"].lower():
+            return platform
+    for words, gpus, platform in NODES:
+        if system["gpus_per_node"] == gpus and re.search(words, system["gpu"], re.IGNORECASE):
+            return platform
+    return None
+
+
+def gpu_of(row):
+    return V100_32.get(row["system"].get("name")) or GPUS.get(row["system"]["gpu"])
 
 
 def precision_of(row):
@@ -31,7 +98,7 @@ def precision_of(row):
     if "fp16" in word:
         return "fp16"
     ampere = not any(old in row["system"]["gpu"] for old in ("V100", "Quadro", "TITAN", "GTX", "2080"))
-    return "tf32" if ampere and "TF32" in word else "fp32"
+    return "tf32" if ampere and "tf32" in word.lower() else "fp32"
 
 
 def job_of(row):
@@ -46,8 +113,25 @@ def job_of(row):
             job["attention"] = "plain"
         return job, f"timm, RTX 3090, {layout}"
     if name == "dle-se-resnext101-32x4d":
-        return {"model": "se-resnext101-32x4d",
-                "framework": {"extends": "tensorflow-2-horovod", "fused_elementwise": True}}, "DeepLearningExamples"
+        return {"model": "se-resnext101-32x4d", "framework": XLA}, "DeepLearningExamples"
+    if name == "dle-ssd-pytorch":
+        return {"model": "ssd300-resnet50", "framework": "pytorch-ddp-channels-last"}, "DeepLearningExamples, SSD"
+    if name in ("dle-nnunet-pytorch", "dle-nnunet-tensorflow2"):
+        pytorch = name.endswith("pytorch")
+        return {"model": f"nnunet-{row['row']['Dimension']}d", "framework": "pytorch-ddp" if pytorch else XLA,
+                "optimizer": "adam"}, "DeepLearningExamples, nnU-Net, " + ("PyTorch" if pytorch else "TensorFlow 2")
+    if name in ("dle-maskrcnn-pytorch", "dle-maskrcnn-tensorflow2"):
+        pytorch = name.endswith("pytorch")
+        return {"model": "maskrcnn-resnet50", "framework": "pytorch-ddp" if pytorch else XLA}, (
+            "DeepLearningExamples, Mask R-CNN, " + ("PyTorch" if pytorch else "TensorFlow 2"))
+    if name == "dle-transformer":
+        return {"model": "transformer-big", "framework": "pytorch-ddp"}, "DeepLearningExamples, Transformer"
+    if name == "dle-transformer-xl-pytorch" and row["source"]["section"].endswith("Base model"):
+        return {"model": "transformer-xl-base", "framework": O2}, "DeepLearningExamples, Transformer-XL"
+    if name == "lambda-pytorch-transformerxlbase":
+        return {"model": {"extends": "transformer-xl-base", **ALL_WORDS}, "framework": O2}, "lambda, Transformer-XL, all words"
+    if name == "lambda-pytorch-SSD":
+        return {"model": "ssd300-resnet50", "framework": "pytorch-ddp"}, "lambda, SSD300"
     if name == "lambda-pytorch-resnet50":
         return {"model": "resnet50-v1.5", "framework": "pytorch-ddp"}, "lambda, ResNet-50"
     if name in ("lambda-pytorch-bert_base_squad", "lambda-pytorch-bert_large_squad"):
@@ -57,14 +141,148 @@ def job_of(row):
     return None
 
 
-def main():
-    rows, experiments, taken = [], {}, set()
-    for row in json.load(open(sys.argv[1])):
-        system = row.get("system")
-        if not isinstance(system, dict) or system.get("gpus") != 1 or not row.get("batch_per_gpu"):
+def source_of(row):
+    source = row["source"]
+    return f"{source.get('repo', '')} {source.get('path', '')}".strip() if isinstance(source, dict) else str(source)
+
+
+def rate_of(row, job):
+    """Samples a second, of a row of tokens as the file counts its samples."""
+    model = job["model"] if isinstance(job["model"], str) else job["model"]["extends"]
+    if row["unit"] == "tokens/s":
+        return round(row["value"] / TOKENS[model], 3)
+    return row["value"]
+
+
+def batch_of(row, job):
+    """Samples on a GPU; translation counts tokens."""
+    if job["model"] == "transformer-big":
+        return round(row["batch_per_gpu"] / TOKENS["transformer-big"])
+    return int(row["batch_per_gpu"])
+
+
+def name_of(platform):
+    if isinstance(platform, str):
+        return platform
+    return platform["extends"] + " of " + platform["node"]["gpus"]["type"]
+
+
+class Suite:
+    def __init__(self, name, description, notes):
+        self.head = {"name": name, "description": description, "notes": notes}
+        self.experiments, self.rows = {}, []
+
+    def add(self, row, platform, job, part, regime, gpus=None, nodes=1, anchor=None, role=None, label=None):
+        """`label`: of the experiment; `anchor`: the row that this one starts from."""
+        self.experiments[label] = {"cluster": {"platform": platform, **({"nodes": nodes} if nodes > 1 else {})},
+                                   "jobs": [{**job, "batch_per_gpu": 64}]}
+        settings = {"/jobs/0/precision": precision_of(row), "/jobs/0/batch_per_gpu": batch_of(row, job)}
+        if gpus:
+            settings["/jobs/0/gpus"] = gpus
+        if anchor:
+            settings["/jobs/0/anchor"] = {"samples_per_s": rate_of(anchor, job), "gpus": anchor["system"]["gpus"],
+                                          "batch_per_gpu": batch_of(anchor, job)}
+        role = role or row["role"]
+        self.rows.append({"id": row["id"], "experiment": label, "settings": settings, "measured": rate_of(row, job),
+                          "unit": "images/s" if "image" in row["unit"] else "samples/s", "regime": regime, "part": part,
+                          **({"role": "calibration"} if role == "calibration" else {}), "source": source_of(row)})
+
+    def write(self, folder):
+        lines = ['{', '  "format": "foretrain.suite/1",'] + [f'  "{key}": {json.dumps(text)},' for key, text in self.head.items()]
+        lines.append('  "experiments": {')
+        lines.append(",\n".join(f"    {json.dumps(k)}: {json.dumps(v)}" for k, v in self.experiments.items()))
+        lines += ['  },', '  "rows": [', ",\n".join("    " + json.dumps(row) for row in self.rows), '  ]', '}']
+        (folder / f"{self.head['name']}.json").write_text("\n".join(lines) + "\n")
+
+
+# ---- several GPUs and nodes, from a rate of one: what is anchored, by what
+DGX = {"DGX-1 16 GB": "dgx1-v100", "DGX A100 80 GB": "dgx-a100-80gb", "DGX A100 40 GB": "dgx-a100", "DGX-2H 32 GB": "dgx-2h", "DGX-2 32 GB": "dgx-2"}
+# Of a table with several batches the second one anchors, so that the others are counted without.
+ANCHOR_BATCHES = {"dle-ssd-pytorch": (64,), "dle-nnunet-pytorch": (64, 2), "dle-transformer": (10240, 5120), "dle-transformer-xl-pytorch": (16, 32),
+                  "dle-maskrcnn-pytorch": (12,)}
+# MLPerf: a submission's row of one node (or more), and those of the same submitter and round on more.
+MLPERF_ANCHORS = {
+    "mlperf-v2.0-retinanet-Azure-ND96amsr_A100_v4_n1_pytorch": ["mlperf-v2.0-retinanet-Azure-ND96amsr_A100_v4_n2_pytorch",
+                                                               "mlperf-v2.0-retinanet-Azure-ND96amsr_A100_v4_n8_pytorch"],
+    "mlperf-v2.0-retinanet-NVIDIA-dgxa100_ngc22.04_pytorch": ["mlperf-v2.0-retinanet-NVIDIA-dgxa100_n8_ngc22.04_pytorch"],
+    "mlperf-v2.1-retinanet-NVIDIA-dgxh100_preview": ["mlperf-v2.1-retinanet-NVIDIA-dgxh100_n4_preview"],
+    "mlperf-v3.0-retinanet-NVIDIA-dgxh100_ngc23.04_pytorch": ["mlperf-v3.0-retinanet-NVIDIA-dgxh100_n8_ngc23.04_pytorch",
+                                                             "mlperf-v3.0-retinanet-NVIDIA-dgxh100_n64_ngc23.04_pytorch"],
+    "mlperf-v3.1-retinanet-NVIDIA-eos_ngc23.09_pytorch": ["mlperf-v3.1-retinanet-NVIDIA-eos_n8_ngc23.09_pytorch"],
+    "mlperf-v4.0-retinanet-Oracle-1xBM.GPU.H100.8": ["mlperf-v4.0-retinanet-Oracle-8xBM.GPU.H100.8"],
+    "mlperf-v4.1-retinanet-NVIDIA-eos_ngc24.09_pytorch": ["mlperf-v4.1-retinanet-NVIDIA-eos_n8_ngc24.09_pytorch"],
+    "mlperf-v5.0-retinanet-HPE-HPE-Cray-XD670-H200-SXM5-141GB_n1_24.09": ["mlperf-v5.0-retinanet-HPE-HPE-Cray-XD670-H200-SXM5-141GB_n2_24.09",
+                                                                         "mlperf-v5.0-retinanet-HPE-HPE-Cray-XD670-H200-SXM5-141GB_n4_24.09"],
+    "mlperf-v5.0-retinanet-Oracle-1xBM.GPU.B200.8": ["mlperf-v5.0-retinanet-Oracle-8xBM.GPU.B200.8"],
+    "mlperf-v0.6-ssd-NVIDIA-dgx1_ngc19.05_pytorch": ["mlperf-v0.6-ssd-NVIDIA-dgx1_n30_ngc19.05_pytorch"],
+    "mlperf-v1.1-ssd-Dell-R750xax4A100-PCIE-80GB": ["mlperf-v1.1-ssd-Dell-8xR750xax4A100-PCIE-80GB"],
+    "mlperf-v1.1-maskrcnn-Dell-XE8545x4A100-SXM-80GB": ["mlperf-v1.1-maskrcnn-Dell-2xXE8545x4A100-SXM-80GB"],
+    "mlperf-v2.0-maskrcnn-Dell-XE8545x4A100-SXM-80GB": ["mlperf-v2.0-maskrcnn-Dell-2xXE8545x4A100-SXM-80GB",
+                                                       "mlperf-v2.0-maskrcnn-Dell-4xXE8545x4A100-SXM-80GB"],
+    "mlperf-v3.0-unet3d-Dell-XE9680x8A100-SXM-80GB": ["mlperf-v3.0-unet3d-Dell-2xXE9680x8A100-SXM-80GB"],
+    "mlperf-v0.7-transformer-NVIDIA-dgx1_ngc20.06_pytorch": [],
+}
+
+
+def scale(rows):
+    """The suite `networks-scale`, and the ids of its anchors."""
+    suite = Suite("networks-scale", "Published training rates of detectors, segmentation networks and translation on several GPUs and nodes, from a "
+                  "measured rate of one GPU or one node", "Written by experiments/validation/network_rows.py.")
+    by_id = {row["id"]: row for row in rows}
+    anchors = set()
+    for row in rows:
+        system, batches = row.get("system"), ANCHOR_BATCHES.get(row["set"], ())
+        if row.get("batch_per_gpu") not in batches or system["name"] not in DGX or (told := job_of(row)) is None:
             continue
-        gpu, told = GPUS.get(system["gpu"]), job_of(row)
-        if gpu is None or told is None or "train" not in str(row.get("what")):
+        alone = [one for one in rows if one["set"] == row["set"] and one["system"]["name"] == system["name"] and one["system"]["gpus"] == 1
+                 and one.get("batch_per_gpu") == row["batch_per_gpu"] and one["precision"] == row["precision"] and job_of(one) == told]
+        if not alone:
+            continue
+        job, part = told
+        label = f"{DGX[system['name']]}, {job['model']}"
+        if system["gpus"] == 1:
+            anchors.add(row["id"])
+            suite.add(row, DGX[system["name"]], job, part, "compute", gpus=1, role="calibration", label=label)
+        elif system["nodes"] == 1:
+            suite.add(row, DGX[system["name"]], job, part, "intra-node", gpus=system["gpus"], anchor=alone[0], label=label)
+    for first, more in MLPERF_ANCHORS.items():
+        one = by_id[first]
+        job, platform = mlperf_job(one), node_of(one)
+        if not more:
+            continue
+        anchors.add(first)
+        for identity, anchor in [(first, None)] + [(identity, one) for identity in more]:
+            row = by_id[identity]
+            system = row["system"]
+            suite.add(row, platform, job, f"MLPerf, {job['model']}", "network" if anchor else "intra-node", gpus=system["gpus"],
+                      nodes=system["nodes"], anchor=anchor, role=None if anchor else "calibration",
+                      label=f"{name_of(platform)}, {system['nodes']} nodes, {job['model']}" if system["nodes"] > 1
+                      else f"{name_of(platform)}, {job['model']}, MLPerf")
+    return suite, anchors
+
+
+def one_gpu(rows, anchors):
+    suite = Suite("networks", "Published training rates of one GPU, and of MLPerf's networks of one node, for networks of many kinds, predicted "
+                  "without an anchor", "Written by experiments/validation/network_rows.py.")
+    taken = set()
+    for row in rows:
+        system = row.get("system")
+        if not isinstance(system, dict) or not row.get("batch_per_gpu") or "train" not in str(row.get("what")) or row["id"] in anchors:
+            continue
+        if row["set"] in MLPERF:
+            job, platform = mlperf_job(row), node_of(row)
+            key = (row["set"], name_of(platform) if platform else "", row["batch_per_gpu"], row["role"])
+            if platform is None or system["nodes"] != 1 or row["batch_per_gpu"] < 1 or key in taken:
+                continue
+            taken.add(key)
+            program = ", PyTorch" if job != MLPERF[row["set"]] else ""
+            suite.add(row, platform, job, f"MLPerf, one node, {job['model']}", "intra-node", gpus=system["gpus"],
+                      label=f"{name_of(platform)}, {job['model']}, MLPerf{program}")
+            continue
+        if system.get("gpus") != 1:
+            continue
+        gpu, told = gpu_of(row), job_of(row)
+        if gpu is None or told is None:
             continue
         job, part = told
         precision = precision_of(row)
@@ -73,22 +291,20 @@ def main():
             if key in taken:
                 continue
             taken.add(key)
-        model = job["model"] if isinstance(job["model"], str) else job["model"]["extends"] + " SQuAD"
-        name = f"{gpu}, {model}, {part.rsplit(', ', 1)[-1] if 'channels' in part else part.split(',')[0]}"
-        experiments[name] = {"cluster": {"platform": {"extends": "generic-4gpu", "node": {"gpus": {"type": gpu}}}},
-                             "jobs": [{**job, "batch_per_gpu": 64}]}
-        rows.append({"id": row["id"], "experiment": name,
-                     "settings": {"/jobs/0/precision": precision, "/jobs/0/batch_per_gpu": int(row["batch_per_gpu"])},
-                     "measured": row["value"], "unit": "images/s" if "image" in row["unit"] else "samples/s", "regime": "compute",
-                     "part": part, **({"role": "calibration"} if row["role"] == "calibration" else {}),
-                     "source": f"{row['source'].get('repo', '')} {row['source'].get('path', '')}".strip()
-                               if isinstance(row["source"], dict) else str(row["source"])})
-    lines = ['{', '  "format": "foretrain.suite/1",', '  "name": "networks",',
-             '  "description": "Published training rates of one GPU for networks of many kinds, predicted without an anchor",',
-             '  "notes": "Written by experiments/validation/network_rows.py.",', '  "experiments": {']
-    lines.append(",\n".join(f"    {json.dumps(k)}: {json.dumps(v)}" for k, v in experiments.items()))
-    lines += ['  },', '  "rows": [', ",\n".join("    " + json.dumps(row) for row in rows), '  ]', '}']
-    print("\n".join(lines))
+        model = job["model"]
+        if not isinstance(model, str):
+            model = model["extends"] + (" SQuAD" if "bert" in model["extends"] else ", all words")
+        kind = part.rsplit(", ", 1)[-1] if "channels" in part or "nnU-Net" in part or "R-CNN" in part else part.split(",")[0]
+        suite.add(row, of(gpu), job, part, "compute", label=f"{gpu}, {model}, {kind}")
+    return suite
+
+
+def main():
+    rows = [row for row in json.load(open(sys.argv[1])) if isinstance(row.get("system"), dict)]
+    folder = pathlib.Path(__file__).resolve().parent
+    suite, anchors = scale(rows)
+    suite.write(folder)
+    one_gpu(rows, anchors).write(folder)
 
 
 if __name__ == "__main__":

@@ -130,7 +130,9 @@ Layer linear_layer(const Shape& input, std::int64_t out_features, bool bias, boo
 {
   Layer layer = moving(LayerKind::linear, input, input.with_features(out_features));
   multiply(layer, {.count = 1, .m = input.positions(), .n = out_features, .k = input.features});
-  if (!tied)
+  if (tied)
+    layer.borrowed_weights = input.features * out_features;
+  else
     train(layer, input.features * out_features);
   if (bias)
     train(layer, out_features);
@@ -145,6 +147,13 @@ Layer batch_norm_layer(const Shape& input, bool scale)
     train(layer, input.features);
   train(layer, input.features);
   layer.state_elements = 2 * input.features;
+  return layer;
+}
+
+Layer frozen_batch_norm_layer(const Shape& input)
+{
+  Layer layer = elementwise_layer(input, 2);
+  layer.state_elements = 4 * input.features;
   return layer;
 }
 
@@ -221,38 +230,81 @@ Layer global_avg_pool_layer(const Shape& input)
 }
 
 Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_rows,
-                      std::int64_t hidden)
+                      std::int64_t hidden, bool tied)
 {
   const Shape output = Shape::sequence(ids.tokens, hidden);
   const auto tables = static_cast<std::int64_t>(table_rows.size());
   Layer layer = moving(LayerKind::embedding, output, output);
   layer.input_elements *= tables;
   layer.forward_flops = Flops(as_double(tables - 1) * as_double(output.elements()));
-  for (const std::int64_t rows : table_rows)
-    train(layer, rows * hidden);
+  if (tied)
+    layer.borrowed_weights = table_rows.front() * hidden;
+  for (std::size_t i = tied ? 1 : 0; i < table_rows.size(); ++i)
+    train(layer, table_rows[i] * hidden);
   return layer;
 }
 
-Layer attention_scores_layer(const Shape& input, std::int64_t heads, std::int64_t window)
+namespace {
+
+std::int64_t windows(const Shape& input, const AttentionSpan& span)
 {
-  Layer layer = moving(LayerKind::attention, input, Shape::sequence(input.tokens, heads * window));
-  layer.input_elements *= 2; // query and key
-  multiply(layer, {.count = heads * (input.tokens / window),
-                   .m = window,
-                   .n = window,
-                   .k = input.features / heads});
+  return input.tokens / span.queries;
+}
+
+} // namespace
+
+Layer position_scores_layer(const Shape& input, const AttentionSpan& span)
+{
+  Layer layer =
+      moving(LayerKind::attention, input, Shape::sequence(input.tokens, span.heads * span.keys));
+  multiply(layer, {.count = span.heads * windows(input, span),
+                   .m = span.queries,
+                   .n = span.keys,
+                   .k = input.features / span.heads});
   return layer;
 }
 
-Layer attention_context_layer(const Shape& input, std::int64_t heads, std::int64_t window)
+Layer attention_scores_layer(const Shape& input, const AttentionSpan& span)
+{
+  Layer layer = position_scores_layer(input, span);
+  layer.input_elements += windows(input, span) * span.keys * input.features;
+  return layer;
+}
+
+Layer attention_context_layer(const Shape& input, const AttentionSpan& span)
 {
   Layer layer = moving(LayerKind::attention, input, input);
-  layer.input_elements += heads * input.tokens * window; // value and probabilities
-  multiply(layer, {.count = heads * (input.tokens / window),
-                   .m = window,
-                   .n = input.features / heads,
-                   .k = window});
+  layer.input_elements = windows(input, span) * span.keys * input.features // values
+                         + span.heads * input.tokens * span.keys;          // and probabilities
+  multiply(layer, {.count = span.heads * windows(input, span),
+                   .m = span.queries,
+                   .n = input.features / span.heads,
+                   .k = span.keys});
   return layer;
+}
+
+Layer shared_projection_layer(const Shape& input, std::int64_t out_features)
+{
+  Layer layer;
+  layer.kind = LayerKind::linear;
+  layer.output = input;
+  train(layer, input.features * out_features);
+  return layer;
+}
+
+Layer borrowed(Layer layer)
+{
+  layer.borrowed_weights += layer.parameters;
+  layer.parameters = 0;
+  layer.gradient_tensors.clear();
+  return layer;
+}
+
+Layer frozen_layer(Layer layer)
+{
+  layer.trained = false;
+  layer.state_elements += layer.parameters;
+  return borrowed(std::move(layer));
 }
 
 Layer position_bias_layer(const Shape& scores, std::int64_t rows, std::int64_t heads)
@@ -272,6 +324,16 @@ Layer resized_layer(const Shape& input, const Shape& output, double flops_per_el
 Layer copy_layer(const Shape& output)
 {
   return moving(LayerKind::copy, output, output);
+}
+
+// Four neighbours of four samples, a multiplication and an addition each; samples of one region
+// share their neighbours in the caches, so that one value for each sample comes from memory.
+Layer regions_layer(const Shape& output)
+{
+  Layer layer = moving(LayerKind::copy, output, output);
+  layer.input_elements *= 4;
+  layer.forward_flops = Flops(4 * 4 * 2.0 * as_double(output.elements()));
+  return layer;
 }
 
 Layer regroup_layer(const Shape& shape)

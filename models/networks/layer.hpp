@@ -56,10 +56,16 @@ struct Layer {
   std::int64_t input_elements = 0;  // read per sample, weights not included
   std::int64_t output_elements = 0; // written per sample
   std::int64_t parameters = 0;      // trainable
+  /// Weights that its kernels read and that are not its own to train: those of a layer before it,
+  /// whose gradient it adds to, or frozen ones.
+  std::int64_t borrowed_weights = 0;
+  /// False: no gradient is computed in it, of weights or of its input.
+  bool trained = true;
   /// Elements of each trainable tensor in the order of creation: weight, bias, gamma, beta.
   std::vector<std::int64_t> gradient_tensors;
-  /// Kept but not trained: moving mean and variance of batch normalisation. No gradient, hence
-  /// never part of a gradient all-reduce; each worker keeps its own or takes them from rank 0.
+  /// Kept but not trained: moving mean and variance of batch normalisation, frozen weights. No
+  /// gradient, hence never part of a gradient all-reduce; each worker keeps its own or takes them
+  /// from rank 0.
   std::int64_t state_elements = 0;
 };
 
@@ -70,9 +76,12 @@ Layer conv_layer(const Shape& input, const Window& window, std::int64_t out_chan
 /// Each input position adds its window of the output, which is `stride` times as large.
 Layer transposed_conv_layer(const Shape& input, const Window& window, std::int64_t out_channels,
                             bool bias);
-/// `tied`: the weight is another layer's, so that it has no gradient tensor of its own here.
+/// `tied`: the weight is an embedding's, so that it has no gradient tensor of its own here.
 Layer linear_layer(const Shape& input, std::int64_t out_features, bool bias, bool tied = false);
 Layer batch_norm_layer(const Shape& input, bool scale);
+/// A fixed factor and addition for each channel: batch normalisation whose vectors and statistics
+/// are kept as they are.
+Layer frozen_batch_norm_layer(const Shape& input);
 /// Over groups of channels and all positions of one sample.
 Layer group_norm_layer(const Shape& input);
 Layer layer_norm_layer(const Shape& input);
@@ -88,17 +97,35 @@ Layer scale_layer(const Shape& input);
 Layer pool_layer(const Shape& input, const Window& window, bool average);
 Layer global_avg_pool_layer(const Shape& input);
 /// Looks one row up in each table (rows each) for every token, and adds them.
+/// `tied`: the first table is another layer's.
 Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_rows,
-                      std::int64_t hidden);
-/// window x window scores of every head and window of tokens.
-Layer attention_scores_layer(const Shape& input, std::int64_t heads, std::int64_t window);
-Layer attention_context_layer(const Shape& input, std::int64_t heads, std::int64_t window);
+                      std::int64_t hidden, bool tied = false);
+/// Who attends to whom: every query of a window to the same keys.
+struct AttentionSpan {
+  std::int64_t heads = 1;
+  std::int64_t queries = 1; // of a window; divides the tokens
+  std::int64_t keys = 1;    // that each of them meets
+};
+/// queries x keys scores of every head and window of tokens.
+Layer attention_scores_layer(const Shape& input, const AttentionSpan& span);
+/// Scores of the queries with keys that all samples share: encoded distances.
+Layer position_scores_layer(const Shape& input, const AttentionSpan& span);
+Layer attention_context_layer(const Shape& input, const AttentionSpan& span);
+/// The weights of a projection that runs once a batch, of what all samples share. Its arithmetic,
+/// a sample's part of it, is left out.
+Layer shared_projection_layer(const Shape& input, std::int64_t out_features);
 /// Adds a trained table of `rows` for each head to the scores.
 Layer position_bias_layer(const Shape& scores, std::int64_t rows, std::int64_t heads);
+/// The same layer with another's weights and bias.
+Layer borrowed(Layer layer);
+/// What no step trains: its parameters are state, nothing is computed backward.
+Layer frozen_layer(Layer layer);
 /// `output` from all of `input`.
 Layer resized_layer(const Shape& input, const Shape& output, double flops_per_element);
 /// Writes `output` from as many elements read.
 Layer copy_layer(const Shape& output);
+/// Each value of `output` the mean of four bilinear samples of an image (RoIAlign).
+Layer regions_layer(const Shape& output);
 Layer regroup_layer(const Shape& shape);
 
 } // namespace foretrain::models

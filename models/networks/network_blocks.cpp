@@ -1,4 +1,4 @@
-// Ops that hold other layers, and attention, which is a fixed sequence of them.
+// Ops that hold other layers.
 #include "models/networks/network_ops.hpp"
 
 #include <fmt/format.h>
@@ -118,70 +118,6 @@ void dense_block(NetworkBuilder& builder, const Value& at, const RepeatSpec& s)
   }
 }
 
-struct AttentionSpec : CommonSpec {
-  int heads = 1;
-  bool bias = true;
-  bool dropout = false;
-  std::optional<int> window;
-  int position_bias = 0;
-};
-
-template <class V>
-void describe(V& v, AttentionSpec& s)
-{
-  describe_common(v, s);
-  v.required("heads", s.heads, "number of heads; divides the hidden size",
-             between(1, kMaxDimension));
-  v.optional("bias", s.bias, "the four projections have a bias");
-  v.optional("dropout", s.dropout, "dropout on the attention probabilities");
-  v.optional("window", s.window,
-             "tokens that attend to each other; divides their number, all when left out",
-             between(1, kMaxDimension));
-  v.optional("position_bias", s.position_bias,
-             "rows of a trained table of biases for each head that is added to the scores",
-             between(0, kMaxDimension));
-}
-
-void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
-{
-  builder.need(at, {Form::sequence}, "put an embedding before it");
-  const Shape in = builder.shape();
-  if (in.features % s.heads != 0)
-    at.fail_at("heads",
-               fmt::format("must divide the hidden size {}, got {}", in.features, s.heads));
-  const std::int64_t window = s.window.value_or(static_cast<int>(in.tokens));
-  if (in.tokens % window != 0)
-    at.fail_at("window", fmt::format("must divide the {} tokens, got {}", in.tokens, window));
-  const auto hidden = static_cast<double>(in.features);
-  NetworkBuilder::check_size(at, "weights", hidden * hidden);
-  NetworkBuilder::check_size(
-      at, "scores", s.heads * static_cast<double>(in.tokens) * static_cast<double>(window));
-
-  const NetworkBuilder::Scope scope(builder, s.name.empty() ? "attention" : s.name);
-  const Layer projection = linear_layer(in, in.features, s.bias);
-  for (const char* name : {"query", "key", "value"})
-    builder.emit(at, "linear", name, projection);
-  // Products of all heads want each head's values side by side: queries, keys and values are copied
-  // to that order and the context back (transpose_for_scores of BERT).
-  if (s.heads > 1)
-    builder.emit(at, "regroup", "split_heads",
-                 regroup_layer(Shape::sequence(in.tokens, 3 * in.features)));
-  const Layer scores = attention_scores_layer(in, s.heads, window);
-  builder.emit(at, "scores", "scores", scores);
-  if (s.position_bias > 0)
-    builder.emit(at, "add", "position_bias",
-                 position_bias_layer(scores.output, s.position_bias, s.heads));
-  std::vector<const char*> functions{"scale_mask", "softmax"};
-  if (s.dropout)
-    functions.push_back("dropout");
-  for (const char* op : functions)
-    builder.emit(at, op, op, activation_layer(scores.output, op));
-  builder.emit(at, "context", "context", attention_context_layer(in, s.heads, window));
-  if (s.heads > 1)
-    builder.emit(at, "regroup", "merge_heads", regroup_layer(in));
-  builder.emit(at, "linear", "output", projection);
-}
-
 constexpr Op kBlockOps[] = {
     make_op<ResidualSpec, &residual>("residual", "a main path and a shortcut, added"),
     make_op<BranchesSpec, &branches>("branches", "parallel paths, concatenated"),
@@ -189,8 +125,6 @@ constexpr Op kBlockOps[] = {
                                       "repeat a body and concatenate it with its input"),
     make_op<RepeatSpec, &repeat>("repeat",
                                  "the same layers several times, each with its own weights"),
-    make_op<AttentionSpec, &attention>("attention",
-                                       "multi-head self-attention with its four projections"),
     make_op<BranchesSpec, &heads>("heads", "parallel ends of the network, each with its own loss"),
 };
 

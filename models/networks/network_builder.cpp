@@ -112,6 +112,8 @@ void NetworkBuilder::emit(const Value& at, const std::string& op, const std::str
 {
   if (layers_.size() == static_cast<std::size_t>(kMaxLayers))
     at.fail(fmt::format("makes the network larger than {} layers", kMaxLayers));
+  if (frozen_)
+    layer = frozen_layer(std::move(layer));
   layer.op = op;
   layer.name = unique_name(op, name);
   shape_ = layer.output;
@@ -137,9 +139,27 @@ void NetworkBuilder::concat(const Value& at, const std::string& name,
   emit(at, "concat", name, copy_layer(sum));
 }
 
-bool NetworkBuilder::has_table(std::int64_t elements) const
+bool NetworkBuilder::has_table(std::int64_t at_least_rows, std::int64_t hidden) const
 {
-  return std::find(tables_.begin(), tables_.end(), elements) != tables_.end();
+  return std::any_of(tables_.begin(), tables_.end(), [&](const auto& table) {
+    return table.first >= at_least_rows && table.second == hidden;
+  });
+}
+
+bool NetworkBuilder::has_conv(const Layer& layer) const
+{
+  return std::find(convs_.begin(), convs_.end(), layer.gradient_tensors) != convs_.end();
+}
+
+void NetworkBuilder::walk_frozen(const Value& list)
+{
+  const auto trains = [](const Layer& layer) { return layer.parameters > 0; };
+  if (std::any_of(layers_.begin(), layers_.end(), trains))
+    list.fail("comes after layers that are trained, whose gradients would pass through it",
+              "frozen layers stand first");
+  frozen_ = true;
+  walk(list);
+  frozen_ = false;
 }
 
 std::string NetworkBuilder::unique_name(const std::string& op, const std::string& name)

@@ -6,7 +6,9 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace foretrain::models {
@@ -41,8 +43,18 @@ public:
   /// Counts one unit of reading work; throws when there were too many.
   void step(const Value& at);
 
-  void add_table(std::int64_t elements) { tables_.push_back(elements); }
-  bool has_table(std::int64_t elements) const;
+  /// Embedding tables and convolutions that later layers may be tied to.
+  void add_table(std::int64_t rows, std::int64_t hidden) { tables_.emplace_back(rows, hidden); }
+  bool has_table(std::int64_t at_least_rows, std::int64_t hidden) const;
+  void add_conv(const Layer& layer) { convs_.push_back(layer.gradient_tensors); }
+  bool has_conv(const Layer& layer) const;
+
+  /// What a second input became, for attention to look at.
+  const std::optional<Shape>& encoded() const { return encoded_; }
+  void set_encoded(const Shape& shape) { encoded_ = shape; }
+
+  /// Layers of `list` are not trained. Throws when one before them is.
+  void walk_frozen(const Value& list);
 
   /// Puts "name." before the names of the layers inside, while it lives; nothing when name is
   /// empty.
@@ -66,7 +78,10 @@ private:
   LayerDefaults defaults_;
   BuildOp build_op_;
   std::vector<Layer> layers_;
-  std::vector<std::int64_t> tables_; // embedding tables so far, for tied weights
+  std::vector<std::pair<std::int64_t, std::int64_t>> tables_; // rows and width
+  std::vector<std::vector<std::int64_t>> convs_;              // elements of weight and bias
+  std::optional<Shape> encoded_;
+  bool frozen_ = false;
   std::map<std::string, int> used_names_;
   std::map<std::string, int> numbers_; // prefix and op -> how many so far
   std::string prefix_;

@@ -66,12 +66,16 @@ void describe(V& v, LinearDefaults& s)
 
 struct BatchNormDefaults {
   bool scale = true;
+  bool frozen = false;
 };
 
 template <class V>
 void describe(V& v, BatchNormDefaults& s)
 {
   v.optional("scale", s.scale, "train gamma as well as beta");
+  v.optional("frozen", s.frozen,
+             "keep gamma, beta, mean and variance as they are: a factor and an addition for each "
+             "channel");
 }
 
 struct LayerDefaults {

@@ -21,6 +21,7 @@ struct ConvSpec : CommonSpec {
   Value kernel;
   Value stride;
   int groups = 1;
+  bool tied = false;
   bool bias = true;
   Value padding;
   Value then;
@@ -36,6 +37,7 @@ void describe(V& v, ConvSpec& s)
   v.optional("stride", s.stride, "as kernel; 1 when left out");
   v.optional("groups", s.groups, "channels are split in so many independent groups",
              between(1, kMaxDimension));
+  v.optional("tied", s.tied, "weight and bias are those of a conv of the same size before it");
   ConvDefaults shared{s.bias, s.padding, s.then};
   describe(v, shared);
   s.bias = shared.bias;
@@ -65,7 +67,16 @@ void conv(NetworkBuilder& builder, const Value& at, const ConvSpec& s)
   NetworkBuilder::check_size(at, "weights", area * static_cast<double>(per_group) * s.out);
   const Pair out = window_output(in, window);
   NetworkBuilder::check_size(at, "outputs", static_cast<double>(out.area()) * s.out);
-  builder.emit(at, s.op, s.name, conv_layer(in, window, s.out, s.groups, s.bias));
+  Layer layer = conv_layer(in, window, s.out, s.groups, s.bias);
+  if (!s.tied) {
+    builder.add_conv(layer);
+  } else {
+    if (!builder.has_conv(layer))
+      at.fail_at("tied", fmt::format("needs a conv of {} weights {} a bias before it",
+                                     layer.gradient_tensors.front(), s.bias ? "with" : "without"));
+    layer = borrowed(std::move(layer));
+  }
+  builder.emit(at, s.op, s.name, std::move(layer));
   if (s.then)
     builder.walk(s.then, true);
 }
@@ -82,7 +93,8 @@ void describe(V& v, LinearSpec& s)
 {
   describe_common(v, s);
   v.required("out", s.out, "output features", between(1, kMaxDimension));
-  v.optional("tied", s.tied, "the weight is that of an embedding before it, transposed");
+  v.optional("tied", s.tied,
+             "the weight is that of an embedding before it, or its first rows, transposed");
   LinearDefaults shared{s.bias, s.then};
   describe(v, shared);
   s.bias = shared.bias;
@@ -102,7 +114,7 @@ void linear(NetworkBuilder& builder, const Value& at, const LinearSpec& s)
   const Shape in = builder.shape();
   NetworkBuilder::check_size(at, "weights", static_cast<double>(in.features) * s.out);
   NetworkBuilder::check_size(at, "outputs", static_cast<double>(in.positions()) * s.out);
-  if (s.tied && !builder.has_table(in.features * s.out))
+  if (s.tied && !builder.has_table(s.out, in.features))
     at.fail_at("tied", fmt::format("needs an embedding of {} x {} before it", s.out, in.features));
   builder.emit(at, s.op, s.name, linear_layer(in, s.out, s.bias, s.tied));
   if (s.then)
@@ -111,26 +123,31 @@ void linear(NetworkBuilder& builder, const Value& at, const LinearSpec& s)
 
 struct BatchNormSpec : CommonSpec {
   bool scale = true;
+  bool frozen = false;
 };
 
 template <class V>
 void describe(V& v, BatchNormSpec& s)
 {
   describe_common(v, s);
-  BatchNormDefaults shared{s.scale};
+  BatchNormDefaults shared{s.scale, s.frozen};
   describe(v, shared);
   s.scale = shared.scale;
+  s.frozen = shared.frozen;
 }
 
 void take_defaults(const LayerDefaults& defaults, BatchNormSpec& s)
 {
   s.scale = defaults.batch_norm.scale;
+  s.frozen = defaults.batch_norm.frozen;
 }
 
 void batch_norm(NetworkBuilder& builder, const Value& at, const BatchNormSpec& s)
 {
   builder.need(at, {Form::image, Form::sequence, Form::vector}, kNeedsEmbedding);
-  builder.emit(at, s.op, s.name, batch_norm_layer(builder.shape(), s.scale));
+  builder.emit(at, s.op, s.name,
+               s.frozen ? frozen_batch_norm_layer(builder.shape())
+                        : batch_norm_layer(builder.shape(), s.scale));
 }
 
 void layer_norm(NetworkBuilder& builder, const Value& at, const PlainSpec& s)
@@ -212,6 +229,7 @@ struct EmbeddingSpec : CommonSpec {
   int hidden = 0;
   std::optional<int> positions;
   std::optional<int> token_types;
+  bool tied = false;
 };
 
 template <class V>
@@ -224,6 +242,7 @@ void describe(V& v, EmbeddingSpec& s)
              between(1, kMaxDimension));
   v.optional("token_types", s.token_types, "rows of a third table, of segments",
              between(1, kMaxDimension));
+  v.optional("tied", s.tied, "the table is that of an embedding before it");
 }
 
 void embedding(NetworkBuilder& builder, const Value& at, const EmbeddingSpec& s)
@@ -240,8 +259,10 @@ void embedding(NetworkBuilder& builder, const Value& at, const EmbeddingSpec& s)
   for (const std::int64_t count : rows)
     NetworkBuilder::check_size(at, "weights", static_cast<double>(count) * s.hidden);
   NetworkBuilder::check_size(at, "outputs", static_cast<double>(in.tokens) * s.hidden);
-  builder.add_table(rows.front() * s.hidden);
-  builder.emit(at, s.op, s.name, embedding_layer(in, rows, s.hidden));
+  if (s.tied && !builder.has_table(s.vocab, s.hidden))
+    at.fail_at("tied", fmt::format("needs an embedding of {} x {} before it", s.vocab, s.hidden));
+  builder.add_table(s.vocab, s.hidden);
+  builder.emit(at, s.op, s.name, embedding_layer(in, rows, s.hidden, s.tied));
 }
 
 void first_token(NetworkBuilder& builder, const Value& at, const PlainSpec& s)
@@ -303,7 +324,8 @@ std::span<const Op> simple_ops()
 std::vector<const Op*> all_ops()
 {
   std::vector<const Op*> ops;
-  for (const std::span<const Op> table : {simple_ops(), gate_ops(), resize_ops(), block_ops()})
+  for (const std::span<const Op> table :
+       {simple_ops(), gate_ops(), resize_ops(), block_ops(), attention_ops(), part_ops()})
     for (const Op& op : table)
       ops.push_back(&op);
   return ops;

@@ -1,6 +1,7 @@
 // The ops a network file can use. To add one: a spec with its describe(), a function that emits its
 // layers, a line in the table of network_ops.cpp (single layers), network_gates.cpp (factors),
-// network_resize.cpp (other sizes and views) or network_blocks.cpp (layers that hold layers).
+// network_resize.cpp (other sizes and views), network_blocks.cpp (layers that hold layers),
+// network_attention.cpp or network_parts.cpp (ends on the way, frozen layers, regions).
 #pragma once
 
 #include "models/networks/network_builder.hpp"
@@ -18,10 +19,12 @@ struct Op {
   Json (*schema)();
 };
 
-std::span<const Op> simple_ops(); // network_ops.cpp
-std::span<const Op> gate_ops();   // network_gates.cpp
-std::span<const Op> resize_ops(); // network_resize.cpp
-std::span<const Op> block_ops();  // network_blocks.cpp
+std::span<const Op> simple_ops();    // network_ops.cpp
+std::span<const Op> gate_ops();      // network_gates.cpp
+std::span<const Op> resize_ops();    // network_resize.cpp
+std::span<const Op> block_ops();     // network_blocks.cpp
+std::span<const Op> attention_ops(); // network_attention.cpp
+std::span<const Op> part_ops();      // network_parts.cpp
 
 std::vector<const Op*> all_ops();
 /// The op that `word` names; throws with the nearest name.

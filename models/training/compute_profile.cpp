@@ -72,7 +72,7 @@ struct Product {
   Product(const Layer& l, int samples, const Device& d, double elements_between)
       : layer(l), device(d), between(elements_between), batch(samples),
         left(batch * static_cast<double>(l.input_elements)),
-        weights(static_cast<double>(l.parameters)),
+        weights(static_cast<double>(l.parameters + l.borrowed_weights)),
         result(batch * static_cast<double>(l.output_elements))
   {
     if (patches() > 0)
@@ -317,13 +317,13 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   ComputeProfile profile;
   const auto parameters = static_cast<double>(totals(network).parameters);
   const double passing = reduced(parameters, device);
-  bool first = true; // no gradient of the network's own input is needed
+  bool first = true; // no gradient of the network's own input is needed, or of frozen layers
   Autocast autocast(device);
   for (const Layer& layer : network.layers) {
     const Passes passes = passes_of(layer.kind);
     const double in = static_cast<double>(layer.input_elements) * batch;
     const double out = static_cast<double>(layer.output_elements) * batch;
-    const auto weights = static_cast<double>(layer.parameters);
+    const auto weights = static_cast<double>(layer.parameters + layer.borrowed_weights);
     if ((device.fused_elementwise && layer.kind == LayerKind::elementwise) ||
         (layer.kind == LayerKind::regroup && !device.kernels.batched_products)) {
       profile.layers.emplace_back();
@@ -340,7 +340,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
         time.backward += product.input_gradient();
         time.backward_kernels = 2;
       }
-      first = false;
+      first = first && !layer.trained;
     } else {
       const Flops work = static_cast<double>(batch) * layer.forward_flops;
       const double functions = batch * layer.functions;
@@ -356,6 +356,10 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     }
     time.forward += device.operation_gap + conversion;
     time.backward += device.operation_gap + conversion;
+    if (!layer.trained) {
+      time.backward = Seconds(0);
+      time.backward_kernels = 0;
+    }
     profile.layers.push_back(time);
   }
   if (device.kernels.copies_batch && !profile.layers.empty())
@@ -416,10 +420,11 @@ Bytes training_memory(const Network& network, int batch, const Device& device)
   const auto parameters = static_cast<double>(sum.parameters);
   const double state = parameters * (2 * 4 + device.optimizer.state_bytes_per_parameter +
                                      (device.master_weights ? device.bytes_per_element : 0));
-  // Activations that overwrite their input (ReLU, dropout) need no memory of their own.
+  // Activations that overwrite their input (ReLU, dropout) need no memory of their own, and what no
+  // backward pass reads is not kept.
   double activations = 0;
   for (const Layer& layer : network.layers)
-    if (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::regroup)
+    if (layer.trained && layer.kind != LayerKind::elementwise && layer.kind != LayerKind::regroup)
       activations += static_cast<double>(layer.output_elements);
   return Bytes(state) + moved(activations * batch, device);
 }

@@ -12,8 +12,9 @@ struct Tile {
   double rows, columns;
   int halvings; // of 256 x 128
 };
-constexpr Tile kTiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 128, 1}, {64, 128, 2},
-                           {128, 64, 2},  {64, 256, 1},  {256, 64, 1},  {64, 64, 3}};
+constexpr Tile kTiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 128, 1}, {64, 128, 2}, {128, 64, 2},
+                           {64, 256, 1},  {256, 64, 1},  {64, 64, 3},   {256, 32, 2}, {128, 32, 3}};
+constexpr double kNarrow = 32;          // columns
 constexpr double kShortestSplit = 1024; // terms of a sum
 constexpr double kSplitFill = 1.5;      // parts of a divided sum are added up afterwards
 
@@ -25,6 +26,8 @@ double ProductCurve::arithmetic(const Product& product, double clock) const
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kTiles) {
     if (!tensor_cores && std::max(tile.rows, tile.columns) > 128)
+      continue;
+    if (!narrow_tiles && tile.columns == kNarrow)
       continue;
     const int halvings = tensor_cores ? tile.halvings : tile.halvings - 1;
     const double share =

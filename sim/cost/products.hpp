@@ -38,6 +38,7 @@ struct ProductCurve {
   double quantise = 0;        // bytes moved per left element by a conversion before the product
   double quantise_floor = 0;  // seconds of its kernels beside that
   bool tensor_cores = true;   // false: tiles of 128 x 128 are the largest, at the full rate
+  bool narrow_tiles = false;  // tiles of 32 columns, too
   int splits = 4;             // parts that a sum may be divided into
   double split_floor = 0;     // seconds to add them up
   int processors = 1;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kRuns = 12;
 constexpr double kSame = 1e-4;                     // of the rate
+constexpr double kJump = 0.01;                     // of the rate, on either side of a jump
 constexpr double kShortest = 0.01, kLongest = 100; // of kernel_time's format
 
 // The experiment that the anchor of a job was measured with: of a sweep, unless that tries anchors,
@@ -66,31 +68,58 @@ public:
     options_.late.clear();
   }
 
-  /// The kernels' time with which the job has the anchor's rate: secants of the step's time.
+  /// The kernels' time with which the job has the anchor's rate: secants of the step's time. Where
+  /// gradients leave at multiples of a cycle, steps jump: then halves of what lies between a time
+  /// that is too short and one that is too long, and at a jump the nearer side of it.
   double kernel_time() const
   {
+    Search search;
     double before = 1;
-    double error_before = error(before);
+    double error_before = search.add(before, error(before));
     double now = std::clamp(before / (1 + error_before), kShortest, kLongest);
-    for (int run = 0; run < kRuns && std::abs(error_before) > kSame; ++run) {
-      const double error_now = error(now);
+    for (int run = 0; run < kRuns && std::abs(search.error) > kSame; ++run) {
+      const double error_now = search.add(now, error(now));
       const double slope = (error_now - error_before) / (now - before);
-      if (std::abs(error_now) <= kSame)
-        return now;
-      if (!(slope > 0) || (now <= kShortest && error_now > 0) || (now >= kLongest && error_now < 0))
-        fail(error_now);
+      const bool at_end = (now <= kShortest && error_now > 0) || (now >= kLongest && error_now < 0);
       before = now;
       error_before = error_now;
-      now = std::clamp(now - error_now / slope, kShortest, kLongest);
-      if (now == before)
-        fail(error_now);
+      const double secant =
+          slope > 0 ? std::clamp(now - error_now / slope, kShortest, kLongest) : now;
+      if (secant > search.too_short && secant < search.too_long && secant != now)
+        now = secant;
+      else if (!at_end && search.bracketed())
+        now = std::sqrt(search.too_short * search.too_long);
+      else
+        break;
     }
-    if (std::abs(error_before) > kSame)
-      fail(error_before);
-    return before;
+    if (std::abs(search.error) > (search.bracketed() ? kJump : kSame))
+      fail(search.error);
+    return search.time;
   }
 
 private:
+  // What was tried: the best, and what it lies between.
+  struct Search {
+    double time = 1;
+    double error = std::numeric_limits<double>::infinity();
+    double too_short = 0;
+    double too_long = std::numeric_limits<double>::infinity();
+
+    bool bracketed() const { return too_short > 0 && std::isfinite(too_long); }
+    double add(double tried, double its_error)
+    {
+      if (std::abs(its_error) < std::abs(error)) {
+        time = tried;
+        error = its_error;
+      }
+      if (its_error > 0)
+        too_long = std::min(too_long, tried);
+      else
+        too_short = std::max(too_short, tried);
+      return its_error;
+    }
+  };
+
   /// Of the step, relative to the anchor's.
   double error(double kernel_time) const
   {

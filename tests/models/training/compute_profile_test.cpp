@@ -40,6 +40,39 @@ TEST_CASE("backward makes two products of a layer, one of the first", "[profile]
   CHECK_THAT(profile.layers[1].backward.value(), test::is(2 * product));
 }
 
+TEST_CASE("frozen layers run forward alone, and the first trained one hands on no gradient",
+          "[profile][closed-form]")
+{
+  const double product = 2 * 64 * 1000.0 * 1000.0 / 1e12;
+  Network network = two_linear_layers(1000);
+  network.layers.push_back(network.layers.front());
+  network.layers.front() = frozen_layer(network.layers.front());
+  Device device = arithmetic(1e12);
+  device.operation_gap = Seconds(1e-6);
+  const auto profile = compute_profile(network, 64, device);
+  CHECK_THAT(profile.layers[0].forward.value(), test::is(product + 1e-6));
+  CHECK(profile.layers[0].backward.value() == 0);
+  CHECK(profile.layers[0].backward_kernels == 0);
+  CHECK_THAT(profile.layers[1].backward.value(), test::is(product + 1e-6));
+  CHECK_THAT(profile.layers[2].backward.value(), test::is(2 * product + 1e-6));
+  // Its output is not kept: two activations, and the state of two layers' parameters.
+  const double state = 2e6 * (2 * 4 + device.optimizer.state_bytes_per_parameter);
+  CHECK_THAT(training_memory(network, 64, device).value(), test::is(state + 2.0 * 64 * 1000 * 4));
+}
+
+TEST_CASE("borrowed weights are read as a layer's own", "[profile][closed-form]")
+{
+  Network network = two_linear_layers(1000);
+  network.layers[1] = borrowed(network.layers[1]);
+  Device device = arithmetic(1e30);
+  device.dense.memory = BytesPerSecond(1e9);
+  const auto profile = compute_profile(network, 1, device);
+  const double moved = (1000.0 + 1000 * 1000 + 1000) * 4;
+  CHECK_THAT(profile.layers[0].forward.value(), test::is(moved / 1e9));
+  CHECK_THAT(profile.layers[1].forward.value(), test::is(moved / 1e9));
+  CHECK_THAT(profile.layers[1].backward.value(), test::is(2 * moved / 1e9));
+}
+
 TEST_CASE("products wait for the lines of a weight that the cache does not hold",
           "[profile][closed-form]")
 {

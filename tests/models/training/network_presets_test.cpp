@@ -71,6 +71,28 @@ constexpr Documented kDocumented[] = {
     {"vgg13", 133047848, 11.31},
 };
 
+// Counted in the code that each file names: trained parameters and their tensors, and the
+// multiply-accumulates of its convolutions and linear layers (hooks on the modules, torch 1.13 and
+// torchvision 0.14), of detectors without the boxes' matching. ssd300-resnet34 has 20.058 M
+// parameters in OpenVINO's Open Model Zoo (ssd-resnet34-1200-onnx), with its averages.
+struct Counted {
+  const char* preset;
+  std::int64_t parameters;
+  std::int64_t tensors;
+  double gmac;
+};
+constexpr Counted kCounted[] = {
+    {"ssd300-resnet34", 19972534, 131, 15.8621},
+    {"ssd300-resnet50", 22894902, 183, 20.1509},
+    {"retinanet-resnext50", 36849004, 78, 201.2084},
+    // Pyramid and proposals 163.2222, 512 boxes 7.3259, 128 masks 67.8476. torchvision's documents
+    // say 44,401,393 parameters with 91 classes; 53,820 fewer with 81, and 222,400 frozen.
+    {"maskrcnn-resnet50", 44401393 - 53820 - 222400, 84, 238.3957},
+    {"unet3d-kits19", 31190243, 78, 477.2987},
+    {"nnunet-3d", 31192868, 78, 482.8016},
+    {"nnunet-2d", 20613092, 78, 6.6925},
+};
+
 // Rows burden-* (albanie/convnet-burden, README.md, commit 9c7f31ba): parameters and features of
 // one image in MiB, rounded; relu and dropout work in place and so store no features. Left out:
 // alexnet (another network: 96 channels, groups, lrn) and googlenet (with auxiliary heads).
@@ -122,6 +144,49 @@ TEST_CASE("networks have the parameters and operations that their documentation 
   const NetworkTotals sum = totals(load_network(std::string(row.preset)));
   CHECK(sum.parameters == row.parameters);
   CHECK(std::abs(sum.macs / 1e9 - row.gmac) <= 0.005 + 0.005 * row.gmac);
+}
+
+TEST_CASE("detectors and segmentation networks are those of their code", "[models][network]")
+{
+  const Counted row = GENERATE(from_range(std::begin(kCounted), std::end(kCounted)));
+  CAPTURE(row.preset);
+  const NetworkTotals sum = totals(load_network(std::string(row.preset)));
+  CHECK(sum.parameters == row.parameters);
+  CHECK(sum.gradient_tensors == row.tensors);
+  CHECK(std::abs(sum.macs / 1e9 - row.gmac) < 0.0001);
+}
+
+// 210,808,832: fairseq's log of transformer_wmt_en_de_big_t2t with 33712 joined words ("num. model
+// params"), six layers of H = 1024 on each side, no biases in attention.
+TEST_CASE("Transformer (big) has the parameters of its code and the products of its paper",
+          "[models][network]")
+{
+  const Network network = load_network("transformer-big");
+  const NetworkTotals sum = totals(network);
+  CHECK(network.samples == "sequences");
+  CHECK(sum.parameters == 210808832);
+  const double h = 1024;
+  const double t = 30;
+  const double projections = 6 * (4 + 8) * h * h + 2 * 6 * 8 * h * h; // attention and feed-forward
+  const double scores = 3 * 6 * 2 * t * h;
+  CHECK(sum.macs == Approx(t * (projections + scores + h * 33712)).epsilon(1e-12));
+}
+
+// 191,950,298 parameters (192 M) has MemTransformerLM of wt103_base.yaml: the table, 16 layers, the
+// output's biases, vectors u and v and those of the three clusters, which the file leaves out.
+TEST_CASE("Transformer-XL has the parameters of its code and attends to its memory",
+          "[models][network]")
+{
+  const NetworkTotals sum = totals(load_network("transformer-xl-base"));
+  const double h = 512;
+  const double vectors = 2 * h + 3 * h;
+  CHECK(std::abs(static_cast<double>(sum.parameters) + vectors - 191950298) < 1);
+  const double t = 192;
+  const double mem = 192;
+  const double macs =
+      16 * ((t + mem) * 3 * h * h + 3 * t * (t + mem) * h + t * h * h + t * 8 * h * h) +
+      h * (t * 20000 + 2 * 20000 + 3 * 160000 + 67738);
+  CHECK(sum.macs == Approx(macs).epsilon(1e-12));
 }
 
 TEST_CASE("U-Net has the parameters of its figure", "[models][network]")
