@@ -1,6 +1,7 @@
 #include "experiments/fleet/fleet.hpp"
 
 #include "experiments/fleet/fault_trace.hpp"
+#include "experiments/fleet/fleet_checks.hpp"
 #include "experiments/fleet/policy_command.hpp"
 #include "experiments/fleet/policy_names.hpp"
 #include "experiments/fleet/speed_table.hpp"
@@ -16,8 +17,6 @@
 namespace foretrain::experiments {
 
 namespace {
-
-constexpr double kMostDrawn = 1e7; // jobs, which take some 200 bytes each
 
 using namespace models::fleet;
 
@@ -58,147 +57,6 @@ ClusterShape shape_of(const FleetSpec& spec, const Value& root)
   shape.nodes = spec.cluster.nodes + (spec.failures ? spec.failures->spares : 0);
   shape.nodes_per_switch = spec.cluster.nodes_per_switch.value_or(0);
   return shape;
-}
-
-void check_failures(const FailuresSpec& spec, const Value& at)
-{
-  const bool drawn = spec.per_1000_node_days || spec.per_1000_switch_days;
-  if (drawn == !spec.trace.empty())
-    at.fail("must have either a trace, or per_1000_node_days or per_1000_switch_days");
-  if (drawn && !spec.repair)
-    at.fail_at("repair", "is missing: how long nodes are down");
-  if (spec.repair && spec.repair->mean < spec.repair->median)
-    at.at("repair").at("mean").fail("must be at least the median");
-  if (spec.law == FailureLaw::exponential && spec.shape != 1)
-    at.at("shape").fail("is only for Weibull's law");
-}
-
-void check_maintenance(const FleetSpec& spec, const Value& root)
-{
-  for (std::size_t i = 0; i < spec.maintenance.size(); ++i) {
-    const MaintenanceSpec& it = spec.maintenance[i];
-    const Value at = root.at("maintenance").at(i);
-    if (it.times > 1 && !it.every)
-      at.fail_at("every", "is missing: how far apart they are");
-    if (it.every && *it.every < it.length)
-      at.at("every").fail("must be at least the length");
-    if (it.first_node + it.nodes.value_or(1) > spec.cluster.nodes)
-      at.at(it.nodes ? "nodes" : "first_node")
-          .fail(fmt::format("goes beyond the last node, {}; spares are never taken",
-                            spec.cluster.nodes - 1));
-  }
-}
-
-void check_mix(const MixSpec& mix, const Value& at)
-{
-  if (!mix.job) {
-    if (mix.gpus < 1 || !mix.run_time)
-      at.fail("must have a job, or gpus and run_time");
-    if (mix.epochs || mix.steps)
-      at.at(mix.epochs ? "epochs" : "steps").fail("needs a job");
-    return;
-  }
-  if (mix.epochs.has_value() == mix.steps.has_value())
-    at.fail("must have either epochs or steps beside its job");
-  if (mix.gpus > 0 || mix.run_time)
-    at.at(mix.gpus > 0 ? "gpus" : "run_time").fail("must not be given beside a job");
-  const JobSpec job = read_as<JobSpec>(mix.job);
-  if (mix.epochs && (job.global_batch || job.program))
-    at.at("epochs").fail("is for data-parallel jobs of a model; give steps");
-}
-
-void check_arrivals(const ArrivalsSpec& spec, const Value& at)
-{
-  if (spec.mix.empty())
-    at.at("mix").fail("must hold at least one kind of job");
-  const auto profile = [&](const char* key, const std::vector<double>& rates, std::size_t number) {
-    if (!rates.empty() && rates.size() != number)
-      at.at(key).fail(fmt::format("must hold {} numbers, got {}", number, rates.size()));
-    if (!rates.empty() && *std::max_element(rates.begin(), rates.end()) <= 0)
-      at.at(key).fail("must hold a number above 0");
-  };
-  const double jobs = spec.per_hour * spec.until.value() / 3600;
-  if (jobs > kMostDrawn)
-    at.at("per_hour")
-        .fail(fmt::format("makes {:.3g} jobs in {:.3g} days; at most {:.0f} are drawn", jobs,
-                          spec.until.value() / 86400, kMostDrawn));
-  profile("by_hour", spec.by_hour, 24);
-  profile("by_weekday", spec.by_weekday, 7);
-  for (std::size_t i = 0; i < spec.mix.size(); ++i) {
-    const MixSpec& mix = spec.mix[i];
-    const Value one = at.at("mix").at(i);
-    check_mix(mix, one);
-  }
-}
-
-void check_checkpoint(const CheckpointSpec& spec, const Value& at)
-{
-  const bool by_rate = spec.bytes_per_gpu && spec.rate;
-  if (!spec.write && !by_rate)
-    at.fail("must have write, or bytes_per_gpu and rate");
-  if (spec.write && (spec.bytes_per_gpu || spec.rate))
-    at.at("write").fail("must not be given beside bytes_per_gpu and rate");
-  if (spec.interval.json() == "best")
-    return;
-  Seconds interval{};
-  Reader::read(spec.interval, interval, positive());
-}
-
-bool simulates(const FleetSpec& spec)
-{
-  if (spec.jobs)
-    return spec.jobs->speed == SpeedSource::simulated;
-  return spec.arrivals && std::any_of(spec.arrivals->mix.begin(), spec.arrivals->mix.end(),
-                                      [](const MixSpec& mix) { return bool(mix.job); });
-}
-
-void check_expectations(const FleetSpec& spec, const Value& root)
-{
-  for (std::size_t i = 0; i < spec.expect.size(); ++i) {
-    const FleetExpectationSpec& it = spec.expect[i];
-    const Value at = root.at("expect").at(i);
-    if (it.quantity.empty() || it.quantity.front() != '/')
-      at.at("quantity").fail("must be a JSON pointer into the answer, like /wait_s/p90");
-    if (!it.at_least && !it.at_most)
-      at.fail("must have at_least or at_most");
-    for (const Value* settings : {&it.point, &it.than})
-      if (*settings && !settings->json().is_object())
-        settings->fail("must be an object of pointers and values, got " + settings->shown());
-  }
-}
-
-void check(const FleetSpec& spec, const Value& root)
-{
-  check_expectations(spec, root);
-  if (spec.jobs.has_value() == spec.arrivals.has_value())
-    root.fail("must have either jobs or arrivals");
-  if (spec.jobs && (spec.jobs->speed == SpeedSource::simulated) != bool(spec.jobs->job))
-    root.at("jobs").fail("must have a job where speeds are simulated, and only there");
-  if (spec.jobs && spec.jobs->job && spec.jobs->job.json().contains("gpus"))
-    spec.jobs->job.at("gpus").fail("must be left out: the trace has them");
-  if (spec.jobs && spec.jobs->take == TakeJobs::unfinished) {
-    if (spec.jobs->kind != TraceKind::sacct)
-      root.at("jobs").at("take").fail("must be ended for traces of " + word_of(spec.jobs->kind) +
-                                      ": only sacct tells limits of jobs that run and wait");
-    if (spec.jobs->speed == SpeedSource::simulated)
-      root.at("jobs").at("speed").fail("must be recorded where unfinished jobs are taken");
-  }
-  if (simulates(spec) && !spec.cluster.platform)
-    root.at("cluster").fail_at("platform", "is missing: speeds are simulated");
-  if (spec.arrivals)
-    check_arrivals(*spec.arrivals, root.at("arrivals"));
-  if (spec.failures)
-    check_failures(*spec.failures, root.at("failures"));
-  check_maintenance(spec, root);
-  if (spec.checkpoint)
-    check_checkpoint(*spec.checkpoint, root.at("checkpoint"));
-  if (spec.checkpoint && spec.checkpoint->interval.json() == "best" &&
-      !(spec.failures && spec.failures->per_1000_node_days))
-    root.at("checkpoint").at("interval").fail("needs failures with per_1000_node_days to be best");
-  for (std::size_t i = 0; i < spec.queues.size(); ++i)
-    for (std::size_t k = 0; k < i; ++k)
-      if (spec.queues[i].name == spec.queues[k].name)
-        root.at("queues").at(i).at("name").fail("is the name of another queue, too");
 }
 
 std::uint32_t position(std::vector<std::string>& names, const std::string& name)
@@ -382,7 +240,7 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
   LoadedFleet fleet;
   fleet.document = document;
   fleet.spec = read_as<FleetSpec>(root);
-  check(fleet.spec, root);
+  check_fleet(fleet.spec, root);
   fleet.shape = shape_of(fleet.spec, root);
   fleet.policy = read_policy(fleet.spec.policy);
   fleet.policy_name = !fleet.spec.policy ? "fifo"

@@ -207,6 +207,9 @@ class OtherCommands(unittest.TestCase):
             self.assertGreater(len(one.plot().get_yticklabels()), 1)
         with self.assertRaisesRegex(ft.ForetrainError, "fleet_sweep"):
             ft.fleet("c4140-month", set={"/sweep": {"/policy": ["fifo", "easy"]}}, seeds=1)
+        when = ft.fleet_when("c4140-month", 48213, seeds=2)
+        self.assertEqual((when.job, when.gpus, when.starts), ("48213", 1, 2))
+        self.assertIn("starts at", str(when))
         with self.assertRaisesRegex(ft.ForetrainError, "no sweep"):
             ft.fleet_sweep("c4140-month", seeds=1)
 

@@ -54,6 +54,7 @@ from .commands import (
     explain,
     fleet,
     fleet_sweep,
+    fleet_when,
     nccl_tests,
     plan,
     predict,
@@ -73,7 +74,7 @@ __all__ = [
     "FleetCluster", "FleetExpect", "ForetrainError", "Goal", "InputError", "InternalError", "Job", "Jobs", "Lora",
     "Mix", "Option", "Parallel", "ParameterServers", "Plan", "ProgramNotFound", "Queue", "Range", "Record", "Stack",
     "State",
-    "calibrate", "check", "compare", "experiments", "explain", "fleet", "fleet_sweep", "frameworks",
-    "import_model", "import_platform", "kinds", "model", "models", "nccl_tests", "parameters", "plan", "platforms", "predict",
+    "calibrate", "check", "compare", "experiments", "explain", "fleet", "fleet_sweep", "fleet_when",
+    "frameworks", "import_model", "import_platform", "kinds", "model", "models", "nccl_tests", "parameters", "plan", "platforms", "predict",
     "presets", "program", "schema", "sweep", "tune", "validate", "version",
 ]

@@ -343,6 +343,31 @@ def fleet_sweep(
     return _answer(made, ["fleet"], [fleet], words, progress)
 
 
+def fleet_when(
+    fleet: Given,
+    job: str | int,
+    *,
+    set: Settings | None = None,
+    policy: str | None = None,
+    seed: int | None = None,
+    seeds: int | None = None,
+    progress: Progress | None = None,
+) -> answers.Plain:
+    """Tell when a job of a fleet's trace starts, how sure that is, and what it waits for.
+
+    Args:
+        fleet: as for `fleet`, with recorded jobs.
+        job: its id in the trace.
+        set: as for `fleet`, as are those that follow.
+        policy: name of a policy instead of the file's.
+        seed: see `fleet`.
+        seeds: see `fleet`.
+        progress: see `predict`.
+    """
+    words = options({"when": str(job), "set": set, "policy": policy, "seed": seed, "seeds": seeds})
+    return _answer(answers.Plain, ["fleet"], [fleet], words, progress)
+
+
 def check(paths: Files, *, baseline: str | PathLike[str] | None = None, update_baseline: bool = False,
           tolerance: float | None = None, confidence: float | None = None, strict: bool = False,
           junit: str | PathLike[str] | None = None, progress: Progress | None = None) -> answers.Checked:

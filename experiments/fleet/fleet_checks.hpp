@@ -1,0 +1,14 @@
+// What must hold between the keys of a fleet file.
+#pragma once
+
+#include "experiments/fleet/fleet_spec.hpp"
+
+namespace foretrain::experiments {
+
+/// Whether jobs of the fleet have speeds that are simulated.
+bool simulates(const FleetSpec& spec);
+
+/// Throws ConfigError; `root` is the file that was read.
+void check_fleet(const FleetSpec& spec, const Value& root);
+
+} // namespace foretrain::experiments
