@@ -331,7 +331,7 @@ def maskrcnn():
                       "models/detection/mask_rcnn.py maskrcnn_resnet50_fpn, 81 classes; batch normalisation, stem and first stage frozen",
             "notes": "The work differs from image to image and rank to rank; these are means. An image is 800 x 1088: a COCO image of 640 x 480 with its "
                      "shorter side at 800, filled up to a multiple of 32. 512 boxes are sampled; the mask branch works on those that hit an object, at "
-                     "most a quarter of them, which is taken (logs of detectron2 show 64 to 100 % of that limit). Left out: sorting and suppression of "
+                     "most a quarter of them (the sampler of the code), which is taken. Left out: sorting and suppression of "
                      "proposals, matching, and what the host does between them.",
             "dataset": "coco", "input": {"channels": 3, "height": 800, "width": 1088}, "defaults": FROZEN,
             "layers": [{"op": "frozen", "body": [*RESNET_STEM, *resnet_stage("resnet50", 0, 1)]},
