@@ -72,7 +72,7 @@ class Server:
             return [("status", response.status), *json.loads(response.read()).items()]
         told = []
         for line in response:
-            told.append(told_line(line.decode()))
+            told.append(told_line(line.decode().rstrip("\n")))
             hear(*told[-1])
         connection.close()
         return told
