@@ -16,11 +16,11 @@ TEST_CASE("Round-robin goes on where the last job ended, spread begins anew")
   job.placement = at.at("placement");
   job.gpus = 3;
   Placer placer(4, 2);
-  using Places = std::vector<GpuPlace>;
-  CHECK(placer.place(job, at, 0) == Places{{0, 0}, {1, 0}, {2, 0}});
+  using Expected = std::vector<GpuPlace>;
+  CHECK(placer.place(job, at, 0) == Expected{{0, 0}, {1, 0}, {2, 0}});
   job.gpus = 2;
   CHECK(placer.place(job, at, 0) ==
-        (round_robin ? Places{{3, 0}, {3, 1}} : Places{{0, 1}, {3, 0}}));
+        (round_robin ? Expected{{3, 0}, {3, 1}} : Expected{{0, 1}, {3, 0}}));
 }
 
 TEST_CASE("Ranks that belong together share a node, on as few nodes as can be")
