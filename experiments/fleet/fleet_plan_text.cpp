@@ -26,7 +26,7 @@ std::string options_text(const FleetCandidateAnswer& it)
 {
   std::vector<std::string> words;
   for (const auto& [change, option] : it.options)
-    words.push_back(change + " " + option);
+    words.push_back(fmt::format("{} {}", change, option));
   return joined(words);
 }
 
