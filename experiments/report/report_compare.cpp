@@ -29,7 +29,8 @@ std::string words_of(std::string key)
 
 std::string signed_number(double value)
 {
-  return (value < 0 ? "-" : "+") + number_text(std::abs(value));
+  const std::string size = number_text(std::abs(value));
+  return (value < 0 && size != "0" ? "-" : "+") + size;
 }
 
 std::string signed_ms(double seconds)
@@ -185,13 +186,13 @@ private:
     TextTable table;
     table.header = {"part of the step", "A ms", "B ms", "difference ms", "", ""};
     table.texts = 1;
-    for (const auto& part : pair.at("a").at("time_s").items())
-      if (const double before = 1e3 * part.value().get<double>(); true) {
-        const std::string at = "/b/time_s/" + part.key();
-        const double after = 1e3 * number(pair, at.c_str());
-        table.lines.push_back({words_of(part.key()), number_text(before), number_text(after),
-                               signed_number(after - before), "", ""});
-      }
+    for (const auto& part : pair.at("a").at("time_s").items()) {
+      const double before = 1e3 * part.value().get<double>();
+      const std::string at = "/b/time_s/" + part.key();
+      const double after = 1e3 * number(pair, at.c_str());
+      table.lines.push_back({words_of(part.key()), number_text(before), number_text(after),
+                             signed_number(after - before), "", ""});
+    }
     return table;
   }
 

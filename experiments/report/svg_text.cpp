@@ -11,7 +11,8 @@ std::string number_text(double value, bool thousands)
 {
   if (!std::isfinite(value))
     return "-";
-  const double size = std::abs(value);
+  constexpr double kNothing = 5e-10; // no digit of nine is left of less
+  const double size = std::abs(value) < kNothing ? 0 : std::abs(value);
   int decimals = 0;
   if (size > 0 && size < 99.95)
     decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(size * 1.0005))), 0, 9);

@@ -7,8 +7,8 @@
 
 namespace foretrain::experiments {
 
-/// Three or more significant digits, no exponent: 0.0123, 1.23, 12.3, 123, 12345. With
-/// `thousands`, 12,345.
+/// Three or more significant digits, no exponent: 0.0123, 1.23, 12.3, 123, 12345; nine decimals at
+/// most, and 0 for what has none of these. With `thousands`, 12,345.
 std::string number_text(double value, bool thousands = false);
 
 /// "12,000", "1.5 M": a tick's label.

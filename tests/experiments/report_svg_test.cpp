@@ -47,6 +47,8 @@ TEST_CASE("ticks by ratio enclose the values", "[experiments][report]")
 TEST_CASE("numbers have three digits or more and no exponent", "[experiments][report]")
 {
   CHECK(number_text(0) == "0");
+  CHECK(number_text(-1e-12) == "0"); // a difference of rounding
+  CHECK(number_text(2e-9) == "0.000000002");
   CHECK(number_text(0.0123) == "0.0123");
   CHECK(number_text(0.9999) == "1.00");
   CHECK(number_text(9.9999) == "10.0");
