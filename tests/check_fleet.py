@@ -158,6 +158,7 @@ def check_comparisons(folder):
                           "--format", "json").stdout)["pairs"][0]
     assert next(it for it in same["quantities"] if it["quantity"] == "/wait_s/mean")["b_more"] == 2
     assert "is a fleet" in run("compare", fifo, "c4140-resnet50", status=2).stderr
+    assert "did you mean 'two-queues'?" in run("compare", fifo, "two-queue", status=2).stderr
     assert "a fleet is compared with a fleet" in run("compare", "c4140-resnet50", fifo, status=2).stderr
     assert "--fail-below is for experiments" in run("compare", fifo, easy, "--fail-below", 1, status=2).stderr
     assert "--seeds is for fleets" in run("compare", "c4140-resnet50", "c4140-resnet50", "--seeds", 2, status=2).stderr

@@ -4,12 +4,14 @@
 #include "experiments/cli/fleet_run.hpp"
 #include "experiments/fleet/fleet_compare.hpp"
 #include "experiments/report/report_compare.hpp"
+#include "experiments/spec/file_kind.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text.hpp"
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 
 namespace foretrain::cli {
@@ -105,11 +107,18 @@ LoadedSide load_side(ExperimentArguments arguments, const std::vector<std::strin
 int run_compare(CompareArguments a, const CLI::App& app)
 {
   const SideKind kind_a = kind_of_side(a.of_a.file), kind_b = kind_of_side(a.b);
-  if ((kind_a == SideKind::fleet) != (kind_b == SideKind::fleet))
+  const bool fleets = kind_a == SideKind::fleet || kind_b == SideKind::fleet;
+  // Beside a fleet a word that is nothing known is a fleet misspelt: its reader says what is meant.
+  const auto other = [](const std::string& word, SideKind kind) {
+    std::error_code ignored;
+    return kind != SideKind::fleet &&
+           (!kind_of_named(word).empty() || std::filesystem::exists(word, ignored));
+  };
+  if (fleets && (other(a.of_a.file, kind_a) || other(a.b, kind_b)))
     throw UsageError("'" + excerpt(a.of_a.file, 200) + "' is " + kind_text(kind_a) + ", and '" +
                      excerpt(a.b, 200) + "' is " + kind_text(kind_b) +
                      ": a fleet is compared with a fleet");
-  if (kind_a == SideKind::fleet)
+  if (fleets)
     return compare_two_fleets(a, app);
   if (a.seeds_given->count() > 0)
     throw UsageError("--seeds is for fleets, and these are experiments");

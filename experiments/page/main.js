@@ -233,16 +233,18 @@ async function tune(target) {
 function plans(got, target) {
   const number = value => Number(value.toPrecision(4)).toLocaleString("en");
   const columns = {
-    tensor: plan => plan.parallel.tensor, pipeline: plan => plan.parallel.pipeline, virtual: plan => plan.parallel.virtual_stages,
-    expert: plan => plan.parallel.expert, zero: plan => plan.parallel.zero, micro: plan => plan.micro_batch, recompute: plan => plan.recompute,
+    tensor: plan => plan.parallel.tensor, context: plan => plan.parallel.context, pipeline: plan => plan.parallel.pipeline, virtual: plan => plan.parallel.virtual_stages,
+    expert: plan => plan.parallel.expert, "expert tensor": plan => plan.parallel.expert_tensor,
+    zero: plan => `${plan.parallel.zero}${plan.parallel.shard === "node" ? " within nodes" : ""}`, micro: plan => `${plan.micro_batch}`, recompute: plan => plan.recompute,
     "tokens/s": plan => `${number(plan.tokens_per_s.median)} (${number(plan.tokens_per_s.low)} to ${number(plan.tokens_per_s.high)})`,
     MFU: plan => `${(100 * plan.mfu).toFixed(1)} %`, memory: plan => `${(plan.device_memory_byte / 1e9).toFixed(1)} GB${plan.fits ? "" : ", does not fit"}`,
     "loses by": plan => plan.loses_by };
+  const shown = Object.entries(columns).filter(([, cell]) => got.plans.some(plan => cell(plan) !== 1)); // in 1 part: no plan divides anything that way
   const rows = got.plans.map((plan, i) => element("tr", {}, element("th", { scope: "row" }, button(`Take ${i + 1}`, () => take(plan), "put this plan into the file")),
-    ...Object.entries(columns).map(([name, cell]) => { const made = element("td", { textContent: cell(plan) }); made.dataset.label = name; return made; })));
+    ...shown.map(([name, cell]) => { const made = element("td", { textContent: cell(plan) }); made.dataset.label = name; return made; })));
   target.replaceChildren(
     element("p", { className: "note", textContent: `${got.simulated} plans simulated, ${got.do_not_fit} do not fit, ${got.cannot_reach} cannot reach the best. Not tried: ${got.not_tried}.` }),
-    element("div", { className: "scroll" }, element("table", { className: "stacking" }, element("thead", {}, element("tr", {}, ...["", ...Object.keys(columns)].map(name => element("th", { scope: "col", textContent: name })))),
+    element("div", { className: "scroll" }, element("table", { className: "stacking" }, element("thead", {}, element("tr", {}, ...["", ...shown.map(([name]) => name)].map(name => element("th", { scope: "col", textContent: name })))),
       element("tbody", {}, ...rows))));
 }
 
