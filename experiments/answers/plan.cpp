@@ -280,12 +280,8 @@ PlanFile load_plan_file(const std::string& name_or_path, const std::vector<std::
 {
   const Value loaded = resolve_preset(name_or_path, kPlanKind);
   auto document = std::make_shared<Document>(*loaded.document());
-  for (const std::string& text : overrides) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos)
-      throw UsageError("--set needs POINTER=VALUE, like --set /confidence=0.5; got '" + text + "'");
-    set_value(*document, text.substr(0, equals), text.substr(equals + 1));
-  }
+  for (const std::string& text : overrides)
+    apply_override(*document, text, "/confidence=0.5");
   const Value root{DocumentPtr(document)};
   PlanFile file{read_as<PlanSpec>(root), document, {}};
   if (file.spec.experiment && file.spec.fleet)

@@ -20,13 +20,6 @@ using namespace models::fleet;
 constexpr double kInterval = 0.9;
 constexpr double kBoundedRun = 10; // seconds; Feitelson et al., JSSPP 1997
 
-// Over seeds; of one seed it has no width.
-Range over_seeds(const std::vector<double>& values)
-{
-  return {quantile(values, 0.5), quantile(values, (1 - kInterval) / 2),
-          quantile(values, (1 + kInterval) / 2), kInterval};
-}
-
 template <class Of>
 Range over_runs(std::span<const FleetRun> runs, const Of& of)
 {
@@ -189,6 +182,28 @@ FleetFailures failures_of(std::span<const FleetRun> runs)
 }
 
 } // namespace
+
+std::span<const FleetHoursPart> fleet_hours_parts()
+{
+  static constexpr FleetHoursPart kParts[] = {
+      {"productive", &FleetHours::productive}, {"contended", &FleetHours::contended},
+      {"checkpoint", &FleetHours::checkpoint}, {"lost", &FleetHours::lost},
+      {"restart", &FleetHours::restart},       {"held for pods", &FleetHours::held},
+      {"queued", &FleetHours::queued},         {"fragmented", &FleetHours::fragmented},
+      {"repair", &FleetHours::repair},         {"idle", &FleetHours::idle}};
+  return kParts;
+}
+
+int never_run(const FleetJobCounts& jobs)
+{
+  return jobs.submitted - jobs.completed - jobs.timeout - jobs.running;
+}
+
+Range over_seeds(const std::vector<double>& values)
+{
+  return {quantile(values, 0.5), quantile(values, (1 - kInterval) / 2),
+          quantile(values, (1 + kInterval) / 2), kInterval};
+}
 
 FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> runs)
 {

@@ -62,6 +62,21 @@ struct FleetAnswer {
   std::optional<FleetTraceAnswer> trace;
 };
 
+/// A part of the GPU hours, by its name for people.
+struct FleetHoursPart {
+  const char* name;
+  Range FleetHours::*part;
+};
+
+/// All parts, in the order in which they are told.
+std::span<const FleetHoursPart> fleet_hours_parts();
+
+/// Jobs that never ran: rejected, stuck, or waiting at the end.
+int never_run(const FleetJobCounts& jobs);
+
+/// The range of a quantity whose values are those of seeds; of one seed it has no width.
+Range over_seeds(const std::vector<double>& values);
+
 /// Of at least one run.
 FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> runs);
 

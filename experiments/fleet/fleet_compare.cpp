@@ -7,6 +7,7 @@
 #include "experiments/report/report_html_rows.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "experiments/report/text_table.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
@@ -19,7 +20,6 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr double kSeedsBetween = 0.9;
 constexpr std::size_t kTextColumns = 110;
 constexpr std::size_t kValueWidth = 60;
 
@@ -32,10 +32,8 @@ CompareSide side_of_runs(const FleetSide& side, const std::vector<std::string>& 
   CompareSide found{side.name, {}, {}};
   for (std::size_t i = 0; i < side.runs.size(); ++i) {
     const FleetPoint& point = *side.runs[i].point;
-    Json settings = Json::object();
-    for (const auto& [pointer, value] : point.settings)
-      settings[pointer] = value;
-    found.points.push_back({side.name, std::move(settings), point.fleet.document->root, Json(i)});
+    found.points.push_back(
+        {side.name, settings_json(point.settings), point.fleet.document->root, Json(i)});
   }
   keep_where(found, where);
   return found;
@@ -54,8 +52,8 @@ FleetComparedQuantity compared(const FleetQuantity& quantity, const FleetPointRu
     it.b_less += differences.back() < 0 ? 1 : 0;
     it.b_more += differences.back() > 0 ? 1 : 0;
   }
-  it.difference = {quantile(differences, 0.5), quantile(differences, (1 - kSeedsBetween) / 2),
-                   quantile(differences, (1 + kSeedsBetween) / 2), kSeedsBetween};
+  const Range range = over_seeds(differences);
+  it.difference = {range.median, range.low, range.high, range.interval};
   return it;
 }
 
@@ -111,14 +109,6 @@ void add_warnings_of(const FleetComparedPair& pair, std::set<std::string>& warni
                                 pair.a_never_run, pair.b_never_run));
 }
 
-std::string lines_as_text(const TextTable& table)
-{
-  std::string text;
-  for (const std::string& line : lines_of(table))
-    text += line + "\n";
-  return text;
-}
-
 std::string difference_text(const FleetQuantity& quantity, const FleetDifference& difference)
 {
   const std::string median = quantity_change(quantity, difference.median);
@@ -146,7 +136,7 @@ std::string pair_in_full(const FleetComparedPair& pair, int seeds)
                            fmt::format("{} of {}", it.b_less, seeds),
                            fmt::format("{} of {}", it.b_more, seeds)});
   }
-  return lines_as_text(table);
+  return table_text(table);
 }
 
 std::string pairs_in_lines(const FleetComparison& comparison)
@@ -174,7 +164,7 @@ std::string pairs_in_lines(const FleetComparison& comparison)
             table.lines.back().push_back(std::move(text));
         }
   }
-  return lines_as_text(table);
+  return table_text(table);
 }
 
 std::string side_text(const FleetComparedSide& side)

@@ -1,5 +1,7 @@
 #include "experiments/fleet/fleet_expectations.hpp"
 
+#include "experiments/run/keep/result_json.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -55,9 +57,7 @@ bool is_about(const FleetExpectationSpec& expectation, const FleetPoint& point)
 const FleetPointRun* counterpart_of(const FleetPointRun& run, const Value& than,
                                     const std::vector<FleetPointRun>& points)
 {
-  Json wanted = Json::object();
-  for (const auto& [pointer, value] : run.point->settings)
-    wanted[pointer] = value;
+  Json wanted = settings_json(run.point->settings);
   wanted.update(than.json());
   for (const FleetPointRun& other : points)
     if (std::all_of(wanted.items().begin(), wanted.items().end(), [&](const auto& setting) {
@@ -79,7 +79,7 @@ public:
   {
     JudgedExpectation it{index, expectation_.quantity, "", {}};
     if (!run.point->settings.empty())
-      it.what += " at " + settings_of(run).dump();
+      it.what += " at " + settings_json(run.point->settings).dump();
     const double value = number_of(run.answer);
     if (!expectation_.than) {
       it.problem = violation_of(value, "is");
@@ -107,14 +107,6 @@ private:
   double number_of(const FleetAnswer& answer) const
   {
     return number_in(written(answer), quantity_);
-  }
-
-  static Json settings_of(const FleetPointRun& run)
-  {
-    Json json = Json::object();
-    for (const auto& [pointer, value] : run.point->settings)
-      json[pointer] = value;
-    return json;
   }
 
   // "" where the value is within the bounds; what is no number is not.

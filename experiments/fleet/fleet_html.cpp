@@ -73,21 +73,14 @@ private:
 
   std::string hours() const
   {
-    const FleetHours& h = answer_.gpu_hours;
-    const std::pair<const char*, double> parts[] = {
-        {"productive", h.productive.median}, {"contended", h.contended.median},
-        {"checkpoint", h.checkpoint.median}, {"lost", h.lost.median},
-        {"restart", h.restart.median},       {"held for pods", h.held.median},
-        {"queued", h.queued.median},         {"fragmented", h.fragmented.median},
-        {"repair", h.repair.median},         {"idle", h.idle.median}};
     double all = 0;
-    for (const auto& [name, part] : parts)
-      all += std::max(0.0, part);
+    for (const auto& [name, part] : fleet_hours_parts())
+      all += std::max(0.0, (answer_.gpu_hours.*part).median);
     std::string rows;
-    for (const auto& [name, part] : parts)
-      if (part > 0 && all > 0)
-        rows += bar_row(name, meter(part / all, name),
-                        fmt::format("{:.0f} h, {}", part, percent_of(part / all)));
+    for (const auto& [name, part] : fleet_hours_parts())
+      if (const double hours = (answer_.gpu_hours.*part).median; hours > 0 && all > 0)
+        rows += bar_row(name, meter(hours / all, name),
+                        fmt::format("{:.0f} h, {}", hours, percent_of(hours / all)));
     return rows;
   }
 

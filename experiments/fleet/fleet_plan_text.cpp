@@ -177,8 +177,7 @@ std::string fleet_plan_table(const FleetPlanAnswer& answer)
       table.lines.back().push_back(column->text(answer, answer.candidates[i]));
   }
   text += "\n";
-  for (const std::string& line : lines_of(table))
-    text += line + "\n";
+  text += table_text(table);
   if (shown < answer.candidates.size())
     text += fmt::format("... of {}; --format csv has all\n", answer.candidates.size());
   text += "\n";

@@ -80,27 +80,17 @@ std::string waits_as_bars(const FleetSweepAnswer& answer, const std::vector<std:
 
 std::string hours_as_bars(const FleetSweepAnswer& answer, const std::vector<std::string>& names)
 {
-  struct Part {
-    const char* name;
-    Range FleetHours::*member;
-  };
-  constexpr Part kParts[] = {
-      {"productive", &FleetHours::productive}, {"contended", &FleetHours::contended},
-      {"checkpoint", &FleetHours::checkpoint}, {"lost", &FleetHours::lost},
-      {"restart", &FleetHours::restart},       {"held for pods", &FleetHours::held},
-      {"queued", &FleetHours::queued},         {"fragmented", &FleetHours::fragmented},
-      {"repair", &FleetHours::repair},         {"idle", &FleetHours::idle}};
   constexpr std::size_t kPartLooks = 8; // t0-t7 of the page's style
   const auto all_of = [&](const FleetPointAnswer& point) {
     double all = 0;
-    for (const Part& part : kParts)
-      all += std::max(0.0, (point.answer.gpu_hours.*part.member).median);
+    for (const FleetHoursPart& part : fleet_hours_parts())
+      all += std::max(0.0, (point.answer.gpu_hours.*part.part).median);
     return all;
   };
-  std::vector<const Part*> shown;
-  for (const Part& part : kParts)
+  std::vector<const FleetHoursPart*> shown;
+  for (const FleetHoursPart& part : fleet_hours_parts())
     if (std::any_of(answer.points.begin(), answer.points.end(), [&](const auto& point) {
-          return (point.answer.gpu_hours.*part.member).median > 1e-3 * all_of(point);
+          return (point.answer.gpu_hours.*part.part).median > 1e-3 * all_of(point);
         }))
       shown.push_back(&part);
   std::string rows, legend;
@@ -110,7 +100,7 @@ std::string hours_as_bars(const FleetSweepAnswer& answer, const std::vector<std:
     const double all = all_of(point);
     std::vector<BarPart> parts;
     for (std::size_t i = 0; all > 0 && i < shown.size(); ++i) {
-      const double hours = std::max(0.0, (point.answer.gpu_hours.*shown[i]->member).median);
+      const double hours = std::max(0.0, (point.answer.gpu_hours.*shown[i]->part).median);
       parts.push_back({hours / all, fmt::format("t{}", i % kPartLooks), percent_of(hours / all),
                        fmt::format("{}: {:.0f} GPU h", shown[i]->name, hours)});
     }
@@ -148,24 +138,10 @@ std::string points_as_table(const FleetSweepAnswer& answer, const std::vector<st
 
 std::vector<std::string> short_pointers(const std::vector<std::string>& pointers)
 {
-  const auto last = [](const std::string& pointer) {
-    return pointer.substr(pointer.rfind('/') + 1);
-  };
   std::vector<std::string> names;
-  for (const std::string& pointer : pointers) {
-    const std::string name = last(pointer);
-    const bool alone =
-        std::count_if(pointers.begin(), pointers.end(),
-                      [&](const std::string& other) { return last(other) == name; }) == 1;
-    const bool number = name.find_first_not_of("0123456789") == std::string::npos;
-    names.push_back(alone && !number ? name : pointer.substr(1));
-  }
+  for (const std::string& pointer : pointers)
+    names.push_back(short_pointer(pointer, pointers));
   return names;
-}
-
-int never_run(const FleetJobCounts& jobs)
-{
-  return jobs.submitted - jobs.completed - jobs.timeout - jobs.running;
 }
 
 std::string fleet_points_table(const FleetSweepAnswer& answer)
@@ -199,8 +175,7 @@ std::string fleet_points_table(const FleetSweepAnswer& answer)
   std::string text =
       fmt::format("{}: {} points, {} {} each\n\n", answer.fleet, answer.points.size(), answer.seeds,
                   answer.seeds == 1 ? "seed" : "seeds");
-  for (const std::string& line : lines_of(table))
-    text += line + "\n";
+  text += table_text(table);
   if (told)
     text += "\nNever run: jobs that were rejected, stuck or still waiting. Waits are of those that "
             "ran.\n";

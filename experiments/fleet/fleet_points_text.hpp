@@ -8,11 +8,8 @@
 
 namespace foretrain::experiments {
 
-/// "nodes" for "/cluster/nodes" where no other pointer ends so, else "cluster/nodes".
+/// Each as short as is clear (short_pointer).
 std::vector<std::string> short_pointers(const std::vector<std::string>& pointers);
-
-/// Jobs that never ran: rejected, stuck, or waiting at the end.
-int never_run(const FleetJobCounts& jobs);
 
 std::string fleet_points_table(const FleetSweepAnswer& answer);
 

@@ -27,14 +27,6 @@ std::string number(double value)
   return fmt::format("{:.4g}", value);
 }
 
-std::string table_text(const TextTable& table)
-{
-  std::string text;
-  for (const std::string& line : lines_of(table))
-    text += line + "\n";
-  return text;
-}
-
 std::vector<std::string> spread_line(const std::string& name, const FleetSpread& spread,
                                      std::string (*text)(double))
 {
@@ -55,25 +47,18 @@ std::string times(const FleetAnswer& answer)
 
 std::string hours(const FleetAnswer& answer)
 {
-  const FleetHours& h = answer.gpu_hours;
-  const std::pair<const char*, const Range*> parts[] = {
-      {"productive", &h.productive}, {"contended", &h.contended},
-      {"checkpoint", &h.checkpoint}, {"lost", &h.lost},
-      {"restart", &h.restart},       {"held for pods", &h.held},
-      {"queued", &h.queued},         {"fragmented", &h.fragmented},
-      {"repair", &h.repair},         {"idle", &h.idle}};
   double all = 0;
-  for (const auto& [name, part] : parts)
-    all += part->median;
+  for (const auto& [name, part] : fleet_hours_parts())
+    all += (answer.gpu_hours.*part).median;
   std::string text = "\nGPU hours\n";
   TextTable table;
   table.header = {"", "GPU h", "share"};
   table.texts = 1;
-  for (const auto& [name, part] : parts)
-    if (part->high > 0)
+  for (const auto& [name, part] : fleet_hours_parts())
+    if (const Range& range = answer.gpu_hours.*part; range.high > 0)
       table.lines.push_back(
-          {name, range_text(*part, [](double value) { return fmt::format("{:.1f}", value); }),
-           percent_of(all > 0 ? part->median / all : 0)});
+          {name, range_text(range, [](double value) { return fmt::format("{:.1f}", value); }),
+           percent_of(all > 0 ? range.median / all : 0)});
   return text + table_text(table);
 }
 

@@ -30,9 +30,7 @@ std::optional<std::size_t> place_of_job(const Workload& workload, const std::str
 
 std::optional<Range> over_seeds_if_any(const std::vector<double>& values)
 {
-  return values.empty() ? std::nullopt
-                        : std::optional(Range{quantile(values, 0.5), quantile(values, 0.05),
-                                              quantile(values, 0.95), 0.9});
+  return values.empty() ? std::nullopt : std::optional(over_seeds(values));
 }
 
 } // namespace

@@ -97,14 +97,6 @@ std::string speed_text(const Json& job)
   return text;
 }
 
-std::string lines_text(const TextTable& table)
-{
-  std::string text;
-  for (const std::string& line : lines_of(table))
-    text += line + "\n";
-  return text;
-}
-
 std::string path_text(const Json& job)
 {
   TextTable table{{"the step waits for", "ms", "%", "limited by", ""}, {}, 1};
@@ -113,7 +105,7 @@ std::string path_text(const Json& job)
                            number_text(1e3 * value_at(part, "/time_s")),
                            fmt::format("{:.1f}", 100 * value_at(part, "/share")),
                            clipped(limits_text(part), 64), ""});
-  return lines_text(table);
+  return table_text(table);
 }
 
 std::string levers_text(const Json& job)
@@ -124,7 +116,7 @@ std::string levers_text(const Json& job)
       table.lines.push_back({text_at(lever, "/doubled"),
                              gain_text(value_at(lever, "/gain_if_10_percent_better")),
                              gain_text(value_at(lever, "/gain_if_doubled")), "", ""});
-  return table.lines.empty() ? "" : lines_text(table);
+  return table.lines.empty() ? "" : table_text(table);
 }
 
 enum class BarValue { share, gain };

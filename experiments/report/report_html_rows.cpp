@@ -256,20 +256,25 @@ std::vector<Json> Report::values_of(const std::string& pointer) const
   return values;
 }
 
-std::string Report::short_name(const std::string& pointer) const
+std::string short_pointer(const std::string& pointer, const std::vector<std::string>& all)
 {
   const auto last = [](const std::string& p) { return p.substr(p.rfind('/') + 1); };
-  std::string name = last(pointer);
+  const std::string name = last(pointer);
   const bool number = name.find_first_not_of("0123456789") == std::string::npos;
-  const bool shared = std::count_if(settings_.begin(), settings_.end(),
-                                    [&](const auto& other) { return last(other) == name; }) > 1;
+  const bool shared = std::count_if(all.begin(), all.end(), [&](const std::string& other) {
+                        return last(other) == name;
+                      }) > 1;
+  return number || shared ? pointer.substr(pointer.rfind('/', 0) == 0 ? 1 : 0) : name;
+}
+
+std::string Report::short_name(const std::string& pointer) const
+{
+  const std::string name = pointer.substr(pointer.rfind('/') + 1);
   for (std::size_t j = 0; jobs_.size() > 1 && j < jobs_.size(); ++j)
     if (pointer == fmt::format("/jobs/{}/{}", j, name))
       return jobs_[j] + " " + name;
   const bool of_one_job = jobs_.size() > 1 && pointer.rfind("/jobs/", 0) == 0;
-  if (number || shared || of_one_job)
-    return pointer.substr(pointer.rfind('/', 0) == 0 ? 1 : 0);
-  return name;
+  return of_one_job ? pointer.substr(1) : short_pointer(pointer, settings_);
 }
 
 std::string Report::setting_text(const ReportRow& row, const std::string& pointer) const

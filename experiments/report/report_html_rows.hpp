@@ -73,6 +73,9 @@ struct ReportWarning {
   std::vector<std::size_t> points;
 };
 
+/// "nodes" for "/cluster/nodes" where no other of them ends so, else "cluster/nodes".
+std::string short_pointer(const std::string& pointer, const std::vector<std::string>& all);
+
 /// A result, ready to be shown. Refers to the JSON it was made from, which must outlive it.
 class Report {
 public:

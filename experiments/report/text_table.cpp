@@ -52,6 +52,14 @@ std::vector<std::string> lines_of(const TextTable& table)
   return lines;
 }
 
+std::string table_text(const TextTable& table)
+{
+  std::string text;
+  for (const std::string& line : lines_of(table))
+    text += line + "\n";
+  return text;
+}
+
 std::string item_text(const std::string& text, std::size_t columns)
 {
   std::string lines;

@@ -17,6 +17,8 @@ struct TextTable {
 std::size_t width_of(const TextTable& table);
 /// The header, then the lines.
 std::vector<std::string> lines_of(const TextTable& table);
+/// All of them, each with its line end.
+std::string table_text(const TextTable& table);
 
 /// "  - text", wrapped, the later lines indented alike.
 std::string item_text(const std::string& text, std::size_t columns);

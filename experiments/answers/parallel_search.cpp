@@ -1,0 +1,199 @@
+#include "experiments/answers/parallel_search.hpp"
+
+#include "experiments/run/simulate/plan_exchanges.hpp"
+#include "experiments/spec/fitting_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace foretrain::experiments {
+
+namespace {
+
+using models::ParallelPlan;
+using models::Recompute;
+
+struct BoundedPlan {
+  models::StepSetting setting;
+  Seconds bound; // without any exchange
+};
+
+/// No exchange takes any time.
+class NoExchanges : public models::ExchangeTimes {
+public:
+  Seconds time(models::PlanGroup, models::Operation, Bytes) override { return Seconds(0); }
+  int ranks(models::PlanGroup) const override { return 1; }
+  Seconds transfer(int, Bytes) override { return Seconds(0); }
+};
+
+// What a plan takes at least: its pieces with these exchanges, in the order of its pipeline, and
+// the optimizer of the busiest stage. What data-parallel ranks exchange may be hidden.
+Seconds bound_of(const models::StepSetting& setting, models::ExchangeTimes& exchanges)
+{
+  const models::PlannedStep step = models::plan_step(setting, exchanges);
+  Seconds optimizer;
+  for (const models::StageEnds& ends : step.ends)
+    optimizer = std::max(optimizer, ends.optimizer);
+  return step.run.end + optimizer + setting.overhead;
+}
+
+std::vector<int> powers(int most)
+{
+  std::vector<int> list;
+  for (int n = 1; n <= most; n *= 2)
+    list.push_back(n);
+  return list;
+}
+
+std::vector<int> divisors(int of, int most)
+{
+  std::vector<int> list;
+  for (int n = 1; n <= std::min(of, most); ++n)
+    if (of % n == 0)
+      list.push_back(n);
+  return list;
+}
+
+// GPUs that may share a sequence: powers of two, and what the job says.
+std::vector<int> contexts(int sequence, int most, int said)
+{
+  std::vector<int> list{1};
+  for (int n = 2; n <= most && sequence % (2 * n) == 0; n *= 2)
+    list.push_back(n);
+  if (std::find(list.begin(), list.end(), said) == list.end())
+    list.push_back(said);
+  return list;
+}
+
+class Search {
+public:
+  Search(const ResolvedExperiment& experiment, models::Fidelity fidelity)
+      : e_(experiment), job_(experiment.jobs.front()), setting_(job_.transformer->step),
+        exchanges_({e_.platform, job_.stack, job_.library, e_.nodes, job_.ranks, e_.pcie_scale},
+                   setting_.memory, fidelity)
+  {
+  }
+
+  FoundPlans operator()(std::size_t top)
+  {
+    FoundPlans found;
+    collect(found);
+    std::sort(candidates_.begin(), candidates_.end(),
+              [](const BoundedPlan& a, const BoundedPlan& b) { return a.bound < b.bound; });
+    std::vector<std::pair<models::PlanTime, const BoundedPlan*>> ends;
+    for (const BoundedPlan& candidate : candidates_) {
+      // Sorted by bound: nothing after this one can reach the best ones any more.
+      const bool full = ends.size() >= top;
+      if (full && candidate.bound > ends.back().first.step)
+        break;
+      exchanges_.change_plan(candidate.setting.memory);
+      if (full && bound_of(candidate.setting, exchanges_) > ends.back().first.step)
+        continue;
+      ends.emplace_back(models::time_of_plan(candidate.setting, exchanges_), &candidate);
+      ++found.tried;
+      std::sort(ends.begin(), ends.end(),
+                [](const auto& a, const auto& b) { return a.first.step < b.first.step; });
+      if (ends.size() > top)
+        ends.pop_back();
+    }
+    found.hopeless = static_cast<int>(candidates_.size()) - found.tried;
+    for (const auto& [time, candidate] : ends)
+      found.best.push_back({candidate->setting.memory, time});
+    return found;
+  }
+
+private:
+  void collect(FoundPlans& found)
+  {
+    const models::MemorySetting& job = setting_.memory;
+    const models::Transformer& t = job.model;
+    const int gpus = job.batch.gpus;
+    for (const int tensor : powers(std::min(e_.platform.gpus_per_node(), t.heads)))
+      for (const int context : contexts(job.batch.sequence, gpus / tensor, job.plan.context))
+        for (const int pipeline : divisors(gpus / tensor / context, t.layers))
+          for (const int pieces : models::even_virtual_stages(t.layers, pipeline))
+            for (const int expert : t.experts > 0 ? divisors(t.experts, gpus) : std::vector<int>{1})
+              for (const int expert_tensor :
+                   t.experts > 0 ? powers(e_.platform.gpus_per_node()) : std::vector<int>{1}) {
+                ParallelPlan plan = job.plan;
+                plan.tensor = tensor;
+                plan.sequence_parallel = tensor > 1;
+                plan.context = context;
+                plan.pipeline = pipeline;
+                plan.virtual_stages = pieces;
+                plan.schedule = pieces > 1 ? models::PipelineSchedule::interleaved
+                                           : models::PipelineSchedule::one_f_one_b;
+                plan.expert = expert;
+                plan.expert_tensor = expert_tensor;
+                add_batches(plan, found);
+              }
+  }
+
+  void add_batches(ParallelPlan plan, FoundPlans& found)
+  {
+    const models::MemorySetting& job = setting_.memory;
+    const models::PlannedBatch& batch = job.batch;
+    for (const int micro : powers(std::min(16, batch.global_batch))) {
+      if (!models::problem_of(job.model, plan, batch.gpus, batch.sequence, micro,
+                              batch.global_batch)
+               .empty())
+        continue;
+      NoExchanges none;
+      BoundedPlan c{setting_, {}};
+      models::MemorySetting& memory = c.setting.memory;
+      memory.batch =
+          models::planned_batch(plan, batch.gpus, batch.sequence, micro, batch.global_batch);
+      for (const auto& [zero, shard] : sharings(plan, memory.batch.data)) {
+        plan.zero = zero;
+        plan.shard = shard;
+        memory.plan = plan;
+        if (!least_recompute(memory)) {
+          ++found.too_large;
+          continue;
+        }
+        c.bound = bound_of(c.setting, none);
+        candidates_.push_back(c);
+      }
+    }
+  }
+
+  // Repeating more than memory asks for is never quicker. False where nothing fits.
+  bool least_recompute(models::MemorySetting& memory) const
+  {
+    for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+      if (recompute == Recompute::selective && memory.flash)
+        continue; // the fused kernel does that by itself
+      memory.recompute = recompute;
+      if (plan_fits(memory, e_.platform))
+        return true;
+    }
+    return false;
+  }
+
+  // Frameworks divide the weights of whole models only, and within nodes where there are several.
+  std::vector<std::pair<int, models::ZeroShard>> sharings(const ParallelPlan& plan, int data) const
+  {
+    std::vector<std::pair<int, models::ZeroShard>> list{{1, models::ZeroShard::all}};
+    if (plan.pipeline > 1)
+      return list;
+    list.emplace_back(3, models::ZeroShard::all);
+    if (setting_.memory.per_node / plan.tensor < data * plan.context)
+      list.emplace_back(3, models::ZeroShard::node);
+    return list;
+  }
+
+  const ResolvedExperiment& e_;
+  const ResolvedJob& job_;
+  const models::StepSetting& setting_;
+  PlanExchanges exchanges_;
+  std::vector<BoundedPlan> candidates_;
+};
+
+} // namespace
+
+FoundPlans search_plans(const ResolvedExperiment& experiment, models::Fidelity fidelity, int top)
+{
+  return Search(experiment, fidelity)(static_cast<std::size_t>(top));
+}
+
+} // namespace foretrain::experiments

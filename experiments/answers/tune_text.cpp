@@ -1,0 +1,117 @@
+// What tune says: for people and for programs.
+#include "experiments/answers/parallel_words.hpp"
+#include "experiments/answers/tune.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+std::string training_header(const TuneAnswer& a)
+{
+  const bool days = !a.best.empty() && a.best.front().days;
+  const bool cost = days && a.best.front().cost;
+  return (days ? fmt::format("{:>8}  ", "days") : "") +
+         (cost ? fmt::format("{:>12}  ", a.currency.empty() ? "cost" : "cost, " + a.currency) : "");
+}
+
+std::string training_cells(const TunedPlan& p)
+{
+  return (p.days ? fmt::format("{:>8.1f}  ", p.days->median) : "") +
+         (p.cost ? fmt::format("{:>12.0f}  ", p.cost->median) : "");
+}
+
+// A key of plans in the table.
+struct PlanColumn {
+  std::string_view name;
+  std::string (*cell)(const TunedPlan&);
+};
+
+constexpr PlanColumn kPlanColumns[] = {
+    {"tensor", [](const TunedPlan& p) { return std::to_string(p.plan.tensor); }},
+    {"context", [](const TunedPlan& p) { return std::to_string(p.plan.context); }},
+    {"pipeline", [](const TunedPlan& p) { return std::to_string(p.plan.pipeline); }},
+    {"virtual", [](const TunedPlan& p) { return std::to_string(p.plan.virtual_stages); }},
+    {"expert", [](const TunedPlan& p) { return std::to_string(p.plan.expert); }},
+    {"expert tensor", [](const TunedPlan& p) { return std::to_string(p.plan.expert_tensor); }},
+    {"zero", [](const TunedPlan& p) { return zero_text(p.plan); }},
+    {"micro", [](const TunedPlan& p) { return std::to_string(p.micro_batch); }},
+    {"recompute", [](const TunedPlan& p) { return p.recompute; }},
+};
+
+// Zero where no plan divides anything that way.
+std::size_t width_of(const PlanColumn& column, const std::vector<TunedPlan>& plans)
+{
+  std::size_t width = column.name.size();
+  bool any = false;
+  for (const TunedPlan& plan : plans) {
+    const std::string cell = column.cell(plan);
+    width = std::max(width, cell.size());
+    any = any || cell != "1";
+  }
+  return any || column.name == "zero" || column.name == "micro" ? width : 0;
+}
+
+} // namespace
+
+std::string tune_text(const TuneAnswer& a)
+{
+  std::string text =
+      fmt::format("{} on {} GPUs: {} plans simulated, {} do not fit, {} cannot reach "
+                  "the best\n\n",
+                  a.name, a.gpus, a.tried, a.too_large, a.hopeless);
+  const auto row = [&](const std::string& rank, const auto& cell_of) {
+    text += fmt::format("{:>3}", rank);
+    for (const PlanColumn& column : kPlanColumns)
+      if (const std::size_t width = width_of(column, a.best); width > 0)
+        text += fmt::format(" {:>{}}", cell_of(column), width);
+  };
+  row("", [](const PlanColumn& column) { return std::string(column.name); });
+  text += fmt::format("  {:>12} {:>21}  {:>5}  {:>8}  {}{}\n", "tokens/s", "interval", "MFU",
+                      "memory", training_header(a), "loses by");
+  int rank = 0;
+  for (const TunedPlan& p : a.best) {
+    row(std::to_string(++rank), [&p](const PlanColumn& column) { return column.cell(p); });
+    text += fmt::format("  {:>12.0f} {:>10.0f}-{:<10.0f}  {:>4.1f}%  {:>5.1f} GB  {}{}\n",
+                        p.tokens_per_s.median, p.tokens_per_s.low, p.tokens_per_s.high, 100 * p.mfu,
+                        p.memory.value() / 1e9, training_cells(p), p.loses);
+  }
+  if (a.best.empty())
+    text += "no plan fits: more GPUs, offloading or a smaller sequence would help\n";
+  return text + "\nnot tried: " + a.not_tried + "\n";
+}
+
+Json tune_json(const TuneAnswer& a)
+{
+  Json json = {{"job", a.name},
+               {"gpus", a.gpus},
+               {"simulated", a.tried},
+               {"do_not_fit", a.too_large},
+               {"cannot_reach", a.hopeless},
+               {"plans", Json::array()},
+               {"not_tried", a.not_tried}};
+  for (const TunedPlan& p : a.best) {
+    json["plans"].push_back({{"parallel", parallel_json(p.plan)},
+                             {"micro_batch", p.micro_batch},
+                             {"recompute", p.recompute},
+                             {"tokens_per_s", written(p.tokens_per_s)},
+                             {"mfu", p.mfu},
+                             {"device_memory_byte", p.memory.value()},
+                             {"fits", true}, // plans that do not are none
+                             {"loses_by", p.loses}});
+    Json& plan = json["plans"].back();
+    if (p.days)
+      plan["days"] = written(*p.days);
+    if (p.cost)
+      plan["cost"] = written(*p.cost);
+    if (p.cost && !a.currency.empty())
+      plan["currency"] = a.currency;
+  }
+  return json;
+}
+
+} // namespace foretrain::experiments
