@@ -3,7 +3,7 @@
 # and with sudo; otherwise says what to install.
 set -euo pipefail
 
-packages=(g++ cmake ninja-build pkg-config libsimgrid-dev libboost-graph-dev nlohmann-json3-dev
+packages=(g++ cmake ninja-build pkg-config libsimgrid-dev libboost-graph-dev libboost-context-dev nlohmann-json3-dev
   libeigen3-dev libfmt-dev libcli11-dev libpugixml-dev libsqlite3-dev zlib1g-dev libyaml-cpp-dev libcpp-httplib-dev catch2 libbenchmark-dev
   libjpeg-dev make python3)
 [ "${1:-}" = "--ci" ] && packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 python3-pandas python3-matplotlib python3-tqdm
