@@ -67,7 +67,7 @@ TEST_CASE("of a divided transformer what limits it has a name", "[large]")
   CHECK_THAT(many.why, Catch::Contains("of it what was not kept"));
 }
 
-TEST_CASE("where nothing varies a transformer takes as long beside others", "[large]")
+TEST_CASE("where nothing varies a transformer takes as long beside others", "[large][many]")
 {
   // Stages of four GPUs with eight in a node: every other transfer leaves the node.
   const std::string steady = R"({"extends": "hgx-h100", "node": {"gpus": {"type":

@@ -103,7 +103,7 @@ TEST_CASE("the effective share of run time is within 5 % of Meta's formula", "[f
   CHECK(std::abs(found / expected - 1) < 0.05);
 }
 
-TEST_CASE("no interval of checkpoints loses less than Daly's", "[fleet][closed-form]")
+TEST_CASE("no interval of checkpoints loses less than Daly's", "[fleet][closed-form][many]")
 {
   const Seconds write(120), between_failures(4 * 3600.0);
   const auto time = [&](double scale) {

@@ -49,7 +49,7 @@ double erlang_c(int servers, double load)
 
 } // namespace
 
-TEST_CASE("M/M/c: jobs wait as long as Erlang's C says", "[fleet][closed-form]")
+TEST_CASE("M/M/c: jobs wait as long as Erlang's C says", "[fleet][closed-form][many]")
 {
   const int servers = GENERATE(1, 4);
   const double service = 10, between = service / servers / 0.7;
@@ -63,7 +63,7 @@ TEST_CASE("M/M/c: jobs wait as long as Erlang's C says", "[fleet][closed-form]")
   CHECK(found.error < 0.05 * expected);
 }
 
-TEST_CASE("M/G/1: jobs wait as long as Pollaczek and Khinchine say", "[fleet][closed-form]")
+TEST_CASE("M/G/1: jobs wait as long as Pollaczek and Khinchine say", "[fleet][closed-form][many]")
 {
   const double between = 10;
   const Estimate found = waits(1, between, [](sim::RandomStream& stream) {
