@@ -15,6 +15,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr const char* kRate = "/throughput_samples_per_s";
+constexpr double kClear = 0.95; // with this probability a point is clearly ahead of another
 
 double rate(const ReportRow& row)
 {
@@ -120,25 +121,44 @@ std::string limit_sentence(const ReportRow& best)
   return text + (why.empty() ? "." : ": " + why + ".");
 }
 
+// Probability that the best point is faster than this one, where the answer tells it: what the two
+// share does not count.
+std::optional<double> chance_ahead(const Report& report, const ReportRow& best,
+                                   const ReportRow& row)
+{
+  for (const Json& it : list_at(report.result(), "comparisons"))
+    if (it.at("job") == best.name && it.at("point") == best.point && it.at("than") == row.point)
+      return it.at("probability").get<double>();
+  return {};
+}
+
 std::string runner_up_sentence(const Report& report, const Series& rows, const ReportRow& best)
 {
   const auto low = best.number("/throughput_samples_per_s/low");
   const ReportRow* second = nullptr;
   std::size_t rivals = 0;
-  for (const ReportRow* row : rows)
-    if (row != &best && low && row->fits() == best.fits() &&
-        row->number("/throughput_samples_per_s/high").value_or(0) > *low) {
-      ++rivals;
-      if (!second || better(*row, *second))
-        second = row;
-    }
+  for (const ReportRow* row : rows) {
+    if (row == &best || !low || row->fits() != best.fits())
+      continue;
+    const auto chance = chance_ahead(report, best, *row);
+    if (chance ? *chance > kClear
+               : row->number("/throughput_samples_per_s/high").value_or(0) <= *low)
+      continue;
+    ++rivals;
+    if (!second || better(*row, *second))
+      second = row;
+  }
   if (!second)
     return "";
   std::string text = fmt::format("Not clearly ahead of {} with {}", choice_text(report, *second),
                                  rate_with_interval(report, *second));
+  if (const auto chance = chance_ahead(report, best, *second))
+    text += fmt::format(": faster with a probability of {}", percent_text(*chance));
+  else
+    text += ": the intervals overlap";
   if (rivals > 1)
-    text += fmt::format(" nor of {} other{}", rivals - 1, rivals == 2 ? "" : "s");
-  return text + ": the intervals overlap.";
+    text += fmt::format("; nor of {} other{}", rivals - 1, rivals == 2 ? "" : "s");
+  return text + ".";
 }
 
 std::string verdict(const ScalingStep& step)

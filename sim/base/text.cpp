@@ -69,14 +69,23 @@ bool other_family(std::string_view word, std::string_view candidate)
           edit_distance(asked, known) > std::max<std::size_t>(1, asked.size() / 3));
 }
 
-// Candidates that begin with the word, unless it is too short to say anything.
-std::vector<std::string> beginning_with(std::string_view word,
-                                        const std::vector<std::string>& candidates)
+// Candidates that begin with the word, or have it as parts of their name ("horovod",
+// "mxnet-horovod"), unless it is too short to say anything.
+std::vector<std::string> that_contain(std::string_view word,
+                                      const std::vector<std::string>& candidates)
 {
   std::vector<std::string> found;
-  for (const auto& candidate : candidates)
-    if (word.size() >= 3 && lower(candidate).starts_with(lower(word)))
+  if (word.size() < 3)
+    return found;
+  const std::string asked = lower(word);
+  for (const auto& candidate : candidates) {
+    const std::string known = lower(candidate);
+    if (known.starts_with(asked) ||
+        ("-" + known + "-").find("-" + asked + "-") != std::string::npos)
       found.push_back(candidate);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
   return found;
 }
 } // namespace
@@ -119,13 +128,18 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
                        std::string_view label)
 {
-  const std::string guess = nearest(word, candidates);
-  if (const auto longer = beginning_with(word, candidates);
-      longer.size() > 1 && (guess.empty() || edit_distance(lower(word), lower(guess)) > 1))
-    return "did you mean one of " +
-           joined({longer.begin(), longer.begin() + static_cast<std::ptrdiff_t>(
-                                                        std::min<std::size_t>(longer.size(), 6))}) +
-           (longer.size() > 6 ? ", ..." : "") + "?";
+  std::string guess = nearest(word, candidates);
+  if (const auto longer = that_contain(word, candidates);
+      guess.empty() || edit_distance(lower(word), lower(guess)) > 1) {
+    if (longer.size() > 1)
+      return "did you mean one of " +
+             joined({longer.begin(),
+                     longer.begin() +
+                         static_cast<std::ptrdiff_t>(std::min<std::size_t>(longer.size(), 6))}) +
+             (longer.size() > 6 ? ", ..." : "") + "?";
+    if (!longer.empty())
+      guess = longer.front();
+  }
   if (!guess.empty())
     return "did you mean '" + guess + "'?";
   std::vector<std::string> shown(

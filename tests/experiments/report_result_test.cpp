@@ -135,6 +135,27 @@ TEST_CASE("the answer names the best point, its limit, and where scaling ends",
              Contains("At 8 GPUs the limit moves from node0/gpu0 to node0/ib0/tx"));
 }
 
+TEST_CASE(
+    "a point is ahead of another where that is as good as sure, however wide the intervals of both",
+    "[experiments][report]")
+{
+  Json result = result_of({point({{"/stack/network", "rdma"}}, {job(8, 7.0, "a")}),
+                           point({{"/stack/network", "tcp"}}, {job(8, 6.8, "b")}),
+                           point({{"/stack/network", "ipoib"}}, {job(8, 6.5, "b")}),
+                           point({{"/stack/network", "flannel"}}, {job(8, 2.0, "b")})});
+  const auto last = [&] { return answers(Report(result)).front().sentences.back(); };
+  CHECK_THAT(last(), Contains("Not clearly ahead of tcp") &&
+                         Contains(": the intervals overlap; nor of 1 other."));
+  const auto than = [](std::size_t other, double probability) {
+    return Json{{"job", "train"}, {"point", 0}, {"than", other}, {"probability", probability}};
+  };
+  result["comparisons"] = {than(1, 0.96), than(2, 0.94)};
+  CHECK_THAT(last(), Contains("Not clearly ahead of ipoib") &&
+                         Contains(": faster with a probability of 94 %."));
+  result["comparisons"] = {than(1, 0.96), than(2, 0.96)};
+  CHECK_THAT(last(), !Contains("Not clearly ahead"));
+}
+
 TEST_CASE("jobs and models get answers of their own", "[experiments][report]")
 {
   Json two = result_of(

@@ -21,6 +21,12 @@ TEST_CASE("Of several names that begin with the word all are told, unless one is
   CHECK(suggestion("resnet5", names, "models") == "did you mean 'resnet50'?");
   CHECK(suggestion("dgx1-p10", names, "platforms") == "did you mean 'dgx1-p100'?");
   CHECK(suggestion("xyz", {"a", "b"}, "letters") == "known letters: a, b");
+  const std::vector<std::string> frameworks{"mxnet",        "mxnet-horovod", "pytorch-ddp",
+                                            "pytorch-fsdp", "tf-horovod",    "pytorch-horovod-bsp"};
+  CHECK(suggestion("Horovod", frameworks, "frameworks") ==
+        "did you mean one of tf-horovod, mxnet-horovod, pytorch-horovod-bsp?");
+  CHECK(suggestion("ddp", frameworks, "frameworks") == "did you mean 'pytorch-ddp'?");
+  CHECK(suggestion("horo", frameworks, "frameworks").starts_with("known frameworks: "));
 }
 
 TEST_CASE("A name with a number is a misspelling of its own family's alone")
