@@ -160,10 +160,16 @@ void join_adapters(PlatformSpec& spec)
   }
 }
 
+constexpr int kNodesOfNetworks =
+    1024; // as many may stand on a fabric whose file does not say how many there can be
+
 PlatformSpec read_platform(const Value& value)
 {
   auto spec = read_as<PlatformSpec>(value);
   spec.origin = value;
+  if (spec.node.name.empty())
+    spec.node.name = spec.name;
+  spec.max_nodes = spec.nodes_told.value_or(spec.networks.empty() ? 1 : kNodesOfNetworks);
   if (spec.node.gpus) {
     spec.gpu = read_as<Gpu>(resolve_preset(spec.node.gpus->type, kGpuKind));
     if (spec.node.gpus->generation)

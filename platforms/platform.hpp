@@ -68,6 +68,7 @@ struct PlatformSpec {
   std::string name;
   std::string description;
   NodeSpec node;
+  std::optional<int> nodes_told; // "max_nodes" of the file
   int max_nodes = 1;
   std::vector<NetworkSpec> networks;
 
@@ -133,7 +134,7 @@ void describe(V& v, DiskSpec& s)
 template <class V>
 void describe(V& v, NodeSpec& s)
 {
-  v.required("name", s.name, "model of the server");
+  v.optional("name", s.name, "model of the server; the platform's name where it is not told");
   v.required("sockets", s.sockets, "CPU sockets", between(1, 8));
   v.required("cpu", s.cpu, "the CPU in each socket", preset("cpu"));
   v.required("memory", s.memory, "main memory of the node", positive());
@@ -163,7 +164,8 @@ void describe(V& v, PlatformSpec& s)
   v.required("name", s.name, "name of the platform");
   v.optional("description", s.description, "what it is, for people");
   v.required("node", s.node, "the node");
-  v.optional("max_nodes", s.max_nodes, "how many nodes there can be", at_least(1));
+  v.optional("max_nodes", s.nodes_told,
+             "how many nodes there can be; else 1024 where networks join them, or 1", at_least(1));
   v.optional("networks", s.networks, "fabrics that join the nodes, the one for training first");
 }
 

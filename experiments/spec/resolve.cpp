@@ -410,8 +410,9 @@ ResolvedExperiment resolve(const Point& given)
   e.nodes = e.spec.cluster.nodes.value_or(
       std::min(std::max({1, listed, (wanted + per_node - 1) / per_node}), e.platform.max_nodes));
   if (e.nodes > e.platform.max_nodes)
-    root.at("cluster").fail_at("nodes", fmt::format("is {}, but '{}' has at most {} nodes", e.nodes,
-                                                    e.platform.name, e.platform.max_nodes));
+    root.at("cluster").fail_at("nodes", fmt::format("is {}, but '{}' has at most {} node{}",
+                                                    e.nodes, e.platform.name, e.platform.max_nodes,
+                                                    e.platform.max_nodes == 1 ? "" : "s"));
   Placer placer(e.nodes, per_node);
   for (std::size_t i = 0; i < e.spec.jobs.size(); ++i) {
     const Value at = root.at("jobs").at(i);

@@ -81,6 +81,23 @@ TEST_CASE("a platform that does not fit together is refused at the place", "[pla
   CHECK_THAT(error_of(patch), Contains(expected));
 }
 
+TEST_CASE("a platform that says neither how many nodes there can be nor the server's name is of "
+          "one or many nodes",
+          "[platforms]")
+{
+  const auto with = [](const std::string& patch) {
+    auto base = std::make_shared<Document>(
+        *resolve_preset(std::string("generic-4gpu"), kPlatformKind).document());
+    base->root.merge_patch(Json::parse(patch));
+    return load_platform(Value(std::shared_ptr<const Document>(base)));
+  };
+  const auto joined = with(R"({"max_nodes": null, "node": {"name": null}})");
+  CHECK(joined.max_nodes == 1024);
+  CHECK(joined.node.name == "generic-4gpu");
+  CHECK(with(R"({"max_nodes": null, "networks": null})").max_nodes == 1);
+  CHECK(with(R"({"max_nodes": 3})").max_nodes == 3);
+}
+
 TEST_CASE("path classes follow the PCIe tree", "[platforms]")
 {
   const NodeGraph dgx(load_platform("dgx1-v100"));
