@@ -69,6 +69,40 @@ private:
       epoch_ = log_number(event, "time_ms");
     else if (key == "epoch_stop")
       end_epoch(log_number(event, "time_ms"), line);
+    else if (key == "block_start")
+      begin_block(event);
+    else if (key == "block_stop")
+      end_block(log_number(event, "time_ms"), line);
+    else if (key == "eval_start" && block_)
+      evaluation_ = log_number(event, "time_ms");
+    else if (key == "eval_stop" && block_ && evaluation_) {
+      block_evaluated_ += log_number(event, "time_ms") - *evaluation_;
+      evaluation_.reset();
+    }
+  }
+
+  // Some programs tell blocks of so many epochs in place of epochs.
+  void begin_block(const Value& event)
+  {
+    const Value metadata = log_member(event, "metadata");
+    block_epochs_ = metadata.json().is_object() && metadata.json().contains("epoch_count")
+                        ? log_number(metadata, "epoch_count")
+                        : 0;
+    block_ = log_number(event, "time_ms");
+    block_evaluated_ = 0;
+    evaluation_.reset();
+  }
+
+  void end_block(double at, int line)
+  {
+    if (!block_)
+      return;
+    const double trained = at - *block_ - block_evaluated_;
+    if (trained <= 0)
+      fail(name_, line, "a block stops before it starts", "was its clock set meanwhile?");
+    if (block_epochs_ > 0)
+      log_.blocks.emplace_back(trained * 1e-3 / block_epochs_);
+    block_.reset();
   }
 
   void stop(const Value& event)
@@ -90,9 +124,13 @@ private:
 
   std::string name_;
   MlperfLog log_;
-  bool seen_ = false;           // any event
-  bool started_ = false;        // run_start
-  std::optional<double> epoch_; // ms, when the one that runs began
+  bool seen_ = false;                // any event
+  bool started_ = false;             // run_start
+  std::optional<double> epoch_;      // ms, when the one that runs began
+  std::optional<double> block_;      // likewise
+  std::optional<double> evaluation_; // likewise, inside a block
+  double block_epochs_ = 0;          // 0: not told
+  double block_evaluated_ = 0;       // ms
 };
 
 template <class T>
@@ -120,10 +158,13 @@ double samples_per_second(const MlperfLog& log, const std::string& name)
     rate = median(log.throughput);
   else if (log.train_samples > 0 && !log.epochs.empty())
     rate = log.train_samples / median(log.epochs).value();
+  else if (log.train_samples > 0 && !log.blocks.empty())
+    rate = log.train_samples / median(log.blocks).value();
   if (rate <= 0)
     throw ConfigError(name, "", "tells no rate",
                       "it takes \"throughput\", or \"train_samples\" and a whole epoch "
-                      "(epoch_start, epoch_stop)");
+                      "(epoch_start, epoch_stop) or block of epochs (block_start with epoch_count, "
+                      "block_stop)");
   return rate;
 }
 

@@ -18,13 +18,14 @@ struct MlperfLog {
   double train_samples = 0; // of an epoch; 0: not told
   std::vector<double> throughput; // samples/s, each time the program printed it
   std::vector<Seconds> epochs;    // from epoch_start to epoch_stop
+  std::vector<Seconds> blocks;    // an epoch's part of block_start to block_stop, less evaluation
 };
 
 /// Throws ConfigError with file and line.
 MlperfLog read_mlperf(const std::string& text, const std::string& name);
 
-/// The median of what was printed, else samples of an epoch by the median epoch's time. Throws
-/// ConfigError where the log tells neither.
+/// The median of what was printed, else samples of an epoch by the median epoch's time, else by
+/// that of the blocks' epochs. Throws ConfigError where the log tells none.
 double samples_per_second(const MlperfLog& log, const std::string& name);
 
 } // namespace foretrain::calibration

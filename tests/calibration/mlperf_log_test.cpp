@@ -63,6 +63,41 @@ TEST_CASE("what the program printed as throughput goes before")
   CHECK(samples_per_second(read_mlperf(text, "log"), "log") == 1000);
 }
 
+// Blocks of 3, 4 and 4 epochs of 100 s, each with an evaluation of 7 s inside.
+std::string blocks(bool counted)
+{
+  std::string text = kHead + event("train_samples", 0, 1281167) + event("run_start", 1000, nullptr);
+  double at = 1000;
+  for (const int count : {3, 4, 4}) {
+    text += event("block_start", at, nullptr,
+                  counted ? Json{{"first_epoch_num", 1}, {"epoch_count", count}} : Json{{"n", 1}});
+    at += 100e3 * count;
+    text += event("eval_start", at, nullptr) + event("eval_stop", at + 7000, nullptr);
+    at += 7000;
+    text += event("block_stop", at, nullptr);
+  }
+  return text + event("run_stop", at, nullptr, {{"status", "success"}});
+}
+
+TEST_CASE("a block's epochs share its time, evaluation left out")
+{
+  CHECK(samples_per_second(read_mlperf(blocks(true), "log"), "log") == Approx(1281167 / 100.0));
+  CHECK(read_mlperf(blocks(true), "log").blocks.size() == 3);
+  CHECK(read_mlperf(blocks(false), "log").blocks.empty());
+  // Epochs, where they are told, go before; a block of no time is a mistake.
+  const std::string both = epochs(1281167) +
+                           event("block_start", 0, nullptr, {{"epoch_count", 1}}) +
+                           event("block_stop", 5000, nullptr);
+  CHECK(samples_per_second(read_mlperf(both, "log"), "log") == Approx(1281167 / 90.0));
+  CHECK_THAT(problem_of([&] {
+               read_mlperf(kHead + event("run_start", 0, nullptr) +
+                               event("block_start", 5, nullptr, {{"epoch_count", 1}}) +
+                               event("block_stop", 5, nullptr),
+                           "log");
+             }),
+             Catch::Contains("a block stops before it starts"));
+}
+
 TEST_CASE("what a result log does not tell is one clear line")
 {
   const auto problem = [](const std::string& text) {
