@@ -191,6 +191,10 @@ expect("the choice is explained", "LL128: latency" in shown.stdout and "Simple: 
 back = run("nccl-tests", "all_reduce_perf", "--platform", "dgx1-v100", "--nodes", "2", "-g", "8", "--diff",
            with_text(shown.stdout))
 expect("its own output is read back", "mean error 0.0 %" in back.stdout, back.stdout + back.stderr)
+for layout in (["-g", "8"], ["-t", "2", "-g", "4"], ["-t", "1", "-g", "8"]):  # small calls depend on who launches them
+    shown = run("nccl-tests", "all_reduce_perf", "--platform", "dgx1-v100", *layout, "-b", "1K", "-e", "16K", "-f", "4")
+    back = run("nccl-tests", "all_reduce_perf", "--platform", "dgx1-v100", "--diff", with_text(shown.stdout))
+    expect(f"small calls of {layout} are read back", "maximum 0." in back.stdout, back.stdout + back.stderr)
 expect("negative seed", run("predict", changed(), "--seed", "-1").returncode == 2)
 REMARKS = [  # (what, patch, must be among the warnings)
     ("slow adapter", {"/stack": {"network": "tcp"}}, "the nodes also have ib0 (12.5 GB/s)"),
@@ -217,6 +221,10 @@ def width(*arguments):
 
 
 expect("--uncertainty", width("--uncertainty", "steps")[0] < width()[0] and width()[1] == "linear", str(width()))
+table = run("predict", "c4140-resnet50").stdout
+steps = run("predict", "c4140-resnet50", "--uncertainty", "steps").stdout
+expect("intervals of steps alone are called so", "steps' 90 % int." in steps and "(steps' 90 % interval" in steps and
+       "  90 % int." in table and "steps'" not in table, steps)
 expect("--interval", width("--interval", "0.5")[0] < width("--interval", "0.95")[0])
 samples = [width("--uncertainty", "monte-carlo", "--samples", "20") for _ in range(2)]
 expect("monte-carlo", samples[0] == samples[1] and samples[0][1] == "monte-carlo", str(samples))

@@ -95,15 +95,17 @@ int element_size(const std::string& type)
                    "' is not a type\n  hint: " + suggestion(type, names, "types"));
 }
 
-std::string rank_list(const platforms::PlatformSpec& platform, const NcclTestsOptions& options)
+// A process for each GPU, or with -t one for each node.
+std::string rank_list(const platforms::PlatformSpec& platform, const NcclTestsOptions& options,
+                      bool threads)
 {
   std::string text = "# Using devices\n";
   int rank = 0;
   for (int node = 0; node < options.nodes; ++node)
-    for (int gpu = 0; gpu < options.gpus_per_node; ++gpu)
-      text +=
-          fmt::format("#  Rank {:2d} Group  0 Pid {:6d} on {:>10} device {:2d} [0x{:02x}] {}\n",
-                      rank++, 1 + node, fmt::format("node{}", node), gpu, gpu, platform.gpu.name);
+    for (int gpu = 0; gpu < options.gpus_per_node; ++gpu, ++rank)
+      text += fmt::format("#  Rank {:2d} Group  0 Pid {:6d} on {:>10} device {:2d} [0x{:02x}] {}\n",
+                          rank, 1 + (threads ? node : rank), fmt::format("node{}", node), gpu, gpu,
+                          platform.gpu.name);
   return text;
 }
 
@@ -129,10 +131,10 @@ void print(const NcclTest& test, const NcclTestsArguments& a,
       "(GB/s)            (us)  "
       "(GB/s)  (GB/s)       \n",
       test.program, a.platform, options.nodes, options.gpus_per_node, std::max(1, a.threads),
-      options.gpus_per_node / std::max(1, a.threads), rows.empty() ? 0 : rows.front().size,
+      options.gpus_per_thread, rows.empty() ? 0 : rows.front().size,
       rows.empty() ? 0 : rows.back().size,
       a.factor > 1 ? fmt::format("{:g}", a.factor) : a.increment, a.factor > 1 ? "factor" : "bytes",
-      a.warmup, a.iterations, rank_list(platform, options));
+      a.warmup, a.iterations, rank_list(platform, options, a.threads > 0));
   double sum = 0;
   for (const NcclTestsRow& row : rows) {
     const double us = row.time * 1e6;

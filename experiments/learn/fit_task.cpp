@@ -17,7 +17,8 @@ constexpr double kScreen = 1.5;      // by which a parameter is varied to see wh
 constexpr double kCheap = 1e-3;      // made so cheap, what the machine has would be used
 constexpr double kNoEffect = 1e-9;   // relative change of a prediction
 constexpr double kDerivative = 0.01; // relative; simulated times are no smoother than that
-constexpr double kNoWorse = 5e-4;    // mean error of a profile over that of the presets
+constexpr double kNoWorse = 5e-4;    // mean error of a profile over that of the presets, held back
+constexpr double kSeen = 1e-6;       // the same on what the fit has seen: rounding
 constexpr double kHopeless = 0.5;    // mean error beyond which a profile is of something else
 constexpr std::size_t kThird = 3;    // every third measurement is held back
 constexpr double kCorrelated = 0.05; // below, a correlation is not worth a line
@@ -294,19 +295,21 @@ FitCheck compared(const FitTask& task, const Bench& bench, const Outcome& whole,
     check.measurements += !seen[i] && !task.measurements[i].part ? 1 : 0;
   check.presets = mean_error(task, seen, bench.predict({}, {}));
   check.profile = mean_error(task, seen, predicted_by(bench, judged));
-  const std::string errors =
-      fmt::format("{:.1f} % off{}, the presets {:.1f} %", 100 * check.profile,
-                  check.held_back ? " on measurements held back" : "", 100 * check.presets);
-  if (!task.objection.empty())
-    check.objection = task.objection;
-  else if (check.profile > check.presets + kNoWorse)
-    check.objection = "no better than the presets: " + errors;
-  else if (check.profile > kHopeless)
-    check.objection = "follows the logs too badly: " + errors;
+  check.objection = task.objection.empty() ? objection_to(check) : task.objection;
   return check;
 }
 
 } // namespace
+
+std::string objection_to(const FitCheck& check)
+{
+  const std::string errors =
+      fmt::format("{:.1f} % off{}, the presets {:.1f} %", 100 * check.profile,
+                  check.held_back ? " on measurements held back" : "", 100 * check.presets);
+  if (check.profile > check.presets + (check.held_back ? kNoWorse : kSeen))
+    return "no better than the presets: " + errors;
+  return check.profile > kHopeless ? "follows the logs too badly: " + errors : "";
+}
 
 std::string name_of(const Knob& knob)
 {

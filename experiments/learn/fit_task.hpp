@@ -61,6 +61,10 @@ struct FitCheck {
   std::string objection{}; // why it is not kept unasked; empty: it is
 };
 
+/// Why a fit with these mean errors is not to be kept; "" where it is. On what it has seen it must
+/// be no worse than the presets at all, on what was held back by no more than the scatter there.
+std::string objection_to(const FitCheck& check);
+
 /// What has been learnt so far. Each task sees what the ones before it learnt.
 struct Learning {
   Profiles profiles; // earlier ones, then what was learnt

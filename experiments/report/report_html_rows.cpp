@@ -351,11 +351,17 @@ std::string Report::points_text(const std::vector<std::size_t>& points) const
 
 std::string Report::interval() const
 {
+  const auto answered = [](const ReportRow& row) { return row.job != nullptr; };
+  const bool steps_only = std::any_of(rows_.begin(), rows_.end(), answered) &&
+                          std::all_of(rows_.begin(), rows_.end(), [&](const ReportRow& row) {
+                            return !answered(row) || row.text("/uncertainty/method") == "steps";
+                          });
+  const std::string of = steps_only ? "steps' " : "";
   for (const ReportRow& row : rows_)
     for (const char* range : {"/throughput_samples_per_s/interval", "/step_time_s/interval"})
       if (const auto share = row.number(range))
-        return percent_text(*share);
-  return "90 %";
+        return of + percent_text(*share);
+  return of + "90 %";
 }
 
 } // namespace foretrain::experiments

@@ -111,7 +111,7 @@ public:
   std::string setting_text(const ReportRow& row, const std::string& pointer) const;
   /// "all points", "precision fp16" or "points 1, 3-5": a short name for these points.
   std::string points_text(const std::vector<std::size_t>& points) const;
-  /// "90 %"
+  /// "90 %"; "steps' 90 %" where intervals hold how steps vary and nothing else
   std::string interval() const;
 
 private:

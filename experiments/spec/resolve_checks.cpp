@@ -146,11 +146,14 @@ int year_of(double compute_capability)
 
 void remark_age(ResolvedJob& job, const platforms::PlatformSpec& platform)
 {
-  if (!job.transformer || !predates(job.framework, platform.gpu))
+  if (!job.transformer || job.framework.last_year == 0)
     return;
   job.warnings.push_back(fmt::format(
-      "{}: '{}' stands for code of {} and before, and the {} came later{}", job.spec.name,
-      job.framework.name, job.framework.last_year, platform.gpu.name,
+      "{}: '{}' stands for code of {} and before{}{}", job.spec.name, job.framework.name,
+      job.framework.last_year,
+      predates(job.framework, platform.gpu)
+          ? fmt::format(", and the {} came later", platform.gpu.name)
+          : "",
       job.framework.newer.empty() ? "" : "; for later code: \"" + job.framework.newer + "\""));
 }
 
