@@ -119,6 +119,24 @@ TEST_CASE("A profile is kept where it beats the presets on what was held back", 
   CHECK_FALSE(better.withholds());
 }
 
+TEST_CASE("What follows the logs it was fitted to no better than the presets is not kept",
+          "[calibrate]")
+{
+  const auto objection = [](double presets, double profile, bool held_back) {
+    FitCheck check;
+    check.presets = presets;
+    check.profile = profile;
+    check.held_back = held_back;
+    return objection_to(check);
+  };
+  CHECK(objection(0.1980, 0.1981, true).empty()); // equal but for the scatter of what was held back
+  CHECK_THAT(objection(0.1980, 0.1990, true), Contains("no better") && Contains("held back"));
+  CHECK_THAT(objection(0.1980, 0.1983, false), Contains("no better") && !Contains("held back"));
+  CHECK(objection(0.1980, 0.1979, false).empty());
+  CHECK(objection(0.25, 0.25, false).empty()); // a log as the presets have it confirms them
+  CHECK_THAT(objection(0.8, 0.6, true), Contains("follows the logs too badly"));
+}
+
 TEST_CASE("What a log of another GPU, or of noise, teaches is not kept without --force",
           "[calibrate]")
 {

@@ -142,6 +142,23 @@ TEST_CASE("A price without a length is told, two lengths are refused", "[trainin
                     Contains("training_steps stands beside \"tokens\""));
 }
 
+TEST_CASE("Presets of older code say their years and name the newer one", "[training]")
+{
+  const auto warned = [](const char* framework) {
+    std::string all;
+    for (const std::string& warning :
+         run(experiment(transformer({{"framework", framework}}))).warnings)
+      all += warning + "\n";
+    return all;
+  };
+  // As old as the H100 itself, and older.
+  CHECK_THAT(warned("pytorch-fsdp"), Contains("stands for code of 2023 and before; for later code: "
+                                              "\"torchtitan\""));
+  CHECK_THAT(warned("megatron"),
+             Contains("stands for code of 2021 and before, and the H100-SXM5-80GB came later"));
+  CHECK_THAT(warned("torchtitan"), !Contains("stands for code of"));
+}
+
 TEST_CASE("A plan's hours are those of the training, however its length is told",
           "[training][plan]")
 {
