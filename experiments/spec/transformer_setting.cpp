@@ -171,7 +171,8 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                "leave them out: gradients of a transformer are exchanged by collectives");
   TransformerSetting setting;
   setting.model = models::load_transformer(resolve_preset(job.model, models::kNetworkKind));
-  const models::TransformerRules rules = framework.transformer.value_or(models::TransformerRules{});
+  const models::TransformerRules rules =
+      models::in_effect(framework.transformer.value_or(models::TransformerRules{}));
   const Batch batch = batch_of(job, setting.model, at);
   const models::Transformer& t = setting.model.transformer;
   models::StepSetting& s = setting.step;

@@ -5,6 +5,9 @@
                                              first rows, which were chosen by hand, and behind them
                                              those of ROWS.json that can be told
     large_model_rows.py ROWS.json --show     prints only what is left out, and why
+    large_model_rows.py --bundle             writes experiments/validation/large-models.json anew: its
+                                             rows that were chosen by hand, and of each part that
+                                             they lack every eighth row of the suite above, by name
 
 ROWS.json is a list of measurements (id, set, value, unit, plan and dimensions). What a row does not
 tell is assumed by one rule for its whole set, written below; rows that need more are left out.
@@ -17,6 +20,8 @@ from functools import cache
 from pathlib import Path
 
 SUITE = Path(__file__).parent / "large-models" / "published.json"
+BUNDLED = Path(__file__).parent / "large-models.json"
+EVERY = 8  # of the rows of a part that is not among those chosen by hand
 FITS = Path(__file__).resolve().parents[2] / "calibration" / "data" / "fits.json"
 PEAK = 989e12  # H100, dense bf16: what MFU is told against
 MADE = "published-2"  # experiment of the rows that are made here
@@ -47,6 +52,11 @@ OPTIONS = {"shared_experts": "shared_experts", "experts": "experts", "topk": "to
            "moe_ffn": "expert_ffn"}
 
 
+# CUDA_LAUNCH_BLOCKING=1 is in the script of the training and, by bigscience's chronicles-prequel.md,
+# "dealing with JZ hanging", of what was tried from 2022-02-20 on: 320 GPUs always hang without.
+BLOCKING = {"extends": "deepspeed", "transformer": {"launch_blocking": True}}
+
+
 class LeftOut(Exception):
     """A row that the suite cannot tell."""
 
@@ -62,6 +72,8 @@ def platform(row):
     gpu = row["gpu"].removesuffix(" SXM")
     if "power limited" in gpu:
         raise LeftOut("a power limit that is not told")
+    if "Jean Zay A100" in row.get("node_type", ""):
+        return "jean-zay-a100"
     for words in (gpu, gpu.split(" ")[0]):
         if words in PLATFORMS:
             return "p5" if "AWS p5" in row.get("node_type", "") else PLATFORMS[words]
@@ -144,7 +156,7 @@ def framework(row):
     if name == "llm-foundry":
         return "llm-foundry"
     if name == "bigscience-A100":
-        return "deepspeed"
+        return "deepspeed" if "02-17" in (row.get("notes") or "") else BLOCKING
     if name in ("torchtitan", "torchao"):
         extra = {}
         if row.get("torch_compile") is False:
@@ -379,7 +391,25 @@ def text_of(suite):
             + ",\n  ".join(json.dumps(row) for row in suite["rows"]) + "\n ]\n}\n")
 
 
+def bundle():
+    suite, bundled = (json.loads(path.read_text()) for path in (SUITE, BUNDLED))
+    kept = [row for row in bundled["rows"] if row["experiment"] != MADE]
+    parts = {row["part"]: [] for row in suite["rows"]}
+    for row in sorted(suite["rows"], key=lambda row: row["id"]):
+        if row["experiment"] == MADE:
+            parts[row["part"]].append(row)
+    for row in kept:
+        parts[row["part"]] = []
+    taken = [row for rows in parts.values() for row in rows[min(EVERY // 2, len(rows) // 2)::EVERY]]
+    bundled["experiments"][MADE] = suite["experiments"][MADE]
+    bundled["rows"] = kept + taken
+    BUNDLED.write_text(text_of(bundled))
+
+
 def main():
+    if "--bundle" in sys.argv:
+        bundle()
+        return
     rows = json.loads(Path(sys.argv[1]).read_text())
     suite = json.loads(SUITE.read_text())
     kept = [row for row in suite["rows"] if row["experiment"] != MADE]

@@ -30,7 +30,7 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
   add(PlanGroup::expert_data, held.experts, trained.experts);
   const Seconds exchange = times.time_of(calls);
   const Seconds of_layer = compute / layers;
-  const Seconds hidden = std::min(exchange, of_layer);
+  const Seconds hidden = s.rules.launch_blocking ? Seconds(0) : std::min(exchange, of_layer);
   for (PlannedCall& call : calls)
     call.times = layers;
   // The first layer's gather and the last one's gradients have nothing beside them.
@@ -91,6 +91,12 @@ void share_out(PieceCost& cost, double ahead_left, double back_left)
   }
 }
 
+// Where each launch waits for its kernel, the device waits for each launch, too.
+OperatorTime launched(const OperatorTime& time, const TransformerRules& rules)
+{
+  return rules.launch_blocking ? OperatorTime{time.device + time.host, time.host} : time;
+}
+
 class PieceWriter {
 public:
   PieceWriter(const StepSetting& setting, ExchangeTimes& times)
@@ -125,12 +131,12 @@ private:
     if (layers == 0)
       return;
     const PlannedLayer layer(s_, times_, with_experts);
-    const OperatorTime again = layer.repeated();
+    const OperatorTime again = launched(layer.repeated(), s_.rules);
     PlanUnit unit;
     unit.name = with_experts ? "layer with experts" : "layer";
     unit.count = layers;
-    const OperatorTime f = layer.forward();
-    OperatorTime b = layer.backward();
+    const OperatorTime f = launched(layer.forward(), s_.rules);
+    OperatorTime b = launched(layer.backward(), s_.rules);
     unit.ahead = layer.exchanges(false);
     unit.back = layer.exchanges(true);
     unit.back += layer.repeated_exchanges();
@@ -168,8 +174,8 @@ private:
     PlanUnit unit;
     unit.name = last ? "logits and loss" : end == End::embedding ? "embedding" : "prediction";
     unit.layer = false;
-    const OperatorTime f = forward_time(operators, s_.device);
-    const OperatorTime b = backward_time(operators, s_.device);
+    const OperatorTime f = launched(forward_time(operators, s_.device), s_.rules);
+    const OperatorTime b = launched(backward_time(operators, s_.device), s_.rules);
     (last ? output_ : ahead_.work) += f;
     back_.work += b;
     unit.forward = f.time();

@@ -71,13 +71,17 @@ Seconds PlannedLayer::wait_for_counts() const
   return waits ? held * s_.rules.host_per_expert : Seconds(0);
 }
 
+// The device waits with the host: where it waits for each launch anyway, not a second time.
+OperatorTime PlannedLayer::counting() const
+{
+  const Seconds wait = wait_for_counts();
+  return {s_.rules.launch_blocking ? Seconds(0) : wait, wait};
+}
+
 OperatorTime PlannedLayer::forward() const
 {
   OperatorTime time = operators_time(false);
-  const Seconds wait = wait_for_counts();
-  time.device += wait;
-  time.host += wait;
-  return time;
+  return time += counting();
 }
 
 OperatorTime PlannedLayer::backward() const
@@ -97,10 +101,8 @@ OperatorTime PlannedLayer::repeated() const
   }
   if (!s_.memory.modules.empty()) {
     OperatorTime time = modules_time(operators_, s_.memory.modules, s_.device);
-    if (experts_ && among(s_.memory.modules, LayerModule::moe)) {
-      time.device += wait_for_counts();
-      time.host += wait_for_counts();
-    }
+    if (experts_ && among(s_.memory.modules, LayerModule::moe))
+      time += counting();
     return time;
   }
   OperatorTime time;
@@ -259,7 +261,7 @@ Exposure PlannedLayer::context(bool backward) const
     if (op.kind == OperatorKind::attention)
       attention +=
           backward ? backward_time(op, s_.device).device : forward_time(op, s_.device).device;
-  const Seconds beside = attention / shape_.context;
+  const Seconds beside = s_.rules.launch_blocking ? Seconds(0) : attention / shape_.context;
   const Seconds over = std::max(Seconds(0), step - beside);
   return {steps * step, steps * (over + s_.rules.overlap_cost * std::min(step, beside)),
           std::move(calls)};

@@ -99,7 +99,7 @@ Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int
   Seconds time = Bytes(on_device * s.rules.optimizer_bytes) / s.device.memory;
   // About twelve tensors of weights in a layer.
   const Seconds launches = 12.0 * layers * s.rules.optimizer_kernels * s.device.host_per_kernel;
-  time = std::max(time, launches);
+  time = s.rules.launch_blocking ? time + launches : std::max(time, launches);
   // Gradients go to the host, weights come back; Adam moves 28 bytes per parameter there.
   const double away = own * s.memory.state.offload;
   return time + Bytes(away * 6) / s.host_link;

@@ -115,11 +115,21 @@ struct TransformerRules {
   bool dropless = true;                           // no token is left out
   Seconds host_per_expert{}; // dropless: of a GPU, which waits for the host in each layer of them
   CudaGraphs cuda_graphs = CudaGraphs::none; // what is launched as a graph
+  bool launch_blocking = false;              // each launch waits until its kernel is done
   double overlap_cost = 0.12;  // of compute that runs beside exchanges: more time by this
   int micro_batch_gathers = 1; // zero 3: 1: gathers and reduces for each micro-batch
   double gather_bytes = 0;     // zero 3: moved on the device per parameter that is gathered
   double reduce_bytes = 0;     // zero 3: and per parameter whose gradient is reduced
 };
+
+/// Rules as they take effect: where each launch waits for its kernel, nothing runs beside another.
+inline TransformerRules in_effect(TransformerRules rules)
+{
+  if (rules.launch_blocking)
+    rules.overlap_gradients = rules.overlap_parameters = rules.overlap_tensor =
+        rules.overlap_pipeline = rules.overlap_expert = false;
+  return rules;
+}
 
 template <class V>
 void describe(V& v, TransformerRules& s)
@@ -187,6 +197,9 @@ void describe(V& v, TransformerRules& s)
   v.optional("cuda_graphs", s.cuda_graphs,
              "what is launched as a CUDA graph: nothing, what has the same shapes in each step "
              "(layer: all but experts), or everything (all)");
+  v.optional("launch_blocking", s.launch_blocking,
+             "each launch waits until its kernel is done (CUDA_LAUNCH_BLOCKING=1): host and device "
+             "take turns, and no exchange rides beside a product, whatever overlap_* say");
   v.optional("overlap_cost", s.overlap_cost,
              "by this share of the time of an exchange beside it, compute takes longer",
              between(0, 2));

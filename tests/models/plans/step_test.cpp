@@ -128,6 +128,80 @@ TEST_CASE("a host that waits in each micro-batch does not run ahead over the log
         Approx((3 * (kWait + gaps)).value()).epsilon(1e-9));
 }
 
+TEST_CASE("where launches block, host and device take turns: the sum of both", "[plans]")
+{
+  constexpr int kLayers = 3;
+  constexpr int kMicroBatches = 4;
+  StepSetting s = small_model(kLayers);
+  s.device.host_per_kernel = Seconds(2e-5);
+  s.rules.host_per_layer = Seconds(3e-4);
+  s.memory.batch.micro_batches = kMicroBatches;
+  s.memory.plan.zero = 0;
+  s.memory.recompute = GENERATE(Recompute::none, Recompute::full);
+  EqualTimes times(Seconds(0));
+  s.rules.launch_blocking = true;
+  const test::PlanParts result = test::parts_of_plan(s, times);
+  const OperatorShape shape = operator_shape(s);
+  const auto both = [&](const std::vector<Operator>& operators, Seconds host_forward,
+                        Seconds host_backward, int forwards) {
+    const OperatorTime f = forward_time(operators, s.device);
+    const OperatorTime b = backward_time(operators, s.device);
+    return forwards * (f.device + f.host + host_forward) + b.device + b.host + host_backward;
+  };
+  const int passes = s.memory.recompute == Recompute::full ? 2 : 1;
+  const Seconds none(0);
+  const Seconds layer = both(layer_operators(s.memory.model, shape, false), s.rules.host_per_layer,
+                             0.5 * s.rules.host_per_layer, passes);
+  const Seconds ends = both(embedding_operators(s.memory.model, shape), none, none, 1) +
+                       both(output_operators(s.memory.model, shape), none, none, 1);
+  const PieceParameters all = parameters_of(pieces_of(s.memory.model, s.memory.plan).front(),
+                                            s.memory.model, s.memory.plan);
+  const Seconds optimizer = optimizer_time(s, all, kLayers);
+  CHECK((result.compute + result.recompute).value() ==
+        Approx((kMicroBatches * (kLayers * layer + ends)).value()).epsilon(1e-9));
+  s.rules.optimizer_kernels = 50;
+  CHECK((optimizer_time(s, all, kLayers) - optimizer).value() ==
+        Approx((12.0 * kLayers * 50 * s.device.host_per_kernel).value()).epsilon(1e-9));
+}
+
+TEST_CASE("where launches block, nothing rides beside another", "[plans]")
+{
+  TransformerRules rules;
+  rules.overlap_tensor = rules.overlap_pipeline = rules.overlap_expert = true;
+  CHECK(in_effect(rules).overlap_tensor);
+  rules.launch_blocking = true;
+  const TransformerRules blocked = in_effect(rules);
+  CHECK_FALSE((blocked.overlap_gradients || blocked.overlap_parameters || blocked.overlap_tensor ||
+               blocked.overlap_pipeline || blocked.overlap_expert));
+
+  // Keys and values in a ring, weights in every layer: all of what they take is waited for.
+  StepSetting s = small_model(2);
+  s.memory.plan.zero = 3;
+  s.memory.plan.context = 2;
+  s.rules = blocked;
+  EqualTimes times(kExchange);
+  const Piece whole = pieces_of(s.memory.model, s.memory.plan).front();
+  const PieceCost cost = piece_cost(s, whole, times);
+  CHECK(cost.data_back.exposed.value() == Approx(cost.data_back.whole.value()).epsilon(1e-12));
+  CHECK(cost.context.value() == Approx(2 * 2 * kExchange.value()).epsilon(1e-12));
+}
+
+TEST_CASE("a layer of experts that waits for its counts waits once where launches block", "[plans]")
+{
+  StepSetting s = small_model(1);
+  s.memory.model.experts = 4;
+  s.memory.model.top_k = 2;
+  s.rules.host_per_expert = Seconds(1e-3);
+  s.rules = in_effect(s.rules);
+  s.rules.launch_blocking = true;
+  EqualTimes times(Seconds(0));
+  const Piece whole = pieces_of(s.memory.model, s.memory.plan).front();
+  const Seconds waits = piece_cost(s, whole, times).forward_compute;
+  s.rules.dropless = false;
+  CHECK((waits - piece_cost(s, whole, times).forward_compute).value() ==
+        Approx(4 * 1e-3).epsilon(1e-9));
+}
+
 TEST_CASE("the host launches one piece of work after the other", "[models][transformer]")
 {
   const OperatorTime slow_host{Seconds(1), Seconds(3)};
