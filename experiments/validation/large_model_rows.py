@@ -5,9 +5,6 @@
                                              first rows, which were chosen by hand, and behind them
                                              those of ROWS.json that can be told
     large_model_rows.py ROWS.json --show     prints only what is left out, and why
-    large_model_rows.py --bundle             writes experiments/validation/large-models.json anew: its
-                                             rows that were chosen by hand, and of each part that
-                                             they lack every eighth row of the suite above, by name
 
 ROWS.json is a list of measurements (id, set, value, unit, plan and dimensions). What a row does not
 tell is assumed by one rule for its whole set, written below; rows that need more are left out.
@@ -20,8 +17,6 @@ from functools import cache
 from pathlib import Path
 
 SUITE = Path(__file__).parent / "large-models" / "published.json"
-BUNDLED = Path(__file__).parent / "large-models.json"
-EVERY = 8  # of the rows of a part that is not among those chosen by hand
 FITS = Path(__file__).resolve().parents[2] / "calibration" / "data" / "fits.json"
 PEAK = 989e12  # H100, dense bf16: what MFU is told against
 MADE = "published-2"  # experiment of the rows that are made here
@@ -391,25 +386,7 @@ def text_of(suite):
             + ",\n  ".join(json.dumps(row) for row in suite["rows"]) + "\n ]\n}\n")
 
 
-def bundle():
-    suite, bundled = (json.loads(path.read_text()) for path in (SUITE, BUNDLED))
-    kept = [row for row in bundled["rows"] if row["experiment"] != MADE]
-    parts = {row["part"]: [] for row in suite["rows"]}
-    for row in sorted(suite["rows"], key=lambda row: row["id"]):
-        if row["experiment"] == MADE:
-            parts[row["part"]].append(row)
-    for row in kept:
-        parts[row["part"]] = []
-    taken = [row for rows in parts.values() for row in rows[min(EVERY // 2, len(rows) // 2)::EVERY]]
-    bundled["experiments"][MADE] = suite["experiments"][MADE]
-    bundled["rows"] = kept + taken
-    BUNDLED.write_text(text_of(bundled))
-
-
 def main():
-    if "--bundle" in sys.argv:
-        bundle()
-        return
     rows = json.loads(Path(sys.argv[1]).read_text())
     suite = json.loads(SUITE.read_text())
     kept = [row for row in suite["rows"] if row["experiment"] != MADE]
