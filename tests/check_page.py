@@ -89,7 +89,7 @@ class Page:
         self.answered(words)
 
     def press(self, text):
-        button = next(b for b in self.all("button") if b.text == text)
+        button = self.browser.execute_script("return [...document.querySelectorAll('button')].find(b => b.innerText === arguments[0])", text)
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
         button.click()
 
@@ -162,12 +162,44 @@ def check_mistakes(page):
     check(not page.all("#drawing img, #drawing b") and not page.browser.execute_script("return window.bad"), "a name became markup")
 
 
+# Where a caret at the end stands; None: in a comment, or where nothing can be completed.
+PLACES = [
+    ("", "/"), ("clus", "/"), ("cluster:\n  ", "/cluster"), ("cluster:\n  platform: c", "/cluster/platform"), ("cluster:\n  nodes: 1\n", "/"),
+    ("cluster:\n  nodes: 1\n  # ", None), ("cluster:", None), ("cluster: {platform: c4140-v100-sxm2, ", "/cluster"),
+    ("cluster: {platform: ", "/cluster/platform"), ("cluster: {nodes: 1}\nstack:\n  host: ", "/stack/host"),
+    ("jobs:\n  - model: vgg16\n  - model: ", "/jobs/1/model"), ("jobs:\n- model: vgg16\nstack:\n  ho", "/stack"), ("jobs:\n- model: vgg16\nst", "/"),
+    ("jobs:\n  - {model: vgg16,\n     gpus: 1}\n  - {framework: 'mx", "/jobs/1/framework"), ("jobs:\n  - ", "/jobs/0"),
+    ("name: a#b\nsta", "/"), ("name: >\n  stack: ", None), ("name: >\n  stack:\nsta", "/"), ('{"jobs": [{"gpus": 1}, {"model": "', "/jobs/1/model"),
+    ('{"cluster": {"nodes": 1}, ', "/"), ('{"cluster": {"nodes": 1}, // x', None), ('{"cluster": {"nodes": /* one */ 1, "pl', "/cluster"),
+]
+
+
+def caret(page):
+    """Puts the caret at the end."""
+    page.browser.execute_script("const t = document.getElementById('text'); t.focus(); t.setSelectionRange(t.value.length, t.value.length); t.dispatchEvent(new Event('click'))")
+
+
 def check_completion(page):
     page.write('{\n  "cluster": {"platform": "c4140-v100-sxm2"},\n  "jobs": [{"model": "resnet50", "framework": "mx", "batch_per_gpu": 64}]\n}')
     page.browser.execute_script("const t = document.getElementById('text'); const at = t.value.indexOf('mx') + 2; t.focus(); t.setSelectionRange(at, at); t.dispatchEvent(new Event('click'))")
     page.until(lambda: any(b.text == "mxnet" for b in page.all("#here button")), "no completion of a name")
     page.change(lambda: page.press("mxnet"), "a completed name is answered")
     check('"framework": "mxnet"' in page.text(), "the completion is not in the text")
+    yaml = "cluster:\n  platform: c4140-v100-sxm2\njobs:\n  - model: resnet50\n    framework: mxnet\n    batch_per_gpu: 64\n"
+    page.write(yaml + "    prec")
+    caret(page)
+    page.until(lambda: page.all("#here button") and page.find("#here").text.endswith("precision"), "no completion of a key in YAML")
+    page.press("precision")
+    check(page.text() == yaml + "    precision: ", f"a key in YAML is completed as {page.text()[len(yaml):]!r}")
+    page.until(lambda: "fp16" in page.find("#here").text, "no names in YAML")
+    pictures(page, "completion")
+    page.change(lambda: page.press("fp16"), "a name completed in YAML is answered")
+    check(page.text() == yaml + "    precision: fp16", f"a name in YAML is completed as {page.text()[len(yaml):]!r}")
+    for begun, pointer in PLACES:
+        page.write(begun)
+        caret(page)
+        told = page.find("#here code").text if page.all("#here code") else None
+        check(told == pointer, f"after {begun!r} the page tells of {told}, not of {pointer}")
 
 
 def check_take(page):

@@ -1,6 +1,6 @@
 // The file as text: line numbers that mark mistakes, and what may stand at the caret.
 import { element } from "./form.js";
-import { get, placeOf, schemaAt } from "./pointer.js";
+import { get, isJson, placeOf, schemaAt } from "./pointer.js";
 
 export class Editor {
   /** `change(text)` is told what is written. */
@@ -44,22 +44,27 @@ export class Editor {
   /** The schema's words for where the caret is, and what may be written there. */
   help() {
     this.here.replaceChildren();
-    if (!this.schema || !/^\s*(\/[/*]|\{)/.test(this.text.value)) return; // YAML has no help
-    const at = placeOf(this.text.value, this.text.selectionStart);
-    const schema = schemaAt(this.schema, at.pointer);
+    const at = this.schema && placeOf(this.text.value, this.text.selectionStart);
+    const schema = at && schemaAt(this.schema, at.pointer);
     if (!schema) return;
-    const properties = at.isKey ? schema.properties : null;
+    const properties = at.isKey || at.either ? schema.properties : null;
     const words = properties ? Object.keys(properties).filter(key => !(key in (get(this.value, at.pointer) ?? {})) || key === at.begun)
                              : schema.enum ?? this.presets[schema["x-preset"]] ?? [];
     const fitting = words.filter(word => word.startsWith(at.begun) && word !== at.begun).slice(0, 24);
     this.here.append(element("code", { textContent: at.pointer || "/" }), ` ${schema.description ?? ""} `, element("br"),
       ...fitting.map(word => element("button", { type: "button", textContent: word, title: properties?.[word]?.description ?? "",
-        onclick: () => this.insert(at, properties ? `"${word}": ` : `"${word}"`) })));
+        onclick: () => this.insert(at, this.written(word) + (properties ? ": " : "")) })));
+  }
+
+  /** A name as the text's language writes it; what YAML would take for another value is quoted there too. */
+  written(word) {
+    const plain = /^[a-z][\w./-]*$/i.test(word) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(word);
+    return plain && !isJson(this.text.value) ? word : JSON.stringify(word);
   }
 
   insert(at, word) {
     const text = this.text.value;
-    const colon = at.isKey && /^\s*:/.test(text.slice(at.to)) ? word.replace(/: $/, "") : word;
+    const colon = /^\s*:/.test(text.slice(at.to)) ? word.replace(/: $/, "") : word;
     this.text.focus();
     this.text.setRangeText(colon, at.from, at.to, "end");
     this.text.dispatchEvent(new Event("input"));

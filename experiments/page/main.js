@@ -2,7 +2,7 @@
 import { bundled, catalogue, page, read, run, told } from "./ask.js";
 import { Editor } from "./editor.js";
 import { Form, element } from "./form.js";
-import { get, set, token } from "./pointer.js";
+import { get, isJson, set, token } from "./pointer.js";
 import { commandLine, fragmentOf, pythonOf, save, stateOf } from "./share.js";
 
 const $ = id => document.getElementById(id);
@@ -296,7 +296,7 @@ function takeAlong() {
   const answerAs = (format, end) => told(state.answer, format).then(text => save(`${name}.${end}`, text), error => complain(error.messages));
   $("take").replaceChildren(
     button("Link", () => { show(location.href); navigator.clipboard?.writeText(location.href).catch(() => {}); }, "shows the same page again"),
-    button("File", () => save(`${name}.${/^\s*(\/[/*]|\{)/.test(state.text) ? "json" : "yaml"}`, state.text)),
+    button("File", () => save(`${name}.${isJson(state.text) ? "json" : "yaml"}`, state.text)),
     button("Command line", () => show(commandLine({ ...state, name }))),
     button("Python", () => show(pythonOf(state))),
     ...(state.answer ? [button("Answer as JSON", () => save(`${name}-answer.json`, state.answer + "\n"))] : []),

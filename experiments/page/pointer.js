@@ -39,37 +39,119 @@ export function schemaAt(schema, pointer) {
   }, schema);
 }
 
-/** Where the caret stands in JSON: the pointer of the object or value, whether a key is written there, and the word begun. */
-export function placeOf(text, caret) {
-  const stack = []; // { list, index, key }
-  let key = null, expectKey = false, i = 0;
-  while (i < caret) {
-    const c = text[i];
-    if (c === "/" && (text[i + 1] === "/" || text[i + 1] === "*")) {
-      const end = text[i + 1] === "/" ? text.indexOf("\n", i) : text.indexOf("*/", i) + 2;
-      i = end <= i ? text.length : end;
-    } else if (c === '"') {
-      let end = i + 1;
-      while (end < text.length && text[end] !== '"' && text[end] !== "\n") end += text[end] === "\\" ? 2 : 1;
-      if (end >= caret) return place(stack, key, expectKey, i, text[end] === '"' ? end + 1 : end, text.slice(i + 1, caret));
-      if (expectKey) { key = text.slice(i + 1, end); expectKey = false; }
-      i = end + 1;
-    } else {
-      if (c === "{" || c === "[") { stack.push({ list: c === "[", index: 0, key }); key = null; expectKey = c === "{"; }
-      if (c === "}" || c === "]") { key = stack.pop()?.key ?? null; expectKey = false; }
-      if (c === ",") { const top = stack.at(-1); if (top?.list) ++top.index; else { key = null; expectKey = true; } }
+/** Whether a text is JSON with comments; what is not is read as YAML. */
+export const isJson = text => /^\s*(\/[/*]|\{)/.test(text);
+
+/**
+ * Where the caret stands: the pointer of the object or value, whether a key is written there (`either`: a key or a value),
+ * the word begun and its ends. Null in comments and in texts that YAML goes on with below their key.
+ */
+export const placeOf = (text, caret) => (isJson(text) ? bracketed(text, 0, caret, []).place : placeInLines(text, caret));
+
+/** Reads JSON, or brackets of YAML, from i on: the caret's `place`, or where they are over. Levels are { list, index, key }. */
+function bracketed(text, i, caret, around) {
+  const levels = [];
+  let opened = false;
+  while (i < caret && !(opened && !levels.length)) {
+    const c = text[i], top = levels.at(-1);
+    const comment = matchAt(/(?:\/\/|#)[^\n]*|\/\*[^]*?(?:\*\/|$)/y, text, i);
+    if (comment) {
+      i += comment[0].length;
+      if (i >= caret) return { place: null };
+    } else if (c === "{" || c === "[") {
+      levels.push({ list: c === "[", index: 0, key: null });
+      opened = true;
       ++i;
+    } else if (c === "}" || c === "]") {
+      levels.pop();
+      ++i;
+    } else if (c === ",") {
+      if (top?.list) ++top.index;
+      else if (top) top.key = null;
+      ++i;
+    } else if (c === ":" || /\s/.test(c)) ++i;
+    else {
+      const { word, end } = wordAt(text, i);
+      if (end >= caret) return { place: place([...around, ...levels], i, end, begunAt(text, i, caret)) };
+      if (top && !top.list && top.key === null) top.key = word;
+      i = end;
     }
   }
-  return place(stack, key, expectKey, caret, caret, "");
+  return opened && !levels.length ? { over: i } : { place: place([...around, ...levels], caret, caret, "") };
 }
 
-function place(stack, key, isKey, from, to, begun) {
-  let pointer = "";
-  stack.forEach((level, depth) => { // the key of a level stands in the one around it
-    if (depth > 0) pointer += "/" + (stack[depth - 1].list ? stack[depth - 1].index : token(level.key ?? ""));
-  });
-  const top = stack.at(-1);
-  if (top && !isKey) pointer += top.list ? "/" + top.index : key === null ? "" : "/" + token(key);
-  return { pointer, isKey, from, to, begun };
+/** A word in brackets: in quotes to the second one or the line's end, else to a comma, bracket, comment or colon. */
+function wordAt(text, i) {
+  const found = matchAt(/"((?:[^"\\\n]|\\.)*)"?|'([^'\n]*)'?|((?:[^\s,{}[\]:#]|:(?=[^\s])|[ \t]+(?=[^\s,{}[\]:#])|(?<=\S)#)+)/y, text, i) ?? [text[i], text[i]];
+  return { word: found[1] ?? found[2] ?? found[3], end: i + found[0].length };
+}
+function matchAt(sticky, text, i) {
+  sticky.lastIndex = i;
+  return sticky.exec(text);
+}
+const begunAt = (text, from, caret) => text.slice(from, caret).replace(/^["']/, "");
+
+/** The caret's place in YAML: lines say by their column what they stand in. */
+function placeInLines(text, caret) {
+  const levels = []; // { column, list, index, key }
+  const leave = column => { // a list may stand at the column of the key that it belongs to
+    while (levels.length && (levels.at(-1).column > column || (levels.at(-1).list && levels.at(-1).column === column))) levels.pop();
+  };
+  let folded = -1; // column of a key whose text stands in the lines below
+  for (let start = 0; start <= caret;) {
+    const end = (text.indexOf("\n", start) + 1 || text.length + 1) - 1;
+    const here = caret <= end;
+    const line = text.slice(start, here ? caret : end);
+    let column = line.search(/\S|$/), dash = false;
+    const next = end + 1;
+    const empty = column === line.length;
+    if ((empty && !here) || /^(---|\.\.\.|%)/.test(line)) { start = next; continue; }
+    if (folded >= 0 && column > folded) {
+      if (here) return null;
+      start = next;
+      continue;
+    }
+    folded = -1;
+    for (; /^-(\s|$)/.test(line.slice(column)); dash = true) {
+      while (levels.length && levels.at(-1).column > column) levels.pop();
+      const top = levels.at(-1);
+      if (top?.list && top.column === column) ++top.index;
+      else levels.push({ column, list: true, index: 0 });
+      column += 1 + line.slice(column + 1).search(/\S|$/);
+    }
+    const key = /^(?:"([^"]*)"|'([^']*)'|([^\s"'{}[\],#|>][^#]*?))\s*:(?:\s+|$)/.exec(line.slice(column));
+    if (here && /(^|\s)#/.test(line.slice(column))) return null;
+    if (key) {
+      leave(column);
+      if (levels.at(-1)?.column !== column) levels.push({ column, list: false });
+      levels.at(-1).key = key[1] ?? key[2] ?? key[3];
+      if (/^[|>]/.test(line.slice(column + key[0].length))) folded = column;
+    }
+    const from = column + (key?.[0].length ?? 0);
+    if (/^[{[]/.test(line.slice(from))) {
+      const inner = bracketed(text, start + from, caret, levels);
+      if (!inner.over) return inner.place;
+      start = (text.indexOf("\n", inner.over) + 1 || text.length + 1);
+      continue;
+    }
+    if (!here) { start = next; continue; }
+    if (folded >= 0 || (key && !/\s$/.test(key[0]))) return null; // the colon needs its space first
+    const to = start + from + matchAt(/[^\s:#]*/y, text, start + from)[0].length;
+    const begun = begunAt(text, start + from, caret);
+    if (key || dash) return { ...place(levels, start + from, Math.max(to, caret), begun), isKey: false, either: !key };
+    leave(column);
+    const top = levels.at(-1);
+    if (top?.column === column) top.key = null; // beside the keys of the same column
+    const at = place(levels, start + from, Math.max(to, caret), begun);
+    return { ...at, isKey: at.isKey || !top, either: Boolean(top) && top.column < column };
+  }
+  return null;
+}
+
+/** In an object whose key is not known yet, a key is written. */
+function place(levels, from, to, begun) {
+  const top = levels.at(-1);
+  const isKey = Boolean(top) && !top.list && top.key === null;
+  const named = isKey ? levels.slice(0, -1) : levels;
+  return { pointer: named.map(level => "/" + (level.list ? level.index : token(level.key ?? ""))).join(""), isKey, from, to, begun };
 }
