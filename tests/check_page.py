@@ -185,6 +185,7 @@ def check_completion(page):
     page.until(lambda: any(b.text == "mxnet" for b in page.all("#here button")), "no completion of a name")
     page.change(lambda: page.press("mxnet"), "a completed name is answered")
     check('"framework": "mxnet"' in page.text(), "the completion is not in the text")
+    check("now and before" not in page.find("#drawing").text, "after a mistake an answer of other jobs is drawn behind")
     yaml = "cluster:\n  platform: c4140-v100-sxm2\njobs:\n  - model: resnet50\n    framework: mxnet\n    batch_per_gpu: 64\n"
     page.write(yaml + "    prec")
     caret(page)
@@ -192,6 +193,8 @@ def check_completion(page):
     page.press("precision")
     check(page.text() == yaml + "    precision: ", f"a key in YAML is completed as {page.text()[len(yaml):]!r}")
     page.until(lambda: "fp16" in page.find("#here").text, "no names in YAML")
+    page.until(lambda: "null" in page.find("#messages").text, "a key without a value is told")
+    check(page.field("/jobs/0/precision").get_property("value") == "", "a key without a value is shown as one")
     pictures(page, "completion")
     page.change(lambda: page.press("fp16"), "a name completed in YAML is answered")
     check(page.text() == yaml + "    precision: fp16", f"a name in YAML is completed as {page.text()[len(yaml):]!r}")
@@ -200,6 +203,8 @@ def check_completion(page):
         caret(page)
         told = page.find("#here code").text if page.all("#here code") else None
         check(told == pointer, f"after {begun!r} the page tells of {told}, not of {pointer}")
+    page.change(lambda: page.write('{"cluster": {"platform": "c4140-v100-sxm2"}, "jobs": [{"model": "resnet50", "framework": "mxnet", "batch_per_gpu": 64}]}'),
+                "a whole file again")
 
 
 def check_take(page):

@@ -15,7 +15,7 @@ export function parsed(text) {
   if (text.trim() === "") return undefined;
   try { return JSON.parse(text); } catch { return text.trim(); }
 }
-const shown = value => (value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value));
+const shown = value => (value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value));
 
 /** A control for one key. `change(pointer, value)` is told what the reader enters; fields follow `show(value)`. */
 class Field {

@@ -135,7 +135,7 @@ function busy(text, progress = "") {
 }
 
 /** Answers of one sort can be compared: of the same models, along the same settings. */
-const sortOf = value => JSON.stringify([(value.jobs ?? []).map?.(job => [job.name, job.model]), Object.keys(value.sweep ?? {})]);
+const sortOf = value => JSON.stringify([(value.jobs ?? []).map?.(job => [job?.name, job?.model]), Object.keys(value.sweep ?? {})]);
 
 const withoutSweep = value => JSON.stringify({ ...value, sweep: undefined, expect: undefined });
 
@@ -146,7 +146,6 @@ async function answer() {
   const sort = sortOf(state.value);
   const before = sort === state.sort ? state.held || state.answer : "";
   if (sort !== state.sort) state.last = undefined;
-  state.sort = sort;
   $("drawing").classList.add("stale");
   let first = 0;
   if (state.value.sweep) { // the job as it stands, at once; then the curve
@@ -160,7 +159,8 @@ async function answer() {
   if (got === null || mine !== turn) return;
   if (!got) { $("drawing").classList.toggle("stale", true); $("change").textContent = ""; return say("no answer; what is shown is the last one"); }
   $("drawing").classList.remove("stale");
-  state.answer = got;
+  if (sort !== state.sort) state.held = "";
+  Object.assign(state, { answer: got, sort }); // a file without an answer leaves both
   say(`answered in ${first.toFixed(0)} ms, drawn in ${(performance.now() - begun).toFixed(0)} ms`);
   offer();
 }
