@@ -238,10 +238,10 @@ void describe(V& v, Gpu& s)
              "what is left of that when the switch adds (NVLS)", between(0.01, 1));
   v.optional("pcie_generation", s.pcie_generation, "PCIe generation", between(1, 6));
   v.optional("pcie_lanes", s.pcie_lanes, "PCIe lanes", between(1, 16));
-  v.optional("copy_latency", s.copy_latency, "a small copy inside the device", non_negative());
-  v.optional("peer_latency", s.peer_latency, "added by a peer's memory", non_negative());
+  v.optional("copy_latency", s.copy_latency, "a small copy inside the device", latency());
+  v.optional("peer_latency", s.peer_latency, "added by a peer's memory", latency());
   v.optional("host_hop_latency", s.host_hop_latency, "added per PCIe crossing of a staged copy",
-             non_negative());
+             latency());
   v.optional("host_cores", s.host_cores,
              "for training on CPUs: cores of the host that its kernels keep busy, shared with "
              "everything else that runs there; 0 for a real GPU",
@@ -295,7 +295,7 @@ void describe(V& v, Nic& s)
   v.optional("pcie_lanes", s.pcie_lanes, "PCIe lanes", between(1, 16));
   v.optional("link", s.link, "what it speaks");
   v.optional("rdma", s.rdma, "whether it can do RDMA");
-  v.optional("latency", s.latency, "through both adapters, without switches", non_negative());
+  v.optional("latency", s.latency, "through both adapters, without switches", latency());
   v.optional(
       "joined", s.joined,
       "the network plug-in spreads each message over all such adapters beside a GPU: several "
@@ -332,7 +332,7 @@ void describe(V& v, Fabric& s)
   v.required("name", s.name, "name of the switch or fabric");
   v.optional("ports", s.ports, "ports of one switch", at_least(2));
   v.required("port_rate", s.port_rate, "line rate of a port, one direction", positive());
-  v.optional("switch_latency", s.switch_latency, "port to port", non_negative());
+  v.optional("switch_latency", s.switch_latency, "port to port", latency());
   v.optional("oversubscription", s.oversubscription,
              "leaf to spine, once more than one switch is needed", at_least(1));
   v.optional("reduces", s.reduces, "switches add what passes through them (SHARP v2)");
@@ -346,7 +346,7 @@ void describe(V& v, Disk& s)
   v.required("read", s.read, "sequential read", positive());
   v.required("write", s.write, "sequential write", positive());
   v.optional("read_operations", s.read_operations, "random 4 KiB reads", positive());
-  v.optional("latency", s.latency, "of one read", non_negative());
+  v.optional("latency", s.latency, "of one read", latency());
 }
 
 } // namespace foretrain::platforms

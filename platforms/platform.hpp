@@ -137,7 +137,7 @@ void describe(V& v, NodeSpec& s)
   v.optional("name", s.name, "model of the server; the platform's name where it is not told");
   v.required("sockets", s.sockets, "CPU sockets", between(1, 8));
   v.required("cpu", s.cpu, "the CPU in each socket", preset("cpu"));
-  v.required("memory", s.memory, "main memory of the node", positive());
+  v.required("memory", s.memory, "main memory of the node", at_least(1e9));
   v.optional("pcie_switches", s.pcie_switches, "PCIe switches, each after what it hangs on");
   v.optional("gpus", s.gpus, "the GPUs, all of one type; none for a file server or head node");
   v.optional("nvlink", s.nvlink, "NVLink joins between the GPUs");

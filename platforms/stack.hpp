@@ -76,12 +76,11 @@ void describe(V& v, Host& s)
   v.optional("pageable_copies", s.pageable_copies,
              "core time of copies out of pageable memory, on top of cpu_overhead", between(1, 10));
   v.optional("kernel_launch", s.kernel_launch, "added to each kernel launch", non_negative());
-  v.optional("network_latency", s.network_latency, "added to each message", non_negative());
+  v.optional("network_latency", s.network_latency, "added to each message", latency());
   v.optional("cpu_per_packet", s.cpu_per_packet, "core time per packet in the layer",
              non_negative());
   v.optional("memory_copies", s.memory_copies, "copies per network byte added", non_negative());
-  v.optional("disk_latency", s.disk_latency, "added to each request to a local disk",
-             non_negative());
+  v.optional("disk_latency", s.disk_latency, "added to each request to a local disk", latency());
   v.optional("cpu_per_disk_request", s.cpu_per_disk_request,
              "core time for each request to a local disk", non_negative());
   v.optional("isolation", s.isolation, "what keeps two tenants apart");

@@ -95,7 +95,7 @@ void describe(V& v, Storage& s)
   v.optional("gateway", s.gateway, "between the nodes' network and the servers; default none",
              positive());
   v.optional("request", s.request, "what a client reads at once, ahead of need", positive());
-  v.optional("latency", s.latency, "of a request, beyond transport and disk", non_negative());
+  v.optional("latency", s.latency, "of a request, beyond transport and disk", latency());
   v.optional("metadata_operations", s.metadata_operations, "requests to open and close one file",
              non_negative());
   v.optional("metadata_reads", s.metadata_reads,

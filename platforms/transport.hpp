@@ -163,7 +163,7 @@ void describe(V& v, TransportFile& file)
              "joins processes of one machine: no choice for a cluster");
   v.optional("passthrough", s.passthrough,
              "in a virtual machine: the adapter or a virtual function of it is the guest's own");
-  v.optional("latency", s.latency, "one way, software and adapters", non_negative());
+  v.optional("latency", s.latency, "one way, software and adapters", latency());
   v.optional("segment", s.segment, "bytes that the stack handles at once", positive());
   v.optional("cpu_per_segment", s.cpu_per_segment, "core time per segment, each end",
              non_negative());

@@ -60,6 +60,11 @@ with tempfile.TemporaryDirectory() as name:
         if done.returncode != 0:
             break
     expect("the example answers", done.stdout.count("samples/s") == 3, done.stdout)
+    (prefix / "share/foretrain/models/data/networks/resnet50.json").unlink()
+    done = run(example / "ask", env=environment)
+    expect("the example reads the data of the prefix it was found in", done.returncode == 2 and "resnet50" in done.stderr, done.stdout + done.stderr)
+    done = run(example / "ask", env={**environment, "FORETRAIN_DATA": str(SOURCE)})
+    expect("FORETRAIN_DATA comes first", done.stdout.count("samples/s") == 3, done.stdout + done.stderr)
 
 print("\n".join(failures) if failures else "install ok")
 sys.exit(1 if failures else 0)

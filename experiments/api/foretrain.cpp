@@ -1,6 +1,7 @@
 #include "experiments/api/foretrain.hpp"
 
 #include "experiments/answers/predict.hpp"
+#include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
 
 namespace foretrain::api {
@@ -56,6 +57,11 @@ auto guarded(const Work& work)
 }
 
 } // namespace
+
+void use_data(const std::string& folder)
+{
+  look_in(folder);
+}
 
 Experiment Experiment::load(const std::string& name_or_path)
 {

@@ -25,6 +25,13 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Where presets lie, unless FORETRAIN_DATA says otherwise; before the first experiment.
+void use_data(const std::string& folder);
+#ifdef FORETRAIN_INSTALLED_WITH // by find_package(Foretrain): the data of the prefix it was found
+                                // in
+inline const bool kDataNamed = (use_data(FORETRAIN_INSTALLED_WITH), true);
+#endif
+
 struct Interval {
   double median = 0;
   double low = 0;

@@ -29,16 +29,24 @@ fs::path beside_program()
                : (program.parent_path() / ".." / "share" / "foretrain").lexically_normal();
 }
 
+// What look_in() named.
+fs::path& named()
+{
+  static fs::path folder;
+  return folder;
+}
+
 fs::path find_data()
 {
-  const std::vector<fs::path> places{beside_program(), FORETRAIN_INSTALLED_DATA,
+  const std::vector<fs::path> places{beside_program(), named(), FORETRAIN_INSTALLED_DATA,
                                      FORETRAIN_SOURCE_ROOT, kPackaged};
   std::vector<std::string> looked;
   for (const fs::path& place : places) {
     std::error_code error;
     if (!place.empty() && fs::is_directory(place / "platforms/data", error))
       return place;
-    looked.push_back("'" + place.string() + "'");
+    if (!place.empty())
+      looked.push_back("'" + place.string() + "'");
   }
   throw UsageError("no presets: neither in " + joined(looked, " nor in ") +
                    "\n  hint: set FORETRAIN_DATA to the folder that holds platforms/data");
@@ -53,6 +61,11 @@ fs::path data_root()
       return root;
   static const fs::path found = find_data();
   return found;
+}
+
+void look_in(const std::string& folder)
+{
+  named() = folder;
 }
 
 std::vector<std::string> preset_names(const PresetKind& kind)

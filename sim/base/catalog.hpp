@@ -21,9 +21,13 @@ struct PresetKind {
 };
 
 /// Where the data folders are: $FORETRAIN_DATA (or $FORETRAIN_ROOT), else ../share/foretrain beside
-/// the program, else where they were to be installed, else the source tree. Throws UsageError that
-/// says where it looked.
+/// the program, else what look_in() named, else where they were to be installed, else the source
+/// tree. Throws UsageError that says where it looked.
 std::filesystem::path data_root();
+
+/// Where data were installed with the library that this program is linked with. To be called before
+/// anything else: data_root() looks once.
+void look_in(const std::string& folder);
 
 /// All names of a kind, sorted, without aliases.
 std::vector<std::string> preset_names(const PresetKind& kind);

@@ -43,18 +43,21 @@ Limits within(Limits limits, double most)
   return limits;
 }
 
-void check_range(const Value& value, double number, const Limits& limits)
+// `unit`: of the limits, with a space before it, or "".
+void check_range(const Value& value, double number, const Limits& limits,
+                 const std::string& unit = "")
 {
   if (number < limits.low || (limits.low_open && number == limits.low)) {
     if (limits.low == 0)
       value.fail(fmt::format("must {}, got {}",
                              limits.low_open ? "be greater than zero" : "not be negative",
                              value.shown()));
-    value.fail(fmt::format("must be {} {:g}, got {}", limits.low_open ? "greater than" : "at least",
-                           limits.low, value.shown()));
+    value.fail(fmt::format("must be {} {:g}{}, got {}",
+                           limits.low_open ? "greater than" : "at least", limits.low, unit,
+                           value.shown()));
   }
   if (number > limits.high)
-    value.fail(fmt::format("must be at most {:g}, got {}", limits.high, value.shown()));
+    value.fail(fmt::format("must be at most {:g}{}, got {}", limits.high, unit, value.shown()));
 }
 
 } // namespace
@@ -119,10 +122,7 @@ double read_quantity(const Value& value, std::span<const Unit> units, std::strin
   if (!parsed.ok)
     value.fail(parsed.problem, parsed.hint);
   const Limits own = within(limits, physical_limit(kind));
-  if (parsed.si > own.high)
-    value.fail(fmt::format("must be at most {:g} {}, got {}", own.high, units.front().name,
-                           value.shown()));
-  check_range(value, parsed.si, own);
+  check_range(value, parsed.si, own, " " + std::string(units.front().name));
   return parsed.si;
 }
 

@@ -59,6 +59,12 @@ inline Limits between(double low, double high)
 {
   return {.low = low, .high = high};
 }
+/// Of times that one message or request waits: up to 10 s; geostationary links have 0.3 s, so that
+/// more is a unit forgotten.
+inline Limits latency()
+{
+  return between(0, 10);
+}
 inline Limits one_of(std::vector<std::string> words)
 {
   return {.one_of = std::move(words)};

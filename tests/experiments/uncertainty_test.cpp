@@ -236,6 +236,26 @@ TEST_CASE("a profile's spread replaces the kind's, and its correlations count", 
                WithinRel(rest + a * a + b * b + 2 * rho * a * b, 1e-6));
 }
 
+TEST_CASE("a profile that knows links alone leaves what is not known of kernels", "[uncertainty]")
+{
+  const LogFolder folder;
+  const std::string path = folder.write("e.json", experiment(1, false).dump());
+  const auto unknown = [&](const char* pointer) {
+    Json profile = {{"parameters", Json::array()}};
+    profile["parameters"].push_back({{"kind", "gpu"},
+                                     {"preset", "v100-sxm2-16gb"},
+                                     {"pointer", pointer},
+                                     {"value", 0.8},
+                                     {"spread", 0.01}});
+    const auto loaded = load_experiment(path, {}, {folder.write("p.json", profile.dump())});
+    return effect_of(run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front(),
+                     "time of kernels");
+  };
+  CHECK(unknown("/nvlink_collective_efficiency") > 0.1);
+  CHECK(unknown("/memory_efficiency") > 0.1);
+  CHECK(unknown("/fp32/dense_efficiency") == 0);
+}
+
 TEST_CASE("what a profile's fit left unexplained counts for the share of the step it is about",
           "[uncertainty]")
 {

@@ -76,6 +76,10 @@ TEST_CASE("a platform that does not fit together is refused at the place", "[pla
       Case{R"({"networks": []})", "more than one node needs a fabric"},
       Case{R"({"node": {"sockets": 0}})", "/node/sockets must be at least 1"},
       Case{R"({"node": {"memory": "256 Gb"}})", "has a unit that is not a size"},
+      Case{R"({"node": {"memory": "1 B"}})", "/node/memory must be at least 1e+09 B, got"},
+      Case{
+          R"({"node": {"gpus": {"type": {"extends": "v100-sxm2-16gb", "peer_latency": "1e8 s"}}}})",
+          "must be at most 10 s, got"},
       Case{R"({"nodes": 4})", "is not a known key"});
   CAPTURE(patch);
   CHECK_THAT(error_of(patch), Contains(expected));

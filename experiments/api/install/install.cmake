@@ -35,7 +35,9 @@ install(EXPORT ForetrainTargets NAMESPACE Foretrain:: DESTINATION ${CMAKE_INSTAL
 install(FILES experiments/api/foretrain.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/foretrain COMPONENT library)
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/ForetrainConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES experiments/api/install/ForetrainConfig.cmake ${CMAKE_BINARY_DIR}/ForetrainConfigVersion.cmake
+configure_package_config_file(experiments/api/install/ForetrainConfig.cmake.in ${CMAKE_BINARY_DIR}/ForetrainConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Foretrain PATH_VARS CMAKE_INSTALL_DATADIR)
+install(FILES ${CMAKE_BINARY_DIR}/ForetrainConfig.cmake ${CMAKE_BINARY_DIR}/ForetrainConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Foretrain COMPONENT library)
 
 # The Python module: it finds the program beside itself (<prefix>/bin).

@@ -211,11 +211,15 @@ private:
   }
 
   // Times of kernels come from curves and passes over memory, whose error is one of all kernels of
-  // a job. An anchor removes it, and so does a profile that has learnt the GPU from training runs.
+  // a job. An anchor removes it, and so does a profile that has learnt from training runs how fast
+  // the GPU's kernels are (not one that knows its links alone).
   void kernels()
   {
     const bool learnt = std::any_of(variables_.begin(), variables_.end(), [](const Variable& it) {
-      return it.profile >= 0 && it.kind == "gpu";
+      return it.profile >= 0 && it.kind == "gpu" &&
+             std::any_of(it.at.begin(), it.at.end(), [](const Variable::At& at) {
+               return at.pointer.ends_with("/dense_efficiency");
+             });
     });
     for (std::size_t i = 0; i < experiment_.jobs.size(); ++i) {
       const ResolvedJob& job = experiment_.jobs[i];
