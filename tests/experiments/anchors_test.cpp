@@ -113,7 +113,8 @@ TEST_CASE("a sweep's points share the kernels of the anchored job, whatever they
           Approx(point.settings.front().second.get<double>()).epsilon(2e-3));
 }
 
-TEST_CASE("an anchor in a jump of the step's time is met on the jump's nearer side", "[anchor][many]")
+TEST_CASE("an anchor in a jump of the step's time is met on the jump's nearer side",
+          "[anchor][many]")
 {
   // Horovod's gradients leave at multiples of its cycle: steps jump by 0.2 % there (MLPerf v0.6).
   const std::string detector = R"({

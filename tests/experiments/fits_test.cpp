@@ -97,7 +97,8 @@ TEST_CASE("Results of earlier versions fit as their memory says", "[fits]")
   CHECK_FALSE(fits({{"device_memory_byte", {{"needed", 80e9 + 1}, {"available", 80e9}}}}));
 }
 
-TEST_CASE("Everything that follows throughput has its probability in a check", "[fits][check][many]")
+TEST_CASE("Everything that follows throughput has its probability in a check",
+          "[fits][check][many]")
 {
   const Json base = predicted(loaded()).result.at("points").at(0).at("jobs").at(0);
   for (const std::string quantity : {"/throughput_samples_per_s", "/step_time_s", "/tokens_per_s",
