@@ -251,8 +251,8 @@ TEST_CASE("a profile that knows links alone leaves what is not known of kernels"
     return effect_of(run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front(),
                      "time of kernels");
   };
-  CHECK(unknown("/nvlink_collective_efficiency") > 0.1);
-  CHECK(unknown("/memory_efficiency") > 0.1);
+  CHECK(unknown("/nvlink_collective_efficiency") < -0.1); // slower kernels, fewer samples
+  CHECK(unknown("/memory_efficiency") < -0.1);
   CHECK(unknown("/fp32/dense_efficiency") == 0);
 }
 
