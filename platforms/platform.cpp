@@ -10,6 +10,9 @@ namespace foretrain::platforms {
 
 namespace {
 
+// So many may stand on a fabric whose file does not say how many there can be.
+constexpr int kNodesOfNetworks = 1024;
+
 // Checks that go beyond single values: names that must exist, numbers that must fit each other.
 class Checker {
 public:
@@ -159,9 +162,6 @@ void join_adapters(PlatformSpec& spec)
     }
   }
 }
-
-constexpr int kNodesOfNetworks =
-    1024; // as many may stand on a fabric whose file does not say how many there can be
 
 PlatformSpec read_platform(const Value& value)
 {

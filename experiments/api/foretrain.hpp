@@ -27,8 +27,7 @@ struct Error : std::runtime_error {
 
 /// Where presets lie, unless FORETRAIN_DATA says otherwise; before the first experiment.
 void use_data(const std::string& folder);
-#ifdef FORETRAIN_INSTALLED_WITH // by find_package(Foretrain): the data of the prefix it was found
-                                // in
+#ifdef FORETRAIN_INSTALLED_WITH // find_package(Foretrain) names the data of its prefix
 inline const bool kDataNamed = (use_data(FORETRAIN_INSTALLED_WITH), true);
 #endif
 

@@ -136,26 +136,26 @@ std::string runner_up_sentence(const Report& report, const Series& rows, const R
 {
   const auto low = best.number("/throughput_samples_per_s/low");
   const ReportRow* second = nullptr;
+  std::optional<double> chance;
   std::size_t rivals = 0;
   for (const ReportRow* row : rows) {
     if (row == &best || !low || row->fits() != best.fits())
       continue;
-    const auto chance = chance_ahead(report, best, *row);
-    if (chance ? *chance > kClear
-               : row->number("/throughput_samples_per_s/high").value_or(0) <= *low)
+    const auto ahead = chance_ahead(report, best, *row);
+    if (ahead ? *ahead > kClear : row->number("/throughput_samples_per_s/high").value_or(0) <= *low)
       continue;
     ++rivals;
-    if (!second || better(*row, *second))
+    if (!second || better(*row, *second)) {
       second = row;
+      chance = ahead;
+    }
   }
   if (!second)
     return "";
   std::string text = fmt::format("Not clearly ahead of {} with {}", choice_text(report, *second),
                                  rate_with_interval(report, *second));
-  if (const auto chance = chance_ahead(report, best, *second))
-    text += fmt::format(": faster with a probability of {}", percent_text(*chance));
-  else
-    text += ": the intervals overlap";
+  text += chance ? fmt::format(": faster with a probability of {}", percent_text(*chance))
+                 : ": the intervals overlap";
   if (rivals > 1)
     text += fmt::format("; nor of {} other{}", rivals - 1, rivals == 2 ? "" : "s");
   return text + ".";

@@ -38,7 +38,7 @@ fs::path& named()
 
 fs::path find_data()
 {
-  const std::vector<fs::path> places{beside_program(), named(), FORETRAIN_INSTALLED_DATA,
+  const std::vector<fs::path> places{named(), beside_program(), FORETRAIN_INSTALLED_DATA,
                                      FORETRAIN_SOURCE_ROOT, kPackaged};
   std::vector<std::string> looked;
   for (const fs::path& place : places) {

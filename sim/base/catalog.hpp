@@ -20,9 +20,9 @@ struct PresetKind {
   const char* folder; // "platforms/data/platforms"
 };
 
-/// Where the data folders are: $FORETRAIN_DATA (or $FORETRAIN_ROOT), else ../share/foretrain beside
-/// the program, else what look_in() named, else where they were to be installed, else the source
-/// tree. Throws UsageError that says where it looked.
+/// Where the data folders are: $FORETRAIN_DATA (or $FORETRAIN_ROOT), else what look_in() named,
+/// else ../share/foretrain beside the program, else where they were to be installed, else the
+/// source tree. Throws UsageError that says where it looked.
 std::filesystem::path data_root();
 
 /// Where data were installed with the library that this program is linked with. To be called before
