@@ -46,6 +46,10 @@ class Style(unittest.TestCase):
         done = subprocess.run([sys.executable, "-m", module, *words], cwd=PACKAGE, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_charts_are_asked_where_matplotlib_may_be_missing(self):
+        asked = [file.name for file in (ROOT / "tests/python").glob("*.py") if ".plot" + "(" in file.read_text()]
+        self.assertEqual(asked, ["test_plots.py"])
+
     def test_types(self):
         self.check("mypy", "--strict", "--cache-dir=/dev/null", "foretrain")
 

@@ -61,6 +61,14 @@ class Charts(unittest.TestCase):
                                sum(hours.median for hours in map(fleet.gpu_hours.__getitem__, fleet.gpu_hours)))
         self.assertEqual(fleet.plot("waits").lines[0].get_ydata()[-1], 1)
 
+    def test_fleets_beside_each_other(self):
+        sweep = ft.fleet_sweep("c4140-month", {"/policy": ["fifo", "easy"]}, seeds=2)
+        answer = ft.compare("c4140-month", "c4140-month", set_b={"/policy": "fifo"}, seeds=2)
+        plan = ft.plan({"fleet": "c4140-month", "goals": [{"wait_p90_at_most": "1000 d"}], "changes": [
+            {"name": "policy", "vary": "/policy", "values": ["fifo", "easy"]}]}, seeds=1)
+        for one in (sweep, answer, plan):
+            self.assertGreater(len(one.plot().get_yticklabels()), 1)
+
 
 if __name__ == "__main__":
     unittest.main()
