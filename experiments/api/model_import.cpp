@@ -210,6 +210,9 @@ models::Trace read_trace(const std::filesystem::path& path, const models::Progre
     return models::read_nsys(path);
   if (is_chakra(path, head))
     return models::read_chakra(path);
+  if (is_execution_trace(path, head))
+    throw ConfigError(path.string(), "", "is a PyTorch execution trace, which tells no times",
+                      fmt::format("foretrain model import {} --out MODEL.json", path.string()));
   throw ConfigError(
       path.string(), "", head.empty() ? "is empty" : "is no recording that can be read",
       "known: PyTorch profiler traces (Kineto), Nsight Systems exports (SQLite), Chakra traces "

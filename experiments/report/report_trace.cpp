@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <regex>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr std::size_t kKernelsShown = 15;
-constexpr std::size_t kNameShown = 60;
+constexpr std::size_t kNameShown = 72;
 
 struct Part {
   const char* name;
@@ -42,10 +43,21 @@ std::string size_text(double bytes)
   return bytes > 0 ? to_text(Bytes(bytes)) : "not told";
 }
 
-// Where a kernel's whole name is a page of templates, its beginning.
+// Where a kernel's whole name is a page of templates: without what it returns and takes, each name
+// with its innermost namespace, and of that the beginning.
 std::string short_name(const std::string& name)
 {
-  return name.size() <= kNameShown ? name : name.substr(0, kNameShown - 3) + "...";
+  if (name.size() <= kNameShown)
+    return name;
+  static const std::regex unnamed("^void |[(]anonymous.*?[)]::"), outer("(?:\\w+::)+(?=\\w+::)");
+  std::string shown = std::regex_replace(name, unnamed, "");
+  int depth = 0;
+  const auto takes = std::find_if(shown.begin(), shown.end(), [&depth](char c) {
+    depth += (c == '<') - (c == '>');
+    return c == '(' && depth == 0;
+  });
+  shown = std::regex_replace(std::string(shown.begin(), takes), outer, "");
+  return shown.size() <= kNameShown ? shown : shown.substr(0, kNameShown - 3) + "...";
 }
 
 std::string html_text(const std::string& text)

@@ -124,7 +124,8 @@ void add_speedup(const ResolvedExperiment& experiment, std::size_t i, const RunO
 {
   const auto& plan = experiment.jobs[i].plan;
   const bool known = plan && plan->one_gpu > 0;
-  if ((plan && !known) || experiment.jobs[i].transformer) {
+  const bool simulated = !plan || plan->one_gpu_by_profile;
+  if ((!known && !simulated) || experiment.jobs[i].transformer) {
     // A GPU that computes its part without ever waiting stands for the one-GPU run, which a model
     // that does not fit a GPU cannot have.
     result.efficiency = (result.time.compute + result.time.recompute) / result.time.total();
@@ -278,6 +279,7 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
   ResolvedExperiment single = only(experiment, job);
   ResolvedJob& only_job = single.jobs.front();
   only_job.ranks = {{0, 0}};
+  only_job.plan = nullptr;
   // Variables in host memory are copied for one GPU, too; an anchor of several holds that.
   if (!only_job.server_nodes.empty())
     only_job.server_nodes.assign(only_job.framework.servers->worker == models::ServerClient::gpu &&

@@ -289,15 +289,19 @@ void describe(V& v, JobSpec& s)
   v.required("framework", s.framework, "the training framework", preset("framework"));
   v.optional("library", s.library,
              "the collective library, like nccl-2.18; default: the framework's", preset("library"));
-  v.optional("precision", s.precision,
-             "arithmetic; fp8 and mxfp8 for products of transformers, int8 for inference");
+  v.optional(
+      "precision", s.precision,
+      "arithmetic; fp8 and mxfp8 for products of transformers, int8 for inference. Default: as "
+      "recorded, where the model was and the GPU can, else fp32");
   v.optional("optimizer", s.optimizer,
              "updates the weights; default the one that the model is usually trained with",
              preset("optimizer"));
   v.optional("mode", s.mode, "train, or inference: forward passes only");
-  v.optional("batch_per_gpu", s.batch_per_gpu,
-             "samples per GPU and step; transformers may have global_batch and micro_batch instead",
-             between(1, 1e6));
+  v.optional(
+      "batch_per_gpu", s.batch_per_gpu,
+      "samples per GPU and step; transformers may have global_batch and micro_batch instead, "
+      "a recorded model its own",
+      between(1, 1e6));
   v.optional("input", s.input,
              "where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object");
   v.optional("gpus", s.gpus, "number of GPUs", between(1, 65536));

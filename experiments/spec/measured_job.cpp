@@ -50,6 +50,16 @@ Scaling scaling_of(const ResolvedJob& job, const platforms::PlatformSpec& platfo
 
 } // namespace
 
+void take_as_recorded(ResolvedJob& job, const platforms::PlatformSpec& platform, const Value& at)
+{
+  const models::MeasuredSpec& measured = *job.network.measured;
+  if (measured.batch && !at.json().contains("batch_per_gpu"))
+    job.spec.batch_per_gpu = *measured.batch;
+  if (measured.precision && !at.json().contains("precision") &&
+      precision_rate(platform.gpu, *measured.precision) != nullptr)
+    job.spec.precision = *measured.precision;
+}
+
 models::ComputeProfile measured_profile_of(const ResolvedJob& job,
                                            const platforms::PlatformSpec& platform,
                                            const platforms::Stack& stack, const Value& at)
@@ -128,6 +138,7 @@ void use_recorded_exchanges(ResolvedJob& job, const platforms::PlatformSpec& pla
   plan->program = models::recorded_program(measured, recorded);
   plan->samples_per_step = static_cast<double>(job.spec.batch_per_gpu) * job.spec.gpus;
   plan->step_variation = job.framework.step_variation;
+  plan->one_gpu_by_profile = !models::names_lines(measured);
   plan->summary = fmt::format("{} recorded exchanges", measured.exchanges.size());
   plan->memory.push_back({"all", device_memory(job)});
   job.plan = std::move(plan);

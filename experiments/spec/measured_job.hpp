@@ -5,6 +5,10 @@
 
 namespace foretrain::experiments {
 
+/// Takes from the recording what the job does not say: its batch and, where the platform's GPU has
+/// it, its precision.
+void take_as_recorded(ResolvedJob& job, const platforms::PlatformSpec& platform, const Value& at);
+
 /// The recorded times on the platform's GPU: as they are on the GPU that was recorded, else scaled
 /// by the ratio of the rooflines of each class of kernels. Throws ConfigError when the recording's
 /// GPU is no preset or lacks the precision.

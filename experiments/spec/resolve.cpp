@@ -277,9 +277,11 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   }
   if (!spec.model)
     at.fail_at("model", "is missing");
+  job.network = models::load_network(resolve_preset(spec.model, models::kNetworkKind));
+  if (job.network.measured)
+    take_as_recorded(job, e.platform, at);
   if (spec.batch_per_gpu < 1)
     at.fail_at("batch_per_gpu", "is missing");
-  job.network = models::load_network(resolve_preset(spec.model, models::kNetworkKind));
   job.framework = framework_of(spec);
   if (!job.framework.trains && spec.mode == JobMode::train)
     at.fail_at("framework", "is " + job.framework.name + ", which does not train",

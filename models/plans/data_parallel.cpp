@@ -39,14 +39,15 @@ public:
     if (job_.adding == Adding::fetching)
       add_variables();
     else
-      passes_ = {{{}, job_.profile.forward()}};
+      passes_ = {{{}, {}, job_.profile.forward()}};
     const int ranks = static_cast<int>(job_.ranks.size());
     std::vector<OpId> updates;
     for (int rank = 0; rank < ranks; ++rank) {
       add_passes(rank);
-      updates.push_back(
-          program_.compute(rank, Phase::optimizer, "optimizer", job_.profile.optimizer));
-      program_.order(synchronised_, updates.back());
+      const Stretch update = add_stretch(rank, Phase::optimizer, "optimizer",
+                                         job_.profile.optimizer, job_.profile.optimizer_idle);
+      program_.order(synchronised_, update.first);
+      updates.push_back(update.last);
     }
     // Host work of the framework that no kernel hides.
     const OpId last =
@@ -59,8 +60,25 @@ public:
 private:
   struct Pass { // of forward
     OpId variables;
-    Seconds time;
+    Seconds from, until;
   };
+
+  struct Stretch {
+    OpId first, last;
+  };
+
+  // Kernels, and what of the time the GPU has none, as recorded: the host's.
+  Stretch add_stretch(int rank, Phase phase, const char* name, Seconds time, Seconds idle)
+  {
+    if (idle.value() <= 0) {
+      const OpId kernels = program_.compute(rank, phase, name, time);
+      return {kernels, kernels};
+    }
+    const OpId waited = program_.wait(rank, Phase::framework, "idle", idle, 0);
+    if (time <= idle)
+      return {waited, waited};
+    return {waited, program_.compute(rank, phase, name, time - idle)};
+  }
 
   int devices() const
   {
@@ -76,25 +94,34 @@ private:
       program_.fetch(rank, 0);
     OpId last;
     for (const Pass& pass : passes_) {
-      last = program_.compute(rank, Phase::forward, "forward", pass.time);
-      program_.order(pass.variables, last);
+      const Stretch forward = add_stretch(rank, Phase::forward, "forward", pass.until - pass.from,
+                                          job_.profile.forward_idle(pass.from, pass.until));
+      program_.order(pass.variables, forward.first);
+      last = forward.last;
     }
     const bool overlaps = job_.framework.overlap != Overlap::none;
     Seconds done;
     for (std::size_t b = 0; b < job_.buckets.size(); ++b) {
       const Seconds until = std::max(done, job_.buckets[b].ready);
       if (until > done)
-        last = program_.compute(rank, Phase::backward, "backward", until - done);
+        last = add_backward(rank, done, until);
       done = until;
       if (overlaps)
         program_.order(last, ready_[b]);
     }
     if (job_.profile.backward() > done)
-      last = program_.compute(rank, Phase::backward, "backward", job_.profile.backward() - done);
+      last = add_backward(rank, done, job_.profile.backward());
     if (!overlaps)
       for (const OpId bucket : ready_)
         program_.order(last, bucket);
     program_.order(last, synchronised_);
+  }
+
+  OpId add_backward(int rank, Seconds from, Seconds until)
+  {
+    return add_stretch(rank, Phase::backward, "backward", until - from,
+                       job_.profile.backward_idle(from, until))
+        .last;
   }
 
   // Calls of the library are one after the other, like all on one stream; servers take what comes.
@@ -177,14 +204,14 @@ private:
     for (std::size_t b = brought.size(); b-- > 0;) {
       if (!there || points[b] > done) {
         if (there) {
-          passes_.push_back({there, points[b] - done});
+          passes_.push_back({there, done, points[b]});
           done = points[b];
         }
         there = program_.join(Phase::data);
       }
       program_.order(brought[b], there);
     }
-    passes_.push_back({there, job_.profile.forward() - done});
+    passes_.push_back({there, done, job_.profile.forward()});
   }
 
   const DataParallel& job_;

@@ -283,6 +283,14 @@ private:
   bool single_ = false;
 };
 
+// Of the part of a stretch of `length` that lies between `from` and `until`, both counted from its
+// beginning, what is idle.
+Seconds idle_between(Seconds length, Seconds idle, Seconds from, Seconds until)
+{
+  const Seconds within = std::min(until, length) - std::max(from, Seconds(0));
+  return within.value() > 0 ? idle * (within / length) : Seconds(0);
+}
+
 } // namespace
 
 Seconds ComputeProfile::forward() const
@@ -301,14 +309,39 @@ Seconds ComputeProfile::backward() const
   return sum;
 }
 
+Seconds ComputeProfile::forward_idle(Seconds from, Seconds until) const
+{
+  Seconds sum;
+  Seconds begin;
+  for (const LayerTime& layer : layers) {
+    sum += idle_between(layer.forward, layer.forward_idle, from - begin, until - begin);
+    begin += layer.forward;
+  }
+  return sum;
+}
+
+Seconds ComputeProfile::backward_idle(Seconds from, Seconds until) const
+{
+  Seconds sum;
+  Seconds begin;
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    sum += idle_between(layer->backward, layer->backward_idle, from - begin, until - begin);
+    begin += layer->backward;
+  }
+  return sum;
+}
+
 ComputeProfile ComputeProfile::scaled(double factor) const
 {
   ComputeProfile result = *this;
   for (LayerTime& layer : result.layers) {
     layer.forward *= factor;
     layer.backward *= factor;
+    layer.forward_idle *= factor;
+    layer.backward_idle *= factor;
   }
   result.optimizer *= factor;
+  result.optimizer_idle *= factor;
   return result;
 }
 

@@ -38,16 +38,22 @@ struct LayerTime {
   Seconds backward;
   bool product = false; // a convolution or a matrix product
   double backward_kernels = 1;
+  Seconds forward_idle{}, backward_idle{}; // of these, with no kernel on the GPU, as recorded
 };
 
 struct ComputeProfile {
   std::vector<LayerTime> layers; // in forward order
   Seconds optimizer;
+  Seconds optimizer_idle;        // of it, with no kernel on the GPU, as recorded
   Seconds optimizer_exposed;     // on top where the host waits for gradients; no anchor holds it
   double optimizer_launches = 0; // of the optimizer's kernels in a step
   Seconds forward() const;
   Seconds backward() const;
   Seconds total() const { return forward() + backward() + optimizer; }
+  /// Of the time from `from` to `until` after the beginning of forward (of backward) that in which
+  /// the GPU has no kernel: a layer's is spread over it.
+  Seconds forward_idle(Seconds from, Seconds until) const;
+  Seconds backward_idle(Seconds from, Seconds until) const;
   /// The same profile with every kernel `factor` times as long.
   ComputeProfile scaled(double factor) const;
 };

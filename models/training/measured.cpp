@@ -6,12 +6,6 @@ namespace foretrain::models {
 
 namespace {
 
-Seconds time_of(const MeasuredStretch& s, double scale, double batch, const DeviceRatios& ratios,
-                Seconds launch)
-{
-  return stretch_time(s, scale, batch, ratios, launch).all;
-}
-
 // Forward stretch i lies on this layer: there may be more of them than layers.
 std::size_t layer_of(std::size_t i, std::size_t layers)
 {
@@ -36,13 +30,24 @@ ComputeProfile measured_profile(const MeasuredSpec& measured, int batch, const D
       measured.batch ? static_cast<double>(batch) / static_cast<double>(*measured.batch) : 1.0;
   ComputeProfile profile;
   profile.layers.resize(measured.backward.size());
-  for (std::size_t i = 0; i < measured.backward.size(); ++i)
-    profile.layers[measured.backward.size() - 1 - i].backward =
-        time_of(measured.backward[i], measured.scale, share, ratios, launch);
-  for (std::size_t i = 0; i < measured.forward.size(); ++i)
-    profile.layers[layer_of(i, profile.layers.size())].forward +=
-        time_of(measured.forward[i], measured.scale, share, ratios, launch);
-  profile.optimizer = time_of(measured.optimizer, measured.scale, 1, ratios, launch);
+  const auto time_of = [&](const MeasuredStretch& s, double batch_share) {
+    return stretch_time(s, measured.scale, batch_share, ratios, launch);
+  };
+  for (std::size_t i = 0; i < measured.backward.size(); ++i) {
+    const StretchTime time = time_of(measured.backward[i], share);
+    LayerTime& layer = profile.layers[measured.backward.size() - 1 - i];
+    layer.backward = time.all;
+    layer.backward_idle = time.all - time.kernels;
+  }
+  for (std::size_t i = 0; i < measured.forward.size(); ++i) {
+    const StretchTime time = time_of(measured.forward[i], share);
+    LayerTime& layer = profile.layers[layer_of(i, profile.layers.size())];
+    layer.forward += time.all;
+    layer.forward_idle += time.all - time.kernels;
+  }
+  const StretchTime optimizer = time_of(measured.optimizer, 1);
+  profile.optimizer = optimizer.all;
+  profile.optimizer_idle = optimizer.all - optimizer.kernels;
   return profile;
 }
 

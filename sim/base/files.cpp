@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+
+#include <zlib.h>
 
 namespace foretrain {
 
@@ -17,19 +20,26 @@ std::string read_file(const std::string& path, std::size_t at_most, const std::s
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
     throw ConfigError(called, "", "is a directory, a file is needed");
-  std::ifstream in(path == "-" ? "/dev/stdin" : path, std::ios::binary);
+  const std::unique_ptr<gzFile_s, decltype(&gzclose)> in(
+      gzopen(path == "-" ? "/dev/stdin" : path.c_str(), "rb"), &gzclose);
   if (!in)
     throw ConfigError(called, "", "cannot be opened", "does the file exist and may you read it?");
   // Block by block instead of trusting a size: pipes and devices have none.
   std::string text;
   std::string block(std::size_t{1} << 16, '\0');
-  while (in && text.size() < at_most) {
-    in.read(block.data(),
-            static_cast<std::streamsize>(std::min(block.size(), at_most - text.size())));
-    text.append(block, 0, static_cast<std::size_t>(in.gcount()));
+  while (text.size() < at_most) {
+    const auto wanted = static_cast<unsigned>(std::min(block.size(), at_most - text.size()));
+    const int got = gzread(in.get(), block.data(), wanted);
+    if (got <= 0)
+      break;
+    text.append(block, 0, static_cast<std::size_t>(got));
   }
-  if (in.bad())
+  int problem = Z_OK;
+  gzerror(in.get(), &problem);
+  if (problem == Z_ERRNO)
     throw ConfigError(called, "", "cannot be read");
+  if (problem != Z_OK)
+    throw ConfigError(called, "", "is a damaged gzip file", "was it downloaded completely?");
   return text;
 }
 

@@ -9,9 +9,9 @@ namespace foretrain {
 
 inline constexpr std::size_t kAnySize = std::numeric_limits<std::size_t>::max();
 
-/// The bytes of a file or a pipe, standard input for "-"; no more than `at_most` of them. `name` is
-/// what messages call it, its path where empty. Throws ConfigError when it cannot be opened or
-/// read, or is a folder.
+/// The bytes of a file or a pipe, standard input for "-", unpacked where gzipped; no more than
+/// `at_most` of them. `name` is what messages call it, its path where empty. Throws ConfigError
+/// when it cannot be opened or read, is a folder, or is a gzip file that ends in the middle.
 std::string read_file(const std::string& path, std::size_t at_most = kAnySize,
                       const std::string& name = "");
 

@@ -138,10 +138,12 @@ class Job(Builder):
         program: a work program to run instead of training a model (foretrain program show)
         framework: the training framework
         library: the collective library, like nccl-2.18; default: the framework's
-        precision: arithmetic; fp8 and mxfp8 for products of transformers, int8 for inference; default "fp32"
+        precision: arithmetic; fp8 and mxfp8 for products of transformers, int8 for inference. Default: as
+            recorded, where the model was and the GPU can, else fp32; default "fp32"
         optimizer: updates the weights; default the one that the model is usually trained with
         mode: train, or inference: forward passes only; default "train"
-        batch_per_gpu: samples per GPU and step; transformers may have global_batch and micro_batch instead
+        batch_per_gpu: samples per GPU and step; transformers may have global_batch and micro_batch instead, a
+            recorded model its own
         input: where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object
         gpus: number of GPUs; default 1
         anchor: measured rate that scales the times of kernels

@@ -101,6 +101,37 @@ TEST_CASE("what a step waits for after backward is told by its cause", "[closed-
   CHECK_THAT(found.steps.back().value(), test::is(23.3e-3 + 2e-4 + ring_time(6, 6e6)));
 }
 
+TEST_CASE("time in which a recorded GPU had no kernel is the host's", "[closed-form]")
+{
+  JobScene scene(6, Sharing::plugged);
+  const Collective any(scene.engine, scene.comm, test_library(), Operation::all_reduce, "ring");
+  auto setup = scene.setup(&any, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(6e6));
+  setup.plan.framework.step_overhead = Seconds(1e-3);
+  setup.plan.profile.optimizer = Seconds(2e-3);
+  const Outcome busy = outcome(setup, {{0, 6}});
+  setup.plan.profile.layers[0].forward_idle = 1.0_ms;
+  setup.plan.profile.layers.back().backward_idle = 3.0_ms; // before the first bucket is there
+  setup.plan.profile.optimizer_idle = Seconds(2e-3); // all of it
+  const Outcome found = outcome(setup, {{0, 6}});
+  CHECK_THAT(found.steps.back().value(), test::is(busy.steps.back().value()));
+  CHECK_THAT(busy.parts.framework.value(), test::is(1e-3));
+  CHECK_THAT(found.parts.framework.value(), test::is(1e-3 + 6e-3));
+  CHECK_THAT(found.parts.compute.value(), test::is(22e-3 - 6e-3));
+}
+
+TEST_CASE("idle time is spread over its layer", "[closed-form]")
+{
+  ComputeProfile profile;
+  profile.layers.resize(2);
+  profile.layers[0] = {Seconds(2), Seconds(4), false, 1, Seconds(1), Seconds(1)};
+  profile.layers[1] = {Seconds(6), Seconds(8), false, 1, Seconds(3), Seconds(2)};
+  CHECK(profile.forward_idle(Seconds(1), Seconds(5)).value() == Approx(0.5 + 1.5));
+  CHECK(profile.forward_idle(Seconds(0), Seconds(8)).value() == Approx(4));
+  CHECK(profile.backward_idle(Seconds(4), Seconds(10)).value() == Approx(1 + 0.5));
+  CHECK(profile.scaled(2).backward_idle(Seconds(0), Seconds(24)).value() == Approx(6));
+  CHECK(profile.scaled(2).forward_idle(Seconds(0), Seconds(16)).value() == Approx(8));
+}
+
 TEST_CASE("buckets of launched gradients are agreed on while the GPU computes", "[closed-form]")
 {
   JobScene scene(6, Sharing::plugged);

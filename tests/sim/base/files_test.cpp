@@ -9,6 +9,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include <zlib.h>
+
 using namespace foretrain;
 namespace fs = std::filesystem;
 
@@ -50,6 +52,24 @@ TEST_CASE("a file that was written is read as it was", "[files]")
   CHECK(read_file(folder.file("a"), 1) == text.substr(0, 1));
   write_file(folder.file("a"), "");
   CHECK(read_file(folder.file("a")).empty());
+}
+
+TEST_CASE("a gzipped file is read unpacked, a damaged one refused", "[files]")
+{
+  const Folder folder;
+  std::string text;
+  for (int i = 0; text.size() < 300000; ++i)
+    text += std::to_string(i * 7919 % 10007) + "\n";
+  const gzFile out = gzopen(folder.file("a.gz").c_str(), "wb");
+  REQUIRE(gzwrite(out, text.data(), static_cast<unsigned>(text.size())) ==
+          static_cast<int>(text.size()));
+  gzclose(out);
+  CHECK(read_file(folder.file("a.gz")) == text);
+  CHECK(read_file(folder.file("a.gz"), 70000) == text.substr(0, 70000)); // no bomb goes off
+  fs::resize_file(folder.file("a.gz"), fs::file_size(folder.file("a.gz")) / 2);
+  CHECK_THAT(problem_of(folder.file("a.gz"), "log"),
+             Catch::Matchers::Equals("log: error: is a damaged gzip file\n  hint: was it "
+                                     "downloaded completely?"));
 }
 
 TEST_CASE("a pipe is read to its end", "[files]")

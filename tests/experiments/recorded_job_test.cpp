@@ -1,0 +1,57 @@
+// Jobs whose model is a recording: what the file says holds where the job says nothing, and one GPU
+// is what the others are measured by.
+#include "tests/experiments/point.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::test;
+
+namespace {
+
+// 6 ms of kernels, 3 ms without any and an all-to-all among two ranks, in TF32 on an A100.
+const char* const kRecorded = R"({
+  "cluster": { "platform": "dgx-a100-80gb" },
+  "jobs": [ { "name": "train", "framework": "pytorch-ddp", "gpus": 2,
+    "model": { "name": "recorded",
+      "measured": { "device": "NVIDIA A100-SXM4-80GB", "gpu": "a100-sxm4-80gb", "precision": "tf32",
+        "batch": 32, "step": "10 ms", "ranks": 2, "variation": 0,
+        "forward": [ { "product": "2 ms", "idle": "1 ms", "kernels": 10 } ],
+        "backward": [ { "product": "4 ms", "idle": "2 ms", "kernels": 20, "gradients": [ 1000 ] } ],
+        "exchanges": [ { "kind": "all-to-all", "size": "100 MB" } ],
+        "lines": [ { "pieces": [
+          { "phase": "forward", "product": "2 ms", "idle": "1 ms", "kernels": 10, "starts": [ 0 ] },
+          { "phase": "backward", "product": "4 ms", "idle": "2 ms", "kernels": 20, "after": [ 0 ] }
+        ] } ] } } } ] })";
+
+} // namespace
+
+TEST_CASE("a recording on two GPUs is measured by the same on one", "[traces]")
+{
+  const auto one = run_text(kRecorded, {{"/jobs/0/gpus", "1"}}).jobs.front();
+  const auto two = run_text(kRecorded).jobs.front();
+  CHECK_THAT(one.step_time.median, is(9e-3));
+  CHECK_THAT(one.time.compute.value(), is(6e-3));
+  CHECK_THAT(one.time.framework.value(), is(3e-3));
+  CHECK_THAT(one.throughput.median, is(32 / 9e-3)); // the recorded batch
+  CHECK(two.step_time.median > 9e-3);
+  CHECK_THAT(two.speedup, is(two.throughput.median / one.throughput.median));
+  CHECK_THAT(two.efficiency, is(two.speedup / 2));
+  CHECK(two.time.compute.value() == Approx(6e-3).epsilon(1e-3)); // of two GPUs one is the slower
+  CHECK_THAT(two.time.framework.value(), is(3e-3));
+}
+
+TEST_CASE("a recording is of its own precision where the job names none", "[traces]")
+{
+  const auto silent = run_text(kRecorded).jobs.front();
+  const auto same = run_text(kRecorded, {{"/jobs/0/precision", "tf32"}}).jobs.front();
+  const auto single = run_text(kRecorded, {{"/jobs/0/precision", "fp32"}}).jobs.front();
+  const auto batch = run_text(kRecorded, {{"/jobs/0/batch_per_gpu", "64"}}).jobs.front();
+  CHECK_THAT(silent.step_time.median, is(same.step_time.median));
+  CHECK(single.time.compute > 2 * silent.time.compute); // 156 and 19.5 TFLOP/s
+  CHECK_THAT(batch.time.compute.value(), is(2 * silent.time.compute.value()));
+  // Volta has no TF32: the job is of single precision.
+  const auto volta = run_text(kRecorded, {{"/cluster/platform", "dgx1-v100"}}).jobs.front();
+  const auto named =
+      run_text(kRecorded, {{"/cluster/platform", "dgx1-v100"}, {"/jobs/0/precision", "fp32"}});
+  CHECK_THAT(volta.step_time.median, is(named.jobs.front().step_time.median));
+}
