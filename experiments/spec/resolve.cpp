@@ -138,16 +138,17 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
   const auto profile = job.network.measured ? measured_profile_of(measured, e.platform, bare, at)
                                             : profile_of(measured, device);
   const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
-  Seconds kernels = step - job.framework.step_overhead;
+  const Seconds computed = profile.total() - profile.idle();
+  const Seconds left = step - job.framework.step_overhead - profile.idle();
+  Seconds kernels = left;
   for (int i = 0; i < 3; ++i) // what is exposed depends on how long kernels take
-    kernels = step - job.framework.step_overhead -
-              exchange_of_one(measured, profile.scaled(kernels / profile.total()), e);
-  if (kernels.value() <= 0)
+    kernels = left - exchange_of_one(measured, profile.scaled(kernels / computed), e);
+  if (kernels.value() <= 0 || computed.value() <= 0)
     at.fail_at("anchor",
                fmt::format("leaves no time for computing: a step of {} takes {:.3g} ms, "
                            "of which framework and variables need {:.3g} ms",
                            spec.batch_per_gpu, step.value() * 1e3, (step - kernels).value() * 1e3));
-  job.anchor_factor = kernels / profile.total();
+  job.anchor_factor = kernels / computed;
   job.profile = job.profile.scaled(job.anchor_factor);
   if (spec.batch_per_gpu != job.spec.batch_per_gpu)
     job.warnings.push_back(

@@ -132,6 +132,16 @@ int MemorySetting::weight_shards() const
   return plan.shard == ZeroShard::all ? replicas : std::clamp(per_node / plan.tensor, 1, replicas);
 }
 
+double MemorySetting::share_of(const PieceParameters& parameters) const
+{
+  const double replicas = static_cast<double>(batch.data) * plan.context;
+  const double of_experts =
+      std::max(1.0, replicas * plan.tensor / (plan.expert * plan.expert_tensor));
+  const double group = plan.zero == 3 ? weight_shards() : replicas;
+  return parameters.shared / std::max(1.0, group) +
+         parameters.experts / std::max(1.0, group * of_experts / replicas);
+}
+
 Bytes layer_activations(const MemorySetting& s, bool with_experts)
 {
   const Transformer& t = s.model;
@@ -213,9 +223,6 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
   const Transformer& t = s.model;
   const ParallelPlan& plan = s.plan;
   const auto pieces = pieces_of(t, plan);
-  const double replicas = static_cast<double>(s.batch.data) * plan.context;
-  const double expert_replicas =
-      std::max(1.0, replicas * plan.tensor / (plan.expert * plan.expert_tensor));
   const double tokens = static_cast<double>(s.batch.micro_batch) * s.batch.sequence / plan.context;
   const double dense_bytes = layer_activations(s, false).value();
   const double expert_bytes = layer_activations(s, true).value();
@@ -247,17 +254,13 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       if (piece.embedding && t.has_bias())
         other += tokens * t.hidden;
     }
-    const double group = plan.zero == 3 ? s.weight_shards() : replicas;
     const auto divided = [&](int from_stage, const PieceParameters& of, double bytes) {
-      return plan.zero >= from_stage
-                 ? bytes * (of.shared / std::max(1.0, group) +
-                            of.experts / std::max(1.0, group * expert_replicas / replicas))
-                 : bytes * of.total();
+      return bytes * (plan.zero >= from_stage ? s.share_of(of) : of.total());
     };
     m.weights = Bytes(divided(3, held, s.state.weight));
     if (s.adapters)
       m.weights -= Bytes((s.state.weight - s.state.frozen) * std::max(0.0, held.total() - tables) /
-                         (plan.zero == 3 ? std::max(1.0, group) : 1.0));
+                         (plan.zero == 3 ? s.weight_shards() : 1));
     m.gradients = Bytes(divided(2, trained, s.state.gradient));
     m.optimizer = Bytes((1 - s.state.offload) * divided(1, trained, s.state.optimizer));
     // With zero 3 two layers are there as a whole, with the gradients of one.

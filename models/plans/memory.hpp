@@ -46,6 +46,9 @@ struct MemorySetting {
 
   /// GPUs that zero 3 divides weights among.
   int weight_shards() const;
+  /// Of a stage's parameters what one of the GPUs that hold the same ones has where they are shared
+  /// out: experts have fewer such GPUs.
+  double share_of(const PieceParameters& parameters) const;
 
   /// Bytes of an element that a product alone needs for its backward pass. Adapters take theirs in
   /// the precision of activations.

@@ -78,8 +78,10 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
   const PieceCost& first = costs[last];
   DataCalls data = data_calls(s, exchanges, trained);
   StageEnds ends;
-  ends.gradients = exposed(s, exchanges, std::move(data.gradients), s.rules.overlap_gradients,
-                           first.layers, first.backward());
+  const bool beside = s.rules.overlap_gradients &&
+                      (s.memory.plan.pipeline == 1 || s.rules.stages_overlap_gradients);
+  ends.gradients =
+      exposed(s, exchanges, std::move(data.gradients), beside, first.layers, first.backward());
   ends.parameters = exposed(s, exchanges, std::move(data.parameters), s.rules.overlap_parameters,
                             first.layers, first.forward());
   ends.optimizer = optimizer_time(s, trained, layers);
@@ -90,19 +92,17 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
 
 Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int layers)
 {
-  const double replicas = static_cast<double>(s.memory.batch.data) * s.memory.plan.context;
-  const double share = s.memory.plan.zero > 0
-                           ? (s.memory.plan.zero == 3 ? s.memory.weight_shards() : replicas)
-                           : 1.0;
-  const double own = trained.total() / std::max(1.0, share);
+  const double own = s.memory.plan.zero > 0 ? s.memory.share_of(trained) : trained.total();
   const double on_device = own * (1 - s.memory.state.offload);
   Seconds time = Bytes(on_device * s.rules.optimizer_bytes) / s.device.memory;
   // About twelve tensors of weights in a layer.
   const Seconds launches = 12.0 * layers * s.rules.optimizer_kernels * s.device.host_per_kernel;
   time = s.rules.launch_blocking ? time + launches : std::max(time, launches);
-  // Gradients go to the host, weights come back; Adam moves 28 bytes per parameter there.
+  // Gradients go to the host, where cores that all ranks of the node share run Adam; weights come
+  // back.
   const double away = own * s.memory.state.offload;
-  return time + Bytes(away * 6) / s.host_link;
+  return time + Bytes(away * 6) / s.host_link +
+         Bytes(away * s.rules.host_optimizer_bytes) / s.host_memory;
 }
 
 PlannedStep plan_step(const StepSetting& s, ExchangeTimes& exchanges)

@@ -309,6 +309,14 @@ Seconds ComputeProfile::backward() const
   return sum;
 }
 
+Seconds ComputeProfile::idle() const
+{
+  Seconds sum = optimizer_idle;
+  for (const LayerTime& layer : layers)
+    sum += layer.forward_idle + layer.backward_idle;
+  return sum;
+}
+
 Seconds ComputeProfile::forward_idle(Seconds from, Seconds until) const
 {
   Seconds sum;
@@ -335,13 +343,10 @@ ComputeProfile ComputeProfile::scaled(double factor) const
 {
   ComputeProfile result = *this;
   for (LayerTime& layer : result.layers) {
-    layer.forward *= factor;
-    layer.backward *= factor;
-    layer.forward_idle *= factor;
-    layer.backward_idle *= factor;
+    layer.forward += (factor - 1) * (layer.forward - layer.forward_idle);
+    layer.backward += (factor - 1) * (layer.backward - layer.backward_idle);
   }
-  result.optimizer *= factor;
-  result.optimizer_idle *= factor;
+  result.optimizer += (factor - 1) * (optimizer - optimizer_idle);
   return result;
 }
 

@@ -50,11 +50,12 @@ struct ComputeProfile {
   Seconds forward() const;
   Seconds backward() const;
   Seconds total() const { return forward() + backward() + optimizer; }
+  Seconds idle() const; // of that, with no kernel on the GPU
   /// Of the time from `from` to `until` after the beginning of forward (of backward) that in which
   /// the GPU has no kernel: a layer's is spread over it.
   Seconds forward_idle(Seconds from, Seconds until) const;
   Seconds backward_idle(Seconds from, Seconds until) const;
-  /// The same profile with every kernel `factor` times as long.
+  /// The same profile with every kernel `factor` times as long; idle time stays as it is.
   ComputeProfile scaled(double factor) const;
 };
 

@@ -104,13 +104,15 @@ struct TransformerRules {
   MasterWeights master = MasterWeights::fp32;
   GradientPrecision gradient = GradientPrecision::fp32; // what gradients are added up in
   GradientPrecision reduce = GradientPrecision::fp32;   // what of them travels
-  int optimizer_kernels = 0;      // per parameter tensor; 0: all tensors in few kernels
-  double optimizer_bytes = 38;    // moved per parameter: Adam with masters, norm and clearing
-  bool overlap_gradients = true;  // they travel during the last backward pass
-  bool overlap_parameters = true; // shared-out ones travel during the first forward pass
-  bool overlap_tensor = false;    // tensor-parallel exchanges ride beside their products
-  bool overlap_pipeline = false;  // stages do not wait for their transfers
-  bool overlap_expert = false;    // exchanges of experts ride beside other work
+  int optimizer_kernels = 0;            // per parameter tensor; 0: all tensors in few kernels
+  double optimizer_bytes = 38;          // moved per parameter: Adam with masters, norm and clearing
+  double host_optimizer_bytes = 80;     // moved in host memory per parameter whose Adam runs there
+  bool overlap_gradients = true;        // they travel during the last backward pass
+  bool stages_overlap_gradients = true; // in a pipeline, too
+  bool overlap_parameters = true;       // shared-out ones travel during the first forward pass
+  bool overlap_tensor = false;          // tensor-parallel exchanges ride beside their products
+  bool overlap_pipeline = false;        // stages do not wait for their transfers
+  bool overlap_expert = false;          // exchanges of experts ride beside other work
   Dispatcher dispatcher = Dispatcher::all_to_all; // how tokens go to their experts
   bool dropless = true;                           // no token is left out
   Seconds host_per_expert{}; // dropless: of a GPU, which waits for the host in each layer of them
@@ -174,8 +176,13 @@ void describe(V& v, TransformerRules& s)
   v.optional("optimizer_bytes", s.optimizer_bytes,
              "moved per parameter by the optimizer, the gradients' norm and clearing",
              non_negative());
+  v.optional("host_optimizer_bytes", s.host_optimizer_bytes,
+             "moved in host memory per parameter whose optimizer runs there (offload)",
+             non_negative());
   v.optional("overlap_gradients", s.overlap_gradients,
              "gradients travel during the last backward pass");
+  v.optional("stages_overlap_gradients", s.stages_overlap_gradients,
+             "with overlap_gradients: in a pipeline too; else after its last backward pass");
   v.optional("overlap_parameters", s.overlap_parameters,
              "parameters that are shared out travel during the first forward pass");
   v.optional("overlap_tensor", s.overlap_tensor,

@@ -111,7 +111,7 @@ TEST_CASE("time in which a recorded GPU had no kernel is the host's", "[closed-f
   const Outcome busy = outcome(setup, {{0, 6}});
   setup.plan.profile.layers[0].forward_idle = 1.0_ms;
   setup.plan.profile.layers.back().backward_idle = 3.0_ms; // before the first bucket is there
-  setup.plan.profile.optimizer_idle = Seconds(2e-3); // all of it
+  setup.plan.profile.optimizer_idle = Seconds(2e-3);       // all of it
   const Outcome found = outcome(setup, {{0, 6}});
   CHECK_THAT(found.steps.back().value(), test::is(busy.steps.back().value()));
   CHECK_THAT(busy.parts.framework.value(), test::is(1e-3));
@@ -128,8 +128,11 @@ TEST_CASE("idle time is spread over its layer", "[closed-form]")
   CHECK(profile.forward_idle(Seconds(1), Seconds(5)).value() == Approx(0.5 + 1.5));
   CHECK(profile.forward_idle(Seconds(0), Seconds(8)).value() == Approx(4));
   CHECK(profile.backward_idle(Seconds(4), Seconds(10)).value() == Approx(1 + 0.5));
-  CHECK(profile.scaled(2).backward_idle(Seconds(0), Seconds(24)).value() == Approx(6));
-  CHECK(profile.scaled(2).forward_idle(Seconds(0), Seconds(16)).value() == Approx(8));
+  profile.optimizer = Seconds(5);
+  profile.optimizer_idle = Seconds(2);
+  CHECK(profile.idle().value() == Approx(4 + 3 + 2));
+  CHECK(profile.scaled(2).total().value() == Approx(2 * (8 + 12 + 5) - 9)); // kernels alone
+  CHECK(profile.scaled(2).idle().value() == Approx(9));
 }
 
 TEST_CASE("buckets of launched gradients are agreed on while the GPU computes", "[closed-form]")

@@ -248,6 +248,50 @@ TEST_CASE("the stage whose gradients are there last tells when the optimizers be
         Approx((slow.run.ends[1] + slow.ends[1].gradients.exposed).value()).epsilon(1e-9));
 }
 
+TEST_CASE("a pipeline whose engine reduces gradients at its end hides none of them", "[plans]")
+{
+  StepSetting s = small_model(8);
+  EqualTimes times(kExchange);
+  s.rules.stages_overlap_gradients = false;
+  const auto exposed = [&] { return plan_step(s, times).ends.front().gradients.exposed.value(); };
+  CHECK(exposed() < 0.5 * kExchange.value()); // one stage is no pipeline
+  s.memory.plan.pipeline = 2;
+  s.memory.batch.gpus = 4;
+  CHECK(exposed() == Approx(kExchange.value()));
+  s.rules.stages_overlap_gradients = true;
+  CHECK(exposed() < 0.5 * kExchange.value());
+}
+
+TEST_CASE("an optimizer in host memory takes its copies and its share of the memory", "[plans]")
+{
+  StepSetting s = small_model(1);
+  s.rules.optimizer_bytes = 10;
+  s.host_link = BytesPerSecond(1e10);
+  s.host_memory = BytesPerSecond(2e10);
+  s.rules.host_optimizer_bytes = 40;
+  PieceParameters trained;
+  trained.shared = 1e9;
+  CHECK(optimizer_time(s, trained, 1).value() == Approx(10e9 / 1e12));
+  s.memory.state.offload = 0.25; // 6 bytes over the link, 40 in memory
+  CHECK(optimizer_time(s, trained, 1).value() ==
+        Approx(0.75 * 10e9 / 1e12 + 0.25e9 * 6 / 1e10 + 0.25e9 * 40 / 2e10));
+}
+
+TEST_CASE("optimizers of experts are shared among the GPUs that hold the same ones", "[plans]")
+{
+  StepSetting s = small_model(1);
+  s.rules.optimizer_bytes = 10;
+  s.memory.plan.zero = 1;
+  s.memory.plan.expert = 4;
+  s.memory.batch.gpus = s.memory.batch.data = 8;
+  PieceParameters trained;
+  trained.shared = 8e9;
+  trained.experts = 1e9; // of each GPU: two hold the same
+  CHECK(optimizer_time(s, trained, 1).value() == Approx((1e9 + 0.5e9) * 10 / 1e12));
+  s.memory.plan.zero = 0;
+  CHECK(optimizer_time(s, trained, 1).value() == Approx(9e9 * 10 / 1e12));
+}
+
 namespace {
 
 // A layer of Llama 3 70B under eight tensor-parallel ranks, and an exchange of it that takes
