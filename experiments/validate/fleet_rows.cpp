@@ -1,8 +1,10 @@
 #include "experiments/validate/fleet_rows.hpp"
 
+#include "experiments/fleet/fleet_points.hpp"
 #include "experiments/fleet/trace_text.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file_name.hpp"
+#include "sim/base/quantity_text.hpp"
 
 #include <cmath>
 
@@ -44,26 +46,64 @@ double same_starts(const FleetRun& run, const std::filesystem::path& file,
   return same;
 }
 
+// A number, or what a text with a unit says in SI.
+double number_of_setting(const FleetPoint& point, const std::string& pointer, const Value& row)
+{
+  for (const auto& [name, value] : point.settings)
+    if (name == pointer) {
+      const std::optional<Measure> measure =
+          value.is_string() ? parse_measure(value.get<std::string>()) : std::nullopt;
+      if (!measure && !value.is_number())
+        row.fail("is about the best '" + pointer + "', which is no number");
+      return measure ? measure->si() : value.get<double>();
+    }
+  row.fail("is about the best '" + pointer + "', which the fleet's sweep does not vary");
+}
+
+// Of the points of a sweep: the setting of that with most of the quantity; the first of equal ones.
+double best_setting(const FleetFile& file, const FleetRow& row, const FleetOptions& options,
+                    const Value& at)
+{
+  const FleetPoint* best = nullptr;
+  double most = 0;
+  for (const FleetPointRun& run : run_fleet_points(file.points, options)) {
+    const double number = number_at_pointer(written(run.answer), row.quantity, at);
+    if (best == nullptr || number > most) {
+      best = run.point;
+      most = number;
+    }
+  }
+  return number_of_setting(*best, row.best, at);
+}
+
+double number_of_answer(const LoadedFleet& fleet, const FleetRow& row, const FleetOptions& options,
+                        const std::filesystem::path& folder, const Value& at)
+{
+  const auto runs = run_fleet(fleet, options);
+  if (!row.starts.empty())
+    return same_starts(runs.front(), folder / row.starts, row.column);
+  const Json answer = written(fleet_answer(fleet, runs));
+  const double number = number_at_pointer(answer, row.quantity, at);
+  return row.over.empty() ? number : number / number_at_pointer(answer, row.over, at);
+}
+
 FleetRowVerdict judge(const FleetRow& row, const Value& at)
 {
   const std::filesystem::path folder = at.document()->path.parent_path();
   const std::string name = is_file_name(row.fleet) ? (folder / row.fleet).string() : row.fleet;
-  const LoadedFleet fleet = load_fleet(name, row.set, "");
-  const auto runs = run_fleet(
-      fleet,
-      {static_cast<std::uint64_t>(fleet.spec.seed.value_or(1)), fleet.spec.seeds, false, {}});
+  const FleetFile file = load_fleet_file(name, row.set, "");
+  const FleetSpec& spec = file.points.front().fleet.spec;
+  const FleetOptions options{
+      static_cast<std::uint64_t>(spec.seed.value_or(1)), spec.seeds, false, {}};
+  if (row.best.empty() && file.points.size() > 1)
+    at.fail("is about one fleet, and the sweep of '" + row.fleet + "' makes more");
   FleetRowVerdict verdict{row.id, row.says, word_of(row.reference), row.source};
   verdict.within = row.within;
   verdict.bound = row.at_least.has_value();
   verdict.expected = row.at_least ? *row.at_least : row.value.value_or(0);
-  if (!row.starts.empty()) {
-    verdict.found = same_starts(runs.front(), folder / row.starts, row.column);
-  } else {
-    const Json answer = written(fleet_answer(fleet, runs));
-    verdict.found = number_at_pointer(answer, row.quantity, at);
-    if (!row.over.empty())
-      verdict.found /= number_at_pointer(answer, row.over, at);
-  }
+  verdict.found = row.best.empty()
+                      ? number_of_answer(file.points.front().fleet, row, options, folder, at)
+                      : best_setting(file, row, options, at);
   verdict.holds = verdict.bound ? verdict.found >= verdict.expected
                                 : std::abs(verdict.found - verdict.expected) <=
                                       row.within * std::abs(verdict.expected);
@@ -74,6 +114,8 @@ void check_row(const FleetRow& row, const Value& at)
 {
   if (row.quantity.empty() == row.starts.empty())
     at.fail("must have either a quantity or starts");
+  if (!row.best.empty() && (row.quantity.empty() || !row.over.empty()))
+    at.fail("must have a quantity and no 'over' beside 'best'");
   if (row.starts.empty() != row.column.empty())
     at.fail("must have a column beside starts, and only there");
   if (row.value.has_value() == row.at_least.has_value())

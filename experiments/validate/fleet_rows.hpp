@@ -22,7 +22,8 @@ constexpr auto choices(ReferenceKind)
                                                {ReferenceKind::formula, "formula"}});
 }
 
-/// A number of a fleet's answer, or the start of each of its jobs, and what it should be.
+/// A number of a fleet's answer, the setting that makes it largest, or the start of each of its
+/// jobs, and what it should be.
 struct FleetRow {
   std::string id;
   std::string says;
@@ -32,6 +33,7 @@ struct FleetRow {
   std::vector<std::string> set; // POINTER=VALUE
   std::string quantity;
   std::string over;   // the number is a share of this one
+  std::string best;   // the number is this setting of the point that has most of the quantity
   std::string starts; // CSV with a start of each job in a column of this name
   std::string column;
   std::optional<double> value, at_least;
@@ -73,6 +75,9 @@ void describe(V& v, FleetRow& s)
   v.optional("set", s.set, "POINTER=VALUE, changes of the fleet");
   v.optional("quantity", s.quantity, "pointer into the answer; of ranges the median");
   v.optional("over", s.over, "pointer to what the quantity is divided by");
+  v.optional("best", s.best,
+             "pointer of the fleet's sweep: the number is its value, times in seconds, where the "
+             "quantity is largest");
   v.optional("starts", s.starts, "CSV file with the start of each job, in order of submission");
   v.optional("column", s.column, "of that file");
   v.optional("value", s.value, "that it should have");
