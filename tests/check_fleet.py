@@ -46,6 +46,13 @@ def check_files(folder):
     for row in rows:
         assert abs(float(row["submit_s"]) + float(row["wait_s"]) - float(row["start_s"])) < 1e-6
     check_report((folder / "report.html").read_text(), 8)
+    pieces = [it for it in json.loads((folder / "timeline.json").read_text())["traceEvents"] if it["ph"] == "X"]
+    assert {it["name"] for it in pieces} == {row["id"] for row in rows if row["start_s"]}
+    last = {}
+    for piece in sorted(pieces, key=lambda it: it["ts"]):  # Perfetto drops what overlaps on a thread
+        place = piece["pid"], piece["tid"]
+        assert piece["ts"] >= last.get(place, 0), f"two jobs at once on {place}"
+        last[place] = piece["ts"] + piece["dur"]
     again = folder / "again.json"
     again.write_text(json.dumps({"cluster": {"nodes": 8, "gpus_per_node": 4}, "policy": "easy",
                                  "jobs": {"trace": "jobs.swf", "kind": "swf"}}))

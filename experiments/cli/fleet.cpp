@@ -7,6 +7,7 @@
 #include "experiments/fleet/fleet_html.hpp"
 #include "experiments/fleet/fleet_points_text.hpp"
 #include "experiments/fleet/fleet_text.hpp"
+#include "experiments/fleet/fleet_timeline.hpp"
 #include "experiments/fleet/fleet_when.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files.hpp"
@@ -80,6 +81,15 @@ int run_when(const FleetArguments& a, const FleetFile& file, const FleetOptions&
   return done;
 }
 
+// What was written of it, to be told after other files.
+std::string write_timeline(const FleetArguments& a, const LoadedFleet& fleet, const FleetRun& run)
+{
+  if (const std::size_t pieces = timeline_pieces(run); pieces > kMostTimelinePieces)
+    return fmt::format("; no timeline.json: {} pieces, more than {}", pieces, kMostTimelinePieces);
+  write_file(a.out + "/timeline.json", fleet_timeline(run, fleet.shape.gpus_per_node));
+  return ", timeline.json";
+}
+
 int run_one_fleet(const FleetArguments& a, const FleetFile& file, FleetOptions options)
 {
   const FleetPoint& point = file.points.front();
@@ -90,7 +100,8 @@ int run_one_fleet(const FleetArguments& a, const FleetFile& file, FleetOptions o
                   a.out.empty() ? "" : fleet_html(answer, runs.front()), "jobs.csv"});
   if (!a.out.empty()) {
     write_file(a.out + "/jobs.swf", jobs_swf(runs.front(), answer));
-    std::cerr << "wrote " << a.out << "/report.html, fleet.json, jobs.csv, jobs.swf\n";
+    std::cerr << "wrote " << a.out << "/report.html, fleet.json, jobs.csv, jobs.swf"
+              << write_timeline(a, point.fleet, runs.front()) << "\n";
   }
   if (point.fleet.spec.expect.empty()) // answers seed by seed take as long as all together
     return done;
@@ -150,9 +161,9 @@ std::function<int()> fleet(CLI::App& app)
       app.add_option("--seed", a->seed, "the first seed")->check(CLI::NonNegativeNumber);
   a->seeds_given = app.add_option("--seeds", a->seeds, "how often it is simulated, for intervals")
                        ->check(CLI::Range(1, 10000));
-  app.add_option(
-      "--out", a->out,
-      "directory for report.html, fleet.json, jobs.csv, jobs.swf; of a sweep points.csv");
+  app.add_option("--out", a->out,
+                 "directory for report.html, fleet.json, jobs.csv, jobs.swf, timeline.json; of a "
+                 "sweep points.csv");
   return [a] { return run_fleet_command(*a); };
 }
 

@@ -8,7 +8,8 @@
 
 namespace foretrain::experiments {
 
-/// CSV with columns node, start_day and end_day, in any order among others. Throws ConfigError.
-std::vector<models::fleet::Outage> read_fault_trace(const std::filesystem::path& path);
+/// CSV with columns node, start_day and end_day, in any order among others, of a cluster of so many
+/// nodes. Faults of a node that is down already are one with the first. Throws ConfigError.
+std::vector<models::fleet::Outage> read_fault_trace(const std::filesystem::path& path, int nodes);
 
 } // namespace foretrain::experiments

@@ -256,7 +256,7 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
     fleet.trace = trace;
   }
   if (fleet.spec.failures && !fleet.spec.failures->trace.empty())
-    fleet.outages = read_fault_trace(beside(*document, "/failures/trace"));
+    fleet.outages = read_fault_trace(beside(*document, "/failures/trace"), fleet.shape.nodes);
   return fleet;
 }
 

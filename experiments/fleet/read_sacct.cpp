@@ -3,6 +3,7 @@
 #include "experiments/fleet/job_trace.hpp"
 #include "experiments/fleet/trace_text.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -44,6 +45,11 @@ TraceTable open_table(const std::filesystem::path& path)
     if (first.empty())
       first = text;
   });
+  if (first.empty())
+    throw ConfigError(path.string(), "", "is empty", "expected what sacct -P writes");
+  if (first.find('|') == std::string::npos)
+    throw ConfigError(path.string(), "", "has no | between fields: '" + excerpt(first, 60) + "'",
+                      "write it with sacct -P");
   const std::vector<std::string> cells = cells_of(first, '|');
   const bool named = std::any_of(cells.begin(), cells.end(), [](const std::string& cell) {
     return cell == "JobID" || cell == "JobIDRaw";
@@ -100,9 +106,14 @@ std::optional<double> run_of(const TraceTable::Row& row, JobCollector& jobs)
     elapsed = elapsed_of(row.at("Elapsed"));
   if (!elapsed && start && end)
     return *end - *start;
-  if (elapsed && start && end && std::abs(*end - *start - *elapsed) == 3600)
+  if (!elapsed || !start || !end)
+    return elapsed;
+  const double off = std::abs(*end - *start - *elapsed);
+  if (off == 3600)
     jobs.note("ran across a change of the clock by an hour: their elapsed time counts",
               row.where());
+  else if (off > 1) // which rounding does
+    jobs.note("ran another time than from start to end: their elapsed time counts", row.where());
   return elapsed;
 }
 
@@ -155,6 +166,8 @@ void add_job(const TraceTable::Row& row, JobCollector& jobs)
   const auto submit = time_of(row.at("Submit"));
   if (!submit)
     return jobs.leave_out("cannot be read: no time of submission", row.where());
+  if (const auto start = time_of(row.at("Start")); start && *start < *submit)
+    jobs.note("started before they were submitted", row.where());
   TraceJob one = job_of(row, id, *submit);
   if (state == "PENDING" || state == "RUNNING")
     return add_running_or_waiting(row, std::move(one), state == "RUNNING", jobs);

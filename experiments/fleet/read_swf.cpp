@@ -42,6 +42,8 @@ void read_swf(const std::filesystem::path& path, JobCollector& jobs)
       return jobs.leave_out("cannot be read: not 18 numbers", line_name(number));
     if (fields[swf_run] < 0 || (fields[swf_status] == 5 && fields[swf_run] == 0))
       return jobs.leave_out("were cancelled before they started", line_name(number));
+    if (fields[swf_submit] < 0)
+      return jobs.leave_out("have no time of submission", line_name(number));
     TraceJob one;
     one.id = std::to_string(static_cast<long long>(fields[swf_job]));
     one.queue = fields[swf_queue] < 0

@@ -32,7 +32,7 @@ struct FleetResult {
   std::vector<JobOutcome> jobs;
   GpuTime gpu_time;
   Seconds start{};       // the first submission
-  Seconds end{};         // of the last job that ran
+  Seconds end{};         // when the last job was done with, or nothing more can happen
   int failures = 0;      // outages of nodes in service
   int interruptions = 0; // of jobs
   int down_most = 0;     // nodes

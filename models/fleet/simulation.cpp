@@ -574,6 +574,7 @@ private:
         result_.jobs[id].waited_for = scheduler_.cause(id);
         account(id);
       }
+    result_.end = std::max(result_.end, scheduler_.now()); // until then GPU time is told
     ledger_.close(result_);
   }
 

@@ -220,7 +220,7 @@ class OtherCommands(unittest.TestCase):
         self.assertEqual(answer.by_queue["gpu"].jobs, sum(job["queue"] == "gpu" for job in answer.jobs_table))
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(sorted(file.name for file in answer.report(folder).iterdir()),
-                             ["fleet.json", "jobs.csv", "jobs.swf", "report.html"])
+                             ["fleet.json", "jobs.csv", "jobs.swf", "report.html", "timeline.json"])
 
     def test_a_policy_of_ones_own(self):
         jobs = "".join(f"{i} {submit} 0 {run} {gpus} -1 -1 {gpus} {run} -1 1 1 0 -1 0 -1 -1 -1\n"

@@ -292,7 +292,7 @@ class FleetAnswer(Answer, FleetResult):
         return plots.of_fleet(self, kind, axes)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write report.html, fleet.json, jobs.csv and jobs.swf into a directory and return it; nothing runs again."""
+        """Write report.html, fleet.json, jobs.csv, jobs.swf, timeline.json into a directory and return it."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in self._files.items():

@@ -293,7 +293,7 @@ def fleet(
             waiting jobs that start now (docs/fleet.md).
         seed: the first.
         seeds: how often it is simulated, for intervals.
-        out: directory for report.html, fleet.json, jobs.csv and jobs.swf.
+        out: directory for report.html, fleet.json, jobs.csv, jobs.swf and timeline.json.
         progress: see `predict`.
     """
     partner = Conversation(policy) if callable(policy) else None

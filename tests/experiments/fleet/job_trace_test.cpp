@@ -193,3 +193,37 @@ TEST_CASE("a table that lacks a column names it, and those that it has", "[fleet
   CHECK_THROWS_WITH(read_job_trace("/nowhere/x.swf", TraceKind::swf),
                     Catch::Contains("/nowhere/x.swf") && Catch::Contains("cannot be read"));
 }
+
+TEST_CASE("clocks that contradict each other are told", "[fleet]")
+{
+  const std::string head = kSacct.substr(0, kSacct.find('\n') + 1);
+  const auto notes = [&](const std::string& times) {
+    const test::TextFile file("odd.txt",
+                              head + "11|11|gpu|lab|" + times + "|120|COMPLETED|1|gres/gpu=1\n");
+    return noted(read_job_trace(file.path(), TraceKind::sacct));
+  };
+  CHECK(notes("2026-03-01T10:00:00|2026-03-01T10:00:05|2026-03-01T10:30:06|1800").empty());
+  CHECK(notes("2026-03-01T10:00:00|2026-03-01T10:00:05|2026-03-01T10:30:07|1800") ==
+        "1 ran another time than from start to end: their elapsed time counts (line 2)\n");
+  CHECK(notes("2026-03-01T10:00:00|2026-03-01T09:59:59|2026-03-01T10:29:59|1800") ==
+        "1 started before they were submitted (line 2)\n");
+}
+
+TEST_CASE("what is no sacct -P is told as what it is", "[fleet]")
+{
+  const auto refused = [](const std::string& text, const std::string& why) {
+    const test::TextFile file("odd.txt", text);
+    CHECK_THROWS_WITH(read_job_trace(file.path(), TraceKind::sacct), Catch::Contains(why));
+  };
+  refused("", "is empty");
+  refused("JobID,State\n1,COMPLETED\n", "has no | between fields: 'JobID,State'");
+}
+
+TEST_CASE("SWF: a job whose submission is not known is left out", "[fleet]")
+{
+  const test::TextFile file("odd.swf", "1 -1 0 100 2 -1 -1 2 200 -1 1 1 0 -1 0 -1 -1 -1\n"
+                                       "2 0 0 100 2 -1 -1 2 200 -1 1 1 0 -1 0 -1 -1 -1\n");
+  const JobTrace trace = read_job_trace(file.path(), TraceKind::swf);
+  CHECK(trace.workload.jobs.size() == 1);
+  CHECK(noted(trace) == "1 have no time of submission (line 1)\n");
+}

@@ -1,0 +1,59 @@
+#include "experiments/fleet/fault_trace.hpp"
+
+#include "experiments/fleet/fleet_answer.hpp"
+#include "sim/base/error.hpp"
+#include "tests/experiments/fleet/text_file.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+
+TEST_CASE("faults of a node that is down already keep it down", "[fleet]")
+{
+  const test::TextFile file("faults.csv", "end_day,why,node,start_day\n"
+                                          "3,fan,1,2\n"
+                                          "9,cable,0,4\n"
+                                          "5,GPU,1,2.5\n"
+                                          "4,GPU,1,3.5\n"
+                                          "8,GPU,1,6\n");
+  const auto outages = read_fault_trace(file.path(), 2);
+  REQUIRE(outages.size() == 3);
+  CHECK(outages[0].first == 0);
+  CHECK(outages[1].time == Seconds(2 * 86400));
+  CHECK(outages[1].repaired == Seconds(5 * 86400));
+  CHECK(outages[2].time == Seconds(6 * 86400));
+  CHECK(outages[2].nodes == 1);
+}
+
+TEST_CASE("a fault of a node that the cluster lacks is refused", "[fleet]")
+{
+  const test::TextFile file("faults.csv", "node,start_day,end_day\n1,0,1\n2,0,1\n");
+  CHECK_THROWS_WITH(read_fault_trace(file.path(), 2),
+                    Catch::Contains("line 3") &&
+                        Catch::Contains("names node 2, and the cluster has nodes 0 to 1"));
+  CHECK(read_fault_trace(file.path(), 3).size() == 2);
+  const test::TextFile turned("turned.csv", "node,start_day,end_day\n1,2,1\n");
+  CHECK_THROWS_WITH(read_fault_trace(turned.path(), 2), Catch::Contains("end_day not before"));
+}
+
+TEST_CASE("GPU hours add up to the makespan where jobs are rejected, all or the last", "[fleet]")
+{
+  const auto answer = [](const std::string& jobs) {
+    const test::TextFile trace("rejected.swf", jobs);
+    const test::TextFile file(
+        "rejected.json",
+        R"({"cluster": {"nodes": 1, "gpus_per_node": 4}, "jobs": {"kind": "swf", "trace": ")" +
+            trace.path().string() + "\"}}");
+    const LoadedFleet fleet = load_fleet(file.path().string(), {}, "");
+    return fleet_answer(fleet, run_fleet(fleet, {1, 1, false, {}}));
+  };
+  const std::string small = "1 100 0 360 4 -1 -1 4 -1 -1 1 1 0 -1 0 -1 -1 -1\n";
+  const std::string large = "2 3700 0 360 5 -1 -1 5 -1 -1 1 1 0 -1 0 -1 -1 -1\n";
+  const FleetAnswer both = answer(small + large);
+  CHECK_THAT(both.makespan_s.median, test::is(3600));
+  CHECK_THAT(both.gpu_hours.idle.median, test::is(3.6));
+  CHECK_THAT(both.utilisation.median, test::is(0.1));
+  const FleetAnswer none = answer(large);
+  CHECK(none.jobs.rejected == 1);
+  CHECK(none.makespan_s.median == 0);
+}
