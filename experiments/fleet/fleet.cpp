@@ -185,13 +185,28 @@ std::vector<Window> windows_of(const FleetSpec& spec)
   return windows;
 }
 
+// Of all GPUs of a job together: as the file says, else as its model and framework make it.
+Bytes checkpoint_bytes(const LoadedFleet& fleet, const SpeedTable& table, const Job& job)
+{
+  if (fleet.spec.checkpoint->bytes_per_gpu)
+    return job.gpus * *fleet.spec.checkpoint->bytes_per_gpu;
+  const std::optional<Bytes> bytes = table.checkpoint_bytes(job.kind);
+  if (!bytes)
+    Value(fleet.document)
+        .at("checkpoint")
+        .fail_at("bytes_per_gpu", fmt::format("is missing: job {} has no model that tells how "
+                                              "much a checkpoint has",
+                                              job.id));
+  return *bytes;
+}
+
 // What a job's checkpoints cost, and how far apart they are.
-Checkpointing checkpointing_of(const LoadedFleet& fleet, const Job& job)
+Checkpointing checkpointing_of(const LoadedFleet& fleet, const SpeedTable& table, const Job& job)
 {
   const CheckpointSpec& spec = *fleet.spec.checkpoint;
   Checkpointing made;
   made.asynchronous = spec.asynchronous;
-  made.write = spec.write ? *spec.write : job.gpus * *spec.bytes_per_gpu / *spec.rate;
+  made.write = spec.write ? *spec.write : checkpoint_bytes(fleet, table, job) / *spec.rate;
   if (spec.interval.json() != "best") {
     Reader::read(spec.interval, made.interval, positive());
     return made;
@@ -206,18 +221,20 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, const Job& job)
   return made;
 }
 
-void set_checkpoints(const LoadedFleet& fleet, Workload& workload, FleetSetting& setting)
+void set_checkpoints(const LoadedFleet& fleet, const SpeedTable& table, Workload& workload,
+                     FleetSetting& setting)
 {
   if (!fleet.spec.checkpoint)
     return;
   setting.restart = fleet.spec.checkpoint->restart;
   setting.checkpointing.clear();
-  std::map<std::pair<int, int>, std::uint32_t> known; // by GPUs and nodes
+  std::map<std::tuple<int, int, std::uint32_t>, std::uint32_t> known; // by GPUs, nodes and kind
   for (Job& job : workload.jobs) {
-    const auto [entry, is_new] = known.emplace(
-        std::pair(job.gpus, job.nodes), static_cast<std::uint32_t>(setting.checkpointing.size()));
+    const auto [entry, is_new] =
+        known.emplace(std::tuple(job.gpus, job.nodes, job.kind),
+                      static_cast<std::uint32_t>(setting.checkpointing.size()));
     if (is_new)
-      setting.checkpointing.push_back(checkpointing_of(fleet, job));
+      setting.checkpointing.push_back(checkpointing_of(fleet, table, job));
     job.checkpointing = entry->second;
   }
 }
@@ -343,7 +360,7 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
       setting.detect = fleet.spec.failures->detect;
       setting.outages = outages_of_fleet(fleet, run.seed);
     }
-    set_checkpoints(fleet, run.workload, setting);
+    set_checkpoints(fleet, table, run.workload, setting);
     if (simulates(fleet.spec))
       setting.speeds = table.speeds(run.workload);
     setting.history = options.history && i == 0;

@@ -85,9 +85,8 @@ void check_arrivals(const ArrivalsSpec& spec, const Value& at)
 
 void check_checkpoint(const CheckpointSpec& spec, const Value& at)
 {
-  const bool by_rate = spec.bytes_per_gpu && spec.rate;
-  if (!spec.write && !by_rate)
-    at.fail("must have write, or bytes_per_gpu and rate");
+  if (!spec.write && !spec.rate)
+    at.fail("must have write, or rate, with bytes_per_gpu where jobs have no model");
   if (spec.write && (spec.bytes_per_gpu || spec.rate))
     at.at("write").fail("must not be given beside bytes_per_gpu and rate");
   if (spec.interval.json() == "best")

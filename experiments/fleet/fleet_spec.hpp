@@ -284,7 +284,9 @@ void describe(V& v, CheckpointSpec& s)
 {
   v.required("interval", s.interval, "of work between two writes: a time, or best (Daly's)");
   v.optional("write", s.write, "how long a write takes", non_negative());
-  v.optional("bytes_per_gpu", s.bytes_per_gpu, "that a write has, where its time is not given",
+  v.optional("bytes_per_gpu", s.bytes_per_gpu,
+             "that a write has, where its time is not given; default what the job trains, with the "
+             "optimizer's state, over its GPUs",
              positive());
   v.optional("rate", s.rate, "at which all GPUs of a job write together", positive());
   v.optional("asynchronous", s.asynchronous, "work goes on during a write");

@@ -118,14 +118,25 @@ double SpeedTable::step_samples(std::uint32_t kind) const
   return job.global_batch ? *job.global_batch : job.batch_per_gpu * kinds_[kind].gpus;
 }
 
-double SpeedTable::epoch_samples(std::uint32_t kind) const
+// A job by itself, on as few nodes as can be.
+ResolvedExperiment SpeedTable::resolved(Json job, int gpus) const
 {
   const int per_node = cluster_.shape.gpus_per_node;
-  const int nodes = (kinds_[kind].gpus + per_node - 1) / per_node;
+  return resolve(point_of(Json::array({std::move(job)}), (gpus + per_node - 1) / per_node));
+}
+
+double SpeedTable::epoch_samples(std::uint32_t kind) const
+{
   Json job = job_json(kind);
   job["epochs"] = 1; // else synthetic input has no data set
-  const ResolvedExperiment experiment = resolve(point_of(Json::array({std::move(job)}), nodes));
-  return experiment.jobs.front().input.dataset.samples;
+  return resolved(std::move(job), kinds_[kind].gpus).jobs.front().input.dataset.samples;
+}
+
+std::optional<Bytes> SpeedTable::checkpoint_bytes(std::uint32_t kind) const
+{
+  if (kind >= kinds_.size()) // of jobs whose run times are given
+    return {};
+  return experiments::checkpoint_bytes(resolved(job_json(kind), kinds_[kind].gpus).jobs.front());
 }
 
 std::vector<double> SpeedTable::throughputs(const std::vector<std::uint32_t>& kinds,

@@ -2,11 +2,12 @@
 // with, once for each situation.
 #pragma once
 
-#include "experiments/spec/experiment.hpp"
+#include "experiments/spec/resolved.hpp"
 #include "models/fleet/simulation.hpp"
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ public:
   /// Samples of a step of all its GPUs, and of an epoch.
   double step_samples(std::uint32_t kind) const;
   double epoch_samples(std::uint32_t kind) const;
+  /// Of a checkpoint of all its GPUs together; none where nobody knows what it trains.
+  std::optional<Bytes> checkpoint_bytes(std::uint32_t kind) const;
   /// Samples per second of jobs that share nodes, in their order.
   std::vector<double> throughputs(const std::vector<std::uint32_t>& kinds,
                                   const std::vector<models::fleet::Allocation>& gpus);
@@ -54,6 +57,7 @@ public:
 private:
   Point point_of(const Json& jobs, int nodes) const;
   Json job_json(std::uint32_t kind) const;
+  ResolvedExperiment resolved(Json job, int gpus) const;
 
   SpeedCluster cluster_;
   std::vector<SpeedKind> kinds_;

@@ -18,6 +18,16 @@ BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu)
   return 0.5 * gpu.memory_efficiency * gpu.memory_bandwidth;
 }
 
+std::optional<Bytes> checkpoint_bytes(const ResolvedJob& job)
+{
+  if (job.transformer)
+    return models::checkpoint_bytes(job.transformer->step.memory);
+  if (job.plan)
+    return {};
+  return Bytes(static_cast<double>(models::totals(job.network).parameters) *
+               (4 + job.optimizer.state_bytes_per_parameter));
+}
+
 Bytes device_memory(const ResolvedJob& job)
 {
   if (job.plan)

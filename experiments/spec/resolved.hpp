@@ -38,6 +38,9 @@ struct ResolvedJob {
 
 /// Device memory that one GPU of the job needs.
 Bytes device_memory(const ResolvedJob& job);
+/// Bytes of a checkpoint of the job, by all its GPUs together: what is trained, once, with the
+/// optimizer's state; of networks in single precision. None where the job is given as a program.
+std::optional<Bytes> checkpoint_bytes(const ResolvedJob& job);
 /// Bytes of a gradient as it travels.
 int gradient_bytes(const ResolvedJob& job);
 /// Rate at which a GPU copies into the fusion buffer: it reads and writes.

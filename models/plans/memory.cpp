@@ -1,5 +1,7 @@
 #include "models/plans/memory.hpp"
 
+#include "models/transformer/counts.hpp"
+
 #include <algorithm>
 
 namespace foretrain::models {
@@ -272,6 +274,17 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
     m.other = Bytes(other);
   }
   return stages;
+}
+
+Bytes checkpoint_bytes(const MemorySetting& s)
+{
+  double trained = 0;
+  if (s.adapters)
+    for (const Piece& piece : pieces_of(s.model, ParallelPlan{}))
+      trained += trained_of(piece, s.model, ParallelPlan{}, s.adapters).total();
+  else
+    trained = parameters(s.model).total();
+  return Bytes(trained * (s.state.weight + s.state.optimizer));
 }
 
 std::pair<int, StageMemory> fullest_stage(const MemorySetting& setting)

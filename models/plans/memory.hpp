@@ -78,6 +78,11 @@ double held_micro_batches(const ParallelPlan& plan, int micro_batches, int stage
 /// Of every stage. What allocators lose between blocks is not in it.
 std::vector<StageMemory> stage_memory(const MemorySetting& setting);
 
+/// Of a checkpoint by all GPUs together: what is trained, once, as the weights that kernels read
+/// and the optimizer's state; not what adapters leave frozen. (Mixed precision with Adam: 14 bytes
+/// per parameter.)
+Bytes checkpoint_bytes(const MemorySetting& setting);
+
 /// The stage that needs the most, and what.
 std::pair<int, StageMemory> fullest_stage(const MemorySetting& setting);
 

@@ -581,7 +581,8 @@ class Checkpoint(Builder):
     Attributes:
         interval: of work between two writes: a time, or best (Daly's)
         write: how long a write takes; a time with its unit, like "1.5 us"
-        bytes_per_gpu: that a write has, where its time is not given; a size with its unit, like "64 MiB"
+        bytes_per_gpu: that a write has, where its time is not given; default what the job trains, with the
+            optimizer's state, over its GPUs; a size with its unit, like "64 MiB"
         rate: at which all GPUs of a job write together; a bandwidth with its unit, like "12.5 GB/s"
         asynchronous: work goes on during a write
         restart: from having GPUs again until work goes on; a time with its unit, like "1.5 us"; default "0 ns"
