@@ -141,3 +141,14 @@ TEST_CASE("a checkpoint has what a job trains, with its optimizer's state", "[fl
   CHECK_THROWS_WITH(hours(gpt, R"("bytes_per_gpu": "1 GB")"),
                     Catch::Contains("must have write, or rate"));
 }
+
+TEST_CASE("a checkpoint of adapters has them alone", "[fleet]")
+{
+  SpeedTable table({parse_document("{}", "fleet"), {{"platform", "dgx-a100"}}, nullptr, {1, 8, 0}});
+  const auto kind = table.kind({job(R"({"model": "gpt3-1.7b", "framework": "megatron",
+    "precision": "bf16", "global_batch": 32, "lora": {"rank": 16}})"),
+                                8});
+  // Rank times inputs and outputs: of 24 layers h to 3h, h to h, h to 4h and 4h to h.
+  const double trained = 24 * 16 * (4 + 2 + 5 + 5) * 2304.0;
+  CHECK_THAT(table.checkpoint_bytes(kind).value().value(), test::is(14 * trained));
+}
