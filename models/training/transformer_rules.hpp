@@ -133,6 +133,22 @@ inline TransformerRules in_effect(TransformerRules rules)
   return rules;
 }
 
+/// What of a step's exchanges runs beside its kernels.
+template <class V>
+void describe_overlaps(V& v, TransformerRules& s)
+{
+  v.optional("overlap_gradients", s.overlap_gradients,
+             "gradients travel during the last backward pass");
+  v.optional("stages_overlap_gradients", s.stages_overlap_gradients,
+             "with overlap_gradients: in a pipeline too; else after its last backward pass");
+  v.optional("overlap_parameters", s.overlap_parameters,
+             "parameters that are shared out travel during the first forward pass");
+  v.optional("overlap_tensor", s.overlap_tensor,
+             "tensor-parallel exchanges ride beside their products");
+  v.optional("overlap_pipeline", s.overlap_pipeline, "stages do not wait for their transfers");
+  v.optional("overlap_expert", s.overlap_expert, "exchanges of experts ride beside other work");
+}
+
 template <class V>
 void describe(V& v, TransformerRules& s)
 {
@@ -179,16 +195,7 @@ void describe(V& v, TransformerRules& s)
   v.optional("host_optimizer_bytes", s.host_optimizer_bytes,
              "moved in host memory per parameter whose optimizer runs there (offload)",
              non_negative());
-  v.optional("overlap_gradients", s.overlap_gradients,
-             "gradients travel during the last backward pass");
-  v.optional("stages_overlap_gradients", s.stages_overlap_gradients,
-             "with overlap_gradients: in a pipeline too; else after its last backward pass");
-  v.optional("overlap_parameters", s.overlap_parameters,
-             "parameters that are shared out travel during the first forward pass");
-  v.optional("overlap_tensor", s.overlap_tensor,
-             "tensor-parallel exchanges ride beside their products");
-  v.optional("overlap_pipeline", s.overlap_pipeline, "stages do not wait for their transfers");
-  v.optional("overlap_expert", s.overlap_expert, "exchanges of experts ride beside other work");
+  describe_overlaps(v, s);
   v.optional("dispatcher", s.dispatcher,
              "how tokens go to their experts: a copy for each of them (all-to-all), all of a "
              "group's to all (all-gather), or one copy to each node that has one of their experts, "
