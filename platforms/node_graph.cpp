@@ -13,6 +13,14 @@ constexpr double kPacketOverhead =
     26; // bytes: 16 header + 8 framing, sequence, CRC + 2 flow control
 }
 
+BytesPerSecond gpu_link(const PlatformSpec& platform)
+{
+  const auto& slots = *platform.node.gpus;
+  return pcie_bandwidth(slots.generation.value_or(platform.gpu.pcie_generation),
+                        slots.lanes.value_or(platform.gpu.pcie_lanes),
+                        platform.node.pcie_max_payload);
+}
+
 BytesPerSecond pcie_bandwidth(int generation, int lanes, Bytes max_payload)
 {
   static constexpr double kTransfers[] = {0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};

@@ -80,5 +80,7 @@ private:
 /// header, 8 bytes of framing, sequence number and CRC, and 2 bytes of flow-control traffic per
 /// packet.
 BytesPerSecond pcie_bandwidth(int generation, int lanes, Bytes max_payload);
+/// The same of the link between a GPU and its node, whose slots may be narrower than the GPU's.
+BytesPerSecond gpu_link(const PlatformSpec& platform);
 
 } // namespace foretrain::platforms

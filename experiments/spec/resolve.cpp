@@ -115,13 +115,9 @@ Seconds exchange_of_one(const ResolvedJob& job, const models::ComputeProfile& pr
       job.framework.synchronisation != models::Synchronisation::parameter_server || !servers ||
       servers->worker != models::ServerClient::gpu)
     return Seconds(0);
-  const auto& gpus = *e.platform.node.gpus;
-  const BytesPerSecond link = platforms::pcie_bandwidth(
-      gpus.generation.value_or(e.platform.gpu.pcie_generation),
-      gpus.lanes.value_or(e.platform.gpu.pcie_lanes), e.platform.node.pcie_max_payload);
   return models::exposed_fetch(
-      models::plan_buckets(job.network, profile, job.framework, gradient_bytes(job)), profile, link,
-      servers->fetch_order);
+      models::plan_buckets(job.network, profile, job.framework, gradient_bytes(job)), profile,
+      platforms::gpu_link(e.platform), servers->fetch_order);
 }
 
 // The profile as the anchor of one GPU stretches it: measured on bare metal, what the host layer

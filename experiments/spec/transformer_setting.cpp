@@ -202,9 +202,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.rules = rules;
   s.fp8 = is_fp8(job.precision);
   s.device = device_of(platform.gpu, job, rules, stack, at);
-  s.host_link = platforms::pcie_bandwidth(
-      platform.node.gpus->generation.value_or(platform.gpu.pcie_generation),
-      platform.node.gpus->lanes.value_or(platform.gpu.pcie_lanes), platform.node.pcie_max_payload);
+  s.host_link = platforms::gpu_link(platform);
   s.host_memory = platform.cpu.memory_efficiency * platform.cpu.memory_bandwidth *
                   platform.node.sockets / gpus_per_node;
   s.variation = framework.step_variation;

@@ -15,7 +15,8 @@ using sim::Phase;
 
 class DataParallelWriter {
 public:
-  explicit DataParallelWriter(const DataParallel& job) : job_(job)
+  explicit DataParallelWriter(const DataParallel& job)
+      : job_(job), recorded_idle_(job.profile.idle().value() > 0)
   {
     program_.name = job.name;
     program_.ranks = job.ranks;
@@ -94,8 +95,9 @@ private:
       program_.fetch(rank, 0);
     OpId last;
     for (const Pass& pass : passes_) {
-      const Stretch forward = add_stretch(rank, Phase::forward, "forward", pass.until - pass.from,
-                                          job_.profile.forward_idle(pass.from, pass.until));
+      const Stretch forward = add_stretch(
+          rank, Phase::forward, "forward", pass.until - pass.from,
+          recorded_idle_ ? job_.profile.forward_idle(pass.from, pass.until) : Seconds());
       program_.order(pass.variables, forward.first);
       last = forward.last;
     }
@@ -120,7 +122,7 @@ private:
   OpId add_backward(int rank, Seconds from, Seconds until)
   {
     return add_stretch(rank, Phase::backward, "backward", until - from,
-                       job_.profile.backward_idle(from, until))
+                       recorded_idle_ ? job_.profile.backward_idle(from, until) : Seconds())
         .last;
   }
 
@@ -215,6 +217,7 @@ private:
   }
 
   const DataParallel& job_;
+  bool recorded_idle_; // the GPU has no kernel at times: most jobs' profiles have none of it
   sim::Program program_;
   int communication_ = 0;
   int group_ = 0;

@@ -101,6 +101,8 @@ Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int
   // Gradients go to the host, where cores that all ranks of the node share run Adam; weights come
   // back.
   const double away = own * s.memory.state.offload;
+  if (away <= 0)
+    return time;
   return time + Bytes(away * 6) / s.host_link +
          Bytes(away * s.rules.host_optimizer_bytes) / s.host_memory;
 }

@@ -70,11 +70,11 @@ struct StepSetting {
   TransformerDevice device;
   TransformerRules rules;
   bool fp8 = false;
-  double variation = 0.005;         // coefficient of variation of a GPU's step, from step to step
-  double speed_variation = 0;       // and of the GPUs
-  Seconds overhead;                 // of the framework per step
-  BytesPerSecond host_link{25e9};   // device to host memory, for what is offloaded
-  BytesPerSecond host_memory{25e9}; // a GPU's share of its node's, for an optimizer that runs there
+  double variation = 0.005;   // coefficient of variation of a GPU's step, from step to step
+  double speed_variation = 0; // and of the GPUs
+  Seconds overhead;           // of the framework per step
+  BytesPerSecond host_link;   // device to host memory, for what is offloaded
+  BytesPerSecond host_memory; // a GPU's share of its node's, for an optimizer that runs there
 };
 
 } // namespace foretrain::models

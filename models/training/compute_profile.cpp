@@ -283,12 +283,19 @@ private:
   bool single_ = false;
 };
 
-// Of the part of a stretch of `length` that lies between `from` and `until`, both counted from its
-// beginning, what is idle.
-Seconds idle_between(Seconds length, Seconds idle, Seconds from, Seconds until)
+// Idle time between `from` and `until` of a pass over the layers, from the beginning of the first.
+template <class Layer>
+Seconds idle_between(Layer first, Layer last, Seconds LayerTime::*time, Seconds LayerTime::*idle,
+                     Seconds from, Seconds until)
 {
-  const Seconds within = std::min(until, length) - std::max(from, Seconds(0));
-  return within.value() > 0 ? idle * (within / length) : Seconds(0);
+  Seconds sum;
+  for (Seconds begin; first != last; begin += (*first).*time, ++first) {
+    const Seconds length = (*first).*time;
+    const Seconds within = std::min(until - begin, length) - std::max(from - begin, Seconds(0));
+    if (within.value() > 0)
+      sum += (*first).*idle * (within / length);
+  }
+  return sum;
 }
 
 } // namespace
@@ -319,24 +326,14 @@ Seconds ComputeProfile::idle() const
 
 Seconds ComputeProfile::forward_idle(Seconds from, Seconds until) const
 {
-  Seconds sum;
-  Seconds begin;
-  for (const LayerTime& layer : layers) {
-    sum += idle_between(layer.forward, layer.forward_idle, from - begin, until - begin);
-    begin += layer.forward;
-  }
-  return sum;
+  return idle_between(layers.begin(), layers.end(), &LayerTime::forward, &LayerTime::forward_idle,
+                      from, until);
 }
 
 Seconds ComputeProfile::backward_idle(Seconds from, Seconds until) const
 {
-  Seconds sum;
-  Seconds begin;
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    sum += idle_between(layer->backward, layer->backward_idle, from - begin, until - begin);
-    begin += layer->backward;
-  }
-  return sum;
+  return idle_between(layers.rbegin(), layers.rend(), &LayerTime::backward,
+                      &LayerTime::backward_idle, from, until);
 }
 
 ComputeProfile ComputeProfile::scaled(double factor) const

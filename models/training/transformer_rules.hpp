@@ -104,9 +104,11 @@ struct TransformerRules {
   MasterWeights master = MasterWeights::fp32;
   GradientPrecision gradient = GradientPrecision::fp32; // what gradients are added up in
   GradientPrecision reduce = GradientPrecision::fp32;   // what of them travels
-  int optimizer_kernels = 0;            // per parameter tensor; 0: all tensors in few kernels
-  double optimizer_bytes = 38;          // moved per parameter: Adam with masters, norm and clearing
-  double host_optimizer_bytes = 80;     // moved in host memory per parameter whose Adam runs there
+  int optimizer_kernels = 0;   // per parameter tensor; 0: all tensors in few kernels
+  double optimizer_bytes = 38; // moved per parameter: Adam with masters, norm and clearing
+  // Moved in host memory per parameter whose optimizer runs there; default: the eight passes of
+  // _single_tensor_adamw (torch/optim/adamw.py), each over tensors larger than a cache.
+  double host_optimizer_bytes = 80;
   bool overlap_gradients = true;        // they travel during the last backward pass
   bool stages_overlap_gradients = true; // in a pipeline, too
   bool overlap_parameters = true;       // shared-out ones travel during the first forward pass
