@@ -155,31 +155,66 @@ OutageSource outages_of_fleet(const LoadedFleet& fleet, std::uint64_t seed)
   if (!spec.trace.empty())
     return outages_of(fleet.outages);
   std::vector<FailureClass> classes;
-  const auto add = [&](std::optional<double> per_1000_days, int nodes_each) {
-    if (!per_1000_days || *per_1000_days <= 0)
+  const auto add = [&](double per_1000_days, const std::optional<RepairLaw>& repair, Hits hits,
+                       int nodes_each) {
+    if (per_1000_days <= 0)
       return;
-    classes.push_back(
-        {Seconds(1000 * 86400 / *per_1000_days), spec.law, spec.shape, *spec.repair, nodes_each});
-    if (spec.lemons && nodes_each == 1) {
+    classes.push_back({Seconds(1000 * 86400 / per_1000_days), spec.law, spec.shape,
+                       repair ? *repair : *spec.repair, nodes_each, hits});
+    if (spec.lemons && hits != Hits::storage && nodes_each == 1) {
       classes.back().lemons = spec.lemons->nodes;
       classes.back().lemon_share = spec.lemons->failures;
     }
   };
-  add(spec.per_1000_node_days, 1);
-  const int under = fleet.shape.nodes_per_switch;
-  add(spec.per_1000_switch_days, under > 0 ? under : fleet.shape.nodes);
-  return draw_outages(classes, fleet.shape.nodes, seed);
+  const int under = fleet.shape.nodes_per_switch, each = fleet.shape.gpus_per_node;
+  add(spec.per_1000_node_days.value_or(0), spec.repair, Hits::nodes, 1);
+  add(spec.per_1000_switch_days.value_or(0), spec.repair, Hits::nodes,
+      under > 0 ? under : fleet.shape.nodes);
+  if (spec.gpus && spec.gpus->takes == GpuTakes::node) // the node has the failures of its GPUs
+    add(each * spec.gpus->per_1000_days, spec.gpus->repair, Hits::nodes, 1);
+  else if (spec.gpus)
+    add(spec.gpus->per_1000_days, spec.gpus->repair, Hits::gpu, 1);
+  if (spec.storage)
+    add(spec.storage->per_1000_days, spec.storage->repair, Hits::storage, 1);
+  return draw_outages(classes, fleet.shape, seed);
 }
 
-std::vector<Window> windows_of(const FleetSpec& spec)
+// Where names stand among those that jobs have.
+std::vector<std::uint32_t> positions(const std::vector<std::string>& names,
+                                     const std::vector<std::string>& known, const Value& at,
+                                     const char* key)
+{
+  std::vector<std::uint32_t> found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto entry = std::find(known.begin(), known.end(), names[i]);
+    if (entry == known.end())
+      at.at(key).at(i).fail(fmt::format("is none of the {} that jobs have", key),
+                            suggestion(names[i], known, key));
+    found.push_back(static_cast<std::uint32_t>(entry - known.begin()));
+  }
+  return found;
+}
+
+std::vector<Window> windows_of(const LoadedFleet& fleet, const Workload& workload)
 {
   std::vector<Window> windows;
-  for (const MaintenanceSpec& it : spec.maintenance)
+  const auto add = [&](const MaintenanceSpec& it, const std::vector<std::uint32_t>& accounts,
+                       const std::vector<std::uint32_t>& queues) {
     for (int time = 0; time < it.times; ++time) {
       const Seconds from = it.from + time * it.every.value_or(Seconds(0));
       windows.push_back({from, from + it.length, it.first_node,
-                         it.nodes.value_or(spec.cluster.nodes - it.first_node)});
+                         it.nodes.value_or(fleet.spec.cluster.nodes - it.first_node), accounts,
+                         queues});
     }
+  };
+  for (const MaintenanceSpec& it : fleet.spec.maintenance)
+    add(it, {}, {});
+  for (std::size_t i = 0; i < fleet.spec.reservations.size(); ++i) {
+    const ReservationSpec& it = fleet.spec.reservations[i];
+    const Value at = Value(fleet.document).at("reservations").at(i);
+    add(it, positions(it.accounts, workload.accounts, at, "accounts"),
+        positions(it.queues, workload.queues, at, "queues"));
+  }
   std::stable_sort(windows.begin(), windows.end(),
                    [](const Window& a, const Window& b) { return a.from < b.from; });
   return windows;
@@ -214,7 +249,12 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, const SpeedTable& table
   const int nodes = job.nodes > 0
                         ? job.nodes
                         : (job.gpus + fleet.shape.gpus_per_node - 1) / fleet.shape.gpus_per_node;
-  const double per_day = *fleet.spec.failures->per_1000_node_days / 1000 * nodes;
+  const FailuresSpec& failures = *fleet.spec.failures;
+  double per_day = failures.per_1000_node_days.value_or(0) / 1000 * nodes;
+  if (failures.gpus)
+    per_day +=
+        failures.gpus->per_1000_days / 1000 *
+        (failures.gpus->takes == GpuTakes::gpu ? job.gpus : nodes * fleet.shape.gpus_per_node);
   const Seconds least(1e-3); // a write that costs nothing is best done always
   if (per_day > 0)
     made.interval = std::max(least, daly_interval(made.write, Seconds(86400 / per_day)));
@@ -264,6 +304,10 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
                       : fleet.spec.policy.json().is_string()
                           ? fleet.spec.policy.json().get<std::string>()
                           : "policy of the file";
+  if (fleet.spec.failures && fleet.spec.failures->keep_place && !fleet.policy.gang)
+    root.at("failures")
+        .at("keep_place")
+        .fail("needs a policy with gangs: pods are placed one by one, and keep their nodes anyway");
   if (fleet.spec.jobs) {
     const auto path = beside(*document, "/jobs/trace");
     const FleetJobsSpec& jobs = *fleet.spec.jobs;
@@ -354,9 +398,11 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
     setting.shape = fleet.shape;
     setting.policy = fleet.policy;
     setting.quotas = quotas_of(fleet.spec, run.workload);
-    setting.windows = windows_of(fleet.spec);
+    setting.windows = windows_of(fleet, run.workload);
     if (fleet.spec.failures) {
       setting.spares = fleet.spec.failures->spares;
+      setting.spare_start = fleet.spec.failures->spare_start;
+      setting.keep_place = fleet.spec.failures->keep_place;
       setting.detect = fleet.spec.failures->detect;
       setting.outages = outages_of_fleet(fleet, run.seed);
     }

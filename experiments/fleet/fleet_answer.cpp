@@ -107,20 +107,30 @@ std::string name_of_size(int size)
   return size < 2 ? std::to_string(last) : fmt::format("{}-{}", last / 2 + 1, last);
 }
 
+// Of the names that jobs have.
+std::vector<std::pair<std::string, FleetGroup>> by_name(std::span<const FleetRun> runs,
+                                                        const std::vector<std::string>& names,
+                                                        std::uint32_t Job::*name)
+{
+  std::vector<std::uint8_t> used(names.size(), 0);
+  for (const Job& job : runs.front().workload.jobs)
+    used[job.*name] = 1;
+  std::vector<std::pair<std::string, FleetGroup>> groups;
+  for (std::uint32_t i = 0; i < names.size(); ++i)
+    if (used[i] != 0)
+      groups.emplace_back(
+          names[i], group(runs, [&](const FleetRun&, const Job& job) { return job.*name == i; }));
+  return groups;
+}
+
 void add_groups(FleetAnswer& answer, std::span<const FleetRun> runs)
 {
   const FleetRun& first = runs.front();
-  std::vector<std::uint8_t> queues(first.workload.queues.size(), 0);
+  answer.by_queue = by_name(runs, first.workload.queues, &Job::queue);
+  answer.by_account = by_name(runs, first.workload.accounts, &Job::account);
   std::map<int, int> sizes;
-  for (const Job& job : first.workload.jobs) {
-    queues[job.queue] = 1;
+  for (const Job& job : first.workload.jobs)
     ++sizes[size_class(job.gpus)];
-  }
-  for (std::uint32_t queue = 0; queue < queues.size(); ++queue)
-    if (queues[queue] != 0)
-      answer.by_queue.emplace_back(
-          first.workload.queues[queue],
-          group(runs, [&](const FleetRun&, const Job& job) { return job.queue == queue; }));
   for (const auto& [size, jobs] : sizes)
     answer.by_size.emplace_back(name_of_size(size),
                                 group(runs, [size = size](const FleetRun&, const Job& job) {
@@ -166,6 +176,16 @@ FleetHours hours(std::span<const FleetRun> runs)
           part(&GpuTime::contended),  part(&GpuTime::checkpoint), part(&GpuTime::lost),
           part(&GpuTime::restart),    part(&GpuTime::repair),     part(&GpuTime::idle),
           part(&GpuTime::held)};
+}
+
+// Those that compute are busy; those that wait, write or are put to work again are idle.
+double energy_kwh(const PowerSpec& power, int gpus_per_node, const GpuTime& time)
+{
+  const double busy = time.productive + time.contended + time.lost;
+  const double up = time.total() - time.repair;
+  const double joules =
+      busy * power.gpu_busy + (up - busy) * power.gpu_idle + up / gpus_per_node * power.node;
+  return joules / 3.6e6;
 }
 
 double share(double part, double whole)
@@ -236,6 +256,10 @@ FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> run
     answer.cost = over_runs(runs, [&](const FleetRun& run) {
       const double length = (run.result.end - run.result.start).value();
       return *price * length / 3600 * fleet.shape.gpus();
+    });
+  if (const auto& power = fleet.spec.cluster.power)
+    answer.energy_kwh = over_runs(runs, [&](const FleetRun& run) {
+      return energy_kwh(*power, fleet.shape.gpus_per_node, run.result.gpu_time);
     });
   add_groups(answer, runs);
   if (fleet.spec.failures)

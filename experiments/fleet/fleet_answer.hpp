@@ -55,7 +55,8 @@ struct FleetAnswer {
   Range utilisation, goodput, ettr;
   FleetHours gpu_hours;
   std::optional<Range> cost;
-  std::vector<std::pair<std::string, FleetGroup>> by_queue, by_size;
+  std::optional<Range> energy_kwh;
+  std::vector<std::pair<std::string, FleetGroup>> by_queue, by_account, by_size;
   std::vector<std::pair<std::string, int>> waited_for; // jobs of the first seed
   std::optional<FleetFailures> failures;
   std::optional<int> situations; // of jobs that were simulated together
@@ -177,7 +178,9 @@ void describe(V& v, FleetAnswer& s)
   v.required("ettr", s.ettr, "productive GPU time, of what jobs held: effective training time");
   v.required("gpu_hours", s.gpu_hours, "where the cluster's GPU hours went; they add up to it");
   v.optional("cost", s.cost, "of the cluster from the first submission to the last end");
+  v.optional("energy_kwh", s.energy_kwh, "what GPUs and nodes drew in that time");
   v.required("by_queue", s.by_queue, "jobs of each queue");
+  v.required("by_account", s.by_account, "jobs of each account");
   v.required("by_size", s.by_size, "jobs by their GPUs");
   v.required("waited_for", s.waited_for, "jobs by what took most of their wait");
   v.optional("failures", s.failures, "where there are any");

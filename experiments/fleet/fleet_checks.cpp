@@ -14,30 +14,53 @@ constexpr double kMostDrawn = 1e7; // jobs, which take some 200 bytes each
 
 void check_failures(const FailuresSpec& spec, const Value& at)
 {
-  const bool drawn = spec.per_1000_node_days || spec.per_1000_switch_days;
+  const bool nodes = spec.per_1000_node_days || spec.per_1000_switch_days;
+  const bool drawn = nodes || spec.gpus || spec.storage;
   if (drawn == !spec.trace.empty())
-    at.fail("must have either a trace, or per_1000_node_days or per_1000_switch_days");
-  if (drawn && !spec.repair)
-    at.fail_at("repair", "is missing: how long nodes are down");
-  if (spec.repair && spec.repair->mean < spec.repair->median)
-    at.at("repair").at("mean").fail("must be at least the median");
+    at.fail("must have either a trace, or per_1000_node_days, per_1000_switch_days, gpus or "
+            "storage");
+  if (!spec.repair &&
+      (nodes || (spec.gpus && !spec.gpus->repair) || (spec.storage && !spec.storage->repair)))
+    at.fail_at("repair", "is missing: how long what fails is down");
+  const auto check_repair = [](const std::optional<RepairLaw>& repair, const Value& of) {
+    if (repair && repair->mean < repair->median)
+      of.at("repair").at("mean").fail("must be at least the median");
+  };
+  check_repair(spec.repair, at);
+  if (spec.gpus)
+    check_repair(spec.gpus->repair, at.at("gpus"));
+  if (spec.storage) {
+    check_repair(spec.storage->repair, at.at("storage"));
+    if (at.at("storage").json().contains("takes"))
+      at.at("storage").at("takes").fail("is only for GPUs");
+  }
+  if (spec.spare_start > Seconds(0) && spec.spares == 0)
+    at.at("spare_start").fail("needs spares");
   if (spec.law == FailureLaw::exponential && spec.shape != 1)
     at.at("shape").fail("is only for Weibull's law");
 }
 
-void check_maintenance(const FleetSpec& spec, const Value& root)
+void check_window(const MaintenanceSpec& it, int nodes, const Value& at)
 {
-  for (std::size_t i = 0; i < spec.maintenance.size(); ++i) {
-    const MaintenanceSpec& it = spec.maintenance[i];
-    const Value at = root.at("maintenance").at(i);
-    if (it.times > 1 && !it.every)
-      at.fail_at("every", "is missing: how far apart they are");
-    if (it.every && *it.every < it.length)
-      at.at("every").fail("must be at least the length");
-    if (it.first_node + it.nodes.value_or(1) > spec.cluster.nodes)
-      at.at(it.nodes ? "nodes" : "first_node")
-          .fail(fmt::format("goes beyond the last node, {}; spares are never taken",
-                            spec.cluster.nodes - 1));
+  if (it.times > 1 && !it.every)
+    at.fail_at("every", "is missing: how far apart they are");
+  if (it.every && *it.every < it.length)
+    at.at("every").fail("must be at least the length");
+  if (it.first_node + it.nodes.value_or(1) > nodes)
+    at.at(it.nodes ? "nodes" : "first_node")
+        .fail(fmt::format("goes beyond the last node, {}; spares are never taken", nodes - 1));
+}
+
+void check_windows(const FleetSpec& spec, const Value& root)
+{
+  for (std::size_t i = 0; i < spec.maintenance.size(); ++i)
+    check_window(spec.maintenance[i], spec.cluster.nodes, root.at("maintenance").at(i));
+  for (std::size_t i = 0; i < spec.reservations.size(); ++i) {
+    const ReservationSpec& it = spec.reservations[i];
+    const Value at = root.at("reservations").at(i);
+    check_window(it, spec.cluster.nodes, at);
+    if (it.accounts.empty() && it.queues.empty())
+      at.fail("must have accounts or queues: who may have these nodes");
   }
 }
 
@@ -142,12 +165,14 @@ void check_fleet(const FleetSpec& spec, const Value& root)
     check_arrivals(*spec.arrivals, root.at("arrivals"));
   if (spec.failures)
     check_failures(*spec.failures, root.at("failures"));
-  check_maintenance(spec, root);
+  check_windows(spec, root);
   if (spec.checkpoint)
     check_checkpoint(*spec.checkpoint, root.at("checkpoint"));
   if (spec.checkpoint && spec.checkpoint->interval.json() == "best" &&
-      !(spec.failures && spec.failures->per_1000_node_days))
-    root.at("checkpoint").at("interval").fail("needs failures with per_1000_node_days to be best");
+      !(spec.failures && (spec.failures->per_1000_node_days || spec.failures->gpus)))
+    root.at("checkpoint")
+        .at("interval")
+        .fail("needs failures with per_1000_node_days or gpus to be best");
   for (std::size_t i = 0; i < spec.queues.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
       if (spec.queues[i].name == spec.queues[k].name)

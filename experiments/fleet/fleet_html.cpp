@@ -34,13 +34,15 @@ public:
 
   std::string html() const
   {
-    const std::string body = section("answer", "In short", lead()) +
-                             section("hours", "Where GPU hours went", hours()) +
-                             section("time", "Use and queue over time", over_time()) +
-                             section("gantt", "Who held which nodes", gantt()) +
-                             section("queues", "Queues", groups(answer_.by_queue, "queue")) +
-                             section("sizes", "By GPUs", groups(answer_.by_size, "GPUs")) +
-                             section("trace", "The trace", trace());
+    const std::string body =
+        section("answer", "In short", lead()) + section("hours", "Where GPU hours went", hours()) +
+        section("time", "Use and queue over time", over_time()) +
+        section("gantt", "Who held which nodes", gantt()) +
+        section("queues", "Queues", groups(answer_.by_queue, "queue")) +
+        section("accounts", "Accounts",
+                answer_.by_account.size() < 2 ? "" : groups(answer_.by_account, "account")) +
+        section("sizes", "By GPUs", groups(answer_.by_size, "GPUs")) +
+        section("trace", "The trace", trace());
     return page(answer_.fleet,
                 "<p>" + escaped(fmt::format("{} GPUs, {}", answer_.gpus, answer_.policy)) + "</p>",
                 body, "foretrain " + escaped(answer_.version));

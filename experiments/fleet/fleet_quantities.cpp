@@ -41,6 +41,11 @@ const Range* of_cost(const FleetAnswer& answer)
   return answer.cost ? &*answer.cost : nullptr;
 }
 
+const Range* of_energy(const FleetAnswer& answer)
+{
+  return answer.energy_kwh ? &*answer.energy_kwh : nullptr;
+}
+
 constexpr auto kWait = &FleetAnswer::wait_s;
 constexpr auto kCompletion = &FleetAnswer::completion_s;
 constexpr auto kSlowdown = &FleetAnswer::slowdown;
@@ -78,6 +83,7 @@ constexpr FleetQuantity kQuantities[] = {
     {"/gpu_hours/repair", "GPU h repair", kGpuHours, &of_hours<&FleetHours::repair>},
     {"/gpu_hours/idle", "GPU h idle", kGpuHours, &of_hours<&FleetHours::idle>},
     {"/cost", "cost", kNumber, &of_cost},
+    {"/energy_kwh", "energy, kWh", kNumber, &of_energy},
     {"/failures/failures", "failures of nodes", kNumber, &of_failures<&FleetFailures::failures>},
     {"/failures/interruptions", "interruptions of jobs", kNumber,
      &of_failures<&FleetFailures::interruptions>},

@@ -49,6 +49,12 @@ namespace foretrain::experiments {
 
 inline const PresetKind kFleetKind{"fleet", "experiments/fleets"};
 
+/// What the cluster draws, in watts.
+struct PowerSpec {
+  double gpu_busy = 0, gpu_idle = 0; // of a GPU
+  double node = 0;                   // of a node without its GPUs
+};
+
 struct FleetClusterSpec {
   Value platform; // absent: only how many GPUs a node has is known
   int nodes = 1;
@@ -56,6 +62,7 @@ struct FleetClusterSpec {
   std::optional<int> nodes_per_switch;
   Value storage;
   std::optional<double> price_per_gpu_hour;
+  std::optional<PowerSpec> power;
 };
 
 struct QueueSpec {
@@ -105,6 +112,19 @@ struct ArrivalsSpec {
   Seconds until{};
 };
 
+enum class GpuTakes { node, gpu };
+constexpr auto choices(GpuTakes)
+{
+  return std::to_array<Choice<GpuTakes>>({{GpuTakes::node, "node"}, {GpuTakes::gpu, "gpu"}});
+}
+
+/// Failures of single GPUs, or of the storage that all jobs share.
+struct FailingSpec {
+  double per_1000_days = 0; // of 1,000 of them
+  GpuTakes takes = GpuTakes::node;
+  std::optional<models::fleet::RepairLaw> repair;
+};
+
 struct LemonSpec {
   double nodes = 0.1;
   double failures = 0.4;
@@ -114,12 +134,15 @@ struct FailuresSpec {
   std::string trace;
   std::optional<double> per_1000_node_days;
   std::optional<double> per_1000_switch_days;
+  std::optional<FailingSpec> gpus, storage;
   models::fleet::FailureLaw law = models::fleet::FailureLaw::exponential;
   double shape = 1;
   std::optional<models::fleet::RepairLaw> repair;
   std::optional<LemonSpec> lemons;
   Seconds detect{};
   int spares = 0;
+  Seconds spare_start{};
+  bool keep_place = false;
 };
 
 struct MaintenanceSpec {
@@ -128,6 +151,10 @@ struct MaintenanceSpec {
   std::optional<Seconds> every;
   int first_node = 0;
   std::optional<int> nodes;
+};
+
+struct ReservationSpec : MaintenanceSpec {
+  std::vector<std::string> accounts, queues;
 };
 
 struct CheckpointSpec {
@@ -157,12 +184,22 @@ struct FleetSpec {
   std::optional<ArrivalsSpec> arrivals;
   std::optional<FailuresSpec> failures;
   std::vector<MaintenanceSpec> maintenance;
+  std::vector<ReservationSpec> reservations;
   std::optional<CheckpointSpec> checkpoint;
   int seeds = 1;
   std::optional<int> seed;
   Value sweep; // object: pointer -> list; taken out of the points
   std::vector<FleetExpectationSpec> expect;
 };
+
+template <class V>
+void describe(V& v, PowerSpec& s)
+{
+  v.required("gpu_busy", s.gpu_busy, "watts of a GPU while it works", non_negative());
+  v.optional("gpu_idle", s.gpu_idle, "watts of a GPU that does not, in a node that is up",
+             non_negative());
+  v.optional("node", s.node, "watts of a node that is up, without its GPUs", non_negative());
+}
 
 template <class V>
 void describe(V& v, FleetClusterSpec& s)
@@ -179,6 +216,7 @@ void describe(V& v, FleetClusterSpec& s)
              preset("storage"));
   v.optional("price_per_gpu_hour", s.price_per_gpu_hour,
              "what a GPU costs for an hour, in any currency, used or not", non_negative());
+  v.optional("power", s.power, "what is drawn, for the energy of the answer");
 }
 
 template <class V>
@@ -248,6 +286,16 @@ void describe(V& v, LemonSpec& s)
 }
 
 template <class V>
+void describe(V& v, FailingSpec& s)
+{
+  v.required("per_1000_days", s.per_1000_days, "failures of 1,000 of them in a day",
+             non_negative());
+  v.optional("takes", s.takes,
+             "of a GPU: node, the whole node goes down with it; gpu, the other GPUs go on");
+  v.optional("repair", s.repair, "how long these repairs take; default that of all failures");
+}
+
+template <class V>
 void describe(V& v, FailuresSpec& s)
 {
   v.optional("trace", s.trace, "CSV with columns node, start_day, end_day, relative to this file");
@@ -255,6 +303,10 @@ void describe(V& v, FailuresSpec& s)
              non_negative());
   v.optional("per_1000_switch_days", s.per_1000_switch_days,
              "failures of 1,000 switches in a day: all nodes below one go down", non_negative());
+  v.optional("gpus", s.gpus, "failures of single GPUs");
+  v.optional("storage", s.storage,
+             "failures of the storage that all jobs share: jobs hang until it is back, and lose "
+             "nothing");
   v.optional("law", s.law, "of the time between the failures of one node");
   v.optional("shape", s.shape, "of Weibull's law; below 1: failures come in clusters",
              between(0.1, 10));
@@ -263,20 +315,34 @@ void describe(V& v, FailuresSpec& s)
   v.optional("detect", s.detect, "from a failure until the job gives up its GPUs", non_negative());
   v.optional("spares", s.spares, "further nodes that take the place of those that are down",
              non_negative());
+  v.optional("spare_start", s.spare_start,
+             "until a spare that is called is in service: cold spares; default at once",
+             non_negative());
+  v.optional("keep_place", s.keep_place,
+             "a job that failed keeps its other nodes and waits, before all others, for one in "
+             "place of that which is down; else it gives all back and queues again");
 }
 
 template <class V>
 void describe(V& v, MaintenanceSpec& s)
 {
   v.required("from", s.from,
-             "when nodes go out of service: after the first submission of a trace, of drawn jobs "
+             "when it begins: after the first submission of a trace, of drawn jobs "
              "after midnight of the first Monday",
              non_negative());
-  v.required("length", s.length, "until they come back", positive());
+  v.required("length", s.length, "until it is over", positive());
   v.optional("times", s.times, "how often", between(1, 10000));
   v.optional("every", s.every, "from one beginning to the next", positive());
-  v.optional("first_node", s.first_node, "of those that go, from 0", non_negative());
-  v.optional("nodes", s.nodes, "how many go; default all from the first", at_least(1));
+  v.optional("first_node", s.first_node, "of those that it takes, from 0", non_negative());
+  v.optional("nodes", s.nodes, "how many it takes; default all from the first", at_least(1));
+}
+
+template <class V>
+void describe(V& v, ReservationSpec& s)
+{
+  describe(v, static_cast<MaintenanceSpec&>(s));
+  v.optional("accounts", s.accounts, "whose jobs may have these nodes then");
+  v.optional("queues", s.queues, "whose jobs may have these nodes then");
 }
 
 template <class V>
@@ -323,6 +389,9 @@ void describe(V& v, FleetSpec& s)
   v.optional("maintenance", s.maintenance,
              "planned: jobs that would not end before are held back, those still there keep their "
              "work and wait again");
+  v.optional("reservations", s.reservations,
+             "nodes that only jobs of some accounts or queues may have for a while; others start "
+             "there only if they would end before, and those that still run are left");
   v.optional("checkpoint", s.checkpoint, "what a failure leaves; default nothing");
   v.optional("seeds", s.seeds, "how often it is simulated, for intervals", between(1, 10000));
   v.optional("seed", s.seed, "the first seed; default 1", non_negative());

@@ -155,7 +155,10 @@ std::string fleet_table(const FleetAnswer& answer)
       range_text(answer.goodput, &percent_of), range_text(answer.ettr, &percent_of));
   if (answer.cost)
     text += fmt::format("cost {}\n", range_text(*answer.cost, &number));
-  text += hours(answer) + groups("queue", answer.by_queue) + groups("GPUs", answer.by_size);
+  if (answer.energy_kwh)
+    text += fmt::format("energy {} kWh\n", range_text(*answer.energy_kwh, &number));
+  text += hours(answer) + groups("queue", answer.by_queue);
+  text += groups("account", answer.by_account) + groups("GPUs", answer.by_size);
   if (!answer.waited_for.empty()) {
     text += "\nWaited most for: ";
     for (std::size_t i = 0; i < answer.waited_for.size(); ++i)

@@ -41,12 +41,12 @@ Json waiting_json(const Scheduler& s, const Workload& workload)
                   {"id", job.id},
                   {"queue", workload.queues.at(job.queue)},
                   {"account", workload.accounts.at(job.account)},
-                  {"gpus", job.gpus},
+                  {"gpus", waiting.gpus},
                   {"submit_s", job.submit.value()},
                   {"expected_s", s.expected(waiting.job).value()},
                   {"limit_s", seconds_or_null(job.limit)},
                   {"priority", job.priority}};
-    if (job.nodes > 0)
+    if (job.nodes > 0 && !s.keeps_place(waiting.job))
       entry["nodes"] = job.nodes;
     list.push_back(std::move(entry));
   }

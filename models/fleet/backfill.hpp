@@ -16,6 +16,8 @@ public:
 
   /// Starts what may start now, after jobs have come, ended or been stopped.
   virtual void pass(Scheduler& scheduler) = 0;
+  /// When a job has a reservation that begins first, though nothing else may happen then.
+  virtual Seconds next_start() const { return kNever; }
 };
 
 std::unique_ptr<Backfill> backfill_by(const Policy& policy);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace foretrain::models::fleet {
 
@@ -26,6 +27,16 @@ public:
     start_due(s);
   }
 
+  // Where those behind a job move after it did, it may begin when nobody ends.
+  Seconds next_start() const override
+  {
+    Seconds next = kNever;
+    for (const auto& [id, planned] : slots_)
+      if (!planned.runs)
+        next = std::min(next, planned.slot.start);
+    return next;
+  }
+
 private:
   struct Planned {
     Slot slot;
@@ -45,23 +56,25 @@ private:
       profile_->give_back(gpus, until, kNever);
       slots_[ending.job] = {{s.now(), gpus}, until, true};
     }
-    plan_maintenance(s);
+    plan_windows(s);
   }
 
-  // Nodes that are out of service come back when the last window that holds them ends.
-  void plan_maintenance(const Scheduler& s)
+  // Nodes that are out of service come back when the last window that holds them ends; who may have
+  // those of a reservation is seen where they fit, and everybody may when it ends.
+  void plan_windows(const Scheduler& s)
   {
     std::map<int, Seconds> back;
     for (const Window& window : s.windows())
-      if (window.from <= s.now() && window.until > s.now())
+      if (window.is_maintenance() && window.from <= s.now() && window.until > s.now())
         for (const Slice& slice : gpus_of(window, s.shape()))
           if (s.is_down(slice.node))
             back[slice.node] = std::max(back[slice.node], window.until);
-    const std::uint64_t every = lowest(~std::uint64_t{0}, s.shape().gpus_per_node);
     for (const auto& [node, time] : back)
-      profile_->give_back({{node, every}}, time, kNever);
+      profile_->give_back({{node, s.every_gpu()}}, time, kNever);
     for (const Window& window : s.windows())
-      if (window.from > s.now())
+      if (!window.is_maintenance())
+        profile_->keep_boundary(window.until);
+      else if (window.from > s.now())
         profile_->take(gpus_of(window, s.shape()), window.from, window.until);
   }
 
@@ -85,22 +98,34 @@ private:
     return freed_until;
   }
 
-  // In order, each waiting job gives its reservation back and takes the earliest one. Nothing
-  // changes for those that begin after all that was freed and fit nowhere before.
+  // In order, each waiting job gives its reservation back and takes the earliest one. It would take
+  // the same again where nothing was freed during it since it took it, also by those behind it the
+  // last time, and nothing fits before.
   void move_forward(Scheduler& s, Seconds freed_until)
   {
+    freed_until = std::max(freed_until, std::exchange(left_until_, Seconds(0)));
     for (const Waiting& waiting : s.waiting()) {
       const auto planned = slots_.find(waiting.job);
-      if (waiting.gone || planned == slots_.end() ||
-          (planned->second.slot.start >= freed_until &&
-           profile_->most_free_before(planned->second.slot.start) < waiting.gpus))
+      if (waiting.gone || planned == slots_.end())
+        continue;
+      const Seconds start = planned->second.slot.start;
+      if (start >= freed_until &&
+          !profile_->may_fit_before(start, waiting.gpus, s.expected(waiting.job)))
         continue;
       const Planned old = std::move(planned->second);
       profile_->give_back(old.slot.gpus, old.slot.start, old.until);
       slots_.erase(planned);
       take_slot(s, waiting.job);
-      freed_until = std::max(freed_until, old.until);
+      if (!keeps(waiting.job, old.slot)) // what it leaves others may take
+        left_until_ = std::max(left_until_, old.until);
+      freed_until = std::max(freed_until, left_until_);
     }
+  }
+
+  bool keeps(JobId id, const Slot& slot) const
+  {
+    const auto planned = slots_.find(id);
+    return planned != slots_.end() && planned->second.slot == slot;
   }
 
   void take_slot(Scheduler& s, JobId id)
@@ -110,8 +135,9 @@ private:
       return;
     }
     const Seconds length = s.expected(id);
-    Slot slot = profile_->earliest(s.job(id).gpus, length,
-                                   [&](const GpuSet& free) { return s.fit(free, id); });
+    Slot slot = profile_->earliest(s.wanted(id), length, [&](const GpuSet& free, Seconds start) {
+      return s.place_at(free, id, start);
+    });
     if (slot.start == kNever)
       return;
     profile_->take(slot.gpus, slot.start, slot.start + length);
@@ -140,6 +166,7 @@ private:
 
   std::optional<PlanProfile> profile_;
   std::map<JobId, Planned> slots_; // of jobs that wait or run
+  Seconds left_until_{}; // until when GPUs are free that reservations left which were moved
   int node_changes_ = 0;
 };
 

@@ -64,7 +64,7 @@ private:
 
   static Allocation on_nodes(const Scheduler& s, const Decision& decision)
   {
-    const int gpus = s.job(decision.job).gpus;
+    const int gpus = s.wanted(decision.job);
     const auto nodes = static_cast<int>(decision.nodes.size());
     if (gpus % nodes != 0)
       refuse(s, decision.job, fmt::format("whose {} GPUs {} nodes do not share", gpus, nodes));

@@ -1,4 +1,4 @@
-// Sets of a cluster's GPUs, by name: a word of bits for each node.
+// Sets of a cluster's GPUs, by name: a bit for each.
 #pragma once
 
 #include <bit>
@@ -20,6 +20,7 @@ struct ClusterShape {
 struct Slice {
   int node = 0;
   std::uint64_t gpus = 0; // a bit for each
+  bool operator==(const Slice&) const = default;
 };
 using Allocation = std::vector<Slice>;
 
@@ -32,13 +33,14 @@ int count(const Allocation& allocation);
 /// The `wanted` lowest of some GPUs.
 std::uint64_t lowest(std::uint64_t gpus, int wanted);
 
+/// Nodes have as many bits as the next power of two of their GPUs, so that several share a word.
 class GpuSet {
 public:
-  explicit GpuSet(int nodes) : words_(static_cast<std::size_t>(nodes), 0) {}
+  explicit GpuSet(const ClusterShape& shape);
 
-  int nodes() const { return static_cast<int>(words_.size()); }
+  int nodes() const { return nodes_; }
   int count() const { return count_; }
-  std::uint64_t on(int node) const { return words_[static_cast<std::size_t>(node)]; }
+  std::uint64_t on(int node) const { return (words_[word_of(node)] >> shift_of(node)) & mask_; }
   int count_on(int node) const { return std::popcount(on(node)); }
 
   void add(const Slice& slice);
@@ -47,8 +49,21 @@ public:
   void remove(const Allocation& allocation);
   void intersect(const GpuSet& other);
   bool contains(const Allocation& allocation) const;
+  bool operator==(const GpuSet& other) const = default;
 
 private:
+  std::size_t word_of(int node) const
+  {
+    return static_cast<std::size_t>(node) * bits_ / kMostGpusPerNode;
+  }
+  unsigned shift_of(int node) const
+  {
+    return static_cast<unsigned>(node) * bits_ % static_cast<unsigned>(kMostGpusPerNode);
+  }
+
+  int nodes_;
+  unsigned bits_;
+  std::uint64_t mask_;
   std::vector<std::uint64_t> words_;
   int count_ = 0;
 };

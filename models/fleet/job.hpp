@@ -45,6 +45,7 @@ enum class Cause : std::uint8_t {
   guard,         // it would delay a job that has a reservation
   failure,       // it would fit if all nodes were up
   maintenance,   // it would not end before nodes are taken out of service
+  reservation,   // nodes that would do are kept for others
 };
 const char* text_of(Cause cause);
 

@@ -5,8 +5,8 @@
 namespace foretrain::models::fleet {
 
 Ledger::Ledger(const ClusterShape& shape, int spares, bool history)
-    : gpus_per_node_(shape.gpus_per_node), gpus_((shape.nodes - spares) * shape.gpus_per_node),
-      history_(history)
+    : gpus_((shape.nodes - spares) * shape.gpus_per_node),
+      spare_gpus_(spares * shape.gpus_per_node), history_(history)
 {
 }
 
@@ -16,9 +16,9 @@ void Ledger::pass(const Scheduler& s, int working, Seconds until)
     begin_ = s.now();
   end_ = until;
   const double time = (until - s.now()).value();
-  const int free = s.free().count();
+  const int free = s.free().count(), missing = s.down() - spare_gpus_;
   out_time_ += out_ * time;
-  time_.repair += out_ * gpus_per_node_ * time;
+  time_.repair += missing * time;
   const auto first = std::find_if(s.waiting().begin(), s.waiting().end(),
                                   [](const Waiting& waiting) { return !waiting.gone; });
   if (first == s.waiting().end())
@@ -28,20 +28,21 @@ void Ledger::pass(const Scheduler& s, int working, Seconds until)
   else
     time_.queued += free * time;
   int held = 0; // by jobs that wait
-  if (!s.policy().gang)
+  if (s.waiting_jobs_hold())
     for (const Waiting& waiting : s.waiting())
       if (!waiting.gone)
         held += count(s.up_part(s.held(waiting.job)));
   time_.held += held * time;
-  time_.restart += (gpus_ - out_ * gpus_per_node_ - free - working - held) * time; // jobs that hang
+  time_.restart += (gpus_ - missing - free - working - held) * time; // jobs that hang
 }
 
 void Ledger::note(const Scheduler& s)
 {
   if (!history_)
     return;
-  const Moment moment{s.now(), gpus_ - out_ * gpus_per_node_ - s.free().count(),
-                      out_ * gpus_per_node_, static_cast<int>(s.count_waiting())};
+  const int missing = s.down() - spare_gpus_;
+  const Moment moment{s.now(), gpus_ - missing - s.free().count(), missing,
+                      static_cast<int>(s.count_waiting())};
   if (!moments_.empty() && moments_.back().time == moment.time)
     moments_.back() = moment;
   else

@@ -20,8 +20,8 @@ public:
   void set_nodes_out(int nodes);
 
 private:
-  int gpus_per_node_;
-  int gpus_; // without spares
+  int gpus_;       // without spares
+  int spare_gpus_; // of a cluster of which nothing is broken
   bool history_;
   Seconds begin_{kNever}, end_{};
   int out_ = 0; // nodes that are missing

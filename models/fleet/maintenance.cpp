@@ -1,12 +1,20 @@
 #include "models/fleet/maintenance.hpp"
 
+#include <algorithm>
+
 namespace foretrain::models::fleet {
 
+bool Window::admits(const Job& job) const
+{
+  return std::find(accounts.begin(), accounts.end(), job.account) != accounts.end() ||
+         std::find(queues.begin(), queues.end(), job.queue) != queues.end();
+}
+
 GpuSet without_windows(GpuSet free, const ClusterShape& shape, std::span<const Window> windows,
-                       Seconds start, Seconds length)
+                       const Job& job, Seconds start, Seconds length)
 {
   for (const Window& window : windows)
-    if (window.from < start + length && start < window.until)
+    if (window.from < start + length && start < window.until && !window.admits(job))
       free.remove(gpus_of(window, shape));
   return free;
 }

@@ -12,7 +12,7 @@ namespace {
 struct Renewal {
   FailureClass law;
   double mean_scale; // lemons fail more often
-  int first, nodes;
+  int first, nodes, gpu;
   sim::RandomStream stream;
   Outage next{};
 
@@ -21,6 +21,8 @@ struct Renewal {
     next.time = from + draw_gap(law, mean_scale, stream);
     next.first = first;
     next.nodes = nodes;
+    next.hits = law.hits;
+    next.gpu = gpu;
     next.repaired = next.time + law.repair.draw(stream);
   }
 };
@@ -31,10 +33,11 @@ struct FailsLater {
 
 class DrawnOutages {
 public:
-  DrawnOutages(const std::vector<FailureClass>& classes, int nodes, std::uint64_t seed)
+  DrawnOutages(const std::vector<FailureClass>& classes, const ClusterShape& shape,
+               std::uint64_t seed)
   {
     for (std::size_t c = 0; c < classes.size(); ++c)
-      add(classes[c], nodes, seed, "fleet failures " + std::to_string(c));
+      add(classes[c], shape, seed, "fleet failures " + std::to_string(c));
     for (const auto& renewal : all_) {
       renewal->draw_next(Seconds(0));
       queue_.push(renewal.get());
@@ -54,18 +57,22 @@ public:
   }
 
 private:
-  void add(const FailureClass& law, int nodes, std::uint64_t seed, const std::string& stream)
+  void add(const FailureClass& law, const ClusterShape& shape, std::uint64_t seed,
+           const std::string& stream)
   {
-    const int things = (nodes + law.nodes_each - 1) / law.nodes_each;
+    const int nodes = shape.nodes;
+    const int gpus = law.hits == Hits::gpu ? shape.gpus_per_node : 1; // of a node, by themselves
+    const int things =
+        law.hits == Hits::storage ? 1 : gpus * ((nodes + law.nodes_each - 1) / law.nodes_each);
     const int lemons = static_cast<int>(std::lround(law.lemons * things));
     for (int i = 0; i < things; ++i) {
       double rate = 1; // in units of the mean one
       if (lemons > 0 && lemons < things)
         rate = i < lemons ? law.lemon_share * things / lemons
                           : (1 - law.lemon_share) * things / (things - lemons);
-      const int first = i * law.nodes_each;
+      const int first = i / gpus * law.nodes_each;
       all_.push_back(std::make_unique<Renewal>(
-          Renewal{law, 1 / rate, first, std::min(law.nodes_each, nodes - first),
+          Renewal{law, 1 / rate, first, std::min(law.nodes_each, nodes - first), i % gpus,
                   sim::RandomStream(seed, stream, static_cast<std::uint64_t>(i))}));
     }
   }
@@ -101,9 +108,10 @@ Seconds draw_gap(const FailureClass& failures, double mean_scale, sim::RandomStr
   return Seconds(scale * std::pow(exponential, 1 / failures.shape));
 }
 
-OutageSource draw_outages(const std::vector<FailureClass>& classes, int nodes, std::uint64_t seed)
+OutageSource draw_outages(const std::vector<FailureClass>& classes, const ClusterShape& shape,
+                          std::uint64_t seed)
 {
-  const auto drawn = std::make_shared<DrawnOutages>(classes, nodes, seed);
+  const auto drawn = std::make_shared<DrawnOutages>(classes, shape, seed);
   return [drawn] { return drawn->next(); };
 }
 

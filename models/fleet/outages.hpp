@@ -1,6 +1,7 @@
 // When nodes fail and are repaired: by laws, or as a trace says.
 #pragma once
 
+#include "models/fleet/gpu_set.hpp"
 #include "sim/base/choice.hpp"
 #include "sim/base/units.hpp"
 #include "sim/engine/random.hpp"
@@ -12,12 +13,18 @@
 
 namespace foretrain::models::fleet {
 
-/// Nodes first, first + 1, ... are down from `time` until `repaired`.
+/// What an outage takes.
+enum class Hits : std::uint8_t { nodes, gpu, storage };
+
+/// Nodes first, first + 1, ... are down from `time` until `repaired`; or one GPU of the first; or
+/// the storage that all jobs share.
 struct Outage {
   Seconds time;
   int first = 0;
   int nodes = 1;
   Seconds repaired;
+  Hits hits = Hits::nodes;
+  int gpu = 0;
 };
 
 /// Outages in order of time, as long as there are any.
@@ -39,13 +46,15 @@ struct RepairLaw {
   Seconds draw(sim::RandomStream& stream) const;
 };
 
-/// A class of things that fail: a node's own parts, or a switch with all nodes below it.
+/// A class of things that fail: a node's own parts, a switch with all nodes below it, one GPU, or
+/// the storage.
 struct FailureClass {
   Seconds mean_time{}; // between failures of one of them
   FailureLaw law = FailureLaw::exponential;
   double shape = 1; // of Weibull's law; below 1: failures come in clusters
   RepairLaw repair{};
-  int nodes_each = 1; // that go down together
+  int nodes_each = 1; // that go down together, where nodes do
+  Hits hits = Hits::nodes;
   /// Share of the things, by number from the first, that have `lemon_share` of the failures.
   double lemons = 0;
   double lemon_share = 0;
@@ -54,7 +63,8 @@ struct FailureClass {
 /// Time from a repair, or from the start, to the next failure.
 Seconds draw_gap(const FailureClass& failures, double mean_scale, sim::RandomStream& stream);
 
-/// Of `nodes` nodes, each thing with a random stream of its own.
-OutageSource draw_outages(const std::vector<FailureClass>& classes, int nodes, std::uint64_t seed);
+/// Of a cluster, each thing with a random stream of its own.
+OutageSource draw_outages(const std::vector<FailureClass>& classes, const ClusterShape& shape,
+                          std::uint64_t seed);
 
 } // namespace foretrain::models::fleet

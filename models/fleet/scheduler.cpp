@@ -1,6 +1,7 @@
 #include "models/fleet/scheduler.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace foretrain::models::fleet {
 
@@ -21,13 +22,12 @@ bool ends_before(const Ending& a, const Ending& b)
 Scheduler::Scheduler(const Workload& workload, const ClusterShape& shape, const Policy& policy,
                      std::vector<Quota> quotas, std::vector<Window> windows)
     : workload_(workload), shape_(shape), policy_(policy), place_(place_by(policy.placement)),
-      quotas_(std::move(quotas)), windows_(std::move(windows)), free_(shape.nodes),
-      held_(workload.jobs.size()), node_down_(static_cast<std::size_t>(shape.nodes), 0),
+      quotas_(std::move(quotas)), windows_(std::move(windows)), free_(shape),
+      held_(workload.jobs.size()), down_gpus_(static_cast<std::size_t>(shape.nodes), 0),
       blames_(workload.jobs.size())
 {
-  const std::uint64_t every = lowest(~std::uint64_t{0}, shape.gpus_per_node);
   for (int node = 0; node < shape.nodes; ++node)
-    free_.add({node, every});
+    free_.add({node, every_gpu()});
 }
 
 Seconds Scheduler::expected(JobId id) const
@@ -35,22 +35,49 @@ Seconds Scheduler::expected(JobId id) const
   return job(id).limit == kNever ? job(id).work : job(id).limit;
 }
 
-Allocation Scheduler::fit(const GpuSet& free, JobId id) const
+int Scheduler::wanted(JobId id) const
 {
-  return place_(free, shape_, {job(id).gpus, job(id).nodes});
+  if (!keeps_place(id))
+    return job(id).gpus;
+  const std::vector<int>& lost = lost_.at(id);
+  return std::accumulate(lost.begin(), lost.end(), 0);
 }
 
-Allocation Scheduler::place(const GpuSet& free, JobId id) const
+Allocation Scheduler::fit(const GpuSet& free, JobId id) const
 {
-  return windows_.empty() ? fit(free, id)
-                          : fit(without_windows(free, shape_, windows_, now_, expected(id)), id);
+  return keeps_place(id) ? in_place_of_lost(free, lost_.at(id))
+                         : place_(free, shape_, {job(id).gpus, job(id).nodes});
+}
+
+// For each node that is down another one with as many free GPUs.
+Allocation Scheduler::in_place_of_lost(GpuSet free, const std::vector<int>& lost) const
+{
+  Allocation taken;
+  for (const int gpus : lost) {
+    int node = 0;
+    while (node < shape_.nodes && free.count_on(node) < gpus)
+      ++node;
+    if (node == shape_.nodes)
+      return {};
+    taken.push_back({node, lowest(free.on(node), gpus)});
+    free.remove(taken.back());
+  }
+  return taken;
+}
+
+Allocation Scheduler::place_at(const GpuSet& free, JobId id, Seconds start) const
+{
+  if (windows_.empty())
+    return fit(free, id);
+  return fit(without_windows(free, shape_, windows_, job(id), start, expected(id)), id);
 }
 
 Allocation Scheduler::up_part(const Allocation& gpus) const
 {
   Allocation up;
-  std::copy_if(gpus.begin(), gpus.end(), std::back_inserter(up),
-               [&](const Slice& slice) { return !is_down(slice.node); });
+  for (const Slice& slice : gpus)
+    if (const std::uint64_t rest = slice.gpus & ~down_on(slice.node); rest != 0)
+      up.push_back({slice.node, rest});
   return up;
 }
 
@@ -70,11 +97,10 @@ Slot Scheduler::earliest_beside_windows(JobId id) const
       if (ending.time <= time)
         then.add(up_part(held_[ending.job]));
     for (const Window& window : windows_)
-      if (window.from <= now_ && window.until > now_ && window.until <= time)
+      if (window.is_maintenance() && window.from <= now_ && window.until > now_ &&
+          window.until <= time)
         then.add(gpus_of(window, shape_));
-    if (Allocation gpus =
-            fit(without_windows(std::move(then), shape_, windows_, time, expected(id)), id);
-        !gpus.empty())
+    if (Allocation gpus = place_at(then, id, time); !gpus.empty())
       return {time, std::move(gpus)};
   }
   return {};
@@ -91,7 +117,7 @@ Slot Scheduler::earliest(JobId id) const
     else
       then.add(up_part(held_[endings_[i].job]));
     const bool together = i + 1 < endings_.size() && endings_[i + 1].time == endings_[i].time;
-    if (together || then.count() < job(id).gpus)
+    if (together || then.count() < wanted(id))
       continue;
     if (Allocation gpus = fit(then, id); !gpus.empty())
       return {std::max(now_, endings_[i].time), std::move(gpus)};
@@ -99,25 +125,32 @@ Slot Scheduler::earliest(JobId id) const
   return {};
 }
 
-// It would fit if it were not for maintenance, now or to come.
-bool Scheduler::held_back(JobId id) const
+// What keeps it from GPUs that it would fit into: windows, now or to come.
+Cause Scheduler::held_back(JobId id) const
 {
-  if (windows_.empty())
-    return false;
+  if (windows_.empty() || !place(free_, id).empty())
+    return Cause::nothing;
   GpuSet all = free_;
   for (const Window& window : windows_)
-    if (window.from <= now_ && now_ < window.until)
+    if (window.is_maintenance() && window.from <= now_ && now_ < window.until)
       all.add(gpus_of(window, shape_));
-  return !fit(all, id).empty() && place(free_, id).empty();
+  if (fit(all, id).empty())
+    return Cause::nothing;
+  std::vector<Window> maintenance;
+  std::copy_if(windows_.begin(), windows_.end(), std::back_inserter(maintenance),
+               [](const Window& window) { return window.is_maintenance(); });
+  const bool unreserved =
+      !fit(without_windows(free_, shape_, maintenance, job(id), now_, expected(id)), id).empty();
+  return unreserved ? Cause::reservation : Cause::maintenance;
 }
 
 Cause Scheduler::why_not(JobId id) const
 {
-  if (held_back(id))
-    return Cause::maintenance;
-  if (free_.count() >= job(id).gpus)
+  if (const Cause cause = held_back(id); cause != Cause::nothing)
+    return cause;
+  if (free_.count() >= wanted(id))
     return Cause::fragmentation;
-  return free_.count() + down_ >= job(id).gpus ? Cause::failure : Cause::gpus;
+  return free_.count() + down_ >= wanted(id) ? Cause::failure : Cause::gpus;
 }
 
 void Scheduler::start(Waiting& waiting, Allocation gpus)
@@ -125,11 +158,13 @@ void Scheduler::start(Waiting& waiting, Allocation gpus)
   const JobId id = waiting.job;
   blame(id, Cause::nothing);
   free_.remove(gpus);
+  quotas_.take(job(id).queue, wanted(id));
+  if (lost_.erase(id) > 0)
+    ++node_changes_; // plans count on all its GPUs again
   if (held_[id].empty())
     held_[id] = std::move(gpus);
   else
     held_[id].insert(held_[id].end(), gpus.begin(), gpus.end());
-  quotas_.take(job(id).queue, job(id).gpus);
   insert_ending({now_ + expected(id), id});
   waiting.gone = true;
   ++gone_;
@@ -162,7 +197,7 @@ Cause Scheduler::waited_for(JobId id) const
 
 void Scheduler::enqueue(JobId id, double key)
 {
-  const Waiting entry{key, id, job(id).gpus, false};
+  const Waiting entry{key, id, wanted(id), false};
   waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), entry, goes_before), entry);
   arrived_.push_back(id);
 }
@@ -189,22 +224,23 @@ void Scheduler::release(JobId id)
   grew_ = true;
 }
 
-void Scheduler::set_down(int node, bool is_down)
+void Scheduler::set_down(const Slice& gpus, bool is_down)
 {
-  if (this->is_down(node) == is_down)
+  std::uint64_t& down = down_gpus_[static_cast<std::size_t>(gpus.node)];
+  const Slice changed{gpus.node, gpus.gpus & (is_down ? ~down : down)};
+  if (changed.gpus == 0)
     return;
-  node_down_[static_cast<std::size_t>(node)] = is_down ? 1 : 0;
+  down ^= changed.gpus;
   ++node_changes_;
-  down_ += is_down ? shape_.gpus_per_node : -shape_.gpus_per_node;
-  const std::uint64_t every = lowest(~std::uint64_t{0}, shape_.gpus_per_node);
+  down_ += is_down ? count(changed) : -count(changed);
   if (is_down) {
-    free_.remove({node, every});
+    free_.remove(changed);
     return;
   }
-  free_.add({node, every});
-  const auto keep = [&](JobId id) { // that was not told yet, or waits for the rest of its pods
+  free_.add(changed);
+  const auto keep = [&](JobId id) { // that was not told yet, or waits for the rest of its GPUs
     for (const Slice& slice : held_[id])
-      if (slice.node == node)
+      if (slice.node == changed.node)
         free_.remove(slice);
   };
   for (const Ending& ending : endings_)
@@ -214,11 +250,38 @@ void Scheduler::set_down(int node, bool is_down)
   grew_ = true;
 }
 
-void Scheduler::drop_pods(int node)
+void Scheduler::drop_pods(const Slice& gpus)
 {
-  for (const Waiting& waiting : waiting_)
-    if (!waiting.gone)
-      std::erase_if(held_[waiting.job], [&](const Slice& slice) { return slice.node == node; });
+  for (Waiting& waiting : waiting_) {
+    if (waiting.gone)
+      continue;
+    for (Slice& slice : held_[waiting.job]) {
+      if (slice.node != gpus.node)
+        continue;
+      const int dropped = count(Slice{slice.node, slice.gpus & gpus.gpus});
+      slice.gpus &= ~gpus.gpus;
+      if (dropped > 0 && keeps_place(waiting.job)) {
+        quotas_.give_back(job(waiting.job).queue, dropped);
+        lost_[waiting.job].push_back(dropped);
+        waiting.gpus += dropped;
+      }
+    }
+    std::erase_if(held_[waiting.job], [](const Slice& slice) { return slice.gpus == 0; });
+  }
+}
+
+void Scheduler::keep_place(JobId id)
+{
+  std::vector<int> lost;
+  for (const Slice& slice : held_[id])
+    if (const int gpus = count(Slice{slice.node, slice.gpus & down_on(slice.node)}); gpus > 0)
+      lost.push_back(gpus);
+  held_[id] = up_part(held_[id]);
+  quotas_.give_back(job(id).queue, std::accumulate(lost.begin(), lost.end(), 0));
+  lost_[id] = std::move(lost);
+  std::erase_if(endings_, [&](const Ending& ending) { return ending.job == id; });
+  ++node_changes_; // plans count on its GPUs no longer
+  grew_ = true;
 }
 
 void Scheduler::expect_end(JobId id, Seconds time)

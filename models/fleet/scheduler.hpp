@@ -7,6 +7,7 @@
 #include "models/fleet/policy.hpp"
 #include "models/fleet/quotas.hpp"
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Ending {
 struct Slot {
   Seconds start{kNever};
   Allocation gpus;
+  bool operator==(const Slot&) const = default;
 };
 
 class Scheduler {
@@ -52,19 +54,22 @@ public:
   int running() const { return static_cast<int>(endings_.size()); }
   /// GPUs of nodes that are down.
   int down() const { return down_; }
-  /// How often nodes went down or came back.
+  /// How often plans of what will be free became void: nodes went down or came back, jobs kept
+  /// their place or went on.
   int node_changes() const { return node_changes_; }
   /// Those of a job's GPUs that come back when it ends.
   Allocation up_part(const Allocation& gpus) const;
 
   /// Run time that the scheduler expects: the job's limit, else its work.
   Seconds expected(JobId id) const;
-  bool allowed(JobId id) const { return quotas_.allow(job(id).queue, job(id).gpus); }
-  /// Where a job starts now: on none of the nodes that maintenance takes before its end.
-  Allocation place(const GpuSet& free, JobId id) const;
-  /// Where it would fit, whenever that is.
-  Allocation fit(const GpuSet& free, JobId id) const;
-  /// Of maintenance, by their beginning.
+  bool allowed(JobId id) const { return quotas_.allow(job(id).queue, wanted(id)); }
+  /// GPUs that a waiting job still needs: all, or those in place of what failed.
+  int wanted(JobId id) const;
+  /// Where a job starts now: on none of the nodes that windows keep from it before its end.
+  Allocation place(const GpuSet& free, JobId id) const { return place_at(free, id, now_); }
+  /// Where it starts at a time.
+  Allocation place_at(const GpuSet& free, JobId id, Seconds start) const;
+  /// Of maintenance and reservations, by their beginning.
   std::span<const Window> windows() const { return windows_; }
   /// The earliest time at which a job fits if running jobs take as long as they may.
   Slot earliest(JobId id) const;
@@ -88,10 +93,19 @@ public:
   void drop_gone();
   /// GPUs are free again, but for those of nodes that are down.
   void release(JobId id);
-  void set_down(int node, bool is_down);
-  /// Pods that were placed on a node which went down have to be placed again.
-  void drop_pods(int node);
-  bool is_down(int node) const { return node_down_[static_cast<std::size_t>(node)] != 0; }
+  /// All GPUs of a node, or some.
+  void set_down(int node, bool is_down) { set_down(Slice{node, every_gpu()}, is_down); }
+  void set_down(const Slice& gpus, bool is_down);
+  /// What waiting jobs hold of GPUs that went down they have to get again.
+  void drop_pods(const Slice& gpus);
+  bool is_down(int node) const { return down_on(node) == every_gpu(); }
+  std::uint64_t down_on(int node) const { return down_gpus_[static_cast<std::size_t>(node)]; }
+  std::uint64_t every_gpu() const { return lowest(~std::uint64_t{0}, shape_.gpus_per_node); }
+  /// A job that failed waits for GPUs in place of those that are down, and keeps the others.
+  void keep_place(JobId id);
+  bool keeps_place(JobId id) const { return !lost_.empty() && lost_.contains(id); }
+  /// Whether jobs that wait may hold GPUs.
+  bool waiting_jobs_hold() const { return !policy_.gang || !lost_.empty(); }
   void expect_end(JobId id, Seconds time);
   /// Of jobs that wait for the rest of their pods.
   void hold(JobId id, const Allocation& more);
@@ -105,7 +119,9 @@ public:
 private:
   void insert_ending(const Ending& ending);
   Slot earliest_beside_windows(JobId id) const;
-  bool held_back(JobId id) const;
+  Allocation fit(const GpuSet& free, JobId id) const;
+  Allocation in_place_of_lost(GpuSet free, const std::vector<int>& lost) const;
+  Cause held_back(JobId id) const;
 
   struct Blame {
     Cause cause = Cause::nothing;
@@ -127,7 +143,8 @@ private:
   std::vector<Ending> endings_;
   std::vector<Allocation> held_; // by job
   std::vector<JobId> started_, arrived_;
-  std::vector<std::uint8_t> node_down_;
+  std::map<JobId, std::vector<int>> lost_; // GPUs on each node, of jobs that keep their place
+  std::vector<std::uint64_t> down_gpus_;   // by node
   int down_ = 0;
   int node_changes_ = 0;
   bool grew_ = false;

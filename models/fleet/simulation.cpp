@@ -7,18 +7,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <queue>
+#include <utility>
 
 namespace foretrain::models::fleet {
 
 namespace {
 
-enum class Happens : std::uint8_t { finish, kill, give_up, repair, outage, open, close, quantum };
+enum class Happens : std::uint8_t {
+  finish,
+  kill,
+  give_up,
+  repair,
+  spare,
+  outage,
+  open,
+  close,
+  quantum,
+  reservation
+};
 
 struct Event {
   Seconds time;
   Happens what;
-  std::uint32_t subject; // a job, an outage, or a window of maintenance
+  std::uint32_t subject; // a job, an outage, a spare that starts, a window, or nothing
   std::uint32_t version; // of the job; others are out of date
 };
 
@@ -54,7 +67,8 @@ public:
         quotas_(setting.quotas), ledger_(setting.shape, setting.spares, setting.history),
         version_(workload.jobs.size(), 0), slot_(workload.jobs.size(), kNone),
         use_(workload.accounts.size(), 0), account_gpus_(workload.accounts.size(), 0),
-        in_maintenance_(static_cast<std::size_t>(setting.shape.nodes), 0)
+        in_maintenance_(static_cast<std::size_t>(setting.shape.nodes), 0),
+        broken_gpus_(static_cast<std::size_t>(setting.shape.nodes), 0)
   {
     result_.jobs.resize(workload.jobs.size());
     for (int node = setting.shape.nodes - setting.spares; node < setting.shape.nodes; ++node) {
@@ -93,6 +107,13 @@ public:
 
 private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr int kNoNode = -1;
+
+  struct Broken {
+    Outage outage;
+    std::vector<int> nodes{}; // that went down with it
+    bool gpu = false;         // one that was in service did
+  };
 
   Active& active(JobId id) { return actives_[slot_[id]]; }
   const Active& active(JobId id) const { return actives_[slot_[id]]; }
@@ -130,10 +151,13 @@ private:
     return true;
   }
 
-  // Nobody runs or comes any more: only repairs, and maintenance that passes, let somebody start.
+  // Nobody runs or comes any more: only repairs, maintenance that passes, and the beginning of a
+  // reservation let somebody start.
   bool outside_may_help() const
   {
-    return scheduler_.count_waiting() > 0 && (ledger_.nodes_out() > 0 || windows_left_ > 0);
+    const bool missing = scheduler_.down() > setting_.spares * setting_.shape.gpus_per_node;
+    const bool reserved = next_start_ > scheduler_.now();
+    return scheduler_.count_waiting() > 0 && (missing || windows_left_ > 0 || reserved);
   }
 
   bool out_of_date(const Event& event) const
@@ -156,6 +180,9 @@ private:
     case Happens::repair:
       repaired(event.subject);
       break;
+    case Happens::spare:
+      spare_started(event.subject);
+      break;
     case Happens::outage:
       outage(event.subject);
       break;
@@ -169,6 +196,8 @@ private:
       quantum_ = true;
       if (ended_ < workload_.jobs.size())
         events_.push({scheduler_.now() + setting_.policy.quantum, Happens::quantum, 0, 0});
+      break;
+    case Happens::reservation: // jobs start, if they may, when all has happened
       break;
     }
   }
@@ -200,6 +229,8 @@ private:
 
   double key(JobId id) const
   {
+    if (scheduler_.keeps_place(id)) // it goes first
+      return -std::numeric_limits<double>::infinity();
     const Active& a = active(id);
     const Seconds expected = scheduler_.expected(id);
     const double done = a.progress.work() + work_since(id);
@@ -238,6 +269,11 @@ private:
     backfill_->pass(scheduler_);
     for (const JobId id : scheduler_.take_started())
       started(id);
+    if (const Seconds next = backfill_->next_start();
+        next != kNever && next > scheduler_.now() && next != next_start_) {
+      next_start_ = next;
+      events_.push({next, Happens::reservation, 0, 0});
+    }
     scheduler_.set_grew(false);
     scheduler_.forget_arrived();
     scheduler_.drop_gone();
@@ -253,7 +289,7 @@ private:
       outcome.start = scheduler_.now();
     outcome.nodes = distinct_nodes(scheduler_.held(id));
     a.started = a.since = scheduler_.now();
-    a.ready = scheduler_.now() + (again ? setting_.restart : Seconds(0));
+    a.ready = std::max(storage_back_, scheduler_.now() + (again ? setting_.restart : Seconds(0)));
     a.rate = 1;
     ++actives_running_;
     working_ += job(id).gpus;
@@ -332,15 +368,21 @@ private:
     for (std::size_t i = 0; i < group.size(); ++i) {
       bring_up_to_date(group[i]);
       active(group[i]).rate = rates[i];
-      ++version_[group[i]];
-      if (job(group[i]).limit != kNever)
-        push(Happens::kill, group[i], active(group[i]).started + job(group[i]).limit);
-      plan_finish(group[i]);
+      plan_again(group[i]);
     }
   }
 
-  // The attempt is over: GPUs are free again.
-  void leave(JobId id)
+  // Its end as it was planned is out of date.
+  void plan_again(JobId id)
+  {
+    ++version_[id];
+    if (job(id).limit != kNever)
+      push(Happens::kill, id, active(id).started + job(id).limit);
+    plan_finish(id);
+  }
+
+  // The attempt is over, and the job has its GPUs still.
+  void end_attempt(JobId id)
   {
     Active& a = active(id);
     JobOutcome& outcome = result_.jobs[id];
@@ -356,11 +398,16 @@ private:
       if (setting_.speeds)
         changed_nodes_.push_back(slice.node);
     }
-    scheduler_.release(id);
     ++version_[id];
     a.rate = 0;
     a.gave_up = false;
     --actives_running_;
+  }
+
+  void leave(JobId id)
+  {
+    end_attempt(id);
+    scheduler_.release(id);
   }
 
   void end(JobId id, JobState state)
@@ -423,11 +470,26 @@ private:
         changed_nodes_.push_back(slice.node);
   }
 
+  // It is noticed that a job hangs.
   void stop(JobId id)
   {
     active(id).since = scheduler_.now();
-    leave(id);
-    wait_again(id);
+    end_attempt(id);
+    if (!setting_.keep_place) {
+      scheduler_.release(id);
+      wait_again(id);
+    } else if (lacks_gpus(id)) {
+      scheduler_.keep_place(id);
+      wait_again(id);
+    } else { // what was down is repaired
+      scheduler_.expect_end(id, scheduler_.now() + scheduler_.expected(id));
+      started(id);
+    }
+  }
+
+  bool lacks_gpus(JobId id) const
+  {
+    return count(scheduler_.up_part(scheduler_.held(id))) < job(id).gpus;
   }
 
   void take_outage()
@@ -435,7 +497,7 @@ private:
     if (!setting_.outages)
       return;
     if (const std::optional<Outage> next = setting_.outages()) {
-      outages_.push_back({*next, {}});
+      outages_.push_back({*next});
       events_.push({std::max(scheduler_.now(), next->time), Happens::outage,
                     static_cast<std::uint32_t>(outages_.size() - 1), 0});
     }
@@ -443,49 +505,103 @@ private:
 
   void outage(std::uint32_t which)
   {
-    const Outage outage = outages_[which].outage;
+    switch (outages_[which].outage.hits) {
+    case Hits::nodes:
+      nodes_fail(outages_[which]);
+      break;
+    case Hits::gpu:
+      gpu_fails(outages_[which]);
+      break;
+    case Hits::storage:
+      storage_fails(outages_[which].outage.repaired);
+      break;
+    }
+    events_.push({outages_[which].outage.repaired, Happens::repair, which, 0});
+    take_outage();
+  }
+
+  void nodes_fail(Broken& broken)
+  {
+    const Outage& outage = broken.outage;
     const int end = std::min(outage.first + outage.nodes, setting_.shape.nodes);
     for (int node = outage.first; node < end; ++node) {
-      if (std::find(broken_.begin(), broken_.end(), node) != broken_.end() ||
-          in_maintenance_[static_cast<std::size_t>(node)] != 0)
+      if (holds(broken_, node) || in_maintenance_[static_cast<std::size_t>(node)] != 0)
         continue; // it is down already
       broken_.push_back(node);
-      outages_[which].nodes.push_back(node);
-      if (const auto idle = std::find(standby_.begin(), standby_.end(), node);
-          idle != standby_.end()) {
-        standby_.erase(idle);
+      broken.nodes.push_back(node);
+      if (std::erase(standby_, node) > 0)
+        continue;
+      if (const auto start = std::find(starting_.begin(), starting_.end(), node);
+          start != starting_.end()) {
+        *start = kNoNode;
         continue;
       }
       ++result_.failures;
       hit(node);
     }
-    events_.push({outage.repaired, Happens::repair, which, 0});
-    take_outage();
   }
 
-  // Those that hold GPUs of a node, but for those that hang.
-  std::vector<JobId> jobs_on(int node) const
+  // One GPU of a node that goes on with the others; what is out of service already does not fail.
+  void gpu_fails(Broken& broken)
+  {
+    const int node = broken.outage.first;
+    const Slice gpu{node, std::uint64_t{1} << broken.outage.gpu};
+    if ((scheduler_.down_on(node) & gpu.gpus) != 0)
+      return;
+    broken.gpu = true;
+    ++result_.failures;
+    broken_gpus_[static_cast<std::size_t>(node)] |= gpu.gpus;
+    go_down(gpu);
+  }
+
+  // All that run hang until it is back, and lose nothing.
+  void storage_fails(Seconds back)
+  {
+    ++result_.failures;
+    storage_back_ = std::max(storage_back_, back);
+    for (const Ending& ending : scheduler_.endings()) {
+      if (!runs(ending.job))
+        continue;
+      bring_up_to_date(ending.job);
+      active(ending.job).ready = std::max(active(ending.job).ready, storage_back_);
+      plan_again(ending.job);
+    }
+  }
+
+  static bool holds(const std::vector<int>& nodes, int node)
+  {
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+  }
+
+  // Those that hold some of these GPUs, but for those that hang.
+  std::vector<JobId> jobs_on(const Slice& gpus) const
   {
     std::vector<JobId> jobs;
     for (const Ending& ending : scheduler_.endings())
       if (!active(ending.job).gave_up &&
           std::any_of(scheduler_.held(ending.job).begin(), scheduler_.held(ending.job).end(),
-                      [&](const Slice& slice) { return slice.node == node; }))
+                      [&](const Slice& slice) {
+                        return slice.node == gpus.node && (slice.gpus & gpus.gpus) != 0;
+                      }))
         jobs.push_back(ending.job);
     return jobs;
   }
 
   // Nodes go out of service; a job that is still there keeps its work and waits again. Spares do
-  // not take their place, and stay where they are when it is their turn.
+  // not take their place, and stay where they are when it is their turn. A reservation leaves those
+  // that run.
   void open_window(const Window& window)
   {
+    if (!window.is_maintenance())
+      return;
     for (int node = window.first; node < window.first + window.nodes; ++node) {
       if (in_maintenance_[static_cast<std::size_t>(node)]++ != 0 || is_out(node))
         continue;
-      for (const JobId id : jobs_on(node))
+      const Slice all{node, scheduler_.every_gpu()};
+      for (const JobId id : jobs_on(all))
         preempt(id);
       scheduler_.set_down(node, true);
-      scheduler_.drop_pods(node);
+      scheduler_.drop_pods(all);
       ledger_.set_nodes_out(ledger_.nodes_out() + 1);
     }
   }
@@ -493,6 +609,10 @@ private:
   void close_window(const Window& window)
   {
     --windows_left_;
+    if (!window.is_maintenance()) {
+      scheduler_.set_grew(true); // for those who could not have its nodes
+      return;
+    }
     for (int node = window.first; node < window.first + window.nodes; ++node)
       if (--in_maintenance_[static_cast<std::size_t>(node)] == 0 && !is_out(node)) {
         if (setting_.history)
@@ -501,11 +621,10 @@ private:
       }
   }
 
-  // Broken, or a spare that stands by.
+  // Broken, or a spare that stands by or starts.
   bool is_out(int node) const
   {
-    return std::find(broken_.begin(), broken_.end(), node) != broken_.end() ||
-           std::find(standby_.begin(), standby_.end(), node) != standby_.end();
+    return holds(broken_, node) || holds(standby_, node) || holds(starting_, node);
   }
 
   // Into service where nodes are missing, else as a spare.
@@ -513,33 +632,65 @@ private:
   {
     if (ledger_.nodes_out() > 0) {
       ledger_.set_nodes_out(ledger_.nodes_out() - 1);
-      scheduler_.set_down(node, false);
+      into_service(node);
     } else {
       standby_.push_back(node);
     }
   }
 
+  void into_service(int node)
+  {
+    const std::uint64_t broken = broken_gpus_[static_cast<std::size_t>(node)];
+    scheduler_.set_down({node, scheduler_.every_gpu() & ~broken}, false);
+  }
+
+  void go_down(const Slice& gpus)
+  {
+    const std::vector<JobId> hurt = jobs_on(gpus);
+    scheduler_.set_down(gpus, true);
+    scheduler_.drop_pods(gpus);
+    for (const JobId id : hurt)
+      interrupt(id);
+  }
+
   // A node in service goes down; a spare one takes its place.
   void hit(int node)
   {
-    const std::vector<JobId> hurt = jobs_on(node);
-    scheduler_.set_down(node, true);
-    scheduler_.drop_pods(node);
-    for (const JobId id : hurt)
-      interrupt(id);
+    go_down({node, scheduler_.every_gpu()});
     const auto spare = std::find_if(standby_.begin(), standby_.end(), [this](int other) {
       return in_maintenance_[static_cast<std::size_t>(other)] == 0;
     });
-    if (spare == standby_.end()) {
+    const bool cold = setting_.spare_start > Seconds(0);
+    if (spare == standby_.end() || cold)
       ledger_.set_nodes_out(ledger_.nodes_out() + 1);
+    if (spare == standby_.end())
       return;
+    if (cold) {
+      events_.push({scheduler_.now() + setting_.spare_start, Happens::spare,
+                    static_cast<std::uint32_t>(starting_.size()), 0});
+      starting_.push_back(*spare);
+    } else {
+      into_service(*spare);
     }
-    scheduler_.set_down(*spare, false);
     standby_.erase(spare);
+  }
+
+  void spare_started(std::uint32_t which)
+  {
+    const int node = std::exchange(starting_[which], kNoNode);
+    if (node != kNoNode && in_maintenance_[static_cast<std::size_t>(node)] == 0)
+      come_back(node);
   }
 
   void repaired(std::uint32_t which)
   {
+    if (outages_[which].gpu) {
+      const int node = outages_[which].outage.first;
+      const std::uint64_t gpu = std::uint64_t{1} << outages_[which].outage.gpu;
+      broken_gpus_[static_cast<std::size_t>(node)] &= ~gpu;
+      if (!is_out(node) && in_maintenance_[static_cast<std::size_t>(node)] == 0)
+        scheduler_.set_down({node, gpu}, false);
+    }
     for (const int node : outages_[which].nodes) {
       std::erase(broken_, node);
       if (setting_.history)
@@ -578,11 +729,6 @@ private:
     ledger_.close(result_);
   }
 
-  struct Broken {
-    Outage outage;
-    std::vector<int> nodes; // that went down with it
-  };
-
   const Workload& workload_;
   const FleetSetting& setting_;
   OrderEntry order_;
@@ -602,11 +748,15 @@ private:
   std::vector<int> changed_nodes_;
   std::vector<Broken> outages_;
   std::vector<int> standby_, broken_;
-  std::vector<int> in_maintenance_; // by node: windows that hold it
-  std::size_t windows_left_ = 0;    // that have not passed
+  std::vector<int> starting_;              // spares that were called, each once; kNoNode: no longer
+  std::vector<int> in_maintenance_;        // by node: windows that hold it
+  std::vector<std::uint64_t> broken_gpus_; // by node: those that failed by themselves
+  Seconds storage_back_{};                 // after an outage
+  std::size_t windows_left_ = 0;           // that have not passed
   std::size_t arrived_ = 0, ended_ = 0;
   int actives_running_ = 0;
   bool quantum_ = false;
+  Seconds next_start_{-1}; // the last one that was asked for
   FleetResult result_;
 };
 

@@ -382,6 +382,21 @@ class Plan(Builder):
 
 
 @dataclass(kw_only=True)
+class Power(Builder):
+    """What is drawn, for the energy of the answer.
+
+    Attributes:
+        gpu_busy: watts of a GPU while it works
+        gpu_idle: watts of a GPU that does not, in a node that is up
+        node: watts of a node that is up, without its GPUs
+    """
+
+    gpu_busy: float
+    gpu_idle: float | None = None
+    node: float | None = None
+
+
+@dataclass(kw_only=True)
 class FleetCluster(Builder):
     """The machines.
 
@@ -392,6 +407,7 @@ class FleetCluster(Builder):
         nodes_per_switch: under one switch, for consolidate and for failures of switches; default all
         storage: where training data lies; default the first disk of each node
         price_per_gpu_hour: what a GPU costs for an hour, in any currency, used or not
+        power: what is drawn, for the energy of the answer
     """
 
     nodes: int
@@ -400,6 +416,7 @@ class FleetCluster(Builder):
     nodes_per_switch: int | None = None
     storage: str | Path | dict[str, Any] | None = None
     price_per_gpu_hour: float | None = None
+    power: Power | dict[str, Any] | None = None
 
 
 @dataclass(kw_only=True)
@@ -500,7 +517,7 @@ class Arrivals(Builder):
 
 @dataclass(kw_only=True)
 class Repair(Builder):
-    """How long repairs take: log-normal by median and mean.
+    """How long these repairs take; default that of all failures.
 
     Attributes:
         median: half of the repairs take less; a time with its unit, like "1.5 us"
@@ -509,6 +526,36 @@ class Repair(Builder):
 
     median: str
     mean: str
+
+
+@dataclass(kw_only=True)
+class Gpus(Builder):
+    """Failures of single GPUs.
+
+    Attributes:
+        per_1000_days: failures of 1,000 of them in a day
+        takes: of a GPU: node, the whole node goes down with it; gpu, the other GPUs go on; default "node"
+        repair: how long these repairs take; default that of all failures
+    """
+
+    per_1000_days: float
+    takes: Literal["node", "gpu"] | None = None
+    repair: Repair | dict[str, Any] | None = None
+
+
+@dataclass(kw_only=True)
+class Storage(Builder):
+    """Failures of the storage that all jobs share: jobs hang until it is back, and lose nothing.
+
+    Attributes:
+        per_1000_days: failures of 1,000 of them in a day
+        takes: of a GPU: node, the whole node goes down with it; gpu, the other GPUs go on; default "node"
+        repair: how long these repairs take; default that of all failures
+    """
+
+    per_1000_days: float
+    takes: Literal["node", "gpu"] | None = None
+    repair: Repair | dict[str, Any] | None = None
 
 
 @dataclass(kw_only=True)
@@ -532,6 +579,8 @@ class Failures(Builder):
         trace: CSV with columns node, start_day, end_day, relative to this file
         per_1000_node_days: failures of 1,000 nodes in a day
         per_1000_switch_days: failures of 1,000 switches in a day: all nodes below one go down
+        gpus: failures of single GPUs
+        storage: failures of the storage that all jobs share: jobs hang until it is back, and lose nothing
         law: of the time between the failures of one node; default "exponential"
         shape: of Weibull's law; below 1: failures come in clusters; default 1.0
         repair: how long repairs take: log-normal by median and mean
@@ -539,17 +588,25 @@ class Failures(Builder):
         detect: from a failure until the job gives up its GPUs; a time with its unit, like "1.5 us"; default "0
             ns"
         spares: further nodes that take the place of those that are down
+        spare_start: until a spare that is called is in service: cold spares; default at once; a time with its
+            unit, like "1.5 us"; default "0 ns"
+        keep_place: a job that failed keeps its other nodes and waits, before all others, for one in place of that
+            which is down; else it gives all back and queues again
     """
 
     trace: str | None = None
     per_1000_node_days: float | None = None
     per_1000_switch_days: float | None = None
+    gpus: Gpus | dict[str, Any] | None = None
+    storage: Storage | dict[str, Any] | None = None
     law: Literal["exponential", "weibull"] | None = None
     shape: float | None = None
     repair: Repair | dict[str, Any] | None = None
     lemons: Lemons | dict[str, Any] | None = None
     detect: str | None = None
     spares: int | None = None
+    spare_start: str | None = None
+    keep_place: bool | None = None
 
 
 @dataclass(kw_only=True)
@@ -557,13 +614,13 @@ class Maintenance(Builder):
     """Maintenance.
 
     Attributes:
-        from_: when nodes go out of service: after the first submission of a trace, of drawn jobs after midnight
-            of the first Monday; a time with its unit, like "1.5 us"
-        length: until they come back; a time with its unit, like "1.5 us"
+        from_: when it begins: after the first submission of a trace, of drawn jobs after midnight of the first
+            Monday; a time with its unit, like "1.5 us"
+        length: until it is over; a time with its unit, like "1.5 us"
         times: how often; default 1
         every: from one beginning to the next; a time with its unit, like "1.5 us"
-        first_node: of those that go, from 0
-        nodes: how many go; default all from the first
+        first_node: of those that it takes, from 0
+        nodes: how many it takes; default all from the first
     """
 
     from_: str
@@ -572,6 +629,32 @@ class Maintenance(Builder):
     every: str | None = None
     first_node: int | None = None
     nodes: int | None = None
+
+
+@dataclass(kw_only=True)
+class Reservation(Builder):
+    """Reservation.
+
+    Attributes:
+        from_: when it begins: after the first submission of a trace, of drawn jobs after midnight of the first
+            Monday; a time with its unit, like "1.5 us"
+        length: until it is over; a time with its unit, like "1.5 us"
+        times: how often; default 1
+        every: from one beginning to the next; a time with its unit, like "1.5 us"
+        first_node: of those that it takes, from 0
+        nodes: how many it takes; default all from the first
+        accounts: whose jobs may have these nodes then
+        queues: whose jobs may have these nodes then
+    """
+
+    from_: str
+    length: str
+    times: int | None = None
+    every: str | None = None
+    first_node: int | None = None
+    nodes: int | None = None
+    accounts: Sequence[str] | None = None
+    queues: Sequence[str] | None = None
 
 
 @dataclass(kw_only=True)
@@ -633,6 +716,8 @@ class Fleet(Builder):
         failures: when nodes go down and come back; default never
         maintenance: planned: jobs that would not end before are held back, those still there keep their work and
             wait again
+        reservations: nodes that only jobs of some accounts or queues may have for a while; others start there
+            only if they would end before, and those that still run are left
         checkpoint: what a failure leaves; default nothing
         seeds: how often it is simulated, for intervals; default 1
         seed: the first seed; default 1
@@ -652,6 +737,7 @@ class Fleet(Builder):
     arrivals: Arrivals | dict[str, Any] | None = None
     failures: Failures | dict[str, Any] | None = None
     maintenance: Sequence[Maintenance | dict[str, Any]] | None = None
+    reservations: Sequence[Reservation | dict[str, Any]] | None = None
     checkpoint: Checkpoint | dict[str, Any] | None = None
     seeds: int | None = None
     seed: int | None = None

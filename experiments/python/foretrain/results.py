@@ -789,7 +789,9 @@ class FleetResult(Record):
         ettr: productive GPU time, of what jobs held: effective training time
         gpu_hours: where the cluster's GPU hours went; they add up to it
         cost: of the cluster from the first submission to the last end
+        energy_kwh: what GPUs and nodes drew in that time
         by_queue: jobs of each queue
+        by_account: jobs of each account
         by_size: jobs by their GPUs
         waited_for: jobs by what took most of their wait
         failures: where there are any
@@ -814,7 +816,9 @@ class FleetResult(Record):
     ettr: Range
     gpu_hours: GpuHours
     cost: Range | None
+    energy_kwh: Range | None
     by_queue: Any
+    by_account: Any
     by_size: Any
     waited_for: Any
     failures: Failures | None
@@ -838,7 +842,9 @@ class FleetResult(Record):
         "ettr",
         "gpu_hours",
         "cost",
+        "energy_kwh",
         "by_queue",
+        "by_account",
         "by_size",
         "waited_for",
         "failures",
@@ -856,6 +862,7 @@ class FleetResult(Record):
         "ettr": Range,
         "gpu_hours": GpuHours,
         "cost": Range,
+        "energy_kwh": Range,
         "failures": Failures,
         "trace": Trace,
     }

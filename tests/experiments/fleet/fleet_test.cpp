@@ -114,6 +114,98 @@ TEST_CASE("planned maintenance comes as often as the file says", "[fleet]")
         std::vector<double>{0, 100, 30}); // the other two nodes are taken
 }
 
+TEST_CASE("nodes are reserved for an account or a queue", "[fleet]")
+{
+  const test::TextFile trace("jobs.swf", kTrace);
+  const auto starts = [&](const std::string& reservation) {
+    const LoadedFleet fleet =
+        load(with_trace(trace, R"("policy": "easy", "reservations": [)" + reservation + "], "));
+    std::vector<double> found;
+    const auto runs = run_fleet(fleet, {1, 1, false, {}});
+    for (const auto& outcome : runs.front().result.jobs)
+      found.push_back(outcome.start.value());
+    return found;
+  };
+  // Jobs of queue 0 ask for 200 and 40 s on two nodes each, that of queue 1 for 60 s on all four.
+  CHECK(starts(R"({"from": "0 s", "length": "70 s", "nodes": 2, "queues": ["queue 0"]})") ==
+        std::vector<double>{0, 100, 0});
+  CHECK(starts(R"({"from": "0 s", "length": "70 s", "nodes": 2, "queues": ["queue 1"]})") ==
+        std::vector<double>{0, 100, 70});
+  CHECK(starts(R"({"from": "50 s", "length": "40 s", "times": 2, "every": "80 s",
+                   "queues": ["queue 1"]})") == std::vector<double>{170, 0, 90});
+  CHECK(starts(R"({"from": "0 s", "length": "70 s", "accounts": ["group 0"]})") ==
+        std::vector<double>{0, 100, 0});
+  const auto refused = [&](const std::string& reservation, const std::string& why) {
+    CHECK_THROWS_WITH(starts(reservation), Catch::Contains(why));
+  };
+  refused(R"({"from": "0 s", "length": "70 s"})", "must have accounts or queues");
+  refused(R"({"from": "0 s", "length": "70 s", "queues": ["queue 7"]})",
+          "/reservations/0/queues/0");
+  refused(R"({"from": "0 s", "length": "70 s", "queues": ["quue 1"]})", "did you mean 'queue 1'?");
+  refused(R"({"from": "0 s", "length": "70 s", "nodes": 5, "queues": ["queue 1"]})",
+          "goes beyond the last node");
+}
+
+TEST_CASE("energy is that of GPUs that work, of those that do not, and of nodes that are up",
+          "[fleet][closed-form]")
+{
+  const test::TextFile trace("jobs.swf", kTrace);
+  const FleetAnswer none = answer(load(with_trace(trace)));
+  CHECK_FALSE(none.energy_kwh);
+  const std::string power = R"("cluster": {"nodes": 4, "gpus_per_node": 1,
+      "power": {"gpu_busy": 300, "gpu_idle": 50, "node": 400}}, )";
+  std::string text = with_trace(trace, power);
+  text.erase(text.find(R"("cluster": {"nodes": 4, "gpus_per_node": 1}, )"),
+             std::string(R"("cluster": {"nodes": 4, "gpus_per_node": 1}, )").size());
+  const FleetAnswer found = answer(load(text));
+  REQUIRE(found.energy_kwh); // 460 of 720 GPU seconds are work
+  CHECK_THAT(found.energy_kwh->median, test::is((460 * 300 + 260 * 50 + 720 * 400) / 3.6e6));
+  const FleetAnswer maintained = answer(load(text, {"/maintenance=[{\"from\": \"300 s\", "
+                                                    "\"length\": \"1 s\"}]"}));
+  CHECK_THAT(maintained.energy_kwh->median, test::is(found.energy_kwh->median));
+}
+
+TEST_CASE("who used what: by account as by queue", "[fleet]")
+{
+  const test::TextFile trace("jobs.swf", "1 0 0 100 2 -1 -1 2 200 -1 1 1 7 -1 0 -1 -1 -1\n"
+                                         "2 0 0 50 4 -1 -1 4 60 -1 1 1 3 -1 1 -1 -1 -1\n");
+  const FleetAnswer found = answer(load(with_trace(trace)));
+  REQUIRE(found.by_account.size() == 2);
+  CHECK(found.by_account[0].first == "group 7");
+  CHECK_THAT(found.by_account[0].second.gpu_hours.median, test::is(200 / 3600.0));
+  CHECK_THAT(found.by_account[1].second.wait_s.mean.median, test::is(100));
+  CHECK_THAT(fleet_table(found), Catch::Contains("group 3"));
+}
+
+TEST_CASE("GPUs, nodes and the storage fail by rates of their own", "[fleet]")
+{
+  const auto found = [](const std::string& failures) {
+    return answer(load(R"({"cluster": {"nodes": 10, "gpus_per_node": 4}, "policy": "easy",
+      "arrivals": {"per_hour": 1, "until": "40 d", "mix": [{"gpus": 1, "run_time": "2 h"}]},
+      "failures": {)" + failures +
+                       R"(, "repair": {"median": "1 h", "mean": "1 h"}}})"),
+                  5);
+  };
+  const auto near_to = [](const Range& range, double value) {
+    return std::abs(range.median / value - 1) < 0.35;
+  };
+  // 40 GPUs for 40 days, each fails once in 20: a node has four of them.
+  const FleetAnswer gpu = found(R"("gpus": {"per_1000_days": 50, "takes": "gpu"})");
+  CHECK(near_to(gpu.failures->failures, 80));
+  CHECK(near_to(gpu.gpu_hours.repair, 80));
+  const FleetAnswer node = found(R"("gpus": {"per_1000_days": 50})");
+  CHECK(near_to(node.failures->failures, 80));
+  CHECK(near_to(node.gpu_hours.repair, 4 * 80));
+  CHECK(gpu.failures->interruptions.median < node.failures->interruptions.median);
+  const FleetAnswer storage =
+      found(R"("storage": {"per_1000_days": 500, "repair": {"median": "3 h", "mean": "3 h"}})");
+  CHECK(near_to(storage.failures->failures, 20));
+  CHECK(storage.failures->interruptions.median == 0);
+  CHECK(storage.gpu_hours.repair.median == 0);
+  // Two jobs run when it goes, and one more comes in each of its three hours.
+  CHECK(near_to(storage.gpu_hours.restart, 20 * (2 * 3 + 3 * 3 / 2.0)));
+}
+
 TEST_CASE("jobs that are drawn: Poisson arrivals of a mix, with failures and checkpoints",
           "[fleet]")
 {
@@ -153,6 +245,17 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
           "must have either jobs or arrivals");
   refused(R"("failures": {}, )", "must have either a trace, or per_1000_node_days");
   refused(R"("failures": {"per_1000_node_days": 5}, )", "/failures");
+  refused(R"("failures": {"gpus": {"per_1000_days": 5}}, )", "/failures/repair");
+  refused(R"("failures": {"storage": {"per_1000_days": 5, "takes": "gpu",
+                                      "repair": {"median": "1 h", "mean": "2 h"}}}, )",
+          "is only for GPUs");
+  refused(R"("failures": {"gpus": {"per_1000_days": 5, "repair": {"median": "3 h",
+                                                                  "mean": "2 h"}}}, )",
+          "/failures/gpus/repair/mean");
+  const std::string drawn =
+      R"("failures": {"per_1000_node_days": 5, "repair": {"median": "1 h", "mean": "1 h"}, )";
+  refused(drawn + R"("spare_start": "1 h"}, )", "needs spares");
+  refused(drawn + R"("keep_place": true}, "policy": "kubernetes", )", "needs a policy with gangs");
   refused(R"("failures": {"per_1000_node_days": 5, "repair": {"median": "5 h", "mean": "1 h"}}, )",
           "must be at least the median");
   refused(R"("checkpoint": {"interval": "best", "write": "1 s"}, )",

@@ -17,7 +17,7 @@ FleetResult one_job(int nodes, double work, const FailureClass& law, const Fleet
   FleetSetting setting = asked;
   setting.shape = {nodes + asked.spares, 1, 0};
   setting.quotas = {{}};
-  setting.outages = draw_outages({law}, setting.shape.nodes, seed);
+  setting.outages = draw_outages({law}, setting.shape, seed);
   return simulate(workload, setting);
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("lemons have their share of the failures", "[fleet]")
   FailureClass law{Seconds(1000), FailureLaw::exponential, 1, {Seconds(1), Seconds(1)}};
   law.lemons = 0.1;
   law.lemon_share = 0.41;
-  const OutageSource source = draw_outages({law}, 100, 3);
+  const OutageSource source = draw_outages({law}, {100, 1, 0}, 3);
   int of_lemons = 0, all = 0;
   for (auto outage = source(); outage && outage->time < Seconds(200000); outage = source()) {
     ++all;
@@ -140,4 +140,170 @@ TEST_CASE("Llama 3: 16,384 GPUs for 54 days are interrupted as often as failures
   CAPTURE(days, result.interruptions);
   CHECK(std::abs(result.interruptions / days - 419 / 54.0) < 3 * std::sqrt(419) / 54);
   CHECK(result.gpu_time.productive / (2048 * result.end.value()) > 0.9);
+}
+
+namespace {
+
+// Some jobs on nodes that fail as a list says.
+FleetResult with_outages(const std::vector<Job>& jobs, FleetSetting setting,
+                         const std::vector<Outage>& outages)
+{
+  Workload workload;
+  workload.jobs = jobs;
+  setting.quotas = {{}};
+  setting.outages = outages_of(outages);
+  return simulate(workload, setting);
+}
+
+FleetSetting nodes_with_spares(int nodes, int gpus, int spares)
+{
+  FleetSetting setting;
+  setting.shape = {nodes + spares, gpus, 0};
+  setting.spares = spares;
+  return setting;
+}
+
+} // namespace
+
+TEST_CASE("a cold spare is there when it has started, a repaired node before it if sooner",
+          "[fleet]")
+{
+  FleetSetting setting = nodes_with_spares(2, 1, 1);
+  setting.spare_start = Seconds(100);
+  // It fails at 50; without checkpoints all is done again, from 150 on.
+  FleetResult result =
+      with_outages({job(0, 2, 1000)}, setting, {{Seconds(50), 0, 1, Seconds(900)}});
+  CHECK(result.jobs[0].end == Seconds(50 + 100 + 1000));
+  CHECK_THAT(result.gpu_time.repair, test::is(100));
+  CHECK(result.down_most == 1);
+  result = with_outages({job(0, 2, 1000)}, setting, {{Seconds(50), 0, 1, Seconds(60)}});
+  CHECK(result.jobs[0].end == Seconds(60 + 1000));
+  // The spare, in service by 150 but called no longer, takes over at once from who fails later.
+  result = with_outages({job(0, 2, 1000)}, setting,
+                        {{Seconds(50), 0, 1, Seconds(60)}, {Seconds(160), 1, 1, Seconds(900)}});
+  CHECK(result.jobs[0].end == Seconds(160 + 100 + 1000));
+  // One that fails while it starts does not come.
+  result = with_outages({job(0, 2, 1000)}, setting,
+                        {{Seconds(50), 0, 1, Seconds(900)}, {Seconds(100), 2, 1, Seconds(2000)}});
+  CHECK(result.jobs[0].end == Seconds(900 + 1000));
+  CHECK(result.failures == 1); // of nodes in service
+}
+
+TEST_CASE("one GPU takes the job that holds it, and the others of its node go on", "[fleet]")
+{
+  const FleetSetting setting = nodes_with_spares(1, 4, 0);
+  const FleetResult result = with_outages({job(0, 2, 100), job(0, 2, 100), job(10, 2, 50)}, setting,
+                                          {{Seconds(50), 0, 1, Seconds(1000), Hits::gpu, 1}});
+  CHECK(result.jobs[1].end == Seconds(100)); // beside it
+  CHECK(result.jobs[1].restarts == 0);
+  CHECK(result.jobs[0].restarts == 1);
+  // Three GPUs are left: the one that failed is first in the queue again, then the third.
+  CHECK(result.jobs[0].end == Seconds(200));
+  CHECK(result.jobs[2].start == Seconds(200));
+  CHECK(result.failures == 1);
+  CHECK_THAT(result.gpu_time.repair, test::is(200)); // of one GPU, until the last job has ended
+  CHECK_THAT(result.gpu_time.total(), test::is(4 * 250));
+}
+
+TEST_CASE("a GPU that is broken is still so when its node comes back", "[fleet]")
+{
+  const FleetResult result =
+      with_outages({job(0, 1, 10), job(100, 2, 10)}, nodes_with_spares(1, 2, 0),
+                   {{Seconds(20), 0, 1, Seconds(500), Hits::gpu, 0},
+                    {Seconds(30), 0, 1, Seconds(200)},
+                    {Seconds(40), 0, 1, Seconds(90), Hits::gpu, 1}}); // down already: nothing new
+  CHECK(result.jobs[1].start == Seconds(500));
+  CHECK(result.failures == 2);
+  CHECK_THAT(result.gpu_time.total(), test::is(2 * 510));
+}
+
+TEST_CASE("while storage is away jobs hang, and lose nothing", "[fleet]")
+{
+  FleetSetting setting = nodes_with_spares(2, 1, 0);
+  setting.restart = Seconds(7);
+  const FleetResult result =
+      with_outages({job(0, 1, 100), job(0, 1, 100, 120), job(60, 1, 10)}, setting,
+                   {{Seconds(50), 0, 1, Seconds(90), Hits::storage}});
+  CHECK(result.jobs[0].end == Seconds(140));
+  CHECK(result.jobs[0].lost == 0);
+  CHECK(result.jobs[1].end == Seconds(120)); // its limit kills it
+  CHECK(result.jobs[1].state == JobState::timeout);
+  CHECK(result.jobs[2].end == Seconds(130));
+  CHECK(result.interruptions == 0);
+  CHECK_THAT(result.gpu_time.restart, test::is(2 * 40));
+  // One that starts meanwhile waits for it, too.
+  const FleetResult late = with_outages({job(0, 1, 10), job(60, 1, 10)}, setting,
+                                        {{Seconds(50), 0, 1, Seconds(90), Hits::storage}});
+  CHECK(late.jobs[1].start == Seconds(60));
+  CHECK(late.jobs[1].end == Seconds(100));
+}
+
+TEST_CASE("a job that keeps its place waits on its other nodes, before all others", "[fleet]")
+{
+  const Backfilling backfill =
+      GENERATE(Backfilling::none, Backfilling::easy, Backfilling::conservative);
+  FleetSetting setting = nodes_with_spares(4, 2, 0);
+  setting.policy.backfill = backfill;
+  setting.detect = Seconds(10);
+  // Eight GPUs: one job on three nodes, one on the fourth; two wait, of which the second is first
+  // in no order but would fit on what the failed job gives back.
+  const std::vector<Job> jobs{job(0, 6, 1000, 1000), job(0, 2, 300, 300), job(1, 8, 50, 50),
+                              job(2, 4, 50, 50)};
+  const std::vector<Outage> outages{{Seconds(100), 0, 1, Seconds(2000)}};
+  setting.keep_place = true;
+  const FleetResult kept = with_outages(jobs, setting, outages);
+  CHECK(kept.jobs[0].end == Seconds(300 + 1000)); // on the node of the second job, when it ends
+  CHECK(kept.jobs[0].restarts == 1);
+  CHECK(kept.jobs[3].start == Seconds(backfill == Backfilling::none ? 2050 : 1300));
+  CHECK(kept.jobs[2].start == Seconds(2000)); // of all nodes
+  // Four GPUs are held from 110 to 300, and the node that failed is out until 2000.
+  CHECK_THAT(kept.gpu_time.held, test::is(4 * 190));
+  CHECK_THAT(kept.gpu_time.repair, test::is(2 * 1900));
+  CHECK_THAT(kept.gpu_time.restart, test::is(4 * 10));
+  CHECK_THAT(kept.gpu_time.total(), test::is(8 * kept.end.value()));
+  setting.keep_place = false;
+  const FleetResult queued = with_outages(jobs, setting, outages);
+  CHECK(queued.gpu_time.held == 0);
+  CHECK(queued.jobs[0].end == Seconds(300 + 1000)); // first in the queue as well: it came first
+  CHECK_THAT(queued.gpu_time.total(), test::is(8 * queued.end.value()));
+}
+
+TEST_CASE("a place is kept although others are to go first", "[fleet]")
+{
+  FleetSetting setting = nodes_with_spares(2, 1, 0);
+  setting.policy.order = Order::sjf;
+  const std::vector<Job> jobs{job(0, 2, 1000, 1000), job(1, 1, 10, 10), job(2, 1, 400, 400)};
+  const std::vector<Outage> outages{{Seconds(100), 0, 1, Seconds(200)}};
+  CHECK(with_outages(jobs, setting, outages).jobs[0].end == Seconds(510 + 1000));
+  setting.keep_place = true;
+  CHECK(with_outages(jobs, setting, outages).jobs[0].end == Seconds(200 + 1000));
+  // Its other node fails, too: then it waits for both.
+  const std::vector<Outage> both{{Seconds(100), 0, 1, Seconds(200)},
+                                 {Seconds(150), 1, 1, Seconds(300)}};
+  CHECK(with_outages(jobs, setting, both).jobs[0].end == Seconds(300 + 1000));
+  // What is repaired before it is noticed: it goes on where it is.
+  setting.detect = Seconds(150);
+  const FleetResult noticed = with_outages(jobs, setting, outages);
+  CHECK(noticed.jobs[0].end == Seconds(250 + 1000));
+  CHECK(noticed.jobs[1].start == Seconds(1250));
+}
+
+TEST_CASE("GPUs and the storage fail as often as their laws say", "[fleet][closed-form]")
+{
+  FailureClass gpus{Seconds(1000), FailureLaw::exponential, 1, {Seconds(1), Seconds(1)}};
+  gpus.hits = Hits::gpu;
+  FailureClass storage = gpus;
+  storage.hits = Hits::storage;
+  const OutageSource source = draw_outages({gpus, storage}, {10, 4, 0}, 3);
+  int of_storage = 0, all = 0, last_gpu = 0, last_node = 0;
+  for (auto outage = source(); outage && outage->time < Seconds(500000); outage = source()) {
+    ++all;
+    of_storage += outage->hits == Hits::storage ? 1 : 0;
+    last_gpu += outage->hits == Hits::gpu && outage->gpu == 3 ? 1 : 0;
+    last_node += outage->hits == Hits::gpu && outage->first == 9 ? 1 : 0;
+  }
+  CHECK(std::abs(of_storage / 500.0 - 1) < 0.15);
+  CHECK(std::abs(all / (41 * 500.0) - 1) < 0.03);
+  CHECK(std::abs(last_gpu / (10 * 500.0) - 1) < 0.06);
+  CHECK(std::abs(last_node / (4 * 500.0) - 1) < 0.08);
 }

@@ -147,7 +147,8 @@ TEST_CASE("failures, spares and maintenance go together: GPU time adds up", "[fl
     setting.spares = 1;
     setting.restart = Seconds(20);
     setting.outages = draw_outages(
-        {{Seconds(40000), FailureLaw::exponential, 1, {Seconds(2000), Seconds(4000)}, 1}}, 7, 3);
+        {{Seconds(40000), FailureLaw::exponential, 1, {Seconds(2000), Seconds(4000)}, 1}},
+        setting.shape, 3);
     const FleetResult result = simulate(workload, setting);
     CHECK(std::all_of(result.jobs.begin(), result.jobs.end(), [](const JobOutcome& outcome) {
       return outcome.state == JobState::completed || outcome.state == JobState::timeout ||
@@ -158,5 +159,51 @@ TEST_CASE("failures, spares and maintenance go together: GPU time adds up", "[fl
       for (const Window& window : windows)
         if (window.holds(span.slice.node) && span.from < window.until && window.from < span.until)
           FAIL("job " << span.job << " is on node " << span.slice.node << " in maintenance");
+  }
+}
+
+TEST_CASE("reserved nodes are for those whom they are reserved for", "[fleet]")
+{
+  // Two GPUs on two nodes; the second node is the second account's from 100 to 200.
+  Workload workload;
+  workload.accounts = {"other", "owner"};
+  workload.jobs = {job(0, 1, 90, 90), job(0, 1, 95, 95), job(1, 1, 60, 60), job(96, 1, 50, 50)};
+  workload.jobs[3].account = 1;
+  const std::vector<Window> windows{{Seconds(100), Seconds(200), 1, 1, {1}, {}}};
+  for (const Backfilling backfill :
+       {Backfilling::none, Backfilling::easy, Backfilling::conservative}) {
+    CAPTURE(static_cast<int>(backfill));
+    FleetSetting setting = on_nodes(2, 1, {.backfill = backfill}, windows);
+    CHECK(starts(simulate(workload, setting)) == std::vector<double>{0, 0, 90, 96});
+    Workload more = workload; // nothing is free for the last one of the other account before 150
+    more.jobs.push_back(job(97, 1, 5, 5));
+    CHECK(starts(simulate(more, setting))[4] == 150);
+    CHECK(simulate(more, setting).gpu_time.repair == 0);
+    // Of a queue as of an account.
+    setting.windows[0].accounts.clear();
+    setting.windows[0].queues = {0};
+    CHECK(starts(simulate(workload, setting)) == std::vector<double>{0, 0, 90, 95 + 1});
+  }
+}
+
+TEST_CASE("who may not have reserved nodes waits for their end, and says why", "[fleet]")
+{
+  Workload workload;
+  workload.accounts = {"other", "owner"};
+  workload.jobs = {job(0, 1, 50, 50)};
+  const std::vector<Window> windows{{Seconds(20), Seconds(70), 0, 1, {1}, {}}};
+  for (const Backfilling backfill :
+       {Backfilling::none, Backfilling::easy, Backfilling::conservative}) {
+    const FleetSetting setting = on_nodes(1, 1, {.backfill = backfill}, windows);
+    const FleetResult result = simulate(workload, setting);
+    CHECK(result.jobs[0].start == Seconds(70));
+    CHECK(result.jobs[0].waited_for == Cause::reservation);
+    // One that runs when it begins is left.
+    Workload started = workload;
+    started.jobs = {job(0, 1, 60, 20)};
+    started.jobs[0].limit = kNever;
+    CHECK(simulate(started, setting).jobs[0].start == Seconds(70));
+    started.jobs = {job(0, 1, 20, 20)};
+    CHECK(simulate(started, setting).jobs[0].end == Seconds(20));
   }
 }

@@ -9,7 +9,7 @@ namespace {
 // Free GPUs of each node of four.
 GpuSet free_gpus(const std::vector<int>& counts)
 {
-  GpuSet free(static_cast<int>(counts.size()));
+  GpuSet free(ClusterShape{static_cast<int>(counts.size()), 4, 0});
   for (std::size_t node = 0; node < counts.size(); ++node)
     free.add({static_cast<int>(node), lowest(~std::uint64_t{0}, counts[node])});
   return free;

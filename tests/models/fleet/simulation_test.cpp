@@ -67,8 +67,9 @@ TEST_CASE("GPU time adds up to the cluster's, under every policy", "[fleet]")
   if (fails) {
     setting.shape.nodes = 7;
     setting.spares = 1;
-    setting.outages = draw_outages(
-        {{Seconds(20000), FailureLaw::weibull, 0.7, {Seconds(1000), Seconds(3000)}}}, 7, 5);
+    setting.outages =
+        draw_outages({{Seconds(20000), FailureLaw::weibull, 0.7, {Seconds(1000), Seconds(3000)}}},
+                     setting.shape, 5);
     setting.detect = Seconds(30);
     setting.checkpointing = {{Seconds(200), Seconds(5)}};
   }

@@ -1,0 +1,201 @@
+#include "models/fleet/plan_profile.hpp"
+
+#include "sim/engine/random.hpp"
+#include "tests/models/fleet/workload.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <map>
+
+using namespace foretrain;
+using namespace foretrain::models::fleet;
+
+namespace {
+
+constexpr ClusterShape kShape{5, 3, 0};
+
+struct Taken {
+  Allocation gpus;
+  double from, until;
+};
+
+// What nobody has taken at any time of [from, until): second by second, GPU by GPU.
+GpuSet free_between(const std::vector<Taken>& taken, double from, double until,
+                    const ClusterShape& shape = kShape)
+{
+  GpuSet free(shape);
+  for (int node = 0; node < shape.nodes; ++node)
+    free.add({node, lowest(~std::uint64_t{0}, shape.gpus_per_node)});
+  for (const Taken& it : taken)
+    if (it.from < until && from < it.until)
+      free.remove(it.gpus);
+  return free;
+}
+
+Allocation place(const GpuSet& free, int gpus)
+{
+  return first_fit(free, kShape, {gpus, 0});
+}
+
+// By trying each second.
+Slot earliest(const std::vector<Taken>& taken, int gpus, double length, double from = 0,
+              const ClusterShape& shape = kShape)
+{
+  for (double start = from;; ++start)
+    if (const GpuSet free = free_between(taken, start, start + length, shape); free.count() >= gpus)
+      return {Seconds(start), first_fit(free, shape, {gpus, 0})};
+}
+
+// Conservative backfilling on nodes of one GPU as its authors describe it, without any short cut:
+// whenever a job has ended before its limit, each waiting job in turn gives its reservation back
+// and takes the earliest one.
+class EachInTurn {
+public:
+  std::vector<Decision> operator()(const Scheduler& s)
+  {
+    const double now = s.now().value();
+    for (const Waiting& waiting : s.waiting()) // those that came while nothing was free
+      if (!waiting.gone && s.job(waiting.job).submit < s.now() && !plans_.contains(waiting.job))
+        plan(s, waiting.job, last_);
+    bool early = false;
+    for (auto it = plans_.begin(); it != plans_.end();) {
+      const bool over = it->second.from < now && s.held(it->first).empty();
+      early |= over && it->second.until > now;
+      it = over ? plans_.erase(it) : std::next(it);
+    }
+    for (const Waiting& waiting : s.waiting())
+      if (early && !waiting.gone && plans_.erase(waiting.job) > 0)
+        plan(s, waiting.job, now);
+    std::vector<Decision> start;
+    for (const Waiting& waiting : s.waiting()) {
+      if (waiting.gone)
+        continue;
+      if (!plans_.contains(waiting.job))
+        plan(s, waiting.job, now);
+      if (const Taken& taken = plans_[waiting.job]; taken.from <= now) {
+        start.push_back({waiting.job, {}});
+        for (const Slice& slice : taken.gpus)
+          start.back().nodes.push_back(slice.node);
+      }
+    }
+    last_ = now;
+    return start;
+  }
+
+private:
+  void plan(const Scheduler& s, JobId id, double from)
+  {
+    std::vector<Taken> others{{{{s.shape().nodes - 1, 1}}, 0, 1e9}}; // the node that is down
+    for (const auto& [job, taken] : plans_)
+      others.push_back(taken);
+    const double length = s.expected(id).value();
+    const double first = std::max(from, s.job(id).submit.value());
+    Slot slot = earliest(others, s.job(id).gpus, length, first, s.shape());
+    plans_[id] = {std::move(slot.gpus), slot.start.value(), slot.start.value() + length};
+  }
+
+  std::map<JobId, Taken> plans_; // of jobs that wait or run
+  double last_ = 0;
+};
+
+} // namespace
+
+TEST_CASE("the earliest slot is that which trying each second finds", "[fleet][oracle]")
+{
+  sim::RandomStream stream(7, "plans");
+  const auto up_to = [&](int most) { return 1 + static_cast<int>(stream.uniform() * most); };
+  for (int trial = 0; trial < 40; ++trial) {
+    PlanProfile profile(Seconds(0), free_between({}, 0, 1));
+    std::vector<Taken> taken;
+    for (int job = 0; job < 60; ++job) {
+      const int gpus = up_to(kShape.gpus());
+      const double length = up_to(30);
+      const Slot expected = earliest(taken, gpus, length);
+      const Slot found = profile.earliest(
+          gpus, Seconds(length), [&](const GpuSet& free, Seconds) { return place(free, gpus); });
+      REQUIRE(found == expected);
+      if (found.start > Seconds(0)) {
+        const double start = found.start.value();
+        bool fits = false; // before, if what is reserved from `start` on were given back
+        for (double from = 0; from < start; ++from)
+          fits |= free_between(taken, from, std::min(from + length, start)).count() >= gpus;
+        if (fits) // names may be in the way, counts are not
+          CHECK(profile.may_fit_before(found.start, gpus, Seconds(length)));
+      }
+      profile.take(found.gpus, found.start, found.start + Seconds(length));
+      taken.push_back({found.gpus, found.start.value(), found.start.value() + length});
+      if (stream.uniform() < 0.3) { // somebody gives up
+        const auto gone = taken.begin() + up_to(static_cast<int>(taken.size())) - 1;
+        profile.give_back(gone->gpus, Seconds(gone->from), Seconds(gone->until));
+        taken.erase(gone);
+      }
+    }
+  }
+}
+
+TEST_CASE("nothing may fit where too few GPUs are free all the time", "[fleet]")
+{
+  PlanProfile profile(Seconds(0), free_between({}, 0, 1));
+  profile.take(place(free_between({}, 0, 1), 10), Seconds(0), Seconds(50));
+  profile.take({{4, 7}}, Seconds(100), Seconds(120));
+  const Seconds late(200);
+  CHECK_FALSE(profile.may_fit_before(Seconds(50), 6, Seconds(1)));
+  CHECK(profile.may_fit_before(late, 6, Seconds(10)));
+  CHECK_FALSE(profile.may_fit_before(Seconds(50), 13, Seconds(10)));
+  CHECK(profile.may_fit_before(late, 15, Seconds(80))); // as what begins at 200 is its own
+}
+
+TEST_CASE("a boundary is a time to try, though nothing is freed then", "[fleet]")
+{
+  PlanProfile profile(Seconds(0), free_between({}, 0, 1));
+  const auto from_30 = [](const GpuSet& free, Seconds start) {
+    return start < Seconds(30) ? Allocation{} : place(free, 2);
+  };
+  CHECK(profile.earliest(2, Seconds(5), from_30).start == kNever);
+  profile.keep_boundary(Seconds(40));
+  profile.take({{0, 1}}, Seconds(10), Seconds(90));
+  profile.give_back({{0, 1}}, Seconds(10), Seconds(90)); // joins what is alike, but for boundaries
+  CHECK(profile.earliest(2, Seconds(5), from_30).start == Seconds(40));
+}
+
+TEST_CASE("conservative backfilling is that which gives each reservation back in turn",
+          "[fleet][oracle][many]")
+{
+  sim::RandomStream stream(3, "conservative");
+  const auto up_to = [&](int most) { return 1 + static_cast<int>(stream.uniform() * most); };
+  for (int trial = 0; trial < 60; ++trial) {
+    Workload workload;
+    double time = 0;
+    for (int i = 0; i < 50; ++i) {
+      time += up_to(8) - 1;
+      const int work = up_to(30);
+      workload.jobs.push_back(test::job(time, up_to(6), work, work + (i % 3) * up_to(20)));
+    }
+    // Node 7 is down for good, and fails again each second, so that all is looked at then.
+    std::vector<Outage> clock;
+    for (int second = 0; second < 3000; ++second)
+      clock.push_back({Seconds(second), 7, 1, Seconds(1e9)});
+    FleetSetting setting = test::one_gpu_nodes(8, {.backfill = Backfilling::conservative});
+    setting.outages = outages_of(clock);
+    const FleetResult found = simulate(workload, setting);
+    setting.outages = outages_of(clock);
+    setting.decide = EachInTurn();
+    const FleetResult expected = simulate(workload, setting);
+    for (std::size_t i = 0; i < workload.jobs.size(); ++i)
+      REQUIRE(found.jobs[i].start == expected.jobs[i].start);
+  }
+}
+
+TEST_CASE("a reservation that begins when nothing else happens is kept", "[fleet]")
+{
+  // Three GPUs. The third job needs all, at 100; the fourth has one from 60, when the second ends.
+  // At 50 the first ends, long before its limit: the third moves to 65, behind the fourth, which
+  // then moves to 50. Nobody ends at 65.
+  Workload workload;
+  workload.jobs = {test::job(0, 2, 50, 100), test::job(0, 1, 60, 60), test::job(1, 3, 10, 10),
+                   test::job(2, 1, 5, 5)};
+  const FleetResult result =
+      simulate(workload, test::one_gpu_nodes(3, {.backfill = Backfilling::conservative}));
+  CHECK(result.jobs[3].start == Seconds(50));
+  CHECK(result.jobs[2].start == Seconds(65));
+}
