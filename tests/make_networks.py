@@ -413,6 +413,130 @@ def transformer_xl():
             "head": [heads([words(20000, "frequent"), words(20000, "rare1", 2), words(160000, "rare2", 3), words(67738, "rare3", 1)])]}
 
 
+# Tables of fewer features for rarer words, each with a projection (div_val 4).
+def transformer_xl_large():
+    width, inner, segment = 1024, 4096, 384
+    attention = {"op": "attention", "heads": 16, "bias": False, "dropout": True, "memory": segment, "relative": True}
+    layer = [{"op": "residual", "main": [attention, "dropout"], "then": ["layer_norm"]},
+             {"op": "residual", "main": [{"op": "linear", "out": inner, "then": ["relu", "dropout"]}, {"op": "linear", "out": width}, "dropout"],
+              "then": ["layer_norm"]}]
+    project = lambda out: {"op": "linear", "out": out, "bias": False}
+    rare = [("rare1", 20000, 256, 4), ("rare2", 160000, 64, 6), ("rare3", 67738, 16, 2)]
+    tables = [{"op": "encoder", "name": name, "tokens": tokens, "layers": [{"op": "embedding", "vocab": words, "hidden": wide}, project(width)]}
+              for name, words, wide, tokens in rare]
+    ends = [[project(width), {"op": "linear", "out": 19997, "tied": True, "then": ["softmax"], "name": "frequent"}]]
+    ends += [[{"op": "gather_tokens", "count": tokens}, project(wide), {"op": "linear", "out": words, "tied": True, "then": ["softmax"], "name": name}]
+             for name, words, wide, tokens in rare]
+    return {"source": "Dai et al., Transformer-XL, arXiv:1901.02860, large, as NVIDIA/DeepLearningExamples, PyTorch/LanguageModeling/Transformer-XL, "
+                      "wt103_large.yaml and mem_transformer.py: segments of 384 tokens that also look at the 384 before them, four tables of 1024, 256, 64 "
+                      "and 16 features, cut at 19997, 39997 and 199997 words, whose weights the output shares",
+            "notes": "Rare words as in transformer-xl-base: 4, 6 and 2 of 384 tokens. The output's projections of rare words, shared with the tables', are "
+                     "counted apart (0.12 % of the parameters).",
+            "optimizer": "lamb", "input": {"tokens": segment},
+            "layers": [*tables, {"op": "embedding", "vocab": 19997, "hidden": width}, project(width), "dropout", repeat("layer", 18, layer), "dropout"],
+            "head": [heads(ends)]}
+
+
+# ---- BART: Lewis et al., arXiv:1910.13461
+def bart_large():
+    width, vocabulary, tokens = 1024, 50265, 128
+    attention = {"op": "attention", "heads": 16}
+    then_normed = lambda *body: {"op": "residual", "main": [*body, "dropout"], "then": ["layer_norm"]}
+    forward = then_normed({"op": "linear", "out": 4 * width, "then": ["gelu"]}, {"op": "linear", "out": width})
+    table = {"op": "embedding", "vocab": vocabulary, "hidden": width, "positions": 1026}
+    return {"source": "Lewis et al., BART, arXiv:1910.13461, large, layer by layer as huggingface/transformers, modeling_bart.py (BartForConditionalGeneration, "
+                      "bart-large: no dropout on the probabilities), which NVIDIA/DeepLearningExamples, PyTorch/LanguageModeling/BART follows; normalisation "
+                      "of the embeddings and after each part",
+            "notes": "A sample is a pair of 128 tokens each, the first phase of pre-training; all of them are predicted.",
+            "optimizer": "lamb", "input": {"tokens": tokens},
+            "layers": [{"op": "encoder", "tokens": tokens, "layers": [table, "layer_norm", "dropout",
+                                                                       repeat("encoder", 12, [then_normed(attention), forward])]},
+                       {**table, "tied": True}, "layer_norm", "dropout",
+                       repeat("decoder", 12, [then_normed(attention), then_normed({**attention, "cross": True, "name": "cross"}), forward])],
+            "head": [{"op": "linear", "out": vocabulary, "tied": True, "bias": False, "then": ["softmax"], "name": "words"}]}
+
+
+# ---- V-Net: Milletari et al., arXiv:1606.04797
+def vnet():
+    """Three levels of three convolutions, whose input is added to what they make."""
+    def convolutions(width):
+        return {"op": "residual", "main": [conv(width, 3, padding="same")] * 3}
+
+    def level(index, width):
+        below = [conv(2 * width, 2, stride=2, padding="same"), convolutions(2 * width)]
+        if index < 2:
+            below += [{"op": "branches", "name": f"level{index + 1}", "paths": [level(index + 1, 2 * width), []]}, convolutions(4 * width)]
+        return [*below, {"op": "transposed_conv", "out": width, "kernel": 2, "stride": 2}]
+
+    return {"source": "Milletari et al., V-Net, arXiv:1606.04797, as NVIDIA/DeepLearningExamples, TensorFlow/Segmentation/VNet, model/vnet.py, layers.py and "
+                      "utils/cmd_util.py: 32^3 voxels of task 04 (hippocampus), three classes, kernels of 3, batch normalisation after each convolution",
+            "notes": "adam stands for RMSProp with centred gradients, which has two values a parameter as well.",
+            "optimizer": "adam", "input": {"channels": 1, "depth": 32, "height": 32, "width": 32},
+            "defaults": {"conv": {"bias": True, "then": ["batch_norm", "relu"]}},
+            "layers": [conv(16, 3, padding="same"), *level(0, 16)],
+            "head": [{"op": "conv", "out": 3, "kernel": 3, "then": ["softmax"], "name": "classes"}]}
+
+
+# ---- Stable Diffusion 2: Rombach et al., arXiv:2112.10752
+def diffusion_unet():
+    """One list after the input's first convolution: each block of the way down is kept for one of the way up."""
+    base, latent, context = 320, 64, 1024
+    widths = [base, 2 * base, 4 * base, 4 * base]
+    norm = ["group_norm", "swish"]
+
+    def block(channels, width):
+        main = [*norm, plain(width, 3, padding=1), "add_condition", *norm, plain(width, 3, padding=1)]
+        return {"op": "residual", "main": main, "shortcut": [] if channels == width else [plain(width, 1)]}
+
+    def look(width, size):
+        attention = {"op": "attention", "heads": width // 64, "bias": False, "fused": True}
+        part = lambda *body: {"op": "residual", "main": ["layer_norm", *body]}
+        gated = {"op": "multiply", "main": [{"op": "linear", "out": 4 * width}], "by": [{"op": "linear", "out": 4 * width}, "gelu"]}
+        return {"op": "residual", "main": [
+            "group_norm", "tokens", {"op": "linear", "out": width}, part(attention), part({**attention, "cross": True}),
+            part(gated, {"op": "linear", "out": width}), {"op": "linear", "out": width}, {"op": "image", "height": size, "width": size}]}
+
+    def both(channels, level):
+        size = latent >> level
+        return [block(channels, widths[level]), *([look(widths[level], size)] if level < 3 else [])]
+
+    down, kept = [], [base]  # lists of layers, and the channels after each
+    for level, width in enumerate(widths):
+        for _ in range(2):
+            down.append(both(kept[-1], level))
+            kept.append(width)
+        if level < 3:
+            down.append([plain(width, 3, stride=2, padding=1)])
+            kept.append(width)
+    middle = [block(widths[3], widths[3]), look(widths[3], latent >> 3), block(widths[3], widths[3])]
+    up, channels = [], widths[3]
+    for level in (3, 2, 1, 0):
+        for i in range(3):
+            layers = both(channels + kept[-1 - len(up)], level)
+            if i == 2 and level > 0:
+                layers += [{"op": "upsample", "factor": 2}, plain(widths[level], 3, padding=1)]
+            up.append(layers)
+            channels = widths[level]
+
+    def rest(index):
+        inner = [*down[index], *rest(index + 1)] if index < len(down) else middle
+        return [{"op": "branches", "name": f"skip{index}", "paths": [inner, []]}, *up[len(down) - index]]
+
+    text = [{"op": "residual", "main": ["layer_norm", {"op": "attention", "heads": 16}]},
+            {"op": "residual", "main": ["layer_norm", {"op": "linear", "out": 4096, "then": ["gelu"]}, {"op": "linear", "out": context}]}]
+    return {"source": "Rombach et al., arXiv:2112.10752, as Stability-AI/stablediffusion v2 and MLPerf's stable_diffusion (mlcommons/training): UNetModel of "
+                      "ldm/modules/diffusionmodules/openaimodel.py, model_channels 320, channel_mult 1, 2, 4, 4, two blocks a level, heads of 64, "
+                      "linear projections, context of 1024 from OpenCLIP ViT-H/14, whose text encoder of 23 layers runs forward alone",
+            "notes": "Latents of 64 x 64 are computed before. Attention in one kernel, as xformers and FlashAttention do it; its backward pass computes the scores "
+                     "again, which is left out. Biases of the attentions' outputs are left out (0.003 % of the parameters).",
+            "optimizer": "adamw", "input": {"channels": 4, "height": latent, "width": latent},
+            "layers": [{"op": "encoder", "tokens": 77, "name": "text", "layers": [
+                           {"op": "frozen", "body": [{"op": "embedding", "vocab": 49408, "hidden": context, "positions": 77}, repeat("layer", 23, text), "layer_norm"]}]},
+                       {"op": "condition", "name": "time", "features": base, "layers": [{"op": "linear", "out": 4 * base}, "swish", {"op": "linear", "out": 4 * base}]},
+                       plain(base, 3, padding=1), *rest(0)],
+            "head": [*norm, plain(4, 3, padding=1, name="noise")]}
+
+
 def families():
     files = {f"efficientnet-b{number}": efficientnet(number) for number in range(len(EFFICIENTNETS))}
     files["resnext50-32x4d"] = resnext([3, 4, 6, 3], 32, 4, RESNEXT + "resnext50_32x4d")
@@ -438,6 +562,10 @@ def families():
                                            optimizer="adam")
     files["transformer-big"] = transformer_big()
     files["transformer-xl-base"] = transformer_xl()
+    files["transformer-xl-large"] = transformer_xl_large()
+    files["bart-large"] = bart_large()
+    files["vnet"] = vnet()
+    files["stable-diffusion-2"] = diffusion_unet()
     files["densenet169"] = densenet(169, [6, 12, 32, 32])
     files["densenet201"] = densenet(201, [6, 12, 48, 32])
     files["vgg11"] = vgg(11, [1, 1, 2, 2, 2])

@@ -35,6 +35,7 @@ SQUAD = {"input": {"tokens": 384}, "head": [{"op": "linear", "out": 2, "name": "
 ALL_WORDS = {"head": [{"op": "linear", "out": 267735, "tied": True, "then": ["softmax"], "name": "words"}]}
 # XLA fuses what the network does between its products.
 XLA = {"extends": "tensorflow-2-horovod", "fused_elementwise": True}
+XLA_1 = {"extends": "tensorflow-horovod", "fused_elementwise": True}
 # apex.amp with O2: half precision throughout.
 O2 = {"extends": "pytorch-ddp", "kernels": {"autocast": False}}
 # Options of NVIDIA's RetinaNet and Mask R-CNN: --jit --frozen-bn-fp16 --fp16-allreduce, channels last; of its MXNet networks: layout
@@ -48,9 +49,10 @@ MLPERF = {
     "mlperf-maskrcnn": {"model": "maskrcnn-resnet50", "framework": MLPERF_PYTORCH},
     "mlperf-unet3d": {"model": "unet3d-kits19", "framework": MLPERF_MXNET},
     "mlperf-transformer": {"model": "transformer-big", "framework": MLPERF_PYTORCH},
+    "mlperf-stable_diffusion": {"model": "stable-diffusion-2", "framework": MLPERF_PYTORCH},
 }
 # Samples of a network are sentences or segments of so many tokens.
-TOKENS = {"transformer-big": 30, "transformer-xl-base": 192}
+TOKENS = {"transformer-big": 30, "transformer-xl-base": 192, "transformer-xl-large": 384}
 
 
 def of(gpu):
@@ -97,6 +99,8 @@ def precision_of(row):
     word = row["precision"]
     if "fp16" in word:
         return "fp16"
+    if row["id"].endswith("BF16"):
+        return "bf16"
     ampere = not any(old in row["system"]["gpu"] for old in ("V100", "Quadro", "TITAN", "GTX", "2080"))
     return "tf32" if ampere and "tf32" in word.lower() else "fp32"
 
@@ -126,8 +130,13 @@ def job_of(row):
             "DeepLearningExamples, Mask R-CNN, " + ("PyTorch" if pytorch else "TensorFlow 2"))
     if name == "dle-transformer":
         return {"model": "transformer-big", "framework": "pytorch-ddp"}, "DeepLearningExamples, Transformer"
-    if name == "dle-transformer-xl-pytorch" and row["source"]["section"].endswith("Base model"):
-        return {"model": "transformer-xl-base", "framework": O2}, "DeepLearningExamples, Transformer-XL"
+    if name == "dle-transformer-xl-pytorch":
+        size = "base" if row["source"]["section"].endswith("Base model") else "large"
+        return {"model": f"transformer-xl-{size}", "framework": O2}, "DeepLearningExamples, Transformer-XL" + (", large" if size == "large" else "")
+    if name == "dle-bart" and row["sequence_length"] == 128:
+        return {"model": "bart-large", "framework": "pytorch-ddp"}, "DeepLearningExamples, BART"
+    if name == "dle-vnet":
+        return {"model": "vnet", "framework": XLA_1}, "DeepLearningExamples, V-Net"
     if name == "lambda-pytorch-transformerxlbase":
         return {"model": {"extends": "transformer-xl-base", **ALL_WORDS}, "framework": O2}, "lambda, Transformer-XL, all words"
     if name == "lambda-pytorch-SSD":
@@ -198,8 +207,8 @@ class Suite:
 # ---- several GPUs and nodes, from a rate of one: what is anchored, by what
 DGX = {"DGX-1 16 GB": "dgx1-v100", "DGX A100 80 GB": "dgx-a100-80gb", "DGX A100 40 GB": "dgx-a100", "DGX-2H 32 GB": "dgx-2h", "DGX-2 32 GB": "dgx-2"}
 # Of a table with several batches the second one anchors, so that the others are counted without.
-ANCHOR_BATCHES = {"dle-ssd-pytorch": (64,), "dle-nnunet-pytorch": (64, 2), "dle-transformer": (10240, 5120), "dle-transformer-xl-pytorch": (16, 32),
-                  "dle-maskrcnn-pytorch": (12,)}
+ANCHOR_BATCHES = {"dle-ssd-pytorch": (64,), "dle-nnunet-pytorch": (64, 2), "dle-transformer": (10240, 5120), "dle-transformer-xl-pytorch": (16, 32, 4, 8),
+                  "dle-maskrcnn-pytorch": (12,), "dle-bart": (100,), "dle-vnet": (8,)}
 # MLPerf: a submission's row of one node (or more), and those of the same submitter and round on more.
 MLPERF_ANCHORS = {
     "mlperf-v2.0-retinanet-Azure-ND96amsr_A100_v4_n1_pytorch": ["mlperf-v2.0-retinanet-Azure-ND96amsr_A100_v4_n2_pytorch",
@@ -220,6 +229,9 @@ MLPERF_ANCHORS = {
     "mlperf-v2.0-maskrcnn-Dell-XE8545x4A100-SXM-80GB": ["mlperf-v2.0-maskrcnn-Dell-2xXE8545x4A100-SXM-80GB",
                                                        "mlperf-v2.0-maskrcnn-Dell-4xXE8545x4A100-SXM-80GB"],
     "mlperf-v3.0-unet3d-Dell-XE9680x8A100-SXM-80GB": ["mlperf-v3.0-unet3d-Dell-2xXE9680x8A100-SXM-80GB"],
+    "mlperf-v4.1-stable_diffusion-NVIDIA-eos_ngc24.09_nemo": ["mlperf-v4.1-stable_diffusion-NVIDIA-eos_n8_ngc24.09_nemo",
+                                                             "mlperf-v4.1-stable_diffusion-NVIDIA-eos_n64_ngc24.09_nemo"],
+    "mlperf-v5.0-stable_diffusion-Dell-1xXE9680Lx8H200-SXM-141GB": ["mlperf-v5.0-stable_diffusion-Dell-2xXE9680Lx8H200-SXM-141GB"],
     "mlperf-v0.7-transformer-NVIDIA-dgx1_ngc20.06_pytorch": [],
 }
 

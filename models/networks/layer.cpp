@@ -283,6 +283,25 @@ Layer attention_context_layer(const Shape& input, const AttentionSpan& span)
   return layer;
 }
 
+// As one product whose sums are those of both.
+Layer fused_attention_layer(const Shape& input, const AttentionSpan& span)
+{
+  Layer layer = moving(LayerKind::attention, input, input);
+  layer.input_elements += 2 * windows(input, span) * span.keys * input.features;
+  multiply(layer, {.count = span.heads * windows(input, span),
+                   .m = span.queries,
+                   .n = span.keys,
+                   .k = 2 * (input.features / span.heads)});
+  return layer;
+}
+
+Layer add_vector_layer(const Shape& input)
+{
+  Layer layer = elementwise_layer(input, 1);
+  layer.input_elements += input.features;
+  return layer;
+}
+
 Layer shared_projection_layer(const Shape& input, std::int64_t out_features)
 {
   Layer layer;

@@ -111,11 +111,16 @@ Layer attention_scores_layer(const Shape& input, const AttentionSpan& span);
 /// Scores of the queries with keys that all samples share: encoded distances.
 Layer position_scores_layer(const Shape& input, const AttentionSpan& span);
 Layer attention_context_layer(const Shape& input, const AttentionSpan& span);
+/// Both products and what lies between them in one kernel, which keeps the scores to itself
+/// (FlashAttention, Dao et al., arXiv:2205.14135).
+Layer fused_attention_layer(const Shape& input, const AttentionSpan& span);
 /// The weights of a projection that runs once a batch, of what all samples share. Its arithmetic,
 /// a sample's part of it, is left out.
 Layer shared_projection_layer(const Shape& input, std::int64_t out_features);
 /// Adds a trained table of `rows` for each head to the scores.
 Layer position_bias_layer(const Shape& scores, std::int64_t rows, std::int64_t heads);
+/// Adds a vector to the features of each position.
+Layer add_vector_layer(const Shape& input);
 /// The same layer with another's weights and bias.
 Layer borrowed(Layer layer);
 /// What no step trains: its parameters are state, nothing is computed backward.

@@ -20,6 +20,7 @@ struct AttentionSpec : CommonSpec {
   bool cross = false;
   int memory = 0;
   bool relative = false;
+  bool fused = false;
 };
 
 template <class V>
@@ -40,6 +41,7 @@ void describe(V& v, AttentionSpec& s)
   v.optional("memory", s.memory,
              "tokens of the segment before that are attended to as well (Transformer-XL)",
              between(0, kMaxDimension));
+  v.optional("fused", s.fused, "one kernel does it all and writes no scores (FlashAttention)");
   v.optional("relative", s.relative,
              "scores with encoded distances, projected once a batch, beside those with keys "
              "(Transformer-XL)");
@@ -102,6 +104,13 @@ void relative_scores(NetworkBuilder& builder, const Value& at, const Shape& in,
   builder.emit(at, "add", "add_scores", add_layer(scores.output, 2));
 }
 
+void merge_heads(NetworkBuilder& builder, const Value& at, const AttentionSpec& s, const Shape& in)
+{
+  if (s.heads > 1)
+    builder.emit(at, "regroup", "merge_heads", regroup_layer(in));
+  builder.emit(at, "linear", "output", linear_layer(in, in.features, s.bias));
+}
+
 void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
 {
   builder.need(at, {Form::sequence}, "put an embedding before it");
@@ -110,6 +119,8 @@ void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
     at.fail_at("heads",
                fmt::format("must divide the hidden size {}, got {}", in.features, s.heads));
   const std::int64_t window = s.window.value_or(static_cast<int>(in.tokens));
+  if (s.fused && (s.relative || s.position_bias > 0))
+    at.fail_at("fused", "stands beside 'relative' or 'position_bias', which change the scores");
   if (in.tokens % window != 0)
     at.fail_at("window", fmt::format("must divide the {} tokens, got {}", in.tokens, window));
   const Shape others = attended(builder, at, s);
@@ -118,6 +129,11 @@ void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
 
   const NetworkBuilder::Scope scope(builder, s.name.empty() ? "attention" : s.name);
   project(builder, at, s, others);
+  if (s.fused) {
+    builder.emit(at, "fused", "fused", fused_attention_layer(in, span));
+    merge_heads(builder, at, s, in);
+    return;
+  }
   const Layer scores = attention_scores_layer(in, span);
   if (s.relative)
     relative_scores(builder, at, in, span);
@@ -132,9 +148,7 @@ void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
   for (const char* op : functions)
     builder.emit(at, op, op, activation_layer(scores.output, op));
   builder.emit(at, "context", "context", attention_context_layer(in, span));
-  if (s.heads > 1)
-    builder.emit(at, "regroup", "merge_heads", regroup_layer(in));
-  builder.emit(at, "linear", "output", linear_layer(in, in.features, s.bias));
+  merge_heads(builder, at, s, in);
 }
 
 struct EncoderSpec : CommonSpec {

@@ -12,7 +12,7 @@ namespace {
 
 // Far above any real network; low enough that a bad file fails in a second.
 constexpr int kMaxLayers = 100'000;
-constexpr int kMaxNesting = 12;
+constexpr int kMaxNesting = 24;
 constexpr double kMaxElements = 1099511627776.0; // 2^40: sums over all layers stay exact in 64 bits
 
 const char* form_name(Shape::Form form)

@@ -53,6 +53,10 @@ public:
   const std::optional<Shape>& encoded() const { return encoded_; }
   void set_encoded(const Shape& shape) { encoded_ = shape; }
 
+  /// What a second input of features became.
+  const std::optional<Shape>& condition() const { return condition_; }
+  void set_condition(const Shape& shape) { condition_ = shape; }
+
   /// Layers of `list` are not trained. Throws when one before them is.
   void walk_frozen(const Value& list);
 
@@ -80,7 +84,7 @@ private:
   std::vector<Layer> layers_;
   std::vector<std::pair<std::int64_t, std::int64_t>> tables_; // rows and width
   std::vector<std::vector<std::int64_t>> convs_;              // elements of weight and bias
-  std::optional<Shape> encoded_;
+  std::optional<Shape> encoded_, condition_;
   bool frozen_ = false;
   std::map<std::string, int> used_names_;
   std::map<std::string, int> numbers_; // prefix and op -> how many so far

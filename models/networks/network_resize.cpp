@@ -98,6 +98,28 @@ void tokens(NetworkBuilder& builder, const Value& at, const PlainSpec&)
   builder.set_shape(Shape::sequence(in.positions(), in.features));
 }
 
+struct ImageSpec : CommonSpec {
+  int height = 0, width = 0;
+};
+
+template <class V>
+void describe(V& v, ImageSpec& s)
+{
+  describe_common(v, s);
+  v.required("height", s.height, "in positions", between(1, kMaxDimension));
+  v.required("width", s.width, "in positions", between(1, kMaxDimension));
+}
+
+void image(NetworkBuilder& builder, const Value& at, const ImageSpec& s)
+{
+  builder.need(at, {Form::sequence}, "put \"tokens\" before it");
+  const Shape in = builder.shape();
+  if (in.tokens != std::int64_t{s.height} * s.width)
+    at.fail(fmt::format("must have as many positions as there are tokens, {}, got {} x {}",
+                        in.tokens, s.height, s.width));
+  builder.set_shape(Shape::image(in.features, s.height, s.width));
+}
+
 struct MergeSpec : CommonSpec {
   int count = 0;
 };
@@ -127,6 +149,8 @@ constexpr Op kResizeOps[] = {
     make_op<PlainSpec, &group_norm>("group_norm",
                                     "normalisation over all positions of groups of channels"),
     make_op<PlainSpec, &tokens>("tokens", "view an image's positions as a sequence; costs nothing"),
+    make_op<ImageSpec, &image>("image", "view a sequence's tokens as the positions of an image; "
+                                        "costs nothing"),
     make_op<MergeSpec, &merge_tokens>("merge_tokens", "neighbouring tokens as one longer token"),
 };
 

@@ -149,7 +149,7 @@ TEST_CASE("hostile files end in an error, soon", "[models][network]")
       Contains("1e+14 scores"));
 }
 
-TEST_CASE("layers nest twelve deep and no deeper", "[models][network]")
+TEST_CASE("layers nest twenty-four deep and no deeper", "[models][network]")
 {
   const auto nested = [](int lists) { // so many lists of layers inside each other
     std::string layers = "\"relu\"";
@@ -157,6 +157,6 @@ TEST_CASE("layers nest twelve deep and no deeper", "[models][network]")
       layers = R"({"op": "repeat", "times": 1, "body": [)" + layers + "]}";
     return problem_in("\"features\": 4", layers);
   };
-  CHECK(nested(12) == "no error");
-  CHECK_THAT(nested(13), Contains("/body nests layers deeper than 12 levels"));
+  CHECK(nested(24) == "no error");
+  CHECK_THAT(nested(25), Contains("/body nests layers deeper than 24 levels"));
 }

@@ -332,3 +332,72 @@ TEST_CASE("attention in windows: each token meets those of its own", "[models][n
           {"op": "attention", "heads": 2, "window": 5}]})")
             .find("must divide the 24 tokens, got 5") != std::string::npos);
 }
+
+TEST_CASE("attention in one kernel: both products, and no scores written", "[models][network]")
+{
+  const std::string input = R"("tokens": 24, "hidden": 8)";
+  const Network apart = network_of(input, R"({"op": "attention", "heads": 2})");
+  const Network fused = network_of(input, R"({"op": "attention", "heads": 2, "fused": true})");
+  CHECK(totals(fused).macs == totals(apart).macs);
+  CHECK(totals(fused).parameters == totals(apart).parameters);
+  const auto& layers = fused.layers;
+  const auto kernel = std::find_if(layers.begin(), layers.end(), [](const Layer& layer) {
+    return layer.name == "attention.fused";
+  });
+  REQUIRE(kernel != layers.end());
+  CHECK(kernel->input_elements == 3 * 24 * 8);
+  CHECK(kernel->output_elements == 24 * 8);
+  CHECK(kernel->gemm.count == 2);
+  CHECK(std::none_of(layers.begin(), layers.end(),
+                     [](const Layer& layer) { return layer.op == "softmax"; }));
+  // What it attends to may be another sequence.
+  const Network cross = network_of(input, R"({"op": "encoder", "tokens": 6, "layers": [
+      {"op": "embedding", "vocab": 10, "hidden": 4}]},
+      {"op": "attention", "heads": 2, "cross": true, "fused": true})");
+  const Layer& last = cross.layers.at(cross.layers.size() - 3);
+  CHECK(last.name == "attention.fused");
+  CHECK(last.input_elements == 24 * 8 + 2 * 6 * 8);
+  CHECK(last.macs == 2 * 24 * 6 * 8);
+  CHECK(test::problem_of(R"({"input": {"tokens": 24, "hidden": 8}, "layers": [
+          {"op": "attention", "heads": 2, "position_bias": 3, "fused": true}]})")
+            .find("/layers/0/fused") != std::string::npos);
+}
+
+TEST_CASE("a condition is a second input that layers add a projection of", "[models][network]")
+{
+  const Network network = network_of(R"("channels": 4, "height": 3, "width": 5)", R"(
+    {"op": "condition", "name": "time", "features": 6, "layers": [{"op": "linear", "out": 10}, "swish"]},
+    {"op": "conv", "out": 7, "kernel": 1, "bias": false}, "add_condition", "tokens",
+    {"op": "image", "height": 5, "width": 3})");
+  REQUIRE(network.layers.size() == 6);
+  CHECK(network.layers[0].name == "time.linear1");
+  CHECK(network.layers[0].gradient_tensors == Tensors{60, 10});
+  CHECK(network.layers[3].output == Shape::vector(10)); // swish of the condition
+  CHECK(network.layers[4].gradient_tensors == Tensors{70, 7});
+  CHECK(network.layers[5].output == Shape::image(7, 3, 5));
+  CHECK(network.layers[5].input_elements == 7 * 3 * 5 + 7);
+  CHECK(network.layers[5].forward_flops == Flops(7 * 3 * 5));
+  CHECK(test::problem_of(R"({"input": {"features": 4}, "layers": ["add_condition"]})")
+            .find("needs a condition before it") != std::string::npos);
+  CHECK(test::problem_of(R"({"input": {"tokens": 6, "hidden": 4}, "layers": [
+          {"op": "image", "height": 2, "width": 2}]})")
+            .find("must have as many positions as there are tokens, 6, got 2 x 2") !=
+        std::string::npos);
+  CHECK(test::problem_of(R"({"input": {"features": 4}, "layers": [{"op": "condition",
+          "features": 3, "layers": [{"op": "embedding", "vocab": 3, "hidden": 2}]}]})")
+            .find("layers/0/layers") != std::string::npos);
+}
+
+TEST_CASE("a gated linear unit multiplies two projections of one input", "[models][network]")
+{
+  const Network network = network_of(R"("tokens": 6, "hidden": 4)", R"({"op": "multiply",
+      "main": [{"op": "linear", "out": 12}], "by": [{"op": "linear", "out": 12}, "gelu"]},
+      {"op": "linear", "out": 4})");
+  REQUIRE(network.layers.size() == 5);
+  CHECK(network.layers[3].op == "multiply");
+  CHECK(network.layers[3].output == Shape::sequence(6, 12));
+  CHECK(totals(network).parameters == 2 * (4 * 12 + 12) + 12 * 4 + 4);
+  CHECK(test::problem_of(R"({"input": {"features": 4}, "layers": [{"op": "multiply",
+          "main": [{"op": "linear", "out": 12}], "by": [{"op": "linear", "out": 8}]}]})")
+            .find("does not fit: main is 12, the factors are 8") != std::string::npos);
+}

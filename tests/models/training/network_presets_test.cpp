@@ -302,3 +302,33 @@ TEST_CASE("BERT files default to the 64 tokens of ddl-benchmarks", "[models][net
   CHECK(load_network("bert-base").input == Shape::ids(64));
   CHECK(load_network("bert-large").input == Shape::ids(64));
 }
+
+TEST_CASE("parameters of networks with several inputs, and of a small V-Net", "[models][network]")
+{
+  // facebook/bart-large has 406,291,456. The UNet of stabilityai/stable-diffusion-2 has
+  // 865,910,724, of which the biases of 32 attentions' outputs are left out: twice 5 x (320 + 640)
+  // + 6 x 1280.
+  CHECK(totals(load_network("bart-large")).parameters == 406291456);
+  const NetworkTotals diffusion = totals(load_network("stable-diffusion-2"));
+  CHECK(diffusion.parameters == 865910724 - 2 * (5 * (320 + 640) + 6 * 1280));
+  // The text encoder, which is not trained: tables, 23 layers of 12 width^2 + 13 width, the last
+  // normalisation.
+  CHECK(diffusion.state_elements ==
+        1024 * (49408 + 77) + 23 * (12 * 1024 * 1024 + 13 * 1024) + 2 * 1024);
+  // mem_transformer.py: layers without biases of u and v, tables, their projections, the output's
+  // and its biases but for those of the three clusters; three shared projections are told twice.
+  const std::int64_t layer = 5 * 1024 * 1024 + 2 * 1024 * 4096 + 4096 + 1024 + 4 * 1024;
+  const std::int64_t tables = 19997 * 1024 + 20000 * 256 + 160000 * 64 + 67738 * 16;
+  CHECK(totals(load_network("transformer-xl-large")).parameters ==
+        18 * layer + tables + 1024 * (1024 + 256 + 64 + 16) + 1024 * (1024 + 256 + 64 + 16) +
+            267735);
+  // V-Net: k^3 m n weights, n biases, gamma and beta of each.
+  const auto conv = [](std::int64_t kernel, std::int64_t from, std::int64_t to) {
+    return kernel * kernel * kernel * from * to + 3 * to;
+  };
+  CHECK(totals(load_network("vnet")).parameters ==
+        conv(3, 1, 16) + conv(2, 16, 32) + 3 * conv(3, 32, 32) + conv(2, 32, 64) +
+            3 * conv(3, 64, 64) + conv(2, 64, 128) + 3 * conv(3, 128, 128) + conv(2, 128, 64) +
+            3 * conv(3, 128, 128) + conv(2, 128, 32) + 3 * conv(3, 64, 64) + conv(2, 64, 16) +
+            27 * 16 * 3 + 3);
+}
