@@ -288,6 +288,20 @@ TEST_CASE("a place is kept although others are to go first", "[fleet]")
   CHECK(noticed.jobs[1].start == Seconds(1250));
 }
 
+TEST_CASE("a kept place counts once in its queue's quota", "[fleet]")
+{
+  FleetSetting setting = nodes_with_spares(5, 1, 0);
+  setting.keep_place = true;
+  Workload workload;
+  workload.jobs = {job(0, 2, 1000), job(300, 2, 10)};
+  setting.quotas = {{4, false}};
+  setting.outages = outages_of({{Seconds(100), 0, 1, Seconds(200)}});
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[0].restarts == 1);
+  CHECK(result.jobs[0].end == Seconds(1100)); // on another node at once
+  CHECK(result.jobs[1].start == Seconds(300));
+}
+
 TEST_CASE("GPUs and the storage fail as often as their laws say", "[fleet][closed-form]")
 {
   FailureClass gpus{Seconds(1000), FailureLaw::exponential, 1, {Seconds(1), Seconds(1)}};

@@ -57,3 +57,36 @@ TEST_CASE("consolidate stays under one switch where it can", "[fleet]")
   CHECK(placed(&consolidate, {4, 0, 4, 4}, 8, 0, 2) == Found{{2, 4}, {3, 4}});
   CHECK(placed(&consolidate, {4, 0, 4, 0}, 8, 0, 2).size() == 2);
 }
+
+TEST_CASE("a set of GPUs counts each once, and keeps nodes of a word apart", "[fleet]")
+{
+  GpuSet set(ClusterShape{20, 5, 0}); // eight bits a node, eight nodes a word
+  set.add({3, 0b10110});
+  set.add({3, 0b00110}); // has them already
+  set.add({4, 0b00001});
+  set.add({19, 0b11111});
+  CHECK(set.count() == 9);
+  CHECK(set.on(3) == 0b10110);
+  CHECK(set.on(4) == 0b00001);
+  CHECK(set.on(2) == 0);
+  CHECK(set.count_on(19) == 5);
+  set.remove({3, 0b11100});
+  set.remove({3, 0b11100});
+  CHECK(set.on(3) == 0b00010);
+  CHECK(set.count() == 7);
+  set.add({5, ~std::uint64_t{0}}); // no more than a node has
+  CHECK(set.on(5) == 0b11111);
+  CHECK(set.on(6) == 0);
+  GpuSet other(ClusterShape{20, 5, 0});
+  other.add({5, 0b00011});
+  other.add({6, 0b00011});
+  set.intersect(other);
+  CHECK(set.count() == 2);
+  CHECK(set.contains({{5, 0b00011}}));
+  CHECK_FALSE(set.contains({{6, 0b00001}}));
+  GpuSet whole(ClusterShape{3, 64, 0}); // a word a node
+  whole.add({1, ~std::uint64_t{0}});
+  CHECK(whole.count() == 64);
+  CHECK(whole.on(1) == ~std::uint64_t{0});
+  CHECK(whole.on(2) == 0);
+}

@@ -160,8 +160,10 @@ TEST_CASE("layers wait for the variables of their buckets", "[closed-form]")
 {
   DataParallel job;
   job.ranks = {{0, 1}};
-  job.profile.layers = {{Seconds(1), Seconds(2)}, {Seconds(3), Seconds(4)}};
-  job.buckets = {{Bytes(8), 1, Seconds(4), 1}, {Bytes(4), 1, Seconds(6), 0}};
+  job.profile.layers = {
+      {Seconds(1), Seconds(2)}, {Seconds(3), Seconds(4)}, {Seconds(5), Seconds(6)}};
+  job.buckets = {
+      {Bytes(16), 1, Seconds(6), 2}, {Bytes(8), 1, Seconds(10), 1}, {Bytes(4), 1, Seconds(12), 0}};
   job.adding = Adding::fetching;
   const sim::Program program = data_parallel_program(job);
   std::vector<double> forward;
@@ -172,8 +174,8 @@ TEST_CASE("layers wait for the variables of their buckets", "[closed-form]")
     variables += op.kind == sim::WorkKind::variables ? 1 : 0;
     sums += op.kind == sim::WorkKind::synchronise ? 1 : 0;
   }
-  // The second bucket's are needed at once, the first one's after the first layer.
-  CHECK(forward == std::vector<double>{1, 3});
-  CHECK(variables == 2);
-  CHECK(sums == 2);
+  // The last bucket's are needed at once, the second one's after the first layer, and so on.
+  CHECK(forward == std::vector<double>{1, 3, 5});
+  CHECK(variables == 3);
+  CHECK(sums == 3);
 }

@@ -159,6 +159,7 @@ TEST_CASE("where launches block, host and device take turns: the sum of both", "
   const Seconds optimizer = optimizer_time(s, all, kLayers);
   CHECK((result.compute + result.recompute).value() ==
         Approx((kMicroBatches * (kLayers * layer + ends)).value()).epsilon(1e-9));
+  CHECK(optimizer > Seconds(0));
   s.rules.optimizer_kernels = 50;
   CHECK((optimizer_time(s, all, kLayers) - optimizer).value() ==
         Approx((12.0 * kLayers * 50 * s.device.host_per_kernel).value()).epsilon(1e-9));
