@@ -26,8 +26,8 @@ struct FleetArguments {
   std::string file;
   std::vector<std::string> set;
   std::string policy, policy_command, format = "table", out, when;
-  int seed = 1, seeds = 1;
-  CLI::Option *seed_given = nullptr, *seeds_given = nullptr;
+  int seed = 1, seeds = 1, jobs = 1;
+  CLI::Option *seed_given = nullptr, *seeds_given = nullptr, *jobs_given = nullptr;
 };
 
 // A policy's command decides instead of the file's backfill.
@@ -131,6 +131,8 @@ int run_fleet_command(const FleetArguments& a)
     given.seed = static_cast<std::uint64_t>(a.seed);
   if (a.seeds_given->count() > 0)
     given.seeds = a.seeds;
+  if (a.jobs_given->count() > 0)
+    given.jobs = a.jobs;
   FleetOptions options = fleet_options(file.points, given);
   options.policy_command = a.policy_command;
   if (!a.when.empty())
@@ -161,6 +163,8 @@ std::function<int()> fleet(CLI::App& app)
       app.add_option("--seed", a->seed, "the first seed")->check(CLI::NonNegativeNumber);
   a->seeds_given = app.add_option("--seeds", a->seeds, "how often it is simulated, for intervals")
                        ->check(CLI::Range(1, 10000));
+  a->jobs_given = app.add_option("--jobs", a->jobs, "seeds at a time; default: one per core")
+                      ->check(CLI::Range(1, 1024));
   app.add_option("--out", a->out,
                  "directory for report.html, fleet.json, jobs.csv, jobs.swf, timeline.json; of a "
                  "sweep points.csv");

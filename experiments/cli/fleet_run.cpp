@@ -3,7 +3,9 @@
 #include "experiments/cli/progress.hpp"
 #include "sim/base/error.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <thread>
 
 namespace foretrain::cli {
 
@@ -44,6 +46,8 @@ FleetOptions fleet_options(const std::vector<FleetPoint>& points, const FleetSee
   FleetOptions options;
   options.seed = given.seed.value_or(static_cast<std::uint64_t>(spec.seed.value_or(1)));
   options.seeds = given.seeds.value_or(spec.seeds);
+  options.jobs =
+      given.jobs.value_or(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   return options;
 }
 

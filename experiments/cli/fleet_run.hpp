@@ -10,10 +10,11 @@
 
 namespace foretrain::cli {
 
-/// The first seed and how many: as given, else as the file says.
+/// The first seed and how many: as given, else as the file says. How many at a time: else one per
+/// core.
 struct FleetSeeds {
   std::optional<std::uint64_t> seed;
-  std::optional<int> seeds;
+  std::optional<int> seeds, jobs;
 };
 experiments::FleetOptions fleet_options(const std::vector<experiments::FleetPoint>& points,
                                         const FleetSeeds& given);

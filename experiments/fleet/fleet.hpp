@@ -75,6 +75,7 @@ struct FleetOptions {
   /// False stops it all.
   std::function<bool(int seeds, std::size_t ended, std::size_t jobs)> progress;
   std::string policy_command{}; // decides who starts (policy_command.hpp); "": the policy does
+  int jobs = 1;                 // seeds at a time, in processes; a policy's command decides alone
 };
 
 /// What fleets of one platform, storage and stack know of speeds: what one of them has simulated

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -29,6 +30,9 @@ struct SpeedCluster {
   Json stack;           // null: none
   models::fleet::ClusterShape shape;
 };
+
+/// Samples per second of the jobs of each situation, by its name.
+using Situations = std::map<std::string, std::vector<double>>;
 
 class SpeedTable {
 public:
@@ -53,6 +57,12 @@ public:
   void set_nodes(int nodes) { cluster_.shape.nodes = nodes; }
 
   std::size_t situations() const { return known_.size(); }
+  const Situations& known() const { return known_; }
+  /// What was simulated elsewhere.
+  void learn(const std::string& situation, std::vector<double> speeds)
+  {
+    known_.emplace(situation, std::move(speeds));
+  }
 
 private:
   Point point_of(const Json& jobs, int nodes) const;
@@ -62,7 +72,7 @@ private:
   SpeedCluster cluster_;
   std::vector<SpeedKind> kinds_;
   std::map<std::string, std::uint32_t> kind_numbers_;
-  std::map<std::string, std::vector<double>> known_; // situation -> samples per second of its jobs
+  Situations known_;
 };
 
 } // namespace foretrain::experiments

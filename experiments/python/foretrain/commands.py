@@ -281,6 +281,7 @@ def fleet(
     policy: str | Policy | None = None,
     seed: int | None = None,
     seeds: int | None = None,
+    jobs: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> answers.FleetAnswer:
@@ -293,12 +294,13 @@ def fleet(
             waiting jobs that start now (docs/fleet.md).
         seed: the first.
         seeds: how often it is simulated, for intervals.
+        jobs: seeds at a time, in processes; default one per core.
         out: directory for report.html, fleet.json, jobs.csv, jobs.swf and timeline.json.
         progress: see `predict`.
     """
     partner = Conversation(policy) if callable(policy) else None
     decides: dict[str, Any] = {"policy_command": partner.command} if partner else {"policy": policy}
-    words = options({"set": set, "seed": seed, "seeds": seeds, **decides})
+    words = options({"set": set, "seed": seed, "seeds": seeds, "jobs": jobs, **decides})
     with tempfile.TemporaryDirectory() as folder:
 
         def made(data: Any, finished: Finished, again: answers.Again) -> answers.FleetAnswer:
@@ -317,6 +319,7 @@ def fleet_sweep(
     policy: str | None = None,
     seed: int | None = None,
     seeds: int | None = None,
+    jobs: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> answers.FleetSweep:
@@ -329,11 +332,12 @@ def fleet_sweep(
         policy: name of a policy instead of the file's.
         seed: see `fleet`.
         seeds: see `fleet`.
+        jobs: see `fleet`.
         out: directory for report.html, fleet.json and points.csv.
         progress: see `predict`.
     """
     changes = {**(set or {}), **({"/sweep": dict(over)} if over is not None else {})}
-    words = options({"set": changes, "policy": policy, "seed": seed, "seeds": seeds, "out": out})
+    words = options({"set": changes, "policy": policy, "seed": seed, "seeds": seeds, "jobs": jobs, "out": out})
 
     def made(data: Any, finished: Finished, again: answers.Again) -> answers.FleetSweep:
         if "points" not in data:

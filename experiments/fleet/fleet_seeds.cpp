@@ -1,0 +1,118 @@
+// Simulates a fleet, once for each seed.
+#include "experiments/fleet/fleet.hpp"
+
+#include "experiments/fleet/fleet_checks.hpp"
+#include "experiments/fleet/fleet_setting.hpp"
+#include "experiments/fleet/policy_command.hpp"
+#include "experiments/fleet/seed_workers.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+using namespace models::fleet;
+
+class Seeds final : public SeedWork {
+public:
+  Seeds(const LoadedFleet& fleet, const FleetOptions& options, SpeedTable& table,
+        PolicyCommand* decider)
+      : fleet_(fleet), options_(options), table_(table), decider_(decider)
+  {
+  }
+
+  FleetRun prepare(int index) const override
+  {
+    FleetRun run;
+    run.seed = options_.seed + static_cast<std::uint64_t>(index);
+    run.workload = workload_of(fleet_, run.seed, options_.seeds > 1, table_);
+    return run;
+  }
+
+  void simulate(FleetRun& run, int index) const override
+  {
+    FleetSetting setting = setting_of(fleet_, run.seed, table_, run.workload);
+    if (simulates(fleet_.spec))
+      setting.speeds = table_.speeds(run.workload);
+    setting.history = options_.history && index == 0;
+    if (decider_ != nullptr)
+      setting.decide = [&](const Scheduler& scheduler) {
+        return decider_->decide(scheduler, run.workload, run.seed);
+      };
+    if (options_.progress)
+      setting.go_on = [&](std::size_t ended) {
+        return options_.progress(index, ended, run.workload.jobs.size());
+      };
+    run.result = models::fleet::simulate(run.workload, setting);
+  }
+
+private:
+  const LoadedFleet& fleet_;
+  const FleetOptions& options_;
+  SpeedTable& table_;
+  PolicyCommand* decider_;
+};
+
+// All seeds but the first, in processes.
+void run_others(const LoadedFleet& fleet, const FleetOptions& options, SpeedTable& table,
+                std::vector<FleetRun>& runs)
+{
+  FleetOptions quiet = options;
+  quiet.progress = {};
+  const Seeds seeds(fleet, quiet, table, nullptr);
+  const auto progress = [&](int ended) {
+    if (options.progress)
+      options.progress(ended, 0, 1);
+  };
+  for (FleetRun& run : run_seeds(1, options.seeds, options.jobs, table, seeds, progress))
+    runs.push_back(std::move(run));
+  if (runs.size() < static_cast<std::size_t>(options.seeds))
+    runs.back().result.stopped = true;
+}
+
+} // namespace
+
+SpeedTable& SpeedTables::of(const LoadedFleet& fleet)
+{
+  SpeedCluster cluster = speed_cluster(fleet);
+  const std::string key = fmt::format("{} {} {} {}", cluster.cluster.dump(), cluster.stack.dump(),
+                                      fleet.shape.gpus_per_node, fleet.shape.nodes_per_switch);
+  SpeedTable& table = tables_.try_emplace(key, std::move(cluster)).first->second;
+  table.set_nodes(fleet.shape.nodes);
+  return table;
+}
+
+std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options)
+{
+  SpeedTables tables;
+  return run_fleet(fleet, options, tables);
+}
+
+std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options,
+                                SpeedTables& tables)
+{
+  SpeedTable& table = tables.of(fleet);
+  std::optional<PolicyCommand> decider;
+  if (!options.policy_command.empty())
+    decider.emplace(options.policy_command);
+  const Seeds seeds(fleet, options, table, decider ? &*decider : nullptr);
+  std::vector<FleetRun> runs;
+  for (int i = 0; i < options.seeds; ++i) {
+    if (i == 1 && options.jobs > 1 && !decider) { // what the first seed has learnt the others know
+      run_others(fleet, options, table, runs);
+      break;
+    }
+    runs.push_back(seeds.prepare(i));
+    seeds.simulate(runs.back(), i);
+    if (runs.back().result.stopped)
+      break;
+  }
+  for (FleetRun& run : runs)
+    run.situations = static_cast<int>(table.situations());
+  return runs;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,181 @@
+#include "experiments/fleet/seed_workers.hpp"
+
+#include "experiments/run/workers.hpp"
+
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace foretrain::experiments {
+
+namespace {
+
+using namespace models::fleet;
+
+// Values as bytes, for the same program on the same machine.
+class Packer {
+public:
+  template <class T>
+  void operator()(const T& value)
+  {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  template <class T>
+  void operator()(const std::vector<T>& values)
+  {
+    static_assert(std::is_trivially_copyable_v<T>);
+    (*this)(values.size());
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  }
+  void operator()(const std::string& text)
+  {
+    (*this)(text.size());
+    bytes_ += text;
+  }
+  std::string take() { return std::move(bytes_); }
+
+private:
+  std::string bytes_;
+};
+
+class Unpacker {
+public:
+  explicit Unpacker(const std::string& bytes) : bytes_(bytes) {}
+
+  template <class T>
+  void operator()(T& value)
+  {
+    static_assert(std::is_trivially_copyable_v<T>);
+    copy(&value, sizeof value);
+  }
+  template <class T>
+  void operator()(std::vector<T>& values)
+  {
+    static_assert(std::is_trivially_copyable_v<T>);
+    values.resize(length());
+    copy(values.data(), values.size() * sizeof(T));
+  }
+  void operator()(std::string& text)
+  {
+    text.resize(length());
+    copy(text.data(), text.size());
+  }
+
+private:
+  std::size_t length()
+  {
+    std::size_t number = 0;
+    (*this)(number);
+    if (number > bytes_.size())
+      throw std::logic_error("a seed's process wrote what cannot be read");
+    return number;
+  }
+  void copy(void* to, std::size_t size)
+  {
+    if (bytes_.size() - at_ < size)
+      throw std::logic_error("a seed's process wrote too little");
+    if (size > 0)
+      std::memcpy(to, bytes_.data() + at_, size);
+    at_ += size;
+  }
+
+  const std::string& bytes_;
+  std::size_t at_ = 0;
+};
+
+template <class V, class Result>
+void each_value(V& v, Result& result)
+{
+  v(result.jobs);
+  v(result.gpu_time);
+  v(result.start);
+  v(result.end);
+  v(result.failures);
+  v(result.interruptions);
+  v(result.down_most);
+  v(result.down_mean);
+  v(result.stuck);
+  v(result.stopped);
+  v(result.spans);
+  v(result.down);
+  v(result.moments);
+}
+
+std::string packed(const FleetResult& result, const Situations& learnt)
+{
+  Packer packer;
+  each_value(packer, result);
+  packer(learnt.size());
+  for (const auto& [situation, speeds] : learnt) {
+    packer(situation);
+    packer(speeds);
+  }
+  return packer.take();
+}
+
+FleetResult unpacked(const std::string& bytes, SpeedTable& table)
+{
+  FleetResult result;
+  Unpacker unpacker(bytes);
+  each_value(unpacker, result);
+  std::size_t situations = 0;
+  unpacker(situations);
+  for (std::size_t i = 0; i < situations; ++i) {
+    std::string situation;
+    std::vector<double> speeds;
+    unpacker(situation);
+    unpacker(speeds);
+    table.learn(situation, std::move(speeds));
+  }
+  return result;
+}
+
+Outcome outcome_of(int seed, const SpeedTable& table, const SeedWork& seeds)
+{
+  try {
+    const Situations before = table.known();
+    FleetRun run = seeds.prepare(seed);
+    seeds.simulate(run, seed);
+    Situations learnt;
+    for (const auto& entry : table.known())
+      if (!before.contains(entry.first))
+        learnt.insert(entry);
+    return {0, packed(run.result, learnt)};
+  } catch (const std::exception& error) { // thrown again where the seed is simulated instead
+    return {3, error.what()};
+  }
+}
+
+} // namespace
+
+std::vector<FleetRun> run_seeds(int first, int count, int jobs, SpeedTable& table,
+                                const SeedWork& seeds, const std::function<void(int)>& progress)
+{
+  std::vector<std::optional<FleetResult>> results(static_cast<std::size_t>(count - first));
+  int ended = first;
+  const auto work = [&](int i) { return outcome_of(first + i, table, seeds); };
+  const auto done = [&](int i, const Outcome& outcome) {
+    if (outcome.status == 0)
+      results[static_cast<std::size_t>(i)] = unpacked(outcome.text, table);
+    progress(++ended);
+  };
+  const bool complete = run_workers(count - first, jobs, work, done);
+  std::vector<FleetRun> runs;
+  for (int i = 0; i < count - first; ++i) {
+    std::optional<FleetResult>& result = results[static_cast<std::size_t>(i)];
+    if (!result && !complete)
+      continue;
+    runs.push_back(seeds.prepare(first + i));
+    if (result)
+      runs.back().result = std::move(*result);
+    else
+      seeds.simulate(runs.back(), first + i);
+  }
+  return runs;
+}
+
+} // namespace foretrain::experiments
