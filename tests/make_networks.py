@@ -456,6 +456,28 @@ def bart_large():
             "head": [{"op": "linear", "out": vocabulary, "tied": True, "bias": False, "then": ["softmax"], "name": "words"}]}
 
 
+# ---- ELECTRA: Clark et al., arXiv:2003.10555
+def electra_base():
+    width, vocabulary, tokens, masked = 768, 30522, 128, 19
+
+    def layer(hidden, heads):
+        then_normed = lambda *body: {"op": "residual", "main": [*body, "dropout"], "then": ["layer_norm"]}
+        return [then_normed({"op": "attention", "heads": heads, "dropout": True}),
+                then_normed({"op": "linear", "out": 4 * hidden, "then": ["gelu"]}, {"op": "linear", "out": hidden})]
+
+    generator = [{"op": "linear", "out": width // 3, "name": "generator.project"}, repeat("generator", 12, layer(width // 3, 4)),
+                 {"op": "gather_tokens", "count": masked}, {"op": "linear", "out": width, "then": ["gelu", "layer_norm"], "name": "generator.transform"},
+                 {"op": "linear", "out": vocabulary, "tied": True, "then": ["softmax"], "name": "generator.words"}]
+    discriminator = [repeat("discriminator", 12, layer(width, 12)), {"op": "linear", "out": width, "then": ["gelu"], "name": "discriminator.transform"},
+                     {"op": "linear", "out": 1, "then": ["sigmoid"], "name": "discriminator.replaced"}]
+    return {"source": "Clark et al., ELECTRA, arXiv:2003.10555, base, as NVIDIA/DeepLearningExamples, TensorFlow2/LanguageModeling/ELECTRA, modeling.py: a generator "
+                      "of a third of the width, whose tables are the discriminator's, asked for 19 masked tokens of 128 (15.5 %), and a discriminator of BERT-base's size",
+            "notes": "The discriminator's tokens, which the generator chose, are looked up once more: left out, as is the choice.",
+            "optimizer": "lamb", "input": {"tokens": tokens},
+            "layers": [{"op": "embedding", "vocab": vocabulary, "hidden": width, "positions": 512, "token_types": 2}, "layer_norm", "dropout"],
+            "head": [heads([generator, discriminator])]}
+
+
 # ---- V-Net: Milletari et al., arXiv:1606.04797
 def vnet():
     """Three levels of three convolutions, whose input is added to what they make."""
@@ -564,6 +586,7 @@ def families():
     files["transformer-xl-base"] = transformer_xl()
     files["transformer-xl-large"] = transformer_xl_large()
     files["bart-large"] = bart_large()
+    files["electra-base"] = electra_base()
     files["vnet"] = vnet()
     files["stable-diffusion-2"] = diffusion_unet()
     files["densenet169"] = densenet(169, [6, 12, 32, 32])

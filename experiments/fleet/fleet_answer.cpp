@@ -208,7 +208,7 @@ std::span<const FleetHoursPart> fleet_hours_parts()
   static constexpr FleetHoursPart kParts[] = {
       {"productive", &FleetHours::productive}, {"contended", &FleetHours::contended},
       {"checkpoint", &FleetHours::checkpoint}, {"lost", &FleetHours::lost},
-      {"restart", &FleetHours::restart},       {"held for pods", &FleetHours::held},
+      {"restart", &FleetHours::restart},       {"held, waiting", &FleetHours::held},
       {"queued", &FleetHours::queued},         {"fragmented", &FleetHours::fragmented},
       {"repair", &FleetHours::repair},         {"idle", &FleetHours::idle}};
   return kParts;

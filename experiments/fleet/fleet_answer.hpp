@@ -129,7 +129,7 @@ void describe(V& v, FleetHours& s)
   v.required("repair", s.repair,
              "nodes down, for repair or maintenance, without spares in their place");
   v.required("idle", s.idle, "GPUs free while no job waits");
-  v.required("held", s.held, "by jobs that wait for the rest of their pods");
+  v.required("held", s.held, "by jobs that wait for the rest of their GPUs");
 }
 
 template <class V>

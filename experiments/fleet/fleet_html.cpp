@@ -230,9 +230,10 @@ private:
               number_cell("mean wait", duration_text(mean), mean) +
               number_cell("p90 wait", duration_text(p90), p90) + "</tr>";
     }
-    return fmt::format("<table><thead><tr><th>{}</th><th>jobs</th><th>GPU hours</th><th>mean "
-                       "wait</th><th>p90 wait</th></tr></thead><tbody>{}</tbody></table>",
-                       title, rows);
+    std::string head = fmt::format("<th scope=\"col\">{}</th>", title);
+    for (const char* number : {"jobs", "GPU hours", "mean wait", "p90 wait"})
+      head += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", number);
+    return "<table><thead><tr>" + head + "</tr></thead><tbody>" + rows + "</tbody></table>";
   }
 
   std::string trace() const

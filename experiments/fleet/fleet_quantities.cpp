@@ -77,7 +77,7 @@ constexpr FleetQuantity kQuantities[] = {
     {"/gpu_hours/checkpoint", "GPU h checkpoint", kGpuHours, &of_hours<&FleetHours::checkpoint>},
     {"/gpu_hours/lost", "GPU h lost", kGpuHours, &of_hours<&FleetHours::lost>},
     {"/gpu_hours/restart", "GPU h restart", kGpuHours, &of_hours<&FleetHours::restart>},
-    {"/gpu_hours/held", "GPU h held for pods", kGpuHours, &of_hours<&FleetHours::held>},
+    {"/gpu_hours/held", "GPU h held, waiting", kGpuHours, &of_hours<&FleetHours::held>},
     {"/gpu_hours/queued", "GPU h queued", kGpuHours, &of_hours<&FleetHours::queued>},
     {"/gpu_hours/fragmented", "GPU h fragmented", kGpuHours, &of_hours<&FleetHours::fragmented>},
     {"/gpu_hours/repair", "GPU h repair", kGpuHours, &of_hours<&FleetHours::repair>},

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -134,10 +135,18 @@ FleetResult unpacked(const std::string& bytes, SpeedTable& table)
   return result;
 }
 
+std::set<std::string> names_of(const Situations& situations)
+{
+  std::set<std::string> names;
+  for (const auto& [name, speeds] : situations)
+    names.insert(name);
+  return names;
+}
+
 Outcome outcome_of(int seed, const SpeedTable& table, const SeedWork& seeds)
 {
   try {
-    const Situations before = table.known();
+    const std::set<std::string> before = names_of(table.known());
     FleetRun run = seeds.prepare(seed);
     seeds.simulate(run, seed);
     Situations learnt;

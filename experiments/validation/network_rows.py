@@ -135,6 +135,8 @@ def job_of(row):
         return {"model": f"transformer-xl-{size}", "framework": O2}, "DeepLearningExamples, Transformer-XL" + (", large" if size == "large" else "")
     if name == "dle-bart" and row["sequence_length"] == 128:
         return {"model": "bart-large", "framework": "pytorch-ddp"}, "DeepLearningExamples, BART"
+    if name == "dle-electra" and row["model"] == "ELECTRA pre-training" and row["sequence_length"] == 128:
+        return {"model": "electra-base", "framework": XLA}, "DeepLearningExamples, ELECTRA"
     if name == "dle-vnet":
         return {"model": "vnet", "framework": XLA_1}, "DeepLearningExamples, V-Net"
     if name == "lambda-pytorch-transformerxlbase":
@@ -208,7 +210,7 @@ class Suite:
 DGX = {"DGX-1 16 GB": "dgx1-v100", "DGX A100 80 GB": "dgx-a100-80gb", "DGX A100 40 GB": "dgx-a100", "DGX-2H 32 GB": "dgx-2h", "DGX-2 32 GB": "dgx-2"}
 # Of a table with several batches the second one anchors, so that the others are counted without.
 ANCHOR_BATCHES = {"dle-ssd-pytorch": (64,), "dle-nnunet-pytorch": (64, 2), "dle-transformer": (10240, 5120), "dle-transformer-xl-pytorch": (16, 32, 4, 8),
-                  "dle-maskrcnn-pytorch": (12,), "dle-bart": (100,), "dle-vnet": (8,)}
+                  "dle-maskrcnn-pytorch": (12,), "dle-bart": (100,), "dle-electra": (88, 176), "dle-vnet": (8,)}
 # MLPerf: a submission's row of one node (or more), and those of the same submitter and round on more.
 MLPERF_ANCHORS = {
     "mlperf-v2.0-retinanet-Azure-ND96amsr_A100_v4_n1_pytorch": ["mlperf-v2.0-retinanet-Azure-ND96amsr_A100_v4_n2_pytorch",

@@ -59,7 +59,7 @@ struct GpuTime {
   double checkpoint = 0; // writes that block
   double lost = 0;       // work that was done again
   double restart = 0;    // detection, and until work goes on
-  double held = 0;       // by jobs that wait for the rest of their pods
+  double held = 0;       // by jobs that wait for the rest of their GPUs
   double fragmented = 0; // free, enough for the next job, but not where placement needs them
   double queued = 0;     // free while jobs wait
   double idle = 0;       // free while none waits

@@ -698,7 +698,7 @@ class GpuHours(Record):
         restart: until failures are noticed, and until work goes on
         repair: nodes down, for repair or maintenance, without spares in their place
         idle: GPUs free while no job waits
-        held: by jobs that wait for the rest of their pods
+        held: by jobs that wait for the rest of their GPUs
     """
 
     productive: Range

@@ -315,6 +315,12 @@ TEST_CASE("parameters of networks with several inputs, and of a small V-Net", "[
   // normalisation.
   CHECK(diffusion.state_elements ==
         1024 * (49408 + 77) + 23 * (12 * 1024 * 1024 + 13 * 1024) + 2 * 1024);
+  // google/electra-base-discriminator without its head: BERT-base's 109,482,240 without its pooler.
+  // The head; the generator: a projection, twelve layers of 12 width^2 + 13 width, its own head.
+  const std::int64_t generator =
+      768 * 256 + 256 + 12 * (12 * 256 * 256 + 13 * 256) + 256 * 768 + 3 * 768 + 30522;
+  CHECK(totals(load_network("electra-base")).parameters ==
+        109482240 - (768 * 768 + 768) + (768 * 768 + 768) + 768 + 1 + generator);
   // mem_transformer.py: layers without biases of u and v, tables, their projections, the output's
   // and its biases but for those of the three clusters; three shared projections are told twice.
   const std::int64_t layer = 5 * 1024 * 1024 + 2 * 1024 * 4096 + 4096 + 1024 + 4 * 1024;
