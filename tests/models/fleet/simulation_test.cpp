@@ -91,6 +91,49 @@ TEST_CASE("GPU time adds up to the cluster's, under every policy", "[fleet]")
   check_spans(result);
 }
 
+TEST_CASE("whatever fails, GPU time adds up, every job ends, and nobody shares a GPU",
+          "[fleet][property][many]")
+{
+  const auto backfill = GENERATE(Backfilling::none, Backfilling::easy, Backfilling::conservative);
+  const auto preemption = GENERATE(Preemption::none, Preemption::priority, Preemption::quantum);
+  const bool keep_place = GENERATE(false, true);
+  const double spare_start = GENERATE(0.0, 700.0);
+  const auto seed = static_cast<std::uint64_t>(GENERATE(1, 2, 3));
+  CAPTURE(word_of(backfill), word_of(preemption), keep_place, spare_start, seed);
+  const Workload workload = random_workload(150, seed);
+  FleetSetting setting = nodes_of_four(8, {.backfill = backfill, .preemption = preemption});
+  setting.spares = 2;
+  setting.spare_start = Seconds(spare_start);
+  setting.keep_place = keep_place;
+  setting.restart = Seconds(20);
+  setting.detect = Seconds(30);
+  setting.checkpointing = {{Seconds(200), Seconds(5)}};
+  setting.quotas = {{20, true}, {16, true}};
+  FailureClass nodes{Seconds(30000), FailureLaw::exponential, 1, {Seconds(900), Seconds(2000)}};
+  FailureClass gpus = nodes;
+  gpus.hits = Hits::gpu;
+  FailureClass storage = nodes;
+  storage.hits = Hits::storage;
+  storage.repair = {Seconds(50), Seconds(80)};
+  setting.outages = draw_outages({nodes, gpus, storage}, setting.shape, seed);
+  for (int i = 0; i < 40; ++i) {
+    const Seconds from(2000 + 9000.0 * i);
+    setting.windows.push_back({from, from + Seconds(1500), i % 4, 2});
+    setting.windows.push_back({from + Seconds(4000), from + Seconds(6000), 0, 3, {1}, {}});
+  }
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.stuck == 0);
+  CHECK(result.failures > 0);
+  for (const JobOutcome& outcome : result.jobs)
+    REQUIRE((outcome.state == JobState::completed || outcome.state == JobState::timeout));
+  CHECK_THAT(result.gpu_time.total(), test::is(24 * (result.end - result.start).value()));
+  if (!keep_place)
+    CHECK(result.gpu_time.held == 0);
+  for (const double part : {result.gpu_time.restart, result.gpu_time.repair, result.gpu_time.lost})
+    CHECK(part >= 0);
+  check_spans(result);
+}
+
 TEST_CASE("without limits every job ends with its work done", "[fleet]")
 {
   Workload workload = random_workload(150, 4);
