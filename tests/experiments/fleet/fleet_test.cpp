@@ -33,6 +33,16 @@ FleetAnswer answer(const LoadedFleet& fleet, int seeds = 1)
   return fleet_answer(fleet, run_fleet(fleet, {1, seeds, false, {}}));
 }
 
+// When jobs start, in the order of the trace.
+std::vector<double> starts_of(const std::string& text)
+{
+  std::vector<double> found;
+  const auto runs = run_fleet(load(text), {1, 1, false, {}});
+  for (const auto& outcome : runs.front().result.jobs)
+    found.push_back(outcome.start.value());
+  return found;
+}
+
 } // namespace
 
 TEST_CASE("a fleet of recorded jobs: waits, times, GPU hours", "[fleet]")
@@ -96,13 +106,8 @@ TEST_CASE("planned maintenance comes as often as the file says", "[fleet]")
 {
   const test::TextFile trace("jobs.swf", kTrace);
   const auto starts = [&](const std::string& maintenance) {
-    const LoadedFleet fleet =
-        load(with_trace(trace, R"("policy": "easy", "maintenance": [)" + maintenance + "], "));
-    std::vector<double> found;
-    const auto runs = run_fleet(fleet, {1, 1, false, {}});
-    for (const auto& outcome : runs.front().result.jobs)
-      found.push_back(outcome.start.value());
-    return found;
+    return starts_of(
+        with_trace(trace, R"("policy": "easy", "maintenance": [)" + maintenance + "], "));
   };
   // Limits are 200, 60 and 40 s; all run from 0 but for the second, which needs all four GPUs.
   CHECK(starts("") == std::vector<double>{0, 100, 0});
@@ -118,13 +123,8 @@ TEST_CASE("nodes are reserved for an account or a queue", "[fleet]")
 {
   const test::TextFile trace("jobs.swf", kTrace);
   const auto starts = [&](const std::string& reservation) {
-    const LoadedFleet fleet =
-        load(with_trace(trace, R"("policy": "easy", "reservations": [)" + reservation + "], "));
-    std::vector<double> found;
-    const auto runs = run_fleet(fleet, {1, 1, false, {}});
-    for (const auto& outcome : runs.front().result.jobs)
-      found.push_back(outcome.start.value());
-    return found;
+    return starts_of(
+        with_trace(trace, R"("policy": "easy", "reservations": [)" + reservation + "], "));
   };
   // Jobs of queue 0 ask for 200 and 40 s on two nodes each, that of queue 1 for 60 s on all four.
   CHECK(starts(R"({"from": "0 s", "length": "70 s", "nodes": 2, "queues": ["queue 0"]})") ==
