@@ -233,7 +233,8 @@ private:
     std::string head = fmt::format("<th scope=\"col\">{}</th>", title);
     for (const char* number : {"jobs", "GPU hours", "mean wait", "p90 wait"})
       head += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", number);
-    return "<table><thead><tr>" + head + "</tr></thead><tbody>" + rows + "</tbody></table>";
+    return "<table class=\"stacking\"><thead><tr>" + head + "</tr></thead><tbody>" + rows +
+           "</tbody></table>";
   }
 
   std::string trace() const
