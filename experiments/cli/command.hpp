@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <thread>
 
 namespace foretrain::cli {
 
@@ -32,6 +34,12 @@ inline std::string seed_in_range(const std::string& text)
   const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
   const bool fits = text.size() < 19 || (text.size() == 19 && text <= "9223372036854775807");
   return !digits || fits ? "" : "must be at most 9223372036854775807, got " + text;
+}
+
+/// Processes that run at a time where nobody says how many.
+inline int cores()
+{
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 struct Command {

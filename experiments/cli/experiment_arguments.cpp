@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <iostream>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -116,9 +115,7 @@ PredictOptions options_of(const ExperimentArguments& arguments, const LoadedExpe
                      ? arguments.seed
                      : static_cast<std::uint64_t>(experiment.spec.seed.value_or(1));
   options.fidelity = choice_of<models::Fidelity>(arguments.fidelity).value();
-  options.jobs = arguments.jobs > 0
-                     ? arguments.jobs
-                     : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  options.jobs = arguments.jobs > 0 ? arguments.jobs : cores();
   options.uncertainty = {method_of(arguments.uncertainty), arguments.samples, arguments.interval};
   options.directory = arguments.out;
   if (!arguments.out.empty())

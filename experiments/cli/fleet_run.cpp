@@ -3,9 +3,7 @@
 #include "experiments/cli/progress.hpp"
 #include "sim/base/error.hpp"
 
-#include <algorithm>
 #include <csignal>
-#include <thread>
 
 namespace foretrain::cli {
 
@@ -46,8 +44,7 @@ FleetOptions fleet_options(const std::vector<FleetPoint>& points, const FleetSee
   FleetOptions options;
   options.seed = given.seed.value_or(static_cast<std::uint64_t>(spec.seed.value_or(1)));
   options.seeds = given.seeds.value_or(spec.seeds);
-  options.jobs =
-      given.jobs.value_or(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  options.jobs = given.jobs.value_or(cores());
   return options;
 }
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <thread>
 
 extern char** environ;
 
@@ -43,7 +42,7 @@ int run_serve(const ServeArguments& a)
   setting.given = serve::given_by(a.given);
   setting.address = a.address;
   setting.port = a.port;
-  setting.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  setting.cores = cores();
   if (!serve::is_loopback(a.address))
     std::cerr
         << "warning: others in the network can reach " << a.address

@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <thread>
 
 namespace foretrain::cli {
 
@@ -97,8 +96,7 @@ int status_of(const std::vector<Comparison>& comparisons)
 
 int jobs_of(const ValidateArguments& arguments)
 {
-  return arguments.jobs > 0 ? arguments.jobs
-                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return arguments.jobs > 0 ? arguments.jobs : cores();
 }
 
 // Records the claims that hold, or tells those that no longer do.

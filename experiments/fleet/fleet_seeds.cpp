@@ -69,7 +69,7 @@ void run_others(const LoadedFleet& fleet, const FleetOptions& options, SpeedTabl
   };
   for (FleetRun& run : run_seeds(1, options.seeds, options.jobs, table, seeds, progress))
     runs.push_back(std::move(run));
-  if (runs.size() < static_cast<std::size_t>(options.seeds))
+  if (runs.size() == 1) // Ctrl-C before any of them had ended
     runs.back().result.stopped = true;
 }
 

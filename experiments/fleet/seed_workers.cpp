@@ -184,6 +184,8 @@ std::vector<FleetRun> run_seeds(int first, int count, int jobs, SpeedTable& tabl
     else
       seeds.simulate(runs.back(), first + i);
   }
+  if (!complete && !runs.empty())
+    runs.back().result.stopped = true;
   return runs;
 }
 

@@ -24,7 +24,8 @@ public:
 
 /// The runs of the seeds from `first` to before `count`, in up to `jobs` processes. One whose
 /// process ends without a result is simulated here. What children learn of speeds the table knows
-/// afterwards. After Ctrl-C those that are done; `progress` hears how many are, with those before.
+/// afterwards. After Ctrl-C those that are done, the last one marked as stopped; `progress` hears
+/// how many are, with those before.
 std::vector<FleetRun> run_seeds(int first, int count, int jobs, SpeedTable& table,
                                 const SeedWork& seeds, const std::function<void(int)>& progress);
 

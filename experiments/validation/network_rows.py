@@ -38,7 +38,8 @@ XLA = {"extends": "tensorflow-2-horovod", "fused_elementwise": True}
 XLA_1 = {"extends": "tensorflow-horovod", "fused_elementwise": True}
 # apex.amp with O2: half precision throughout.
 O2 = {"extends": "pytorch-ddp", "kernels": {"autocast": False}}
-# Options of NVIDIA's RetinaNet and Mask R-CNN: --jit --frozen-bn-fp16 --fp16-allreduce, channels last; of its MXNet networks: layout
+# Options of NVIDIA's RetinaNet and Mask R-CNN: --jit --frozen-bn-fp16 --fp16-allreduce, channels last; NeMo's Stable Diffusion is
+# taken to be run alike (assumption: its options were not read); of its MXNet networks: layout
 # NHWC, BatchNormAddRelu and other fused operators.
 MLPERF_PYTORCH = {"extends": "pytorch-ddp-channels-last", "fused_elementwise": True, "gradient_precision": "compute",
                   "kernels": {"autocast": False}}

@@ -24,7 +24,8 @@ public:
       middle_ = last_ = last;
       return suffixes_.back();
     }
-    suffixes_.resize(middle_ - first, suffixes_.back());
+    suffixes_.erase(suffixes_.begin() + static_cast<std::ptrdiff_t>(middle_ - first),
+                    suffixes_.end());
     for (; last_ < last; ++last_)
       if (back_ && last_ > middle_)
         back_->intersect(spans_[last_]);

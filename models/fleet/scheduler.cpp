@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace foretrain::models::fleet {
 
@@ -28,6 +29,8 @@ Scheduler::Scheduler(const Workload& workload, const ClusterShape& shape, const 
 {
   for (int node = 0; node < shape.nodes; ++node)
     free_.add({node, every_gpu()});
+  std::copy_if(windows_.begin(), windows_.end(), std::back_inserter(maintenance_),
+               [](const Window& window) { return window.is_maintenance(); });
 }
 
 Seconds Scheduler::expected(JobId id) const
@@ -96,9 +99,8 @@ Slot Scheduler::earliest_beside_windows(JobId id) const
     for (const Ending& ending : endings_)
       if (ending.time <= time)
         then.add(up_part(held_[ending.job]));
-    for (const Window& window : windows_)
-      if (window.is_maintenance() && window.from <= now_ && window.until > now_ &&
-          window.until <= time)
+    for (const Window& window : maintenance_)
+      if (window.from <= now_ && window.until > now_ && window.until <= time)
         then.add(gpus_of(window, shape_));
     if (Allocation gpus = place_at(then, id, time); !gpus.empty())
       return {time, std::move(gpus)};
@@ -131,16 +133,13 @@ Cause Scheduler::held_back(JobId id) const
   if (windows_.empty() || !place(free_, id).empty())
     return Cause::nothing;
   GpuSet all = free_;
-  for (const Window& window : windows_)
-    if (window.is_maintenance() && window.from <= now_ && now_ < window.until)
+  for (const Window& window : maintenance_)
+    if (window.from <= now_ && now_ < window.until)
       all.add(gpus_of(window, shape_));
   if (fit(all, id).empty())
     return Cause::nothing;
-  std::vector<Window> maintenance;
-  std::copy_if(windows_.begin(), windows_.end(), std::back_inserter(maintenance),
-               [](const Window& window) { return window.is_maintenance(); });
   const bool unreserved =
-      !fit(without_windows(free_, shape_, maintenance, job(id), now_, expected(id)), id).empty();
+      !fit(without_windows(free_, shape_, maintenance_, job(id), now_, expected(id)), id).empty();
   return unreserved ? Cause::reservation : Cause::maintenance;
 }
 
@@ -250,7 +249,7 @@ void Scheduler::set_down(const Slice& gpus, bool is_down)
   grew_ = true;
 }
 
-void Scheduler::drop_pods(const Slice& gpus)
+void Scheduler::take_from_waiting(const Slice& gpus)
 {
   for (Waiting& waiting : waiting_) {
     if (waiting.gone)

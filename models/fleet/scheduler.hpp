@@ -97,7 +97,7 @@ public:
   void set_down(int node, bool is_down) { set_down(Slice{node, every_gpu()}, is_down); }
   void set_down(const Slice& gpus, bool is_down);
   /// What waiting jobs hold of GPUs that went down they have to get again.
-  void drop_pods(const Slice& gpus);
+  void take_from_waiting(const Slice& gpus);
   bool is_down(int node) const { return down_on(node) == every_gpu(); }
   std::uint64_t down_on(int node) const { return down_gpus_[static_cast<std::size_t>(node)]; }
   std::uint64_t every_gpu() const { return lowest(~std::uint64_t{0}, shape_.gpus_per_node); }
@@ -135,7 +135,7 @@ private:
   Policy policy_;
   Place place_;
   Quotas quotas_;
-  std::vector<Window> windows_;
+  std::vector<Window> windows_, maintenance_; // those of maintenance alone
   Seconds now_{};
   GpuSet free_;
   std::vector<Waiting> waiting_;

@@ -3,6 +3,7 @@
 #include "models/fleet/backfill.hpp"
 #include "models/fleet/ledger.hpp"
 #include "models/fleet/neighbours.hpp"
+#include "models/fleet/node_states.hpp"
 #include "models/fleet/preempt.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct Event {
   Seconds time;
   Happens what;
   std::uint32_t subject; // a job, an outage, a spare that starts, a window, or nothing
-  std::uint32_t version; // of the job; others are out of date
+  std::uint32_t version; // of the job, or of the start; others are out of date
 };
 
 struct Later {
@@ -67,14 +68,11 @@ public:
         quotas_(setting.quotas), ledger_(setting.shape, setting.spares, setting.history),
         version_(workload.jobs.size(), 0), slot_(workload.jobs.size(), kNone),
         use_(workload.accounts.size(), 0), account_gpus_(workload.accounts.size(), 0),
-        in_maintenance_(static_cast<std::size_t>(setting.shape.nodes), 0),
-        broken_gpus_(static_cast<std::size_t>(setting.shape.nodes), 0)
+        nodes_(setting.shape, setting.spares)
   {
     result_.jobs.resize(workload.jobs.size());
-    for (int node = setting.shape.nodes - setting.spares; node < setting.shape.nodes; ++node) {
-      standby_.push_back(node);
+    for (int node = setting.shape.nodes - setting.spares; node < setting.shape.nodes; ++node)
       scheduler_.set_down(node, true);
-    }
   }
 
   FleetResult run()
@@ -107,7 +105,6 @@ public:
 
 private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  static constexpr int kNoNode = -1;
 
   struct Broken {
     Outage outage;
@@ -181,7 +178,8 @@ private:
       repaired(event.subject);
       break;
     case Happens::spare:
-      spare_started(event.subject);
+      if (nodes_.end_start(static_cast<int>(event.subject), event.version))
+        come_back(static_cast<int>(event.subject));
       break;
     case Happens::outage:
       outage(event.subject);
@@ -525,17 +523,11 @@ private:
     const Outage& outage = broken.outage;
     const int end = std::min(outage.first + outage.nodes, setting_.shape.nodes);
     for (int node = outage.first; node < end; ++node) {
-      if (holds(broken_, node) || in_maintenance_[static_cast<std::size_t>(node)] != 0)
-        continue; // it is down already
-      broken_.push_back(node);
-      broken.nodes.push_back(node);
-      if (std::erase(standby_, node) > 0)
+      const NodeStates::Broke broke = nodes_.break_node(node);
+      if (broke != NodeStates::Broke::nothing)
+        broken.nodes.push_back(node);
+      if (broke != NodeStates::Broke::in_service)
         continue;
-      if (const auto start = std::find(starting_.begin(), starting_.end(), node);
-          start != starting_.end()) {
-        *start = kNoNode;
-        continue;
-      }
       ++result_.failures;
       hit(node);
     }
@@ -544,13 +536,12 @@ private:
   // One GPU of a node that goes on with the others; what is out of service already does not fail.
   void gpu_fails(Broken& broken)
   {
-    const int node = broken.outage.first;
-    const Slice gpu{node, std::uint64_t{1} << broken.outage.gpu};
-    if ((scheduler_.down_on(node) & gpu.gpus) != 0)
+    const Slice gpu = gpu_of(broken.outage);
+    if ((scheduler_.down_on(gpu.node) & gpu.gpus) != 0)
       return;
     broken.gpu = true;
     ++result_.failures;
-    broken_gpus_[static_cast<std::size_t>(node)] |= gpu.gpus;
+    nodes_.break_gpus(gpu);
     go_down(gpu);
   }
 
@@ -568,9 +559,9 @@ private:
     }
   }
 
-  static bool holds(const std::vector<int>& nodes, int node)
+  static Slice gpu_of(const Outage& outage)
   {
-    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    return {outage.first, std::uint64_t{1} << outage.gpu};
   }
 
   // Those that hold some of these GPUs, but for those that hang.
@@ -595,13 +586,13 @@ private:
     if (!window.is_maintenance())
       return;
     for (int node = window.first; node < window.first + window.nodes; ++node) {
-      if (in_maintenance_[static_cast<std::size_t>(node)]++ != 0 || is_out(node))
+      if (!nodes_.enter_window(node))
         continue;
       const Slice all{node, scheduler_.every_gpu()};
       for (const JobId id : jobs_on(all))
         preempt(id);
       scheduler_.set_down(node, true);
-      scheduler_.drop_pods(all);
+      scheduler_.take_from_waiting(all);
       ledger_.set_nodes_out(ledger_.nodes_out() + 1);
     }
   }
@@ -614,41 +605,36 @@ private:
       return;
     }
     for (int node = window.first; node < window.first + window.nodes; ++node)
-      if (--in_maintenance_[static_cast<std::size_t>(node)] == 0 && !is_out(node)) {
+      if (nodes_.leave_window(node)) {
         if (setting_.history)
           result_.down.push_back({node, window.from, scheduler_.now()});
         come_back(node);
       }
   }
 
-  // Broken, or a spare that stands by or starts.
-  bool is_out(int node) const
-  {
-    return holds(broken_, node) || holds(standby_, node) || holds(starting_, node);
-  }
-
-  // Into service where nodes are missing, else as a spare.
+  // Into service where nodes are missing, else as a spare; not before maintenance is over.
   void come_back(int node)
   {
+    if (nodes_.in_maintenance(node))
+      return;
     if (ledger_.nodes_out() > 0) {
       ledger_.set_nodes_out(ledger_.nodes_out() - 1);
       into_service(node);
     } else {
-      standby_.push_back(node);
+      nodes_.stand_by(node);
     }
   }
 
   void into_service(int node)
   {
-    const std::uint64_t broken = broken_gpus_[static_cast<std::size_t>(node)];
-    scheduler_.set_down({node, scheduler_.every_gpu() & ~broken}, false);
+    scheduler_.set_down({node, scheduler_.every_gpu() & ~nodes_.broken_gpus(node)}, false);
   }
 
   void go_down(const Slice& gpus)
   {
     const std::vector<JobId> hurt = jobs_on(gpus);
     scheduler_.set_down(gpus, true);
-    scheduler_.drop_pods(gpus);
+    scheduler_.take_from_waiting(gpus);
     for (const JobId id : hurt)
       interrupt(id);
   }
@@ -657,46 +643,31 @@ private:
   void hit(int node)
   {
     go_down({node, scheduler_.every_gpu()});
-    const auto spare = std::find_if(standby_.begin(), standby_.end(), [this](int other) {
-      return in_maintenance_[static_cast<std::size_t>(other)] == 0;
-    });
+    const std::optional<int> spare = nodes_.call_spare();
     const bool cold = setting_.spare_start > Seconds(0);
-    if (spare == standby_.end() || cold)
-      ledger_.set_nodes_out(ledger_.nodes_out() + 1);
-    if (spare == standby_.end())
-      return;
-    if (cold) {
-      events_.push({scheduler_.now() + setting_.spare_start, Happens::spare,
-                    static_cast<std::uint32_t>(starting_.size()), 0});
-      starting_.push_back(*spare);
-    } else {
+    if (spare && !cold) {
       into_service(*spare);
+      return;
     }
-    standby_.erase(spare);
-  }
-
-  void spare_started(std::uint32_t which)
-  {
-    const int node = std::exchange(starting_[which], kNoNode);
-    if (node != kNoNode && in_maintenance_[static_cast<std::size_t>(node)] == 0)
-      come_back(node);
+    ledger_.set_nodes_out(ledger_.nodes_out() + 1);
+    if (spare)
+      events_.push({scheduler_.now() + setting_.spare_start, Happens::spare,
+                    static_cast<std::uint32_t>(*spare), nodes_.start(*spare)});
   }
 
   void repaired(std::uint32_t which)
   {
     if (outages_[which].gpu) {
-      const int node = outages_[which].outage.first;
-      const std::uint64_t gpu = std::uint64_t{1} << outages_[which].outage.gpu;
-      broken_gpus_[static_cast<std::size_t>(node)] &= ~gpu;
-      if (!is_out(node) && in_maintenance_[static_cast<std::size_t>(node)] == 0)
-        scheduler_.set_down({node, gpu}, false);
+      const Slice gpu = gpu_of(outages_[which].outage);
+      nodes_.repair_gpus(gpu);
+      if (!nodes_.is_out(gpu.node) && !nodes_.in_maintenance(gpu.node))
+        scheduler_.set_down(gpu, false);
     }
     for (const int node : outages_[which].nodes) {
-      std::erase(broken_, node);
+      nodes_.repair(node);
       if (setting_.history)
         result_.down.push_back({node, outages_[which].outage.time, scheduler_.now()});
-      if (in_maintenance_[static_cast<std::size_t>(node)] == 0)
-        come_back(node);
+      come_back(node);
     }
   }
 
@@ -747,12 +718,9 @@ private:
   std::vector<JobId> changed_;
   std::vector<int> changed_nodes_;
   std::vector<Broken> outages_;
-  std::vector<int> standby_, broken_;
-  std::vector<int> starting_;              // spares that were called, each once; kNoNode: no longer
-  std::vector<int> in_maintenance_;        // by node: windows that hold it
-  std::vector<std::uint64_t> broken_gpus_; // by node: those that failed by themselves
-  Seconds storage_back_{};                 // after an outage
-  std::size_t windows_left_ = 0;           // that have not passed
+  NodeStates nodes_;
+  Seconds storage_back_{};       // after an outage
+  std::size_t windows_left_ = 0; // that have not passed
   std::size_t arrived_ = 0, ended_ = 0;
   int actives_running_ = 0;
   bool quantum_ = false;

@@ -166,13 +166,8 @@ void describe(V& v, EncoderSpec& s)
 
 void encoder(NetworkBuilder& builder, const Value& at, const EncoderSpec& s)
 {
-  const NetworkBuilder::Scope scope(builder, s.name);
-  const Shape in = builder.shape();
-  const Shape made = builder.walk_path(Shape::ids(s.tokens), s.layers, false);
-  if (made.form != Form::sequence)
-    at.fail_at("layers", fmt::format("must end in a sequence, not in {}", made.text()));
-  builder.set_encoded(made);
-  builder.set_shape(in);
+  builder.set_encoded(
+      builder.walk_aside(at, s.name, Shape::ids(s.tokens), s.layers, Form::sequence, "a sequence"));
 }
 
 constexpr Op kAttentionOps[] = {

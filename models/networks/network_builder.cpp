@@ -62,6 +62,18 @@ Shape NetworkBuilder::walk_path(const Shape& input, const Value& list, bool may_
   return shape_;
 }
 
+Shape NetworkBuilder::walk_aside(const Value& at, const std::string& name, const Shape& input,
+                                 const Value& layers, Shape::Form form, const char* words)
+{
+  const Scope scope(*this, name);
+  const Shape flows = shape_;
+  const Shape made = walk_path(input, layers, false);
+  if (made.form != form)
+    at.fail_at("layers", fmt::format("must end in {}, not in {}", words, made.text()));
+  shape_ = flows;
+  return made;
+}
+
 void NetworkBuilder::apply(const Value& item)
 {
   step(item);

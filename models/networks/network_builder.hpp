@@ -60,6 +60,11 @@ public:
   /// Layers of `list` are not trained. Throws when one before them is.
   void walk_frozen(const Value& list);
 
+  /// What `layers` make of an input beside what flows, which stays. Throws unless they end in
+  /// `form`, said in `words`.
+  Shape walk_aside(const Value& at, const std::string& name, const Shape& input,
+                   const Value& layers, Shape::Form form, const char* words);
+
   /// Puts "name." before the names of the layers inside, while it lives; nothing when name is
   /// empty.
   class Scope {

@@ -60,13 +60,8 @@ void describe(V& v, ConditionSpec& s)
 
 void condition(NetworkBuilder& builder, const Value& at, const ConditionSpec& s)
 {
-  const NetworkBuilder::Scope scope(builder, s.name);
-  const Shape in = builder.shape();
-  const Shape made = builder.walk_path(Shape::vector(s.features), s.layers, false);
-  if (made.form != Form::vector)
-    at.fail_at("layers", fmt::format("must end in a vector, not in {}", made.text()));
-  builder.set_condition(made);
-  builder.set_shape(in);
+  builder.set_condition(builder.walk_aside(at, s.name, Shape::vector(s.features), s.layers,
+                                           Form::vector, "a vector"));
 }
 
 // x + W swish(condition), at each position.
