@@ -135,7 +135,8 @@ void describe(V& v, FleetHours& s)
 template <class V>
 void describe(V& v, FleetFailures& s)
 {
-  v.required("failures", s.failures, "of nodes in service");
+  v.required("failures", s.failures,
+             "of nodes in service, of single GPUs and of the storage, where they are told");
   v.required("interruptions", s.interruptions, "of jobs");
   v.required("nodes_down_mean", s.nodes_down_mean, "without spares in their place, over time");
   v.required("nodes_down_most", s.nodes_down_most, "at once");

@@ -29,11 +29,8 @@ void check_failures(const FailuresSpec& spec, const Value& at)
   check_repair(spec.repair, at);
   if (spec.gpus)
     check_repair(spec.gpus->repair, at.at("gpus"));
-  if (spec.storage) {
+  if (spec.storage)
     check_repair(spec.storage->repair, at.at("storage"));
-    if (at.at("storage").json().contains("takes"))
-      at.at("storage").at("takes").fail("is only for GPUs");
-  }
   if (spec.spare_start > Seconds(0) && spec.spares == 0)
     at.at("spare_start").fail("needs spares");
   if (spec.law == FailureLaw::exponential && spec.shape != 1)

@@ -66,7 +66,7 @@ private:
             "</p>";
     if (answer_.failures)
       text += "<p>" +
-              prose(fmt::format("{:.0f} failures of nodes interrupted jobs {:.0f} times.",
+              prose(fmt::format("{:.0f} failures interrupted jobs {:.0f} times.",
                                 answer_.failures->failures.median,
                                 answer_.failures->interruptions.median)) +
               "</p>";

@@ -84,7 +84,7 @@ constexpr FleetQuantity kQuantities[] = {
     {"/gpu_hours/idle", "GPU h idle", kGpuHours, &of_hours<&FleetHours::idle>},
     {"/cost", "cost", kNumber, &of_cost},
     {"/energy_kwh", "energy, kWh", kNumber, &of_energy},
-    {"/failures/failures", "failures of nodes", kNumber, &of_failures<&FleetFailures::failures>},
+    {"/failures/failures", "failures", kNumber, &of_failures<&FleetFailures::failures>},
     {"/failures/interruptions", "interruptions of jobs", kNumber,
      &of_failures<&FleetFailures::interruptions>},
 };

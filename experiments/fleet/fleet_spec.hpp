@@ -118,11 +118,15 @@ constexpr auto choices(GpuTakes)
   return std::to_array<Choice<GpuTakes>>({{GpuTakes::node, "node"}, {GpuTakes::gpu, "gpu"}});
 }
 
-/// Failures of single GPUs, or of the storage that all jobs share.
+/// Failures of the storage that all jobs share.
 struct FailingSpec {
   double per_1000_days = 0; // of 1,000 of them
-  GpuTakes takes = GpuTakes::node;
   std::optional<models::fleet::RepairLaw> repair;
+};
+
+/// Failures of single GPUs.
+struct FailingGpuSpec : FailingSpec {
+  GpuTakes takes = GpuTakes::node;
 };
 
 struct LemonSpec {
@@ -134,7 +138,8 @@ struct FailuresSpec {
   std::string trace;
   std::optional<double> per_1000_node_days;
   std::optional<double> per_1000_switch_days;
-  std::optional<FailingSpec> gpus, storage;
+  std::optional<FailingGpuSpec> gpus;
+  std::optional<FailingSpec> storage;
   models::fleet::FailureLaw law = models::fleet::FailureLaw::exponential;
   double shape = 1;
   std::optional<models::fleet::RepairLaw> repair;
@@ -290,9 +295,14 @@ void describe(V& v, FailingSpec& s)
 {
   v.required("per_1000_days", s.per_1000_days, "failures of 1,000 of them in a day",
              non_negative());
-  v.optional("takes", s.takes,
-             "of a GPU: node, the whole node goes down with it; gpu, the other GPUs go on");
   v.optional("repair", s.repair, "how long these repairs take; default that of all failures");
+}
+
+template <class V>
+void describe(V& v, FailingGpuSpec& s)
+{
+  describe(v, static_cast<FailingSpec&>(s));
+  v.optional("takes", s.takes, "node: the whole node goes down with it; gpu: the others go on");
 }
 
 template <class V>

@@ -110,7 +110,7 @@ std::string failures(const FleetAnswer& answer)
 {
   if (!answer.failures)
     return "";
-  return fmt::format("\n{} failures of nodes, {} interruptions of jobs; {} nodes down on average, "
+  return fmt::format("\n{} failures, {} interruptions of jobs; {} nodes down on average, "
                      "{} at most\n",
                      range_text(answer.failures->failures, &number),
                      range_text(answer.failures->interruptions, &number),

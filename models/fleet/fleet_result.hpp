@@ -33,7 +33,7 @@ struct FleetResult {
   GpuTime gpu_time;
   Seconds start{};       // the first submission
   Seconds end{};         // when the last job was done with, or nothing more can happen
-  int failures = 0;      // outages of nodes in service
+  int failures = 0;      // outages of what was in service
   int interruptions = 0; // of jobs
   int down_most = 0;     // nodes
   double down_mean = 0;  // nodes

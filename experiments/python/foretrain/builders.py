@@ -534,13 +534,13 @@ class Gpus(Builder):
 
     Attributes:
         per_1000_days: failures of 1,000 of them in a day
-        takes: of a GPU: node, the whole node goes down with it; gpu, the other GPUs go on; default "node"
         repair: how long these repairs take; default that of all failures
+        takes: node: the whole node goes down with it; gpu: the others go on; default "node"
     """
 
     per_1000_days: float
-    takes: Literal["node", "gpu"] | None = None
     repair: Repair | dict[str, Any] | None = None
+    takes: Literal["node", "gpu"] | None = None
 
 
 @dataclass(kw_only=True)
@@ -549,12 +549,10 @@ class Storage(Builder):
 
     Attributes:
         per_1000_days: failures of 1,000 of them in a day
-        takes: of a GPU: node, the whole node goes down with it; gpu, the other GPUs go on; default "node"
         repair: how long these repairs take; default that of all failures
     """
 
     per_1000_days: float
-    takes: Literal["node", "gpu"] | None = None
     repair: Repair | dict[str, Any] | None = None
 
 

@@ -741,7 +741,7 @@ class Failures(Record):
     """Where there are any.
 
     Attributes:
-        failures: of nodes in service
+        failures: of nodes in service, of single GPUs and of the storage, where they are told
         interruptions: of jobs
         nodes_down_mean: without spares in their place, over time
         nodes_down_most: at once

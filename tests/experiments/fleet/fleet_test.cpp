@@ -248,7 +248,7 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   refused(R"("failures": {"gpus": {"per_1000_days": 5}}, )", "/failures/repair");
   refused(R"("failures": {"storage": {"per_1000_days": 5, "takes": "gpu",
                                       "repair": {"median": "1 h", "mean": "2 h"}}}, )",
-          "is only for GPUs");
+          "/failures/storage/takes is not a known key");
   refused(R"("failures": {"gpus": {"per_1000_days": 5, "repair": {"median": "3 h",
                                                                   "mean": "2 h"}}}, )",
           "/failures/gpus/repair/mean");
