@@ -127,7 +127,7 @@ sim::ProductCurve layer_curve(const platforms::Gpu& gpu, Precision precision, do
   curve.half_tile = 0.5;
   curve.quarter_tile = 0.8;
   curve.splits = 32;
-  curve.narrow_tiles = true; // cuDNN's volta_scudnn_128x32, sm80_xmma_fprop_..._tilesize256x32x32
+  curve.narrow_tile = 0.73; // cuDNN's volta_scudnn_128x32, sm80_xmma_fprop_..._tilesize256x32x32
   curve.tensor_cores = on_tensor_cores(gpu, precision);
   curve.processors = gpu.multiprocessors;
   return curve;

@@ -33,11 +33,14 @@ TIMM = {"resnext101_32x8d": "resnext101-32x8d", "vit_base_patch32_224": "vit-b32
 SQUAD = {"input": {"tokens": 384}, "head": [{"op": "linear", "out": 2, "name": "answers"}]}
 # Lambda's scripts do not ask for the adaptive softmax (pytorch/scripts/config_v1: no --adaptive): every token has a score for every word.
 ALL_WORDS = {"head": [{"op": "linear", "out": 267735, "tied": True, "then": ["softmax"], "name": "words"}]}
-# XLA fuses what the network does between its products.
-XLA = {"extends": "tensorflow-2-horovod", "fused_elementwise": True}
-XLA_1 = {"extends": "tensorflow-horovod", "fused_elementwise": True}
+# XLA fuses what the network does between its products, and a compiled step hands its gradients over when all of it has run.
+XLA = "tensorflow-2-xla-horovod"
+XLA_1 = "tensorflow-1.15-xla-horovod"
 # apex.amp with O2: half precision throughout.
 O2 = {"extends": "pytorch-ddp", "kernels": {"autocast": False}}
+# Paddle's data parallelism is taken as PyTorch's.
+DLE_SQUAD = {"dle-bert-tensorflow": (XLA_1, "TensorFlow 1"), "dle-bert-tensorflow2": (XLA, "TensorFlow 2"), "dle-bert-pytorch": (O2, "PyTorch"),
+             "dle-bert-paddlepaddle": ("pytorch-ddp", "Paddle")}
 # Options of NVIDIA's RetinaNet and Mask R-CNN: --jit --frozen-bn-fp16 --fp16-allreduce, channels last; NeMo's Stable Diffusion is
 # taken to be run alike (assumption: its options were not read); of its MXNet networks: layout
 # NHWC, BatchNormAddRelu and other fused operators.
@@ -51,7 +54,11 @@ MLPERF = {
     "mlperf-unet3d": {"model": "unet3d-kits19", "framework": MLPERF_MXNET},
     "mlperf-transformer": {"model": "transformer-big", "framework": MLPERF_PYTORCH},
     "mlperf-stable_diffusion": {"model": "stable-diffusion-2", "framework": MLPERF_PYTORCH},
+    "mlperf-resnet": {"model": "resnet50-v1.5", "framework": "mxnet-mlperf"},
 }
+# What convolutions take over of batch normalisation hangs on the kernels that cuDNN has for a GPU: sources of the presets.
+RESNET = [(r"V100", "mxnet-mlperf-0.7"), (r"[HB][12]00", "mxnet-mlperf-3"),
+          (r"L40|A10G", {"extends": "mxnet-mlperf", "kernels": {"batch_norm": "alone"}})]
 # Samples of a network are sentences or segments of so many tokens.
 TOKENS = {"transformer-big": 30, "transformer-xl-base": 192, "transformer-xl-large": 384}
 
@@ -66,6 +73,9 @@ NODES = [
     (r"A100-PCIE?-80GB", 4, "r750xa"), (r"A100-PCIE?-80GB", 8, {"extends": "dss8440", "node": {"gpus": {"type": "a100-pcie-80gb"}}}),
     (r"A100-PCIE?-40GB", 8, {"extends": "dss8440", "node": {"gpus": {"type": "a100-pcie-40gb"}}}), (r"V100S-PCIe", 8, "dss8440"),
     (r"V100-SXM2-16GB", 8, "dgx1-v100"), (r"V100-SXM3-32GB \(450W\)|V100-SXM3-32GB-H", 16, "dgx-2h"), (r"V100-SXM3-32GB$", 16, "dgx-2"),
+    (r"A30", 8, {"extends": "dss8440", "node": {"gpus": {"type": "a30"}}}), (r"L40$", 8, {"extends": "dss8440", "node": {"gpus": {"type": "l40"}}}),
+    (r"L40S", 8, {"extends": "dss8440", "node": {"gpus": {"type": "l40s"}}}), (r"H100-PCIe", 4, {"extends": "r750xa", "node": {"gpus": {"type": "h100-pcie"}}}),
+    (r"H100-PCIe", 8, {"extends": "dss8440", "node": {"gpus": {"type": "h100-pcie"}}}),
     (r"H100-SXM", 8, "hgx-h100"), (r"H100-SXM", 4, "xe8640"), (r"H200-SXM", 8, "hgx-h200"), (r"B200-SXM", 8, "hgx-b200"),
 ]
 # Machines whose networks are told apart.
@@ -75,6 +85,8 @@ MACHINES = {"nd96amsr": {"extends": "nd-a100-v4", "node": {"gpus": {"type": "a10
 def mlperf_job(row):
     """NVIDIA's SSD was a PyTorch program until v0.7, but on many nodes."""
     job = MLPERF[row["set"]]
+    if row["set"] == "mlperf-resnet":
+        return next(({**job, "framework": framework} for words, framework in RESNET if re.search(words, row["system"]["gpu"])), job)
     if row["set"] == "mlperf-ssd" and row["round"] < "v1.0" and "mxnet" not in row["system"]["name"]:
         return {**job, "framework": MLPERF_PYTORCH}
     return job
@@ -140,6 +152,9 @@ def job_of(row):
         return {"model": "electra-base", "framework": XLA}, "DeepLearningExamples, ELECTRA"
     if name == "dle-vnet":
         return {"model": "vnet", "framework": XLA_1}, "DeepLearningExamples, V-Net"
+    if name in DLE_SQUAD:
+        framework, label = DLE_SQUAD[name]
+        return {"model": {"extends": "bert-large", **SQUAD}, "framework": framework, "optimizer": "adam"}, f"DeepLearningExamples, BERT SQuAD, {label}"
     if name == "lambda-pytorch-transformerxlbase":
         return {"model": {"extends": "transformer-xl-base", **ALL_WORDS}, "framework": O2}, "lambda, Transformer-XL, all words"
     if name == "lambda-pytorch-SSD":
@@ -158,11 +173,15 @@ def source_of(row):
     return f"{source.get('repo', '')} {source.get('path', '')}".strip() if isinstance(source, dict) else str(source)
 
 
+def network_of(job):
+    """The name of the job's network, or of the one that it extends."""
+    return job["model"] if isinstance(job["model"], str) else job["model"]["extends"]
+
+
 def rate_of(row, job):
     """Samples a second, of a row of tokens as the file counts its samples."""
-    model = job["model"] if isinstance(job["model"], str) else job["model"]["extends"]
     if row["unit"] == "tokens/s":
-        return round(row["value"] / TOKENS[model], 3)
+        return round(row["value"] / TOKENS[network_of(job)], 3)
     return row["value"]
 
 
@@ -208,10 +227,11 @@ class Suite:
 
 
 # ---- several GPUs and nodes, from a rate of one: what is anchored, by what
-DGX = {"DGX-1 16 GB": "dgx1-v100", "DGX A100 80 GB": "dgx-a100-80gb", "DGX A100 40 GB": "dgx-a100", "DGX-2H 32 GB": "dgx-2h", "DGX-2 32 GB": "dgx-2"}
+DGX = {"DGX-1 16 GB": "dgx1-v100", "DGX-1 32 GB": {"extends": "dgx1-v100", "node": {"gpus": {"type": "v100-sxm2-32gb"}}}, "DGX A100 80 GB": "dgx-a100-80gb", "DGX A100 40 GB": "dgx-a100", "DGX-2H 32 GB": "dgx-2h", "DGX-2 32 GB": "dgx-2"}
 # Of a table with several batches the second one anchors, so that the others are counted without.
 ANCHOR_BATCHES = {"dle-ssd-pytorch": (64,), "dle-nnunet-pytorch": (64, 2), "dle-transformer": (10240, 5120), "dle-transformer-xl-pytorch": (16, 32, 4, 8),
-                  "dle-maskrcnn-pytorch": (12,), "dle-bart": (100,), "dle-electra": (88, 176), "dle-vnet": (8,)}
+                  "dle-maskrcnn-pytorch": (12,), "dle-bart": (100,), "dle-bert-tensorflow": (4, 24, 10), "dle-bert-tensorflow2": (3, 6, 8, 12, 76), "dle-bert-pytorch": (8, 16, 32),
+                  "dle-bert-paddlepaddle": (32,), "dle-electra": (88, 176), "dle-vnet": (8,)}
 # MLPerf: a submission's row of one node (or more), and those of the same submitter and round on more.
 MLPERF_ANCHORS = {
     "mlperf-v2.0-retinanet-Azure-ND96amsr_A100_v4_n1_pytorch": ["mlperf-v2.0-retinanet-Azure-ND96amsr_A100_v4_n2_pytorch",
@@ -226,6 +246,8 @@ MLPERF_ANCHORS = {
     "mlperf-v5.0-retinanet-HPE-HPE-Cray-XD670-H200-SXM5-141GB_n1_24.09": ["mlperf-v5.0-retinanet-HPE-HPE-Cray-XD670-H200-SXM5-141GB_n2_24.09",
                                                                          "mlperf-v5.0-retinanet-HPE-HPE-Cray-XD670-H200-SXM5-141GB_n4_24.09"],
     "mlperf-v5.0-retinanet-Oracle-1xBM.GPU.B200.8": ["mlperf-v5.0-retinanet-Oracle-8xBM.GPU.B200.8"],
+    "mlperf-v2.1-resnet-HPE-HPE-ProLiant-XL675d-Gen10-Plus_A100-SXM-80GB_mxnet": [
+        "mlperf-v2.1-resnet-HPE-HPE-ProLiant-XL675d-Gen10-Plus_A100-SXM-80GB_8N_mxnet"],
     "mlperf-v0.6-ssd-NVIDIA-dgx1_ngc19.05_pytorch": ["mlperf-v0.6-ssd-NVIDIA-dgx1_n30_ngc19.05_pytorch"],
     "mlperf-v1.1-ssd-Dell-R750xax4A100-PCIE-80GB": ["mlperf-v1.1-ssd-Dell-8xR750xax4A100-PCIE-80GB"],
     "mlperf-v1.1-maskrcnn-Dell-XE8545x4A100-SXM-80GB": ["mlperf-v1.1-maskrcnn-Dell-2xXE8545x4A100-SXM-80GB"],
@@ -254,7 +276,7 @@ def scale(rows):
         if not alone:
             continue
         job, part = told
-        label = f"{DGX[system['name']]}, {job['model']}"
+        label = f"{name_of(DGX[system['name']])}, {network_of(job)}" + (", " + part.rsplit(", ", 1)[-1] if "SQuAD" in part else "")
         if system["gpus"] == 1:
             anchors.add(row["id"])
             suite.add(row, DGX[system["name"]], job, part, "compute", gpus=1, role="calibration", label=label)
@@ -309,7 +331,7 @@ def one_gpu(rows, anchors):
         model = job["model"]
         if not isinstance(model, str):
             model = model["extends"] + (" SQuAD" if "bert" in model["extends"] else ", all words")
-        kind = part.rsplit(", ", 1)[-1] if "channels" in part or "nnU-Net" in part or "R-CNN" in part else part.split(",")[0]
+        kind = part.rsplit(", ", 1)[-1] if any(word in part for word in ("channels", "nnU-Net", "R-CNN", "Examples, BERT SQuAD")) else part.split(",")[0]
         suite.add(row, of(gpu), job, part, "compute", label=f"{gpu}, {model}, {kind}")
     return suite
 

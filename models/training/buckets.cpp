@@ -67,6 +67,22 @@ std::vector<Bucket> buckets_of_launched(const std::vector<Gradient>& gradients,
   return buckets;
 }
 
+// As many tensors in each; the first groups, in the order of parameters, hold one more where they
+// do not divide (numpy's array_split, by which horovod.mxnet makes them).
+std::vector<Bucket> buckets_of_groups(const std::vector<Gradient>& gradients, int groups)
+{
+  std::vector<Bucket> buckets;
+  const std::size_t tensors = gradients.size();
+  const auto used = std::min(static_cast<std::size_t>(groups), tensors);
+  for (std::size_t group = used, next = 0; group-- > 0;) {
+    buckets.emplace_back();
+    const std::size_t size = tensors / used + (group < tensors % used ? 1 : 0);
+    for (std::size_t i = 0; i < size; ++i)
+      put(buckets.back(), gradients[next++]);
+  }
+  return buckets;
+}
+
 } // namespace
 
 std::vector<Bucket> plan_buckets(const Network& network, const ComputeProfile& profile,
@@ -75,6 +91,8 @@ std::vector<Bucket> plan_buckets(const Network& network, const ComputeProfile& p
   const Seconds launch = framework.transformer.value_or(TransformerRules{}).host_per_kernel;
   const std::vector<Gradient> gradients =
       gradients_in_order(network, profile, launch, bytes_per_gradient);
+  if (framework.gradient_groups > 0)
+    return buckets_of_groups(gradients, framework.gradient_groups);
   if (agrees_ahead(framework))
     return buckets_of_launched(gradients, framework, profile.forward());
   const bool single =

@@ -1,5 +1,7 @@
 #include "models/training/compute_profile.hpp"
 
+#include "models/training/layer_passes.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,38 +17,6 @@ constexpr double kCopies = 4;
 bool gemm_like(const Layer& layer)
 {
   return layer.gemm.count > 0;
-}
-
-// Passes over the layer's input and output. Normalisation in training reads its input once for the
-// statistics of the batch and once to normalise; backward reads input and incoming gradient for the
-// sums and again for the result. Statistics of one position's features need no second pass: a block
-// of threads holds them; only gradients of scale and shift read both again, as of transformers.
-// Other layers read and write once, backward reads gradient and saved output.
-struct Passes {
-  double forward_in = 1, forward_out = 1;
-  double backward_in = 1, backward_out = 1;
-};
-
-Passes passes_of(LayerKind kind)
-{
-  switch (kind) {
-  case LayerKind::norm:
-    return {2, 1, 3, 2};
-  case LayerKind::row_norm:
-    return {1, 1, 4, 1};
-  case LayerKind::elementwise:
-    return {1, 1, 1, 2};
-  case LayerKind::pool:
-    return {1, 1, 2, 2};
-  case LayerKind::conv:
-  case LayerKind::linear:
-  case LayerKind::attention:
-  case LayerKind::embedding:
-  case LayerKind::copy:
-  case LayerKind::regroup:
-    return {1, 1, 1, 1};
-  }
-  return {};
 }
 
 Bytes moved(double elements, const Device& device)
@@ -354,8 +324,9 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   const double passing = reduced(parameters, device);
   bool first = true; // no gradient of the network's own input is needed, or of frozen layers
   Autocast autocast(device);
-  for (const Layer& layer : network.layers) {
-    const Passes passes = passes_of(layer.kind);
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const Layer& layer = network.layers[i];
+    const Passes passes = passes_of(network, i, device.kernels);
     const double in = static_cast<double>(layer.input_elements) * batch;
     const double out = static_cast<double>(layer.output_elements) * batch;
     const auto weights = static_cast<double>(layer.parameters + layer.borrowed_weights);
@@ -380,10 +351,11 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
       const Flops work = static_cast<double>(batch) * layer.forward_flops;
       const double functions = batch * layer.functions;
       const double width = autocast.width();
-      time.forward = device.ordinary(
-          {work,
-           moved(width * (passes.forward_in * in + passes.forward_out * out) + weights, device),
-           functions});
+      if (passes.forward())
+        time.forward = device.ordinary(
+            {work,
+             moved(width * (passes.forward_in * in + passes.forward_out * out) + weights, device),
+             functions});
       time.backward = device.ordinary(
           {work,
            moved(width * (passes.backward_in * in + passes.backward_out * out) + weights, device),

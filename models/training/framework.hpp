@@ -100,6 +100,18 @@ constexpr auto choices(HandedOver)
       {{HandedOver::computed, "computed"}, {HandedOver::launched, "launched"}});
 }
 
+/// What convolutions do of the batch normalisation beside them: nothing; the one before it adds up
+/// its result and the squares of it, which is the statistics' pass (cuDNN,
+/// CUDNN_FUSED_SCALE_BIAS_ACTIVATION_CONV_BNSTATS); or the one after it applies scale, shift and
+/// activation, too, while it reads, so that no kernel is left forward.
+enum class BatchNorm { alone, sums_in_convolution, in_convolutions };
+constexpr auto choices(BatchNorm)
+{
+  return std::to_array<Choice<BatchNorm>>({{BatchNorm::alone, "alone"},
+                                           {BatchNorm::sums_in_convolution, "sums-in-convolution"},
+                                           {BatchNorm::in_convolutions, "in-convolutions"}});
+}
+
 /// How parameter servers of a framework work.
 struct ServerRules {
   ServerPlace on = ServerPlace::workers; // where they run unless the job says so: workers, apart
@@ -143,6 +155,7 @@ struct KernelSpec {
   /// In half precision, softmax and normalisation of positions compute in single precision
   /// (torch.autocast), and what follows up to the next product.
   bool autocast = false;
+  BatchNorm batch_norm = BatchNorm::alone;
 };
 
 /// All GPUs of a node hang on one process. CUDA lets one of its threads launch at a time, so that
@@ -167,6 +180,7 @@ struct Framework {
   bool fusion_copies = true;                  // through a fusion buffer
   BucketFill bucket_fill = BucketFill::at_most;
   BucketOrder bucket_order = BucketOrder::ready;
+  int gradient_groups = 0; // buckets of as many tensors each, whatever their size; 0: by size
   HandedOver handed_over = HandedOver::computed;
   Seconds coordination{};          // one agreement (of a cycle, or on a bucket), fixed part
   Seconds coordination_per_rank{}; // and for each rank; 0 with a response cache
@@ -283,6 +297,10 @@ void describe(V& v, KernelSpec& s)
   v.optional("autocast", s.autocast,
              "in half precision softmax and layer and group normalisation compute in single "
              "precision, with conversions before them and before the next product");
+  v.optional("batch_norm", s.batch_norm,
+             "alone: kernels of its own; sums-in-convolution: the convolution before it adds up "
+             "the batch's statistics while it writes; in-convolutions: and the one after it "
+             "normalises while it reads");
 }
 
 template <class V>
@@ -309,6 +327,10 @@ void describe(V& v, Framework& s)
   v.optional("fusion_copies", s.fusion_copies, "gradients are copied into and out of a buffer");
   v.optional("bucket_order", s.bucket_order,
              "ready: what is there at a cycle is fused; fixed: buckets are filled in order");
+  v.optional("gradient_groups", s.gradient_groups,
+             "buckets that hold equally many tensors, whatever their size, in place of threshold "
+             "and cycle (Horovod's num_groups); 0: none",
+             between(0, 100000));
   v.optional(
       "handed_over", s.handed_over,
       "when a gradient counts as there at a cycle: computed; or launched, when the host has "

@@ -11,12 +11,25 @@ namespace {
 struct Tile {
   double rows, columns;
   int halvings; // of 256 x 128
+
+  bool narrow() const { return std::max(rows, columns) == 256 && std::min(rows, columns) < 128; }
 };
 constexpr Tile kTiles[] = {{256, 128, 0}, {128, 256, 0}, {128, 128, 1}, {64, 128, 2}, {128, 64, 2},
                            {64, 256, 1},  {256, 64, 1},  {64, 64, 3},   {256, 32, 2}, {128, 32, 3}};
 constexpr double kNarrow = 32;          // columns
 constexpr double kShortestSplit = 1024; // terms of a sum
 constexpr double kSplitFill = 1.5;      // parts of a divided sum are added up afterwards
+
+// Of the rate that the largest tiles reach.
+double share(const Tile& tile, const ProductCurve& curve)
+{
+  if (!curve.tensor_cores)
+    return std::pow(curve.quarter_tile, tile.halvings - 1);
+  if (curve.narrow_tile > 0 && tile.narrow())
+    return curve.narrow_tile;
+  return tile.halvings == 0 ? 1.0
+                            : curve.half_tile * std::pow(curve.quarter_tile, tile.halvings - 1);
+}
 
 } // namespace
 
@@ -27,12 +40,9 @@ double ProductCurve::arithmetic(const Product& product, double clock) const
   for (const Tile& tile : kTiles) {
     if (!tensor_cores && std::max(tile.rows, tile.columns) > 128)
       continue;
-    if (!narrow_tiles && tile.columns == kNarrow)
+    if (narrow_tile <= 0 && tile.columns == kNarrow)
       continue;
-    const int halvings = tensor_cores ? tile.halvings : tile.halvings - 1;
-    const double share =
-        std::pow(quarter_tile, tensor_cores ? std::max(0, halvings - 1) : halvings) *
-        (tensor_cores && halvings > 0 ? half_tile : 1.0);
+    const double tile_rate = rate * share(tile, *this);
     const double tiles =
         product.count * std::ceil(product.m / tile.rows) * std::ceil(product.n / tile.columns);
     for (int split = 1; split <= splits; split *= 2) {
@@ -41,9 +51,8 @@ double ProductCurve::arithmetic(const Product& product, double clock) const
       const double full = tiles * split / processors;
       const double waves = whole_waves * std::ceil(full) + (1 - whole_waves) * std::max(1.0, full);
       const double terms = product.k / split + fill * (split == 1 ? 1 : kSplitFill);
-      best = std::min(best,
-                      waves * 2 * tile.rows * tile.columns * terms * processors / (rate * share) +
-                          (split == 1 ? 0 : split_floor));
+      best = std::min(best, waves * 2 * tile.rows * tile.columns * terms * processors / tile_rate +
+                                (split == 1 ? 0 : split_floor));
     }
   }
   return best;

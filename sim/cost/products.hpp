@@ -38,7 +38,8 @@ struct ProductCurve {
   double quantise = 0;        // bytes moved per left element by a conversion before the product
   double quantise_floor = 0;  // seconds of its kernels beside that
   bool tensor_cores = true;   // false: tiles of 128 x 128 are the largest, at the full rate
-  bool narrow_tiles = false;  // tiles of 32 columns, too
+  double narrow_tile = 0;     // rate of 256 x 64 beside 256 x 128, with tiles of 256 x 32 as quick
+                              // as that; 0: as halvings say, and no tiles of 32 columns
   int splits = 4;             // parts that a sum may be divided into
   double split_floor = 0;     // seconds to add them up
   int processors = 1;

@@ -112,3 +112,22 @@ TEST_CASE("a cycle takes what is launched, and the next one what was while data 
   computed.handed_over = HandedOver::computed;
   CHECK(sizes(7, computed) == Sizes{1, 2, 2, 2});
 }
+
+TEST_CASE("groups hold equally many tensors, whatever their size", "[buckets]")
+{
+  Framework framework;
+  framework.fusion_threshold = Bytes(1);
+  framework.fusion_cycle = 2.0_ms;
+  framework.gradient_groups = 3;
+  CHECK(sizes(9, framework) == Sizes{3, 3, 3});
+  CHECK(sizes(8, framework) == Sizes{2, 3, 3}); // the first parameters' groups have one more
+  CHECK(sizes(2, framework) == Sizes{1, 1});
+  framework.gradient_groups = 1;
+  CHECK(sizes(9, framework) == Sizes{9});
+  // A group leaves when its last gradient exists.
+  framework.gradient_groups = 2;
+  const std::vector<Bucket> halves = buckets(8, framework);
+  REQUIRE(halves.size() == 2);
+  CHECK(halves[0].ready == 4.0_ms);
+  CHECK(halves[1].ready == 8.0_ms);
+}

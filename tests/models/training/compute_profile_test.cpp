@@ -1,6 +1,7 @@
 // What the kernels of a step take, where one thing alone limits them.
 #include "models/training/compute_profile.hpp"
 
+#include "tests/models/network_support.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -281,6 +282,29 @@ TEST_CASE("statistics of a batch take a second pass over memory, those of a posi
   CHECK_THAT(profile.layers[0].backward.value(), test::is(passes(5)));
   CHECK_THAT(profile.layers[1].forward.value(), test::is(passes(2)));
   CHECK_THAT(profile.layers[1].backward.value(), test::is(passes(5)));
+}
+
+TEST_CASE("a normalisation that convolutions do on their way has no kernel forward",
+          "[profile][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.ordinary.memory = BytesPerSecond(1e9);
+  device.ordinary.launch = 5.0_us;
+  const Network network = test::network_of(
+      R"("channels": 8, "height": 16, "width": 16)",
+      R"({"op": "conv", "out": 8, "kernel": 1}, "batch_norm", {"op": "conv", "out": 8, "kernel": 1})");
+  const double elements = 4 * 8 * 16 * 16.0, weights = 2 * 8;
+  const auto norm = [&](BatchNorm batch_norm) {
+    device.kernels.batch_norm = batch_norm;
+    return compute_profile(network, 4, device).layers.at(1);
+  };
+  CHECK_THAT(norm(BatchNorm::alone).forward.value(),
+             test::is(5e-6 + (3 * elements + weights) * 4 / 1e9));
+  CHECK_THAT(norm(BatchNorm::sums_in_convolution).forward.value(),
+             test::is(5e-6 + (2 * elements + weights) * 4 / 1e9));
+  CHECK(norm(BatchNorm::in_convolutions).forward == Seconds(0));
+  CHECK_THAT(norm(BatchNorm::in_convolutions).backward.value(),
+             test::is(5e-6 + (5 * elements + weights) * 4 / 1e9));
 }
 
 TEST_CASE("autocast computes softmax in single precision up to the next product",

@@ -59,9 +59,11 @@ TEST_CASE("few columns fill tiles of 32 where a library has them", "[cost][produ
   curve.quarter_tile = 0.8;
   // 100 tiles of 256 rows on 100 processors: one wave; 64 columns half empty at half the rate.
   CHECK(curve.arithmetic({25600, 32, 512}) == Approx(2.0 * 25600 * 64 * 512 / 50e12));
-  curve.narrow_tiles = true; // 256 x 32 is a halving below 256 x 64
-  CHECK(curve.arithmetic({25600, 32, 512}) == Approx(2.0 * 25600 * 32 * 512 / 40e12));
-  CHECK(curve.arithmetic({25600, 64, 512}) == Approx(2.0 * 25600 * 64 * 512 / 50e12));
+  curve.narrow_tile = 0.6; // of 256 x 64 and of 256 x 32
+  CHECK(curve.arithmetic({25600, 32, 512}) == Approx(2.0 * 25600 * 32 * 512 / 60e12));
+  CHECK(curve.arithmetic({25600, 64, 512}) == Approx(2.0 * 25600 * 64 * 512 / 60e12));
+  CHECK(curve.arithmetic({64, 25600, 512}) == Approx(2.0 * 25600 * 64 * 512 / 60e12));
+  CHECK(curve.arithmetic({25600, 128, 512}) == Approx(2.0 * 25600 * 128 * 512 / 100e12));
   curve.tensor_cores = false; // 128 x 32, two halvings below 128 x 128
   CHECK(curve.arithmetic({12800, 32, 512}) == Approx(2.0 * 12800 * 32 * 512 / 64e12));
 }

@@ -1,0 +1,61 @@
+#include "models/training/layer_passes.hpp"
+
+namespace foretrain::models {
+
+namespace {
+
+Passes alone(LayerKind kind)
+{
+  switch (kind) {
+  case LayerKind::norm:
+    return {2, 1, 3, 2};
+  case LayerKind::row_norm:
+    return {1, 1, 4, 1};
+  case LayerKind::elementwise:
+    return {1, 1, 1, 2};
+  case LayerKind::pool:
+    return {1, 1, 2, 2};
+  case LayerKind::conv:
+  case LayerKind::linear:
+  case LayerKind::attention:
+  case LayerKind::embedding:
+  case LayerKind::copy:
+  case LayerKind::regroup:
+    return {1, 1, 1, 1};
+  }
+  return {};
+}
+
+bool activation(const Layer& layer)
+{
+  return layer.kind == LayerKind::elementwise && layer.input_elements == layer.output_elements;
+}
+
+// A convolution is what reads the result of layer `index`, through activations at most.
+bool convolution_reads(const Network& network, std::size_t index)
+{
+  const std::int64_t elements = network.layers[index].output_elements;
+  do
+    ++index;
+  while (index < network.layers.size() && activation(network.layers[index]));
+  return index < network.layers.size() && network.layers[index].kind == LayerKind::conv &&
+         network.layers[index].input_elements == elements;
+}
+
+} // namespace
+
+Passes passes_of(const Network& network, std::size_t index, const KernelSpec& kernels)
+{
+  const Layer& layer = network.layers[index];
+  Passes passes = alone(layer.kind);
+  if (kernels.batch_norm == BatchNorm::alone || layer.op != "batch_norm" ||
+      layer.kind != LayerKind::norm || index == 0 ||
+      network.layers[index - 1].kind != LayerKind::conv)
+    return passes;
+  passes.forward_in = 1;
+  if (kernels.batch_norm == BatchNorm::in_convolutions && convolution_reads(network, index))
+    passes.forward_in = passes.forward_out = 0;
+  return passes;
+}
+
+} // namespace foretrain::models

@@ -1,0 +1,26 @@
+// How often a layer that is no product passes over its input and its output.
+#pragma once
+
+#include "models/networks/network.hpp"
+#include "models/training/framework.hpp"
+
+namespace foretrain::models {
+
+/// Reads of the layer's input and writes of its output, forward; backward reads of what is as long
+/// as its input and output, writes included.
+struct Passes {
+  double forward_in = 1, forward_out = 1;
+  double backward_in = 1, backward_out = 1;
+  /// No kernel runs forward: another layer's does the work on its way.
+  bool forward() const { return forward_in + forward_out > 0; }
+};
+
+/// Passes of layer `index` of the network. Normalisation in training reads its input once for the
+/// statistics of the batch and once to normalise; backward reads input and incoming gradient for
+/// the sums and again for the result. Statistics of one position's features need no second pass: a
+/// block of threads holds them; only gradients of scale and shift read both again, as of
+/// transformers. Other layers read and write once, backward reads gradient and saved output.
+/// What convolutions beside a batch normalisation spare it: BatchNorm.
+Passes passes_of(const Network& network, std::size_t index, const KernelSpec& kernels);
+
+} // namespace foretrain::models

@@ -1,0 +1,74 @@
+#include "models/training/layer_passes.hpp"
+
+#include "tests/models/network_support.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+
+using namespace foretrain;
+using namespace foretrain::models;
+
+namespace {
+
+constexpr const char* kInput = R"("channels": 8, "height": 16, "width": 16)";
+
+// Reads and writes forward of the first batch normalisation.
+std::pair<double, double> forward(const char* layers, BatchNorm batch_norm)
+{
+  const Network built = test::network_of(kInput, layers);
+  const auto norm = std::find_if(built.layers.begin(), built.layers.end(),
+                                 [](const Layer& layer) { return layer.kind == LayerKind::norm; });
+  REQUIRE(norm != built.layers.end());
+  KernelSpec kernels;
+  kernels.batch_norm = batch_norm;
+  const auto index = static_cast<std::size_t>(norm - built.layers.begin());
+  const Passes passes = passes_of(built, index, kernels);
+  CHECK(passes.backward_in == 3);
+  CHECK(passes.backward_out == 2);
+  CHECK(passes.forward() == (passes.forward_out > 0));
+  return {passes.forward_in, passes.forward_out};
+}
+
+using Forward = std::pair<double, double>;
+constexpr const char* kBetween =
+    R"({"op": "conv", "out": 8, "kernel": 3}, "batch_norm", "relu", {"op": "conv", "out": 8, "kernel": 1})";
+
+} // namespace
+
+TEST_CASE("convolutions take over passes of the batch normalisation between them", "[passes]")
+{
+  CHECK(forward(kBetween, BatchNorm::alone) == Forward{2, 1});
+  CHECK(forward(kBetween, BatchNorm::sums_in_convolution) == Forward{1, 1});
+  CHECK(forward(kBetween, BatchNorm::in_convolutions) == Forward{0, 0});
+}
+
+TEST_CASE("what no convolution writes is read for its statistics", "[passes]")
+{
+  for (const char* first : {R"("batch_norm", {"op": "conv", "out": 8, "kernel": 1})",
+                            R"({"op": "max_pool", "kernel": 2, "stride": 2}, "batch_norm")",
+                            R"({"op": "conv", "out": 8, "kernel": 1}, "relu", "batch_norm")"})
+    for (const BatchNorm kind : {BatchNorm::sums_in_convolution, BatchNorm::in_convolutions})
+      CHECK(forward(first, kind) == Forward{2, 1});
+}
+
+TEST_CASE("what no convolution reads is normalised by a kernel of its own", "[passes]")
+{
+  for (
+      const char* layers :
+      {R"({"op": "conv", "out": 8, "kernel": 1}, "batch_norm")",
+       R"({"op": "conv", "out": 8, "kernel": 1}, "batch_norm", "relu")",
+       R"({"op": "conv", "out": 8, "kernel": 1}, "batch_norm", {"op": "max_pool", "kernel": 2, "stride": 2})",
+       R"({"op": "residual", "main": [{"op": "conv", "out": 8, "kernel": 1}, "batch_norm"]}, "relu",
+           {"op": "conv", "out": 8, "kernel": 1})",
+       // The shortcut's convolution comes next in the list, but reads the block's input.
+       R"({"op": "residual", "main": [{"op": "conv", "out": 16, "kernel": 1}, "batch_norm"],
+            "shortcut": [{"op": "conv", "out": 16, "kernel": 1}]})"})
+    CHECK(forward(layers, BatchNorm::in_convolutions) == Forward{1, 1});
+}
+
+TEST_CASE("other normalisations pass over their input as they do", "[passes]")
+{
+  CHECK(forward(R"({"op": "conv", "out": 8, "kernel": 1}, "group_norm",
+                   {"op": "conv", "out": 8, "kernel": 1})",
+                BatchNorm::in_convolutions) == Forward{2, 1});
+}
