@@ -435,6 +435,7 @@ ResolvedExperiment resolve(const Point& given)
   add_money_warnings(e);
   e.presets = *uses;
   check_networks(e, root);
+  check_tables(e, root);
   add_remarks(e);
   return e;
 }

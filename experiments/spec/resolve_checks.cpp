@@ -216,6 +216,26 @@ void check_networks(const ResolvedExperiment& e, const Value& root)
   }
 }
 
+void check_tables(const ResolvedExperiment& e, const Value& root)
+{
+  for (std::size_t j = 0; j < e.jobs.size(); ++j) {
+    const ResolvedJob& job = e.jobs[j];
+    const auto& layers = job.network.layers;
+    const bool divided = std::any_of(layers.begin(), layers.end(), [](const models::Layer& layer) {
+      return layer.exchanged_elements > 0;
+    });
+    if (divided && job.ranks.size() > 1 && job.spec.mode != JobMode::inference &&
+        (job.parameter_servers || job.library.host))
+      root.at("jobs").at(j).fail_at(
+          "framework",
+          fmt::format("adds gradients by {}, which hands no rows of tables from GPU to GPU: {} "
+                      "divides its tables among them",
+                      job.parameter_servers ? "parameter servers" : job.library.name,
+                      job.network.name),
+          "take one whose library is NCCL, such as hugectr or pytorch-ddp");
+  }
+}
+
 void add_remarks(ResolvedExperiment& e)
 {
   for (ResolvedJob& job : e.jobs) {

@@ -6,7 +6,10 @@
 namespace foretrain::experiments {
 
 /// Throws ConfigError when nodes must talk over a network that their adapters cannot carry.
-void check_networks(const ResolvedExperiment& experiment, const Value& root);
+void check_networks(const ResolvedExperiment& e, const Value& root);
+
+/// Throws where a network's tables lie on several GPUs and nothing exchanges their rows.
+void check_tables(const ResolvedExperiment& e, const Value& root);
 
 /// Whether a framework's code is older than the GPU's architecture.
 bool predates(const models::Framework& framework, const platforms::Gpu& gpu);

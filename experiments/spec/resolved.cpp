@@ -24,7 +24,8 @@ std::optional<Bytes> checkpoint_bytes(const ResolvedJob& job)
     return models::checkpoint_bytes(job.transformer->step.memory);
   if (job.plan)
     return {};
-  return Bytes(static_cast<double>(models::totals(job.network).parameters) *
+  const models::NetworkTotals sum = models::totals(job.network);
+  return Bytes(static_cast<double>(sum.parameters + sum.divided_parameters) *
                (4 + job.optimizer.state_bytes_per_parameter));
 }
 

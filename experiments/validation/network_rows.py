@@ -6,7 +6,7 @@ and nodes from a rate of one.
 
 MEASUREMENTS.json is a list of published rows (measurements-3.json of the reference). Taken are training rates of one GPU whose
 batch is told: timm's on an RTX 3090, NVIDIA DeepLearningExamples' of networks that have a file, and of Lambda's benchmarks one row of
-each role for each network, GPU and precision (dozens of machines of one kind say the same); and of MLPerf's detectors and 3-D U-Net, which
+each role for each network, GPU and precision (dozens of machines of one kind say the same); and of MLPerf's ResNet-50, detectors, 3-D U-Net and recommenders, which
 nobody ran on one GPU, one row of each role for each network, kind of GPU, number of them in a node and batch. A row that anchors
 another one is not counted. Left out are rows of networks without a file, of GPUs that work on one sample together (less than one
 sample each), of the SSD of TensorFlow (320 x 320) and of SSD of Lambda's machines that do not tell their batch.
@@ -54,6 +54,8 @@ MLPERF = {
     "mlperf-unet3d": {"model": "unet3d-kits19", "framework": MLPERF_MXNET},
     "mlperf-transformer": {"model": "transformer-big", "framework": MLPERF_PYTORCH},
     "mlperf-stable_diffusion": {"model": "stable-diffusion-2", "framework": MLPERF_PYTORCH},
+    "mlperf-dlrm": {"model": "dlrm", "framework": "hugectr"},
+    "mlperf-dlrm_dcnv2": {"model": "dlrm-dcnv2", "framework": "hugectr"},
     "mlperf-resnet": {"model": "resnet50-v1.5", "framework": "mxnet-mlperf"},
 }
 # What convolutions take over of batch normalisation hangs on the kernels that cuDNN has for a GPU: sources of the presets.
@@ -248,6 +250,13 @@ MLPERF_ANCHORS = {
     "mlperf-v5.0-retinanet-Oracle-1xBM.GPU.B200.8": ["mlperf-v5.0-retinanet-Oracle-8xBM.GPU.B200.8"],
     "mlperf-v2.1-resnet-HPE-HPE-ProLiant-XL675d-Gen10-Plus_A100-SXM-80GB_mxnet": [
         "mlperf-v2.1-resnet-HPE-HPE-ProLiant-XL675d-Gen10-Plus_A100-SXM-80GB_8N_mxnet"],
+    "mlperf-v1.1-dlrm-NVIDIA-dgxa100_ngc21.09_merlin_hugectr": ["mlperf-v1.1-dlrm-NVIDIA-dgxa100_n8_ngc21.09_merlin_hugectr",
+                                                               "mlperf-v1.1-dlrm-NVIDIA-dgxa100_n14_ngc21.09_merlin_hugectr"],
+    "mlperf-v2.1-dlrm-NVIDIA-dgxh100_preview": ["mlperf-v2.1-dlrm-NVIDIA-dgxh100_n4_preview"],
+    "mlperf-v3.0-dlrm_dcnv2-NVIDIA-dgxh100_ngc23.04_merlin_hugectr": ["mlperf-v3.0-dlrm_dcnv2-NVIDIA-dgxh100_n8_ngc23.04_merlin_hugectr",
+                                                                     "mlperf-v3.0-dlrm_dcnv2-NVIDIA-dgxh100_n16_ngc23.04_merlin_hugectr"],
+    "mlperf-v3.1-dlrm_dcnv2-NVIDIA-eos_ngc23.09_merlin_hugectr": ["mlperf-v3.1-dlrm_dcnv2-NVIDIA-eos_n8_ngc23.09_merlin_hugectr",
+                                                                 "mlperf-v3.1-dlrm_dcnv2-NVIDIA-eos_n16_ngc23.09_merlin_hugectr"],
     "mlperf-v0.6-ssd-NVIDIA-dgx1_ngc19.05_pytorch": ["mlperf-v0.6-ssd-NVIDIA-dgx1_n30_ngc19.05_pytorch"],
     "mlperf-v1.1-ssd-Dell-R750xax4A100-PCIE-80GB": ["mlperf-v1.1-ssd-Dell-8xR750xax4A100-PCIE-80GB"],
     "mlperf-v1.1-maskrcnn-Dell-XE8545x4A100-SXM-80GB": ["mlperf-v1.1-maskrcnn-Dell-2xXE8545x4A100-SXM-80GB"],

@@ -25,6 +25,8 @@ const char* name_of(LayerKind kind)
     return "copy";
   case LayerKind::regroup:
     return "regroup";
+  case LayerKind::tables:
+    return "tables";
   }
   return "";
 }
@@ -241,6 +243,33 @@ Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_r
     layer.borrowed_weights = table_rows.front() * hidden;
   for (std::size_t i = tied ? 1 : 0; i < table_rows.size(); ++i)
     train(layer, table_rows[i] * hidden);
+  return layer;
+}
+
+Layer tables_layer(std::int64_t rows, std::int64_t tables, std::int64_t looked_up,
+                   std::int64_t hidden)
+{
+  const Shape output = Shape::sequence(tables, hidden);
+  Layer layer = moving(LayerKind::tables, output, output);
+  layer.input_elements = looked_up * hidden;
+  layer.forward_flops = Flops(as_double((looked_up - tables) * hidden));
+  layer.divided_parameters = rows * hidden;
+  layer.exchanged_elements = output.elements();
+  return layer;
+}
+
+Layer gathered_layer(const Shape& output)
+{
+  Layer layer = copy_layer(output);
+  layer.gathers = true;
+  return layer;
+}
+
+Layer interaction_layer(const Shape& input)
+{
+  const std::int64_t pairs = input.tokens * (input.tokens - 1) / 2;
+  Layer layer = moving(LayerKind::attention, input, Shape::vector(pairs + input.features));
+  multiply(layer, {.count = 1, .m = input.tokens, .n = input.tokens, .k = input.features});
   return layer;
 }
 

@@ -25,6 +25,7 @@ enum class LayerKind {
   embedding,
   copy,    // moves activations without arithmetic: concatenation, picking a token
   regroup, // the same activations in the order that products of all heads in one call want
+  tables,  // rows of embedding tables, in single precision, that one rank each holds
 };
 
 /// "conv", "linear", ...
@@ -59,6 +60,12 @@ struct Layer {
   /// Weights that its kernels read and that are not its own to train: those of a layer before it,
   /// whose gradient it adds to, or frozen ones.
   std::int64_t borrowed_weights = 0;
+  /// Trainable, of tables that ranks divide among themselves: in no exchange of gradients.
+  std::int64_t divided_parameters = 0;
+  /// Elements that ranks hand to each other behind it, in all its samples' rows; their gradients go
+  /// back. The next layer that `gathers` waits for them.
+  std::int64_t exchanged_elements = 0;
+  bool gathers = false;
   /// False: no gradient is computed in it, of weights or of its input.
   bool trained = true;
   /// Elements of each trainable tensor in the order of creation: weight, bias, gamma, beta.
@@ -100,6 +107,14 @@ Layer global_avg_pool_layer(const Shape& input);
 /// `tied`: the first table is another layer's.
 Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_rows,
                       std::int64_t hidden, bool tied = false);
+/// A sample's rows of tables with so many rows in all, `looked_up` of them, added to one for each
+/// table.
+Layer tables_layer(std::int64_t rows, std::int64_t tables, std::int64_t looked_up,
+                   std::int64_t hidden);
+/// Puts together what tables sent and what was made beside them.
+Layer gathered_layer(const Shape& output);
+/// Inner products of every two tokens, and the first token.
+Layer interaction_layer(const Shape& input);
 /// Who attends to whom: every query of a window to the same keys.
 struct AttentionSpan {
   std::int64_t heads = 1;

@@ -112,6 +112,7 @@ NetworkTotals totals(const Network& network)
   NetworkTotals sum;
   for (const Layer& layer : network.layers) {
     sum.parameters += layer.parameters;
+    sum.divided_parameters += layer.divided_parameters;
     sum.gradient_tensors += static_cast<std::int64_t>(layer.gradient_tensors.size());
     sum.macs += layer.macs;
     sum.forward_flops += layer.forward_flops;

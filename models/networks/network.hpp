@@ -27,7 +27,8 @@ struct Network {
 
 /// Sums over all layers, for one sample where that matters.
 struct NetworkTotals {
-  std::int64_t parameters = 0;
+  std::int64_t parameters = 0;         // that every rank holds
+  std::int64_t divided_parameters = 0; // that one rank each holds, of embedding tables
   std::int64_t gradient_tensors = 0;
   Bytes gradient_bytes_fp32;
   double macs = 0.0;

@@ -324,8 +324,8 @@ std::span<const Op> simple_ops()
 std::vector<const Op*> all_ops()
 {
   std::vector<const Op*> ops;
-  for (const std::span<const Op> table :
-       {simple_ops(), gate_ops(), resize_ops(), block_ops(), attention_ops(), part_ops()})
+  for (const std::span<const Op> table : {simple_ops(), gate_ops(), resize_ops(), block_ops(),
+                                          attention_ops(), part_ops(), table_ops()})
     for (const Op& op : table)
       ops.push_back(&op);
   return ops;

@@ -1,7 +1,8 @@
 // The ops a network file can use. To add one: a spec with its describe(), a function that emits its
 // layers, a line in the table of network_ops.cpp (single layers), network_gates.cpp (factors),
 // network_resize.cpp (other sizes and views), network_blocks.cpp (layers that hold layers),
-// network_attention.cpp or network_parts.cpp (ends on the way, frozen layers, regions).
+// network_attention.cpp, network_tables.cpp (recommenders) or network_parts.cpp (ends on the way,
+// frozen layers, regions).
 #pragma once
 
 #include "models/networks/network_builder.hpp"
@@ -25,6 +26,7 @@ std::span<const Op> resize_ops();    // network_resize.cpp
 std::span<const Op> block_ops();     // network_blocks.cpp
 std::span<const Op> attention_ops(); // network_attention.cpp
 std::span<const Op> part_ops();      // network_parts.cpp
+std::span<const Op> table_ops();     // network_tables.cpp
 
 std::vector<const Op*> all_ops();
 /// The op that `word` names; throws with the nearest name.

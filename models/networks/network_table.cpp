@@ -11,6 +11,7 @@ namespace {
 Json json_of(const NetworkTotals& sum)
 {
   return {{"parameters", sum.parameters},
+          {"divided_parameters", sum.divided_parameters},
           {"gradient_tensors", sum.gradient_tensors},
           {"gradient_bytes_fp32", static_cast<std::int64_t>(sum.gradient_bytes_fp32.value())},
           {"forward_macs", sum.macs},
@@ -75,6 +76,9 @@ std::string network_text(const Network& network)
                       sum.gradient_bytes_fp32.value() / 1e6, sum.macs / 1e9,
                       sum.forward_flops.value() / 1e9,
                       static_cast<double>(sum.activation_elements) / 1e6);
+  if (sum.divided_parameters > 0)
+    text += fmt::format("  and tables         {} parameters, divided among the GPUs\n",
+                        sum.divided_parameters);
   return text;
 }
 

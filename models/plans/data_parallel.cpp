@@ -39,8 +39,13 @@ public:
     add_exchange();
     if (job_.adding == Adding::fetching)
       add_variables();
-    else
-      passes_ = {{{}, {}, job_.profile.forward()}};
+    add_tables();
+    if (job_.framework.overlap != Overlap::none)
+      for (std::size_t b = 0; b < job_.buckets.size(); ++b)
+        after_backward_.push_back({job_.buckets[b].ready, ready_[b]});
+    for (auto* marks : {&needed_forward_, &after_forward_, &needed_backward_, &after_backward_})
+      std::stable_sort(marks->begin(), marks->end(),
+                       [](const Mark& a, const Mark& b) { return a.at < b.at; });
     const int ranks = static_cast<int>(job_.ranks.size());
     std::vector<OpId> updates;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -59,9 +64,9 @@ public:
   }
 
 private:
-  struct Pass { // of forward
-    OpId variables;
-    Seconds from, until;
+  struct Mark { // in a pass: what has to end before it goes on from there, or may begin then
+    Seconds at;
+    OpId op;
   };
 
   struct Stretch {
@@ -93,37 +98,59 @@ private:
   {
     if (job_.input)
       program_.fetch(rank, 0);
-    OpId last;
-    for (const Pass& pass : passes_) {
-      const Stretch forward = add_stretch(
-          rank, Phase::forward, "forward", pass.until - pass.from,
-          recorded_idle_ ? job_.profile.forward_idle(pass.from, pass.until) : Seconds());
-      program_.order(pass.variables, forward.first);
-      last = forward.last;
-    }
-    const bool overlaps = job_.framework.overlap != Overlap::none;
-    Seconds done;
-    for (std::size_t b = 0; b < job_.buckets.size(); ++b) {
-      const Seconds until = std::max(done, job_.buckets[b].ready);
-      if (until > done)
-        last = add_backward(rank, done, until);
-      done = until;
-      if (overlaps)
-        program_.order(last, ready_[b]);
-    }
-    if (job_.profile.backward() > done)
-      last = add_backward(rank, done, job_.profile.backward());
-    if (!overlaps)
+    const OpId forward = add_pass(rank, Phase::forward, needed_forward_, after_forward_, {});
+    const OpId last = add_pass(rank, Phase::backward, needed_backward_, after_backward_, forward);
+    if (job_.framework.overlap == Overlap::none)
       for (const OpId bucket : ready_)
         program_.order(last, bucket);
     program_.order(last, synchronised_);
   }
 
-  OpId add_backward(int rank, Seconds from, Seconds until)
+  // One pass in pieces that end where something waits for it or it for something; `last` is what
+  // the rank did before. Gives what it did last.
+  OpId add_pass(int rank, Phase phase, const std::vector<Mark>& before,
+                const std::vector<Mark>& after, OpId last)
   {
-    return add_stretch(rank, Phase::backward, "backward", until - from,
-                       recorded_idle_ ? job_.profile.backward_idle(from, until) : Seconds())
-        .last;
+    const bool forward = phase == Phase::forward;
+    const Seconds end = forward ? job_.profile.forward() : job_.profile.backward();
+    std::vector<Seconds> ends{end};
+    for (const auto* marks : {&before, &after})
+      for (const Mark& mark : *marks)
+        if (mark.at > Seconds(0) && mark.at < end)
+          ends.push_back(mark.at);
+    std::sort(ends.begin(), ends.end());
+    Seconds done;
+    auto needed = before.begin();
+    auto told = after.begin();
+    for (; told != after.end() && told->at <= done; ++told)
+      program_.order(last, told->op);
+    for (const Seconds until : ends) {
+      if (until > done || (forward && !last)) {
+        const Stretch piece = add_stretch(rank, phase, forward ? "forward" : "backward",
+                                          until - done, idle(phase, done, until));
+        for (; needed != before.end() && needed->at <= done; ++needed)
+          program_.order(needed->op, piece.first);
+        last = piece.last;
+        done = until;
+      }
+      for (; told != after.end() && (told->at <= done || done >= end); ++told)
+        program_.order(last, told->op);
+    }
+    if (needed != before.end()) // by nothing in the pass: by what comes after it
+      last =
+          add_stretch(rank, phase, forward ? "forward" : "backward", Seconds(0), Seconds(0)).last;
+    for (; needed != before.end(); ++needed)
+      program_.order(needed->op, last);
+    return last;
+  }
+
+  // As recorded; most jobs' profiles have none.
+  Seconds idle(Phase phase, Seconds from, Seconds until) const
+  {
+    if (!recorded_idle_)
+      return Seconds(0);
+    return phase == Phase::forward ? job_.profile.forward_idle(from, until)
+                                   : job_.profile.backward_idle(from, until);
   }
 
   // Calls of the library are one after the other, like all on one stream; servers take what comes.
@@ -201,19 +228,34 @@ private:
     for (const Bucket& bucket : job_.buckets)
       brought.push_back(program_.variables(group_, "variables", bucket.size));
     const std::vector<Seconds> points = needed_at(job_.buckets, job_.profile);
-    Seconds done;
-    OpId there;
-    for (std::size_t b = brought.size(); b-- > 0;) {
-      if (!there || points[b] > done) {
-        if (there) {
-          passes_.push_back({there, done, points[b]});
-          done = points[b];
-        }
-        there = program_.join(Phase::data);
-      }
-      program_.order(brought[b], there);
+    for (std::size_t b = brought.size(); b-- > 0;)
+      needed_forward_.push_back({points[b], brought[b]});
+  }
+
+  // On a stream of their own: rows wait for no gradients of other layers.
+  void add_tables()
+  {
+    if (job_.tables.empty())
+      return;
+    sim::WorkGroup all = program_.groups.front();
+    all.name = "tables";
+    all.algorithm = "auto";
+    const int group = program_.add_group(std::move(all));
+    const int stream = program_.add_stream("tables");
+    const auto exchange = [&](const char* what, Bytes size) {
+      return program_.collective(group, sim::CollectiveKind::all_to_all, Phase::data, what, size,
+                                 stream);
+    };
+    for (const TableExchange& tables : job_.tables) {
+      const OpId rows = exchange("rows of tables", tables.size);
+      after_forward_.push_back({tables.looked_up, rows});
+      needed_forward_.push_back({tables.needed, rows});
     }
-    passes_.push_back({there, done, job_.profile.forward()});
+    for (auto tables = job_.tables.rbegin(); tables != job_.tables.rend(); ++tables) {
+      const OpId gradients = exchange("gradients of rows", tables->size);
+      after_backward_.push_back({tables->gradients_there, gradients});
+      needed_backward_.push_back({tables->gradients_needed, gradients});
+    }
   }
 
   const DataParallel& job_;
@@ -223,7 +265,7 @@ private:
   int group_ = 0;
   std::vector<OpId> ready_; // of each bucket
   OpId synchronised_;
-  std::vector<Pass> passes_;
+  std::vector<Mark> needed_forward_, after_forward_, needed_backward_, after_backward_;
 };
 
 } // namespace

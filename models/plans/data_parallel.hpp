@@ -2,11 +2,13 @@
 // gradients are added as soon as they are whole. See docs/model.md.
 //
 // Per rank: fetch a batch, forward (layer by layer where variables are fetched), backward in
-// stretches that end where a bucket is complete, optimizer. Per bucket: agreement, fusion buffer,
-// synchronisation. At the end the framework's host work.
+// stretches that end where a bucket is complete, optimizer; rows of tables that the ranks divide,
+// and their gradients, are exchanged beside what does not need them. Per bucket: agreement, fusion
+// buffer, synchronisation. At the end the framework's host work.
 #pragma once
 
 #include "models/training/buckets.hpp"
+#include "models/training/table_exchange.hpp"
 #include "sim/workload/program.hpp"
 
 #include <string>
@@ -27,6 +29,7 @@ struct DataParallel {
   std::vector<sim::WorkRank> ranks; // that stand for all devices, in their order
   ComputeProfile profile;
   std::vector<Bucket> buckets; // none where nothing is added
+  std::vector<TableExchange> tables;
   Framework framework;
   Adding adding = Adding::nothing;
   BytesPerSecond fusion_copy{}; // at which a GPU copies into the fusion buffer; 0: it does not

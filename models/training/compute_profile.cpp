@@ -19,6 +19,13 @@ bool gemm_like(const Layer& layer)
   return layer.gemm.count > 0;
 }
 
+// Activations and additions; a product of two tensors waits for both and reads them.
+bool rides_along(const Layer& layer)
+{
+  const bool product = layer.op == "multiply" && layer.input_elements >= 2 * layer.output_elements;
+  return layer.kind == LayerKind::elementwise && !product;
+}
+
 Bytes moved(double elements, const Device& device)
 {
   return Bytes(elements * device.bytes_per_element);
@@ -253,6 +260,21 @@ private:
   bool single_ = false;
 };
 
+// Rows are single precision. A rank looks up in its tables for all ranks' samples: as many rows as
+// its own samples want of all tables. Backward adds each sample's gradient to the rows that it
+// looked up, and updates these alone.
+LayerTime table_time(const Layer& layer, int batch, const Device& device)
+{
+  const double rows = 4.0 * batch * static_cast<double>(layer.input_elements);
+  const Bytes added = moved(static_cast<double>(layer.output_elements) * batch, device);
+  const double state = device.optimizer.state_bytes_per_parameter / 4;
+  LayerTime time;
+  time.forward =
+      device.ordinary({static_cast<double>(batch) * layer.forward_flops, Bytes(rows) + added});
+  time.backward = device.ordinary({Flops(0), Bytes(2 * (1 + state) * rows) + added});
+  return time;
+}
+
 // Idle time between `from` and `until` of a pass over the layers, from the beginning of the first.
 template <class Layer>
 Seconds idle_between(Layer first, Layer last, Seconds LayerTime::*time, Seconds LayerTime::*idle,
@@ -330,14 +352,16 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     const double in = static_cast<double>(layer.input_elements) * batch;
     const double out = static_cast<double>(layer.output_elements) * batch;
     const auto weights = static_cast<double>(layer.parameters + layer.borrowed_weights);
-    if ((device.fused_elementwise && layer.kind == LayerKind::elementwise) ||
+    if ((device.fused_elementwise && rides_along(layer)) ||
         (layer.kind == LayerKind::regroup && !device.kernels.batched_products)) {
       profile.layers.emplace_back();
       continue;
     }
     LayerTime time;
     const Seconds conversion = autocast.before(layer, in);
-    if (gemm_like(layer)) {
+    if (layer.kind == LayerKind::tables) {
+      time = table_time(layer, batch, device);
+    } else if (gemm_like(layer)) {
       const Product product(layer, batch, device, 3 * parameters + passing);
       time.forward = product.forward();
       time.backward = product.weight_gradient();
@@ -390,7 +414,9 @@ ComputeProfile inference_profile(const Network& network, int batch, const Device
   for (const Layer& layer : network.layers) {
     LayerTime time;
     time.backward_kernels = 0;
-    if (gemm_like(layer)) {
+    if (layer.kind == LayerKind::tables) {
+      time.forward = device.operation_gap + table_time(layer, batch, device).forward;
+    } else if (gemm_like(layer)) {
       time.product = true;
       time.forward = device.operation_gap + Product(layer, batch, device, 3 * parameters).forward();
     } else if (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::norm &&
@@ -433,7 +459,9 @@ Bytes training_memory(const Network& network, int batch, const Device& device)
   for (const Layer& layer : network.layers)
     if (layer.trained && layer.kind != LayerKind::elementwise && layer.kind != LayerKind::regroup)
       activations += static_cast<double>(layer.output_elements);
-  return Bytes(state) + moved(activations * batch, device);
+  const double tables = static_cast<double>(sum.divided_parameters) / device.ranks *
+                        (4 + device.optimizer.state_bytes_per_parameter);
+  return Bytes(state + tables) + moved(activations * batch, device);
 }
 
 Bytes inference_memory(const Network& network, int batch, const Device& device)
@@ -441,7 +469,9 @@ Bytes inference_memory(const Network& network, int batch, const Device& device)
   double widest = 0;
   for (const Layer& layer : network.layers)
     widest = std::max(widest, static_cast<double>(layer.input_elements + layer.output_elements));
-  return moved(static_cast<double>(totals(network).parameters) + widest * batch, device);
+  const NetworkTotals sum = totals(network);
+  return moved(static_cast<double>(sum.parameters) + widest * batch, device) +
+         Bytes(4.0 * static_cast<double>(sum.divided_parameters));
 }
 
 } // namespace foretrain::models

@@ -21,6 +21,7 @@ Passes alone(LayerKind kind)
   case LayerKind::embedding:
   case LayerKind::copy:
   case LayerKind::regroup:
+  case LayerKind::tables:
     return {1, 1, 1, 1};
   }
   return {};

@@ -179,3 +179,88 @@ TEST_CASE("layers wait for the variables of their buckets", "[closed-form]")
   CHECK(variables == 3);
   CHECK(sums == 3);
 }
+
+namespace {
+
+bool follows(const sim::Program& program, int first, int second)
+{
+  const auto edges = program.all_edges();
+  return std::find(edges.begin(), edges.end(), std::pair(first, second)) != edges.end();
+}
+
+// Of rank 0, in order.
+std::vector<int> kernels(const sim::Program& program, sim::Phase phase)
+{
+  std::vector<int> found;
+  for (std::size_t i = 0; i < program.operations.size(); ++i) {
+    const sim::Operation& op = program.operations[i];
+    if (op.kind == sim::WorkKind::compute && op.rank == 0 && op.phase == phase)
+      found.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("rows of tables are on their way while what does not need them is computed",
+          "[tables][program]")
+{
+  DataParallel job;
+  job.ranks = {{0, 1}, {1, 1}};
+  job.profile.layers = {{1.0_ms, 2.0_ms}, {3.0_ms, 4.0_ms}, {5.0_ms, 6.0_ms}};
+  job.framework.overlap = Overlap::buckets;
+  job.adding = Adding::all_reduce;
+  Bucket bucket;
+  bucket.size = Bytes(100);
+  bucket.ready = 6.0_ms;
+  job.buckets = {bucket};
+  job.tables = {{Bytes(1000), 1.0_ms, 4.0_ms, 6.0_ms, 10.0_ms}};
+  const sim::Program program = data_parallel_program(job);
+  program.check();
+
+  std::vector<int> calls;
+  for (std::size_t i = 0; i < program.operations.size(); ++i)
+    if (program.operations[i].collective == sim::CollectiveKind::all_to_all) {
+      calls.push_back(static_cast<int>(i));
+      CHECK(program.operations[i].amount == 1000);
+    }
+  REQUIRE(calls.size() == 2);
+  const auto forward = kernels(program, sim::Phase::forward);
+  const auto backward = kernels(program, sim::Phase::backward);
+  const auto lengths = [&](const std::vector<int>& ops) {
+    std::vector<double> told;
+    for (const int op : ops)
+      told.push_back(1e3 * program.operations.at(static_cast<std::size_t>(op)).amount);
+    return told;
+  };
+  CHECK_THAT(lengths(forward), Catch::Matchers::Approx(std::vector<double>{1, 3, 5}));
+  CHECK_THAT(lengths(backward), Catch::Matchers::Approx(std::vector<double>{6, 4, 2}));
+  CHECK(follows(program, forward[0], calls[0]));
+  CHECK_FALSE(follows(program, calls[0], forward[1]));
+  CHECK(follows(program, calls[0], forward[2]));
+  CHECK(follows(program, backward[0], calls[1]));
+  CHECK_FALSE(follows(program, calls[1], backward[1]));
+  CHECK(follows(program, calls[1], backward[2]));
+}
+
+TEST_CASE("what nothing in a pass waits for, what comes after it does", "[tables][program]")
+{
+  DataParallel job;
+  job.ranks = {{0, 1}, {1, 1}};
+  job.profile.layers = {{1.0_ms, 2.0_ms}};
+  job.tables = {{Bytes(1000), 1.0_ms, 1.0_ms, 0.0_ms, 2.0_ms}};
+  const sim::Program program = data_parallel_program(job);
+  const auto forward = kernels(program, sim::Phase::forward);
+  const auto backward = kernels(program, sim::Phase::backward);
+  REQUIRE(forward.size() == 2);
+  REQUIRE(backward.size() == 2);
+  std::vector<int> calls;
+  for (std::size_t i = 0; i < program.operations.size(); ++i)
+    if (program.operations[i].collective == sim::CollectiveKind::all_to_all)
+      calls.push_back(static_cast<int>(i));
+  REQUIRE(calls.size() == 2);
+  CHECK(follows(program, forward[0], calls[0]));
+  CHECK(follows(program, calls[0], forward[1]));
+  CHECK(follows(program, forward[1], calls[1])); // what begins with backward follows forward
+  CHECK(follows(program, calls[1], backward[1]));
+}

@@ -307,6 +307,46 @@ TEST_CASE("a normalisation that convolutions do on their way has no kernel forwa
              test::is(5e-6 + (5 * elements + weights) * 4 / 1e9));
 }
 
+TEST_CASE("rows of tables are single precision, and their update reads and writes state",
+          "[profile][tables][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.ordinary.memory = device.dense.memory = BytesPerSecond(1e9);
+  device.bytes_per_element = 2;
+  device.optimizer.state_bytes_per_parameter = 8;
+  device.ranks = 4;
+  const Network network = test::network_of(
+      R"("features": 8)", R"({"op": "tables", "hidden": 8, "rows": [100, 20], "lookups": [5, 2]})");
+  const double looked_up = 16 * 7 * 8.0 * 4, added = 16 * 2 * 8.0 * 2;
+  const auto tables = compute_profile(network, 16, device).layers.at(0);
+  CHECK_THAT(tables.forward.value(), test::is((looked_up + added) / 1e9));
+  // Weight and two states, each read and written.
+  CHECK_THAT(tables.backward.value(), test::is((6 * looked_up + added) / 1e9));
+  CHECK_THAT(inference_profile(network, 16, device).layers.at(0).forward.value(),
+             test::is((looked_up + added) / 1e9));
+  // Each rank holds a share; activations: rows, and rows beside the input.
+  const double activations = 16 * (2 * 8 + 3 * 8) * 2.0;
+  CHECK_THAT(training_memory(network, 16, device).value(),
+             test::is(120 * 8 / 4.0 * (4 + 8) + activations));
+  CHECK_THAT(inference_memory(network, 1, device).value(),
+             test::is(120 * 8 * 4.0 + 2.0 * (7 * 8 + 2 * 8)));
+}
+
+TEST_CASE("a product of two tensors rides along with nothing", "[profile][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.ordinary.memory = device.dense.memory = BytesPerSecond(1e9);
+  device.fused_elementwise = true;
+  const auto time = [&](const char* layers) {
+    return compute_profile(test::network_of(R"("features": 100)", layers), 1, device)
+        .layers.back()
+        .forward.value();
+  };
+  CHECK_THAT(time(R"({"op": "multiply", "by": ["relu"]})"), test::is(3 * 100 * 4 / 1e9));
+  CHECK(time(R"({"op": "residual", "main": ["relu"]})") == 0);
+  CHECK(time(R"("relu")") == 0);
+}
+
 TEST_CASE("autocast computes softmax in single precision up to the next product",
           "[profile][closed-form]")
 {

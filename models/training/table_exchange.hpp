@@ -1,0 +1,23 @@
+// What ranks send each other of embedding tables that they divide among themselves: rows forward,
+// their gradients backward.
+#pragma once
+
+#include "models/training/compute_profile.hpp"
+
+#include <vector>
+
+namespace foretrain::models {
+
+/// An all-to-all each way. Each begins when its data are there and ends before they are needed;
+/// layers between the two run beside it.
+struct TableExchange {
+  Bytes size;                                // that a rank sends each way, what it keeps included
+  Seconds looked_up, needed;                 // from the beginning of forward
+  Seconds gradients_there, gradients_needed; // from the beginning of backward
+};
+
+/// Of a step with `batch` samples on each rank.
+std::vector<TableExchange> table_exchanges(const Network& network, const ComputeProfile& profile,
+                                           int batch, int bytes_per_element);
+
+} // namespace foretrain::models

@@ -1,0 +1,62 @@
+// Embedding tables that a job's GPUs divide among themselves, in whole experiments.
+#include "tests/experiments/point.hpp"
+
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::test;
+
+namespace {
+
+// A step with tables of so many rows looked up, and `main` layers beside them.
+std::string experiment(const std::string& framework, const std::string& main, int gpus)
+{
+  return R"({"cluster": {"platform": "dgx-a100-80gb"},
+    "jobs": [{"batch_per_gpu": 8192, "precision": "fp16", "framework": )" +
+         framework + R"(, "gpus": )" + std::to_string(gpus) +
+         R"(, "model": {"input": {"features": 64}, "layers": [
+           {"op": "tables", "hidden": 64, "rows": [100000, 100000, 100000, 100000], "main": [)" +
+         main + R"({"op": "linear", "out": 64}]}, "flatten", {"op": "linear", "out": 1}]}}]})";
+}
+
+experiments::JobResult job(const std::string& framework, const std::string& main, int gpus)
+{
+  return run_text(experiment(framework, main, gpus)).jobs.at(0);
+}
+
+double exposed(const std::string& main, int gpus)
+{
+  return job(R"("hugectr")", main, gpus).time.exposed_communication.value();
+}
+
+} // namespace
+
+TEST_CASE("rows are exchanged between GPUs, not on one", "[tables]")
+{
+  CHECK(exposed("", 1) == 0);
+  const auto two = job(R"("hugectr")", "", 2);
+  // Half of a rank's rows go to the other one over NVLink, and their gradients come back.
+  const double one_way = 8192 * 4 * 64 * 2.0 / 2 / 300e9;
+  CHECK(two.time.exposed_communication.value() > 2 * one_way);
+  CHECK(two.memory.needed < job(R"("hugectr")", "", 1).memory.needed);
+}
+
+TEST_CASE("what is computed beside rows on their way hides them", "[tables][property]")
+{
+  // Many small layers: time, and few gradients.
+  const double more =
+      exposed(R"({"op": "repeat", "times": 30, "body": [{"op": "linear", "out": 64}]}, )", 8);
+  const double few = exposed("", 8);
+  CHECK(more < few);
+}
+
+TEST_CASE("tables need a library that hands rows from GPU to GPU", "[tables][errors]")
+{
+  for (const char* framework :
+       {R"({"extends": "pytorch-ddp", "library": "gloo"})", R"("tensorflow-local-ps")"})
+    CHECK_THROWS_WITH(job(framework, "", 2),
+                      Catch::Matchers::Contains("/jobs/0/framework") &&
+                          Catch::Matchers::Contains("divides its tables among them"));
+  CHECK_NOTHROW(job(R"({"extends": "pytorch-ddp", "library": "gloo"})", "", 1));
+}

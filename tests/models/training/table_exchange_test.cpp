@@ -1,0 +1,56 @@
+#include "models/training/table_exchange.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace foretrain;
+using namespace foretrain::models;
+
+namespace {
+
+Layer sends(std::int64_t elements)
+{
+  Layer layer;
+  layer.exchanged_elements = elements;
+  return layer;
+}
+
+Layer gathers()
+{
+  Layer layer;
+  layer.gathers = true;
+  return layer;
+}
+
+} // namespace
+
+TEST_CASE("rows travel beside the layers between those that look up and that gather",
+          "[tables][closed-form]")
+{
+  Network network;
+  network.layers = {sends(10), {}, gathers(), {}};
+  ComputeProfile profile;
+  profile.layers = {{1.0_ms, 2.0_ms}, {3.0_ms, 4.0_ms}, {5.0_ms, 6.0_ms}, {7.0_ms, 8.0_ms}};
+  const auto exchanges = table_exchanges(network, profile, 100, 2);
+  REQUIRE(exchanges.size() == 1);
+  CHECK(exchanges[0].size == Bytes(10 * 100 * 2));
+  CHECK_THAT(exchanges[0].looked_up.value(), test::is(1e-3));
+  CHECK_THAT(exchanges[0].needed.value(), test::is(4e-3));
+  CHECK_THAT(exchanges[0].gradients_there.value(), test::is(8e-3 + 6e-3));
+  CHECK_THAT(exchanges[0].gradients_needed.value(), test::is(8e-3 + 6e-3 + 4e-3));
+}
+
+TEST_CASE("a layer gathers all that was sent before it", "[tables]")
+{
+  Network network;
+  network.layers = {sends(1), sends(2), gathers(), sends(3), gathers()};
+  ComputeProfile profile;
+  profile.layers.assign(5, {1.0_ms, 1.0_ms});
+  const auto exchanges = table_exchanges(network, profile, 1, 4);
+  REQUIRE(exchanges.size() == 3);
+  for (const std::size_t first : {0U, 1U})
+    CHECK_THAT(exchanges[first].needed.value(), test::is(2e-3));
+  CHECK_THAT(exchanges[2].looked_up.value(), test::is(4e-3));
+  CHECK_THAT(exchanges[2].needed.value(), test::is(4e-3));
+  CHECK_THAT(exchanges[2].gradients_there.value(), test::is(1e-3));
+  CHECK(exchanges[2].size == Bytes(12));
+}
