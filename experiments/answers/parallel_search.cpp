@@ -143,6 +143,7 @@ private:
       models::MemorySetting& memory = c.setting.memory;
       memory.batch =
           models::planned_batch(plan, batch.gpus, batch.sequence, micro, batch.global_batch);
+      memory.batch.lengths = batch.lengths;
       for (const auto& [zero, shard] : sharings(plan, memory.batch.data)) {
         plan.zero = zero;
         plan.shard = shard;

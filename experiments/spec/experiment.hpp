@@ -113,6 +113,7 @@ struct JobSpec {
 
   // Of a transformer under a parallel plan.
   std::optional<int> sequence, global_batch, micro_batch;
+  std::optional<models::SequenceLengths> lengths;
   std::optional<models::ParallelPlan> parallel;
   models::Recompute recompute = models::Recompute::none;
   std::vector<models::LayerModule> recompute_modules;
@@ -329,6 +330,9 @@ void describe(V& v, JobSpec& s)
   v.optional("training_steps", s.training_steps,
              "length of the training in steps (\"steps\" are those that are measured)", positive());
   v.optional("sequence", s.sequence, "tokens of a sample of a transformer", between(1, 1e8));
+  v.optional("lengths", s.lengths,
+             "of sequences that differ, without padding or packed; default: all have `sequence` "
+             "tokens, padding among them");
   v.optional("global_batch", s.global_batch, "samples of a step on all GPUs", between(1, 1e8));
   v.optional("micro_batch", s.micro_batch, "samples that pass through the model at once",
              between(1, 1e6));

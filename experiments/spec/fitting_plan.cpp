@@ -36,6 +36,7 @@ std::string fitting(models::MemorySetting s, const platforms::PlatformSpec& plat
              .empty())
       continue;
     s.batch = models::planned_batch(s.plan, b.gpus, b.sequence, b.micro_batch, b.global_batch);
+    s.batch.lengths = b.lengths;
     if (plan_fits(s, platform))
       return fmt::format("full recomputation and \"tensor\": {}", tensor);
   }

@@ -48,8 +48,9 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
                             *spec.global_batch, spec.gpus,
                             static_cast<double>(*spec.global_batch) / spec.gpus));
   return without_influence(spec, job,
-                           {"sequence", "global_batch", "micro_batch", "parallel", "recompute",
-                            "recompute_modules", "lora", "offload", "attention", "tokens"},
+                           {"sequence", "lengths", "global_batch", "micro_batch", "parallel",
+                            "recompute", "recompute_modules", "lora", "offload", "attention",
+                            "tokens"},
                            "a job whose model is not a transformer");
 }
 

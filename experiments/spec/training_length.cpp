@@ -26,9 +26,10 @@ std::optional<double> samples_of_training(const ResolvedJob& job, double samples
   if (job.spec.training_steps)
     return *job.spec.training_steps * samples_per_step;
   if (job.transformer)
-    return job.transformer->tokens ? std::optional(*job.transformer->tokens /
-                                                   job.transformer->step.memory.batch.sequence)
-                                   : std::nullopt;
+    return job.transformer->tokens
+               ? std::optional(*job.transformer->tokens /
+                               job.transformer->step.memory.batch.tokens_per_sample())
+               : std::nullopt;
   if (job.spec.epochs && !job.plan)
     return *job.spec.epochs * job.input.dataset.samples;
   return std::nullopt;

@@ -180,6 +180,9 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.plan = job.parallel.value_or(models::ParallelPlan{});
   s.memory.batch =
       models::check_plan(at, t, s.memory.plan, job.gpus, batch.sequence, batch.micro, batch.global);
+  if (job.lengths)
+    models::check_lengths(*job.lengths, batch.sequence, at.at("lengths"));
+  s.memory.batch.lengths = job.lengths;
   s.memory.recompute = job.recompute;
   s.memory.modules = job.recompute_modules;
   s.memory.selective = rules.selective;
@@ -206,6 +209,10 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.host_memory = platform.cpu.memory_efficiency * platform.cpu.memory_bandwidth *
                   platform.node.sockets / gpus_per_node;
   s.variation = framework.step_variation;
+  if (job.lengths && !job.lengths->balanced)
+    s.variation = std::hypot(
+        s.variation, models::token_variation(*job.lengths, s.memory.batch.micro_batch *
+                                                               s.memory.batch.micro_batches));
   s.speed_variation = platform.gpu.speed_variation;
   s.overhead = stack.host.cpu_overhead * framework.step_overhead;
   if (job.tokens)

@@ -155,8 +155,7 @@ Bytes layer_activations(const MemorySetting& s, bool with_experts)
     return 0.5 *
            (layer_activations(kept, with_experts) + layer_activations(repeated, with_experts));
   }
-  const double tokens =
-      static_cast<double>(s.batch.micro_batch) * s.batch.sequence / s.plan.context;
+  const double tokens = s.batch.most_tokens() / s.plan.context;
   const double tensor = s.plan.tensor;
   const double replicated = s.plan.sequence_parallel ? tensor : 1.0;
   if (s.recompute == Recompute::full)
@@ -170,8 +169,7 @@ Bytes layer_activations(const MemorySetting& s, bool with_experts)
   const double routed = keep_ffn(s, keeping, with_experts, tokens, kept);
   if (t.has_bias())
     kept.outside += t.hidden; // a mask
-  const double pairs = static_cast<double>(s.batch.micro_batch) * s.batch.sequence *
-                       s.batch.sequence / s.plan.context * t.heads / tensor;
+  const double pairs = tokens * s.batch.attended() * t.heads / tensor;
   return Bytes(tokens * (kept.outside / replicated + kept.inside / tensor) + kept.scores * pairs +
                routed);
 }
@@ -225,7 +223,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
   const Transformer& t = s.model;
   const ParallelPlan& plan = s.plan;
   const auto pieces = pieces_of(t, plan);
-  const double tokens = static_cast<double>(s.batch.micro_batch) * s.batch.sequence / plan.context;
+  const double tokens = s.batch.most_tokens() / plan.context;
   const double dense_bytes = layer_activations(s, false).value();
   const double expert_bytes = layer_activations(s, true).value();
   std::vector<StageMemory> stages(static_cast<std::size_t>(plan.pipeline));
@@ -250,7 +248,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
                   ((piece.embedding ? 1 : 0) + (piece.output ? 1 : 0));
       // Logits and what the loss needs of them; embedding's dropout.
       if (piece.output)
-        other += (1 + piece.predictions) * tokens *
+        other += (1 + piece.predictions) * tokens * t.predicted *
                  (static_cast<double>(t.vocabulary) / plan.tensor * logit_bytes(s) +
                   2 * s.element * t.hidden);
       if (piece.embedding && t.has_bias())

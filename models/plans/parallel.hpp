@@ -1,6 +1,7 @@
 // How a large model's job is divided among its GPUs.
 #pragma once
 
+#include "models/plans/sequence_lengths.hpp"
 #include "models/transformer/spec.hpp"
 
 #include <optional>
@@ -70,8 +71,20 @@ struct PlannedBatch {
   int sequence = 2048;
   int micro_batch = 1;
   int global_batch = 1;
-  int data = 1;          // data-parallel ranks: what is left of the GPUs
-  int micro_batches = 1; // of each of them and step
+  int data = 1;                             // data-parallel ranks: what is left of the GPUs
+  int micro_batches = 1;                    // of each of them and step
+  std::optional<SequenceLengths> lengths{}; // absent: all as long as `sequence`
+
+  /// Tokens that a sequence has in the mean.
+  double tokens_per_sample() const { return lengths ? lengths->mean : sequence; }
+  /// Of equally long sequences, as many tokens in all, that take attention as much work.
+  double attended() const { return lengths ? attended_length(*lengths) : sequence; }
+  /// Tokens that a micro-batch has at most.
+  double most_tokens() const
+  {
+    return lengths ? models::most_tokens(*lengths, micro_batch, sequence)
+                   : static_cast<double>(micro_batch) * sequence;
+  }
 };
 
 /// What a plan that has no problem leaves of a job's batch.

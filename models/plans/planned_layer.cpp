@@ -309,8 +309,9 @@ Exposure PlannedLayer::expert(bool backward) const
 OperatorShape operator_shape(const StepSetting& s)
 {
   OperatorShape shape;
-  shape.micro_batch = s.memory.batch.micro_batch;
-  shape.sequence = s.memory.batch.sequence;
+  const PlannedBatch& batch = s.memory.batch;
+  shape.sequence = batch.attended();
+  shape.micro_batch = batch.micro_batch * batch.tokens_per_sample() / shape.sequence;
   shape.tensor = s.memory.plan.tensor;
   shape.context = s.memory.plan.context;
   shape.expert = s.memory.plan.expert;

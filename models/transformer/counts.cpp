@@ -159,10 +159,10 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
   double weights = layers * with.attention + (layers - with_layers) * without.dense;
   if (with_layers > 0)
     weights += with_layers * (with.dense + with.experts * t.top_k / t.experts);
-  weights += (1.0 + t.mtp_layers) * t.vocabulary * t.hidden;
+  weights += (t.predicted + t.mtp_layers) * t.vocabulary * t.hidden;
   weights += t.mtp_layers * 2.0 * t.hidden * t.hidden;
   if (t.prediction_head)
-    weights += static_cast<double>(t.hidden) * t.hidden;
+    weights += t.predicted * t.hidden * t.hidden;
   double width = 2.0 * t.head(); // of a query-key and of a probability-value product
   if (t.latent)
     width = t.head() + t.latent->rotary_size +

@@ -308,13 +308,14 @@ std::vector<Operator> output_operators(const Transformer& t, const OperatorShape
   writer.norm("final norm", shape.own_tokens() * t.hidden);
   if (t.vocabulary > 0) {
     const double share = static_cast<double>(t.vocabulary) / shape.tensor;
+    const double tokens = shape.tokens() * t.predicted;
     OperatorShape plain = shape;
     plain.fp8 = false; // the output product stays in 16 bits
     OperatorWriter last(t, plain);
     if (t.prediction_head)
-      last.product("prediction", shape.tokens(), t.hidden, t.hidden);
-    last.product("logits", shape.tokens(), share, t.hidden);
-    const double logits = shape.tokens() * share * 4 / shape.element; // in single precision
+      last.product("prediction", tokens, t.hidden, t.hidden);
+    last.product("logits", tokens, share, t.hidden);
+    const double logits = tokens * share * 4 / shape.element; // in single precision
     switch (shape.loss) {
     case LossKernels::fused: // cast, maximum, exponential and sum; backward writes the gradient
       last.memory("cross entropy", logits, 4.5, 2.5, 8);

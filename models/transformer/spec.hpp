@@ -40,6 +40,7 @@ struct Transformer {
   int token_types = 0;           // of BERT's embedding
   bool pooler = false;           // a dense layer on the first token (BERT)
   bool prediction_head = false;  // a dense layer and a norm before the output (BERT)
+  double predicted = 1;          // share of the tokens that have an output, the others are left out
   int patch_values = 0;          // of one patch of an image (ViT) instead of a vocabulary
   int classes = 0;               // of its classifier
   int experts = 0;               // 0: dense
@@ -127,6 +128,10 @@ void describe(V& v, Transformer& s)
   v.optional("token_types", s.token_types, "token types of the embedding", between(0, 1000));
   v.optional("pooler", s.pooler, "a dense layer on the first token");
   v.optional("prediction_head", s.prediction_head, "a dense layer and a norm before the output");
+  v.optional("predicted", s.predicted,
+             "share of the tokens whose output is computed, where the others are left out: of "
+             "masked language models 0.15",
+             between(0.001, 1));
   v.optional("patch_values", s.patch_values, "values of an image's patch, instead of a vocabulary",
              between(0, 1e7));
   v.optional("classes", s.classes, "of a classifier on the first token", between(0, 1e7));

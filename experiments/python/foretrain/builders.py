@@ -79,6 +79,22 @@ class ParameterServers(Builder):
 
 
 @dataclass(kw_only=True)
+class Lengths(Builder):
+    """Of sequences that differ, without padding or packed; default: all have `sequence` tokens, padding among them.
+
+    Attributes:
+        mean: tokens of a sequence, padding left out
+        deviation: standard deviation of that
+        balanced: GPUs hand each other sequences, or pack them, so that all have as many tokens in a step;
+            default: each waits for the one with the most
+    """
+
+    mean: float
+    deviation: float | None = None
+    balanced: bool | None = None
+
+
+@dataclass(kw_only=True)
 class Parallel(Builder):
     """How a transformer is divided; data-parallel is what is left.
 
@@ -162,6 +178,8 @@ class Job(Builder):
         epochs: length of the training in passes over the data set
         training_steps: length of the training in steps ("steps" are those that are measured)
         sequence: tokens of a sample of a transformer
+        lengths: of sequences that differ, without padding or packed; default: all have `sequence` tokens, padding
+            among them
         global_batch: samples of a step on all GPUs
         micro_batch: samples that pass through the model at once
         parallel: how a transformer is divided; data-parallel is what is left
@@ -199,6 +217,7 @@ class Job(Builder):
     epochs: float | None = None
     training_steps: float | None = None
     sequence: int | None = None
+    lengths: Lengths | dict[str, Any] | None = None
     global_batch: int | None = None
     micro_batch: int | None = None
     parallel: Parallel | dict[str, Any] | None = None

@@ -1,17 +1,20 @@
 #include "experiments/run/simulate/token_work.hpp"
 
+#include <cmath>
+
 namespace foretrain::experiments {
 
 TokenWork token_work(const models::StepSetting& s)
 {
   const models::PlannedBatch& batch = s.memory.batch;
   TokenWork work;
-  work.per_sample = batch.sequence;
+  work.per_sample = batch.tokens_per_sample();
   work.samples_per_step = batch.global_batch;
   const double tokens = work.per_sample * work.samples_per_step;
+  const int attended = static_cast<int>(std::lround(batch.attended()));
   const auto flops = [&](models::AttentionCount count) {
-    return tokens * models::training_flops_per_token(s.memory.model, s.memory.adapters,
-                                                     batch.sequence, count);
+    return tokens *
+           models::training_flops_per_token(s.memory.model, s.memory.adapters, attended, count);
   };
   work.flops.full = flops(models::AttentionCount::full);
   work.flops.causal = flops(models::AttentionCount::causal);

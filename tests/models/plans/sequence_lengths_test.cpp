@@ -1,0 +1,58 @@
+#include "models/plans/sequence_lengths.hpp"
+
+#include "sim/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cmath>
+
+using namespace foretrain;
+using namespace foretrain::models;
+
+namespace {
+
+std::string problem_of(const std::string& text, int longest)
+{
+  try {
+    const Value at(parse_document(text, "lengths.json"));
+    check_lengths(read_as<SequenceLengths>(at), longest, at);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+} // namespace
+
+TEST_CASE("attention sees the mean of squares over the mean", "[lengths][closed-form]")
+{
+  CHECK(attended_length({100, 0, false}) == 100);
+  // Half of them 50 and half 150 tokens: 12,500 squares in the mean.
+  CHECK_THAT(attended_length({100, 50, false}), test::is(125));
+}
+
+TEST_CASE("tokens of many sequences vary less than those of one", "[lengths][closed-form]")
+{
+  CHECK_THAT(token_variation({100, 50, false}, 1), test::is(0.5));
+  CHECK_THAT(token_variation({100, 50, false}, 25), test::is(0.1));
+  CHECK(token_variation({100, 0, false}, 4) == 0);
+}
+
+TEST_CASE("a batch has three deviations more than its mean at most, and no more than all long ones",
+          "[lengths][closed-form]")
+{
+  CHECK_THAT(most_tokens({100, 10, false}, 16, 512), test::is(1600 + 3 * 10 * 4));
+  CHECK_THAT(most_tokens({500, 70, false}, 4, 512), test::is(4 * 512));
+}
+
+TEST_CASE("lengths that no sequences have are refused", "[lengths][errors]")
+{
+  CHECK(problem_of(R"({"mean": 256, "deviation": 183})", 512) == "no error");
+  CHECK(problem_of(R"({"mean": 512})", 512) == "no error");
+  CHECK_THAT(problem_of(R"({"mean": 600})", 512),
+             Catch::Matchers::Contains("/mean is 600, more than the 512 tokens of a sequence"));
+  CHECK(problem_of(R"({"mean": 256, "deviation": 256})", 512) == "no error"); // half 0, half 512
+  CHECK_THAT(problem_of(R"({"mean": 128, "deviation": 250})", 512),
+             Catch::Matchers::Contains("/deviation is 250") &&
+                 Catch::Matchers::Contains("differ by 221.7"));
+  CHECK_THAT(problem_of(R"({"deviation": 1})", 512), Catch::Matchers::Contains("mean"));
+}
