@@ -30,7 +30,8 @@ std::vector<std::string> frameworks(const ResolvedJob& job, const platforms::Gpu
   for (const std::string& name : preset_names(models::kFrameworkKind)) {
     const models::Framework framework = load(name);
     const bool of_its_kind = framework.transformer.has_value() == (job.transformer != nullptr) &&
-                             framework.kernels.explicit_patches == gpu.on_host();
+                             framework.kernels.explicit_patches == gpu.on_host() &&
+                             models::written_for(framework, job.network.name);
     if (of_its_kind && !predates(framework, gpu) &&
         (framework.newer.empty() || load(framework.newer).name != job.framework.name))
       names.push_back(name);

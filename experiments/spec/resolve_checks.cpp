@@ -157,6 +157,16 @@ void remark_age(ResolvedJob& job, const platforms::PlatformSpec& platform)
       job.framework.newer.empty() ? "" : "; for later code: \"" + job.framework.newer + "\""));
 }
 
+void remark_program(ResolvedJob& job)
+{
+  const auto bundled = preset_names(models::kNetworkKind);
+  const bool named = std::ranges::find(bundled, job.network.name) != bundled.end();
+  if (named && !models::written_for(job.framework, job.network.name))
+    job.warnings.push_back(fmt::format(
+        "{}: '{}' is a program for {}; of {} it says what it would take if it ran it alike",
+        job.spec.name, job.framework.name, joined(job.framework.networks), job.network.name));
+}
+
 // Flash attention keeps nothing of what Megatron's selective recomputation would repeat.
 void remark_selective(ResolvedJob& job)
 {
@@ -244,6 +254,7 @@ void add_remarks(ResolvedExperiment& e)
     remark_input(job);
     remark_links(job, e.platform);
     remark_age(job, e.platform);
+    remark_program(job);
     remark_selective(job);
     remark_assumptions(job);
   }

@@ -8,6 +8,7 @@
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -168,7 +169,8 @@ struct OneProcess {
 
 struct Framework {
   std::string name;
-  bool trains = true; // false: it knows forward passes only
+  bool trains = true;                // false: it knows forward passes only
+  std::vector<std::string> networks; // that its program is written for; empty: any
   Synchronisation synchronisation = Synchronisation::all_reduce;
   Overlap overlap = Overlap::buckets;
   std::string algorithm = "auto";             // of the all-reduce
@@ -203,6 +205,12 @@ struct Framework {
   Seconds start{};         // from the process's first instruction to the first step
   InputSettings input;
 };
+
+/// Whether the framework's program is written for a network of this name.
+inline bool written_for(const Framework& f, const std::string& network)
+{
+  return f.networks.empty() || std::ranges::find(f.networks, network) != f.networks.end();
+}
 
 /// Gradients are agreed on in a cycle as soon as their kernels are launched.
 inline bool agrees_ahead(const Framework& f)
@@ -309,6 +317,7 @@ void describe(V& v, Framework& s)
   v.format("foretrain.framework/1");
   v.required("name", s.name, "name and version");
   v.optional("trains", s.trains, "false: it knows forward passes only (inference)");
+  v.optional("networks", s.networks, "that its program is written for; default: any");
   v.optional("synchronisation", s.synchronisation, "how gradients are combined");
   v.optional("overlap", s.overlap, "what may travel while backward still computes");
   v.optional("algorithm", s.algorithm, "collective algorithm; auto lets the library choose");

@@ -60,3 +60,22 @@ TEST_CASE("tables need a library that hands rows from GPU to GPU", "[tables][err
                           Catch::Matchers::Contains("divides its tables among them"));
   CHECK_NOTHROW(job(R"({"extends": "pytorch-ddp", "library": "gloo"})", "", 1));
 }
+
+TEST_CASE("a program for some networks is told where it is asked of others", "[tables]")
+{
+  const auto warnings = [](const char* model) {
+    return run_text(R"({"cluster": {"platform": "dgx-a100-80gb"}, "jobs": [{"framework": "hugectr",
+      "precision": "fp16", "batch_per_gpu": 64, "gpus": 8, "model": )" +
+                    std::string(model) + "}]}")
+        .warnings;
+  };
+  const auto told = [&](const char* model) {
+    const auto all = warnings(model);
+    return std::any_of(all.begin(), all.end(), [](const std::string& warning) {
+      return warning.find("is a program for dlrm, dlrm-dcnv2") != std::string::npos;
+    });
+  };
+  CHECK(told(R"("vgg11")"));
+  CHECK_FALSE(told(R"("dlrm")"));
+  CHECK_FALSE(told(R"({"extends": "dlrm", "input": {"features": 20}})"));
+}
