@@ -126,8 +126,8 @@ private:
       program_.order(last, told->op);
     for (const Seconds until : ends) {
       if (until > done || (forward && !last)) {
-        const Stretch piece = add_stretch(rank, phase, forward ? "forward" : "backward",
-                                          until - done, idle(phase, done, until));
+        const Stretch piece =
+            add_stretch(rank, phase, sim::name_of(phase), until - done, idle(phase, done, until));
         for (; needed != before.end() && needed->at <= done; ++needed)
           program_.order(needed->op, piece.first);
         last = piece.last;
@@ -137,8 +137,7 @@ private:
         program_.order(last, told->op);
     }
     if (needed != before.end()) // by nothing in the pass: by what comes after it
-      last =
-          add_stretch(rank, phase, forward ? "forward" : "backward", Seconds(0), Seconds(0)).last;
+      last = add_stretch(rank, phase, sim::name_of(phase), Seconds(0), Seconds(0)).last;
     for (; needed != before.end(); ++needed)
       program_.order(needed->op, last);
     return last;

@@ -135,6 +135,22 @@ TEST_CASE("an anchor that no time of kernels gives is refused", "[anchor]")
   CHECK_THAT(problem, Contains("which no time of kernels gives"));
 }
 
+TEST_CASE("an anchor's batch is passes of the job's micro-batch, or the job says none", "[anchor]")
+{
+  const auto run = [](const std::string& batch) {
+    return run_text(R"({"cluster": {"platform": "dgx-a100"}, "jobs": [{"model": "bert-large-128",
+      "framework": "nemo", "precision": "fp16", "gpus": 8, "parallel": {"tensor": 2},
+      "anchor": {"samples_per_s": 3000, "gpus": 4, "batch_per_gpu": 7}, )" +
+                    batch + "}]}");
+  };
+  // Four GPUs are two ranks of 14 samples each.
+  CHECK_THROWS_WITH(run(R"("micro_batch": 4, "global_batch": 32)"),
+                    Catch::Matchers::Contains("/jobs/0/anchor/batch_per_gpu is 7") &&
+                        Catch::Matchers::Contains("micro_batch of 4"));
+  CHECK_NOTHROW(run(R"("micro_batch": 2, "global_batch": 32)"));
+  CHECK_NOTHROW(run(R"("micro_batch": 14, "global_batch": 56)"));
+}
+
 TEST_CASE("BERT-large takes the same as layers and as a transformer", "[anchor]")
 {
   // Attention with scores that pass through memory, as the layers say it, all in half precision.

@@ -58,6 +58,7 @@ public:
                     fmt::format("is {}: its share of the global batch of {} on {} GPUs is no whole "
                                 "number",
                                 gpus, *spec.global_batch, spec.gpus));
+      check_micro_batch(spec, batch / gpus);
       job_["global_batch"] = static_cast<int>(batch);
     } else if (spec.anchor->batch_per_gpu) {
       job_["batch_per_gpu"] = *spec.anchor->batch_per_gpu;
@@ -100,6 +101,21 @@ public:
   }
 
 private:
+  // A GPU's part of the measured batch, times the GPUs that share each sample, is so many passes.
+  void check_micro_batch(const JobSpec& spec, double samples_per_gpu) const
+  {
+    const models::ParallelPlan plan = spec.parallel.value_or(models::ParallelPlan{});
+    const double samples = samples_per_gpu * plan.tensor * plan.context * plan.pipeline;
+    if (!spec.anchor->batch_per_gpu || !spec.micro_batch ||
+        std::fmod(samples, *spec.micro_batch) == 0)
+      return;
+    at_.fail_at("batch_per_gpu",
+                fmt::format("is {}, which passes of the job's micro_batch of {} do not divide",
+                            *spec.anchor->batch_per_gpu, *spec.micro_batch),
+                "a job that says batch_per_gpu, not micro_batch and global_batch, has it in one "
+                "pass, and so has its anchor");
+  }
+
   // What was tried: the best, and what it lies between.
   struct Search {
     double time = 1;
