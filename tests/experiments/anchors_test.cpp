@@ -138,10 +138,11 @@ TEST_CASE("an anchor that no time of kernels gives is refused", "[anchor]")
 TEST_CASE("an anchor's batch is passes of the job's micro-batch, or the job says none", "[anchor]")
 {
   const auto run = [](const std::string& batch) {
-    return run_text(R"({"cluster": {"platform": "dgx-a100"}, "jobs": [{"model": "bert-large-128",
+    return test::run_text(
+        R"({"cluster": {"platform": "dgx-a100"}, "jobs": [{"model": "bert-large-512", "sequence": 128,
       "framework": "nemo", "precision": "fp16", "gpus": 8, "parallel": {"tensor": 2},
-      "anchor": {"samples_per_s": 3000, "gpus": 4, "batch_per_gpu": 7}, )" +
-                    batch + "}]}");
+      "anchor": {"samples_per_s": 1000, "gpus": 4, "batch_per_gpu": 7}, )" +
+        batch + "}]}");
   };
   // Four GPUs are two ranks of 14 samples each.
   CHECK_THROWS_WITH(run(R"("micro_batch": 4, "global_batch": 32)"),
