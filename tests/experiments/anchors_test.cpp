@@ -141,7 +141,7 @@ TEST_CASE("an anchor's batch is passes of the job's micro-batch, or the job says
     return test::run_text(
         R"({"cluster": {"platform": "dgx-a100"}, "jobs": [{"model": "bert-large-512", "sequence": 128,
       "framework": "nemo", "precision": "fp16", "gpus": 8, "parallel": {"tensor": 2},
-      "anchor": {"samples_per_s": 1000, "gpus": 4, "batch_per_gpu": 7}, )" +
+      "anchor": {"samples_per_s": 300, "gpus": 4, "batch_per_gpu": 7}, )" +
         batch + "}]}");
   };
   // Four GPUs are two ranks of 14 samples each.
