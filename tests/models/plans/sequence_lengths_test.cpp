@@ -1,5 +1,8 @@
 #include "models/plans/sequence_lengths.hpp"
 
+#include "models/plans/planned_layer.hpp"
+#include "models/transformer/counts.hpp"
+
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
@@ -55,4 +58,33 @@ TEST_CASE("lengths that no sequences have are refused", "[lengths][errors]")
              Catch::Matchers::Contains("/deviation is 250") &&
                  Catch::Matchers::Contains("differ by 221.7"));
   CHECK_THAT(problem_of(R"({"deviation": 1})", 512), Catch::Matchers::Contains("mean"));
+}
+
+TEST_CASE("products see the mean length, attention that of equal work", "[lengths][closed-form]")
+{
+  StepSetting s;
+  s.memory.batch.sequence = 512;
+  s.memory.batch.micro_batch = 12;
+  CHECK(operator_shape(s).tokens() == 12 * 512);
+  s.memory.batch.lengths = SequenceLengths{100, 50, false};
+  const OperatorShape shape = operator_shape(s);
+  CHECK_THAT(shape.tokens(), test::is(1200));
+  CHECK_THAT(shape.sequence, test::is(125));
+  // Squares of all: twelve of 12,500 in the mean.
+  CHECK_THAT(shape.micro_batch * shape.sequence * shape.sequence, test::is(12 * 12500));
+}
+
+TEST_CASE("arithmetic of outputs is that of the tokens that have one", "[lengths][closed-form]")
+{
+  Transformer t;
+  t.layers = 2;
+  t.hidden = 8;
+  t.heads = 2;
+  t.vocabulary = 100;
+  t.prediction_head = true;
+  const auto flops = [&](double predicted) {
+    t.predicted = predicted;
+    return forward_flops_per_token(t, 16, AttentionCount::full).value();
+  };
+  CHECK_THAT(flops(1) - flops(0.25), test::is(0.75 * 2 * (100 * 8 + 8 * 8)));
 }
