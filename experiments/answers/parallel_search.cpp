@@ -141,9 +141,7 @@ private:
       NoExchanges none;
       BoundedPlan c{setting_, {}};
       models::MemorySetting& memory = c.setting.memory;
-      memory.batch =
-          models::planned_batch(plan, batch.gpus, batch.sequence, micro, batch.global_batch);
-      memory.batch.lengths = batch.lengths;
+      memory.batch = models::planned_batch(plan, batch, micro);
       for (const auto& [zero, shard] : sharings(plan, memory.batch.data)) {
         plan.zero = zero;
         plan.shard = shard;

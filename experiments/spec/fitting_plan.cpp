@@ -35,8 +35,7 @@ std::string fitting(models::MemorySetting s, const platforms::PlatformSpec& plat
     if (!models::problem_of(s.model, s.plan, b.gpus, b.sequence, b.micro_batch, b.global_batch)
              .empty())
       continue;
-    s.batch = models::planned_batch(s.plan, b.gpus, b.sequence, b.micro_batch, b.global_batch);
-    s.batch.lengths = b.lengths;
+    s.batch = models::planned_batch(s.plan, b, b.micro_batch);
     if (plan_fits(s, platform))
       return fmt::format("full recomputation and \"tensor\": {}", tensor);
   }

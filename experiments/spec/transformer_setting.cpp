@@ -209,10 +209,6 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.host_memory = platform.cpu.memory_efficiency * platform.cpu.memory_bandwidth *
                   platform.node.sockets / gpus_per_node;
   s.variation = framework.step_variation;
-  if (job.lengths && !job.lengths->balanced)
-    s.variation = std::hypot(
-        s.variation, models::token_variation(*job.lengths, s.memory.batch.micro_batch *
-                                                               s.memory.batch.micro_batches));
   s.speed_variation = platform.gpu.speed_variation;
   s.overhead = stack.host.cpu_overhead * framework.step_overhead;
   if (job.tokens)

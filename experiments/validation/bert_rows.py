@@ -16,13 +16,12 @@ import pathlib
 import re
 import sys
 
-from network_rows import NODES, name_of
+from network_rows import NODES, Suite, name_of
 
 LENGTHS = {"mean": 255.8, "deviation": 183, "balanced": True}
 MODEL = {"extends": "bert-large-512", "transformer": {"predicted": 0.15}}
 MORE_NODES = [(r"A100-SXM-40GB", 4, {"extends": "xe8545", "node": {"gpus": {"type": "a100-sxm4-40gb"}}}),
-              (r"A100 - PCIe - 80 GB", 2, None), (r"H100 80GB HBM3", 8, "hgx-h100"), (r"H100-SXM", 8, "hgx-h100"),
-              (r"L40S", 4, None)]
+              (r"H100 80GB HBM3", 8, "hgx-h100")]
 STRANGE = ("1opa", "2opa", "Paddle", "tinycorp", "Krai", "krai", "Clemson", "L40Sx16")
 
 
@@ -84,13 +83,10 @@ def main():
     for row in told:
         if row["id"] in anchors:
             row["role"] = "calibration"
-    head = {"name": "bert", "description": "MLPerf's BERT-large: sequences of different length without padding, one node cold, several from the rate of one",
-            "notes": "Written by experiments/validation/bert_rows.py."}
-    lines = ['{', '  "format": "foretrain.suite/1",'] + [f'  "{key}": {json.dumps(text)},' for key, text in head.items()]
-    lines.append('  "experiments": {')
-    lines.append(",\n".join(f"    {json.dumps(key)}: {json.dumps(value)}" for key, value in experiments.items()))
-    lines += ['  },', '  "rows": [', ",\n".join("    " + json.dumps(row) for row in told), '  ]', '}']
-    (pathlib.Path(__file__).resolve().parent / "bert.json").write_text("\n".join(lines) + "\n")
+    suite = Suite("bert", "MLPerf's BERT-large: sequences of different length without padding, one node cold, several from the rate of one",
+                  "Written by experiments/validation/bert_rows.py.")
+    suite.experiments, suite.rows = experiments, told
+    suite.write(pathlib.Path(__file__).resolve().parent)
 
 
 if __name__ == "__main__":

@@ -12,30 +12,26 @@ import io
 import json
 import math
 import os
-import pathlib
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import changed_data
+from changed_data import ROOT
+
+SPREADS = "calibration/data/spreads.json"
 # Its proposals, suppression and matching are thousands of small operations that no network file describes: no spread of kernels.
 HOST_BOUND = "Mask R-CNN"
 INSIDE = 1.645 # standard deviations to either side of a 90 % interval
 
 
 def data_without(folder):
-    """The data, linked, but for the spreads."""
-    for room in ("platforms", "models", "experiments"):
-        (folder / room).symlink_to(ROOT / room)
-    (folder / "calibration/data").mkdir(parents=True)
-    for file in (ROOT / "calibration/data").iterdir():
-        if file.name != "spreads.json":
-            (folder / "calibration/data" / file.name).symlink_to(file)
-    table = json.loads((ROOT / "calibration/data/spreads.json").read_text())
+    """The data, but without the spread of kind layers."""
+    table = json.loads((ROOT / SPREADS).read_text())
     for line in table["spreads"]:
         if line["kind"] == "layers":
             line["spread"] = 0
-    (folder / "calibration/data/spreads.json").write_text(json.dumps(table))
+    changed_data.write(folder, {SPREADS: json.dumps(table)})
 
 
 def rows(program, suite, data):
@@ -52,7 +48,7 @@ def inside(found, spread):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    data_without(pathlib.Path(folder))
+    data_without(folder)
     found = [row for suite in sys.argv[2:] or ["networks"] for row in rows(sys.argv[1], suite, folder)]
 spread = next(s / 100 for s in range(200) if inside(found, s / 100) >= 0.9)
 print(f"{len(found)} rows, {100 * inside(found, 0):.0f} % inside without, {100 * inside(found, spread):.0f} % with {spread:.2f}")

@@ -14,12 +14,13 @@ import io
 import json
 import math
 import os
-import pathlib
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import changed_data
+from changed_data import ROOT
+
 SUITES = ("networks", "one-gpu")
 STEP = 1.03
 FAR = 0.15  # residuals count less from here on (soft L1)
@@ -55,14 +56,14 @@ def fitted_rows():
 
 def parameters():
     """Of each row: part and the efficiency that its convolutions go by."""
-    rows = {}
+    rows, listed = {}, fitted_rows()
     for suite in SUITES:
         file = json.loads((ROOT / f"experiments/validation/{suite}.json").read_text())
         for row in file["rows"]:
             experiment = file["experiments"][row["experiment"]]
             job = experiment["jobs"][0]
             precision = row.get("settings", {}).get("/jobs/0/precision", job.get("precision", "fp32"))
-            if row["id"] in fitted_rows():
+            if row["id"] in listed:
                 rows[row["id"]] = holder_of(gpu_of(experiment["cluster"]["platform"]), precision)
     return rows
 
@@ -70,24 +71,18 @@ def parameters():
 def rates(program, efficiencies):
     """log(published / predicted) of each row with these efficiencies."""
     with tempfile.TemporaryDirectory() as folder:
-        data = pathlib.Path(folder)
-        for room in ("models", "experiments", "calibration"):
-            (data / room).symlink_to(ROOT / room)
-        (data / "platforms/data").mkdir(parents=True)
-        for kind in (ROOT / "platforms/data").iterdir():
-            if kind.name != "gpus":
-                (data / "platforms/data" / kind.name).symlink_to(kind)
-        (data / "platforms/data/gpus").mkdir()
-        for file in (ROOT / "platforms/data/gpus").iterdir():
-            gpu = json.loads(file.read_text())
-            for (name, precision), value in efficiencies.items():
-                if name == file.stem:
+        texts = {}
+        for name in {name for name, _ in efficiencies}:
+            gpu = read("gpus", name)
+            for (holder, precision), value in efficiencies.items():
+                if holder == name:
                     gpu[precision]["dense_efficiency"] = value
-            (data / "platforms/data/gpus" / file.name).write_text(json.dumps(gpu))
+            texts[f"platforms/data/gpus/{name}.json"] = json.dumps(gpu)
+        changed_data.write(folder, texts)
         told = {}
         for suite in SUITES:
             text = subprocess.run([program, "validate", suite, "--format", "csv"], text=True, capture_output=True,
-                                  env=dict(os.environ, FORETRAIN_DATA=str(data))).stdout
+                                  env=dict(os.environ, FORETRAIN_DATA=folder)).stdout
             for row in csv.DictReader(io.StringIO(text)):
                 if row["predicted"]:
                     faster = -1 if row["unit"] in ("s", "ms") else 1

@@ -122,8 +122,11 @@ private:
     Seconds done;
     auto needed = before.begin();
     auto told = after.begin();
-    for (; told != after.end() && told->at <= done; ++told)
-      program_.order(last, told->op);
+    const auto tell = [&] {
+      for (; told != after.end() && (told->at <= done || done >= end); ++told)
+        program_.order(last, told->op);
+    };
+    tell();
     for (const Seconds until : ends) {
       if (until > done || (forward && !last)) {
         const Stretch piece =
@@ -133,8 +136,7 @@ private:
         last = piece.last;
         done = until;
       }
-      for (; told != after.end() && (told->at <= done || done >= end); ++told)
-        program_.order(last, told->op);
+      tell();
     }
     if (needed != before.end()) // by nothing in the pass: by what comes after it
       last = add_stretch(rank, phase, sim::name_of(phase), Seconds(0), Seconds(0)).last;

@@ -45,7 +45,7 @@ DividedPlan divided_plan(const StepSetting& s, ExchangeTimes& exchanges,
   plan.program = divided_program(s, step, exchanges, neighbours, sets);
   plan.samples_per_step = s.memory.batch.global_batch;
   plan.memory = memory_parts(fullest_stage(s.memory).second);
-  plan.step_variation = s.variation;
+  plan.step_variation = s.step_variation();
   plan.summary = plan_summary(s.memory);
   if (s.memory.plan.pipeline > 1)
     divided.pipeline = std::move(step.pipeline);
@@ -59,7 +59,7 @@ PlanTime time_of_plan(const StepSetting& s, ExchangeTimes& exchanges)
   const sim::WorkOrder order(program);
   sim::StepDates dates(program, order);
   // Devices of a stage wait for the slowest of them.
-  const double slowest = std::exp(std::hypot(s.variation, s.speed_variation) *
+  const double slowest = std::exp(std::hypot(s.step_variation(), s.speed_variation) *
                                   sim::largest_normal_score(program.ranks.front().stands_for));
   std::vector<Seconds> lengths;
   for (const sim::Operation& op : program.operations)

@@ -205,6 +205,13 @@ PlannedBatch planned_batch(const ParallelPlan& plan, int gpus, int sequence, int
   return batch;
 }
 
+PlannedBatch planned_batch(const ParallelPlan& plan, const PlannedBatch& of, int micro_batch)
+{
+  PlannedBatch batch = planned_batch(plan, of.gpus, of.sequence, micro_batch, of.global_batch);
+  batch.lengths = of.lengths;
+  return batch;
+}
+
 PlannedBatch check_plan(const Value& job, const Transformer& t, const ParallelPlan& plan, int gpus,
                         int sequence, int micro_batch, int global_batch)
 {

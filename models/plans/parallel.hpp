@@ -85,11 +85,22 @@ struct PlannedBatch {
     return lengths ? models::most_tokens(*lengths, micro_batch, sequence)
                    : static_cast<double>(micro_batch) * sequence;
   }
+  /// Standard deviation of a rank's tokens from step to step, relative to their mean; 0 where ranks
+  /// are balanced.
+  double varying_tokens() const
+  {
+    return lengths && !lengths->balanced
+               ? token_variation(*lengths, static_cast<double>(micro_batch) * micro_batches)
+               : 0;
+  }
 };
 
 /// What a plan that has no problem leaves of a job's batch.
 PlannedBatch planned_batch(const ParallelPlan& plan, int gpus, int sequence, int micro_batch,
                            int global_batch);
+
+/// The same batch under another plan, in passes of another size.
+PlannedBatch planned_batch(const ParallelPlan& plan, const PlannedBatch& of, int micro_batch);
 
 /// The same; throws ConfigError at `job` (a job of an experiment) for what
 /// does not divide, with the nearest values that do.

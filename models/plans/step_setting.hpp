@@ -6,6 +6,7 @@
 #include "models/training/transformer_rules.hpp"
 #include "models/transformer/compute.hpp"
 
+#include <cmath>
 #include <vector>
 
 namespace foretrain::models {
@@ -70,11 +71,14 @@ struct StepSetting {
   TransformerDevice device;
   TransformerRules rules;
   bool fp8 = false;
-  double variation = 0.005;   // coefficient of variation of a GPU's step, from step to step
+  double variation = 0.005;   // coefficient of variation of a GPU's equal steps
   double speed_variation = 0; // and of the GPUs
   Seconds overhead;           // of the framework per step
   BytesPerSecond host_link;   // device to host memory, for what is offloaded
   BytesPerSecond host_memory; // a GPU's share of its node's, for an optimizer that runs there
+
+  /// Coefficient of variation of a GPU's step, from step to step.
+  double step_variation() const { return std::hypot(variation, memory.batch.varying_tokens()); }
 };
 
 } // namespace foretrain::models

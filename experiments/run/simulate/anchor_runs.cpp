@@ -91,7 +91,7 @@ public:
       else if (!at_end && search.bracketed())
         now = std::sqrt(search.too_short * search.too_long);
       else if (!at_end) // what lies between steps hides the slope
-        now = std::clamp(now / (1 + 4 * error_now), kShortest, kLongest);
+        now = std::clamp(now * std::exp(-4 * error_now), kShortest, kLongest);
       else
         break;
     }

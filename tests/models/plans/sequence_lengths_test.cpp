@@ -88,3 +88,20 @@ TEST_CASE("arithmetic of outputs is that of the tokens that have one", "[lengths
   };
   CHECK_THAT(flops(1) - flops(0.25), test::is(0.75 * 2 * (100 * 8 + 8 * 8)));
 }
+
+TEST_CASE("another plan keeps the lengths, and its ranks vary by their own samples",
+          "[lengths][closed-form]")
+{
+  PlannedBatch batch = planned_batch(ParallelPlan{}, 8, 512, 4, 64); // eight samples each
+  batch.lengths = SequenceLengths{100, 50, false};
+  CHECK_THAT(batch.varying_tokens(), test::is(0.5 / std::sqrt(8)));
+  ParallelPlan halves;
+  halves.tensor = 2;
+  StepSetting s;
+  s.variation = 0.3;
+  s.memory.batch = planned_batch(halves, batch, 2); // four ranks of 16
+  CHECK(s.memory.batch.micro_batches == 8);
+  CHECK_THAT(s.step_variation(), test::is(std::hypot(0.3, 0.125)));
+  s.memory.batch.lengths->balanced = true;
+  CHECK(s.step_variation() == 0.3);
+}
