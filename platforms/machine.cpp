@@ -230,18 +230,25 @@ void Machine::list_node()
   cores_ = add(cores, "", static_cast<double>(spec_.cpu.cores) * graph_.sockets());
 }
 
+int nodes_per_leaf(const PlatformSpec& spec, std::size_t network, int nodes)
+{
+  const int ports = spec.fabrics[network].ports;
+  const int adapters = static_cast<int>(spec.networks[network].nics.size());
+  return nodes * adapters > ports ? std::max(1, ports / 2 / adapters) : 0;
+}
+
 void Machine::build_fabric(sim::Engine& engine)
 {
   for (std::size_t n = 0; n < spec_.networks.size(); ++n) {
     const Fabric& switches = spec_.fabrics[n];
-    const int adapters = static_cast<int>(spec_.networks[n].nics.size());
     Leaves leaves;
-    if (nodes_ * adapters > switches.ports) {
-      leaves.nodes = std::max(1, switches.ports / 2 / adapters);
+    if (const int below = nodes_per_leaf(spec_, n, nodes_); below > 0) {
+      leaves.nodes = below;
       const int uplink_ports = switches.ports / 2;
       const double uplinks = uplink_ports * switches.port_rate.value() / switches.oversubscription;
       const std::string prefix = n == 0 ? "" : spec_.networks[n].nics.front() + "-";
-      for (int leaf = 0; leaf < (nodes_ + leaves.nodes - 1) / leaves.nodes; ++leaf)
+      leaves.count = (nodes_ + leaves.nodes - 1) / leaves.nodes;
+      for (int leaf = 0; leaf < leaves.count; ++leaf)
         for (const auto direction : {sim::Direction::out, sim::Direction::in}) {
           const auto id = engine.add_resource(
               {sim::ResourceKind::uplink, -1, fmt::format("{}leaf{}", prefix, leaf), direction},
@@ -252,6 +259,15 @@ void Machine::build_fabric(sim::Engine& engine)
     }
     leaves_.push_back(leaves);
   }
+}
+
+int Machine::first_below(sim::ResourceId uplink) const
+{
+  for (const Leaves& leaves : leaves_)
+    if (leaves.first >= 0 && uplink.value >= leaves.first &&
+        uplink.value < leaves.first + 2 * leaves.count)
+      return (uplink.value - leaves.first) / 2 * leaves.nodes;
+  return -1;
 }
 
 std::vector<std::pair<sim::ResourceId, Bytes>> Machine::shaped() const
@@ -344,6 +360,16 @@ void Machine::add_received(std::vector<sim::Use>& uses, int node, int nic, doubl
   const int socket = graph_.socket_of(part);
   uses.push_back({at(node, nic_ + 2 * nic + 1).value, wire});
   add_route(uses, node, part, graph_.socket(socket), false);
+  uses.push_back({dram(node, socket).value, dram_passes});
+}
+
+void Machine::add_sent(std::vector<sim::Use>& uses, int node, int nic, double wire,
+                       double dram_passes) const
+{
+  const int part = graph_.nic(nic);
+  const int socket = graph_.socket_of(part);
+  uses.push_back({at(node, nic_ + 2 * nic).value, wire});
+  add_route(uses, node, graph_.socket(socket), part, false);
   uses.push_back({dram(node, socket).value, dram_passes});
 }
 

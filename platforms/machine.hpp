@@ -32,6 +32,10 @@ struct Network {
 /// The first network of the platform that the transport can run on.
 Network find_network(const PlatformSpec& spec, const Transport& transport);
 
+/// Nodes below one leaf switch of a network, an index into spec.networks; 0 if one switch will do
+/// for so many.
+int nodes_per_leaf(const PlatformSpec& spec, std::size_t network, int nodes);
+
 /// Who moves bytes between GPUs: copy engines (cudaMemcpy) or kernels of a collective library.
 enum class Mover { copy_engine, collective };
 
@@ -92,6 +96,9 @@ public:
   /// Adds what a byte takes on its way from an adapter into host memory.
   void add_received(std::vector<sim::Use>& uses, int node, int nic, double wire,
                     double dram_passes) const;
+  /// Or from there to an adapter and out of it.
+  void add_sent(std::vector<sim::Use>& uses, int node, int nic, double wire,
+                double dram_passes) const;
   /// Of a resource of one of these nodes: which one of its node it is; -1 of all others.
   std::function<int(int resource)> numbers_on(const std::vector<int>& nodes) const;
   /// What a picture of the node needs.
@@ -104,6 +111,8 @@ public:
   const Framing& framing() const { return network_.framing; }
   /// Whether nodes share links of the network: uplinks of switches.
   bool shares_uplinks() const { return networked() && leaves().first >= 0; }
+  /// The first node below the leaf switch whose uplink a resource is; -1 of all other resources.
+  int first_below(sim::ResourceId uplink) const;
   /// Whether switches between the nodes add what passes through them.
   bool fabric_reduces() const { return networked() && fabric().reduces; }
   /// The adapters of the training network, as indices into spec().node.nics.
@@ -143,6 +152,7 @@ private:
   struct Leaves {
     int first = -1; // resource, up and down by turns; -1 with a single switch
     int nodes = 1;  // per leaf
+    int count = 0;
   };
   const Leaves& leaves() const { return leaves_[static_cast<std::size_t>(network_.index)]; }
   std::vector<Leaves> leaves_;    // parallel to spec_.networks

@@ -18,6 +18,8 @@ void check_servers(const Value& at, Storage& storage)
   if (disks == (servers.rate.value() > 0))
     at.fail(disks ? "has both 'disk' and 'rate': name the disks or the rate of all media"
                   : "must have 'disk' and 'disks', or 'rate'");
+  if (disks && servers.write_rate.value() > 0)
+    at.at("write_rate").fail("must be left out beside 'disk', which says how fast it writes");
   if (disks && servers.disks < 1)
     at.fail("has 'disk' but not 'disks', the number of disks that hold data");
   if (disks)

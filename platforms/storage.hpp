@@ -17,6 +17,7 @@ struct StorageServers {
   Value disk;                // type of the data disks; absent: `rate` and `operations`
   int disks = 0;             // that hold data, of one server: parity not counted
   BytesPerSecond rate;       // of the media, when disks are not listed
+  BytesPerSecond write_rate; // likewise, in writing; zero: `rate`
   PerSecond operations;      // likewise; zero: no limit
   BytesPerSecond link;       // of one front-end port, line rate
   int links = 1;             // ports of one server
@@ -61,6 +62,9 @@ void describe(V& v, StorageServers& s)
   v.optional("disks", s.disks, "disks of one server that hold data, parity not counted",
              at_least(1));
   v.optional("rate", s.rate, "read rate of all media together, when disks are not listed",
+             positive());
+  v.optional("write_rate", s.write_rate,
+             "write rate of all media together, when disks are not listed; default 'rate'",
              positive());
   v.optional("operations", s.operations, "read operations of all media together; default no limit",
              positive());

@@ -77,9 +77,13 @@ void StorageSystem::build_servers(sim::Engine& engine, const Machine& machine, c
   if (storage_.server_cpu)
     cpu_ = add(storage_cores, "server-cores",
                static_cast<double>(storage_.server_cpu->cores) * servers.sockets * servers.count);
-  link_ = add(storage_link, "server-link", servers.links * servers.count * servers.link.value());
-  if (storage_.gateway.value() > 0)
+  const double links = servers.links * servers.count * servers.link.value();
+  link_ = add(storage_link, "server-link", links);
+  link_in_ = add(storage_link, "server-link-in", links);
+  if (storage_.gateway.value() > 0) {
     gateway_ = add(storage_gateway, "gateway", storage_.gateway.value());
+    gateway_in_ = add(storage_gateway, "gateway-in", storage_.gateway.value());
+  }
   if (transport_.protocol == NetworkProtocol::tcp)
     for (int node = 0; node < machine.nodes(); ++node) {
       const auto id =
@@ -112,6 +116,58 @@ ReadCost StorageSystem::read(const Machine& machine, int node, const ReadPattern
 {
   return storage_.local() ? read_local(machine, node, pattern)
                           : read_servers(machine, node, pattern);
+}
+
+sim::PathPtr StorageSystem::write(const Machine& machine, int node) const
+{
+  const double copy_rate = machine.spec().cpu.copy_rate.value();
+  std::vector<sim::Use> uses;
+  machine.add_core_work(uses, node, machine.stack().host.cpu_overhead / copy_rate);
+  if (storage_.local())
+    add_written_local(machine, node, uses);
+  else
+    add_written_servers(machine, node, uses);
+  return sim::make_path(uses, {}, copy_rate);
+}
+
+void StorageSystem::add_written_local(const Machine& machine, int node,
+                                      std::vector<sim::Use>& uses) const
+{
+  const Host& host = machine.stack().host;
+  uses.push_back({first_disk_ + node, 1 / disk_.write.value()});
+  uses.push_back({machine.dram(node, 0).value, 3.0 + host.memory_copies}); // copied, and read
+  machine.add_core_work(
+      uses, node, host.cpu_overhead * host.cpu_per_disk_request.value() / storage_.request.value());
+}
+
+void StorageSystem::add_written_servers(const Machine& machine, int node,
+                                        std::vector<sim::Use>& uses) const
+{
+  const StorageServers& servers = *storage_.servers;
+  const Stack stack = make_stack(machine.stack().host, transport_);
+  const double wire = wire_expansion(network_.framing);
+  const double core = cpu_seconds_per_byte(stack, network_.framing);
+  const double bare = cpu_seconds_per_byte({.host = {}, .transport = transport_}, network_.framing);
+  const double piece = storage_.request.value();
+  const double media = servers.disk ? 1 / storage_.disk_type.write.value()
+                       : servers.write_rate.value() > 0
+                           ? servers.rate.value() / servers.write_rate.value()
+                           : 1.0;
+  uses.push_back({media_, media});
+  if (operations_ >= 0)
+    uses.push_back({operations_, 1 / piece});
+  if (cpu_ >= 0)
+    uses.push_back({cpu_, bare + servers.cpu_per_operation.value() / piece});
+  uses.push_back({link_in_, wire});
+  if (gateway_in_ >= 0)
+    uses.push_back({gateway_in_, wire});
+  const double passes =
+      3 + (transport_.protocol == NetworkProtocol::tcp ? 2 * transport_.copies : 0);
+  machine.add_sent(uses, node, network_.nics.front(), wire, passes);
+  if (core > 0) {
+    machine.add_core_work(uses, node, core);
+    uses.push_back({first_mount_ + node, core});
+  }
 }
 
 ReadCost StorageSystem::read_local(const Machine& machine, int node,

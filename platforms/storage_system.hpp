@@ -1,4 +1,5 @@
-// A storage system brought to life beside a machine: its resources, and what reading from it takes.
+// A storage system brought to life beside a machine: its resources, and what reading from it and
+// writing to it take.
 #pragma once
 
 #include "platforms/machine.hpp"
@@ -37,6 +38,9 @@ public:
   Bytes server_cache() const;
   /// What a job reads with, whose view of the machine is `machine` (its stack, its cores).
   ReadCost read(const Machine& machine, int node, const ReadPattern& pattern) const;
+  /// Of one byte that a thread writes to a large file, in order: the thread copies it into the page
+  /// cache, from which it goes on while the next one is copied, as fast as the media take it.
+  sim::PathPtr write(const Machine& machine, int node) const;
 
 private:
   void build_local(sim::Engine& engine, const Value& at);
@@ -44,6 +48,8 @@ private:
   ReadCost read_local(const Machine& machine, int node, const ReadPattern& pattern) const;
   ReadCost read_servers(const Machine& machine, int node, const ReadPattern& pattern) const;
   double seeks_per_byte(const ReadPattern& pattern) const;
+  void add_written_local(const Machine& machine, int node, std::vector<sim::Use>& uses) const;
+  void add_written_servers(const Machine& machine, int node, std::vector<sim::Use>& uses) const;
 
   Storage storage_;
   const Machine* machine_; // for the node's parts
@@ -51,7 +57,8 @@ private:
   int first_disk_ = -1;    // local: of node 0, one per node
   Transport transport_;    // to the servers
   Network network_;
-  int media_ = -1, operations_ = -1, cpu_ = -1, link_ = -1, gateway_ = -1;
+  int media_ = -1, operations_ = -1, cpu_ = -1;
+  int link_ = -1, link_in_ = -1, gateway_ = -1, gateway_in_ = -1;
   int first_mount_ = -1; // connections of each client node, in cores they can keep busy
 };
 

@@ -78,8 +78,9 @@ void run_others(const LoadedFleet& fleet, const FleetOptions& options, SpeedTabl
 SpeedTable& SpeedTables::of(const LoadedFleet& fleet)
 {
   SpeedCluster cluster = speed_cluster(fleet);
-  const std::string key = fmt::format("{} {} {} {}", cluster.cluster.dump(), cluster.stack.dump(),
-                                      fleet.shape.gpus_per_node, fleet.shape.nodes_per_switch);
+  const std::string key =
+      fmt::format("{} {} {} {} {}", cluster.cluster.dump(), cluster.stack.dump(),
+                  cluster.checkpoints.shown(), fleet.shape.gpus_per_node, cluster.nodes_per_leaf);
   SpeedTable& table = tables_.try_emplace(key, std::move(cluster)).first->second;
   table.set_nodes(fleet.shape.nodes);
   return table;

@@ -34,6 +34,16 @@ void set_work(const MixSpec& mix, SpeedTable& table, Job& job)
   const double samples = mix.steps ? *mix.steps * table.step_samples(job.kind)
                                    : *mix.epochs * table.epoch_samples(job.kind);
   job.work = Seconds(samples / table.reference(job.kind));
+  job.first_pass = table.first_pass(job.kind);
+}
+
+// Of a recorded job, whose run time is that of it alone: its first pass over its data is in it.
+void set_work_of_recorded(SpeedTable& table, Job& job)
+{
+  job.first_pass = table.first_pass(job.kind);
+  const Seconds pass = job.first_pass.work / job.first_pass.rate;
+  job.work =
+      job.work > pass ? job.first_pass.work + (job.work - pass) : job.first_pass.rate * job.work;
 }
 
 Arrivals arrivals_of(const FleetSpec& spec, Workload& workload, SpeedTable& table)
@@ -157,12 +167,24 @@ Bytes checkpoint_bytes(const LoadedFleet& fleet, const SpeedTable& table, const 
 }
 
 // What a job's checkpoints cost, and how far apart they are.
-Checkpointing checkpointing_of(const LoadedFleet& fleet, const SpeedTable& table, const Job& job)
+Checkpointing checkpointing_of(const LoadedFleet& fleet, SpeedTable& table, const Job& job)
 {
   const CheckpointSpec& spec = *fleet.spec.checkpoint;
   Checkpointing made;
   made.asynchronous = spec.asynchronous;
-  made.write = spec.write ? *spec.write : checkpoint_bytes(fleet, table, job) / *spec.rate;
+  made.felt = !spec.write && !spec.rate;
+  if (spec.write)
+    made.write = *spec.write;
+  else if (spec.rate)
+    made.write = checkpoint_bytes(fleet, table, job) / *spec.rate;
+  else if (job.kind != kNoSpeed)
+    made.write = table.write_time(job.kind, checkpoint_bytes(fleet, table, job), made.asynchronous);
+  else
+    Value(fleet.document)
+        .at("checkpoint")
+        .fail(fmt::format("must have write, or rate: job {} has no model, and its writes cannot be "
+                          "simulated",
+                          job.id));
   if (spec.interval.json() != "best") {
     Reader::read(spec.interval, made.interval, positive());
     return made;
@@ -182,7 +204,7 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, const SpeedTable& table
   return made;
 }
 
-void set_checkpoints(const LoadedFleet& fleet, const SpeedTable& table, Workload& workload,
+void set_checkpoints(const LoadedFleet& fleet, SpeedTable& table, Workload& workload,
                      FleetSetting& setting)
 {
   if (!fleet.spec.checkpoint)
@@ -200,6 +222,21 @@ void set_checkpoints(const LoadedFleet& fleet, const SpeedTable& table, Workload
   }
 }
 
+// Of the networks, the least that is below one switch; 0 where all have one for all nodes.
+int least_below_leaf(const platforms::PlatformSpec& platform, int nodes)
+{
+  int least = 0;
+  for (std::size_t n = 0; n < platform.networks.size(); ++n)
+    if (const int below = platforms::nodes_per_leaf(platform, n, nodes); below > 0)
+      least = least > 0 ? std::min(least, below) : below;
+  return least;
+}
+
+bool writes_to_disk(const FleetSpec& spec)
+{
+  return spec.checkpoint && spec.checkpoint->to == CheckpointPlace::disk;
+}
+
 } // namespace
 
 SpeedCluster speed_cluster(const LoadedFleet& fleet)
@@ -209,7 +246,20 @@ SpeedCluster speed_cluster(const LoadedFleet& fleet)
   for (const char* key : {"platform", "storage"})
     if (root.at("cluster").contains(key))
       cluster[key] = root.at("cluster").at(key);
-  return {fleet.document, cluster, root.value("stack", Json()), fleet.shape};
+  SpeedCluster made;
+  made.document = fleet.document;
+  made.cluster = cluster;
+  made.stack = root.value("stack", Json());
+  made.shape = fleet.shape;
+  const FleetClusterSpec& spec = fleet.spec.cluster;
+  if (spec.platform)
+    made.nodes_per_leaf =
+        least_below_leaf(platforms::load_platform(spec.platform), fleet.shape.nodes);
+  const Value disk = preset_reference("local-disk", Value(fleet.document));
+  made.checkpoints = spec.storage && !writes_to_disk(fleet.spec) ? spec.storage : disk;
+  made.file_servers = spec.storage && !platforms::load_storage(spec.storage).local();
+  made.checkpoint_servers = !platforms::load_storage(made.checkpoints).local();
+  return made;
 }
 
 Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed, bool ties, SpeedTable& table)
@@ -227,8 +277,10 @@ Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed, bool ties, Sp
     else if (ties)
       shuffle_ties(workload.jobs, seed);
     if (fleet.spec.jobs->job)
-      for (Job& job : workload.jobs)
+      for (Job& job : workload.jobs) {
         job.kind = table.kind({fleet.spec.jobs->job, job.gpus});
+        set_work_of_recorded(table, job);
+      }
   }
   for (const QueueSpec& queue : fleet.spec.queues)
     if (queue.max_time)
@@ -238,7 +290,7 @@ Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed, bool ties, Sp
   return workload;
 }
 
-FleetSetting setting_of(const LoadedFleet& fleet, std::uint64_t seed, const SpeedTable& table,
+FleetSetting setting_of(const LoadedFleet& fleet, std::uint64_t seed, SpeedTable& table,
                         Workload& workload)
 {
   FleetSetting setting;

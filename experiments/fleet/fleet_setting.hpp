@@ -16,6 +16,6 @@ models::fleet::Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed
 
 /// All but speeds, history and who decides; the workload's jobs get their checkpoints.
 models::fleet::FleetSetting setting_of(const LoadedFleet& fleet, std::uint64_t seed,
-                                       const SpeedTable& table, models::fleet::Workload& workload);
+                                       SpeedTable& table, models::fleet::Workload& workload);
 
 } // namespace foretrain::experiments

@@ -162,11 +162,20 @@ struct ReservationSpec : MaintenanceSpec {
   std::vector<std::string> accounts, queues;
 };
 
+/// Where a checkpoint is written to, whose time is simulated.
+enum class CheckpointPlace { storage, disk };
+constexpr auto choices(CheckpointPlace)
+{
+  return std::to_array<Choice<CheckpointPlace>>(
+      {{CheckpointPlace::storage, "storage"}, {CheckpointPlace::disk, "disk"}});
+}
+
 struct CheckpointSpec {
   Value interval; // a time, or "best"
   std::optional<Seconds> write;
   std::optional<Bytes> bytes_per_gpu;
   std::optional<BytesPerSecond> rate;
+  CheckpointPlace to = CheckpointPlace::storage;
   bool asynchronous = false;
   Seconds restart{};
 };
@@ -359,12 +368,16 @@ template <class V>
 void describe(V& v, CheckpointSpec& s)
 {
   v.required("interval", s.interval, "of work between two writes: a time, or best (Daly's)");
-  v.optional("write", s.write, "how long a write takes", non_negative());
+  v.optional("write", s.write,
+             "how long a write takes; default simulated, with who meets it, as is a rate",
+             non_negative());
   v.optional("bytes_per_gpu", s.bytes_per_gpu,
              "that a write has, where its time is not given; default what the job trains, with the "
              "optimizer's state, over its GPUs",
              positive());
   v.optional("rate", s.rate, "at which all GPUs of a job write together", positive());
+  v.optional("to", s.to,
+             "of writes that are simulated: the cluster's storage, or the first disk of each node");
   v.optional("asynchronous", s.asynchronous, "work goes on during a write");
   v.optional("restart", s.restart, "from having GPUs again until work goes on", non_negative());
 }

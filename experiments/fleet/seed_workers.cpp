@@ -111,9 +111,16 @@ std::string packed(const FleetResult& result, const Situations& learnt)
   Packer packer;
   each_value(packer, result);
   packer(learnt.size());
-  for (const auto& [situation, speeds] : learnt) {
+  for (const auto& [situation, rates] : learnt) {
     packer(situation);
-    packer(speeds);
+    packer(rates.throughputs);
+    packer(rates.writes);
+    packer(rates.fabric.size());
+    for (const FabricUse& use : rates.fabric) {
+      packer(use.resource);
+      packer(use.first_below);
+      packer(use.share);
+    }
   }
   return packer.take();
 }
@@ -127,10 +134,20 @@ FleetResult unpacked(const std::string& bytes, SpeedTable& table)
   unpacker(situations);
   for (std::size_t i = 0; i < situations; ++i) {
     std::string situation;
-    std::vector<double> speeds;
+    PointRates rates;
     unpacker(situation);
-    unpacker(speeds);
-    table.learn(situation, std::move(speeds));
+    unpacker(rates.throughputs);
+    unpacker(rates.writes);
+    std::size_t uses = 0;
+    unpacker(uses);
+    for (std::size_t k = 0; k < uses; ++k) {
+      FabricUse use;
+      unpacker(use.resource);
+      unpacker(use.first_below);
+      unpacker(use.share);
+      rates.fabric.push_back(std::move(use));
+    }
+    table.learn(situation, std::move(rates));
   }
   return result;
 }
@@ -138,7 +155,7 @@ FleetResult unpacked(const std::string& bytes, SpeedTable& table)
 std::set<std::string> names_of(const Situations& situations)
 {
   std::set<std::string> names;
-  for (const auto& [name, speeds] : situations)
+  for (const auto& [name, rates] : situations)
     names.insert(name);
   return names;
 }

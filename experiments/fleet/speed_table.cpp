@@ -1,11 +1,11 @@
 #include "experiments/fleet/speed_table.hpp"
 
-#include "experiments/run/scenario.hpp"
 #include "experiments/spec/resolve.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <tuple>
 
 namespace foretrain::experiments {
 
@@ -13,27 +13,35 @@ namespace {
 
 using namespace models::fleet;
 
-// Nodes by new numbers, in the order in which they appear, under as many switches as they are.
+// Nodes by new numbers, in the order in which they appear, below as many switches as they are.
 class NodeNumbers {
 public:
-  explicit NodeNumbers(int nodes_per_switch) : per_switch_(nodes_per_switch) {}
+  explicit NodeNumbers(int nodes_per_leaf) : per_leaf_(nodes_per_leaf) {}
 
   int of(int node)
   {
     if (const auto known = numbers_.find(node); known != numbers_.end())
       return known->second;
-    if (per_switch_ <= 0)
+    if (per_leaf_ <= 0)
       return numbers_[node] = last_ = static_cast<int>(numbers_.size());
     const auto [group, is_new] =
-        groups_.emplace(node / per_switch_, std::pair(static_cast<int>(groups_.size()), 0));
-    const int number = group->second.first * per_switch_ + group->second.second++;
+        groups_.emplace(node / per_leaf_, std::pair(static_cast<int>(groups_.size()), 0));
+    const int number = group->second.first * per_leaf_ + group->second.second++;
     last_ = std::max(last_, number);
     return numbers_[node] = number;
   }
   int count() const { return last_ + 1; }
+  // The switch above a node that has such a new number.
+  int leaf_above(int number) const
+  {
+    for (const auto& [leaf, group] : groups_)
+      if (group.first == number / per_leaf_)
+        return leaf;
+    return -1;
+  }
 
 private:
-  int per_switch_;
+  int per_leaf_;
   int last_ = -1;
   std::map<int, int> numbers_;
   std::map<int, std::pair<int, int>> groups_; // switch -> its number, and its nodes so far
@@ -51,22 +59,28 @@ Json placement_of(Allocation gpus, NodeNumbers& numbers)
 }
 
 // Jobs of a situation in an order that does not depend on who came first.
-std::vector<std::size_t> in_order(const std::vector<std::uint32_t>& kinds,
-                                  const std::vector<Allocation>& gpus)
+std::vector<std::size_t> in_order(const std::vector<SpeedJob>& jobs)
 {
-  std::vector<std::size_t> order(kinds.size());
+  std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto masks = [&](std::size_t i) {
+  const auto key = [&](std::size_t i) {
     std::vector<std::uint64_t> words;
-    for (const Slice& slice : gpus[i])
+    for (const Slice& slice : jobs[i].gpus)
       words.push_back(slice.gpus);
     std::sort(words.begin(), words.end());
-    return words;
+    return std::tuple(jobs[i].kind, jobs[i].first_pass, jobs[i].writing, words);
   };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(kinds[a], masks(a)) < std::pair(kinds[b], masks(b));
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return order;
+}
+
+// Its data are in caches as far as these hold them.
+void set_warm(Json& job)
+{
+  if (job["input"].is_string())
+    job["input"] = {{"format", job["input"]}};
+  job["input"]["cache"] = word_of(PageCache::warm);
 }
 
 } // namespace
@@ -78,15 +92,17 @@ std::uint32_t SpeedTable::kind(const SpeedKind& kind)
   const std::string key = kind.job.json().dump() + " " + std::to_string(kind.gpus);
   const auto [number, is_new] =
       kind_numbers_.emplace(key, static_cast<std::uint32_t>(kinds_.size()));
-  if (is_new)
-    kinds_.push_back(kind);
+  if (is_new) {
+    const Value input = read_as<JobSpec>(kind.job).input;
+    kinds_.push_back({kind, input ? read_input(input) : InputSpec{}});
+  }
   return number->second;
 }
 
 Json SpeedTable::job_json(std::uint32_t kind) const
 {
-  Json job = kinds_[kind].job.json();
-  job["gpus"] = kinds_[kind].gpus;
+  Json job = kinds_[kind].does.job.json();
+  job["gpus"] = kinds_[kind].does.gpus;
   return job;
 }
 
@@ -107,15 +123,38 @@ Point SpeedTable::point_of(const Json& jobs, int nodes) const
 
 double SpeedTable::reference(std::uint32_t kind)
 {
-  const Allocation packed =
-      on_empty_cluster(Placement::first_fit, cluster_.shape, {kinds_[kind].gpus, 0});
-  return throughputs({kind}, {packed}).front();
+  return rates({packed(kind)}).throughputs.front();
+}
+
+Seconds SpeedTable::write_time(std::uint32_t kind, Bytes checkpoint, bool asynchronous)
+{
+  const SpeedJob writes = packed(kind, false, asynchronous ? Writing::beside : Writing::alone);
+  return checkpoint / BytesPerSecond(rates({writes}).writes.front());
+}
+
+SpeedJob SpeedTable::packed(std::uint32_t kind, bool first_pass, Writing writing) const
+{
+  return {kind, on_empty_cluster(Placement::first_fit, cluster_.shape, {kinds_[kind].does.gpus, 0}),
+          first_pass, writing};
+}
+
+FirstPass SpeedTable::first_pass(std::uint32_t kind)
+{
+  if (kind == kNoSpeed)
+    return {};
+  const auto [entry, is_new] = first_passes_.emplace(kind, FirstPass{});
+  if (is_new && kinds_[kind].reads() && kinds_[kind].input.cache == PageCache::cold) {
+    const double warm = reference(kind);
+    entry->second = {Seconds(epoch_samples(kind) / warm),
+                     rates({packed(kind, true)}).throughputs.front() / warm};
+  }
+  return entry->second;
 }
 
 double SpeedTable::step_samples(std::uint32_t kind) const
 {
-  const JobSpec job = read_as<JobSpec>(kinds_[kind].job);
-  return job.global_batch ? *job.global_batch : job.batch_per_gpu * kinds_[kind].gpus;
+  const JobSpec job = read_as<JobSpec>(kinds_[kind].does.job);
+  return job.global_batch ? *job.global_batch : job.batch_per_gpu * kinds_[kind].does.gpus;
 }
 
 // A job by itself, on as few nodes as can be.
@@ -129,61 +168,118 @@ double SpeedTable::epoch_samples(std::uint32_t kind) const
 {
   Json job = job_json(kind);
   job["epochs"] = 1; // else synthetic input has no data set
-  return resolved(std::move(job), kinds_[kind].gpus).jobs.front().input.dataset.samples;
+  return resolved(std::move(job), kinds_[kind].does.gpus).jobs.front().input.dataset.samples;
 }
 
 std::optional<Bytes> SpeedTable::checkpoint_bytes(std::uint32_t kind) const
 {
   if (kind >= kinds_.size()) // of jobs whose run times are given
     return {};
-  return experiments::checkpoint_bytes(resolved(job_json(kind), kinds_[kind].gpus).jobs.front());
+  return experiments::checkpoint_bytes(
+      resolved(job_json(kind), kinds_[kind].does.gpus).jobs.front());
 }
 
-std::vector<double> SpeedTable::throughputs(const std::vector<std::uint32_t>& kinds,
-                                            const std::vector<Allocation>& gpus)
+const PointRates& SpeedTable::simulated(const std::vector<SpeedJob>& asked)
 {
-  NodeNumbers numbers(cluster_.shape.nodes_per_switch);
-  const std::vector<std::size_t> order = in_order(kinds, gpus);
+  NodeNumbers numbers(cluster_.nodes_per_leaf);
   Json jobs = Json::array();
+  CheckpointWrites writes;
   std::string key;
-  for (const std::size_t i : order) {
-    Json job = job_json(kinds[i]);
+  for (const std::size_t i : in_order(asked)) {
+    Json job = job_json(asked[i].kind);
     job["name"] = "job " + std::to_string(jobs.size());
-    job["placement"] = placement_of(gpus[i], numbers);
-    key += std::to_string(kinds[i]) + job["placement"].dump();
+    job["placement"] = placement_of(asked[i].gpus, numbers);
+    if (kinds_[asked[i].kind].reads() && !asked[i].first_pass)
+      set_warm(job);
+    key += std::to_string(asked[i].kind) + (asked[i].first_pass ? "*" : "") +
+           std::string(static_cast<std::size_t>(asked[i].writing), '+') + job["placement"].dump();
+    writes.jobs.push_back(asked[i].writing);
+    if (asked[i].writing != Writing::none)
+      writes.storage = cluster_.checkpoints;
     jobs.push_back(std::move(job));
   }
+  const int nodes = cluster_.nodes_per_leaf > 0 ? std::max(cluster_.shape.nodes, numbers.count())
+                                                : numbers.count();
   auto known = known_.find(key);
   if (known == known_.end())
-    known =
-        known_.emplace(key, point_throughputs(point_of(jobs, numbers.count()), RunOptions{})).first;
-  std::vector<double> found(kinds.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    found[order[i]] = known->second[i];
+    known = known_.emplace(key, point_rates(point_of(jobs, nodes), RunOptions{}, writes)).first;
+  return known->second;
+}
+
+PointRates SpeedTable::rates(const std::vector<SpeedJob>& jobs)
+{
+  const PointRates& known = simulated(jobs);
+  const std::vector<std::size_t> order = in_order(jobs);
+  PointRates found = known;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    found.throughputs[order[i]] = known.throughputs[i];
+    found.writes[order[i]] = known.writes[i];
+  }
   return found;
+}
+
+// Nothing but servers of files and the uplinks of switches is no node's.
+bool SpeedTable::may_share(const SpeedJob& job) const
+{
+  const int under = cluster_.nodes_per_leaf;
+  const auto other_leaf = [&](const Slice& slice) {
+    return slice.node / under != job.gpus.front().node / under;
+  };
+  return (cluster_.file_servers && kinds_[job.kind].reads()) ||
+         (cluster_.checkpoint_servers && job.writing != Writing::none) ||
+         (under > 0 && std::any_of(job.gpus.begin(), job.gpus.end(), other_leaf));
+}
+
+std::vector<SharedUse> SpeedTable::shared_by(const SpeedJob& job)
+{
+  if (!may_share(job))
+    return {};
+  NodeNumbers numbers(cluster_.nodes_per_leaf);
+  placement_of(job.gpus, numbers);
+  std::vector<SharedUse> uses;
+  for (const FabricUse& use : simulated({job}).fabric) {
+    std::string name = use.resource;
+    if (use.first_below >= 0)
+      name += " of leaf " + std::to_string(numbers.leaf_above(use.first_below));
+    const auto number =
+        resource_numbers_.emplace(name, static_cast<std::uint32_t>(resource_numbers_.size()));
+    uses.push_back({number.first->second, use.share});
+  }
+  return uses;
 }
 
 Speeds SpeedTable::speeds(const Workload& workload)
 {
-  return [this, &workload](std::span<const Placed> jobs) {
-    std::vector<std::uint32_t> kinds;
-    std::vector<Allocation> gpus;
-    std::vector<double> rates(jobs.size(), 1.0);
-    std::vector<std::size_t> simulated;
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      if (workload.jobs[jobs[i].id].kind == kNoSpeed)
-        continue;
-      simulated.push_back(i);
-      kinds.push_back(workload.jobs[jobs[i].id].kind);
-      gpus.push_back(*jobs[i].gpus);
-    }
-    if (simulated.empty())
-      return rates;
-    const std::vector<double> found = throughputs(kinds, gpus);
-    for (std::size_t k = 0; k < simulated.size(); ++k)
-      rates[simulated[k]] = found[k] / reference(kinds[k]);
-    return rates;
+  const auto kind_of = [&workload](const Placed& job) { return workload.jobs[job.id].kind; };
+  const auto job_of = [kind_of](const Placed& job) {
+    return SpeedJob{kind_of(job), *job.gpus, job.first_pass, job.writing};
   };
+  const auto rates_of = [this, kind_of, job_of](std::span<const Placed> jobs) {
+    std::vector<JobRate> told(jobs.size());
+    std::vector<SpeedJob> simulated;
+    for (const Placed& job : jobs)
+      if (kind_of(job) != kNoSpeed)
+        simulated.push_back(job_of(job));
+    if (simulated.empty())
+      return told;
+    const PointRates found = rates(simulated);
+    std::size_t k = 0;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (kind_of(jobs[i]) == kNoSpeed)
+        continue;
+      const SpeedJob& job = simulated[k];
+      told[i].work = found.throughputs[k] / reference(job.kind);
+      if (job.writing != Writing::none)
+        told[i].write =
+            found.writes[k] / rates({packed(job.kind, false, job.writing)}).writes.front();
+      ++k;
+    }
+    return told;
+  };
+  const auto shared = [this, kind_of, job_of](const Placed& job) {
+    return kind_of(job) == kNoSpeed ? std::vector<SharedUse>{} : shared_by(job_of(job));
+  };
+  return {rates_of, shared};
 }
 
 } // namespace foretrain::experiments

@@ -2,6 +2,7 @@
 // with, once for each situation.
 #pragma once
 
+#include "experiments/run/scenario.hpp"
 #include "experiments/spec/resolved.hpp"
 #include "models/fleet/simulation.hpp"
 
@@ -29,10 +30,22 @@ struct SpeedCluster {
   Json cluster;         // as in an experiment, without nodes
   Json stack;           // null: none
   models::fleet::ClusterShape shape;
+  int nodes_per_leaf = 0;          // below a switch of the network; 0: one switch for all
+  bool file_servers = false;       // the storage is behind the network
+  Value checkpoints;               // the storage that they are written to
+  bool checkpoint_servers = false; // that is behind the network
 };
 
-/// Samples per second of the jobs of each situation, by its name.
-using Situations = std::map<std::string, std::vector<double>>;
+/// A job of a situation.
+struct SpeedJob {
+  std::uint32_t kind = 0;
+  models::fleet::Allocation gpus;
+  bool first_pass = false; // over its data set
+  models::fleet::Writing writing = models::fleet::Writing::none;
+};
+
+/// What was simulated of situations, by their names.
+using Situations = std::map<std::string, PointRates>;
 
 class SpeedTable {
 public:
@@ -40,16 +53,20 @@ public:
 
   /// The number of a kind, new or known.
   std::uint32_t kind(const SpeedKind& kind);
-  /// Samples per second of a kind that has the cluster to itself, packed on the first nodes.
+  /// Samples per second of a kind that has the cluster to itself, packed on the first nodes; its
+  /// data in caches as far as these hold them.
   double reference(std::uint32_t kind);
+  /// Of such a job whose reference is 1: how long it reads data that nobody has cached.
+  models::fleet::FirstPass first_pass(std::uint32_t kind);
   /// Samples of a step of all its GPUs, and of an epoch.
   double step_samples(std::uint32_t kind) const;
   double epoch_samples(std::uint32_t kind) const;
   /// Of a checkpoint of all its GPUs together; none where nobody knows what it trains.
   std::optional<Bytes> checkpoint_bytes(std::uint32_t kind) const;
-  /// Samples per second of jobs that share nodes, in their order.
-  std::vector<double> throughputs(const std::vector<std::uint32_t>& kinds,
-                                  const std::vector<models::fleet::Allocation>& gpus);
+  /// What a write of the whole checkpoint takes a kind that has the cluster to itself, packed.
+  Seconds write_time(std::uint32_t kind, Bytes checkpoint, bool asynchronous);
+  /// Of jobs that meet, in their order.
+  PointRates rates(const std::vector<SpeedJob>& jobs);
   /// Rates of the jobs of a workload, where 1 is the reference of their kind.
   models::fleet::Speeds speeds(const models::fleet::Workload& workload);
 
@@ -59,19 +76,30 @@ public:
   std::size_t situations() const { return known_.size(); }
   const Situations& known() const { return known_; }
   /// What was simulated elsewhere.
-  void learn(const std::string& situation, std::vector<double> speeds)
+  void learn(const std::string& situation, PointRates rates)
   {
-    known_.emplace(situation, std::move(speeds));
+    known_.emplace(situation, std::move(rates));
   }
 
 private:
   Point point_of(const Json& jobs, int nodes) const;
   Json job_json(std::uint32_t kind) const;
   ResolvedExperiment resolved(Json job, int gpus) const;
+  SpeedJob packed(std::uint32_t kind, bool first_pass = false,
+                  models::fleet::Writing writing = models::fleet::Writing::none) const;
+  const PointRates& simulated(const std::vector<SpeedJob>& jobs);
+  bool may_share(const SpeedJob& job) const;
+  std::vector<models::fleet::SharedUse> shared_by(const SpeedJob& job);
 
   SpeedCluster cluster_;
-  std::vector<SpeedKind> kinds_;
-  std::map<std::string, std::uint32_t> kind_numbers_;
+  struct Kind {
+    SpeedKind does;
+    InputSpec input;
+    bool reads() const { return input.format != InputFormat::synthetic; }
+  };
+  std::vector<Kind> kinds_;
+  std::map<std::string, std::uint32_t> kind_numbers_, resource_numbers_;
+  std::map<std::uint32_t, models::fleet::FirstPass> first_passes_;
   Situations known_;
 };
 

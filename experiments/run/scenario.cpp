@@ -8,6 +8,7 @@
 #include "experiments/run/simulate/sharing.hpp"
 #include "experiments/run/simulate/stage.hpp"
 #include "experiments/run/simulate/synchronisation.hpp"
+#include "experiments/run/simulate/tenancy.hpp"
 #include "experiments/run/simulate/token_work.hpp"
 #include "experiments/run/simulate/trace_file.hpp"
 #include "experiments/run/training.hpp"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -63,6 +65,7 @@ ResolvedExperiment only(ResolvedExperiment experiment, std::size_t job)
   ResolvedJob alone = experiment.jobs[job];
   alone.spec.start = Seconds(0);
   experiment.jobs = {std::move(alone)};
+  experiment.writers.clear();
   return experiment;
 }
 
@@ -183,8 +186,25 @@ struct Together {
   std::vector<CacheHits> hits;
   std::vector<LimitedPerStep> limits;
   std::optional<NodeUse> node;
+  std::vector<FabricUse> fabric;
+  std::vector<double> writes; // of each writer, bytes per second
   std::uint64_t flows = 0;
 };
+
+// By all, while the first job or else the first writer is measured.
+std::vector<FabricUse> fabric_use(const Stage& stage, bool jobs)
+{
+  const sim::Engine& engine = stage.engine();
+  std::vector<FabricUse> used;
+  for (int r = 0; r < engine.resource_count(); ++r) {
+    if (!is_fabric(engine.kind({r})))
+      continue;
+    const double share = jobs ? stage.job(0).utilisation({r}) : stage.writer(0).utilisation({r});
+    if (share > 0)
+      used.push_back({sim::name_of(engine.resource({r})), stage.machine().first_below({r}), share});
+  }
+  return used;
+}
 
 // All jobs together. The stage is gone afterwards: those that follow need its memory.
 Together run_together(const ResolvedExperiment& experiment, const RunOptions& options)
@@ -202,8 +222,12 @@ Together run_together(const ResolvedExperiment& experiment, const RunOptions& op
                                   : LimitedPerStep{});
     jobs.push_back(&stage.job(i));
   }
-  together.node = node_use(stage.engine(), stage.machine(), stage.job(0),
-                           experiment.jobs.front().ranks.front().node);
+  together.fabric = fabric_use(stage, !experiment.jobs.empty());
+  for (std::size_t i = 0; i < experiment.writers.size(); ++i)
+    together.writes.push_back(stage.writer(i).rate().value());
+  if (!experiment.jobs.empty())
+    together.node = node_use(stage.engine(), stage.machine(), stage.job(0),
+                             experiment.jobs.front().ranks.front().node);
   if (!options.trace_path.empty())
     write_trace(options.trace_path, jobs);
   return together;
@@ -271,6 +295,28 @@ void add_later_epochs(const ResolvedExperiment& experiment, const std::vector<Ca
   }
 }
 
+// Those that write instead of working are no jobs any more; the others by their numbers. A
+// container or a virtual machine keeps its cores and memory.
+std::vector<std::size_t> add_writers(const CheckpointWrites& writes, ResolvedExperiment& experiment)
+{
+  std::vector<std::size_t> working(experiment.jobs.size());
+  std::iota(working.begin(), working.end(), std::size_t{0});
+  if (!writes.storage)
+    return working;
+  experiment.tenants = Tenancy(experiment).tenants();
+  experiment.written_to = platforms::load_storage(writes.storage);
+  const auto does = [&](std::size_t i) { return writes.jobs[i]; };
+  for (const std::size_t i : working)
+    if (does(i) != models::fleet::Writing::none)
+      experiment.writers.push_back(experiment.jobs[i]);
+  std::erase_if(working, [&](std::size_t i) { return does(i) == models::fleet::Writing::alone; });
+  std::vector<ResolvedJob> jobs;
+  for (const std::size_t i : working)
+    jobs.push_back(std::move(experiment.jobs[i]));
+  experiment.jobs = std::move(jobs);
+  return working;
+}
+
 } // namespace
 
 double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
@@ -294,18 +340,31 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
   return rates_of(stage.job(0)).throughput.median;
 }
 
-std::vector<double> point_throughputs(const Point& given, const RunOptions& asked)
+PointRates point_rates(const Point& given, const RunOptions& asked, const CheckpointWrites& writes)
 {
   const Point point = with_anchors(given, asked);
-  const ResolvedExperiment experiment = resolve(point);
+  ResolvedExperiment experiment = resolve(point);
+  const std::size_t given_jobs = experiment.jobs.size();
+  const std::vector<std::size_t> working = add_writers(writes, experiment);
   RunOptions options = asked;
   const Together together = experiment.jobs.size() > 1
                                 ? run_typical(experiment, run_alone(experiment, options), options)
                                 : run_together(experiment, options);
-  std::vector<double> medians;
-  for (const JobResult& job : together.jobs)
-    medians.push_back(job.throughput.median);
-  return medians;
+  PointRates rates;
+  rates.fabric = together.fabric;
+  rates.throughputs.resize(given_jobs);
+  for (std::size_t i = 0; i < working.size(); ++i)
+    rates.throughputs[working[i]] = together.jobs[i].throughput.median;
+  rates.writes.resize(given_jobs);
+  for (std::size_t i = 0, writer = 0; i < writes.jobs.size(); ++i)
+    if (writes.jobs[i] != models::fleet::Writing::none)
+      rates.writes[i] = together.writes[writer++];
+  return rates;
+}
+
+std::vector<double> point_throughputs(const Point& point, const RunOptions& options)
+{
+  return point_rates(point, options).throughputs;
 }
 
 PointResult run_point(const Point& given, const RunOptions& asked)

@@ -3,6 +3,7 @@
 
 #include "experiments/run/keep/result.hpp"
 #include "experiments/spec/resolved.hpp"
+#include "models/fleet/checkpoint.hpp"
 
 namespace foretrain::experiments {
 
@@ -11,6 +12,30 @@ PointResult run_point(const Point& point, const RunOptions& options);
 
 /// Median throughput of each job in samples per second, the same as run_point's.
 std::vector<double> point_throughputs(const Point& point, const RunOptions& options);
+
+/// Share that is used of a link or a part that no node has to itself.
+struct FabricUse {
+  std::string resource;
+  int first_below = -1; // of a leaf switch's uplink: the first node below that switch
+  double share = 0;
+  bool operator==(const FabricUse&) const = default;
+};
+
+/// Checkpoints that are written, over and over, while rates are measured.
+struct CheckpointWrites {
+  std::vector<models::fleet::Writing> jobs; // by each job
+  Value storage;                            // that they are written to
+};
+
+struct PointRates {
+  /// Of each job in samples per second, the same as run_point's where no checkpoint is written.
+  std::vector<double> throughputs;
+  std::vector<double> writes;    // of each job's checkpoint, in bytes per second; 0: it writes none
+  std::vector<FabricUse> fabric; // by all of them
+  bool operator==(const PointRates&) const = default;
+};
+PointRates point_rates(const Point& point, const RunOptions& options,
+                       const CheckpointWrites& writes = {});
 
 /// Median throughput of each job in samples per second over at most `steps` measured steps, without
 /// anything else that run_point finds out.

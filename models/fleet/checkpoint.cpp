@@ -7,82 +7,66 @@ namespace foretrain::models::fleet {
 
 namespace {
 
-// Wall time of a blocking cycle: work, then the write.
-double cycle_of(const Checkpointing& c)
+Done done_in(double wall, Pace pace)
 {
-  return c.interval.value() + (c.asynchronous ? 0 : c.write.value());
+  return {wall * pace.rate, wall, wall * (1 - pace.rate / pace.undisturbed)};
 }
 
 // Whole cycles of blocking checkpoints at once: months of them take no time.
-void pass_cycles(Progress& p, double cycles, double rate, const Checkpointing& c)
+void pass_cycles(Progress& p, double cycles, double write, Pace pace, const Checkpointing& c)
 {
-  const double wall = cycles * c.interval.value();
-  p.saved += p.open + wall * rate;
-  p.saved_wall += p.open_wall + wall;
-  p.open = p.open_wall = 0;
-  p.writing += cycles * c.write.value();
+  p.open += done_in(cycles * c.interval.value(), pace);
+  save(p);
+  p.writing += cycles * write;
 }
 
-void work_for(Progress& p, double wall, double rate)
+void work_for(Progress& p, double wall, Pace pace)
 {
-  p.open += wall * rate;
-  p.open_wall += wall;
+  p.open += done_in(wall, pace);
   p.cycle += wall;
 }
 
-void advance_blocking(Progress& p, double wall, double rate, const Checkpointing& c)
+void advance_blocking(Progress& p, double wall, Pace pace, const Checkpointing& c)
 {
-  const double cycle = cycle_of(c);
+  const double write = c.write.value() / pace.write;
+  const double cycle = c.interval.value() + write;
   while (wall > 0) {
     if (p.cycle == 0 && wall >= cycle) {
       const double cycles = std::floor(wall / cycle);
-      pass_cycles(p, cycles, rate, c);
+      pass_cycles(p, cycles, write, pace, c);
       wall -= cycles * cycle;
       continue;
     }
-    if (const double left = c.interval.value() - p.cycle; left > 0) {
-      work_for(p, std::min(wall, left), rate);
-      if (wall < left)
-        return;
-      wall -= left;
-      p.cycle = c.interval.value();
+    const Writing writing = writing_now(p, c);
+    const double left = until_turn(p, pace, c);
+    const double passed = std::min(wall, left);
+    if (writing == Writing::none) {
+      work_for(p, passed, pace);
+    } else {
+      p.writing += passed;
+      p.written += passed * pace.write;
     }
-    const double left = cycle - p.cycle;
-    p.writing += std::min(wall, left);
-    p.cycle += wall;
     if (wall < left)
       return;
     wall -= left;
-    save(p);
-    p.cycle = 0;
+    turn(p, writing, c);
   }
 }
 
-// A write begins with every cycle and is done `write` later.
-void advance_asynchronous(Progress& p, double wall, double rate, const Checkpointing& c)
+// One that takes longer than the interval delays the next.
+void advance_asynchronous(Progress& p, double wall, Pace pace, const Checkpointing& c)
 {
-  const double write = std::min(c.write.value(), c.interval.value());
   while (wall > 0) {
-    const bool writes = p.older > 0 || p.older_wall > 0;
-    const double until = writes && p.cycle < write ? write : c.interval.value();
-    const double left = until - p.cycle;
-    work_for(p, std::min(wall, left), rate);
+    const Writing writing = writing_now(p, c);
+    const double left = until_turn(p, pace, c);
+    const double passed = std::min(wall, left);
+    work_for(p, passed, pace);
+    if (writing != Writing::none)
+      p.written += passed * pace.write;
     if (wall < left)
       return;
     wall -= left;
-    p.cycle = until;
-    if (writes && p.cycle == write) {
-      p.saved += p.older;
-      p.saved_wall += p.older_wall;
-      p.open -= p.older;
-      p.open_wall -= p.older_wall;
-      p.older = p.older_wall = 0;
-    }
-    if (p.cycle >= c.interval.value()) {
-      p.older = p.open;
-      p.older_wall = p.open_wall;
-      p.cycle = 0;
-    }
+    turn(p, writing, c);
   }
 }
 
@@ -108,14 +92,30 @@ double expected_ettr(double failures_per_second, Seconds restart, Seconds interv
          (1 + write / interval);
 }
 
-void advance(Progress& progress, double wall, double rate, const Checkpointing& checkpointing)
+Done& Done::operator+=(const Done& more)
+{
+  work += more.work;
+  wall += more.wall;
+  slowed += more.slowed;
+  return *this;
+}
+
+Done& Done::operator-=(const Done& less)
+{
+  work -= less.work;
+  wall -= less.wall;
+  slowed -= less.slowed;
+  return *this;
+}
+
+void advance(Progress& progress, double wall, Pace pace, const Checkpointing& checkpointing)
 {
   if (std::isinf(checkpointing.interval.value()))
-    work_for(progress, wall, rate);
+    work_for(progress, wall, pace);
   else if (checkpointing.asynchronous)
-    advance_asynchronous(progress, wall, rate, checkpointing);
+    advance_asynchronous(progress, wall, pace, checkpointing);
   else
-    advance_blocking(progress, wall, rate, checkpointing);
+    advance_blocking(progress, wall, pace, checkpointing);
 }
 
 double time_to(const Progress& progress, double work, double rate, const Checkpointing& c)
@@ -128,25 +128,56 @@ double time_to(const Progress& progress, double work, double rate, const Checkpo
   const double first = std::max(0.0, c.interval.value() - progress.cycle); // until a write
   if (busy <= first)
     return busy;
-  const double write = std::min(c.write.value(), cycle_of(c) - progress.cycle);
+  const double write = c.write.value() - progress.written;
   const double later = busy - first; // work after the first write
   const double writes = std::ceil(later / c.interval.value()) - 1;
   return busy + write + writes * c.write.value();
 }
 
+Writing writing_now(const Progress& p, const Checkpointing& c)
+{
+  if (c.asynchronous)
+    return p.older.wall > 0 ? Writing::beside : Writing::none;
+  return p.cycle >= c.interval.value() ? Writing::alone : Writing::none;
+}
+
+double until_turn(const Progress& p, Pace pace, const Checkpointing& c)
+{
+  return writing_now(p, c) == Writing::none
+             ? std::max(0.0, c.interval.value() - p.cycle)
+             : std::max(0.0, c.write.value() - p.written) / pace.write;
+}
+
+void turn(Progress& p, Writing ended, const Checkpointing& c)
+{
+  p.written = 0;
+  if (ended == Writing::alone) {
+    save(p);
+    p.cycle = 0;
+  } else if (ended == Writing::beside) {
+    p.saved += p.older;
+    p.open -= p.older;
+    p.older = {};
+  } else if (c.asynchronous) {
+    p.older = p.open;
+    p.cycle = 0;
+  } else {
+    p.cycle = c.interval.value();
+  }
+}
+
 double fail(Progress& progress)
 {
-  const double lost = progress.open_wall;
-  progress.open = progress.open_wall = progress.cycle = 0;
-  progress.older = progress.older_wall = 0;
+  const double lost = progress.open.wall;
+  progress.open = progress.older = {};
+  progress.cycle = progress.written = 0;
   return lost;
 }
 
 void save(Progress& progress)
 {
   progress.saved += progress.open;
-  progress.saved_wall += progress.open_wall;
-  progress.open = progress.open_wall = progress.older = progress.older_wall = 0;
+  progress.open = progress.older = {};
 }
 
 } // namespace foretrain::models::fleet

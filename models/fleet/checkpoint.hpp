@@ -3,14 +3,19 @@
 
 #include "sim/base/units.hpp"
 
+#include <cstdint>
 #include <limits>
 
 namespace foretrain::models::fleet {
 
+/// Whether a job writes a checkpoint now: while it works, or instead.
+enum class Writing : std::uint8_t { none, beside, alone };
+
 struct Checkpointing {
   Seconds interval{std::numeric_limits<double>::infinity()}; // of work, between two writes
-  Seconds write{};                                           // of one
+  Seconds write{};                                           // of one, alone and packed
   bool asynchronous = false; // work goes on during the write; else it waits
+  bool felt = false;         // writes go as fast as who meets them lets them, and slow others down
 };
 
 /// The interval that loses least, to first order: tau = sqrt(2 C M).
@@ -28,26 +33,49 @@ Seconds daly_interval(Seconds write, Seconds mean_time_to_failure);
 /// arXiv 2410.21680.
 double expected_ettr(double failures_per_second, Seconds restart, Seconds interval, Seconds write);
 
-/// A job's work, in seconds at rate 1, and the wall time that it took.
-struct Progress {
-  double saved = 0; // work that a failure does not take
-  double open = 0;  // work since
-  double saved_wall = 0;
-  double open_wall = 0;
-  double writing = 0; // wall time in writes that block
-  double cycle = 0;   // wall time since the last checkpoint was due
-  double older = 0;   // of the open work, what the write that runs will save
-  double older_wall = 0;
-
-  double work() const { return saved + open; }
+/// How fast work goes.
+struct Pace {
+  double rate = 1;
+  double undisturbed = 1; // what the rate would be alone and packed
+  double write = 1;       // of a write, where 1 takes as long as alone and packed
 };
 
-/// Lets `wall` seconds pass in which work goes at `rate`.
-void advance(Progress& progress, double wall, double rate, const Checkpointing& checkpointing);
+/// Work in seconds at rate 1, and the wall time that it took.
+struct Done {
+  double work = 0;
+  double wall = 0;
+  double slowed = 0; // of the wall time, what it would not have taken undisturbed
+
+  Done& operator+=(const Done& more);
+  Done& operator-=(const Done& less);
+};
+
+struct Progress {
+  Done saved;         // that a failure does not take
+  Done open;          // since
+  double writing = 0; // wall time in writes that block
+  double cycle = 0;   // wall time since the last write began, or ended where it blocks
+  Done older;         // of the open work, what the write that runs will save
+  double written = 0; // of the write that runs, in seconds of one that is alone and packed
+
+  double work() const { return saved.work + open.work; }
+};
+
+/// Lets `wall` seconds pass.
+void advance(Progress& progress, double wall, Pace pace, const Checkpointing& checkpointing);
 
 /// Wall time until `work` seconds of work are done.
 double time_to(const Progress& progress, double work, double rate,
                const Checkpointing& checkpointing);
+
+/// Whether and how a write runs.
+Writing writing_now(const Progress& progress, const Checkpointing& checkpointing);
+
+/// Wall time until a write begins or ends; for ever without checkpoints.
+double until_turn(const Progress& progress, Pace pace, const Checkpointing& checkpointing);
+
+/// What was done until then ends: a write begins, or is over.
+void turn(Progress& progress, Writing ended, const Checkpointing& checkpointing);
 
 /// Takes back what is not saved; returns the wall time that is lost.
 double fail(Progress& progress);

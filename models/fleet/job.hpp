@@ -3,6 +3,7 @@
 
 #include "sim/base/units.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -14,6 +15,12 @@ inline constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 
 using JobId = std::uint32_t; // position in a workload
 
+/// Of a job that reads its data: the first pass over the data set on nodes that have none of it.
+struct FirstPass {
+  Seconds work{};  // of it, at rate 1; none: the job reads nothing
+  double rate = 1; // of the job alone and packed, while it lasts
+};
+
 struct Job {
   std::string id;
   std::uint32_t queue = 0;   // position in the workload's queues
@@ -23,9 +30,16 @@ struct Job {
   std::uint32_t kind = 0;          // of work, for those who know its speed
   std::uint32_t checkpointing = 0; // position among those of the setting
   Seconds submit{};
-  Seconds work{};        // run time at rate 1
+  Seconds work{}; // at rate 1, that of a job alone and packed, its data in caches
+  FirstPass first_pass;
   Seconds limit{kNever}; // wall time of an attempt, that kills
   double priority = 0;   // higher goes first
+
+  /// Run time alone and packed.
+  Seconds alone() const
+  {
+    return work + (1 / first_pass.rate - 1) * std::min(work, first_pass.work);
+  }
 };
 
 /// Jobs in the order in which they arrive; those of the same second in the order of the file.

@@ -35,7 +35,7 @@ Scheduler::Scheduler(const Workload& workload, const ClusterShape& shape, const 
 
 Seconds Scheduler::expected(JobId id) const
 {
-  return job(id).limit == kNever ? job(id).work : job(id).limit;
+  return job(id).limit == kNever ? job(id).alone() : job(id).limit;
 }
 
 int Scheduler::wanted(JobId id) const

@@ -60,7 +60,7 @@ public:
   /// Those of a job's GPUs that come back when it ends.
   Allocation up_part(const Allocation& gpus) const;
 
-  /// Run time that the scheduler expects: the job's limit, else its work.
+  /// Run time that the scheduler expects: the job's limit, else that which it takes alone.
   Seconds expected(JobId id) const;
   bool allowed(JobId id) const { return quotas_.allow(job(id).queue, wanted(id)); }
   /// GPUs that a waiting job still needs: all, or those in place of what failed.

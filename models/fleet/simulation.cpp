@@ -2,7 +2,6 @@
 
 #include "models/fleet/backfill.hpp"
 #include "models/fleet/ledger.hpp"
-#include "models/fleet/neighbours.hpp"
 #include "models/fleet/node_states.hpp"
 #include "models/fleet/preempt.hpp"
 
@@ -19,6 +18,8 @@ namespace {
 enum class Happens : std::uint8_t {
   finish,
   kill,
+  data_read, // the first pass over its data is over
+  turn,      // a write begins or ends, whose time is simulated
   give_up,
   repair,
   spare,
@@ -48,10 +49,16 @@ struct Later {
 // A job that came and did not end yet.
 struct Active {
   Progress progress;
-  double rate = 0;
-  Seconds since{};   // progress is of this time
-  Seconds ready{};   // from here on it works
-  Seconds started{}; // this attempt
+  bool holds = false; // GPUs, as a job that runs or hangs
+  JobRate rate;
+  Writing writing = Writing::none;
+  bool writes_apart = false; // and its rate is that of it without others
+  double unread = 0;         // work until it has read all its data once
+  std::vector<SharedUse> uses{};
+  std::vector<std::uint64_t> met{}; // those it meets, as they were when the rate was found
+  Seconds since{};                  // progress is of this time
+  Seconds ready{};                  // from here on it works
+  Seconds started{};                // this attempt
   double attained = 0;
   double restarting = 0; // wall time
   double lost = 0;       // wall time
@@ -171,6 +178,13 @@ private:
     case Happens::kill:
       end(event.subject, JobState::timeout);
       break;
+    case Happens::data_read:
+      bring_up_to_date(event.subject);
+      set_read(event.subject);
+      break;
+    case Happens::turn:
+      make_turn(event.subject);
+      break;
     case Happens::give_up:
       stop(event.subject);
       break;
@@ -237,13 +251,13 @@ private:
     return order_.key({job(id), expected, remaining, attained, use_[job(id).account]});
   }
 
-  bool runs(JobId id) const { return active(id).rate > 0 && !active(id).gave_up; }
+  bool runs(JobId id) const { return active(id).holds && !active(id).gave_up; }
   double work_since(JobId id) const
   {
     const Active& a = active(id);
-    return runs(id)
-               ? std::max(0.0, (scheduler_.now() - std::max(a.since, a.ready)).value()) * a.rate
-               : 0;
+    return runs(id) ? std::max(0.0, (scheduler_.now() - std::max(a.since, a.ready)).value()) *
+                          a.rate.work
+                    : 0;
   }
   double attained_since(JobId id) const
   {
@@ -288,14 +302,54 @@ private:
     outcome.nodes = distinct_nodes(scheduler_.held(id));
     a.started = a.since = scheduler_.now();
     a.ready = std::max(storage_back_, scheduler_.now() + (again ? setting_.restart : Seconds(0)));
-    a.rate = 1;
+    a.holds = true;
+    a.rate = {};
+    a.writing = Writing::none;
+    a.writes_apart = false;
+    a.met.clear();
+    a.unread = setting_.speeds.rates ? job(id).first_pass.work.value() : 0;
+    find_uses(id);
     ++actives_running_;
     working_ += job(id).gpus;
     account_gpus_[job(id).account] += job(id).gpus;
     if (job(id).limit != kNever)
       push(Happens::kill, id, scheduler_.now() + job(id).limit);
     else if (again)
-      scheduler_.expect_end(id, a.ready + Seconds(job(id).work.value() - a.progress.work()));
+      scheduler_.expect_end(id, a.ready + Seconds(job(id).alone().value() - a.progress.work()));
+    changed_.push_back(id);
+  }
+
+  Placed placed(JobId id) const
+  {
+    return {id, &scheduler_.held(id), active(id).unread > 0, active(id).writing};
+  }
+
+  void find_uses(JobId id)
+  {
+    if (setting_.speeds.shared)
+      active(id).uses = setting_.speeds.shared(placed(id));
+  }
+
+  // Its write begins or ends.
+  void make_turn(JobId id)
+  {
+    bring_up_to_date(id);
+    Active& a = active(id);
+    if (writing_now(a.progress, checkpointing(id)) == a.writing) // but for rounding
+      turn(a.progress, a.writing, checkpointing(id));
+    a.writing = writing_now(a.progress, checkpointing(id));
+    a.writes_apart = false;
+    a.rate.write = 1;
+    find_uses(id);
+    plan_again(id);
+    changed_.push_back(id);
+  }
+
+  // From now on its data come out of caches, as far as these hold them.
+  void set_read(JobId id)
+  {
+    active(id).unread = 0;
+    find_uses(id);
     changed_.push_back(id);
   }
 
@@ -318,55 +372,114 @@ private:
     if (now > a.since) {
       const Seconds from = std::min(now, std::max(a.since, a.ready));
       a.restarting += (from - a.since).value();
+      const double before = a.progress.work();
       if (now > from)
-        advance(a.progress, (now - from).value(), a.rate, checkpointing(id));
+        advance(a.progress, (now - from).value(),
+                {a.rate.work, a.unread > 0 ? job(id).first_pass.rate : 1, a.rate.write},
+                checkpointing(id));
+      if (a.unread > 0) // until it is told, some is left
+        a.unread = std::max(1e-9, a.unread - (a.progress.work() - before));
     }
     a.since = now;
   }
 
-  // Jobs that started, and those that lost or found neighbours, have other rates.
+  // Jobs that started, and those that lost or found others that they meet, have other rates.
   void change_rates()
   {
-    if (changed_.empty() && changed_nodes_.empty())
+    if (changed_.empty() && !left_)
       return;
-    std::erase_if(changed_, [this](JobId id) { return slot_[id] == kNone || !runs(id); });
-    if (setting_.speeds) {
-      std::vector<JobId> running;
-      for (const Ending& ending : scheduler_.endings())
-        if (runs(ending.job))
-          running.push_back(ending.job);
-      for (const std::vector<JobId>& group :
-           groups_of_changed(scheduler_, running, changed_, changed_nodes_, setting_.shape.nodes))
-        set_rates(group);
-    } else {
+    if (setting_.speeds.rates)
+      set_rates();
+    else
       for (const JobId id : changed_)
-        plan_finish(id);
-    }
+        if (slot_[id] != kNone && runs(id))
+          plan_ends(id);
     changed_.clear();
-    changed_nodes_.clear();
+    left_ = false;
   }
 
-  void plan_finish(JobId id)
+  void set_rates()
+  {
+    std::vector<Placed> running;
+    std::vector<std::vector<SharedUse>> uses;
+    for (const Ending& ending : scheduler_.endings())
+      if (runs(ending.job))
+        running.push_back(placed(ending.job));
+    std::sort(running.begin(), running.end(),
+              [](const Placed& a, const Placed& b) { return a.id < b.id; });
+    for (const Placed& it : running)
+      uses.push_back(active(it.id).uses);
+    for (const Meeting& meeting : meetings(running, uses, setting_.shape.nodes)) {
+      std::vector<Placed> jobs;
+      std::vector<std::uint64_t> met;
+      for (const std::size_t i : meeting.jobs) {
+        jobs.push_back(running[i]);
+        if (!meeting.scarce)
+          jobs.back().writing = Writing::none;
+        met.push_back(8 * std::uint64_t{jobs.back().id} + (jobs.back().first_pass ? 4 : 0) +
+                      static_cast<std::uint64_t>(jobs.back().writing));
+      }
+      if (std::any_of(jobs.begin(), jobs.end(),
+                      [&](const Placed& it) { return active(it.id).met != met; }))
+        set_rates(jobs, met);
+      for (const Placed& it : jobs)
+        if (it.writing != active(it.id).writing)
+          set_write_rate(it.id);
+    }
+  }
+
+  // Of a write that nobody feels but those who use the same storage, and for them there is enough:
+  // others on its nodes go on as if the job worked, for as short as it is.
+  void set_write_rate(JobId id)
+  {
+    Active& a = active(id);
+    if (a.writes_apart)
+      return;
+    bring_up_to_date(id);
+    a.writes_apart = true;
+    a.rate.write = setting_.speeds.rates(std::vector<Placed>{placed(id)}).front().write;
+    plan_again(id);
+  }
+
+  // If its rate stays as it is.
+  void plan_ends(JobId id)
   {
     const Active& a = active(id);
-    const Seconds from = std::max(a.since, a.ready);
-    const Seconds end =
-        from + Seconds(time_to(a.progress, job(id).work.value(), a.rate, checkpointing(id)));
-    const Seconds killed = a.started + job(id).limit;
-    if (end <= killed)
-      push(Happens::finish, id, end);
+    const Checkpointing& written = checkpointing(id);
+    const double done = a.progress.work(), work = job(id).work.value();
+    const bool reads_on = a.unread > 0 && done + a.unread < work;
+    const double until = reads_on ? done + a.unread : work;
+    Happens next = reads_on ? Happens::data_read : Happens::finish;
+    double after = 0;
+    if (!written.felt) {
+      after = time_to(a.progress, until, a.rate.work, written);
+    } else {
+      const double busy = a.writing == Writing::alone ? std::numeric_limits<double>::infinity()
+                                                      : std::max(0.0, until - done) / a.rate.work;
+      const double left = until_turn(a.progress, {a.rate.work, 1, a.rate.write}, written);
+      after = std::min(busy, left);
+      if (left < busy)
+        next = Happens::turn;
+    }
+    const Seconds time = std::max(a.since, a.ready) + Seconds(after);
+    if (time <= a.started + job(id).limit)
+      push(next, id, time);
   }
 
-  void set_rates(const std::vector<JobId>& group)
+  void set_rates(const std::vector<Placed>& jobs, const std::vector<std::uint64_t>& met)
   {
-    std::vector<Placed> placed;
-    for (const JobId id : group)
-      placed.push_back({id, &scheduler_.held(id)});
-    const std::vector<double> rates = setting_.speeds(placed);
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      bring_up_to_date(group[i]);
-      active(group[i]).rate = rates[i];
-      plan_again(group[i]);
+    const std::vector<JobRate> rates = setting_.speeds.rates(jobs);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const JobId id = jobs[i].id;
+      bring_up_to_date(id);
+      Active& a = active(id);
+      a.rate.work = rates[i].work;
+      if (jobs[i].writing != Writing::none) {
+        a.rate.write = rates[i].write;
+        a.writes_apart = false;
+      }
+      a.met = met;
+      plan_again(id);
     }
   }
 
@@ -376,7 +489,7 @@ private:
     ++version_[id];
     if (job(id).limit != kNever)
       push(Happens::kill, id, active(id).started + job(id).limit);
-    plan_finish(id);
+    plan_ends(id);
   }
 
   // The attempt is over, and the job has its GPUs still.
@@ -390,14 +503,12 @@ private:
     account_gpus_[job(id).account] -= job(id).gpus;
     if (!a.gave_up)
       working_ -= job(id).gpus;
-    for (const Slice& slice : scheduler_.held(id)) {
-      if (setting_.history)
+    if (setting_.history)
+      for (const Slice& slice : scheduler_.held(id))
         result_.spans.push_back({id, slice, a.started, now});
-      if (setting_.speeds)
-        changed_nodes_.push_back(slice.node);
-    }
+    left_ = true;
     ++version_[id];
-    a.rate = 0;
+    a.holds = false;
     a.gave_up = false;
     --actives_running_;
   }
@@ -430,9 +541,10 @@ private:
     const Active& a = active(id);
     const int gpus = job(id).gpus;
     GpuTime& time = result_.gpu_time;
-    const double work = a.progress.work(), wall = a.progress.saved_wall + a.progress.open_wall;
-    time.productive += work * gpus;
-    time.contended += (wall - work) * gpus;
+    Done done = a.progress.saved;
+    done += a.progress.open;
+    time.productive += (done.wall - done.slowed) * gpus;
+    time.contended += done.slowed * gpus;
     time.checkpoint += a.progress.writing * gpus;
     time.lost += a.lost * gpus;
     time.restart += a.restarting * gpus;
@@ -445,7 +557,7 @@ private:
   {
     bring_up_to_date(id);
     save(active(id).progress);
-    active(id).progress.cycle = 0;
+    active(id).progress.cycle = active(id).progress.written = 0;
     ++result_.jobs[id].preemptions;
     leave(id);
     wait_again(id);
@@ -463,9 +575,7 @@ private:
     ++result_.interruptions;
     ++version_[id];
     push(Happens::give_up, id, scheduler_.now() + setting_.detect);
-    if (setting_.speeds)
-      for (const Slice& slice : scheduler_.held(id))
-        changed_nodes_.push_back(slice.node);
+    left_ = true;
   }
 
   // It is noticed that a job hangs.
@@ -687,7 +797,7 @@ private:
     for (JobId id = 0; id < arrived_; ++id)
       if (slot_[id] != kNone) {
         const bool held = !scheduler_.held(id).empty();
-        if (active(id).rate > 0) {
+        if (active(id).holds) {
           bring_up_to_date(id);
           result_.jobs[id].state = JobState::running;
         } else if (held && !result_.stopped) {
@@ -716,7 +826,7 @@ private:
   std::vector<int> account_gpus_; // that accounts hold now
   int working_ = 0;               // GPUs of jobs that run, and do not hang
   std::vector<JobId> changed_;
-  std::vector<int> changed_nodes_;
+  bool left_ = false; // jobs ended, or hang
   std::vector<Broken> outages_;
   NodeStates nodes_;
   Seconds storage_back_{};       // after an outage

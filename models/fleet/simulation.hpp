@@ -5,6 +5,7 @@
 #include "models/fleet/checkpoint.hpp"
 #include "models/fleet/decided.hpp"
 #include "models/fleet/fleet_result.hpp"
+#include "models/fleet/neighbours.hpp"
 #include "models/fleet/outages.hpp"
 #include "models/fleet/policy.hpp"
 #include "models/fleet/quotas.hpp"
@@ -15,23 +16,28 @@
 
 namespace foretrain::models::fleet {
 
-/// A running job and what it holds.
-struct Placed {
-  JobId id;
-  const Allocation* gpus;
+/// Work per second, where 1 is what a job's work is counted at; and likewise of its write, if any.
+struct JobRate {
+  double work = 1;
+  double write = 1;
 };
-/// Rates of jobs that share nodes with each other, and with nobody else: work per second, where 1
-/// is what a job's work is counted at.
-using Speeds = std::function<std::vector<double>(std::span<const Placed> jobs)>;
+
+/// How fast jobs are where they are, beside whom they are; nothing: all rates are 1.
+struct Speeds {
+  /// Of jobs that meet each other, and nobody else.
+  std::function<std::vector<JobRate>(std::span<const Placed> jobs)> rates;
+  /// What a job uses alone of what no node has to itself; nothing: jobs meet on nodes only.
+  std::function<std::vector<SharedUse>(const Placed& job)> shared;
+};
 
 struct FleetSetting {
   ClusterShape shape; // spare nodes are the last ones
   int spares = 0;
   Seconds spare_start{}; // until a spare node that is called is in service: cold spares
   Policy policy;
-  Decide decide;               // who starts, instead of the policy's backfill
-  std::vector<Quota> quotas;   // by queue
-  Speeds speeds;               // none: all rates are 1
+  Decide decide;             // who starts, instead of the policy's backfill
+  std::vector<Quota> quotas; // by queue
+  Speeds speeds;
   OutageSource outages;        // none: nothing fails
   std::vector<Window> windows; // of maintenance and reservations, by their beginning
   bool keep_place = false;     // a job that failed keeps the GPUs that are up; else it queues again

@@ -61,6 +61,21 @@ std::string local_name(const Resource& r)
 
 } // namespace
 
+bool is_fabric(ResourceKind kind)
+{
+  switch (kind) {
+  case ResourceKind::uplink:
+  case ResourceKind::storage_disks:
+  case ResourceKind::storage_operations:
+  case ResourceKind::storage_cores:
+  case ResourceKind::storage_link:
+  case ResourceKind::storage_gateway:
+    return true;
+  default:
+    return false;
+  }
+}
+
 std::string name_of(const Resource& resource)
 {
   const std::string local = local_name(resource);

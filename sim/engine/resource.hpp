@@ -30,6 +30,9 @@ enum class ResourceKind : unsigned char {
   file_thread,      // that opens and reads files
 };
 
+/// Whether it is no node's, but of the network or the storage behind it.
+bool is_fabric(ResourceKind kind);
+
 /// Of links: towards the root or the network, or back.
 enum class Direction : unsigned char { none, out, in };
 

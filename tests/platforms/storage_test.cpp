@@ -31,8 +31,15 @@ struct Reading {
 
   double weight(const ReadPattern& pattern, const std::string& resource) const
   {
-    const ReadCost cost = system.read(machine, 0, pattern);
-    for (const sim::Use& use : cost.path->uses)
+    return weight(system.read(machine, 0, pattern).path, resource);
+  }
+  double weight_written(const std::string& resource) const
+  {
+    return weight(system.write(machine, 0), resource);
+  }
+  double weight(const sim::PathPtr& path, const std::string& resource) const
+  {
+    for (const sim::Use& use : path->uses)
       if (engine.name({use.resource}) == resource)
         return use.weight;
     return 0;
@@ -83,4 +90,44 @@ TEST_CASE("what servers hold in memory is not read from their media", "[storage]
     CHECK_THAT(reading.weight(pattern, "storage/media"),
                Catch::Matchers::WithinAbs(1 - hits, 1e-12));
   }
+}
+
+TEST_CASE("a thread writes as fast as it copies, a disk as fast as it writes",
+          "[storage][closed-form]")
+{
+  const Reading local(R"({ "name": "disk" })");
+  const Disk& disk = local.spec.disks.front();
+  const double copied = local.spec.cpu.copy_rate.value();
+  const sim::PathPtr path = local.system.write(local.machine, 0);
+  CHECK_THAT(path->cap, test::is(copied));
+  CHECK_THAT(local.weight_written("node0/" + local.spec.node.disks.front().name),
+             test::is(1 / disk.write.value()));
+  CHECK_THAT(local.weight_written("node0/cores"), test::is(1 / copied));
+  CHECK_THAT(local.weight_written("node0/socket0/dram"), test::is(3)); // copied, and read
+}
+
+TEST_CASE("what is written goes in by its own side of ports, and at the media's own rate",
+          "[storage][closed-form]")
+{
+  const Reading alike(kServer);
+  CHECK_THAT(alike.weight_written("storage/media"), test::is(1));
+  CHECK(alike.weight_written("storage/server-link") == 0);
+  CHECK(alike.weight_written("storage/server-link-in") > 1); // with what frames it
+  const std::string nic = alike.spec.node.nics.front().name;
+  CHECK(alike.weight_written("node0/" + nic + "/tx") > 1);
+  CHECK(alike.weight_written("node0/" + nic + "/rx") == 0);
+  CHECK(alike.weight_written("node0/storage-connection") > 0);
+  const Reading slower(R"({ "name": "server", "gateway": "1 GB/s", "servers": {
+    "rate": "1 GB/s", "write_rate": "0.4 GB/s", "operations": "10 kIOPS", "link": "100 Gb/s" } })");
+  CHECK_THAT(slower.weight_written("storage/media"), test::is(2.5));
+  CHECK_THAT(slower.weight_written("storage/operations"), test::is(1 / 1048576.0));
+  CHECK(slower.weight_written("storage/gateway") == 0);
+  CHECK(slower.weight_written("storage/gateway-in") > 1);
+  const Reading disks(R"({ "name": "server", "servers": { "disk": "nlsas-12tb", "disks": 8,
+    "cpu": "xeon-gold-6148", "cpu_per_operation": "20 us", "link": "100 Gb/s" } })");
+  CHECK_THAT(disks.weight_written("storage/disks"), test::is(1 / 240e6));
+  CHECK(disks.weight_written("storage/server-cores") > 20e-6 / 1048576);
+  CHECK_THROWS_WITH(Reading(R"({ "name": "server", "servers": { "disk": "nlsas-12tb", "disks": 8,
+    "write_rate": "1 GB/s", "link": "100 Gb/s" } })"),
+                    Catch::Contains("write_rate must be left out"));
 }

@@ -680,10 +680,12 @@ class Checkpoint(Builder):
 
     Attributes:
         interval: of work between two writes: a time, or best (Daly's)
-        write: how long a write takes; a time with its unit, like "1.5 us"
+        write: how long a write takes; default simulated, with who meets it, as is a rate; a time with its unit,
+            like "1.5 us"
         bytes_per_gpu: that a write has, where its time is not given; default what the job trains, with the
             optimizer's state, over its GPUs; a size with its unit, like "64 MiB"
         rate: at which all GPUs of a job write together; a bandwidth with its unit, like "12.5 GB/s"
+        to: of writes that are simulated: the cluster's storage, or the first disk of each node; default "storage"
         asynchronous: work goes on during a write
         restart: from having GPUs again until work goes on; a time with its unit, like "1.5 us"; default "0 ns"
     """
@@ -692,6 +694,7 @@ class Checkpoint(Builder):
     write: str | None = None
     bytes_per_gpu: str | None = None
     rate: str | None = None
+    to: Literal["storage", "disk"] | None = None
     asynchronous: bool | None = None
     restart: str | None = None
 

@@ -27,18 +27,42 @@ Stage::Stage(const ResolvedExperiment& experiment, const RunOptions& options, Ep
     add_view(experiment, i);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
     add_job(experiment, i, options, epoch);
+  add_writers(experiment);
 }
 
 void Stage::run()
 {
   std::size_t measured = 0;
+  const auto one_more = [this, &measured] {
+    if (++measured < jobs_.size() + writers_.size())
+      return;
+    for (const auto& job : jobs_)
+      job->stop();
+    for (const auto& writer : writers_)
+      writer->stop();
+  };
   for (const auto& job : jobs_)
-    job->launch([this, &measured] {
-      if (++measured == jobs_.size())
-        for (const auto& other : jobs_)
-          other->stop();
-    });
+    job->launch(one_more);
+  for (const auto& writer : writers_)
+    writer->launch(one_more);
   engine_.run();
+}
+
+// They write to what jobs read from, where that is the same.
+void Stage::add_writers(const ResolvedExperiment& experiment)
+{
+  if (experiment.writers.empty())
+    return;
+  const platforms::Storage& to = *experiment.written_to;
+  const bool same = storage_ && storage_->storage().name == to.name;
+  if (!same)
+    written_to_ =
+        std::make_unique<platforms::StorageSystem>(engine_, machine_, to, experiment.storage_at);
+  for (const ResolvedJob& job : experiment.writers) {
+    views_.push_back(std::make_unique<platforms::Machine>(machine_.tenant(job.stack, {})));
+    writers_.push_back(std::make_unique<CheckpointWriter>(
+        engine_, *views_.back(), same ? *storage_ : *written_to_, checkpoint_writers(job)));
+  }
 }
 
 void Stage::add_view(const ResolvedExperiment& experiment, std::size_t i)
@@ -66,7 +90,8 @@ models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std
   for (std::size_t j = 0; j < std::min(starts.size(), options.late.size()); ++j)
     starts[j] += options.late[j];
   schedule.start = starts[i];
-  if (experiment.jobs.size() > 1 && !job.spec.ends) {
+  const bool others = experiment.jobs.size() + experiment.writers.size() > 1;
+  if (others && !job.spec.ends) {
     schedule.keep_running = true;
     schedule.settling = settling_;
     schedule.measure_from = *std::max_element(starts.begin(), starts.end());
@@ -145,6 +170,10 @@ std::set<int> Stage::shared_nodes(const ResolvedExperiment& experiment, std::siz
       if (nodes[i].contains(node))
         shared.insert(node);
   }
+  for (const ResolvedJob& writer : experiment.writers)
+    for (const auto& place : checkpoint_writers(writer))
+      if (nodes[i].contains(place.node))
+        shared.insert(place.node);
   return shared;
 }
 

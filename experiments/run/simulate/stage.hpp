@@ -2,6 +2,7 @@
 #pragma once
 
 #include "experiments/run/keep/result.hpp"
+#include "experiments/run/simulate/checkpoint_writer.hpp"
 #include "experiments/run/simulate/input_folding.hpp"
 #include "experiments/run/simulate/input_stages.hpp"
 #include "experiments/spec/resolve.hpp"
@@ -31,7 +32,7 @@ public:
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  /// Runs until every job has taken its measured steps.
+  /// Runs until every job has taken its measured steps, and every writer its pieces.
   void run();
 
   const sim::Engine& engine() const { return engine_; }
@@ -39,6 +40,8 @@ public:
   /// The machine as a job sees it: with its own stack and cores.
   const platforms::Machine& view(std::size_t i) const { return *views_[i]; }
   const models::Job& job(std::size_t i) const { return *jobs_[i]; }
+
+  const CheckpointWriter& writer(std::size_t i) const { return *writers_[i]; }
 
   /// Of a job whose model is divided into stages, where it has a program.
   const std::optional<models::PipelineSetting>& pipeline(std::size_t i) const
@@ -51,6 +54,7 @@ public:
 
 private:
   void add_view(const ResolvedExperiment& experiment, std::size_t i);
+  void add_writers(const ResolvedExperiment& experiment);
   void add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
                Epoch epoch);
   models::JobSchedule schedule_of(const ResolvedExperiment& experiment, std::size_t i,
@@ -63,11 +67,12 @@ private:
   sim::Engine engine_;
   platforms::Machine machine_;
   Tenancy tenancy_;
-  std::unique_ptr<platforms::StorageSystem> storage_;
+  std::unique_ptr<platforms::StorageSystem> storage_, written_to_;
   std::vector<std::unique_ptr<platforms::Machine>> views_;
 
   std::shared_ptr<models::Settling> settling_ = std::make_shared<models::Settling>();
   std::vector<std::unique_ptr<models::Job>> jobs_;
+  std::vector<std::unique_ptr<CheckpointWriter>> writers_;
   std::vector<CacheHits> hits_;
   std::vector<std::unique_ptr<sim::TokenBucket>> shaped_;
   std::vector<std::optional<models::PipelineSetting>> pipelines_;

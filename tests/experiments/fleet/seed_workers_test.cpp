@@ -33,7 +33,8 @@ public:
     run.result.jobs[1].lost = index / 8.0;
     run.result.spans = {{7, {index, 3}, Seconds(1), Seconds(2)}};
     run.result.gpu_time.held = 0.5 * index;
-    table_.learn("situation " + std::to_string(index), {1.0 * index, 2});
+    table_.learn("situation " + std::to_string(index),
+                 {{1.0 * index, 2}, {0, 5}, {{"storage/disks", -1, 0.25}, {"leaf1/up", 18, 0.5}}});
   }
 
 private:
@@ -69,7 +70,8 @@ TEST_CASE("seeds come back from their processes in order, also when one is kille
   }
   CHECK(told == std::vector<int>{2, 3, 4, 5, 6});
   CHECK(table.situations() == 5); // also those that were simulated elsewhere
-  CHECK(table.known().at("situation 3") == std::vector<double>{3, 2});
+  const PointRates third{{3, 2}, {0, 5}, {{"storage/disks", -1, 0.25}, {"leaf1/up", 18, 0.5}}};
+  CHECK(table.known().at("situation 3") == third);
 }
 
 TEST_CASE("a fleet's answer does not depend on how many seeds run at a time", "[fleet]")

@@ -2,10 +2,12 @@
 
 #include "experiments/fleet/fleet.hpp"
 #include "experiments/fleet/fleet_answer.hpp"
+#include "experiments/fleet/fleet_setting.hpp"
 #include "experiments/run/scenario.hpp"
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace foretrain;
@@ -36,10 +38,18 @@ std::vector<double> predicted(const std::string& jobs, int nodes)
   return throughputs;
 }
 
+SpeedTable table_of(const char* platform, const models::fleet::ClusterShape& shape)
+{
+  SpeedCluster cluster;
+  cluster.document = parse_document("{}", "fleet");
+  cluster.cluster = {{"platform", platform}};
+  cluster.shape = shape;
+  return SpeedTable(cluster);
+}
+
 SpeedTable table_of_c4140(int nodes)
 {
-  return SpeedTable(
-      {parse_document("{}", "fleet"), {{"platform", "c4140-k-v100-sxm2"}}, nullptr, {nodes, 4, 0}});
+  return table_of("c4140-k-v100-sxm2", {nodes, 4, 0});
 }
 
 std::string with(const char* text, const std::string& more)
@@ -59,7 +69,7 @@ TEST_CASE("a job alone in a fleet has exactly the rate that predict says", "[fle
       with(kAlexnet, R"("gpus": 6, "placement": [[0,0],[0,1],[0,2],[0,3],[1,0],[1,1]])"), 2);
   CHECK(table.reference(kind) == expected[0]);
   // It does not matter which nodes it has.
-  CHECK(table.throughputs({kind}, {{{1, 15}, {2, 3}}})[0] == expected[0]);
+  CHECK(table.rates({{kind, {{1, 15}, {2, 3}}}}).throughputs[0] == expected[0]);
   CHECK(table.situations() == 1);
   CHECK(table.step_samples(kind) == 6 * 128);
   CHECK(table.epoch_samples(kind) == 1281167); // of ImageNet
@@ -73,11 +83,11 @@ TEST_CASE("two jobs that share a node have exactly the rates that predict says o
       with(kAlexnet, R"("name": "a", "gpus": 4, "placement": [[0,0],[0,1],[1,0],[1,1]])") + ", " +
           with(kResnet, R"("name": "b", "gpus": 4, "placement": [[0,2],[0,3],[1,2],[1,3]])"),
       2);
-  const auto found = table.throughputs({a, b}, {{{0, 3}, {1, 3}}, {{0, 12}, {1, 12}}});
+  const auto found = table.rates({{a, {{0, 3}, {1, 3}}}, {b, {{0, 12}, {1, 12}}}}).throughputs;
   CHECK(found == expected);
-  CHECK(found[0] < 0.999 * table.throughputs({a}, {{{0, 3}, {1, 3}}})[0]);
+  CHECK(found[0] < 0.999 * table.rates({{a, {{0, 3}, {1, 3}}}}).throughputs[0]);
   // Nor who came first.
-  const auto turned = table.throughputs({b, a}, {{{1, 12}, {0, 12}}, {{1, 3}, {0, 3}}});
+  const auto turned = table.rates({{b, {{1, 12}, {0, 12}}}, {a, {{1, 3}, {0, 3}}}}).throughputs;
   CHECK(turned == std::vector<double>{expected[1], expected[0]});
   CHECK(table.situations() == 2);
 }
@@ -122,7 +132,7 @@ TEST_CASE("a checkpoint has what a job trains, with its optimizer's state", "[fl
   // 24 layers have 12 h^2 + 13 h each (arXiv:2104.04473, equation 2).
   const std::string gpt = R"({"job": {"model": "gpt3-1.7b", "framework": "megatron",
     "precision": "bf16", "global_batch": 32, "gpus": 8}, "steps": 1000})";
-  SpeedTable table({parse_document("{}", "fleet"), {{"platform", "dgx-a100"}}, nullptr, {4, 8, 0}});
+  SpeedTable table = table_of("dgx-a100", {4, 8, 0});
   const auto document = parse_document(gpt, "job");
   const auto kind = table.kind({Value{DocumentPtr(document)}.at("job"), 8});
   const double bytes = table.checkpoint_bytes(kind).value().value();
@@ -138,17 +148,165 @@ TEST_CASE("a checkpoint has what a job trains, with its optimizer's state", "[fl
   CHECK_FALSE(table.checkpoint_bytes(kNoSpeed));
   CHECK_THROWS_WITH(hours(R"({"gpus": 4, "run_time": "1 h"})", R"("rate": "2 GB/s")"),
                     Catch::Contains("/checkpoint/bytes_per_gpu is missing: job 1 has no model"));
-  CHECK_THROWS_WITH(hours(gpt, R"("bytes_per_gpu": "1 GB")"),
+  CHECK_THROWS_WITH(hours(R"({"gpus": 4, "run_time": "1 h"})", R"("bytes_per_gpu": "1 GB")"),
                     Catch::Contains("must have write, or rate"));
 }
 
 TEST_CASE("a checkpoint of adapters has them alone", "[fleet]")
 {
-  SpeedTable table({parse_document("{}", "fleet"), {{"platform", "dgx-a100"}}, nullptr, {1, 8, 0}});
+  SpeedTable table = table_of("dgx-a100", {1, 8, 0});
   const auto kind = table.kind({job(R"({"model": "gpt3-1.7b", "framework": "megatron",
     "precision": "bf16", "global_batch": 32, "lora": {"rank": 16}})"),
                                 8});
   // Rank times inputs and outputs: of 24 layers h to 3h, h to h, h to 4h and 4h to h.
   const double trained = 24 * 16 * (4 + 2 + 5 + 5) * 2304.0;
   CHECK_THAT(table.checkpoint_bytes(kind).value().value(), test::is(14 * trained));
+}
+
+namespace {
+
+// C4140 nodes beside a storage system that gives less than one of the readers below could take.
+std::string cluster(int nodes)
+{
+  return R"("cluster": {"platform": "c4140-k-v100-sxm2", "nodes": )" + std::to_string(nodes) +
+         R"(, "storage": {"name": "slow", "servers": {"rate": "0.6 GB/s", "link": "40 Gb/s"},
+                            "transports": ["ipoib"]}})";
+}
+
+LoadedFleet readers(const std::string& more, int nodes)
+{
+  const test::TextFile file("readers.json", "{" + cluster(nodes) + ", " + more + "}");
+  return load_fleet(file.path(), {}, "");
+}
+
+std::string mix_of(const std::string& job, const std::string& length, const std::string& when)
+{
+  return R"("arrivals": {"process": "even", )" + when + R"(, "mix": [{)" + length + R"(, "job": )" +
+         job + "}]}";
+}
+
+PointResult predicted_on(int nodes, const std::string& jobs)
+{
+  Point point;
+  point.document = parse_document("{" + cluster(nodes) + R"(, "jobs": [)" + jobs + "]}", "test");
+  return run_point(point, {});
+}
+
+const char* const kResnet4 = R"({"model": "resnet50", "framework": "tensorflow-horovod",
+    "precision": "fp16", "batch_per_gpu": 128, "gpus": 4})";
+const char* const kReader = R"({"model": "alexnet", "framework": "tensorflow-horovod",
+    "batch_per_gpu": 128, "input": "tfrecord", "gpus": 4})";
+
+} // namespace
+
+TEST_CASE("a job of a fleet that reads its data takes as long as predict says", "[fleet]")
+{
+  const LoadedFleet fleet =
+      readers(mix_of(kReader, R"("epochs": 5)", R"("per_hour": 1, "until": "1.5 h")"), 1);
+  const auto runs = run_fleet(fleet, {1, 1, false, {}});
+  const JobResult job = predicted_on(1, with(kReader, R"("epochs": 5)")).jobs.front();
+  REQUIRE(job.later_epochs);
+  CHECK(job.later_epochs->throughput.median > 1.3 * job.throughput.median);
+  const double samples = 1281167;
+  CHECK_THAT(runs[0].result.jobs[0].run.value(),
+             test::is(samples / job.throughput.median +
+                      4 * samples / job.later_epochs->throughput.median));
+  CHECK_THAT(1 + runs[0].result.gpu_time.contended, test::is(1));
+}
+
+TEST_CASE("jobs on nodes of their own meet at the storage that they read from", "[fleet]")
+{
+  const LoadedFleet fleet =
+      readers(mix_of(kReader, R"("steps": 1000)", R"("per_hour": 3600, "until": "2.5 s")"), 2);
+  SpeedTable table(speed_cluster(fleet));
+  const auto kind = table.kind({job(kReader), 4});
+  const models::fleet::Allocation first{{0, 15}}, second{{1, 15}};
+  const auto together = table.rates({{kind, first, true}, {kind, second, true}}).throughputs;
+  const double alone = table.rates({{kind, first, true}}).throughputs[0];
+  CHECK(together[0] < 0.6 * alone);
+  const PointResult both =
+      predicted_on(2, with(kReader, R"("name": "a")") + ", " + with(kReader, R"("name": "b")"));
+  CHECK(both.jobs[0].throughput.median == together[0]);
+  CHECK(both.jobs[1].throughput.median == together[1]);
+
+  models::fleet::Workload workload;
+  workload.jobs.resize(2);
+  workload.jobs[0].kind = workload.jobs[1].kind = kind;
+  const models::fleet::Speeds speeds = table.speeds(workload);
+  const auto cold = speeds.shared({0, &first, true}), cached = speeds.shared({1, &second, false});
+  CHECK(std::any_of(cold.begin(), cold.end(),
+                    [](const models::fleet::SharedUse& use) { return use.share > 0.9; }));
+  CHECK(cached.empty()); // the node's memory has it all
+  CHECK(speeds.rates(std::vector<models::fleet::Placed>{{0, &first, true}})[0].work ==
+        table.first_pass(kind).rate);
+
+  const auto runs = run_fleet(fleet, {1, 1, false, {}});
+  const double samples = 1000 * 4 * 128; // less than the data set
+  CHECK_THAT(runs[0].result.jobs[0].run.value(), test::is(1 + (samples - alone) / together[0]));
+  CHECK(runs[0].result.gpu_time.contended > 0.3 * runs[0].result.gpu_time.productive);
+}
+
+TEST_CASE("a recorded job's first pass over its data is in its run time", "[fleet]")
+{
+  const test::TextFile trace("readers.swf", "1 0 0 7200 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n"
+                                            "2 10000 0 60 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n");
+  std::string without_gpus = kReader;
+  without_gpus.replace(without_gpus.find(R"(, "gpus": 4)"), 11, "");
+  const LoadedFleet fleet =
+      readers(R"("jobs": {"trace": ")" + trace.path().string() +
+                  R"(", "kind": "swf", "speed": "simulated", "job": )" + without_gpus + "}",
+              1);
+  const auto runs = run_fleet(fleet, {1, 1, false, {}});
+  CHECK_THAT(runs[0].result.jobs[0].run.value(), test::is(7200));
+  CHECK_THAT(runs[0].result.jobs[1].run.value(), test::is(60));
+  CHECK_THAT(1 + runs[0].result.gpu_time.contended, test::is(1));
+}
+
+TEST_CASE("checkpoints are written as fast as storage and neighbours let them", "[fleet]")
+{
+  using models::fleet::Writing;
+  const auto fleet_of = [](const std::string& checkpoint) {
+    return readers(mix_of(kResnet4, R"("steps": 2000)", R"("per_hour": 3600, "until": "1.5 s")") +
+                       R"(, "checkpoint": {"interval": "60 s", )" + checkpoint + "}",
+                   2);
+  };
+  const LoadedFleet fleet = fleet_of(R"("asynchronous": false)");
+  SpeedTable table(speed_cluster(fleet));
+  const auto kind = table.kind({job(kResnet4), 4});
+  const models::fleet::Allocation first{{0, 15}}, second{{1, 15}};
+  // One GPU writes, as fast as the servers take it; of two jobs each gets half.
+  const PointRates one = table.rates({{kind, first, false, Writing::alone}});
+  CHECK(one.throughputs == std::vector<double>{0});
+  CHECK_THAT(one.writes[0], Catch::WithinRel(0.6e9, 1e-3));
+  const PointRates two =
+      table.rates({{kind, first, false, Writing::alone}, {kind, second, false, Writing::alone}});
+  CHECK_THAT(two.writes[0], Catch::WithinRel(0.3e9, 1e-2));
+  CHECK_THAT(two.writes[1], Catch::WithinRel(0.3e9, 1e-2));
+  // Beside one that reads, which feels it.
+  const auto reader = table.kind({job(kReader), 4});
+  const PointRates read =
+      table.rates({{reader, first, true}, {kind, second, false, Writing::beside}});
+  CHECK(read.throughputs[0] < 0.85 * table.rates({{reader, first, true}}).throughputs[0]);
+  CHECK_THAT(read.writes[1], Catch::WithinRel(0.6e9 / 5, 0.01)); // four read, one writes
+  CHECK(read.throughputs[1] > 0.98 * table.reference(kind));
+
+  // A write after each 60 s of work.
+  const double bytes = table.checkpoint_bytes(kind).value().value();
+  const double work = 2000 * 4 * 128 / table.reference(kind);
+  const auto runs = run_fleet(fleet, {1, 1, false, {}});
+  CHECK_THAT(runs[0].result.jobs[0].run.value(),
+             test::is(work + std::floor(work / 60) * bytes / one.writes[0]));
+
+  // A disk takes them faster; Adam's state of a transformer all GPUs write.
+  const LoadedFleet to_disk = fleet_of(R"("to": "disk")");
+  SpeedTable disks(speed_cluster(to_disk));
+  const auto same = disks.kind({job(kResnet4), 4});
+  const double copied = disks.rates({{same, first, false, Writing::alone}}).writes[0];
+  CHECK(copied > 1e9);
+  CHECK(copied <= 3.001e9);
+  const auto gpt = disks.kind({job(R"({"model": "gpt2-small", "framework": "megatron",
+    "precision": "fp16", "global_batch": 32})"),
+                               8});
+  CHECK_THAT(disks.rates({{gpt, {{0, 15}, {1, 15}}, false, Writing::alone}}).writes[0],
+             Catch::WithinRel(2 * 3e9, 1e-2)); // a disk in each node
 }

@@ -28,7 +28,7 @@ TEST_CASE("blocking checkpoints take their time after each interval of work", "[
   double now = 0;
   while (now < 264) {
     const double step = std::min(264 - now, stream.uniform() * 40);
-    advance(progress, step, 1, checkpointing);
+    advance(progress, step, {1}, checkpointing);
     now += step;
     CHECK_THAT(now + time_to(progress, 250, 1, checkpointing), test::is(264));
   }
@@ -41,17 +41,17 @@ TEST_CASE("blocking checkpoints take their time after each interval of work", "[
 TEST_CASE("a failure during a write takes back the interval before it", "[fleet]")
 {
   Progress progress;
-  advance(progress, 103, 1, {Seconds(100), Seconds(7)});
+  advance(progress, 103, {1}, {Seconds(100), Seconds(7)});
   CHECK_THAT(progress.writing, test::is(3));
   CHECK_THAT(fail(progress), test::is(100));
   CHECK(progress.work() == 0);
 
   Progress asynchronous;
   const Checkpointing beside{Seconds(100), Seconds(7), true};
-  advance(asynchronous, 103, 1, beside);
+  advance(asynchronous, 103, {1}, beside);
   CHECK_THAT(asynchronous.work(), test::is(103)); // nothing waits
   CHECK_THAT(fail(asynchronous), test::is(103));
-  advance(asynchronous, 210, 1, beside);
+  advance(asynchronous, 210, {1}, beside);
   CHECK_THAT(fail(asynchronous), test::is(10)); // of 200, which were saved at 207
   CHECK_THAT(asynchronous.work(), test::is(200));
 }
@@ -60,8 +60,8 @@ TEST_CASE("at a changed rate the same work takes longer, and a failure takes les
 {
   Progress progress;
   const Checkpointing none;
-  advance(progress, 10, 1, none);
-  advance(progress, 10, 0.5, none);
+  advance(progress, 10, {1}, none);
+  advance(progress, 10, {0.5}, none);
   CHECK_THAT(progress.work(), test::is(15));
   CHECK_THAT(time_to(progress, 20, 0.5, none), test::is(10));
   CHECK_THAT(fail(progress), test::is(20)); // wall time
