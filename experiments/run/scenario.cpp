@@ -303,7 +303,8 @@ std::vector<std::size_t> add_writers(const CheckpointWrites& writes, ResolvedExp
   std::iota(working.begin(), working.end(), std::size_t{0});
   if (!writes.storage)
     return working;
-  experiment.tenants = Tenancy(experiment).tenants();
+  const Tenancy tenancy(experiment);
+  experiment.tenants = tenancy.tenants();
   experiment.written_to = platforms::load_storage(writes.storage);
   const auto does = [&](std::size_t i) { return writes.jobs[i]; };
   for (const std::size_t i : working)

@@ -239,12 +239,12 @@ TEST_CASE("two that share a node slow each other down while both run", "[fleet]"
   setting.shape = {1, 4, 0};
   setting.quotas = {{}};
   setting.speeds.rates = [](std::span<const Placed> jobs) {
-    return std::vector<JobRate>(jobs.size(), {jobs.size() == 1 ? 1.0 : 0.5, 1});
+    return jobs.size() == 1 ? std::vector<JobRate>(1) : std::vector<JobRate>{{0.5, 1}, {0.25, 1}};
   };
   const FleetResult result = simulate(workload, setting);
   CHECK(result.jobs[0].end == Seconds(150)); // 50 alone, 100 at half rate
-  CHECK(result.jobs[1].end == Seconds(200)); // 100 at half rate, 50 alone
-  CHECK_THAT(result.gpu_time.contended, test::is(2 * 50 * 2));
+  CHECK(result.jobs[1].end == Seconds(225)); // 100 at a quarter, 75 alone
+  CHECK_THAT(result.gpu_time.contended, test::is(2 * (50 + 75)));
 }
 
 namespace {
