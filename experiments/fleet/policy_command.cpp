@@ -53,7 +53,7 @@ Json waiting_json(const Scheduler& s, const Workload& workload)
   return list;
 }
 
-Json running_json(const Scheduler& s)
+Json running_json(const Scheduler& s, const Workload& workload)
 {
   Json list = Json::array();
   for (const Ending& ending : s.endings()) {
@@ -62,9 +62,14 @@ Json running_json(const Scheduler& s)
       Json& gpus = held[std::to_string(slice.node)];
       gpus = (gpus.is_null() ? 0 : gpus.get<int>()) + count(slice);
     }
+    const Job& job = s.job(ending.job);
     list.push_back({{"job", ending.job},
-                    {"id", s.job(ending.job).id},
-                    {"gpus", s.job(ending.job).gpus},
+                    {"id", job.id},
+                    {"queue", workload.queues.at(job.queue)},
+                    {"account", workload.accounts.at(job.account)},
+                    {"gpus", job.gpus},
+                    {"submit_s", job.submit.value()},
+                    {"priority", job.priority},
                     {"expected_end_s", ending.time.value()},
                     {"held", std::move(held)}});
   }
@@ -81,7 +86,7 @@ Json question(const Scheduler& s, const Workload& workload, std::uint64_t seed)
           {"gpus_per_node", s.shape().gpus_per_node},
           {"free", std::move(free)},
           {"waiting", waiting_json(s, workload)},
-          {"running", running_json(s)}};
+          {"running", running_json(s, workload)}};
 }
 
 JobId job_of(const Value& job)
@@ -115,16 +120,46 @@ Decision decision_of(const Value& entry)
   return decision;
 }
 
-std::vector<Decision> decisions_of(const std::string& line)
+// One line of a policy.
+struct AnswerSpec {
+  Value start, stop;
+  std::optional<double> again_s;
+  bool when_full = false;
+};
+
+template <class V>
+void describe(V& v, AnswerSpec& s)
+{
+  v.optional("start", s.start, "jobs that start now");
+  v.optional("stop", s.stop, "jobs that stop first");
+  v.optional("again_s", s.again_s, "when to ask again", positive());
+  v.optional("when_full", s.when_full, "ask also while no GPU is free");
+}
+
+const Value& list_at(const Value& list)
+{
+  if (!list.json().is_array())
+    list.fail("must be a list of jobs, got " + list.shown());
+  return list;
+}
+
+Decisions decisions_of(const std::string& line, Seconds now)
 {
   const Value answer{DocumentPtr(parse_document(line, "answer.json"))};
-  if (!answer.json().is_object() || !answer.json().contains("start") ||
-      !answer.json().at("start").is_array())
+  if (!answer.json().is_object() ||
+      !(answer.json().contains("start") || answer.json().contains("stop")))
     answer.fail("must be an object with a list \"start\", got " + answer.shown());
-  const Value start = answer.at("start");
-  std::vector<Decision> decisions;
-  for (std::size_t i = 0; i < start.json().size(); ++i)
-    decisions.push_back(decision_of(start.at(i)));
+  const auto spec = read_as<AnswerSpec>(answer);
+  Decisions decisions;
+  if (spec.start)
+    for (std::size_t i = 0; i < list_at(spec.start).json().size(); ++i)
+      decisions.start.push_back(decision_of(spec.start.at(i)));
+  if (spec.stop)
+    for (std::size_t i = 0; i < list_at(spec.stop).json().size(); ++i)
+      decisions.stop.push_back(job_of(spec.stop.at(i)));
+  if (spec.again_s)
+    decisions.again = now + Seconds(*spec.again_s);
+  decisions.when_full = spec.when_full;
   return decisions;
 }
 
@@ -232,14 +267,14 @@ std::string PolicyCommand::line()
   return line;
 }
 
-std::vector<Decision> PolicyCommand::decide(const Scheduler& scheduler, const Workload& workload,
-                                            std::uint64_t seed)
+Decisions PolicyCommand::decide(const Scheduler& scheduler, const Workload& workload,
+                                std::uint64_t seed)
 {
   send(question(scheduler, workload, seed).dump(-1, ' ', false, Json::error_handler_t::replace) +
        "\n");
   const std::string answer = line();
   try {
-    return decisions_of(answer);
+    return decisions_of(answer, scheduler.now());
   } catch (const ConfigError& error) {
     fail(fmt::format("answered '{}': {}", excerpt(answer), error.what()));
   }

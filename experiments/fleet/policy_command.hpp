@@ -23,9 +23,8 @@ public:
   ~PolicyCommand();
 
   /// Throws UsageError when it ends, is silent for `patience`, or answers nonsense.
-  std::vector<models::fleet::Decision> decide(const models::fleet::Scheduler& scheduler,
-                                              const models::fleet::Workload& workload,
-                                              std::uint64_t seed);
+  models::fleet::Decisions decide(const models::fleet::Scheduler& scheduler,
+                                  const models::fleet::Workload& workload, std::uint64_t seed);
 
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
 

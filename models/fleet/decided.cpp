@@ -13,17 +13,28 @@ namespace {
 
 class Decided final : public Backfill {
 public:
-  explicit Decided(Decide decide) : decide_(std::move(decide)) {}
+  Decided(Decide decide, std::function<void(JobId)> stop)
+      : decide_(std::move(decide)), stop_(std::move(stop))
+  {
+  }
 
   void pass(Scheduler& s) override
   {
-    if (s.count_waiting() > 0 && s.free().count() > 0)
-      for (const Decision& decision : decide_(s))
+    if (s.count_waiting() > 0 && (when_full_ || s.free().count() > 0)) {
+      const Decisions decisions = decide_(s);
+      when_full_ = when_full_ || decisions.when_full;
+      again_ = decisions.again;
+      for (const JobId id : decisions.stop)
+        stop(s, id);
+      for (const Decision& decision : decisions.start)
         carry_out(s, decision);
+    }
     for (const Waiting& waiting : s.waiting())
       if (!waiting.gone)
         s.blame(waiting.job, why_not(s, waiting.job));
   }
+
+  Seconds next_start() const override { return again_; }
 
 private:
   static Cause why_not(const Scheduler& s, JobId id)
@@ -37,6 +48,15 @@ private:
   {
     throw UsageError(
         fmt::format("the policy starts job {} at {:g} s, {}", id, s.now().value(), why));
+  }
+
+  void stop(const Scheduler& s, JobId id)
+  {
+    if (std::none_of(s.endings().begin(), s.endings().end(),
+                     [&](const Ending& ending) { return ending.job == id; }))
+      throw UsageError(fmt::format("the policy stops job {} at {:g} s, which does not run", id,
+                                   s.now().value()));
+    stop_(id);
   }
 
   static Waiting& waiting_job(Scheduler& s, JobId id)
@@ -87,13 +107,16 @@ private:
   }
 
   Decide decide_;
+  std::function<void(JobId)> stop_;
+  bool when_full_ = false;
+  Seconds again_ = kNever;
 };
 
 } // namespace
 
-std::unique_ptr<Backfill> decided_by(Decide decide)
+std::unique_ptr<Backfill> decided_by(Decide decide, std::function<void(JobId)> stop)
 {
-  return std::make_unique<Decided>(std::move(decide));
+  return std::make_unique<Decided>(std::move(decide), std::move(stop));
 }
 
 } // namespace foretrain::models::fleet

@@ -1,4 +1,4 @@
-// Starts what somebody outside decides: a policy of the user's own.
+// Starts and stops what somebody outside decides: a policy of the user's own.
 #pragma once
 
 #include "models/fleet/backfill.hpp"
@@ -13,11 +13,20 @@ struct Decision {
   JobId job = 0;
   std::vector<int> nodes{}; // as many GPUs on each; none: as the policy's placement chooses
 };
-/// Jobs to start now, in this order; asked while jobs wait and GPUs are free. One that quota or
-/// placement do not let start stays in the queue.
-using Decide = std::function<std::vector<Decision>(const Scheduler& scheduler)>;
+struct Decisions {
+  Decisions() = default;
+  Decisions(std::vector<Decision> jobs) : start(std::move(jobs)) {}
+
+  std::vector<JobId> stop{}; // first: they keep their work and wait again
+  std::vector<Decision>
+      start{};            // in this order; one that quota or placement do not let start waits
+  Seconds again{kNever};  // when to ask again, though nothing else happens
+  bool when_full = false; // from now on, ask also while no GPU is free
+};
+/// Asked while jobs wait and GPUs are free.
+using Decide = std::function<Decisions(const Scheduler& scheduler)>;
 
 /// Throws UsageError for a decision that cannot be carried out.
-std::unique_ptr<Backfill> decided_by(Decide decide);
+std::unique_ptr<Backfill> decided_by(Decide decide, std::function<void(JobId)> stop);
 
 } // namespace foretrain::models::fleet

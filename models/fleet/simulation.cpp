@@ -70,7 +70,8 @@ public:
   Simulation(const Workload& workload, const FleetSetting& setting)
       : workload_(workload), setting_(setting), order_(order_of(setting.policy.order)),
         preempt_(preempt_by(setting.policy.preemption)),
-        backfill_(setting.decide ? decided_by(setting.decide) : backfill_by(setting.policy)),
+        backfill_(setting.decide ? decided_by(setting.decide, [this](JobId id) { stop_now(id); })
+                                 : backfill_by(setting.policy)),
         scheduler_(workload, setting.shape, setting.policy, setting.quotas, setting.windows),
         quotas_(setting.quotas), ledger_(setting.shape, setting.spares, setting.history),
         version_(workload.jobs.size(), 0), slot_(workload.jobs.size(), kNone),
@@ -275,8 +276,7 @@ private:
     }
     if (setting_.policy.preemption == Preemption::priority || quantum_)
       for (const JobId id : preempt_(scheduler_, [this](JobId other) { return key(other); }))
-        if (!active(id).gave_up)
-          preempt(id);
+        stop_now(id);
     quantum_ = false;
     backfill_->pass(scheduler_);
     for (const JobId id : scheduler_.take_started())
@@ -561,6 +561,13 @@ private:
     ++result_.jobs[id].preemptions;
     leave(id);
     wait_again(id);
+  }
+
+  // One that hangs gives its GPUs up when that is noticed.
+  void stop_now(JobId id)
+  {
+    if (!active(id).gave_up)
+      preempt(id);
   }
 
   // A job's node failed: it hangs, and gives up its GPUs when that is noticed.

@@ -264,6 +264,19 @@ class OtherCommands(unittest.TestCase):
         self.assertEqual([row["start_s"] for row in mine.rows()], [row["start_s"] for row in fifo.rows()])
         self.assertGreater(fifo.wait_s.mean.median, 0)
 
+    def test_a_policy_that_stops_jobs(self):
+        fleet = {"cluster": {"nodes": 1, "gpus_per_node": 1}, "arrivals": {"process": "even", "per_hour": 60, "until": "150 s",
+                                                                          "mix": [{"gpus": 1, "run_time": "1 h"}]}}
+
+        def last_come_first_served(state):
+            newest = max(state.waiting, key=lambda job: job.submit_s)
+            oldest = [job for job in state.running if job.submit_s < newest.submit_s]
+            start = [newest] if oldest or not state.running else []
+            return {"stop": oldest, "start": start, "when_full": True}
+
+        answer = ft.fleet(fleet, policy=last_come_first_served)
+        self.assertEqual([(row["start_s"], row["end_s"]) for row in answer.rows()], [(60, 7260), (120, 3720)])
+
     def test_what_a_policy_raises_is_raised(self):
         with self.assertRaises(ZeroDivisionError):
             ft.fleet("c4140-month", policy=lambda state: [1 / 0])

@@ -1,4 +1,4 @@
-"""A policy of the user's own for `fleet`: a function that is asked which jobs start."""
+"""A policy of the user's own for `fleet`: a function that is asked which jobs start and stop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union
 
 from .builder import plain
@@ -16,7 +16,9 @@ from .values import Record
 Start = Union[int, Record, tuple[int, Iterable[int]]]
 """A waiting job, or its number; or its number and the nodes that it gets, with as many GPUs on each."""
 
-Policy = Callable[["State"], Iterable[Start]]
+Policy = Callable[["State"], Union[Iterable[Start], Mapping[str, Any]]]
+"""Gives the jobs that start; or a mapping with `start`, `stop` (running jobs that stop first), `again_s` (seconds from now
+on, after which it is asked again) and `when_full` (from now on it is asked also while no GPU is free)."""
 
 
 class State(Record):
@@ -29,7 +31,8 @@ class State(Record):
         free: GPUs that are free, by node
         waiting: jobs with `job` (a number), `id`, `queue`, `account`, `gpus`, `submit_s`, `expected_s` (limit, else run
             time), `limit_s`, `priority`, and `nodes` where they ask for a number of nodes
-        running: jobs with `job`, `id`, `gpus`, `expected_end_s`, and `held`: node -> GPUs
+        running: jobs with `job`, `id`, `queue`, `account`, `gpus`, `submit_s`, `priority`, `expected_end_s`, and `held`:
+            node -> GPUs
     """
 
     seed: int
@@ -75,8 +78,7 @@ class Conversation:
         with os.fdopen(self._questions, encoding="utf-8", newline="\n") as questions:
             for line in questions:
                 try:
-                    starts = [_decision(start) for start in self._policy(State(json.loads(line)))]
-                    answer = json.dumps({"start": starts}) + "\n"
+                    answer = json.dumps(_answer(self._policy(State(json.loads(line))))) + "\n"
                 except BaseException as error:  # the policy's own: raised where the fleet was asked for
                     self.failure = error
                     end(process)
@@ -98,6 +100,16 @@ class Conversation:
             os.close(self._tell)
         if self._thread is not None:
             self._thread.join()
+
+
+def _answer(told: Any) -> dict[str, Any]:
+    """JSON of what a policy gives."""
+    if not isinstance(told, Mapping):
+        return {"start": [_decision(start) for start in told]}
+    answer = dict(told)
+    answer["start"] = [_decision(start) for start in told.get("start", ())]
+    answer["stop"] = [_decision(job) for job in told.get("stop", ())]
+    return answer
 
 
 def _decision(start: Any) -> Any:

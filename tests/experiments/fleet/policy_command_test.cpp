@@ -49,6 +49,22 @@ TEST_CASE("a command decides which jobs start", "[fleet]")
   CHECK(run.result.jobs[0].start == Seconds(80));
 }
 
+TEST_CASE("a command stops jobs and says when it wants to be asked", "[fleet]")
+{
+  // The first job to come runs 10 s of each 20 s, the second one the others.
+  const FleetRun run =
+      run_with("python3 -c 'import json, sys\n"
+               "for line in sys.stdin:\n"
+               "    asked = json.loads(line)\n"
+               "    turn = asked[\"waiting\"][0][\"job\"]\n"
+               "    stop = [job[\"job\"] for job in asked[\"running\"]]\n"
+               "    print(json.dumps({\"stop\": stop, \"start\": [turn], \"again_s\": 10,\n"
+               "                      \"when_full\": True}), flush=True)'");
+  for (const auto& job : run.result.jobs)
+    CHECK(job.state == models::fleet::JobState::completed);
+  CHECK(run.result.jobs[0].preemptions + run.result.jobs[1].preemptions > 5);
+}
+
 TEST_CASE("the same command serves all seeds", "[fleet]")
 {
   CHECK(run_with(kLastThatFits, 3).seed == 3);
@@ -67,6 +83,12 @@ TEST_CASE("a command that dies, is nonsense or silent is told", "[fleet]")
                     Contains("/start/0 must be the number of a job"));
   CHECK_THROWS_WITH(run_with("read line; echo '{\"start\": [{\"job\": 0, \"node\": 1}]}'; cat"),
                     Contains("did you mean 'nodes'?"));
+  CHECK_THROWS_WITH(run_with("read line; echo '{\"start\": [], \"again\": 5}'; cat >/dev/null"),
+                    Contains("did you mean 'again_s'?"));
+  CHECK_THROWS_WITH(run_with("read line; echo '{\"start\": [], \"again_s\": 0}'; cat >/dev/null"),
+                    Contains("/again_s"));
+  CHECK_THROWS_WITH(run_with("read line; echo '{\"stop\": 4}'; cat >/dev/null"),
+                    Contains("/stop must be a list of jobs"));
   CHECK_THROWS_WITH(run_with("read line; echo '{\"start\": [9]}'; cat >/dev/null"),
                     Contains("job 9") && Contains("does not wait"));
 }

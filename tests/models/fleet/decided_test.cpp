@@ -133,3 +133,45 @@ TEST_CASE("what quota or placement do not let start stays in the queue", "[fleet
   CHECK(by_place.jobs[2].start == Seconds(3600));
   CHECK(by_place.jobs[2].waited_for == Cause::fragmentation);
 }
+
+TEST_CASE("whoever decides may stop jobs, be asked when all is full, and again after a time",
+          "[fleet]")
+{
+  // Two jobs that need everything take turns of 600 s.
+  std::vector<double> asked;
+  FleetSetting by_rounds = setting([&](const Scheduler& s) {
+    asked.push_back(s.now().value());
+    Decisions decisions;
+    decisions.when_full = true;
+    decisions.again = s.now() + Seconds(600);
+    const bool first_turn = static_cast<int>(s.now().value() / 600) % 2 == 0;
+    const JobId next = first_turn ? 0 : 1;
+    const bool waits = std::any_of(s.waiting().begin(), s.waiting().end(),
+                                   [&](const Waiting& w) { return !w.gone && w.job == next; });
+    if (!waits) { // it has ended
+      decisions.start = {{1 - next}};
+      return decisions;
+    }
+    if (s.running() > 0)
+      decisions.stop = {1 - next};
+    decisions.start = {{next}};
+    return decisions;
+  });
+  const FleetResult result = simulate(at_once({8, 8}), by_rounds);
+  CHECK(result.jobs[0].end == Seconds(600 * 11));
+  CHECK(result.jobs[1].end == Seconds(7200));
+  CHECK(result.jobs[0].preemptions == 5);
+  CHECK(result.gpu_time.productive == 2 * 8 * 3600);
+  REQUIRE(asked.size() > 3);
+  CHECK(asked[2] == 1200);
+}
+
+TEST_CASE("a job that does not run cannot be stopped", "[fleet]")
+{
+  CHECK_THROWS_WITH(simulate(at_once({8, 8}), setting([](const Scheduler&) {
+                               Decisions decisions;
+                               decisions.stop = {1};
+                               return decisions;
+                             })),
+                    Contains("the policy stops job 1 at 0 s, which does not run"));
+}
