@@ -239,10 +239,25 @@ def check_long(page):
     page.press("What would make it faster?")
     page.until(lambda: page.all("#more .result svg, #more .result section"), "explain")
     pictures(page, "explain")
+    check_sliders(page, file)
     page.press("What would it take?")
     page.press("Find the cheapest way")
     page.until(lambda: page.all("#more .result section"), "plan")
     pictures(page, "plan")
+
+
+def check_sliders(page, file):
+    sliders = page.all("#levers input[type=range]")
+    check(sliders and page.all("#levers h2"), "no sliders for what explain names")
+    gpu = page.find("#better-gpu")
+    page.change(lambda: gpu.send_keys(Keys.ARROW_RIGHT * 4), "a slider")
+    page.until(lambda: json.loads(page.text()).get("better") == {"gpu": 2}, "a slider writes the file")
+    page.until(lambda: "not there, with GPUs 2 times as good" in page.find("#drawing").text, "the answer says what is better")
+    check(page.find("#better-gpu + output").text == "2 times as good", "a slider does not say how much")
+    page.change(lambda: page.write(json.dumps({**file, "better": {"pcie": 0.5}})), "the file")
+    check(page.find("#better-gpu + output").text == "as it is", "a slider does not follow the file")
+    check(page.find("#better-pcie").get_attribute("value") == "-1", "a key of the file has no slider")
+    page.change(lambda: page.write(json.dumps(file)), "as it was")
 
 
 def check_others(page):

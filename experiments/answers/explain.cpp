@@ -4,7 +4,7 @@
 #include "experiments/answers/explain_swaps.hpp"
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/limits/gains.hpp"
-#include "experiments/run/limits/levers.hpp"
+#include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/spec/resolve.hpp"

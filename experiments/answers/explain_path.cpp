@@ -1,6 +1,6 @@
 #include "experiments/answers/explain_path.hpp"
 
-#include "experiments/run/limits/levers.hpp"
+#include "experiments/run/limits/resource_words.hpp"
 #include "experiments/run/simulate/stage.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "experiments/answers/explain_swaps.hpp"
 
-#include "experiments/run/limits/levers.hpp"
+#include "experiments/run/limits/pulled.hpp"
 #include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "experiments/spec/resolve_checks.hpp"

@@ -2,6 +2,7 @@
 import { bundled, catalogue, page, read, run, told } from "./ask.js";
 import { Editor } from "./editor.js";
 import { Form, element } from "./form.js";
+import { Levers } from "./levers.js";
 import { get, isJson, set, token } from "./pointer.js";
 import { commandLine, fragmentOf, pythonOf, save, stateOf } from "./share.js";
 
@@ -10,6 +11,7 @@ const all = await catalogue();
 const state = { kind: "experiment", name: "", beside: "", text: "{}", value: {}, answer: "", held: "" };
 const forms = Object.fromEntries(Object.entries(all.schemas).map(([kind, schema]) => [kind, new Form($("form"), schema, all.presets, changed)]));
 const editor = new Editor($("text"), $("lines"), $("here"), written);
+const levers = new Levers($("levers"), Object.fromEntries(Object.entries(all.schemas.experiment.properties.better.properties).map(([key, of]) => [key, of.description])), changed);
 let current = null; // the run whose answer is waited for
 let pending = 0, turn = 0;
 
@@ -45,6 +47,7 @@ async function begin(kind, name, beside, text) {
   const got = await read(text);
   Object.assign(state, { kind, name, beside, text, value: got.value ?? {}, answer: "", held: "" });
   for (const id of ["drawing", "more", "change", "messages"]) $(id).replaceChildren();
+  levers.clear();
   editor.show(text);
   forms[kind].show(state.value, kind);
   if (got.messages) return complain(got.messages);
@@ -57,6 +60,7 @@ function follow(milliseconds) {
   editor.presets = all.presets;
   editor.value = state.value;
   forms[state.kind].show(state.value, state.kind);
+  levers.show(state.kind === "experiment" ? state.value.better : {});
   history.replaceState(null, "", fragmentOf(state));
   $("shown").hidden = true;
   const mine = ++pending;
@@ -214,7 +218,7 @@ async function long(question, target, more = {}) {
 async function explain(target) {
   const points = Object.values(state.value.sweep ?? {}).length;
   let tried = null;
-  await long({ command: "explain", text: points ? withoutSweep(state.value) : state.text }, target, { answer: got => { tried = got; }, end: () => tried && swaps(tried, target) });
+  await long({ command: "explain", text: points ? withoutSweep(state.value) : state.text }, target, { answer: got => { tried = got; levers.offer(got.jobs, state.value.better); }, end: () => tried && swaps(tried, target) });
 }
 
 /** The other choices that explain has tried, each a button. */

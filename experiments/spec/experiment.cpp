@@ -101,7 +101,8 @@ void drop_from_sweep(Json& sweep, const std::string& pointer)
 // Objects that a file may leave out are there for --set and sweeps all the same.
 void make_optional_parents(Document& document, const std::string& pointer)
 {
-  static const std::set<std::string> kOptional{"stack", "parameter_servers", "anchor"};
+  static const std::set<std::string> kOptional{"stack", "parameter_servers", "anchor", "better",
+                                               "parallel"};
   Json* at = &document.root;
   const auto steps = pointer_steps(pointer);
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {

@@ -1,6 +1,7 @@
 // An experiment file: a cluster, a stack, jobs, and what to vary.
 #pragma once
 
+#include "experiments/spec/better.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "models/networks/network.hpp"
 #include "models/plans/memory.hpp"
@@ -146,6 +147,7 @@ struct ExperimentSpec {
   std::vector<ExpectationSpec> expect;
   std::optional<int> seed;
   std::vector<Value> profiles;
+  BetterSpec better;
 };
 
 using Settings = std::vector<std::pair<std::string, Json>>; // pointer -> value, in file order
@@ -387,6 +389,9 @@ void describe(V& v, ExperimentSpec& s)
       "profiles", s.profiles,
       "calibrated parameters to lay over the presets (foretrain calibrate); later ones override",
       preset("profile"));
+  v.optional("better", s.better,
+             "what would be, were parts of the machine or its software so many times as good: what "
+             "explain names");
 }
 
 } // namespace foretrain::experiments

@@ -4,6 +4,7 @@
 #include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/idle_keys.hpp"
 #include "experiments/spec/kernel_curves.hpp"
+#include "experiments/spec/levers.hpp"
 #include "experiments/spec/measured_job.hpp"
 #include "experiments/spec/place_servers.hpp"
 #include "experiments/spec/placement.hpp"
@@ -437,6 +438,7 @@ ResolvedExperiment resolve(const Point& given)
   check_networks(e, root);
   check_tables(e, root);
   add_remarks(e);
+  make_better(e);
   return e;
 }
 

@@ -3,7 +3,8 @@
 
 #include "experiments/report/report_explain.hpp"
 #include "experiments/run/limits/gains.hpp"
-#include "experiments/run/limits/levers.hpp"
+#include "experiments/run/limits/pulled.hpp"
+#include "experiments/run/limits/resource_words.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "sim/base/overlay.hpp"
 #include "sim/engine/random.hpp"

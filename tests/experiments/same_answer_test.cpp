@@ -1,8 +1,8 @@
 // One question, one answer: a job that shares nothing, under another name, in another order, beside
 // a neighbour on another node.
 #include "experiments/answers/programs.hpp"
-#include "experiments/run/limits/levers.hpp"
 #include "experiments/run/scenario.hpp"
+#include "experiments/spec/levers.hpp"
 #include "tests/experiments/random_jobs.hpp"
 #include "tests/support/catch.hpp"
 

@@ -259,6 +259,51 @@ class Expect(Builder):
 
 
 @dataclass(kw_only=True)
+class Better(Builder):
+    """What would be, were parts of the machine or its software so many times as good: what explain names.
+
+    Attributes:
+        gpu: GPUs
+        nvlink: NVLink
+        pcie: PCIe
+        disk: disks
+        storage_network: network of the file servers
+        storage_cpu: processors of the file servers
+        mount: connections and latency of the storage
+        memory: memory bandwidth of the nodes
+        cores: CPU cores
+        core_speed: speed of the CPU cores
+        threads: threads that decode
+        page_cache: main memory of the nodes
+        fabric: switches between the nodes
+        nic: network adapters
+        connections: connections of the transport
+        latency: latency of network, links and collective library
+        framework: overheads of the framework
+        variation: variation of step times
+    """
+
+    gpu: float | None = None
+    nvlink: float | None = None
+    pcie: float | None = None
+    disk: float | None = None
+    storage_network: float | None = None
+    storage_cpu: float | None = None
+    mount: float | None = None
+    memory: float | None = None
+    cores: float | None = None
+    core_speed: float | None = None
+    threads: float | None = None
+    page_cache: float | None = None
+    fabric: float | None = None
+    nic: float | None = None
+    connections: float | None = None
+    latency: float | None = None
+    framework: float | None = None
+    variation: float | None = None
+
+
+@dataclass(kw_only=True)
 class Experiment(Builder):
     """A cluster, its software, jobs, and what is varied.
 
@@ -274,6 +319,7 @@ class Experiment(Builder):
         expect: what must hold; exit code 1 otherwise
         seed: seed of all random streams; --seed overrides
         profiles: calibrated parameters to lay over the presets (foretrain calibrate); later ones override
+        better: what would be, were parts of the machine or its software so many times as good: what explain names
         extends: name or path of the file to build on
     """
 
@@ -286,6 +332,7 @@ class Experiment(Builder):
     expect: Sequence[Expect | dict[str, Any]] | None = None
     seed: int | None = None
     profiles: Sequence[Any] | None = None
+    better: Better | dict[str, Any] | None = None
     extends: str | None = None
 
 

@@ -1,7 +1,8 @@
 #include "experiments/run/limits/bottleneck.hpp"
 
-#include "experiments/run/limits/levers.hpp"
+#include "experiments/run/limits/resource_words.hpp"
 #include "experiments/run/simulate/tenancy.hpp"
+#include "experiments/spec/levers.hpp"
 #include "models/input/input_pipeline.hpp"
 
 #include "sim/base/quantity_text.hpp"

@@ -1,6 +1,6 @@
 #include "experiments/run/limits/gains.hpp"
 
-#include "experiments/run/limits/levers.hpp"
+#include "experiments/run/limits/pulled.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
-#include "experiments/run/limits/levers.hpp"
+#include "experiments/spec/levers.hpp"
 
-#include "experiments/run/limits/transformer_levers.hpp"
-#include "experiments/run/simulate/stage.hpp"
+#include "experiments/spec/transformer_levers.hpp"
 #include "models/training/work_plan.hpp"
 
 #include <algorithm>
@@ -240,122 +239,46 @@ void steadier_steps(ResolvedExperiment& e, double factor)
   }
 }
 
+struct Pull {
+  void (*apply)(ResolvedExperiment&, double factor);
+  std::vector<sim::ResourceKind> resources;
+};
+
+// In the order of kLeverTexts.
+std::vector<Lever> with_texts(const std::vector<Pull>& pulls)
+{
+  std::vector<Lever> made;
+  for (std::size_t i = 0; i < pulls.size(); ++i) {
+    const LeverText& text = kLeverTexts.at(i);
+    made.push_back({text.key, text.name, text.better, pulls[i].apply, pulls[i].resources});
+  }
+  return made;
+}
+
 const std::vector<Lever>& all_levers()
 {
   using enum sim::ResourceKind;
-  static const std::vector<Lever> kLevers{
-      {"gpu", "GPUs", "GPUs twice as fast", &faster_gpus, {compute, device_memory}},
-      {"nvlink", "NVLink", "NVLink twice as fast", &faster_nvlink, {nvlink}},
-      {"pcie", "PCIe", "PCIe twice as fast", &faster_pcie, {pcie, root_port, socket_link}},
-      {"disk",
-       "disks",
-       "disks twice as fast",
-       &faster_disks,
-       {disk, storage_disks, storage_operations}},
-      {"storage-network",
-       "network of the file servers",
-       "file servers with twice the network",
-       &faster_server_links,
-       {storage_link, storage_gateway}},
-      {"storage-cpu",
-       "processors of the file servers",
-       "file servers with twice the processors",
-       &faster_servers,
-       {storage_cores}},
-      {"mount",
-       "connections and latency of the storage",
-       "twice the connections to the storage, at half the latency",
-       &more_mounts,
-       {mount}},
-      {"memory",
-       "memory bandwidth of the nodes",
-       "memory of the nodes twice as fast",
-       &faster_memory,
-       {dram}},
-      {"cores", "CPU cores", "twice as many CPU cores", &more_cores, {cores}},
-      {"core-speed",
-       "speed of the CPU cores",
-       "CPU cores twice as fast",
-       &faster_cores,
-       {summation_thread, network_thread}},
-      {"threads",
-       "threads that decode",
-       "twice as many threads that decode",
-       &more_threads,
-       {file_thread}},
-      {"page-cache", "main memory of the nodes", "twice the main memory", &more_memory, {}},
-      {"fabric",
-       "switches between the nodes",
-       "uplinks of the switches twice as fast",
-       &faster_switches,
-       {uplink}},
-      {"nic", "network adapters", "network adapters twice as fast", &faster_adapters, {adapter}},
-      {"connections",
-       "connections of the transport",
-       "twice the connections of the transport",
-       &more_connections,
-       {}},
-      {"latency",
-       "latency of network, links and collective library",
-       "half the latency of network, links and collective library",
-       &shorter_latencies,
-       {}},
-      {"framework",
-       "overheads of the framework",
-       "half the overheads of the framework",
-       &leaner_framework,
-       {}},
-      {"variation",
-       "variation of step times",
-       "half the variation of step times",
-       &steadier_steps,
-       {}},
-  };
+  static const std::vector<Lever> kLevers = with_texts({
+      {&faster_gpus, {compute, device_memory}},
+      {&faster_nvlink, {nvlink}},
+      {&faster_pcie, {pcie, root_port, socket_link}},
+      {&faster_disks, {disk, storage_disks, storage_operations}},
+      {&faster_server_links, {storage_link, storage_gateway}},
+      {&faster_servers, {storage_cores}},
+      {&more_mounts, {mount}},
+      {&faster_memory, {dram}},
+      {&more_cores, {cores}},
+      {&faster_cores, {summation_thread, network_thread}},
+      {&more_threads, {file_thread}},
+      {&more_memory, {}},
+      {&faster_switches, {uplink}},
+      {&faster_adapters, {adapter}},
+      {&more_connections, {}},
+      {&shorter_latencies, {}},
+      {&leaner_framework, {}},
+      {&steadier_steps, {}},
+  });
   return kLevers;
-}
-
-// "gpu3" without what it is.
-std::string number_of(const std::string& gpu)
-{
-  return gpu.substr(std::string_view("gpu").size());
-}
-
-// A part of a node.
-std::string part_words(const sim::Resource& r)
-{
-  using enum sim::ResourceKind;
-  const bool out = r.direction == sim::Direction::out;
-  switch (r.kind) {
-  case compute:
-    return "GPU " + number_of(r.part);
-  case device_memory:
-    return "memory of GPU " + number_of(r.part);
-  case pcie:
-    return "PCIe " + std::string(out ? "uplink" : "downlink") + " of " + r.part;
-  case root_port:
-    return "PCIe root port of " + r.part;
-  case socket_link:
-    return "link between the CPU sockets";
-  case nvlink:
-    return r.direction == sim::Direction::none ? "NVLink " + r.part
-                                               : "NVLink of GPU " + number_of(r.part);
-  case dram:
-    return "memory bandwidth of " + r.part;
-  case adapter:
-    return "network adapter " + r.part + (out ? " (sending)" : " (receiving)");
-  case cores:
-    return r.part.empty() ? "CPU cores" : "CPU cores of job " + r.part;
-  case mount:
-    return "connection to the file server";
-  case disk:
-    return "disk " + r.part;
-  case summation_thread:
-    return "threads that sum";
-  case file_thread:
-    return "thread of job " + r.part + " that opens files";
-  default:
-    return r.part;
-  }
 }
 
 } // namespace
@@ -381,60 +304,20 @@ const Lever* lever_named(std::string_view key)
   throw std::logic_error("no lever " + std::string(key));
 }
 
-std::string resource_words(const sim::Resource& resource)
+void make_better(ResolvedExperiment& e)
 {
-  using enum sim::ResourceKind;
-  switch (resource.kind) {
-  case storage_disks:
-    return "disks of the file server";
-  case storage_operations:
-    return "operations of the file server's disks";
-  case storage_cores:
-    return "CPU cores of the file server";
-  case storage_link:
-    return "network adapters of the file server";
-  case storage_gateway:
-    return "gateway to the file server";
-  case uplink:
-    return (resource.direction == sim::Direction::out ? "uplinks of switch "
-                                                      : "downlinks of switch ") +
-           resource.part.substr(resource.part.find("leaf") + std::string_view("leaf").size());
-  default:
-    return resource.node < 0 ? resource.part
-                             : fmt::format("{} of node {}", part_words(resource), resource.node);
+  std::string told;
+  for (std::size_t i = 0; i < all_levers().size(); ++i) {
+    const std::optional<double>& factor = e.spec.better.factors[i];
+    if (!factor || *factor == 1)
+      continue;
+    all_levers()[i].apply(e, *factor);
+    told += fmt::format("{}{} {:g} times as good", told.empty() ? "" : ", ", all_levers()[i].name,
+                        *factor);
   }
-}
-
-std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
-                                     const std::vector<const Lever*>& pulled, double factor,
-                                     const RunOptions& options, int steps)
-{
-  ResolvedExperiment changed = experiment;
-  for (const Lever* lever : pulled)
-    lever->apply(changed, factor);
-  if (!pulled.empty())
-    changed.exchanges = std::make_shared<KnownExchanges>();
-  for (ResolvedJob& job : changed.jobs) {
-    job.measured_steps = std::min(job.measured_steps, steps);
-    if (job.input.synthetic)
-      job.spec.warmup_steps = std::min(job.spec.warmup_steps, 1);
-  }
-  RunOptions quiet = options;
-  quiet.trace_path.clear();
-  quiet.keep_limits = false;
-  quiet.progress = nullptr;
-  Stage stage(changed, quiet);
-  stage.run();
-  std::vector<double> rates;
-  for (std::size_t i = 0; i < changed.jobs.size(); ++i) {
-    double sum = 0;
-    const auto& steps_taken = stage.job(i).step_times();
-    for (const Seconds step : steps_taken)
-      sum += step.value();
-    rates.push_back(stage.job(i).schedule().samples_per_step *
-                    static_cast<double>(steps_taken.size()) / sum);
-  }
-  return rates;
+  if (!told.empty())
+    e.jobs.front().warnings.push_back("\"better\": this is a machine that is not there, with " +
+                                      told);
 }
 
 } // namespace foretrain::experiments

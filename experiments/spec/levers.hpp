@@ -1,12 +1,11 @@
 // What of a machine and its software could be better, in groups that people buy or tune.
 #pragma once
 
-#include "experiments/run/keep/result.hpp"
 #include "experiments/spec/resolved.hpp"
 #include "sim/engine/resource.hpp"
 
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -29,13 +28,7 @@ const Lever* lever_of(sim::ResourceKind kind);
 /// By its key. Throws std::logic_error when there is none.
 const Lever* lever_named(std::string_view key);
 
-/// A resource as people call it: "PCIe uplink of plx0 of node 0".
-std::string resource_words(const sim::Resource& resource);
-
-/// Throughput of each job over at most `steps` measured steps with levers pulled. Same random
-/// numbers for every call with the same options: differences are those of the levers.
-std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
-                                     const std::vector<const Lever*>& pulled, double factor,
-                                     const RunOptions& options, int steps);
+/// Makes better what the experiment's `better` says, and tells so.
+void make_better(ResolvedExperiment& experiment);
 
 } // namespace foretrain::experiments

@@ -1,4 +1,4 @@
-#include "experiments/run/limits/transformer_levers.hpp"
+#include "experiments/spec/transformer_levers.hpp"
 
 namespace foretrain::experiments {
 

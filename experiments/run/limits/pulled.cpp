@@ -1,0 +1,41 @@
+#include "experiments/run/limits/pulled.hpp"
+
+#include "experiments/run/simulate/stage.hpp"
+
+#include <algorithm>
+
+namespace foretrain::experiments {
+
+std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
+                                     const std::vector<const Lever*>& pulled, double factor,
+                                     const RunOptions& options, int steps)
+{
+  ResolvedExperiment changed = experiment;
+  for (const Lever* lever : pulled)
+    lever->apply(changed, factor);
+  if (!pulled.empty())
+    changed.exchanges = std::make_shared<KnownExchanges>();
+  for (ResolvedJob& job : changed.jobs) {
+    job.measured_steps = std::min(job.measured_steps, steps);
+    if (job.input.synthetic)
+      job.spec.warmup_steps = std::min(job.spec.warmup_steps, 1);
+  }
+  RunOptions quiet = options;
+  quiet.trace_path.clear();
+  quiet.keep_limits = false;
+  quiet.progress = nullptr;
+  Stage stage(changed, quiet);
+  stage.run();
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < changed.jobs.size(); ++i) {
+    double sum = 0;
+    const auto& steps_taken = stage.job(i).step_times();
+    for (const Seconds step : steps_taken)
+      sum += step.value();
+    rates.push_back(stage.job(i).schedule().samples_per_step *
+                    static_cast<double>(steps_taken.size()) / sum);
+  }
+  return rates;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,87 @@
+#include "experiments/run/limits/gains.hpp"
+#include "experiments/run/limits/pulled.hpp"
+#include "experiments/run/scenario.hpp"
+#include "experiments/run/simulate/anchor_runs.hpp"
+#include "experiments/spec/resolve.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+
+using namespace foretrain;
+using namespace foretrain::experiments;
+using Catch::Contains;
+
+namespace {
+
+Point point_with(const std::string& better, const std::string& job_keys = "")
+{
+  Point point;
+  point.document = parse_document(R"({"cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 2},
+    "stack": {"network": "ipoib"}, "better": {)" +
+                                      better + R"(}, "jobs": [{"model": "vgg16",
+    "framework": "tensorflow-horovod", "precision": "fp16", "batch_per_gpu": 64, "gpus": 8)" +
+                                      job_keys + "}]}",
+                                  "test");
+  return point;
+}
+
+double rate(const Point& point)
+{
+  return quick_throughputs(point, {}, kStepsOfGains).front();
+}
+
+} // namespace
+
+TEST_CASE("what an experiment makes better is what explain measures", "[explain]")
+{
+  const ResolvedExperiment as_is = resolve(point_with(""));
+  for (const Lever& lever : levers()) {
+    INFO(lever.key);
+    const auto text =
+        std::find_if(kLeverTexts.begin(), kLeverTexts.end(),
+                     [&](const LeverText& it) { return it.key == std::string_view(lever.key); });
+    REQUIRE(text != kLeverTexts.end());
+    const Point better = point_with('"' + std::string(text->json) + "\": 2");
+    CHECK(throughputs_with(resolve(better), {}, 1, {}, kStepsOfGains) ==
+          throughputs_with(as_is, {&lever}, 2, {}, kStepsOfGains));
+  }
+}
+
+TEST_CASE("several things better, or worse, are told", "[explain]")
+{
+  const ResolvedExperiment changed =
+      resolve(point_with(R"("nic": 4, "core_speed": 0.5, "gpu": 1)"));
+  REQUIRE(!changed.jobs.front().warnings.empty());
+  CHECK_THAT(
+      changed.jobs.front().warnings.back(),
+      Contains("speed of the CPU cores 0.5 times as good, network adapters 4 times as good") &&
+          !Contains("GPUs"));
+  CHECK(rate(point_with(R"("core_speed": 0.5)")) < 0.9 * rate(point_with("")));
+  CHECK_THROWS_WITH(resolve(point_with(R"("nics": 2)")), Contains("did you mean 'nic'?"));
+  CHECK_THROWS_WITH(resolve(point_with(R"("nic": 0)")), Contains("/better/nic"));
+}
+
+TEST_CASE("an anchor is of the machine that there is", "[explain]")
+{
+  const std::string one = R"(, "anchor": {"samples_per_s": 300})";
+  const Point as_is = point_with("", one), faster = point_with(R"("gpu": 2)", one);
+  CHECK(rate(faster) > 1.1 * rate(as_is));
+  const std::string of_all = R"(, "anchor": {"samples_per_s": 1800, "gpus": 8})";
+  CHECK_THAT(rate(with_anchors(point_with("", of_all), {})), Catch::WithinRel(1800, 0.02));
+  CHECK(rate(point_with(R"("gpu": 2, "nic": 2, "core_speed": 2)", of_all)) > 1.5 * 1800);
+}
+
+TEST_CASE("what is better may be set and varied where the file says nothing of it", "[explain]")
+{
+  const auto document = parse_document(R"({"cluster": {"platform": "c4140-v100-sxm2"},
+    "jobs": [{"model": "alexnet", "framework": "mxnet", "batch_per_gpu": 64}],
+    "sweep": {"/better/gpu": [1, 2]}})",
+                                       "test");
+  const LoadedExperiment loaded = load_experiment(document, {"/better/nic=2"});
+  REQUIRE(loaded.points.size() == 2);
+  const ExperimentSpec last = read_point(loaded.points[1]);
+  double product = 1;
+  for (const auto& factor : last.better.factors)
+    product *= factor.value_or(1);
+  CHECK(product == 4);
+}
