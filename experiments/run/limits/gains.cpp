@@ -1,5 +1,6 @@
 #include "experiments/run/limits/gains.hpp"
 
+#include "experiments/run/limits/other_algorithm.hpp"
 #include "experiments/run/limits/pulled.hpp"
 
 #include <algorithm>
@@ -119,6 +120,8 @@ void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, 
   const Doubled doubled(experiment, options, awaited);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
+    if (std::string remark = remark_algorithm(experiment, i, options, job); !remark.empty())
+      result.warnings.push_back(std::move(remark));
     const Lever* named = job.bottleneck.lever;
     const Lever* best = doubled.best(i);
     const double own = named != nullptr ? doubled.gain(named, i) : 0;

@@ -1,0 +1,77 @@
+#include "experiments/run/limits/other_algorithm.hpp"
+
+#include "experiments/run/limits/gains.hpp"
+#include "experiments/run/limits/pulled.hpp"
+#include "sim/base/error.hpp"
+
+#include <set>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+constexpr double kWaits = 0.1;         // of a step for exchanges
+constexpr double kClearlyFaster = 0.1; // of throughput
+constexpr std::size_t kMostRanks = 512;
+
+struct Variable {
+  const char* algorithm;
+  const char* value; // of NCCL_ALGO
+};
+constexpr Variable kValues[] = {
+    {"ring", "Ring"}, {"tree", "Tree"}, {"in-switch", "NVLS"}, {"in-switch-tree", "NVLSTree"}};
+
+bool chooses_by_itself(const ResolvedJob& job)
+{
+  return !job.plan && !job.transformer && !job.parameter_servers && !job.library.host &&
+         job.framework.algorithm == "auto" && job.library.estimate != models::Estimate::idle &&
+         job.ranks.size() <= kMostRanks;
+}
+
+double rate_with(const ResolvedExperiment& experiment, std::size_t job,
+                 const std::string& algorithm, const RunOptions& options)
+{
+  ResolvedExperiment changed = experiment;
+  changed.jobs[job].framework.algorithm = algorithm;
+  changed.exchanges = std::make_shared<KnownExchanges>();
+  try {
+    return throughputs_with(changed, {}, 1, options, kStepsOfGains)[job];
+  } catch (const UsageError&) { // it does not apply to these GPUs
+    return 0;
+  }
+}
+
+} // namespace
+
+std::string remark_algorithm(const ResolvedExperiment& experiment, std::size_t job,
+                             const RunOptions& options, const JobResult& result)
+{
+  const ResolvedJob& resolved = experiment.jobs[job];
+  if (!chooses_by_itself(resolved) ||
+      result.time.exposed_communication < kWaits * result.time.total())
+    return "";
+  std::set<int> nodes;
+  for (const platforms::GpuPlace& place : resolved.ranks)
+    nodes.insert(place.node);
+  double best = (1 + kClearlyFaster) * rate_with(experiment, job, "auto", options);
+  const double least = best;
+  const Variable* named = nullptr;
+  for (const Variable& variable : kValues) {
+    if (!resolved.library.chooses(variable.algorithm, static_cast<int>(nodes.size())))
+      continue;
+    if (const double rate = rate_with(experiment, job, variable.algorithm, options); rate > best) {
+      best = rate;
+      named = &variable;
+    }
+  }
+  if (named == nullptr)
+    return "";
+  return fmt::format("{}: {} expects less of another algorithm than it would bring: with "
+                     "NCCL_ALGO={} the job would be {:.0f} % faster",
+                     resolved.spec.name, resolved.library.name, named->value,
+                     100 * (best / least * (1 + kClearlyFaster) - 1));
+}
+
+} // namespace foretrain::experiments
