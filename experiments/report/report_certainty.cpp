@@ -60,6 +60,8 @@ std::vector<std::string> certainty(const Report& report)
     if (job == told || probability > kSure)
       continue;
     told = job;
+    if (probability <= kClear) // the answer names the rival, with this
+      continue;
     sentences.push_back(fmt::format("{} is faster than {} with a probability of {}",
                                     report.points_text({it.at("point").get<std::size_t>()}),
                                     report.points_text({it.at("than").get<std::size_t>()}),

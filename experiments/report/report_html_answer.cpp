@@ -1,5 +1,6 @@
 #include "experiments/report/report_html_answer.hpp"
 
+#include "experiments/report/report_certainty.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "sim/base/quantity_text.hpp"
 #include "sim/base/text.hpp"
@@ -15,7 +16,6 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr const char* kRate = "/throughput_samples_per_s";
-constexpr double kClear = 0.95; // with this probability a point is clearly ahead of another
 
 double rate(const ReportRow& row)
 {
