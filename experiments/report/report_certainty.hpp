@@ -8,9 +8,6 @@
 
 namespace foretrain::experiments {
 
-/// Probability of being faster above which a point is clearly ahead; others are named as rivals.
-inline constexpr double kClear = 0.95;
-
 /// Sentences for the best point of each job; none where intervals hold no parameters.
 std::vector<std::string> certainty(const Report& report);
 

@@ -1,6 +1,5 @@
 #include "experiments/report/report_html_answer.hpp"
 
-#include "experiments/report/report_certainty.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "sim/base/quantity_text.hpp"
 #include "sim/base/text.hpp"

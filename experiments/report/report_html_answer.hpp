@@ -9,6 +9,9 @@
 
 namespace foretrain::experiments {
 
+/// Probability of being faster above which a point is clearly ahead; others are named as rivals.
+inline constexpr double kClear = 0.95;
+
 using Series = std::vector<const ReportRow*>;
 
 /// Rows with results that differ only in one setting, each list in order of that setting's

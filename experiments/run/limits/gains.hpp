@@ -1,12 +1,10 @@
 // What limits a job is what brings most when doubled.
 #pragma once
 
-#include "experiments/run/keep/result.hpp"
-#include "experiments/spec/resolved.hpp"
+#include "experiments/run/limits/pulled.hpp"
 
 namespace foretrain::experiments {
 
-constexpr int kStepsOfGains = 4;  // measured, of each run
 constexpr double kNoGain = 0.001; // of throughput: not worth a word
 
 /// Tells each job's bottleneck its gain when doubled, measured by short runs. Where another lever

@@ -1,6 +1,5 @@
 #include "experiments/run/limits/other_algorithm.hpp"
 
-#include "experiments/run/limits/gains.hpp"
 #include "experiments/run/limits/pulled.hpp"
 #include "sim/base/error.hpp"
 

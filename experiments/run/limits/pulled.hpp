@@ -8,6 +8,8 @@
 
 namespace foretrain::experiments {
 
+constexpr int kStepsOfGains = 4; // measured, of each run
+
 /// Throughput of each job over at most `steps` measured steps with levers pulled. Same random
 /// numbers for every call with the same options: differences are those of the levers.
 std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
