@@ -29,6 +29,19 @@ std::filesystem::path beside(const Document& document, const std::string& pointe
   return says->path.parent_path() / name.get<std::string>();
 }
 
+// Of nodes that checkpoints are written to.
+void check_disks(const FleetSpec& spec, const platforms::PlatformSpec& platform, const Value& root)
+{
+  if (!spec.checkpoint || spec.checkpoint->write || spec.checkpoint->rate)
+    return;
+  const bool to_disk = spec.checkpoint->to == CheckpointPlace::disk || !spec.cluster.storage;
+  if (to_disk && platform.disks.empty())
+    root.at("checkpoint")
+        .fail(fmt::format("is written to the first disk of each node, and nodes of '{}' have none",
+                          platform.name),
+              "name a storage system in /cluster/storage, or give write or rate");
+}
+
 ClusterShape shape_of(const FleetSpec& spec, const Value& root)
 {
   const Value at = root.at("cluster");
@@ -43,8 +56,13 @@ ClusterShape shape_of(const FleetSpec& spec, const Value& root)
     if (spec.cluster.nodes > platform.max_nodes)
       at.at("nodes").fail(
           fmt::format("must be at most {}, as many as the platform has", platform.max_nodes));
-    if (shape.gpus_per_node < 1 || shape.gpus_per_node > kMostGpusPerNode)
+    if (shape.gpus_per_node < 1)
       at.at("platform").fail("has nodes without GPUs");
+    if (shape.gpus_per_node > kMostGpusPerNode)
+      at.at("platform")
+          .fail(fmt::format("has nodes of {} GPUs; a fleet's have at most {}", shape.gpus_per_node,
+                            kMostGpusPerNode));
+    check_disks(spec, platform, root);
   } else if (spec.cluster.gpus_per_node) {
     shape.gpus_per_node = *spec.cluster.gpus_per_node;
   } else {

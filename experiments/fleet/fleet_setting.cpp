@@ -26,10 +26,18 @@ std::uint32_t position(std::vector<std::string>& names, const std::string& name)
   return static_cast<std::uint32_t>(at);
 }
 
+// Of jobs that are rejected nobody asks what they would do.
+bool too_large(const LoadedFleet& fleet, int gpus)
+{
+  return gpus > fleet.spec.cluster.nodes * fleet.shape.gpus_per_node;
+}
+
 // Gives a job its GPUs, its kind, and the time that its work takes alone.
-void set_work(const MixSpec& mix, SpeedTable& table, Job& job)
+void set_work(const LoadedFleet& fleet, const MixSpec& mix, SpeedTable& table, Job& job)
 {
   job.gpus = read_as<JobSpec>(mix.job).gpus;
+  if (too_large(fleet, job.gpus))
+    return;
   job.kind = table.kind({mix.job, job.gpus});
   const double samples = mix.steps ? *mix.steps * table.step_samples(job.kind)
                                    : *mix.epochs * table.epoch_samples(job.kind);
@@ -46,8 +54,9 @@ void set_work_of_recorded(SpeedTable& table, Job& job)
       job.work > pass ? job.first_pass.work + (job.work - pass) : job.first_pass.rate * job.work;
 }
 
-Arrivals arrivals_of(const FleetSpec& spec, Workload& workload, SpeedTable& table)
+Arrivals arrivals_of(const LoadedFleet& fleet, Workload& workload, SpeedTable& table)
 {
+  const FleetSpec& spec = fleet.spec;
   const ArrivalsSpec& asked = *spec.arrivals;
   Arrivals arrivals{asked.process,    asked.per_hour / 3600, asked.burst, asked.by_hour,
                     asked.by_weekday, asked.until,           {}};
@@ -60,7 +69,7 @@ Arrivals arrivals_of(const FleetSpec& spec, Workload& workload, SpeedTable& tabl
     kind.job.gpus = mix.gpus;
     kind.job.work = mix.run_time.value_or(Seconds(0));
     if (mix.job)
-      set_work(mix, table, kind.job);
+      set_work(fleet, mix, table, kind.job);
     kind.job.limit = mix.limit.value_or(kNever);
     kind.job.priority = mix.priority;
     arrivals.kinds.push_back(kind);
@@ -213,6 +222,8 @@ void set_checkpoints(const LoadedFleet& fleet, SpeedTable& table, Workload& work
   setting.checkpointing.clear();
   std::map<std::tuple<int, int, std::uint32_t>, std::uint32_t> known; // by GPUs, nodes and kind
   for (Job& job : workload.jobs) {
+    if (too_large(fleet, job.gpus))
+      continue;
     const auto [entry, is_new] =
         known.emplace(std::tuple(job.gpus, job.nodes, job.kind),
                       static_cast<std::uint32_t>(setting.checkpointing.size()));
@@ -268,7 +279,7 @@ Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed, bool ties, Sp
   if (fleet.spec.arrivals) {
     workload.queues.clear();
     workload.accounts.clear();
-    const Arrivals arrivals = arrivals_of(fleet.spec, workload, table);
+    const Arrivals arrivals = arrivals_of(fleet, workload, table);
     workload.jobs = draw_jobs(arrivals, seed);
   } else {
     workload = fleet.trace->workload;
@@ -278,6 +289,8 @@ Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed, bool ties, Sp
       shuffle_ties(workload.jobs, seed);
     if (fleet.spec.jobs->job)
       for (Job& job : workload.jobs) {
+        if (too_large(fleet, job.gpus))
+          continue;
         job.kind = table.kind({fleet.spec.jobs->job, job.gpus});
         set_work_of_recorded(table, job);
       }

@@ -310,3 +310,37 @@ TEST_CASE("checkpoints are written as fast as storage and neighbours let them", 
   CHECK_THAT(disks.rates({{gpt, {{0, 15}, {1, 15}}, false, Writing::alone}}).writes[0],
              Catch::WithinRel(2 * 3e9, 1e-2)); // a disk in each node
 }
+
+TEST_CASE("a job that is larger than the cluster is rejected, whatever it would do", "[fleet]")
+{
+  const LoadedFleet fleet =
+      readers(mix_of(kReader, R"("steps": 10)", R"("per_hour": 3600, "until": "1.5 s")") +
+                  R"(, "checkpoint": {"interval": "60 s"})",
+              1);
+  CHECK(run_fleet(fleet, {1, 1, false, {}})[0].result.jobs[0].state ==
+        models::fleet::JobState::completed);
+  std::string large = kReader;
+  large.replace(large.find(R"("gpus": 4)"), 9, R"("gpus": 400)");
+  const LoadedFleet small =
+      readers(mix_of(large, R"("steps": 10)", R"("per_hour": 3600, "until": "1.5 s")") +
+                  R"(, "checkpoint": {"interval": "60 s"})",
+              1);
+  CHECK(run_fleet(small, {1, 1, false, {}})[0].result.jobs[0].state ==
+        models::fleet::JobState::rejected);
+}
+
+TEST_CASE("checkpoints need a disk, or a storage system", "[fleet]")
+{
+  const auto load = [](const std::string& platform, const std::string& more) {
+    const test::TextFile file(
+        "disks.json", R"({"cluster": {"nodes": 2, "platform": ")" + platform + "\"" + more + "}, " +
+                          mix_of(kReader, R"("steps": 10)", R"("per_hour": 1, "until": "2 h")") +
+                          R"(, "checkpoint": {"interval": "60 s"}})");
+    return load_fleet(file.path(), {}, "");
+  };
+  CHECK_THROWS_WITH(load("p100-pcie-8gpu", ""),
+                    Catch::Contains("/checkpoint is written to the first disk of each node"));
+  CHECK_NOTHROW(load("p100-pcie-8gpu", R"(, "storage": "nvme")"));
+  CHECK_NOTHROW(load("c4140-k-v100-sxm2", ""));
+  CHECK_THROWS_WITH(load("gb200-nvl72", ""), Catch::Contains("has nodes of 72 GPUs"));
+}
