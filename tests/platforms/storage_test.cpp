@@ -3,6 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+
 using namespace foretrain;
 using namespace foretrain::platforms;
 
@@ -85,11 +87,50 @@ TEST_CASE("what servers hold in memory is not read from their media", "[storage]
   const Reading reading(kServer);
   ReadPattern pattern;
   pattern.file = Bytes(1e9);
+  const Reading disks(R"({ "name": "server", "servers": { "disk": "nlsas-12tb", "disks": 8,
+    "media_read": "1 GB", "memory": "64 GB", "link": "100 Gb/s" } })");
   for (const double hits : {0.0, 0.25, 1.0}) {
     pattern.server_hits = hits;
     CHECK_THAT(reading.weight(pattern, "storage/media"),
                Catch::Matchers::WithinAbs(1 - hits, 1e-12));
+    CHECK_THAT(disks.weight(pattern, "storage/disks"),
+               Catch::Matchers::WithinAbs((1 - hits) / 240e6, 1e-18));
   }
+}
+
+TEST_CASE("a storage system is in the nodes or behind servers", "[storage]")
+{
+  CHECK_THROWS_WITH(load_storage(inline_value(R"({ "name": "both", "disk": "nvme-1.6tb",
+    "servers": { "rate": "1 GB/s", "link": "100 Gb/s" } })")),
+                    Catch::Contains("both 'disk' (in every node) and 'servers'"));
+}
+
+TEST_CASE("files go through the adapter of the storage's network, not the first one",
+          "[storage][closed-form]")
+{
+  const PlatformSpec spec = load_platform(std::string("c4140-v100-sxm2"));
+  sim::Engine engine;
+  const Machine machine(engine, spec,
+                        {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
+                         load_transport(resolve_preset(std::string("rdma"), kTransportKind))},
+                        1);
+  const StorageSystem system(engine, machine, load_storage(inline_value(kServer)),
+                             inline_value("{}")); // over TCP on Ethernet
+  REQUIRE(spec.nics.size() > 1);
+  const auto uses = [&](const sim::PathPtr& path, const std::string& resource) {
+    return std::any_of(path->uses.begin(), path->uses.end(), [&](const sim::Use& use) {
+      return engine.name({use.resource}) == resource;
+    });
+  };
+  const sim::PathPtr read = system.read(machine, 0, {Bytes(1e9)}).path;
+  const sim::PathPtr written = system.write(machine, 0);
+  const std::string first = "node0/" + spec.node.nics[0].name;
+  const std::string second = "node0/" + spec.node.nics[1].name;
+  CHECK(uses(read, second + "/rx"));
+  CHECK(uses(written, second + "/tx"));
+  for (const sim::PathPtr& path : {read, written})
+    for (const char* side : {"/rx", "/tx"})
+      CHECK_FALSE(uses(path, first + side));
 }
 
 TEST_CASE("a thread writes as fast as it copies, a disk as fast as it writes",

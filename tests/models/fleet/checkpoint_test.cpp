@@ -56,6 +56,24 @@ TEST_CASE("a failure during a write takes back the interval before it", "[fleet]
   CHECK_THAT(asynchronous.work(), test::is(200));
 }
 
+TEST_CASE("an asynchronous write goes on through any pieces of time", "[fleet]")
+{
+  const Checkpointing beside{Seconds(100), Seconds(7), true};
+  Progress progress;
+  for (const double piece : {60.0, 40.0, 3.0, 3.9})
+    advance(progress, piece, {1}, beside);
+  CHECK(progress.saved.work == 0); // 6.9 of 7 are written
+  advance(progress, 0.2, {1}, beside);
+  CHECK_THAT(progress.saved.work, test::is(100));
+  CHECK_THAT(progress.work(), test::is(107.1));
+  // At half the pace the next one ends at 214.
+  advance(progress, 200 - 107.1, {1}, beside);
+  advance(progress, 13.9, {1, 1, 0.5}, beside);
+  CHECK_THAT(progress.saved.work, test::is(100));
+  advance(progress, 0.2, {1, 1, 0.5}, beside);
+  CHECK_THAT(progress.saved.work, test::is(200));
+}
+
 TEST_CASE("at a changed rate the same work takes longer, and a failure takes less of it", "[fleet]")
 {
   Progress progress;

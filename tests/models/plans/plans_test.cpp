@@ -208,6 +208,26 @@ TEST_CASE("layers that do not divide go where Llama 3 puts them", "[plans]")
   CHECK(sum == Approx(parameters(t).total() + 128256.0 * 16384)); // a second copy of the embedding
 }
 
+TEST_CASE("tensor parallelism cuts products of layers with and without experts, not norms",
+          "[plans][closed-form]")
+{
+  Transformer t;
+  t.layers = 4;
+  t.hidden = 1024;
+  t.heads = 16;
+  t.vocabulary = 32000;
+  t.experts = 8;
+  const Piece piece{1, 3, false, false, 0};
+  ParallelPlan whole, halves;
+  halves.tensor = 2;
+  const LayerParameters plain = layer_parameters(t, false), with = layer_parameters(t, true);
+  CHECK(parameters_of(piece, t, whole).shared ==
+        Approx(4 * (plain.attention + plain.norms) + plain.dense + 3 * with.dense));
+  CHECK(parameters_of(piece, t, halves).shared ==
+        Approx(4 * (plain.attention / 2 + plain.norms) + (plain.dense + 3 * with.dense) / 2));
+  CHECK(parameters_of(piece, t, halves).experts == Approx(3 * with.experts));
+}
+
 TEST_CASE("plans that do not divide name the nearest that do", "[plans]")
 {
   Transformer t;

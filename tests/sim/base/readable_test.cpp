@@ -34,6 +34,10 @@ TEST_CASE("A file lies within a folder by where it really is", "[base]")
   CHECK_THROWS_WITH(load_document(root / "secret.json"), Catch::Contains("outside the folders"));
   CHECK_THROWS_WITH(load_document(root / "nonsuch.json"), Catch::Contains("outside the folders"));
   CHECK(may_be_read("/dev/stdin"));
+  setenv("FORETRAIN_FOLDERS", ("/nowhere:" + (root / "open").string()).c_str(), 1);
+  CHECK(may_be_read(root / "open/inner/a.json"));
+  setenv("FORETRAIN_FOLDERS", ((root / "open").string() + ":/nowhere").c_str(), 1);
+  CHECK(may_be_read(root / "open/inner/a.json"));
   unsetenv("FORETRAIN_FOLDERS");
   CHECK_NOTHROW(load_document(root / "secret.json"));
   fs::remove_all(root);
