@@ -3,44 +3,50 @@
 
 #include "sim/base/schema.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 
 namespace foretrain::experiments {
 
 /// A group of parts or of software that people buy or tune (levers.hpp).
 struct LeverText {
   const char* key;    // "storage-network"
-  const char* json;   // the same as a key of JSON
   const char* name;   // "network of the file servers"
   const char* better; // "file servers with twice the network": what doubled means
 };
 
 inline constexpr auto kLeverTexts = std::to_array<LeverText>({
-    {"gpu", "gpu", "GPUs", "GPUs twice as fast"},
-    {"nvlink", "nvlink", "NVLink", "NVLink twice as fast"},
-    {"pcie", "pcie", "PCIe", "PCIe twice as fast"},
-    {"disk", "disk", "disks", "disks twice as fast"},
-    {"storage-network", "storage_network", "network of the file servers",
-     "file servers with twice the network"},
-    {"storage-cpu", "storage_cpu", "processors of the file servers",
-     "file servers with twice the processors"},
-    {"mount", "mount", "connections and latency of the storage",
+    {"gpu", "GPUs", "GPUs twice as fast"},
+    {"nvlink", "NVLink", "NVLink twice as fast"},
+    {"pcie", "PCIe", "PCIe twice as fast"},
+    {"disk", "disks", "disks twice as fast"},
+    {"storage-network", "network of the file servers", "file servers with twice the network"},
+    {"storage-cpu", "processors of the file servers", "file servers with twice the processors"},
+    {"mount", "connections and latency of the storage",
      "twice the connections to the storage, at half the latency"},
-    {"memory", "memory", "memory bandwidth of the nodes", "memory of the nodes twice as fast"},
-    {"cores", "cores", "CPU cores", "twice as many CPU cores"},
-    {"core-speed", "core_speed", "speed of the CPU cores", "CPU cores twice as fast"},
-    {"threads", "threads", "threads that decode", "twice as many threads that decode"},
-    {"page-cache", "page_cache", "main memory of the nodes", "twice the main memory"},
-    {"fabric", "fabric", "switches between the nodes", "uplinks of the switches twice as fast"},
-    {"nic", "nic", "network adapters", "network adapters twice as fast"},
-    {"connections", "connections", "connections of the transport",
-     "twice the connections of the transport"},
-    {"latency", "latency", "latency of network, links and collective library",
+    {"memory", "memory bandwidth of the nodes", "memory of the nodes twice as fast"},
+    {"cores", "CPU cores", "twice as many CPU cores"},
+    {"core-speed", "speed of the CPU cores", "CPU cores twice as fast"},
+    {"threads", "threads that decode", "twice as many threads that decode"},
+    {"page-cache", "main memory of the nodes", "twice the main memory"},
+    {"fabric", "switches between the nodes", "uplinks of the switches twice as fast"},
+    {"nic", "network adapters", "network adapters twice as fast"},
+    {"connections", "connections of the transport", "twice the connections of the transport"},
+    {"latency", "latency of network, links and collective library",
      "half the latency of network, links and collective library"},
-    {"framework", "framework", "overheads of the framework", "half the overheads of the framework"},
-    {"variation", "variation", "variation of step times", "half the variation of step times"},
+    {"framework", "overheads of the framework", "half the overheads of the framework"},
+    {"variation", "variation of step times", "half the variation of step times"},
 });
+
+/// "storage_network": as a key of JSON.
+inline std::string json_key(const LeverText& lever)
+{
+  std::string key = lever.key;
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
 
 /// How many times as good each is: rates times, times through it.
 struct BetterSpec {
@@ -51,7 +57,7 @@ template <class V>
 void describe(V& v, BetterSpec& s)
 {
   for (std::size_t i = 0; i < kLeverTexts.size(); ++i)
-    v.optional(kLeverTexts[i].json, s.factors[i], kLeverTexts[i].name, between(0.01, 100));
+    v.optional(json_key(kLeverTexts[i]), s.factors[i], kLeverTexts[i].name, between(0.01, 100));
 }
 
 } // namespace foretrain::experiments

@@ -1,5 +1,6 @@
 #include "models/fleet/simulation.hpp"
 
+#include "models/fleet/active.hpp"
 #include "models/fleet/backfill.hpp"
 #include "models/fleet/ledger.hpp"
 #include "models/fleet/node_states.hpp"
@@ -18,8 +19,8 @@ namespace {
 enum class Happens : std::uint8_t {
   finish,
   kill,
-  data_read, // the first pass over its data is over
-  turn,      // a write begins or ends, whose time is simulated
+  data_read,
+  turn,
   give_up,
   repair,
   spare,
@@ -29,6 +30,18 @@ enum class Happens : std::uint8_t {
   quantum,
   reservation
 };
+
+Happens event_of(Turn turn)
+{
+  switch (turn) {
+  case Turn::data_read:
+    return Happens::data_read;
+  case Turn::write:
+    return Happens::turn;
+  default:
+    return Happens::finish;
+  }
+}
 
 struct Event {
   Seconds time;
@@ -44,25 +57,6 @@ struct Later {
       return a.time > b.time;
     return a.what != b.what ? a.what > b.what : a.subject > b.subject;
   }
-};
-
-// A job that came and did not end yet.
-struct Active {
-  Progress progress;
-  bool holds = false; // GPUs, as a job that runs or hangs
-  JobRate rate;
-  Writing writing = Writing::none;
-  bool writes_apart = false; // and its rate is that of it without others
-  double unread = 0;         // work until it has read all its data once
-  std::vector<SharedUse> uses{};
-  std::vector<std::uint64_t> met{}; // those it meets, as they were when the rate was found
-  Seconds since{};                  // progress is of this time
-  Seconds ready{};                  // from here on it works
-  Seconds started{};                // this attempt
-  double attained = 0;
-  double restarting = 0; // wall time
-  double lost = 0;       // wall time
-  bool gave_up = false;  // failed, but holds its GPUs still
 };
 
 class Simulation {
@@ -252,7 +246,7 @@ private:
     return order_.key({job(id), expected, remaining, attained, use_[job(id).account]});
   }
 
-  bool runs(JobId id) const { return active(id).holds && !active(id).gave_up; }
+  bool runs(JobId id) const { return active(id).runs(); }
   double work_since(JobId id) const
   {
     const Active& a = active(id);
@@ -300,14 +294,9 @@ private:
     if (!again)
       outcome.start = scheduler_.now();
     outcome.nodes = distinct_nodes(scheduler_.held(id));
-    a.started = a.since = scheduler_.now();
-    a.ready = std::max(storage_back_, scheduler_.now() + (again ? setting_.restart : Seconds(0)));
-    a.holds = true;
-    a.rate = {};
-    a.writing = Writing::none;
-    a.writes_apart = false;
-    a.met.clear();
-    a.unread = setting_.speeds.rates ? job(id).first_pass.work.value() : 0;
+    const Seconds restart = again ? setting_.restart : Seconds(0);
+    a.begin(scheduler_.now(), std::max(storage_back_, scheduler_.now() + restart),
+            static_cast<bool>(setting_.speeds.rates), job(id));
     find_uses(id);
     ++actives_running_;
     working_ += job(id).gpus;
@@ -321,7 +310,7 @@ private:
 
   Placed placed(JobId id) const
   {
-    return {id, &scheduler_.held(id), active(id).unread > 0, active(id).writing};
+    return {id, &scheduler_.held(id), active(id).first_pass, active(id).writing};
   }
 
   void find_uses(JobId id)
@@ -338,8 +327,7 @@ private:
     if (writing_now(a.progress, checkpointing(id)) == a.writing) // but for rounding
       turn(a.progress, a.writing, checkpointing(id));
     a.writing = writing_now(a.progress, checkpointing(id));
-    a.writes_apart = false;
-    a.rate.write = 1;
+    a.rate.write = write_rate_apart(id);
     find_uses(id);
     plan_again(id);
     changed_.push_back(id);
@@ -348,7 +336,7 @@ private:
   // From now on its data come out of caches, as far as these hold them.
   void set_read(JobId id)
   {
-    active(id).unread = 0;
+    active(id).first_pass = false;
     find_uses(id);
     changed_.push_back(id);
   }
@@ -367,20 +355,7 @@ private:
   // Work of a job until now.
   void bring_up_to_date(JobId id)
   {
-    Active& a = active(id);
-    const Seconds now = scheduler_.now();
-    if (now > a.since) {
-      const Seconds from = std::min(now, std::max(a.since, a.ready));
-      a.restarting += (from - a.since).value();
-      const double before = a.progress.work();
-      if (now > from)
-        advance(a.progress, (now - from).value(),
-                {a.rate.work, a.unread > 0 ? job(id).first_pass.rate : 1, a.rate.write},
-                checkpointing(id));
-      if (a.unread > 0) // until it is told, some is left
-        a.unread = std::max(1e-9, a.unread - (a.progress.work() - before));
-    }
-    a.since = now;
+    active(id).pass_until(scheduler_.now(), job(id), checkpointing(id));
   }
 
   // Jobs that started, and those that lost or found others that they meet, have other rates.
@@ -411,62 +386,36 @@ private:
       uses.push_back(active(it.id).uses);
     for (const Meeting& meeting : meetings(running, uses, setting_.shape.nodes)) {
       std::vector<Placed> jobs;
-      std::vector<std::uint64_t> met;
       for (const std::size_t i : meeting.jobs) {
         jobs.push_back(running[i]);
         if (!meeting.scarce)
           jobs.back().writing = Writing::none;
-        met.push_back(8 * std::uint64_t{jobs.back().id} + (jobs.back().first_pass ? 4 : 0) +
-                      static_cast<std::uint64_t>(jobs.back().writing));
       }
       if (std::any_of(jobs.begin(), jobs.end(),
-                      [&](const Placed& it) { return active(it.id).met != met; }))
-        set_rates(jobs, met);
-      for (const Placed& it : jobs)
-        if (it.writing != active(it.id).writing)
-          set_write_rate(it.id);
+                      [&](const Placed& it) { return active(it.id).met != jobs; }))
+        set_rates(jobs);
     }
   }
 
-  // Of a write that nobody feels but those who use the same storage, and for them there is enough:
+  // Of a write that only those feel who use the same storage, where there is enough for them:
   // others on its nodes go on as if the job worked, for as short as it is.
-  void set_write_rate(JobId id)
+  double write_rate_apart(JobId id) const
   {
-    Active& a = active(id);
-    if (a.writes_apart)
-      return;
-    bring_up_to_date(id);
-    a.writes_apart = true;
-    a.rate.write = setting_.speeds.rates(std::vector<Placed>{placed(id)}).front().write;
-    plan_again(id);
+    return active(id).writing == Writing::none
+               ? 1
+               : setting_.speeds.rates(std::vector<Placed>{placed(id)}).front().write;
   }
 
   // If its rate stays as it is.
   void plan_ends(JobId id)
   {
     const Active& a = active(id);
-    const Checkpointing& written = checkpointing(id);
-    const double done = a.progress.work(), work = job(id).work.value();
-    const bool reads_on = a.unread > 0 && done + a.unread < work;
-    const double until = reads_on ? done + a.unread : work;
-    Happens next = reads_on ? Happens::data_read : Happens::finish;
-    double after = 0;
-    if (!written.felt) {
-      after = time_to(a.progress, until, a.rate.work, written);
-    } else {
-      const double busy = a.writing == Writing::alone ? std::numeric_limits<double>::infinity()
-                                                      : std::max(0.0, until - done) / a.rate.work;
-      const double left = until_turn(a.progress, {a.rate.work, 1, a.rate.write}, written);
-      after = std::min(busy, left);
-      if (left < busy)
-        next = Happens::turn;
-    }
-    const Seconds time = std::max(a.since, a.ready) + Seconds(after);
-    if (time <= a.started + job(id).limit)
-      push(next, id, time);
+    const NextTurn next = a.next(job(id), checkpointing(id));
+    if (next.time <= a.started + job(id).limit)
+      push(event_of(next.what), id, next.time);
   }
 
-  void set_rates(const std::vector<Placed>& jobs, const std::vector<std::uint64_t>& met)
+  void set_rates(const std::vector<Placed>& jobs)
   {
     const std::vector<JobRate> rates = setting_.speeds.rates(jobs);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -474,11 +423,8 @@ private:
       bring_up_to_date(id);
       Active& a = active(id);
       a.rate.work = rates[i].work;
-      if (jobs[i].writing != Writing::none) {
-        a.rate.write = rates[i].write;
-        a.writes_apart = false;
-      }
-      a.met = met;
+      a.rate.write = jobs[i].writing != Writing::none ? rates[i].write : write_rate_apart(id);
+      a.met = jobs;
       plan_again(id);
     }
   }

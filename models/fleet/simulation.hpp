@@ -5,30 +5,16 @@
 #include "models/fleet/checkpoint.hpp"
 #include "models/fleet/decided.hpp"
 #include "models/fleet/fleet_result.hpp"
-#include "models/fleet/neighbours.hpp"
 #include "models/fleet/outages.hpp"
 #include "models/fleet/policy.hpp"
 #include "models/fleet/quotas.hpp"
+#include "models/fleet/speeds.hpp"
 
 #include <functional>
 #include <span>
 #include <vector>
 
 namespace foretrain::models::fleet {
-
-/// Work per second, where 1 is what a job's work is counted at; and likewise of its write, if any.
-struct JobRate {
-  double work = 1;
-  double write = 1;
-};
-
-/// How fast jobs are where they are, beside whom they are; nothing: all rates are 1.
-struct Speeds {
-  /// Of jobs that meet each other, and nobody else.
-  std::function<std::vector<JobRate>(std::span<const Placed> jobs)> rates;
-  /// What a job uses alone of what no node has to itself; nothing: jobs meet on nodes only.
-  std::function<std::vector<SharedUse>(const Placed& job)> shared;
-};
 
 struct FleetSetting {
   ClusterShape shape; // spare nodes are the last ones

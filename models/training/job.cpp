@@ -5,7 +5,7 @@
 namespace foretrain::models {
 
 Job::Job(sim::Engine& engine, JobSchedule schedule)
-    : engine_(engine), schedule_(std::move(schedule))
+    : engine_(engine), schedule_(std::move(schedule)), measured_(engine)
 {
   if (!schedule_.settling)
     schedule_.settling = std::make_shared<Settling>();
@@ -44,7 +44,7 @@ void Job::begin_step()
     --steps_done_;
   if (steps_done_ == schedule_.warmup_steps) {
     measured_start_ = step_start_;
-    consumed_before_ = consumed_so_far();
+    measured_.open();
     begin_measuring();
   }
   run_step([this] { end_step(); });
@@ -68,7 +68,7 @@ void Job::end_step()
   const bool enough = steps_done_ >= schedule_.warmup_steps + schedule_.measured_steps;
   if (enough && !finished_) {
     finished_ = true;
-    consumed_after_ = consumed_so_far();
+    measured_.close();
     if (when_finished_)
       when_finished_();
   }
@@ -83,25 +83,6 @@ StepTimes Job::mean_times() const
   for (const auto part : kStepParts)
     mean.*part = mean.*part / n;
   return mean;
-}
-
-std::vector<double> Job::consumed_so_far() const
-{
-  std::vector<double> consumed;
-  consumed.reserve(static_cast<std::size_t>(engine_.resource_count()));
-  for (int r = 0; r < engine_.resource_count(); ++r)
-    consumed.push_back(engine_.consumed({r}));
-  return consumed;
-}
-
-double Job::utilisation(sim::ResourceId resource) const
-{
-  const auto r = static_cast<std::size_t>(resource.value);
-  const double capacity = engine_.capacity(resource) * (last_end_ - measured_start_).value();
-  if (capacity <= 0 || r >= consumed_after_.size())
-    return 0;
-  const double before = r < consumed_before_.size() ? consumed_before_[r] : 0;
-  return std::clamp((consumed_after_[r] - before) / capacity, 0.0, 1.0);
 }
 
 } // namespace foretrain::models

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/collectives/collective.hpp"
-#include "sim/engine/engine.hpp"
+#include "sim/engine/use_window.hpp"
 
 #include <array>
 #include <functional>
@@ -77,7 +77,7 @@ public:
   Seconds last_end() const { return last_end_; }
   bool done() const { return finished_; }
   /// Share of a resource's capacity that was used, by all jobs, while this one was measured.
-  double utilisation(sim::ResourceId resource) const;
+  double utilisation(sim::ResourceId resource) const { return measured_.share(resource); }
 
   /// What limited exchanges in the measured steps.
   virtual std::vector<sim::LimitedBy> communication_limits() const = 0;
@@ -132,7 +132,6 @@ private:
   bool more_warm_up();
   void begin_step();
   void end_step();
-  std::vector<double> consumed_so_far() const;
 
   sim::Engine& engine_;
   JobSchedule schedule_;
@@ -141,7 +140,7 @@ private:
   Seconds step_start_, measured_start_, last_end_;
   int steps_done_ = 0;
   bool extra_step_ = false;
-  std::vector<double> consumed_before_, consumed_after_; // by each resource, around the measuring
+  sim::UseWindow measured_; // resources while steps are measured
   bool finished_ = false;
   std::function<void()> when_finished_;
 };

@@ -41,7 +41,7 @@ TEST_CASE("what an experiment makes better is what explain measures", "[explain]
         std::find_if(kLeverTexts.begin(), kLeverTexts.end(),
                      [&](const LeverText& it) { return it.key == std::string_view(lever.key); });
     REQUIRE(text != kLeverTexts.end());
-    const Point better = point_with('"' + std::string(text->json) + "\": 2");
+    const Point better = point_with('"' + json_key(*text) + "\": 2");
     CHECK(throughputs_with(resolve(better), {}, 1, {}, kStepsOfGains) ==
           throughputs_with(as_is, {&lever}, 2, {}, kStepsOfGains));
   }

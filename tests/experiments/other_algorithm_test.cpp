@@ -1,5 +1,6 @@
 #include "experiments/run/limits/other_algorithm.hpp"
 
+#include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "tests/support/catch.hpp"
@@ -29,7 +30,8 @@ std::string remark(int gpus, const std::string& network,
   RunOptions options;
   options.uncertainty.method = UncertaintyMethod::steps;
   const PointResult result = run_point(point, options);
-  return remark_algorithm(resolve(point), 0, options, result.jobs.front());
+  const double rate = quick_throughputs(point, options, kStepsOfGains).front();
+  return remark_algorithm(resolve(point), 0, rate, options, result.jobs.front());
 }
 
 } // namespace

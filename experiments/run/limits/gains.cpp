@@ -32,6 +32,7 @@ public:
     halve(others);
   }
 
+  double base(std::size_t job) const { return base_[job]; }
   /// 0 for what was not worth asking.
   double gain(const Lever* lever, std::size_t job) const
   {
@@ -120,7 +121,8 @@ void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, 
   const Doubled doubled(experiment, options, awaited);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
-    if (std::string remark = remark_algorithm(experiment, i, options, job); !remark.empty())
+    if (std::string remark = remark_algorithm(experiment, i, doubled.base(i), options, job);
+        !remark.empty())
       result.warnings.push_back(std::move(remark));
     const Lever* named = job.bottleneck.lever;
     const Lever* best = doubled.best(i);

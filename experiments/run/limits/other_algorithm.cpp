@@ -44,7 +44,7 @@ double rate_with(const ResolvedExperiment& experiment, std::size_t job,
 
 } // namespace
 
-std::string remark_algorithm(const ResolvedExperiment& experiment, std::size_t job,
+std::string remark_algorithm(const ResolvedExperiment& experiment, std::size_t job, double rate,
                              const RunOptions& options, const JobResult& result)
 {
   const ResolvedJob& resolved = experiment.jobs[job];
@@ -54,14 +54,14 @@ std::string remark_algorithm(const ResolvedExperiment& experiment, std::size_t j
   std::set<int> nodes;
   for (const platforms::GpuPlace& place : resolved.ranks)
     nodes.insert(place.node);
-  double best = (1 + kClearlyFaster) * rate_with(experiment, job, "auto", options);
-  const double least = best;
+  double best = (1 + kClearlyFaster) * rate;
   const Variable* named = nullptr;
   for (const Variable& variable : kValues) {
     if (!resolved.library.chooses(variable.algorithm, static_cast<int>(nodes.size())))
       continue;
-    if (const double rate = rate_with(experiment, job, variable.algorithm, options); rate > best) {
-      best = rate;
+    if (const double other = rate_with(experiment, job, variable.algorithm, options);
+        other > best) {
+      best = other;
       named = &variable;
     }
   }
@@ -70,7 +70,7 @@ std::string remark_algorithm(const ResolvedExperiment& experiment, std::size_t j
   return fmt::format("{}: {} expects less of another algorithm than it would bring: with "
                      "NCCL_ALGO={} the job would be {:.0f} % faster",
                      resolved.spec.name, resolved.library.name, named->value,
-                     100 * (best / least * (1 + kClearlyFaster) - 1));
+                     100 * (best / rate - 1));
 }
 
 } // namespace foretrain::experiments

@@ -37,7 +37,7 @@ std::vector<platforms::GpuPlace> checkpoint_writers(const ResolvedJob& job)
 CheckpointWriter::CheckpointWriter(sim::Engine& engine, const platforms::Machine& machine,
                                    const platforms::StorageSystem& storage,
                                    const std::vector<platforms::GpuPlace>& gpus)
-    : engine_(engine)
+    : engine_(engine), all_write_(engine)
 {
   for (const platforms::GpuPlace& gpu : gpus)
     writers_.push_back(
@@ -66,16 +66,13 @@ void CheckpointWriter::end_piece(std::size_t writer)
   ++it.written;
   if (it.written == kFirstPieces) {
     it.first = engine_.now();
-    if (++begun_ == writers_.size()) {
-      from_ = engine_.now();
-      before_ = consumed();
-    }
+    if (++begun_ == writers_.size())
+      all_write_.open();
   }
   if (it.written == kFirstPieces + kPieces) {
     it.last = engine_.now();
     if (++measured_ == writers_.size()) {
-      until_ = engine_.now();
-      after_ = consumed();
+      all_write_.close();
       when_measured_();
     }
   }
@@ -89,21 +86,6 @@ BytesPerSecond CheckpointWriter::rate() const
   for (const Writer& it : writers_)
     slowest = std::min(slowest, kPieces * kPiece.value() / (it.last - it.first).value());
   return BytesPerSecond(slowest * static_cast<double>(writers_.size()));
-}
-
-std::vector<double> CheckpointWriter::consumed() const
-{
-  std::vector<double> consumed;
-  for (int r = 0; r < engine_.resource_count(); ++r)
-    consumed.push_back(engine_.consumed({r}));
-  return consumed;
-}
-
-double CheckpointWriter::utilisation(sim::ResourceId resource) const
-{
-  const auto r = static_cast<std::size_t>(resource.value);
-  const double capacity = engine_.capacity(resource) * (until_ - from_).value();
-  return capacity > 0 && r < before_.size() ? (after_[r] - before_[r]) / capacity : 0;
 }
 
 } // namespace foretrain::experiments

@@ -4,6 +4,7 @@
 #include "experiments/spec/resolved.hpp"
 #include "models/input/input_pipeline.hpp"
 #include "platforms/storage_system.hpp"
+#include "sim/engine/use_window.hpp"
 
 #include <functional>
 #include <memory>
@@ -33,7 +34,7 @@ public:
   /// At which the whole checkpoint is written: its last part decides.
   BytesPerSecond rate() const;
   /// Share of a resource's capacity that was used, by all, while this was measured.
-  double utilisation(sim::ResourceId resource) const;
+  double utilisation(sim::ResourceId resource) const { return all_write_.share(resource); }
 
 private:
   struct Writer {
@@ -43,13 +44,11 @@ private:
   };
   void write_next(std::size_t writer);
   void end_piece(std::size_t writer);
-  std::vector<double> consumed() const;
 
   sim::Engine& engine_;
   std::vector<Writer> writers_;
   std::size_t begun_ = 0, measured_ = 0; // writers whose measured pieces began, and ended
-  Seconds from_, until_;
-  std::vector<double> before_, after_; // consumed of each resource
+  sim::UseWindow all_write_;             // resources while all are measured
   std::function<void()> when_measured_;
   bool running_ = true;
 };

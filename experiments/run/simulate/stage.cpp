@@ -54,7 +54,7 @@ void Stage::add_writers(const ResolvedExperiment& experiment)
   if (experiment.writers.empty())
     return;
   const platforms::Storage& to = *experiment.written_to;
-  const bool same = storage_ && storage_->storage().name == to.name;
+  const bool same = storage_ && storage_->storage().origin.json() == to.origin.json();
   if (!same)
     written_to_ =
         std::make_unique<platforms::StorageSystem>(engine_, machine_, to, experiment.storage_at);

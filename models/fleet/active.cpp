@@ -1,0 +1,51 @@
+#include "models/fleet/active.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace foretrain::models::fleet {
+
+void Active::begin(Seconds now, Seconds works_from, bool reads, const Job& job)
+{
+  started = since = now;
+  ready = works_from;
+  holds = true;
+  rate = {};
+  writing = Writing::none;
+  met.clear();
+  unread = reads ? job.first_pass.work.value() : 0;
+  first_pass = unread > 0;
+}
+
+void Active::pass_until(Seconds now, const Job& job, const Checkpointing& checkpointing)
+{
+  if (now > since) {
+    const Seconds from = std::min(now, std::max(since, ready));
+    restarting += (from - since).value();
+    const double before = progress.work();
+    if (now > from)
+      advance(progress, (now - from).value(),
+              {rate.work, first_pass ? job.first_pass.rate : 1, rate.write}, checkpointing);
+    unread -= progress.work() - before;
+  }
+  since = now;
+}
+
+NextTurn Active::next(const Job& job, const Checkpointing& checkpointing) const
+{
+  const double done = progress.work(), work = job.work.value();
+  const double read = done + std::max(0.0, unread);
+  const bool reads_on = first_pass && read < work;
+  const double until = reads_on ? read : work;
+  const Turn then = reads_on ? Turn::data_read : Turn::finished;
+  const Seconds from = std::max(since, ready);
+  if (!checkpointing.felt)
+    return {then, from + Seconds(time_to(progress, until, rate.work, checkpointing))};
+  const double busy = writing == Writing::alone ? std::numeric_limits<double>::infinity()
+                                                : std::max(0.0, until - done) / rate.work;
+  const double left = until_turn(progress, {rate.work, 1, rate.write}, checkpointing);
+  return left < busy ? NextTurn{Turn::write, from + Seconds(left)}
+                     : NextTurn{then, from + Seconds(busy)};
+}
+
+} // namespace foretrain::models::fleet

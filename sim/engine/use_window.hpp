@@ -1,0 +1,28 @@
+// How much of each resource was used from one moment to another.
+#pragma once
+
+#include "sim/engine/engine.hpp"
+
+#include <vector>
+
+namespace foretrain::sim {
+
+class UseWindow {
+public:
+  /// The engine must outlive this.
+  explicit UseWindow(const Engine& engine) : engine_(engine) {}
+
+  void open();
+  void close();
+  /// Share of a resource's capacity that was used, by all, between the two; 0 before it is closed.
+  double share(ResourceId resource) const;
+
+private:
+  std::vector<double> consumed() const;
+
+  const Engine& engine_;
+  Seconds from_, until_;
+  std::vector<double> before_, after_; // by resource
+};
+
+} // namespace foretrain::sim
