@@ -248,10 +248,8 @@ struct Pull {
 std::vector<Lever> with_texts(const std::vector<Pull>& pulls)
 {
   std::vector<Lever> made;
-  for (std::size_t i = 0; i < pulls.size(); ++i) {
-    const LeverText& text = kLeverTexts.at(i);
-    made.push_back({text.key, text.name, text.better, pulls[i].apply, pulls[i].resources});
-  }
+  for (std::size_t i = 0; i < pulls.size(); ++i)
+    made.push_back({kLeverTexts.at(i), pulls[i].apply, pulls[i].resources});
   return made;
 }
 

@@ -10,10 +10,7 @@
 
 namespace foretrain::experiments {
 
-struct Lever {
-  const char* key;    // "nic"
-  const char* name;   // "network adapters"
-  const char* better; // "network adapters twice as fast": what doubled means
+struct Lever : LeverText {
   /// Makes it `factor` times as good: rates times, times through it.
   void (*apply)(ResolvedExperiment&, double factor);
   /// The simulated resources that it is about.
