@@ -201,8 +201,12 @@ void Reader::finish() const
     if (std::find(declared_.begin(), declared_.end(), item.key()) == declared_.end())
       object_.fail_at(item.key(), "is not a known key",
                       suggestion(item.key(), declared_, "keys here"));
-  for (const auto& key : missing_)
-    object_.fail_at(key, "is missing");
+  if (missing_.empty())
+    return;
+  const std::span others = std::span(missing_).subspan(1);
+  const std::string hint =
+      others.empty() ? "" : fmt::format("also missing here: {}", fmt::join(others, ", "));
+  object_.fail_at(missing_.front(), "is missing", hint);
 }
 
 void SchemaWriter::format(const std::string& marker)

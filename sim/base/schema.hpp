@@ -171,7 +171,7 @@ public:
     reader.finish();
   }
 
-  /// Throws for the first unknown key (with the nearest known one), then for the first missing one.
+  /// Throws for the first unknown key (with the nearest known one), then for those that are missing.
   void finish() const;
   const Value& value() const { return object_; }
 

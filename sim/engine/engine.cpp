@@ -195,6 +195,24 @@ void Engine::Impl::finish(int i)
   ready_.push_back({i, {}});
 }
 
+std::vector<double> Engine::Impl::consumed_so_far() const
+{
+  std::vector<double> sum = consumed;
+  const auto add = [&](const std::vector<Use>& uses, double amount) {
+    for (const Use& use : uses)
+      sum[static_cast<std::size_t>(use.resource)] += use.weight * amount;
+  };
+  for (const Slot& it : slots_) {
+    if (!it.active || native())
+      continue;
+    const double left = it.left - solver.rate(it.solver_flow) * (now - it.updated);
+    add(it.spec.path->uses, it.spec.amount - std::max(0.0, left));
+    if (it.holder >= 0)
+      add(it.spec.path->held.uses, it.held + solver.rate(it.holder) * (now - it.held_updated));
+  }
+  return sum;
+}
+
 void Engine::Impl::native_ended(int i, double date)
 {
   now = date;
@@ -294,6 +312,11 @@ ResourceKind Engine::kind(ResourceId resource) const
 int Engine::resource_count() const
 {
   return static_cast<int>(impl_->resources.size());
+}
+
+std::vector<double> Engine::consumed_so_far() const
+{
+  return impl_->consumed_so_far();
 }
 
 double Engine::consumed(ResourceId resource) const

@@ -7,22 +7,13 @@ namespace foretrain::sim {
 void UseWindow::open()
 {
   from_ = engine_.now();
-  before_ = consumed();
+  before_ = engine_.consumed_so_far();
 }
 
 void UseWindow::close()
 {
   until_ = engine_.now();
-  after_ = consumed();
-}
-
-std::vector<double> UseWindow::consumed() const
-{
-  std::vector<double> consumed;
-  consumed.reserve(static_cast<std::size_t>(engine_.resource_count()));
-  for (int r = 0; r < engine_.resource_count(); ++r)
-    consumed.push_back(engine_.consumed({r}));
-  return consumed;
+  after_ = engine_.consumed_so_far();
 }
 
 double UseWindow::share(ResourceId resource) const

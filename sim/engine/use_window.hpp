@@ -18,8 +18,6 @@ public:
   double share(ResourceId resource) const;
 
 private:
-  std::vector<double> consumed() const;
-
   const Engine& engine_;
   Seconds from_, until_;
   std::vector<double> before_, after_; // by resource

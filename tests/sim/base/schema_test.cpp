@@ -78,6 +78,7 @@ TEST_CASE("every mistake is refused with place, finding and advice", "[base]")
   const auto [text, expected] = GENERATE(
       Case{R"({"gpus": 4, "bandwidth": "1 GB/s", "latancy": "1 us"})", "did you mean 'latency'?"},
       Case{R"({"gpus": 4})", "/bandwidth is missing"},
+      Case{"{}", "/gpus is missing\n  hint: also missing here: bandwidth"},
       Case{R"({"gpus": 0, "bandwidth": "1 GB/s"})", "/gpus must be at least 1, got 0"},
       Case{R"({"gpus": 1.5, "bandwidth": "1 GB/s"})", "/gpus must be a whole number, got 1.5"},
       Case{R"({"gpus": 9999999999, "bandwidth": "1 GB/s"})", "/gpus is out of range"},

@@ -2,6 +2,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/engine/random.hpp"
+#include "sim/engine/use_window.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace foretrain;
@@ -19,6 +20,27 @@ TEST_CASE("priorities share in proportion", "[engine][closed-form]")
   engine.run();
   CHECK_THAT(light, test::is(1.0));
   CHECK_THAT(heavy, test::is(1.0));
+}
+
+TEST_CASE("a window sees what was used between its dates alone", "[engine][closed-form]")
+{
+  Engine engine;
+  const ResourceId link = engine.add_resource("link", 10e9);
+  const ResourceId idle = engine.add_resource("idle", 1e9);
+  ResourceId late;
+  UseWindow window(engine);
+  CHECK(window.share(link) == 0);
+  engine.start({make_path({{link.value, 1.0}}), 10e9, 1, "begun before"}, nullptr); // until 1 s
+  engine.at(Seconds(0.5), [&] { window.open(); });
+  engine.at(Seconds(1), [&] {
+    late = engine.add_resource("late", 4e9);
+    engine.start({make_path({{late.value, 1.0}}), 8e9, 1, "ends after"}, nullptr); // until 3 s
+  });
+  engine.at(Seconds(2), [&] { window.close(); });
+  engine.run();
+  CHECK_THAT(window.share(link), test::is(5.0 / 15));
+  CHECK(window.share(idle) == 0);
+  CHECK_THAT(window.share(late), test::is(4.0 / 6));
 }
 
 TEST_CASE("same-date events run in the order in which they were asked for", "[engine]")
@@ -99,10 +121,14 @@ TEST_CASE("what is held is not given away by waiting for something else", "[engi
                [&](const FlowRecord& r) { finish = r.finish.value(); });
   engine.start({make_path({{0, 1}}, {}, 4), 20, 4, "other"},
                [&](const FlowRecord& r) { other = r.finish.value(); });
+  UseWindow window(engine);
+  engine.at(Seconds(2), [&] { window.open(); });
+  engine.at(Seconds(6), [&] { window.close(); });
   engine.run();
   CHECK_THAT(finish, test::is(10.0));
   CHECK_THAT(other, test::is(10.0)); // on two cores, however slow memory is
   CHECK_THAT(engine.consumed(cores), test::is(40.0));
+  CHECK_THAT(window.share(cores), test::is(1.0));
 }
 
 TEST_CASE("what is held limits a flow as soon as it runs short", "[engine][closed-form]")
