@@ -193,12 +193,18 @@ double share(double part, double whole)
   return whole > 0 ? part / whole : 0;
 }
 
-FleetFailures failures_of(std::span<const FleetRun> runs)
+FleetFailures failures_of(const FailuresSpec& spec, std::span<const FleetRun> runs)
 {
-  return {over_runs(runs, [](const FleetRun& run) { return double(run.result.failures); }),
-          over_runs(runs, [](const FleetRun& run) { return double(run.result.interruptions); }),
-          over_runs(runs, [](const FleetRun& run) { return run.result.down_mean; }),
-          over_runs(runs, [](const FleetRun& run) { return double(run.result.down_most); })};
+  FleetFailures told;
+  told.failures = over_runs(runs, [](const FleetRun& run) { return double(run.result.failures); });
+  told.interruptions =
+      over_runs(runs, [](const FleetRun& run) { return double(run.result.interruptions); });
+  if (spec.drained > 0)
+    told.drained = over_runs(runs, [](const FleetRun& run) { return double(run.result.drained); });
+  told.nodes_down_mean = over_runs(runs, [](const FleetRun& run) { return run.result.down_mean; });
+  told.nodes_down_most =
+      over_runs(runs, [](const FleetRun& run) { return double(run.result.down_most); });
+  return told;
 }
 
 } // namespace
@@ -263,7 +269,7 @@ FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> run
     });
   add_groups(answer, runs);
   if (fleet.spec.failures)
-    answer.failures = failures_of(runs);
+    answer.failures = failures_of(*fleet.spec.failures, runs);
   if (runs.back().situations > 0)
     answer.situations = runs.back().situations;
   if (fleet.spec.jobs)

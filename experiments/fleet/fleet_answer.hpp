@@ -33,6 +33,7 @@ struct FleetHours {
 
 struct FleetFailures {
   Range failures, interruptions;
+  std::optional<Range> drained;
   Range nodes_down_mean, nodes_down_most;
 };
 
@@ -138,6 +139,7 @@ void describe(V& v, FleetFailures& s)
   v.required("failures", s.failures,
              "of nodes in service, of single GPUs and of the storage, where they are told");
   v.required("interruptions", s.interruptions, "of jobs");
+  v.optional("drained", s.drained, "nodes that were found faulty before they failed");
   v.required("nodes_down_mean", s.nodes_down_mean, "without spares in their place, over time");
   v.required("nodes_down_most", s.nodes_down_most, "at once");
 }

@@ -33,6 +33,10 @@ void check_failures(const FailuresSpec& spec, const Value& at)
     check_repair(spec.storage->repair, at.at("storage"));
   if (spec.spare_start > Seconds(0) && spec.spares == 0)
     at.at("spare_start").fail("needs spares");
+  const bool takes_nodes =
+      spec.per_1000_node_days || (spec.gpus && spec.gpus->takes == GpuTakes::node);
+  if (spec.drained > 0 && !takes_nodes)
+    at.at("drained").fail("needs per_1000_node_days, or gpus that take their node");
   if (spec.law == FailureLaw::exponential && spec.shape != 1)
     at.at("shape").fail("is only for Weibull's law");
 }

@@ -49,6 +49,12 @@ public:
   }
 
 private:
+  std::string drained() const
+  {
+    const auto& nodes = answer_.failures->drained;
+    return nodes ? fmt::format("; {:.0f} nodes were drained", nodes->median) : "";
+  }
+
   std::string lead() const
   {
     std::string text = "<p class=\"lead\">" +
@@ -66,9 +72,9 @@ private:
             "</p>";
     if (answer_.failures)
       text += "<p>" +
-              prose(fmt::format("{:.0f} failures interrupted jobs {:.0f} times.",
+              prose(fmt::format("{:.0f} failures interrupted jobs {:.0f} times{}.",
                                 answer_.failures->failures.median,
-                                answer_.failures->interruptions.median)) +
+                                answer_.failures->interruptions.median, drained())) +
               "</p>";
     return text;
   }

@@ -36,6 +36,11 @@ const Range* of_failures(const FleetAnswer& answer)
   return answer.failures ? &(*answer.failures.*Part) : nullptr;
 }
 
+const Range* of_drained(const FleetAnswer& answer)
+{
+  return answer.failures && answer.failures->drained ? &*answer.failures->drained : nullptr;
+}
+
 const Range* of_cost(const FleetAnswer& answer)
 {
   return answer.cost ? &*answer.cost : nullptr;
@@ -87,6 +92,7 @@ constexpr FleetQuantity kQuantities[] = {
     {"/failures/failures", "failures", kNumber, &of_failures<&FleetFailures::failures>},
     {"/failures/interruptions", "interruptions of jobs", kNumber,
      &of_failures<&FleetFailures::interruptions>},
+    {"/failures/drained", "nodes drained", kNumber, &of_drained},
 };
 
 } // namespace

@@ -105,6 +105,8 @@ OutageSource outages_of_fleet(const LoadedFleet& fleet, std::uint64_t seed)
       classes.back().lemons = spec.lemons->nodes;
       classes.back().lemon_share = spec.lemons->failures;
     }
+    if (hits == Hits::nodes && nodes_each == 1)
+      classes.back().drained = spec.drained;
   };
   const int under = fleet.shape.nodes_per_switch, each = fleet.shape.gpus_per_node;
   add(spec.per_1000_node_days.value_or(0), spec.repair, Hits::nodes, 1);
@@ -203,10 +205,11 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, SpeedTable& table, cons
                         : (job.gpus + fleet.shape.gpus_per_node - 1) / fleet.shape.gpus_per_node;
   const FailuresSpec& failures = *fleet.spec.failures;
   double per_day = failures.per_1000_node_days.value_or(0) / 1000 * nodes;
-  if (failures.gpus)
-    per_day +=
-        failures.gpus->per_1000_days / 1000 *
-        (failures.gpus->takes == GpuTakes::gpu ? job.gpus : nodes * fleet.shape.gpus_per_node);
+  if (failures.gpus && failures.gpus->takes == GpuTakes::node)
+    per_day += failures.gpus->per_1000_days / 1000 * nodes * fleet.shape.gpus_per_node;
+  per_day *= 1 - failures.drained;
+  if (failures.gpus && failures.gpus->takes == GpuTakes::gpu)
+    per_day += failures.gpus->per_1000_days / 1000 * job.gpus;
   const Seconds least(1e-3); // a write that costs nothing is best done always
   if (per_day > 0)
     made.interval = std::max(least, daly_interval(made.write, Seconds(86400 / per_day)));

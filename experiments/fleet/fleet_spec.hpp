@@ -144,6 +144,7 @@ struct FailuresSpec {
   double shape = 1;
   std::optional<models::fleet::RepairLaw> repair;
   std::optional<LemonSpec> lemons;
+  double drained = 0;
   Seconds detect{};
   int spares = 0;
   Seconds spare_start{};
@@ -331,6 +332,11 @@ void describe(V& v, FailuresSpec& s)
              between(0.1, 10));
   v.optional("repair", s.repair, "how long repairs take: log-normal by median and mean");
   v.optional("lemons", s.lemons, "nodes that fail more often than others");
+  v.optional("drained", s.drained,
+             "share of the failures of nodes, and of GPUs that take their node, which checks find "
+             "before a job fails: nothing starts on the node, and it is repaired when its jobs "
+             "have ended",
+             between(0, 1));
   v.optional("detect", s.detect, "from a failure until the job gives up its GPUs", non_negative());
   v.optional("spares", s.spares, "further nodes that take the place of those that are down",
              non_negative());

@@ -110,10 +110,12 @@ std::string failures(const FleetAnswer& answer)
 {
   if (!answer.failures)
     return "";
-  return fmt::format("\n{} failures, {} interruptions of jobs; {} nodes down on average, "
+  const auto& drained = answer.failures->drained;
+  return fmt::format("\n{} failures, {} interruptions of jobs{}; {} nodes down on average, "
                      "{} at most\n",
                      range_text(answer.failures->failures, &number),
                      range_text(answer.failures->interruptions, &number),
+                     drained ? ", " + range_text(*drained, &number) + " nodes drained" : "",
                      range_text(answer.failures->nodes_down_mean, &number),
                      range_text(answer.failures->nodes_down_most, &number));
 }

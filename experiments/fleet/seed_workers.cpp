@@ -97,6 +97,7 @@ void each_value(V& v, Result& result)
   v(result.end);
   v(result.failures);
   v(result.interruptions);
+  v(result.drained);
   v(result.down_most);
   v(result.down_mean);
   v(result.stuck);

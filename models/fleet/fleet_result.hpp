@@ -34,6 +34,7 @@ struct FleetResult {
   Seconds start{};       // the first submission
   Seconds end{};         // when the last job was done with, or nothing more can happen
   int failures = 0;      // outages of what was in service
+  int drained = 0;       // nodes that were found faulty before they failed
   int interruptions = 0; // of jobs
   int down_most = 0;     // nodes
   double down_mean = 0;  // nodes

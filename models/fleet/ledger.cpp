@@ -31,7 +31,8 @@ void Ledger::pass(const Scheduler& s, int working, Seconds until)
   if (s.waiting_jobs_hold())
     for (const Waiting& waiting : s.waiting())
       if (!waiting.gone)
-        held += count(s.up_part(s.held(waiting.job)));
+        for (const Slice& slice : s.held(waiting.job))
+          held += count(Slice{slice.node, slice.gpus & ~s.down_on(slice.node)});
   time_.held += held * time;
   time_.restart += (gpus_ - missing - free - working - held) * time; // jobs that hang
 }

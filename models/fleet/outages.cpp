@@ -24,6 +24,7 @@ struct Renewal {
     next.hits = law.hits;
     next.gpu = gpu;
     next.repaired = next.time + law.repair.draw(stream);
+    next.drained = law.drained > 0 && stream.uniform() < law.drained;
   }
 };
 

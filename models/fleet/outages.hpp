@@ -25,6 +25,7 @@ struct Outage {
   Seconds repaired;
   Hits hits = Hits::nodes;
   int gpu = 0;
+  bool drained = false; // a node that is found faulty in time: the repair waits for its jobs
 };
 
 /// Outages in order of time, as long as there are any.
@@ -58,6 +59,8 @@ struct FailureClass {
   /// Share of the things, by number from the first, that have `lemon_share` of the failures.
   double lemons = 0;
   double lemon_share = 0;
+  /// Share that a check of a node finds before a job fails.
+  double drained = 0;
 };
 
 /// Time from a repair, or from the start, to the next failure.

@@ -79,7 +79,8 @@ Allocation Scheduler::up_part(const Allocation& gpus) const
 {
   Allocation up;
   for (const Slice& slice : gpus)
-    if (const std::uint64_t rest = slice.gpus & ~down_on(slice.node); rest != 0)
+    if (const std::uint64_t rest = slice.gpus & ~down_on(slice.node);
+        rest != 0 && !drains(slice.node))
       up.push_back({slice.node, rest});
   return up;
 }
@@ -114,7 +115,7 @@ Slot Scheduler::earliest(JobId id) const
     return earliest_beside_windows(id);
   GpuSet then = free_;
   for (std::size_t i = 0; i < endings_.size(); ++i) {
-    if (down_ == 0)
+    if (down_ == 0 && drains_.empty())
       then.add(held_[endings_[i].job]);
     else
       then.add(up_part(held_[endings_[i].job]));
@@ -218,7 +219,7 @@ void Scheduler::release(JobId id)
 {
   free_.add(up_part(held_[id]));
   quotas_.give_back(job(id).queue, job(id).gpus);
-  held_[id] = {};
+  take_drained(std::exchange(held_[id], {}));
   std::erase_if(endings_, [&](const Ending& ending) { return ending.job == id; });
   grew_ = true;
 }
@@ -234,6 +235,8 @@ void Scheduler::set_down(const Slice& gpus, bool is_down)
   down_ += is_down ? count(changed) : -count(changed);
   if (is_down) {
     free_.remove(changed);
+    if (down == every_gpu())
+      drains_.erase(gpus.node);
     return;
   }
   free_.add(changed);
@@ -247,6 +250,22 @@ void Scheduler::set_down(const Slice& gpus, bool is_down)
   for (const Waiting& waiting : waiting_)
     keep(waiting.job);
   grew_ = true;
+}
+
+void Scheduler::drain(int node)
+{
+  drains_.insert(node);
+  ++node_changes_; // plans count on its GPUs no longer
+  set_down({node, free_.on(node)}, true);
+}
+
+void Scheduler::take_drained(const Allocation& left)
+{
+  if (drains_.empty())
+    return;
+  for (const Slice& slice : left)
+    if (drains(slice.node))
+      set_down(slice, true);
 }
 
 void Scheduler::take_from_waiting(const Slice& gpus)
@@ -273,9 +292,10 @@ void Scheduler::keep_place(JobId id)
 {
   std::vector<int> lost;
   for (const Slice& slice : held_[id])
-    if (const int gpus = count(Slice{slice.node, slice.gpus & down_on(slice.node)}); gpus > 0)
+    if (const int gpus = count(slice) - count(up_part({slice})); gpus > 0)
       lost.push_back(gpus);
-  held_[id] = up_part(held_[id]);
+  Allocation up = up_part(held_[id]);
+  take_drained(std::exchange(held_[id], std::move(up)));
   quotas_.give_back(job(id).queue, std::accumulate(lost.begin(), lost.end(), 0));
   lost_[id] = std::move(lost);
   std::erase_if(endings_, [&](const Ending& ending) { return ending.job == id; });

@@ -8,6 +8,7 @@
 #include "models/fleet/quotas.hpp"
 
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -57,7 +58,7 @@ public:
   /// How often plans of what will be free became void: nodes went down or came back, jobs kept
   /// their place or went on.
   int node_changes() const { return node_changes_; }
-  /// Those of a job's GPUs that come back when it ends.
+  /// Those of a job's GPUs that come back when it ends: not of nodes that are down, or drain.
   Allocation up_part(const Allocation& gpus) const;
 
   /// Run time that the scheduler expects: the job's limit, else that which it takes alone.
@@ -96,6 +97,9 @@ public:
   /// All GPUs of a node, or some.
   void set_down(int node, bool is_down) { set_down(Slice{node, every_gpu()}, is_down); }
   void set_down(const Slice& gpus, bool is_down);
+  /// Nothing starts on a node any more, whose GPUs go down as jobs leave them.
+  void drain(int node);
+  bool drains(int node) const { return drains_.contains(node); }
   /// What waiting jobs hold of GPUs that went down they have to get again.
   void take_from_waiting(const Slice& gpus);
   bool is_down(int node) const { return down_on(node) == every_gpu(); }
@@ -118,6 +122,7 @@ public:
 
 private:
   void insert_ending(const Ending& ending);
+  void take_drained(const Allocation& left);
   Slot earliest_beside_windows(JobId id) const;
   Allocation fit(const GpuSet& free, JobId id) const;
   Allocation in_place_of_lost(GpuSet free, const std::vector<int>& lost) const;
@@ -146,6 +151,7 @@ private:
   std::map<JobId, std::vector<int>> lost_; // GPUs on each node, of jobs that keep their place
   std::vector<std::uint64_t> down_gpus_;   // by node
   int down_ = 0;
+  std::set<int> drains_; // nodes, as long as a job holds some of one
   int node_changes_ = 0;
   bool grew_ = false;
   std::vector<Blame> blames_;

@@ -2,34 +2,19 @@
 
 #include "models/fleet/active.hpp"
 #include "models/fleet/backfill.hpp"
+#include "models/fleet/events.hpp"
 #include "models/fleet/ledger.hpp"
-#include "models/fleet/node_states.hpp"
 #include "models/fleet/preempt.hpp"
+#include "models/fleet/service.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <queue>
 #include <utility>
 
 namespace foretrain::models::fleet {
 
 namespace {
-
-enum class Happens : std::uint8_t {
-  finish,
-  kill,
-  data_read,
-  turn,
-  give_up,
-  repair,
-  spare,
-  outage,
-  open,
-  close,
-  quantum,
-  reservation
-};
 
 Happens event_of(Turn turn)
 {
@@ -43,22 +28,6 @@ Happens event_of(Turn turn)
   }
 }
 
-struct Event {
-  Seconds time;
-  Happens what;
-  std::uint32_t subject; // a job, an outage, a spare that starts, a window, or nothing
-  std::uint32_t version; // of the job, or of the start; others are out of date
-};
-
-struct Later {
-  bool operator()(const Event& a, const Event& b) const
-  {
-    if (a.time != b.time)
-      return a.time > b.time;
-    return a.what != b.what ? a.what > b.what : a.subject > b.subject;
-  }
-};
-
 class Simulation {
 public:
   Simulation(const Workload& workload, const FleetSetting& setting)
@@ -70,11 +39,12 @@ public:
         quotas_(setting.quotas), ledger_(setting.shape, setting.spares, setting.history),
         version_(workload.jobs.size(), 0), slot_(workload.jobs.size(), kNone),
         use_(workload.accounts.size(), 0), account_gpus_(workload.accounts.size(), 0),
-        nodes_(setting.shape, setting.spares)
+        service_(setting, scheduler_, ledger_, events_, result_,
+                 {[this](JobId id) { return active(id).gave_up; },
+                  [this](JobId id) { interrupt(id); }, [this](JobId id) { preempt(id); },
+                  [this](Seconds back) { hang_until(back); }})
   {
     result_.jobs.resize(workload.jobs.size());
-    for (int node = setting.shape.nodes - setting.spares; node < setting.shape.nodes; ++node)
-      scheduler_.set_down(node, true);
   }
 
   FleetResult run()
@@ -85,14 +55,7 @@ public:
     scheduler_.set_now(result_.start);
     if (setting_.policy.preemption == Preemption::quantum)
       events_.push({result_.start + setting_.policy.quantum, Happens::quantum, 0, 0});
-    take_outage();
-    for (std::uint32_t i = 0; i < setting_.windows.size(); ++i) {
-      if (setting_.windows[i].until <= result_.start)
-        continue;
-      events_.push({std::max(result_.start, setting_.windows[i].from), Happens::open, i, 0});
-      events_.push({setting_.windows[i].until, Happens::close, i, 0});
-      ++windows_left_;
-    }
+    service_.begin();
     std::size_t rounds = 0;
     while (ended_ < workload_.jobs.size() && step()) {
       const bool ask = setting_.decide || ++rounds % 4096 == 0; // whoever decides may be slow
@@ -107,12 +70,6 @@ public:
 
 private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
-  struct Broken {
-    Outage outage;
-    std::vector<int> nodes{}; // that went down with it
-    bool gpu = false;         // one that was in service did
-  };
 
   Active& active(JobId id) { return actives_[slot_[id]]; }
   const Active& active(JobId id) const { return actives_[slot_[id]]; }
@@ -154,9 +111,8 @@ private:
   // reservation let somebody start.
   bool outside_may_help() const
   {
-    const bool missing = scheduler_.down() > setting_.spares * setting_.shape.gpus_per_node;
     const bool reserved = next_start_ > scheduler_.now();
-    return scheduler_.count_waiting() > 0 && (missing || windows_left_ > 0 || reserved);
+    return scheduler_.count_waiting() > 0 && (service_.may_grow() || reserved);
   }
 
   bool out_of_date(const Event& event) const
@@ -184,20 +140,11 @@ private:
       stop(event.subject);
       break;
     case Happens::repair:
-      repaired(event.subject);
-      break;
     case Happens::spare:
-      if (nodes_.end_start(static_cast<int>(event.subject), event.version))
-        come_back(static_cast<int>(event.subject));
-      break;
     case Happens::outage:
-      outage(event.subject);
-      break;
     case Happens::open:
-      open_window(setting_.windows[event.subject]);
-      break;
     case Happens::close:
-      close_window(setting_.windows[event.subject]);
+      service_.happen(event);
       break;
     case Happens::quantum:
       quantum_ = true;
@@ -462,7 +409,13 @@ private:
   void leave(JobId id)
   {
     end_attempt(id);
+    release(id);
+  }
+
+  void release(JobId id)
+  {
     scheduler_.release(id);
+    service_.job_left();
   }
 
   void end(JobId id, JobState state)
@@ -537,10 +490,11 @@ private:
     active(id).since = scheduler_.now();
     end_attempt(id);
     if (!setting_.keep_place) {
-      scheduler_.release(id);
+      release(id);
       wait_again(id);
     } else if (lacks_gpus(id)) {
       scheduler_.keep_place(id);
+      service_.job_left();
       wait_again(id);
     } else { // what was down is repaired
       scheduler_.expect_end(id, scheduler_.now() + scheduler_.expected(id));
@@ -553,65 +507,9 @@ private:
     return count(scheduler_.up_part(scheduler_.held(id))) < job(id).gpus;
   }
 
-  void take_outage()
+  // All that run wait for the storage, and lose nothing.
+  void hang_until(Seconds back)
   {
-    if (!setting_.outages)
-      return;
-    if (const std::optional<Outage> next = setting_.outages()) {
-      outages_.push_back({*next});
-      events_.push({std::max(scheduler_.now(), next->time), Happens::outage,
-                    static_cast<std::uint32_t>(outages_.size() - 1), 0});
-    }
-  }
-
-  void outage(std::uint32_t which)
-  {
-    switch (outages_[which].outage.hits) {
-    case Hits::nodes:
-      nodes_fail(outages_[which]);
-      break;
-    case Hits::gpu:
-      gpu_fails(outages_[which]);
-      break;
-    case Hits::storage:
-      storage_fails(outages_[which].outage.repaired);
-      break;
-    }
-    events_.push({outages_[which].outage.repaired, Happens::repair, which, 0});
-    take_outage();
-  }
-
-  void nodes_fail(Broken& broken)
-  {
-    const Outage& outage = broken.outage;
-    const int end = std::min(outage.first + outage.nodes, setting_.shape.nodes);
-    for (int node = outage.first; node < end; ++node) {
-      const NodeStates::Broke broke = nodes_.break_node(node);
-      if (broke != NodeStates::Broke::nothing)
-        broken.nodes.push_back(node);
-      if (broke != NodeStates::Broke::in_service)
-        continue;
-      ++result_.failures;
-      hit(node);
-    }
-  }
-
-  // One GPU of a node that goes on with the others; what is out of service already does not fail.
-  void gpu_fails(Broken& broken)
-  {
-    const Slice gpu = gpu_of(broken.outage);
-    if ((scheduler_.down_on(gpu.node) & gpu.gpus) != 0)
-      return;
-    broken.gpu = true;
-    ++result_.failures;
-    nodes_.break_gpus(gpu);
-    go_down(gpu);
-  }
-
-  // All that run hang until it is back, and lose nothing.
-  void storage_fails(Seconds back)
-  {
-    ++result_.failures;
     storage_back_ = std::max(storage_back_, back);
     for (const Ending& ending : scheduler_.endings()) {
       if (!runs(ending.job))
@@ -619,118 +517,6 @@ private:
       bring_up_to_date(ending.job);
       active(ending.job).ready = std::max(active(ending.job).ready, storage_back_);
       plan_again(ending.job);
-    }
-  }
-
-  static Slice gpu_of(const Outage& outage)
-  {
-    return {outage.first, std::uint64_t{1} << outage.gpu};
-  }
-
-  // Those that hold some of these GPUs, but for those that hang.
-  std::vector<JobId> jobs_on(const Slice& gpus) const
-  {
-    std::vector<JobId> jobs;
-    for (const Ending& ending : scheduler_.endings())
-      if (!active(ending.job).gave_up &&
-          std::any_of(scheduler_.held(ending.job).begin(), scheduler_.held(ending.job).end(),
-                      [&](const Slice& slice) {
-                        return slice.node == gpus.node && (slice.gpus & gpus.gpus) != 0;
-                      }))
-        jobs.push_back(ending.job);
-    return jobs;
-  }
-
-  // Nodes go out of service; a job that is still there keeps its work and waits again. Spares do
-  // not take their place, and stay where they are when it is their turn. A reservation leaves those
-  // that run.
-  void open_window(const Window& window)
-  {
-    if (!window.is_maintenance())
-      return;
-    for (int node = window.first; node < window.first + window.nodes; ++node) {
-      if (!nodes_.enter_window(node))
-        continue;
-      const Slice all{node, scheduler_.every_gpu()};
-      for (const JobId id : jobs_on(all))
-        preempt(id);
-      scheduler_.set_down(node, true);
-      scheduler_.take_from_waiting(all);
-      ledger_.set_nodes_out(ledger_.nodes_out() + 1);
-    }
-  }
-
-  void close_window(const Window& window)
-  {
-    --windows_left_;
-    if (!window.is_maintenance()) {
-      scheduler_.set_grew(true); // for those who could not have its nodes
-      return;
-    }
-    for (int node = window.first; node < window.first + window.nodes; ++node)
-      if (nodes_.leave_window(node)) {
-        if (setting_.history)
-          result_.down.push_back({node, window.from, scheduler_.now()});
-        come_back(node);
-      }
-  }
-
-  // Into service where nodes are missing, else as a spare; not before maintenance is over.
-  void come_back(int node)
-  {
-    if (nodes_.in_maintenance(node))
-      return;
-    if (ledger_.nodes_out() > 0) {
-      ledger_.set_nodes_out(ledger_.nodes_out() - 1);
-      into_service(node);
-    } else {
-      nodes_.stand_by(node);
-    }
-  }
-
-  void into_service(int node)
-  {
-    scheduler_.set_down({node, scheduler_.every_gpu() & ~nodes_.broken_gpus(node)}, false);
-  }
-
-  void go_down(const Slice& gpus)
-  {
-    const std::vector<JobId> hurt = jobs_on(gpus);
-    scheduler_.set_down(gpus, true);
-    scheduler_.take_from_waiting(gpus);
-    for (const JobId id : hurt)
-      interrupt(id);
-  }
-
-  // A node in service goes down; a spare one takes its place.
-  void hit(int node)
-  {
-    go_down({node, scheduler_.every_gpu()});
-    const std::optional<int> spare = nodes_.call_spare();
-    const bool cold = setting_.spare_start > Seconds(0);
-    if (spare && !cold) {
-      into_service(*spare);
-      return;
-    }
-    ledger_.set_nodes_out(ledger_.nodes_out() + 1);
-    if (spare)
-      events_.push({scheduler_.now() + setting_.spare_start, Happens::spare,
-                    static_cast<std::uint32_t>(*spare), nodes_.start(*spare)});
-  }
-
-  void repaired(std::uint32_t which)
-  {
-    if (outages_[which].gpu) {
-      const Slice gpu = gpu_of(outages_[which].outage);
-      nodes_.repair_gpus(gpu);
-      if (!nodes_.is_out(gpu.node) && !nodes_.in_maintenance(gpu.node))
-        scheduler_.set_down(gpu, false);
-    }
-    for (const int node : outages_[which].nodes) {
-      nodes_.repair(node);
-      if (setting_.history)
-        result_.down.push_back({node, outages_[which].outage.time, scheduler_.now()});
-      come_back(node);
     }
   }
 
@@ -771,7 +557,7 @@ private:
   Scheduler scheduler_;
   Quotas quotas_; // of an empty cluster
   Ledger ledger_;
-  std::priority_queue<Event, std::vector<Event>, Later> events_;
+  Events events_;
   std::vector<std::uint32_t> version_, slot_; // by job
   std::vector<Active> actives_;
   std::vector<std::uint32_t> unused_;
@@ -779,16 +565,14 @@ private:
   std::vector<int> account_gpus_; // that accounts hold now
   int working_ = 0;               // GPUs of jobs that run, and do not hang
   std::vector<JobId> changed_;
-  bool left_ = false; // jobs ended, or hang
-  std::vector<Broken> outages_;
-  NodeStates nodes_;
-  Seconds storage_back_{};       // after an outage
-  std::size_t windows_left_ = 0; // that have not passed
+  bool left_ = false;      // jobs ended, or hang
+  Seconds storage_back_{}; // after an outage
   std::size_t arrived_ = 0, ended_ = 0;
   int actives_running_ = 0;
   bool quantum_ = false;
   Seconds next_start_{-1}; // the last one that was asked for
   FleetResult result_;
+  Service service_;
 };
 
 } // namespace

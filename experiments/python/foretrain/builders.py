@@ -649,6 +649,8 @@ class Failures(Builder):
         shape: of Weibull's law; below 1: failures come in clusters; default 1.0
         repair: how long repairs take: log-normal by median and mean
         lemons: nodes that fail more often than others
+        drained: share of the failures of nodes, and of GPUs that take their node, which checks find before a job
+            fails: nothing starts on the node, and it is repaired when its jobs have ended
         detect: from a failure until the job gives up its GPUs; a time with its unit, like "1.5 us"; default "0
             ns"
         spares: further nodes that take the place of those that are down
@@ -667,6 +669,7 @@ class Failures(Builder):
     shape: float | None = None
     repair: Repair | dict[str, Any] | None = None
     lemons: Lemons | dict[str, Any] | None = None
+    drained: float | None = None
     detect: str | None = None
     spares: int | None = None
     spare_start: str | None = None

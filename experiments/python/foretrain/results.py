@@ -743,16 +743,24 @@ class Failures(Record):
     Attributes:
         failures: of nodes in service, of single GPUs and of the storage, where they are told
         interruptions: of jobs
+        drained: nodes that were found faulty before they failed
         nodes_down_mean: without spares in their place, over time
         nodes_down_most: at once
     """
 
     failures: Range
     interruptions: Range
+    drained: Range | None
     nodes_down_mean: Range
     nodes_down_most: Range
-    _known = ("failures", "interruptions", "nodes_down_mean", "nodes_down_most")
-    _kinds = {"failures": Range, "interruptions": Range, "nodes_down_mean": Range, "nodes_down_most": Range}
+    _known = ("failures", "interruptions", "drained", "nodes_down_mean", "nodes_down_most")
+    _kinds = {
+        "failures": Range,
+        "interruptions": Range,
+        "drained": Range,
+        "nodes_down_mean": Range,
+        "nodes_down_most": Range,
+    }
 
 
 class Trace(Record):

@@ -206,6 +206,28 @@ TEST_CASE("GPUs, nodes and the storage fail by rates of their own", "[fleet]")
   CHECK(near_to(storage.gpu_hours.restart, 20 * (2 * 3 + 3 * 3 / 2.0)));
 }
 
+TEST_CASE("nodes that checks find faulty drain, and jobs write as seldom as is best then",
+          "[fleet]")
+{
+  const auto found = [](const std::string& drained) {
+    return answer(load(R"({"cluster": {"nodes": 16, "gpus_per_node": 8}, "policy": "easy",
+      "arrivals": {"per_hour": 1, "until": "30 d", "mix": [{"gpus": 16, "run_time": "5 h"}]},
+      "failures": {"per_1000_node_days": 80, "repair": {"median": "2 h", "mean": "2 h"},
+                   "drained": )" +
+                       drained + R"(}, "checkpoint": {"interval": "best", "write": "60 s"}})"),
+                  5);
+  };
+  const FleetAnswer none = found("0"), most = found("0.75");
+  CHECK_FALSE(none.failures->drained);
+  const double all = 16 * 30 * 0.08;
+  CHECK(std::abs(none.failures->failures.median / all - 1) < 0.3);
+  CHECK(std::abs(most.failures->failures.median / (all / 4) - 1) < 0.5);
+  CHECK(std::abs(most.failures->drained->median / (all * 3 / 4) - 1) < 0.3);
+  // Failures that are four times as rare: twice the interval.
+  CHECK(std::abs(most.gpu_hours.checkpoint.median / none.gpu_hours.checkpoint.median - 0.5) < 0.05);
+  CHECK_THAT(fleet_table(most), Catch::Contains("nodes drained"));
+}
+
 TEST_CASE("jobs that are drawn: Poisson arrivals of a mix, with failures and checkpoints",
           "[fleet]")
 {
@@ -255,6 +277,10 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   const std::string drawn =
       R"("failures": {"per_1000_node_days": 5, "repair": {"median": "1 h", "mean": "1 h"}, )";
   refused(drawn + R"("spare_start": "1 h"}, )", "needs spares");
+  refused(drawn + R"("drained": 1.5}, )", "/failures/drained must be at most 1");
+  refused(R"("failures": {"per_1000_switch_days": 5, "drained": 0.5,
+                          "repair": {"median": "1 h", "mean": "1 h"}}, )",
+          "needs per_1000_node_days, or gpus that take their node");
   refused(drawn + R"("keep_place": true}, "policy": "kubernetes", )", "needs a policy with gangs");
   refused(R"("failures": {"per_1000_node_days": 5, "repair": {"median": "5 h", "mean": "1 h"}}, )",
           "must be at least the median");

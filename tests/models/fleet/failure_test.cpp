@@ -51,6 +51,92 @@ TEST_CASE("a failure takes back what was not saved, and a spare node takes over"
   CHECK_THAT(result.gpu_time.repair, test::is(5000 - 250));
 }
 
+TEST_CASE("a node that drains lets its jobs end, and is repaired then", "[fleet]")
+{
+  const int spares = GENERATE(0, 1);
+  Workload workload;
+  workload.jobs = {job(0, 1, 1000), job(0, 1, 400), job(150, 2, 50), job(200, 4, 10)};
+  FleetSetting setting;
+  setting.shape = {2 + spares, 2, 0};
+  setting.spares = spares;
+  setting.quotas = {{}};
+  Outage drained{Seconds(100), 0, 1, Seconds(400)};
+  drained.drained = true;
+  setting.outages = outages_of({drained});
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.drained == 1);
+  CHECK(result.failures == 0);
+  CHECK(result.interruptions == 0);
+  CHECK(result.jobs[0].end == Seconds(1000));
+  CHECK(result.jobs[2].start == Seconds(150)); // on the other node
+  CHECK(result.jobs[3].start == Seconds(spares > 0 ? 1000 : 1300));
+  CHECK_THAT(result.gpu_time.repair, test::is(spares > 0 ? 600 : 600 + 2 * 300)); // from 400 on
+  CHECK_THAT(result.gpu_time.total(), test::is(4 * result.end.value()));
+  CHECK(result.gpu_time.restart == 0);
+  CHECK(result.down_most == (spares > 0 ? 0 : 1));
+}
+
+TEST_CASE("a node that drains may still fail, and is repaired once", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 1, 1000), job(600, 2, 10)};
+  FleetSetting setting;
+  setting.shape = {1, 2, 0};
+  setting.quotas = {{}};
+  Outage drained{Seconds(100), 0, 1, Seconds(400)};
+  drained.drained = true;
+  setting.outages = outages_of({drained, {Seconds(300), 0, 1, Seconds(500)}});
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.failures == 1);
+  CHECK(result.jobs[0].restarts == 1);
+  CHECK(result.jobs[0].end == Seconds(1500)); // again from the beginning
+  CHECK(result.jobs[1].end == Seconds(1510));
+  CHECK_THAT(result.gpu_time.repair, test::is(200 + 2 * 200));
+}
+
+TEST_CASE("plans do not count on nodes that drain", "[fleet]")
+{
+  Policy policy;
+  policy.backfill = GENERATE(Backfilling::easy, Backfilling::conservative);
+  Workload workload; // the fourth one has three nodes at 1000, and would at 900 but for the drain
+  workload.jobs = {job(0, 1, 300), job(0, 1, 900), job(0, 1, 1000), job(200, 3, 50),
+                   job(200, 1, 740)};
+  FleetSetting setting = test::one_gpu_nodes(4, policy);
+  Outage drained{Seconds(100), 0, 1, Seconds(5100)};
+  drained.drained = true;
+  setting.outages = outages_of({drained});
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[3].start == Seconds(1000));
+  CHECK(result.jobs[4].start == Seconds(200)); // ends before
+}
+
+TEST_CASE("a job that keeps its place leaves a node that drains", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 3, 1000)};
+  FleetSetting setting = test::one_gpu_nodes(3);
+  setting.keep_place = true;
+  Outage drained{Seconds(100), 0, 1, Seconds(400)};
+  drained.drained = true;
+  setting.outages = outages_of({drained, {Seconds(200), 1, 1, Seconds(1000)}});
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[0].end == Seconds(1000 + 1000)); // the first node was back at 500
+  CHECK_THAT(result.gpu_time.held, test::is(800));
+}
+
+TEST_CASE("checks find their share of the failures", "[fleet]")
+{
+  FailureClass law{Seconds(1000), FailureLaw::exponential, 1, {Seconds(1), Seconds(1)}};
+  law.drained = 0.3;
+  const OutageSource source = draw_outages({law}, {100, 1, 0}, 3);
+  int drained = 0, all = 0;
+  for (auto outage = source(); outage && outage->time < Seconds(200000); outage = source()) {
+    ++all;
+    drained += outage->drained ? 1 : 0;
+  }
+  CHECK(std::abs(drained / double(all) - 0.3) < 0.01);
+}
+
 TEST_CASE("Weibull's law has its mean, and repairs their median and mean", "[fleet][closed-form]")
 {
   sim::RandomStream stream(1, "laws");
