@@ -1,7 +1,5 @@
 #include "models/fleet/service.hpp"
 
-#include "models/fleet/simulation.hpp"
-
 #include <algorithm>
 #include <utility>
 

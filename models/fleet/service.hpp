@@ -5,8 +5,8 @@
 #include "models/fleet/fleet_result.hpp"
 #include "models/fleet/ledger.hpp"
 #include "models/fleet/node_states.hpp"
-#include "models/fleet/outages.hpp"
 #include "models/fleet/scheduler.hpp"
+#include "models/fleet/setting.hpp"
 
 #include <functional>
 #include <vector>
@@ -20,8 +20,6 @@ struct Hurt {
   std::function<void(JobId)> preempt;      // it keeps its work and waits again
   std::function<void(Seconds)> no_storage; // all hang until then, and lose nothing
 };
-
-struct FleetSetting;
 
 class Service {
 public:
