@@ -68,6 +68,34 @@ def whole(code):
     return depth == 0 and not text and not re.search(r"(^\s*(&&|\|\||[=<>/%?:])|(&&|\|\||(?<!\+)\+|(?<!-)-|[*/%=<>?:,])\s*$)", code)
 
 
+LEVELS = [re.compile(it) for it in (r",", r"\?|(?<!:):(?!:)|(?<![=<>!])=(?!=)", r"\|\|", r"&&", r"[=!<>]=|(?<![-<])[<>](?![<>])",
+                                    r"(?<![-+])[-+](?![-+>])", r"[*/%]")]
+
+
+def lowest(code):
+    """How tightly the loosest operator outside brackets binds; len(LEVELS) where there is none."""
+    flat, depth = "", 0
+    for it in re.sub(r"\"[^\"]*\"", "x", code):
+        depth -= it in ")]}"
+        flat += it if depth == 0 and it not in ")]}" else ""
+        depth += it in "([{"
+    flat = re.sub(r"(?<=[\w)])<[\w:, ]+>(?=[({])", "", flat)       # of templates
+    flat = re.sub(r"(^|[-+*/%(,=<>&|?:!])\s*[-+*&](?=[\w(:])", r"\1", flat)  # of one operand
+    return next((level for level, operator in enumerate(LEVELS) if operator.search(flat)), len(LEVELS))
+
+
+def binds_as_before(text, begin, end):
+    """Whether brackets around text[begin:end] leave to its neighbours what they had."""
+    level = lowest(text[begin:end])
+    before, after = re.search(r"(\S\S?)\s*$", text[:begin]), re.match(r"\s*(\S\S?)", text[end:])
+    left = re.search(r"(?<![-+])([-+*/%]|[<>=!]=)$", before[1]) if before else None
+    right = re.match(r"([*/%]|[-+](?![-+>]))", after[1]) if after else None
+    tight = {**dict.fromkeys("*/%", 6), **dict.fromkeys("+-", 5)}
+    if right and tight[right[1]] > level:
+        return False
+    return not left or tight.get(left[1], 4) < level or (tight.get(left[1]) == level and left[1] in "+*")
+
+
 def read_list():
     document = json.loads(LIST.read_text())
     for number, it in enumerate(document["mutations"], 1):
@@ -98,6 +126,8 @@ def mutated(text, mutations):
             if "at" not in it and inside.count(what) != 1:
                 raise Broken(f"mutation {it['number']} ({it['file']}): {what!r} is there {inside.count(what)} times")
         at = it["at"][0] if "at" in it else text.index(line) + line.index(old)
+        if "at" not in it and not old.endswith(";") and not binds_as_before(text, at, at + len(old)):
+            raise Broken(f"mutation {it['number']} ({it['file']}): brackets around {old!r} change what its neighbours take")
         asleep = f"::foretrain_mutant({it['number']})"
         if old.endswith(";"):
             # What stays away, or is done instead.
