@@ -267,9 +267,31 @@ def check_others(page):
     page.until(lambda: page.all("#gantt svg"), "a Gantt chart")
     colours = [page.find(f"#{part} text").value_of_css_property("fill") for part in ("time", "gantt")]
     check(colours[0] == colours[1], f"labels of the Gantt chart have a colour of their own: {colours}")
-    pictures(page, "fleet")
+    check("Against the last answer" not in page.find("#drawing").text, "a first answer is compared")
+    fleet = json.loads(page.text())
+    fleet["cluster"]["nodes"] *= 2
+    page.write(json.dumps(fleet))
+    page.until(lambda: json.loads(page.text())["cluster"]["nodes"] == fleet["cluster"]["nodes"], "the file")
+    page.press("Simulate the fleet")
+    page.until(lambda: "Against the last answer" in page.find("#drawing").text, "a fleet beside the last one")
+    moved = {row.find_element("tag name", "th").text: [cell.text for cell in row.find_elements("tag name", "td")] for row in page.all("#drawing > table tbody tr")}
+    check("mean wait" in moved and "cost" in moved and "energy, kWh" not in moved, f"quantities that moved: {moved}")
+    share = lambda text: float(text.removesuffix(" %"))
+    check(share(moved["utilisation"][0]) < share(moved["utilisation"][1]) and moved["utilisation"][2] == "apart", f"twice the nodes: {moved}")
+    pictures(page, "fleet-against")
     Select(page.find("#begin")).select_by_value("plan/c4140-growth")
     page.until(lambda: any(b.text == "Find the cheapest way" for b in page.all("button")), "a plan")
+    page.press("Find the cheapest way")
+    page.until(lambda: "The cheapest" in page.find("#drawing").text or page.all("#drawing table"), "its answer")
+    check("last answer" not in page.find("#drawing").text, "a plan is compared with a fleet")
+    page.until(lambda: not page.find("#work").is_displayed(), "the plan's end")
+    plan = json.loads(page.text())
+    plan["goals"] = [{"throughput_at_least": 1}]
+    page.write(json.dumps(plan))
+    page.until(lambda: json.loads(page.text())["goals"] == plan["goals"], "the plan's file")
+    page.press("Find the cheapest way")
+    page.until(lambda: "in the last answer" in page.find("#drawing").text, "a plan beside the last one")
+    check("RDMA, 4" in page.find("#drawing .change").text, f"what was recommended: {page.find('#drawing .change').text}")
 
 
 def check_large(page):

@@ -1,4 +1,5 @@
 // The page: a file, the answer to it, and what else may be asked. What is shown follows the file at once.
+import { against } from "./against.js";
 import { bundled, catalogue, page, read, run, told } from "./ask.js";
 import { Editor } from "./editor.js";
 import { Form, element } from "./form.js";
@@ -45,7 +46,7 @@ async function written(text) { // in the editor
 
 async function begin(kind, name, beside, text) {
   const got = await read(text);
-  Object.assign(state, { kind, name, beside, text, value: got.value ?? {}, answer: "", held: "" });
+  Object.assign(state, { kind, name, beside, text, value: got.value ?? {}, answer: "", held: "", before: null });
   for (const id of ["drawing", "more", "change", "messages"]) $(id).replaceChildren();
   levers.clear();
   editor.show(text);
@@ -202,7 +203,7 @@ function offer() {
       offer();
     }));
   } else {
-    asks.append(button(state.kind === "fleet" ? "Simulate the fleet" : "Find the cheapest way", () => long({ command: state.kind, text: state.text }, $("drawing"))));
+    asks.append(button(state.kind === "fleet" ? "Simulate the fleet" : "Find the cheapest way", () => longAgain({ command: state.kind, text: state.text })));
   }
   more.replaceChildren(asks, result);
   takeAlong();
@@ -213,6 +214,15 @@ async function long(question, target, more = {}) {
   const got = await ask(question, target, more);
   if (got) { say("done"); if (target === $("drawing")) { state.answer = got; takeAlong(); } }
   return got;
+}
+
+/** Of a fleet or a plan: what it has moved by is told first. */
+async function longAgain(question) {
+  const got = await long(question, $("drawing"));
+  if (!got) return;
+  const now = JSON.parse(got), moved = against(now, state.before);
+  if (moved) $("drawing").prepend(moved);
+  state.before = now;
 }
 
 async function explain(target) {
