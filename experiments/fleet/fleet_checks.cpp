@@ -112,8 +112,8 @@ void check_checkpoint(const CheckpointSpec& spec, const Value& at, bool simulate
   if (!spec.write && !spec.rate && !simulated)
     at.fail("must have write, or rate, with bytes_per_gpu where jobs have no model: writes are "
             "simulated only where speeds are");
-  if (spec.to != CheckpointPlace::storage && (spec.write || spec.rate))
-    at.at("to").fail("must be left out beside write and rate: it is for writes that are simulated");
+  if (spec.to == CheckpointPlace::disk && (spec.write || spec.rate))
+    at.at("to").fail("must not be disk beside write and rate: it is for writes that are simulated");
   if (spec.write && (spec.bytes_per_gpu || spec.rate))
     at.at("write").fail("must not be given beside bytes_per_gpu and rate");
   if (spec.interval.json() == "best")
@@ -172,6 +172,12 @@ void check_fleet(const FleetSpec& spec, const Value& root)
   check_windows(spec, root);
   if (spec.checkpoint)
     check_checkpoint(*spec.checkpoint, root.at("checkpoint"), simulates(spec));
+  if (spec.checkpoint && spec.checkpoint->to == CheckpointPlace::neighbour && spec.failures &&
+      !spec.failures->keep_place)
+    root.at("checkpoint")
+        .at("to")
+        .fail("needs failures with keep_place to be neighbour: memory of nodes that a job gives "
+              "back is lost");
   if (spec.checkpoint && spec.checkpoint->interval.json() == "best" &&
       !(spec.failures && (spec.failures->per_1000_node_days || spec.failures->gpus)))
     root.at("checkpoint")

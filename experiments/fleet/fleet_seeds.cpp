@@ -80,7 +80,8 @@ SpeedTable& SpeedTables::of(const LoadedFleet& fleet)
   SpeedCluster cluster = speed_cluster(fleet);
   const std::string key =
       fmt::format("{} {} {} {} {}", cluster.cluster.dump(), cluster.stack.dump(),
-                  cluster.checkpoints.shown(), fleet.shape.gpus_per_node, cluster.nodes_per_leaf);
+                  cluster.checkpoints.in_memory ? "memory" : cluster.checkpoints.storage.shown(),
+                  fleet.shape.gpus_per_node, cluster.nodes_per_leaf);
   SpeedTable& table = tables_.try_emplace(key, std::move(cluster)).first->second;
   table.set_nodes(fleet.shape.nodes);
   return table;

@@ -184,6 +184,7 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, SpeedTable& table, cons
   Checkpointing made;
   made.asynchronous = spec.asynchronous;
   made.felt = !spec.write && !spec.rate;
+  made.in_memory = spec.to == CheckpointPlace::neighbour;
   if (spec.write)
     made.write = *spec.write;
   else if (spec.rate)
@@ -246,9 +247,9 @@ int least_below_leaf(const platforms::PlatformSpec& platform, int nodes)
   return least;
 }
 
-bool writes_to_disk(const FleetSpec& spec)
+CheckpointPlace checkpoint_place(const FleetSpec& spec)
 {
-  return spec.checkpoint && spec.checkpoint->to == CheckpointPlace::disk;
+  return spec.checkpoint ? spec.checkpoint->to : CheckpointPlace::storage;
 }
 
 } // namespace
@@ -270,9 +271,14 @@ SpeedCluster speed_cluster(const LoadedFleet& fleet)
     made.nodes_per_leaf =
         least_below_leaf(platforms::load_platform(spec.platform), fleet.shape.nodes);
   const Value disk = preset_reference("local-disk", Value(fleet.document));
-  made.checkpoints = spec.storage && !writes_to_disk(fleet.spec) ? spec.storage : disk;
+  const CheckpointPlace place = checkpoint_place(fleet.spec);
+  made.checkpoints.in_memory = place == CheckpointPlace::neighbour;
+  if (!made.checkpoints.in_memory)
+    made.checkpoints.storage =
+        spec.storage && place == CheckpointPlace::storage ? spec.storage : disk;
   made.file_servers = spec.storage && !platforms::load_storage(spec.storage).local();
-  made.checkpoint_servers = !platforms::load_storage(made.checkpoints).local();
+  made.checkpoint_servers =
+      made.checkpoints.storage && !platforms::load_storage(made.checkpoints.storage).local();
   return made;
 }
 

@@ -164,11 +164,12 @@ struct ReservationSpec : MaintenanceSpec {
 };
 
 /// Where a checkpoint is written to, whose time is simulated.
-enum class CheckpointPlace { storage, disk };
+enum class CheckpointPlace { storage, disk, neighbour };
 constexpr auto choices(CheckpointPlace)
 {
-  return std::to_array<Choice<CheckpointPlace>>(
-      {{CheckpointPlace::storage, "storage"}, {CheckpointPlace::disk, "disk"}});
+  return std::to_array<Choice<CheckpointPlace>>({{CheckpointPlace::storage, "storage"},
+                                                 {CheckpointPlace::disk, "disk"},
+                                                 {CheckpointPlace::neighbour, "neighbour"}});
 }
 
 struct CheckpointSpec {
@@ -382,8 +383,10 @@ void describe(V& v, CheckpointSpec& s)
              "optimizer's state, over its GPUs",
              positive());
   v.optional("rate", s.rate, "at which all GPUs of a job write together", positive());
-  v.optional("to", s.to,
-             "of writes that are simulated: the cluster's storage, or the first disk of each node");
+  v.optional(
+      "to", s.to,
+      "the cluster's storage, the first disk of each node, or neighbour: each part into memory "
+      "of its node and of the job's next one, which is lost with both");
   v.optional("asynchronous", s.asynchronous, "work goes on during a write");
   v.optional("restart", s.restart, "from having GPUs again until work goes on", non_negative());
 }

@@ -195,7 +195,7 @@ const PointRates& SpeedTable::simulated(const std::vector<SpeedJob>& asked)
            std::string(static_cast<std::size_t>(asked[i].writing), '+') + job["placement"].dump();
     writes.jobs.push_back(asked[i].writing);
     if (asked[i].writing != Writing::none)
-      writes.storage = cluster_.checkpoints;
+      writes.to = cluster_.checkpoints;
     jobs.push_back(std::move(job));
   }
   const int nodes = cluster_.nodes_per_leaf > 0 ? std::max(cluster_.shape.nodes, numbers.count())

@@ -30,10 +30,10 @@ struct SpeedCluster {
   Json cluster;         // as in an experiment, without nodes
   Json stack;           // null: none
   models::fleet::ClusterShape shape;
-  int nodes_per_leaf = 0;          // below a switch of the network; 0: one switch for all
-  bool file_servers = false;       // the storage is behind the network
-  Value checkpoints;               // the storage that they are written to
-  bool checkpoint_servers = false; // that is behind the network
+  int nodes_per_leaf = 0;    // below a switch of the network; 0: one switch for all
+  bool file_servers = false; // the storage is behind the network
+  CheckpointTarget checkpoints;
+  bool checkpoint_servers = false; // a storage behind the network
 };
 
 /// A job of a situation.

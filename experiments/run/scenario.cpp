@@ -301,11 +301,12 @@ std::vector<std::size_t> add_writers(const CheckpointWrites& writes, ResolvedExp
 {
   std::vector<std::size_t> working(experiment.jobs.size());
   std::iota(working.begin(), working.end(), std::size_t{0});
-  if (!writes.storage)
+  if (!writes.to.storage && !writes.to.in_memory)
     return working;
   const Tenancy tenancy(experiment);
   experiment.tenants = tenancy.tenants();
-  experiment.written_to = platforms::load_storage(writes.storage);
+  if (writes.to.storage)
+    experiment.written_to = platforms::load_storage(writes.to.storage);
   const auto does = [&](std::size_t i) { return writes.jobs[i]; };
   for (const std::size_t i : working)
     if (does(i) != models::fleet::Writing::none)

@@ -21,10 +21,16 @@ struct FabricUse {
   bool operator==(const FabricUse&) const = default;
 };
 
+/// Where checkpoints are written to: a storage, or memory of each node and of the job's next one.
+struct CheckpointTarget {
+  Value storage;
+  bool in_memory = false;
+};
+
 /// Checkpoints that are written, over and over, while rates are measured.
 struct CheckpointWrites {
   std::vector<models::fleet::Writing> jobs; // by each job
-  Value storage;                            // that they are written to
+  CheckpointTarget to;                      // nothing: there are none
 };
 
 struct PointRates {

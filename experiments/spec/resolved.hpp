@@ -55,7 +55,7 @@ struct ResolvedExperiment {
   int nodes = 1;
   std::vector<ResolvedJob> jobs;
   std::vector<ResolvedJob> writers; // that write a checkpoint, over and over, with jobs or without
-  std::optional<platforms::Storage> written_to; // by them
+  std::optional<platforms::Storage> written_to; // by them; absent: memory of two nodes
   std::vector<int> tenants;       // of each node, where more keep a part of it than run
   double pcie_scale = 1;          // of every PCIe link's rate, to ask what faster ones would bring
   std::vector<PresetUse> presets; // everything that was named, each once

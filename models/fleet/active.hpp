@@ -29,6 +29,7 @@ struct Active {
   double unread = 0;       // of that pass, in work
   std::vector<SharedUse> uses{};
   std::vector<Placed> met{}; // those it meets, itself among them, when its rate was found
+  MemoryCopies copies{};     // of its checkpoint, where that lies in memory
   Seconds since{};           // progress is of this time
   Seconds ready{};           // from here on it works
   Seconds started{};         // this attempt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace foretrain::models::fleet {
 
@@ -172,6 +173,33 @@ double fail(Progress& progress)
   progress.open = progress.older = {};
   progress.cycle = progress.written = 0;
   return lost;
+}
+
+double fail_unsaved(Progress& progress)
+{
+  const double lost = fail(progress) + progress.saved.wall;
+  progress.saved = {};
+  return lost;
+}
+
+MemoryCopies::MemoryCopies(std::vector<int> nodes)
+    : nodes_(std::move(nodes)), gone_(nodes_.size(), false)
+{
+}
+
+bool MemoryCopies::on(int node) const
+{
+  return std::find(nodes_.begin(), nodes_.end(), node) != nodes_.end();
+}
+
+bool MemoryCopies::lose(int node)
+{
+  bool some = false;
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    gone_[i] = gone_[i] || nodes_[i] == node;
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    some = some || (gone_[i] && gone_[(i + 1) % nodes_.size()]);
+  return some;
 }
 
 void save(Progress& progress)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace foretrain::models::fleet {
 
@@ -16,6 +17,7 @@ struct Checkpointing {
   Seconds write{};                                           // of one, alone and packed
   bool asynchronous = false; // work goes on during the write; else it waits
   bool felt = false;         // writes go as fast as who meets them lets them, and slow others down
+  bool in_memory = false;    // of the job's nodes: each part twice, on its node and the next one
 };
 
 /// The interval that loses least, to first order: tau = sqrt(2 C M).
@@ -79,6 +81,24 @@ void turn(Progress& progress, Writing ended, const Checkpointing& checkpointing)
 
 /// Takes back what is not saved; returns the wall time that is lost.
 double fail(Progress& progress);
+
+/// The same where what was saved is lost, too.
+double fail_unsaved(Progress& progress);
+
+/// Which of a job's nodes have lost the checkpoint that lay in their memory.
+class MemoryCopies {
+public:
+  MemoryCopies() = default;
+  /// Nodes of an attempt; the first one has the copy of the last one's part.
+  explicit MemoryCopies(std::vector<int> nodes);
+  bool on(int node) const;
+  /// Whether some part of the checkpoint is on no node any more.
+  bool lose(int node);
+
+private:
+  std::vector<int> nodes_;
+  std::vector<bool> gone_;
+};
 
 /// Saves what there is, as preemption does.
 void save(Progress& progress);

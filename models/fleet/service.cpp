@@ -110,6 +110,7 @@ void Service::nodes_fail(Broken& broken)
       continue;
     ++result_.failures;
     std::erase_if(draining_, [&](std::uint32_t i) { return outages_[i].outage.first == node; });
+    hurt_.lose_memory(node);
     go_down({node, scheduler_.every_gpu()});
     replace();
   }

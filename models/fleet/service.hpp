@@ -16,6 +16,7 @@ namespace foretrain::models::fleet {
 /// What becomes of jobs on what goes out of service.
 struct Hurt {
   std::function<bool(JobId)> hangs;        // whether it has failed, and holds its GPUs still
+  std::function<void(int)> lose_memory;    // of a node, and what jobs have there
   std::function<void(JobId)> interrupt;    // it fails
   std::function<void(JobId)> preempt;      // it keeps its work and waits again
   std::function<void(Seconds)> no_storage; // all hang until then, and lose nothing

@@ -41,8 +41,8 @@ public:
         use_(workload.accounts.size(), 0), account_gpus_(workload.accounts.size(), 0),
         service_(setting, scheduler_, ledger_, events_, result_,
                  {[this](JobId id) { return active(id).gave_up; },
-                  [this](JobId id) { interrupt(id); }, [this](JobId id) { preempt(id); },
-                  [this](Seconds back) { hang_until(back); }})
+                  [this](int node) { lose_memory(node); }, [this](JobId id) { interrupt(id); },
+                  [this](JobId id) { preempt(id); }, [this](Seconds back) { hang_until(back); }})
   {
     result_.jobs.resize(workload.jobs.size());
   }
@@ -240,10 +240,13 @@ private:
     const bool again = outcome.start != kNever;
     if (!again)
       outcome.start = scheduler_.now();
-    outcome.nodes = distinct_nodes(scheduler_.held(id));
+    const std::vector<int> nodes = distinct_nodes(scheduler_.held(id));
+    outcome.nodes = static_cast<int>(nodes.size());
     const Seconds restart = again ? setting_.restart : Seconds(0);
     a.begin(scheduler_.now(), std::max(storage_back_, scheduler_.now() + restart),
             static_cast<bool>(setting_.speeds.rates), job(id));
+    if (checkpointing(id).in_memory)
+      a.copies = MemoryCopies(nodes);
     find_uses(id);
     ++actives_running_;
     working_ += job(id).gpus;
@@ -288,13 +291,14 @@ private:
     changed_.push_back(id);
   }
 
-  static int distinct_nodes(const Allocation& gpus)
+  static std::vector<int> distinct_nodes(const Allocation& gpus)
   {
     std::vector<int> nodes;
     for (const Slice& slice : gpus)
       nodes.push_back(slice.node);
     std::sort(nodes.begin(), nodes.end());
-    return static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
   }
 
   void push(Happens what, JobId id, Seconds time) { events_.push({time, what, id, version_[id]}); }
@@ -482,6 +486,25 @@ private:
     ++version_[id];
     push(Happens::give_up, id, scheduler_.now() + setting_.detect);
     left_ = true;
+  }
+
+  // Checkpoints may go with a node, also of jobs that wait and keep their place.
+  void lose_memory(int node)
+  {
+    const auto lose = [&](JobId id) {
+      Active& a = active(id);
+      if (!checkpointing(id).in_memory || !a.copies.on(node))
+        return;
+      if (a.runs())
+        bring_up_to_date(id);
+      if (a.copies.lose(node))
+        a.lost += fail_unsaved(a.progress);
+    };
+    for (const Ending& ending : scheduler_.endings())
+      lose(ending.job);
+    for (const Waiting& waiting : scheduler_.waiting())
+      if (!waiting.gone && scheduler_.keeps_place(waiting.job))
+        lose(waiting.job);
   }
 
   // It is noticed that a job hangs.

@@ -735,7 +735,8 @@ class Checkpoint(Builder):
         bytes_per_gpu: that a write has, where its time is not given; default what the job trains, with the
             optimizer's state, over its GPUs; a size with its unit, like "64 MiB"
         rate: at which all GPUs of a job write together; a bandwidth with its unit, like "12.5 GB/s"
-        to: of writes that are simulated: the cluster's storage, or the first disk of each node; default "storage"
+        to: the cluster's storage, the first disk of each node, or neighbour: each part into memory of its node
+            and of the job's next one, which is lost with both; default "storage"
         asynchronous: work goes on during a write
         restart: from having GPUs again until work goes on; a time with its unit, like "1.5 us"; default "0 ns"
     """
@@ -744,7 +745,7 @@ class Checkpoint(Builder):
     write: str | None = None
     bytes_per_gpu: str | None = None
     rate: str | None = None
-    to: Literal["storage", "disk"] | None = None
+    to: Literal["storage", "disk", "neighbour"] | None = None
     asynchronous: bool | None = None
     restart: str | None = None
 

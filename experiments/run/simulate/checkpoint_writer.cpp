@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <utility>
 
 namespace foretrain::experiments {
 
@@ -11,19 +13,21 @@ constexpr Bytes kPiece{16 << 20};
 constexpr int kFirstPieces = 2; // until the way is full
 constexpr int kPieces = 20;     // that are measured
 
-std::vector<models::InputStage> ways(const platforms::Machine& machine,
-                                     const platforms::StorageSystem& storage,
+std::vector<models::InputStage> ways(const platforms::Machine& machine, const FromMemory& on,
                                      platforms::GpuPlace gpu)
 {
-  models::InputStage copy;
-  copy.name = "copy";
-  copy.path = machine.device_to_host(gpu);
-  copy.amount = kPiece.value();
-  models::InputStage write;
-  write.name = "write";
-  write.path = storage.write(machine, gpu.node);
-  write.amount = kPiece.value();
-  return {copy, write};
+  std::vector<models::InputStage> stages;
+  const auto add = [&](const char* name, sim::PathPtr path) {
+    if (!path)
+      return;
+    models::InputStage& stage = stages.emplace_back();
+    stage.name = name;
+    stage.path = std::move(path);
+    stage.amount = kPiece.value();
+  };
+  add("copy", machine.device_to_host(gpu));
+  add("write", on(gpu));
+  return stages;
 }
 
 } // namespace
@@ -34,14 +38,35 @@ std::vector<platforms::GpuPlace> checkpoint_writers(const ResolvedJob& job)
   return divided ? job.ranks : std::vector<platforms::GpuPlace>{job.ranks.front()};
 }
 
+FromMemory into_storage(const platforms::Machine& machine, const platforms::StorageSystem& storage)
+{
+  return [&](platforms::GpuPlace gpu) { return storage.write(machine, gpu.node); };
+}
+
+FromMemory into_memory(const platforms::Machine& machine,
+                       const std::vector<platforms::GpuPlace>& ranks)
+{
+  std::set<int> nodes;
+  for (const platforms::GpuPlace& rank : ranks)
+    nodes.insert(rank.node);
+  return [&machine, nodes](platforms::GpuPlace gpu) -> sim::PathPtr {
+    if (nodes.size() < 2)
+      return nullptr;
+    const auto after = nodes.upper_bound(gpu.node);
+    const int next = after == nodes.end() ? *nodes.begin() : *after;
+    const sim::Hop hop = machine.host_hop(gpu.node, next, machine.nic_of(gpu.local));
+    return sim::make_path(hop.uses, hop.latency, hop.cap);
+  };
+}
+
 CheckpointWriter::CheckpointWriter(sim::Engine& engine, const platforms::Machine& machine,
-                                   const platforms::StorageSystem& storage,
+                                   const FromMemory& on,
                                    const std::vector<platforms::GpuPlace>& gpus)
     : engine_(engine), all_write_(engine)
 {
   for (const platforms::GpuPlace& gpu : gpus)
     writers_.push_back(
-        {std::make_unique<models::InputPipeline>(engine, ways(machine, storage, gpu)), 0, {}, {}});
+        {std::make_unique<models::InputPipeline>(engine, ways(machine, on, gpu)), 0, {}, {}});
 }
 
 void CheckpointWriter::launch(std::function<void()> measured)

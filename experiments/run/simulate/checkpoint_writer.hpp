@@ -16,12 +16,17 @@ namespace foretrain::experiments {
 /// first one writes all of it, else each writes its part.
 std::vector<platforms::GpuPlace> checkpoint_writers(const ResolvedJob& job);
 
+/// The way of a GPU's bytes once they are in host memory; nothing: they stay there.
+using FromMemory = std::function<sim::PathPtr(platforms::GpuPlace gpu)>;
+FromMemory into_storage(const platforms::Machine& machine, const platforms::StorageSystem& storage);
+/// A copy on the next node of the job; one on a single node has none.
+FromMemory into_memory(const platforms::Machine& machine,
+                       const std::vector<platforms::GpuPlace>& ranks);
+
 class CheckpointWriter {
 public:
-  /// Pieces go from a GPU into host memory and from there to the storage. All of them must outlive
-  /// this.
-  CheckpointWriter(sim::Engine& engine, const platforms::Machine& machine,
-                   const platforms::StorageSystem& storage,
+  /// Pieces go from a GPU into host memory and from there on. Engine and machine must outlive this.
+  CheckpointWriter(sim::Engine& engine, const platforms::Machine& machine, const FromMemory& on,
                    const std::vector<platforms::GpuPlace>& gpus);
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;

@@ -53,15 +53,20 @@ void Stage::add_writers(const ResolvedExperiment& experiment)
 {
   if (experiment.writers.empty())
     return;
-  const platforms::Storage& to = *experiment.written_to;
-  const bool same = storage_ && storage_->storage().origin.json() == to.origin.json();
-  if (!same)
+  const platforms::StorageSystem* storage = storage_.get();
+  if (const auto& to = experiment.written_to;
+      to && !(storage_ && storage_->storage().origin.json() == to->origin.json())) {
     written_to_ =
-        std::make_unique<platforms::StorageSystem>(engine_, machine_, to, experiment.storage_at);
+        std::make_unique<platforms::StorageSystem>(engine_, machine_, *to, experiment.storage_at);
+    storage = written_to_.get();
+  }
   for (const ResolvedJob& job : experiment.writers) {
     views_.push_back(std::make_unique<platforms::Machine>(machine_.tenant(job.stack, {})));
+    const platforms::Machine& view = *views_.back();
     writers_.push_back(std::make_unique<CheckpointWriter>(
-        engine_, *views_.back(), same ? *storage_ : *written_to_, checkpoint_writers(job)));
+        engine_, view,
+        experiment.written_to ? into_storage(view, *storage) : into_memory(view, job.ranks),
+        checkpoint_writers(job)));
   }
 }
 

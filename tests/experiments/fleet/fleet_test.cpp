@@ -286,6 +286,11 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
           "must be at least the median");
   refused(R"("checkpoint": {"interval": "best", "write": "1 s"}, )",
           "needs failures with per_1000_node_days");
+  refused(drawn + R"("detect": "1 s"}, "checkpoint": {"interval": "1 h", "write": "1 s",
+                                                      "to": "neighbour"}, )",
+          "needs failures with keep_place to be neighbour");
+  refused(R"("checkpoint": {"interval": "1 h", "write": "1 s", "to": "disk"}, )",
+          "/checkpoint/to must not be disk beside write and rate");
   refused(R"("checkpoint": {"interval": "-1 s", "write": "1 s"}, )", "/checkpoint/interval");
   refused(R"("maintenance": [{"from": "0 s", "length": "1 s", "times": 2}], )",
           "/maintenance/0/every is missing");

@@ -311,6 +311,32 @@ TEST_CASE("checkpoints are written as fast as storage and neighbours let them", 
              Catch::WithinRel(2 * 3e9, 1e-2)); // a disk in each node
 }
 
+TEST_CASE("a checkpoint in memory goes as fast as links to the host and between nodes", "[fleet]")
+{
+  using models::fleet::Writing;
+  const char* const gpt = R"({"model": "gpt2-small", "framework": "megatron", "precision": "fp16",
+                              "global_batch": 32, "gpus": 8})";
+  const auto rate = [&](const std::string& network, const models::fleet::Allocation& gpus) {
+    const LoadedFleet fleet =
+        readers(mix_of(gpt, R"("steps": 2000)", R"("per_hour": 3600, "until": "1.5 s")") +
+                    R"(, "checkpoint": {"interval": "60 s", "to": "neighbour"},
+                         "stack": {"network": ")" +
+                    network + R"("})",
+                2);
+    SpeedTable table(speed_cluster(fleet));
+    const auto kind = table.kind({job(gpt), 4 * static_cast<int>(gpus.size())});
+    return table.rates({{kind, gpus, false, Writing::alone}}).writes[0];
+  };
+  // Each node sends its half: over 1 GbE with TCP headers.
+  CHECK_THAT(rate("tcp", {{0, 15}, {1, 15}}), Catch::WithinRel(2 * 125e6 * 1448 / 1538, 1e-2));
+  const double to_host = rate("rdma", {{0, 15}}); // and no further
+  const double over_edr = rate("rdma", {{0, 15}, {1, 15}});
+  CHECK(to_host > 10e9);
+  CHECK(to_host < 16e9);
+  CHECK(over_edr > 1.5 * to_host);
+  CHECK(over_edr < 2.001 * to_host);
+}
+
 TEST_CASE("a job that is larger than the cluster is rejected, whatever it would do", "[fleet]")
 {
   const LoadedFleet fleet =

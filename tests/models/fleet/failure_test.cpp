@@ -124,6 +124,37 @@ TEST_CASE("a job that keeps its place leaves a node that drains", "[fleet]")
   CHECK_THAT(result.gpu_time.held, test::is(800));
 }
 
+TEST_CASE("a checkpoint in memory goes with a node and the next one", "[fleet]")
+{
+  const auto run = [](int nodes, std::vector<Outage> outages) {
+    Workload workload;
+    workload.jobs = {job(0, nodes, 1000)};
+    FleetSetting setting = test::one_gpu_nodes(nodes);
+    setting.keep_place = true;
+    setting.checkpointing = {{Seconds(100), Seconds(0)}};
+    setting.checkpointing[0].in_memory = true;
+    setting.outages = outages_of(std::move(outages));
+    return simulate(workload, setting);
+  };
+  const auto down = [](double from, int first, int nodes, double until) {
+    return Outage{Seconds(from), first, nodes, Seconds(until)};
+  };
+  const double kept = 1000 + 50 + 50; // of 250 s 200 are kept, and 50 s pass until the repair
+  const double lost = 300 + 1000;
+  CHECK(run(4, {down(250, 1, 1, 300)}).jobs[0].end.value() == kept);
+  CHECK(run(4, {down(250, 0, 1, 300), down(250, 2, 1, 300)}).jobs[0].end.value() == kept);
+  CHECK(run(4, {down(250, 3, 1, 300), down(250, 0, 1, 300)}).jobs[0].end.value() == lost);
+  CHECK(run(1, {down(250, 0, 1, 300)}).jobs[0].end.value() == lost);
+  const FleetResult two = run(4, {down(250, 1, 2, 300)});
+  CHECK(two.jobs[0].end.value() == lost);
+  CHECK_THAT(two.gpu_time.lost, test::is(4 * 250));
+  // The second one while the job waits for the first.
+  CHECK(run(4, {down(250, 1, 1, 400), down(300, 2, 1, 350)}).jobs[0].end.value() == 400 + 1000);
+  CHECK(run(4, {down(250, 1, 1, 400), down(300, 3, 1, 350)}).jobs[0].end.value() == 400 + 800);
+  // After it went on all nodes have copies again.
+  CHECK(run(4, {down(250, 1, 1, 300), down(550, 2, 1, 600)}).jobs[0].end.value() == kept + 50 + 50);
+}
+
 TEST_CASE("checks find their share of the failures", "[fleet]")
 {
   FailureClass law{Seconds(1000), FailureLaw::exponential, 1, {Seconds(1), Seconds(1)}};
