@@ -1,6 +1,7 @@
 #include "models/fleet/scheduler.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -16,6 +17,12 @@ bool goes_before(const Waiting& a, const Waiting& b)
 bool ends_before(const Ending& a, const Ending& b)
 {
   return a.time != b.time ? a.time < b.time : a.job < b.job;
+}
+
+int all_of(const std::map<int, int>& gpus_by_node)
+{
+  return std::accumulate(gpus_by_node.begin(), gpus_by_node.end(), 0,
+                         [](int sum, const auto& entry) { return sum + entry.second; });
 }
 
 } // namespace
@@ -42,8 +49,7 @@ int Scheduler::wanted(JobId id) const
 {
   if (!keeps_place(id))
     return job(id).gpus;
-  const std::vector<int>& lost = lost_.at(id);
-  return std::accumulate(lost.begin(), lost.end(), 0);
+  return all_of(lost_.at(id));
 }
 
 Allocation Scheduler::fit(const GpuSet& free, JobId id) const
@@ -52,18 +58,29 @@ Allocation Scheduler::fit(const GpuSet& free, JobId id) const
                          : place_(free, shape_, {job(id).gpus, job(id).nodes});
 }
 
-// For each node that is down another one with as many free GPUs.
-Allocation Scheduler::in_place_of_lost(GpuSet free, const std::vector<int>& lost) const
+// For each node the same one again, or another one that has as many free GPUs, and few more.
+Allocation Scheduler::in_place_of_lost(GpuSet free, const LostGpus& lost) const
 {
   Allocation taken;
-  for (const int gpus : lost) {
-    int node = 0;
-    while (node < shape_.nodes && free.count_on(node) < gpus)
-      ++node;
-    if (node == shape_.nodes)
-      return {};
+  const auto take = [&](int node, int gpus) {
     taken.push_back({node, lowest(free.on(node), gpus)});
     free.remove(taken.back());
+  };
+  std::vector<int> elsewhere;
+  for (const auto& [node, gpus] : lost)
+    if (free.count_on(node) >= gpus)
+      take(node, gpus);
+    else
+      elsewhere.push_back(gpus);
+  std::sort(elsewhere.begin(), elsewhere.end(), std::greater<>());
+  for (const int gpus : elsewhere) {
+    int best = -1;
+    for (int node = 0; node < shape_.nodes; ++node)
+      if (free.count_on(node) >= gpus && (best < 0 || free.count_on(node) < free.count_on(best)))
+        best = node;
+    if (best < 0)
+      return {};
+    take(best, gpus);
   }
   return taken;
 }
@@ -280,7 +297,7 @@ void Scheduler::take_from_waiting(const Slice& gpus)
       slice.gpus &= ~gpus.gpus;
       if (dropped > 0 && keeps_place(waiting.job)) {
         quotas_.give_back(job(waiting.job).queue, dropped);
-        lost_[waiting.job].push_back(dropped);
+        lost_[waiting.job][slice.node] += dropped;
         waiting.gpus += dropped;
       }
     }
@@ -290,13 +307,13 @@ void Scheduler::take_from_waiting(const Slice& gpus)
 
 void Scheduler::keep_place(JobId id)
 {
-  std::vector<int> lost;
+  LostGpus lost;
   for (const Slice& slice : held_[id])
     if (const int gpus = count(slice) - count(up_part({slice})); gpus > 0)
-      lost.push_back(gpus);
+      lost[slice.node] += gpus;
   Allocation up = up_part(held_[id]);
   take_drained(std::exchange(held_[id], std::move(up)));
-  quotas_.give_back(job(id).queue, std::accumulate(lost.begin(), lost.end(), 0));
+  quotas_.give_back(job(id).queue, all_of(lost));
   lost_[id] = std::move(lost);
   std::erase_if(endings_, [&](const Ending& ending) { return ending.job == id; });
   ++node_changes_; // plans count on its GPUs no longer

@@ -121,11 +121,13 @@ public:
   void forget_arrived() { arrived_.clear(); }
 
 private:
+  using LostGpus = std::map<int, int>; // how many by the node on which they were
+
   void insert_ending(const Ending& ending);
   void take_drained(const Allocation& left);
   Slot earliest_beside_windows(JobId id) const;
   Allocation fit(const GpuSet& free, JobId id) const;
-  Allocation in_place_of_lost(GpuSet free, const std::vector<int>& lost) const;
+  Allocation in_place_of_lost(GpuSet free, const LostGpus& lost) const;
   Cause held_back(JobId id) const;
 
   struct Blame {
@@ -148,8 +150,8 @@ private:
   std::vector<Ending> endings_;
   std::vector<Allocation> held_; // by job
   std::vector<JobId> started_, arrived_;
-  std::map<JobId, std::vector<int>> lost_; // GPUs on each node, of jobs that keep their place
-  std::vector<std::uint64_t> down_gpus_;   // by node
+  std::map<JobId, LostGpus> lost_;       // of jobs that keep their place
+  std::vector<std::uint64_t> down_gpus_; // by node
   int down_ = 0;
   std::set<int> drains_; // nodes, as long as a job holds some of one
   int node_changes_ = 0;

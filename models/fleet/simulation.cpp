@@ -28,6 +28,10 @@ Happens event_of(Turn turn)
   }
 }
 
+// For so long repairs and the ends of windows are awaited where nobody runs or comes any more: a
+// job may need more GPUs than are ever up at once.
+constexpr Seconds kPatience{366 * 86400.0};
+
 class Simulation {
 public:
   Simulation(const Workload& workload, const FleetSetting& setting)
@@ -87,9 +91,10 @@ private:
       events_.pop();
     if (!events_.empty())
       next = std::min(next, events_.top().time);
-    const bool only_outside =
-        arrived_ == workload_.jobs.size() && actives_running_ == 0 && !outside_may_help();
-    if (next == kNever || only_outside)
+    const bool only_outside = arrived_ == workload_.jobs.size() && actives_running_ == 0;
+    if (actives_running_ > 0)
+      last_run_ = scheduler_.now();
+    if (next == kNever || (only_outside && (!outside_may_help() || next - last_run_ > kPatience)))
       return false;
     ledger_.pass(scheduler_, working_, next);
     decay_use(next);
@@ -594,6 +599,7 @@ private:
   int actives_running_ = 0;
   bool quantum_ = false;
   Seconds next_start_{-1}; // the last one that was asked for
+  Seconds last_run_{};     // when somebody ran
   FleetResult result_;
   Service service_;
 };

@@ -155,6 +155,41 @@ TEST_CASE("a checkpoint in memory goes with a node and the next one", "[fleet]")
   CHECK(run(4, {down(250, 1, 1, 300), down(550, 2, 1, 600)}).jobs[0].end.value() == kept + 50 + 50);
 }
 
+TEST_CASE("what a job lost piece by piece on a node it gets back on one", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 8, 1000)};
+  FleetSetting setting;
+  setting.shape = {2, 4, 0};
+  setting.quotas = {{}};
+  setting.keep_place = true;
+  std::vector<Outage> trace; // of each node one GPU, then the node
+  for (const int node : {0, 1}) {
+    trace.push_back({Seconds(100), node, 1, Seconds(400), Hits::gpu});
+    trace.push_back({Seconds(150), node, 1, Seconds(400)});
+  }
+  setting.outages = outages_of(trace);
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[0].end == Seconds(400 + 1000));
+  CHECK(result.jobs[0].restarts == 1);
+}
+
+TEST_CASE("a job that needs more than is ever up is not awaited for ever", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 200, 10)};
+  FleetSetting setting = test::one_gpu_nodes(200);
+  const double day = 86400;
+  std::vector<Outage> trace; // another node is down at each time, for ten years
+  for (int i = 0; i < 3700; ++i)
+    trace.push_back({Seconds(i * day), i % 200, 1, Seconds((i + 1.5) * day)});
+  setting.outages = outages_of(trace);
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[0].state == JobState::waiting);
+  CHECK(result.end.value() > 365 * day);
+  CHECK(result.end.value() < 368 * day);
+}
+
 TEST_CASE("checks find their share of the failures", "[fleet]")
 {
   FailureClass law{Seconds(1000), FailureLaw::exponential, 1, {Seconds(1), Seconds(1)}};
