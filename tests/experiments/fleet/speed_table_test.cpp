@@ -262,6 +262,26 @@ TEST_CASE("a recorded job's first pass over its data is in its run time", "[flee
   CHECK_THAT(1 + runs[0].result.gpu_time.contended, test::is(1));
 }
 
+TEST_CASE("each of the jobs that meet has its own rate", "[fleet]")
+{
+  SpeedTable table = table_of_c4140(2);
+  models::fleet::Workload workload;
+  workload.jobs.resize(2);
+  workload.jobs[0].kind = table.kind({job(kAlexnet), 4});
+  workload.jobs[1].kind = table.kind({job(kResnet), 4});
+  const models::fleet::Allocation halves{{0, 3}, {1, 3}}, others{{0, 12}, {1, 12}};
+  const models::fleet::Speeds speeds = table.speeds(workload);
+  const auto together = predicted(
+      with(kAlexnet, R"("name": "a", "gpus": 4, "placement": [[0,0],[0,1],[1,0],[1,1]])") + ", " +
+          with(kResnet, R"("name": "b", "gpus": 4, "placement": [[0,2],[0,3],[1,2],[1,3]])"),
+      2);
+  const std::vector<models::fleet::Placed> placed{{0, &halves}, {1, &others}};
+  const auto rates = speeds.rates(placed);
+  for (std::size_t i = 0; i < 2; ++i)
+    CHECK(rates[i].work == together[i] / table.reference(workload.jobs[i].kind));
+  CHECK(std::abs(rates[0].work / rates[1].work - 1) > 0.02);
+}
+
 TEST_CASE("checkpoints are written as fast as storage and neighbours let them", "[fleet]")
 {
   using models::fleet::Writing;
