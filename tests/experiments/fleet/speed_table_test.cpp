@@ -280,6 +280,9 @@ TEST_CASE("each of the jobs that meet has its own rate", "[fleet]")
   for (std::size_t i = 0; i < 2; ++i)
     CHECK(rates[i].work == together[i] / table.reference(workload.jobs[i].kind));
   CHECK(std::abs(rates[0].work / rates[1].work - 1) > 0.02);
+  const auto reversed = speeds.rates(std::vector{placed[1], placed[0]});
+  CHECK(reversed[0].work == rates[1].work);
+  CHECK(reversed[1].work == rates[0].work);
 }
 
 TEST_CASE("checkpoints are written as fast as storage and neighbours let them", "[fleet]")
@@ -336,14 +339,16 @@ TEST_CASE("a checkpoint in memory goes as fast as links to the host and between 
   using models::fleet::Writing;
   const char* const gpt = R"({"model": "gpt2-small", "framework": "megatron", "precision": "fp16",
                               "global_batch": 32, "gpus": 8})";
-  const auto rate = [&](const std::string& network, const models::fleet::Allocation& gpus) {
-    const LoadedFleet fleet =
+  const auto table_on = [&](const std::string& network) {
+    return SpeedTable(speed_cluster(
         readers(mix_of(gpt, R"("steps": 2000)", R"("per_hour": 3600, "until": "1.5 s")") +
                     R"(, "checkpoint": {"interval": "60 s", "to": "neighbour"},
                          "stack": {"network": ")" +
                     network + R"("})",
-                2);
-    SpeedTable table(speed_cluster(fleet));
+                2)));
+  };
+  const auto rate = [&](const std::string& network, const models::fleet::Allocation& gpus) {
+    SpeedTable table = table_on(network);
     const auto kind = table.kind({job(gpt), 4 * static_cast<int>(gpus.size())});
     return table.rates({{kind, gpus, false, Writing::alone}}).writes[0];
   };
@@ -355,6 +360,12 @@ TEST_CASE("a checkpoint in memory goes as fast as links to the host and between 
   CHECK(to_host < 16e9);
   CHECK(over_edr > 1.5 * to_host);
   CHECK(over_edr < 2.001 * to_host);
+
+  // A job that works meanwhile sends its gradients the same way.
+  SpeedTable table = table_on("tcp");
+  const auto kind = table.kind({job(gpt), 8});
+  const auto time = [&](bool beside) { return table.write_time(kind, Bytes(1e9), beside); };
+  CHECK_THAT(time(true) / time(false), Catch::WithinRel(5.0 / 4, 1e-2)); // one more than four
 }
 
 TEST_CASE("a job that is larger than the cluster is rejected, whatever it would do", "[fleet]")
