@@ -92,9 +92,8 @@ private:
     if (!events_.empty())
       next = std::min(next, events_.top().time);
     const bool only_outside = arrived_ == workload_.jobs.size() && actives_running_ == 0;
-    if (actives_running_ > 0)
-      last_run_ = scheduler_.now();
-    if (next == kNever || (only_outside && (!outside_may_help() || next - last_run_ > kPatience)))
+    if (next == kNever ||
+        (only_outside && (!outside_may_help() || next - last_active_ > kPatience)))
       return false;
     ledger_.pass(scheduler_, working_, next);
     decay_use(next);
@@ -184,6 +183,7 @@ private:
       active(id) = {};
     }
     scheduler_.enqueue(id, key(id));
+    last_active_ = scheduler_.now();
   }
 
   double key(JobId id) const
@@ -413,6 +413,7 @@ private:
     a.holds = false;
     a.gave_up = false;
     --actives_running_;
+    last_active_ = now;
   }
 
   void leave(JobId id)
@@ -599,7 +600,7 @@ private:
   int actives_running_ = 0;
   bool quantum_ = false;
   Seconds next_start_{-1}; // the last one that was asked for
-  Seconds last_run_{};     // when somebody ran
+  Seconds last_active_{};  // when somebody came, or was done with GPUs
   FleetResult result_;
   Service service_;
 };

@@ -190,6 +190,20 @@ TEST_CASE("a job that needs more than is ever up is not awaited for ever", "[fle
   CHECK(result.end.value() < 368 * day);
 }
 
+TEST_CASE("who comes late, to a node that is down, awaits its repair", "[fleet]")
+{
+  const double year = 366 * 86400;
+  Workload workload;
+  workload.jobs = {job(0, 1, 10), job(2 * year, 1, 10)};
+  FleetSetting setting = test::one_gpu_nodes(1);
+  setting.outages = outages_of({{Seconds(1.9 * year), 0, 1, Seconds(2.5 * year)}});
+  CHECK(simulate(workload, setting).jobs[1].start == Seconds(2.5 * year));
+  workload.jobs = {job(0, 1, 2 * year), job(0, 2, 10)}; // when the first ends, the other one waits
+  setting = test::one_gpu_nodes(2);
+  setting.outages = outages_of({{Seconds(0), 1, 1, Seconds(2.5 * year)}});
+  CHECK(simulate(workload, setting).jobs[1].start == Seconds(2.5 * year));
+}
+
 TEST_CASE("checks find their share of the failures", "[fleet]")
 {
   FailureClass law{Seconds(1000), FailureLaw::exponential, 1, {Seconds(1), Seconds(1)}};
