@@ -266,23 +266,26 @@ TEST_CASE("each of the jobs that meet has its own rate", "[fleet]")
 {
   SpeedTable table = table_of_c4140(2);
   models::fleet::Workload workload;
-  workload.jobs.resize(2);
+  workload.jobs.resize(3);
   workload.jobs[0].kind = table.kind({job(kAlexnet), 4});
-  workload.jobs[1].kind = table.kind({job(kResnet), 4});
-  const models::fleet::Allocation halves{{0, 3}, {1, 3}}, others{{0, 12}, {1, 12}};
-  const models::fleet::Speeds speeds = table.speeds(workload);
+  workload.jobs[1].kind = table.kind({job(kResnet), 2});
+  workload.jobs[2].kind = table.kind({job(kAlexnet), 2});
+  const models::fleet::Allocation halves{{0, 3}, {1, 3}}, first{{0, 12}}, second{{1, 12}};
   const auto together = predicted(
       with(kAlexnet, R"("name": "a", "gpus": 4, "placement": [[0,0],[0,1],[1,0],[1,1]])") + ", " +
-          with(kResnet, R"("name": "b", "gpus": 4, "placement": [[0,2],[0,3],[1,2],[1,3]])"),
+          with(kResnet, R"("name": "b", "gpus": 2, "placement": [[0,2],[0,3]])") + ", " +
+          with(kAlexnet, R"("name": "c", "gpus": 2, "placement": [[1,2],[1,3]])"),
       2);
-  const std::vector<models::fleet::Placed> placed{{0, &halves}, {1, &others}};
-  const auto rates = speeds.rates(placed);
-  for (std::size_t i = 0; i < 2; ++i)
+  const models::fleet::Placed a{0, &halves}, b{1, &first}, c{2, &second};
+  const models::fleet::Speeds speeds = table.speeds(workload);
+  const auto rates = speeds.rates(std::vector{a, b, c});
+  for (std::size_t i = 0; i < 3; ++i)
     CHECK(rates[i].work == together[i] / table.reference(workload.jobs[i].kind));
   CHECK(std::abs(rates[0].work / rates[1].work - 1) > 0.02);
-  const auto reversed = speeds.rates(std::vector{placed[1], placed[0]});
-  CHECK(reversed[0].work == rates[1].work);
-  CHECK(reversed[1].work == rates[0].work);
+  const auto turned = speeds.rates(std::vector{c, a, b});
+  CHECK(turned[0].work == rates[2].work);
+  CHECK(turned[1].work == rates[0].work);
+  CHECK(turned[2].work == rates[1].work);
 }
 
 TEST_CASE("checkpoints are written as fast as storage and neighbours let them", "[fleet]")
