@@ -171,7 +171,7 @@ public:
     reader.finish();
   }
 
-  /// Throws for the first unknown key (with the nearest known one), then for those that are missing.
+  /// Throws for the first unknown key (with the nearest known one), then for missing ones.
   void finish() const;
   const Value& value() const { return object_; }
 
