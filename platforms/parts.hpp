@@ -52,7 +52,7 @@ struct Gpu {
   /// applications (Sinha et al., Not All GPUs Are Created Equal, SC 2022): 5.4 standard deviations.
   double speed_variation = 0.015;
   double compute_capability = 7; // CUDA's number of the architecture
-  std::optional<PrecisionRate> fp32, tf32, fp16, bf16, fp8, int8;
+  std::optional<PrecisionRate> fp32, tf32, fp16, bf16, fp8, fp4, int8;
   std::optional<GpuKernels> kernels; // what measured tables of single kernels say
   std::vector<Generation> generations;
   BesideCollective beside_collective;
@@ -216,6 +216,7 @@ void describe(V& v, Gpu& s)
   v.optional("fp16", s.fp16, "rates in half precision with single-precision masters");
   v.optional("bf16", s.bf16, "rates in bfloat16");
   v.optional("fp8", s.fp8, "rates in fp8");
+  v.optional("fp4", s.fp4, "rates in fp4, with a scale for each 16 or 32 values");
   v.optional("kernels", s.kernels, "what measured tables of products and attention say");
   v.optional("int8", s.int8, "rates in 8-bit integers, for inference");
   v.optional("generations", s.generations, "efficiency with older libraries of kernels");

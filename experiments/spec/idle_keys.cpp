@@ -38,10 +38,10 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
   if (divides(spec.parallel.value_or(models::ParallelPlan{})))
     job.fail_at("parallel", "divides the model, and the model is not a transformer",
                 "leave it out: the job is data-parallel on all its GPUs");
-  if (is_fp8(spec.precision))
-    job.fail_at("precision",
-                "is '" + word_of(spec.precision) + "', and the model is not a transformer",
-                "8-bit products are those of transformers; fp32, tf32, fp16, bf16 are for all");
+  if (is_narrow(spec.precision))
+    job.fail_at(
+        "precision", "is '" + word_of(spec.precision) + "', and the model is not a transformer",
+        "products in 8 bits or 4 are those of transformers; fp32, tf32, fp16, bf16 are for all");
   if (spec.global_batch && spec.batch_per_gpu < 1)
     job.fail_at("batch_per_gpu", "is missing: global_batch is for transformers",
                 fmt::format("batch_per_gpu is samples per GPU: {} on {} GPUs are {:g}",

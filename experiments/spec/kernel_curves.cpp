@@ -40,6 +40,9 @@ const platforms::PrecisionRate* precision_rate(const platforms::Gpu& gpu, Precis
       return gpu.fp8;
     case Precision::mxfp8: // tensor cores that scale blocks of 32 values came with Blackwell
       return gpu.compute_capability >= kBlackwell ? gpu.fp8 : none;
+    case Precision::mxfp4:
+    case Precision::nvfp4:
+      return gpu.fp4;
     case Precision::int8:
       return gpu.int8;
     }
@@ -72,10 +75,12 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, Precision precision, 
   const platforms::PrecisionRate& rate = *precision_rate(gpu, precision);
   const platforms::GpuKernels none;
   const platforms::GpuKernels& measured = gpu.kernels ? *gpu.kernels : none;
-  const auto& table = is_fp8(precision) ? measured.fp8 : measured.half;
+  const auto& table = is_narrow(precision) ? measured.fp8 : measured.half;
   const bool tensor_cores = on_tensor_cores(gpu, precision);
-  const platforms::ProductKernels k =
-      table && tensor_cores ? *table : usual_kernels(rate, tensor_cores);
+  platforms::ProductKernels k = table && tensor_cores ? *table : usual_kernels(rate, tensor_cores);
+  // No table of fp4 is known: a tile takes as long to begin and to end as one of fp8.
+  if (table && is_fp4(precision))
+    k.fill *= rate.peak / gpu.fp8->peak;
   sim::ProductCurve curve;
   curve.peak = rate.peak.value();
   curve.efficiency = k.efficiency;

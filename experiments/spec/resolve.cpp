@@ -71,7 +71,7 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
     rate->cache = gpu.cache;
     rate->cached = gpu.cache_bandwidth;
   }
-  device.bytes_per_element = bytes_of(job.precision);
+  device.bytes_per_element = static_cast<int>(bytes_of(job.precision));
   device.ranks = job.gpus;
   device.tensor_cores = half && on_tensor_cores(gpu, job.precision);
   device.fused_elementwise = framework.fused_elementwise;

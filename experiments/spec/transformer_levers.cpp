@@ -20,8 +20,8 @@ void faster_kernels(ResolvedJob& job, double factor)
 {
   change(job, [&](models::StepSetting& s) {
     models::TransformerDevice& device = s.device;
-    for (double* rate : {&device.half.peak, &device.half.memory, &device.fp8.peak,
-                         &device.fp8.memory, &device.attention.peak, &device.attention.memory})
+    for (double* rate : {&device.half.peak, &device.half.memory, &device.narrow.peak,
+                         &device.narrow.memory, &device.attention.peak, &device.attention.memory})
       *rate *= factor;
     device.memory *= factor;
   });

@@ -2,6 +2,7 @@
 
 #include "experiments/spec/kernel_curves.hpp"
 #include "models/training/optimizer.hpp"
+#include "models/transformer/conversion.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,9 @@ namespace {
 constexpr double kTableSpread = 0.05;
 constexpr double kDataSheetSpread = 0.15;
 constexpr double kClockSpread = 0.04;
+// Of a whole step: a third of it is the scan, whose kernels are a quarter quicker or slower in the
+// calibration rows than their mean.
+constexpr double kScanSpread = 0.08;
 
 // FlashAttention-2 is about twice as quick as the first one (arXiv:2307.08691, abstract), and 1.3
 // to 2.5 times as quick as FlashAttention in Triton (section 4.1, sequences of 512 to 16,384): the
@@ -40,18 +44,19 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
                                     const models::TransformerRules& rules,
                                     const platforms::Stack& stack, const Value& at)
 {
-  static constexpr Precision kOfTransformers[] = {Precision::fp32, Precision::tf32,
-                                                  Precision::fp16, Precision::bf16,
-                                                  Precision::fp8,  Precision::mxfp8};
-  const bool eight = is_fp8(job.precision);
-  const Precision wide = eight ? sixteen_bits_of(gpu) : job.precision;
+  static constexpr Precision kOfTransformers[] = {
+      Precision::fp32, Precision::tf32,  Precision::fp16,  Precision::bf16,
+      Precision::fp8,  Precision::mxfp8, Precision::mxfp4, Precision::nvfp4};
+  const bool narrow = is_narrow(job.precision);
+  const Precision wide = narrow ? sixteen_bits_of(gpu) : job.precision;
   for (const Precision one : {job.precision, wide})
     checked_rate(gpu, one, kOfTransformers, at);
   models::TransformerDevice device;
-  device.tables = gpu.kernels && gpu.kernels->half;
+  const bool fp8_tables = gpu.kernels && gpu.kernels->fp8 && !is_fp4(job.precision);
+  device.tables = gpu.kernels && gpu.kernels->half && (!narrow || fp8_tables);
   device.half = product_curve(gpu, wide);
-  if (eight)
-    device.fp8 = product_curve(gpu, job.precision);
+  if (narrow)
+    device.narrow = product_curve(gpu, job.precision);
   device.attention = attention_curve(gpu, job.precision);
   if (rules.attention != models::AttentionKernel::measured && gpu.kernels && gpu.kernels->attention)
     device.attention.efficiency *= gpu.kernels->attention->flash2;
@@ -108,11 +113,9 @@ Batch batch_of(const JobSpec& job, const models::TransformerFile& model, const V
 }
 
 models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& rules,
-                            double element, const Value& at)
+                            const models::Optimizer& optimizer, double element)
 {
   models::StateBytes state;
-  const models::Optimizer optimizer =
-      models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
   state.weight = element;
   state.frozen = job.lora && job.lora->weights == models::FrozenWeights::fp8 ? 1 : element;
   state.gradient = rules.gradient == models::GradientPrecision::fp32 ? 4 : element;
@@ -141,11 +144,24 @@ void refuse_missing_modules(const JobSpec& job, const models::Transformer& t, co
   }
 }
 
+// What stands for kernels that no table is known of.
+std::string unmeasured(const JobSpec& job, const platforms::Gpu& gpu)
+{
+  const bool half = gpu.kernels && gpu.kernels->half;
+  const char* const follow = !half ? "products and attention follow its data sheet"
+                             : is_fp4(job.precision) && gpu.kernels->fp8
+                                 ? "products follow those in fp8 at the peak of its data sheet"
+                                 : "products follow its data sheet";
+  return fmt::format("{}: no {} of the {} was measured: {}, and the range is wider", job.name,
+                     half ? "product in " + word_of(job.precision) : "kernel", gpu.name, follow);
+}
+
 } // namespace
 
-double kernel_spread(const models::TransformerDevice& device)
+double kernel_spread(const TransformerSetting& setting)
 {
-  return std::hypot(device.tables ? kTableSpread : kDataSheetSpread, kClockSpread);
+  const double tables = setting.step.device.tables ? kTableSpread : kDataSheetSpread;
+  return std::hypot(tables, kClockSpread, setting.model.transformer.mamba ? kScanSpread : 0);
 }
 
 bool has_transformer(const JobSpec& job)
@@ -193,17 +209,24 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                    word_of(job.recompute) + "'",
                "add \"recompute\": \"selective\"");
   refuse_missing_modules(job, t, at);
-  if (job.lora && job.lora->weights == models::FrozenWeights::fp8 && !is_fp8(job.precision))
+  if (job.lora && job.lora->weights == models::FrozenWeights::fp8 && !is_narrow(job.precision))
     at.at("lora").fail_at("weights", "are 'fp8', and products are '" + word_of(job.precision) + "'",
-                          "they need \"precision\": \"fp8\" or \"mxfp8\"");
+                          "they need \"precision\": \"fp8\", \"mxfp8\" or \"nvfp4\"");
   s.memory.flash = job.attention == AttentionWay::flash;
-  s.memory.element = std::max(2, bytes_of(job.precision));
+  s.memory.element = is_narrow(job.precision) ? 2 : bytes_of(job.precision);
   s.memory.per_node = gpus_per_node;
-  s.memory.state = state_of(job, rules, s.memory.element, at);
-  s.memory.fp8_kept = is_fp8(job.precision) ? rules.fp8_kept : models::Fp8Kept::nothing;
+  const models::Optimizer optimizer =
+      models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
+  s.memory.state = state_of(job, rules, optimizer, s.memory.element);
+  s.memory.operand = is_narrow(job.precision) ? bytes_of(job.precision) : s.memory.element;
+  s.memory.fp8_kept = is_narrow(job.precision) ? rules.fp8_kept : models::Fp8Kept::nothing;
   s.memory.loss = rules.loss;
   s.rules = rules;
-  s.fp8 = is_fp8(job.precision);
+  // Frameworks tell what Adam moves; another optimizer reads and writes its own state instead.
+  constexpr double kAdamState = 8;
+  s.rules.optimizer_bytes += 2 * (optimizer.state_bytes_per_parameter - kAdamState);
+  s.operand = s.memory.operand;
+  s.conversion = models::conversion_of(job.precision, rules.fp8_scaling, s.memory.element);
   s.device = device_of(platform.gpu, job, rules, stack, at);
   s.host_link = platforms::gpu_link(platform);
   s.host_memory = platform.cpu.memory_efficiency * platform.cpu.memory_bandwidth *
@@ -218,10 +241,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
         fmt::format("{}: sequences of {} tokens, but {} has {} learned positions", job.name,
                     batch.sequence, setting.model.name, t.learned_positions()));
   if (!s.device.tables)
-    setting.warnings.push_back(
-        fmt::format("{}: no kernel of the {} was measured: products and "
-                    "attention follow its data sheet, and the range is wider",
-                    job.name, platform.gpu.name));
+    setting.warnings.push_back(unmeasured(job, platform.gpu));
   return setting;
 }
 

@@ -17,7 +17,7 @@ struct TransformerSetting {
 };
 
 /// Relative standard deviation of the time that kernels take, averaged over those of a model.
-double kernel_spread(const models::TransformerDevice& device);
+double kernel_spread(const TransformerSetting& setting);
 
 /// Whether a job's model is told by a transformer's dimensions.
 bool has_transformer(const JobSpec& job);

@@ -27,14 +27,17 @@ PLATFORMS = {  # first words of what a row says of its GPU -> platform
     "H200-SXM5-141GB": "hgx-h200", "B200": "hgx-b200", "GB200": "gb200-nvl72",
     "GB300": "gb300-nvl72", "NVIDIA H100-SXM5-80GB": "hgx-h100",
     "NVIDIA H200-SXM5-141GB": "hgx-h200", "NVIDIA Blackwell GPU (B200-SXM-180GB)": "hgx-b200",
-    "NVIDIA Blackwell GPU (GB200)": "gb200-nvl72",
+    "NVIDIA Blackwell GPU (GB200)": "gb200-nvl72", "B300": "hgx-b300",
+    "NVIDIA Blackwell Ultra GPU (B300-SXM-270GB)": "hgx-b300",
+    "NVIDIA Blackwell Ultra GPU (GB300)": "gb300-nvl72",
     "NVIDIA_H100_80GB_HBM3": "hgx-h100",
 }
 LATENT = {"query_rank": 1536, "kv_rank": 512, "rotary_size": 64, "value_size": 128}
 # config.json of deepseek-ai/DeepSeek-V3, moonshotai/Kimi-K2-Instruct and Moonlight-16B-A3B,
 # openai/gpt-oss-120b, Qwen/Qwen3-*
 SHAPES = {
-    "DeepSeek-V3-671B": {"head_size": 128, "dense_layers": 3, "latent": LATENT},
+    "DeepSeek-V3-671B": {"head_size": 128, "dense_layers": 3, "latent": LATENT,
+                         "routing_groups": 8, "routed_groups": 4},
     "Kimi-K2-1T": {"head_size": 128, "dense_layers": 1, "latent": LATENT},
     "Moonlight-16B-A3B": {"head_size": 128, "dense_layers": 1,
                           "latent": {k: v for k, v in LATENT.items() if k != "query_rank"}},
@@ -42,6 +45,14 @@ SHAPES = {
                      "norm": "rms"},
     "Qwen3-30B-A3B": {"head_size": 128, "query_norm": True},
     "Qwen3-235B-A22B": {"head_size": 128, "query_norm": True},
+}
+# Layers of several kinds: bundled, with the modules that predict further tokens of Megatron Bridge's
+# recipes (nemotron_3_super.py, nemotron_3_ultra.py: "/*E/*E" behind the pattern).
+HYBRIDS = {
+    "Nemotron-H-56B": ("nemotron-h-56b", 0),
+    "Nemotron_3_Nano": ("nemotron-3-nano-30b-a3b", 0),
+    "Nemotron_3_Super": ("nemotron-3-super-120b-a12b", 2),
+    "Nemotron_3_Ultra": ("nemotron-3-ultra-550b-a55b", 2),
 }
 OPTIONS = {"shared_experts": "shared_experts", "experts": "experts", "topk": "top_k",
            "moe_ffn": "expert_ffn"}
@@ -75,9 +86,15 @@ def platform(row):
     raise LeftOut(f"no platform with {gpu}")
 
 
+def model_of(row):
+    need(row, "seq_len")
+    if row["model"] not in HYBRIDS:
+        return {"sequence": row["seq_len"], "transformer": transformer(row)}
+    preset, further = HYBRIDS[row["model"]]
+    return {"extends": preset} | ({"transformer": {"mtp_layers": further}} if further else {})
+
+
 def transformer(row):
-    if "Mamba" in str(row.get("attention")) or "Nemotron-H" in row["model"]:
-        raise LeftOut("Mamba layers")
     need(row, "layers", "hidden", "heads", "ffn", "seq_len")
     name = row["model"].replace("NVIDIA-", "")
     llama = any(word in name for word in ("Llama", "Grok", "Qwen", "DeepSeek", "Kimi", "OSS",
@@ -106,8 +123,8 @@ def transformer(row):
 
 def precision(row):
     words = row["precision"]
-    if "fp4" in words and ("nvfp4" in words or "v5.1" in row["id"] and "Blackwell" in row["gpu"]):
-        raise LeftOut("fp4")
+    if "nvfp4" in words or (row.get("config_file") or "").endswith("fp4.sh"):
+        return "nvfp4"
     if "mx" in words:
         return "mxfp8"
     if "fp8" in words or "float8" in words or row.get("float8"):
@@ -136,7 +153,7 @@ def plan(row):
         p |= {"virtual_stages": pieces, "schedule": "interleaved"}
     if (row.get("ep") or 1) > 1:
         p["expert"] = row["ep"]
-    if row.get("experts"):
+    if has_experts(row):
         # Megatron-Core's default; Megatron Bridge's recipes cut no expert.
         p["expert_tensor"] = row.get("etp") or (1 if "mcore" in framework_kind(row) else tp)
     if tp > 1 and row["set"] not in ("bigscience-A100", "NVIDIA-NeMo-SuperPOD-A100",
@@ -160,8 +177,9 @@ def framework(row):
             extra["selective"] = "half"
         if row.get("async_tp"):
             extra["overlap_tensor"] = True
-        if "rowwise" in row.get("float8_recipe", "") + row["precision"]:
-            raise LeftOut("fp8 with a scale for each row")
+        if precision(row) == "fp8":
+            rowwise = "rowwise" in row.get("float8_recipe", "") + row["precision"]
+            extra["fp8_scaling"] = "row" if rowwise else "current"
         return {"extends": "torchtitan", "transformer": extra} if extra else "torchtitan"
     if name in ("nanotron-ultrascale", "NVIDIA-NeMo-SuperPOD-A100"):
         return "megatron"
@@ -170,8 +188,10 @@ def framework(row):
     if name == "NeuSight-e2e":
         return "pytorch-ddp"
     extra = {}
-    if row.get("experts"):
+    if has_experts(row):
         extra |= experts_of(row)
+    if "current scaling" in row["precision"] or "FP8-CS" in row["id"]:
+        extra["fp8_scaling"] = "current"
     if "CUDA_GRAPH" in str(flags) and "1" in (flags.get("LAYER_CUDA_GRAPH"),
                                               flags.get("MCORE_CUDA_GRAPH")):
         extra["cuda_graphs"] = "layer"
@@ -210,6 +230,23 @@ RECIPES = {
     ("GPT-OSS-120B", "GB200", "bf16"): (PLAIN, True, "none", ["layernorm", "moe_act"]),
     ("GPT-OSS-120B", "B200", "bf16"): (PLAIN, False, "none", ["layernorm", "moe_act"]),
     ("GPT-OSS-120B", "H100-80GB SXM", "bf16"): (PLAIN, False, "none", ["layernorm", "moe_act"]),
+    ("DeepSeek-V3-671B", "B300", "mxfp8"): (HYBRID, True, "all", ["mla_up_proj"]),
+    ("Qwen3-235B-A22B", "B300", None): (HYBRID, False, "layer", []),
+    ("Qwen3-30B-A3B", "B300", None): (HYBRID, False, "layer", []),
+    ("GPT-OSS-120B", "B300", "bf16"): (PLAIN, False, "layer", []),
+    # nemotron_3_workload_base_configs.py@06e8da4e and, for Ultra, of the release after it.
+    ("Nemotron_3_Nano", "GB300", None): (HYBRID, False, "layer", []),
+    ("Nemotron_3_Nano", "GB200", None): (HYBRID, False, "layer", []),
+    ("Nemotron_3_Nano", "B300", None): (HYBRID, False, "layer", []),
+    ("Nemotron_3_Nano", "B200", None): (HYBRID, False, "layer", []),
+    ("Nemotron_3_Nano", "H100-80GB SXM", "fp8"): (
+        HYBRID, False, "none", ["moe", "layernorm", "core_attn"]),
+    ("Nemotron_3_Super", "GB300", None): (HYBRID, False, "layer", []),
+    ("Nemotron_3_Super", "GB200", None): (
+        HYBRID, False, "layer", ["layernorm", "core_attn", "moe"]),
+    ("Nemotron_3_Super", "B300", None): (DEEP, False, "layer", []),
+    ("Nemotron_3_Super", "B200", None): (HYBRID, False, "layer", []),
+    ("Nemotron_3_Ultra", "GB300", None): (HYBRID, False, "none", ["moe_act"]),
 }
 
 
@@ -245,13 +282,17 @@ def recipe(row):
         raise LeftOut(f"the recipe of {' '.join(map(str, key))}")
     dispatcher, overlap, graphs, modules = found
     if graphs == "all" and release(row) < 26.06:
-        overlap, graphs = False, "layer"
+        overlap, graphs = False, "none" if row["gpu"] == "B300" else "layer"
     if key == ("DeepSeek-V3-671B", "GB300", "mxfp8") and release(row) < 26.06:
         modules = ["mla_up_proj"]  # deepseek_workload_base_configs.py@f0e2c37e
     if release(row) < 26:  # before HybridEP
         dispatcher = DEEP if row["model"].startswith("DeepSeek") else PLAIN
         graphs = "none"
     return dispatcher, overlap, graphs, modules
+
+
+def has_experts(row):
+    return bool(row.get("experts")) or row["model"].startswith("Nemotron_3")
 
 
 def experts_of(row):
@@ -273,7 +314,7 @@ def experts_of(row):
 
 
 def recompute(row, job):
-    if row.get("experts") and "mbridge" in row["id"] and recipe(row)[3]:
+    if has_experts(row) and "mbridge" in row["id"] and recipe(row)[3]:
         job["recompute_modules"] = recipe(row)[3]
         return "selective"
     told = str(row.get("recompute") or "not told")
@@ -311,7 +352,7 @@ def step_seconds(row, batch, t):
         return tokens / value
     if row.get("also", {}).get("step_s_derived"):
         return row["also"]["step_s_derived"]
-    if unit in ("%", "TFLOP/s/GPU") and not row.get("experts"):
+    if unit in ("%", "TFLOP/s/GPU") and not has_experts(row):
         rate = value * (PEAK / 100 if unit == "%" else 1e12)  # full attention: rows say so
         return tokens * model_flop(t, row["seq_len"]) / (rate * row["gpus"])
     raise LeftOut(f"the step from {unit}")
@@ -319,8 +360,7 @@ def step_seconds(row, batch, t):
 
 def job_of(row):
     need(row, "gpus")
-    t = transformer(row)
-    job = {"model": {"sequence": row["seq_len"], "transformer": t},
+    job = {"model": model_of(row),
            "framework": framework(row), "precision": precision(row), "gpus": row["gpus"],
            "sequence": row["seq_len"], "parallel": plan(row)}
     p = job["parallel"]
@@ -361,13 +401,15 @@ def row_of(row):
     where = platform(row)
     job = job_of(row)
     part = row["set"]
-    if row.get("experts"):
+    if row["model"] in HYBRIDS:
+        part = "Nemotron-H and 3, with Mamba"
+    elif row.get("experts"):
         part += ", experts"
     elif "LoRA" in str(row.get("task")):
         part = part.replace("-llama2_70b_lora", "") + ", LoRA"
     out = {"id": row["id"], "experiment": MADE,
            "settings": {"/cluster/platform": where, "/jobs/0": job}, "quantity": "/step_time_s",
-           "measured": round(step_seconds(row, job["global_batch"], job["model"]["transformer"]), 6), "unit": "s",
+           "measured": round(step_seconds(row, job["global_batch"], job["model"].get("transformer")), 6), "unit": "s",
            "regime": "large-model", "part": part, "source": row["source"]}
     if any(fnmatch(row["id"], used) for used in fitted_rows()):
         out["role"] = "calibration"

@@ -35,13 +35,28 @@ private:
   const MemorySetting& s_;
 };
 
+// Of the norm before a part of a layer, and of the first product behind it.
+double kept_by_norm(const MemorySetting& s, const Keeping& keeping, bool needed)
+{
+  const bool result = needed && !keeping.repeats(LayerModule::layernorm);
+  return (s.element + (result ? s.product_input() : 0.0)) * s.model.hidden;
+}
+
+Kept kept_by_mamba(const MemorySetting& s, const Keeping& keeping)
+{
+  const Mamba& m = *s.model.mamba;
+  Kept kept;
+  kept.outside = kept_by_norm(s, keeping, !s.adapters);
+  kept.inside =
+      s.element * (m.projected() + m.inner()) + (s.adapters ? 0.0 : s.product_input() * m.inner());
+  return kept;
+}
+
 Kept kept_by_attention(const MemorySetting& s, const Keeping& keeping)
 {
   const Transformer& t = s.model;
   Kept kept;
-  kept.outside = s.element * t.hidden; // of the norm before it
-  if (keeping.needs_input(AdapterTarget::linear_qkv) && !keeping.repeats(LayerModule::layernorm))
-    kept.outside += s.product_input() * t.hidden;
+  kept.outside = kept_by_norm(s, keeping, keeping.needs_input(AdapterTarget::linear_qkv));
   const double value =
       t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
   if (t.latent) {
@@ -70,17 +85,17 @@ double kept_by_ffn(const MemorySetting& s, double inner, bool result)
          ((s.model.gated ? 2.0 : 1.0) * s.activation_input() + (result ? s.product_input() : 0.0));
 }
 
-// What a layer's feed-forward part keeps: adds to what the attention does, and returns bytes of the
+// What a layer's feed-forward part keeps: adds to what its mixer does, and returns bytes of the
 // tokens that go to experts.
-double keep_ffn(const MemorySetting& s, const Keeping& keeping, bool with_experts, double tokens,
+double keep_ffn(const MemorySetting& s, const Keeping& keeping, FeedForward feed, double tokens,
                 Kept& kept)
 {
   const Transformer& t = s.model;
   const bool result = keeping.needs_input(AdapterTarget::linear_fc2);
-  kept.outside += s.element * t.hidden; // of the norm
-  if (keeping.needs_input(AdapterTarget::linear_fc1) && !keeping.repeats(LayerModule::layernorm))
-    kept.outside += s.product_input() * t.hidden;
-  if (!with_experts || t.experts == 0) {
+  if (feed == FeedForward::none)
+    return 0;
+  kept.outside += kept_by_norm(s, keeping, keeping.needs_input(AdapterTarget::linear_fc1));
+  if (feed == FeedForward::dense) {
     if (!keeping.repeats(LayerModule::mlp))
       kept.inside += kept_by_ffn(s, t.inner(), result);
     return 0;
@@ -92,13 +107,15 @@ double keep_ffn(const MemorySetting& s, const Keeping& keeping, bool with_expert
   // Routed tokens are kept as products take them and as they leave; experts share the whole
   // group's.
   kept.outside += s.element * 2.0 * t.experts;
+  if (t.expert_hidden) // what comes back is made wide again
+    kept.outside += s.product_input() * *t.expert_hidden;
   const double inner =
       kept_by_ffn(s, t.expert_inner(), result && !keeping.repeats(LayerModule::moe_act));
   const double share = s.plan.sequence_parallel || s.plan.tensor == 1
                            ? static_cast<double>(s.plan.expert_tensor) / s.plan.tensor
                            : 1.0;
   return share * tokens * t.top_k *
-         ((s.product_input() + s.element) * t.hidden + inner / s.plan.expert_tensor);
+         ((s.product_input() + s.element) * t.routed_hidden() + inner / s.plan.expert_tensor);
 }
 
 // Whether selective recomputation goes by the framework's rule, and it is this one.
@@ -110,18 +127,24 @@ bool follows(const MemorySetting& s, SelectiveRecompute rule)
 // Where attention and every second product are kept (torchtitan, _save_list): q, v, the attention,
 // gate or up, and the result of a gated layer's down. Products of experts, which are grouped, are
 // not.
-Kept kept_by_operations(const MemorySetting& s, bool with_experts)
+Kept kept_by_operations(const MemorySetting& s, const LayerParts& parts)
 {
   const Transformer& t = s.model;
   const double value =
       t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
-  const bool experts = with_experts && t.experts > 0;
+  const bool experts = parts.has_experts();
   Kept kept;
   kept.outside = s.element * t.hidden;
-  kept.inside = s.element * ((static_cast<double>(t.heads) + t.kv()) * t.head() + t.heads * value +
-                             (experts ? static_cast<double>(t.shared_experts) * t.expert_inner()
-                                      : static_cast<double>(t.inner())));
-  if (t.gated && (!experts || t.shared_experts > 0))
+  if (parts.mixer == Mixer::attention)
+    kept.inside = (static_cast<double>(t.heads) + t.kv()) * t.head() + t.heads * value;
+  else if (parts.mixer == Mixer::mamba)
+    kept.inside = t.mamba->projected() + t.mamba->inner();
+  if (experts)
+    kept.inside += static_cast<double>(t.shared_experts) * t.expert_inner();
+  else if (parts.feed == FeedForward::dense)
+    kept.inside += static_cast<double>(t.inner());
+  kept.inside *= s.element;
+  if (t.gated && (experts ? t.shared_experts > 0 : parts.feed == FeedForward::dense))
     kept.outside += s.element * t.hidden;
   return kept;
 }
@@ -144,7 +167,7 @@ double MemorySetting::share_of(const PieceParameters& parameters) const
          parameters.experts / std::max(1.0, group * of_experts / replicas);
 }
 
-Bytes layer_activations(const MemorySetting& s, bool with_experts)
+Bytes layer_activations(const MemorySetting& s, const LayerParts& parts)
 {
   const Transformer& t = s.model;
   if (follows(s, SelectiveRecompute::half)) {
@@ -152,8 +175,7 @@ Bytes layer_activations(const MemorySetting& s, bool with_experts)
     kept.recompute = Recompute::none;
     MemorySetting repeated = s;
     repeated.recompute = Recompute::full;
-    return 0.5 *
-           (layer_activations(kept, with_experts) + layer_activations(repeated, with_experts));
+    return 0.5 * (layer_activations(kept, parts) + layer_activations(repeated, parts));
   }
   const double tokens = s.batch.most_tokens() / s.plan.context;
   const double tensor = s.plan.tensor;
@@ -161,13 +183,15 @@ Bytes layer_activations(const MemorySetting& s, bool with_experts)
   if (s.recompute == Recompute::full)
     return Bytes(tokens * t.hidden * s.element / replicated);
   if (follows(s, SelectiveRecompute::operations)) {
-    const Kept kept = kept_by_operations(s, with_experts);
+    const Kept kept = kept_by_operations(s, parts);
     return Bytes(tokens * (kept.outside / replicated + kept.inside / tensor));
   }
   const Keeping keeping(s);
-  Kept kept = kept_by_attention(s, keeping);
-  const double routed = keep_ffn(s, keeping, with_experts, tokens, kept);
-  if (t.has_bias())
+  Kept kept;
+  if (parts.mixer != Mixer::none)
+    kept = parts.mixer == Mixer::mamba ? kept_by_mamba(s, keeping) : kept_by_attention(s, keeping);
+  const double routed = keep_ffn(s, keeping, parts.feed, tokens, kept);
+  if (t.has_bias() && parts.feed != FeedForward::none)
     kept.outside += t.hidden; // a mask
   const double pairs = tokens * s.batch.attended() * t.heads / tensor;
   return Bytes(tokens * (kept.outside / replicated + kept.inside / tensor) + kept.scores * pairs +
@@ -182,12 +206,34 @@ Bytes repeated_layer(const MemorySetting& s)
   const bool whole = s.recompute == Recompute::full || follows(s, SelectiveRecompute::half);
   if (!whole && s.modules.empty() && !follows(s, SelectiveRecompute::operations))
     return Bytes(0);
-  const bool experts = s.model.experts > 0;
   MemorySetting all = s;
   all.recompute = Recompute::none;
-  const Bytes one = layer_activations(all, experts);
-  return whole ? one : one - layer_activations(s, experts);
+  Bytes most;
+  for (const LayerRun& run : s.model.runs()) {
+    const Bytes one = layer_activations(all, run.parts);
+    most = std::max(most, whole ? one : one - layer_activations(s, run.parts));
+  }
+  return most;
 }
+
+// What layers of each kind keep of a micro-batch.
+class LayerBytes {
+public:
+  explicit LayerBytes(const MemorySetting& setting) : s_(setting) {}
+
+  double of(const LayerParts& parts)
+  {
+    for (const auto& [known, bytes] : known_)
+      if (known == parts)
+        return bytes;
+    known_.emplace_back(parts, layer_activations(s_, parts).value());
+    return known_.back().second;
+  }
+
+private:
+  const MemorySetting& s_;
+  std::vector<std::pair<LayerParts, double>> known_;
+};
 
 // At the most, of a logit: as its product made it and in single precision; or as it is, with its
 // gradient beside it (flash_attn, losses/cross_entropy.py) or written over it (Transformer Engine,
@@ -224,8 +270,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
   const ParallelPlan& plan = s.plan;
   const auto pieces = pieces_of(t, plan);
   const double tokens = s.batch.most_tokens() / plan.context;
-  const double dense_bytes = layer_activations(s, false).value();
-  const double expert_bytes = layer_activations(s, true).value();
+  LayerBytes bytes(s);
   std::vector<StageMemory> stages(static_cast<std::size_t>(plan.pipeline));
   for (int stage = 0; stage < plan.pipeline; ++stage) {
     StageMemory& m = stages[static_cast<std::size_t>(stage)];
@@ -240,8 +285,9 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       const PieceParameters own = parameters_of(piece, t, plan);
       held += own;
       trained += trained_of(piece, t, plan, s.adapters);
-      kept += piece.dense * dense_bytes + piece.experts * expert_bytes +
-              piece.predictions * (t.experts > 0 ? expert_bytes : dense_bytes);
+      for (const LayerRun& run : piece.runs)
+        kept += run.count * bytes.of(run.parts);
+      kept += piece.predictions * bytes.of(t.prediction_parts());
       most_layers = std::max(most_layers, own.total() / std::max(1, piece.layers()));
       if (piece.embedding || piece.output)
         tables += static_cast<double>(t.vocabulary) * t.hidden / plan.tensor *
@@ -254,8 +300,8 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       if (piece.embedding && t.has_bias())
         other += tokens * t.hidden;
     }
-    const auto divided = [&](int from_stage, const PieceParameters& of, double bytes) {
-      return bytes * (plan.zero >= from_stage ? s.share_of(of) : of.total());
+    const auto divided = [&](int from_stage, const PieceParameters& of, double each) {
+      return each * (plan.zero >= from_stage ? s.share_of(of) : of.total());
     };
     m.weights = Bytes(divided(3, held, s.state.weight));
     if (s.adapters)

@@ -39,7 +39,8 @@ struct MemorySetting {
   std::optional<Adapters> adapters;                             // they alone are trained
   bool flash = true;
   double element = 2;                  // bytes of an activation
-  Fp8Kept fp8_kept = Fp8Kept::nothing; // where products are of eight bits
+  double operand = 2;                  // and of what products take
+  Fp8Kept fp8_kept = Fp8Kept::nothing; // where that is less
   LossRule loss = LossRule::automatic;
   int per_node = 1; // GPUs of the job on one node, at most
   StateBytes state;
@@ -52,9 +53,12 @@ struct MemorySetting {
 
   /// Bytes of an element that a product alone needs for its backward pass. Adapters take theirs in
   /// the precision of activations.
-  double product_input() const { return fp8_kept == Fp8Kept::nothing || adapters ? element : 1; }
+  double product_input() const
+  {
+    return fp8_kept == Fp8Kept::nothing || adapters ? element : operand;
+  }
   /// Of what goes into the activation function.
-  double activation_input() const { return fp8_kept == Fp8Kept::activation ? 1 : element; }
+  double activation_input() const { return fp8_kept == Fp8Kept::activation ? operand : element; }
 };
 
 struct StageMemory {
@@ -69,8 +73,10 @@ struct StageMemory {
 /// Bytes that one layer keeps of one micro-batch for the backward pass: Korthikanti et al.,
 /// arXiv:2205.05198, equations 1 to 6 and table 2, told by the parts that they sum up, so that
 /// grouped queries, gated layers and experts have their own. Dropout masks of a byte are kept by
-/// models with biases (GPT, BERT).
-Bytes layer_activations(const MemorySetting& setting, bool with_experts);
+/// models with biases (GPT, BERT). Mamba keeps what its product in makes, its result before the
+/// norm and, as the product out takes it, behind; it makes the rest anew (mamba_ssm,
+/// ssd_combined.py).
+Bytes layer_activations(const MemorySetting& setting, const LayerParts& parts);
 
 /// Micro-batches of one piece that stage `stage` holds at the same time, at most, times pieces.
 double held_micro_batches(const ParallelPlan& plan, int micro_batches, int stage);

@@ -69,8 +69,13 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
     return not_dividing("parallel/tensor", plan.tensor, t.heads, "heads");
   if (t.inner() % plan.tensor != 0)
     return not_dividing("parallel/tensor", plan.tensor, t.inner(), "values of the ffn");
+  if (t.mamba && t.mamba->groups % plan.tensor != 0)
+    return not_dividing("parallel/tensor", plan.tensor, t.mamba->groups, "groups of Mamba");
   if (plan.sequence_parallel && sequence % plan.tensor != 0)
     return not_dividing("parallel/tensor", plan.tensor, sequence, "tokens of a sequence");
+  if (t.mamba && t.mamba->heads / plan.tensor % plan.context != 0)
+    return not_dividing("parallel/context", plan.context, t.mamba->heads / plan.tensor,
+                        "heads of Mamba on a GPU");
   if (plan.context > 1 && sequence % (2 * plan.context) != 0)
     return {"parallel/context",
             fmt::format("is {}, but twice that must divide the {} tokens of a sequence",

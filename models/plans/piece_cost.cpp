@@ -109,13 +109,13 @@ public:
     cost_.layers = piece.layers();
     if (piece.embedding)
       add_end(End::embedding);
-    add_layers(false, piece.dense);
-    add_layers(true, piece.experts);
+    for (const LayerRun& run : piece.runs)
+      add_layers(run);
     if (piece.output)
       add_end(End::output);
     for (int i = 0; i < piece.predictions; ++i) {
       add_end(End::prediction);
-      add_layers(s_.memory.model.experts > 0, 1);
+      add_layers({s_.memory.model.prediction_parts(), 1});
       add_end(End::output);
     }
     held_ = parameters_of(piece, s_.memory.model, s_.memory.plan);
@@ -126,14 +126,13 @@ public:
   }
 
 private:
-  void add_layers(bool with_experts, int layers)
+  void add_layers(const LayerRun& run)
   {
-    if (layers == 0)
-      return;
-    const PlannedLayer layer(s_, times_, with_experts);
+    const int layers = run.count;
+    const PlannedLayer layer(s_, times_, run.parts);
     const OperatorTime again = launched(layer.repeated(), s_.rules);
     PlanUnit unit;
-    unit.name = with_experts ? "layer with experts" : "layer";
+    unit.name = name_of(run.parts);
     unit.count = layers;
     const OperatorTime f = launched(layer.forward(), s_.rules);
     OperatorTime b = launched(layer.backward(), s_.rules);

@@ -1,5 +1,7 @@
 #include "models/plans/planned_layer.hpp"
 
+#include "models/transformer/routing.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,12 +11,6 @@ namespace {
 
 // From one kernel of a CUDA graph to the next (XLA's command buffers, maxtext.json).
 constexpr Seconds kGraphLaunch{1e-6};
-
-// Places of so many that a token goes to, of `choices` that it makes, each as likely.
-double distinct(double places, double choices)
-{
-  return places * (1 - std::pow(1 - 1 / places, choices));
-}
 
 LossKernels loss_kernels(const TransformerRules& rules)
 {
@@ -27,11 +23,10 @@ LossKernels loss_kernels(const TransformerRules& rules)
 
 } // namespace
 
-PlannedLayer::PlannedLayer(const StepSetting& setting, ExchangeTimes& times, bool with_experts)
-    : s_(setting), times_(times), shape_(operator_shape(setting)),
-      experts_(with_experts && setting.memory.model.experts > 0),
-      operators_(layer_operators(setting.memory.model, shape_, with_experts)),
-      graphs_(setting.device)
+PlannedLayer::PlannedLayer(const StepSetting& setting, ExchangeTimes& times,
+                           const LayerParts& parts)
+    : s_(setting), times_(times), shape_(operator_shape(setting)), parts_(parts),
+      operators_(layer_operators(setting.memory.model, shape_, parts)), graphs_(setting.device)
 {
   graphs_.host_per_kernel = std::min(kGraphLaunch, graphs_.host_per_kernel);
 }
@@ -46,7 +41,8 @@ const TransformerDevice& PlannedLayer::device_of(const Operator& op) const
   case CudaGraphs::layer:
     break;
   }
-  return experts_ && op.module && among({LayerModule::moe}, *op.module) ? s_.device : graphs_;
+  return parts_.has_experts() && op.module && among({LayerModule::moe}, *op.module) ? s_.device
+                                                                                    : graphs_;
 }
 
 OperatorTime PlannedLayer::operators_time(bool backward) const
@@ -60,15 +56,16 @@ OperatorTime PlannedLayer::operators_time(bool backward) const
   return time;
 }
 
-// The host asks how many tokens came for each expert, and launches what depends on it. Neither is
-// hidden, unless router and preparation are launched as a graph, or the device has another
-// micro-batch's work.
+// The host asks how many tokens came for each expert, unless none may come too many, and launches
+// the experts' work one by one. The first is not there where router and preparation are a graph,
+// neither where everything is, and both are hidden where the device has another micro-batch's work.
 Seconds PlannedLayer::wait_for_counts() const
 {
-  const bool waits = experts_ && s_.rules.dropless && s_.rules.cuda_graphs == CudaGraphs::none &&
-                     !s_.rules.overlap_expert;
+  if (!parts_.has_experts() || s_.rules.overlap_expert || s_.rules.cuda_graphs == CudaGraphs::all)
+    return Seconds(0);
+  const bool asks = s_.rules.dropless && s_.rules.cuda_graphs == CudaGraphs::none;
   const double held = std::ceil(s_.memory.model.experts / static_cast<double>(shape_.expert));
-  return waits ? held * s_.rules.host_per_expert : Seconds(0);
+  return (asks ? s_.rules.host_per_routing : Seconds(0)) + held * s_.rules.host_per_expert;
 }
 
 // The device waits with the host: where it waits for each launch anyway, not a second time.
@@ -101,7 +98,7 @@ OperatorTime PlannedLayer::repeated() const
   }
   if (!s_.memory.modules.empty()) {
     OperatorTime time = modules_time(operators_, s_.memory.modules, s_.device);
-    if (experts_ && among(s_.memory.modules, LayerModule::moe))
+    if (parts_.has_experts() && among(s_.memory.modules, LayerModule::moe))
       time += counting();
     return time;
   }
@@ -126,8 +123,8 @@ OperatorTime PlannedLayer::repeated() const
 
 bool PlannedLayer::repeats_feed_forward() const
 {
-  return s_.memory.recompute == Recompute::selective &&
-         among(s_.memory.modules, experts_ ? LayerModule::moe : LayerModule::mlp);
+  return s_.memory.recompute == Recompute::selective && parts_.feed != FeedForward::none &&
+         among(s_.memory.modules, parts_.has_experts() ? LayerModule::moe : LayerModule::mlp);
 }
 
 LayerExchanges PlannedLayer::repeated_exchanges() const
@@ -158,14 +155,16 @@ Bytes PlannedLayer::activations() const
 // What a GPU's tokens are on their way to experts, once for each.
 Bytes PlannedLayer::routed() const
 {
-  return Bytes(shape_.own_tokens() * s_.memory.model.top_k * s_.memory.model.hidden *
+  return Bytes(shape_.own_tokens() * s_.memory.model.top_k * s_.memory.model.routed_hidden() *
                s_.memory.element);
 }
 
 // Of tensor-parallel ranks in one pass.
 int PlannedLayer::collectives() const
 {
-  return shape_.tensor < 2 ? 0 : shape_.sequence_parallel ? 4 : 2;
+  const int parts =
+      (parts_.mixer != Mixer::none ? 1 : 0) + (parts_.feed != FeedForward::none ? 1 : 0);
+  return shape_.tensor < 2 ? 0 : parts * (shape_.sequence_parallel ? 2 : 1);
 }
 
 // Brought together before a product and added up behind it; one all-reduce is both.
@@ -179,7 +178,9 @@ PlannedCalls PlannedLayer::both_ways(PlanGroup group, Bytes size, double times) 
 
 PlannedCalls PlannedLayer::feed_forward_calls() const
 {
-  if (!experts_)
+  if (parts_.feed == FeedForward::none || (!parts_.has_experts() && shape_.tensor < 2))
+    return {};
+  if (!parts_.has_experts())
     return both_ways(PlanGroup::tensor, activations(), 1);
   // Experts that are not cut take the tokens that each rank holds; else those that came to the
   // ranks that share an expert go to all of them.
@@ -198,7 +199,7 @@ PlannedCalls PlannedLayer::feed_forward_calls() const
 PlannedCalls PlannedLayer::tensor_calls() const
 {
   PlannedCalls calls;
-  if (shape_.tensor > 1)
+  if (shape_.tensor > 1 && parts_.mixer != Mixer::none)
     calls = both_ways(PlanGroup::tensor, activations(), 1);
   for (const PlannedCall& call : feed_forward_calls())
     calls.push_back(call);
@@ -207,7 +208,7 @@ PlannedCalls PlannedLayer::tensor_calls() const
 
 Exposure PlannedLayer::tensor(bool backward) const
 {
-  if (shape_.tensor < 2 && !(experts_ && shape_.expert_tensor > 1))
+  if (shape_.tensor < 2 && !(parts_.has_experts() && shape_.expert_tensor > 1))
     return {};
   PlannedCalls calls = tensor_calls();
   const Seconds all = times_.time_of(calls);
@@ -244,11 +245,32 @@ Seconds PlannedLayer::exposed_beside_products(const PlannedCalls& calls, bool ba
   return exposed;
 }
 
-// Keys and values go round the ring beside the attention of those that are there.
 Exposure PlannedLayer::context(bool backward) const
 {
-  if (shape_.context < 2)
+  if (shape_.context < 2 || parts_.mixer == Mixer::none)
     return {};
+  return parts_.mixer == Mixer::attention ? ring(backward) : turned(backward);
+}
+
+// A scan needs all tokens of a head: what goes in is turned from all heads of some tokens to some
+// heads of all tokens, and back (Megatron-Core, mamba_context_parallel.py).
+Exposure PlannedLayer::turned(bool backward) const
+{
+  const Mamba& m = *s_.memory.model.mamba;
+  const auto all_to_all = [&](double values) {
+    return PlannedCall{PlanGroup::context, Operation::all_to_all,
+                       Bytes(shape_.tokens() * values / shape_.tensor * s_.memory.element), 1};
+  };
+  PlannedCalls calls{all_to_all(m.projected()), all_to_all(m.inner())};
+  if (backward)
+    std::swap(calls.front(), calls.back());
+  const Seconds all = times_.time_of(calls);
+  return {all, all, std::move(calls)};
+}
+
+// Keys and values go round the ring beside the attention of those that are there.
+Exposure PlannedLayer::ring(bool backward) const
+{
   const Transformer& t = s_.memory.model;
   const double kv = std::max(1.0, static_cast<double>(t.latent ? t.heads : t.kv()) / shape_.tensor);
   const Bytes block(shape_.tokens() * 2 * kv * t.head() * s_.memory.element);
@@ -286,7 +308,7 @@ PlannedCalls PlannedLayer::expert_calls() const
   case Dispatcher::deep_ep:
   case Dispatcher::hybrid_ep: {
     const int nodes = times_.nodes(PlanGroup::expert);
-    return all_to_all(distinct(nodes > 1 ? nodes : shape_.expert, choices) / choices);
+    return all_to_all(places_reached(s_.memory.model, nodes > 1 ? nodes : shape_.expert) / choices);
   }
   }
   return all_to_all(1);
@@ -295,7 +317,7 @@ PlannedCalls PlannedLayer::expert_calls() const
 // Tokens go to their experts and come back.
 Exposure PlannedLayer::expert(bool backward) const
 {
-  if (!experts_ || shape_.expert < 2)
+  if (!parts_.has_experts() || shape_.expert < 2)
     return {};
   PlannedCalls calls = expert_calls();
   const Seconds both = times_.time_of(calls);
@@ -320,8 +342,10 @@ OperatorShape operator_shape(const StepSetting& s)
   shape.flash = s.memory.flash;
   shape.fused = s.rules.fused;
   shape.loss = loss_kernels(s.rules);
-  shape.fp8 = s.fp8;
   shape.element = s.memory.element;
+  shape.operand = s.operand;
+  shape.conversion = s.conversion;
+  shape.scan = s.rules.scan_efficiency;
   shape.adapters = s.memory.adapters;
   shape.accumulate = s.rules.gradient == GradientPrecision::fp32 ? 4 : s.memory.element;
   return shape;

@@ -51,7 +51,7 @@ struct LayerExchanges {
 
 class PlannedLayer {
 public:
-  PlannedLayer(const StepSetting& setting, ExchangeTimes& times, bool with_experts);
+  PlannedLayer(const StepSetting& setting, ExchangeTimes& times, const LayerParts& parts);
 
   OperatorTime forward() const;
   OperatorTime backward() const;
@@ -77,12 +77,14 @@ private:
   Seconds exposed_beside_products(const PlannedCalls& calls, bool backward) const;
   PlannedCalls expert_calls() const;
   Exposure context(bool backward) const;
+  Exposure ring(bool backward) const;
+  Exposure turned(bool backward) const;
   Exposure expert(bool backward) const;
 
   const StepSetting& s_;
   ExchangeTimes& times_;
   OperatorShape shape_;
-  bool experts_;
+  LayerParts parts_;
   std::vector<Operator> operators_;
   TransformerDevice graphs_; // the device where kernels are launched as a graph
 };

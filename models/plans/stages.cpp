@@ -31,7 +31,12 @@ std::vector<int> even_layers(const Transformer& t, const ParallelPlan& plan)
   const int count = plan.pipeline * plan.virtual_stages;
   std::vector<int> layers(static_cast<std::size_t>(count), t.layers / count);
   const int rest = t.layers % count;
-  if (rest > 0 && (t.layers + 2) % count == 0) {
+  const int full = (t.layers + count - 1) / count;
+  const int of_last = t.layers - full * (count - 1);
+  if (rest > 0 && t.mtp_layers > 0 && of_last >= 0) {
+    std::fill(layers.begin(), layers.end(), full);
+    layers.back() = of_last;
+  } else if (rest > 0 && (t.layers + 2) % count == 0) {
     std::fill(layers.begin(), layers.end(), (t.layers + 2) / count);
     --layers.front();
     --layers.back();
@@ -53,8 +58,7 @@ std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan)
   int done = 0;
   for (const int of_piece : layers) {
     Piece piece;
-    piece.experts = t.expert_layers(done + of_piece) - t.expert_layers(done);
-    piece.dense = of_piece - piece.experts;
+    piece.runs = t.runs(done, of_piece);
     done += of_piece;
     pieces.push_back(piece);
   }
@@ -66,16 +70,17 @@ std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan)
 
 PieceParameters parameters_of(const Piece& piece, const Transformer& t, const ParallelPlan& plan)
 {
-  const LayerParameters plain = layer_parameters(t, false);
-  const LayerParameters expert = layer_parameters(t, true);
   const ParameterCount all = parameters(t);
   const double cut = plan.tensor;
-  const int with_experts = piece.experts + (t.experts > 0 ? piece.predictions : 0);
+  LayerRuns runs = piece.runs;
+  add(runs, t.prediction_parts(), piece.predictions);
   PieceParameters p;
-  p.shared = piece.layers() * (plain.attention / cut + plain.norms) +
-             ((piece.layers() - with_experts) * plain.dense + with_experts * expert.dense) / cut +
-             piece.predictions * prediction_parameters(t) / cut;
-  p.experts = with_experts * expert.experts / (plan.expert * plan.expert_tensor);
+  p.shared = piece.predictions * prediction_parameters(t) / cut;
+  for (const LayerRun& run : runs) {
+    const LayerParameters one = layer_parameters(t, run.parts);
+    p.shared += run.count * ((one.mixer + one.dense) / cut + one.norms);
+    p.experts += run.count * one.experts / (plan.expert * plan.expert_tensor);
+  }
   if (piece.embedding)
     p.shared += all.embedding / cut;
   if (piece.output) {
@@ -92,12 +97,12 @@ PieceParameters trained_of(const Piece& piece, const Transformer& t, const Paral
 {
   if (!adapters)
     return parameters_of(piece, t, plan);
-  const LayerParameters plain = adapter_parameters(t, *adapters, false);
-  const LayerParameters expert = adapter_parameters(t, *adapters, true);
   PieceParameters p;
-  p.shared = (piece.dense * plain.total() + piece.experts * (expert.attention + expert.dense)) /
-             plan.tensor;
-  p.experts = piece.experts * expert.experts / (plan.expert * plan.expert_tensor);
+  for (const LayerRun& run : piece.runs) {
+    const LayerParameters one = adapter_parameters(t, *adapters, run.parts);
+    p.shared += run.count * (one.mixer + one.dense) / plan.tensor;
+    p.experts += run.count * one.experts / (plan.expert * plan.expert_tensor);
+  }
   return p;
 }
 

@@ -10,15 +10,22 @@ namespace foretrain::models {
 
 /// Layers between two transfers of a pipeline; piece p stands on stage p % stages.
 struct Piece {
-  int dense = 0;   // layers without experts
-  int experts = 0; // layers with them
+  LayerRuns runs;
   bool embedding = false;
   bool output = false;
   int predictions = 0; // modules that predict further tokens, each with a layer like the last one
-  int layers() const { return dense + experts + predictions; }
+  int layers() const
+  {
+    int sum = predictions;
+    for (const LayerRun& run : runs)
+      sum += run.count;
+    return sum;
+  }
 };
 
-/// Pieces in the order of the forward pass. Layers that do not divide: where embedding and output
+/// Pieces in the order of the forward pass. Layers that do not divide: where the last piece
+/// predicts further tokens, too, all others are filled (Megatron Bridge, deepseek_v3.py,
+/// set_deepseek_v3_pipeline_model_parallel_layout); where embedding and output
 /// count as a layer each and then it divides, first and last piece have one less (Llama 3,
 /// arXiv:2407.21783, section 3.3.2); else the pieces after the first have one more, as far as there
 /// are any. The plan may say otherwise for the first and last stage.

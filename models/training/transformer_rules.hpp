@@ -58,6 +58,18 @@ constexpr auto choices(MasterWeights)
       {{MasterWeights::fp32, "fp32"}, {MasterWeights::remainder, "remainder"}});
 }
 
+/// Scales of fp8 operands: one for a tensor, from values of earlier steps (delayed) or its own
+/// (current); one for each row or column; or one for each 128 values of activations and 128 x 128
+/// of weights.
+enum class Fp8Scaling { delayed, current, row, block };
+constexpr auto choices(Fp8Scaling)
+{
+  return std::to_array<Choice<Fp8Scaling>>({{Fp8Scaling::delayed, "delayed"},
+                                            {Fp8Scaling::current, "current"},
+                                            {Fp8Scaling::row, "row"},
+                                            {Fp8Scaling::block, "block"}});
+}
+
 /// Kernel of attention: that of the GPU's tables, FlashAttention-2 or -1, or FlashAttention in
 /// Triton.
 enum class AttentionKernel { measured, flash_2, flash_1, triton };
@@ -97,10 +109,14 @@ struct TransformerRules {
   Seconds host_per_micro_batch{}; // in which the device waits; 0: the host runs ahead
   Seconds host_per_exchange{};    // to start a collective between tensor-parallel ranks
   AttentionKernel attention = AttentionKernel::measured;
+  // Products of chunks in Mamba's scan, beside a library's of their shapes: mamba_ssm's kernels in
+  // Triton (docs/calibration-data.md).
+  double scan_efficiency = 0.22;
   SelectiveRecompute selective =
       SelectiveRecompute::attention;   // what "recompute": "selective" repeats
   LossRule loss = LossRule::automatic; // kernels of the cross entropy; automatic: as `fused` says
   Fp8Kept fp8_kept = Fp8Kept::nothing; // for the backward pass
+  Fp8Scaling fp8_scaling = Fp8Scaling::delayed;
   MasterWeights master = MasterWeights::fp32;
   GradientPrecision gradient = GradientPrecision::fp32; // what gradients are added up in
   GradientPrecision reduce = GradientPrecision::fp32;   // what of them travels
@@ -117,7 +133,10 @@ struct TransformerRules {
   bool overlap_expert = false;          // exchanges of experts ride beside other work
   Dispatcher dispatcher = Dispatcher::all_to_all; // how tokens go to their experts
   bool dropless = true;                           // no token is left out
-  Seconds host_per_expert{}; // dropless: of a GPU, which waits for the host in each layer of them
+  // Of a GPU that waits for the host in each layer of experts: dropless, for the numbers of tokens,
+  // and for what is launched for each expert that it holds.
+  Seconds host_per_routing{};
+  Seconds host_per_expert{};
   CudaGraphs cuda_graphs = CudaGraphs::none; // what is launched as a graph
   bool launch_blocking = false;              // each launch waits until its kernel is done
   double overlap_cost = 0.12;  // of compute that runs beside exchanges: more time by this
@@ -171,6 +190,9 @@ void describe(V& v, TransformerRules& s)
   v.optional("attention", s.attention,
              "kernel: the one that was measured, FlashAttention-2 or -1, or FlashAttention in "
              "Triton");
+  v.optional("scan_efficiency", s.scan_efficiency,
+             "rate of the products of chunks in a scan (Mamba) beside a library's of their shapes",
+             between(0.01, 1));
   v.optional("selective", s.selective,
              "what selective recomputation repeats: the attention's core (Megatron), every second "
              "layer (half), or of each layer all but attention and every second product "
@@ -180,6 +202,9 @@ void describe(V& v, TransformerRules& s)
       "kernels of the cross entropy: fused ones, PyTorch's, those of Megatron's "
       "vocab_parallel_cross_entropy, or the first two as \"fused\" says; fused ones that keep "
       "logits as they are, with a gradient beside (flash) or in their place (in-place)");
+  v.optional("fp8_scaling", s.fp8_scaling,
+             "scales of operands in fp8: of a tensor, from earlier steps (delayed) or its own "
+             "values (current), of each row and column (row), or of blocks of 128");
   v.optional("fp8_kept", s.fp8_kept,
              "what is left in fp8 for the backward pass where products are fp8: nothing, what goes "
              "into products (inputs), and what goes into the activation function (activation)");
@@ -205,11 +230,14 @@ void describe(V& v, TransformerRules& s)
   v.optional("dropless", s.dropless,
              "no token is left out, so that the host waits until it knows how many came");
   v.optional(
-      "host_per_expert", s.host_per_expert,
-      "dropless: time in which a GPU waits in each layer, for each expert that it holds, for "
-      "the host, which waits for the numbers of tokens and launches what depends on them; "
-      "not with CUDA graphs or overlap_expert",
+      "host_per_routing", s.host_per_routing,
+      "dropless: time in which a GPU waits in each layer of experts for the host, which waits "
+      "for the numbers of tokens; not with CUDA graphs or overlap_expert",
       non_negative());
+  v.optional("host_per_expert", s.host_per_expert,
+             "and for each expert that the GPU holds, whose work the host launches by itself; not "
+             "with CUDA graphs of everything or overlap_expert",
+             non_negative());
   v.optional("cuda_graphs", s.cuda_graphs,
              "what is launched as a CUDA graph: nothing, what has the same shapes in each step "
              "(layer: all but experts), or everything (all)");

@@ -11,9 +11,12 @@ Seconds moving(double bytes, int kernels, const TransformerDevice& device)
   return bytes > 0 ? kernels * device.kernel_floor + Bytes(bytes) / device.memory : Seconds(0);
 }
 
-const sim::ProductCurve& curve_of(const Operator& op, const TransformerDevice& device)
+Seconds multiplying(const Operator& op, const sim::Product& product,
+                    const TransformerDevice& device)
 {
-  return op.weights && op.product.operand_bytes < 2 ? device.fp8 : device.half;
+  const sim::ProductCurve& curve =
+      op.weights && op.product.operand_bytes < 2 ? device.narrow : device.half;
+  return Seconds(curve(product, device.clock) / op.efficiency);
 }
 
 } // namespace
@@ -28,7 +31,7 @@ OperatorTime forward_time(const Operator& op, const TransformerDevice& device)
   OperatorTime time{Seconds(0), op.forward_kernels * device.host_per_kernel};
   switch (op.kind) {
   case OperatorKind::product:
-    time.device = Seconds(curve_of(op, device)(op.product, device.clock)) +
+    time.device = multiplying(op, op.product, device) +
                   moving(op.forward_bytes, op.forward_kernels - 1, device);
     break;
   case OperatorKind::attention:
@@ -56,10 +59,12 @@ OperatorTime backward_time(const Operator& op, const TransformerDevice& device)
     right.n = p.k;
     right.k = p.m;
     const int products = op.frozen ? 1 : 2;
-    time.device = Seconds(curve_of(op, device)(input, device.clock)) +
+    time.device = multiplying(op, input, device) +
                   moving(op.backward_bytes, op.backward_kernels - products, device);
     if (!op.frozen)
-      time.device += Seconds(curve_of(op, device)(right, device.clock));
+      time.device += multiplying(op, right, device);
+    if (op.again)
+      time += forward_time(op, device);
     break;
   }
   case OperatorKind::attention:

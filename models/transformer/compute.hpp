@@ -10,7 +10,7 @@ namespace foretrain::models {
 /// A GPU as these operators see it.
 struct TransformerDevice {
   sim::ProductCurve half;
-  sim::ProductCurve fp8;
+  sim::ProductCurve narrow; // of operands of fewer than 16 bits
   sim::AttentionCurve attention;
   BytesPerSecond memory;      // what streaming kernels reach
   Seconds kernel_floor{2e-6}; // shortest time from one small kernel to the next on the device

@@ -40,37 +40,74 @@ double attention_parameters(const Transformer& t)
          dense(queries, t.hidden, t.has_bias()) + (t.query_norm ? 2.0 * t.head() : 0);
 }
 
-double feed_forward(const Transformer& t, double inner)
+// Two products, the convolution with its bias, a norm of what leaves the scan, and of each head its
+// decay, its step's bias and what goes past the state.
+double mamba_parameters(const Transformer& t)
 {
-  return dense(t.hidden, inner * (t.gated ? 2 : 1), t.has_bias()) +
-         dense(inner, t.hidden, t.has_bias());
+  const Mamba& m = *t.mamba;
+  return dense(t.hidden, m.projected(), false) + m.convolved() * (m.convolution + 1) + m.inner() +
+         3.0 * m.heads + dense(m.inner(), t.hidden, false);
+}
+
+double mixer_parameters(const Transformer& t, Mixer mixer)
+{
+  switch (mixer) {
+  case Mixer::attention:
+    return attention_parameters(t);
+  case Mixer::mamba:
+    return mamba_parameters(t);
+  case Mixer::none:
+    break;
+  }
+  return 0;
+}
+
+double feed_forward(const Transformer& t, double outer, double inner)
+{
+  return dense(outer, inner * (t.gated ? 2 : 1), t.has_bias()) + dense(inner, outer, t.has_bias());
+}
+
+// Of routed experts, each as many as the tokens that go to it.
+double met_share(const Transformer& t)
+{
+  return t.experts > 0 ? static_cast<double>(t.top_k) / t.experts : 0;
 }
 
 } // namespace
 
-LayerParameters layer_parameters(const Transformer& t, bool with_experts)
+LayerParameters layer_parameters(const Transformer& t, const LayerParts& parts)
 {
   LayerParameters p;
-  p.attention = attention_parameters(t);
-  p.norms = 2 * norm_parameters(t);
-  if (with_experts && t.experts > 0) {
-    p.experts = t.experts * feed_forward(t, t.expert_inner());
+  p.mixer = mixer_parameters(t, parts.mixer);
+  p.norms = norm_parameters(t) *
+            ((parts.mixer == Mixer::none ? 0 : 1) + (parts.feed == FeedForward::none ? 0 : 1));
+  switch (parts.feed) {
+  case FeedForward::none:
+    break;
+  case FeedForward::dense:
+    p.dense = feed_forward(t, t.hidden, t.inner());
+    break;
+  case FeedForward::experts:
+    p.experts = t.experts * feed_forward(t, t.routed_hidden(), t.expert_inner());
     p.dense = static_cast<double>(t.hidden) * t.experts +
-              (t.shared_experts > 0 ? feed_forward(t, t.shared_experts * t.expert_inner()) : 0);
-  } else {
-    p.dense = feed_forward(t, t.inner());
+              (t.shared_experts > 0 ? feed_forward(t, t.hidden, t.shared_experts * t.expert_inner())
+                                    : 0) +
+              (t.expert_hidden ? 2.0 * t.hidden * *t.expert_hidden : 0);
+    break;
   }
   return p;
 }
 
-LayerParameters adapter_parameters(const Transformer& t, const Adapters& adapters,
-                                   bool with_experts)
+namespace {
+
+// Of the products of an attention.
+double attention_adapters(const Transformer& t, const Adapters& adapters)
 {
   using enum AdapterTarget;
   const double rank = adapters.rank;
   const double h = t.hidden;
   const double queries = static_cast<double>(t.heads) * t.head();
-  LayerParameters p;
+  double sum = 0;
   double values = queries;
   if (t.latent) {
     const LatentAttention& a = *t.latent;
@@ -78,26 +115,37 @@ LayerParameters adapter_parameters(const Transformer& t, const Adapters& adapter
     const double query_out = static_cast<double>(t.heads) * (t.head() + a.rotary_size);
     values = t.heads * value;
     if (adapters.on(linear_qkv)) {
-      p.attention += rank * (h + a.kv_rank + a.rotary_size);
-      p.attention += rank * (a.kv_rank + t.heads * (t.head() + value));
-      p.attention +=
+      sum += rank * (h + a.kv_rank + a.rotary_size);
+      sum += rank * (a.kv_rank + t.heads * (t.head() + value));
+      sum +=
           a.query_rank > 0 ? rank * (h + 2.0 * a.query_rank + query_out) : rank * (h + query_out);
     }
   } else if (adapters.on(linear_qkv)) {
-    p.attention += rank * (h + queries + 2.0 * t.kv() * t.head());
+    sum += rank * (h + queries + 2.0 * t.kv() * t.head());
   }
-  if (adapters.on(linear_proj))
-    p.attention += rank * (values + h);
-  const auto feed = [&](double inner) {
-    return (adapters.on(linear_fc1) ? rank * (h + inner * (t.gated ? 2 : 1)) : 0) +
-           (adapters.on(linear_fc2) ? rank * (inner + h) : 0);
+  return sum + (adapters.on(linear_proj) ? rank * (values + h) : 0);
+}
+
+} // namespace
+
+LayerParameters adapter_parameters(const Transformer& t, const Adapters& adapters,
+                                   const LayerParts& parts)
+{
+  using enum AdapterTarget;
+  const auto feed = [&](double outer, double inner) {
+    const double both = adapters.rank * (outer + inner);
+    return (adapters.on(linear_fc1) ? both + adapters.rank * (t.gated ? inner : 0) : 0) +
+           (adapters.on(linear_fc2) ? both : 0);
   };
-  if (with_experts && t.experts > 0) {
-    p.experts = t.experts * feed(t.expert_inner());
-    p.dense =
-        t.shared_experts > 0 ? feed(static_cast<double>(t.shared_experts) * t.expert_inner()) : 0;
-  } else {
-    p.dense = feed(t.inner());
+  LayerParameters p;
+  p.mixer = parts.mixer == Mixer::attention ? attention_adapters(t, adapters) : 0;
+  if (parts.has_experts()) {
+    p.experts = t.experts * feed(t.routed_hidden(), t.expert_inner());
+    p.dense = t.shared_experts > 0
+                  ? feed(t.hidden, static_cast<double>(t.shared_experts) * t.expert_inner())
+                  : 0;
+  } else if (parts.feed == FeedForward::dense) {
+    p.dense = feed(t.hidden, t.inner());
   }
   return p;
 }
@@ -116,12 +164,14 @@ ParameterCount parameters(const Transformer& t)
     count.embedding += dense(t.patch_values, h, true) + h; // and the class token
   if (t.token_types > 0)
     count.embedding += norm_parameters(t);
-  const LayerParameters with = layer_parameters(t, true);
-  const LayerParameters without = layer_parameters(t, false);
-  const double with_layers = t.experts > 0 ? t.expert_layers() : 0;
-  count.layers = with_layers * with.total() + (t.layers - with_layers) * without.total();
-  count.prediction = t.mtp_layers * (with.total() + prediction_parameters(t));
-  count.experts = (with_layers + t.mtp_layers) * with.experts;
+  for (const LayerRun& run : t.runs()) {
+    const LayerParameters one = layer_parameters(t, run.parts);
+    count.layers += run.count * one.total();
+    count.experts += run.count * one.experts;
+  }
+  const LayerParameters further = layer_parameters(t, t.prediction_parts());
+  count.prediction = t.mtp_layers * (further.total() + prediction_parameters(t));
+  count.experts += t.mtp_layers * further.experts;
   if (!t.is_tied() && t.vocabulary > 0)
     count.output = t.vocabulary * h;
   if (t.prediction_head)
@@ -133,7 +183,7 @@ ParameterCount parameters(const Transformer& t)
   count.final_norm = t.encoder && t.patch_values == 0 ? 0 : norm_parameters(t);
   count.active_per_token = count.total();
   if (t.experts > 0)
-    count.active_per_token -= count.experts * (1 - static_cast<double>(t.top_k) / t.experts);
+    count.active_per_token -= count.experts * (1 - met_share(t));
   return count;
 }
 
@@ -151,14 +201,22 @@ double attended(const Transformer& t, int sequence, AttentionCount count)
 
 Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count)
 {
-  const LayerParameters with = layer_parameters(t, true);
-  const LayerParameters without = layer_parameters(t, false);
-  // A layer that predicts a further token is like the last one.
-  const double with_layers = t.experts > 0 ? t.expert_layers() + t.mtp_layers : 0;
-  const double layers = t.layers + t.mtp_layers;
-  double weights = layers * with.attention + (layers - with_layers) * without.dense;
-  if (with_layers > 0)
-    weights += with_layers * (with.dense + with.experts * t.top_k / t.experts);
+  LayerRuns runs = t.runs();
+  add(runs, t.prediction_parts(), t.mtp_layers);
+  double weights = 0;
+  double attentions = 0;
+  double states = 0; // values of all states of Mamba
+  for (const LayerRun& run : runs) {
+    const LayerParameters one = layer_parameters(t, run.parts);
+    weights += run.count * (one.dense + one.experts * met_share(t));
+    if (run.parts.mixer == Mixer::attention) {
+      weights += run.count * one.mixer;
+      attentions += run.count;
+    } else if (run.parts.mixer == Mixer::mamba) {
+      weights += run.count * t.hidden * (t.mamba->projected() + t.mamba->inner());
+      states += run.count * t.mamba->inner() * t.mamba->state;
+    }
+  }
   weights += (t.predicted + t.mtp_layers) * t.vocabulary * t.hidden;
   weights += t.mtp_layers * 2.0 * t.hidden * t.hidden;
   if (t.prediction_head)
@@ -168,7 +226,7 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
     width = t.head() + t.latent->rotary_size +
             (t.latent->value_size > 0 ? t.latent->value_size : t.head());
   const double pairs = attended(t, sequence, count);
-  return Flops(2 * weights + 2.0 * layers * t.heads * width * pairs);
+  return Flops(2 * weights + 2.0 * attentions * t.heads * width * pairs + 7 * states);
 }
 
 Flops training_flops_per_token(const Transformer& t, const std::optional<Adapters>& adapters,
@@ -176,13 +234,11 @@ Flops training_flops_per_token(const Transformer& t, const std::optional<Adapter
 {
   if (!adapters)
     return training_flops_per_token(t, sequence, count);
-  const double with_layers = t.experts > 0 ? t.expert_layers() : 0;
-  const LayerParameters with = adapter_parameters(t, *adapters, true);
-  const LayerParameters without = adapter_parameters(t, *adapters, false);
-  double met = (t.layers - with_layers) * without.total();
-  if (with_layers > 0)
-    met += with_layers *
-           (with.total() - with.experts * (1 - static_cast<double>(t.top_k) / t.experts));
+  double met = 0;
+  for (const LayerRun& run : t.runs()) {
+    const LayerParameters one = adapter_parameters(t, *adapters, run.parts);
+    met += run.count * (one.mixer + one.dense + one.experts * met_share(t));
+  }
   return 2 * forward_flops_per_token(t, sequence, count) + Flops(6 * met);
 }
 

@@ -9,19 +9,18 @@ namespace foretrain::models {
 
 /// Trainable numbers of one layer, by how a parallel plan may cut them.
 struct LayerParameters {
-  double attention = 0; // products of the attention, with biases
-  double dense = 0;     // products that every token goes through: feed-forward, router, shared
-  double experts = 0;   // all experts together
+  double mixer = 0;   // products of the attention, with biases, or of Mamba
+  double dense = 0;   // products that every token goes through: feed-forward, router, shared
+  double experts = 0; // all experts together
   double norms = 0;
-  double total() const { return attention + dense + experts + norms; }
+  double total() const { return mixer + dense + experts + norms; }
 };
 
-/// `with_experts`: a layer that has experts, where the model has any.
-LayerParameters layer_parameters(const Transformer& t, bool with_experts);
+LayerParameters layer_parameters(const Transformer& t, const LayerParts& parts);
 
 /// Those of a layer's adapters: rank x (inputs + outputs) of each product that has one.
 LayerParameters adapter_parameters(const Transformer& t, const Adapters& adapters,
-                                   bool with_experts);
+                                   const LayerParts& parts);
 
 /// Of a module that predicts a further token, beside its layer: a product that makes one vector of
 /// two, and three norms.
@@ -42,7 +41,8 @@ ParameterCount parameters(const Transformer& t);
 enum class AttentionCount { full, causal };
 
 /// FLOP of one token's forward pass in a sequence: two per multiply-accumulate of products and
-/// attention, nothing else. `full` counts all pairs of tokens (Megatron's formula, PaLM's MFU),
+/// attention, seven for each value of a state of Mamba's scan (Megatron-LM, mamba_layer_flops),
+/// nothing else. `full` counts all pairs of tokens (Megatron's formula, PaLM's MFU),
 /// `causal` those that are needed: half, or the window.
 Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count);
 

@@ -38,6 +38,16 @@ public:
   {
     return has(key) && at_.json().at(key).is_boolean() ? at_.json().at(key).get<bool>() : otherwise;
   }
+  std::vector<std::string> words(const std::string& key) const
+  {
+    if (!has(key))
+      at_.fail_at(key, "is missing");
+    std::vector<std::string> words;
+    for (const Json& word : at_.json().at(key))
+      if (word.is_string())
+        words.push_back(word.get<std::string>());
+    return words;
+  }
   std::string text(const std::string& key) const
   {
     return has(key) && at_.json().at(key).is_string() ? at_.json().at(key).get<std::string>() : "";
@@ -127,6 +137,10 @@ void routed(const Config& c, Json& t)
   t["expert_ffn"] = c.number("moe_intermediate_size");
   t["shared_experts"] = c.number_or("n_shared_experts", 0);
   t["dense_layers"] = c.number_or("first_k_dense_replace", 0);
+  if (c.number_or("n_group", 1) > 1) {
+    t["routing_groups"] = c.number("n_group");
+    t["routed_groups"] = c.number("topk_group");
+  }
 }
 
 Json glm4_moe(const Config& c)
@@ -147,6 +161,55 @@ Json deepseek(const Config& c)
                  {"kv_rank", c.number("kv_lora_rank")},
                  {"rotary_size", c.number("qk_rope_head_dim")},
                  {"value_size", c.number("v_head_dim")}};
+  return t;
+}
+
+// A letter for each layer, or a list of words.
+std::string layer_pattern(const Config& c)
+{
+  if (!c.text("hybrid_override_pattern").empty())
+    return c.text("hybrid_override_pattern");
+  std::string pattern;
+  for (const std::string& word : c.words("layers_block_type"))
+    pattern += word == "mamba" ? 'M' : word == "attention" ? '*' : word == "moe" ? 'E' : '-';
+  return pattern;
+}
+
+// Nemotron-H and Nemotron 3: layers with one part each. Positions are what the scan knows of them;
+// config.json has keys of rotary ones that the code does not use.
+Json nemotron_h(const Config& c)
+{
+  const std::string pattern = layer_pattern(c);
+  Json t = {{"layers", pattern.size()},
+            {"hidden", c.number("hidden_size")},
+            {"heads", c.number("num_attention_heads")},
+            {"kv_heads", c.number("num_key_value_heads")},
+            {"vocabulary", c.number("vocab_size")},
+            {"ffn", c.number("intermediate_size")},
+            {"norm", "rms"},
+            {"positions", 0},
+            {"tied", c.flag_or("tie_word_embeddings", false)},
+            {"pattern", pattern}};
+  for (const char* key : {"head_dim", "attention_head_dim"})
+    if (c.has(key))
+      t["head_size"] = c.number(key);
+  if (pattern.find('M') != std::string::npos)
+    t["mamba"] = {{"heads", c.number("mamba_num_heads")},
+                  {"head_size", c.number_or("mamba_head_dim", 64)},
+                  {"state", c.number("ssm_state_size")},
+                  {"groups", c.number_or("n_groups", 8)},
+                  {"convolution", c.number_or("conv_kernel", 4)},
+                  {"chunk", c.number_or("chunk_size", 128)}};
+  if (pattern.find('E') != std::string::npos) {
+    t["experts"] = c.number("n_routed_experts");
+    t["top_k"] = c.number("num_experts_per_tok");
+    t["expert_ffn"] = c.number("moe_intermediate_size");
+    if (c.has("moe_latent_size"))
+      t["expert_hidden"] = c.number("moe_latent_size");
+    if (c.has("moe_shared_expert_intermediate_size"))
+      t["shared_experts"] =
+          c.number("moe_shared_expert_intermediate_size") / c.number("moe_intermediate_size");
+  }
   return t;
 }
 
@@ -245,6 +308,7 @@ constexpr ModelType kTypes[] = {
     {"gpt_oss", &gpt_oss},
     {"llama4_text", &llama4},
     {"glm4_moe", &glm4_moe},
+    {"nemotron_h", &nemotron_h},
     {"kimi_k2", &deepseek},
     {"deepseek_v2", &deepseek},
     {"deepseek_v3", &deepseek},
@@ -261,14 +325,13 @@ struct Refused {
   const char* name;
   const char* what;
 };
-constexpr const char* kMamba = "layers of a state-space model (Mamba)";
+constexpr const char* kMamba = "layers of a selective scan (Mamba-1)";
 constexpr const char* kDelta = "layers of linear attention (gated delta net)";
 constexpr const char* kVision = "a vision encoder before its language model";
 constexpr Refused kRefused[] = {
-    {"nemotron_h", kMamba},    {"jamba", kMamba},       {"mamba", kMamba},
-    {"mamba2", kMamba},        {"qwen3_next", kDelta},  {"kimi_linear", kDelta},
-    {"qwen2_vl", kVision},     {"qwen2_5_vl", kVision}, {"qwen3_vl", kVision},
-    {"qwen3_vl_moe", kVision},
+    {"jamba", kMamba},       {"mamba", kMamba},         {"qwen3_next", kDelta},
+    {"kimi_linear", kDelta}, {"qwen2_vl", kVision},     {"qwen2_5_vl", kVision},
+    {"qwen3_vl", kVision},   {"qwen3_vl_moe", kVision},
 };
 
 void refuse(const Value& config, const std::string& type)

@@ -1,130 +1,18 @@
 #include "models/transformer/operators.hpp"
 
+#include "models/transformer/operator_writer.hpp"
+
 #include <algorithm>
 
 namespace foretrain::models {
 
-namespace {
-
-class OperatorWriter {
-public:
-  OperatorWriter(const Transformer& model, const OperatorShape& s) : t(model), shape(s) {}
-
-  void product(const char* name, double m, double n, double k, double count = 1)
-  {
-    Operator op;
-    op.name = name;
-    op.module = module;
-    op.kind = OperatorKind::product;
-    op.product = {m, n, k, shape.fp8 ? 1.0 : shape.element, shape.element, count};
-    op.weights = true;
-    op.frozen = shape.adapters.has_value();
-    op.backward_kernels = op.frozen ? 1 : 2;
-    if (shape.fp8) {
-      // The operand is read, converted and written once as it is and once transposed; so is the
-      // gradient of the result.
-      op.forward_bytes = count * m * k * (shape.element + 2);
-      op.backward_bytes = count * m * n * (shape.element + 2);
-      op.forward_kernels = 2;
-      ++op.backward_kernels;
-    }
-    if (!op.frozen)
-      op.backward_bytes += count * n * k * 2 * shape.accumulate;
-    operators.push_back(op);
-  }
-  /// A product that may have an adapter beside it: two narrow ones in the precision of activations,
-  /// whose result is added to the product's, as is their gradient of the input.
-  void product(AdapterTarget target, const char* name, double m, double n, double k,
-               double count = 1)
-  {
-    product(name, m, n, k, count);
-    if (!shape.adapters || !shape.adapters->on(target))
-      return;
-    const double rank = shape.adapters->rank;
-    for (const bool down : {true, false}) {
-      Operator op;
-      op.name = down ? "adapter down" : "adapter up";
-      op.module = module;
-      op.kind = OperatorKind::product;
-      op.product = {m, down ? rank : n, down ? k : rank, shape.element, shape.element, count};
-      op.weights = true;
-      op.backward_kernels = 2;
-      op.backward_bytes = count * rank * (down ? k : n) * 2 * shape.accumulate;
-      operators.push_back(op);
-    }
-    memory("adapter sum", count * m * n, 3, 3 * k / n);
-  }
-  /// Of the product just written, which ranks share: with the adapters that stand beside it.
-  void shared(TensorEnd end, double repeated)
-  {
-    for (auto op = operators.rbegin(); op != operators.rend(); ++op)
-      if (op->weights && !op->name.starts_with("adapter")) {
-        op->end = end;
-        op->repeated = repeated;
-        return;
-      }
-  }
-  /// `forward`, `backward`: passes over `elements`; eager frameworks need more of both.
-  void memory(const char* name, double elements, double forward, double backward, int kernels = 1)
-  {
-    Operator op;
-    op.name = name;
-    op.module = module;
-    op.forward_bytes = forward * elements * shape.element;
-    op.backward_bytes = backward * elements * shape.element;
-    op.forward_kernels = op.backward_kernels = kernels;
-    operators.push_back(op);
-  }
-  double eager(double fused, double separate) const { return shape.fused ? fused : separate; }
-
-  void norm(const char* name, double elements)
-  {
-    // Read and written; backward reads input and gradient, writes the gradient. RMSNorm written in
-    // Python (Llama's, torchtune's) has a kernel for each of cast, square, mean, two products and
-    // cast back: 36 bytes an element of 2 bytes. Its gradient: 92 in 16 kernels, of which 32 are of
-    // the square (its power is taken again in single precision).
-    // LayerNorm's gradients of scale and shift read both again (apex, PyTorch).
-    memory(name, elements, t.rms() ? eager(2, 18) : 2, t.rms() ? eager(3, 46) : 5);
-    if (t.rms()) {
-      operators.back().forward_kernels = static_cast<int>(eager(1, 8));
-      operators.back().backward_kernels = static_cast<int>(eager(1, 16));
-    }
-  }
-  void residual(const char* name)
-  {
-    const double elements = shape.own_tokens() * t.hidden;
-    // With a bias there is dropout, whose mask is a byte, and the gradient of the bias reads all.
-    memory(name, elements, t.has_bias() ? eager(3.5, 5) : 3, t.has_bias() ? 3.5 : eager(1, 2));
-  }
-  void attention();
-  void plain_attention(const sim::AttentionShape& a);
-  void feed_forward(const char* up, const char* down, double tokens, double inner, double count);
-  void experts();
-
-  /// What follows belongs to this module.
-  void within(std::optional<LayerModule> of) { module = of; }
-
-  const Transformer& t;
-  const OperatorShape& shape;
-  std::optional<LayerModule> module;
-  std::vector<Operator> operators;
-};
-
 void OperatorWriter::plain_attention(const sim::AttentionShape& a)
 {
   for (const bool scores : {true, false}) {
-    Operator op;
-    op.name = scores ? "attention scores" : "attention context";
-    op.kind = OperatorKind::product;
+    Operator& op = inner_product(scores ? "attention scores" : "attention context", a.queries,
+                                 scores ? a.keys : a.head_size, scores ? a.head_size : a.keys,
+                                 a.batch * a.heads);
     op.module = LayerModule::core_attn;
-    op.product = {a.queries,
-                  scores ? a.keys : a.head_size,
-                  scores ? a.head_size : a.keys,
-                  shape.element,
-                  shape.element,
-                  a.batch * a.heads};
-    op.backward_kernels = 2;
-    operators.push_back(op);
   }
   // Heads are brought before the tokens, and back.
   memory("heads first", a.batch * a.queries * a.head_size * (2 * a.heads + 2 * a.kv_heads), 2, 2,
@@ -207,23 +95,23 @@ void OperatorWriter::attention()
   shared(TensorEnd::out, 1); // the fourth
 }
 
-void OperatorWriter::feed_forward(const char* up, const char* down, double tokens, double inner,
-                                  double count)
+void OperatorWriter::feed_forward(const char* up, const char* down, double tokens, double outer,
+                                  double inner, double count)
 {
-  product(AdapterTarget::linear_fc1, up, tokens, inner * (t.gated ? 2 : 1), t.hidden, count);
+  product(AdapterTarget::linear_fc1, up, tokens, inner * (t.gated ? 2 : 1), outer, count);
   // Grouped products of experts are none that are kept.
-  const bool grouped = module == LayerModule::moe;
+  const bool grouped = module_ == LayerModule::moe;
   shared(grouped ? TensorEnd::none : TensorEnd::in, grouped ? 1 : t.gated ? 0.5 : 0);
   const double elements = count * tokens * inner;
-  const auto whole = module;
-  if (module == LayerModule::moe)
+  const auto whole = module_;
+  if (module_ == LayerModule::moe)
     within(LayerModule::moe_act);
   if (t.gated)
     memory("swiglu", elements, eager(3, 5), eager(5, 9), static_cast<int>(eager(1, 3)));
   else
     memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), t.has_bias() ? 4 : 3);
   within(whole);
-  product(AdapterTarget::linear_fc2, down, tokens, t.hidden, inner, count);
+  product(AdapterTarget::linear_fc2, down, tokens, outer, inner, count);
   shared(grouped ? TensorEnd::none : TensorEnd::out, grouped || !t.gated ? 1 : 0);
 }
 
@@ -235,48 +123,48 @@ void OperatorWriter::experts()
   product("router", tokens, t.experts, t.hidden);
   operators.back().backward_bytes = 0;
   memory("routing", tokens * t.experts, 8, 4, 8);
+  const double width = t.routed_hidden();
+  if (t.expert_hidden)
+    product("latent in", tokens, width, t.hidden);
   // Tokens are put in the order of their experts, and back; balanced unless skewed.
   const double routed = tokens * shape.expert_sharers() * t.top_k * shape.skew;
-  memory("permute", routed * t.hidden, 4, 4, 4);
+  memory("permute", routed * width, 4, 4, 4);
   // The gathered tokens of all ranks of the group go to this rank's experts.
-  feed_forward("experts up", "experts down", routed / local,
+  feed_forward("experts up", "experts down", routed / local, width,
                static_cast<double>(t.expert_inner()) / shape.expert_tensor, local);
-  memory("combine", routed * t.hidden, 3, 3, 2);
+  memory("combine", routed * width, 3, 3, 2);
+  if (t.expert_hidden)
+    product("latent out", tokens, t.hidden, width);
   within(LayerModule::shared_experts);
   if (t.shared_experts > 0)
-    feed_forward("shared up", "shared down", shape.tokens(),
+    feed_forward("shared up", "shared down", shape.tokens(), t.hidden,
                  static_cast<double>(t.shared_experts) * t.expert_inner() / shape.tensor, 1);
 }
 
-} // namespace
-
-Flops Operator::forward_flops() const
-{
-  if (kind == OperatorKind::product)
-    return Flops(2 * product.count * product.m * product.n * product.k);
-  if (kind == OperatorKind::attention)
-    return Flops(share * 4 * attention.batch * attention.heads * attention.queries *
-                 attention.keys * attention.head_size * (attention.causal ? 0.5 : 1));
-  return Flops(0);
-}
-
 std::vector<Operator> layer_operators(const Transformer& t, const OperatorShape& shape,
-                                      bool with_experts)
+                                      const LayerParts& parts)
 {
   OperatorWriter writer(t, shape);
   const double elements = shape.own_tokens() * t.hidden;
-  writer.within(LayerModule::layernorm);
-  writer.norm("attention norm", elements);
-  writer.within({});
-  writer.attention();
-  writer.residual("attention residual");
+  if (parts.mixer != Mixer::none) {
+    writer.within(LayerModule::layernorm);
+    writer.norm("attention norm", elements);
+    writer.within({});
+    if (parts.mixer == Mixer::attention)
+      writer.attention();
+    else
+      writer.mamba(*t.mamba);
+    writer.residual("attention residual");
+  }
+  if (parts.feed == FeedForward::none)
+    return std::move(writer.operators);
   writer.within(LayerModule::layernorm);
   writer.norm("ffn norm", elements);
   writer.within(LayerModule::mlp);
-  if (with_experts && t.experts > 0)
+  if (parts.has_experts())
     writer.experts();
   else
-    writer.feed_forward("ffn up", "ffn down", shape.tokens(),
+    writer.feed_forward("ffn up", "ffn down", shape.tokens(), t.hidden,
                         static_cast<double>(t.inner()) / shape.tensor, 1);
   writer.within({});
   writer.residual("ffn residual");
@@ -310,7 +198,8 @@ std::vector<Operator> output_operators(const Transformer& t, const OperatorShape
     const double share = static_cast<double>(t.vocabulary) / shape.tensor;
     const double tokens = shape.tokens() * t.predicted;
     OperatorShape plain = shape;
-    plain.fp8 = false; // the output product stays in 16 bits
+    plain.operand = plain.element; // the output product stays in 16 bits
+    plain.conversion = {};
     OperatorWriter last(t, plain);
     if (t.prediction_head)
       last.product("prediction", tokens, t.hidden, t.hidden);

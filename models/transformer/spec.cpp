@@ -6,6 +6,31 @@ namespace foretrain::models {
 
 namespace {
 
+// Each letter needs what it stands for, and says by itself which layers have it.
+void check_pattern(const Value& at, const Transformer& t)
+{
+  if (static_cast<int>(t.pattern.size()) != t.layers)
+    at.fail_at("pattern", fmt::format("has {} letters for {} layers", t.pattern.size(), t.layers));
+  if (const auto other = t.pattern.find_first_not_of("M*-E"); other != std::string::npos)
+    at.fail_at("pattern",
+               fmt::format("has '{}' for layer {}", t.pattern.substr(other, 1), other + 1),
+               "M is Mamba, * attention, - feed-forward, E experts");
+  const auto has = [&](char letter) { return t.pattern.find(letter) != std::string::npos; };
+  if (has('M') && !t.mamba)
+    at.fail_at("pattern", "has layers of Mamba (M), and the model has no mamba");
+  if (t.mamba && !has('M'))
+    at.fail_at("mamba", "is in no layer of the pattern", "M stands for it");
+  if (has('E') != (t.experts > 0))
+    at.fail_at("pattern", t.experts > 0
+                              ? fmt::format("has no layer of the {} experts (E)", t.experts)
+                              : "has layers of experts (E), and the model has none");
+  for (const auto& [key, told] : {std::pair{"dense_layers", t.dense_layers > 0},
+                                  std::pair{"experts_every", t.experts_every > 1},
+                                  std::pair{"full_attention_every", t.full_attention_every > 0}})
+    if (told)
+      at.fail_at(key, "stands beside a pattern, which says what each layer has");
+}
+
 void check(const Value& at, const Transformer& t)
 {
   if (!t.head_size && t.hidden % t.heads != 0)
@@ -19,13 +44,55 @@ void check(const Value& at, const Transformer& t)
   if (t.experts > 0 && (t.top_k < 1 || t.top_k > t.experts))
     at.fail_at("top_k", fmt::format("is {}, but each token goes to 1 to {} of the experts", t.top_k,
                                     t.experts));
+  if (t.mamba && t.mamba->heads % t.mamba->groups != 0)
+    at.at("mamba").fail_at("groups", fmt::format("is {}, but must divide the {} heads",
+                                                 t.mamba->groups, t.mamba->heads));
+  if (!t.pattern.empty())
+    check_pattern(at, t);
+  if (t.expert_hidden && t.experts == 0)
+    at.fail_at("expert_hidden", "is what routed experts see, and the model has no experts");
   if (t.experts == 0 && (t.top_k > 0 || t.shared_experts > 0 || t.dense_layers > 0))
     at.fail("has top_k, shared_experts or dense_layers, but no experts");
+  if (t.routing_groups > 0 && (t.experts == 0 || t.experts % t.routing_groups != 0))
+    at.fail_at("routing_groups", fmt::format("is {}, which does not divide the {} experts",
+                                             t.routing_groups, t.experts));
+  if ((t.routing_groups > 0) != (t.routed_groups > 0) || t.routed_groups > t.routing_groups)
+    at.fail_at("routed_groups",
+               fmt::format("is {} of {} routing_groups", t.routed_groups, t.routing_groups));
   if (t.dense_layers > t.layers)
     at.fail_at("dense_layers", fmt::format("is {} of {} layers", t.dense_layers, t.layers));
 }
 
 } // namespace
+
+LayerParts Transformer::parts_of(int layer) const
+{
+  if (!pattern.empty())
+    switch (pattern[static_cast<std::size_t>(layer)]) {
+    case 'M':
+      return {Mixer::mamba, FeedForward::none};
+    case '*':
+      return {Mixer::attention, FeedForward::none};
+    case 'E':
+      return {Mixer::none, FeedForward::experts};
+    default:
+      return {Mixer::none, FeedForward::dense};
+    }
+  const bool attends =
+      !mamba || (full_attention_every > 0 && (layer + 1) % full_attention_every == 0);
+  const bool routes =
+      experts > 0 && layer >= dense_layers && (layer - dense_layers + 1) % experts_every == 0;
+  return {attends ? Mixer::attention : Mixer::mamba,
+          routes ? FeedForward::experts : FeedForward::dense};
+}
+
+LayerRuns Transformer::runs(int first, int count) const
+{
+  LayerRuns runs;
+  for (int layer = first; layer < first + count; ++layer)
+    add(runs, parts_of(layer), 1);
+  return runs;
+}
 
 bool is_transformer(const Value& preset)
 {

@@ -1,6 +1,7 @@
 // A transformer as one short description: what a file says under "transformer".
 #pragma once
 
+#include "models/transformer/layer_parts.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
 
@@ -16,6 +17,23 @@ struct LatentAttention {
   int kv_rank = 512;
   int rotary_size = 64; // of each head, beside head_size
   int value_size = 0;   // of each head; 0: head_size
+};
+
+/// A state-space mixer (Mamba-2, arXiv:2405.21060): heads of a scan, of which groups share what
+/// goes in and out of their states.
+struct Mamba {
+  int heads = 0;
+  int head_size = 64;
+  int state = 128; // values of a head's state for each of its own
+  int groups = 8;
+  int convolution = 4; // tokens
+  int chunk = 128;     // tokens that are multiplied at once
+
+  double inner() const { return static_cast<double>(heads) * head_size; }
+  /// What is convolved: heads' values and the groups' two vectors.
+  double convolved() const { return inner() + 2.0 * groups * state; }
+  /// What the product in makes: that, a gate, and a step of time for each head.
+  double projected() const { return inner() + convolved() + heads; }
 };
 
 struct Transformer {
@@ -35,7 +53,8 @@ struct Transformer {
   std::optional<bool> qkv_bias;  // of the products that make queries, keys and values
   bool query_norm = false;       // a norm on each head's queries and keys
   int window = 0;                // sliding window of attention; 0: all
-  int full_attention_every = 0;  // with a window: one layer of so many attends to all; 0: none
+  int full_attention_every = 0;  // one layer of so many attends to all, the others have a window or
+                                 // Mamba; 0: none
   bool encoder = false;          // attends both ways (BERT, ViT)
   int token_types = 0;           // of BERT's embedding
   bool pooler = false;           // a dense layer on the first token (BERT)
@@ -45,32 +64,43 @@ struct Transformer {
   int classes = 0;               // of its classifier
   int experts = 0;               // 0: dense
   int top_k = 0;                 // experts that each token goes to
+  int routing_groups = 0;        // that experts are divided into, 0: one
+  int routed_groups = 0;         // of them that a token goes to
   std::optional<int> expert_ffn; // ffn
-  int shared_experts = 0;        // that every token goes to, each of expert_ffn
-  int dense_layers = 0;          // the first ones, without experts
-  int experts_every = 1;         // after these, one layer of so many has experts
+  std::optional<int> expert_hidden; // values of a token as routed experts see it; hidden
+  int shared_experts = 0;           // that every token goes to, each of expert_ffn
+  int dense_layers = 0;             // the first ones, without experts
+  int experts_every = 1;            // after these, one layer of so many has experts
   std::optional<LatentAttention> latent;
+  std::optional<Mamba> mamba; // instead of attention, but in the layers that have it
+  std::string pattern;        // of layers with one part each: M, *, -, E
   int mtp_layers = 0; // that predict further tokens (multi-token prediction), while training
 
   int kv() const { return kv_heads.value_or(heads); }
   int head() const { return head_size.value_or(heads > 0 ? hidden / heads : 0); }
   int inner() const { return ffn.value_or(4 * hidden); }
   int expert_inner() const { return expert_ffn.value_or(inner()); }
+  int routed_hidden() const { return expert_hidden.value_or(hidden); }
   bool is_tied() const { return tied.value_or(!gated); }
   bool rms() const { return norm.empty() ? gated : norm == "rms"; }
   bool has_bias() const { return bias.value_or(!rms()); }
   bool has_qkv_bias() const { return qkv_bias.value_or(has_bias()); }
   int learned_positions() const { return positions.value_or(rotary ? 0 : 2048); }
-  /// Of the first so many layers. Where layers take turns, the last of each turn has experts.
-  int expert_layers(int among) const
+  /// Of layer 0, 1, ... Where layers take turns, the last of each turn has experts, or attends.
+  LayerParts parts_of(int layer) const;
+  /// Of a layer that predicts a further token.
+  LayerParts prediction_parts() const
   {
-    return experts > 0 ? (among > dense_layers ? (among - dense_layers) / experts_every : 0) : 0;
+    return {Mixer::attention, experts > 0 ? FeedForward::experts : FeedForward::dense};
   }
-  int expert_layers() const { return expert_layers(layers); }
+  /// Of layers from `first` on, in the order in which kinds come first.
+  LayerRuns runs(int first, int count) const;
+  LayerRuns runs() const { return runs(0, layers); }
   /// Of layers, those whose attention has the window.
   double windowed() const
   {
-    return window > 0 ? (full_attention_every > 0 ? 1 - 1.0 / full_attention_every : 1.0) : 0.0;
+    const bool turns = full_attention_every > 0 && !mamba;
+    return window > 0 ? (turns ? 1 - 1.0 / full_attention_every : 1.0) : 0.0;
   }
 };
 
@@ -100,6 +130,19 @@ void describe(V& v, LatentAttention& s)
 }
 
 template <class V>
+void describe(V& v, Mamba& s)
+{
+  v.required("heads", s.heads, "heads of the scan", between(1, 10000));
+  v.optional("head_size", s.head_size, "values of each", between(1, 1e5));
+  v.optional("state", s.state, "values of a head's state for each of its own", between(1, 1e5));
+  v.optional("groups", s.groups, "of heads that share what goes in and out of their states",
+             between(1, 10000));
+  v.optional("convolution", s.convolution, "tokens that the convolution before the scan sees",
+             between(1, 1000));
+  v.optional("chunk", s.chunk, "tokens that the scan multiplies at once", between(1, 1e5));
+}
+
+template <class V>
 void describe(V& v, Transformer& s)
 {
   v.required("layers", s.layers, "number of layers", between(1, 10000));
@@ -121,8 +164,8 @@ void describe(V& v, Transformer& s)
   v.optional("window", s.window, "sliding window of attention; 0: everything before",
              between(0, 1e8));
   v.optional("full_attention_every", s.full_attention_every,
-             "with a window: one layer of so many attends to everything before it (2: in turn, as "
-             "in GPT-OSS); 0: none",
+             "with a window or mamba: one layer of so many attends to everything before it (2: in "
+             "turn, as in GPT-OSS; 8: as in Jamba); 0: none",
              between(0, 10000));
   v.optional("encoder", s.encoder, "attention looks both ways");
   v.optional("token_types", s.token_types, "token types of the embedding", between(0, 1000));
@@ -137,7 +180,17 @@ void describe(V& v, Transformer& s)
   v.optional("classes", s.classes, "of a classifier on the first token", between(0, 1e7));
   v.optional("experts", s.experts, "of each layer; 0: dense", between(0, 10000));
   v.optional("top_k", s.top_k, "experts that each token goes to", between(0, 10000));
+  v.optional("routing_groups", s.routing_groups,
+             "groups that experts are divided into where a token goes to experts of some of them "
+             "alone (DeepSeek-V3: 8); 0: any experts",
+             between(0, 10000));
+  v.optional("routed_groups", s.routed_groups, "and how many that are (DeepSeek-V3: 4)",
+             between(0, 10000));
   v.optional("expert_ffn", s.expert_ffn, "width of an expert; default ffn", between(1, 1e7));
+  v.optional("expert_hidden", s.expert_hidden,
+             "values of a token as routed experts see it, made by a product before they are sent "
+             "(LatentMoE, as in Nemotron 3 Super); default hidden",
+             between(1, 1e6));
   v.optional("shared_experts", s.shared_experts, "experts that every token goes to",
              between(0, 1000));
   v.optional("dense_layers", s.dense_layers, "the first layers, which have no experts",
@@ -148,6 +201,11 @@ void describe(V& v, Transformer& s)
       "4 Maverick)",
       between(1, 10000));
   v.optional("latent", s.latent, "latent attention");
+  v.optional("mamba", s.mamba,
+             "Mamba-2 mixers: of the layers that pattern or full_attention_every leaves them");
+  v.optional("pattern", s.pattern,
+             "a letter for each layer, where layers have one part each: M Mamba, * attention, - "
+             "feed-forward, E experts (Nemotron-H's hybrid_override_pattern)");
   v.optional("mtp_layers", s.mtp_layers,
              "trained beside the others to predict further tokens (multi-token prediction): each "
              "with a product, a layer and logits of its own, on the last stage",

@@ -45,3 +45,34 @@ TEST_CASE("half precision without tensor cores gains what memory gains, at most"
   const std::string engine = R"("mode": "inference",)";
   CHECK(rate("fp16", engine) / rate("fp32", engine) > 1.7);
 }
+
+TEST_CASE("products in fp4 are those in fp8 at their own peak", "[precision][closed-form]")
+{
+  const platforms::Gpu b200 = gpu("b200-sxm-180gb");
+  const sim::ProductCurve eight = product_curve(b200, Precision::fp8);
+  const sim::ProductCurve four = product_curve(b200, Precision::nvfp4);
+  CHECK(four.peak == 2 * eight.peak);
+  CHECK(four.efficiency == eight.efficiency);
+  CHECK(four.fill == 2 * eight.fill); // terms of a sum, which pass twice as fast
+  CHECK(product_curve(b200, Precision::mxfp8).fill == eight.fill);
+  // Long sums reach twice the rate.
+  const sim::Product long_sum{16384, 16384, 1e6, 1, 2, 1};
+  CHECK(eight.arithmetic(long_sum) / four.arithmetic(long_sum) == Approx(2).epsilon(1e-3));
+  CHECK(precision_rate(gpu("h100-sxm5-80gb"), Precision::nvfp4) == nullptr);
+  CHECK(precision_rate(gpu("gb300-288gb"), Precision::mxfp4)->peak == FlopsPerSecond(15e15));
+}
+
+TEST_CASE("a GPU without fp4 names what it has, one with it says that nothing was measured",
+          "[precision]")
+{
+  const auto job = [](const std::string& platform) {
+    return R"({"cluster": {"platform": ")" + platform + R"("}, "jobs": [{"model": "llama-3-8b",
+      "framework": "nemo", "precision": "nvfp4", "gpus": 8, "batch_per_gpu": 1}]})";
+  };
+  CHECK_THROWS_WITH(run_text(job("hgx-h100")),
+                    Catch::Contains("nvfp4") && Catch::Contains("fp8") && Catch::Contains("H100"));
+  std::string told;
+  for (const std::string& warning : run_text(job("hgx-b200")).warnings)
+    told += warning;
+  CHECK_THAT(told, Catch::Contains("no product in nvfp4") && Catch::Contains("those in fp8"));
+}

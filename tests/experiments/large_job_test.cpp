@@ -152,3 +152,19 @@ TEST_CASE("a transformer runs beside other jobs as it does alone", "[large][prop
   CHECK(run(R"(, "kernel_time": 1.5)", beside).jobs[0].time.compute > 1.4 * shared.time.compute);
   CHECK(run(R"(, "kernel_time": 1.5)", "").jobs[0].time.compute > 1.4 * alone.time.compute);
 }
+
+TEST_CASE("another optimizer's state is kept, read and written instead of Adam's", "[large]")
+{
+  const auto with = [](const std::string& optimizer) {
+    return large({{"/jobs/0/optimizer", '"' + optimizer + '"'}}).jobs.front().transformer->step;
+  };
+  const models::StepSetting adam = with("adamw");
+  for (const auto& [name, bytes] :
+       {std::pair{"adamw-bf16", 4.0}, std::pair{"adamw-8bit", 2 + 8.0 / 256},
+        std::pair{"adafactor", 0.0}, std::pair{"lamb", 8.0}}) {
+    CAPTURE(name);
+    const models::StepSetting other = with(name);
+    CHECK(adam.memory.state.optimizer - other.memory.state.optimizer == Approx(8 - bytes));
+    CHECK(adam.rules.optimizer_bytes - other.rules.optimizer_bytes == Approx(2 * (8 - bytes)));
+  }
+}

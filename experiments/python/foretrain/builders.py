@@ -154,8 +154,8 @@ class Job(Builder):
         program: a work program to run instead of training a model (foretrain program show)
         framework: the training framework
         library: the collective library, like nccl-2.18; default: the framework's
-        precision: arithmetic; fp8 and mxfp8 for products of transformers, int8 for inference. Default: as
-            recorded, where the model was and the GPU can, else fp32; default "fp32"
+        precision: arithmetic; fp8, mxfp8, mxfp4 and nvfp4 for products of transformers, int8 for inference.
+            Default: as recorded, where the model was and the GPU can, else fp32; default "fp32"
         optimizer: updates the weights; default the one that the model is usually trained with
         mode: train, or inference: forward passes only; default "train"
         batch_per_gpu: samples per GPU and step; transformers may have global_batch and micro_batch instead, a
@@ -198,7 +198,7 @@ class Job(Builder):
     model: str | Path | dict[str, Any] | None = None
     program: str | Path | dict[str, Any] | None = None
     library: str | Path | dict[str, Any] | None = None
-    precision: Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "int8"] | None = None
+    precision: Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "mxfp4", "nvfp4", "int8"] | None = None
     optimizer: str | Path | dict[str, Any] | None = None
     mode: Literal["train", "inference"] | None = None
     batch_per_gpu: int | None = None

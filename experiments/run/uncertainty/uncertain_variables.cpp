@@ -231,8 +231,7 @@ private:
                         "job",
                         std::to_string(i),
                         {},
-                        job.transformer ? kernel_spread(job.transformer->step.device)
-                                        : spread_of("layers")};
+                        job.transformer ? kernel_spread(*job.transformer) : spread_of("layers")};
       variable.at.push_back({fmt::format("/jobs/{}/kernel_time", i),
                              {job.spec.kernel_time, "", 1},
                              0,

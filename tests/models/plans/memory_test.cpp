@@ -18,9 +18,10 @@ TEST_CASE("what fp8 products need is kept as they took it", "[plans][memory]")
 {
   MemorySetting s = llama();
   const double h = 4096, kv = 1024, inner = 14336;
-  const auto kept = [&] { return layer_activations(s, false).value() / kTokens; };
+  const auto kept = [&] { return layer_activations(s, kDenseLayer).value() / kTokens; };
   CHECK(kept() == Approx(2 * (2 * h + 2 * h + 2 * h + 2 * kv + 3 * inner)));
   s.fp8_kept = Fp8Kept::inputs;
+  s.operand = 1;
   // Both norms take bf16 and make fp8; the attention's result is there in both; the activation
   // function takes bf16, and what it makes is fp8.
   CHECK(kept() == Approx(2 * (2 * h + 2 * h + 2 * kv + 2 * inner) + 2 * h + h + inner));
@@ -37,11 +38,12 @@ TEST_CASE("tokens of experts are kept in fp8 where their products take that", "[
   s.model.experts = 8;
   s.model.top_k = 2;
   s.model.expert_ffn = 1024;
-  const double before = layer_activations(s, true).value();
+  const double before = layer_activations(s, kExpertLayer).value();
   s.fp8_kept = Fp8Kept::inputs;
+  s.operand = 1;
   // Of a layer's inputs a byte less; of the attention's result one more; of each routed token a
   // byte less of what goes in and of what comes out of the activation function.
-  CHECK((before - layer_activations(s, true).value()) / kTokens ==
+  CHECK((before - layer_activations(s, kExpertLayer).value()) / kTokens ==
         Approx(2 * 4096 - 4096 + 2 * (4096 + 1024)));
 }
 
@@ -90,6 +92,28 @@ TEST_CASE("zero 3 divides weights among all that hold them, or among those of a 
   CHECK(s.weight_shards() == 1);
   s.per_node = 72;
   CHECK(s.weight_shards() == 16); // all are on one
+}
+
+TEST_CASE("Mamba keeps what goes into its scan and what comes out", "[plans][memory]")
+{
+  MemorySetting s = llama();
+  s.model.norm = "rms";
+  s.model.mamba = Mamba{64, 64, 128, 8, 4, 128};
+  const LayerParts mamba{Mixer::mamba, FeedForward::none};
+  const auto kept = [&] { return layer_activations(s, mamba).value() / kTokens; };
+  const double h = 4096, inner = 4096, projected = 2 * 4096 + 2 * 8 * 128 + 64;
+  CHECK(kept() == Approx(2 * (2 * h + projected + 2 * inner)));
+  s.fp8_kept = Fp8Kept::inputs; // of both products
+  s.operand = 1;
+  CHECK(kept() == Approx(3 * h + 2 * (projected + inner) + inner));
+  s.adapters = Adapters{}; // none on these: their inputs are not needed
+  CHECK(kept() == Approx(2 * h + 2 * (projected + inner)));
+  s.adapters.reset();
+  s.recompute = Recompute::selective;
+  s.modules = {LayerModule::layernorm};
+  CHECK(kept() == Approx(2 * h + 2 * (projected + inner) + inner));
+  s.recompute = Recompute::full;
+  CHECK(kept() == Approx(2 * h));
 }
 
 } // namespace foretrain::models

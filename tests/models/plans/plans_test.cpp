@@ -73,7 +73,7 @@ PieceCost small_piece(Seconds host_per_layer, Seconds host_per_exchange)
   s.rules.host_per_exchange = host_per_exchange;
   EqualExchanges exchanges;
   Piece piece;
-  piece.dense = 2;
+  piece.runs = {{kDenseLayer, 2}};
   return piece_cost(s, piece, exchanges);
 }
 
@@ -147,20 +147,21 @@ TEST_CASE("activations of a layer are those of Korthikanti's table", "[plans][me
   MemorySetting s = gpt_layer(2048);
   const double h = s.model.hidden, a = s.model.heads, n = s.batch.sequence;
   const double sbh = n * s.batch.micro_batch * h;
-  CHECK(layer_activations(s, false).value() == Approx(sbh * (34 + 5 * a * n / h)).epsilon(0.02));
+  CHECK(layer_activations(s, kDenseLayer).value() ==
+        Approx(sbh * (34 + 5 * a * n / h)).epsilon(0.02));
   s.plan.tensor = 8;
   const double t = 8;
-  CHECK(layer_activations(s, false).value() ==
+  CHECK(layer_activations(s, kDenseLayer).value() ==
         Approx(sbh * (10 + 24 / t + 5 * a * n / (h * t))).epsilon(0.02));
   s.plan.sequence_parallel = true;
-  CHECK(layer_activations(s, false).value() ==
+  CHECK(layer_activations(s, kDenseLayer).value() ==
         Approx(sbh / t * (34 + 5 * a * n / h)).epsilon(0.02));
   s.recompute = Recompute::selective;
-  CHECK(layer_activations(s, false).value() == Approx(sbh * 34 / t).epsilon(0.02));
+  CHECK(layer_activations(s, kDenseLayer).value() == Approx(sbh * 34 / t).epsilon(0.02));
   s.plan.sequence_parallel = false;
-  CHECK(layer_activations(s, false).value() == Approx(sbh * (10 + 24 / t)).epsilon(0.02));
+  CHECK(layer_activations(s, kDenseLayer).value() == Approx(sbh * (10 + 24 / t)).epsilon(0.02));
   s.recompute = Recompute::full;
-  CHECK(layer_activations(s, false).value() == Approx(2 * sbh));
+  CHECK(layer_activations(s, kDenseLayer).value() == Approx(2 * sbh));
 }
 
 TEST_CASE("more sharing and more recomputation never need more memory", "[plans][memory]")
@@ -217,14 +218,15 @@ TEST_CASE("tensor parallelism cuts products of layers with and without experts, 
   t.heads = 16;
   t.vocabulary = 32000;
   t.experts = 8;
-  const Piece piece{1, 3, false, false, 0};
+  const Piece piece{{{kDenseLayer, 1}, {kExpertLayer, 3}}, false, false, 0};
   ParallelPlan whole, halves;
   halves.tensor = 2;
-  const LayerParameters plain = layer_parameters(t, false), with = layer_parameters(t, true);
+  const LayerParameters plain = layer_parameters(t, kDenseLayer),
+                        with = layer_parameters(t, kExpertLayer);
   CHECK(parameters_of(piece, t, whole).shared ==
-        Approx(4 * (plain.attention + plain.norms) + plain.dense + 3 * with.dense));
+        Approx(4 * (plain.mixer + plain.norms) + plain.dense + 3 * with.dense));
   CHECK(parameters_of(piece, t, halves).shared ==
-        Approx(4 * (plain.attention / 2 + plain.norms) + (plain.dense + 3 * with.dense) / 2));
+        Approx(4 * (plain.mixer / 2 + plain.norms) + (plain.dense + 3 * with.dense) / 2));
   CHECK(parameters_of(piece, t, halves).experts == Approx(3 * with.experts));
 }
 
@@ -309,15 +311,15 @@ TEST_CASE("layers with and without experts take turns", "[plans]")
   t.experts_every = 2;
   ParallelPlan plan;
   plan.pipeline = 4;
-  CHECK(t.expert_layers() == 24);
+  CHECK(count_of(t.runs(), kExpertLayer) == 24);
   for (const Piece& piece : pieces_of(t, plan)) {
-    CHECK(piece.experts == 6);
-    CHECK(piece.dense == 6);
+    CHECK(count_of(piece.runs, kExpertLayer) == 6);
+    CHECK(count_of(piece.runs, kDenseLayer) == 6);
   }
   t.dense_layers = 3;
   t.layers = 7;
   plan.pipeline = 1;
-  CHECK(pieces_of(t, plan).front().experts == 2); // the fifth and the seventh
+  CHECK(count_of(pieces_of(t, plan).front().runs, kExpertLayer) == 2); // the fifth and the seventh
 }
 
 TEST_CASE("where every second product is kept, so is its result and no other", "[plans][memory]")
@@ -327,14 +329,55 @@ TEST_CASE("where every second product is kept, so is its result and no other", "
   s.selective = SelectiveRecompute::operations;
   // The layer's input, q, v, the attention, gate and the result of down.
   const double kept = 4096 + 32 * 128 + 8 * 128 + 4096 + 14336 + 4096;
-  CHECK(layer_activations(s, false).value() == Approx(8192.0 * 2 * kept));
+  CHECK(layer_activations(s, kDenseLayer).value() == Approx(8192.0 * 2 * kept));
   MemorySetting all = s;
   all.recompute = Recompute::none;
-  const double one = layer_activations(all, false).value();
+  const double one = layer_activations(all, kDenseLayer).value();
   CHECK(stage_memory(s).front().activations.value() == Approx(31 * 8192.0 * 2 * kept + one));
   // Every second layer: half of what all keep, half of what inputs take.
   s.selective = SelectiveRecompute::half;
-  CHECK(layer_activations(s, false).value() == Approx(0.5 * (one + 8192.0 * 2 * 4096)));
+  CHECK(layer_activations(s, kDenseLayer).value() == Approx(0.5 * (one + 8192.0 * 2 * 4096)));
+}
+
+TEST_CASE("pieces before one that predicts further tokens are filled", "[plans]")
+{
+  Transformer t;
+  t.layers = 61;
+  t.hidden = 512;
+  t.heads = 8;
+  t.vocabulary = 1000;
+  ParallelPlan plan;
+  plan.pipeline = 16;
+  const auto layers = [&](std::size_t piece) { return pieces_of(t, plan)[piece].layers(); };
+  CHECK(layers(15) == 3);
+  t.mtp_layers = 1;
+  CHECK(layers(0) == 4);
+  CHECK(layers(14) == 4);
+  CHECK(layers(15) == 1 + 1);
+  plan.pipeline = 8;
+  CHECK(layers(0) == 8);
+  CHECK(layers(7) == 5 + 1);
+  t.layers = 64; // divides
+  CHECK(layers(7) == 8 + 1);
+  t.layers = 17; // 3 each would leave less than none for the last
+  CHECK(layers(7) == 2 + 1);
+}
+
+TEST_CASE("heads and groups of a scan must divide", "[plans]")
+{
+  Transformer t;
+  t.layers = 4;
+  t.hidden = 1024;
+  t.heads = 16;
+  t.vocabulary = 1000;
+  t.mamba = Mamba{64, 64, 128, 8, 4, 128};
+  ParallelPlan plan;
+  plan.tensor = 16;
+  CHECK_THAT(problem_of(t, plan, 16, 512, 1, 16), Catch::Contains("8 groups of Mamba"));
+  plan.tensor = 8;
+  CHECK(problem_of(t, plan, 16, 512, 1, 16).empty());
+  plan.context = 16;
+  CHECK_THAT(problem_of(t, plan, 128, 512, 1, 16), Catch::Contains("8 heads of Mamba"));
 }
 
 } // namespace foretrain::models

@@ -79,7 +79,7 @@ TEST_CASE("what is repeated is not kept", "[plans]")
   const auto kept = [&](const std::vector<LayerModule>& modules) {
     s.recompute = modules.empty() ? Recompute::none : Recompute::selective;
     s.modules = modules;
-    return layer_activations(s, true).value();
+    return layer_activations(s, kExpertLayer).value();
   };
   const double tokens = 512 * 2.0; // bytes of an activation
   const double all = kept({});
@@ -150,7 +150,7 @@ TEST_CASE("ranks with tokens of their own share an expert by bringing these toge
   const auto flops = [&](int ways) {
     s.memory.plan.expert_tensor = ways;
     double sum = 0;
-    for (const Operator& op : layer_operators(s.memory.model, operator_shape(s), true))
+    for (const Operator& op : layer_operators(s.memory.model, operator_shape(s), kExpertLayer))
       sum += op.forward_flops().value();
     return sum;
   };
@@ -175,10 +175,10 @@ TEST_CASE("layers of the first and last stage may be told", "[plans]")
   plan.last_stage_layers = 2;
   CHECK(problem_of(t, plan, 16, 512, 1, 16).empty());
   const auto pieces = pieces_of(t, plan);
-  CHECK(pieces.front().dense == 3);
-  CHECK(pieces.front().experts == 0);
+  CHECK(count_of(pieces.front().runs, kDenseLayer) == 3);
+  CHECK(count_of(pieces.front().runs, kExpertLayer) == 0);
   CHECK(pieces[1].layers() == 4);
-  CHECK(pieces.back().experts == 2);
+  CHECK(count_of(pieces.back().runs, kExpertLayer) == 2);
   CHECK(pieces.back().layers() == 3); // and the one that predicts a further token
   double sum = 0;
   for (const Piece& piece : pieces)

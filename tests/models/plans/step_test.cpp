@@ -118,7 +118,7 @@ TEST_CASE("a host that waits in each micro-batch does not run ahead over the log
   const OperatorShape shape = operator_shape(s);
   OperatorTime body = forward_time(embedding_operators(s.memory.model, shape), s.device);
   for (int layer = 0; layer < 2; ++layer)
-    body += forward_time(layer_operators(s.memory.model, shape, false), s.device);
+    body += forward_time(layer_operators(s.memory.model, shape, kDenseLayer), s.device);
   const OperatorTime output = forward_time(output_operators(s.memory.model, shape), s.device);
   REQUIRE(body.host > body.device);
   REQUIRE(output.device > output.host);
@@ -150,8 +150,8 @@ TEST_CASE("where launches block, host and device take turns: the sum of both", "
   };
   const int passes = s.memory.recompute == Recompute::full ? 2 : 1;
   const Seconds none(0);
-  const Seconds layer = both(layer_operators(s.memory.model, shape, false), s.rules.host_per_layer,
-                             0.5 * s.rules.host_per_layer, passes);
+  const Seconds layer = both(layer_operators(s.memory.model, shape, kDenseLayer),
+                             s.rules.host_per_layer, 0.5 * s.rules.host_per_layer, passes);
   const Seconds ends = both(embedding_operators(s.memory.model, shape), none, none, 1) +
                        both(output_operators(s.memory.model, shape), none, none, 1);
   const PieceParameters all = parameters_of(pieces_of(s.memory.model, s.memory.plan).front(),
@@ -192,7 +192,7 @@ TEST_CASE("a layer of experts that waits for its counts waits once where launche
   StepSetting s = small_model(1);
   s.memory.model.experts = 4;
   s.memory.model.top_k = 2;
-  s.rules.host_per_expert = Seconds(1e-3);
+  s.rules.host_per_routing = Seconds(4e-3);
   s.rules = in_effect(s.rules);
   s.rules.launch_blocking = true;
   EqualTimes times(Seconds(0));
@@ -318,7 +318,7 @@ Seconds exposed_of_tensor(Seconds exchange, double peak)
   s.rules.overlap_tensor = true;
   s.rules.overlap_cost = 0;
   EqualTimes times(exchange);
-  return PlannedLayer(s, times, false).exchanges(false).tensor.exposed;
+  return PlannedLayer(s, times, kDenseLayer).exchanges(false).tensor.exposed;
 }
 
 } // namespace
@@ -358,7 +358,8 @@ double sent(Dispatcher dispatcher, int reached)
   s.rules.dispatcher = dispatcher;
   Nodes times(reached);
   const double tokens = s.memory.batch.sequence * 1024.0 * 2;
-  return PlannedLayer(s, times, true).exchanges(false).expert.whole.value() / (2 * 8 * tokens);
+  return PlannedLayer(s, times, kExpertLayer).exchanges(false).expert.whole.value() /
+         (2 * 8 * tokens);
 }
 
 } // namespace
@@ -379,24 +380,91 @@ TEST_CASE("a dropless layer waits for its numbers of tokens once a forward pass"
   s.memory.model.experts = 8;
   s.memory.model.top_k = 2;
   EqualTimes times(kExchange);
-  const auto forward = [&] { return PlannedLayer(s, times, true).forward().time().value(); };
-  const auto backward = [&] { return PlannedLayer(s, times, true).backward().time().value(); };
+  const auto forward = [&] {
+    return PlannedLayer(s, times, kExpertLayer).forward().time().value();
+  };
+  const auto backward = [&] {
+    return PlannedLayer(s, times, kExpertLayer).backward().time().value();
+  };
   const double without = forward();
   const double back = backward();
+  s.rules.host_per_routing = Seconds(5e-3);
   s.rules.host_per_expert = Seconds(1e-3); // of eight, all on each GPU
-  CHECK(forward() == Approx(without + 8e-3));
+  CHECK(forward() == Approx(without + 13e-3));
   CHECK(backward() == Approx(back));
+  // Whose numbers are known is launched expert by expert all the same, as behind a graph.
   s.rules.dropless = false;
-  CHECK(forward() == Approx(without));
+  CHECK(forward() == Approx(without + 8e-3));
   s.rules.dropless = true;
+  s.rules.cuda_graphs = CudaGraphs::layer;
+  CHECK(forward() == Approx(without + 8e-3));
+  s.memory.plan.expert = 4;
+  const double of_two = forward();
+  s.rules.host_per_expert = Seconds(0);
+  CHECK(of_two - forward() == Approx(2e-3));
+  s.rules.host_per_expert = Seconds(1e-3);
+  s.memory.plan.expert = 1;
   s.rules.cuda_graphs = CudaGraphs::all;
   CHECK(forward() == Approx(without));
   // Where launches are the limit, a graph of them takes a microsecond for each.
   s.rules.cuda_graphs = CudaGraphs::none;
   s.device.host_per_kernel = Seconds(1e-3);
-  const double launched = PlannedLayer(s, times, true).forward().host.value() - 8e-3;
+  const double launched = PlannedLayer(s, times, kExpertLayer).forward().host.value() - 13e-3;
   s.rules.cuda_graphs = CudaGraphs::all;
-  CHECK(PlannedLayer(s, times, true).forward().host.value() == Approx(1e-3 * launched));
+  CHECK(PlannedLayer(s, times, kExpertLayer).forward().host.value() == Approx(1e-3 * launched));
+}
+
+TEST_CASE("a layer of one part exchanges half as often as one of two", "[plans][closed-form]")
+{
+  StepSetting s = small_model(1);
+  s.memory.plan.tensor = 2;
+  s.memory.plan.sequence_parallel = true;
+  s.memory.model.mamba = Mamba{32, 64, 128, 8, 4, 128};
+  EqualTimes times(kExchange);
+  const auto whole = [&](Mixer mixer, FeedForward feed) {
+    return PlannedLayer(s, times, {mixer, feed}).exchanges(false).tensor.whole.value();
+  };
+  CHECK(whole(Mixer::attention, FeedForward::dense) == Approx(4 * kExchange.value()));
+  CHECK(whole(Mixer::mamba, FeedForward::none) == Approx(2 * kExchange.value()));
+  CHECK(whole(Mixer::none, FeedForward::dense) == Approx(2 * kExchange.value()));
+  s.memory.plan.sequence_parallel = false;
+  CHECK(whole(Mixer::mamba, FeedForward::none) == Approx(kExchange.value()));
+  // The host starts each of them.
+  s.rules.host_per_exchange = Seconds(1);
+  const auto host = [&](Mixer mixer, FeedForward feed) {
+    return PlannedLayer(s, times, {mixer, feed}).forward().host.value();
+  };
+  CHECK(host(Mixer::mamba, FeedForward::none) == Approx(1).epsilon(1e-3));
+  CHECK(host(Mixer::mamba, FeedForward::dense) == Approx(2).epsilon(1e-3));
+  CHECK(host(Mixer::none, FeedForward::dense) == Approx(1).epsilon(1e-3));
+}
+
+TEST_CASE("context-parallel ranks turn a scan's tokens into heads and back", "[plans][closed-form]")
+{
+  class Sizes final : public ExchangeTimes {
+  public:
+    Seconds time(PlanGroup group, Operation operation, Bytes size) override
+    {
+      const bool turns = group == PlanGroup::context && operation == Operation::all_to_all;
+      return Seconds(turns ? size.value() : 0);
+    }
+    int ranks(PlanGroup) const override { return 2; }
+    Seconds transfer(int, Bytes) override { return Seconds(0); }
+  };
+  StepSetting s = small_model(1);
+  s.memory.plan.context = 2;
+  s.memory.model.mamba = Mamba{32, 64, 128, 8, 4, 128};
+  Sizes times;
+  const PlannedLayer layer(s, times, {Mixer::mamba, FeedForward::none});
+  const Mamba& m = *s.memory.model.mamba;
+  const double tokens = s.memory.batch.sequence / 2.0;
+  CHECK(layer.exchanges(false).context.whole.value() ==
+        Approx(tokens * (m.projected() + m.inner()) * 2));
+  CHECK(layer.exchanges(true).context.exposed.value() ==
+        Approx(tokens * (m.projected() + m.inner()) * 2));
+  CHECK(PlannedLayer(s, times, {Mixer::none, FeedForward::dense})
+            .exchanges(false)
+            .context.whole.value() == 0);
 }
 
 } // namespace foretrain::models

@@ -40,32 +40,33 @@ TEST_CASE("adapters of a layer are rank x (inputs + outputs) of each product",
 {
   const Transformer t = preset_transformer("llama-2-70b");
   const Adapters attention{16, {AdapterTarget::linear_qkv, AdapterTarget::linear_proj}};
-  const LayerParameters p = adapter_parameters(t, attention, false);
+  const LayerParameters p = adapter_parameters(t, attention, kDenseLayer);
   CHECK(p.total() == 16 * ((8192 + 8192 + 2 * 1024) + (8192 + 8192)));
   // All linear layers of Llama 2 70B, as PEFT counts them where queries, keys and values are one
   // product, as are gate and up.
-  CHECK(adapter_parameters(t, Adapters{}, false).total() ==
+  CHECK(adapter_parameters(t, Adapters{}, kDenseLayer).total() ==
         p.total() + 16 * ((8192 + 2 * 28672) + (28672 + 8192)));
   // Each expert has its own.
   const Transformer mixture = preset_transformer("mixtral-8x7b");
-  CHECK(adapter_parameters(mixture, Adapters{}, true).experts ==
-        8 * adapter_parameters(mixture, Adapters{}, false).dense);
+  CHECK(adapter_parameters(mixture, Adapters{}, kExpertLayer).experts ==
+        8 * adapter_parameters(mixture, Adapters{}, kDenseLayer).dense);
 }
 
 TEST_CASE("operators hold as many weights as are counted, trained and frozen",
           "[models][transformer]")
 {
-  for (const char* name : {"llama-3-8b", "mixtral-8x7b", "deepseek-v3"}) {
+  for (const char* name : {"llama-3-8b", "mixtral-8x7b", "deepseek-v3", "nemotron-h-8b",
+                           "nemotron-3-super-120b-a12b"}) {
     CAPTURE(name);
     const Transformer t = preset_transformer(name);
     OperatorShape shape;
     shape.adapters = Adapters{8, {AdapterTarget::linear_qkv, AdapterTarget::linear_fc2}};
-    for (const bool experts : {false, true}) {
-      const auto operators = layer_operators(t, shape, experts);
+    for (const LayerRun& run : t.runs()) {
+      const auto operators = layer_operators(t, shape, run.parts);
       CHECK(sum_of(operators, true) ==
-            Approx(adapter_parameters(t, *shape.adapters, experts).total()));
-      const LayerParameters all = layer_parameters(t, experts);
-      CHECK(sum_of(operators, false) == Approx(all.total() - all.norms).epsilon(1e-4));
+            Approx(adapter_parameters(t, *shape.adapters, run.parts).total()));
+      const LayerParameters all = layer_parameters(t, run.parts);
+      CHECK(sum_of(operators, false) == Approx(all.total() - all.norms).epsilon(1e-3));
     }
   }
 }
@@ -96,7 +97,7 @@ TEST_CASE("a frozen weight has no gradient", "[models][transformer]")
     return training_flops_per_token(t, adapters, 2048, AttentionCount::full).value();
   };
   CHECK(flops(Adapters{4}) - flops(Adapters{4, {}}) ==
-        Approx(6 * t.layers * adapter_parameters(t, Adapters{4}, false).total()));
+        Approx(6 * t.layers * adapter_parameters(t, Adapters{4}, kDenseLayer).total()));
 }
 
 TEST_CASE("what recomputation repeats by module adds up to the layer", "[models][transformer]")
@@ -105,7 +106,7 @@ TEST_CASE("what recomputation repeats by module adds up to the layer", "[models]
   const Transformer t = preset_transformer("deepseek-v3");
   const OperatorShape shape;
   const TransformerDevice device = some_device();
-  const auto operators = layer_operators(t, shape, true);
+  const auto operators = layer_operators(t, shape, kExpertLayer);
   const auto time = [&](const std::vector<LayerModule>& modules) {
     return modules_time(operators, modules, device).device.value();
   };
@@ -118,7 +119,7 @@ TEST_CASE("what recomputation repeats by module adds up to the layer", "[models]
   const double all = forward_time(operators, device).device.value();
   CHECK(most < all);
   CHECK(most > 0.7 * all); // the rest: compression, output of the attention, residuals
-  const auto plain = layer_operators(t, shape, false);
+  const auto plain = layer_operators(t, shape, kDenseLayer);
   CHECK(modules_time(plain, {moe}, device).device.value() == 0);
   CHECK(modules_time(plain, {mlp}, device).device.value() > 0);
 }
@@ -132,8 +133,8 @@ TEST_CASE("a layer that predicts a further token is one more, with logits of its
   t.mtp_layers = 1;
   const double h = t.hidden;
   CHECK(parameters(t).total() - before.total() ==
-        layer_parameters(t, true).total() + 2 * h * h + 3 * h);
-  CHECK(parameters(t).experts - before.experts == layer_parameters(t, true).experts);
+        layer_parameters(t, kExpertLayer).total() + 2 * h * h + 3 * h);
+  CHECK(parameters(t).experts - before.experts == layer_parameters(t, kExpertLayer).experts);
   Transformer longer = t;
   longer.mtp_layers = 0;
   ++longer.layers;

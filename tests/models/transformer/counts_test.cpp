@@ -83,12 +83,12 @@ TEST_CASE("each weight's gradient is read and written once more in backward",
   shape.accumulate = 4;
   double weights = 0;
   double bytes = 0;
-  for (const Operator& op : layer_operators(t, shape, false))
+  for (const Operator& op : layer_operators(t, shape, kDenseLayer))
     if (op.weights) {
       weights += op.product.count * op.product.n * op.product.k;
       bytes += op.backward_bytes;
     }
-  CHECK(weights == Approx(layer_parameters(t, false).total()).epsilon(1e-3)); // without norms
+  CHECK(weights == Approx(layer_parameters(t, kDenseLayer).total()).epsilon(1e-3)); // without norms
   CHECK(bytes == Approx(2 * 4 * weights));
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("operators of a layer do the layer's FLOP", "[models][transformer]")
     shape.micro_batch = 2;
     shape.sequence = 4096;
     double sum = 0;
-    for (const Operator& op : layer_operators(t, shape, true))
+    for (const Operator& op : layer_operators(t, shape, t.prediction_parts()))
       sum += op.forward_flops().value();
     const double logits = 2.0 * t.vocabulary * t.hidden;
     Transformer wide = t;
@@ -112,7 +112,7 @@ TEST_CASE("operators of a layer do the layer's FLOP", "[models][transformer]")
     CHECK(sum == Approx(expected).epsilon(1e-3));
     shape.tensor = 4;
     double share = 0;
-    for (const Operator& op : layer_operators(t, shape, false))
+    for (const Operator& op : layer_operators(t, shape, kDenseLayer))
       if (op.name != "router")
         share += op.forward_flops().value();
     Transformer dense = t;
@@ -171,7 +171,7 @@ TEST_CASE("config.json of models of 2025 has their published parameters",
     "use_qk_norm": true, "attention_bias": true, "vocab_size": 151552})");
   CHECK(parameters(glm).total() == Approx(355e9).epsilon(0.02));
   for (const auto& [type, why] :
-       {std::pair{"nemotron_h", "Mamba"}, std::pair{"qwen3_next", "linear attention"},
+       {std::pair{"jamba", "Mamba-1"}, std::pair{"qwen3_next", "linear attention"},
         std::pair{"qwen2_5_vl", "vision encoder"}})
     CHECK_THROWS_WITH(imported((R"({"model_type": ")" + std::string(type) + R"("})").c_str()),
                       Catch::Contains(why) && Catch::Contains("import"));
@@ -215,11 +215,11 @@ TEST_CASE("element-wise work in single kernels moves what its kernels read and w
   // back: products with scale and with the normed values 2 + 2, 2 + 2 + 2 and their sum 2, cast 2 +
   // 4, by the root 4 + 4, with the values 4 + 4 + 4 and its sum 4, power 4 + 4, doubled 4 + 4, with
   // the mean's gradient 4 that is spread 4 + 4 + 4, both added 4 + 4 + 4, cast 4 + 2.
-  const Operator norm = find("attention norm", layer_operators(t, shape, false));
+  const Operator norm = find("attention norm", layer_operators(t, shape, kDenseLayer));
   CHECK(norm.forward_bytes == Approx(36 * elements));
   CHECK(norm.backward_bytes == Approx(92 * elements));
   // Cast, product of complex numbers, cast back, of queries and keys.
-  const Operator rotary = find("rotary", layer_operators(t, shape, false));
+  const Operator rotary = find("rotary", layer_operators(t, shape, kDenseLayer));
   CHECK(rotary.forward_bytes == Approx(((2 + 4) + (4 + 4) + (4 + 2)) * 2 * elements));
   const double logits = 512 * 1000;
   const auto loss = [&](LossKernels kernels) {

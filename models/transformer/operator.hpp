@@ -1,0 +1,80 @@
+// The operators that one GPU runs for a layer of a transformer, with their shapes and traffic,
+// under a parallel plan's cuts (Megatron-LM: arXiv:1909.08053, sequence parallelism
+// arXiv:2205.05198).
+#pragma once
+
+#include "models/transformer/adapters.hpp"
+#include "models/transformer/layer_module.hpp"
+#include "models/transformer/spec.hpp"
+#include "sim/base/units.hpp"
+#include "sim/cost/products.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foretrain::models {
+
+/// How logits become a loss: how often they pass through memory.
+enum class LossKernels { fused, pytorch, megatron };
+
+/// What it takes to make operands of fewer bits, as products want them in both passes.
+struct Conversion {
+  double bytes = 0; // read and written of an element
+  int kernels = 0;
+};
+
+/// Which part of a job one GPU does of each layer and micro-batch.
+struct OperatorShape {
+  double micro_batch = 1; // sequences
+  double sequence = 2048; // tokens of each
+  int tensor = 1;
+  int context = 1;
+  int expert = 1;
+  int expert_tensor = 1; // cuts of each expert
+  bool sequence_parallel = false;
+  bool flash = true; // attention as one kernel; else scores pass through memory
+  bool fused = true; // element-wise chains are one kernel each
+  LossKernels loss = LossKernels::fused;
+  double element = 2;    // bytes of activations and weights
+  double operand = 2;    // and of what products with weights take, with its scales
+  Conversion conversion; // between the two
+  double accumulate = 4; // bytes of the buffers that gradients are added to; 0: written only
+  double scan = 1;       // efficiency of Mamba's products of chunks beside the library's
+  double skew = 1;       // load of the fullest GPU's experts beside the mean
+  std::optional<Adapters> adapters; // they are trained, all other weights are frozen
+
+  /// Tokens of the micro-batch on one GPU outside the tensor-parallel parts.
+  double tokens() const { return micro_batch * sequence / context; }
+  double own_tokens() const { return sequence_parallel ? tokens() / tensor : tokens(); }
+  /// Ranks with tokens of their own among those that share an expert: without sequence parallelism
+  /// all tensor-parallel ranks hold the same.
+  double expert_sharers() const { return sequence_parallel || tensor == 1 ? expert_tensor : 1; }
+};
+
+enum class OperatorKind { product, attention, memory };
+
+/// What tensor-parallel ranks exchange beside a product: what goes in, or what comes out.
+enum class TensorEnd { none, in, out };
+
+struct Operator {
+  std::string name;
+  OperatorKind kind = OperatorKind::memory;
+  sim::Product product; // forward; backward has two of the same FLOP
+  sim::AttentionShape attention;
+  double forward_bytes = 0; // over device memory, beside products and attention
+  double backward_bytes = 0;
+  int forward_kernels = 1;
+  int backward_kernels = 1;
+  bool weights = false;              // the product's right side is a weight
+  bool frozen = false;               // which is not trained: no gradient of it
+  bool again = false;                // made anew in the backward pass, by the kernels themselves
+  double efficiency = 1;             // of the product's kernel beside the library's
+  double share = 1;                  // of layers that have it, where they take turns
+  double repeated = 1;               // of it, where every second product of a layer is kept
+  TensorEnd end = TensorEnd::none;   // of a product that tensor-parallel ranks share
+  std::optional<LayerModule> module; // that recomputation may repeat by itself
+  Flops forward_flops() const;
+};
+
+} // namespace foretrain::models

@@ -1,0 +1,104 @@
+#include "models/transformer/operator_writer.hpp"
+
+namespace foretrain::models {
+
+void OperatorWriter::product(const char* name, double m, double n, double k, double count)
+{
+  Operator op;
+  op.name = name;
+  op.module = module_;
+  op.kind = OperatorKind::product;
+  op.product = {m, n, k, shape.operand, shape.element, count};
+  op.weights = true;
+  op.frozen = shape.adapters.has_value();
+  op.backward_kernels = op.frozen ? 1 : 2;
+  if (shape.conversion.kernels > 0) {
+    // The operand is converted, as it is and transposed; so is the gradient of the result.
+    op.forward_bytes = count * m * k * shape.conversion.bytes;
+    op.backward_bytes = count * m * n * shape.conversion.bytes;
+    op.forward_kernels += shape.conversion.kernels;
+    op.backward_kernels += shape.conversion.kernels;
+  }
+  if (!op.frozen)
+    op.backward_bytes += count * n * k * 2 * shape.accumulate;
+  operators.push_back(op);
+}
+
+void OperatorWriter::product(AdapterTarget target, const char* name, double m, double n, double k,
+                             double count)
+{
+  product(name, m, n, k, count);
+  if (!shape.adapters || !shape.adapters->on(target))
+    return;
+  const double rank = shape.adapters->rank;
+  for (const bool down : {true, false}) {
+    Operator op;
+    op.name = down ? "adapter down" : "adapter up";
+    op.module = module_;
+    op.kind = OperatorKind::product;
+    op.product = {m, down ? rank : n, down ? k : rank, shape.element, shape.element, count};
+    op.weights = true;
+    op.backward_kernels = 2;
+    op.backward_bytes = count * rank * (down ? k : n) * 2 * shape.accumulate;
+    operators.push_back(op);
+  }
+  memory("adapter sum", count * m * n, 3, 3 * k / n);
+}
+
+Operator& OperatorWriter::inner_product(const char* name, double m, double n, double k,
+                                        double count)
+{
+  Operator op;
+  op.name = name;
+  op.module = module_;
+  op.kind = OperatorKind::product;
+  op.product = {m, n, k, shape.element, shape.element, count};
+  op.backward_kernels = 2;
+  operators.push_back(op);
+  return operators.back();
+}
+
+void OperatorWriter::shared(TensorEnd end, double repeated)
+{
+  for (auto op = operators.rbegin(); op != operators.rend(); ++op)
+    if (op->weights && !op->name.starts_with("adapter")) {
+      op->end = end;
+      op->repeated = repeated;
+      return;
+    }
+}
+
+void OperatorWriter::memory(const char* name, double elements, double forward, double backward,
+                            int kernels)
+{
+  Operator op;
+  op.name = name;
+  op.module = module_;
+  op.forward_bytes = forward * elements * shape.element;
+  op.backward_bytes = backward * elements * shape.element;
+  op.forward_kernels = op.backward_kernels = kernels;
+  operators.push_back(op);
+}
+
+void OperatorWriter::norm(const char* name, double elements)
+{
+  // Read and written; backward reads input and gradient, writes the gradient. RMSNorm written in
+  // Python (Llama's, torchtune's) has a kernel for each of cast, square, mean, two products and
+  // cast back: 36 bytes an element of 2 bytes. Its gradient: 92 in 16 kernels, of which 32 are of
+  // the square (its power is taken again in single precision).
+  // LayerNorm's gradients of scale and shift read both again (apex, PyTorch).
+  memory(name, elements, t.rms() ? eager(2, 18) : 2, t.rms() ? eager(3, 46) : 5);
+  if (t.rms()) {
+    operators.back().forward_kernels = static_cast<int>(eager(1, 8));
+    operators.back().backward_kernels = static_cast<int>(eager(1, 16));
+  }
+}
+
+void OperatorWriter::residual(const char* name)
+{
+  const double elements = shape.own_tokens() * t.hidden;
+  // With a bias there is dropout, whose mask is a byte, and the gradient of the bias reads all.
+  memory(name, elements, t.has_bias() ? eager(3.5, 5) : 3, t.has_bias() ? 3.5 : eager(1, 2));
+}
+
+} // namespace foretrain::models

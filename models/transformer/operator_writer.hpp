@@ -1,0 +1,45 @@
+// Writes the operators of a layer one after the other: what its mixers and feed-forward parts are
+// made from.
+#pragma once
+
+#include "models/transformer/operator.hpp"
+
+namespace foretrain::models {
+
+class OperatorWriter {
+public:
+  OperatorWriter(const Transformer& model, const OperatorShape& s) : t(model), shape(s) {}
+
+  void product(const char* name, double m, double n, double k, double count = 1);
+  /// A product that may have an adapter beside it: two narrow ones in the precision of activations,
+  /// whose result is added to the product's, as is their gradient of the input.
+  void product(AdapterTarget target, const char* name, double m, double n, double k,
+               double count = 1);
+  /// Of two activations, in 16 bits, `count` of one shape in a call.
+  Operator& inner_product(const char* name, double m, double n, double k, double count);
+  /// Of the product just written, which ranks share: with the adapters that stand beside it.
+  void shared(TensorEnd end, double repeated);
+  /// `forward`, `backward`: passes over `elements`; eager frameworks need more of both.
+  void memory(const char* name, double elements, double forward, double backward, int kernels = 1);
+  double eager(double fused, double separate) const { return shape.fused ? fused : separate; }
+  void norm(const char* name, double elements);
+  void residual(const char* name);
+  void attention();
+  void mamba(const Mamba& m);
+  void feed_forward(const char* up, const char* down, double tokens, double outer, double inner,
+                    double count);
+  void experts();
+  /// What follows belongs to this module.
+  void within(std::optional<LayerModule> of) { module_ = of; }
+
+  std::vector<Operator> operators;
+
+private:
+  void plain_attention(const sim::AttentionShape& a);
+
+  const Transformer& t;
+  const OperatorShape& shape;
+  std::optional<LayerModule> module_;
+};
+
+} // namespace foretrain::models
