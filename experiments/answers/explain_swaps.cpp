@@ -59,7 +59,7 @@ std::vector<Choice> choices_of(const ResolvedExperiment& experiment, const Value
           {job + "/framework", frameworks(experiment.jobs[i], experiment.platform.gpu, root)});
     // A measured rate holds for one precision.
     if (transformer) {
-      choices.push_back({job + "/precision", {"fp16", "bf16", "fp8"}});
+      choices.push_back({job + "/precision", {"fp16", "bf16", "fp8", "mxfp8", "nvfp4"}});
       choices.push_back({job + "/recompute", {"none", "selective", "full"}});
     } else if (!experiment.jobs[i].spec.anchor) {
       choices.push_back({job + "/precision", {"fp32", "tf32", "fp16", "bf16"}});

@@ -19,6 +19,12 @@ Seconds multiplying(const Operator& op, const sim::Product& product,
   return Seconds(curve(product, device.clock) / op.efficiency);
 }
 
+// What of an attention kernel passes beside another one.
+Seconds covered(const Operator& op, const TransformerDevice& device)
+{
+  return Seconds(op.beside ? device.attention.floor : 0.0);
+}
+
 } // namespace
 
 Seconds time_in_order(const OperatorTime& first, const OperatorTime& second)
@@ -35,7 +41,8 @@ OperatorTime forward_time(const Operator& op, const TransformerDevice& device)
                   moving(op.forward_bytes, op.forward_kernels - 1, device);
     break;
   case OperatorKind::attention:
-    time.device = op.share * Seconds(device.attention.forward(op.attention, device.clock));
+    time.device = op.share * (Seconds(device.attention.forward(op.attention, device.clock)) -
+                              covered(op, device));
     time.host = op.share * time.host;
     break;
   case OperatorKind::memory:
@@ -68,7 +75,8 @@ OperatorTime backward_time(const Operator& op, const TransformerDevice& device)
     break;
   }
   case OperatorKind::attention:
-    time.device = op.share * Seconds(device.attention.backward_time(op.attention, device.clock));
+    time.device = op.share * (Seconds(device.attention.backward_time(op.attention, device.clock)) -
+                              covered(op, device));
     time.host = op.share * time.host;
     break;
   case OperatorKind::memory:

@@ -66,11 +66,14 @@ struct Operator {
   double backward_bytes = 0;
   int forward_kernels = 1;
   int backward_kernels = 1;
-  bool weights = false;              // the product's right side is a weight
-  bool frozen = false;               // which is not trained: no gradient of it
-  bool again = false;                // made anew in the backward pass, by the kernels themselves
-  double efficiency = 1;             // of the product's kernel beside the library's
-  double share = 1;                  // of layers that have it, where they take turns
+  bool weights = false;  // the product's right side is a weight
+  bool frozen = false;   // which is not trained: no gradient of it
+  bool again = false;    // made anew in the backward pass, by the kernels themselves
+  double efficiency = 1; // of the product's kernel beside the library's
+  // Attention that takes turns with the one before it on two streams: what a kernel takes to begin
+  // and to end passes beside the other's work.
+  bool beside = false;
+  double share = 1; // how often a layer has it, on average: less than once where layers take turns
   double repeated = 1;               // of it, where every second product of a layer is kept
   TensorEnd end = TensorEnd::none;   // of a product that tensor-parallel ranks share
   std::optional<LayerModule> module; // that recomputation may repeat by itself

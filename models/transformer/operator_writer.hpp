@@ -36,6 +36,7 @@ public:
 
 private:
   void plain_attention(const sim::AttentionShape& a);
+  void fused_attention(const sim::AttentionShape& a);
 
   const Transformer& t;
   const OperatorShape& shape;

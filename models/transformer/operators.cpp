@@ -23,6 +23,59 @@ void OperatorWriter::plain_attention(const sim::AttentionShape& a)
   operators.back().module = LayerModule::core_attn;
 }
 
+// Context-parallel ranks keep the first and the last part of a sequence of twice as many, and work
+// off keys and values as they come round (Transformer Engine, context_parallel.py,
+// AttnFuncWithCPAndKVP2P): their own with the mask, of others either half the keys for all queries
+// or all keys for half the queries, each in a kernel of its own whose result is added to those
+// before.
+void OperatorWriter::fused_attention(const sim::AttentionShape& a)
+{
+  const auto kernel = [&](const char* name, const sim::AttentionShape& part, double times,
+                          bool beside = false) {
+    Operator op;
+    op.share = times;
+    op.beside = beside;
+    op.name = name;
+    op.kind = OperatorKind::attention;
+    op.attention = part;
+    op.module = LayerModule::core_attn;
+    op.backward_kernels = 3;
+    op.repeated = 0;
+    if (times > 0)
+      operators.push_back(op);
+  };
+  sim::AttentionShape windowed = a;
+  windowed.window = t.window;
+  kernel("attention in a window", windowed, t.windowed());
+  const double full = 1 - t.windowed();
+  if (shape.context == 1) {
+    kernel("attention", a, full);
+    return;
+  }
+  const double others = shape.context - 1;
+  sim::AttentionShape own = a;
+  own.keys = own.queries;
+  kernel("attention", own, full);
+  sim::AttentionShape part = own;
+  part.causal = false;
+  if (a.causal) {
+    part.keys = own.keys / 2;
+    kernel("attention to half of others' keys", part, full * others / 2, true);
+    part.keys = own.keys;
+    part.queries = own.queries / 2;
+    kernel("half of the attention to others' keys", part, full * others / 2, true);
+  } else {
+    kernel("attention to others' keys", part, full * others, true);
+  }
+  // Results are added up in single precision; gradients of queries and of what travels as they are.
+  const double added = full * others * (a.causal ? 0.75 : 1);
+  const double elements = a.batch * own.queries * a.head_size;
+  memory("attention sum", added * elements * a.heads, (4 + 4 + shape.element) / shape.element,
+         3 * (1 + 2 * a.kv_heads / a.heads));
+  operators.back().module = LayerModule::core_attn;
+  operators.back().repeated = 0;
+}
+
 void OperatorWriter::attention()
 {
   const double tokens = shape.tokens();
@@ -71,24 +124,10 @@ void OperatorWriter::attention()
       memory("rotary", tokens * (heads + kv) * t.head(), eager(2, 10), eager(2, 10),
              static_cast<int>(eager(1, 8)));
   }
-  if (shape.flash) {
-    for (const bool windowed : {true, false}) {
-      Operator op;
-      op.share = windowed ? t.windowed() : 1 - t.windowed();
-      if (op.share <= 0)
-        continue;
-      op.name = windowed ? "attention in a window" : "attention";
-      op.kind = OperatorKind::attention;
-      op.attention = a;
-      op.attention.window = windowed ? t.window : 0;
-      op.module = LayerModule::core_attn;
-      op.backward_kernels = 3;
-      op.repeated = 0;
-      operators.push_back(op);
-    }
-  } else {
+  if (shape.flash)
+    fused_attention(a);
+  else
     plain_attention(a);
-  }
   const double values =
       t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
   product(AdapterTarget::linear_proj, "attention out", tokens, t.hidden, heads * values);
