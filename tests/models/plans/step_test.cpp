@@ -467,4 +467,25 @@ TEST_CASE("context-parallel ranks turn a scan's tokens into heads and back", "[p
             .context.whole.value() == 0);
 }
 
+TEST_CASE("tokens are sent to experts as wide as these see them", "[plans][closed-form]")
+{
+  class Sizes final : public ExchangeTimes {
+  public:
+    Seconds time(PlanGroup, Operation, Bytes size) override { return Seconds(size.value()); }
+    int ranks(PlanGroup) const override { return 8; }
+    Seconds transfer(int, Bytes) override { return Seconds(0); }
+  };
+  StepSetting s = small_model(1);
+  s.memory.model.experts = 8;
+  s.memory.model.top_k = 2;
+  s.memory.plan.expert = 8;
+  Sizes times;
+  const auto sent = [&] {
+    return PlannedLayer(s, times, kExpertLayer).exchanges(false).expert.whole.value();
+  };
+  CHECK(sent() == Approx(2 * s.memory.batch.sequence * 2.0 * 1024 * 2));
+  s.memory.model.expert_hidden = 256;
+  CHECK(sent() == Approx(2 * s.memory.batch.sequence * 2.0 * 256 * 2));
+}
+
 } // namespace foretrain::models
