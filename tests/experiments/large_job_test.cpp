@@ -168,3 +168,13 @@ TEST_CASE("another optimizer's state is kept, read and written instead of Adam's
     CHECK(adam.rules.optimizer_bytes - other.rules.optimizer_bytes == Approx(2 * (8 - bytes)));
   }
 }
+
+TEST_CASE("kernels of a scan make a hybrid's time less sure", "[large]")
+{
+  const auto spread = [](const std::string& model) {
+    return experiments::kernel_spread(
+        *large({{"/jobs/0/model", '"' + model + '"'}}).jobs.front().transformer);
+  };
+  const double usual = spread("llama-3-8b");
+  CHECK(std::hypot(usual, 0.08) == Approx(spread("nemotron-h-8b")));
+}
