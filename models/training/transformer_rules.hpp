@@ -170,6 +170,30 @@ void describe_overlaps(V& v, TransformerRules& s)
   v.optional("overlap_expert", s.overlap_expert, "exchanges of experts ride beside other work");
 }
 
+/// How tokens go to their experts, and what a GPU waits for meanwhile.
+template <class V>
+void describe_experts(V& v, TransformerRules& s)
+{
+  v.optional("dispatcher", s.dispatcher,
+             "how tokens go to their experts: a copy for each of them (all-to-all), all of a "
+             "group's to all (all-gather), or one copy to each node that has one of their experts, "
+             "on one node to each GPU (deep-ep, hybrid-ep)");
+  v.optional("dropless", s.dropless,
+             "no token is left out, so that the host waits until it knows how many came");
+  v.optional(
+      "host_per_routing", s.host_per_routing,
+      "dropless: time in which a GPU waits in each layer of experts for the host, which waits "
+      "for the numbers of tokens; not with CUDA graphs or overlap_expert",
+      non_negative());
+  v.optional("host_per_expert", s.host_per_expert,
+             "and for each expert that the GPU holds, whose work the host launches by itself; not "
+             "with CUDA graphs of everything or overlap_expert",
+             non_negative());
+  v.optional("cuda_graphs", s.cuda_graphs,
+             "what is launched as a CUDA graph: nothing, what has the same shapes in each step "
+             "(layer: all but experts), or everything (all)");
+}
+
 template <class V>
 void describe(V& v, TransformerRules& s)
 {
@@ -223,24 +247,7 @@ void describe(V& v, TransformerRules& s)
              "moved in host memory per parameter whose optimizer runs there (offload)",
              non_negative());
   describe_overlaps(v, s);
-  v.optional("dispatcher", s.dispatcher,
-             "how tokens go to their experts: a copy for each of them (all-to-all), all of a "
-             "group's to all (all-gather), or one copy to each node that has one of their experts, "
-             "on one node to each GPU (deep-ep, hybrid-ep)");
-  v.optional("dropless", s.dropless,
-             "no token is left out, so that the host waits until it knows how many came");
-  v.optional(
-      "host_per_routing", s.host_per_routing,
-      "dropless: time in which a GPU waits in each layer of experts for the host, which waits "
-      "for the numbers of tokens; not with CUDA graphs or overlap_expert",
-      non_negative());
-  v.optional("host_per_expert", s.host_per_expert,
-             "and for each expert that the GPU holds, whose work the host launches by itself; not "
-             "with CUDA graphs of everything or overlap_expert",
-             non_negative());
-  v.optional("cuda_graphs", s.cuda_graphs,
-             "what is launched as a CUDA graph: nothing, what has the same shapes in each step "
-             "(layer: all but experts), or everything (all)");
+  describe_experts(v, s);
   v.optional("launch_blocking", s.launch_blocking,
              "each launch waits until its kernel is done (CUDA_LAUNCH_BLOCKING=1): host and device "
              "take turns, and no exchange rides beside a product, whatever overlap_* say");
