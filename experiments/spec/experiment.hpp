@@ -294,8 +294,7 @@ void describe(V& v, JobSpec& s)
              "the collective library, like nccl-2.18; default: the framework's", preset("library"));
   v.optional("precision", s.precision,
              "arithmetic; fp8, mxfp8, mxfp4 and nvfp4 for products of transformers, int8 for "
-             "inference. Default: as "
-             "recorded, where the model was and the GPU can, else fp32");
+             "inference. Default: as recorded, where the model was and the GPU can, else fp32");
   v.optional("optimizer", s.optimizer,
              "updates the weights; default the one that the model is usually trained with",
              preset("optimizer"));

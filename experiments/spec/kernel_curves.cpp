@@ -77,9 +77,10 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, Precision precision, 
   const platforms::GpuKernels& measured = gpu.kernels ? *gpu.kernels : none;
   const auto& table = is_narrow(precision) ? measured.fp8 : measured.half;
   const bool tensor_cores = on_tensor_cores(gpu, precision);
-  platforms::ProductKernels k = table && tensor_cores ? *table : usual_kernels(rate, tensor_cores);
+  const bool known = table && tensor_cores && (!is_fp4(precision) || gpu.fp8);
+  platforms::ProductKernels k = known ? *table : usual_kernels(rate, tensor_cores);
   // No table of fp4 is known: a tile takes as long to begin and to end as one of fp8.
-  if (table && is_fp4(precision))
+  if (known && is_fp4(precision))
     k.fill *= rate.peak / gpu.fp8->peak;
   sim::ProductCurve curve;
   curve.peak = rate.peak.value();

@@ -211,7 +211,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   refuse_missing_modules(job, t, at);
   if (job.lora && job.lora->weights == models::FrozenWeights::fp8 && !is_narrow(job.precision))
     at.at("lora").fail_at("weights", "are 'fp8', and products are '" + word_of(job.precision) + "'",
-                          "they need \"precision\": \"fp8\", \"mxfp8\" or \"nvfp4\"");
+                          "they need \"precision\": \"fp8\", \"mxfp8\", \"mxfp4\" or \"nvfp4\"");
   s.memory.flash = job.attention == AttentionWay::flash;
   s.memory.element = is_narrow(job.precision) ? 2 : bytes_of(job.precision);
   s.memory.per_node = gpus_per_node;
@@ -224,8 +224,8 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.rules = rules;
   // Frameworks tell what Adam moves; another optimizer reads and writes its own state instead.
   constexpr double kAdamState = 8;
-  s.rules.optimizer_bytes += 2 * (optimizer.state_bytes_per_parameter - kAdamState);
-  s.operand = s.memory.operand;
+  s.rules.optimizer_bytes = std::max(
+      0.0, s.rules.optimizer_bytes + 2 * (optimizer.state_bytes_per_parameter - kAdamState));
   s.conversion = models::conversion_of(job.precision, rules.fp8_scaling, s.memory.element);
   s.device = device_of(platform.gpu, job, rules, stack, at);
   s.host_link = platforms::gpu_link(platform);

@@ -282,6 +282,7 @@ def recipe(row):
         raise LeftOut(f"the recipe of {' '.join(map(str, key))}")
     dispatcher, overlap, graphs, modules = found
     if graphs == "all" and release(row) < 26.06:
+        # Of DeepSeek on B300 none: deepseek_workload_base_configs.py@f0e2c37e.
         overlap, graphs = False, "none" if row["gpu"] == "B300" else "layer"
     if key == ("DeepSeek-V3-671B", "GB300", "mxfp8") and release(row) < 26.06:
         modules = ["mla_up_proj"]  # deepseek_workload_base_configs.py@f0e2c37e

@@ -59,7 +59,7 @@ OperatorTime PlannedLayer::operators_time(bool backward) const
 // The host asks how many tokens came for each expert, unless none may come too many, and launches
 // the experts' work one by one. The first is not there where router and preparation are a graph,
 // neither where everything is, and both are hidden where the device has another micro-batch's work.
-Seconds PlannedLayer::wait_for_counts() const
+Seconds PlannedLayer::wait_for_host() const
 {
   if (!parts_.has_experts() || s_.rules.overlap_expert || s_.rules.cuda_graphs == CudaGraphs::all)
     return Seconds(0);
@@ -69,16 +69,16 @@ Seconds PlannedLayer::wait_for_counts() const
 }
 
 // The device waits with the host: where it waits for each launch anyway, not a second time.
-OperatorTime PlannedLayer::counting() const
+OperatorTime PlannedLayer::waiting() const
 {
-  const Seconds wait = wait_for_counts();
+  const Seconds wait = wait_for_host();
   return {s_.rules.launch_blocking ? Seconds(0) : wait, wait};
 }
 
 OperatorTime PlannedLayer::forward() const
 {
   OperatorTime time = operators_time(false);
-  return time += counting();
+  return time += waiting();
 }
 
 OperatorTime PlannedLayer::backward() const
@@ -99,7 +99,7 @@ OperatorTime PlannedLayer::repeated() const
   if (!s_.memory.modules.empty()) {
     OperatorTime time = modules_time(operators_, s_.memory.modules, s_.device);
     if (parts_.has_experts() && among(s_.memory.modules, LayerModule::moe))
-      time += counting();
+      time += waiting();
     return time;
   }
   OperatorTime time;
@@ -343,7 +343,7 @@ OperatorShape operator_shape(const StepSetting& s)
   shape.fused = s.rules.fused;
   shape.loss = loss_kernels(s.rules);
   shape.element = s.memory.element;
-  shape.operand = s.operand;
+  shape.operand = s.memory.operand;
   shape.conversion = s.conversion;
   shape.scan = s.rules.scan_efficiency;
   shape.adapters = s.memory.adapters;

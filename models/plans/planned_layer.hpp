@@ -64,8 +64,8 @@ public:
 private:
   OperatorTime operators_time(bool backward) const;
   const TransformerDevice& device_of(const Operator& op) const;
-  Seconds wait_for_counts() const;
-  OperatorTime counting() const;
+  Seconds wait_for_host() const;
+  OperatorTime waiting() const;
   bool repeats_feed_forward() const;
   Bytes activations() const;
   Bytes routed() const;

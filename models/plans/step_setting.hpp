@@ -70,8 +70,7 @@ struct StepSetting {
   MemorySetting memory; // model, plan, batch, recompute, state
   TransformerDevice device;
   TransformerRules rules;
-  double operand = 2;         // bytes of what products with weights take, with its scales
-  Conversion conversion;      // that makes it of an activation
+  Conversion conversion;      // of an activation to what products take
   double variation = 0.005;   // coefficient of variation of a GPU's equal steps
   double speed_variation = 0; // and of the GPUs
   Seconds overhead;           // of the framework per step

@@ -35,7 +35,7 @@ Conversion conversion_of(sim::Precision precision, Fp8Scaling scaling, double el
   case sim::Precision::fp8:
     return of_fp8(scaling, element);
   case sim::Precision::mxfp8:
-  case sim::Precision::mxfp4:
+  case sim::Precision::mxfp4: // scaled as mxfp8 (OCP Microscaling Formats 1.0): in as many passes
     return passes(1, element, both);
   case sim::Precision::nvfp4:
     // The maximum, the cast of rows, and a Hadamard transform with the cast of columns

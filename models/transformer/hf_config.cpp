@@ -38,15 +38,18 @@ public:
   {
     return has(key) && at_.json().at(key).is_boolean() ? at_.json().at(key).get<bool>() : otherwise;
   }
-  std::vector<std::string> words(const std::string& key) const
+  /// Each a member of a list. Throws ConfigError where there is none.
+  std::vector<Value> members(const std::string& key) const
   {
     if (!has(key))
       at_.fail_at(key, "is missing");
-    std::vector<std::string> words;
-    for (const Json& word : at_.json().at(key))
-      if (word.is_string())
-        words.push_back(word.get<std::string>());
-    return words;
+    const Value list = at_.at(key);
+    if (!list.json().is_array())
+      list.fail("must be a list, got " + list.shown());
+    std::vector<Value> members;
+    for (std::size_t i = 0; i < list.json().size(); ++i)
+      members.push_back(list.at(i));
+    return members;
   }
   std::string text(const std::string& key) const
   {
@@ -164,14 +167,29 @@ Json deepseek(const Config& c)
   return t;
 }
 
+struct BlockType {
+  const char* name;
+  char letter;
+};
+constexpr BlockType kBlockTypes[] = {
+    {"mamba", 'M'}, {"attention", '*'}, {"mlp", '-'}, {"moe", 'E'}};
+
+char letter_of(const Value& block)
+{
+  for (const BlockType& type : kBlockTypes)
+    if (block.json() == type.name)
+      return type.letter;
+  block.fail("must be mamba, attention, mlp or moe, got " + block.shown());
+}
+
 // A letter for each layer, or a list of words.
 std::string layer_pattern(const Config& c)
 {
   if (!c.text("hybrid_override_pattern").empty())
     return c.text("hybrid_override_pattern");
   std::string pattern;
-  for (const std::string& word : c.words("layers_block_type"))
-    pattern += word == "mamba" ? 'M' : word == "attention" ? '*' : word == "moe" ? 'E' : '-';
+  for (const Value& block : c.members("layers_block_type"))
+    pattern += letter_of(block);
   return pattern;
 }
 
@@ -189,6 +207,8 @@ Json nemotron_h(const Config& c)
             {"norm", "rms"},
             {"positions", 0},
             {"tied", c.flag_or("tie_word_embeddings", false)},
+            {"bias", c.flag_or("mlp_bias", false)},
+            {"qkv_bias", c.flag_or("attention_bias", false)},
             {"pattern", pattern}};
   for (const char* key : {"head_dim", "attention_head_dim"})
     if (c.has(key))

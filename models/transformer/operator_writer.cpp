@@ -2,13 +2,23 @@
 
 namespace foretrain::models {
 
-void OperatorWriter::product(const char* name, double m, double n, double k, double count)
+Operator& OperatorWriter::inner_product(const char* name, double m, double n, double k,
+                                        double count)
 {
   Operator op;
   op.name = name;
   op.module = module_;
   op.kind = OperatorKind::product;
-  op.product = {m, n, k, shape.operand, shape.element, count};
+  op.product = {m, n, k, shape.element, shape.element, count};
+  op.backward_kernels = 2;
+  operators.push_back(op);
+  return operators.back();
+}
+
+void OperatorWriter::product(const char* name, double m, double n, double k, double count)
+{
+  Operator& op = inner_product(name, m, n, k, count);
+  op.product.operand_bytes = shape.operand;
   op.weights = true;
   op.frozen = shape.adapters.has_value();
   op.backward_kernels = op.frozen ? 1 : 2;
@@ -21,7 +31,6 @@ void OperatorWriter::product(const char* name, double m, double n, double k, dou
   }
   if (!op.frozen)
     op.backward_bytes += count * n * k * 2 * shape.accumulate;
-  operators.push_back(op);
 }
 
 void OperatorWriter::product(AdapterTarget target, const char* name, double m, double n, double k,
@@ -32,30 +41,12 @@ void OperatorWriter::product(AdapterTarget target, const char* name, double m, d
     return;
   const double rank = shape.adapters->rank;
   for (const bool down : {true, false}) {
-    Operator op;
-    op.name = down ? "adapter down" : "adapter up";
-    op.module = module_;
-    op.kind = OperatorKind::product;
-    op.product = {m, down ? rank : n, down ? k : rank, shape.element, shape.element, count};
+    Operator& op = inner_product(down ? "adapter down" : "adapter up", m, down ? rank : n,
+                                 down ? k : rank, count);
     op.weights = true;
-    op.backward_kernels = 2;
     op.backward_bytes = count * rank * (down ? k : n) * 2 * shape.accumulate;
-    operators.push_back(op);
   }
   memory("adapter sum", count * m * n, 3, 3 * k / n);
-}
-
-Operator& OperatorWriter::inner_product(const char* name, double m, double n, double k,
-                                        double count)
-{
-  Operator op;
-  op.name = name;
-  op.module = module_;
-  op.kind = OperatorKind::product;
-  op.product = {m, n, k, shape.element, shape.element, count};
-  op.backward_kernels = 2;
-  operators.push_back(op);
-  return operators.back();
 }
 
 void OperatorWriter::shared(TensorEnd end, double repeated)

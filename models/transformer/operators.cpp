@@ -26,8 +26,8 @@ void OperatorWriter::plain_attention(const sim::AttentionShape& a)
 // Context-parallel ranks keep the first and the last part of a sequence of twice as many, and work
 // off keys and values as they come round (Transformer Engine, context_parallel.py,
 // AttnFuncWithCPAndKVP2P): their own with the mask, of others either half the keys for all queries
-// or all keys for half the queries, each in a kernel of its own whose result is added to those
-// before.
+// or all keys for half the queries, each in a kernel of its own, on two streams in turn, whose
+// result is added to those before.
 void OperatorWriter::fused_attention(const sim::AttentionShape& a)
 {
   const auto kernel = [&](const char* name, const sim::AttentionShape& part, double times,

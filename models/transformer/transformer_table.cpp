@@ -32,7 +32,21 @@ Json dimensions(const Transformer& t)
     json["expert_ffn"] = t.expert_inner();
     json["shared_experts"] = t.shared_experts;
     json["dense_layers"] = t.dense_layers;
+    json["expert_hidden"] = t.routed_hidden();
+    if (t.routing_groups > 0) {
+      json["routing_groups"] = t.routing_groups;
+      json["routed_groups"] = t.routed_groups;
+    }
   }
+  if (!t.pattern.empty())
+    json["pattern"] = t.pattern;
+  if (t.mamba)
+    json["mamba"] = {{"heads", t.mamba->heads},
+                     {"head_size", t.mamba->head_size},
+                     {"state", t.mamba->state},
+                     {"groups", t.mamba->groups},
+                     {"convolution", t.mamba->convolution},
+                     {"chunk", t.mamba->chunk}};
   if (t.latent)
     json["latent"] = {{"query_rank", t.latent->query_rank},
                       {"kv_rank", t.latent->kv_rank},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <numeric>
 
 namespace foretrain {
@@ -26,6 +27,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b)
     }
   }
   return row.back();
+}
+
+std::size_t letters_in_common(std::string a, std::string b)
+{
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  std::string both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both.size();
 }
 
 std::string lower(std::string_view text)
@@ -108,6 +118,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   const std::string asked = lower(word);
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::size_t best_letters = 0; // in common: of as near names the one that lost none
   for (const auto& candidate : candidates) {
     const std::string known = lower(candidate);
     if (candidate.size() > 200 || other_family(asked, known))
@@ -115,11 +126,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     std::size_t distance = edit_distance(asked, known);
     if (word.size() >= 3 && known.starts_with(asked))
       distance = std::min<std::size_t>(distance, 2);
-    const bool rather = distance == best_distance && candidate.size() == word.size() &&
-                        best.size() != word.size(); // letters exchanged, none forgotten
-    if (distance < best_distance || (rather && !best.empty())) {
+    const std::size_t letters = letters_in_common(asked, known);
+    const bool rather = distance == best_distance && letters > best_letters && !best.empty();
+    if (distance < best_distance || rather) {
       best = candidate;
       best_distance = distance;
+      best_letters = letters;
     }
   }
   return best;

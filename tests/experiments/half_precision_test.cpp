@@ -60,6 +60,13 @@ TEST_CASE("products in fp4 are those in fp8 at their own peak", "[precision][clo
   CHECK(eight.arithmetic(long_sum) / four.arithmetic(long_sum) == Approx(2).epsilon(1e-3));
   CHECK(precision_rate(gpu("h100-sxm5-80gb"), Precision::nvfp4) == nullptr);
   CHECK(precision_rate(gpu("gb300-288gb"), Precision::mxfp4)->peak == FlopsPerSecond(15e15));
+  // Without a rate in fp8 its table says nothing of fp4: a data sheet's usual kernels do.
+  platforms::Gpu four_alone = b200;
+  four_alone.fp8.reset();
+  platforms::Gpu unmeasured = four_alone;
+  unmeasured.kernels->fp8.reset();
+  CHECK(product_curve(four_alone, Precision::nvfp4).fill ==
+        product_curve(unmeasured, Precision::nvfp4).fill);
 }
 
 TEST_CASE("a GPU without fp4 names what it has, one with it says that nothing was measured",

@@ -167,6 +167,11 @@ TEST_CASE("another optimizer's state is kept, read and written instead of Adam's
     CHECK(adam.memory.state.optimizer - other.memory.state.optimizer == Approx(8 - bytes));
     CHECK(adam.rules.optimizer_bytes - other.rules.optimizer_bytes == Approx(2 * (8 - bytes)));
   }
+  // A framework that moves less than Adam's state leaves nothing to move without one.
+  const std::string framework = R"({"extends": "nemo", "transformer": {"optimizer_bytes": 10}})";
+  CHECK(large({{"/jobs/0/optimizer", R"("adafactor")"}, {"/jobs/0/framework", framework}})
+            .jobs.front()
+            .transformer->step.rules.optimizer_bytes == 0);
 }
 
 TEST_CASE("kernels of a scan make a hybrid's time less sure", "[large]")

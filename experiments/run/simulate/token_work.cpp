@@ -18,7 +18,7 @@ TokenWork token_work(const models::StepSetting& s)
   };
   work.flops.full = flops(models::AttentionCount::full);
   work.flops.causal = flops(models::AttentionCount::causal);
-  work.peak = FlopsPerSecond(s.operand < 2 ? s.device.narrow.peak : s.device.half.peak);
+  work.peak = FlopsPerSecond(s.memory.operand < 2 ? s.device.narrow.peak : s.device.half.peak);
   return work;
 }
 

@@ -3,6 +3,7 @@
 #include "models/transformer/compute.hpp"
 #include "models/transformer/counts.hpp"
 #include "models/transformer/hf_config.hpp"
+#include "models/transformer/transformer_table.hpp"
 
 #include "tests/support/catch.hpp"
 
@@ -230,6 +231,25 @@ TEST_CASE("config.json of Nemotron-H and Nemotron 3 becomes their presets",
   CHECK(words.mamba->groups == 8);
   CHECK_THROWS_WITH(imported(R"({"model_type": "nemotron_h", "hidden_size": 8192})"),
                     Catch::Contains("layers_block_type"));
+  CHECK_THROWS_WITH(imported(R"({"model_type": "nemotron_h", "hidden_size": 8192,
+                                 "layers_block_type": ["mamba", "linear_attention"]})"),
+                    Catch::Contains("/layers_block_type/1 must be mamba, attention, mlp or moe"));
+}
+
+TEST_CASE("a hybrid's table has its layers, its scan and what experts see", "[models][transformer]")
+{
+  const Json super = transformer_json(
+      load_transformer(resolve_preset("nemotron-3-super-120b-a12b", kNetworkKind)))["transformer"];
+  const Transformer t = preset_transformer("nemotron-3-super-120b-a12b");
+  CHECK(super["pattern"] == t.pattern);
+  CHECK(super["mamba"]["heads"] == t.mamba->heads);
+  CHECK(super["expert_hidden"] == 1024);
+  CHECK_FALSE(super.contains("routing_groups"));
+  const Json deepseek = transformer_json(
+      load_transformer(resolve_preset("deepseek-v3", kNetworkKind)))["transformer"];
+  CHECK(deepseek["routing_groups"] == 8);
+  CHECK(deepseek["routed_groups"] == 4);
+  CHECK(deepseek["expert_hidden"] == deepseek["hidden"]);
 }
 
 } // namespace foretrain::models

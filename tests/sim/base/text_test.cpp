@@ -5,10 +5,11 @@
 
 using namespace foretrain;
 
-TEST_CASE("The nearest name: two letters exchanged are one mistake, and of equals the one as long")
+TEST_CASE("The nearest name: exchanged letters are one mistake, of equals the one with all letters")
 {
   const std::vector<std::string> keys{"mode", "model", "gpus"};
   CHECK(nearest("modle", keys) == "model");
+  CHECK(nearest("modl", keys) == "model");
   CHECK(nearest("mod", keys) == "mode");
   CHECK(nearest("gpsu", keys) == "gpus");
   CHECK(nearest("framework", keys).empty());

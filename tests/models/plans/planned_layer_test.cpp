@@ -1,0 +1,211 @@
+// Exchanges and waits of one layer of a plan, where exchanges take what the test says.
+#include "models/plans/planned_layer.hpp"
+
+#include "tests/support/small_plan.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+namespace foretrain::models {
+
+using test::EqualTimes;
+using test::kExchange;
+using test::small_model;
+
+namespace {
+
+// A layer of Llama 3 70B under eight tensor-parallel ranks, and an exchange of it that takes
+// `exchange`.
+Seconds exposed_of_tensor(Seconds exchange, double peak)
+{
+  StepSetting s = small_model(1);
+  Transformer& t = s.memory.model;
+  t.hidden = 8192;
+  t.heads = 64;
+  t.kv_heads = 8;
+  t.ffn = 28672;
+  t.gated = t.rotary = true;
+  t.vocabulary = 0;
+  s.memory.batch.gpus = 8;
+  s.memory.batch.data = 1;
+  s.memory.batch.sequence = 4096;
+  s.memory.plan.tensor = 8;
+  s.memory.plan.sequence_parallel = true;
+  s.device.half.peak = peak;
+  s.device.half.memory = 1e21;
+  s.device.half.processors = 132;
+  s.rules.overlap_tensor = true;
+  s.rules.overlap_cost = 0;
+  EqualTimes times(exchange);
+  return PlannedLayer(s, times, kDenseLayer).exchanges(false).tensor.exposed;
+}
+
+} // namespace
+
+TEST_CASE("a product hides the exchange beside it, and no other", "[plans][closed-form]")
+{
+  // Very long products: of each of four exchanges the first of eight parts is left.
+  CHECK(exposed_of_tensor(kExchange, 1e12).value() == Approx(4 * kExchange.value() / 8));
+  // Products that take no time hide nothing.
+  CHECK(exposed_of_tensor(kExchange, 1e21).value() == Approx(4 * kExchange.value()).epsilon(0.1));
+  // The product behind the attention is the shortest: it hides less than the wider ones.
+  const double middle = exposed_of_tensor(kExchange, 1.5e15).value();
+  CHECK(middle > 4 * kExchange.value() / 8 * 1.01);
+  CHECK(middle < 4 * kExchange.value());
+}
+
+namespace {
+
+// Bytes that a layer of experts sends each way, in parts of what one copy for each expert is.
+double sent(Dispatcher dispatcher, int reached)
+{
+  class Nodes final : public ExchangeTimes {
+  public:
+    explicit Nodes(int nodes) : nodes_(nodes) {}
+    Seconds time(PlanGroup, Operation, Bytes size) override { return Seconds(size.value()); }
+    int ranks(PlanGroup) const override { return 32; }
+    int nodes(PlanGroup) const override { return nodes_; }
+    Seconds transfer(int, Bytes) override { return Seconds(0); }
+
+  private:
+    int nodes_;
+  };
+  StepSetting s = small_model(1);
+  s.memory.model.experts = 256;
+  s.memory.model.top_k = 8;
+  s.memory.plan.expert = 32;
+  s.rules.dispatcher = dispatcher;
+  Nodes times(reached);
+  const double tokens = s.memory.batch.sequence * 1024.0 * 2;
+  return PlannedLayer(s, times, kExpertLayer).exchanges(false).expert.whole.value() /
+         (2 * 8 * tokens);
+}
+
+} // namespace
+
+TEST_CASE("libraries for experts send one copy to each node", "[plans][closed-form]")
+{
+  CHECK(sent(Dispatcher::all_to_all, 4) == Approx(1));
+  // Of four nodes eight choices reach 4 (1 - (3/4)^8); of 32 GPUs of one node 32 (1 - (31/32)^8).
+  CHECK(sent(Dispatcher::deep_ep, 4) == Approx(4 * (1 - std::pow(0.75, 8)) / 8));
+  CHECK(sent(Dispatcher::hybrid_ep, 1) == Approx(32 * (1 - std::pow(31.0 / 32, 8)) / 8));
+  // Everything to all of 32 ranks, and back.
+  CHECK(sent(Dispatcher::all_gather, 4) == Approx(32.0 / 8));
+}
+
+TEST_CASE("a dropless layer waits for its numbers of tokens once a forward pass", "[plans]")
+{
+  StepSetting s = small_model(1);
+  s.memory.model.experts = 8;
+  s.memory.model.top_k = 2;
+  EqualTimes times(kExchange);
+  const auto forward = [&] {
+    return PlannedLayer(s, times, kExpertLayer).forward().time().value();
+  };
+  const auto backward = [&] {
+    return PlannedLayer(s, times, kExpertLayer).backward().time().value();
+  };
+  const double without = forward();
+  const double back = backward();
+  s.rules.host_per_routing = Seconds(5e-3);
+  s.rules.host_per_expert = Seconds(1e-3); // of eight, all on each GPU
+  CHECK(forward() == Approx(without + 13e-3));
+  CHECK(backward() == Approx(back));
+  // Whose numbers are known is launched expert by expert all the same, as behind a graph.
+  s.rules.dropless = false;
+  CHECK(forward() == Approx(without + 8e-3));
+  s.rules.dropless = true;
+  s.rules.cuda_graphs = CudaGraphs::layer;
+  CHECK(forward() == Approx(without + 8e-3));
+  s.memory.plan.expert = 4;
+  const double of_two = forward();
+  s.rules.host_per_expert = Seconds(0);
+  CHECK(of_two - forward() == Approx(2e-3));
+  s.rules.host_per_expert = Seconds(1e-3);
+  s.memory.plan.expert = 1;
+  s.rules.cuda_graphs = CudaGraphs::all;
+  CHECK(forward() == Approx(without));
+  // Where launches are the limit, a graph of them takes a microsecond for each.
+  s.rules.cuda_graphs = CudaGraphs::none;
+  s.device.host_per_kernel = Seconds(1e-3);
+  const double launched = PlannedLayer(s, times, kExpertLayer).forward().host.value() - 13e-3;
+  s.rules.cuda_graphs = CudaGraphs::all;
+  CHECK(PlannedLayer(s, times, kExpertLayer).forward().host.value() == Approx(1e-3 * launched));
+}
+
+TEST_CASE("a layer of one part exchanges half as often as one of two", "[plans][closed-form]")
+{
+  StepSetting s = small_model(1);
+  s.memory.plan.tensor = 2;
+  s.memory.plan.sequence_parallel = true;
+  s.memory.model.mamba = Mamba{32, 64, 128, 8, 4, 128};
+  EqualTimes times(kExchange);
+  const auto whole = [&](Mixer mixer, FeedForward feed) {
+    return PlannedLayer(s, times, {mixer, feed}).exchanges(false).tensor.whole.value();
+  };
+  CHECK(whole(Mixer::attention, FeedForward::dense) == Approx(4 * kExchange.value()));
+  CHECK(whole(Mixer::mamba, FeedForward::none) == Approx(2 * kExchange.value()));
+  CHECK(whole(Mixer::none, FeedForward::dense) == Approx(2 * kExchange.value()));
+  s.memory.plan.sequence_parallel = false;
+  CHECK(whole(Mixer::mamba, FeedForward::none) == Approx(kExchange.value()));
+  // The host starts each of them.
+  s.rules.host_per_exchange = Seconds(1);
+  const auto host = [&](Mixer mixer, FeedForward feed) {
+    return PlannedLayer(s, times, {mixer, feed}).forward().host.value();
+  };
+  CHECK(host(Mixer::mamba, FeedForward::none) == Approx(1).epsilon(1e-3));
+  CHECK(host(Mixer::mamba, FeedForward::dense) == Approx(2).epsilon(1e-3));
+  CHECK(host(Mixer::none, FeedForward::dense) == Approx(1).epsilon(1e-3));
+}
+
+TEST_CASE("context-parallel ranks turn a scan's tokens into heads and back", "[plans][closed-form]")
+{
+  class Sizes final : public ExchangeTimes {
+  public:
+    Seconds time(PlanGroup group, Operation operation, Bytes size) override
+    {
+      const bool turns = group == PlanGroup::context && operation == Operation::all_to_all;
+      return Seconds(turns ? size.value() : 0);
+    }
+    int ranks(PlanGroup) const override { return 2; }
+    Seconds transfer(int, Bytes) override { return Seconds(0); }
+  };
+  StepSetting s = small_model(1);
+  s.memory.plan.context = 2;
+  s.memory.model.mamba = Mamba{32, 64, 128, 8, 4, 128};
+  Sizes times;
+  const PlannedLayer layer(s, times, {Mixer::mamba, FeedForward::none});
+  const Mamba& m = *s.memory.model.mamba;
+  const double tokens = s.memory.batch.sequence / 2.0;
+  CHECK(layer.exchanges(false).context.whole.value() ==
+        Approx(tokens * (m.projected() + m.inner()) * 2));
+  CHECK(layer.exchanges(true).context.exposed.value() ==
+        Approx(tokens * (m.projected() + m.inner()) * 2));
+  CHECK(PlannedLayer(s, times, {Mixer::none, FeedForward::dense})
+            .exchanges(false)
+            .context.whole.value() == 0);
+}
+
+TEST_CASE("tokens are sent to experts as wide as these see them", "[plans][closed-form]")
+{
+  class Sizes final : public ExchangeTimes {
+  public:
+    Seconds time(PlanGroup, Operation, Bytes size) override { return Seconds(size.value()); }
+    int ranks(PlanGroup) const override { return 8; }
+    Seconds transfer(int, Bytes) override { return Seconds(0); }
+  };
+  StepSetting s = small_model(1);
+  s.memory.model.experts = 8;
+  s.memory.model.top_k = 2;
+  s.memory.plan.expert = 8;
+  Sizes times;
+  const auto sent = [&] {
+    return PlannedLayer(s, times, kExpertLayer).exchanges(false).expert.whole.value();
+  };
+  CHECK(sent() == Approx(2 * s.memory.batch.sequence * 2.0 * 1024 * 2));
+  s.memory.model.expert_hidden = 256;
+  CHECK(sent() == Approx(2 * s.memory.batch.sequence * 2.0 * 256 * 2));
+}
+
+} // namespace foretrain::models
