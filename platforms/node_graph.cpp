@@ -16,9 +16,10 @@ constexpr double kPacketOverhead =
 BytesPerSecond gpu_link(const PlatformSpec& platform)
 {
   const auto& slots = *platform.node.gpus;
-  return pcie_bandwidth(slots.generation.value_or(platform.gpu.pcie_generation),
-                        slots.lanes.value_or(platform.gpu.pcie_lanes),
-                        platform.node.pcie_max_payload);
+  return std::max(platform.gpu.host_link,
+                  pcie_bandwidth(slots.generation.value_or(platform.gpu.pcie_generation),
+                                 slots.lanes.value_or(platform.gpu.pcie_lanes),
+                                 platform.node.pcie_max_payload));
 }
 
 BytesPerSecond pcie_bandwidth(int generation, int lanes, Bytes max_payload)
@@ -87,8 +88,12 @@ NodeGraph::NodeGraph(const PlatformSpec& spec)
   for (int g = 0; g < n; ++g) {
     const int upper = find(node.gpus->on[static_cast<std::size_t>(g)]);
     gpus_.push_back(add(PartKind::gpu, "gpu" + std::to_string(g), g));
-    join(gpus_.back(), upper,
-         pcie_bandwidth(spec.gpu.pcie_generation, spec.gpu.pcie_lanes, payload));
+    const bool at_socket = parts_[static_cast<std::size_t>(upper)].kind == PartKind::socket;
+    const BytesPerSecond pcie =
+        pcie_bandwidth(spec.gpu.pcie_generation, spec.gpu.pcie_lanes, payload);
+    join(gpus_.back(), upper, at_socket ? std::max(pcie, spec.gpu.host_link) : pcie);
+    if (!at_socket && spec.gpu.host_link.value() > 0)
+      join(gpus_.back(), socket(socket_of(gpus_.back())), spec.gpu.host_link);
   }
   for (std::size_t i = 0; i < node.nics.size(); ++i) {
     const int upper = find(node.nics[i].on);

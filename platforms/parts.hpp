@@ -68,6 +68,7 @@ struct Gpu {
   double nvlink_in_switch_efficiency = 0.85;  // what is left of that when the switch adds (NVLS)
   int pcie_generation = 3;
   int pcie_lanes = 16;
+  BytesPerSecond host_link;         // to its CPU beside PCIe, one direction; zero: PCIe alone
   Seconds copy_latency{3.6e-6};     // a small copy inside the device
   Seconds peer_latency{3.0e-6};     // added when the other end is a peer's memory
   Seconds host_hop_latency{7.4e-6}; // added for each crossing of PCIe in a staged copy
@@ -239,6 +240,9 @@ void describe(V& v, Gpu& s)
              "what is left of that when the switch adds (NVLS)", between(0.01, 1));
   v.optional("pcie_generation", s.pcie_generation, "PCIe generation", between(1, 6));
   v.optional("pcie_lanes", s.pcie_lanes, "PCIe lanes", between(1, 16));
+  v.optional("host_link", s.host_link,
+             "to its CPU beside PCIe, one direction (NVLink-C2C); zero: PCIe alone",
+             non_negative());
   v.optional("copy_latency", s.copy_latency, "a small copy inside the device", latency());
   v.optional("peer_latency", s.peer_latency, "added by a peer's memory", latency());
   v.optional("host_hop_latency", s.host_hop_latency, "added per PCIe crossing of a staged copy",

@@ -9,6 +9,7 @@
 #include "platforms/platform.hpp"
 #include "platforms/stack.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -85,6 +86,25 @@ struct ServersSpec {
   std::optional<models::ServerPlace> on; // absent: as the framework has it
 };
 
+/// First and last layers whose products stay in 16 bits where the others' take fewer.
+struct WideLayersSpec {
+  int first = 0;
+  int last = 0;
+};
+
+/// How evenly tokens go to experts.
+struct RoutingSpec {
+  double imbalance = 1;           // load of the fullest GPU's experts beside the mean
+  std::optional<double> capacity; // that an expert takes at most, beside the mean
+  bool padded = false;            // experts are filled up to that
+
+  /// Of the fullest GPU.
+  double load() const
+  {
+    return capacity ? (padded ? *capacity : std::min(imbalance, *capacity)) : imbalance;
+  }
+};
+
 struct JobSpec {
   std::string name = "train";
   Value model;   // absent: of a job that runs a program
@@ -118,8 +138,12 @@ struct JobSpec {
   std::optional<models::ParallelPlan> parallel;
   models::Recompute recompute = models::Recompute::none;
   std::vector<models::LayerModule> recompute_modules;
+  std::optional<int> recompute_layers;
+  WideLayersSpec bf16_layers;
+  RoutingSpec routing;
   std::optional<models::Adapters> lora;
   double offload = 0;
+  int offload_activations = 0; // layers of each piece
   AttentionWay attention = AttentionWay::flash;
   double kernel_time = 1; // by which its kernels take longer than computed
   Value tokens;           // a number, or a text like "1T"
@@ -281,6 +305,28 @@ void describe(V& v, ServersSpec& s)
 }
 
 template <class V>
+void describe(V& v, WideLayersSpec& s)
+{
+  v.optional("first", s.first, "so many of the first layers", between(0, 10000));
+  v.optional("last", s.last, "and of the last ones", between(0, 10000));
+}
+
+template <class V>
+void describe(V& v, RoutingSpec& s)
+{
+  v.optional("imbalance", s.imbalance,
+             "tokens that the experts of the fullest GPU get, beside the mean of all GPUs; default "
+             "1: balanced",
+             between(1, 1000));
+  v.optional("capacity", s.capacity,
+             "tokens that an expert takes at most, beside the mean (capacity factor); what is more "
+             "is left out, so that nobody waits for numbers of tokens",
+             between(0.01, 1000));
+  v.optional("padded", s.padded,
+             "experts are filled up to the capacity (moe_pad_expert_input_to_capacity)");
+}
+
+template <class V>
 void describe(V& v, JobSpec& s)
 {
   v.optional("name", s.name, "name of the job");
@@ -342,9 +388,22 @@ void describe(V& v, JobSpec& s)
   v.optional("recompute_modules", s.recompute_modules,
              "parts of a layer that selective recomputation repeats, by Megatron-Core's words; "
              "default: as the framework has it");
+  v.optional("recompute_layers", s.recompute_layers,
+             "with full recomputation: so many layers of each stage, or of each of its pieces, are "
+             "made anew, the others kept (Megatron's recompute_num_layers, method block); default "
+             "all",
+             between(1, 10000));
+  v.optional("bf16_layers", s.bf16_layers,
+             "with fp8, mxfp8, mxfp4 or nvfp4: layers whose products stay in 16 bits");
+  v.optional("routing", s.routing, "how evenly tokens go to experts, and what these take at most");
   v.optional("lora", s.lora,
              "low-rank adapters: they are trained, the model's own weights are frozen");
   v.optional("offload", s.offload, "share of the optimizer's state in host memory", between(0, 1));
+  v.optional(
+      "offload_activations", s.offload_activations,
+      "so many layers of each stage, or of each of its pieces, keep their activations in host "
+      "memory (Megatron's cpu_offloading_num_layers)",
+      between(0, 10000));
   v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory");
   v.optional("kernel_time", s.kernel_time,
              "by this factor kernels take longer than computed; an anchor says it by a rate",

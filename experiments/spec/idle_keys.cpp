@@ -49,7 +49,8 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
                             static_cast<double>(*spec.global_batch) / spec.gpus));
   return without_influence(spec, job,
                            {"sequence", "lengths", "global_batch", "micro_batch", "parallel",
-                            "recompute", "recompute_modules", "lora", "offload", "attention",
+                            "recompute", "recompute_modules", "recompute_layers", "bf16_layers",
+                            "routing", "lora", "offload", "offload_activations", "attention",
                             "tokens"},
                            "a job whose model is not a transformer");
 }

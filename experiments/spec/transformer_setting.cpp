@@ -1,6 +1,7 @@
 #include "experiments/spec/transformer_setting.hpp"
 
 #include "experiments/spec/kernel_curves.hpp"
+#include "experiments/spec/transformer_checks.hpp"
 #include "models/training/optimizer.hpp"
 #include "models/transformer/conversion.hpp"
 
@@ -117,31 +118,19 @@ models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& 
 {
   models::StateBytes state;
   state.weight = element;
-  state.frozen = job.lora && job.lora->weights == models::FrozenWeights::fp8 ? 1 : element;
+  state.frozen = !job.lora || job.lora->weights == models::FrozenWeights::compute ? element
+                 : job.lora->weights == models::FrozenWeights::fp8                ? 1
+                                                                   : models::kNf4Bytes;
   state.gradient = rules.gradient == models::GradientPrecision::fp32 ? 4 : element;
   const bool remainder =
       rules.master == models::MasterWeights::remainder && job.precision != Precision::fp16;
   const double master = element >= 4 ? 0 : remainder ? 4 - element : 4;
   state.optimizer = master + optimizer.state_bytes_per_parameter;
+  if (optimizer.newton_schulz)
+    state.table_more =
+        optimizer.newton_schulz->table_bytes_per_parameter - optimizer.state_bytes_per_parameter;
   state.offload = job.offload;
   return state;
-}
-
-// Modules that recomputation names and the model does not have.
-void refuse_missing_modules(const JobSpec& job, const models::Transformer& t, const Value& at)
-{
-  using enum models::LayerModule;
-  for (const models::LayerModule module : job.recompute_modules) {
-    const bool of_experts = module == moe || module == moe_act;
-    const char* const lacks = of_experts && t.experts == 0                        ? "experts"
-                              : module == shared_experts && t.shared_experts == 0 ? "shared experts"
-                              : module == mla_up_proj && !t.latent ? "latent attention"
-                                                                   : nullptr;
-    if (lacks != nullptr)
-      at.fail_at("recompute_modules",
-                 fmt::format("has '{}', and the model has no {}", word_of(module), lacks),
-                 "layernorm, mlp and core_attn are of every dense layer");
-  }
 }
 
 // What stands for kernels that no table is known of.
@@ -161,7 +150,7 @@ std::string unmeasured(const JobSpec& job, const platforms::Gpu& gpu)
 double kernel_spread(const TransformerSetting& setting)
 {
   const double tables = setting.step.device.tables ? kTableSpread : kDataSheetSpread;
-  return std::hypot(tables, kClockSpread, setting.model.transformer.mamba ? kScanSpread : 0);
+  return std::hypot(tables, kClockSpread, setting.model.transformer.scans() ? kScanSpread : 0);
 }
 
 bool has_transformer(const JobSpec& job)
@@ -203,25 +192,23 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.modules = job.recompute_modules;
   s.memory.selective = rules.selective;
   s.memory.adapters = job.lora;
-  if (!job.recompute_modules.empty() && job.recompute != models::Recompute::selective)
-    at.fail_at("recompute_modules",
-               "are what selective recomputation repeats, and \"recompute\" is '" +
-                   word_of(job.recompute) + "'",
-               "add \"recompute\": \"selective\"");
-  refuse_missing_modules(job, t, at);
-  if (job.lora && job.lora->weights == models::FrozenWeights::fp8 && !is_narrow(job.precision))
-    at.at("lora").fail_at("weights", "are 'fp8', and products are '" + word_of(job.precision) + "'",
-                          "they need \"precision\": \"fp8\", \"mxfp8\", \"mxfp4\" or \"nvfp4\"");
+  s.memory.treatments = {job.bf16_layers.first, job.bf16_layers.last, job.recompute_layers,
+                         job.offload_activations};
+  s.memory.expert_load = job.routing.load();
   s.memory.flash = job.attention == AttentionWay::flash;
   s.memory.element = is_narrow(job.precision) ? 2 : bytes_of(job.precision);
   s.memory.per_node = gpus_per_node;
   const models::Optimizer optimizer =
       models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
+  refuse_idle_of_transformer(job, t, optimizer, at);
   s.memory.state = state_of(job, rules, optimizer, s.memory.element);
+  s.newton_schulz = optimizer.newton_schulz ? optimizer.newton_schulz->iterations : 0;
   s.memory.operand = is_narrow(job.precision) ? bytes_of(job.precision) : s.memory.element;
   s.memory.fp8_kept = is_narrow(job.precision) ? rules.fp8_kept : models::Fp8Kept::nothing;
   s.memory.loss = rules.loss;
   s.rules = rules;
+  // Where what is too much is left out, nobody asks how much came.
+  s.rules.dropless = rules.dropless && !job.routing.capacity;
   // Frameworks tell what Adam moves; another optimizer reads and writes its own state instead.
   constexpr double kAdamState = 8;
   s.rules.optimizer_bytes = std::max(
@@ -240,6 +227,11 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
     setting.warnings.push_back(
         fmt::format("{}: sequences of {} tokens, but {} has {} learned positions", job.name,
                     batch.sequence, setting.model.name, t.learned_positions()));
+  if (const Bytes needed = gpus_per_node * models::fullest_host(s.memory);
+      needed > platform.node.memory)
+    setting.warnings.push_back(
+        fmt::format("{}: what is offloaded needs {} of main memory on each node, which has {}",
+                    job.name, to_text(needed), to_text(platform.node.memory)));
   if (!s.device.tables)
     setting.warnings.push_back(unmeasured(job, platform.gpu));
   return setting;

@@ -26,6 +26,8 @@ Phase phase_of(PlanGroup group)
   case PlanGroup::expert_tensor:
     return Phase::tensor;
   case PlanGroup::context:
+  case PlanGroup::heads:
+  case PlanGroup::ring:
     return Phase::context;
   case PlanGroup::expert:
     return Phase::expert;
@@ -79,7 +81,8 @@ struct Stretch {
   Seconds time;
 };
 
-// Some layers of a pass, or an end: computing, then exchanges, and what computes beside them.
+// Some layers of a pass, or an end: computing, then exchanges of a group, and what computes beside
+// them.
 struct WrittenPart {
   const char* name;
   std::vector<Stretch> ahead, beside;
@@ -128,7 +131,7 @@ private:
       for (const PipelineSlice& slice : slices)
         for (const PlanUnit& unit : step_.pieces[static_cast<std::size_t>(slice.piece)].units)
           sum += static_cast<std::size_t>((unit.count + together_ - 1) / together_) *
-                 (3 + unit.ahead.tensor.calls.size() + unit.ahead.context.calls.size() +
+                 (5 + unit.ahead.tensor.calls.size() + unit.ahead.context.calls.size() +
                   unit.ahead.expert.calls.size());
     return sum;
   }
@@ -224,6 +227,7 @@ private:
     const auto [known, anew] = passes_.try_emplace({slice.piece, slice.backward});
     if (anew)
       known->second = pass(slice);
+    const OpId copied = copy(slice);
     for (const WrittenPart& part : known->second.parts) {
       work(part.ahead, part.name);
       if (part.calls.empty()) {
@@ -234,7 +238,27 @@ private:
       work(part.beside, part.name);
       pending_.push_back(end);
     }
+    if (copied)
+      pending_.push_back(copied);
     return known->second.put_off;
+  }
+
+  // What a pass keeps goes to host memory beside it, and comes back beside the backward one.
+  OpId copy(const PipelineSlice& slice)
+  {
+    const PieceCost& piece = step_.pieces[static_cast<std::size_t>(slice.piece)];
+    if (piece.away.value() <= 0)
+      return {};
+    if (copies_ < 0)
+      copies_ = program_.add_stream("copies");
+    const OpId op = program_.offload(stage_, slice.backward ? Phase::backward : Phase::forward,
+                                     slice.backward ? "activations from host memory"
+                                                    : "activations to host memory",
+                                     piece.away, !slice.backward, copies_);
+    program_.operations.back().alone = piece.copied;
+    for (const OpId each : all_so_far())
+      program_.order(each, op);
+    return op;
   }
 
   WrittenPass pass(const PipelineSlice& slice) const
@@ -246,34 +270,52 @@ private:
     const Seconds computing = piece.backward_compute + piece.recompute;
     const double left = pass.put_off.value() > 0 ? 1 - pass.put_off / computing : 1;
     for (const PlanUnit& unit : piece.units)
-      for (int done = 0; done < unit.count; done += together_)
-        pass.parts.push_back(
-            pass_part(slice.backward, piece, unit, std::min(together_, unit.count - done), left));
+      for (int done = 0; done < unit.count; done += together_) {
+        auto parts =
+            pass_parts(slice.backward, piece, unit, std::min(together_, unit.count - done), left);
+        if (slice.backward)
+          std::reverse(parts.begin(), parts.end());
+        pass.parts.insert(pass.parts.end(), parts.begin(), parts.end());
+      }
     if (slice.backward)
       std::reverse(pass.parts.begin(), pass.parts.end());
     return pass;
   }
 
-  static WrittenPart pass_part(bool backward, const PieceCost& piece, const PlanUnit& unit,
-                               int count, double left)
+  // Each group's exchanges have beside them what hides them, and no other's.
+  static std::vector<WrittenPart> pass_parts(bool backward, const PieceCost& piece,
+                                             const PlanUnit& unit, int count, double left)
   {
     const LayerExchanges inside = (backward ? unit.back : unit.ahead).scaled(count);
-    Exposure all = inside.tensor;
-    all += inside.context;
-    all += inside.expert;
+    std::vector<Exposure> groups{inside.tensor, inside.context, inside.expert};
     if (unit.layer)
-      all += (backward ? piece.data_back : piece.data_ahead)
-                 .scaled(static_cast<double>(count) / std::max(1, piece.layers));
+      groups.push_back((backward ? piece.data_back : piece.data_ahead)
+                           .scaled(static_cast<double>(count) / std::max(1, piece.layers)));
     const Seconds time = count * left * (backward ? unit.backward : unit.forward);
-    const Seconds hidden = std::clamp(all.whole - all.exposed, Seconds(0), time);
-    std::vector<Stretch> parts{{Phase::forward, time}};
+    std::vector<Stretch> rest{{Phase::forward, time}};
     if (backward) {
       const Seconds again = (piece.recompute / (piece.recompute + piece.backward_compute)) * time;
-      parts = {{Phase::recompute, again}, {Phase::backward, time - again}};
+      rest = {{Phase::recompute, again}, {Phase::backward, time - again}};
     }
-    auto [ahead, beside] = cut(parts, time - hidden);
-    return {unit.name, std::move(ahead), std::move(beside),
-            all.whole.value() > 0 ? alike_as_one(std::move(all.calls)) : PlannedCalls{}};
+    Seconds hidden; // of all
+    for (const Exposure& group : groups)
+      hidden += std::max(Seconds(0), group.whole - group.exposed);
+    const double fits = hidden > time ? time / hidden : 1;
+    std::vector<WrittenPart> parts;
+    Seconds ahead = time - fits * hidden;
+    for (Exposure& group : groups) {
+      if (group.whole.value() <= 0)
+        continue;
+      WrittenPart part{unit.name, {}, {}, alike_as_one(std::move(group.calls))};
+      std::tie(part.ahead, rest) = cut(rest, ahead);
+      std::tie(part.beside, rest) =
+          cut(rest, fits * std::max(Seconds(0), group.whole - group.exposed));
+      parts.push_back(std::move(part));
+      ahead = Seconds(0);
+    }
+    if (parts.empty())
+      parts.push_back({unit.name, std::move(rest), {}, {}});
+    return parts;
   }
 
   static std::pair<std::vector<Stretch>, std::vector<Stretch>>
@@ -404,6 +446,7 @@ private:
   sim::Program program_;
   int together_ = 1; // layers
   std::map<Phase, int> streams_;
+  int copies_ = -1; // stream of them
   std::map<std::pair<PlanGroup, int>, int> groups_;
   std::map<std::pair<int, int>, int> pairs_;
   std::map<std::pair<int, bool>, WrittenPass> passes_; // by piece, forward and backward

@@ -68,14 +68,44 @@ Kept kept_by_attention(const MemorySetting& s, const Keeping& keeping)
   } else {
     kept.inside = s.element * (2.0 * t.heads + 2.0 * t.kv()) * t.head();
   }
-  // Attention keeps its result as it is, the product behind it what it makes of that.
-  if (s.product_input() < s.element)
+  if (t.attention_gate)
+    kept.inside += s.element * t.heads * value;
+  // Attention keeps its result as it is, the product behind it what is made of that.
+  if (s.product_input() < s.element || t.attention_gate)
     kept.inside += s.product_input() * t.heads * value;
   if (t.has_bias())
     kept.outside += t.hidden; // a mask
   if (!s.flash && !keeping.repeats(LayerModule::core_attn))
     kept.scores = t.has_bias() ? 5 : 4; // softmax, and with dropout its mask and result
   return kept;
+}
+
+Kept kept_by_delta(const MemorySetting& s, const Keeping& keeping)
+{
+  const DeltaNet& d = *s.model.delta;
+  Kept kept;
+  kept.outside = kept_by_norm(s, keeping, !s.adapters);
+  kept.inside = s.element * (d.projected() + d.convolved() +
+                             static_cast<double>(d.heads) * d.chunk + d.values()) +
+                (s.adapters ? 0.0 : s.product_input() * d.values());
+  if (d.gate_rank > 0) // and what narrow products make
+    kept.inside += s.element * (static_cast<double>(d.heads) * d.key() + d.values());
+  return kept;
+}
+
+Kept kept_by_mixer(const MemorySetting& s, const Keeping& keeping, Mixer mixer)
+{
+  switch (mixer) {
+  case Mixer::none:
+    break;
+  case Mixer::attention:
+    return kept_by_attention(s, keeping);
+  case Mixer::mamba:
+    return kept_by_mamba(s, keeping);
+  case Mixer::delta:
+    return kept_by_delta(s, keeping);
+  }
+  return {};
 }
 
 // Bytes of what goes into the activation, and of what comes out, which a product alone needs.
@@ -94,7 +124,10 @@ double keep_ffn(const MemorySetting& s, const Keeping& keeping, FeedForward feed
   const bool result = keeping.needs_input(AdapterTarget::linear_fc2);
   if (feed == FeedForward::none)
     return 0;
-  kept.outside += kept_by_norm(s, keeping, keeping.needs_input(AdapterTarget::linear_fc1));
+  if (t.block != Block::parallel_one_norm)
+    kept.outside += kept_by_norm(s, keeping, keeping.needs_input(AdapterTarget::linear_fc1));
+  if (t.block == Block::parallel) // what goes into both norms is kept once
+    kept.outside -= s.element * t.hidden;
   if (feed == FeedForward::dense) {
     if (!keeping.repeats(LayerModule::mlp))
       kept.inside += kept_by_ffn(s, t.inner(), result);
@@ -114,7 +147,7 @@ double keep_ffn(const MemorySetting& s, const Keeping& keeping, FeedForward feed
   const double share = s.plan.sequence_parallel || s.plan.tensor == 1
                            ? static_cast<double>(s.plan.expert_tensor) / s.plan.tensor
                            : 1.0;
-  return share * tokens * t.top_k *
+  return share * tokens * t.top_k * s.expert_load *
          ((s.product_input() + s.element) * t.routed_hidden() + inner / s.plan.expert_tensor);
 }
 
@@ -139,6 +172,8 @@ Kept kept_by_operations(const MemorySetting& s, const LayerParts& parts)
     kept.inside = (static_cast<double>(t.heads) + t.kv()) * t.head() + t.heads * value;
   else if (parts.mixer == Mixer::mamba)
     kept.inside = t.mamba->projected() + t.mamba->inner();
+  else if (parts.mixer == Mixer::delta)
+    kept.inside = t.delta->projected() + t.delta->values();
   if (experts)
     kept.inside += static_cast<double>(t.shared_experts) * t.expert_inner();
   else if (parts.feed == FeedForward::dense)
@@ -170,6 +205,16 @@ double MemorySetting::share_of(const PieceParameters& parameters) const
 Bytes layer_activations(const MemorySetting& s, const LayerParts& parts)
 {
   const Transformer& t = s.model;
+  if (parts.wide || (parts.kept && s.recompute == Recompute::full)) {
+    MemorySetting treated = s;
+    if (parts.wide)
+      treated.operand = s.element;
+    if (parts.kept)
+      treated.recompute = Recompute::none;
+    LayerParts plain = parts;
+    plain.wide = plain.kept = false; // it is told what they mean
+    return layer_activations(treated, plain);
+  }
   if (follows(s, SelectiveRecompute::half)) {
     MemorySetting kept = s;
     kept.recompute = Recompute::none;
@@ -187,9 +232,7 @@ Bytes layer_activations(const MemorySetting& s, const LayerParts& parts)
     return Bytes(tokens * (kept.outside / replicated + kept.inside / tensor));
   }
   const Keeping keeping(s);
-  Kept kept;
-  if (parts.mixer != Mixer::none)
-    kept = parts.mixer == Mixer::mamba ? kept_by_mamba(s, keeping) : kept_by_attention(s, keeping);
+  Kept kept = kept_by_mixer(s, keeping, parts.mixer);
   const double routed = keep_ffn(s, keeping, parts.feed, tokens, kept);
   if (t.has_bias() && parts.feed != FeedForward::none)
     kept.outside += t.hidden; // a mask
@@ -209,7 +252,8 @@ Bytes repeated_layer(const MemorySetting& s)
   MemorySetting all = s;
   all.recompute = Recompute::none;
   Bytes most;
-  for (const LayerRun& run : s.model.runs()) {
+  for (LayerRun run : s.model.runs()) {
+    run.parts.wide = s.treatments.wide_first + s.treatments.wide_last > 0;
     const Bytes one = layer_activations(all, run.parts);
     most = std::max(most, whole ? one : one - layer_activations(s, run.parts));
   }
@@ -234,6 +278,22 @@ private:
   const MemorySetting& s_;
   std::vector<std::pair<LayerParts, double>> known_;
 };
+
+// All keys and values of a layer, where they are gathered before attention.
+double gathered_keys(const MemorySetting& s, double tokens)
+{
+  const Transformer& t = s.model;
+  const double heads =
+      std::max(1.0, static_cast<double>(t.latent ? t.heads : t.kv()) / s.plan.tensor);
+  return tokens * s.plan.context * 2 * heads * t.head() * s.element;
+}
+
+// Of the optimizer's state, with the gradients and weights that pass between both.
+Bytes state_in_host(const MemorySetting& s, const PieceParameters& trained)
+{
+  const double own = s.plan.zero > 0 ? s.share_of(trained) : trained.total();
+  return Bytes(s.state.offload * own * (s.state.optimizer + 4 + s.state.weight));
+}
 
 // At the most, of a logit: as its product made it and in single precision; or as it is, with its
 // gradient beside it (flash_attn, losses/cross_entropy.py) or written over it (Transformer Engine,
@@ -268,13 +328,15 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
 {
   const Transformer& t = s.model;
   const ParallelPlan& plan = s.plan;
-  const auto pieces = pieces_of(t, plan);
+  const auto pieces = pieces_of(t, plan, s.treatments);
   const double tokens = s.batch.most_tokens() / plan.context;
   LayerBytes bytes(s);
   std::vector<StageMemory> stages(static_cast<std::size_t>(plan.pipeline));
   for (int stage = 0; stage < plan.pipeline; ++stage) {
     StageMemory& m = stages[static_cast<std::size_t>(stage)];
     double kept = 0;        // of a micro-batch by the stage's pieces
+    double away = 0;        // and in host memory
+    double passing = 0;     // of the largest layer on its way there
     double most_layers = 0; // parameters of the largest layer
     double tables = 0;      // parameters of embedding and output, which no adapter freezes in fp8
     PieceParameters held, trained;
@@ -285,13 +347,17 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       const PieceParameters own = parameters_of(piece, t, plan);
       held += own;
       trained += trained_of(piece, t, plan, s.adapters);
-      for (const LayerRun& run : piece.runs)
-        kept += run.count * bytes.of(run.parts);
+      for (const LayerRun& run : piece.runs) {
+        const double one = bytes.of(run.parts);
+        (run.parts.away ? away : kept) += run.count * one;
+        passing = std::max(passing, run.parts.away ? one : 0.0);
+      }
       kept += piece.predictions * bytes.of(t.prediction_parts());
       most_layers = std::max(most_layers, own.total() / std::max(1, piece.layers()));
+      const bool one_table = piece.embedding && t.is_tied();
       if (piece.embedding || piece.output)
         tables += static_cast<double>(t.vocabulary) * t.hidden / plan.tensor *
-                  ((piece.embedding ? 1 : 0) + (piece.output ? 1 : 0));
+                  ((piece.embedding ? 1 : 0) + (piece.output && !one_table ? 1 : 0));
       // Logits and what the loss needs of them; embedding's dropout.
       if (piece.output)
         other += (1 + piece.predictions) * tokens * t.predicted *
@@ -300,6 +366,8 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       if (piece.embedding && t.has_bias())
         other += tokens * t.hidden;
     }
+    if (plan.context > 1 && plan.context_exchange == ContextExchange::all_gather)
+      other += gathered_keys(s, tokens);
     const auto divided = [&](int from_stage, const PieceParameters& of, double each) {
       return each * (plan.zero >= from_stage ? s.share_of(of) : of.total());
     };
@@ -309,12 +377,16 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
                          (plan.zero == 3 ? s.weight_shards() : 1));
     m.gradients = Bytes(divided(2, trained, s.state.gradient));
     m.optimizer = Bytes((1 - s.state.offload) * divided(1, trained, s.state.optimizer));
+    if (!s.adapters)
+      m.optimizer += Bytes((1 - s.state.offload) * divided(1, {tables, 0}, s.state.table_more));
     // With zero 3 two layers are there as a whole, with the gradients of one.
     if (plan.zero == 3)
       other += most_layers * (2 * s.element + s.state.gradient);
     const double micro =
         held_micro_batches(plan, s.batch.micro_batches, stage) / plan.virtual_stages;
-    m.activations = Bytes(kept * micro) + repeated_layer(s);
+    // One layer is copied while the next one is filled.
+    m.activations = Bytes(kept * micro + 2 * passing) + repeated_layer(s);
+    m.in_host = Bytes(away * micro) + state_in_host(s, trained);
     m.other = Bytes(other);
   }
   return stages;
@@ -338,6 +410,16 @@ std::pair<int, StageMemory> fullest_stage(const MemorySetting& setting)
       stages.begin(), stages.end(),
       [](const StageMemory& x, const StageMemory& y) { return x.total() < y.total(); });
   return {static_cast<int>(most - stages.begin()), *most};
+}
+
+Bytes fullest_host(const MemorySetting& setting)
+{
+  if (setting.state.offload <= 0 && setting.treatments.away == 0)
+    return Bytes(0);
+  Bytes most;
+  for (const StageMemory& stage : stage_memory(setting))
+    most = std::max(most, stage.in_host);
+  return most;
 }
 
 std::vector<MemoryPart> memory_parts(const StageMemory& memory)

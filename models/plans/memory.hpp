@@ -26,6 +26,7 @@ struct StateBytes {
   double frozen = 2;     // of layers' weights beside adapters
   double gradient = 4;   // of the buffer that gradients are added to
   double optimizer = 12; // master weights and both moments of Adam
+  double table_more = 0; // per parameter of embedding and logits, beside that
   double offload = 0;    // share of the optimizer's state that lives in host memory
 };
 
@@ -36,7 +37,9 @@ struct MemorySetting {
   Recompute recompute = Recompute::none;
   std::vector<LayerModule> modules; // that selective recomputation repeats; none: the framework's
   SelectiveRecompute selective = SelectiveRecompute::attention; // what that is
-  std::optional<Adapters> adapters;                             // they alone are trained
+  LayerTreatments treatments;
+  double expert_load = 1;           // of the fullest GPU's experts beside the mean
+  std::optional<Adapters> adapters; // they alone are trained
   bool flash = true;
   double element = 2;                  // bytes of an activation
   double operand = 2;                  // and of what products take
@@ -66,7 +69,8 @@ struct StageMemory {
   Bytes gradients;
   Bytes optimizer;
   Bytes activations;
-  Bytes other; // logits, gathered layers, buffers of exchanges, the device's context
+  Bytes other;   // logits, gathered layers, buffers of exchanges, the device's context
+  Bytes in_host; // not of the device: what is offloaded
   Bytes total() const { return weights + gradients + optimizer + activations + other; }
 };
 
@@ -75,7 +79,8 @@ struct StageMemory {
 /// grouped queries, gated layers and experts have their own. Dropout masks of a byte are kept by
 /// models with biases (GPT, BERT). Mamba keeps what its product in makes, its result before the
 /// norm and, as the product out takes it, behind; it makes the rest anew (mamba_ssm,
-/// ssd_combined.py).
+/// ssd_combined.py). A delta rule keeps what is convolved behind that, too, and the solutions of
+/// its chunks (fla/ops/gated_delta_rule/chunk.py, save_for_backward).
 Bytes layer_activations(const MemorySetting& setting, const LayerParts& parts);
 
 /// Micro-batches of one piece that stage `stage` holds at the same time, at most, times pieces.
@@ -91,6 +96,9 @@ Bytes checkpoint_bytes(const MemorySetting& setting);
 
 /// The stage that needs the most, and what.
 std::pair<int, StageMemory> fullest_stage(const MemorySetting& setting);
+
+/// Host memory that the GPU with most of what is offloaded needs.
+Bytes fullest_host(const MemorySetting& setting);
 
 /// By name, for answers.
 std::vector<MemoryPart> memory_parts(const StageMemory& memory);

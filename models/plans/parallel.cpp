@@ -63,6 +63,36 @@ Problem of_stages(const Transformer& t, const ParallelPlan& plan)
   return {};
 }
 
+int key_heads(const DeltaNet& delta)
+{
+  return delta.key_heads.value_or(delta.heads);
+}
+
+// How a sequence's attention is shared.
+Problem of_context(const Transformer& t, const ParallelPlan& plan, int sequence)
+{
+  if (plan.context > 1 && sequence % (2 * plan.context) != 0)
+    return {"parallel/context",
+            fmt::format("is {}, but twice that must divide the {} tokens of a sequence",
+                        plan.context, sequence),
+            ""};
+  if (plan.context % plan.context_heads != 0)
+    return not_dividing("parallel/context_heads", plan.context_heads, plan.context,
+                        "context-parallel GPUs");
+  const int heads = (t.latent ? t.heads : t.kv()) / plan.tensor;
+  if (plan.context_heads > 1 && (heads == 0 || heads % plan.context_heads != 0))
+    return {"parallel/context_heads",
+            fmt::format("is {}, which does not divide the {} heads of keys of {} tensor-parallel "
+                        "GPUs",
+                        plan.context_heads, t.latent ? t.heads : t.kv(), plan.tensor),
+            heads > 0 ? divisors_near(heads, plan.context_heads) : "fewer tensor-parallel GPUs"};
+  if (plan.context_heads > 1 && plan.context_exchange == ContextExchange::all_gather)
+    return {"parallel/context_heads",
+            "is beside an all-gather of keys and values, which leaves heads where they are",
+            "\"ring\", or context_heads 1"};
+  return {};
+}
+
 Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
 {
   if (t.heads % plan.tensor != 0)
@@ -71,16 +101,19 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
     return not_dividing("parallel/tensor", plan.tensor, t.inner(), "values of the ffn");
   if (t.mamba && t.mamba->groups % plan.tensor != 0)
     return not_dividing("parallel/tensor", plan.tensor, t.mamba->groups, "groups of Mamba");
+  if (t.delta && key_heads(*t.delta) % plan.tensor != 0)
+    return not_dividing("parallel/tensor", plan.tensor, key_heads(*t.delta),
+                        "heads of the linear attention's keys");
   if (plan.sequence_parallel && sequence % plan.tensor != 0)
     return not_dividing("parallel/tensor", plan.tensor, sequence, "tokens of a sequence");
   if (t.mamba && t.mamba->heads / plan.tensor % plan.context != 0)
     return not_dividing("parallel/context", plan.context, t.mamba->heads / plan.tensor,
                         "heads of Mamba on a GPU");
-  if (plan.context > 1 && sequence % (2 * plan.context) != 0)
-    return {"parallel/context",
-            fmt::format("is {}, but twice that must divide the {} tokens of a sequence",
-                        plan.context, sequence),
-            ""};
+  if (t.delta && key_heads(*t.delta) / plan.tensor % plan.context != 0)
+    return not_dividing("parallel/context", plan.context, key_heads(*t.delta) / plan.tensor,
+                        "heads of the linear attention's keys on a GPU");
+  if (Problem context = of_context(t, plan, sequence); !context.what.empty())
+    return context;
   if (plan.pipeline > t.layers)
     return {"parallel/pipeline",
             fmt::format("is {}, but the model has {} layers", plan.pipeline, t.layers),
@@ -177,6 +210,11 @@ void refuse_idle(const Value& job, const ParallelPlan& plan)
                      "is 'interleaved', which has several pieces of layers on each stage, and "
                      "virtual_stages is 1",
                      "\"virtual_stages\": 2 or more, or \"1f1b\"");
+  if (plan.context == 1)
+    for (const char* key : {"context_exchange", "context_heads"})
+      if (says(key))
+        parallel.fail_at(key, "is for sequences that GPUs share, and context is 1",
+                         "\"context\": 2 or more, or leave it out");
   if (plan.shard == ZeroShard::node && plan.zero < 3)
     parallel.fail_at(
         "shard", fmt::format("says among whom zero 3 divides weights, and zero is {}", plan.zero),

@@ -27,10 +27,21 @@ constexpr auto choices(ZeroShard)
   return std::to_array<Choice<ZeroShard>>({{ZeroShard::all, "all"}, {ZeroShard::node, "node"}});
 }
 
+/// How context-parallel GPUs see each other's keys and values: these go round a ring, each step
+/// beside attention to those that are there, or all are gathered before it.
+enum class ContextExchange { ring, all_gather };
+constexpr auto choices(ContextExchange)
+{
+  return std::to_array<Choice<ContextExchange>>(
+      {{ContextExchange::ring, "ring"}, {ContextExchange::all_gather, "all-gather"}});
+}
+
 struct ParallelPlan {
   int tensor = 1;
   bool sequence_parallel = false;
   int context = 1;
+  ContextExchange context_exchange = ContextExchange::ring;
+  int context_heads = 1; // of context-parallel GPUs, those that share heads instead
   int pipeline = 1;
   int virtual_stages = 1;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
@@ -39,6 +50,9 @@ struct ParallelPlan {
   int expert_tensor = 1;
   int zero = 0;
   ZeroShard shard = ZeroShard::all;
+
+  /// Parts that a sequence's attention is cut into.
+  int context_parts() const { return context / context_heads; }
 };
 
 template <class V>
@@ -47,7 +61,14 @@ void describe(V& v, ParallelPlan& s)
   v.optional("tensor", s.tensor, "GPUs that share each product (Megatron)", between(1, 65536));
   v.optional("sequence_parallel", s.sequence_parallel,
              "norms and residuals are cut along the sequence among the same GPUs");
-  v.optional("context", s.context, "GPUs that share each sequence (ring attention)",
+  v.optional("context", s.context, "GPUs that share each sequence", between(1, 65536));
+  v.optional("context_exchange", s.context_exchange,
+             "how they see each other's keys and values: these go round a ring beside attention "
+             "(Megatron's p2p), or are gathered before it (all-gather, as Llama 3 was trained)");
+  v.optional("context_heads", s.context_heads,
+             "of the context-parallel GPUs so many, neighbours, turn tokens into heads before "
+             "attention and back (Megatron's a2a, DeepSpeed-Ulysses: all of them; a2a+p2p: a part, "
+             "and rings among the others)",
              between(1, 65536));
   v.optional("pipeline", s.pipeline, "stages of layers", between(1, 10000));
   v.optional("virtual_stages", s.virtual_stages, "pieces of layers on each stage (interleaved)",

@@ -149,6 +149,8 @@ private:
     unit.forward = f.time();
     unit.backward = (b += again).time();
     cost_.units.push_back(unit);
+    if (run.parts.away)
+      cost_.away += layers * layer_activations(s_.memory, run.parts);
   }
 
   enum class End { embedding, prediction, output };
@@ -217,6 +219,8 @@ private:
     cost_.tensor = ahead_.exchanges.tensor.exposed + back_.exchanges.tensor.exposed;
     cost_.context = ahead_.exchanges.context.exposed + back_.exchanges.context.exposed;
     cost_.expert = ahead_.exchanges.expert.exposed + back_.exchanges.expert.exposed;
+    if (cost_.away.value() > 0)
+      cost_.copied = cost_.away / std::min(s_.host_link, s_.host_memory);
     cost_.forward_exchanges = ahead_.exchanges.exposed() + cost_.data_ahead.exposed;
   }
 

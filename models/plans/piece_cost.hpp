@@ -3,6 +3,8 @@
 
 #include "models/plans/planned_layer.hpp"
 
+#include <algorithm>
+
 namespace foretrain::models {
 
 /// What a piece holds, in forward order: a layer, or what stands at the ends.
@@ -24,14 +26,17 @@ struct PieceCost {
   Seconds tensor, context, expert;
   Exposure data_ahead, data_back; // weights that are shared out, and their gradients
   Seconds forward_exchanges;      // of these, in the forward pass
+  Bytes away;     // activations that go to host memory, and come back before the backward pass
+  Seconds copied; // what that takes, each way; beside the pass
 
   std::vector<PlanUnit> units;
 
   Seconds data() const { return data_ahead.exposed + data_back.exposed; }
-  Seconds forward() const { return forward_compute + forward_exchanges; }
+  Seconds forward() const { return std::max(copied, forward_compute + forward_exchanges); }
   Seconds backward() const
   {
-    return backward_compute + recompute + tensor + context + expert + data() - forward_exchanges;
+    return std::max(copied, backward_compute + recompute + tensor + context + expert + data() -
+                                forward_exchanges);
   }
 };
 

@@ -13,6 +13,10 @@ GroupLayout layout_of(PlanGroup group, const MemorySetting& setting)
     return {plan.tensor, 1};
   case PlanGroup::context:
     return {plan.context, plan.tensor};
+  case PlanGroup::heads:
+    return {plan.context_heads, plan.tensor};
+  case PlanGroup::ring:
+    return {plan.context_parts(), plan.tensor * plan.context_heads};
   case PlanGroup::data:
     return {replicas, plan.tensor};
   case PlanGroup::shard:

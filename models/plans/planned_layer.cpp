@@ -25,7 +25,7 @@ LossKernels loss_kernels(const TransformerRules& rules)
 
 PlannedLayer::PlannedLayer(const StepSetting& setting, ExchangeTimes& times,
                            const LayerParts& parts)
-    : s_(setting), times_(times), shape_(operator_shape(setting)), parts_(parts),
+    : s_(setting), times_(times), shape_(operator_shape(setting, parts)), parts_(parts),
       operators_(layer_operators(setting.memory.model, shape_, parts)), graphs_(setting.device)
 {
   graphs_.host_per_kernel = std::min(kGraphLaunch, graphs_.host_per_kernel);
@@ -88,6 +88,8 @@ OperatorTime PlannedLayer::backward() const
 
 OperatorTime PlannedLayer::repeated() const
 {
+  if (parts_.kept)
+    return {};
   switch (s_.memory.recompute) {
   case Recompute::none:
     return {};
@@ -129,6 +131,8 @@ bool PlannedLayer::repeats_feed_forward() const
 
 LayerExchanges PlannedLayer::repeated_exchanges() const
 {
+  if (parts_.kept)
+    return {};
   if (s_.memory.recompute == Recompute::full)
     return exchanges(false);
   if (!repeats_feed_forward())
@@ -163,7 +167,9 @@ Bytes PlannedLayer::routed() const
 int PlannedLayer::collectives() const
 {
   const int parts =
-      (parts_.mixer != Mixer::none ? 1 : 0) + (parts_.feed != FeedForward::none ? 1 : 0);
+      s_.memory.model.block != Block::sequential
+          ? 1
+          : (parts_.mixer != Mixer::none ? 1 : 0) + (parts_.feed != FeedForward::none ? 1 : 0);
   return shape_.tensor < 2 ? 0 : parts * (shape_.sequence_parallel ? 2 : 1);
 }
 
@@ -201,6 +207,9 @@ PlannedCalls PlannedLayer::tensor_calls() const
   PlannedCalls calls;
   if (shape_.tensor > 1 && parts_.mixer != Mixer::none)
     calls = both_ways(PlanGroup::tensor, activations(), 1);
+  // Parallel parts take the same tokens, and their results are added up before they are exchanged.
+  if (s_.memory.model.block != Block::sequential)
+    return calls;
   for (const PlannedCall& call : feed_forward_calls())
     calls.push_back(call);
   return calls;
@@ -249,41 +258,89 @@ Exposure PlannedLayer::context(bool backward) const
 {
   if (shape_.context < 2 || parts_.mixer == Mixer::none)
     return {};
-  return parts_.mixer == Mixer::attention ? ring(backward) : turned(backward);
+  if (parts_.mixer != Mixer::attention)
+    return turned_for_scan(backward);
+  if (s_.memory.plan.context_exchange == ContextExchange::all_gather)
+    return gathered(backward);
+  Exposure both = turned_heads(backward);
+  return both += ring(backward);
+}
+
+PlannedCall PlannedLayer::all_to_all(PlanGroup group, double values) const
+{
+  return {group, Operation::all_to_all,
+          Bytes(shape_.tokens() * values / shape_.tensor * s_.memory.element), 1};
+}
+
+// Nothing is beside what is waited for.
+Exposure PlannedLayer::waited_for(PlannedCalls calls) const
+{
+  const Seconds all = times_.time_of(calls);
+  return {all, all, std::move(calls)};
 }
 
 // A scan needs all tokens of a head: what goes in is turned from all heads of some tokens to some
 // heads of all tokens, and back (Megatron-Core, mamba_context_parallel.py).
-Exposure PlannedLayer::turned(bool backward) const
+Exposure PlannedLayer::turned_for_scan(bool backward) const
 {
-  const Mamba& m = *s_.memory.model.mamba;
-  const auto all_to_all = [&](double values) {
-    return PlannedCall{PlanGroup::context, Operation::all_to_all,
-                       Bytes(shape_.tokens() * values / shape_.tensor * s_.memory.element), 1};
-  };
-  PlannedCalls calls{all_to_all(m.projected()), all_to_all(m.inner())};
+  const Transformer& t = s_.memory.model;
+  const bool delta = parts_.mixer == Mixer::delta;
+  PlannedCalls calls{
+      all_to_all(PlanGroup::context, delta ? t.delta->projected() : t.mamba->projected()),
+      all_to_all(PlanGroup::context, delta ? t.delta->values() : t.mamba->inner())};
   if (backward)
     std::swap(calls.front(), calls.back());
-  const Seconds all = times_.time_of(calls);
-  return {all, all, std::move(calls)};
+  return waited_for(std::move(calls));
+}
+
+// Queries, keys and values in, what attention makes of them out (arXiv:2309.14509).
+Exposure PlannedLayer::turned_heads(bool backward) const
+{
+  if (shape_.context_heads < 2)
+    return {};
+  const Transformer& t = s_.memory.model;
+  const double queries = static_cast<double>(t.heads) * t.head();
+  const double keys = t.latent ? queries : static_cast<double>(t.kv()) * t.head();
+  PlannedCalls calls{all_to_all(PlanGroup::heads, queries + 2 * keys),
+                     all_to_all(PlanGroup::heads, queries)};
+  if (backward)
+    std::swap(calls.front(), calls.back());
+  return waited_for(std::move(calls));
+}
+
+// A rank's keys and values of one layer.
+Bytes PlannedLayer::keys() const
+{
+  const Transformer& t = s_.memory.model;
+  const double kv = std::max(1.0, static_cast<double>(t.latent ? t.heads : t.kv()) / shape_.tensor);
+  return Bytes(shape_.tokens() * 2 * kv * t.head() * s_.memory.element);
+}
+
+// Before attention, and again before its backward pass, whose gradients are added up behind it.
+Exposure PlannedLayer::gathered(bool backward) const
+{
+  const Bytes all = static_cast<double>(shape_.context) * keys();
+  PlannedCalls calls{{PlanGroup::context, Operation::all_gather, all, 1}};
+  if (backward)
+    calls.push_back({PlanGroup::context, Operation::reduce_scatter, all, 1});
+  return waited_for(std::move(calls));
 }
 
 // Keys and values go round the ring beside the attention of those that are there.
 Exposure PlannedLayer::ring(bool backward) const
 {
-  const Transformer& t = s_.memory.model;
-  const double kv = std::max(1.0, static_cast<double>(t.latent ? t.heads : t.kv()) / shape_.tensor);
-  const Bytes block(shape_.tokens() * 2 * kv * t.head() * s_.memory.element);
-  const int steps = shape_.context - 1;
+  const int steps = shape_.context_parts() - 1;
+  if (steps == 0)
+    return {};
   PlannedCalls calls{
-      {PlanGroup::context, Operation::send_receive, backward ? 2 * block : block, 1.0 * steps}};
+      {PlanGroup::ring, Operation::send_receive, (backward ? 2.0 : 1.0) * keys(), 1.0 * steps}};
   const Seconds step = times_.time_of(calls) / steps;
   Seconds attention;
   for (const Operator& op : operators_)
     if (op.kind == OperatorKind::attention)
       attention +=
           backward ? backward_time(op, s_.device).device : forward_time(op, s_.device).device;
-  const Seconds beside = s_.rules.launch_blocking ? Seconds(0) : attention / shape_.context;
+  const Seconds beside = s_.rules.launch_blocking ? Seconds(0) : attention / shape_.context_parts();
   const Seconds over = std::max(Seconds(0), step - beside);
   return {steps * step, steps * (over + s_.rules.overlap_cost * std::min(step, beside)),
           std::move(calls)};
@@ -295,7 +352,9 @@ PlannedCalls PlannedLayer::expert_calls() const
 {
   const double choices = s_.memory.model.top_k;
   const auto all_to_all = [&](double share) {
-    return PlannedCalls{{PlanGroup::expert, Operation::all_to_all, share * routed(), 2}};
+    // The fullest GPU takes in more than the others.
+    return PlannedCalls{
+        {PlanGroup::expert, Operation::all_to_all, share * s_.memory.expert_load * routed(), 2}};
   };
   switch (s_.rules.dispatcher) {
   case Dispatcher::all_to_all:
@@ -328,7 +387,7 @@ Exposure PlannedLayer::expert(bool backward) const
   return {both, both - hidden + s_.rules.overlap_cost * hidden, std::move(calls)};
 }
 
-OperatorShape operator_shape(const StepSetting& s)
+OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
 {
   OperatorShape shape;
   const PlannedBatch& batch = s.memory.batch;
@@ -336,6 +395,8 @@ OperatorShape operator_shape(const StepSetting& s)
   shape.micro_batch = batch.micro_batch * batch.tokens_per_sample() / shape.sequence;
   shape.tensor = s.memory.plan.tensor;
   shape.context = s.memory.plan.context;
+  shape.context_heads = s.memory.plan.context_heads;
+  shape.context_gathered = s.memory.plan.context_exchange == ContextExchange::all_gather;
   shape.expert = s.memory.plan.expert;
   shape.expert_tensor = s.memory.plan.expert_tensor;
   shape.sequence_parallel = s.memory.plan.sequence_parallel && s.memory.plan.tensor > 1;
@@ -343,8 +404,9 @@ OperatorShape operator_shape(const StepSetting& s)
   shape.fused = s.rules.fused;
   shape.loss = loss_kernels(s.rules);
   shape.element = s.memory.element;
-  shape.operand = s.memory.operand;
-  shape.conversion = s.conversion;
+  shape.operand = parts.wide ? s.memory.element : s.memory.operand;
+  shape.conversion = parts.wide ? Conversion{} : s.conversion;
+  shape.skew = s.memory.expert_load;
   shape.scan = s.rules.scan_efficiency;
   shape.adapters = s.memory.adapters;
   shape.accumulate = s.rules.gradient == GradientPrecision::fp32 ? 4 : s.memory.element;

@@ -77,8 +77,13 @@ private:
   Seconds exposed_beside_products(const PlannedCalls& calls, bool backward) const;
   PlannedCalls expert_calls() const;
   Exposure context(bool backward) const;
+  PlannedCall all_to_all(PlanGroup group, double values) const;
+  Exposure waited_for(PlannedCalls calls) const;
+  Bytes keys() const;
   Exposure ring(bool backward) const;
-  Exposure turned(bool backward) const;
+  Exposure gathered(bool backward) const;
+  Exposure turned_heads(bool backward) const;
+  Exposure turned_for_scan(bool backward) const;
   Exposure expert(bool backward) const;
 
   const StepSetting& s_;
@@ -90,6 +95,6 @@ private:
 };
 
 /// Which part of the work one GPU does.
-OperatorShape operator_shape(const StepSetting& setting);
+OperatorShape operator_shape(const StepSetting& setting, const LayerParts& parts = {});
 
 } // namespace foretrain::models

@@ -49,7 +49,8 @@ std::vector<int> even_layers(const Transformer& t, const ParallelPlan& plan)
 
 } // namespace
 
-std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan)
+std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan,
+                             const LayerTreatments& treatments)
 {
   const std::vector<int> layers = plan.first_stage_layers || plan.last_stage_layers
                                       ? told_layers(t, plan)
@@ -58,7 +59,8 @@ std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan)
   int done = 0;
   for (const int of_piece : layers) {
     Piece piece;
-    piece.runs = t.runs(done, of_piece);
+    for (int place = 0; place < of_piece; ++place)
+      add(piece.runs, treatments.of(t, done + place, place), 1);
     done += of_piece;
     pieces.push_back(piece);
   }

@@ -8,6 +8,24 @@
 
 namespace foretrain::models {
 
+/// Layers that a job treats otherwise than the others.
+struct LayerTreatments {
+  int wide_first = 0; // of the model's, whose products stay in 16 bits
+  int wide_last = 0;
+  std::optional<int> repeated; // of each piece's, in the backward pass; absent: all of them
+  int away = 0;                // of each piece's, whose activations are in host memory
+
+  /// Layer `number` of the model, `place` of its piece.
+  LayerParts of(const Transformer& t, int number, int place) const
+  {
+    LayerParts parts = t.parts_of(number);
+    parts.wide = number < wide_first || number >= t.layers - wide_last;
+    parts.kept = repeated && place >= *repeated;
+    parts.away = place < away;
+    return parts;
+  }
+};
+
 /// Layers between two transfers of a pipeline; piece p stands on stage p % stages.
 struct Piece {
   LayerRuns runs;
@@ -29,7 +47,8 @@ struct Piece {
 /// count as a layer each and then it divides, first and last piece have one less (Llama 3,
 /// arXiv:2407.21783, section 3.3.2); else the pieces after the first have one more, as far as there
 /// are any. The plan may say otherwise for the first and last stage.
-std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan);
+std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan,
+                             const LayerTreatments& treatments = {});
 
 /// Weights of a piece on one GPU, by whom they are copied among.
 struct PieceParameters {

@@ -1,5 +1,7 @@
 #include "models/plans/step.hpp"
 
+#include "models/plans/orthogonal.hpp"
+
 #include <algorithm>
 
 namespace foretrain::models {
@@ -68,11 +70,15 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
 {
   PieceParameters trained;
   int layers = 0;
+  LayerRuns runs;
   const auto stages = static_cast<std::size_t>(s.memory.plan.pipeline);
   auto last = static_cast<std::size_t>(stage);
   for (std::size_t p = last; p < pieces.size(); p += stages) {
     trained += trained_of(pieces[p], s.memory.model, s.memory.plan, s.memory.adapters);
     layers += costs[p].layers;
+    for (const LayerRun& run : pieces[p].runs)
+      add(runs, run.parts, run.count);
+    add(runs, s.memory.model.prediction_parts(), pieces[p].predictions);
   }
   // The pass of its first piece is a stage's first and, backward, its last one.
   const PieceCost& first = costs[last];
@@ -84,7 +90,7 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
       exposed(s, exchanges, std::move(data.gradients), beside, first.layers, first.backward());
   ends.parameters = exposed(s, exchanges, std::move(data.parameters), s.rules.overlap_parameters,
                             first.layers, first.forward());
-  ends.optimizer = optimizer_time(s, trained, layers);
+  ends.optimizer = optimizer_time(s, trained, layers) + orthogonal_time(s, runs);
   return ends;
 }
 
@@ -110,7 +116,7 @@ Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int
 PlannedStep plan_step(const StepSetting& s, ExchangeTimes& exchanges)
 {
   const ParallelPlan& plan = s.memory.plan;
-  const auto pieces = pieces_of(s.memory.model, plan);
+  const auto pieces = pieces_of(s.memory.model, plan, s.memory.treatments);
   PlannedStep step;
   PipelineSetting& pipeline = step.pipeline;
   pipeline.stages = plan.pipeline;

@@ -15,6 +15,8 @@ namespace foretrain::models {
 enum class PlanGroup {
   tensor,
   context,
+  heads,  // of context-parallel ranks, those that share heads
+  ring,   // and those that hold other parts of the same heads' sequences
   data,   // data- and context-parallel ranks together: they hold the same weights
   shard,  // zero 3 with "shard": "node": those of them on a node
   across, // and the same shard on other nodes
@@ -74,6 +76,7 @@ struct StepSetting {
   double variation = 0.005;   // coefficient of variation of a GPU's equal steps
   double speed_variation = 0; // and of the GPUs
   Seconds overhead;           // of the framework per step
+  int newton_schulz = 0;      // iterations that make an update orthogonal; 0: none do
   BytesPerSecond host_link;   // device to host memory, for what is offloaded
   BytesPerSecond host_memory; // a GPU's share of its node's, for an optimizer that runs there
 

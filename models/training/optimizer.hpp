@@ -33,6 +33,14 @@ struct OptimizerForm {
   Seconds host_per_tensor{};       // and for each tensor
 };
 
+/// Updates that are made orthogonal by an iteration of products (Muon: K. Jordan, 2024;
+/// arXiv:2502.16982): each of a matrix with its transpose, the square of that, and that with the
+/// matrix. Tables of embeddings and logits are left to Adam.
+struct NewtonSchulz {
+  int iterations = 5;
+  double table_bytes_per_parameter = 8; // of the state of tables
+};
+
 /// An algorithm, and the ways frameworks run it.
 struct Optimizer {
   std::string name;
@@ -41,6 +49,7 @@ struct Optimizer {
   OptimizerForm fused;
   std::optional<OptimizerForm> foreach_, per_tensor, graph;
   std::optional<OptimizerStyle> style; // absent: as the framework does it
+  std::optional<NewtonSchulz> newton_schulz;
 };
 
 /// What an update costs on one GPU.
@@ -82,6 +91,16 @@ void describe(V& v, OptimizerForm& s)
 }
 
 template <class V>
+void describe(V& v, NewtonSchulz& s)
+{
+  v.optional("iterations", s.iterations, "products of each update: three in each iteration",
+             between(1, 100));
+  v.optional("table_bytes_per_parameter", s.table_bytes_per_parameter,
+             "kept for each parameter of embeddings and logits, which have another optimizer",
+             non_negative());
+}
+
+template <class V>
 void describe(V& v, Optimizer& s)
 {
   v.format("foretrain.optimizer/1");
@@ -95,6 +114,8 @@ void describe(V& v, Optimizer& s)
   v.optional("per_tensor", s.per_tensor, "kernels for each tensor, launched one after the other");
   v.optional("graph", s.graph, "kernels for each tensor, launched by the executor of a graph");
   v.optional("style", s.style, "how it is run, whatever the framework usually does");
+  v.optional("newton_schulz", s.newton_schulz,
+             "updates of a transformer's matrices are made orthogonal by products (Muon)");
 }
 
 } // namespace foretrain::models

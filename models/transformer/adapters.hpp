@@ -19,19 +19,26 @@ constexpr auto choices(AdapterTarget)
                                                {AdapterTarget::linear_fc2, "linear_fc2"}});
 }
 
-/// What frozen weights of layers are kept in: the precision of activations, or fp8.
-enum class FrozenWeights { compute, fp8 };
+/// What frozen weights of layers are kept in: the precision of activations, fp8, or the four bits
+/// of a normal distribution's quantiles (QLoRA, arXiv:2305.14314).
+enum class FrozenWeights { compute, fp8, nf4 };
 constexpr auto choices(FrozenWeights)
 {
-  return std::to_array<Choice<FrozenWeights>>(
-      {{FrozenWeights::compute, "compute"}, {FrozenWeights::fp8, "fp8"}});
+  return std::to_array<Choice<FrozenWeights>>({{FrozenWeights::compute, "compute"},
+                                               {FrozenWeights::fp8, "fp8"},
+                                               {FrozenWeights::nf4, "nf4"}});
 }
+
+/// A weight of four bits, with a scale of eight bits for 64 of them and one of 32 for 256 of these
+/// (section 3, double quantisation).
+inline constexpr double kNf4Bytes = (4 + 8 / 64.0 + 32 / (64.0 * 256)) / 8;
 
 struct Adapters {
   int rank = 16;
   std::vector<AdapterTarget> targets{AdapterTarget::linear_qkv, AdapterTarget::linear_proj,
                                      AdapterTarget::linear_fc1, AdapterTarget::linear_fc2};
   FrozenWeights weights = FrozenWeights::compute;
+  bool magnitudes = false; // DoRA
   bool on(AdapterTarget target) const
   {
     return std::find(targets.begin(), targets.end(), target) != targets.end();
@@ -47,8 +54,10 @@ void describe(V& v, Adapters& s)
              "attention (o_proj), up (gate_proj, up_proj) and down; default all");
   v.optional(
       "weights", s.weights,
-      "what frozen weights of layers are kept in: the precision of activations (compute), or "
-      "fp8, for products in fp8");
+      "what frozen weights of layers are kept in: the precision of activations (compute), fp8, for "
+      "products in fp8, or four bits that are made 16 before each product (nf4: QLoRA)");
+  v.optional("magnitudes", s.magnitudes,
+             "each output's magnitude is trained by itself, its direction by the adapter (DoRA)");
 }
 
 } // namespace foretrain::models

@@ -36,7 +36,8 @@ double attention_parameters(const Transformer& t)
     return latent_attention(t);
   const double queries = static_cast<double>(t.heads) * t.head();
   const double keys = 2.0 * t.kv() * t.head();
-  return dense(t.hidden, queries + keys, t.has_qkv_bias()) +
+  const double gate = t.attention_gate ? queries : 0;
+  return dense(t.hidden, queries + keys + gate, t.has_qkv_bias()) +
          dense(queries, t.hidden, t.has_bias()) + (t.query_norm ? 2.0 * t.head() : 0);
 }
 
@@ -49,6 +50,16 @@ double mamba_parameters(const Transformer& t)
          3.0 * m.heads + dense(m.inner(), t.hidden, false);
 }
 
+// Likewise: convolutions without biases, a norm of what leaves a head, of each head its decay's
+// scale, and its bias, or one for each value where narrow products make the decay.
+double delta_parameters(const Transformer& t)
+{
+  const DeltaNet& d = *t.delta;
+  const double biases = d.gate_rank > 0 ? static_cast<double>(d.heads) * d.key() : d.heads;
+  return dense(t.hidden, d.projected(), false) + d.from_narrow() + d.convolved() * d.convolution +
+         d.head_size + d.heads + biases + dense(d.values(), t.hidden, false);
+}
+
 double mixer_parameters(const Transformer& t, Mixer mixer)
 {
   switch (mixer) {
@@ -56,6 +67,8 @@ double mixer_parameters(const Transformer& t, Mixer mixer)
     return attention_parameters(t);
   case Mixer::mamba:
     return mamba_parameters(t);
+  case Mixer::delta:
+    return delta_parameters(t);
   case Mixer::none:
     break;
   }
@@ -75,12 +88,18 @@ double met_share(const Transformer& t)
 
 } // namespace
 
+int norms_of(const Transformer& t, const LayerParts& parts)
+{
+  if (t.block == Block::parallel_one_norm)
+    return 1;
+  return (parts.mixer == Mixer::none ? 0 : 1) + (parts.feed == FeedForward::none ? 0 : 1);
+}
+
 LayerParameters layer_parameters(const Transformer& t, const LayerParts& parts)
 {
   LayerParameters p;
   p.mixer = mixer_parameters(t, parts.mixer);
-  p.norms = norm_parameters(t) *
-            ((parts.mixer == Mixer::none ? 0 : 1) + (parts.feed == FeedForward::none ? 0 : 1));
+  p.norms = norm_parameters(t) * norms_of(t, parts);
   switch (parts.feed) {
   case FeedForward::none:
     break;
@@ -205,7 +224,7 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
   add(runs, t.prediction_parts(), t.mtp_layers);
   double weights = 0;
   double attentions = 0;
-  double states = 0; // values of all states of Mamba
+  double states = 0; // FLOP for what is carried from token to token
   for (const LayerRun& run : runs) {
     const LayerParameters one = layer_parameters(t, run.parts);
     weights += run.count * (one.dense + one.experts * met_share(t));
@@ -214,7 +233,11 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
       attentions += run.count;
     } else if (run.parts.mixer == Mixer::mamba) {
       weights += run.count * t.hidden * (t.mamba->projected() + t.mamba->inner());
-      states += run.count * t.mamba->inner() * t.mamba->state;
+      states += run.count * 7 * t.mamba->inner() * t.mamba->state;
+    } else if (run.parts.mixer == Mixer::delta) {
+      const DeltaNet& d = *t.delta;
+      weights += run.count * (t.hidden * (d.projected() + d.values()) + d.from_narrow());
+      states += run.count * 8 * d.values() * d.key();
     }
   }
   weights += (t.predicted + t.mtp_layers) * t.vocabulary * t.hidden;
@@ -226,7 +249,7 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
     width = t.head() + t.latent->rotary_size +
             (t.latent->value_size > 0 ? t.latent->value_size : t.head());
   const double pairs = attended(t, sequence, count);
-  return Flops(2 * weights + 2.0 * attentions * t.heads * width * pairs + 7 * states);
+  return Flops(2 * weights + 2.0 * attentions * t.heads * width * pairs + states);
 }
 
 Flops training_flops_per_token(const Transformer& t, const std::optional<Adapters>& adapters,

@@ -9,7 +9,7 @@ namespace foretrain::models {
 
 /// Trainable numbers of one layer, by how a parallel plan may cut them.
 struct LayerParameters {
-  double mixer = 0;   // products of the attention, with biases, or of Mamba
+  double mixer = 0;   // products of the attention, with biases, or of what is in its place
   double dense = 0;   // products that every token goes through: feed-forward, router, shared
   double experts = 0; // all experts together
   double norms = 0;
@@ -17,6 +17,9 @@ struct LayerParameters {
 };
 
 LayerParameters layer_parameters(const Transformer& t, const LayerParts& parts);
+
+/// Norms before a layer's parts.
+int norms_of(const Transformer& t, const LayerParts& parts);
 
 /// Those of a layer's adapters: rank x (inputs + outputs) of each product that has one.
 LayerParameters adapter_parameters(const Transformer& t, const Adapters& adapters,
@@ -41,9 +44,9 @@ ParameterCount parameters(const Transformer& t);
 enum class AttentionCount { full, causal };
 
 /// FLOP of one token's forward pass in a sequence: two per multiply-accumulate of products and
-/// attention, seven for each value of a state of Mamba's scan (Megatron-LM, mamba_layer_flops),
-/// nothing else. `full` counts all pairs of tokens (Megatron's formula, PaLM's MFU),
-/// `causal` those that are needed: half, or the window.
+/// attention, seven for each value of a state of Mamba's scan and eight of a delta rule's
+/// (Megatron-LM, training.py, num_floating_point_operations), nothing else. `full` counts all pairs
+/// of tokens (Megatron's formula, PaLM's MFU), `causal` those that are needed: half, or the window.
 Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count);
 
 /// Forward and backward: three times that.

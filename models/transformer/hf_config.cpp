@@ -1,5 +1,6 @@
 #include "models/transformer/hf_config.hpp"
 
+#include "models/transformer/hf_hybrids.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -10,67 +11,11 @@ namespace foretrain::models {
 
 namespace {
 
+using hf::Config;
+using hf::sizes;
+
 // Tokens of a sample in pre-training, where positions allow more (Llama 3: arXiv:2407.21783).
 constexpr int kUsualSequence = 8192;
-
-class Config {
-public:
-  explicit Config(const Value& config) : at_(config) {}
-
-  bool has(const std::string& key) const
-  {
-    return at_.json().contains(key) && !at_.json().at(key).is_null();
-  }
-  int number(const std::string& key) const
-  {
-    if (!has(key))
-      at_.fail_at(key, "is missing");
-    const Value value = at_.at(key);
-    if (!value.json().is_number_integer())
-      value.fail("must be a whole number, got " + value.shown());
-    return value.json().get<int>();
-  }
-  int number_or(const std::string& key, int otherwise) const
-  {
-    return has(key) ? number(key) : otherwise;
-  }
-  bool flag_or(const std::string& key, bool otherwise) const
-  {
-    return has(key) && at_.json().at(key).is_boolean() ? at_.json().at(key).get<bool>() : otherwise;
-  }
-  /// Each a member of a list. Throws ConfigError where there is none.
-  std::vector<Value> members(const std::string& key) const
-  {
-    if (!has(key))
-      at_.fail_at(key, "is missing");
-    const Value list = at_.at(key);
-    if (!list.json().is_array())
-      list.fail("must be a list, got " + list.shown());
-    std::vector<Value> members;
-    for (std::size_t i = 0; i < list.json().size(); ++i)
-      members.push_back(list.at(i));
-    return members;
-  }
-  std::string text(const std::string& key) const
-  {
-    return has(key) && at_.json().at(key).is_string() ? at_.json().at(key).get<std::string>() : "";
-  }
-
-private:
-  const Value& at_;
-};
-
-Json sizes(const Config& c)
-{
-  Json t = {{"layers", c.number("num_hidden_layers")},
-            {"hidden", c.number("hidden_size")},
-            {"heads", c.number("num_attention_heads")}};
-  if (c.has("vocab_size"))
-    t["vocabulary"] = c.number("vocab_size");
-  if (c.has("intermediate_size"))
-    t["ffn"] = c.number("intermediate_size");
-  return t;
-}
 
 // Of layers with a window: how often one attends to everything; 0: never.
 int full_attention_every(const Config& c, const std::string& type)
@@ -133,23 +78,10 @@ Json llama4(const Config& c)
   return t;
 }
 
-void routed(const Config& c, Json& t)
-{
-  t["experts"] = c.number("n_routed_experts");
-  t["top_k"] = c.number("num_experts_per_tok");
-  t["expert_ffn"] = c.number("moe_intermediate_size");
-  t["shared_experts"] = c.number_or("n_shared_experts", 0);
-  t["dense_layers"] = c.number_or("first_k_dense_replace", 0);
-  if (c.number_or("n_group", 1) > 1) {
-    t["routing_groups"] = c.number("n_group");
-    t["routed_groups"] = c.number("topk_group");
-  }
-}
-
 Json glm4_moe(const Config& c)
 {
   Json t = llama_like(c);
-  routed(c, t);
+  hf::add_routed(c, t);
   t["query_norm"] = c.flag_or("use_qk_norm", false);
   return t;
 }
@@ -159,77 +91,11 @@ Json deepseek(const Config& c)
   Json t = llama_like(c);
   t.erase("kv_heads");
   t["head_size"] = c.number("qk_nope_head_dim");
-  routed(c, t);
+  hf::add_routed(c, t);
   t["latent"] = {{"query_rank", c.number_or("q_lora_rank", 0)},
                  {"kv_rank", c.number("kv_lora_rank")},
                  {"rotary_size", c.number("qk_rope_head_dim")},
                  {"value_size", c.number("v_head_dim")}};
-  return t;
-}
-
-struct BlockType {
-  const char* name;
-  char letter;
-};
-constexpr BlockType kBlockTypes[] = {
-    {"mamba", 'M'}, {"attention", '*'}, {"mlp", '-'}, {"moe", 'E'}};
-
-char letter_of(const Value& block)
-{
-  for (const BlockType& type : kBlockTypes)
-    if (block.json() == type.name)
-      return type.letter;
-  block.fail("must be mamba, attention, mlp or moe, got " + block.shown());
-}
-
-// A letter for each layer, or a list of words.
-std::string layer_pattern(const Config& c)
-{
-  if (!c.text("hybrid_override_pattern").empty())
-    return c.text("hybrid_override_pattern");
-  std::string pattern;
-  for (const Value& block : c.members("layers_block_type"))
-    pattern += letter_of(block);
-  return pattern;
-}
-
-// Nemotron-H and Nemotron 3: layers with one part each. Positions are what the scan knows of them;
-// config.json has keys of rotary ones that the code does not use.
-Json nemotron_h(const Config& c)
-{
-  const std::string pattern = layer_pattern(c);
-  Json t = {{"layers", pattern.size()},
-            {"hidden", c.number("hidden_size")},
-            {"heads", c.number("num_attention_heads")},
-            {"kv_heads", c.number("num_key_value_heads")},
-            {"vocabulary", c.number("vocab_size")},
-            {"ffn", c.number("intermediate_size")},
-            {"norm", "rms"},
-            {"positions", 0},
-            {"tied", c.flag_or("tie_word_embeddings", false)},
-            {"bias", c.flag_or("mlp_bias", false)},
-            {"qkv_bias", c.flag_or("attention_bias", false)},
-            {"pattern", pattern}};
-  for (const char* key : {"head_dim", "attention_head_dim"})
-    if (c.has(key))
-      t["head_size"] = c.number(key);
-  if (pattern.find('M') != std::string::npos)
-    t["mamba"] = {{"heads", c.number("mamba_num_heads")},
-                  {"head_size", c.number_or("mamba_head_dim", 64)},
-                  {"state", c.number("ssm_state_size")},
-                  {"groups", c.number_or("n_groups", 8)},
-                  {"convolution", c.number_or("conv_kernel", 4)},
-                  {"chunk", c.number_or("chunk_size", 128)}};
-  if (pattern.find('E') != std::string::npos) {
-    t["experts"] = c.number("n_routed_experts");
-    t["top_k"] = c.number("num_experts_per_tok");
-    t["expert_ffn"] = c.number("moe_intermediate_size");
-    if (c.has("moe_latent_size"))
-      t["expert_hidden"] = c.number("moe_latent_size");
-    if (c.has("moe_shared_expert_intermediate_size"))
-      t["shared_experts"] =
-          c.number("moe_shared_expert_intermediate_size") / c.number("moe_intermediate_size");
-  }
   return t;
 }
 
@@ -251,6 +117,42 @@ Json gpt_neox(const Config& c)
   Json t = sizes(c);
   t["rotary"] = true;
   t["tied"] = c.flag_or("tie_word_embeddings", false);
+  if (c.flag_or("use_parallel_residual", true))
+    t["block"] = "parallel";
+  return t;
+}
+
+// Attention and feed-forward part behind one norm: GPT-J, Phi, Cohere.
+Json gpt_j(const Config& c)
+{
+  return {{"layers", c.number("n_layer")},
+          {"hidden", c.number("n_embd")},
+          {"heads", c.number("n_head")},
+          {"ffn", c.number_or("n_inner", 4 * c.number("n_embd"))},
+          {"vocabulary", c.number("vocab_size")},
+          {"rotary", true},
+          {"tied", c.flag_or("tie_word_embeddings", false)},
+          {"qkv_bias", false},
+          {"block", "parallel-one-norm"}};
+}
+
+Json phi(const Config& c)
+{
+  Json t = sizes(c);
+  t["kv_heads"] = c.number_or("num_key_value_heads", c.number("num_attention_heads"));
+  t["rotary"] = true;
+  t["tied"] = c.flag_or("tie_word_embeddings", false);
+  t["block"] = "parallel-one-norm";
+  return t;
+}
+
+// A norm of scales alone, which is told as one of root mean squares.
+Json cohere(const Config& c)
+{
+  Json t = llama_like(c);
+  t["tied"] = c.flag_or("tie_word_embeddings", true);
+  t["query_norm"] = c.flag_or("use_qk_norm", false);
+  t["block"] = "parallel-one-norm";
   return t;
 }
 
@@ -268,6 +170,10 @@ Json falcon(const Config& c)
   if (c.flag_or("alibi", false))
     t["positions"] = 0;
   t["bias"] = c.flag_or("bias", false);
+  // Two norms where the architecture is the newer one, unless it is told otherwise.
+  if (grouped || c.flag_or("parallel_attn", true))
+    t["block"] = c.number_or("num_ln_in_parallel_attn", grouped ? 2 : 1) == 2 ? "parallel"
+                                                                              : "parallel-one-norm";
   return t;
 }
 
@@ -328,12 +234,17 @@ constexpr ModelType kTypes[] = {
     {"gpt_oss", &gpt_oss},
     {"llama4_text", &llama4},
     {"glm4_moe", &glm4_moe},
-    {"nemotron_h", &nemotron_h},
+    {"nemotron_h", &hf::nemotron_h},
+    {"qwen3_next", &hf::qwen3_next},
+    {"kimi_linear", &hf::kimi_linear},
     {"kimi_k2", &deepseek},
     {"deepseek_v2", &deepseek},
     {"deepseek_v3", &deepseek},
     {"gpt2", &gpt2},
     {"gpt_neox", &gpt_neox},
+    {"gptj", &gpt_j},
+    {"phi", &phi},
+    {"cohere", &cohere},
     {"falcon", &falcon},
     {"mpt", &mpt},
     {"bert", &bert},
@@ -346,12 +257,10 @@ struct Refused {
   const char* what;
 };
 constexpr const char* kMamba = "layers of a selective scan (Mamba-1)";
-constexpr const char* kDelta = "layers of linear attention (gated delta net)";
 constexpr const char* kVision = "a vision encoder before its language model";
 constexpr Refused kRefused[] = {
-    {"jamba", kMamba},       {"mamba", kMamba},         {"qwen3_next", kDelta},
-    {"kimi_linear", kDelta}, {"qwen2_vl", kVision},     {"qwen2_5_vl", kVision},
-    {"qwen3_vl", kVision},   {"qwen3_vl_moe", kVision},
+    {"jamba", kMamba},       {"mamba", kMamba},     {"qwen2_vl", kVision},
+    {"qwen2_5_vl", kVision}, {"qwen3_vl", kVision}, {"qwen3_vl_moe", kVision},
 };
 
 void refuse(const Value& config, const std::string& type)

@@ -6,7 +6,7 @@
 namespace foretrain::models {
 
 /// How tokens meet one another.
-enum class Mixer { none, attention, mamba };
+enum class Mixer { none, attention, mamba, delta };
 /// What each token goes through by itself.
 enum class FeedForward { none, dense, experts };
 
@@ -14,6 +14,10 @@ enum class FeedForward { none, dense, experts };
 struct LayerParts {
   Mixer mixer = Mixer::attention;
   FeedForward feed = FeedForward::dense;
+  // How a job treats it otherwise than its other layers.
+  bool wide = false; // its products take 16 bits where those of others take fewer
+  bool kept = false; // it is not repeated where others are
+  bool away = false; // what it keeps for the backward pass is in host memory
   friend bool operator==(const LayerParts&, const LayerParts&) = default;
   bool has_experts() const { return feed == FeedForward::experts; }
 };
@@ -63,6 +67,10 @@ inline const char* name_of(const LayerParts& parts)
     return parts.has_experts()                ? "Mamba layer with experts"
            : parts.feed == FeedForward::dense ? "Mamba layer with feed-forward"
                                               : "Mamba layer";
+  case Mixer::delta:
+    return parts.has_experts()                ? "linear layer with experts"
+           : parts.feed == FeedForward::dense ? "linear layer"
+                                              : "linear attention";
   case Mixer::none:
     break;
   }

@@ -30,6 +30,8 @@ struct OperatorShape {
   double sequence = 2048; // tokens of each
   int tensor = 1;
   int context = 1;
+  int context_heads = 1;         // of context-parallel ranks, those that share heads
+  bool context_gathered = false; // keys and values of the others are there before attention
   int expert = 1;
   int expert_tensor = 1; // cuts of each expert
   bool sequence_parallel = false;
@@ -43,6 +45,9 @@ struct OperatorShape {
   double scan = 1;       // efficiency of Mamba's products of chunks beside the library's
   double skew = 1;       // load of the fullest GPU's experts beside the mean
   std::optional<Adapters> adapters; // they are trained, all other weights are frozen
+
+  /// Parts that a sequence's attention is cut into.
+  int context_parts() const { return context / context_heads; }
 
   /// Tokens of the micro-batch on one GPU outside the tensor-parallel parts.
   double tokens() const { return micro_batch * sequence / context; }

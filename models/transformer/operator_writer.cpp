@@ -31,6 +31,14 @@ void OperatorWriter::product(const char* name, double m, double n, double k, dou
   }
   if (!op.frozen)
     op.backward_bytes += count * n * k * 2 * shape.accumulate;
+  else if (shape.adapters->weights == FrozenWeights::nf4) {
+    // Both passes make 16 bits of the weight first.
+    const double made = count * n * k * (kNf4Bytes + shape.element);
+    op.forward_bytes += made;
+    op.backward_bytes += made;
+    ++op.forward_kernels;
+    ++op.backward_kernels;
+  }
 }
 
 void OperatorWriter::product(AdapterTarget target, const char* name, double m, double n, double k,
@@ -47,6 +55,12 @@ void OperatorWriter::product(AdapterTarget target, const char* name, double m, d
     op.backward_bytes = count * rank * (down ? k : n) * 2 * shape.accumulate;
   }
   memory("adapter sum", count * m * n, 3, 3 * k / n);
+  if (!shape.adapters->magnitudes)
+    return;
+  // Weight and the adapter's product are added up and normed by output; the norms have no gradient
+  // (DoRA, arXiv:2402.09353, section 4.3).
+  memory("weight norms", count * n * k, 6, 0, 3);
+  memory("magnitudes", count * m * n, 2, 4);
 }
 
 void OperatorWriter::shared(TensorEnd end, double repeated)

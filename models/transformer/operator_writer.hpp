@@ -26,6 +26,7 @@ public:
   void residual(const char* name);
   void attention();
   void mamba(const Mamba& m);
+  void delta(const DeltaNet& d);
   void feed_forward(const char* up, const char* down, double tokens, double outer, double inner,
                     double count);
   void experts();
@@ -37,6 +38,13 @@ public:
 private:
   void plain_attention(const sim::AttentionShape& a);
   void fused_attention(const sim::AttentionShape& a);
+  void gathered_attention(const sim::AttentionShape& a, double times);
+  /// `times`: how often a layer has it; `beside`: in turn with the one before it on two streams.
+  void attention_kernel(const char* name, const sim::AttentionShape& part, double times,
+                        bool beside = false);
+  void turn_heads(double values);
+  void delta_gates(const DeltaNet& d);
+  void delta_chunks(const DeltaNet& d);
 
   const Transformer& t;
   const OperatorShape& shape;

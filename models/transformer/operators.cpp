@@ -23,49 +23,71 @@ void OperatorWriter::plain_attention(const sim::AttentionShape& a)
   operators.back().module = LayerModule::core_attn;
 }
 
-// Context-parallel ranks keep the first and the last part of a sequence of twice as many, and work
-// off keys and values as they come round (Transformer Engine, context_parallel.py,
+void OperatorWriter::attention_kernel(const char* name, const sim::AttentionShape& part,
+                                      double times, bool beside)
+{
+  Operator op;
+  op.share = times;
+  op.beside = beside;
+  op.name = name;
+  op.kind = OperatorKind::attention;
+  op.attention = part;
+  op.module = LayerModule::core_attn;
+  op.backward_kernels = 3;
+  op.repeated = 0;
+  if (times > 0)
+    operators.push_back(op);
+}
+
+// Context-parallel ranks keep the first and the last part of a sequence of twice as many. Where all
+// keys are there, each part is a kernel of its own, on two streams in turn (AttnFuncWithCPAndKVAll-
+// Gather): with the mask, of all ranks and both parts in the mean half the sequence's keys.
+void OperatorWriter::gathered_attention(const sim::AttentionShape& a, double times)
+{
+  if (!a.causal) {
+    attention_kernel("attention to all keys", a, times);
+    return;
+  }
+  sim::AttentionShape part = a;
+  part.causal = false;
+  part.queries = a.queries / 2;
+  part.keys = a.keys / 2;
+  for (const bool beside : {false, true})
+    attention_kernel("attention of half the queries", part, times, beside);
+}
+
+// The same parts meet keys and values as they come round (Transformer Engine, context_parallel.py,
 // AttnFuncWithCPAndKVP2P): their own with the mask, of others either half the keys for all queries
 // or all keys for half the queries, each in a kernel of its own, on two streams in turn, whose
 // result is added to those before.
 void OperatorWriter::fused_attention(const sim::AttentionShape& a)
 {
-  const auto kernel = [&](const char* name, const sim::AttentionShape& part, double times,
-                          bool beside = false) {
-    Operator op;
-    op.share = times;
-    op.beside = beside;
-    op.name = name;
-    op.kind = OperatorKind::attention;
-    op.attention = part;
-    op.module = LayerModule::core_attn;
-    op.backward_kernels = 3;
-    op.repeated = 0;
-    if (times > 0)
-      operators.push_back(op);
-  };
   sim::AttentionShape windowed = a;
   windowed.window = t.window;
-  kernel("attention in a window", windowed, t.windowed());
+  attention_kernel("attention in a window", windowed, t.windowed());
   const double full = 1 - t.windowed();
-  if (shape.context == 1) {
-    kernel("attention", a, full);
+  if (shape.context_parts() == 1) {
+    attention_kernel("attention", a, full);
     return;
   }
-  const double others = shape.context - 1;
+  if (shape.context_gathered) {
+    gathered_attention(a, full);
+    return;
+  }
+  const double others = shape.context_parts() - 1;
   sim::AttentionShape own = a;
   own.keys = own.queries;
-  kernel("attention", own, full);
+  attention_kernel("attention", own, full);
   sim::AttentionShape part = own;
   part.causal = false;
   if (a.causal) {
     part.keys = own.keys / 2;
-    kernel("attention to half of others' keys", part, full * others / 2, true);
+    attention_kernel("attention to half of others' keys", part, full * others / 2, true);
     part.keys = own.keys;
     part.queries = own.queries / 2;
-    kernel("half of the attention to others' keys", part, full * others / 2, true);
+    attention_kernel("half of the attention to others' keys", part, full * others / 2, true);
   } else {
-    kernel("attention to others' keys", part, full * others, true);
+    attention_kernel("attention to others' keys", part, full * others, true);
   }
   // Results are added up in single precision; gradients of queries and of what travels as they are.
   const double added = full * others * (a.causal ? 0.75 : 1);
@@ -76,6 +98,14 @@ void OperatorWriter::fused_attention(const sim::AttentionShape& a)
   operators.back().repeated = 0;
 }
 
+// Ranks that share heads turn all heads of some tokens into some heads of more: what is sent is
+// brought together before and behind it (Transformer Engine, flash_attn_a2a_communicate).
+void OperatorWriter::turn_heads(double values)
+{
+  if (shape.context_heads > 1)
+    memory("heads for tokens", shape.tokens() * values, 4, 4, 4);
+}
+
 void OperatorWriter::attention()
 {
   const double tokens = shape.tokens();
@@ -83,10 +113,10 @@ void OperatorWriter::attention()
   const double kv = std::max(1.0, static_cast<double>(t.kv()) / shape.tensor);
   sim::AttentionShape a;
   a.batch = shape.micro_batch;
-  a.queries = shape.sequence / shape.context;
+  a.queries = shape.sequence / shape.context_parts();
   a.keys = shape.sequence;
-  a.heads = heads;
-  a.kv_heads = kv;
+  a.heads = heads / shape.context_heads;
+  a.kv_heads = std::max(1.0, kv / shape.context_heads);
   a.head_size = t.head();
   a.causal = !t.encoder;
   if (t.latent) {
@@ -111,10 +141,12 @@ void OperatorWriter::attention()
     within({});
     // Queries and keys are wider than values.
     a.head_size = (t.head() + l.rotary_size + value) / 2;
-    a.kv_heads = heads;
+    a.kv_heads = a.heads;
   } else {
-    product(AdapterTarget::linear_qkv, "qkv", tokens, (heads + 2 * kv) * t.head(), t.hidden);
-    shared(TensorEnd::in, kv / (heads + 2 * kv)); // of q, k and v the second
+    const double gates = t.attention_gate ? heads : 0;
+    const double made = heads + 2 * kv + gates;
+    product(AdapterTarget::linear_qkv, "qkv", tokens, made * t.head(), t.hidden);
+    shared(TensorEnd::in, kv / made); // of q, k and v the second
     if (t.has_bias())
       memory("qkv bias", tokens * (heads + 2 * kv) * t.head(), 0, shape.adapters ? 0 : 1);
     if (t.query_norm)
@@ -124,12 +156,16 @@ void OperatorWriter::attention()
       memory("rotary", tokens * (heads + kv) * t.head(), eager(2, 10), eager(2, 10),
              static_cast<int>(eager(1, 8)));
   }
+  const double values =
+      t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
+  turn_heads(2 * heads * a.head_size + 2 * (t.latent ? heads : kv) * a.head_size);
   if (shape.flash)
     fused_attention(a);
   else
     plain_attention(a);
-  const double values =
-      t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
+  if (t.attention_gate)
+    memory("attention gate", tokens * heads * values, eager(3, 5), eager(5, 9),
+           static_cast<int>(eager(1, 2)));
   product(AdapterTarget::linear_proj, "attention out", tokens, t.hidden, heads * values);
   shared(TensorEnd::out, 1); // the fourth
 }
@@ -189,16 +225,25 @@ std::vector<Operator> layer_operators(const Transformer& t, const OperatorShape&
     writer.within(LayerModule::layernorm);
     writer.norm("attention norm", elements);
     writer.within({});
-    if (parts.mixer == Mixer::attention)
-      writer.attention();
-    else
+    switch (parts.mixer) {
+    case Mixer::mamba:
       writer.mamba(*t.mamba);
-    writer.residual("attention residual");
+      break;
+    case Mixer::delta:
+      writer.delta(*t.delta);
+      break;
+    default:
+      writer.attention();
+    }
+    if (t.block == Block::sequential)
+      writer.residual("attention residual");
   }
   if (parts.feed == FeedForward::none)
     return std::move(writer.operators);
-  writer.within(LayerModule::layernorm);
-  writer.norm("ffn norm", elements);
+  if (t.block != Block::parallel_one_norm) {
+    writer.within(LayerModule::layernorm);
+    writer.norm("ffn norm", elements);
+  }
   writer.within(LayerModule::mlp);
   if (parts.has_experts())
     writer.experts();
@@ -206,6 +251,9 @@ std::vector<Operator> layer_operators(const Transformer& t, const OperatorShape&
     writer.feed_forward("ffn up", "ffn down", shape.tokens(), t.hidden,
                         static_cast<double>(t.inner()) / shape.tensor, 1);
   writer.within({});
+  // Of parallel parts both are added at once: one more read, and backward one more gradient.
+  if (t.block != Block::sequential)
+    writer.memory("sum of both parts", elements, 1, 1, 0);
   writer.residual("ffn residual");
   return std::move(writer.operators);
 }

@@ -1,5 +1,7 @@
 #include "models/transformer/spec.hpp"
 
+#include <tuple>
+
 #include <fmt/format.h>
 
 namespace foretrain::models {
@@ -11,15 +13,19 @@ void check_pattern(const Value& at, const Transformer& t)
 {
   if (static_cast<int>(t.pattern.size()) != t.layers)
     at.fail_at("pattern", fmt::format("has {} letters for {} layers", t.pattern.size(), t.layers));
-  if (const auto other = t.pattern.find_first_not_of("M*-E"); other != std::string::npos)
+  if (const auto other = t.pattern.find_first_not_of("MD*-E"); other != std::string::npos)
     at.fail_at("pattern",
                fmt::format("has '{}' for layer {}", t.pattern.substr(other, 1), other + 1),
-               "M is Mamba, * attention, - feed-forward, E experts");
+               "M is Mamba, D a delta rule, * attention, - feed-forward, E experts");
   const auto has = [&](char letter) { return t.pattern.find(letter) != std::string::npos; };
-  if (has('M') && !t.mamba)
-    at.fail_at("pattern", "has layers of Mamba (M), and the model has no mamba");
-  if (t.mamba && !has('M'))
-    at.fail_at("mamba", "is in no layer of the pattern", "M stands for it");
+  for (const auto& [letter, key, name, told] :
+       {std::tuple{'M', "mamba", "Mamba (M)", t.mamba.has_value()},
+        std::tuple{'D', "delta", "a delta rule (D)", t.delta.has_value()}}) {
+    if (has(letter) && !told)
+      at.fail_at("pattern", fmt::format("has layers of {}, and the model has no {}", name, key));
+    if (told && !has(letter))
+      at.fail_at(key, "is in no layer of the pattern", fmt::format("{} stands for it", letter));
+  }
   if (has('E') != (t.experts > 0))
     at.fail_at("pattern", t.experts > 0
                               ? fmt::format("has no layer of the {} experts (E)", t.experts)
@@ -47,8 +53,19 @@ void check(const Value& at, const Transformer& t)
   if (t.mamba && t.mamba->heads % t.mamba->groups != 0)
     at.at("mamba").fail_at("groups", fmt::format("is {}, but must divide the {} heads",
                                                  t.mamba->groups, t.mamba->heads));
+  if (t.mamba && t.delta && t.pattern.empty())
+    at.fail_at("delta", "stands beside mamba, and nothing says which layers have which",
+               "a pattern with M and D");
+  if (t.delta && t.delta->heads % t.delta->key_heads.value_or(t.delta->heads) != 0)
+    at.at("delta").fail_at("key_heads", fmt::format("is {}, but must divide the {} heads",
+                                                    *t.delta->key_heads, t.delta->heads));
   if (!t.pattern.empty())
     check_pattern(at, t);
+  if (t.block != Block::sequential && (t.experts > 0 || !t.pattern.empty()))
+    at.fail_at("block",
+               fmt::format("is '{}', and layers have {}", word_of(t.block),
+                           t.experts > 0 ? "experts" : "one part each (pattern)"),
+               "leave it out: only dense layers of two parts are known with parallel ones");
   if (t.expert_hidden && t.experts == 0)
     at.fail_at("expert_hidden", "is what routed experts see, and the model has no experts");
   if (t.experts == 0 && (t.top_k > 0 || t.shared_experts > 0 || t.dense_layers > 0))
@@ -71,6 +88,8 @@ LayerParts Transformer::parts_of(int layer) const
     switch (pattern[static_cast<std::size_t>(layer)]) {
     case 'M':
       return {Mixer::mamba, FeedForward::none};
+    case 'D':
+      return {Mixer::delta, FeedForward::none};
     case '*':
       return {Mixer::attention, FeedForward::none};
     case 'E':
@@ -78,12 +97,14 @@ LayerParts Transformer::parts_of(int layer) const
     default:
       return {Mixer::none, FeedForward::dense};
     }
-  const bool attends =
-      !mamba || (full_attention_every > 0 && (layer + 1) % full_attention_every == 0);
+  const bool turn = full_attention_every > 0 && (layer + 1) % full_attention_every == 0;
+  const Mixer mixer = turn    ? Mixer::attention
+                      : mamba ? Mixer::mamba
+                      : delta ? Mixer::delta
+                              : Mixer::attention;
   const bool routes =
       experts > 0 && layer >= dense_layers && (layer - dense_layers + 1) % experts_every == 0;
-  return {attends ? Mixer::attention : Mixer::mamba,
-          routes ? FeedForward::experts : FeedForward::dense};
+  return {mixer, routes ? FeedForward::experts : FeedForward::dense};
 }
 
 LayerRuns Transformer::runs(int first, int count) const

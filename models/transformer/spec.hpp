@@ -36,6 +36,43 @@ struct Mamba {
   double projected() const { return inner() + convolved() + heads; }
 };
 
+/// A linear attention with a delta rule: a state of each head forgets, and takes what its key does
+/// not know yet (Gated DeltaNet, arXiv:2412.06464; Kimi Delta Attention, arXiv:2510.26692).
+struct DeltaNet {
+  int heads = 0;                // of values
+  std::optional<int> key_heads; // of queries and keys; heads
+  int head_size = 128;          // of values
+  std::optional<int> key_size;  // of queries and keys; head_size
+  int convolution = 4;          // tokens
+  int chunk = 64;               // tokens that are multiplied at once
+  // What a head forgets: one number for each, or one for each value of its keys, which narrow
+  // products make, as they do the gate behind it (Kimi).
+  int gate_rank = 0; // width of these; 0: one number, and a gate as wide as values
+
+  double keys() const { return static_cast<double>(key_heads.value_or(heads)) * key(); }
+  double values() const { return static_cast<double>(heads) * head_size; }
+  int key() const { return key_size.value_or(head_size); }
+  /// What is convolved: queries, keys and values.
+  double convolved() const { return 2 * keys() + values(); }
+  /// What the products in make: that, how much is written, what is forgotten, and a gate.
+  double projected() const
+  {
+    return convolved() + heads + (gate_rank > 0 ? 2.0 * gate_rank : heads + values());
+  }
+  /// Weights of the products behind the narrow ones.
+  double from_narrow() const { return gate_rank * (static_cast<double>(heads) * key() + values()); }
+};
+
+/// Whether a layer's two parts follow each other, or see the same tokens and are added up together
+/// (GPT-J, PaLM): behind a norm each, or one.
+enum class Block { sequential, parallel, parallel_one_norm };
+constexpr auto choices(Block)
+{
+  return std::to_array<Choice<Block>>({{Block::sequential, "sequential"},
+                                       {Block::parallel, "parallel"},
+                                       {Block::parallel_one_norm, "parallel-one-norm"}});
+}
+
 struct Transformer {
   int layers = 0;
   int hidden = 0;
@@ -45,16 +82,18 @@ struct Transformer {
   std::optional<int> ffn;       // 4 x hidden
   bool gated = false;           // two products up, one multiplied with the other (SwiGLU, GeGLU)
   int vocabulary = 0;
-  std::optional<bool> tied;      // output weights are the embedding; default unless gated
-  std::string norm;              // "layer", "rms"; default rms when gated
-  bool rotary = false;           // positions turned into queries and keys
-  std::optional<int> positions;  // learned ones; default 2048 unless rotary
-  std::optional<bool> bias;      // of products; default with layer norm
-  std::optional<bool> qkv_bias;  // of the products that make queries, keys and values
-  bool query_norm = false;       // a norm on each head's queries and keys
+  std::optional<bool> tied;     // output weights are the embedding; default unless gated
+  std::string norm;             // "layer", "rms"; default rms when gated
+  bool rotary = false;          // positions turned into queries and keys
+  std::optional<int> positions; // learned ones; default 2048 unless rotary
+  std::optional<bool> bias;     // of products; default with layer norm
+  std::optional<bool> qkv_bias; // of the products that make queries, keys and values
+  bool query_norm = false;      // a norm on each head's queries and keys
+  bool attention_gate = false;  // what leaves attention is multiplied with a gate as wide
+  Block block = Block::sequential;
   int window = 0;                // sliding window of attention; 0: all
   int full_attention_every = 0;  // one layer of so many attends to all, the others have a window or
-                                 // Mamba; 0: none
+                                 // another mixer; 0: none
   bool encoder = false;          // attends both ways (BERT, ViT)
   int token_types = 0;           // of BERT's embedding
   bool pooler = false;           // a dense layer on the first token (BERT)
@@ -72,8 +111,9 @@ struct Transformer {
   int dense_layers = 0;             // the first ones, without experts
   int experts_every = 1;            // after these, one layer of so many has experts
   std::optional<LatentAttention> latent;
-  std::optional<Mamba> mamba; // instead of attention, but in the layers that have it
-  std::string pattern;        // of layers with one part each: M, *, -, E
+  std::optional<Mamba> mamba;    // instead of attention, but in the layers that have it
+  std::optional<DeltaNet> delta; // likewise
+  std::string pattern;           // of layers with one part each: M, D, *, -, E
   int mtp_layers = 0; // that predict further tokens (multi-token prediction), while training
 
   int kv() const { return kv_heads.value_or(heads); }
@@ -96,10 +136,12 @@ struct Transformer {
   /// Of layers from `first` on, in the order in which kinds come first.
   LayerRuns runs(int first, int count) const;
   LayerRuns runs() const { return runs(0, layers); }
+  /// Whether layers carry states from token to token.
+  bool scans() const { return mamba || delta; }
   /// Of layers, those whose attention has the window.
   double windowed() const
   {
-    const bool turns = full_attention_every > 0 && !mamba;
+    const bool turns = full_attention_every > 0 && !scans();
     return window > 0 ? (turns ? 1 - 1.0 / full_attention_every : 1.0) : 0.0;
   }
 };
@@ -143,6 +185,24 @@ void describe(V& v, Mamba& s)
 }
 
 template <class V>
+void describe(V& v, DeltaNet& s)
+{
+  v.required("heads", s.heads, "heads of values, each with a state", between(1, 10000));
+  v.optional("key_heads", s.key_heads, "heads of queries and keys; default heads",
+             between(1, 10000));
+  v.optional("head_size", s.head_size, "values of each", between(1, 1e5));
+  v.optional("key_size", s.key_size, "and of its queries and keys; default head_size",
+             between(1, 1e5));
+  v.optional("convolution", s.convolution, "tokens that the convolution before it sees",
+             between(1, 1000));
+  v.optional("chunk", s.chunk, "tokens that are multiplied at once", between(1, 1e5));
+  v.optional("gate_rank", s.gate_rank,
+             "width of the narrow products that make what is forgotten of each value, and the gate "
+             "(Kimi Delta Attention: 128); 0: a number for each head, and a gate as wide as values",
+             between(0, 1e5));
+}
+
+template <class V>
 void describe(V& v, Transformer& s)
 {
   v.required("layers", s.layers, "number of layers", between(1, 10000));
@@ -161,11 +221,17 @@ void describe(V& v, Transformer& s)
   v.optional("bias", s.bias, "products have biases; default with layer norm");
   v.optional("qkv_bias", s.qkv_bias, "those that make queries, keys and values; default as bias");
   v.optional("query_norm", s.query_norm, "a norm on each head's queries and keys");
+  v.optional("attention_gate", s.attention_gate,
+             "what leaves attention is multiplied with a gate as wide (Qwen3-Next)");
+  v.optional(
+      "block", s.block,
+      "attention and the feed-forward part follow each other, or see the same tokens, behind "
+      "a norm each (parallel, GPT-NeoX) or one (parallel-one-norm, GPT-J, Falcon, Cohere)");
   v.optional("window", s.window, "sliding window of attention; 0: everything before",
              between(0, 1e8));
   v.optional("full_attention_every", s.full_attention_every,
-             "with a window or mamba: one layer of so many attends to everything before it (2: in "
-             "turn, as in GPT-OSS; 8: as in Jamba); 0: none",
+             "with a window, mamba or delta: one layer of so many attends to everything before it "
+             "(2: in turn, as in GPT-OSS; 4: as in Qwen3-Next); 0: none",
              between(0, 10000));
   v.optional("encoder", s.encoder, "attention looks both ways");
   v.optional("token_types", s.token_types, "token types of the embedding", between(0, 1000));
@@ -203,9 +269,11 @@ void describe(V& v, Transformer& s)
   v.optional("latent", s.latent, "latent attention");
   v.optional("mamba", s.mamba,
              "Mamba-2 mixers: of the layers that pattern or full_attention_every leaves them");
+  v.optional("delta", s.delta,
+             "linear attention with a delta rule (Gated DeltaNet, Kimi Delta Attention): likewise");
   v.optional("pattern", s.pattern,
-             "a letter for each layer, where layers have one part each: M Mamba, * attention, - "
-             "feed-forward, E experts (Nemotron-H's hybrid_override_pattern)");
+             "a letter for each layer, where layers have one part each: M Mamba, D a delta rule, * "
+             "attention, - feed-forward, E experts (Nemotron-H's hybrid_override_pattern)");
   v.optional("mtp_layers", s.mtp_layers,
              "trained beside the others to predict further tokens (multi-token prediction): each "
              "with a product, a layer and logits of its own, on the last stage",

@@ -47,6 +47,20 @@ Json dimensions(const Transformer& t)
                      {"groups", t.mamba->groups},
                      {"convolution", t.mamba->convolution},
                      {"chunk", t.mamba->chunk}};
+  if (t.delta)
+    json["delta"] = {{"heads", t.delta->heads},
+                     {"key_heads", t.delta->key_heads.value_or(t.delta->heads)},
+                     {"head_size", t.delta->head_size},
+                     {"key_size", t.delta->key()},
+                     {"convolution", t.delta->convolution},
+                     {"chunk", t.delta->chunk},
+                     {"gate_rank", t.delta->gate_rank}};
+  if (t.full_attention_every > 0)
+    json["full_attention_every"] = t.full_attention_every;
+  if (t.block != Block::sequential)
+    json["block"] = word_of(t.block);
+  if (t.attention_gate)
+    json["attention_gate"] = true;
   if (t.latent)
     json["latent"] = {{"query_rank", t.latent->query_rank},
                       {"kv_rank", t.latent->kv_rank},

@@ -130,6 +130,129 @@ TEST_CASE("what a plan has no use for is refused by name", "[large]")
              Catch::Contains("flash attention") && Catch::Contains("recompute_modules"));
 }
 
+TEST_CASE("layers that are treated otherwise reach the step by their keys", "[large]")
+{
+  const auto memory = [](const std::vector<std::pair<std::string, std::string>>& settings) {
+    return large(settings).jobs.front().transformer->step.memory;
+  };
+  const auto full = memory({{"/jobs/0/recompute", "full"}, {"/jobs/0/recompute_layers", "5"}});
+  CHECK(full.treatments.repeated == 5);
+  const auto wide =
+      memory({{"/jobs/0/precision", "fp8"}, {"/jobs/0/bf16_layers", R"({"first": 1, "last": 3})"}});
+  CHECK(wide.treatments.wide_first == 1);
+  CHECK(wide.treatments.wide_last == 3);
+  CHECK(memory({{"/jobs/0/offload_activations", "4"}}).treatments.away == 4);
+  CHECK_THROWS_WITH(large({{"/jobs/0/recompute_layers", "5"}}),
+                    Catch::Contains("\"recompute\": \"full\""));
+  CHECK_THROWS_WITH(large({{"/jobs/0/bf16_layers", R"({"last": 3})"}}),
+                    Catch::Contains("they are 'bf16'"));
+  CHECK_THROWS_WITH(
+      large({{"/jobs/0/precision", "fp8"}, {"/jobs/0/bf16_layers", R"({"first": 30, "last": 3})"}}),
+      Catch::Contains("33 of 32 layers"));
+  CHECK_THROWS_WITH(large({{"/jobs/0/offload_activations", "33"}}),
+                    Catch::Contains("33 of 32 layers"));
+}
+
+TEST_CASE("what is offloaded and does not fit into main memory is told", "[large]")
+{
+  const auto warnings = [](const char* share) {
+    return large({{"/jobs/0/model", "llama-3.1-405b"},
+                  {"/jobs/0/gpus", "8"},
+                  {"/jobs/0/parallel", R"({"tensor": 8, "zero": 1})"},
+                  {"/jobs/0/offload", share}})
+        .jobs.front()
+        .warnings;
+  };
+  // 405 billion x 18 bytes on a node of 2 TB.
+  CHECK_THAT(warnings("1").front(),
+             Catch::Contains("needs 6804 GiB") && Catch::Contains("of main memory on each node"));
+  for (const std::string& one : warnings("0.1"))
+    CHECK_THAT(one, !Catch::Contains("main memory"));
+}
+
+TEST_CASE("routing says what the fullest GPU gets and what is left out", "[large]")
+{
+  const auto step = [](const char* routing) {
+    return large({{"/jobs/0/model", "mixtral-8x7b"}, {"/jobs/0/routing", routing}})
+        .jobs.front()
+        .transformer->step;
+  };
+  CHECK(step(R"({"imbalance": 1.5})").memory.expert_load == 1.5);
+  CHECK(step(R"({"imbalance": 1.5})").rules.dropless);
+  CHECK(step(R"({"imbalance": 1.5, "capacity": 1.25})").memory.expert_load == 1.25);
+  CHECK(step(R"({"imbalance": 1.1, "capacity": 1.25})").memory.expert_load == 1.1);
+  CHECK_FALSE(step(R"({"imbalance": 1.1, "capacity": 1.25})").rules.dropless);
+  CHECK(step(R"({"capacity": 1.25, "padded": true})").memory.expert_load == 1.25);
+  CHECK_THROWS_WITH(step(R"({"padded": true})"), Catch::Contains("capacity"));
+  CHECK_THROWS_WITH(large({{"/jobs/0/routing", R"({"imbalance": 2})"}}),
+                    Catch::Contains("the model has none"));
+}
+
+TEST_CASE("Muon has a state of four bytes for matrices and works on whole gradients", "[large]")
+{
+  const auto with = [](const char* key, const char* value) {
+    return large({{"/jobs/0/optimizer", "muon"}, {std::string("/jobs/0/") + key, value}})
+        .jobs.front()
+        .transformer->step;
+  };
+  const auto step = with("gpus", "8");
+  CHECK(step.newton_schulz == 5);
+  CHECK(step.memory.state.optimizer == 8); // with the master copy
+  CHECK(step.memory.state.table_more == 4);
+  CHECK_THROWS_WITH(with("parallel", R"({"tensor": 2, "zero": 2})"),
+                    Catch::Contains("whole gradients") && Catch::Contains("at most 1"));
+  CHECK_THROWS_WITH(with("offload", "0.5"), Catch::Contains("leave offload out"));
+  CHECK_THROWS_WITH(with("lora", R"({"rank": 16})"), Catch::Contains("adamw"));
+}
+
+TEST_CASE("frozen weights of four bits are made 16 of", "[large]")
+{
+  const char* const lora = R"({"rank": 16, "weights": "nf4"})";
+  CHECK(large({{"/jobs/0/lora", lora}}).jobs.front().transformer->step.memory.state.frozen ==
+        models::kNf4Bytes);
+  CHECK_THROWS_WITH(large({{"/jobs/0/lora", lora}, {"/jobs/0/precision", "fp8"}}),
+                    Catch::Contains("\"precision\": \"bf16\""));
+}
+
+TEST_CASE("how context-parallel GPUs exchange is refused where it has no use", "[large]")
+{
+  const auto with = [](const char* plan) { large({{"/jobs/0/parallel", plan}}); };
+  CHECK_NOTHROW(with(R"({"tensor": 2, "context": 4, "context_heads": 4})"));
+  CHECK_NOTHROW(with(R"({"tensor": 2, "context": 4, "context_exchange": "all-gather"})"));
+  CHECK_THROWS_WITH(with(R"({"tensor": 2, "context_exchange": "all-gather"})"),
+                    Catch::Contains("context is 1"));
+  CHECK_THROWS_WITH(with(R"({"tensor": 2, "context": 4, "context_heads": 3})"),
+                    Catch::Contains("does not divide the 4 context-parallel GPUs"));
+  CHECK_THROWS_WITH(with(R"({"tensor": 4, "context": 4, "context_heads": 4})"),
+                    Catch::Contains("8 heads of keys") && Catch::Contains("nearest"));
+  CHECK_THROWS_WITH(with(R"({"context": 4, "context_heads": 2, "context_exchange": "all-gather"})"),
+                    Catch::Contains("leaves heads where they are"));
+}
+
+TEST_CASE("each group's exposed exchanges are its own", "[large]")
+{
+  // Tensor-parallel exchanges are hidden in part, as are those of the ring: alone and together.
+  const auto exposed = [](const char* plan) {
+    return run_text(kJob, {{"/jobs/0/gpus", "16"},
+                           {"/jobs/0/sequence", "16384"},
+                           {"/jobs/0/global_batch", "32"},
+                           {"/jobs/0/parallel", plan}})
+        .jobs[0]
+        .exposed_by_group;
+  };
+  const auto ring = exposed(R"({"tensor": 2, "sequence_parallel": true, "context": 4})");
+  const auto gathered = exposed(
+      R"({"tensor": 2, "sequence_parallel": true, "context": 4, "context_exchange": "all-gather"})");
+  const auto of = [](const auto& groups, const std::string& name) {
+    for (const auto& group : groups)
+      if (group.group == name)
+        return group.time.value();
+    return -1.0;
+  };
+  CHECK(of(ring, "tensor") == Approx(of(gathered, "tensor")).epsilon(1e-6));
+  CHECK(of(gathered, "context") > of(ring, "context"));
+}
+
 TEST_CASE("a transformer runs beside other jobs as it does alone", "[large][property]")
 {
   const auto run = [](const std::string& transformer, const std::string& beside) {

@@ -107,6 +107,38 @@ TEST_CASE("oversubscription divides what a leaf sends to the spine", "[machine][
   }
 }
 
+TEST_CASE("copies to the CPU take a link beside PCIe where there is one", "[machine][closed-form]")
+{
+  const auto rate = [](const PlatformSpec& spec, bool to_host) {
+    sim::Engine engine;
+    const Machine machine(engine, spec, stack_of("tcp"), 1);
+    const sim::PathPtr path =
+        to_host ? machine.device_to_host({0, 0}) : machine.host_to_device({0, 0});
+    double least = 1e30;
+    for (const sim::Use& use : path->uses)
+      least = std::min(least, engine.capacity({use.resource}) / use.weight);
+    return least;
+  };
+  const PlatformSpec plain = load_platform(Value(resolve_preset("generic-4gpu", kPlatformKind)));
+  PlatformSpec linked = plain;
+  linked.gpu.host_link = BytesPerSecond(20e9);
+  CHECK(gpu_link(linked).value() == 20e9);
+  CHECK(rate(linked, true) == Approx(20e9));
+  CHECK(rate(linked, false) == Approx(20e9));
+  CHECK(rate(plain, true) == Approx(gpu_link(plain).value()));
+  CHECK(gpu_link(plain) < gpu_link(linked));
+  // An adapter under the GPU's switch is reached over PCIe, the CPU over the link.
+  const NodeGraph graph(load_platform(Value(resolve_preset("gh200", kPlatformKind))));
+  const auto widest = [&](int to) {
+    BytesPerSecond most;
+    for (const Leg& leg : graph.route(graph.gpu(0), to))
+      most = std::max(most, graph.joins()[static_cast<std::size_t>(leg.join)].capacity);
+    return most.value();
+  };
+  CHECK(widest(graph.nic(0)) < 100e9);
+  CHECK(widest(graph.socket(0)) == 450e9);
+}
+
 TEST_CASE("a copy from pageable memory is read and written once more", "[machine][closed-form]")
 {
   sim::Engine engine;

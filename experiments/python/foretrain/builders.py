@@ -101,7 +101,12 @@ class Parallel(Builder):
     Attributes:
         tensor: GPUs that share each product (Megatron); default 1
         sequence_parallel: norms and residuals are cut along the sequence among the same GPUs
-        context: GPUs that share each sequence (ring attention); default 1
+        context: GPUs that share each sequence; default 1
+        context_exchange: how they see each other's keys and values: these go round a ring beside attention
+            (Megatron's p2p), or are gathered before it (all-gather, as Llama 3 was trained); default "ring"
+        context_heads: of the context-parallel GPUs so many, neighbours, turn tokens into heads before attention
+            and back (Megatron's a2a, DeepSpeed-Ulysses: all of them; a2a+p2p: a part, and rings among the
+            others); default 1
         pipeline: stages of layers; default 1
         virtual_stages: pieces of layers on each stage (interleaved); default 1
         schedule: order of micro-batches in the pipeline; default "1f1b"
@@ -116,6 +121,8 @@ class Parallel(Builder):
     tensor: int | None = None
     sequence_parallel: bool | None = None
     context: int | None = None
+    context_exchange: Literal["ring", "all-gather"] | None = None
+    context_heads: int | None = None
     pipeline: int | None = None
     virtual_stages: int | None = None
     schedule: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"] | None = None
@@ -128,6 +135,36 @@ class Parallel(Builder):
 
 
 @dataclass(kw_only=True)
+class Bf16Layers(Builder):
+    """With fp8, mxfp8, mxfp4 or nvfp4: layers whose products stay in 16 bits.
+
+    Attributes:
+        first: so many of the first layers
+        last: and of the last ones
+    """
+
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(kw_only=True)
+class Routing(Builder):
+    """How evenly tokens go to experts, and what these take at most.
+
+    Attributes:
+        imbalance: tokens that the experts of the fullest GPU get, beside the mean of all GPUs; default 1:
+            balanced; default 1.0
+        capacity: tokens that an expert takes at most, beside the mean (capacity factor); what is more is left
+            out, so that nobody waits for numbers of tokens
+        padded: experts are filled up to the capacity (moe_pad_expert_input_to_capacity)
+    """
+
+    imbalance: float | None = None
+    capacity: float | None = None
+    padded: bool | None = None
+
+
+@dataclass(kw_only=True)
 class Lora(Builder):
     """Low-rank adapters: they are trained, the model's own weights are frozen.
 
@@ -135,13 +172,15 @@ class Lora(Builder):
         rank: width between the two products
         targets: products that have one: of queries, keys and values (q_proj, k_proj, v_proj), after attention
             (o_proj), up (gate_proj, up_proj) and down; default all
-        weights: what frozen weights of layers are kept in: the precision of activations (compute), or fp8, for
-            products in fp8; default "compute"
+        weights: what frozen weights of layers are kept in: the precision of activations (compute), fp8, for
+            products in fp8, or four bits that are made 16 before each product (nf4: QLoRA); default "compute"
+        magnitudes: each output's magnitude is trained by itself, its direction by the adapter (DoRA)
     """
 
     rank: int
     targets: Sequence[Literal["linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"]] | None = None
-    weights: Literal["compute", "fp8"] | None = None
+    weights: Literal["compute", "fp8", "nf4"] | None = None
+    magnitudes: bool | None = None
 
 
 @dataclass(kw_only=True)
@@ -186,8 +225,14 @@ class Job(Builder):
         recompute: what the backward pass makes anew instead of keeping it; default "none"
         recompute_modules: parts of a layer that selective recomputation repeats, by Megatron-Core's words;
             default: as the framework has it
+        recompute_layers: with full recomputation: so many layers of each stage, or of each of its pieces, are
+            made anew, the others kept (Megatron's recompute_num_layers, method block); default all
+        bf16_layers: with fp8, mxfp8, mxfp4 or nvfp4: layers whose products stay in 16 bits
+        routing: how evenly tokens go to experts, and what these take at most
         lora: low-rank adapters: they are trained, the model's own weights are frozen
         offload: share of the optimizer's state in host memory
+        offload_activations: so many layers of each stage, or of each of its pieces, keep their activations in
+            host memory (Megatron's cpu_offloading_num_layers)
         attention: in one kernel, or with scores that pass through memory; default "flash"
         kernel_time: by this factor kernels take longer than computed; an anchor says it by a rate; default 1.0
         tokens: length of the training in tokens: a number or a text like "1T"
@@ -223,8 +268,12 @@ class Job(Builder):
     parallel: Parallel | dict[str, Any] | None = None
     recompute: Literal["none", "selective", "full"] | None = None
     recompute_modules: Sequence[Literal["core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts"]] | None = None
+    recompute_layers: int | None = None
+    bf16_layers: Bf16Layers | dict[str, Any] | None = None
+    routing: Routing | dict[str, Any] | None = None
     lora: Lora | dict[str, Any] | None = None
     offload: float | None = None
+    offload_activations: int | None = None
     attention: Literal["flash", "plain"] | None = None
     kernel_time: float | None = None
     tokens: Any = None

@@ -94,6 +94,104 @@ TEST_CASE("libraries for experts send one copy to each node", "[plans][closed-fo
   CHECK(sent(Dispatcher::all_gather, 4) == Approx(32.0 / 8));
 }
 
+namespace {
+
+// Notes calls of one layer's context-parallel ranks, four of them.
+PlannedCalls context_calls(ContextExchange exchange, int heads, bool backward)
+{
+  StepSetting s = small_model(1);
+  s.memory.model.kv_heads = 4;
+  s.memory.plan.context = 4;
+  s.memory.plan.context_exchange = exchange;
+  s.memory.plan.context_heads = heads;
+  s.memory.batch.gpus = 4;
+  s.memory.batch.data = 1;
+  EqualTimes times(kExchange);
+  return PlannedLayer(s, times, kDenseLayer).exchanges(backward).context.calls;
+}
+
+} // namespace
+
+TEST_CASE("context-parallel ranks send keys, gather them or turn heads", "[plans][closed-form]")
+{
+  const double tokens = 512 * 2.0; // bytes of 2,048 tokens' values on a rank
+  const double keys = tokens * 2 * 4 * 64;
+  for (const bool backward : {false, true}) {
+    const auto ring = context_calls(ContextExchange::ring, 1, backward);
+    REQUIRE(ring.size() == 1);
+    CHECK(ring[0].group == PlanGroup::ring);
+    CHECK(ring[0].times == 3);
+    CHECK(ring[0].size.value() == (backward ? 2 : 1) * keys);
+    const auto all = context_calls(ContextExchange::all_gather, 1, backward);
+    REQUIRE(all.size() == (backward ? 2U : 1U));
+    CHECK(all[0].operation == Operation::all_gather);
+    CHECK(all[0].group == PlanGroup::context);
+    CHECK(all[0].size.value() == 4 * keys);
+    if (backward)
+      CHECK(all[1].operation == Operation::reduce_scatter);
+    // Queries, keys and values one way, 16 heads of results the other.
+    const auto heads = context_calls(ContextExchange::ring, 4, backward);
+    REQUIRE(heads.size() == 2);
+    CHECK(heads[backward ? 1 : 0].size.value() == tokens * (16 + 2 * 4) * 64);
+    CHECK(heads[backward ? 0 : 1].size.value() == tokens * 16 * 64);
+    CHECK(heads[0].operation == Operation::all_to_all);
+    CHECK(heads[0].group == PlanGroup::heads);
+    const auto both = context_calls(ContextExchange::ring, 2, backward);
+    REQUIRE(both.size() == 3);
+    CHECK(both[2].times == 1);
+    CHECK(both[2].size.value() == (backward ? 2 : 1) * keys);
+  }
+}
+
+TEST_CASE("parallel parts of a layer exchange once, and are added up at once",
+          "[plans][closed-form]")
+{
+  StepSetting s = small_model(1);
+  s.memory.model.norm = "rms";
+  s.memory.plan.tensor = 2;
+  s.memory.plan.sequence_parallel = true;
+  EqualTimes times(kExchange);
+  const auto exchanged = [&] {
+    return PlannedLayer(s, times, kDenseLayer).exchanges(false).tensor.whole.value();
+  };
+  const auto forward = [&] { return PlannedLayer(s, times, kDenseLayer).forward().device.value(); };
+  CHECK(exchanged() == Approx(4 * kExchange.value()));
+  const double sequential = forward();
+  s.device.kernel_floor = Seconds(0);
+  const double without_floors = forward();
+  s.memory.model.block = Block::parallel;
+  CHECK(exchanged() == Approx(2 * kExchange.value()));
+  // Half of the tokens' values: of two sums that read and write three one reads and writes four.
+  const double pass = 1024 * 1024 * 2.0 / 1e12;
+  CHECK(without_floors - forward() == Approx(2 * pass));
+  s.memory.model.block = Block::parallel_one_norm;
+  CHECK(without_floors - forward() == Approx(4 * pass)); // a norm reads and writes
+  CHECK(sequential > without_floors);
+}
+
+TEST_CASE("experts of the fullest GPU get more tokens, work and bytes", "[plans][closed-form]")
+{
+  StepSetting s = small_model(1);
+  s.memory.model.experts = 8;
+  s.memory.model.top_k = 2;
+  s.memory.plan.expert = 2;
+  EqualTimes times(kExchange);
+  const auto layer = [&](double load) {
+    s.memory.expert_load = load;
+    return PlannedLayer(s, times, kExpertLayer);
+  };
+  CHECK(layer(1.5).exchanges(false).expert.calls[0].size.value() ==
+        Approx(1.5 * layer(1).exchanges(false).expert.calls[0].size.value()));
+  CHECK(layer(1.5).forward().device > layer(1).forward().device);
+  const auto kept = [&](double load) {
+    s.memory.expert_load = load;
+    return layer_activations(s.memory, kExpertLayer).value();
+  };
+  // Of each token to two experts: what goes in and out, and what is before and behind the
+  // activation.
+  CHECK(kept(1.5) - kept(1) == Approx(0.5 * 2048 * 2 * 2.0 * (2 * 1024 + 2 * 4096)));
+}
+
 TEST_CASE("a dropless layer waits for its numbers of tokens once a forward pass", "[plans]")
 {
   StepSetting s = small_model(1);

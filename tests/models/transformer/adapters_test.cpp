@@ -71,6 +71,33 @@ TEST_CASE("operators hold as many weights as are counted, trained and frozen",
   }
 }
 
+TEST_CASE("weights of four bits are made 16 before both products, magnitudes need norms of weights",
+          "[models][transformer][closed-form]")
+{
+  const Transformer t = preset_transformer("llama-3-8b");
+  OperatorShape shape;
+  const auto named = [&](const std::string& name) {
+    for (const Operator& op : layer_operators(t, shape, kDenseLayer))
+      if (op.name == name)
+        return op;
+    return Operator{};
+  };
+  shape.adapters = Adapters{};
+  CHECK(named("ffn down").forward_bytes == 0);
+  CHECK(named("weight norms").forward_bytes == 0);
+  shape.adapters->weights = FrozenWeights::nf4;
+  // Four bits, and of 64 weights a scale of eight bits, of 256 of these one of 32.
+  const double weights = 4096 * 14336.0;
+  const Operator down = named("ffn down");
+  CHECK(down.forward_bytes == Approx(weights * (0.5 + 1 / 64.0 + 4 / (64 * 256.0) + 2)));
+  CHECK(down.backward_bytes == down.forward_bytes);
+  CHECK(down.forward_kernels == 2);
+  shape.adapters->magnitudes = true;
+  CHECK(named("weight norms").forward_bytes == 6 * 2 * 4096 * (4096 + 2 * 1024.0));
+  CHECK(named("weight norms").backward_bytes == 0);
+  CHECK(named("magnitudes").forward_bytes > 0);
+}
+
 TEST_CASE("a frozen weight has no gradient", "[models][transformer]")
 {
   const Transformer t = preset_transformer("llama-3-8b");

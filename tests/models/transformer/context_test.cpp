@@ -85,6 +85,67 @@ TEST_CASE("parts are added up in single precision, gradients as they are",
   CHECK(sums.front().backward_bytes == Approx(elements * 2 * 3 * (1 + 2.0 * 2 / 8)));
 }
 
+TEST_CASE("where all keys are gathered a rank's two parts see half of them each",
+          "[models][transformer][closed-form]")
+{
+  Transformer t = small_model();
+  OperatorShape shape;
+  shape.sequence = 4096;
+  shape.context = 4;
+  shape.context_gathered = true;
+  const auto parts = [&] {
+    std::vector<Operator> found;
+    for (const Operator& op : layer_operators(t, shape, kDenseLayer))
+      if (op.kind == OperatorKind::attention)
+        found.push_back(op);
+    return found;
+  };
+  const auto halves = parts();
+  REQUIRE(halves.size() == 2);
+  CHECK(halves[0].attention.queries == 512);
+  CHECK(halves[0].attention.keys == 2048);
+  CHECK_FALSE(halves[0].beside);
+  CHECK(halves[1].beside);
+  CHECK(flops(halves) == Approx(flops(attention_of(t, 1, OperatorKind::attention)) / 4));
+  t.encoder = true;
+  REQUIRE(parts().size() == 1);
+  CHECK(parts()[0].attention.keys == 4096);
+  CHECK(flops(parts()) == Approx(flops(attention_of(t, 1, OperatorKind::attention)) / 4));
+}
+
+TEST_CASE("ranks that share heads have fewer of longer parts", "[models][transformer][closed-form]")
+{
+  const Transformer t = small_model();
+  OperatorShape shape;
+  shape.sequence = 4096;
+  shape.context = 4;
+  const auto of = [&](int heads) {
+    shape.context_heads = heads;
+    std::vector<Operator> found;
+    for (const Operator& op : layer_operators(t, shape, kDenseLayer))
+      if (op.kind == OperatorKind::attention || op.name == "heads for tokens")
+        found.push_back(op);
+    return found;
+  };
+  // Two share heads: rings of two, of 2,048 queries with four heads and one of keys.
+  const auto both = of(2);
+  REQUIRE(both.size() == 4);
+  CHECK(both[1].attention.queries == 2048);
+  CHECK(both[1].attention.keys == 2048);
+  CHECK(both[1].attention.heads == 4);
+  CHECK(both[1].attention.kv_heads == 1);
+  // What is sent of 1,024 tokens is read and written before, and again behind: eight heads of 128
+  // of queries and of results, two of keys and of values.
+  CHECK(both[0].forward_bytes == 4 * 1024.0 * (2 * 8 + 2 * 2) * 128 * 2);
+  CHECK(of(1)[0].name != "heads for tokens");
+  const double whole = flops(attention_of(t, 1, OperatorKind::attention));
+  for (const int heads : {1, 2, 4})
+    CHECK(flops(of(heads)) == Approx(whole / 4));
+  REQUIRE(of(4).size() == 2);
+  CHECK(of(4)[1].attention.queries == 4096);
+  CHECK(of(4)[1].attention.heads == 2);
+}
+
 TEST_CASE("of two attentions in turn one begins beside the other", "[models][transformer]")
 {
   TransformerDevice device;

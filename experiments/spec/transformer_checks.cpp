@@ -1,0 +1,103 @@
+#include "experiments/spec/transformer_checks.hpp"
+
+#include "models/training/optimizer.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// Modules that recomputation names and the model does not have.
+void refuse_missing_modules(const JobSpec& job, const models::Transformer& t, const Value& at)
+{
+  using enum models::LayerModule;
+  for (const models::LayerModule module : job.recompute_modules) {
+    const bool of_experts = module == moe || module == moe_act;
+    const char* const lacks = of_experts && t.experts == 0                        ? "experts"
+                              : module == shared_experts && t.shared_experts == 0 ? "shared experts"
+                              : module == mla_up_proj && !t.latent ? "latent attention"
+                                                                   : nullptr;
+    if (lacks != nullptr)
+      at.fail_at("recompute_modules",
+                 fmt::format("has '{}', and the model has no {}", word_of(module), lacks),
+                 "layernorm, mlp and core_attn are of every dense layer");
+  }
+}
+
+void refuse_recomputation(const JobSpec& job, const models::Transformer& t, const Value& at)
+{
+  if (!job.recompute_modules.empty() && job.recompute != models::Recompute::selective)
+    at.fail_at("recompute_modules",
+               "are what selective recomputation repeats, and \"recompute\" is '" +
+                   word_of(job.recompute) + "'",
+               "add \"recompute\": \"selective\"");
+  refuse_missing_modules(job, t, at);
+  if (job.recompute_layers && job.recompute != models::Recompute::full)
+    at.fail_at("recompute_layers",
+               "are those that full recomputation repeats, and \"recompute\" is '" +
+                   word_of(job.recompute) + "'",
+               "add \"recompute\": \"full\"");
+}
+
+void refuse_precision(const JobSpec& job, const models::Transformer& t, const Value& at)
+{
+  const bool narrow = is_narrow(job.precision);
+  const int wide = job.bf16_layers.first + job.bf16_layers.last;
+  if (wide > 0 && !narrow)
+    at.fail_at("bf16_layers",
+               "are for products of fewer bits, and they are '" + word_of(job.precision) + "'",
+               "leave them out, or \"precision\": \"fp8\", \"mxfp8\", \"mxfp4\" or \"nvfp4\"");
+  if (wide > t.layers)
+    at.fail_at("bf16_layers", fmt::format("are {} of {} layers", wide, t.layers));
+  if (!job.lora)
+    return;
+  if (job.lora->weights == models::FrozenWeights::fp8 && !narrow)
+    at.at("lora").fail_at("weights", "are 'fp8', and products are '" + word_of(job.precision) + "'",
+                          "they need \"precision\": \"fp8\", \"mxfp8\", \"mxfp4\" or \"nvfp4\"");
+  if (job.lora->weights == models::FrozenWeights::nf4 && narrow)
+    at.at("lora").fail_at("weights", "are 'nf4', and products are '" + word_of(job.precision) + "'",
+                          "16 bits are made of them: \"precision\": \"bf16\"");
+}
+
+void refuse_orthogonal_updates(const JobSpec& job, const models::Optimizer& optimizer,
+                               const Value& at)
+{
+  if (!optimizer.newton_schulz)
+    return;
+  const int zero = job.parallel.value_or(models::ParallelPlan{}).zero;
+  if (zero > 1)
+    at.at("parallel")
+        .fail_at(
+            "zero",
+            fmt::format("is {}, and {} needs whole gradients of a matrix", zero, optimizer.name),
+            "at most 1: whole matrices are shared out");
+  if (job.lora)
+    at.fail_at("lora", "trains adapters, and " + optimizer.name + " is for whole matrices",
+               "\"optimizer\": \"adamw\"");
+  if (job.offload > 0)
+    at.fail_at("offload",
+               "brings the optimizer to the host, and products of " + optimizer.name +
+                   " are the GPU's",
+               "\"optimizer\": \"adamw\", or leave offload out");
+}
+
+} // namespace
+
+void refuse_idle_of_transformer(const JobSpec& job, const models::Transformer& t,
+                                const models::Optimizer& optimizer, const Value& at)
+{
+  refuse_recomputation(job, t, at);
+  refuse_precision(job, t, at);
+  refuse_orthogonal_updates(job, optimizer, at);
+  if (t.experts == 0 && at.json().contains("routing"))
+    at.fail_at("routing", "is how tokens go to experts, and the model has none", "leave it out");
+  if (job.routing.padded && !job.routing.capacity)
+    at.at("routing").fail_at("padded", "fills experts up to a capacity, and none is given",
+                             "\"capacity\": 1.25");
+  if (job.offload_activations > t.layers)
+    at.fail_at("offload_activations",
+               fmt::format("is {} of {} layers", job.offload_activations, t.layers));
+}
+
+} // namespace foretrain::experiments

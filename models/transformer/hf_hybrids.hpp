@@ -1,0 +1,15 @@
+// config.json of models whose layers are of several kinds.
+#pragma once
+
+#include "models/transformer/hf_reader.hpp"
+
+namespace foretrain::models::hf {
+
+/// Nemotron-H and Nemotron 3: layers with one part each.
+Json nemotron_h(const Config& c);
+/// Gated delta nets, every few layers attention with a gate.
+Json qwen3_next(const Config& c);
+/// Kimi Delta Attention, every few layers latent attention.
+Json kimi_linear(const Config& c);
+
+} // namespace foretrain::models::hf

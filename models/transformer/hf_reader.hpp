@@ -1,0 +1,77 @@
+// What the kinds of config.json have in common: its keys, and those that many of them share.
+#pragma once
+
+#include "sim/base/document.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace foretrain::models::hf {
+
+class Config {
+public:
+  explicit Config(Value config) : at_(std::move(config)) {}
+
+  bool has(const std::string& key) const
+  {
+    return at_.json().contains(key) && !at_.json().at(key).is_null();
+  }
+  int number(const std::string& key) const
+  {
+    if (!has(key))
+      at_.fail_at(key, "is missing");
+    const Value value = at_.at(key);
+    if (!value.json().is_number_integer())
+      value.fail("must be a whole number, got " + value.shown());
+    return value.json().get<int>();
+  }
+  int number_or(const std::string& key, int otherwise) const
+  {
+    return has(key) ? number(key) : otherwise;
+  }
+  bool flag_or(const std::string& key, bool otherwise) const
+  {
+    return has(key) && at_.json().at(key).is_boolean() ? at_.json().at(key).get<bool>() : otherwise;
+  }
+  /// Each a member of a list. Throws ConfigError where there is none.
+  std::vector<Value> members(const std::string& key) const
+  {
+    if (!has(key))
+      at_.fail_at(key, "is missing");
+    const Value list = at_.at(key);
+    if (!list.json().is_array())
+      list.fail("must be a list, got " + list.shown());
+    std::vector<Value> members;
+    for (std::size_t i = 0; i < list.json().size(); ++i)
+      members.push_back(list.at(i));
+    return members;
+  }
+  std::string text(const std::string& key) const
+  {
+    return has(key) && at_.json().at(key).is_string() ? at_.json().at(key).get<std::string>() : "";
+  }
+
+  /// What stands at a key. Throws ConfigError where nothing does.
+  Config inside(const std::string& key) const
+  {
+    if (!has(key))
+      at_.fail_at(key, "is missing");
+    return Config(at_.at(key));
+  }
+  [[noreturn]] void fail(const std::string& key, const std::string& what) const
+  {
+    at_.fail_at(key, what);
+  }
+
+private:
+  Value at_;
+};
+
+/// Dimensions that most kinds call the same.
+Json sizes(const Config& c);
+
+/// Experts as DeepSeek's kinds tell them, put into `t`.
+void add_routed(const Config& c, Json& t);
+
+} // namespace foretrain::models::hf
