@@ -1,6 +1,7 @@
 #include "platforms/graph_search.hpp"
 
 #include "platforms/channel_search.hpp"
+#include "platforms/mesh_graph.hpp"
 
 #include <algorithm>
 #include <map>
@@ -179,6 +180,8 @@ namespace {
 
 CollectiveGraphs search(SearchSystem& system, const SearchRules& rules, bool in_switch)
 {
+  if (rules.tables && system.mesh_bandwidth() > 0)
+    return {mesh_rings(system), mesh_trees(system), {}};
   const auto find = [&](GraphPattern pattern, int least, int most) {
     Draft wanted;
     wanted.pattern = pattern;
@@ -222,7 +225,8 @@ CollectiveGraphs search_graphs(const PlatformSpec& spec, const NodeGraph& node, 
   static std::map<std::string, FoundGraphs> known;
   SearchSystem system(spec, node, stack, gpus, nics, rules);
   const bool in_switch = spec.node.nvlink.in_network_reduction;
-  const std::string key = fmt::format("{}/{}/{}", rules.version, in_switch, system.fingerprint());
+  const std::string key =
+      fmt::format("{}/{}/{}/{}", rules.version, rules.tables, in_switch, system.fingerprint());
   const std::lock_guard lock(guard);
   const auto [entry, added] = known.try_emplace(key);
   if (added)

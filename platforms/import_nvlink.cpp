@@ -18,10 +18,15 @@ constexpr double kHopper = 9; // compute capability of the GPUs that came with s
 
 // Switches beside Hopper and later GPUs add while they forward (NVLink SHARP, NVSwitch 3: NVIDIA
 // H100 white paper); those beside A100 and V100 do not.
+bool switch_adds(const Gpu& gpu)
+{
+  return gpu.vendor == sim::GpuVendor::nvidia && gpu.compute_capability >= kHopper;
+}
+
 Json switched(const Gpu& gpu)
 {
   Json part = {{"nvswitch", true}};
-  if (gpu.compute_capability >= kHopper)
+  if (switch_adds(gpu))
     part["in_network_reduction"] = true;
   return part;
 }
@@ -131,7 +136,7 @@ Json nvlink_part(const FoundNode& found, const Gpu& gpu, const ImportOptions& op
     if (!found.nvswitch)
       notes.insert("nvlink: an NVSwitch was assumed, as every pair shows more links than a GPU "
                    "could give each peer");
-    const bool adds = gpu.compute_capability >= kHopper;
+    const bool adds = switch_adds(gpu);
     notes.insert(fmt::format("nvlink: whether the switch adds while it forwards "
                              "(in_network_reduction) is not told: assumed{}, as beside a {}",
                              adds ? "" : " not", gpu.name));

@@ -4,6 +4,7 @@
 #include "platforms/gpu_kernels.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
+#include "sim/cost/gpu_vendor.hpp"
 #include "sim/cost/precision.hpp"
 
 #include <string>
@@ -21,6 +22,9 @@ inline constexpr PresetKind kDiskKind{"disk", "platforms/data/disks"};
 struct PrecisionRate {
   FlopsPerSecond peak;           // data sheet
   double dense_efficiency = 0.5; // fraction of peak that large convolutions and GEMMs reach
+  /// For GPUs without a table of products: what the best of them reach at the clock that long
+  /// runs keep. 0: not known.
+  double product_efficiency = 0;
 };
 
 /// How well the kernels of an older generation of libraries do.
@@ -51,7 +55,10 @@ struct Gpu {
   /// make 8 % between the fastest and the slowest, outliers apart, on average over clusters and
   /// applications (Sinha et al., Not All GPUs Are Created Equal, SC 2022): 5.4 standard deviations.
   double speed_variation = 0.015;
-  double compute_capability = 7; // CUDA's number of the architecture
+  sim::GpuVendor vendor = sim::GpuVendor::nvidia;
+  /// Number of the architecture, as CUDA tells it, or HIP for AMD's (gfx942: 9.4): what a library
+  /// of collectives goes by. What it means beside is the vendor's.
+  double compute_capability = 7;
   std::optional<PrecisionRate> fp32, tf32, fp16, bf16, fp8, fp4, int8;
   std::optional<GpuKernels> kernels; // what measured tables of single kernels say
   std::vector<Generation> generations;
@@ -175,6 +182,10 @@ void describe(V& v, PrecisionRate& s)
              "share of the peak that convolutions and products reach in whole waves of large "
              "tiles; above 1 where libraries do fewer multiplications than are counted",
              between(0.01, 2));
+  v.optional("product_efficiency", s.product_efficiency,
+             "for a GPU without a table of products (kernels): share of the peak that the best of "
+             "them reach at the clock that long runs keep (sustained_clock); 0: not known",
+             between(0, 1));
 }
 
 template <class V>
@@ -206,12 +217,19 @@ void describe(V& v, Gpu& s)
   v.required("memory_bandwidth", s.memory_bandwidth, "data sheet bandwidth", positive());
   v.optional("memory_efficiency", s.memory_efficiency,
              "fraction of it that streaming kernels reach", between(0.01, 1));
-  v.required("multiprocessors", s.multiprocessors, "number of SMs", at_least(1));
+  v.optional(
+      "vendor", s.vendor,
+      "who makes it: its kernels are CUDA's and its collectives NCCL's, or ROCm's and RCCL's");
+  v.required("multiprocessors", s.multiprocessors,
+             "number of multiprocessors (SMs; AMD: compute units)", at_least(1));
   v.optional("speed_variation", s.speed_variation,
              "coefficient of variation of the time that GPUs of this kind take for the same work",
              between(0, 1));
-  v.optional("compute_capability", s.compute_capability,
-             "CUDA's number of the architecture: libraries have limits by it", positive());
+  v.optional(
+      "compute_capability", s.compute_capability,
+      "number of the architecture, as CUDA or HIP tells it (gfx942: 9.4): libraries have limits "
+      "by it",
+      positive());
   v.optional("fp32", s.fp32, "rates in single precision");
   v.optional("tf32", s.tf32, "rates in TF32");
   v.optional("fp16", s.fp16, "rates in half precision with single-precision masters");
@@ -229,9 +247,9 @@ void describe(V& v, Gpu& s)
              non_negative());
   v.optional("kernel_launch", s.kernel_launch, "shortest time from one kernel to the next",
              non_negative());
-  v.optional("nvlink_brick", s.nvlink_brick, "raw bandwidth of one NVLink, one direction",
-             non_negative());
-  v.optional("nvlink_bricks", s.nvlink_bricks, "number of NVLinks", non_negative());
+  v.optional("nvlink_brick", s.nvlink_brick,
+             "raw bandwidth of one NVLink or xGMI link, one direction", non_negative());
+  v.optional("nvlink_bricks", s.nvlink_bricks, "number of them", non_negative());
   v.optional("nvlink_copy_efficiency", s.nvlink_copy_efficiency,
              "payload share of the raw NVLink rate for the copy engine", between(0.01, 1));
   v.optional("nvlink_collective_efficiency", s.nvlink_collective_efficiency,

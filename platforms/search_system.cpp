@@ -11,9 +11,13 @@ namespace {
 
 constexpr double kLocal = 5000; // LOC_BW
 
-// One NVLink, by architecture (SM60_NVLINK_BW ...; VOLTA_NVLINK_WIDTH until 2.7).
-double nvlink_bandwidth(double capability, const SearchRules& rules)
+// One NVLink, by architecture (SM60_NVLINK_BW ...; VOLTA_NVLINK_WIDTH until 2.7); one xGMI link by
+// RCCL (GFX94X_XGMI_WIDTH, GFX95X_XGMI_WIDTH).
+double nvlink_bandwidth(const Gpu& gpu, const SearchRules& rules)
 {
+  const double capability = gpu.compute_capability;
+  if (gpu.vendor == sim::GpuVendor::amd)
+    return 48;
   if (capability < 7)
     return 18;
   if (rules.version < 2800)
@@ -71,7 +75,7 @@ SearchSystem::SearchSystem(const PlatformSpec& spec, const NodeGraph& node, cons
     gpus_.push_back(add(Kind::gpu, g));
     device_of[node.gpu(g)] = gpus_.back();
   }
-  const double brick = nvlink_bandwidth(compute_capability_, rules);
+  const double brick = nvlink_bandwidth(spec.gpu, rules);
   if (stack.host.nvlink && node.nvswitch()) {
     switch_ = add(Kind::switch_fabric, 0);
     for (const int g : gpus_)
@@ -301,6 +305,22 @@ void SearchSystem::lead_over(int host, int from, int to)
   via.bandwidth = std::min(first.bandwidth, second.bandwidth);
   via.reach = std::max(first.reach, second.reach);
   paths_[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)] = std::move(via);
+}
+
+double SearchSystem::mesh_bandwidth() const
+{
+  double each = 0;
+  for (int a = 0; a < gpus(); ++a)
+    for (int b = 0; b < gpus(); ++b) {
+      const Path& between = path(gpu(a), gpu(b));
+      if (a == b)
+        continue;
+      if (between.reach != PathReach::nvlink || between.links.size() != 1 ||
+          (each > 0 && between.bandwidth != each))
+        return 0;
+      each = between.bandwidth;
+    }
+  return each;
 }
 
 double SearchSystem::pcie_bandwidth_of(int g) const

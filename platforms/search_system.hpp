@@ -19,6 +19,8 @@ const char* short_name(PathReach reach); // "LOC", "NVL", "NVB", ...
 struct SearchRules {
   /// As NCCL_VERSION_CODE has it: 2408 for 2.4.8, 21806 for 2.18.6.
   int version = 21806;
+  /// RCCL: over GPUs that are joined each to each it takes rings from a table (mesh_graph.hpp).
+  bool tables = false;
 
   bool own_trees() const { return version >= 2500; } // before they took the rings' order
   bool relays() const { return version >= 2900; }    // over a GPU between (NVB)
@@ -65,6 +67,8 @@ public:
   const Device& device(int d) const { return devices_[static_cast<std::size_t>(d)]; }
   const Path& path(int from, int to) const;
   double compute_capability() const { return compute_capability_; }
+  /// Of the link between any two GPUs where all are joined by equal ones; 0 where they are not.
+  double mesh_bandwidth() const;
   bool intel() const { return intel_; }
   bool amd() const { return amd_; }
   double& net_left(int n) { return devices_[static_cast<std::size_t>(net(n))].net_bandwidth; }

@@ -200,8 +200,9 @@ std::string graphs_text(const PlatformSpec& spec, const Stack& stack, int gpus, 
     local.push_back(g);
   const bool between = nodes > 1;
   const CollectiveGraphs graphs = graphs_of(machine, local, between, rules);
-  return fmt::format("{} GPUs on each of {} node(s), as NCCL {}.{} assumes links to be\n", gpus,
-                     nodes, rules.version / (rules.version < 10000 ? 1000 : 10000),
+  return fmt::format("{} GPUs on each of {} node(s), as {} {}.{} assumes links to be\n", gpus,
+                     nodes, rules.tables ? "RCCL" : "NCCL",
+                     rules.version / (rules.version < 10000 ? 1000 : 10000),
                      rules.version / 100 % (rules.version < 10000 ? 10 : 100)) +
          graph_text("rings", graphs.ring, between) +
          graph_text(rules.own_trees() ? "trees (chains inside)"

@@ -4,6 +4,7 @@
 #include "experiments/spec/fitting_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace foretrain::experiments {
@@ -119,6 +120,9 @@ private:
                 plan.tensor = tensor;
                 plan.sequence_parallel = tensor > 1;
                 plan.context = context;
+                plan.context_heads = std::gcd(context, job.plan.context_heads);
+                if (context == 1)
+                  plan.context_exchange = models::ContextExchange::ring;
                 plan.pipeline = pipeline;
                 plan.virtual_stages = pieces;
                 plan.schedule = pieces > 1 ? models::PipelineSchedule::interleaved
@@ -159,14 +163,34 @@ private:
   // Repeating more than memory asks for is never quicker. False where nothing fits.
   bool least_recompute(models::MemorySetting& memory) const
   {
+    memory.treatments.repeated.reset();
     for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
       if (recompute == Recompute::selective && memory.flash)
         continue; // the fused kernel does that by itself
       memory.recompute = recompute;
-      if (plan_fits(memory, e_.platform))
-        return true;
+      if (!plan_fits(memory, e_.platform))
+        continue;
+      if (recompute == Recompute::full)
+        least_layers(memory);
+      return true;
     }
     return false;
+  }
+
+  // Of each piece, of which all fit.
+  void least_layers(models::MemorySetting& memory) const
+  {
+    int all = 0;
+    for (const models::Piece& piece : models::pieces_of(memory.model, memory.plan))
+      all = std::max(all, piece.layers() - piece.predictions);
+    int fits = all;
+    for (int too_few = 0; fits - too_few > 1;) {
+      memory.treatments.repeated = (too_few + fits) / 2;
+      (plan_fits(memory, e_.platform) ? fits : too_few) = *memory.treatments.repeated;
+    }
+    memory.treatments.repeated = fits;
+    if (fits == all)
+      memory.treatments.repeated.reset();
   }
 
   // Frameworks divide the weights of whole models only, and within nodes where there are several.

@@ -17,6 +17,10 @@ Json parallel_json(const models::ParallelPlan& plan)
                {"expert", plan.expert},
                {"expert_tensor", plan.expert_tensor},
                {"zero", plan.zero}};
+  if (plan.context_heads > 1)
+    json["context_heads"] = plan.context_heads;
+  if (plan.context_exchange != models::ContextExchange::ring)
+    json["context_exchange"] = word_of(plan.context_exchange);
   if (plan.shard != models::ZeroShard::all)
     json["shard"] = word_of(plan.shard);
   return json;
@@ -28,8 +32,13 @@ std::string zero_text(const models::ParallelPlan& plan)
                      plan.shard == models::ZeroShard::node ? " within nodes" : "");
 }
 
+std::string recompute_text(const std::string& recompute, std::optional<int> layers)
+{
+  return layers ? fmt::format("{} layer{}", *layers, *layers == 1 ? "" : "s") : recompute;
+}
+
 std::string plan_name(const models::ParallelPlan& plan, int micro_batch,
-                      const std::string& recompute)
+                      const std::string& recompute, std::optional<int> recompute_layers)
 {
   std::string name;
   for (const auto& [word, ways] :
@@ -38,8 +47,10 @@ std::string plan_name(const models::ParallelPlan& plan, int micro_batch,
         std::pair{"expert", plan.expert}, std::pair{"expert tensor", plan.expert_tensor}})
     if (ways > 1)
       name += fmt::format("{} {}, ", word, ways);
-  return name + fmt::format("zero {}, micro-batch {}, {} recomputation", zero_text(plan),
-                            micro_batch, recompute == "none" ? "no" : recompute);
+  name += fmt::format("zero {}, micro-batch {}, ", zero_text(plan), micro_batch);
+  return name + (recompute_layers
+                     ? "recomputation of " + recompute_text(recompute, recompute_layers)
+                     : (recompute == "none" ? "no" : recompute) + " recomputation");
 }
 
 } // namespace foretrain::experiments

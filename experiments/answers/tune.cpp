@@ -55,11 +55,13 @@ std::string more_than(const sim::StepShares& plan, const models::PlanTime& best)
 }
 
 // The experiment with another plan.
-Point with_plan(const Point& point, const ParallelPlan& plan, int micro_batch, Recompute recompute)
+Point with_plan(const Point& point, const ParallelPlan& plan, int micro_batch, Recompute recompute,
+                std::optional<int> recompute_layers)
 {
   auto document = std::make_shared<Document>(*point.document);
   Json parallel = document->root.at("jobs").at(0).value("parallel", Json::object());
-  parallel.erase("shard");
+  for (const char* key : {"shard", "context_heads", "context_exchange"})
+    parallel.erase(key);
   parallel.update(parallel_json(plan));
   const auto set = [&](const char* key, Json value) {
     set_in_experiment(*document, std::string("/jobs/0/") + key, std::move(value), "tune");
@@ -69,6 +71,9 @@ Point with_plan(const Point& point, const ParallelPlan& plan, int micro_batch, R
   set("recompute", word_of(recompute));
   if (recompute != Recompute::selective)
     document->root.at("jobs").at(0).erase("recompute_modules");
+  document->root.at("jobs").at(0).erase("recompute_layers");
+  if (recompute_layers)
+    set("recompute_layers", *recompute_layers);
   return {point.settings, std::move(document), point.profiles, point.anchored};
 }
 
@@ -76,10 +81,12 @@ TunedPlan predicted(const Point& point, const models::MemorySetting& memory,
                     const RunOptions& options)
 {
   const int micro_batch = memory.batch.micro_batch;
+  const std::optional<int> layers =
+      memory.recompute == Recompute::full ? memory.treatments.repeated : std::nullopt;
   const PointResult result =
-      run_point(with_plan(point, memory.plan, micro_batch, memory.recompute), options);
+      run_point(with_plan(point, memory.plan, micro_batch, memory.recompute, layers), options);
   const JobResult& job = result.jobs.front();
-  TunedPlan plan{memory.plan, micro_batch, word_of(memory.recompute), {}, 0, {}};
+  TunedPlan plan{memory.plan, micro_batch, word_of(memory.recompute), layers};
   plan.tokens_per_s = *job.tokens_per_s;
   plan.mfu = job.mfu->share.full;
   plan.memory = job.memory.needed;
@@ -106,13 +113,15 @@ void relocate(Json& json, const std::filesystem::path& from, const std::filesyst
 Json tuned_experiment(const Point& point, const TunedPlan& plan, const std::string& directory)
 {
   const Point tuned =
-      with_plan(point, plan.plan, plan.micro_batch, choice_of<Recompute>(plan.recompute).value());
+      with_plan(point, plan.plan, plan.micro_batch, choice_of<Recompute>(plan.recompute).value(),
+                plan.recompute_layers);
   Json json = tuned.document->root;
   const auto& file = tuned.document->path;
   if (!file.empty())
     relocate(json, std::filesystem::absolute(file).parent_path(),
              std::filesystem::absolute(directory.empty() ? "." : directory));
-  json["description"] = "Tuned: " + plan_name(plan.plan, plan.micro_batch, plan.recompute);
+  json["description"] =
+      "Tuned: " + plan_name(plan.plan, plan.micro_batch, plan.recompute, plan.recompute_layers);
   return json;
 }
 
@@ -136,7 +145,7 @@ Point startable(const Point& point)
     for (plan.tensor = 1; plan.tensor <= model.transformer.heads; plan.tensor *= 2)
       if (models::problem_of(model.transformer, plan, job.gpus, sequence, micro, *job.global_batch)
               .empty())
-        return with_plan(point, plan, micro, job.recompute);
+        return with_plan(point, plan, micro, job.recompute, job.recompute_layers);
   return point; // what is wrong is said where plans are read
 }
 
@@ -159,8 +168,8 @@ TuneAnswer tune(const Point& asked, int top, const RunOptions& options)
   answer.name = experiment.jobs.front().spec.name;
   answer.gpus = experiment.jobs.front().spec.gpus;
   answer.currency = experiment.spec.cluster.currency;
-  answer.not_tried = "zero 2, uneven stages by hand, other schedules, offloading, recomputation of "
-                     "some modules";
+  answer.not_tried = "zero 2, uneven stages by hand, other schedules, other ways to share a "
+                     "sequence, offloading, recomputation of some modules";
   const FoundPlans found = search_plans(experiment, options.fidelity, top);
   answer.tried = found.tried;
   answer.too_large = found.too_large;

@@ -12,9 +12,10 @@ struct TunedPlan {
   models::ParallelPlan plan;
   int micro_batch = 1;
   std::string recompute;
-  Range tokens_per_s;
+  std::optional<int> recompute_layers; // of each piece, where full recomputation is not of all
+  Range tokens_per_s{};
   double mfu = 0;              // all pairs of tokens count
-  Bytes memory;                // of the fullest stage
+  Bytes memory{};              // of the fullest stage
   std::optional<Range> days{}; // and cost, where the job says how long its training is
   std::optional<Range> cost{};
   std::string loses{}; // what it spends more time on than the best

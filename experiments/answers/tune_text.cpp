@@ -40,7 +40,8 @@ constexpr PlanColumn kPlanColumns[] = {
     {"expert tensor", [](const TunedPlan& p) { return std::to_string(p.plan.expert_tensor); }},
     {"zero", [](const TunedPlan& p) { return zero_text(p.plan); }},
     {"micro", [](const TunedPlan& p) { return std::to_string(p.micro_batch); }},
-    {"recompute", [](const TunedPlan& p) { return p.recompute; }},
+    {"recompute",
+     [](const TunedPlan& p) { return recompute_text(p.recompute, p.recompute_layers); }},
 };
 
 // Zero where no plan divides anything that way.
@@ -104,6 +105,8 @@ Json tune_json(const TuneAnswer& a)
                              {"fits", true}, // plans that do not are none
                              {"loses_by", p.loses}});
     Json& plan = json["plans"].back();
+    if (p.recompute_layers)
+      plan["recompute_layers"] = *p.recompute_layers;
     if (p.days)
       plan["days"] = written(*p.days);
     if (p.cost)

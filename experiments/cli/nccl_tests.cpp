@@ -4,6 +4,7 @@
 #include "calibration/nccl_tests_log.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/stack_argument.hpp"
+#include "experiments/spec/graph_rules.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -38,7 +39,7 @@ struct NcclTestsArguments {
   std::string program;
   std::string platform;
   StackArguments stack;
-  std::string library = "nccl";
+  std::string library;
   std::vector<std::string> profiles;
   std::string begin = "32M", end = "32M", increment = "1M";
   double factor = 0;
@@ -284,7 +285,8 @@ int run_nccl_tests(const NcclTestsArguments& a)
   options.element_size = element_size(a.type);
   options.algorithm = a.algorithm;
   options.fidelity = choice_of<models::Fidelity>(a.fidelity).value();
-  options.library = named(a.library, models::kLibraryKind);
+  options.library =
+      named(a.library.empty() ? usual_library(platform.gpu) : a.library, models::kLibraryKind);
   if (!a.diff.empty())
     return run_difference(a, *test, platform, stack, options);
   check_ranks(options, platform);
@@ -330,7 +332,7 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("--host", a->stack.host, "host layer; default that of --stack, or bare-metal");
   app.add_option("--network", a->stack.network,
                  "transport between nodes; default that of --stack, or rdma where there is any");
-  app.add_option("--library", a->library, "collective library");
+  app.add_option("--library", a->library, "collective library; default nccl, on AMD's GPUs rccl");
   app.add_option("--profile", a->profiles, "calibrated parameters to lay over the presets");
   app.add_option("--algorithm", a->algorithm, "auto, or an algorithm's name");
   app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks")

@@ -25,7 +25,7 @@ struct PlatformArguments {
   int nodes = 1;
   bool rings = false;
   bool graphs = false;
-  std::string library = "nccl";
+  std::string library;
 };
 
 Stack stack_for(const PlatformArguments& a, const PlatformSpec& spec)
@@ -53,7 +53,8 @@ int show_graphs(const PlatformArguments& a, const PlatformSpec& spec, const Stac
   experiments::NcclTestsOptions options;
   options.nodes = a.nodes;
   options.gpus_per_node = a.gpus > 0 ? a.gpus : spec.gpus_per_node();
-  options.library = resolve_preset(a.library, models::kLibraryKind);
+  options.library = resolve_preset(
+      a.library.empty() ? experiments::usual_library(spec.gpu) : a.library, models::kLibraryKind);
   if (options.gpus_per_node > spec.gpus_per_node())
     throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", options.gpus_per_node,
                                  spec.name, spec.gpus_per_node()));
@@ -137,7 +138,8 @@ std::function<int()> platform(CLI::App& app)
       ->check(CLI::Range(1, 65536));
   shown->add_option("--nodes", a->nodes, "with --graphs: number of nodes")
       ->check(CLI::Range(1, 65536));
-  shown->add_option("--library", a->library, "with --graphs: the collective library");
+  shown->add_option("--library", a->library,
+                    "with --graphs: the collective library; default nccl, on AMD's GPUs rccl");
   shown->add_option("--host", a->host, "host layer");
   shown->add_option("--network", a->network, "transport between nodes");
   add("check", "read a platform file and report the first mistake", check);

@@ -3,6 +3,7 @@
 #include "experiments/cli/model_import.hpp"
 #include "experiments/cli/stack_argument.hpp"
 #include "experiments/report/report_trace.hpp"
+#include "experiments/spec/graph_rules.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "models/collectives/library.hpp"
 #include "sim/base/error.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 struct TraceArguments {
   std::string file, other, format = "text", html;
-  std::string platform, library = "nccl";
+  std::string platform, library;
   StackArguments stack;
   std::vector<std::string> profiles;
   experiments::TracePlacement placement;
@@ -44,7 +45,9 @@ std::optional<experiments::TracePrediction> prediction_for(const models::TraceSu
       resolve_preset(a.platform, platforms::kPlatformKind, profiles.overlay));
   return experiments::predict_collectives(
       summary, platform, stack_of(a.stack, platform, profiles.overlay),
-      resolve_preset(a.library, models::kLibraryKind, profiles.overlay), a.placement);
+      resolve_preset(a.library.empty() ? experiments::usual_library(platform.gpu) : a.library,
+                     models::kLibraryKind, profiles.overlay),
+      a.placement);
 }
 
 int show_trace(const TraceArguments& a)
@@ -89,7 +92,8 @@ std::function<int()> trace(CLI::App& app)
       ->check(CLI::Range(1, 65536));
   shown->add_option("--stack", a->stack.stack, "host layer and transport, as of nccl-tests");
   shown->add_option("--network", a->stack.network, "transport between nodes");
-  shown->add_option("--library", a->library, "collective library");
+  shown->add_option("--library", a->library,
+                    "collective library; default nccl, on AMD's GPUs rccl");
   shown->add_option("--profile", a->profiles, "calibrated parameters to lay over the presets");
   CLI::App* differ = app.add_subcommand("diff", "two recordings, or one and a prediction");
   differ->add_option("A", a->file, "a trace")->required();

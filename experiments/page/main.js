@@ -249,7 +249,7 @@ function plans(got, target) {
   const columns = {
     tensor: plan => plan.parallel.tensor, context: plan => plan.parallel.context, pipeline: plan => plan.parallel.pipeline, virtual: plan => plan.parallel.virtual_stages,
     expert: plan => plan.parallel.expert, "expert tensor": plan => plan.parallel.expert_tensor,
-    zero: plan => `${plan.parallel.zero}${plan.parallel.shard === "node" ? " within nodes" : ""}`, micro: plan => `${plan.micro_batch}`, recompute: plan => plan.recompute,
+    zero: plan => `${plan.parallel.zero}${plan.parallel.shard === "node" ? " within nodes" : ""}`, micro: plan => `${plan.micro_batch}`, recompute: plan => plan.recompute_layers ? `${plan.recompute_layers} layers` : plan.recompute,
     "tokens/s": plan => `${number(plan.tokens_per_s.median)} (${number(plan.tokens_per_s.low)} to ${number(plan.tokens_per_s.high)})`,
     MFU: plan => `${(100 * plan.mfu).toFixed(1)} %`, memory: plan => `${(plan.device_memory_byte / 1e9).toFixed(1)} GB${plan.fits ? "" : ", does not fit"}`,
     "loses by": plan => plan.loses_by };
@@ -264,6 +264,7 @@ function plans(got, target) {
 
 function take(plan) {
   for (const key of ["parallel", "micro_batch"]) set(state.value, `/jobs/0/${key}`, plan[key]);
+  set(state.value, "/jobs/0/recompute_layers", plan.recompute_layers);
   changed("/jobs/0/recompute", plan.recompute);
 }
 

@@ -13,6 +13,11 @@ constexpr double kFragmentation = 0.05;
 // The plan nearest to the one asked for that fits: more recomputation, then more sharing.
 std::string fitting(models::MemorySetting s, const platforms::PlatformSpec& platform)
 {
+  if (s.recompute == models::Recompute::full && s.treatments.repeated) {
+    s.treatments.repeated.reset();
+    if (plan_fits(s, platform))
+      return "recompute_layers left out, so that all are made anew";
+  }
   for (const auto recompute : {models::Recompute::selective, models::Recompute::full}) {
     if (recompute > s.recompute) {
       s.recompute = recompute;

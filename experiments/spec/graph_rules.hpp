@@ -1,4 +1,5 @@
-// Between the two rooms: how a collective library finds its graphs on a machine.
+// Between the two rooms: which collective library GPUs have, and how it finds its graphs on a
+// machine.
 #pragma once
 
 #include "models/collectives/library.hpp"
@@ -11,7 +12,14 @@ inline platforms::GraphRules graph_rules(const models::Library& library)
   platforms::GraphRules rules;
   rules.order = library.rings;
   rules.search.version = library.version;
+  rules.search.tables = library.vendor == sim::GpuVendor::amd;
   return rules;
+}
+
+/// The library of collectives that GPUs have where none is named.
+inline const char* usual_library(const platforms::Gpu& gpu)
+{
+  return gpu.vendor == sim::GpuVendor::amd ? "rccl" : "nccl";
 }
 
 } // namespace foretrain::experiments

@@ -7,6 +7,7 @@
 
 namespace foretrain::experiments {
 
+using sim::GpuVendor;
 using sim::Precision;
 
 namespace {
@@ -17,14 +18,22 @@ platforms::ProductKernels usual_kernels(const platforms::PrecisionRate& rate, bo
   platforms::ProductKernels kernels;
   kernels.efficiency = tensor_cores ? std::clamp(rate.dense_efficiency, 0.8, 1.0)
                                     : std::clamp(rate.dense_efficiency, 0.5, 0.8);
+  if (rate.product_efficiency > 0)
+    kernels.efficiency = rate.product_efficiency;
   return kernels;
+}
+
+// Whether its tensor cores multiply blocks of 32 values with a scale each (OCP's MX formats): from
+// Blackwell on, and from AMD's CDNA 4 on (gfx950).
+bool scales_blocks(const platforms::Gpu& gpu)
+{
+  return gpu.compute_capability >= (gpu.vendor == GpuVendor::amd ? 9.5 : 10);
 }
 
 } // namespace
 
 const platforms::PrecisionRate* precision_rate(const platforms::Gpu& gpu, Precision precision)
 {
-  constexpr double kBlackwell = 10; // compute capability
   static const std::optional<platforms::PrecisionRate> none;
   const auto rate = [&]() -> const std::optional<platforms::PrecisionRate>& {
     switch (precision) {
@@ -38,11 +47,12 @@ const platforms::PrecisionRate* precision_rate(const platforms::Gpu& gpu, Precis
       return gpu.bf16;
     case Precision::fp8:
       return gpu.fp8;
-    case Precision::mxfp8: // tensor cores that scale blocks of 32 values came with Blackwell
-      return gpu.compute_capability >= kBlackwell ? gpu.fp8 : none;
+    case Precision::mxfp8:
+      return scales_blocks(gpu) ? gpu.fp8 : none;
     case Precision::mxfp4:
-    case Precision::nvfp4:
       return gpu.fp4;
+    case Precision::nvfp4: // blocks of 16 values are NVIDIA's alone
+      return gpu.vendor == GpuVendor::nvidia ? gpu.fp4 : none;
     case Precision::int8:
       return gpu.int8;
     }
@@ -111,6 +121,8 @@ bool on_tensor_cores(const platforms::Gpu& gpu, Precision precision)
 {
   if (precision == Precision::fp32)
     return false;
+  if (gpu.vendor == GpuVendor::amd) // Instinct, from MI100 on
+    return true;
   if (precision == Precision::int8)
     return gpu.compute_capability >= 7.2; // Volta's have half precision alone
   return gpu.compute_capability >= 7.0;
@@ -143,11 +155,15 @@ FlopsPerSecond direct_rate(const platforms::Gpu& gpu, double instructions)
 {
   // A multiprocessor issues four instructions of 32 threads a cycle, from Maxwell on and but for
   // GP100's two; the peak counts its multiply-accumulates, of which Volta, Turing and GA100 finish
-  // half as many (CUDA C++ Programming Guide, throughput of native arithmetic instructions).
+  // half as many (CUDA C++ Programming Guide, throughput of native arithmetic instructions). One of
+  // CDNA issues for 64 threads a cycle, and its peak counts twice as many, by instructions that
+  // do two at once (CDNA 3 white paper: 256 FLOP a cycle).
   const double capability = gpu.compute_capability;
-  const bool half = capability >= 7 && capability < 8.55;
+  const double issued = gpu.vendor == GpuVendor::amd           ? 0.5
+                        : capability >= 7 && capability < 8.55 ? 2
+                                                               : 1;
   const FlopsPerSecond peak = gpu.fp32 ? gpu.fp32->peak : FlopsPerSecond(0);
-  return (half ? 2 : 1) / instructions * peak;
+  return issued / instructions * peak;
 }
 
 sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, Precision precision, bool in_tables)

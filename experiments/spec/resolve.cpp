@@ -2,6 +2,7 @@
 
 #include "experiments/spec/anchor.hpp"
 #include "experiments/spec/fitting_plan.hpp"
+#include "experiments/spec/graph_rules.hpp"
 #include "experiments/spec/idle_keys.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/levers.hpp"
@@ -185,7 +186,7 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   if (job.spec.epochs)
     at.fail_at("epochs", "is of a program, which has no data set",
                "say how long the training is in \"training_steps\"");
-  job.framework = framework_of(job.spec);
+  job.framework = framework_of(job.spec, e.platform.gpu);
   job.library = models::load_device_library(job.framework.library);
   job.device = device_for(e.platform, job.stack, job.spec, job.framework, at);
   auto plan = std::make_shared<models::WorkPlan>();
@@ -213,7 +214,7 @@ void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperi
 {
   if (const std::string idle = idle_keys_of_transformer(job.spec, at); !idle.empty())
     job.warnings.push_back(idle);
-  job.framework = framework_of(job.spec);
+  job.framework = framework_of(job.spec, e.platform.gpu);
   job.library = models::load_device_library(job.framework.library);
   const auto setting = std::make_shared<const TransformerSetting>(transformer_setting(
       job.spec, at, job.framework, e.platform, job.stack, most_on_a_node(job.ranks)));
@@ -280,7 +281,7 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
     take_as_recorded(job, e.platform, at);
   if (spec.batch_per_gpu < 1)
     at.fail_at("batch_per_gpu", "is missing");
-  job.framework = framework_of(spec);
+  job.framework = framework_of(spec, e.platform.gpu);
   if (!job.framework.trains && spec.mode == JobMode::train)
     at.fail_at("framework", "is " + job.framework.name + ", which does not train",
                "set \"mode\": \"inference\", or another framework");
@@ -379,13 +380,33 @@ platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,
                                platforms::load_transport(spec.transport));
 }
 
-models::Framework framework_of(const JobSpec& job)
+models::Framework framework_of(const JobSpec& job, const platforms::Gpu& gpu)
 {
+  // A library that adds through host memory uses others inside a process, which have their like.
+  const auto elsewhere = [&gpu](const models::Library& library) {
+    return !library.host && library.vendor && *library.vendor != gpu.vendor;
+  };
+  const auto refuse = [&gpu](const Value& at, const std::string& name, sim::GpuVendor vendor,
+                             const std::string& hint) {
+    at.fail(fmt::format("is '{}', which runs on GPUs of {}, and a {} is one of {}", name,
+                        word_of(vendor), gpu.name, word_of(gpu.vendor)),
+            hint);
+  };
   models::Framework framework = models::load_framework(job.framework);
-  if (job.library)
-    framework.library = job.library;
+  if (framework.vendor && *framework.vendor != gpu.vendor)
+    refuse(job.framework, framework.name, *framework.vendor,
+           "pytorch-ddp, nemo and others run on both");
   if (!framework.library)
-    framework.library = preset_reference("nccl", job.framework);
+    framework.library = preset_reference(usual_library(gpu), job.framework);
+  for (Value* named : {&framework.library, &framework.library_between_nodes})
+    if (*named && elsewhere(models::load_library(*named)))
+      *named = preset_reference(usual_library(gpu), job.framework);
+  if (!job.library)
+    return framework;
+  if (const models::Library library = models::load_library(job.library); elsewhere(library))
+    refuse(job.library, library.name, *library.vendor,
+           fmt::format("\"{}\" runs on those of {}", usual_library(gpu), word_of(gpu.vendor)));
+  framework.library = job.library;
   return framework;
 }
 

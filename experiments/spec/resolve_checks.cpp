@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -133,13 +134,17 @@ void remark_assumptions(ResolvedJob& job)
       job.warnings.push_back(job.spec.name + ": " + assumed);
 }
 
-// Year in which the first GPU of an architecture came (NVIDIA's white papers).
-int year_of(double compute_capability)
+// Year in which the first GPU of an architecture came (NVIDIA's and AMD's white papers).
+int year_of(const platforms::Gpu& gpu)
 {
-  constexpr std::pair<double, int> kYears[] = {{10.3, 2025}, {10.0, 2024}, {9.0, 2022},
-                                               {8.0, 2020},  {7.5, 2018},  {7.0, 2017}};
-  for (const auto& [capability, year] : kYears)
-    if (compute_capability >= capability)
+  using Year = std::pair<double, int>;
+  static constexpr Year kNvidia[] = {{10.3, 2025}, {10.0, 2024}, {9.0, 2022},
+                                     {8.0, 2020},  {7.5, 2018},  {7.0, 2017}};
+  static constexpr Year kAmd[] = {{9.5, 2025}, {9.4, 2023}};
+  const std::span<const Year> years =
+      gpu.vendor == sim::GpuVendor::amd ? std::span<const Year>(kAmd) : kNvidia;
+  for (const auto& [capability, year] : years)
+    if (gpu.compute_capability >= capability)
       return year;
   return 0;
 }
@@ -155,6 +160,18 @@ void remark_age(ResolvedJob& job, const platforms::PlatformSpec& platform)
           ? fmt::format(", and the {} came later", platform.gpu.name)
           : "",
       job.framework.newer.empty() ? "" : "; for later code: \"" + job.framework.newer + "\""));
+}
+
+// Host times, fusion and attention of frameworks are known of CUDA's code alone.
+void remark_vendor(ResolvedJob& job, const platforms::Gpu& gpu)
+{
+  if (gpu.vendor == sim::GpuVendor::nvidia)
+    return;
+  job.warnings.push_back(fmt::format("{}: '{}' stands for its CUDA code: on the {} its work on the "
+                                     "host and its fusion are taken to "
+                                     "be the same, and its collectives are those of {}",
+                                     job.spec.name, job.framework.name, gpu.name,
+                                     job.library.name));
 }
 
 void remark_program(ResolvedJob& job)
@@ -211,7 +228,7 @@ void remark_shared_gpus(ResolvedExperiment& e)
 
 bool predates(const models::Framework& framework, const platforms::Gpu& gpu)
 {
-  return framework.last_year > 0 && framework.last_year < year_of(gpu.compute_capability);
+  return framework.last_year > 0 && framework.last_year < year_of(gpu);
 }
 
 void check_networks(const ResolvedExperiment& e, const Value& root)
@@ -254,6 +271,7 @@ void add_remarks(ResolvedExperiment& e)
     remark_input(job);
     remark_links(job, e.platform);
     remark_age(job, e.platform);
+    remark_vendor(job, e.platform.gpu);
     remark_program(job);
     remark_selective(job);
     remark_assumptions(job);

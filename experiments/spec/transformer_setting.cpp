@@ -137,7 +137,11 @@ models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& 
 std::string unmeasured(const JobSpec& job, const platforms::Gpu& gpu)
 {
   const bool half = gpu.kernels && gpu.kernels->half;
-  const char* const follow = !half ? "products and attention follow its data sheet"
+  const platforms::PrecisionRate* const rate = precision_rate(gpu, job.precision);
+  const char* const follow = !half && rate != nullptr && rate->product_efficiency > 0
+                                 ? "products follow the best ones of its maker, attention its data "
+                                   "sheet"
+                             : !half ? "products and attention follow its data sheet"
                              : is_fp4(job.precision) && gpu.kernels->fp8
                                  ? "products follow those in fp8 at the peak of its data sheet"
                                  : "products follow its data sheet";

@@ -3,6 +3,7 @@
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/simulate/nccl_tests.hpp"
+#include "experiments/spec/graph_rules.hpp"
 #include "platforms/show.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/text.hpp"
@@ -62,7 +63,8 @@ SuiteRun table_run(const SuiteTable& table, const Value& at)
   tests.gpus_per_node = table.gpus_per_node;
   tests.gpus_per_thread = table.gpus_per_thread;
   tests.algorithm = table.algorithm;
-  tests.library = or_default(table.library, "nccl", models::kLibraryKind, table.platform);
+  tests.library =
+      or_default(table.library, usual_library(platform.gpu), models::kLibraryKind, table.platform);
   for (const auto& row : table.rows)
     tests.sizes.push_back(row.at(0));
   return [test, platform, stack, tests](const RunOptions& options) {

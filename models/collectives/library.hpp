@@ -4,6 +4,7 @@
 #include "models/collectives/host_exchange.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
+#include "sim/cost/gpu_vendor.hpp"
 #include "sim/engine/communicator.hpp"
 
 #include <algorithm>
@@ -150,6 +151,8 @@ struct Library {
 
   bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
 
+  std::optional<sim::GpuVendor> vendor{}; // of the GPUs that it runs on; none: anybody's
+
   bool chooses(const std::string& algorithm, int nodes) const
   {
     if (algorithm == "tree" && trees_between_nodes_only && nodes < 2)
@@ -249,6 +252,7 @@ void describe(V& v, Library& s)
 {
   v.format("foretrain.library/1");
   v.required("name", s.name, "name and version");
+  v.optional("vendor", s.vendor, "who makes the GPUs that it runs on; none: anybody");
   v.required("protocols", s.protocols, "from the lowest latency to the highest bandwidth");
   v.optional("automatic", s.automatic, "algorithms it chooses from by itself; default all");
   v.optional("estimate", s.estimate, "how it expects an algorithm to do when it chooses");

@@ -7,6 +7,7 @@
 #include "models/training/transformer_rules.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
+#include "sim/cost/gpu_vendor.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -169,8 +170,9 @@ struct OneProcess {
 
 struct Framework {
   std::string name;
-  bool trains = true;                // false: it knows forward passes only
-  std::vector<std::string> networks; // that its program is written for; empty: any
+  std::optional<sim::GpuVendor> vendor; // of the GPUs that it runs on; none: anybody's
+  bool trains = true;                   // false: it knows forward passes only
+  std::vector<std::string> networks;    // that its program is written for; empty: any
   Synchronisation synchronisation = Synchronisation::all_reduce;
   Overlap overlap = Overlap::buckets;
   std::string algorithm = "auto";             // of the all-reduce
@@ -316,6 +318,7 @@ void describe(V& v, Framework& s)
 {
   v.format("foretrain.framework/1");
   v.required("name", s.name, "name and version");
+  v.optional("vendor", s.vendor, "who makes the GPUs that it runs on; none: anybody");
   v.optional("trains", s.trains, "false: it knows forward passes only (inference)");
   v.optional("networks", s.networks, "that its program is written for; default: any");
   v.optional("synchronisation", s.synchronisation, "how gradients are combined");

@@ -132,6 +132,47 @@ TEST_CASE("weights are shared within nodes where that is quicker, whatever the j
   CHECK(rate_of(job) == Approx(answer.best.front().tokens_per_s.median).epsilon(1e-3));
 }
 
+TEST_CASE("of a plan that must repeat no more layers are made anew than memory asks for", "[tune]")
+{
+  // 13 billion parameters on four GPUs of 80 GB: activations of all layers do not fit.
+  const Json job = {{"model", "llama-2-13b"}, {"framework", "nemo"},
+                    {"precision", "bf16"},    {"gpus", 4},
+                    {"global_batch", 4},      {"sequence", 32768}};
+  const TuneAnswer answer = tune(point_of(job), 1, {});
+  REQUIRE(answer.best.size() == 1);
+  const TunedPlan& best = answer.best.front();
+  REQUIRE(best.recompute == "full");
+  REQUIRE(best.recompute_layers);
+  Json with = job;
+  with["parallel"] = tune_json(answer)["plans"][0]["parallel"];
+  with["micro_batch"] = best.micro_batch;
+  with["recompute"] = "full";
+  with["recompute_layers"] = tune_json(answer)["plans"][0]["recompute_layers"];
+  CHECK(rate_of(with) == Approx(best.tokens_per_s.median).epsilon(1e-3));
+  with["recompute_layers"] = *best.recompute_layers - 1;
+  CHECK(rate_of(with) == 0); // does not fit
+  with.erase("recompute_layers");
+  CHECK(rate_of(with) < 0.99 * best.tokens_per_s.median);
+}
+
+TEST_CASE("a tuned plan keeps the job's way to share a sequence", "[tune]")
+{
+  const auto ways = [](const Json& parallel) {
+    const Json job = {{"model", "llama-3-8b"}, {"framework", "nemo"},
+                      {"precision", "bf16"},   {"gpus", 16},
+                      {"global_batch", 8},     {"sequence", 131072},
+                      {"parallel", parallel},  {"recompute", "full"}};
+    return tune_json(tune(point_of(job), 1, {}))["plans"][0]["parallel"];
+  };
+  const Json heads = ways({{"tensor", 2}, {"context", 4}, {"context_heads", 4}});
+  REQUIRE(heads["context"] > 1);
+  CHECK(heads["context_heads"] == std::gcd(heads["context"].get<int>(), 4));
+  const Json gathered = ways({{"tensor", 2}, {"context", 8}, {"context_exchange", "all-gather"}});
+  REQUIRE(gathered["context"] > 1);
+  CHECK(gathered["context_exchange"] == "all-gather");
+  CHECK_FALSE(ways({{"tensor", 2}, {"context", 8}}).contains("context_heads"));
+}
+
 TEST_CASE("no plan drawn at random beats the tuned one", "[tune][property][many]")
 {
   struct Case {

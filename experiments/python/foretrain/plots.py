@@ -229,7 +229,8 @@ def of_tuning(tuning: answers.TuneAnswer, axes: Any) -> Any:
         parallel = plan.parallel.json()
         shown = [f"{key} {value}".replace("_", " ") for key, value in parallel.items()
                  if not isinstance(value, (bool, str)) and value not in (0, 1)]
-        recomputed = [] if plan.recompute == "none" else [f"recompute {plan.recompute}"]
+        layers = plan.json().get("recompute_layers")
+        recomputed = [f"recompute {layers} layers"] if layers else [] if plan.recompute == "none" else [f"recompute {plan.recompute}"]
         names.append(", ".join([*shown, f"micro batch {plan.micro_batch}", *recomputed]))
         rates.append(plan.tokens_per_s)
     medians = [rate.median for rate in rates]
