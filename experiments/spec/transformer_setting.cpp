@@ -186,7 +186,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   const models::Transformer& t = setting.model.transformer;
   models::StepSetting& s = setting.step;
   s.memory.model = t;
-  s.memory.plan = job.parallel.value_or(models::ParallelPlan{});
+  s.memory.plan = models::as_meant(job.parallel.value_or(models::ParallelPlan{}));
   s.memory.batch =
       models::check_plan(at, t, s.memory.plan, job.gpus, batch.sequence, batch.micro, batch.global);
   if (job.lengths)

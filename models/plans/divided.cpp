@@ -224,7 +224,7 @@ private:
   // One pass through a piece. Returns what zero-bubble puts off.
   Seconds write_slice(const PipelineSlice& slice)
   {
-    const auto [known, anew] = passes_.try_emplace({slice.piece, slice.backward});
+    const auto [known, anew] = passes_.try_emplace({slice.piece, slice.backward, slice.split});
     if (anew)
       known->second = pass(slice);
     const OpId copied = copy(slice);
@@ -265,7 +265,7 @@ private:
   {
     const PieceCost& piece = step_.pieces[static_cast<std::size_t>(slice.piece)];
     WrittenPass pass;
-    if (slice.backward && s_.memory.plan.schedule == PipelineSchedule::zero_bubble)
+    if (slice.split)
       pass.put_off = step_.pipeline.pieces[static_cast<std::size_t>(slice.piece)].weights;
     const Seconds computing = piece.backward_compute + piece.recompute;
     const double left = pass.put_off.value() > 0 ? 1 - pass.put_off / computing : 1;
@@ -294,7 +294,9 @@ private:
     const Seconds time = count * left * (backward ? unit.backward : unit.forward);
     std::vector<Stretch> rest{{Phase::forward, time}};
     if (backward) {
-      const Seconds again = (piece.recompute / (piece.recompute + piece.backward_compute)) * time;
+      // What is repeated is not put off.
+      const Seconds again =
+          (piece.recompute / (piece.recompute + piece.backward_compute)) / left * time;
       rest = {{Phase::recompute, again}, {Phase::backward, time - again}};
     }
     Seconds hidden; // of all
@@ -385,7 +387,9 @@ private:
     const int next = slice.piece + (slice.backward ? -1 : 1);
     if (next < 0 || next >= static_cast<int>(step_.pieces.size()) || step_.pipeline.stages < 2)
       return false;
-    const int to = next % step_.pipeline.stages;
+    const int to = stage_of_piece(step_.pipeline.schedule, step_.pipeline.stages, next);
+    if (to == stage_)
+      return false;
     const bool blocking = step_.pipeline.blocking;
     const OpId sent = program_.transfer(
         stage_, to, Phase::pipeline, slice.backward ? "gradients of activations" : "activations",
@@ -449,7 +453,7 @@ private:
   int copies_ = -1; // stream of them
   std::map<std::pair<PlanGroup, int>, int> groups_;
   std::map<std::pair<int, int>, int> pairs_;
-  std::map<std::pair<int, bool>, WrittenPass> passes_; // by piece, forward and backward
+  std::map<std::tuple<int, bool, bool>, WrittenPass> passes_; // by piece, forward and backward
   std::map<std::tuple<bool, int, int>, OpId> arrivals_;
   OpId all_gradients_;
   // Of the stage that is being written:

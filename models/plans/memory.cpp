@@ -317,6 +317,10 @@ double held_micro_batches(const ParallelPlan& plan, int micro_batches, int stage
   const int pieces = plan.virtual_stages;
   if (plan.schedule == PipelineSchedule::gpipe)
     return static_cast<double>(micro_batches) * pieces;
+  // As many as 1F1B's first stage has, or one piece's more (v_schedules.hpp).
+  if (returns(plan.schedule))
+    return std::min(2 * plan.pipeline + (plan.schedule == PipelineSchedule::dualpipe_v ? 1 : 0),
+                    micro_batches * pieces);
   if (pieces == 1)
     return std::min(plan.pipeline - stage, micro_batches);
   // Pieces that have gone forward before the first one comes back (arXiv:2104.04473, section 2.2).
@@ -341,8 +345,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
     double tables = 0;      // parameters of embedding and output, which no adapter freezes in fp8
     PieceParameters held, trained;
     double other = kContext;
-    for (std::size_t p = static_cast<std::size_t>(stage); p < pieces.size();
-         p += static_cast<std::size_t>(plan.pipeline)) {
+    for (const std::size_t p : plan.pieces_on(stage)) {
       const Piece& piece = pieces[p];
       const PieceParameters own = parameters_of(piece, t, plan);
       held += own;

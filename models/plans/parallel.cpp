@@ -156,7 +156,14 @@ Problem of_batch(const ParallelPlan& plan, int data, int micro_batch, int global
             below > 0 ? fmt::format("nearest: {}, {}", below, below + unit)
                       : fmt::format("nearest: {}", unit)};
   }
-  if (plan.virtual_stages > 1 && global_batch / unit % plan.pipeline != 0)
+  if (plan.schedule == PipelineSchedule::dualpipe_v && global_batch / unit < 2 * plan.pipeline)
+    return {"parallel/schedule",
+            fmt::format("is 'dualpipe-v', which needs twice as many micro-batches as stages, and "
+                        "there are {} for {}",
+                        global_batch / unit, plan.pipeline),
+            "a larger global_batch or a smaller micro_batch, or \"zb-v\""};
+  if (plan.virtual_stages > 1 && !returns(plan.schedule) &&
+      global_batch / unit % plan.pipeline != 0)
     return {"parallel/virtual_stages",
             fmt::format("needs micro-batches ({}) in multiples of the stages ({})",
                         global_batch / unit, plan.pipeline),
@@ -197,7 +204,14 @@ void refuse_idle(const Value& job, const ParallelPlan& plan)
     return;
   const Value parallel = job.at("parallel");
   const auto says = [&](const char* key) { return parallel.json().contains(key); };
-  if (plan.virtual_stages > 1 && plan.schedule != PipelineSchedule::interleaved && says("schedule"))
+  if (returns(plan.schedule) && (plan.pipeline == 1 || plan.virtual_stages != 2))
+    parallel.fail_at("schedule",
+                     fmt::format("is '{}', which has two pieces on each of several stages: "
+                                 "pipeline is {}, virtual_stages {}",
+                                 word_of(plan.schedule), plan.pipeline, plan.virtual_stages),
+                     "leave virtual_stages out, and \"pipeline\": 2 or more");
+  if (plan.virtual_stages > 1 && !returns(plan.schedule) &&
+      plan.schedule != PipelineSchedule::interleaved && says("schedule"))
     parallel.fail_at(
         "schedule",
         fmt::format("is '{}', which has one piece of layers on each stage, and virtual_stages is "
@@ -222,6 +236,13 @@ void refuse_idle(const Value& job, const ParallelPlan& plan)
 }
 
 } // namespace
+
+ParallelPlan as_meant(ParallelPlan plan)
+{
+  if (returns(plan.schedule) && plan.virtual_stages == 1 && plan.pipeline > 1)
+    plan.virtual_stages = 2;
+  return plan;
+}
 
 std::vector<int> even_virtual_stages(int layers, int pipeline)
 {

@@ -11,13 +11,27 @@
 namespace foretrain::models {
 
 /// Order of micro-batches in a pipeline.
-enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zero_bubble };
+enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zero_bubble, zb_v, dualpipe_v };
 constexpr auto choices(PipelineSchedule)
 {
   return std::to_array<Choice<PipelineSchedule>>({{PipelineSchedule::gpipe, "gpipe"},
                                                   {PipelineSchedule::one_f_one_b, "1f1b"},
                                                   {PipelineSchedule::interleaved, "interleaved"},
-                                                  {PipelineSchedule::zero_bubble, "zero-bubble"}});
+                                                  {PipelineSchedule::zero_bubble, "zero-bubble"},
+                                                  {PipelineSchedule::zb_v, "zb-v"},
+                                                  {PipelineSchedule::dualpipe_v, "dualpipe-v"}});
+}
+
+/// Whether pieces go down all stages and come back, two on each.
+inline bool returns(PipelineSchedule schedule)
+{
+  return schedule == PipelineSchedule::zb_v || schedule == PipelineSchedule::dualpipe_v;
+}
+
+/// Where a piece stands: in turn, or on the way down and back.
+inline int stage_of_piece(PipelineSchedule schedule, int stages, int piece)
+{
+  return returns(schedule) && piece >= stages ? 2 * stages - 1 - piece : piece % stages;
 }
 
 /// Zero 3: over all data-parallel ranks or those of a node.
@@ -53,6 +67,15 @@ struct ParallelPlan {
 
   /// Parts that a sequence's attention is cut into.
   int context_parts() const { return context / context_heads; }
+  /// Numbers of a stage's pieces, in the order of the forward pass.
+  std::vector<std::size_t> pieces_on(int stage) const
+  {
+    std::vector<std::size_t> pieces;
+    for (int piece = 0; piece < pipeline * virtual_stages; ++piece)
+      if (stage_of_piece(schedule, pipeline, piece) == stage)
+        pieces.push_back(static_cast<std::size_t>(piece));
+    return pieces;
+  }
 };
 
 template <class V>
@@ -85,6 +108,9 @@ void describe(V& v, ParallelPlan& s)
       between(0, 3));
   v.optional("shard", s.shard, "zero 3: over all data-parallel ranks or those of a node");
 }
+
+/// A plan as it is meant: schedules that go down the stages and back have two pieces on each.
+ParallelPlan as_meant(ParallelPlan plan);
 
 /// A job's batch under a plan.
 struct PlannedBatch {

@@ -1,5 +1,7 @@
 #include "models/plans/pipeline.hpp"
 
+#include "models/plans/v_schedules.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
@@ -15,6 +17,7 @@ PipelineSlice turn(const PipelineSetting& s, int stage, int k, bool backward)
   const int chunk = k % group / s.stages;
   PipelineSlice slice;
   slice.backward = backward;
+  slice.split = backward && s.schedule == PipelineSchedule::zero_bubble;
   slice.micro_batch = k / group * s.stages + k % s.stages;
   slice.piece = (backward ? s.virtual_stages - 1 - chunk : chunk) * s.stages + stage;
   return slice;
@@ -53,8 +56,9 @@ public:
       : s_(setting), dates_(static_cast<int>(setting.pieces.size()), setting.micro_batches),
         stages_(static_cast<std::size_t>(setting.stages))
   {
-    for (int stage = 0; stage < s_.stages; ++stage)
-      stages_[static_cast<std::size_t>(stage)].order = stage_order(s_, stage);
+    StageOrders orders = stage_orders(s_);
+    for (std::size_t stage = 0; stage < stages_.size(); ++stage)
+      stages_[stage].order = std::move(orders[stage]);
   }
 
   PipelineRun run()
@@ -91,10 +95,10 @@ private:
   {
     const int last = static_cast<int>(s_.pieces.size()) - 1;
     if (!slice.backward)
-      return slice.piece == 0 ? 0 : received({false, slice.micro_batch, slice.piece - 1, {}, {}});
+      return slice.piece == 0 ? 0 : received({false, slice.micro_batch, slice.piece - 1});
     if (slice.piece == last)
       return dates_.of(false, slice.piece, slice.micro_batch);
-    return received({true, slice.micro_batch, slice.piece + 1, {}, {}});
+    return received({true, slice.micro_batch, slice.piece + 1});
   }
   // What a pass sends; negative: not yet known.
   double received(const PipelineSlice& from)
@@ -109,14 +113,13 @@ private:
     const double given = ready(slice);
     if (given < 0)
       return false;
-    const bool split = s_.schedule == PipelineSchedule::zero_bubble;
     if (given > stage.now) {
       stage.put_off = std::max(0.0, stage.put_off - (given - stage.now));
       stage.now = given;
     }
     const PieceTime& time = piece(slice);
     double length = slice.backward ? time.backward.value() : time.forward.value();
-    if (split && slice.backward) {
+    if (slice.split) {
       length -= time.weights.value();
       stage.put_off += time.weights.value();
     }
@@ -134,8 +137,6 @@ private:
   Dates dates_;
   std::vector<StageState> stages_;
 };
-
-} // namespace
 
 std::vector<PipelineSlice> stage_order(const PipelineSetting& s, int stage)
 {
@@ -158,10 +159,26 @@ std::vector<PipelineSlice> stage_order(const PipelineSetting& s, int stage)
   return order;
 }
 
+} // namespace
+
+StageOrders stage_orders(const PipelineSetting& s)
+{
+  if (s.schedule == PipelineSchedule::zb_v)
+    return zb_v_orders(s);
+  if (s.schedule == PipelineSchedule::dualpipe_v)
+    return dualpipe_v_orders(s.stages, s.micro_batches);
+  StageOrders orders;
+  for (int stage = 0; stage < s.stages; ++stage)
+    orders.push_back(stage_order(s, stage));
+  return orders;
+}
+
 Seconds transfer_time(const PipelineSetting& s, const PipelineSlice& slice)
 {
   const int boundary = slice.backward ? slice.piece - 1 : slice.piece;
   if (s.stages < 2 || boundary < 0 || boundary + 1 >= static_cast<int>(s.pieces.size()))
+    return Seconds(0);
+  if (returns(s.schedule) && boundary + 1 == s.stages) // both are on the last stage
     return Seconds(0);
   return s.pieces[static_cast<std::size_t>(boundary)].transfer;
 }

@@ -29,8 +29,12 @@ struct PipelineSlice {
   bool backward = false;
   int micro_batch = 0;
   int piece = 0;
-  Seconds start, end;
+  Seconds start{}, end{};
+  bool split = false; // gradients of weights are put off into waits
 };
+
+/// The work of every stage, in its order.
+using StageOrders = std::vector<std::vector<PipelineSlice>>;
 
 struct PipelineRun {
   Seconds end;                                    // of the last stage to finish
@@ -39,10 +43,10 @@ struct PipelineRun {
   std::vector<std::vector<PipelineSlice>> slices; // of each stage, in order
 };
 
-/// Order of work on a stage: GPipe (arXiv:1811.06965); 1F1B (PipeDream-flush) and interleaved
+/// Order of work on each stage: GPipe (arXiv:1811.06965); 1F1B (PipeDream-flush) and interleaved
 /// (arXiv:2104.04473); zero-bubble ZB-H1 (arXiv:2401.10241), which is 1F1B with the gradients of
-/// weights put off into the waits.
-std::vector<PipelineSlice> stage_order(const PipelineSetting& setting, int stage);
+/// weights put off into the waits; those of v_schedules.hpp.
+StageOrders stage_orders(const PipelineSetting& setting);
 
 /// What a pass sends when it has ended; none after the last one of its direction, or on one stage.
 Seconds transfer_time(const PipelineSetting& setting, const PipelineSlice& slice);

@@ -15,7 +15,7 @@ std::vector<int> told_layers(const Transformer& t, const ParallelPlan& plan)
   const int others = rest / (plan.pipeline - told);
   std::vector<int> layers;
   for (int i = 0; i < plan.pipeline * plan.virtual_stages; ++i) {
-    const int stage = i % plan.pipeline;
+    const int stage = stage_of_piece(plan.schedule, plan.pipeline, i);
     int of_stage = others;
     if (stage == 0)
       of_stage = plan.first_stage_layers.value_or(others);

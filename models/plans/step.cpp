@@ -71,9 +71,7 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
   PieceParameters trained;
   int layers = 0;
   LayerRuns runs;
-  const auto stages = static_cast<std::size_t>(s.memory.plan.pipeline);
-  auto last = static_cast<std::size_t>(stage);
-  for (std::size_t p = last; p < pieces.size(); p += stages) {
+  for (const std::size_t p : s.memory.plan.pieces_on(stage)) {
     trained += trained_of(pieces[p], s.memory.model, s.memory.plan, s.memory.adapters);
     layers += costs[p].layers;
     for (const LayerRun& run : pieces[p].runs)
@@ -81,7 +79,7 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
     add(runs, s.memory.model.prediction_parts(), pieces[p].predictions);
   }
   // The pass of its first piece is a stage's first and, backward, its last one.
-  const PieceCost& first = costs[last];
+  const PieceCost& first = costs[static_cast<std::size_t>(stage)];
   DataCalls data = data_calls(s, exchanges, trained);
   StageEnds ends;
   const bool beside = s.rules.overlap_gradients &&
@@ -125,13 +123,17 @@ PlannedStep plan_step(const StepSetting& s, ExchangeTimes& exchanges)
   pipeline.micro_batches = s.memory.batch.micro_batches;
   pipeline.blocking = !s.rules.overlap_pipeline && plan.virtual_stages == 1;
   for (const Piece& piece : pieces) {
-    const int stage = static_cast<int>(step.pieces.size()) % plan.pipeline;
+    const int number = static_cast<int>(step.pieces.size());
+    const int stage = stage_of_piece(plan.schedule, plan.pipeline, number);
+    const bool back = returns(plan.schedule) && number >= plan.pipeline;
     exchanges.of_stage(stage);
     step.pieces.push_back(piece_cost(s, piece, exchanges));
     const PieceCost& cost = step.pieces.back();
     pipeline.pieces.push_back(
         {cost.forward(), cost.backward(), 0.4 * cost.backward_compute,
-         plan.pipeline > 1 ? exchanges.transfer(stage, transfer_size(s)) : Seconds(0)});
+         plan.pipeline > 1
+             ? exchanges.transfer(back ? std::max(0, stage - 1) : stage, transfer_size(s))
+             : Seconds(0)});
   }
   step.run = run_pipeline(pipeline);
   for (int stage = 0; stage < plan.pipeline; ++stage) {

@@ -229,6 +229,25 @@ TEST_CASE("how context-parallel GPUs exchange is refused where it has no use", "
                     Catch::Contains("leaves heads where they are"));
 }
 
+TEST_CASE("schedules that come back have two pieces on each stage, and room to turn", "[large]")
+{
+  const auto plan = [](const char* parallel, const char* batch = "240") {
+    return large({{"/jobs/0/parallel", parallel}, {"/jobs/0/global_batch", batch}})
+        .jobs.front()
+        .transformer->step.memory.plan;
+  };
+  CHECK(plan(R"({"pipeline": 4, "schedule": "zb-v"})").virtual_stages == 2);
+  CHECK(plan(R"({"pipeline": 4, "schedule": "dualpipe-v"})").virtual_stages == 2);
+  CHECK_THROWS_WITH(plan(R"({"pipeline": 4, "virtual_stages": 4, "schedule": "zb-v"})"),
+                    Catch::Contains("virtual_stages 4") && Catch::Contains("leave"));
+  CHECK_THROWS_WITH(plan(R"({"schedule": "zb-v"})"), Catch::Contains("pipeline is 1"));
+  CHECK_THROWS_WITH(plan(R"({"pipeline": 4, "schedule": "dualpipe-v"})", "8"),
+                    Catch::Contains("twice as many micro-batches") && Catch::Contains("zb-v"));
+  CHECK_NOTHROW(plan(R"({"pipeline": 4, "schedule": "zb-v"})", "6")); // not in turns of stages
+  CHECK_THROWS_WITH(plan(R"({"pipeline": 4, "schedule": "dualpipe"})"),
+                    Catch::Contains("dualpipe-v"));
+}
+
 TEST_CASE("each group's exposed exchanges are its own", "[large]")
 {
   // Tensor-parallel exchanges are hidden in part, as are those of the ring: alone and together.

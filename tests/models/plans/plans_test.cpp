@@ -110,7 +110,8 @@ TEST_CASE("bubbles of pipelines: (p - 1) / m, and v times less when interleaved"
 TEST_CASE("1F1B goes forward as often as stages follow before it turns back", "[plans]")
 {
   for (int stage = 0; stage < 4; ++stage) {
-    const auto order = stage_order(equal_stages(4, 1, 8, PipelineSchedule::one_f_one_b), stage);
+    const auto order = stage_orders(equal_stages(4, 1, 8, PipelineSchedule::one_f_one_b))
+                           .at(static_cast<std::size_t>(stage));
     const auto first = std::find_if(order.begin(), order.end(),
                                     [](const PipelineSlice& slice) { return slice.backward; });
     CHECK(first - order.begin() == 4 - stage);
