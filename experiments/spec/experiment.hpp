@@ -264,7 +264,7 @@ void describe(V& v, AnchorSpec& s)
   v.optional("gpus", s.gpus,
              "GPUs that reached it together, packed on nodes of this platform; default 1, of a "
              "transformer the job's",
-             between(1, 65536));
+             between(1, 1048576));
   v.optional("batch_per_gpu", s.batch_per_gpu, "samples per GPU and step; default the job's",
              between(1, 1e6));
   v.optional("spread", s.spread,
@@ -352,7 +352,7 @@ void describe(V& v, JobSpec& s)
       between(1, 1e6));
   v.optional("input", s.input,
              "where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object");
-  v.optional("gpus", s.gpus, "number of GPUs", between(1, 65536));
+  v.optional("gpus", s.gpus, "number of GPUs", between(1, 1048576));
   v.optional("anchor", s.anchor, "measured rate that scales the times of kernels");
   v.optional("parameter_servers", s.parameter_servers,
              "how many parameter servers there are, and where");

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -183,18 +182,19 @@ double Collective::local_copy(const Pattern& pattern, const Protocol& protocol) 
 double Collective::idle_rate(const Algorithm& algorithm, const Pattern& pattern,
                              const Protocol& protocol) const
 {
-  std::map<int, double> weight;
+  std::vector<double> weight(static_cast<std::size_t>(engine_.resource_count()));
   const double most = limit_of(algorithm, pattern, protocol);
   double rate = most > 0 ? most : std::numeric_limits<double>::infinity();
   for (const Load& load : pattern.loads) {
     const double moved = load.bytes * expansion(load.hop, protocol);
     for (const sim::Use& use : load.hop.uses)
-      weight[use.resource] += use.weight * moved;
+      weight[static_cast<std::size_t>(use.resource)] += use.weight * moved;
     if (load.hop.cap > 0)
       rate = std::min(rate, load.hop.cap / moved);
   }
-  for (const auto& [resource, w] : weight)
-    rate = std::min(rate, engine_.capacity({resource}) / w);
+  for (std::size_t resource = 0; resource < weight.size(); ++resource)
+    if (weight[resource] > 0)
+      rate = std::min(rate, engine_.capacity({static_cast<int>(resource)}) / weight[resource]);
   const double local = local_copy(pattern, protocol);
   return local > 0 ? 1 / (1 / rate + pattern.own / local) : rate;
 }
@@ -213,7 +213,7 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
 {
   if (candidate.coupled)
     return candidate.coupled;
-  std::vector<sim::Use> uses;
+  std::vector<double> weight(static_cast<std::size_t>(engine_.resource_count()));
   const Protocol& protocol = *candidate.protocol;
   const Pattern& pattern = patterns_[candidate.pattern];
   const double most = most_of(candidate);
@@ -221,13 +221,15 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
   for (const Load& load : pattern.loads) {
     const double moved = load.bytes * expansion(load.hop, protocol) / candidate.unit;
     for (const sim::Use& use : load.hop.uses)
-      uses.push_back({use.resource, use.weight * moved});
+      weight[static_cast<std::size_t>(use.resource)] += use.weight * moved;
     if (load.hop.cap > 0)
       cap = cap > 0 ? std::min(cap, load.hop.cap / moved) : load.hop.cap / moved;
   }
-  candidate.coupled = sim::make_path(std::move(uses), {}, cap);
-  if (comm_.alike)
-    candidate.coupled = sim::make_path(without_alike(candidate.coupled->uses), {}, cap);
+  std::vector<sim::Use> uses; // each resource once
+  for (std::size_t resource = 0; resource < weight.size(); ++resource)
+    if (weight[resource] > 0)
+      uses.push_back({static_cast<int>(resource), weight[resource]});
+  candidate.coupled = sim::make_path(comm_.alike ? without_alike(uses) : std::move(uses), {}, cap);
   return candidate.coupled;
 }
 

@@ -22,6 +22,7 @@ namespace {
 Pattern around(const sim::Communicator& comm, double hops, double bytes)
 {
   Pattern pattern;
+  pattern.loads.reserve(comm.channels.size() * comm.channels.front().hops.size());
   for (const sim::Channel& channel : comm.channels)
     for (const sim::Hop& hop : channel.hops)
       pattern.loads.push_back({hop, bytes * channel.share});

@@ -73,17 +73,21 @@ std::vector<sim::TreeChannel> trees_of(const sim::Communicator& comm)
 void add_tree(Pattern& pattern, const std::vector<sim::TreeChannel>& trees,
               const std::function<sim::Hop(int, int, int)>& connect, int nodes)
 {
+  std::size_t hops = pattern.loads.size();
+  for (const sim::TreeChannel& tree : trees) {
+    for (const auto& chain : tree.chains)
+      hops += 2 * std::max<std::size_t>(1, chain.size()) - 2;
+    hops += 4 * tree.chains.size(); // two trees, both ways
+  }
+  pattern.loads.reserve(hops);
   for (std::size_t c = 0; c < trees.size(); ++c) {
     const sim::TreeChannel& tree = trees[c];
     const int number = static_cast<int>(c);
     const auto both_ways = [&](int child, int parent, double bytes, bool first) {
-      const sim::Hop up = connect(child, parent, number);
-      const sim::Hop down = connect(parent, child, number);
-      pattern.loads.push_back({up, bytes});
-      pattern.loads.push_back({down, bytes});
-      if (first) {
-        pattern.steps.add(up, 1);
-        pattern.steps.add(down, 1);
+      for (const auto& [from, to] : {std::pair{child, parent}, std::pair{parent, child}}) {
+        pattern.loads.push_back({connect(from, to, number), bytes});
+        if (first)
+          pattern.steps.add(pattern.loads.back().hop, 1);
       }
     };
     for (std::size_t n = 0; n < tree.chains.size(); ++n)
