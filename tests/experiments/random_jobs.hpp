@@ -26,16 +26,24 @@ inline Json transformer_job(Draw& draw, int gpus)
       {{"tensor", 2}},
       {{"pipeline", 2}},
       {{"pipeline", 2}, {"schedule", "interleaved"}, {"virtual_stages", 2}},
-      {{"tensor", 2}, {"sequence_parallel", true}, {"pipeline", 2}}};
+      {{"tensor", 2}, {"sequence_parallel", true}, {"pipeline", 2}},
+      {{"context", 2}, {"context_exchange", "all-gather"}},
+      {{"context", 4}, {"context_heads", 2}},
+      {{"pipeline", 2}, {"schedule", "zb-v"}}};
   const Json plan =
       gpus % 4 == 0 ? draw.of(plans) : plans[static_cast<std::size_t>(draw.whole(0, 1))];
-  return {{"model", draw.of<std::string>({"gpt2-small", "gpt3-1.7b", "llama-3.2-1b"})},
-          {"framework", "megatron"},
-          {"precision", "fp16"},
-          {"global_batch", gpus * draw.whole(1, 3)},
-          {"sequence", draw.of(std::vector<int>{512, 1024})},
-          {"parallel", plan},
-          {"steps", 3}};
+  Json job = {{"model", draw.of<std::string>({"gpt2-small", "gpt3-1.7b", "llama-3.2-1b"})},
+              {"framework", "megatron"},
+              {"precision", "fp16"},
+              {"global_batch", gpus * draw.whole(2, 3)},
+              {"sequence", draw.of(std::vector<int>{512, 1024})},
+              {"parallel", plan},
+              {"steps", 3}};
+  const std::vector<Json> more = {{{"offload_activations", 2}},
+                                  {{"recompute", "full"}, {"recompute_layers", 3}},
+                                  Json::object()};
+  job.update(draw.of(more));
+  return job;
 }
 
 } // namespace foretrain::test
