@@ -326,6 +326,46 @@ void describe(V& v, RoutingSpec& s)
              "experts are filled up to the capacity (moe_pad_expert_input_to_capacity)");
 }
 
+/// Keys of a transformer under a parallel plan.
+template <class V>
+void describe_transformer(V& v, JobSpec& s)
+{
+  v.optional("sequence", s.sequence, "tokens of a sample of a transformer", between(1, 1e8));
+  v.optional("lengths", s.lengths,
+             "of sequences that differ, without padding or packed; default: all have `sequence` "
+             "tokens, padding among them");
+  v.optional("global_batch", s.global_batch, "samples of a step on all GPUs", between(1, 1e8));
+  v.optional("micro_batch", s.micro_batch, "samples that pass through the model at once",
+             between(1, 1e6));
+  v.optional("parallel", s.parallel, "how a transformer is divided; data-parallel is what is left");
+  v.optional("recompute", s.recompute, "what the backward pass makes anew instead of keeping it");
+  v.optional("recompute_modules", s.recompute_modules,
+             "parts of a layer that selective recomputation repeats, by Megatron-Core's words; "
+             "default: as the framework has it");
+  v.optional("recompute_layers", s.recompute_layers,
+             "with full recomputation: so many layers of each stage, or of each of its pieces, are "
+             "made anew, the others kept (Megatron's recompute_num_layers, method block); default "
+             "all",
+             between(1, 10000));
+  v.optional("bf16_layers", s.bf16_layers,
+             "with fp8, mxfp8, mxfp4 or nvfp4: layers whose products stay in 16 bits");
+  v.optional("routing", s.routing, "how evenly tokens go to experts, and what these take at most");
+  v.optional("lora", s.lora,
+             "low-rank adapters: they are trained, the model's own weights are frozen");
+  v.optional("offload", s.offload, "share of the optimizer's state in host memory", between(0, 1));
+  v.optional(
+      "offload_activations", s.offload_activations,
+      "so many layers of each stage, or of each of its pieces, keep their activations in host "
+      "memory (Megatron's cpu_offloading_num_layers)",
+      between(0, 10000));
+  v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory");
+  v.optional("kernel_time", s.kernel_time,
+             "by this factor kernels take longer than computed; an anchor says it by a rate",
+             between(0.01, 100));
+  v.optional("tokens", s.tokens,
+             "length of the training in tokens: a number or a text like \"1T\"");
+}
+
 template <class V>
 void describe(V& v, JobSpec& s)
 {
@@ -376,40 +416,7 @@ void describe(V& v, JobSpec& s)
   v.optional("epochs", s.epochs, "length of the training in passes over the data set", positive());
   v.optional("training_steps", s.training_steps,
              "length of the training in steps (\"steps\" are those that are measured)", positive());
-  v.optional("sequence", s.sequence, "tokens of a sample of a transformer", between(1, 1e8));
-  v.optional("lengths", s.lengths,
-             "of sequences that differ, without padding or packed; default: all have `sequence` "
-             "tokens, padding among them");
-  v.optional("global_batch", s.global_batch, "samples of a step on all GPUs", between(1, 1e8));
-  v.optional("micro_batch", s.micro_batch, "samples that pass through the model at once",
-             between(1, 1e6));
-  v.optional("parallel", s.parallel, "how a transformer is divided; data-parallel is what is left");
-  v.optional("recompute", s.recompute, "what the backward pass makes anew instead of keeping it");
-  v.optional("recompute_modules", s.recompute_modules,
-             "parts of a layer that selective recomputation repeats, by Megatron-Core's words; "
-             "default: as the framework has it");
-  v.optional("recompute_layers", s.recompute_layers,
-             "with full recomputation: so many layers of each stage, or of each of its pieces, are "
-             "made anew, the others kept (Megatron's recompute_num_layers, method block); default "
-             "all",
-             between(1, 10000));
-  v.optional("bf16_layers", s.bf16_layers,
-             "with fp8, mxfp8, mxfp4 or nvfp4: layers whose products stay in 16 bits");
-  v.optional("routing", s.routing, "how evenly tokens go to experts, and what these take at most");
-  v.optional("lora", s.lora,
-             "low-rank adapters: they are trained, the model's own weights are frozen");
-  v.optional("offload", s.offload, "share of the optimizer's state in host memory", between(0, 1));
-  v.optional(
-      "offload_activations", s.offload_activations,
-      "so many layers of each stage, or of each of its pieces, keep their activations in host "
-      "memory (Megatron's cpu_offloading_num_layers)",
-      between(0, 10000));
-  v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory");
-  v.optional("kernel_time", s.kernel_time,
-             "by this factor kernels take longer than computed; an anchor says it by a rate",
-             between(0.01, 100));
-  v.optional("tokens", s.tokens,
-             "length of the training in tokens: a number or a text like \"1T\"");
+  describe_transformer(v, s);
 }
 
 template <class V>

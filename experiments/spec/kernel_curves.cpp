@@ -166,6 +166,12 @@ FlopsPerSecond direct_rate(const platforms::Gpu& gpu, double instructions)
   return issued / instructions * peak;
 }
 
+double function_rate(const platforms::Gpu& gpu)
+{
+  const double instructions = direct_rate(gpu, 1).value() / 2; // of multiply-accumulates
+  return instructions / (gpu.vendor == GpuVendor::amd ? 4 : 8);
+}
+
 sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, Precision precision, bool in_tables)
 {
   platforms::AttentionKernels k;

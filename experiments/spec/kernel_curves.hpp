@@ -45,6 +45,10 @@ sim::ProductCurve layer_curve(const platforms::Gpu& gpu, sim::Precision precisio
 /// Rate of kernels that take so many instructions for each multiply-accumulate in single precision.
 FlopsPerSecond direct_rate(const platforms::Gpu& gpu, double instructions);
 
+/// Exponentials per second: 16 a cycle of each multiprocessor, which issues 128 instructions (CUDA
+/// C++ Programming Guide, throughput of native arithmetic instructions; CDNA: a quarter of 64).
+double function_rate(const platforms::Gpu& gpu);
+
 /// Attention in 16 bits, likewise; `in_tables`: with what the measured kernels do beside it.
 sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, sim::Precision precision,
                                     bool in_tables = false);

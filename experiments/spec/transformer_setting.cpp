@@ -69,6 +69,7 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
   device.kernel_floor = std::min(gpu.kernel_floor, gpu.kernel_launch);
   device.host_per_kernel = rules.host_per_kernel + stack.host.kernel_launch;
   device.clock = sustained_clock(gpu) / job.kernel_time;
+  device.functions = device.clock * function_rate(gpu);
   device.memory = device.memory / job.kernel_time;
   return device;
 }

@@ -49,6 +49,8 @@ Kept kept_by_mamba(const MemorySetting& s, const Keeping& keeping)
   kept.outside = kept_by_norm(s, keeping, !s.adapters);
   kept.inside =
       s.element * (m.projected() + m.inner()) + (s.adapters ? 0.0 : s.product_input() * m.inner());
+  if (m.selective()) // what is convolved, steps, and what makes them
+    kept.inside += s.element * (2 * m.inner() + m.narrow());
   return kept;
 }
 

@@ -43,6 +43,10 @@ void add_mixer(Matrices& all, const Transformer& t, Mixer mixer, double cut)
   case Mixer::mamba:
     all.push_back({t.mamba->projected() / cut, h});
     all.push_back({h, t.mamba->inner() / cut});
+    if (t.mamba->selective()) {
+      all.push_back({t.mamba->narrow(), t.mamba->inner()});
+      all.push_back({t.mamba->inner(), static_cast<double>(t.mamba->step_rank)});
+    }
     return;
   case Mixer::delta:
     all.push_back({t.delta->projected() / cut, h});

@@ -99,7 +99,14 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
     return not_dividing("parallel/tensor", plan.tensor, t.heads, "heads");
   if (t.inner() % plan.tensor != 0)
     return not_dividing("parallel/tensor", plan.tensor, t.inner(), "values of the ffn");
-  if (t.mamba && t.mamba->groups % plan.tensor != 0)
+  if (t.mamba && t.mamba->selective() && plan.tensor > 1)
+    return {
+        "parallel/tensor",
+        fmt::format("is {}, and the model has the first Mamba (step_rank), whose second product "
+                    "needs all values",
+                    plan.tensor),
+        "1: share weights out with zero, stages or experts instead"};
+  if (t.mamba && !t.mamba->selective() && t.mamba->groups % plan.tensor != 0)
     return not_dividing("parallel/tensor", plan.tensor, t.mamba->groups, "groups of Mamba");
   if (t.delta && key_heads(*t.delta) % plan.tensor != 0)
     return not_dividing("parallel/tensor", plan.tensor, key_heads(*t.delta),

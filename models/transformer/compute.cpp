@@ -11,6 +11,11 @@ Seconds moving(double bytes, int kernels, const TransformerDevice& device)
   return bytes > 0 ? kernels * device.kernel_floor + Bytes(bytes) / device.memory : Seconds(0);
 }
 
+Seconds evaluating(double functions, const TransformerDevice& device)
+{
+  return device.functions > 0 ? Seconds(functions / device.functions) : Seconds(0);
+}
+
 Seconds multiplying(const Operator& op, const sim::Product& product,
                     const TransformerDevice& device)
 {
@@ -46,7 +51,8 @@ OperatorTime forward_time(const Operator& op, const TransformerDevice& device)
     time.host = op.share * time.host;
     break;
   case OperatorKind::memory:
-    time.device = moving(op.forward_bytes, op.forward_kernels, device);
+    time.device = std::max(moving(op.forward_bytes, op.forward_kernels, device),
+                           evaluating(op.functions, device));
     break;
   }
   return time;
@@ -80,7 +86,8 @@ OperatorTime backward_time(const Operator& op, const TransformerDevice& device)
     time.host = op.share * time.host;
     break;
   case OperatorKind::memory:
-    time.device = moving(op.backward_bytes, op.backward_kernels, device);
+    time.device = std::max(moving(op.backward_bytes, op.backward_kernels, device),
+                           evaluating(2 * op.functions, device));
     break;
   }
   return time;

@@ -13,6 +13,7 @@ struct TransformerDevice {
   sim::ProductCurve narrow; // of operands of fewer than 16 bits
   sim::AttentionCurve attention;
   BytesPerSecond memory;      // what streaming kernels reach
+  double functions = 0;       // exponentials per second; 0: as many as one likes
   Seconds kernel_floor{2e-6}; // shortest time from one small kernel to the next on the device
   Seconds host_per_kernel{};  // that a framework's process needs to launch one
   double clock = 1;           // sustained, beside that of short measurements

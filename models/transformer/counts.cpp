@@ -46,6 +46,9 @@ double attention_parameters(const Transformer& t)
 double mamba_parameters(const Transformer& t)
 {
   const Mamba& m = *t.mamba;
+  if (m.selective()) // of each value its decays, its step's bias and what goes past the state
+    return dense(t.hidden, m.projected(), false) + m.convolved() * (m.convolution + 1) +
+           m.inner_weights() + m.inner() * (m.state + 2) + dense(m.inner(), t.hidden, false);
   return dense(t.hidden, m.projected(), false) + m.convolved() * (m.convolution + 1) + m.inner() +
          3.0 * m.heads + dense(m.inner(), t.hidden, false);
 }
@@ -232,7 +235,8 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
       weights += run.count * one.mixer;
       attentions += run.count;
     } else if (run.parts.mixer == Mixer::mamba) {
-      weights += run.count * t.hidden * (t.mamba->projected() + t.mamba->inner());
+      weights += run.count *
+                 (t.hidden * (t.mamba->projected() + t.mamba->inner()) + t.mamba->inner_weights());
       states += run.count * 7 * t.mamba->inner() * t.mamba->state;
     } else if (run.parts.mixer == Mixer::delta) {
       const DeltaNet& d = *t.delta;

@@ -235,6 +235,8 @@ constexpr ModelType kTypes[] = {
     {"llama4_text", &llama4},
     {"glm4_moe", &glm4_moe},
     {"nemotron_h", &hf::nemotron_h},
+    {"mamba", &hf::mamba},
+    {"jamba", &hf::jamba},
     {"qwen3_next", &hf::qwen3_next},
     {"kimi_linear", &hf::kimi_linear},
     {"kimi_k2", &deepseek},
@@ -256,11 +258,12 @@ struct Refused {
   const char* name;
   const char* what;
 };
-constexpr const char* kMamba = "layers of a selective scan (Mamba-1)";
 constexpr const char* kVision = "a vision encoder before its language model";
 constexpr Refused kRefused[] = {
-    {"jamba", kMamba},       {"mamba", kMamba},     {"qwen2_vl", kVision},
-    {"qwen2_5_vl", kVision}, {"qwen3_vl", kVision}, {"qwen3_vl_moe", kVision},
+    {"qwen2_vl", kVision},
+    {"qwen2_5_vl", kVision},
+    {"qwen3_vl", kVision},
+    {"qwen3_vl_moe", kVision},
 };
 
 void refuse(const Value& config, const std::string& type)
@@ -268,12 +271,8 @@ void refuse(const Value& config, const std::string& type)
   for (const Refused& kind : kRefused)
     if (type == kind.name)
       config.at("model_type")
-          .fail(
-              fmt::format("is '{}', which has {}: not computed here", type, kind.what),
-              kind.what == kVision
-                  ? "import the part that is a language model as \"qwen2\" or \"qwen3\""
-                  : "a recorded step of it can be imported instead: a trace of PyTorch's profiler "
-                    "(docs/import.md)");
+          .fail(fmt::format("is '{}', which has {}: not computed here", type, kind.what),
+                "import the part that is a language model as \"qwen2\" or \"qwen3\"");
 }
 
 } // namespace

@@ -74,6 +74,49 @@ Json nemotron_h(const Config& c)
   return t;
 }
 
+Json mamba(const Config& c)
+{
+  const int layers = c.number("num_hidden_layers");
+  const int hidden = c.number("hidden_size");
+  return {{"layers", layers},
+          {"hidden", hidden},
+          {"heads", 1}, // of no attention
+          {"head_size", 1},
+          {"vocabulary", c.number("vocab_size")},
+          {"norm", "rms"},
+          {"positions", 0},
+          {"tied", c.flag_or("tie_word_embeddings", true)},
+          {"pattern", std::string(static_cast<std::size_t>(layers), 'M')},
+          {"mamba",
+           {{"heads", c.number_or("intermediate_size", 2 * hidden)},
+            {"head_size", 1},
+            {"state", c.number_or("state_size", 16)},
+            {"convolution", c.number_or("conv_kernel", 4)},
+            {"step_rank", c.number_or("time_step_rank", (hidden + 15) / 16)}}}};
+}
+
+Json jamba(const Config& c)
+{
+  Json t = sizes(c);
+  const int hidden = c.number("hidden_size");
+  t["kv_heads"] = c.number_or("num_key_value_heads", c.number("num_attention_heads"));
+  t["gated"] = true;
+  t["positions"] = 0;
+  t["tied"] = c.flag_or("tie_word_embeddings", false);
+  t["full_attention_every"] = c.number("attn_layer_period");
+  if (c.number_or("num_experts", 1) > 1) {
+    t["experts"] = c.number("num_experts");
+    t["top_k"] = c.number("num_experts_per_tok");
+    t["experts_every"] = c.number_or("expert_layer_period", 1);
+  }
+  t["mamba"] = {{"heads", c.number_or("mamba_expand", 2) * hidden},
+                {"head_size", 1},
+                {"state", c.number_or("mamba_d_state", 16)},
+                {"convolution", c.number_or("mamba_d_conv", 4)},
+                {"step_rank", c.number_or("mamba_dt_rank", (hidden + 15) / 16)}};
+  return t;
+}
+
 // Where no list says otherwise the last of each turn attends, and every layer has experts.
 Json qwen3_next(const Config& c)
 {

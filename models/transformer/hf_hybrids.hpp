@@ -7,6 +7,10 @@ namespace foretrain::models::hf {
 
 /// Nemotron-H and Nemotron 3: layers with one part each.
 Json nemotron_h(const Config& c);
+/// The first Mamba in every layer, each by itself.
+Json mamba(const Config& c);
+/// The first Mamba, every few layers attention, every few layers experts.
+Json jamba(const Config& c);
 /// Gated delta nets, every few layers attention with a gate.
 Json qwen3_next(const Config& c);
 /// Kimi Delta Attention, every few layers latent attention.

@@ -1,4 +1,4 @@
-// Mamba-2's mixer as its kernels do it (state-spaces/mamba, mamba_ssm/ops/triton/ssd_combined.py;
+// Mamba's mixers as their kernels do it (state-spaces/mamba, mamba_ssm/ops/triton/ssd_combined.py;
 // arXiv:2405.21060, section 6): the scan as products of chunks, whose states are passed on.
 #include "models/transformer/operator_writer.hpp"
 
@@ -6,8 +6,29 @@
 
 namespace foretrain::models {
 
+// Of each value and token a state of so many others: one kernel that reads values, steps, the gate
+// and both vectors, and keeps states on the chip; each of a state's numbers has an exponential
+// (mamba_ssm, selective_scan_fwd_kernel.cuh). Backward reads the same and the gradient, and writes
+// three, with all exponentials anew.
+void OperatorWriter::selective_scan(const Mamba& m)
+{
+  const double tokens = shape.tokens();
+  product("mamba in", tokens, m.projected(), t.hidden);
+  memory("convolution", tokens * m.convolved(), 2, 5);
+  operators.back().backward_kernels = 3;
+  product("scan inputs", tokens, m.narrow(), m.inner());
+  product("steps", tokens, m.inner(), m.step_rank);
+  memory("selective scan", tokens * m.inner(), 4, 8);
+  operators.back().functions = tokens * m.inner() * m.state;
+  product("mamba out", tokens, t.hidden, m.inner());
+}
+
 void OperatorWriter::mamba(const Mamba& m)
 {
+  if (m.selective()) {
+    selective_scan(m);
+    return;
+  }
   const double tokens = shape.tokens();
   const double heads = static_cast<double>(m.heads) / shape.tensor;
   const double groups = std::max(1.0, static_cast<double>(m.groups) / shape.tensor);

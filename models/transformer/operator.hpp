@@ -71,6 +71,7 @@ struct Operator {
   double backward_bytes = 0;
   int forward_kernels = 1;
   int backward_kernels = 1;
+  double functions = 0;  // exponentials evaluated beside that traffic; backward twice as many
   bool weights = false;  // the product's right side is a weight
   bool frozen = false;   // which is not trained: no gradient of it
   bool again = false;    // made anew in the backward pass, by the kernels themselves

@@ -43,6 +43,7 @@ private:
   void attention_kernel(const char* name, const sim::AttentionShape& part, double times,
                         bool beside = false);
   void turn_heads(double values);
+  void selective_scan(const Mamba& m);
   void delta_gates(const DeltaNet& d);
   void delta_chunks(const DeltaNet& d);
 

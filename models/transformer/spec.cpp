@@ -50,7 +50,7 @@ void check(const Value& at, const Transformer& t)
   if (t.experts > 0 && (t.top_k < 1 || t.top_k > t.experts))
     at.fail_at("top_k", fmt::format("is {}, but each token goes to 1 to {} of the experts", t.top_k,
                                     t.experts));
-  if (t.mamba && t.mamba->heads % t.mamba->groups != 0)
+  if (t.mamba && !t.mamba->selective() && t.mamba->heads % t.mamba->groups != 0)
     at.at("mamba").fail_at("groups", fmt::format("is {}, but must divide the {} heads",
                                                  t.mamba->groups, t.mamba->heads));
   if (t.mamba && t.delta && t.pattern.empty())

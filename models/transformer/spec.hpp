@@ -20,7 +20,8 @@ struct LatentAttention {
 };
 
 /// A state-space mixer (Mamba-2, arXiv:2405.21060): heads of a scan, of which groups share what
-/// goes in and out of their states.
+/// goes in and out of their states. With a `step_rank` the first Mamba (arXiv:2312.00752), whose
+/// values each forget at a pace of their own: its scan is no product.
 struct Mamba {
   int heads = 0;
   int head_size = 64;
@@ -28,12 +29,19 @@ struct Mamba {
   int groups = 8;
   int convolution = 4; // tokens
   int chunk = 128;     // tokens that are multiplied at once
+  int step_rank = 0;   // width of what makes each value's step of time; 0: one for each head
 
+  bool selective() const { return step_rank > 0; }
   double inner() const { return static_cast<double>(heads) * head_size; }
   /// What is convolved: heads' values and the groups' two vectors.
-  double convolved() const { return inner() + 2.0 * groups * state; }
+  double convolved() const { return inner() + (selective() ? 0.0 : 2.0 * groups * state); }
   /// What the product in makes: that, a gate, and a step of time for each head.
-  double projected() const { return inner() + convolved() + heads; }
+  double projected() const { return inner() + convolved() + (selective() ? 0 : heads); }
+  /// What a selective scan's second product makes: what steps are made from, and the vectors in and
+  /// out of states.
+  double narrow() const { return selective() ? step_rank + 2.0 * state : 0.0; }
+  /// Weights of its products but the first and the last one.
+  double inner_weights() const { return selective() ? inner() * (narrow() + step_rank) : 0.0; }
 };
 
 /// A linear attention with a delta rule: a state of each head forgets, and takes what its key does
@@ -182,6 +190,10 @@ void describe(V& v, Mamba& s)
   v.optional("convolution", s.convolution, "tokens that the convolution before the scan sees",
              between(1, 1000));
   v.optional("chunk", s.chunk, "tokens that the scan multiplies at once", between(1, 1e5));
+  v.optional("step_rank", s.step_rank,
+             "the first Mamba (Jamba): width of the product that makes a step of time for each "
+             "value; 0: Mamba-2, with one for each head",
+             between(0, 1e5));
 }
 
 template <class V>
@@ -268,7 +280,7 @@ void describe(V& v, Transformer& s)
       between(1, 10000));
   v.optional("latent", s.latent, "latent attention");
   v.optional("mamba", s.mamba,
-             "Mamba-2 mixers: of the layers that pattern or full_attention_every leaves them");
+             "Mamba mixers: of the layers that pattern or full_attention_every leaves them");
   v.optional("delta", s.delta,
              "linear attention with a delta rule (Gated DeltaNet, Kimi Delta Attention): likewise");
   v.optional("pattern", s.pattern,

@@ -46,7 +46,8 @@ Json dimensions(const Transformer& t)
                      {"state", t.mamba->state},
                      {"groups", t.mamba->groups},
                      {"convolution", t.mamba->convolution},
-                     {"chunk", t.mamba->chunk}};
+                     {"chunk", t.mamba->chunk},
+                     {"step_rank", t.mamba->step_rank}};
   if (t.delta)
     json["delta"] = {{"heads", t.delta->heads},
                      {"key_heads", t.delta->key_heads.value_or(t.delta->heads)},

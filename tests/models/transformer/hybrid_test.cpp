@@ -159,6 +159,60 @@ TEST_CASE("kernels of a scan take longer by their efficiency, and make some anew
   CHECK(find("state passing").backward_bytes == 32.0 * 32 * 64 * 128 * (2 * 4 + 3 * 2));
 }
 
+TEST_CASE("the first Mamba has narrow products for its steps, and a scan of exponentials",
+          "[models][transformer][closed-form]")
+{
+  Transformer t = small_hybrid("M");
+  t.mamba = Mamba{2048, 1, 16, 8, 4, 128, 64};
+  const double inner = 2048, narrow = 64 + 2 * 16;
+  CHECK(layer_parameters(t, kMamba).mixer == 1024 * 2 * inner + 5 * inner + inner * narrow +
+                                                 64 * inner + inner * (16 + 2) + inner * 1024);
+  OperatorShape shape;
+  shape.sequence = 4096;
+  double products = 0;
+  Operator scan;
+  for (const Operator& op : layer_operators(t, shape, kMamba)) {
+    products += op.forward_flops().value();
+    if (op.name == "selective scan")
+      scan = op;
+  }
+  CHECK(products == Approx(2.0 * 4096 * (1024 * 3 * inner + inner * (narrow + 64))));
+  CHECK(forward_flops_per_token(t, 4096, AttentionCount::full).value() ==
+        Approx(products / 4096 + 2.0 * 1000 * 1024 + 7 * inner * 16));
+  // Four values of two bytes a token and value, or the exponentials of its states.
+  TransformerDevice device;
+  device.memory = BytesPerSecond(1e12);
+  device.kernel_floor = Seconds(0);
+  const double traffic = 4096 * inner * 8 / 1e12;
+  CHECK(forward_time(scan, device).device.value() == Approx(traffic));
+  CHECK(backward_time(scan, device).device.value() == Approx(2 * traffic));
+  device.functions = 1e12;
+  CHECK(forward_time(scan, device).device.value() == Approx(4096 * inner * 16 / 1e12));
+  CHECK(backward_time(scan, device).device.value() == Approx(2 * 4096 * inner * 16 / 1e12));
+}
+
+TEST_CASE("config.json of Jamba and Mamba has its published parameters",
+          "[models][transformer][import]")
+{
+  // ai21labs/Jamba-v0.1: 51.57 B, 12 B active (arXiv:2403.19887).
+  const Transformer jamba = imported(R"({"model_type": "jamba", "hidden_size": 4096,
+    "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "vocab_size": 65536, "attn_layer_period": 8, "attn_layer_offset": 4,
+    "expert_layer_period": 2, "expert_layer_offset": 1, "num_experts": 16,
+    "num_experts_per_tok": 2, "mamba_d_state": 16, "mamba_d_conv": 4, "mamba_expand": 2,
+    "mamba_dt_rank": 256, "tie_word_embeddings": false})");
+  CHECK(parameters(jamba).total() == Approx(51.57e9).epsilon(1e-3));
+  CHECK(parameters(jamba).active_per_token == Approx(12e9).epsilon(0.02));
+  CHECK(count_of(jamba.runs(), {Mixer::attention, FeedForward::dense}) +
+            count_of(jamba.runs(), kExpertLayer) ==
+        4);
+  // state-spaces/mamba-2.8b-hf: 2,768,345,600.
+  CHECK(parameters(imported(R"({"model_type": "mamba", "hidden_size": 2560,
+    "intermediate_size": 5120, "num_hidden_layers": 64, "state_size": 16, "conv_kernel": 4,
+    "time_step_rank": 160, "vocab_size": 50280})"))
+            .total() == Approx(2768345600.0).epsilon(1e-6));
+}
+
 TEST_CASE("routed experts may see narrower tokens", "[models][transformer][closed-form]")
 {
   Transformer t = preset_transformer("nemotron-3-super-120b-a12b");
