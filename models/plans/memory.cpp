@@ -359,10 +359,10 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       }
       kept += piece.predictions * bytes.of(t.prediction_parts());
       most_layers = std::max(most_layers, own.total() / std::max(1, piece.layers()));
-      const bool one_table = piece.embedding && t.is_tied();
       if (piece.embedding || piece.output)
-        tables += static_cast<double>(t.vocabulary) * t.hidden / plan.tensor *
-                  ((piece.embedding ? 1 : 0) + (piece.output && !one_table ? 1 : 0));
+        tables +=
+            static_cast<double>(t.vocabulary) * t.hidden / plan.tensor *
+            ((piece.embedding ? 1 : 0) + (piece.output && !shares_table(piece, t, plan) ? 1 : 0));
       // Logits and what the loss needs of them; embedding's dropout.
       if (piece.output)
         other += (1 + piece.predictions) * tokens * t.predicted *

@@ -88,7 +88,7 @@ PieceParameters parameters_of(const Piece& piece, const Transformer& t, const Pa
   if (piece.output) {
     p.shared += all.output / cut + all.final_norm;
     // A tied embedding is kept on the last stage too.
-    if (t.is_tied() && !piece.embedding)
+    if (t.is_tied() && !shares_table(piece, t, plan))
       p.shared += static_cast<double>(t.vocabulary) * t.hidden / cut;
   }
   return p;

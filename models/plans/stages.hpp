@@ -50,6 +50,12 @@ struct Piece {
 std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan,
                              const LayerTreatments& treatments = {});
 
+/// Whether its logits have the table of the embedding, which is on the same stage.
+inline bool shares_table(const Piece& piece, const Transformer& t, const ParallelPlan& plan)
+{
+  return piece.output && t.is_tied() && (piece.embedding || returns(plan.schedule));
+}
+
 /// Weights of a piece on one GPU, by whom they are copied among.
 struct PieceParameters {
   double shared = 0;  // among data-parallel and context-parallel ranks

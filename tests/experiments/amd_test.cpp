@@ -107,6 +107,12 @@ TEST_CASE("what AMD's GPUs compute in", "[amd][precision]")
   // Half of the peak's multiplications, which count two at once.
   const platforms::Gpu mi300x = gpu("mi300x");
   CHECK(direct_rate(mi300x, 1).value() == Approx(0.5 * mi300x.fp32->peak.value()));
+  // Exponentials: a quarter of what is issued; 16 of 128 on an H100, which counts two FLOP of each.
+  CHECK(function_rate(mi300x) == Approx(mi300x.fp32->peak.value() / 16));
+  CHECK(function_rate(gpu("h100-sxm5-80gb")) ==
+        Approx(gpu("h100-sxm5-80gb").fp32->peak.value() / 16));
+  CHECK(function_rate(gpu("v100-sxm2-32gb")) ==
+        Approx(gpu("v100-sxm2-32gb").fp32->peak.value() / 8));
 
   CHECK_THROWS_WITH(run_text(job("mi300x", R"(, "precision": "nvfp4")")),
                     Contains("'nvfp4'") && Contains("MI300X has no rate") && Contains("fp8"));

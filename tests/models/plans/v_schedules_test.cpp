@@ -132,6 +132,7 @@ TEST_CASE("a plan that comes back has embedding and logits on its first stage", 
 {
   StepSetting s = test::small_model(8);
   s.memory.model.tied = false;
+  s.memory.model.positions = 0;
   s.memory.plan.pipeline = 2;
   s.memory.plan.schedule = PipelineSchedule::zb_v;
   s.memory.plan = as_meant(s.memory.plan);
@@ -142,6 +143,9 @@ TEST_CASE("a plan that comes back has embedding and logits on its first stage", 
   const auto memory = stage_memory(s.memory);
   const double table = 32000.0 * 1024 * 2;
   CHECK((memory[0].weights - memory[1].weights).value() == Approx(2 * table).epsilon(0.05));
+  s.memory.model.tied = true; // one table for both
+  CHECK((stage_memory(s.memory)[0].weights - memory[1].weights).value() ==
+        Approx(table).epsilon(0.05));
   test::EqualTimes times(test::kExchange);
   const PlannedStep step = plan_step(s, times);
   const sim::Program program = divided_program(s, step, times, nullptr, false);
