@@ -2,7 +2,7 @@
 // and the last piece are on the first stage, the two in the middle on the last one.
 #pragma once
 
-#include "models/plans/pipeline.hpp"
+#include "models/plans/pipeline_setting.hpp"
 
 namespace foretrain::models {
 

@@ -3,6 +3,7 @@
 
 #include "models/plans/divided.hpp"
 #include "models/plans/memory.hpp"
+#include "models/plans/pipeline.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/small_plan.hpp"
 
