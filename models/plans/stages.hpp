@@ -13,7 +13,7 @@ struct LayerTreatments {
   int wide_first = 0; // of the model's, whose products stay in 16 bits
   int wide_last = 0;
   std::optional<int> repeated; // of each piece's, in the backward pass; absent: all of them
-  int away = 0;                // of each piece's, whose activations are in host memory
+  int away = 0;                // of each piece's behind these, whose activations are in host memory
 
   /// Layer `number` of the model, `place` of its piece.
   LayerParts of(const Transformer& t, int number, int place) const
@@ -21,7 +21,8 @@ struct LayerTreatments {
     LayerParts parts = t.parts_of(number);
     parts.wide = number < wide_first || number >= t.layers - wide_last;
     parts.kept = repeated && place >= *repeated;
-    parts.away = place < away;
+    const int begin = repeated.value_or(0);
+    parts.away = place >= begin && place < begin + away;
     return parts;
   }
 };

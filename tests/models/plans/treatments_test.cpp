@@ -37,22 +37,20 @@ TEST_CASE("treatments are those of a place in the model or in a piece", "[plans]
   ParallelPlan plan;
   plan.pipeline = 2;
   const auto pieces = pieces_of(t, plan, {1, 2, 3, 1});
-  LayerParts first; // wide, and away
-  first.wide = first.away = true;
-  CHECK(count_of(pieces[0].runs, first) == 1);
-  CHECK(count_of(pieces[0].runs, kDenseLayer) == 2);
-  LayerParts kept;
-  kept.kept = true; // the fourth
-  CHECK(count_of(pieces[0].runs, kept) == 1);
-  LayerParts away;
-  away.away = true;
-  CHECK(count_of(pieces[1].runs, away) == 1);
-  CHECK(count_of(pieces[1].runs, kDenseLayer) == 1);
   LayerParts wide;
-  wide.wide = true;
+  wide.wide = true; // the first
+  CHECK(count_of(pieces[0].runs, wide) == 1);
+  CHECK(count_of(pieces[0].runs, kDenseLayer) == 2);
+  LayerParts kept; // the fourth is not repeated, and its activations are away
+  kept.kept = kept.away = true;
+  CHECK(count_of(pieces[0].runs, kept) == 1);
+  CHECK(count_of(pieces[1].runs, kDenseLayer) == 2);
   CHECK(count_of(pieces[1].runs, wide) == 1);
-  wide.kept = true;
-  CHECK(count_of(pieces[1].runs, wide) == 1);
+  kept.wide = true;
+  CHECK(count_of(pieces[1].runs, kept) == 1);
+  LayerParts away; // without recomputation the first ones are
+  away.away = true;
+  CHECK(count_of(pieces_of(t, plan, {0, 0, {}, 3})[1].runs, away) == 3);
   CHECK(pieces_of(t, plan)[0].runs.size() == 1);
 }
 
