@@ -188,9 +188,7 @@ private:
       memory.treatments.repeated = (too_few + fits) / 2;
       (plan_fits(memory, e_.platform) ? fits : too_few) = *memory.treatments.repeated;
     }
-    memory.treatments.repeated = fits;
-    if (fits == all)
-      memory.treatments.repeated.reset();
+    memory.treatments.repeated = fits < all ? std::optional(fits) : std::nullopt;
   }
 
   // Frameworks divide the weights of whole models only, and within nodes where there are several.

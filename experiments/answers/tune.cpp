@@ -81,8 +81,7 @@ TunedPlan predicted(const Point& point, const models::MemorySetting& memory,
                     const RunOptions& options)
 {
   const int micro_batch = memory.batch.micro_batch;
-  const std::optional<int> layers =
-      memory.recompute == Recompute::full ? memory.treatments.repeated : std::nullopt;
+  const std::optional<int> layers = memory.treatments.repeated;
   const PointResult result =
       run_point(with_plan(point, memory.plan, micro_batch, memory.recompute, layers), options);
   const JobResult& job = result.jobs.front();

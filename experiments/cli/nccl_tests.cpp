@@ -285,8 +285,7 @@ int run_nccl_tests(const NcclTestsArguments& a)
   options.element_size = element_size(a.type);
   options.algorithm = a.algorithm;
   options.fidelity = choice_of<models::Fidelity>(a.fidelity).value();
-  options.library =
-      named(a.library.empty() ? usual_library(platform.gpu) : a.library, models::kLibraryKind);
+  options.library = named(library_name(a.library, platform.gpu), models::kLibraryKind);
   if (!a.diff.empty())
     return run_difference(a, *test, platform, stack, options);
   check_ranks(options, platform);

@@ -53,8 +53,8 @@ int show_graphs(const PlatformArguments& a, const PlatformSpec& spec, const Stac
   experiments::NcclTestsOptions options;
   options.nodes = a.nodes;
   options.gpus_per_node = a.gpus > 0 ? a.gpus : spec.gpus_per_node();
-  options.library = resolve_preset(
-      a.library.empty() ? experiments::usual_library(spec.gpu) : a.library, models::kLibraryKind);
+  options.library =
+      resolve_preset(experiments::library_name(a.library, spec.gpu), models::kLibraryKind);
   if (options.gpus_per_node > spec.gpus_per_node())
     throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", options.gpus_per_node,
                                  spec.name, spec.gpus_per_node()));

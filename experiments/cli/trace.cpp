@@ -45,8 +45,8 @@ std::optional<experiments::TracePrediction> prediction_for(const models::TraceSu
       resolve_preset(a.platform, platforms::kPlatformKind, profiles.overlay));
   return experiments::predict_collectives(
       summary, platform, stack_of(a.stack, platform, profiles.overlay),
-      resolve_preset(a.library.empty() ? experiments::usual_library(platform.gpu) : a.library,
-                     models::kLibraryKind, profiles.overlay),
+      resolve_preset(experiments::library_name(a.library, platform.gpu), models::kLibraryKind,
+                     profiles.overlay),
       a.placement);
 }
 

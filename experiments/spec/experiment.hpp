@@ -32,6 +32,9 @@ struct StackSpec {
   Value transport; // absent: rdma where the platform has it, else tcp
 };
 
+/// GPUs of a job, at most.
+inline constexpr int kMostJobGpus = 1 << 20;
+
 struct AnchorSpec {
   double samples_per_s = 0;
   std::optional<int> gpus;          // absent: one; of a transformer: as many as the job has
@@ -264,7 +267,7 @@ void describe(V& v, AnchorSpec& s)
   v.optional("gpus", s.gpus,
              "GPUs that reached it together, packed on nodes of this platform; default 1, of a "
              "transformer the job's",
-             between(1, 1048576));
+             between(1, kMostJobGpus));
   v.optional("batch_per_gpu", s.batch_per_gpu, "samples per GPU and step; default the job's",
              between(1, 1e6));
   v.optional("spread", s.spread,
@@ -392,7 +395,7 @@ void describe(V& v, JobSpec& s)
       between(1, 1e6));
   v.optional("input", s.input,
              "where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object");
-  v.optional("gpus", s.gpus, "number of GPUs", between(1, 1048576));
+  v.optional("gpus", s.gpus, "number of GPUs", between(1, kMostJobGpus));
   v.optional("anchor", s.anchor, "measured rate that scales the times of kernels");
   v.optional("parameter_servers", s.parameter_servers,
              "how many parameter servers there are, and where");

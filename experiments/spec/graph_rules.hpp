@@ -22,4 +22,10 @@ inline const char* usual_library(const platforms::Gpu& gpu)
   return gpu.vendor == sim::GpuVendor::amd ? "rccl" : "nccl";
 }
 
+/// The one that is named, if any is.
+inline std::string library_name(const std::string& named, const platforms::Gpu& gpu)
+{
+  return named.empty() ? usual_library(gpu) : named;
+}
+
 } // namespace foretrain::experiments

@@ -2,8 +2,8 @@
 
 #include "experiments/spec/anchor.hpp"
 #include "experiments/spec/fitting_plan.hpp"
-#include "experiments/spec/graph_rules.hpp"
 #include "experiments/spec/idle_keys.hpp"
+#include "experiments/spec/job_framework.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/levers.hpp"
 #include "experiments/spec/measured_job.hpp"
@@ -291,6 +291,10 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   job.device = device_for(e.platform, job.stack, spec, job.framework, at);
   job.optimizer = models::load_optimizer(
       spec.optimizer ? spec.optimizer : preset_reference(job.network.optimizer, spec.model));
+  if (job.optimizer.newton_schulz)
+    at.fail_at("optimizer",
+               "is " + job.optimizer.name + ", whose products are known of transformers alone",
+               "\"sgd-momentum\" or \"adamw\"");
   job.device.optimizer = job.optimizer;
   if (job.network.measured)
     use_measured_times(job, e.platform, at);
@@ -378,36 +382,6 @@ platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,
                                            : preset_reference(rdma ? "rdma" : "tcp", root);
   return platforms::make_stack(platforms::load_host(spec.host),
                                platforms::load_transport(spec.transport));
-}
-
-models::Framework framework_of(const JobSpec& job, const platforms::Gpu& gpu)
-{
-  // A library that adds through host memory uses others inside a process, which have their like.
-  const auto elsewhere = [&gpu](const models::Library& library) {
-    return !library.host && library.vendor && *library.vendor != gpu.vendor;
-  };
-  const auto refuse = [&gpu](const Value& at, const std::string& name, sim::GpuVendor vendor,
-                             const std::string& hint) {
-    at.fail(fmt::format("is '{}', which runs on GPUs of {}, and a {} is one of {}", name,
-                        word_of(vendor), gpu.name, word_of(gpu.vendor)),
-            hint);
-  };
-  models::Framework framework = models::load_framework(job.framework);
-  if (framework.vendor && *framework.vendor != gpu.vendor)
-    refuse(job.framework, framework.name, *framework.vendor,
-           "pytorch-ddp, nemo and others run on both");
-  if (!framework.library)
-    framework.library = preset_reference(usual_library(gpu), job.framework);
-  for (Value* named : {&framework.library, &framework.library_between_nodes})
-    if (*named && elsewhere(models::load_library(*named)))
-      *named = preset_reference(usual_library(gpu), job.framework);
-  if (!job.library)
-    return framework;
-  if (const models::Library library = models::load_library(job.library); elsewhere(library))
-    refuse(job.library, library.name, *library.vendor,
-           fmt::format("\"{}\" runs on those of {}", usual_library(gpu), word_of(gpu.vendor)));
-  framework.library = job.library;
-  return framework;
 }
 
 ResolvedExperiment resolve(const Point& given)

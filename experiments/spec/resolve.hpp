@@ -9,11 +9,6 @@ namespace foretrain::experiments {
 /// ...
 ResolvedExperiment resolve(const Point& point);
 
-/// The job's framework, with the collective library that the job, else the framework, names. On
-/// AMD's GPUs RCCL stands where the framework says NCCL. Throws ConfigError where the framework or
-/// the job's library is one of other GPUs.
-models::Framework framework_of(const JobSpec& job, const platforms::Gpu& gpu);
-
 /// Fills in what the file leaves to its default: the experiment's stack for a job, bare metal and
 /// the adapters' own transport for the experiment.
 platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,

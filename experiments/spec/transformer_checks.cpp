@@ -2,6 +2,8 @@
 
 #include "models/training/optimizer.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
@@ -82,9 +84,26 @@ void refuse_orthogonal_updates(const JobSpec& job, const models::Optimizer& opti
                "\"optimizer\": \"adamw\", or leave offload out");
 }
 
+// Layers of each piece that are told, and more than the largest one has.
+void refuse_missing_layers(const JobSpec& job, const models::Transformer& t,
+                           const models::ParallelPlan& plan, const Value& at)
+{
+  int most = 0;
+  for (const models::Piece& piece : models::pieces_of(t, plan))
+    most = std::max(most, piece.layers() - piece.predictions);
+  for (const auto& [key, told] : {std::pair{"recompute_layers", job.recompute_layers.value_or(0)},
+                                  std::pair{"offload_activations", job.offload_activations}})
+    if (told > most)
+      at.fail_at(key,
+                 fmt::format("is {}, and no {} has more than {} layers", told,
+                             plan.virtual_stages > 1 ? "piece of a stage" : "stage", most),
+                 fmt::format("at most {}", most));
+}
+
 } // namespace
 
 void refuse_idle_of_transformer(const JobSpec& job, const models::Transformer& t,
+                                const models::ParallelPlan& plan,
                                 const models::Optimizer& optimizer, const Value& at)
 {
   refuse_recomputation(job, t, at);
@@ -95,9 +114,7 @@ void refuse_idle_of_transformer(const JobSpec& job, const models::Transformer& t
   if (job.routing.padded && !job.routing.capacity)
     at.at("routing").fail_at("padded", "fills experts up to a capacity, and none is given",
                              "\"capacity\": 1.25");
-  if (job.offload_activations > t.layers)
-    at.fail_at("offload_activations",
-               fmt::format("is {} of {} layers", job.offload_activations, t.layers));
+  refuse_missing_layers(job, t, plan, at);
 }
 
 } // namespace foretrain::experiments

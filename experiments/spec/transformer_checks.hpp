@@ -7,6 +7,7 @@ namespace foretrain::experiments {
 
 /// `at`: the job. `optimizer`: the job's, or the default one. Throws ConfigError.
 void refuse_idle_of_transformer(const JobSpec& job, const models::Transformer& t,
+                                const models::ParallelPlan& plan,
                                 const models::Optimizer& optimizer, const Value& at);
 
 } // namespace foretrain::experiments

@@ -205,7 +205,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.per_node = gpus_per_node;
   const models::Optimizer optimizer =
       models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
-  refuse_idle_of_transformer(job, t, optimizer, at);
+  refuse_idle_of_transformer(job, t, s.memory.plan, optimizer, at);
   s.memory.state = state_of(job, rules, optimizer, s.memory.element);
   s.newton_schulz = optimizer.newton_schulz ? optimizer.newton_schulz->iterations : 0;
   s.memory.operand = is_narrow(job.precision) ? bytes_of(job.precision) : s.memory.element;

@@ -179,22 +179,29 @@ double Collective::local_copy(const Pattern& pattern, const Protocol& protocol) 
   return library_.local_copy(comm_.compute_capability, pattern.to_itself).value();
 }
 
-double Collective::idle_rate(const Algorithm& algorithm, const Pattern& pattern,
-                             const Protocol& protocol) const
+Collective::Loaded Collective::loaded(const Pattern& pattern, const Protocol& protocol) const
 {
-  std::vector<double> weight(static_cast<std::size_t>(engine_.resource_count()));
-  const double most = limit_of(algorithm, pattern, protocol);
-  double rate = most > 0 ? most : std::numeric_limits<double>::infinity();
+  Loaded all{std::vector<double>(static_cast<std::size_t>(engine_.resource_count())),
+             std::numeric_limits<double>::infinity()};
   for (const Load& load : pattern.loads) {
     const double moved = load.bytes * expansion(load.hop, protocol);
     for (const sim::Use& use : load.hop.uses)
-      weight[static_cast<std::size_t>(use.resource)] += use.weight * moved;
+      all.weight[static_cast<std::size_t>(use.resource)] += use.weight * moved;
     if (load.hop.cap > 0)
-      rate = std::min(rate, load.hop.cap / moved);
+      all.cap = std::min(all.cap, load.hop.cap / moved);
   }
-  for (std::size_t resource = 0; resource < weight.size(); ++resource)
-    if (weight[resource] > 0)
-      rate = std::min(rate, engine_.capacity({static_cast<int>(resource)}) / weight[resource]);
+  return all;
+}
+
+double Collective::idle_rate(const Algorithm& algorithm, const Pattern& pattern,
+                             const Protocol& protocol) const
+{
+  const Loaded all = loaded(pattern, protocol);
+  const double most = limit_of(algorithm, pattern, protocol);
+  double rate = most > 0 ? std::min(most, all.cap) : all.cap;
+  for (std::size_t resource = 0; resource < all.weight.size(); ++resource)
+    if (all.weight[resource] > 0)
+      rate = std::min(rate, engine_.capacity({static_cast<int>(resource)}) / all.weight[resource]);
   const double local = local_copy(pattern, protocol);
   return local > 0 ? 1 / (1 / rate + pattern.own / local) : rate;
 }
@@ -213,22 +220,15 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
 {
   if (candidate.coupled)
     return candidate.coupled;
-  std::vector<double> weight(static_cast<std::size_t>(engine_.resource_count()));
-  const Protocol& protocol = *candidate.protocol;
-  const Pattern& pattern = patterns_[candidate.pattern];
+  const Loaded all = loaded(patterns_[candidate.pattern], *candidate.protocol);
   const double most = most_of(candidate);
-  double cap = most > 0 ? most * candidate.unit : sim::MaxMin::kNoCap;
-  for (const Load& load : pattern.loads) {
-    const double moved = load.bytes * expansion(load.hop, protocol) / candidate.unit;
-    for (const sim::Use& use : load.hop.uses)
-      weight[static_cast<std::size_t>(use.resource)] += use.weight * moved;
-    if (load.hop.cap > 0)
-      cap = cap > 0 ? std::min(cap, load.hop.cap / moved) : load.hop.cap / moved;
-  }
+  const double rate = most > 0 ? std::min(most, all.cap) : all.cap;
+  const double cap =
+      rate < std::numeric_limits<double>::infinity() ? rate * candidate.unit : sim::MaxMin::kNoCap;
   std::vector<sim::Use> uses; // each resource once
-  for (std::size_t resource = 0; resource < weight.size(); ++resource)
-    if (weight[resource] > 0)
-      uses.push_back({static_cast<int>(resource), weight[resource]});
+  for (std::size_t resource = 0; resource < all.weight.size(); ++resource)
+    if (all.weight[resource] > 0)
+      uses.push_back({static_cast<int>(resource), all.weight[resource] / candidate.unit});
   candidate.coupled = sim::make_path(comm_.alike ? without_alike(uses) : std::move(uses), {}, cap);
   return candidate.coupled;
 }

@@ -87,6 +87,12 @@ private:
   double local_copy(const Pattern& pattern, const Protocol& protocol) const;
   double limit_of(const Algorithm& algorithm, const Pattern& pattern,
                   const Protocol& protocol) const;
+  /// What each byte of the buffer uses of every resource, and what hops let through at most.
+  struct Loaded {
+    std::vector<double> weight; // by resource
+    double cap;                 // bytes of the buffer per second
+  };
+  Loaded loaded(const Pattern& pattern, const Protocol& protocol) const;
   double idle_rate(const Algorithm& algorithm, const Pattern& pattern,
                    const Protocol& protocol) const;
   double most_of(const Candidate& candidate) const;

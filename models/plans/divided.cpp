@@ -1,6 +1,7 @@
 #include "models/plans/divided.hpp"
 
 #include "models/plans/stage_devices.hpp"
+#include "models/plans/written_pass.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -57,43 +58,6 @@ sim::CollectiveKind kind_of(Operation operation)
     return sim::CollectiveKind::all_reduce;
   }
 }
-
-// Calls that follow each other on one stream: alike ones are one operation.
-PlannedCalls alike_as_one(PlannedCalls calls)
-{
-  PlannedCalls merged;
-  for (PlannedCall& call : calls) {
-    const auto same = std::find_if(merged.begin(), merged.end(), [&](const PlannedCall& other) {
-      return other.group == call.group && other.operation == call.operation &&
-             other.size == call.size;
-    });
-    if (same == merged.end())
-      merged.push_back(call);
-    else
-      same->times += call.times;
-  }
-  return merged;
-}
-
-// Work of one kind on a device, in order.
-struct Stretch {
-  Phase phase;
-  Seconds time;
-};
-
-// Some layers of a pass, or an end: computing, then exchanges of a group, and what computes beside
-// them.
-struct WrittenPart {
-  const char* name;
-  std::vector<Stretch> ahead, beside;
-  PlannedCalls calls;
-};
-
-// One pass through a piece: the same in every micro-batch.
-struct WrittenPass {
-  std::vector<WrittenPart> parts;
-  Seconds put_off; // gradients of weights that zero-bubble makes later
-};
 
 class DividedWriter {
 public:
@@ -226,7 +190,10 @@ private:
   {
     const auto [known, anew] = passes_.try_emplace({slice.piece, slice.backward, slice.split});
     if (anew)
-      known->second = pass(slice);
+      known->second = written_pass(
+          step_.pieces[static_cast<std::size_t>(slice.piece)], slice.backward, together_,
+          slice.split ? step_.pipeline.pieces[static_cast<std::size_t>(slice.piece)].weights
+                      : Seconds(0));
     const OpId copied = copy(slice);
     for (const WrittenPart& part : known->second.parts) {
       work(part.ahead, part.name);
@@ -261,81 +228,9 @@ private:
     return op;
   }
 
-  WrittenPass pass(const PipelineSlice& slice) const
+  void work(const std::vector<PhaseTime>& parts, const char* what)
   {
-    const PieceCost& piece = step_.pieces[static_cast<std::size_t>(slice.piece)];
-    WrittenPass pass;
-    if (slice.split)
-      pass.put_off = step_.pipeline.pieces[static_cast<std::size_t>(slice.piece)].weights;
-    const Seconds computing = piece.backward_compute + piece.recompute;
-    const double left = pass.put_off.value() > 0 ? 1 - pass.put_off / computing : 1;
-    for (const PlanUnit& unit : piece.units)
-      for (int done = 0; done < unit.count; done += together_) {
-        auto parts =
-            pass_parts(slice.backward, piece, unit, std::min(together_, unit.count - done), left);
-        if (slice.backward)
-          std::reverse(parts.begin(), parts.end());
-        pass.parts.insert(pass.parts.end(), parts.begin(), parts.end());
-      }
-    if (slice.backward)
-      std::reverse(pass.parts.begin(), pass.parts.end());
-    return pass;
-  }
-
-  // Each group's exchanges have beside them what hides them, and no other's.
-  static std::vector<WrittenPart> pass_parts(bool backward, const PieceCost& piece,
-                                             const PlanUnit& unit, int count, double left)
-  {
-    const LayerExchanges inside = (backward ? unit.back : unit.ahead).scaled(count);
-    std::vector<Exposure> groups{inside.tensor, inside.context, inside.expert};
-    if (unit.layer)
-      groups.push_back((backward ? piece.data_back : piece.data_ahead)
-                           .scaled(static_cast<double>(count) / std::max(1, piece.layers)));
-    const Seconds time = count * left * (backward ? unit.backward : unit.forward);
-    std::vector<Stretch> rest{{Phase::forward, time}};
-    if (backward) {
-      // What is repeated is not put off.
-      const Seconds again =
-          (piece.recompute / (piece.recompute + piece.backward_compute)) / left * time;
-      rest = {{Phase::recompute, again}, {Phase::backward, time - again}};
-    }
-    Seconds hidden; // of all
-    for (const Exposure& group : groups)
-      hidden += std::max(Seconds(0), group.whole - group.exposed);
-    const double fits = hidden > time ? time / hidden : 1;
-    std::vector<WrittenPart> parts;
-    Seconds ahead = time - fits * hidden;
-    for (Exposure& group : groups) {
-      if (group.whole.value() <= 0)
-        continue;
-      WrittenPart part{unit.name, {}, {}, alike_as_one(std::move(group.calls))};
-      std::tie(part.ahead, rest) = cut(rest, ahead);
-      std::tie(part.beside, rest) =
-          cut(rest, fits * std::max(Seconds(0), group.whole - group.exposed));
-      parts.push_back(std::move(part));
-      ahead = Seconds(0);
-    }
-    if (parts.empty())
-      parts.push_back({unit.name, std::move(rest), {}, {}});
-    return parts;
-  }
-
-  static std::pair<std::vector<Stretch>, std::vector<Stretch>>
-  cut(const std::vector<Stretch>& parts, Seconds at)
-  {
-    std::pair<std::vector<Stretch>, std::vector<Stretch>> both;
-    for (const Stretch& part : parts) {
-      const Seconds before = std::clamp(at, Seconds(0), part.time);
-      both.first.push_back({part.phase, before});
-      both.second.push_back({part.phase, part.time - before});
-      at = at - before;
-    }
-    return both;
-  }
-
-  void work(const std::vector<Stretch>& parts, const char* what)
-  {
-    for (const Stretch& part : parts) {
+    for (const PhaseTime& part : parts) {
       if (part.time.value() <= 0)
         continue;
       const OpId op = program_.compute(stage_, part.phase, what, part.time);

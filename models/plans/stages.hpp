@@ -27,7 +27,7 @@ struct LayerTreatments {
   }
 };
 
-/// Layers between two transfers of a pipeline; piece p stands on stage p % stages.
+/// Layers between two transfers of a pipeline; stage_of_piece says where each stands.
 struct Piece {
   LayerRuns runs;
   bool embedding = false;

@@ -78,7 +78,7 @@ struct StepSetting {
   Seconds overhead;           // of the framework per step
   int newton_schulz = 0;      // iterations that make an update orthogonal; 0: none do
   BytesPerSecond host_link;   // device to host memory, for what is offloaded
-  BytesPerSecond host_memory; // a GPU's share of its node's, for an optimizer that runs there
+  BytesPerSecond host_memory; // a GPU's share of its node's, likewise
 
   /// Coefficient of variation of a GPU's step, from step to step.
   double step_variation() const { return std::hypot(variation, memory.batch.varying_tokens()); }

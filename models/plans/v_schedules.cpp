@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -90,6 +91,22 @@ struct Stage {
   }
 };
 
+// A pass that a stage may begin.
+struct Option {
+  bool backward = false;
+  int micro_batch = 0;
+  bool back = false;
+
+  // Backward passes stand first, the oldest of them; then the way back.
+  bool before(const Option& other) const
+  {
+    const auto rank = [](const Option& o) {
+      return std::tuple(!o.backward, o.backward ? o.micro_batch : 0, !o.back);
+    };
+    return rank(*this) < rank(other);
+  }
+};
+
 // Runs through a step, each stage taking what is ready and stands first.
 class ZbV {
 public:
@@ -169,7 +186,7 @@ private:
   {
     Stage& stage = of(at);
     double wait = kNever;
-    std::tuple<int, int, int> best{2, 0, 0}; // backward before forward, the oldest, the way back
+    std::optional<Option> best;
     for (const bool backward : {true, false})
       for (const std::size_t back : {1U, 0U}) {
         const int next = backward ? stage.backward[back] : stage.forward[back];
@@ -178,15 +195,13 @@ private:
         const double date = ready(backward, piece_of(s_.stages, at, back == 1), next);
         if (date > stage.now)
           wait = std::min(wait, date);
-        else if (backward || has_room(stage, back == 1))
-          best = std::min(best, backward ? std::tuple{0, next, back == 1 ? 0 : 1}
-                                         : std::tuple{1, back == 1 ? 0 : 1, 0});
+        else if (const Option option{backward, next, back == 1};
+                 (backward || has_room(stage, back == 1)) && (!best || option.before(*best)))
+          best = option;
       }
-    if (std::get<0>(best) == 0)
-      run(at, true, std::get<2>(best) == 0);
-    else if (std::get<0>(best) == 1)
-      run(at, false, std::get<1>(best) == 0);
-    else if (!stage.put_off.empty()) {
+    if (best) {
+      run(at, best->backward, best->back);
+    } else if (!stage.put_off.empty()) {
       --stage.kept;
       stage.wakes = stage.now += stage.put_off.front().value();
       stage.put_off.pop_front();

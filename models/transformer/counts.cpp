@@ -122,11 +122,16 @@ LayerParameters layer_parameters(const Transformer& t, const LayerParts& parts)
 
 namespace {
 
+// Two narrow products, and of each output a magnitude where these are trained.
+double low_rank(const Adapters& adapters, double in, double out)
+{
+  return adapters.rank * (in + out) + (adapters.magnitudes ? out : 0);
+}
+
 // Of the products of an attention.
 double attention_adapters(const Transformer& t, const Adapters& adapters)
 {
   using enum AdapterTarget;
-  const double rank = adapters.rank;
   const double h = t.hidden;
   const double queries = static_cast<double>(t.heads) * t.head();
   double sum = 0;
@@ -137,15 +142,16 @@ double attention_adapters(const Transformer& t, const Adapters& adapters)
     const double query_out = static_cast<double>(t.heads) * (t.head() + a.rotary_size);
     values = t.heads * value;
     if (adapters.on(linear_qkv)) {
-      sum += rank * (h + a.kv_rank + a.rotary_size);
-      sum += rank * (a.kv_rank + t.heads * (t.head() + value));
-      sum +=
-          a.query_rank > 0 ? rank * (h + 2.0 * a.query_rank + query_out) : rank * (h + query_out);
+      sum += low_rank(adapters, h, a.kv_rank + a.rotary_size);
+      sum += low_rank(adapters, a.kv_rank, t.heads * (t.head() + value));
+      if (a.query_rank > 0)
+        sum += low_rank(adapters, h, a.query_rank);
+      sum += low_rank(adapters, a.query_rank > 0 ? a.query_rank : h, query_out);
     }
   } else if (adapters.on(linear_qkv)) {
-    sum += rank * (h + queries + 2.0 * t.kv() * t.head());
+    sum += low_rank(adapters, h, queries * (t.attention_gate ? 2 : 1) + 2.0 * t.kv() * t.head());
   }
-  return sum + (adapters.on(linear_proj) ? rank * (values + h) : 0);
+  return sum + (adapters.on(linear_proj) ? low_rank(adapters, values, h) : 0);
 }
 
 } // namespace
@@ -155,9 +161,8 @@ LayerParameters adapter_parameters(const Transformer& t, const Adapters& adapter
 {
   using enum AdapterTarget;
   const auto feed = [&](double outer, double inner) {
-    const double both = adapters.rank * (outer + inner);
-    return (adapters.on(linear_fc1) ? both + adapters.rank * (t.gated ? inner : 0) : 0) +
-           (adapters.on(linear_fc2) ? both : 0);
+    return (adapters.on(linear_fc1) ? low_rank(adapters, outer, inner * (t.gated ? 2 : 1)) : 0) +
+           (adapters.on(linear_fc2) ? low_rank(adapters, inner, outer) : 0);
   };
   LayerParameters p;
   p.mixer = parts.mixer == Mixer::attention ? attention_adapters(t, adapters) : 0;

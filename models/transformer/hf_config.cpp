@@ -29,11 +29,7 @@ int full_attention_every(const Config& c, const std::string& type)
 Json llama_like(const Config& c)
 {
   const std::string type = c.text("model_type");
-  Json t = sizes(c);
-  t["kv_heads"] = c.number_or("num_key_value_heads", c.number("num_attention_heads"));
-  if (c.has("head_dim"))
-    t["head_size"] = c.number("head_dim");
-  t["gated"] = true;
+  Json t = hf::gated_decoder(c);
   t["rotary"] = true;
   t["tied"] = c.flag_or("tie_word_embeddings", type.starts_with("gemma"));
   if (c.flag_or("attention_bias", type == "qwen2" || type == "qwen2_moe"))

@@ -97,12 +97,9 @@ Json mamba(const Config& c)
 
 Json jamba(const Config& c)
 {
-  Json t = sizes(c);
+  Json t = gated_decoder(c);
   const int hidden = c.number("hidden_size");
-  t["kv_heads"] = c.number_or("num_key_value_heads", c.number("num_attention_heads"));
-  t["gated"] = true;
   t["positions"] = 0;
-  t["tied"] = c.flag_or("tie_word_embeddings", false);
   t["full_attention_every"] = c.number("attn_layer_period");
   if (c.number_or("num_experts", 1) > 1) {
     t["experts"] = c.number("num_experts");
@@ -120,13 +117,8 @@ Json jamba(const Config& c)
 // Where no list says otherwise the last of each turn attends, and every layer has experts.
 Json qwen3_next(const Config& c)
 {
-  Json t = sizes(c);
-  t["kv_heads"] = c.number_or("num_key_value_heads", c.number("num_attention_heads"));
-  if (c.has("head_dim"))
-    t["head_size"] = c.number("head_dim");
-  t["gated"] = true;
+  Json t = gated_decoder(c);
   t["rotary"] = true;
-  t["tied"] = c.flag_or("tie_word_embeddings", false);
   t["qkv_bias"] = c.flag_or("attention_bias", false);
   t["query_norm"] = true;
   t["attention_gate"] = true;

@@ -14,6 +14,17 @@ Json sizes(const Config& c)
   return t;
 }
 
+Json gated_decoder(const Config& c)
+{
+  Json t = sizes(c);
+  t["kv_heads"] = c.number_or("num_key_value_heads", c.number("num_attention_heads"));
+  if (c.has("head_dim"))
+    t["head_size"] = c.number("head_dim");
+  t["gated"] = true;
+  t["tied"] = c.flag_or("tie_word_embeddings", false);
+  return t;
+}
+
 void add_routed(const Config& c, Json& t)
 {
   t["experts"] = c.number("n_routed_experts");

@@ -71,6 +71,9 @@ private:
 /// Dimensions that most kinds call the same.
 Json sizes(const Config& c);
 
+/// These, and what decoders with gated feed-forward parts have beside them.
+Json gated_decoder(const Config& c);
+
 /// Experts as DeepSeek's kinds tell them, put into `t`.
 void add_routed(const Config& c, Json& t);
 

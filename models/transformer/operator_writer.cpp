@@ -57,9 +57,10 @@ void OperatorWriter::product(AdapterTarget target, const char* name, double m, d
   memory("adapter sum", count * m * n, 3, 3 * k / n);
   if (!shape.adapters->magnitudes)
     return;
-  // Weight and the adapter's product are added up and normed by output; the norms have no gradient
-  // (DoRA, arXiv:2402.09353, section 4.3).
-  memory("weight norms", count * n * k, 6, 0, 3);
+  // The adapter's product is written, added to the weight, and the sum read by its norms, which
+  // have no gradient (DoRA, arXiv:2402.09353, section 4.3); scaled by itself where kernels are
+  // apart (peft, tuners/lora/dora.py).
+  memory("weight norms", count * n * k, eager(5, 7), 0, shape.fused ? 3 : 4);
   memory("magnitudes", count * m * n, 2, 4);
 }
 

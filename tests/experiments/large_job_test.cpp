@@ -150,7 +150,13 @@ TEST_CASE("layers that are treated otherwise reach the step by their keys", "[la
       large({{"/jobs/0/precision", "fp8"}, {"/jobs/0/bf16_layers", R"({"first": 30, "last": 3})"}}),
       Catch::Contains("33 of 32 layers"));
   CHECK_THROWS_WITH(large({{"/jobs/0/offload_activations", "33"}}),
-                    Catch::Contains("33 of 32 layers"));
+                    Catch::Contains("no stage has more than 32 layers"));
+  const char* const stages = R"({"pipeline": 4, "virtual_stages": 2, "zero": 1})";
+  CHECK_THROWS_WITH(large({{"/jobs/0/parallel", stages},
+                           {"/jobs/0/recompute", "full"},
+                           {"/jobs/0/recompute_layers", "5"}}),
+                    Catch::Contains("no piece of a stage has more than 4") &&
+                        Catch::Contains("at most 4"));
 }
 
 TEST_CASE("what is offloaded and does not fit into main memory is told", "[large]")
@@ -203,6 +209,9 @@ TEST_CASE("Muon has a state of four bytes for matrices and works on whole gradie
                     Catch::Contains("whole gradients") && Catch::Contains("at most 1"));
   CHECK_THROWS_WITH(with("offload", "0.5"), Catch::Contains("leave offload out"));
   CHECK_THROWS_WITH(with("lora", R"({"rank": 16})"), Catch::Contains("adamw"));
+  CHECK_THROWS_WITH(run_text(R"({"cluster": {"platform": "hgx-h100"}, "jobs": [{
+    "model": "resnet50", "framework": "pytorch-ddp", "batch_per_gpu": 8, "optimizer": "muon"}]})"),
+                    Catch::Contains("/jobs/0/optimizer") && Catch::Contains("transformers alone"));
 }
 
 TEST_CASE("frozen weights of four bits are made 16 of", "[large]")

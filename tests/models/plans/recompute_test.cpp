@@ -4,14 +4,15 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/plan_parts.hpp"
+#include "tests/support/small_plan.hpp"
 
 #include <map>
 
 namespace foretrain::models {
 
-namespace {
+using test::kExchange;
 
-constexpr Seconds kExchange{1e-4};
+namespace {
 
 // Every exchange takes as long; what was asked is noted.
 class NotedTimes final : public ExchangeTimes {
@@ -28,21 +29,12 @@ public:
 
 StepSetting mixture(int layers)
 {
-  StepSetting s;
+  StepSetting s = test::small_model(layers);
   Transformer& t = s.memory.model;
-  t.layers = layers;
-  t.hidden = 1024;
-  t.heads = 16;
   t.gated = t.rotary = true;
-  t.vocabulary = 32000;
   t.experts = 8;
   t.top_k = 2;
-  s.memory.batch.gpus = s.memory.batch.data = 2;
   s.memory.batch.sequence = 512;
-  s.device.half.peak = s.device.attention.peak = 100e12;
-  s.device.half.memory = s.device.attention.memory = 1e12;
-  s.device.memory = BytesPerSecond(1e12);
-  s.variation = 0;
   return s;
 }
 

@@ -4,15 +4,13 @@
 #include "models/transformer/counts.hpp"
 
 #include "tests/support/catch.hpp"
+#include "tests/support/transformers.hpp"
 
 namespace foretrain::models {
 
-namespace {
+using test::preset_transformer;
 
-Transformer preset_transformer(const std::string& name)
-{
-  return load_transformer(resolve_preset(name, kNetworkKind)).transformer;
-}
+namespace {
 
 TransformerDevice some_device()
 {
@@ -46,6 +44,11 @@ TEST_CASE("adapters of a layer are rank x (inputs + outputs) of each product",
   // product, as are gate and up.
   CHECK(adapter_parameters(t, Adapters{}, kDenseLayer).total() ==
         p.total() + 16 * ((8192 + 2 * 28672) + (28672 + 8192)));
+  // DoRA trains a magnitude of each output, too.
+  Adapters magnitudes = attention;
+  magnitudes.magnitudes = true;
+  CHECK(adapter_parameters(t, magnitudes, kDenseLayer).total() ==
+        p.total() + 8192 + 2 * 1024 + 8192);
   // Each expert has its own.
   const Transformer mixture = preset_transformer("mixtral-8x7b");
   CHECK(adapter_parameters(mixture, Adapters{}, kExpertLayer).experts ==
@@ -55,8 +58,9 @@ TEST_CASE("adapters of a layer are rank x (inputs + outputs) of each product",
 TEST_CASE("operators hold as many weights as are counted, trained and frozen",
           "[models][transformer]")
 {
-  for (const char* name : {"llama-3-8b", "mixtral-8x7b", "deepseek-v3", "nemotron-h-8b",
-                           "nemotron-3-super-120b-a12b"}) {
+  for (const char* name :
+       {"llama-3-8b", "mixtral-8x7b", "deepseek-v3", "nemotron-h-8b", "nemotron-3-super-120b-a12b",
+        "qwen3-next-80b-a3b", "kimi-linear-48b-a3b", "jamba-52b-a12b", "falcon-7b"}) {
     CAPTURE(name);
     const Transformer t = preset_transformer(name);
     OperatorShape shape;
@@ -93,7 +97,7 @@ TEST_CASE("weights of four bits are made 16 before both products, magnitudes nee
   CHECK(down.backward_bytes == down.forward_bytes);
   CHECK(down.forward_kernels == 2);
   shape.adapters->magnitudes = true;
-  CHECK(named("weight norms").forward_bytes == 6 * 2 * 4096 * (4096 + 2 * 1024.0));
+  CHECK(named("weight norms").forward_bytes == 5 * 2 * 4096 * (4096 + 2 * 1024.0));
   CHECK(named("weight norms").backward_bytes == 0);
   CHECK(named("magnitudes").forward_bytes > 0);
 }

@@ -4,16 +4,15 @@
 #include "models/transformer/hf_config.hpp"
 #include "models/transformer/operators.hpp"
 
+#include "tests/support/transformers.hpp"
+
 #include <catch2/catch.hpp>
 
 namespace foretrain::models {
 
-namespace {
+using test::preset_transformer;
 
-Transformer preset_transformer(const std::string& name)
-{
-  return load_transformer(resolve_preset(name, kNetworkKind)).transformer;
-}
+namespace {
 
 struct Published {
   const char* model;

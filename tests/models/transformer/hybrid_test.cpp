@@ -6,22 +6,14 @@
 #include "models/transformer/transformer_table.hpp"
 
 #include "tests/support/catch.hpp"
+#include "tests/support/transformers.hpp"
 
 namespace foretrain::models {
 
+using test::imported;
+using test::preset_transformer;
+
 namespace {
-
-Transformer preset_transformer(const std::string& name)
-{
-  return load_transformer(resolve_preset(name, kNetworkKind)).transformer;
-}
-
-Transformer imported(const std::string& text)
-{
-  const Value config(parse_document(text, "config.json"));
-  return load_transformer(Value(parse_document(import_hf_config(config).dump(), "imported")))
-      .transformer;
-}
 
 Transformer small_hybrid(const std::string& pattern)
 {
