@@ -241,6 +241,10 @@ def check_long(page):
     pictures(page, "explain")
     check_sliders(page, file)
     page.press("What would it take?")
+    check([o.text for o in page.all("#more .goal label:first-child option")] == ["samples/s, at least", "ms a step, at most"], "goals of a convolutional network")
+    network = Select(page.find("#more .goal label:nth-of-type(5) select"))
+    check(network.first_selected_option.text == "none" and "tcp" in [o.text for o in network.options], "another network")
+    network.select_by_value("tcp")
     page.press("Find the cheapest way")
     page.until(lambda: page.all("#more .result section"), "plan")
     pictures(page, "plan")
@@ -279,6 +283,7 @@ def check_others(page):
     share = lambda text: float(text.removesuffix(" %"))
     check(share(moved["utilisation"][0]) < share(moved["utilisation"][1]) and moved["utilisation"][2] == "apart", f"twice the nodes: {moved}")
     pictures(page, "fleet-against")
+    check_fleet_sweep(page, fleet)
     Select(page.find("#begin")).select_by_value("plan/c4140-growth")
     page.until(lambda: any(b.text == "Find the cheapest way" for b in page.all("button")), "a plan")
     page.press("Find the cheapest way")
@@ -294,6 +299,46 @@ def check_others(page):
     check("RDMA, 4" in page.find("#drawing .change").text, f"what was recommended: {page.find('#drawing .change').text}")
 
 
+def check_fleet_sweep(page, fleet):
+    fleet = {**fleet, "seeds": 1, "sweep": {"/policy": ["fifo", "easy"]}}
+    for times in (1, 2):
+        fleet["cluster"]["nodes"] *= times
+        page.write(json.dumps(fleet))
+        page.until(lambda: json.loads(page.text()).get("sweep") and json.loads(page.text())["cluster"] == fleet["cluster"], "a sweep over fleets")
+        page.press("Simulate the fleet")
+        page.until(lambda: not page.find("#work").is_displayed() and page.status() == "done", "its answer")
+        if times == 1:
+            check("gainst the last answer" not in page.find("#drawing").text, "a sweep is compared with a fleet")
+    page.until(lambda: "Against the last answer" in page.find("#drawing").text, "a sweep beside the last one")
+    points = {cell.text for cell in page.all("#drawing > table tbody td:first-of-type")}
+    check(points == {"policy fifo", "policy easy"}, f"points that moved: {points}")
+    pictures(page, "fleet-sweep-against")
+
+
+def check_store(page):
+    """A page of stored points of two experiments."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = pathlib.Path(folder) / "store.db"
+        for name, gpus in (("first", [1, 2]), ("second", [1, 2, 4])):
+            experiment = {"name": name, "cluster": {"platform": "c4140-v100-sxm2"}, "sweep": {"/jobs/0/gpus": gpus},
+                          "jobs": [{"model": "resnet50", "framework": "mxnet", "batch_per_gpu": 64}]}
+            subprocess.run([options.program, "sweep", "-", "--db", str(store)], input=json.dumps(experiment), text=True, check=True, capture_output=True)
+        own = subprocess.Popen([options.program, "serve", "--no-browser", str(store)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            page.browser.get(own.stdout.readline().strip())
+            page.until(lambda: page.all("#form select option") and page.all("#drawing svg"), "stored points")
+            select = Select(page.find("#form select"))
+            check([o.text for o in select.options] == ["first", "second"], "experiments of a store")
+            check(select.first_selected_option.text == "second" and json.loads(page.text())["sweep"] == {"/jobs/0/gpus": [1, 2, 4]}, "not the last one first")
+            select.select_by_value("first")
+            page.until(lambda: json.loads(page.text())["name"] == "first" and page.all("#drawing svg"), "the other experiment")
+            check(Select(page.find("#form select")).first_selected_option.text == "first", "the choice does not stay")
+            pictures(page, "store")
+        finally:
+            own.terminate()
+            own.wait(timeout=20)
+
+
 def check_large(page):
     job = {"model": "llama-3-8b", "framework": "megatron", "precision": "bf16", "gpus": 16, "sequence": 8192, "global_batch": 128,
            "micro_batch": 1, "parallel": {"tensor": 2}}
@@ -306,6 +351,13 @@ def check_large(page):
     page.press("Which parallel plan is best?")
     page.until(lambda: len(page.all("#more tbody tr")) == 10, "tune")
     pictures(page, "tune")
+    page.press("What would it take?")
+    check([o.text for o in page.all("#more .goal label:first-child option")] == ["tokens/s, at least", "samples/s, at least", "ms a step, at most"], "goals of a large model")
+    page.press("Find the cheapest way")
+    page.until(lambda: "at least" in page.find("#more .result").text and page.all("#more .result section"), "a plan for tokens", 60)
+    pictures(page, "goal-tokens")
+    page.press("Which parallel plan is best?")
+    page.until(lambda: len(page.all("#more tbody tr")) == 10, "tune again")
     page.change(lambda: page.press("Take 1"), "the best plan is taken")
     check(json.loads(page.text())["jobs"][0]["parallel"]["zero"] == 3, f"not the best plan: {page.text()}")
 
@@ -332,7 +384,7 @@ with tempfile.TemporaryDirectory() as profile:
     try:
         page = Page(browser)
         browser.get(server.stdout.readline().strip())
-        for part in (check_answer, check_names, check_mistakes, check_completion, check_take, check_long, check_others, check_large):
+        for part in (check_answer, check_names, check_mistakes, check_completion, check_take, check_long, check_others, check_large, check_store):
             part(page)
         bad = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
         check(not bad, f"the browser complains: {bad[:5]}")

@@ -355,12 +355,18 @@ def check_given(folder):
     finally:
         server.close()
     store = folder / "store.db"
-    subprocess.run([PROGRAM, "sweep", "-", "--db", store], input=json.dumps({**experiment(), "sweep": {"/jobs/0/gpus": [1, 2]}}),
-                   text=True, check=True, capture_output=True)
+    for name, gpus in (("--first", [1]), ("last", [1, 2])):
+        subprocess.run([PROGRAM, "sweep", "-", "--db", store], input=json.dumps({**experiment(), "name": name, "sweep": {"/jobs/0/gpus": gpus}}),
+                       text=True, check=True, capture_output=True)
     server = Server(str(store))
     try:
         told = dict(server.run("", "stored"))
-        check(len(json.loads(told["answer"])["points"]) == 2, "a store is not shown")
+        check(len(json.loads(told["answer"])["points"]) == 2, "a store is not shown, or not what was swept last")
+        check(json.loads(server.ask("GET", "catalogue")[2])["given"]["experiments"] == ["--first", "last"], "experiments of a store")
+        told = dict(server.run("", "stored", experiment="--first"))
+        check(len(json.loads(told["answer"])["points"]) == 1, "an experiment of a store is not shown")
+        told = dict(server.run("", "stored", experiment="--help"))
+        check("no sweep of '--help'" in json.dumps(told) and "answer" not in told, f"an experiment that a store has not: {told}")
     finally:
         server.close()
     for word in ("nonsuch", str(folder)):

@@ -95,6 +95,8 @@ std::vector<Candidate> combinations(const PlanSpec& spec, const Value& root)
   return all;
 }
 
+constexpr const char* kGoals =
+    "throughput_at_least, tokens_per_s_at_least, step_time_at_most, training_at_most";
 constexpr const char* kLengths = "it is told by epochs, tokens (of transformers) or training_steps";
 
 bool says_length(const JobSpec& job)
@@ -111,22 +113,23 @@ std::vector<std::size_t> check_goals(const PlanSpec& spec, const Value& root,
   for (std::size_t g = 0; g < spec.goals.size(); ++g) {
     const PlanGoal& goal = spec.goals[g];
     const Value at = root.at("goals").at(g);
-    const int bounds = (goal.throughput_at_least ? 1 : 0) + (goal.step_time_at_most ? 1 : 0) +
-                       (goal.training_at_most ? 1 : 0);
+    const int bounds = (goal.throughput_at_least ? 1 : 0) + (goal.tokens_per_s_at_least ? 1 : 0) +
+                       (goal.step_time_at_most ? 1 : 0) + (goal.training_at_most ? 1 : 0);
     for (const char* of_fleets : {"wait_p90_at_most", "goodput_at_least", "done_by"})
       if (at.json().contains(of_fleets))
         at.at(of_fleets).fail("is for plans of a fleet",
-                              "goals of experiments: throughput_at_least, step_time_at_most, "
-                              "training_at_most");
+                              std::string("goals of experiments: ") + kGoals);
     if (bounds != 1)
-      at.fail("must have exactly one of throughput_at_least, step_time_at_most and "
-              "training_at_most, got " +
-              at.shown());
+      at.fail(std::string("must have exactly one of ") + kGoals + ", got " + at.shown());
     jobs.push_back(job_named(goal.job, experiment, at));
-    if (goal.training_at_most && !says_length(experiment.jobs[jobs.back()]))
+    const JobSpec& job = experiment.jobs[jobs.back()];
+    if (goal.tokens_per_s_at_least && !has_transformer(job))
+      at.at("tokens_per_s_at_least")
+          .fail("is of transformers, which the model of job '" + job.name + "' is not",
+                "throughput_at_least is in samples per second");
+    if (goal.training_at_most && !says_length(job))
       at.at("training_at_most")
-          .fail("needs the length of the training in job '" + experiment.jobs[jobs.back()].name +
-                    "' of the experiment",
+          .fail("needs the length of the training in job '" + job.name + "' of the experiment",
                 kLengths);
   }
   return jobs;

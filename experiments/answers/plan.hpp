@@ -36,6 +36,7 @@ struct PlanChange {
 struct PlanGoal {
   std::string job; // absent: the first
   std::optional<double> throughput_at_least;
+  std::optional<double> tokens_per_s_at_least;
   std::optional<Seconds> step_time_at_most;
   std::optional<Seconds> training_at_most;
   // Of fleets:
@@ -142,6 +143,8 @@ void describe(V& v, PlanGoal& s)
 {
   v.optional("job", s.job, "the job it is about; default the first");
   v.optional("throughput_at_least", s.throughput_at_least, "samples per second", positive());
+  v.optional("tokens_per_s_at_least", s.tokens_per_s_at_least, "tokens per second of a transformer",
+             positive());
   v.optional("step_time_at_most", s.step_time_at_most, "median time of a step", positive());
   v.optional("training_at_most", s.training_at_most,
              "time to train: the job says how long that is (epochs, tokens or training_steps)",

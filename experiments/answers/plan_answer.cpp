@@ -34,6 +34,10 @@ double reached(const PlanGoal& goal, const Json& job)
 {
   if (goal.throughput_at_least)
     return median_rate(job, "throughput_samples_per_s") / *goal.throughput_at_least;
+  if (goal.tokens_per_s_at_least)
+    return job.contains("tokens_per_s") // an option may take another model
+               ? median_rate(job, "tokens_per_s") / *goal.tokens_per_s_at_least
+               : 0;
   if (goal.step_time_at_most)
     return goal.step_time_at_most->value() / median_rate(job, "step_time_s");
   return goal.training_at_most->value() / job.at("training_s").at("total").get<double>();
@@ -43,6 +47,8 @@ std::string text_of(const PlanGoal& goal, const std::string& job)
 {
   if (goal.throughput_at_least)
     return fmt::format("{}: at least {:.6g} samples/s", job, *goal.throughput_at_least);
+  if (goal.tokens_per_s_at_least)
+    return fmt::format("{}: at least {:.6g} tokens/s", job, *goal.tokens_per_s_at_least);
   if (goal.step_time_at_most)
     return fmt::format("{}: a step in {:.6g} s at most", job, goal.step_time_at_most->value());
   return fmt::format("{}: trained in {:.6g} h at most", job, goal.training_at_most->value() / 3600);

@@ -17,15 +17,36 @@ const quantities = [
 
 const apart = (a, b) => a.low > b.high || a.high < b.low;
 
+/** What has moved between two answers of one point: [name, now, before, how it is shown]. */
+const moved = (now, before) => quantities.map(([name, at, shown]) => [name, get(now, at), get(before, at), shown]).filter(([, a, b]) => a && b && a.median !== b.median);
+
+const pointName = settings => Object.entries(settings).map(([pointer, value]) => `${pointer.split("/").slice(1).join(" ")} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
+
+/** Rows of fleets, each with the name of its point ("" where there is one); points of sweeps belong together by their settings. */
+function rowsOf(now, before) {
+  if (!now.points) return moved(now, before).map(row => ["", ...row]);
+  const others = new Map(before.points.map(point => [JSON.stringify(point.settings), point]));
+  return now.points.flatMap(point => {
+    const other = others.get(JSON.stringify(point.settings));
+    return other ? moved(point, other).map(row => [pointName(point.settings), ...row]) : [];
+  });
+}
+
+const MOST_ROWS = 60; // of a sweep
+
 function fleets(now, before) {
-  const rows = quantities.map(([name, at, shown]) => [name, get(now, at), get(before, at), shown]).filter(([, a, b]) => a && b && a.median !== b.median);
+  const known = new Set((before.points ?? []).map(point => JSON.stringify(point.settings)));
+  if (now.points && !now.points.some(point => known.has(JSON.stringify(point.settings))))
+    return element("p", { className: "change", textContent: "No point of this sweep was in the last answer." });
+  const rows = rowsOf(now, before);
   if (!rows.length) return element("p", { className: "change", textContent: "As the last answer." });
   const cell = (text, label) => { const made = element("td", { textContent: text }); made.dataset.label = label; return made; };
+  const points = now.points ? ["point"] : [];
   return element("table", { className: "stacking" },
-    element("caption", { textContent: "Against the last answer" }),
-    element("thead", {}, element("tr", {}, ...["", "now", "before", "ranges over seeds"].map(text => element("th", { scope: "col", textContent: text })))),
-    element("tbody", {}, ...rows.map(([name, a, b, shown]) => element("tr", {}, element("th", { scope: "row", textContent: name }), cell(shown(a.median), "now"), cell(shown(b.median), "before"),
-      cell(apart(a, b) ? "apart" : "overlap", "ranges")))));
+    element("caption", { textContent: `Against the last answer${rows.length > MOST_ROWS ? `: the first ${MOST_ROWS} of ${rows.length} that moved` : ""}` }),
+    element("thead", {}, element("tr", {}, ...["", ...points, "now", "before", "ranges over seeds"].map(text => element("th", { scope: "col", textContent: text })))),
+    element("tbody", {}, ...rows.slice(0, MOST_ROWS).map(([point, name, a, b, shown]) => element("tr", {}, element("th", { scope: "row", textContent: name }),
+      ...points.map(label => cell(point, label)), cell(shown(a.median), "now"), cell(shown(b.median), "before"), cell(apart(a, b) ? "apart" : "overlap", "ranges")))));
 }
 
 const chosen = plan => {
@@ -40,6 +61,6 @@ function plans(now, before) {
 
 /** An element that says it; null where the two answer different questions. */
 export function against(now, before) {
-  if (!before || now.plan !== before.plan || now.fleet !== before.fleet || now.points || before.points) return null;
-  return now.candidates ? plans(now, before) : now.wait_s ? fleets(now, before) : null;
+  if (!before || now.plan !== before.plan || now.fleet !== before.fleet || !now.points !== !before.points) return null;
+  return now.candidates ? plans(now, before) : now.wait_s || now.points?.[0]?.wait_s ? fleets(now, before) : null;
 }

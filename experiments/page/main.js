@@ -4,7 +4,8 @@ import { bundled, catalogue, page, read, run, told } from "./ask.js";
 import { Editor } from "./editor.js";
 import { Form, element } from "./form.js";
 import { Levers } from "./levers.js";
-import { get, isJson, set, token } from "./pointer.js";
+import { goalForm } from "./goal.js";
+import { isJson, set } from "./pointer.js";
 import { commandLine, fragmentOf, pythonOf, save, stateOf } from "./share.js";
 
 const $ = id => document.getElementById(id);
@@ -176,7 +177,7 @@ function compare(answered) {
   const rate = job?.tokens_per_s ?? job?.throughput_samples_per_s;
   if (!rate) return;
   const last = state.last;
-  state.last = { rate: rate.median, low: rate.low, high: rate.high, nodes: job.nodes, limit: job.bottleneck?.name ?? job.bottleneck?.resource };
+  state.last = { job, rate: rate.median, low: rate.low, high: rate.high, limit: job.bottleneck?.name ?? job.bottleneck?.resource };
   if (!last || last.rate === rate.median) { $("change").textContent = ""; return; }
   const change = 100 * (rate.median / last.rate - 1);
   const apart = rate.low > last.high || rate.high < last.low;
@@ -270,36 +271,14 @@ function take(plan) {
 
 /** A plan from the experiment: more GPUs and other networks, at what they cost. */
 function goal(target) {
-  const input = (label, value, props = {}) => {
-    const control = element("input", { type: "number", min: 0, step: "any", value, ...props });
-    return [element("label", {}, label, control), control];
-  };
-  const now = Math.round(state.last?.rate ?? 0);
-  const [goalLabel, want] = input("samples/s wanted", 2 * now || 1000);
-  const [nodeLabel, node] = input("cost of a further node", 100000);
-  const [netLabel, net] = input("of another network, a node", 500);
-  const [gpuLabel, most] = input("at most so many times the GPUs", 4, { step: 1, min: 1 });
-  const go = button("Find the cheapest way", () => {
-    const plan = planOf(Number(want.value), Number(node.value), Number(net.value), Number(most.value));
+  if (!state.last) return;
+  const form = goalForm(state.value, state.last.job, all.presets.network ?? [], plan => {
     const result = element("div");
-    target.replaceChildren(...target.querySelectorAll(".goal"), result);
+    target.replaceChildren(form, result);
     long({ command: "plan", text: JSON.stringify(plan) }, result);
   });
-  target.replaceChildren(element("div", { className: "goal" }, goalLabel, nodeLabel, netLabel, gpuLabel, go));
-  want.focus();
-}
-
-function planOf(want, node, net, most) {
-  const experiment = { ...state.value, sweep: undefined, expect: undefined };
-  const gpus = get(experiment, "/jobs/0/gpus") ?? 1, nodes = get(experiment, "/cluster/nodes");
-  const sizes = [1, 2, 4, 8, 16].filter(times => times <= most).map(times => ({
-    name: `${gpus * times} GPUs`, ...(times > 1 ? { set: { "/jobs/0/gpus": gpus * times, ...(nodes ? { "/cluster/nodes": nodes * times } : {}) },
-      cost: { fixed: (times - 1) * (nodes ?? state.last?.nodes ?? 1) * node } } : {}),
-  }));
-  const today = get(experiment, "/stack/network");
-  const networks = [{ name: today ?? "as it is" }, ...["rdma", "tcp"].filter(name => name !== today)
-    .map(name => ({ name, set: { "/stack/network": name }, cost: { node: net } }))];
-  return { experiment, changes: [{ name: "GPUs", options: sizes }, { name: "network", options: networks }], goals: [{ throughput_at_least: want }] };
+  target.replaceChildren(form);
+  form.querySelector("select").focus();
 }
 
 // To take along ----------------------------------------------------------------------------------------------
@@ -340,11 +319,15 @@ async function choose(word) {
   return begin(kind, name, name, await bundled(kind, name));
 }
 
-/** A store of results: shown, not simulated. */
-async function stored() {
+/** A store of results: shown, not simulated; of several experiments in it the one that is chosen, at first that swept last. */
+async function stored(experiment = "") {
   state.kind = "experiment";
-  $("form").replaceChildren(element("p", { className: "note", textContent: `${all.given.name}: points that a sweep has kept; nothing is simulated.` }));
-  const got = await long({ command: "stored" }, $("drawing"));
+  const several = all.given.experiments.length > 1;
+  const select = element("select", { onchange: () => stored(select.value) }, ...all.given.experiments.map(name => new Option(name, name)));
+  $("form").replaceChildren(element("p", { className: "note", textContent: `${all.given.name}: points that a sweep has kept; nothing is simulated.` }),
+    ...(several ? [element("div", { className: "field" }, element("label", {}, "experiment ", select))] : []));
+  for (const id of ["drawing", "messages"]) $(id).replaceChildren();
+  const got = await long({ command: "stored", experiment }, $("drawing"), { answer: answered => { select.value = answered.experiment; } });
   if (!got) return;
   Object.assign(state, { answer: got, name: all.given.name, value: JSON.parse(got).input ?? {} });
   state.text = JSON.stringify(state.value, null, 2);

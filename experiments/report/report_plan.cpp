@@ -229,6 +229,28 @@ private:
     return of_a != of_b ? of_a > of_b : reached(a) > reached(b);
   }
 
+  // How many candidates do not count, and why.
+  std::string left_out() const
+  {
+    std::size_t broken = 0;
+    std::size_t large = 0;
+    for (const Json& candidate : candidates_) {
+      if (!candidate.contains("jobs"))
+        ++broken;
+      else if (!candidate.at("fits_memory").get<bool>())
+        ++large;
+    }
+    std::vector<std::string> reasons;
+    const auto add = [&reasons](std::size_t count, const char* one, const char* more) {
+      if (count > 0)
+        reasons.push_back(fmt::format("{} {}", count, count == 1 ? one : more));
+    };
+    add(large, "needs more memory than a GPU has", "need more memory than a GPU has");
+    add(broken, "does not work", "do not work");
+    add(candidates_.size() - broken - large, "is above the budget", "are above the budget");
+    return joined(reasons);
+  }
+
   // Why nothing is recommended, from what comes nearest.
   std::string no_way(const std::string& confidence) const
   {
@@ -240,7 +262,7 @@ private:
         nearest = i;
     const std::string within = answer_.contains("budget") ? " within the budget" : "";
     if (!nearest)
-      return "No candidate" + within + ".";
+      return "No candidate counts: " + left_out() + ".";
     return fmt::format("No candidate{} reaches the goals with {}. The nearest, {}, does with {}: "
                        "{}; limited by {}.",
                        within, confidence, options(*nearest),

@@ -66,13 +66,18 @@ bool is_long(const Asked& asked)
 std::vector<std::string> words_of(const Asked& asked, const std::string& out,
                                   const std::string& store, int jobs)
 {
-  if (asked.command == Question::stored)
-    return {"report", store, "--format", "json"};
-  std::vector<std::string> words{std::string(word_of(asked.command)), "-", "--format", "json"};
+  const bool stored = asked.command == Question::stored;
+  std::vector<std::string> words{stored ? "report" : std::string(word_of(asked.command)),
+                                 stored ? store : "-", "--format", "json"};
   const auto add = [&words](const char* option, const std::string& value) {
     if (!value.empty())
       words.insert(words.end(), {option, value});
   };
+  if (stored) {
+    if (!asked.experiment.empty())
+      words.push_back("--experiment=" + asked.experiment); // whatever it begins with
+    return words;
+  }
   const auto number = [](const std::optional<int>& value) {
     return value ? std::to_string(*value) : "";
   };

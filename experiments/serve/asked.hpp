@@ -30,6 +30,7 @@ struct Asked {
   std::string before;
   std::optional<int> seed, point, seeds, top;
   std::string fidelity, uncertainty;
+  std::string experiment; // of a store
 };
 
 template <class V>
@@ -49,6 +50,7 @@ void describe(V& v, Asked& s)
              one_of({"", "coupled", "edges", "chunks"}));
   v.optional("uncertainty", s.uncertainty, "what intervals hold",
              one_of({"", "auto", "steps", "linear", "monte-carlo"}));
+  v.optional("experiment", s.experiment, "of a store: whose points; default: the last run into it");
 }
 
 /// Most points of a sweep, and of one that is answered beside long work.

@@ -4,6 +4,7 @@
 #include "experiments/api/schemas.hpp"
 #include "experiments/fleet/fleet.hpp"
 #include "experiments/report/report_html_style.hpp"
+#include "experiments/run/keep/result_store.hpp"
 #include "experiments/serve/told.hpp"
 #include "experiments/spec/experiment.hpp"
 #include "experiments/spec/file_kind.hpp"
@@ -82,6 +83,8 @@ Json catalogue(const Given& given)
   Json all{{"version", version_with_commit()}};
   all["given"] = {
       {"kind", given.kind}, {"name", given.name}, {"text", given.text}, {"bundled", given.bundled}};
+  if (given.kind == "store")
+    all["given"]["experiments"] = experiments::ResultStore(given.file.string()).experiments();
   for (const char* kind : kFiles) {
     all["schemas"][kind] = experiments::schema(kind);
     all["bundled"][kind] = experiments::bundled_names(kind);

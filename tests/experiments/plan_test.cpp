@@ -142,6 +142,21 @@ TEST_CASE("Without a sure way nothing is recommended, and the nearest is told")
   CHECK_THAT(report_plan(answer), Contains("No candidate"));
 }
 
+TEST_CASE("Where no candidate counts it is told why")
+{
+  Json json = plan_json();
+  json["changes"].push_back(Json::parse(R"({"name": "gpus", "options": [
+      {"name": "8"}, {"name": "16", "set": {"/jobs/0/gpus": 16}}]})"));
+  json["budget"] = 0;
+  const LoadedPlan plan = load(json);
+  Json answer = judge(plan, prediction(plan, {500, 800, 1600, 1250, 2000, 4000}));
+  CHECK_THAT(report_plan(answer),
+             Contains("No candidate counts: 2 do not work, 6 are above the budget."));
+  answer["candidates"][0]["fits_memory"] = false;
+  CHECK_THAT(report_plan(answer), Contains("No candidate counts: 1 needs more memory than a GPU "
+                                           "has, 2 do not work, 5 are above the budget."));
+}
+
 TEST_CASE("Goals for steps and trainings, and a budget alone")
 {
   Json json = plan_json();
@@ -164,6 +179,30 @@ TEST_CASE("Goals for steps and trainings, and a budget alone")
   }
   const LoadedPlan plan = load(json);
   CHECK(judge(plan, prediction(plan, {500, 800, 1250, 2000}, 0.05)).at("recommended") == expected);
+}
+
+TEST_CASE("Goals in tokens per second are of transformers")
+{
+  Json json = plan_json();
+  json["goals"][0] = {{"tokens_per_s_at_least", 3e6}};
+  CHECK_THROWS_WITH(load(json), Contains("/goals/0/tokens_per_s_at_least") &&
+                                    Contains("is of transformers, which the model of job 'train'"));
+  json["experiment"]["jobs"][0]["model"] = "gpt2-small";
+  json["experiment"]["jobs"][0]["framework"] = "pytorch-ddp";
+  json["experiment"]["jobs"][0].erase("epochs");
+  json["experiment"]["jobs"][0]["tokens"] = "1B";
+  const LoadedPlan plan = load(json);
+  Json told = prediction(plan, {500, 800, 1250, 2000}, 0.05);
+  for (std::size_t i = 0; i < 4; ++i) // of 2,048 tokens a sample; the last has another model
+    if (i < 3)
+      told["points"][i]["jobs"][0]["tokens_per_s"]["median"] =
+          2048 * told["points"][i]["jobs"][0]["throughput_samples_per_s"]["median"].get<double>();
+  const Json answer = judge(plan, told);
+  CHECK(answer.at("goals")[0] == "train: at least 3e+06 tokens/s");
+  CHECK_THAT(answer.at("candidates")[2].at("goals")[0].at("reached").get<double>(),
+             test::is(2048 * 1250 / 3e6));
+  CHECK(answer.at("candidates")[3].at("goals")[0].at("reached") == 0);
+  CHECK(answer.at("recommended").is_null());
 }
 
 TEST_CASE("An interrupted plan chooses among what it reached")

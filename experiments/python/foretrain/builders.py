@@ -442,6 +442,7 @@ class Goal(Builder):
     Attributes:
         job: the job it is about; default the first
         throughput_at_least: samples per second
+        tokens_per_s_at_least: tokens per second of a transformer
         step_time_at_most: median time of a step; a time with its unit, like "1.5 us"
         training_at_most: time to train: the job says how long that is (epochs, tokens or training_steps); a time
             with its unit, like "1.5 us"
@@ -454,6 +455,7 @@ class Goal(Builder):
 
     job: str | None = None
     throughput_at_least: float | None = None
+    tokens_per_s_at_least: float | None = None
     step_time_at_most: str | None = None
     training_at_most: str | None = None
     wait_p90_at_most: str | None = None
