@@ -137,6 +137,7 @@ private:
   {
     const models::MemorySetting& job = setting_.memory;
     const models::PlannedBatch& batch = job.batch;
+    plan.cut = job.plan.cut;
     for (const int micro : powers(std::min(16, batch.global_batch))) {
       if (!models::problem_of(job.model, plan, batch.gpus, batch.sequence, micro,
                               batch.global_batch)

@@ -30,8 +30,9 @@ void faster_kernels(ResolvedJob& job, double factor)
 void leaner_host(ResolvedJob& job, double factor)
 {
   change(job, [&](models::StepSetting& s) {
-    for (Seconds* time : {&s.device.host_per_kernel, &s.rules.host_per_layer,
-                          &s.rules.host_per_exchange, &s.rules.host_per_micro_batch, &s.overhead})
+    for (Seconds* time :
+         {&s.device.host_per_kernel, &s.rules.host_per_layer, &s.rules.host_per_exchange,
+          &s.rules.host_per_micro_batch, &s.rules.host_per_shard, &s.overhead})
       *time *= 1 / factor;
   });
 }

@@ -188,6 +188,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   models::StepSetting& s = setting.step;
   s.memory.model = t;
   s.memory.plan = models::as_meant(job.parallel.value_or(models::ParallelPlan{}));
+  s.memory.plan.cut = rules.stages;
   s.memory.batch =
       models::check_plan(at, t, s.memory.plan, job.gpus, batch.sequence, batch.micro, batch.global);
   if (job.lengths)

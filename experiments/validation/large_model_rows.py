@@ -181,7 +181,9 @@ def framework(row):
             rowwise = "rowwise" in row.get("float8_recipe", "") + row["precision"]
             extra["fp8_scaling"] = "row" if rowwise else "current"
         return {"extends": "torchtitan", "transformer": extra} if extra else "torchtitan"
-    if name in ("nanotron-ultrascale", "NVIDIA-NeMo-SuperPOD-A100"):
+    if name == "nanotron-ultrascale":
+        return "nanotron"
+    if name == "NVIDIA-NeMo-SuperPOD-A100":
         return "megatron"
     if "MaxText" in row.get("framework", "") or "PaxML" in row.get("framework", ""):
         raise LeftOut("recomputation and scanned layers of MaxText and PaxML")

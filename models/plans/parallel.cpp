@@ -33,8 +33,29 @@ Problem not_dividing(const char* key, int value, int whole, const char* of_what)
 }
 
 // Stages whose layers are told.
+Problem of_all_stages(const Transformer& t, const ParallelPlan& plan)
+{
+  const char* const key = "parallel/stage_layers";
+  if (plan.first_stage_layers || plan.last_stage_layers)
+    return {key, "tells all stages, and another key the first or last one",
+            "leave one of them out"};
+  const auto pieces =
+      static_cast<std::size_t>(plan.pipeline) * static_cast<std::size_t>(plan.virtual_stages);
+  if (plan.stage_layers.size() != pieces)
+    return {key,
+            fmt::format("has {} numbers, and there are {} {}", plan.stage_layers.size(), pieces,
+                        plan.virtual_stages > 1 ? "pieces (pipeline x virtual_stages)" : "stages"),
+            ""};
+  const int sum = std::accumulate(plan.stage_layers.begin(), plan.stage_layers.end(), 0);
+  if (sum != t.layers)
+    return {key, fmt::format("has {} layers in all, and the model {}", sum, t.layers), ""};
+  return {};
+}
+
 Problem of_stages(const Transformer& t, const ParallelPlan& plan)
 {
+  if (!plan.stage_layers.empty())
+    return of_all_stages(t, plan);
   if (!plan.first_stage_layers && !plan.last_stage_layers)
     return {};
   const char* const key =

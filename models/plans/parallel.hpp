@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/plans/sequence_lengths.hpp"
+#include "models/training/transformer_rules.hpp"
 #include "models/transformer/spec.hpp"
 
 #include <optional>
@@ -59,7 +60,9 @@ struct ParallelPlan {
   int pipeline = 1;
   int virtual_stages = 1;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
-  std::optional<int> first_stage_layers, last_stage_layers; // absent: as even as can be
+  std::optional<int> first_stage_layers, last_stage_layers; // absent: as `cut` says
+  std::vector<int> stage_layers; // of each piece in the order of the forward pass; empty: likewise
+  StageCut cut = StageCut::even; // the framework's
   int expert = 1;
   int expert_tensor = 1;
   int zero = 0;
@@ -98,8 +101,13 @@ void describe(V& v, ParallelPlan& s)
              between(1, 10000));
   v.optional("schedule", s.schedule, "order of micro-batches in the pipeline");
   v.optional("first_stage_layers", s.first_stage_layers,
-             "layers of the first stage; default: as even as can be", between(0, 10000));
+             "layers of the first stage; default: as even as can be, or as the framework cuts",
+             between(0, 10000));
   v.optional("last_stage_layers", s.last_stage_layers, "and of the last one", between(0, 10000));
+  v.optional("stage_layers", s.stage_layers,
+             "layers of each stage, in the order of the forward pass; with virtual_stages of each "
+             "of their pieces (Megatron-Core's pipeline_model_parallel_layout)",
+             between(0, 10000));
   v.optional("expert", s.expert, "GPUs that share the experts of a layer", between(1, 65536));
   v.optional("expert_tensor", s.expert_tensor, "GPUs that share each expert", between(1, 65536));
   v.optional(

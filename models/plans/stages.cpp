@@ -47,14 +47,45 @@ std::vector<int> even_layers(const Transformer& t, const ParallelPlan& plan)
   return layers;
 }
 
+// A piece takes layers until they have more than its share of all weights, then the next one begins
+// (nanotron, models/base.py: build_model; models/llama.py: get_block_compute_costs).
+std::vector<int> weighed_layers(const Transformer& t, const ParallelPlan& plan)
+{
+  const auto weight_of = [&t](int layer) {
+    const LayerParameters one = layer_parameters(t, t.parts_of(layer));
+    return one.mixer + one.dense + one.experts;
+  };
+  double all = static_cast<double>(t.vocabulary) * t.hidden;
+  for (int layer = 0; layer < t.layers; ++layer)
+    all += weight_of(layer);
+  const int count = plan.pipeline * plan.virtual_stages;
+  std::vector<int> layers(static_cast<std::size_t>(count), 0);
+  int piece = 0;
+  double before = 0;
+  for (int layer = 0; layer < t.layers; ++layer) {
+    ++layers[static_cast<std::size_t>(piece)];
+    before += weight_of(layer);
+    if (before > all * ((piece + 1.0) / count))
+      ++piece;
+  }
+  return layers;
+}
+
+std::vector<int> layers_of_pieces(const Transformer& t, const ParallelPlan& plan)
+{
+  if (!plan.stage_layers.empty())
+    return plan.stage_layers;
+  if (plan.first_stage_layers || plan.last_stage_layers)
+    return told_layers(t, plan);
+  return plan.cut == StageCut::weights ? weighed_layers(t, plan) : even_layers(t, plan);
+}
+
 } // namespace
 
 std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan,
                              const LayerTreatments& treatments)
 {
-  const std::vector<int> layers = plan.first_stage_layers || plan.last_stage_layers
-                                      ? told_layers(t, plan)
-                                      : even_layers(t, plan);
+  const std::vector<int> layers = layers_of_pieces(t, plan);
   std::vector<Piece> pieces;
   int done = 0;
   for (const int of_piece : layers) {

@@ -47,7 +47,8 @@ struct Piece {
 /// set_deepseek_v3_pipeline_model_parallel_layout); where embedding and output
 /// count as a layer each and then it divides, first and last piece have one less (Llama 3,
 /// arXiv:2407.21783, section 3.3.2); else the pieces after the first have one more, as far as there
-/// are any. The plan may say otherwise for the first and last stage.
+/// are any. The plan may say otherwise for the first and last stage or for all, the framework for
+/// all (StageCut).
 std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan,
                              const LayerTreatments& treatments = {});
 

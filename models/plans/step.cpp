@@ -99,9 +99,13 @@ Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int
   const double own = s.memory.plan.zero > 0 ? s.memory.share_of(trained) : trained.total();
   const double on_device = own * (1 - s.memory.state.offload);
   Seconds time = Bytes(on_device * s.rules.optimizer_bytes) / s.device.memory;
-  // About twelve tensors of weights in a layer.
-  const Seconds launches = 12.0 * layers * s.rules.optimizer_kernels * s.device.host_per_kernel;
+  // Four products and two norms of a layer, each with its bias where there are any.
+  const double tensors = (s.memory.model.has_bias() ? 12.0 : 6.0) * layers;
+  const Seconds launches = tensors * s.rules.optimizer_kernels * s.device.host_per_kernel;
   time = s.rules.launch_blocking ? time + launches : std::max(time, launches);
+  const int replicas = s.memory.batch.data * s.memory.plan.context;
+  if (s.memory.plan.zero > 0 && replicas > 1)
+    time += tensors * replicas * s.rules.host_per_shard;
   // Gradients go to the host, where cores that all ranks of the node share run Adam; weights come
   // back.
   const double away = own * s.memory.state.offload;

@@ -102,6 +102,15 @@ constexpr auto choices(CudaGraphs)
       {{CudaGraphs::none, "none"}, {CudaGraphs::layer, "layer"}, {CudaGraphs::all, "all"}});
 }
 
+/// How layers come to the stages of a pipeline: as many to each, or as much of the weights of their
+/// products, those of the logits among them.
+enum class StageCut { even, weights };
+constexpr auto choices(StageCut)
+{
+  return std::to_array<Choice<StageCut>>(
+      {{StageCut::even, "even"}, {StageCut::weights, "weights"}});
+}
+
 struct TransformerRules {
   bool fused = true;              // element-wise chains are one kernel each
   Seconds host_per_kernel{5e-6};  // that its process needs to launch one
@@ -120,11 +129,13 @@ struct TransformerRules {
   MasterWeights master = MasterWeights::fp32;
   GradientPrecision gradient = GradientPrecision::fp32; // what gradients are added up in
   GradientPrecision reduce = GradientPrecision::fp32;   // what of them travels
-  int optimizer_kernels = 0;   // per parameter tensor; 0: all tensors in few kernels
+  int optimizer_kernels = 0; // per parameter tensor; 0: all tensors in few kernels
+  Seconds host_per_shard{};  // of a parameter tensor, copied by itself once its shards are gathered
   double optimizer_bytes = 38; // moved per parameter: Adam with masters, norm and clearing
   // Moved in host memory per parameter whose optimizer runs there; default: the eight passes of
   // _single_tensor_adamw (torch/optim/adamw.py), each over tensors larger than a cache.
   double host_optimizer_bytes = 80;
+  StageCut stages = StageCut::even;     // where the job does not tell them
   bool overlap_gradients = true;        // they travel during the last backward pass
   bool stages_overlap_gradients = true; // in a pipeline, too
   bool overlap_parameters = true;       // shared-out ones travel during the first forward pass
@@ -237,9 +248,17 @@ void describe(V& v, TransformerRules& s)
              "(remainder)");
   v.optional("gradient", s.gradient, "precision in which gradients are added up");
   v.optional("reduce", s.reduce, "precision in which they travel");
+  v.optional("stages", s.stages,
+             "layers of a pipeline's stages: as many on each (even), or as much of the weights of "
+             "products, with those of the logits (weights)");
   v.optional("optimizer_kernels", s.optimizer_kernels,
              "of the optimizer per parameter tensor; 0: all tensors in a few kernels",
              between(0, 1000));
+  v.optional(
+      "host_per_shard", s.host_per_shard,
+      "zero 1 and more: host time for each parameter tensor and each GPU that its optimizer "
+      "is shared out to, where shards are sliced and copied one by one, behind the optimizer",
+      non_negative());
   v.optional("optimizer_bytes", s.optimizer_bytes,
              "moved per parameter by the optimizer, the gradients' norm and clearing",
              non_negative());

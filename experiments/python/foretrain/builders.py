@@ -110,8 +110,10 @@ class Parallel(Builder):
         pipeline: stages of layers; default 1
         virtual_stages: pieces of layers on each stage (interleaved); default 1
         schedule: order of micro-batches in the pipeline; default "1f1b"
-        first_stage_layers: layers of the first stage; default: as even as can be
+        first_stage_layers: layers of the first stage; default: as even as can be, or as the framework cuts
         last_stage_layers: and of the last one
+        stage_layers: layers of each stage, in the order of the forward pass; with virtual_stages of each of their
+            pieces (Megatron-Core's pipeline_model_parallel_layout)
         expert: GPUs that share the experts of a layer; default 1
         expert_tensor: GPUs that share each expert; default 1
         zero: what data-parallel ranks share out: 1 optimizer state, 2 gradients too, 3 weights too
@@ -128,6 +130,7 @@ class Parallel(Builder):
     schedule: Literal["gpipe", "1f1b", "interleaved", "zero-bubble", "zb-v", "dualpipe-v"] | None = None
     first_stage_layers: int | None = None
     last_stage_layers: int | None = None
+    stage_layers: Sequence[int] | None = None
     expert: int | None = None
     expert_tensor: int | None = None
     zero: int | None = None

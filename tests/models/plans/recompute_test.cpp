@@ -190,4 +190,61 @@ TEST_CASE("layers of the first and last stage may be told", "[plans]")
   CHECK_THAT(problem_of(t, plan, 16, 512, 1, 16), Catch::Contains("3 stages of 2 pieces"));
 }
 
+TEST_CASE("layers of all stages may be told", "[plans]")
+{
+  const Transformer t = test::small_model(12).memory.model;
+  ParallelPlan plan;
+  plan.pipeline = 4;
+  plan.stage_layers = {2, 4, 5, 1};
+  CHECK(problem_of(t, plan, 4, 512, 1, 16).empty());
+  const auto pieces = pieces_of(t, plan);
+  REQUIRE(pieces.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i)
+    CHECK(pieces[i].layers() == plan.stage_layers[i]);
+  CHECK((pieces.front().embedding && pieces.back().output));
+  plan.last_stage_layers = 1;
+  CHECK_THAT(problem_of(t, plan, 4, 512, 1, 16), Catch::Contains("tells all stages"));
+  plan.last_stage_layers.reset();
+  plan.stage_layers = {2, 4, 5, 2};
+  CHECK_THAT(problem_of(t, plan, 4, 512, 1, 16), Catch::Contains("13 layers in all"));
+  plan.stage_layers = {7, 5};
+  CHECK_THAT(problem_of(t, plan, 4, 512, 1, 16),
+             Catch::Contains("2 numbers, and there are 4 stages"));
+  plan.pipeline = 2;
+  plan.virtual_stages = 2;
+  CHECK_THAT(problem_of(t, plan, 2, 512, 1, 16), Catch::Contains("there are 4 pieces"));
+  plan.stage_layers = {3, 3, 3, 3};
+  CHECK(problem_of(t, plan, 2, 512, 1, 16).empty());
+}
+
+TEST_CASE("stages may be cut by weights, the logits' among them", "[plans]")
+{
+  // Products of a layer: 4 x 64 x 64 + 2 x 64 x 256 = 49,152; logits: 3 layers' worth.
+  Transformer t = test::small_model(12).memory.model;
+  t.hidden = 64;
+  t.heads = 4;
+  t.ffn = 256;
+  t.vocabulary = 3 * 49152 / 64;
+  t.bias = false;
+  t.rotary = true;
+  ParallelPlan plan;
+  plan.pipeline = 3;
+  plan.cut = StageCut::weights;
+  const auto counts = [&] {
+    std::vector<int> all;
+    for (const Piece& piece : pieces_of(t, plan))
+      all.push_back(piece.layers());
+    return all;
+  };
+  // Of 15 parts each stage may have 5, and the part with which there are more.
+  CHECK(counts() == std::vector<int>{6, 5, 1});
+  plan.pipeline = 5;
+  CHECK(counts() == std::vector<int>{4, 3, 3, 2, 0});
+  plan.stage_layers = {3, 3, 3, 2, 1};
+  CHECK(counts() == plan.stage_layers);
+  plan.stage_layers.clear();
+  plan.pipeline = 1;
+  CHECK(counts() == std::vector<int>{12});
+}
+
 } // namespace foretrain::models

@@ -136,6 +136,33 @@ TEST_CASE("where launches block, host and device take turns: the sum of both", "
         Approx((12.0 * kLayers * 50 * s.device.host_per_kernel).value()).epsilon(1e-9));
 }
 
+TEST_CASE("shards that are copied one by one take time by their number", "[plans]")
+{
+  constexpr int kLayers = 3;
+  StepSetting s = small_model(kLayers);
+  s.memory.batch.data = 8;
+  const auto all = [&] {
+    return parameters_of(pieces_of(s.memory.model, s.memory.plan).front(), s.memory.model,
+                         s.memory.plan);
+  };
+  const auto more = [&] {
+    s.rules.host_per_shard = Seconds(0);
+    const Seconds without = optimizer_time(s, all(), kLayers);
+    s.rules.host_per_shard = Seconds(1e-5);
+    return (optimizer_time(s, all(), kLayers) - without).value();
+  };
+  CHECK(more() == 0); // each GPU has the whole optimizer
+  s.memory.plan.zero = 1;
+  CHECK(more() == Approx(12 * kLayers * 8 * 1e-5)); // weights and biases of 4 products, 2 norms
+  s.memory.plan.context = 2;
+  CHECK(more() == Approx(12 * kLayers * 16 * 1e-5));
+  s.memory.model.bias = false;
+  CHECK(more() == Approx(6 * kLayers * 16 * 1e-5));
+  s.memory.batch.data = 1;
+  s.memory.plan.context = 1;
+  CHECK(more() == 0);
+}
+
 TEST_CASE("where launches block, nothing rides beside another", "[plans]")
 {
   TransformerRules rules;
