@@ -279,9 +279,9 @@ TEST_CASE("nobody gets GPUs of a job that is overdue", "[fleet]")
 {
   const Order order = GENERATE(Order::fifo, Order::sjf);
   Workload workload;
-  workload.jobs = {test::job(0, 2, 100), test::job(1, 2, 50), test::job(150, 1, 200)};
+  workload.jobs = {test::job(0, 2, 100), test::job(1, 3, 50), test::job(150, 1, 200)};
   FleetSetting setting =
-      test::one_gpu_nodes(2, {.order = order, .backfill = Backfilling::conservative});
+      test::one_gpu_nodes(3, {.order = order, .backfill = Backfilling::conservative});
   setting.speeds.rates = [](std::span<const Placed> jobs) {
     return std::vector<JobRate>(jobs.size(), JobRate{0.5, 1});
   };
