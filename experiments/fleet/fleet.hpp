@@ -22,6 +22,7 @@ struct LoadedFleet {
   std::string policy_name;                    // as the file or --policy has it
   std::shared_ptr<const JobTrace> trace;      // of recorded jobs; null where jobs are drawn
   std::vector<models::fleet::Outage> outages; // of a trace of failures
+  double interval_scale = 1;                  // of checkpoints, of the best interval by formula
 };
 
 /// Traces that were read, by path, kind and what is taken of them.
@@ -64,7 +65,8 @@ struct FleetRun {
   std::uint64_t seed = 1;
   models::fleet::Workload workload;
   models::fleet::FleetResult result;
-  int situations = 0; // of jobs that were simulated together, in this seed and those before
+  int situations = 0;        // of jobs that were simulated together, in this seed and those before
+  double interval_scale = 1; // of checkpoints, where simulations found the best interval
 };
 
 struct FleetOptions {

@@ -1,5 +1,6 @@
 #include "experiments/fleet/fleet_answer.hpp"
 
+#include "experiments/fleet/fleet_checks.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
@@ -270,6 +271,8 @@ FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> run
   add_groups(answer, runs);
   if (fleet.spec.failures)
     answer.failures = failures_of(*fleet.spec.failures, runs);
+  if (interval_by_simulation(fleet.spec))
+    answer.interval_of_daly = runs.back().interval_scale;
   if (runs.back().situations > 0)
     answer.situations = runs.back().situations;
   if (fleet.spec.jobs)

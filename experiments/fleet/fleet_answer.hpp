@@ -60,6 +60,7 @@ struct FleetAnswer {
   std::vector<std::pair<std::string, FleetGroup>> by_queue, by_account, by_size;
   std::vector<std::pair<std::string, int>> waited_for; // jobs of the first seed
   std::optional<FleetFailures> failures;
+  std::optional<double> interval_of_daly;
   std::optional<int> situations; // of jobs that were simulated together
   std::optional<FleetTraceAnswer> trace;
 };
@@ -187,6 +188,8 @@ void describe(V& v, FleetAnswer& s)
   v.required("by_size", s.by_size, "jobs by their GPUs");
   v.required("waited_for", s.waited_for, "jobs by what took most of their wait");
   v.optional("failures", s.failures, "where there are any");
+  v.optional("interval_of_daly", s.interval_of_daly,
+             "between checkpoints, that held least GPU time in simulations, of Daly's");
   v.optional("situations", s.situations,
              "of jobs on their nodes beside others that were simulated, where speeds are");
   v.optional("trace", s.trace, "the file of recorded jobs");

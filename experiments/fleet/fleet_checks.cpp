@@ -10,6 +10,8 @@ namespace {
 
 using namespace models::fleet;
 
+constexpr const char* kByFormula = "best";
+constexpr const char* kBySimulation = "simulated";
 constexpr double kMostDrawn = 1e7; // jobs, which take some 200 bytes each
 
 void check_failures(const FailuresSpec& spec, const Value& at)
@@ -116,7 +118,13 @@ void check_checkpoint(const CheckpointSpec& spec, const Value& at, bool simulate
     at.at("to").fail("must not be disk beside write and rate: it is for writes that are simulated");
   if (spec.write && (spec.bytes_per_gpu || spec.rate))
     at.at("write").fail("must not be given beside bytes_per_gpu and rate");
-  if (spec.interval.json() == "best")
+  if (spec.read && !spec.write && !spec.rate)
+    at.at("read").fail("must be left out where writes are simulated: so is the read of one");
+  if (spec.read && spec.read_rate)
+    at.at("read").fail("must not be given beside read_rate");
+  if (spec.read_rate && !spec.rate)
+    at.at("read_rate").fail("must not be given without rate: bytes are not known");
+  if (interval_by_failures(spec))
     return;
   Seconds interval{};
   Reader::read(spec.interval, interval, positive());
@@ -138,6 +146,16 @@ void check_expectations(const FleetSpec& spec, const Value& root)
 }
 
 } // namespace
+
+bool interval_by_failures(const CheckpointSpec& spec)
+{
+  return spec.interval.json() == kByFormula || spec.interval.json() == kBySimulation;
+}
+
+bool interval_by_simulation(const FleetSpec& spec)
+{
+  return spec.checkpoint && spec.checkpoint->interval.json() == kBySimulation;
+}
 
 bool simulates(const FleetSpec& spec)
 {
@@ -178,11 +196,12 @@ void check_fleet(const FleetSpec& spec, const Value& root)
         .at("to")
         .fail("needs failures with keep_place to be neighbour: memory of nodes that a job gives "
               "back is lost");
-  if (spec.checkpoint && spec.checkpoint->interval.json() == "best" &&
+  if (spec.checkpoint && interval_by_failures(*spec.checkpoint) &&
       !(spec.failures && (spec.failures->per_1000_node_days || spec.failures->gpus)))
     root.at("checkpoint")
         .at("interval")
-        .fail("needs failures with per_1000_node_days or gpus to be best");
+        .fail("needs failures with per_1000_node_days or gpus to be " +
+              spec.checkpoint->interval.json().get<std::string>());
   for (std::size_t i = 0; i < spec.queues.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
       if (spec.queues[i].name == spec.queues[k].name)

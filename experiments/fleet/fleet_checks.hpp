@@ -11,4 +11,9 @@ bool simulates(const FleetSpec& spec);
 /// Throws ConfigError; `root` is the file that was read.
 void check_fleet(const FleetSpec& spec, const Value& root);
 
+/// Whether intervals between checkpoints follow from failures: by formula, or as simulations find
+/// them.
+bool interval_by_failures(const CheckpointSpec& spec);
+bool interval_by_simulation(const FleetSpec& spec);
+
 } // namespace foretrain::experiments

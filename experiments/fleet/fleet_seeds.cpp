@@ -1,6 +1,7 @@
 // Simulates a fleet, once for each seed.
 #include "experiments/fleet/fleet.hpp"
 
+#include "experiments/fleet/best_interval.hpp"
 #include "experiments/fleet/fleet_checks.hpp"
 #include "experiments/fleet/fleet_setting.hpp"
 #include "experiments/fleet/policy_command.hpp"
@@ -73,6 +74,32 @@ void run_others(const LoadedFleet& fleet, const FleetOptions& options, SpeedTabl
     runs.back().result.stopped = true;
 }
 
+std::vector<FleetRun> run_all_seeds(const LoadedFleet& fleet, const FleetOptions& options,
+                                    SpeedTables& tables)
+{
+  SpeedTable& table = tables.of(fleet);
+  std::optional<PolicyCommand> decider;
+  if (!options.policy_command.empty())
+    decider.emplace(options.policy_command);
+  const Seeds seeds(fleet, options, table, decider ? &*decider : nullptr);
+  std::vector<FleetRun> runs;
+  for (int i = 0; i < options.seeds; ++i) {
+    if (i == 1 && options.jobs > 1 && !decider) { // what the first seed has learnt the others know
+      run_others(fleet, options, table, runs);
+      break;
+    }
+    runs.push_back(seeds.prepare(i));
+    seeds.simulate(runs.back(), i);
+    if (runs.back().result.stopped)
+      break;
+  }
+  for (FleetRun& run : runs) {
+    run.situations = static_cast<int>(table.situations());
+    run.interval_scale = fleet.interval_scale;
+  }
+  return runs;
+}
+
 } // namespace
 
 SpeedTable& SpeedTables::of(const LoadedFleet& fleet)
@@ -96,25 +123,12 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
 std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options,
                                 SpeedTables& tables)
 {
-  SpeedTable& table = tables.of(fleet);
-  std::optional<PolicyCommand> decider;
-  if (!options.policy_command.empty())
-    decider.emplace(options.policy_command);
-  const Seeds seeds(fleet, options, table, decider ? &*decider : nullptr);
-  std::vector<FleetRun> runs;
-  for (int i = 0; i < options.seeds; ++i) {
-    if (i == 1 && options.jobs > 1 && !decider) { // what the first seed has learnt the others know
-      run_others(fleet, options, table, runs);
-      break;
-    }
-    runs.push_back(seeds.prepare(i));
-    seeds.simulate(runs.back(), i);
-    if (runs.back().result.stopped)
-      break;
-  }
-  for (FleetRun& run : runs)
-    run.situations = static_cast<int>(table.situations());
-  return runs;
+  if (!interval_by_simulation(fleet.spec))
+    return run_all_seeds(fleet, options, tables);
+  LoadedFleet best = fleet;
+  best.interval_scale = best_interval_scale(
+      fleet, [&](const LoadedFleet& tried) { return run_all_seeds(tried, options, tables); });
+  return run_all_seeds(best, options, tables);
 }
 
 } // namespace foretrain::experiments

@@ -185,19 +185,27 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, SpeedTable& table, cons
   made.asynchronous = spec.asynchronous;
   made.felt = !spec.write && !spec.rate;
   made.in_memory = spec.to == CheckpointPlace::neighbour;
-  if (spec.write)
+  made.read = spec.read.value_or(Seconds(0));
+  if (spec.write) {
     made.write = *spec.write;
-  else if (spec.rate)
-    made.write = checkpoint_bytes(fleet, table, job) / *spec.rate;
-  else if (job.kind != kNoSpeed)
-    made.write = table.write_time(job.kind, checkpoint_bytes(fleet, table, job), made.asynchronous);
-  else
+  } else if (spec.rate) {
+    const Bytes bytes = checkpoint_bytes(fleet, table, job);
+    made.write = bytes / *spec.rate;
+    if (spec.read_rate)
+      made.read = bytes / *spec.read_rate;
+  } else if (job.kind != kNoSpeed) {
+    const Bytes bytes = checkpoint_bytes(fleet, table, job);
+    made.write = table.transfer_time(
+        job.kind, bytes, made.asynchronous ? Transfer::write_beside : Transfer::write_alone);
+    made.read = table.transfer_time(job.kind, bytes, Transfer::read);
+  } else {
     Value(fleet.document)
         .at("checkpoint")
         .fail(fmt::format("must have write, or rate: job {} has no model, and its writes cannot be "
                           "simulated",
                           job.id));
-  if (spec.interval.json() != "best") {
+  }
+  if (!interval_by_failures(spec)) {
     Reader::read(spec.interval, made.interval, positive());
     return made;
   }
@@ -213,7 +221,8 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, SpeedTable& table, cons
     per_day += failures.gpus->per_1000_days / 1000 * job.gpus;
   const Seconds least(1e-3); // a write that costs nothing is best done always
   if (per_day > 0)
-    made.interval = std::max(least, daly_interval(made.write, Seconds(86400 / per_day)));
+    made.interval =
+        std::max(least, fleet.interval_scale * daly_interval(made.write, Seconds(86400 / per_day)));
   return made;
 }
 

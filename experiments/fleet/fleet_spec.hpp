@@ -173,10 +173,12 @@ constexpr auto choices(CheckpointPlace)
 }
 
 struct CheckpointSpec {
-  Value interval; // a time, or "best"
+  Value interval; // a time, or how the best one is found
   std::optional<Seconds> write;
   std::optional<Bytes> bytes_per_gpu;
   std::optional<BytesPerSecond> rate;
+  std::optional<Seconds> read;
+  std::optional<BytesPerSecond> read_rate;
   CheckpointPlace to = CheckpointPlace::storage;
   bool asynchronous = false;
   Seconds restart{};
@@ -374,7 +376,9 @@ void describe(V& v, ReservationSpec& s)
 template <class V>
 void describe(V& v, CheckpointSpec& s)
 {
-  v.required("interval", s.interval, "of work between two writes: a time, or best (Daly's)");
+  v.required("interval", s.interval,
+             "of work between two writes: a time, best (Daly's), or simulated (the best of "
+             "nine from a quarter to four times that)");
   v.optional("write", s.write,
              "how long a write takes; default simulated, with who meets it, as is a rate",
              non_negative());
@@ -383,6 +387,13 @@ void describe(V& v, CheckpointSpec& s)
              "optimizer's state, over its GPUs",
              positive());
   v.optional("rate", s.rate, "at which all GPUs of a job write together", positive());
+  v.optional(
+      "read", s.read,
+      "how long a job that goes on reads its last checkpoint; default simulated where writes "
+      "are, else no time beyond restart",
+      non_negative());
+  v.optional("read_rate", s.read_rate, "at which all its GPUs read it together, beside rate",
+             positive());
   v.optional(
       "to", s.to,
       "the cluster's storage, the first disk of each node, or neighbour: each part into memory "

@@ -111,13 +111,17 @@ std::string failures(const FleetAnswer& answer)
   if (!answer.failures)
     return "";
   const auto& drained = answer.failures->drained;
-  return fmt::format("\n{} failures, {} interruptions of jobs{}; {} nodes down on average, "
-                     "{} at most\n",
-                     range_text(answer.failures->failures, &number),
-                     range_text(answer.failures->interruptions, &number),
-                     drained ? ", " + range_text(*drained, &number) + " nodes drained" : "",
-                     range_text(answer.failures->nodes_down_mean, &number),
-                     range_text(answer.failures->nodes_down_most, &number));
+  return fmt::format(
+      "\n{} failures, {} interruptions of jobs{}; {} nodes down on average, "
+      "{} at most{}\n",
+      range_text(answer.failures->failures, &number),
+      range_text(answer.failures->interruptions, &number),
+      drained ? ", " + range_text(*drained, &number) + " nodes drained" : "",
+      range_text(answer.failures->nodes_down_mean, &number),
+      range_text(answer.failures->nodes_down_most, &number),
+      answer.interval_of_daly
+          ? fmt::format("; checkpoints best at {:.2f} of Daly's interval", *answer.interval_of_daly)
+          : "");
 }
 
 std::string seconds(Seconds time)

@@ -115,7 +115,7 @@ std::string packed(const FleetResult& result, const Situations& learnt)
   for (const auto& [situation, rates] : learnt) {
     packer(situation);
     packer(rates.throughputs);
-    packer(rates.writes);
+    packer(rates.transfers);
     packer(rates.fabric.size());
     for (const FabricUse& use : rates.fabric) {
       packer(use.resource);
@@ -138,7 +138,7 @@ FleetResult unpacked(const std::string& bytes, SpeedTable& table)
     PointRates rates;
     unpacker(situation);
     unpacker(rates.throughputs);
-    unpacker(rates.writes);
+    unpacker(rates.transfers);
     std::size_t uses = 0;
     unpacker(uses);
     for (std::size_t k = 0; k < uses; ++k) {

@@ -68,7 +68,7 @@ std::vector<std::size_t> in_order(const std::vector<SpeedJob>& jobs)
     for (const Slice& slice : jobs[i].gpus)
       words.push_back(slice.gpus);
     std::sort(words.begin(), words.end());
-    return std::tuple(jobs[i].kind, jobs[i].first_pass, jobs[i].writing, words);
+    return std::tuple(jobs[i].kind, jobs[i].first_pass, jobs[i].transfer, words);
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
@@ -126,16 +126,15 @@ double SpeedTable::reference(std::uint32_t kind)
   return rates({packed(kind)}).throughputs.front();
 }
 
-Seconds SpeedTable::write_time(std::uint32_t kind, Bytes checkpoint, bool asynchronous)
+Seconds SpeedTable::transfer_time(std::uint32_t kind, Bytes checkpoint, Transfer transfer)
 {
-  const SpeedJob writes = packed(kind, false, asynchronous ? Writing::beside : Writing::alone);
-  return checkpoint / BytesPerSecond(rates({writes}).writes.front());
+  return checkpoint / BytesPerSecond(rates({packed(kind, false, transfer)}).transfers.front());
 }
 
-SpeedJob SpeedTable::packed(std::uint32_t kind, bool first_pass, Writing writing) const
+SpeedJob SpeedTable::packed(std::uint32_t kind, bool first_pass, Transfer transfer) const
 {
   return {kind, on_empty_cluster(Placement::first_fit, cluster_.shape, {kinds_[kind].does.gpus, 0}),
-          first_pass, writing};
+          first_pass, transfer};
 }
 
 FirstPass SpeedTable::first_pass(std::uint32_t kind)
@@ -183,7 +182,7 @@ const PointRates& SpeedTable::simulated(const std::vector<SpeedJob>& asked)
 {
   NodeNumbers numbers(cluster_.nodes_per_leaf);
   Json jobs = Json::array();
-  CheckpointWrites writes;
+  CheckpointTransfers transfers;
   std::string key;
   for (const std::size_t i : in_order(asked)) {
     Json job = job_json(asked[i].kind);
@@ -192,17 +191,17 @@ const PointRates& SpeedTable::simulated(const std::vector<SpeedJob>& asked)
     if (kinds_[asked[i].kind].reads() && !asked[i].first_pass)
       set_warm(job);
     key += std::to_string(asked[i].kind) + (asked[i].first_pass ? "*" : "") +
-           std::string(static_cast<std::size_t>(asked[i].writing), '+') + job["placement"].dump();
-    writes.jobs.push_back(asked[i].writing);
-    if (asked[i].writing != Writing::none)
-      writes.to = cluster_.checkpoints;
+           std::string(static_cast<std::size_t>(asked[i].transfer), '+') + job["placement"].dump();
+    transfers.jobs.push_back(asked[i].transfer);
+    if (asked[i].transfer != Transfer::none)
+      transfers.to = cluster_.checkpoints;
     jobs.push_back(std::move(job));
   }
   const int nodes = cluster_.nodes_per_leaf > 0 ? std::max(cluster_.shape.nodes, numbers.count())
                                                 : numbers.count();
   auto known = known_.find(key);
   if (known == known_.end())
-    known = known_.emplace(key, point_rates(point_of(jobs, nodes), RunOptions{}, writes)).first;
+    known = known_.emplace(key, point_rates(point_of(jobs, nodes), RunOptions{}, transfers)).first;
   return known->second;
 }
 
@@ -213,7 +212,7 @@ PointRates SpeedTable::rates(const std::vector<SpeedJob>& jobs)
   PointRates found = known;
   for (std::size_t i = 0; i < order.size(); ++i) {
     found.throughputs[order[i]] = known.throughputs[i];
-    found.writes[order[i]] = known.writes[i];
+    found.transfers[order[i]] = known.transfers[i];
   }
   return found;
 }
@@ -226,7 +225,7 @@ bool SpeedTable::may_share(const SpeedJob& job) const
     return slice.node / under != job.gpus.front().node / under;
   };
   return (cluster_.file_servers && kinds_[job.kind].reads()) ||
-         (cluster_.checkpoint_servers && job.writing != Writing::none) ||
+         (cluster_.checkpoint_servers && job.transfer != Transfer::none) ||
          (under > 0 && std::any_of(job.gpus.begin(), job.gpus.end(), other_leaf));
 }
 
@@ -252,7 +251,7 @@ Speeds SpeedTable::speeds(const Workload& workload)
 {
   const auto kind_of = [&workload](const Placed& job) { return workload.jobs[job.id].kind; };
   const auto job_of = [kind_of](const Placed& job) {
-    return SpeedJob{kind_of(job), *job.gpus, job.first_pass, job.writing};
+    return SpeedJob{kind_of(job), *job.gpus, job.first_pass, job.transfer};
   };
   const auto rates_of = [this, kind_of, job_of](std::span<const Placed> jobs) {
     std::vector<JobRate> told(jobs.size());
@@ -269,9 +268,9 @@ Speeds SpeedTable::speeds(const Workload& workload)
         continue;
       const SpeedJob& job = simulated[k];
       told[i].work = found.throughputs[k] / reference(job.kind);
-      if (job.writing != Writing::none)
+      if (job.transfer != Transfer::none)
         told[i].write =
-            found.writes[k] / rates({packed(job.kind, false, job.writing)}).writes.front();
+            found.transfers[k] / rates({packed(job.kind, false, job.transfer)}).transfers.front();
       ++k;
     }
     return told;

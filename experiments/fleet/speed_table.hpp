@@ -41,7 +41,7 @@ struct SpeedJob {
   std::uint32_t kind = 0;
   models::fleet::Allocation gpus;
   bool first_pass = false; // over its data set
-  models::fleet::Writing writing = models::fleet::Writing::none;
+  models::fleet::Transfer transfer = models::fleet::Transfer::none;
 };
 
 /// What was simulated of situations, by their names.
@@ -63,8 +63,9 @@ public:
   double epoch_samples(std::uint32_t kind) const;
   /// Of a checkpoint of all its GPUs together; none where nobody knows what it trains.
   std::optional<Bytes> checkpoint_bytes(std::uint32_t kind) const;
-  /// What a write of the whole checkpoint takes a kind that has the cluster to itself, packed.
-  Seconds write_time(std::uint32_t kind, Bytes checkpoint, bool asynchronous);
+  /// What a write or a read of the whole checkpoint takes a kind that has the cluster to itself,
+  /// packed.
+  Seconds transfer_time(std::uint32_t kind, Bytes checkpoint, models::fleet::Transfer transfer);
   /// Of jobs that meet, in their order.
   PointRates rates(const std::vector<SpeedJob>& jobs);
   /// Rates of the jobs of a workload, where 1 is the reference of their kind.
@@ -86,7 +87,7 @@ private:
   Json job_json(std::uint32_t kind) const;
   ResolvedExperiment resolved(Json job, int gpus) const;
   SpeedJob packed(std::uint32_t kind, bool first_pass = false,
-                  models::fleet::Writing writing = models::fleet::Writing::none) const;
+                  models::fleet::Transfer transfer = models::fleet::Transfer::none) const;
   const PointRates& simulated(const std::vector<SpeedJob>& jobs);
   bool may_share(const SpeedJob& job) const;
   std::vector<models::fleet::SharedUse> shared_by(const SpeedJob& job);

@@ -65,7 +65,7 @@ ResolvedExperiment only(ResolvedExperiment experiment, std::size_t job)
   ResolvedJob alone = experiment.jobs[job];
   alone.spec.start = Seconds(0);
   experiment.jobs = {std::move(alone)};
-  experiment.writers.clear();
+  experiment.transfers.clear();
   return experiment;
 }
 
@@ -187,11 +187,11 @@ struct Together {
   std::vector<LimitedPerStep> limits;
   std::optional<NodeUse> node;
   std::vector<FabricUse> fabric;
-  std::vector<double> writes; // of each writer, bytes per second
+  std::vector<double> transfers; // of each checkpoint, bytes per second
   std::uint64_t flows = 0;
 };
 
-// By all, while the first job or else the first writer is measured.
+// By all, while the first job or else the first checkpoint is measured.
 std::vector<FabricUse> fabric_use(const Stage& stage, bool jobs)
 {
   const sim::Engine& engine = stage.engine();
@@ -199,7 +199,7 @@ std::vector<FabricUse> fabric_use(const Stage& stage, bool jobs)
   for (int r = 0; r < engine.resource_count(); ++r) {
     if (!is_fabric(engine.kind({r})))
       continue;
-    const double share = jobs ? stage.job(0).utilisation({r}) : stage.writer(0).utilisation({r});
+    const double share = jobs ? stage.job(0).utilisation({r}) : stage.transfer(0).utilisation({r});
     if (share > 0)
       used.push_back({sim::name_of(engine.resource({r})), stage.machine().first_below({r}), share});
   }
@@ -223,8 +223,8 @@ Together run_together(const ResolvedExperiment& experiment, const RunOptions& op
     jobs.push_back(&stage.job(i));
   }
   together.fabric = fabric_use(stage, !experiment.jobs.empty());
-  for (std::size_t i = 0; i < experiment.writers.size(); ++i)
-    together.writes.push_back(stage.writer(i).rate().value());
+  for (std::size_t i = 0; i < experiment.transfers.size(); ++i)
+    together.transfers.push_back(stage.transfer(i).rate().value());
   if (!experiment.jobs.empty())
     together.node = node_use(stage.engine(), stage.machine(), stage.job(0),
                              experiment.jobs.front().ranks.front().node);
@@ -295,23 +295,27 @@ void add_later_epochs(const ResolvedExperiment& experiment, const std::vector<Ca
   }
 }
 
-// Those that write instead of working are no jobs any more; the others by their numbers. A
+// Those that write or read instead of working are no jobs any more; the others by their numbers. A
 // container or a virtual machine keeps its cores and memory.
-std::vector<std::size_t> add_writers(const CheckpointWrites& writes, ResolvedExperiment& experiment)
+std::vector<std::size_t> add_transfers(const CheckpointTransfers& checkpoints,
+                                       ResolvedExperiment& experiment)
 {
+  using models::fleet::Transfer;
   std::vector<std::size_t> working(experiment.jobs.size());
   std::iota(working.begin(), working.end(), std::size_t{0});
-  if (!writes.to.storage && !writes.to.in_memory)
+  if (!checkpoints.to.storage && !checkpoints.to.in_memory)
     return working;
   const Tenancy tenancy(experiment);
   experiment.tenants = tenancy.tenants();
-  if (writes.to.storage)
-    experiment.written_to = platforms::load_storage(writes.to.storage);
-  const auto does = [&](std::size_t i) { return writes.jobs[i]; };
+  if (checkpoints.to.storage)
+    experiment.written_to = platforms::load_storage(checkpoints.to.storage);
+  const auto does = [&](std::size_t i) { return checkpoints.jobs[i]; };
   for (const std::size_t i : working)
-    if (does(i) != models::fleet::Writing::none)
-      experiment.writers.push_back(experiment.jobs[i]);
-  std::erase_if(working, [&](std::size_t i) { return does(i) == models::fleet::Writing::alone; });
+    if (does(i) != Transfer::none)
+      experiment.transfers.push_back({experiment.jobs[i], does(i) == Transfer::read});
+  std::erase_if(working, [&](std::size_t i) {
+    return does(i) == Transfer::write_alone || does(i) == Transfer::read;
+  });
   std::vector<ResolvedJob> jobs;
   for (const std::size_t i : working)
     jobs.push_back(std::move(experiment.jobs[i]));
@@ -342,12 +346,13 @@ double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
   return rates_of(stage.job(0)).throughput.median;
 }
 
-PointRates point_rates(const Point& given, const RunOptions& asked, const CheckpointWrites& writes)
+PointRates point_rates(const Point& given, const RunOptions& asked,
+                       const CheckpointTransfers& checkpoints)
 {
   const Point point = with_anchors(given, asked);
   ResolvedExperiment experiment = resolve(point);
   const std::size_t given_jobs = experiment.jobs.size();
-  const std::vector<std::size_t> working = add_writers(writes, experiment);
+  const std::vector<std::size_t> working = add_transfers(checkpoints, experiment);
   RunOptions options = asked;
   const Together together = experiment.jobs.size() > 1
                                 ? run_typical(experiment, run_alone(experiment, options), options)
@@ -357,10 +362,10 @@ PointRates point_rates(const Point& given, const RunOptions& asked, const Checkp
   rates.throughputs.resize(given_jobs);
   for (std::size_t i = 0; i < working.size(); ++i)
     rates.throughputs[working[i]] = together.jobs[i].throughput.median;
-  rates.writes.resize(given_jobs);
-  for (std::size_t i = 0, writer = 0; i < writes.jobs.size(); ++i)
-    if (writes.jobs[i] != models::fleet::Writing::none)
-      rates.writes[i] = together.writes[writer++];
+  rates.transfers.resize(given_jobs);
+  for (std::size_t i = 0, next = 0; i < checkpoints.jobs.size(); ++i)
+    if (checkpoints.jobs[i] != models::fleet::Transfer::none)
+      rates.transfers[i] = together.transfers[next++];
   return rates;
 }
 

@@ -27,21 +27,21 @@ struct CheckpointTarget {
   bool in_memory = false;
 };
 
-/// Checkpoints that are written, over and over, while rates are measured.
-struct CheckpointWrites {
-  std::vector<models::fleet::Writing> jobs; // by each job
-  CheckpointTarget to;                      // nothing: there are none
+/// Checkpoints that are written or read, over and over, while rates are measured.
+struct CheckpointTransfers {
+  std::vector<models::fleet::Transfer> jobs; // by each job
+  CheckpointTarget to;                       // and from; nothing: there are none
 };
 
 struct PointRates {
   /// Of each job in samples per second, the same as run_point's where no checkpoint is written.
   std::vector<double> throughputs;
-  std::vector<double> writes;    // of each job's checkpoint, in bytes per second; 0: it writes none
+  std::vector<double> transfers; // of each job's checkpoint, in bytes per second; 0: it has none
   std::vector<FabricUse> fabric; // by all of them
   bool operator==(const PointRates&) const = default;
 };
 PointRates point_rates(const Point& point, const RunOptions& options,
-                       const CheckpointWrites& writes = {});
+                       const CheckpointTransfers& checkpoints = {});
 
 /// Median throughput of each job in samples per second over at most `steps` measured steps, without
 /// anything else that run_point finds out.

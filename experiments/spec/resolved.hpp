@@ -46,6 +46,12 @@ int gradient_bytes(const ResolvedJob& job);
 /// Rate at which a GPU copies into the fusion buffer: it reads and writes.
 BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu);
 
+/// A job that writes its checkpoint, or reads it.
+struct CheckpointTransfer {
+  ResolvedJob job;
+  bool reads = false;
+};
+
 struct ResolvedExperiment {
   ExperimentSpec spec;
   platforms::PlatformSpec platform;
@@ -54,8 +60,8 @@ struct ResolvedExperiment {
   Value storage_at;                          // for messages
   int nodes = 1;
   std::vector<ResolvedJob> jobs;
-  std::vector<ResolvedJob> writers; // that write a checkpoint, over and over, with jobs or without
-  std::optional<platforms::Storage> written_to; // by them; absent: memory of two nodes
+  std::vector<CheckpointTransfer> transfers;    // over and over, with jobs or without
+  std::optional<platforms::Storage> written_to; // and read from; absent: memory of two nodes
   std::vector<int> tenants;       // of each node, where more keep a part of it than run
   double pcie_scale = 1;          // of every PCIe link's rate, to ask what faster ones would bring
   std::vector<PresetUse> presets; // everything that was named, each once

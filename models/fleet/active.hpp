@@ -13,7 +13,7 @@ namespace foretrain::models::fleet {
 enum class Turn {
   finished,
   data_read, // the first pass over its data is over
-  write,     // a write begins or ends, whose time is simulated
+  transfer,  // a write or a read begins or ends, whose time is simulated
 };
 
 struct NextTurn {
@@ -24,15 +24,17 @@ struct NextTurn {
 struct Active {
   Progress progress;
   JobRate rate;
-  Writing writing = Writing::none;
+  Transfer transfer = Transfer::none;
   bool first_pass = false; // over its data
   double unread = 0;       // of that pass, in work
+  double to_restore = 0;   // of its checkpoint, in seconds of a read that is alone and packed
   std::vector<SharedUse> uses{};
   std::vector<Placed> met{}; // those it meets, itself among them, when its rate was found
   MemoryCopies copies{};     // of its checkpoint, where that lies in memory
   Seconds since{};           // progress is of this time
   Seconds ready{};           // from here on it works
   Seconds started{};         // this attempt
+  Seconds turned{};          // when its last write or read began or ended
   double attained = 0;
   double restarting = 0; // wall time
   double lost = 0;       // wall time
@@ -43,6 +45,10 @@ struct Active {
 
   /// An attempt of the job begins.
   void begin(Seconds now, Seconds works_from, bool reads, const Job& job);
+  /// Whether its checkpoint is still to be read, before it works.
+  bool restores() const { return transfer == Transfer::read || to_restore > 0; }
+  /// A write or a read begins, or is over.
+  void turn(const Checkpointing& checkpointing);
   /// Lets time pass until `now`.
   void pass_until(Seconds now, const Job& job, const Checkpointing& checkpointing);
   /// What happens to it if its rate stays as it is.

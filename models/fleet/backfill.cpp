@@ -23,6 +23,8 @@ std::unique_ptr<Backfill> backfill_by(const Policy& policy)
 {
   if (!policy.gang)
     return pod_by_pod();
+  if (policy.backfill == Backfilling::conservative && policy.order != Order::fifo)
+    return conservative_anew();
   for (const BackfillEntry& entry : kBackfills)
     if (entry.backfill == policy.backfill)
       return entry.make();

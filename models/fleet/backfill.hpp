@@ -30,6 +30,9 @@ std::unique_ptr<Backfill> easy();
 /// Every waiting job has a reservation, and a job that ends early lets all move forward in order.
 /// Mu'alem and Feitelson, IEEE TPDS 2001.
 std::unique_ptr<Backfill> conservative();
+/// The same in an order that is not that of arrival: all reservations are made anew in this order
+/// whenever something has happened, as Slurm does.
+std::unique_ptr<Backfill> conservative_anew();
 /// Without gangs: node by node, whatever fits, held until the rest is there (Kubernetes' default).
 std::unique_ptr<Backfill> pod_by_pod();
 

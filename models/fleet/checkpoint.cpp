@@ -38,10 +38,10 @@ void advance_blocking(Progress& p, double wall, Pace pace, const Checkpointing& 
       wall -= cycles * cycle;
       continue;
     }
-    const Writing writing = writing_now(p, c);
+    const Transfer writing = writing_now(p, c);
     const double left = until_turn(p, pace, c);
     const double passed = std::min(wall, left);
-    if (writing == Writing::none) {
+    if (writing == Transfer::none) {
       work_for(p, passed, pace);
     } else {
       p.writing += passed;
@@ -58,11 +58,11 @@ void advance_blocking(Progress& p, double wall, Pace pace, const Checkpointing& 
 void advance_asynchronous(Progress& p, double wall, Pace pace, const Checkpointing& c)
 {
   while (wall > 0) {
-    const Writing writing = writing_now(p, c);
+    const Transfer writing = writing_now(p, c);
     const double left = until_turn(p, pace, c);
     const double passed = std::min(wall, left);
     work_for(p, passed, pace);
-    if (writing != Writing::none)
+    if (writing != Transfer::none)
       p.written += passed * pace.write;
     if (wall < left)
       return;
@@ -135,27 +135,27 @@ double time_to(const Progress& progress, double work, double rate, const Checkpo
   return busy + write + writes * c.write.value();
 }
 
-Writing writing_now(const Progress& p, const Checkpointing& c)
+Transfer writing_now(const Progress& p, const Checkpointing& c)
 {
   if (c.asynchronous)
-    return p.older.wall > 0 ? Writing::beside : Writing::none;
-  return p.cycle >= c.interval.value() ? Writing::alone : Writing::none;
+    return p.older.wall > 0 ? Transfer::write_beside : Transfer::none;
+  return p.cycle >= c.interval.value() ? Transfer::write_alone : Transfer::none;
 }
 
 double until_turn(const Progress& p, Pace pace, const Checkpointing& c)
 {
-  return writing_now(p, c) == Writing::none
+  return writing_now(p, c) == Transfer::none
              ? std::max(0.0, c.interval.value() - p.cycle)
              : std::max(0.0, c.write.value() - p.written) / pace.write;
 }
 
-void turn(Progress& p, Writing ended, const Checkpointing& c)
+void turn(Progress& p, Transfer ended, const Checkpointing& c)
 {
   p.written = 0;
-  if (ended == Writing::alone) {
+  if (ended == Transfer::write_alone) {
     save(p);
     p.cycle = 0;
-  } else if (ended == Writing::beside) {
+  } else if (ended == Transfer::write_beside) {
     p.saved += p.older;
     p.open -= p.older;
     p.older = {};

@@ -9,15 +9,17 @@
 
 namespace foretrain::models::fleet {
 
-/// Whether a job writes a checkpoint now: while it works, or instead.
-enum class Writing : std::uint8_t { none, beside, alone };
+/// What a job does with its checkpoint now: it writes it while it works, or instead, or reads it
+/// before it goes on.
+enum class Transfer : std::uint8_t { none, write_beside, write_alone, read };
 
 struct Checkpointing {
   Seconds interval{std::numeric_limits<double>::infinity()}; // of work, between two writes
   Seconds write{};                                           // of one, alone and packed
   bool asynchronous = false; // work goes on during the write; else it waits
-  bool felt = false;         // writes go as fast as who meets them lets them, and slow others down
+  bool felt = false;         // it goes as fast as who meets it lets it, and slows others down
   bool in_memory = false;    // of the job's nodes: each part twice, on its node and the next one
+  Seconds read{};            // of the last one by a job that goes on, alone and packed
 };
 
 /// The interval that loses least, to first order: tau = sqrt(2 C M).
@@ -71,13 +73,13 @@ double time_to(const Progress& progress, double work, double rate,
                const Checkpointing& checkpointing);
 
 /// Whether and how a write runs.
-Writing writing_now(const Progress& progress, const Checkpointing& checkpointing);
+Transfer writing_now(const Progress& progress, const Checkpointing& checkpointing);
 
 /// Wall time until a write begins or ends; for ever without checkpoints.
 double until_turn(const Progress& progress, Pace pace, const Checkpointing& checkpointing);
 
 /// What was done until then ends: a write begins, or is over.
-void turn(Progress& progress, Writing ended, const Checkpointing& checkpointing);
+void turn(Progress& progress, Transfer ended, const Checkpointing& checkpointing);
 
 /// Takes back what is not saved; returns the wall time that is lost.
 double fail(Progress& progress);

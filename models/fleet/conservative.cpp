@@ -1,131 +1,180 @@
 #include "models/fleet/backfill.hpp"
-#include "models/fleet/plan_profile.hpp"
+#include "models/fleet/running_plan.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace foretrain::models::fleet {
 
 namespace {
 
-// A job that runs for longer than was expected is expected to end in this time.
-constexpr Seconds kOverdue{1};
+// Times during which GPUs were freed that others have not looked at yet, apart from each other.
+class FreedTimes {
+public:
+  void add(TimeSpan time)
+  {
+    if (time.until <= time.from)
+      return;
+    std::erase_if(times_, [&](const TimeSpan& other) {
+      if (other.until < time.from || time.until < other.from)
+        return false;
+      time = {std::min(time.from, other.from), std::max(time.until, other.until)};
+      return true;
+    });
+    times_.push_back(time);
+  }
+  // Those during which nothing is free any more are of no use to anybody.
+  void drop_taken(const PlanProfile& plan)
+  {
+    std::erase_if(times_, [&](const TimeSpan& time) { return !plan.some_free_in(time); });
+  }
+  bool empty() const { return times_.empty(); }
+  bool meet(const TimeSpan& time) const
+  {
+    return std::any_of(times_.begin(), times_.end(),
+                       [&](const TimeSpan& freed) { return freed.meets(time); });
+  }
+  const std::vector<TimeSpan>& times() const { return times_; }
+
+private:
+  std::vector<TimeSpan> times_;
+};
 
 class Conservative final : public Backfill {
 public:
   void pass(Scheduler& s) override
   {
-    if (!profile_ || s.node_changes() != node_changes_ || s.policy().order != Order::fifo)
+    if (!plan_ || s.node_changes() != node_changes_)
       plan_again(s);
-    profile_->pass_to(s.now());
-    if (const Seconds freed_until = give_back_early_ends(s); freed_until > s.now())
-      move_forward(s, freed_until);
-    for (Waiting& waiting : s.waiting())
-      if (!waiting.gone && !slots_.contains(waiting.job))
-        take_slot(s, waiting.job);
+    now_ = s.now();
+    plan_->pass_to(now_);
+    if (s.grew() && give_back_early_ends(s))
+      move_forward(s);
+    plan_others(s);
     start_due(s);
   }
 
   // Where those behind a job move after it did, it may begin when nobody ends.
   Seconds next_start() const override
   {
-    Seconds next = kNever;
-    for (const auto& [id, planned] : slots_)
-      if (!planned.runs)
-        next = std::min(next, planned.slot.start);
-    return next;
+    const auto next = starts_.upper_bound({now_, std::numeric_limits<JobId>::max()});
+    return next == starts_.end() ? kNever : next->first;
   }
 
 private:
   struct Planned {
     Slot slot;
     Seconds until;
-    bool runs = false;
+    TimeSpan time() const { return {slot.start, until}; }
+  };
+  struct Running {
+    Allocation gpus;
+    Seconds until;
   };
 
-  // After nodes went or came, or where the order is not that of arrival.
+  bool has_slot(JobId id) const { return id < planned_.size() && planned_[id].slot.start < kNever; }
+
+  // After nodes went or came.
   void plan_again(const Scheduler& s)
   {
     node_changes_ = s.node_changes();
-    slots_.clear();
-    profile_.emplace(s.now(), s.free());
-    for (const Ending& ending : s.endings()) {
-      const Allocation gpus = s.up_part(s.held(ending.job));
-      const Seconds until = std::max(s.now() + kOverdue, ending.time);
-      profile_->give_back(gpus, until, kNever);
-      slots_[ending.job] = {{s.now(), gpus}, until, true};
-    }
-    plan_windows(s);
+    for (const auto& [start, id] : starts_)
+      planned_[id] = {};
+    starts_.clear();
+    running_.clear();
+    freed_ = left_ = {};
+    plan_.emplace(running_plan(s));
+    for (const Ending& ending : s.endings())
+      running_[ending.job] = {s.up_part(s.held(ending.job)), runs_until(s, ending)};
   }
 
-  // Nodes that are out of service come back when the last window that holds them ends; who may have
-  // those of a reservation is seen where they fit, and everybody may when it ends.
-  void plan_windows(const Scheduler& s)
+  // Of jobs that have left them before their time; whether there are some.
+  bool give_back_early_ends(const Scheduler& s)
   {
-    std::map<int, Seconds> back;
-    for (const Window& window : s.windows())
-      if (window.is_maintenance() && window.from <= s.now() && window.until > s.now())
-        for (const Slice& slice : gpus_of(window, s.shape()))
-          if (s.is_down(slice.node))
-            back[slice.node] = std::max(back[slice.node], window.until);
-    for (const auto& [node, time] : back)
-      profile_->give_back({{node, s.every_gpu()}}, time, kNever);
-    for (const Window& window : s.windows())
-      if (!window.is_maintenance())
-        profile_->keep_boundary(window.until);
-      else if (window.from > s.now())
-        profile_->take(gpus_of(window, s.shape()), window.from, window.until);
-  }
-
-  // Until when GPUs are free that jobs left before their time.
-  Seconds give_back_early_ends(const Scheduler& s)
-  {
-    Seconds freed_until = s.now();
-    if (!s.grew())
-      return freed_until;
-    for (auto it = slots_.begin(); it != slots_.end();) {
-      if (!it->second.runs || !s.held(it->first).empty()) {
-        ++it;
-        continue;
+    freed_ = std::exchange(left_, {});
+    bool early = false;
+    std::erase_if(running_, [&](const auto& entry) {
+      const Running& ran = entry.second;
+      if (!s.held(entry.first).empty())
+        return false;
+      if (ran.until > s.now()) {
+        plan_->give_back(ran.gpus, {s.now(), ran.until});
+        freed_.add({s.now(), ran.until});
+        early = true;
       }
-      if (it->second.until > s.now()) {
-        profile_->give_back(it->second.slot.gpus, s.now(), it->second.until);
-        freed_until = std::max(freed_until, it->second.until);
-      }
-      it = slots_.erase(it);
-    }
-    return freed_until;
+      return true;
+    });
+    if (!early)
+      left_ = std::exchange(freed_, {});
+    return early;
   }
 
-  // In order, each waiting job gives its reservation back and takes the earliest one. It would take
-  // the same again where nothing was freed during it since it took it, also by those behind it the
-  // last time, and nothing fits before.
-  void move_forward(Scheduler& s, Seconds freed_until)
+  // In order, each waiting job gives its reservation back and takes the earliest one.
+  void move_forward(Scheduler& s)
   {
-    freed_until = std::max(freed_until, std::exchange(left_until_, Seconds(0)));
     for (const Waiting& waiting : s.waiting()) {
-      const auto planned = slots_.find(waiting.job);
-      if (waiting.gone || planned == slots_.end())
+      if (freed_.empty())
+        break;
+      if (waiting.gone || !has_slot(waiting.job))
         continue;
-      const Seconds start = planned->second.slot.start;
-      if (start >= freed_until &&
-          !profile_->may_fit_before(start, waiting.gpus, s.expected(waiting.job)))
+      const Planned old = planned_[waiting.job];
+      Slot slot = s.allowed(waiting.job) ? again(s, waiting, old) : Slot{};
+      if (slot == old.slot)
         continue;
-      const Planned old = std::move(planned->second);
-      profile_->give_back(old.slot.gpus, old.slot.start, old.until);
-      slots_.erase(planned);
-      take_slot(s, waiting.job);
-      if (!keeps(waiting.job, old.slot)) // what it leaves others may take
-        left_until_ = std::max(left_until_, old.until);
-      freed_until = std::max(freed_until, left_until_);
+      give_up(waiting.job);
+      if (slot.start < kNever)
+        take(s, waiting.job, std::move(slot));
+      else
+        s.blame(waiting.job, Cause::quota);
+      left_.add(old.time()); // others may take it, also those before the next time
+      freed_.add(old.time());
+      freed_.drop_taken(*plan_);
     }
+    left_.drop_taken(*plan_);
   }
 
-  bool keeps(JobId id, const Slot& slot) const
+  // What a job would take that gives its reservation back: the same where nothing was freed since
+  // it took that.
+  Slot again(const Scheduler& s, const Waiting& waiting, const Planned& own) const
   {
-    const auto planned = slots_.find(id);
-    return planned != slots_.end() && planned->second.slot == slot;
+    const Seconds length = s.expected(waiting.job);
+    TimeSpan starts{kNever, Seconds(0)}; // of windows in which something was freed
+    for (const TimeSpan& freed : freed_.times())
+      if (plan_->may_fit_before(own.slot.start, waiting.gpus, length, freed))
+        starts = {std::min(starts.from, freed.from - length),
+                  std::max(starts.until, std::min(freed.until, own.slot.start))};
+    if (Slot slot = earlier_in(*plan_, s, waiting.job, own.slot, starts); slot.start < kNever)
+      return slot;
+    if (!freed_.meet(own.time()))
+      return own.slot;
+    GpuSet free = plan_->free_throughout(own.time());
+    if (free.count() == 0)
+      return own.slot;
+    free.add(own.slot.gpus);
+    return {own.slot.start, s.place_at(free, waiting.job, own.slot.start)};
+  }
+
+  void give_up(JobId id)
+  {
+    const Planned old = std::exchange(planned_[id], {});
+    starts_.erase({old.slot.start, id});
+    plan_->give_back(old.slot.gpus, old.time());
+  }
+
+  // Those that came, or could have no reservation.
+  void plan_others(Scheduler& s)
+  {
+    std::vector<JobId> others;
+    for (std::size_t i = s.waiting().size();
+         i > 0 && others.size() + starts_.size() < s.count_waiting(); --i)
+      if (const Waiting& waiting = s.waiting()[i - 1]; !waiting.gone && !has_slot(waiting.job))
+        others.push_back(waiting.job);
+    std::for_each(others.rbegin(), others.rend(), [&](JobId id) { take_slot(s, id); });
   }
 
   void take_slot(Scheduler& s, JobId id)
@@ -134,39 +183,50 @@ private:
       s.blame(id, Cause::quota);
       return;
     }
-    const Seconds length = s.expected(id);
-    Slot slot = profile_->earliest(s.wanted(id), length, [&](const GpuSet& free, Seconds start) {
-      return s.place_at(free, id, start);
-    });
-    if (slot.start == kNever)
-      return;
-    profile_->take(slot.gpus, slot.start, slot.start + length);
+    if (Slot slot = earliest_in(*plan_, s, id); slot.start < kNever)
+      take(s, id, std::move(slot));
+  }
+
+  void take(Scheduler& s, JobId id, Slot slot)
+  {
+    const Seconds until = slot.start + s.expected(id);
+    plan_->take(slot.gpus, {slot.start, until});
     if (slot.start > s.now())
-      s.blame(id, s.place(s.free(), id).empty() ? s.why_not(id) : Cause::guard);
-    const Seconds until = slot.start + length;
-    slots_[id] = {std::move(slot), until};
+      blame_plan(s, id);
+    starts_.insert({slot.start, id});
+    if (id >= planned_.size())
+      planned_.resize(id + 1);
+    planned_[id] = {std::move(slot), until};
   }
 
   void start_due(Scheduler& s)
   {
+    if (starts_.empty() || starts_.begin()->first > s.now())
+      return;
     for (Waiting& waiting : s.waiting()) {
-      const auto planned = slots_.find(waiting.job);
-      if (waiting.gone || planned == slots_.end() || planned->second.slot.start > s.now() ||
+      if (waiting.gone || !has_slot(waiting.job) || planned_[waiting.job].slot.start > s.now() ||
           !s.allowed(waiting.job))
         continue;
-      if (!s.free().contains(planned->second.slot.gpus)) { // somebody is overdue
-        profile_.reset();
+      Planned& due = planned_[waiting.job];
+      if (!s.free().contains(due.slot.gpus)) { // somebody is overdue
+        plan_.reset();
         s.blame(waiting.job, Cause::gpus);
         return;
       }
-      planned->second.runs = true;
-      s.start(waiting, planned->second.slot.gpus);
+      s.start(waiting, due.slot.gpus);
+      starts_.erase({due.slot.start, waiting.job});
+      running_[waiting.job] = {std::move(due.slot.gpus), due.until};
+      due = {};
     }
   }
 
-  std::optional<PlanProfile> profile_;
-  std::map<JobId, Planned> slots_; // of jobs that wait or run
-  Seconds left_until_{}; // until when GPUs are free that reservations left which were moved
+  std::optional<PlanProfile> plan_;
+  std::vector<Planned> planned_;               // by job; of those that wait
+  std::set<std::pair<Seconds, JobId>> starts_; // of them
+  std::map<JobId, Running> running_;
+  Seconds now_{};
+  FreedTimes freed_;
+  FreedTimes left_; // by reservations that moved, and not seen yet by those before them
   int node_changes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include "models/fleet/gpu_set.hpp"
 #include "models/fleet/job.hpp"
+#include "models/fleet/overheads.hpp"
 
 #include <vector>
 
@@ -41,6 +42,7 @@ struct FleetResult {
   int stuck = 0;         // jobs that wait for each other's GPUs for ever
   bool stopped = false;  // before its end
   std::vector<HeldSpan> spans;
+  std::vector<OverheadSpan> overheads;
   std::vector<DownSpan> down;
   std::vector<Moment> moments;
 };

@@ -45,7 +45,7 @@ void GpuSet::add(const Slice& slice)
 {
   std::uint64_t& word = words_[word_of(slice.node)];
   const std::uint64_t gpus = (slice.gpus & mask_) << shift_of(slice.node);
-  count_ += std::popcount(gpus & ~word);
+  count_ += ones(gpus & ~word);
   word |= gpus;
 }
 
@@ -53,7 +53,7 @@ void GpuSet::remove(const Slice& slice)
 {
   std::uint64_t& word = words_[word_of(slice.node)];
   const std::uint64_t gpus = (slice.gpus & mask_) << shift_of(slice.node);
-  count_ -= std::popcount(gpus & word);
+  count_ -= ones(gpus & word);
   word &= ~gpus;
 }
 

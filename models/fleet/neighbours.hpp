@@ -14,8 +14,8 @@ namespace foretrain::models::fleet {
 struct Placed {
   JobId id;
   const Allocation* gpus;
-  bool first_pass = false; // over its data set, on nodes that have none of it
-  Writing writing = Writing::none;
+  bool first_pass = false;            // over its data set, on nodes that have none of it
+  Transfer transfer = Transfer::none; // of its checkpoint
   bool operator==(const Placed&) const = default;
 };
 

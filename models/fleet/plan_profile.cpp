@@ -7,160 +7,197 @@ namespace foretrain::models::fleet {
 
 namespace {
 
-// What is free in all spans of a range, whose ends only move forward: suffixes of its front, of
+using Id = SpanTree::Id;
+
+// What is free in all spans of a window, whose ends only move forward: suffixes of its front, of
 // which the first is taken as it moves, and all of its back together. A span is met at most twice.
 class FreeInAll {
 public:
-  explicit FreeInAll(const std::vector<GpuSet>& spans) : spans_(spans) {}
+  /// `own` counts as given back.
+  FreeInAll(const SpanTree& spans, const Slot& own) : spans_(spans), own_(own) {}
 
-  GpuSet of(std::size_t first, std::size_t last)
+  /// From `first` until a time. Where it finds fewer than `gpus` it moves `first` to the first span
+  /// from which there may be more, and has nothing.
+  std::optional<GpuSet> of(Id& first, Seconds until, int gpus)
   {
-    if (first >= middle_) {
-      suffixes_.assign(1, spans_[last - 1]);
-      for (std::size_t k = last - 1; k > first; --k) {
-        suffixes_.push_back(suffixes_.back());
-        suffixes_.back().intersect(spans_[k - 1]);
-      }
-      middle_ = last_ = last;
-      return suffixes_.back();
-    }
-    suffixes_.erase(suffixes_.begin() + static_cast<std::ptrdiff_t>(middle_ - first),
-                    suffixes_.end());
-    for (; last_ < last; ++last_)
-      if (back_ && last_ > middle_)
-        back_->intersect(spans_[last_]);
+    if (suffixes_.empty() || spans_.begin(first) >= middle_)
+      return begin_at(first, until, gpus);
+    while (suffixes_.back().first != first)
+      suffixes_.pop_back();
+    for (; last_ != SpanTree::kNone && spans_.begin(last_) < until; last_ = spans_.next(last_))
+      if (back_)
+        back_->intersect(free_in(last_));
       else
-        back_ = spans_[last_];
-    GpuSet free = suffixes_.back();
-    if (last_ > middle_)
+        back_ = free_in(last_);
+    GpuSet free = suffixes_.back().free;
+    if (back_)
       free.intersect(*back_);
     return free;
   }
 
 private:
-  const std::vector<GpuSet>& spans_;
-  std::vector<GpuSet> suffixes_; // the shortest first
+  struct Suffix {
+    Id first;
+    GpuSet free;
+  };
+
+  GpuSet free_in(Id id) const
+  {
+    GpuSet free = spans_.free(id);
+    if (spans_.begin(id) >= own_.start)
+      free.add(own_.gpus);
+    return free;
+  }
+
+  std::optional<GpuSet> begin_at(Id& first, Seconds until, int gpus)
+  {
+    suffixes_.clear();
+    back_.reset();
+    Id id = first;
+    while (spans_.end(id) < until)
+      id = spans_.next(id);
+    last_ = spans_.next(id);
+    middle_ = spans_.end(id);
+    for (;; id = spans_.previous(id)) {
+      GpuSet free = free_in(id);
+      if (!suffixes_.empty())
+        free.intersect(suffixes_.back().free);
+      if (free.count() < gpus) {
+        first = spans_.next(id);
+        return std::nullopt;
+      }
+      suffixes_.push_back({id, std::move(free)});
+      if (id == first)
+        return suffixes_.back().free;
+    }
+  }
+
+  const SpanTree& spans_;
+  const Slot& own_;
+  std::vector<Suffix> suffixes_; // the shortest first
   std::optional<GpuSet> back_;
-  std::size_t middle_ = 0, last_ = 0;
+  Seconds middle_{};
+  Id last_ = SpanTree::kNone;
 };
 
 } // namespace
 
-PlanProfile::PlanProfile(Seconds now, const GpuSet& free)
-    : starts_{now}, free_{free}, counts_{free.count()}
-{
-}
-
-std::size_t PlanProfile::split(Seconds time)
-{
-  const auto after = std::upper_bound(starts_.begin(), starts_.end(), time);
-  const auto index = after - starts_.begin();
-  if (index == 0)
-    return 0;
-  if (starts_[static_cast<std::size_t>(index) - 1] == time)
-    return static_cast<std::size_t>(index) - 1;
-  if (time == kNever)
-    return starts_.size();
-  const auto in = static_cast<std::size_t>(index) - 1;
-  starts_.insert(after, time);
-  counts_.insert(counts_.begin() + index, counts_[in]);
-  const GpuSet copy = free_[in];
-  free_.insert(free_.begin() + index, copy);
-  return static_cast<std::size_t>(index);
-}
-
 void PlanProfile::keep_boundary(Seconds time)
 {
   boundaries_.insert(std::upper_bound(boundaries_.begin(), boundaries_.end(), time), time);
-  split(time);
+  spans_.cut(time);
 }
 
 // Spans that do not differ from the one before are one.
-void PlanProfile::join_equal(std::size_t at)
+void PlanProfile::join_equal(Id at)
 {
-  if (at == 0 || at >= starts_.size() || counts_[at] != counts_[at - 1] ||
-      !(free_[at] == free_[at - 1]) ||
-      std::binary_search(boundaries_.begin(), boundaries_.end(), starts_[at]))
+  if (at == SpanTree::kNone)
     return;
-  const auto index = static_cast<std::ptrdiff_t>(at);
-  starts_.erase(starts_.begin() + index);
-  free_.erase(free_.begin() + index);
-  counts_.erase(counts_.begin() + index);
-}
-
-void PlanProfile::take(const Allocation& gpus, Seconds from, Seconds until)
-{
-  const std::size_t first = split(from), last = split(until);
-  for (std::size_t i = first; i < last; ++i) {
-    free_[i].remove(gpus);
-    counts_[i] = free_[i].count();
-  }
-  join_equal(last);
-  join_equal(first);
-}
-
-void PlanProfile::give_back(const Allocation& gpus, Seconds from, Seconds until)
-{
-  const std::size_t first = split(from), last = split(until);
-  for (std::size_t i = first; i < last; ++i) {
-    free_[i].add(gpus);
-    counts_[i] = free_[i].count();
-  }
-  join_equal(last);
-  join_equal(first);
-}
-
-void PlanProfile::pass_to(Seconds now)
-{
-  const auto over = std::upper_bound(starts_.begin(), starts_.end(), now) - starts_.begin() - 1;
-  if (over < 0)
+  const Id before = spans_.previous(at);
+  if (before == SpanTree::kNone || spans_.count(at) != spans_.count(before) ||
+      !(spans_.free(at) == spans_.free(before)) ||
+      std::binary_search(boundaries_.begin(), boundaries_.end(), spans_.begin(at)))
     return;
-  starts_.erase(starts_.begin(), starts_.begin() + over);
-  free_.erase(free_.begin(), free_.begin() + over);
-  counts_.erase(counts_.begin(), counts_.begin() + over);
-  starts_.front() = now;
+  spans_.join(at);
 }
 
-// The first span from one on that has too few GPUs, or begins at `until` or later.
-std::size_t PlanProfile::first_short(std::size_t from, int gpus, Seconds until) const
+// At the ends of what changed.
+void PlanProfile::join_equal(Id first, Id last)
 {
-  std::size_t at = from;
-  while (at < starts_.size() && starts_[at] < until && counts_[at] >= gpus)
-    ++at;
-  return at;
+  join_equal(last);
+  if (first != last)
+    join_equal(first);
+}
+
+void PlanProfile::take(const Allocation& gpus, TimeSpan time)
+{
+  const Id first = spans_.cut(time.from), last = spans_.cut(time.until);
+  spans_.remove(gpus, spans_.begin(first), time.until);
+  join_equal(first, last);
+}
+
+void PlanProfile::give_back(const Allocation& gpus, TimeSpan time)
+{
+  const Id first = spans_.cut(time.from), last = spans_.cut(time.until);
+  spans_.add(gpus, spans_.begin(first), time.until);
+  join_equal(first, last);
 }
 
 Slot PlanProfile::earliest(int gpus, Seconds length, const Fits& fits) const
 {
-  FreeInAll in_all(free_);
-  std::size_t i = 0;
-  while (i < starts_.size()) {
-    const Seconds until = starts_[i] + length;
-    const std::size_t end = first_short(i, gpus, until);
-    if (end < starts_.size() && starts_[end] < until) {
-      i = end + 1; // whoever begins before is in the way of that span, too
-      continue;
+  return earlier({}, {Seconds(0), kNever}, gpus, length, fits);
+}
+
+Slot PlanProfile::earlier(const Slot& own, TimeSpan starts, int gpus, Seconds length,
+                          const Fits& fits) const
+{
+  FreeInAll in_all(spans_, own);
+  Id i = spans_.enough_from(spans_.at(starts.from), gpus);
+  while (i != SpanTree::kNone && spans_.begin(i) < starts.until) {
+    const Id end = spans_.short_from(i, gpus);
+    const bool ends = end != SpanTree::kNone && spans_.begin(end) < own.start;
+    const Seconds until = ends ? spans_.begin(end) : kNever;
+    while (i != end && i != SpanTree::kNone && spans_.begin(i) < starts.until &&
+           spans_.begin(i) + length <= until) {
+      const Id first = i;
+      const std::optional<GpuSet> free = in_all.of(i, spans_.begin(first) + length, gpus);
+      if (i != first)
+        continue;
+      if (free->count() >= gpus)
+        if (Allocation place = fits(*free, spans_.begin(i)); !place.empty())
+          return {spans_.begin(i), std::move(place)};
+      i = spans_.next(i);
     }
-    if (const GpuSet free = in_all.of(i, end); free.count() >= gpus)
-      if (Allocation place = fits(free, starts_[i]); !place.empty())
-        return {starts_[i], std::move(place)};
-    ++i;
+    i = spans_.enough_from(end, gpus); // whoever begins before is in the way of `end`
   }
   return {};
 }
 
-bool PlanProfile::may_fit_before(Seconds start, int gpus, Seconds length) const
+bool PlanProfile::may_start_now(int gpus, Seconds length) const
 {
-  std::size_t i = 0;
-  while (i < starts_.size() && starts_[i] < start) {
+  const Id end = spans_.short_from(spans_.first(), gpus);
+  return end == SpanTree::kNone || spans_.begin(end) >= spans_.begin(spans_.first()) + length;
+}
+
+bool PlanProfile::may_fit_before(Seconds start, int gpus, Seconds length, TimeSpan freed) const
+{
+  if (freed.from >= start + length)
+    return false;
+  const Seconds end = std::min(freed.until, start); // freed behind it may be others than its own
+  Id i = spans_.at(std::min(freed.from, start));
+  if (spans_.begin(i) >= start)
+    i = spans_.previous(i);
+  i = spans_.enough_from(i, gpus);
+  while (i != SpanTree::kNone && spans_.begin(i) < end) {
+    const Id before = spans_.short_before(i, gpus), after = spans_.short_from(i, gpus);
+    const Seconds from =
+        spans_.begin(before == SpanTree::kNone ? spans_.first() : spans_.next(before));
     // From `start` on the reservation itself is given back: there are as many as it needs.
-    const Seconds until = std::min(starts_[i] + length, start);
-    const std::size_t end = first_short(i, gpus, until);
-    if (end == starts_.size() || starts_[end] >= until)
+    if (after == SpanTree::kNone || spans_.begin(after) >= std::min(start, from + length))
       return true;
-    i = end + 1;
+    i = spans_.enough_from(after, gpus);
   }
   return false;
+}
+
+GpuSet PlanProfile::free_throughout(TimeSpan time) const
+{
+  Id id = spans_.at(time.from);
+  GpuSet free = spans_.free(id);
+  if (const Id none = spans_.short_from(id, 1);
+      none != SpanTree::kNone && spans_.begin(none) < time.until)
+    return spans_.free(none);
+  for (id = spans_.next(id);
+       id != SpanTree::kNone && spans_.begin(id) < time.until && free.count() > 0;
+       id = spans_.next(id))
+    free.intersect(spans_.free(id));
+  return free;
+}
+
+bool PlanProfile::some_free_in(TimeSpan time) const
+{
+  const Id some = spans_.enough_from(spans_.at(time.from), 1);
+  return some != SpanTree::kNone && spans_.begin(some) < time.until;
 }
 
 } // namespace foretrain::models::fleet

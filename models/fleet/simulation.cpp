@@ -21,7 +21,7 @@ Happens event_of(Turn turn)
   switch (turn) {
   case Turn::data_read:
     return Happens::data_read;
-  case Turn::write:
+  case Turn::transfer:
     return Happens::turn;
   default:
     return Happens::finish;
@@ -248,8 +248,13 @@ private:
     const std::vector<int> nodes = distinct_nodes(scheduler_.held(id));
     outcome.nodes = static_cast<int>(nodes.size());
     const Seconds restart = again ? setting_.restart : Seconds(0);
-    a.begin(scheduler_.now(), std::max(storage_back_, scheduler_.now() + restart),
+    const bool restores = again && a.progress.saved.work > 0;
+    const Seconds read = restores ? checkpointing(id).read : Seconds(0);
+    const bool felt = checkpointing(id).felt;
+    a.begin(scheduler_.now(),
+            std::max(storage_back_, scheduler_.now() + restart + (felt ? Seconds(0) : read)),
             static_cast<bool>(setting_.speeds.rates), job(id));
+    a.to_restore = felt ? read.value() : 0;
     if (checkpointing(id).in_memory)
       a.copies = MemoryCopies(nodes);
     find_uses(id);
@@ -259,13 +264,14 @@ private:
     if (job(id).limit != kNever)
       push(Happens::kill, id, scheduler_.now() + job(id).limit);
     else if (again)
-      scheduler_.expect_end(id, a.ready + Seconds(job(id).alone().value() - a.progress.work()));
+      scheduler_.expect_end(id, a.ready + Seconds(a.to_restore) + job(id).alone() -
+                                    Seconds(a.progress.work()));
     changed_.push_back(id);
   }
 
   Placed placed(JobId id) const
   {
-    return {id, &scheduler_.held(id), active(id).first_pass, active(id).writing};
+    return {id, &scheduler_.held(id), active(id).first_pass, active(id).transfer};
   }
 
   void find_uses(JobId id)
@@ -274,15 +280,17 @@ private:
       active(id).uses = setting_.speeds.shared(placed(id));
   }
 
-  // Its write begins or ends.
+  // Its write or read begins or ends.
   void make_turn(JobId id)
   {
     bring_up_to_date(id);
     Active& a = active(id);
-    if (writing_now(a.progress, checkpointing(id)) == a.writing) // but for rounding
-      turn(a.progress, a.writing, checkpointing(id));
-    a.writing = writing_now(a.progress, checkpointing(id));
-    a.rate.write = write_rate_apart(id);
+    const Transfer over = a.transfer;
+    a.turn(checkpointing(id));
+    if (over != Transfer::none)
+      note(id, over == Transfer::read ? Overhead::restart : Overhead::checkpoint, a.turned);
+    a.turned = scheduler_.now();
+    a.rate.write = transfer_rate_apart(id);
     find_uses(id);
     plan_again(id);
     changed_.push_back(id);
@@ -345,7 +353,7 @@ private:
       for (const std::size_t i : meeting.jobs) {
         jobs.push_back(running[i]);
         if (!meeting.scarce)
-          jobs.back().writing = Writing::none;
+          jobs.back().transfer = Transfer::none;
       }
       if (std::any_of(jobs.begin(), jobs.end(),
                       [&](const Placed& it) { return active(it.id).met != jobs; }))
@@ -353,11 +361,11 @@ private:
     }
   }
 
-  // Of a write that only those feel who use the same storage, where there is enough for them:
-  // others on its nodes go on as if the job worked, for as short as it is.
-  double write_rate_apart(JobId id) const
+  // Of a write or read that only those feel who use the same storage, where there is enough for
+  // them: others on its nodes go on as if the job worked, for as short as it is.
+  double transfer_rate_apart(JobId id) const
   {
-    return active(id).writing == Writing::none
+    return active(id).transfer == Transfer::none
                ? 1
                : setting_.speeds.rates(std::vector<Placed>{placed(id)}).front().write;
   }
@@ -379,7 +387,7 @@ private:
       bring_up_to_date(id);
       Active& a = active(id);
       a.rate.work = rates[i].work;
-      a.rate.write = jobs[i].writing != Writing::none ? rates[i].write : write_rate_apart(id);
+      a.rate.write = jobs[i].transfer != Transfer::none ? rates[i].write : transfer_rate_apart(id);
       a.met = jobs;
       plan_again(id);
     }
@@ -394,6 +402,26 @@ private:
     plan_ends(id);
   }
 
+  // From a time until now.
+  void note(JobId id, Overhead what, Seconds from)
+  {
+    if (setting_.history && from < scheduler_.now())
+      result_.overheads.push_back({id, what, from, scheduler_.now()});
+  }
+
+  // Of an attempt that works no more: until when it restarted, and the writes that took no turns.
+  void note_attempt(JobId id)
+  {
+    const Active& a = active(id);
+    const Seconds now = scheduler_.now();
+    if (!setting_.history)
+      return;
+    if (a.ready > a.started)
+      result_.overheads.push_back({id, Overhead::restart, a.started, std::min(now, a.ready)});
+    if (!checkpointing(id).felt)
+      add_writes(result_.overheads, id, a.ready, now, checkpointing(id));
+  }
+
   // The attempt is over, and the job has its GPUs still.
   void end_attempt(JobId id)
   {
@@ -403,8 +431,10 @@ private:
     outcome.run += now - a.started;
     a.attained += (now - a.started).value() * job(id).gpus;
     account_gpus_[job(id).account] -= job(id).gpus;
-    if (!a.gave_up)
+    if (!a.gave_up) {
       working_ -= job(id).gpus;
+      note_attempt(id);
+    }
     if (setting_.history)
       for (const Slice& slice : scheduler_.held(id))
         result_.spans.push_back({id, slice, a.started, now});
@@ -484,7 +514,10 @@ private:
   {
     bring_up_to_date(id);
     Active& a = active(id);
-    a.lost += fail(a.progress);
+    note_attempt(id);
+    const double lost = fail(a.progress);
+    a.lost += lost;
+    note(id, Overhead::lost, std::max(a.started, scheduler_.now() - Seconds(lost)));
     a.gave_up = true;
     working_ -= job(id).gpus;
     ++result_.jobs[id].restarts;
@@ -516,6 +549,7 @@ private:
   // It is noticed that a job hangs.
   void stop(JobId id)
   {
+    note(id, Overhead::restart, active(id).since); // it hung since then
     active(id).since = scheduler_.now();
     end_attempt(id);
     if (!setting_.keep_place) {

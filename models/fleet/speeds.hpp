@@ -9,7 +9,8 @@
 
 namespace foretrain::models::fleet {
 
-/// Work per second, where 1 is what a job's work is counted at; and likewise of its write, if any.
+/// Work per second, where 1 is what a job's work is counted at; and likewise of its write or read,
+/// if any.
 struct JobRate {
   double work = 1;
   double write = 1;

@@ -783,12 +783,17 @@ class Checkpoint(Builder):
     """What a failure leaves; default nothing.
 
     Attributes:
-        interval: of work between two writes: a time, or best (Daly's)
+        interval: of work between two writes: a time, best (Daly's), or simulated (the best of nine from a quarter
+            to four times that)
         write: how long a write takes; default simulated, with who meets it, as is a rate; a time with its unit,
             like "1.5 us"
         bytes_per_gpu: that a write has, where its time is not given; default what the job trains, with the
             optimizer's state, over its GPUs; a size with its unit, like "64 MiB"
         rate: at which all GPUs of a job write together; a bandwidth with its unit, like "12.5 GB/s"
+        read: how long a job that goes on reads its last checkpoint; default simulated where writes are, else no
+            time beyond restart; a time with its unit, like "1.5 us"
+        read_rate: at which all its GPUs read it together, beside rate; a bandwidth with its unit, like "12.5
+            GB/s"
         to: the cluster's storage, the first disk of each node, or neighbour: each part into memory of its node
             and of the job's next one, which is lost with both; default "storage"
         asynchronous: work goes on during a write
@@ -799,6 +804,8 @@ class Checkpoint(Builder):
     write: str | None = None
     bytes_per_gpu: str | None = None
     rate: str | None = None
+    read: str | None = None
+    read_rate: str | None = None
     to: Literal["storage", "disk", "neighbour"] | None = None
     asynchronous: bool | None = None
     restart: str | None = None

@@ -803,6 +803,7 @@ class FleetResult(Record):
         by_size: jobs by their GPUs
         waited_for: jobs by what took most of their wait
         failures: where there are any
+        interval_of_daly: between checkpoints, that held least GPU time in simulations, of Daly's
         situations: of jobs on their nodes beside others that were simulated, where speeds are
         trace: the file of recorded jobs
     """
@@ -830,6 +831,7 @@ class FleetResult(Record):
     by_size: Any
     waited_for: Any
     failures: Failures | None
+    interval_of_daly: float | None
     situations: int | None
     trace: Trace | None
     _known = (
@@ -856,6 +858,7 @@ class FleetResult(Record):
         "by_size",
         "waited_for",
         "failures",
+        "interval_of_daly",
         "situations",
         "trace",
     )

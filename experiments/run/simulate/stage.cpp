@@ -27,31 +27,31 @@ Stage::Stage(const ResolvedExperiment& experiment, const RunOptions& options, Ep
     add_view(experiment, i);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
     add_job(experiment, i, options, epoch);
-  add_writers(experiment);
+  add_transfers(experiment);
 }
 
 void Stage::run()
 {
   std::size_t measured = 0;
   const auto one_more = [this, &measured] {
-    if (++measured < jobs_.size() + writers_.size())
+    if (++measured < jobs_.size() + transfers_.size())
       return;
     for (const auto& job : jobs_)
       job->stop();
-    for (const auto& writer : writers_)
-      writer->stop();
+    for (const auto& transfer : transfers_)
+      transfer->stop();
   };
   for (const auto& job : jobs_)
     job->launch(one_more);
-  for (const auto& writer : writers_)
-    writer->launch(one_more);
+  for (const auto& transfer : transfers_)
+    transfer->launch(one_more);
   engine_.run();
 }
 
 // They write to what jobs read from, where that is the same.
-void Stage::add_writers(const ResolvedExperiment& experiment)
+void Stage::add_transfers(const ResolvedExperiment& experiment)
 {
-  if (experiment.writers.empty())
+  if (experiment.transfers.empty())
     return;
   const platforms::StorageSystem* storage = storage_.get();
   if (const auto& to = experiment.written_to;
@@ -60,13 +60,14 @@ void Stage::add_writers(const ResolvedExperiment& experiment)
         std::make_unique<platforms::StorageSystem>(engine_, machine_, *to, experiment.storage_at);
     storage = written_to_.get();
   }
-  for (const ResolvedJob& job : experiment.writers) {
-    views_.push_back(std::make_unique<platforms::Machine>(machine_.tenant(job.stack, {})));
+  for (const CheckpointTransfer& it : experiment.transfers) {
+    views_.push_back(std::make_unique<platforms::Machine>(machine_.tenant(it.job.stack, {})));
     const platforms::Machine& view = *views_.back();
-    writers_.push_back(std::make_unique<CheckpointWriter>(
-        engine_, view,
-        experiment.written_to ? into_storage(view, *storage) : into_memory(view, job.ranks),
-        checkpoint_writers(job)));
+    const auto movers = checkpoint_movers(it.job);
+    const PathFrom path = !experiment.written_to ? between_memories(view, it.job.ranks, it.reads)
+                          : it.reads             ? from_storage(view, *storage, movers)
+                                                 : into_storage(view, *storage);
+    transfers_.push_back(std::make_unique<CheckpointMover>(engine_, view, path, movers, it.reads));
   }
 }
 
@@ -95,7 +96,7 @@ models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std
   for (std::size_t j = 0; j < std::min(starts.size(), options.late.size()); ++j)
     starts[j] += options.late[j];
   schedule.start = starts[i];
-  const bool others = experiment.jobs.size() + experiment.writers.size() > 1;
+  const bool others = experiment.jobs.size() + experiment.transfers.size() > 1;
   if (others && !job.spec.ends) {
     schedule.keep_running = true;
     schedule.settling = settling_;
@@ -175,8 +176,8 @@ std::set<int> Stage::shared_nodes(const ResolvedExperiment& experiment, std::siz
       if (nodes[i].contains(node))
         shared.insert(node);
   }
-  for (const ResolvedJob& writer : experiment.writers)
-    for (const auto& place : checkpoint_writers(writer))
+  for (const CheckpointTransfer& it : experiment.transfers)
+    for (const auto& place : checkpoint_movers(it.job))
       if (nodes[i].contains(place.node))
         shared.insert(place.node);
   return shared;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/run/keep/result.hpp"
-#include "experiments/run/simulate/checkpoint_writer.hpp"
+#include "experiments/run/simulate/checkpoint_transfer.hpp"
 #include "experiments/run/simulate/input_folding.hpp"
 #include "experiments/run/simulate/input_stages.hpp"
 #include "experiments/spec/resolve.hpp"
@@ -41,7 +41,7 @@ public:
   const platforms::Machine& view(std::size_t i) const { return *views_[i]; }
   const models::Job& job(std::size_t i) const { return *jobs_[i]; }
 
-  const CheckpointWriter& writer(std::size_t i) const { return *writers_[i]; }
+  const CheckpointMover& transfer(std::size_t i) const { return *transfers_[i]; }
 
   /// Of a job whose model is divided into stages, where it has a program.
   const std::optional<models::PipelineSetting>& pipeline(std::size_t i) const
@@ -54,7 +54,7 @@ public:
 
 private:
   void add_view(const ResolvedExperiment& experiment, std::size_t i);
-  void add_writers(const ResolvedExperiment& experiment);
+  void add_transfers(const ResolvedExperiment& experiment);
   void add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
                Epoch epoch);
   models::JobSchedule schedule_of(const ResolvedExperiment& experiment, std::size_t i,
@@ -72,7 +72,7 @@ private:
 
   std::shared_ptr<models::Settling> settling_ = std::make_shared<models::Settling>();
   std::vector<std::unique_ptr<models::Job>> jobs_;
-  std::vector<std::unique_ptr<CheckpointWriter>> writers_;
+  std::vector<std::unique_ptr<CheckpointMover>> transfers_;
   std::vector<CacheHits> hits_;
   std::vector<std::unique_ptr<sim::TokenBucket>> shaped_;
   std::vector<std::optional<models::PipelineSetting>> pipelines_;

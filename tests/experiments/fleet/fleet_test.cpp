@@ -254,6 +254,45 @@ TEST_CASE("jobs that are drawn: Poisson arrivals of a mix, with failures and che
   CHECK(found.cost->median > 2 * 128 * 24 * 30 * 0.98);
 }
 
+TEST_CASE("simulations find the interval of checkpoints that a formula knows",
+          "[fleet][closed-form]")
+{
+  const auto best = [](const std::string& more) {
+    const FleetAnswer found = answer(load(R"({"cluster": {"nodes": 16, "gpus_per_node": 8},
+          "arrivals": {"per_hour": 3600, "until": "2.5 s",
+                       "mix": [{"gpus": 32, "run_time": "2000 h"}]},
+          "failures": {"per_1000_node_days": 500, "repair": {"median": "1 h", "mean": "1 h"}},
+          "checkpoint": {"interval": "simulated", "write": "120 s", "restart": "5 min")" +
+                                          more + "}}"),
+                                     2);
+    CHECK_THAT(fleet_table(found), Catch::Contains("of Daly's interval"));
+    return found.interval_of_daly.value();
+  };
+  const double blocking = best(""); // losses are flat around the best
+  CHECK(blocking > 0.7);
+  CHECK(blocking < 1.5);
+  CHECK(best(R"(, "asynchronous": true)") == 0.25); // writes cost nothing
+}
+
+TEST_CASE("a job that goes on reads its checkpoint for a time, or at a rate",
+          "[fleet][closed-form]")
+{
+  const test::TextFile faults("faults.csv", "node,start_day,end_day\n0,0.1,1\n");
+  const auto restart = [&](const std::string& checkpoint) {
+    return answer(load(R"({"cluster": {"nodes": 2, "gpus_per_node": 8},
+      "arrivals": {"per_hour": 3600, "until": "1.5 s", "mix": [{"gpus": 8, "run_time": "4 h"}]},
+      "failures": {"trace": ")" +
+                       faults.path().string() + R"("}, "checkpoint": {"interval": "1 h", )" +
+                       checkpoint + "}}"),
+                  1)
+        .gpu_hours.restart.median;
+  };
+  const std::string rate = R"("bytes_per_gpu": "1 GB", "rate": "1 GB/s", "restart": "5 min")";
+  CHECK_THAT(restart(rate), test::is(8 * 300 / 3600.0));
+  CHECK_THAT(restart(rate + R"(, "read_rate": "0.1 GB/s")"), test::is(8 * (300 + 80) / 3600.0));
+  CHECK_THAT(restart(R"("write": "8 s", "read": "40 s")"), test::is(8 * 40 / 3600.0));
+}
+
 TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
 {
   const test::TextFile trace("jobs.swf", kTrace);
@@ -292,6 +331,13 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   refused(R"("checkpoint": {"interval": "1 h", "write": "1 s", "to": "disk"}, )",
           "/checkpoint/to must not be disk beside write and rate");
   refused(R"("checkpoint": {"interval": "-1 s", "write": "1 s"}, )", "/checkpoint/interval");
+  refused(R"("checkpoint": {"interval": "simulated", "write": "1 s"}, )",
+          "needs failures with per_1000_node_days or gpus to be simulated");
+  refused(R"("checkpoint": {"interval": "1 h", "write": "1 s", "read_rate": "1 GB/s"}, )",
+          "/checkpoint/read_rate must not be given without rate");
+  refused(R"("checkpoint": {"interval": "1 h", "bytes_per_gpu": "1 GB", "rate": "1 GB/s",
+                            "read_rate": "1 GB/s", "read": "1 s"}, )",
+          "/checkpoint/read must not be given beside read_rate");
   refused(R"("maintenance": [{"from": "0 s", "length": "1 s", "times": 2}], )",
           "/maintenance/0/every is missing");
   refused(R"("maintenance": [{"from": "0 s", "length": "3 s", "times": 2, "every": "2 s"}], )",

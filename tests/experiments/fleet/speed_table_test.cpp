@@ -290,7 +290,7 @@ TEST_CASE("each of the jobs that meet has its own rate", "[fleet]")
 
 TEST_CASE("checkpoints are written as fast as storage and neighbours let them", "[fleet]")
 {
-  using models::fleet::Writing;
+  using models::fleet::Transfer;
   const auto fleet_of = [](const std::string& checkpoint) {
     return readers(mix_of(kResnet4, R"("steps": 2000)", R"("per_hour": 3600, "until": "1.5 s")") +
                        R"(, "checkpoint": {"interval": "60 s", )" + checkpoint + "}",
@@ -301,19 +301,19 @@ TEST_CASE("checkpoints are written as fast as storage and neighbours let them", 
   const auto kind = table.kind({job(kResnet4), 4});
   const models::fleet::Allocation first{{0, 15}}, second{{1, 15}};
   // One GPU writes, as fast as the servers take it; of two jobs each gets half.
-  const PointRates one = table.rates({{kind, first, false, Writing::alone}});
+  const PointRates one = table.rates({{kind, first, false, Transfer::write_alone}});
   CHECK(one.throughputs == std::vector<double>{0});
-  CHECK_THAT(one.writes[0], Catch::WithinRel(0.6e9, 1e-3));
-  const PointRates two =
-      table.rates({{kind, first, false, Writing::alone}, {kind, second, false, Writing::alone}});
-  CHECK_THAT(two.writes[0], Catch::WithinRel(0.3e9, 1e-2));
-  CHECK_THAT(two.writes[1], Catch::WithinRel(0.3e9, 1e-2));
+  CHECK_THAT(one.transfers[0], Catch::WithinRel(0.6e9, 1e-3));
+  const PointRates two = table.rates(
+      {{kind, first, false, Transfer::write_alone}, {kind, second, false, Transfer::write_alone}});
+  CHECK_THAT(two.transfers[0], Catch::WithinRel(0.3e9, 1e-2));
+  CHECK_THAT(two.transfers[1], Catch::WithinRel(0.3e9, 1e-2));
   // Beside one that reads, which feels it.
   const auto reader = table.kind({job(kReader), 4});
   const PointRates read =
-      table.rates({{reader, first, true}, {kind, second, false, Writing::beside}});
+      table.rates({{reader, first, true}, {kind, second, false, Transfer::write_beside}});
   CHECK(read.throughputs[0] < 0.85 * table.rates({{reader, first, true}}).throughputs[0]);
-  CHECK_THAT(read.writes[1], Catch::WithinRel(0.6e9 / 5, 0.01)); // four read, one writes
+  CHECK_THAT(read.transfers[1], Catch::WithinRel(0.6e9 / 5, 0.01)); // four read, one writes
   CHECK(read.throughputs[1] > 0.98 * table.reference(kind));
 
   // A write after each 60 s of work.
@@ -321,25 +321,35 @@ TEST_CASE("checkpoints are written as fast as storage and neighbours let them", 
   const double work = 2000 * 4 * 128 / table.reference(kind);
   const auto runs = run_fleet(fleet, {1, 1, false, {}});
   CHECK_THAT(runs[0].result.jobs[0].run.value(),
-             test::is(work + std::floor(work / 60) * bytes / one.writes[0]));
+             test::is(work + std::floor(work / 60) * bytes / one.transfers[0]));
+
+  // It is read as fast as the servers' link carries it, and halved between two.
+  const double read_alone = table.rates({{kind, first, false, Transfer::read}}).transfers[0];
+  const PointRates both =
+      table.rates({{kind, first, false, Transfer::read}, {kind, second, false, Transfer::read}});
+  CHECK(both.throughputs == std::vector<double>{0, 0});
+  CHECK(both.transfers[0] <= read_alone);
+  CHECK_THAT(both.transfers[0] + both.transfers[1], Catch::WithinRel(0.6e9, 0.05));
+  CHECK_THAT(table.transfer_time(kind, Bytes(bytes), Transfer::read).value(),
+             test::is(bytes / read_alone));
 
   // A disk takes them faster; Adam's state of a transformer all GPUs write.
   const LoadedFleet to_disk = fleet_of(R"("to": "disk")");
   SpeedTable disks(speed_cluster(to_disk));
   const auto same = disks.kind({job(kResnet4), 4});
-  const double copied = disks.rates({{same, first, false, Writing::alone}}).writes[0];
+  const double copied = disks.rates({{same, first, false, Transfer::write_alone}}).transfers[0];
   CHECK(copied > 1e9);
   CHECK(copied <= 3.001e9);
   const auto gpt = disks.kind({job(R"({"model": "gpt2-small", "framework": "megatron",
     "precision": "fp16", "global_batch": 32})"),
                                8});
-  CHECK_THAT(disks.rates({{gpt, {{0, 15}, {1, 15}}, false, Writing::alone}}).writes[0],
+  CHECK_THAT(disks.rates({{gpt, {{0, 15}, {1, 15}}, false, Transfer::write_alone}}).transfers[0],
              Catch::WithinRel(2 * 3e9, 1e-2)); // a disk in each node
 }
 
 TEST_CASE("a checkpoint in memory goes as fast as links to the host and between nodes", "[fleet]")
 {
-  using models::fleet::Writing;
+  using models::fleet::Transfer;
   const char* const gpt = R"({"model": "gpt2-small", "framework": "megatron", "precision": "fp16",
                               "global_batch": 32, "gpus": 8})";
   const auto table_on = [&](const std::string& network) {
@@ -353,7 +363,7 @@ TEST_CASE("a checkpoint in memory goes as fast as links to the host and between 
   const auto rate = [&](const std::string& network, const models::fleet::Allocation& gpus) {
     SpeedTable table = table_on(network);
     const auto kind = table.kind({job(gpt), 4 * static_cast<int>(gpus.size())});
-    return table.rates({{kind, gpus, false, Writing::alone}}).writes[0];
+    return table.rates({{kind, gpus, false, Transfer::write_alone}}).transfers[0];
   };
   // Each node sends its half: over 1 GbE with TCP headers.
   CHECK_THAT(rate("tcp", {{0, 15}, {1, 15}}), Catch::WithinRel(2 * 125e6 * 1448 / 1538, 1e-2));
@@ -367,8 +377,12 @@ TEST_CASE("a checkpoint in memory goes as fast as links to the host and between 
   // A job that works meanwhile sends its gradients the same way.
   SpeedTable table = table_on("tcp");
   const auto kind = table.kind({job(gpt), 8});
-  const auto time = [&](bool beside) { return table.write_time(kind, Bytes(1e9), beside); };
-  CHECK_THAT(time(true) / time(false), Catch::WithinRel(5.0 / 4, 1e-2)); // one more than four
+  const auto time = [&](Transfer transfer) {
+    return table.transfer_time(kind, Bytes(1e9), transfer);
+  };
+  CHECK_THAT(time(Transfer::write_beside) / time(Transfer::write_alone),
+             Catch::WithinRel(5.0 / 4, 1e-2)); // one more than four
+  CHECK_THAT(time(Transfer::read) / time(Transfer::write_alone), Catch::WithinRel(1.0, 1e-2));
 }
 
 TEST_CASE("a job that is larger than the cluster is rejected, whatever it would do", "[fleet]")

@@ -1,5 +1,6 @@
 #include "models/fleet/checkpoint.hpp"
 
+#include "models/fleet/overheads.hpp"
 #include "tests/models/fleet/workload.hpp"
 #include "tests/support/catch.hpp"
 
@@ -83,4 +84,22 @@ TEST_CASE("at a changed rate the same work takes longer, and a failure takes les
   CHECK_THAT(progress.work(), test::is(15));
   CHECK_THAT(time_to(progress, 20, 0.5, none), test::is(10));
   CHECK_THAT(fail(progress), test::is(20)); // wall time
+}
+
+TEST_CASE("writes of an attempt, for pictures", "[fleet]")
+{
+  const auto begins = [](const Checkpointing& checkpointing) {
+    std::vector<OverheadSpan> spans;
+    add_writes(spans, 3, Seconds(100), Seconds(375), checkpointing);
+    std::vector<double> found;
+    for (const OverheadSpan& span : spans)
+      found.push_back(span.from.value());
+    if (!spans.empty())
+      CHECK(spans.back().until == Seconds(375)); // it is over
+    return found;
+  };
+  CHECK(begins({Seconds(60), Seconds(10)}) == std::vector<double>{160, 230, 300, 370});
+  CHECK(begins({Seconds(60), Seconds(80), true}) == std::vector<double>{160, 240, 320});
+  CHECK(begins({Seconds(60), Seconds(0)}).empty());
+  CHECK(begins({kNever, Seconds(10)}).empty());
 }

@@ -17,6 +17,7 @@ constexpr ClusterShape kShape{5, 3, 0};
 struct Taken {
   Allocation gpus;
   double from, until;
+  bool operator==(const Taken&) const = default;
 };
 
 // What nobody has taken at any time of [from, until): second by second, GPU by GPU.
@@ -30,6 +31,15 @@ GpuSet free_between(const std::vector<Taken>& taken, double from, double until,
     if (it.from < until && from < it.until)
       free.remove(it.gpus);
   return free;
+}
+
+// The fewest that are free in any second.
+int fewest_between(const std::vector<Taken>& taken, double from, double until)
+{
+  int fewest = kShape.gpus();
+  for (double second = from; second < until; ++second)
+    fewest = std::min(fewest, free_between(taken, second, second + 1).count());
+  return fewest;
 }
 
 Allocation place(const GpuSet& free, int gpus)
@@ -98,6 +108,29 @@ private:
   double last_ = 0;
 };
 
+// In other orders than that of arrival: all is planned anew whenever something has happened.
+std::vector<Decision> planned_anew(const Scheduler& s)
+{
+  const double now = s.now().value();
+  std::vector<Taken> taken;
+  for (const Ending& ending : s.endings())
+    taken.push_back({s.held(ending.job), 0, std::max(now + 1, ending.time.value())});
+  std::vector<Decision> start;
+  for (const Waiting& waiting : s.waiting()) {
+    if (waiting.gone)
+      continue;
+    const double length = s.expected(waiting.job).value();
+    const Slot slot = earliest(taken, waiting.gpus, length, now, s.shape());
+    taken.push_back({slot.gpus, slot.start.value(), slot.start.value() + length});
+    if (slot.start > s.now())
+      continue;
+    start.push_back({waiting.job, {}});
+    for (const Slice& slice : slot.gpus)
+      start.back().nodes.push_back(slice.node);
+  }
+  return start;
+}
+
 } // namespace
 
 TEST_CASE("the earliest slot is that which trying each second finds", "[fleet][oracle]")
@@ -114,19 +147,30 @@ TEST_CASE("the earliest slot is that which trying each second finds", "[fleet][o
       const Slot found = profile.earliest(
           gpus, Seconds(length), [&](const GpuSet& free, Seconds) { return place(free, gpus); });
       REQUIRE(found == expected);
-      if (found.start > Seconds(0)) {
-        const double start = found.start.value();
-        bool fits = false; // before, if what is reserved from `start` on were given back
-        for (double from = 0; from < start; ++from)
-          fits |= free_between(taken, from, std::min(from + length, start)).count() >= gpus;
-        if (fits) // names may be in the way, counts are not
-          CHECK(profile.may_fit_before(found.start, gpus, Seconds(length)));
-      }
-      profile.take(found.gpus, found.start, found.start + Seconds(length));
+      CHECK(profile.may_start_now(gpus, Seconds(length)) ==
+            (fewest_between(taken, 0, length) >= gpus));
+      profile.take(found.gpus, {found.start, found.start + Seconds(length)});
       taken.push_back({found.gpus, found.start.value(), found.start.value() + length});
+      const Taken own = taken[static_cast<std::size_t>(up_to(static_cast<int>(taken.size()))) - 1];
+      CHECK(profile.free_throughout({Seconds(own.from), Seconds(own.until)}) ==
+            free_between(taken, own.from, own.until));
+      // As though its reservation was given back.
+      std::vector<Taken> others;
+      for (const Taken& it : taken)
+        if (!(it == own))
+          others.push_back(it);
+      const int wanted = count(own.gpus);
+      const Seconds lasts(own.until - own.from);
+      const Slot again = earliest(others, wanted, lasts.value());
+      const Slot earlier =
+          profile.earlier({Seconds(own.from), own.gpus}, {Seconds(0), Seconds(own.from)}, wanted,
+                          lasts, [&](const GpuSet& free, Seconds) { return place(free, wanted); });
+      CHECK(earlier == (again.start < Seconds(own.from) ? again : Slot{}));
+      if (earlier.start < kNever) // names may be in the way, counts are not
+        CHECK(profile.may_fit_before(Seconds(own.from), wanted, lasts, {Seconds(0), kNever}));
       if (stream.uniform() < 0.3) { // somebody gives up
         const auto gone = taken.begin() + up_to(static_cast<int>(taken.size())) - 1;
-        profile.give_back(gone->gpus, Seconds(gone->from), Seconds(gone->until));
+        profile.give_back(gone->gpus, {Seconds(gone->from), Seconds(gone->until)});
         taken.erase(gone);
       }
     }
@@ -136,13 +180,29 @@ TEST_CASE("the earliest slot is that which trying each second finds", "[fleet][o
 TEST_CASE("nothing may fit where too few GPUs are free all the time", "[fleet]")
 {
   PlanProfile profile(Seconds(0), free_between({}, 0, 1));
-  profile.take(place(free_between({}, 0, 1), 10), Seconds(0), Seconds(50));
-  profile.take({{4, 7}}, Seconds(100), Seconds(120));
+  profile.take(place(free_between({}, 0, 1), 10), {Seconds(0), Seconds(50)});
+  profile.take({{4, 7}}, {Seconds(100), Seconds(120)});
   const Seconds late(200);
-  CHECK_FALSE(profile.may_fit_before(Seconds(50), 6, Seconds(1)));
-  CHECK(profile.may_fit_before(late, 6, Seconds(10)));
-  CHECK_FALSE(profile.may_fit_before(Seconds(50), 13, Seconds(10)));
-  CHECK(profile.may_fit_before(late, 15, Seconds(80))); // as what begins at 200 is its own
+  const TimeSpan always{Seconds(0), kNever};
+  CHECK_FALSE(profile.may_fit_before(Seconds(50), 6, Seconds(1), always));
+  CHECK(profile.may_fit_before(late, 6, Seconds(10), always));
+  CHECK_FALSE(profile.may_fit_before(Seconds(50), 13, Seconds(10), always));
+  CHECK(profile.may_fit_before(late, 15, Seconds(80), always)); // what begins at 200 is its own
+}
+
+TEST_CASE("a job fits earlier only where something was freed", "[fleet]")
+{
+  PlanProfile profile(Seconds(0), free_between({}, 0, 1));
+  profile.take(place(free_between({}, 0, 1), 10), {Seconds(0), Seconds(50)});
+  const Seconds start(80);
+  const auto fits = [&](double length, double from, double until) {
+    return profile.may_fit_before(start, 6, Seconds(length), {Seconds(from), Seconds(until)});
+  };
+  CHECK_FALSE(fits(10, 20, 40)); // 5 are free then
+  CHECK(fits(10, 20, 51));
+  CHECK(fits(100, 60, 70));
+  CHECK(fits(10, 85, 90)); // others than its own, until its end
+  CHECK_FALSE(fits(10, 90, 95));
 }
 
 TEST_CASE("a boundary is a time to try, though nothing is freed then", "[fleet]")
@@ -153,8 +213,9 @@ TEST_CASE("a boundary is a time to try, though nothing is freed then", "[fleet]"
   };
   CHECK(profile.earliest(2, Seconds(5), from_30).start == kNever);
   profile.keep_boundary(Seconds(40));
-  profile.take({{0, 1}}, Seconds(10), Seconds(90));
-  profile.give_back({{0, 1}}, Seconds(10), Seconds(90)); // joins what is alike, but for boundaries
+  profile.take({{0, 1}}, {Seconds(10), Seconds(90)});
+  profile.give_back({{0, 1}},
+                    {Seconds(10), Seconds(90)}); // joins what is alike, but for boundaries
   CHECK(profile.earliest(2, Seconds(5), from_30).start == Seconds(40));
 }
 
@@ -184,6 +245,49 @@ TEST_CASE("conservative backfilling is that which gives each reservation back in
     for (std::size_t i = 0; i < workload.jobs.size(); ++i)
       REQUIRE(found.jobs[i].start == expected.jobs[i].start);
   }
+}
+
+TEST_CASE("in another order than that of arrival all is planned anew in it",
+          "[fleet][oracle][many]")
+{
+  const Order order =
+      GENERATE(Order::sjf, Order::priority, Order::las, Order::srtf, Order::fair_share);
+  sim::RandomStream stream(5, "anew");
+  const auto up_to = [&](int most) { return 1 + static_cast<int>(stream.uniform() * most); };
+  for (int trial = 0; trial < 20; ++trial) {
+    Workload workload;
+    workload.accounts = {"a", "b"};
+    double time = 0;
+    for (int i = 0; i < 40; ++i) {
+      time += up_to(8) - 1;
+      const int work = up_to(30);
+      workload.jobs.push_back(test::job(time, up_to(6), work, work + (i % 3) * up_to(20)));
+      workload.jobs.back().priority = up_to(3);
+      workload.jobs.back().account = static_cast<std::uint32_t>(up_to(2) - 1);
+    }
+    FleetSetting setting =
+        test::one_gpu_nodes(8, {.order = order, .backfill = Backfilling::conservative});
+    const FleetResult found = simulate(workload, setting);
+    setting.decide = planned_anew;
+    const FleetResult expected = simulate(workload, setting);
+    for (std::size_t i = 0; i < workload.jobs.size(); ++i)
+      REQUIRE(found.jobs[i].start == expected.jobs[i].start);
+  }
+}
+
+TEST_CASE("nobody gets GPUs of a job that is overdue", "[fleet]")
+{
+  const Order order = GENERATE(Order::fifo, Order::sjf);
+  Workload workload;
+  workload.jobs = {test::job(0, 2, 100), test::job(1, 3, 50), test::job(150, 1, 200)};
+  FleetSetting setting =
+      test::one_gpu_nodes(3, {.order = order, .backfill = Backfilling::conservative});
+  setting.speeds.rates = [](std::span<const Placed> jobs) {
+    return std::vector<JobRate>(jobs.size(), JobRate{0.5, 1});
+  };
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[1].start == Seconds(200));
+  CHECK(result.jobs[2].start == Seconds(300));
 }
 
 TEST_CASE("a reservation that begins when nothing else happens is kept", "[fleet]")
