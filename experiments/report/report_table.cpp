@@ -21,11 +21,16 @@ namespace {
 
 constexpr std::size_t kPointsShared = 6; // whose joint score is told
 
+constexpr std::size_t kShortText = 20;
+constexpr std::size_t kLongestLimit = 28; // "network of the file servers"
+
 struct Layout {
   std::size_t shares = 2; // how many parts of the step time are named
   std::size_t text = 28;  // columns for a setting or resource
   bool nodes = true;
   bool speedup = true; // efficiency times GPUs
+  /// Columns for what limits: names are cut last.
+  std::size_t limit() const { return text < kShortText ? text : std::max(text, kLongestLimit); }
 };
 
 std::string largest_parts(const Report& report, const ReportRow& row, std::size_t count)
@@ -147,7 +152,7 @@ TextTable cells_of(const Report& report, const Layout& layout)
     if (slowdown)
       line.push_back(shown(row.number("/slowdown")));
     line.push_back(largest_parts(report, row, layout.shares));
-    line.push_back(clipped(row.limit(), layout.text));
+    line.push_back(clipped(row.limit(), layout.limit()));
     cells.lines.push_back(line);
   }
   return cells;

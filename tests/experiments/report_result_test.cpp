@@ -133,6 +133,7 @@ TEST_CASE("a table that is too wide tells once what all lines have alike", "[exp
   CHECK_THAT(report_table(result, {width, false}), !Contains("In all lines"));
   const std::string narrower = report_table(result, {width - 1, false});
   CHECK_THAT(narrower, Contains("In all lines: GPUs 8\n") && Contains(limit + "\n"));
+  CHECK_THAT(report_table(result, {width - 20, false}), Contains(limit + "\n")); // cut last
   CHECK_THAT(report_table(sweep(), {60, false}), !Contains("In all lines: GPUs"));
 }
 
