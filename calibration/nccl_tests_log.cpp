@@ -169,6 +169,10 @@ private:
       fail(name_, line, "columns must come once (out-of-place) or twice (in-place)");
     columns_ = words;
     header_line_ = line;
+    const auto named = [&words](const char* key) {
+      return std::find(words.begin(), words.end(), key) != words.end();
+    };
+    log_.columns = {named("redop"), named("root")};
   }
 
   void units(const Words& words, int line)

@@ -37,8 +37,16 @@ struct NcclRank {
   std::string gpu; // "Tesla V100-SXM2-16GB"
 };
 
+/// Columns between the type and the times. Until 2021 each program had its own; since then all have
+/// both.
+struct NcclColumns {
+  bool operation = true;
+  bool root = true;
+};
+
 struct NcclTestsLog {
   std::string collective; // "all_reduce", "" when the log does not say
+  NcclColumns columns;
   std::vector<NcclRank> ranks;
   int gpus_per_thread = 1; // on which one thread launches in turn (-g)
   std::vector<NcclRow> rows;
@@ -67,7 +75,7 @@ std::vector<NcclTestsLog> read_nccl_tests_files(const std::string& path);
 std::vector<std::string> split_nccl_tests(const std::string& text);
 
 /// Programs, without "_perf", that can have written the log: the one that it names, else those that
-/// its operations, counts and ratios of bandwidths allow.
+/// its columns, operations, roots, counts, ratios of bandwidths and checks allow.
 std::vector<std::string> possible_collectives(const NcclTestsLog& log);
 std::vector<std::string> known_collectives();
 

@@ -1,8 +1,10 @@
-// Which program of nccl-tests wrote a log that does not say: the operation, what `count` is of, and
-// bus bandwidth over algorithm bandwidth.
+// Which program of nccl-tests wrote a log that does not say: its columns, the operation, the root,
+// what `count` is of, bus bandwidth over algorithm bandwidth, and what is checked.
 #include "calibration/nccl_tests_log.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace foretrain::calibration {
 
@@ -27,6 +29,30 @@ bool printed_as_bus(const std::string& collective) // until 2020
   return collective == "all_gather" || collective == "reduce_scatter";
 }
 
+bool has_root(const std::string& collective)
+{
+  return collective == "broadcast" || collective == "reduce" || collective == "gather" ||
+         collective == "scatter";
+}
+
+// Its result has no place to be in, so nccl-tests checks what is out of place alone.
+bool has_no_place(const std::string& collective)
+{
+  return collective == "alltoall" || collective == "sendrecv";
+}
+
+// Programs that printed such columns while each had its own (nccl-tests until 2021, print_header):
+// of those without an operation all-to-all had an empty column for it, all-gather none.
+bool prints(const std::string& collective, const NcclColumns& columns)
+{
+  if (columns.operation && columns.root)
+    return true;
+  if (columns.operation != columns.root)
+    return columns.root ? has_root(collective)
+                        : !has_root(collective) && collective != "all_gather";
+  return collective == "all_gather" || collective == "sendrecv";
+}
+
 bool can_be(const std::string& collective, const NcclRow& row, int ranks)
 {
   if (!row.operation.empty() && reduces(collective) != (row.operation != "none"))
@@ -45,6 +71,21 @@ bool can_be(const std::string& collective, const NcclRow& row, int ranks)
          (printed_as_bus(collective) && std::abs(busbw - algbw) <= 2 * kRounding);
 }
 
+// Whether the log is written as the program writes: it tells apart those with the same numbers.
+bool looks_like(const std::string& collective, const NcclTestsLog& log)
+{
+  if (!prints(collective, log.columns))
+    return false;
+  const auto [operation, root] = log.columns;
+  return std::none_of(log.rows.begin(), log.rows.end(), [&](const NcclRow& row) {
+    const bool other_operation = operation && row.operation.empty() && reduces(collective);
+    const bool other_root = operation && root && has_root(collective) != (row.root >= 0);
+    const bool other_checks = row.in_place && row.out_of_place.wrong &&
+                              has_no_place(collective) == row.in_place->wrong.has_value();
+    return other_operation || other_root || other_checks;
+  });
+}
+
 } // namespace
 
 std::vector<std::string> possible_collectives(const NcclTestsLog& log)
@@ -60,7 +101,10 @@ std::vector<std::string> possible_collectives(const NcclTestsLog& log)
     if (fits)
       possible.push_back(collective);
   }
-  return possible;
+  std::vector<std::string> likely;
+  std::copy_if(possible.begin(), possible.end(), std::back_inserter(likely),
+               [&log](const std::string& it) { return looks_like(it, log); });
+  return likely.empty() ? possible : likely;
 }
 
 } // namespace foretrain::calibration

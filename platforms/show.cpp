@@ -1,5 +1,6 @@
 #include "platforms/show.hpp"
 
+#include "platforms/link_words.hpp"
 #include "platforms/rings.hpp"
 #include "sim/engine/max_min.hpp"
 
@@ -118,9 +119,10 @@ std::string topology_matrix(const PlatformSpec& spec)
       const PathClass path = graph.classify(columns[i], column);
       const auto& from = graph.parts()[static_cast<std::size_t>(columns[i])];
       const auto& to = graph.parts()[static_cast<std::size_t>(column)];
-      text += fmt::format("{:>7}", path == PathClass::nvlink
-                                       ? fmt::format("NV{}", graph.bricks(from.number, to.number))
-                                       : std::string(short_name(path)));
+      const std::string links = spec.gpu.vendor == sim::GpuVendor::amd
+                                    ? "XGMI" // as rocm-smi has it
+                                    : fmt::format("NV{}", graph.bricks(from.number, to.number));
+      text += fmt::format("{:>7}", path == PathClass::nvlink ? links : short_name(path));
     }
     text += fmt::format("{:>9}\n", graph.socket_of(columns[i]));
   }
@@ -146,15 +148,16 @@ std::string rings_text(const PlatformSpec& spec, const Stack& stack, int gpus)
   for (int g = 0; g < gpus; ++g)
     ranks.push_back({g / per_node, g % per_node});
   const auto comm = make_communicator(machine, ranks, "rings");
+  const std::string link = link_words("NVLink", spec.gpu.vendor);
   std::string text =
       fmt::format("{} GPUs on {} nodes: {} channels\n", gpus, nodes, comm.channels.size());
   for (std::size_t c = 0; c < comm.channels.size(); ++c) {
     text += fmt::format("  channel {}:", c);
     for (const auto& hop : comm.channels[c].hops) {
       const auto& place = ranks[static_cast<std::size_t>(hop.from)];
-      const char* how = hop.reach == sim::Reach::nvlink ? "NVLink"
-                        : hop.reach == sim::Reach::pcie ? "PCIe"
-                                                        : "network";
+      const std::string how = hop.reach == sim::Reach::nvlink ? link
+                              : hop.reach == sim::Reach::pcie ? "PCIe"
+                                                              : "network";
       text += nodes > 1 ? fmt::format(" {}.{} -{}->", place.node, place.local, how)
                         : fmt::format(" {} -{}->", place.local, how);
     }

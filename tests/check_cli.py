@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The program as a user meets it: exit codes, messages, determinism, streams."""
+import gzip
 import hashlib
 import json
 import os
@@ -173,7 +174,25 @@ result = run("calibrate", str(logs / "dgx1-v100-nccl.log"), "--platform", "dgx1-
 expect("bundled nccl-tests log", "/nvlink_collective_efficiency" in result.stdout, result.stderr)
 result = run("parameters", "transport")
 expect("parameters of no kind", result.returncode == 2 and "is not a kind" in result.stderr, result.stderr)
+aliased = run("parameters", "gpu", "h100")
+expect("parameters of an alias", aliased.returncode == 0 and aliased.stdout == run("parameters", "gpu", "h100-sxm5-80gb").stdout, aliased.stderr)
 expect("parameters", len(json.loads(run("parameters", "library", "--format", "json").stdout)) > 20)
+
+# A file that another command reads: which one.
+recording = with_text('{"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}')
+mlperf = with_text(':::MLLOG {"namespace": "", "time_ms": 1, "key": "submission_benchmark", "value": "resnet"}\n')
+transformer = with_text('{"model_type": "llama", "hidden_size": 4096}')
+nccl = str(logs / "dgx1-v100-nccl.log")
+for arguments, message in [
+    (["calibrate", recording, "--dry-run"], f"it is a recording of a profiler: foretrain trace show {recording}"),
+    (["calibrate", mlperf, "--dry-run"], f"it is a result log of MLPerf: foretrain mlperf-import {mlperf}"),
+    (["calibrate", transformer, "--dry-run"], f"it is a transformer's configuration: foretrain model import {transformer}"),
+    (["trace", "show", nccl], f"it is a log of a measurement: foretrain calibrate {nccl}"),
+    (["trace", "show", mlperf], "foretrain mlperf-import"),
+    (["model", "import", nccl, "--out", "never.json"], f"foretrain calibrate {nccl}"),
+]:
+    told = run(*arguments)
+    expect("which command reads it: " + " ".join(arguments), told.returncode == 2 and message in told.stderr, told.stderr)
 
 for arguments, message in [
     (["calibrate", iperf3], "--out PROFILE.json"),
@@ -240,6 +259,13 @@ with tempfile.TemporaryDirectory() as out:
     page = (pathlib.Path(out) / "report.html").read_text()
     expect("report", "<html" in page and 'src="http' not in page and "@import" not in page, "not self-contained")
 
+# Points that end in another order than they are asked in are kept in that order.
+with tempfile.TemporaryDirectory() as out:
+    asked = [8, 1, 4, 2]
+    run("predict", changed(put={"/sweep": {"/jobs/0/gpus": asked}}), "--out", out, "--jobs", "4")
+    lines = [json.loads(line) for line in (pathlib.Path(out) / "points.jsonl").read_text().splitlines()]
+    expect("points.jsonl is in order", [line["settings"]["/jobs/0/gpus"] for line in lines] == asked, lines)
+
 for kind in ("experiment", "platform", "model", "framework"):
     schema = json.loads(run("schema", kind).stdout)
     forms = schema.get("anyOf", [schema])
@@ -255,6 +281,12 @@ both = bandwidth("--host", "vm", "--network", "ipoib")[0]
 expect("--stack words", bandwidth("--stack", "vm+ipoib")[0] == both and both)
 expect("--stack object", bandwidth("--stack", '{"network": "ipoib", "host": "vm"}')[0] == both)
 expect("--network overrides", bandwidth("--stack", "vm+rdma", "--network", "ipoib")[0] == both)
+for platform, library, hint in (("mi300x-8", "nccl", "rccl"), ("hgx-h100", "rccl", "nccl")):
+    for command in (["nccl-tests", "all_reduce_perf", "--platform", platform, "-g", "8"],
+                    ["platform", "show", platform, "--graphs"], ["calibrate", str(logs / "dgx1-v100-nccl.log"), "--platform", platform, "--dry-run"]):
+        told = run(*command, "--library", library)
+        expect(f"{command[0]} --library {library} on {platform}", told.returncode == 2 and
+               f"--library: '{library}' runs on GPUs of" in told.stderr and f"hint: {hint} runs on" in told.stderr, told.stderr)
 wrong = bandwidth("--stack", "vm+ipob")[1]
 expect("--stack misspelt", wrong.returncode == 2 and "did you mean 'ipoib'" in wrong.stderr, wrong.stderr)
 
@@ -291,10 +323,17 @@ with tempfile.TemporaryDirectory() as folder:
              (filed.stdout, shell.stdout, run("predict", here / "mine.yaml", "--format", "json").stdout,
               run("predict", "-", "--format", "json", stdin=(here / "mine.yaml").read_text()).stdout)]
     expect("descriptors and YAML", rates[0] is not None and rates == rates[:1] * 4, f"{rates} {shell.stderr}")
+    (here / "packed.json.gz").write_bytes(gzip.compress(json.dumps(GOOD).encode()))
+    packed = subprocess.run([pathlib.Path(PROGRAM).resolve(), "predict", "packed.json.gz", "--format", "json"],
+                            capture_output=True, text=True, cwd=here)
+    expect("gzipped, by its name alone", packed.returncode == 0 and
+           json.loads(packed.stdout)["points"] == json.loads(filed.stdout)["points"], packed.stderr)
     (here / "wrong.yaml").write_text((here / "mine.yaml").read_text().replace("gpus", "gpu"))
     wrong = run("predict", here / "wrong.yaml")
     expect("YAML: place", wrong.returncode == 2 and f"wrong.yaml:8:5: error: /jobs/0/gpu is not a known key\n  hint: did you mean 'gpus'?"
            in wrong.stderr, wrong.stderr)
+
+expect("FORETRAIN_DATA in --help", "FORETRAIN_DATA" in run("--help").stdout)
 
 # A kept answer in the forms that its command has.
 for command, forms in ((["predict", good], ("table", "csv")), (["explain", good], ("table",)), (["plan", "c4140-growth"], ("table", "csv")),

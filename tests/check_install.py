@@ -7,6 +7,7 @@ and another program links with the library (docs/examples/cpp).
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,19 @@ with tempfile.TemporaryDirectory() as name:
         if done.returncode != 0:
             break
     expect("the example answers", done.stdout.count("samples/s") == 3, done.stdout)
+    # The story of a C++ program: its files, its commands and what they print.
+    story = (SOURCE / "docs/stories/embedder.md").read_text()
+    folder = pathlib.Path(name) / "story"
+    folder.mkdir()
+    for file, block in re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", story, re.DOTALL):
+        (folder / file).write_text(block)
+    session = re.search(r"```console\n(.*?)```", story, re.DOTALL)[1]
+    for command, told in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", session, re.MULTILINE):
+        done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=280,
+                              env={**environment, "CMAKE_PREFIX_PATH": str(prefix)})
+        wanted = re.search(r"# exit (\d+)", command)
+        expect(f"story: exit code of {command}", done.returncode == int(wanted[1] if wanted else 0), done.stdout + done.stderr)
+        expect(f"story: what {command} prints", not told or done.stdout + done.stderr == told, done.stdout + done.stderr)
     (prefix / "share/foretrain/models/data/networks/resnet50.json").unlink()
     done = run(example / "ask", env=environment)
     expect("the example reads the data of the prefix it was found in", done.returncode == 2 and "resnet50" in done.stderr, done.stdout + done.stderr)

@@ -161,6 +161,7 @@ def check(page, program, verbose, write):
         environment["PATH"] = f"{folder / '.bin'}:{environment['PATH']}"
         for at, language, block, remark in blocks(text):
             if remark.startswith("file: "):
+                (folder / remark[6:]).unlink(missing_ok=True)  # not through a link into the source tree
                 (folder / remark[6:]).write_text(block + "\n")
                 continue
             if remark.startswith("output of: "):

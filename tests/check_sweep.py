@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pty
 import signal
 import sqlite3
 import subprocess
@@ -93,6 +94,21 @@ with tempfile.TemporaryDirectory() as folder:
     other = run("sweep", file, "--db", store, "--seed", "2")
     expect("another seed is another point", "points are in" not in other.stderr, other.stderr)
     expect("--anew runs all", "points are in" not in run("sweep", file, "--db", store, "--anew").stderr)
+
+    # A screen is shown the first rows; a pipe has all.
+    crossed = "SELECT a.point FROM jobs a, jobs b LIMIT 100"
+    leader, follower = pty.openpty()
+    subprocess.run([PROGRAM, "sql", store, crossed], stdout=follower, timeout=60)
+    os.close(follower)
+    screen = ""
+    try:
+        while more := os.read(leader, 65536):
+            screen += more.decode()
+    except OSError:  # the other end is closed
+        pass
+    os.close(leader)
+    expect("sql on a screen", screen.count("\n") == 22 and "and 80 more rows" in screen, screen)
+    expect("sql in a pipe", run("sql", store, crossed).stdout.count("\n") == 101)
 
     # Stopped in the middle, and taken up again.
     large = folder / "large.json"

@@ -100,6 +100,7 @@ std::vector<std::string> experiments_below(const std::vector<std::string>& paths
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
       if (entry.is_regular_file() && is_file_name(entry.path().string()) &&
+          entry.path().extension() != ".gz" && // recordings and logs are kept so
           can_be_checked(entry.path()))
         found.push_back(entry.path().string());
     if (found.empty())

@@ -5,9 +5,11 @@
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/limits/gains.hpp"
 #include "experiments/run/limits/pulled.hpp"
+#include "experiments/run/limits/resource_words.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/spec/resolve.hpp"
+#include "platforms/link_words.hpp"
 #include "sim/base/version.hpp"
 
 #include <algorithm>
@@ -58,11 +60,12 @@ public:
     std::stable_sort(order.begin(), order.end(), [i](const Pulled* a, const Pulled* b) {
       return a->doubled[i] > b->doubled[i];
     });
+    const sim::GpuVendor vendor = experiment_.platform.gpu.vendor;
     Json list = Json::array();
     for (const Pulled* it : order)
       list.push_back({{"lever", it->lever->key},
-                      {"name", it->lever->name},
-                      {"doubled", it->lever->better},
+                      {"name", platforms::link_words(it->lever->name, vendor)},
+                      {"doubled", platforms::link_words(it->lever->better, vendor)},
                       {"gain_if_10_percent_better", it->slightly[i]},
                       {"gain_if_doubled", it->doubled[i]}});
     return list;
@@ -93,8 +96,10 @@ Json explain(const LoadedExperiment& experiment, std::size_t number, const Expla
   same.run.uncertainty.method = UncertaintyMethod::steps;
   PointResult predicted = run_point(point, same.run);
   same.run.late = predicted.late;
-  if (!predicted.jobs.front().bottleneck.gain_if_doubled)
+  if (!predicted.jobs.front().bottleneck.gain_if_doubled) {
     add_gains(resolved, same.run, predicted);
+    use_link_words(resolved.platform.gpu.vendor, predicted);
+  }
   const auto base = throughputs_with(resolved, {}, 1, same.run, kStepsOfGains);
   const Ranking ranking(resolved, same, base);
   const Json paths = critical_paths(resolved, same.run);

@@ -2,6 +2,7 @@
 
 #include "experiments/run/limits/resource_words.hpp"
 #include "experiments/run/simulate/stage.hpp"
+#include "platforms/link_words.hpp"
 
 #include <algorithm>
 #include <map>
@@ -14,8 +15,8 @@ constexpr std::size_t kLimitsTold = 3;
 constexpr double kLeastShare = 0.02; // of the part
 
 // `own`: what it is when no shared resource limits something.
-Json limits_json(const sim::Engine& engine, const std::vector<sim::LimitedBy>& limits,
-                 const std::string& own)
+Json limits_json(const sim::Engine& engine, sim::GpuVendor vendor,
+                 const std::vector<sim::LimitedBy>& limits, const std::string& own)
 {
   struct Sum {
     std::string name, words;
@@ -27,7 +28,7 @@ Json limits_json(const sim::Engine& engine, const std::vector<sim::LimitedBy>& l
     Sum named{own, own};
     if (limit.resource >= 0) {
       const sim::Resource resource = engine.resource({limit.resource});
-      named = {sim::name_of(resource), resource_words(resource)};
+      named = {sim::name_of(resource), platforms::link_words(resource_words(resource), vendor)};
     }
     by_name.try_emplace(named.name, named).first->second.time += limit.time.value();
     all += limit.time.value();
@@ -53,15 +54,16 @@ std::vector<sim::LimitedBy> input_limits(const models::Job& job)
   return limits;
 }
 
-Json path_of(const sim::Engine& engine, const models::Job& job)
+Json path_of(const sim::Engine& engine, sim::GpuVendor vendor, const models::Job& job)
 {
   const models::StepTimes t = job.mean_times();
   const Json nothing = Json::array();
-  const Json input = limits_json(engine, input_limits(job), "threads or connections of the input");
+  const Json input =
+      limits_json(engine, vendor, input_limits(job), "threads or connections of the input");
   const std::tuple<const char*, Seconds, Json> parts[] = {
-      {"compute", t.compute, limits_json(engine, job.compute_limits(), "the GPUs")},
+      {"compute", t.compute, limits_json(engine, vendor, job.compute_limits(), "the GPUs")},
       {"exposed_communication", t.exposed_communication,
-       limits_json(engine, job.communication_limits(), "cap of a connection or protocol")},
+       limits_json(engine, vendor, job.communication_limits(), "cap of a connection or protocol")},
       {"input_stall", t.input_stall, input},
       {"host_to_device", t.host_to_device, input},
       {"straggler_wait", t.straggler_wait, nothing},
@@ -91,10 +93,11 @@ Json critical_paths(const ResolvedExperiment& experiment, const RunOptions& opti
   Json jobs = Json::array();
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     const models::Job& job = stage.job(i);
-    jobs.push_back({{"name", experiment.jobs[i].spec.name},
-                    {"gpus", experiment.jobs[i].ranks.size()},
-                    {"step_time_s", job.mean_times().total().value()},
-                    {"critical_path", path_of(stage.engine(), job)}});
+    jobs.push_back(
+        {{"name", experiment.jobs[i].spec.name},
+         {"gpus", experiment.jobs[i].ranks.size()},
+         {"step_time_s", job.mean_times().total().value()},
+         {"critical_path", path_of(stage.engine(), experiment.platform.gpu.vendor, job)}});
   }
   return jobs;
 }

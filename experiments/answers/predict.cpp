@@ -5,6 +5,7 @@
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/workers.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
@@ -100,7 +101,8 @@ Outcome run_or_recall(const Point& point, const RunOptions& options, const Point
   return outcome;
 }
 
-// Points in a line-per-point file as they are finished, so that nothing is lost.
+// Points in a line-per-point file as they are finished, so that nothing is lost, at the end in
+// their order.
 class Stream {
 public:
   explicit Stream(const std::string& directory)
@@ -110,10 +112,26 @@ public:
     path_ = directory + "/points.jsonl";
     out_.open(path_);
   }
-  void put(const Json& point)
+  void put(std::size_t at, const Json& point)
   {
-    if (!path_.empty())
-      out_ << point.dump() << std::endl;
+    if (path_.empty())
+      return;
+    out_ << point.dump() << std::endl;
+    written_.push_back(at);
+  }
+  void sort(const std::vector<Json>& points)
+  {
+    if (!out_ || std::is_sorted(written_.begin(), written_.end()))
+      return;
+    std::sort(written_.begin(), written_.end());
+    std::string text;
+    for (const std::size_t at : written_)
+      text += points[at].dump() + "\n";
+    try {
+      write_file(path_, text);
+    } catch (const UsageError&) { // what was written stays
+      out_.setstate(std::ios::failbit);
+    }
   }
   /// The file, where it could not be written whole.
   std::string unwritten() const { return out_ ? "" : path_; }
@@ -121,6 +139,7 @@ public:
 private:
   std::string path_;
   std::ofstream out_;
+  std::vector<std::size_t> written_;
 };
 
 // What no point of the run had a use for, told once.
@@ -240,7 +259,7 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
         prediction.errors.push_back(text);
         prediction.status = std::max(prediction.status, outcome.status);
       }
-      stream.put(points[at]);
+      stream.put(at, points[at]);
       if (options.keeper.put)
         options.keeper.put(key, points[at]);
     }
@@ -261,6 +280,7 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
     run_missing();
   }
 
+  stream.sort(points);
   Json& result = prediction.result;
   result = whole_answer(experiment, options, points);
   if (!complete) {

@@ -52,11 +52,14 @@ Json written(const ResolvedExperiment& experiment, std::size_t i)
 Json program_of(const ResolvedExperiment& experiment, std::size_t i)
 {
   const ResolvedJob& job = experiment.jobs[i];
-  if (job.plan)
-    return written(*job.plan);
-  if (job.transformer)
-    return written(write_plan(experiment, i, models::Fidelity::coupled, PlanFor::people).work);
-  return written(experiment, i);
+  Json program =
+      job.plan ? written(*job.plan)
+      : job.transformer
+          ? written(write_plan(experiment, i, models::Fidelity::coupled, PlanFor::people).work)
+          : written(experiment, i);
+  if (const Bytes memory = device_memory(job); memory.value() > 0)
+    program["device_memory_byte"] = memory.value();
+  return program;
 }
 
 struct Sum {

@@ -27,6 +27,14 @@ Job job_of(const Json& json)
     job.time[part.key()] = part.value().get<double>();
   if (const auto it = json.find("bottleneck"); it != json.end() && it->contains("resource"))
     job.limited_by = it->at("resource").get<std::string>();
+  job.fits = json.at("fits").get<bool>();
+  const Json& memory = json.at("device_memory_byte");
+  job.memory_needed = memory.at("needed").get<double>();
+  job.memory_available = memory.at("available").get<double>();
+  if (json.contains("days"))
+    job.days = interval_of(json.at("days"));
+  if (json.contains("cost"))
+    job.cost = interval_of(json.at("cost"));
   return job;
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -46,8 +47,13 @@ struct Job {
   Interval step_time;  // seconds
   double speedup = 0;  // against one GPU of the same job
   std::map<std::string, double>
-      time;               // seconds of a step by part: "compute", "exposed_communication", ...
-  std::string limited_by; // the resource, as in "node0/ib0/tx"
+      time;                 // seconds of a step by part: "compute", "exposed_communication", ...
+  std::string limited_by;   // the resource, as in "node0/ib0/tx"
+  bool fits = true;         // in device memory; where it does not, rates are what more would allow
+  double memory_needed = 0; // bytes of device memory
+  double memory_available = 0;  // of one device
+  std::optional<Interval> days; // of the whole training, where the job says how long it is
+  std::optional<Interval> cost; // of that, where a GPU hour has a price
 };
 
 struct PredictedPoint {

@@ -1,5 +1,6 @@
 #include "experiments/api/model_import.hpp"
 
+#include "experiments/spec/reader_of.hpp"
 #include "models/graphs/execution_trace.hpp"
 #include "models/graphs/onnx.hpp"
 #include "models/graphs/onnx_file.hpp"
@@ -213,10 +214,12 @@ models::Trace read_trace(const std::filesystem::path& path, const models::Progre
   if (is_execution_trace(path, head))
     throw ConfigError(path.string(), "", "is a PyTorch execution trace, which tells no times",
                       fmt::format("foretrain model import {} --out MODEL.json", path.string()));
+  const std::string reader = reader_of(path.string(), head);
   throw ConfigError(
       path.string(), "", head.empty() ? "is empty" : "is no recording that can be read",
-      "known: PyTorch profiler traces (Kineto), Nsight Systems exports (SQLite), Chakra traces "
-      "(protocol buffers)");
+      !reader.empty() ? reader
+                      : "known: PyTorch profiler traces (Kineto), Nsight Systems exports "
+                        "(SQLite), Chakra traces (protocol buffers)");
 }
 
 std::string gpu_preset_of(const std::string& device)
@@ -246,9 +249,10 @@ ImportedModel import_model(const std::filesystem::path& path, const ModelImportO
   std::vector<std::string> kinds;
   for (const ModelImporter& importer : kImporters)
     kinds.emplace_back(importer.name);
+  const std::string reader = reader_of(path.string(), head);
   throw ConfigError(path.string(), "",
                     head.empty() ? "is empty" : "is no file that can be imported",
-                    "known: " + joined(kinds));
+                    reader.empty() ? "known: " + joined(kinds) : reader);
 }
 
 ImportedModel import_model(const std::vector<std::filesystem::path>& given,

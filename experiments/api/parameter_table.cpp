@@ -8,6 +8,7 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -85,6 +86,13 @@ void check(const std::string& word, const std::vector<std::string>& known, const
                      suggestion(word, known, std::string(what) + "s"));
 }
 
+// "h100-sxm5-80gb" of "h100".
+std::string bundled_name(const std::string& name_or_alias, const PresetKind& kind)
+{
+  const Value preset = resolve_preset(name_or_alias, kind);
+  return std::filesystem::path(preset.document()->name).stem().string();
+}
+
 } // namespace
 
 std::vector<ParameterRow> parameter_table(const std::string& kind, const std::string& preset)
@@ -101,16 +109,15 @@ std::vector<ParameterRow> parameter_table(const std::string& kind, const std::st
       continue;
     const PresetKind& presets = it == kProfile ? kProfileKind : *preset_kind(it);
     const bool file = is_file_name(preset) || preset.find('/') != std::string::npos;
-    const auto names = file ? std::vector{preset} : preset_names(presets);
-    if (!preset.empty() && !file)
-      check(preset, names, kind.c_str());
-    for (const std::string& name : names)
-      if (preset.empty() || name == preset) {
-        if (it == kProfile)
-          add_profile(name, rows);
-        else
-          add_preset(presets, name, table, rows);
-      }
+    const auto names = preset.empty() ? preset_names(presets)
+                       : file         ? std::vector{preset}
+                                      : std::vector{bundled_name(preset, presets)};
+    for (const std::string& name : names) {
+      if (it == kProfile)
+        add_profile(name, rows);
+      else
+        add_preset(presets, name, table, rows);
+    }
   }
   return rows;
 }

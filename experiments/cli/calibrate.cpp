@@ -63,7 +63,8 @@ std::function<int()> calibrate(CLI::App& app)
   app.add_option("--platform", a->options.platform, "the machine the logs come from");
   app.add_option("--host", a->options.host, "host layer they ran on");
   app.add_option("--network", a->options.network, "transport between nodes they ran over");
-  app.add_option("--library", a->options.library, "collective library");
+  app.add_option("--library", a->options.library,
+                 "collective library; default nccl, on AMD's GPUs rccl");
   app.add_option("--disk", a->options.disk, "disk of fio logs; default the platform's first");
   app.add_option("--gpus", a->options.gpus, "GPUs per node, for logs that do not say")
       ->check(CLI::Range(1, 16));

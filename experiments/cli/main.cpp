@@ -43,6 +43,8 @@ int run_command(int argc, char** argv)
 {
   CLI::App app{"foretrain: how fast will this training run on that cluster, and what limits it?"};
   app.set_version_flag("--version", "foretrain " + version_with_commit());
+  app.footer("FORETRAIN_DATA, in the environment, is the folder of presets in place of those "
+             "installed: one that holds platforms/data, models/data and so on.");
   app.require_subcommand(1);
   std::function<int()> chosen;
   for (const Command& command : kCommands) {

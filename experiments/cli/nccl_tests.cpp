@@ -4,7 +4,7 @@
 #include "calibration/nccl_tests_log.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/stack_argument.hpp"
-#include "experiments/spec/graph_rules.hpp"
+#include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -285,7 +285,7 @@ int run_nccl_tests(const NcclTestsArguments& a)
   options.element_size = element_size(a.type);
   options.algorithm = a.algorithm;
   options.fidelity = choice_of<models::Fidelity>(a.fidelity).value();
-  options.library = named(library_name(a.library, platform.gpu), models::kLibraryKind);
+  options.library = library_for(a.library, platform.gpu, profiles.overlay);
   if (!a.diff.empty())
     return run_difference(a, *test, platform, stack, options);
   check_ranks(options, platform);

@@ -1,6 +1,7 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/import.hpp"
 #include "experiments/run/simulate/nccl_tests.hpp"
+#include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/graph_rules.hpp"
 #include "platforms/show.hpp"
 #include "sim/base/error.hpp"
@@ -53,8 +54,7 @@ int show_graphs(const PlatformArguments& a, const PlatformSpec& spec, const Stac
   experiments::NcclTestsOptions options;
   options.nodes = a.nodes;
   options.gpus_per_node = a.gpus > 0 ? a.gpus : spec.gpus_per_node();
-  options.library =
-      resolve_preset(experiments::library_name(a.library, spec.gpu), models::kLibraryKind);
+  options.library = experiments::library_for(a.library, spec.gpu);
   if (options.gpus_per_node > spec.gpus_per_node())
     throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", options.gpus_per_node,
                                  spec.name, spec.gpus_per_node()));

@@ -5,6 +5,8 @@
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -51,8 +53,14 @@ constexpr NamedQuestion kQuestions[] = {
      "started, datetime(updated, 'unixepoch') AS updated, ended FROM runs"},
 };
 
-void print_table(const std::vector<std::vector<std::string>>& rows)
+constexpr std::size_t kRowsOnScreen = 20; // beside the names of columns
+
+// A screen is shown the first rows, a pipe or a file all.
+void print_table(std::vector<std::vector<std::string>> rows)
 {
+  const std::size_t shown = isatty(STDOUT_FILENO) == 1 ? kRowsOnScreen + 1 : rows.size();
+  const std::size_t more = rows.size() > shown ? rows.size() - shown : 0;
+  rows.resize(rows.size() - more);
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i)
@@ -64,6 +72,8 @@ void print_table(const std::vector<std::vector<std::string>>& rows)
                                  : excerpt(row[i], row[i].size());
     std::cout << line << "\n";
   }
+  if (more > 0)
+    std::cout << fmt::format("and {} more rows: --format csv prints all\n", more);
 }
 
 std::string sql_of(const std::string& question)
@@ -103,8 +113,9 @@ std::function<int()> sql(CLI::App& app)
     const experiments::ResultStore store(a->store);
     const auto rows = store.ask(sql_of(a->question));
     if (const auto damaged = store.damaged(); damaged > 0)
-      std::cerr << damaged << " points in " << a->store
-                << " are damaged: what is told of them may be wrong; sweep --clean forgets them\n";
+      std::cerr << damaged << (damaged == 1 ? " point in " : " points in ") << a->store
+                << (damaged == 1 ? " is" : " are")
+                << " damaged: what is told there may be wrong; sweep --clean forgets it\n";
     if (a->format == "csv")
       for (const auto& row : rows)
         std::cout << experiments::csv_line(row);

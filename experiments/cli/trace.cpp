@@ -3,7 +3,7 @@
 #include "experiments/cli/model_import.hpp"
 #include "experiments/cli/stack_argument.hpp"
 #include "experiments/report/report_trace.hpp"
-#include "experiments/spec/graph_rules.hpp"
+#include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "models/collectives/library.hpp"
 #include "sim/base/error.hpp"
@@ -45,9 +45,7 @@ std::optional<experiments::TracePrediction> prediction_for(const models::TraceSu
       resolve_preset(a.platform, platforms::kPlatformKind, profiles.overlay));
   return experiments::predict_collectives(
       summary, platform, stack_of(a.stack, platform, profiles.overlay),
-      resolve_preset(experiments::library_name(a.library, platform.gpu), models::kLibraryKind,
-                     profiles.overlay),
-      a.placement);
+      experiments::library_for(a.library, platform.gpu, profiles.overlay), a.placement);
 }
 
 int show_trace(const TraceArguments& a)

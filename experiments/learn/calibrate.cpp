@@ -9,6 +9,8 @@
 #include "calibration/perftest_log.hpp"
 #include "calibration/realrun_record.hpp"
 #include "experiments/learn/calibrate_logs.hpp"
+#include "experiments/spec/gpu_library.hpp"
+#include "experiments/spec/reader_of.hpp"
 #include "models/collectives/library.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -63,9 +65,12 @@ const LogKind& kind_of(const LogText& log)
   std::vector<std::string> names;
   for (const LogKind& kind : kKinds)
     names.emplace_back(kind.name);
+  const std::string reader = reader_of(log.path, log.text);
   throw ConfigError(log.path, "", "is not a log that is known here",
-                    "known: " + joined(names) +
-                        " (nvidia-smi topo -m, NCCL topology XML); iperf3 and fio as JSON");
+                    !reader.empty()
+                        ? reader
+                        : "known: " + joined(names) +
+                              " (nvidia-smi topo -m, NCCL topology XML); iperf3 and fio as JSON");
 }
 
 std::vector<LogText> read_all(const std::vector<std::string>& paths)
@@ -110,7 +115,7 @@ platforms::Stack Setup::stack(const OverlayPtr& overlay) const
 
 Value Setup::library(const OverlayPtr& overlay) const
 {
-  return resolve_preset(options.library, models::kLibraryKind, overlay);
+  return library_for(options.library, platform(overlay).gpu, overlay);
 }
 
 void Setup::need_platform(const std::string& log) const

@@ -12,9 +12,9 @@ struct CalibrateOptions {
   std::string platform{}; // empty: logs that need one are refused
   std::string host = "bare-metal";
   std::string network{}; // empty: rdma where the platform has it, else tcp
-  std::string library = "nccl";
-  std::string disk{}; // preset; empty: the platform's first
-  int gpus = 0;       // per node, for logs that do not say
+  std::string library{}; // empty: that of the platform's GPUs
+  std::string disk{};    // preset; empty: the platform's first
+  int gpus = 0;          // per node, for logs that do not say
   int nodes = 0;
   std::string program{};               // of nccl-tests, likewise
   bool force = false;                  // keep what is no better than the presets, or of another GPU

@@ -9,6 +9,8 @@ namespace foretrain::experiments {
 
 namespace {
 
+constexpr std::size_t kOutliersTold = 20;
+
 std::string text_of(const Value& value)
 {
   return !value                     ? ""
@@ -90,8 +92,11 @@ std::string calibration_text(const Calibration& calibration)
   text += block("Compared with the presets", lines);
   text += block("Not learnt", refusals(profile));
   lines.clear();
-  for (const auto& o : profile.outliers)
-    lines.push_back(o.where + ": " + o.what);
+  for (std::size_t i = 0; i < std::min(kOutliersTold, profile.outliers.size()); ++i)
+    lines.push_back(profile.outliers[i].where + ": " + profile.outliers[i].what);
+  if (profile.outliers.size() > kOutliersTold)
+    lines.push_back(fmt::format("and {} more: \"outliers\" of the profile has all",
+                                profile.outliers.size() - kOutliersTold));
   text += block("Outliers, used with little weight", lines);
   return text;
 }

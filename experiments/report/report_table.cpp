@@ -21,11 +21,16 @@ namespace {
 
 constexpr std::size_t kPointsShared = 6; // whose joint score is told
 
+constexpr std::size_t kShortText = 20;
+constexpr std::size_t kLongestLimit = 28; // "network of the file servers"
+
 struct Layout {
   std::size_t shares = 2; // how many parts of the step time are named
   std::size_t text = 28;  // columns for a setting or resource
   bool nodes = true;
   bool speedup = true; // efficiency times GPUs
+  /// Columns for what limits: names are cut last.
+  std::size_t limit() const { return text < kShortText ? text : std::max(text, kLongestLimit); }
 };
 
 std::string largest_parts(const Report& report, const ReportRow& row, std::size_t count)
@@ -147,25 +152,66 @@ TextTable cells_of(const Report& report, const Layout& layout)
     if (slowdown)
       line.push_back(shown(row.number("/slowdown")));
     line.push_back(largest_parts(report, row, layout.shares));
-    line.push_back(clipped(row.limit(), layout.text));
+    line.push_back(clipped(row.limit(), layout.limit()));
     cells.lines.push_back(line);
   }
   return cells;
 }
 
-// The most telling layout that fits.
-TextTable fitted(const Report& report, std::size_t columns)
+// What every line has alike in a column that may be told once, as text.
+std::string alike_in(const TextTable& cells, std::size_t column)
 {
+  constexpr auto kMayLeave = std::to_array<const char*>({"GPUs", "nodes", "mem GB"});
+  if (std::find(kMayLeave.begin(), kMayLeave.end(), cells.header[column]) == kMayLeave.end())
+    return "";
+  const std::string& first = cells.lines.front()[column];
+  const bool alike = std::all_of(cells.lines.begin(), cells.lines.end(),
+                                 [&](const auto& line) { return line[column] == first; });
+  return alike ? first : "";
+}
+
+// Takes out numbers that are alike in all lines until the table fits, and says them.
+std::string take_alike(TextTable& cells, std::size_t columns)
+{
+  std::string told;
+  const bool whole = std::all_of(cells.lines.begin(), cells.lines.end(), [&](const auto& line) {
+    return line.size() == cells.header.size();
+  });
+  if (!whole || cells.lines.size() < 2)
+    return told;
+  for (std::size_t i = cells.texts; i + 2 < cells.header.size() && width_of(cells) > columns;) {
+    const std::string value = alike_in(cells, i);
+    if (value.empty()) {
+      ++i;
+      continue;
+    }
+    told += fmt::format("{}{} {}", told.empty() ? "" : ", ", cells.header[i], value);
+    cells.header.erase(cells.header.begin() + static_cast<std::ptrdiff_t>(i));
+    for (auto& line : cells.lines)
+      line.erase(line.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return told;
+}
+
+struct FittedTable {
   TextTable cells;
+  std::string alike; // "GPUs 64, mem GB 46.2": left out
+};
+
+// The most telling layout that fits.
+FittedTable fitted(const Report& report, std::size_t columns)
+{
+  FittedTable table;
   for (const Layout layout :
        {Layout{2, 32, true, true}, Layout{2, 20, true, true}, Layout{2, 20, false, true},
         Layout{1, 20, false, true}, Layout{1, 20, false, false}, Layout{1, 14, false, false},
         Layout{0, 14, false, false}}) {
-    cells = cells_of(report, layout);
-    if (width_of(cells) <= columns)
+    table.cells = cells_of(report, layout);
+    table.alike = take_alike(table.cells, columns);
+    if (width_of(table.cells) <= columns)
       break;
   }
-  return cells;
+  return table;
 }
 
 // Escape sequences, or nothing.
@@ -299,14 +345,16 @@ std::string report_table(const Json& result, const TableStyle& style)
   const Report report(result);
   const Paint paint{style.colour};
   const std::size_t columns = std::max<std::size_t>(style.columns, 40);
-  const TextTable cells = fitted(report, columns);
+  const FittedTable table = fitted(report, columns);
   std::string text = heading(report, columns, paint);
   if (report.rows().empty())
     text += "no points\n";
-  const auto lines = lines_of(cells);
+  const auto lines = lines_of(table.cells);
   text += paint.bold(lines.front()) + "\n";
   for (std::size_t i = 1; i < lines.size(); ++i)
     text += lines[i] + "\n";
+  if (!table.alike.empty())
+    text += "In all lines: " + table.alike + "\n";
   for (const std::string& sentence : report.linked_sentences())
     text += sentence + "\n";
   return text + reasons(report, columns, paint) + sharing_text(report, columns, paint) +

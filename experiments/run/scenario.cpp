@@ -1,6 +1,7 @@
 #include "experiments/run/scenario.hpp"
 
 #include "experiments/run/limits/bottleneck.hpp"
+#include "experiments/run/limits/resource_words.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/simulate/node_use.hpp"
 #include "experiments/run/simulate/parameters.hpp"
@@ -410,6 +411,7 @@ PointResult run_point(const Point& given, const RunOptions& asked)
       add_token_rates(job);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
     add_training(experiment, i, result.jobs[i]);
+  use_link_words(experiment.platform.gpu.vendor, result);
   result.parameters = effective_parameters(experiment);
   if (point.profiles)
     result.unused = point.profiles->unused(experiment.presets);

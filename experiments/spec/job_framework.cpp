@@ -1,6 +1,6 @@
 #include "experiments/spec/job_framework.hpp"
 
-#include "experiments/spec/graph_rules.hpp"
+#include "experiments/spec/gpu_library.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,6 @@ namespace foretrain::experiments {
 
 models::Framework framework_of(const JobSpec& job, const platforms::Gpu& gpu)
 {
-  // A library that adds through host memory uses others inside a process, which have their like.
-  const auto elsewhere = [&gpu](const models::Library& library) {
-    return !library.host && library.vendor && *library.vendor != gpu.vendor;
-  };
   const auto refuse = [&gpu](const Value& at, const std::string& name, sim::GpuVendor vendor,
                              const std::string& hint) {
     at.fail(fmt::format("is '{}', which runs on GPUs of {}, and a {} is one of {}", name,
@@ -25,11 +21,12 @@ models::Framework framework_of(const JobSpec& job, const platforms::Gpu& gpu)
   if (!framework.library)
     framework.library = preset_reference(usual_library(gpu), job.framework);
   for (Value* named : {&framework.library, &framework.library_between_nodes})
-    if (*named && elsewhere(models::load_library(*named)))
+    if (*named && runs_elsewhere(models::load_library(*named), gpu))
       *named = preset_reference(usual_library(gpu), job.framework);
   if (!job.library)
     return framework;
-  if (const models::Library library = models::load_library(job.library); elsewhere(library))
+  if (const models::Library library = models::load_library(job.library);
+      runs_elsewhere(library, gpu))
     refuse(job.library, library.name, *library.vendor,
            fmt::format("\"{}\" runs on those of {}", usual_library(gpu), word_of(gpu.vendor)));
   framework.library = job.library;

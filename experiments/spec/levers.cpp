@@ -2,6 +2,7 @@
 
 #include "experiments/spec/transformer_levers.hpp"
 #include "models/training/work_plan.hpp"
+#include "platforms/link_words.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -310,8 +311,9 @@ void make_better(ResolvedExperiment& e)
     if (!factor || *factor == 1)
       continue;
     all_levers()[i].apply(e, *factor);
-    told += fmt::format("{}{} {:g} times as good", told.empty() ? "" : ", ", all_levers()[i].name,
-                        *factor);
+    told +=
+        fmt::format("{}{} {:g} times as good", told.empty() ? "" : ", ",
+                    platforms::link_words(all_levers()[i].name, e.platform.gpu.vendor), *factor);
   }
   if (!told.empty())
     e.jobs.front().warnings.push_back("\"better\": this is a machine that is not there, with " +

@@ -197,6 +197,11 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   plan->one_gpu = spec.one_gpu_samples_per_s;
   plan->step_variation = spec.step_variation;
   plan->summary = spec.summary;
+  if (spec.device_memory_byte > 0)
+    plan->memory.push_back({"all", Bytes(spec.device_memory_byte)});
+  else
+    job.warnings.push_back(job.spec.name + ": whether it fits is not known: its program tells no "
+                                           "\"device_memory_byte\"");
   int devices = 0;
   for (const sim::WorkRank& rank : plan->program.ranks)
     devices = std::max(devices, rank.device + 1);

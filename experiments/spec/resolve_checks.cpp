@@ -1,5 +1,6 @@
 #include "experiments/spec/resolve_checks.hpp"
 
+#include "platforms/link_words.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -119,9 +120,9 @@ void remark_links(ResolvedJob& job, const platforms::PlatformSpec& platform)
   for (const auto& place : job.ranks)
     most = std::max(most, ++on_node[place.node]);
   if (any && most > 1 && !job.stack.host.nvlink)
-    job.warnings.push_back(
-        fmt::format("{}: '{}' hides NVLink from the job (\"nvlink\" of the host)", job.spec.name,
-                    job.stack.host.name));
+    job.warnings.push_back(fmt::format("{}: '{}' hides {} from the job (\"nvlink\" of the host)",
+                                       job.spec.name, job.stack.host.name,
+                                       platforms::link_words("NVLink", platform.gpu.vendor)));
 }
 
 // What a host layer takes for granted, and what its guests' packets pass.

@@ -3,6 +3,7 @@
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/simulate/nccl_tests.hpp"
+#include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/graph_rules.hpp"
 #include "platforms/show.hpp"
 #include "sim/base/catalog.hpp"

@@ -51,6 +51,7 @@ struct ProgramSpec {
   double samples_per_step = 1;
   double step_variation = 0;
   double one_gpu_samples_per_s = 0;
+  double device_memory_byte = 0; // 0: not told
   Exchanges exchanges = Exchanges::shared;
 };
 
@@ -133,6 +134,10 @@ void describe(V& v, ProgramSpec& s)
              "of one GPU by itself, which speed-up and efficiency are against; default: a GPU that "
              "never waits",
              between(0, 1e12));
+  v.optional("device_memory_byte", s.device_memory_byte,
+             "device memory that the GPU with the most of it needs; default: not known, and a "
+             "warning",
+             between(0, 1e15));
   v.optional("exchanges", s.exchanges,
              "shared: those that run at the same time share their links; apart: each takes what "
              "it takes alone, unless other jobs are in its way");

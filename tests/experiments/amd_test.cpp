@@ -1,7 +1,7 @@
 // AMD's GPUs: what they compute in, which library they exchange with, and what a mesh of links
 // carries.
 #include "experiments/run/simulate/nccl_tests.hpp"
-#include "experiments/spec/graph_rules.hpp"
+#include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "tests/experiments/point.hpp"
 #include "tests/platforms/hop_support.hpp"

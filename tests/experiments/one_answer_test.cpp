@@ -1,11 +1,13 @@
-// What all commands say of a point is the same: 200 random experiments, asked through predict, a
-// store's SQL, CSV, check, compare, plan, explain and the report.
+// What all commands say of a point is the same: 200 random experiments of networks, transformers,
+// inference and recordings, asked through predict, a store's SQL, CSV, check, compare, plan, tune,
+// explain and the report.
 #include "experiments/answers/compare.hpp"
 #include "experiments/answers/compare_sides.hpp"
 #include "experiments/answers/expectations.hpp"
 #include "experiments/answers/explain.hpp"
 #include "experiments/answers/plan.hpp"
 #include "experiments/answers/predict.hpp"
+#include "experiments/answers/tune.hpp"
 #include "experiments/report/report_csv.hpp"
 #include "experiments/report/report_html_answer.hpp"
 #include "experiments/run/keep/judged.hpp"
@@ -25,6 +27,36 @@ using namespace foretrain::experiments;
 namespace {
 
 constexpr int kExplained = 25; // every so manieth: it runs the point for each lever
+constexpr int kTuned = 5;      // likewise: it simulates many plans
+
+enum class Kind { network, transformer, inference, recorded };
+
+// Half of them networks and transformers each, but for what is drawn now and then.
+Kind random_kind(test::Draw& draw)
+{
+  switch (draw.whole(0, 9)) {
+  case 0:
+    return Kind::inference;
+  case 1:
+    return Kind::recorded;
+  default:
+    return draw.whole(0, 1) == 1 ? Kind::transformer : Kind::network;
+  }
+}
+
+Json random_job(test::Draw& draw, Kind kind, int gpus)
+{
+  switch (kind) {
+  case Kind::transformer:
+    return test::transformer_job(draw, gpus);
+  case Kind::inference:
+    return test::inference_job(draw);
+  case Kind::recorded:
+    return test::recorded_job(draw);
+  default:
+    return test::network_job(draw);
+  }
+}
 
 // How long the training is: not told, or in one of three ways.
 void add_length(test::Draw& draw, bool transformer, Json& job)
@@ -45,12 +77,14 @@ Json random_experiment(test::Draw& draw)
 {
   const auto platform = draw.of<std::string>(
       {"c4140-m-v100-sxm2", "c4140-k-v100-sxm2", "c4140-c-v100-pcie", "dgx-a100", "hgx-h100"});
-  const bool transformer = draw.whole(0, 1) == 1;
+  const Kind kind = random_kind(draw);
+  const bool transformer = kind == Kind::transformer;
   const int gpus = draw.of(std::vector<int>{1, 2, 4, 8});
-  Json job = transformer ? test::transformer_job(draw, gpus) : test::network_job(draw);
+  Json job = random_job(draw, kind, gpus);
   job["gpus"] = gpus;
-  add_length(draw, transformer, job);
-  if (!transformer && draw.whole(0, 3) == 0)
+  if (kind != Kind::inference)
+    add_length(draw, transformer, job);
+  if (kind == Kind::network && draw.whole(0, 3) == 0)
     job["input"] = draw.of<std::string>({"tfrecord", "jpeg"});
   Json json = {{"name", "random"}, {"cluster", {{"platform", platform}}}, {"jobs", {job}}};
   if (draw.whole(0, 1) == 1)
@@ -328,6 +362,32 @@ void check_explanation(const LoadedExperiment& experiment, const Json& result)
   }
 }
 
+// What tune says of its plans is what is predicted of the experiments that it writes of them.
+void check_tuned(const Json& experiment)
+{
+  Json json = experiment;
+  json.erase("sweep");
+  const Point point{{}, parse_document(json.dump(), "random.json"), nullptr};
+  const TuneAnswer answer = tune(point, 3, {});
+  const Json told = tune_json(answer);
+  for (std::size_t i = 0; i < answer.best.size(); ++i) {
+    const Json tuned = tuned_experiment(point, answer.best[i], ".");
+    const Json result =
+        predicted(load_experiment(parse_document(tuned.dump(), "best.json"), {}, {}));
+    const Json& job = result.at("points")[0].at("jobs")[0];
+    const Json& plan = told.at("plans")[i];
+    CHECK(fits(job));
+    for (const char* quantity : {"/tokens_per_s/median", "/days/median", "/cost/median"}) {
+      const Json::json_pointer at(quantity);
+      CHECK(plan.contains(at) == job.contains(at));
+      if (job.contains(at))
+        CHECK(plan.at(at).get<double>() == Approx(job.at(at).get<double>()).epsilon(1e-3));
+    }
+    CHECK(plan.at("tokens_per_s").at("median") <=
+          told.at("plans").front().at("tokens_per_s").at("median"));
+  }
+}
+
 void check_experiments(unsigned seed, int count)
 {
   test::Draw draw(seed);
@@ -346,6 +406,8 @@ void check_experiments(unsigned seed, int count)
     check_plan(json, result);
     if (i % kExplained == 0)
       check_explanation(experiment, result);
+    if (i % kTuned == 0 && json.at("/jobs/0"_json_pointer).contains("parallel"))
+      check_tuned(json);
   }
 }
 

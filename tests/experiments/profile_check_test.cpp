@@ -34,22 +34,34 @@ std::string reason_of(const Calibration& c)
   return "";
 }
 
-// A run of 8 ranks in the columns of 2021, whose bandwidths are those of a program.
-std::string old_log(const std::string& collective)
+// How a program prints what it measured.
+struct Printed {
+  std::string columns; // between the type and the times
+  std::string values;
+  std::string wrong, wrong_in_place;
+};
+const Printed kNoColumns{"", "", "N/A", "N/A"};
+
+// A run of 8 ranks that names no program, whose bandwidths are those of a collective.
+std::string old_log(const std::string& collective, const Printed& printed = kNoColumns)
 {
   const bool pieces = collective != "all_reduce" && collective != "broadcast";
   std::string text = "# nThread 1 nGpus 8 minBytes 1 maxBytes 8\n# Using devices\n";
   for (int rank = 0; rank < 8; ++rank)
     text +=
         fmt::format("#   Rank  {} Pid 1 on host device  {} [0x00] A100-SXM4-40GB\n", rank, rank);
-  text += "#       size         count    type     time   algbw   busbw  error\n"
-          "#        (B)    (elements)             (us)  (GB/s)  (GB/s)\n";
+  const std::string times = " time algbw busbw #wrong";
+  const std::string units = " (us) (GB/s) (GB/s)";
+  text += "# size count type " + printed.columns + times + times + "\n# (B) (elements)" + units +
+          units + "\n";
   for (const double size : {1048576.0, 134217728.0}) {
     const double us = 20 + size / 100e3;
     const double algbw = size / us / 1e3;
-    text += fmt::format("{:12.0f} {:10.0f} float {:8.2f} {:7.2f} {:7.2f} N/A\n", size,
-                        size / 4 / (pieces ? 8 : 1), us, algbw,
-                        algbw * calibration::bus_factor(collective, 8).value());
+    const std::string half = fmt::format("{:8.2f} {:7.2f} {:7.2f}", us, algbw,
+                                         algbw * calibration::bus_factor(collective, 8).value());
+    text +=
+        fmt::format("{:12.0f} {:10.0f} float {} {} {} {} {}\n", size, size / 4 / (pieces ? 8 : 1),
+                    printed.values, half, printed.wrong, half, printed.wrong_in_place);
   }
   return text;
 }
@@ -63,18 +75,36 @@ TEST_CASE("A log that names no program is of those that its numbers allow", "[ca
         calibration::read_nccl_tests(old_log(collective), "log"));
   };
   CHECK(possible("all_reduce") == std::vector<std::string>{"all_reduce"});
-  const auto gathers = possible("all_gather");
-  for (const char* one : {"all_gather", "reduce_scatter", "alltoall"})
-    CHECK(std::find(gathers.begin(), gathers.end(), one) != gathers.end());
-  CHECK(std::find(gathers.begin(), gathers.end(), "all_reduce") == gathers.end());
-  CHECK(std::find(gathers.begin(), gathers.end(), "broadcast") == gathers.end());
+}
+
+TEST_CASE("Programs with the same numbers are told apart by how they print them", "[calibrate]")
+{
+  struct Row {
+    Printed printed;
+    std::vector<std::string> possible;
+  };
+  const Row rows[] = {
+      {kNoColumns, {"all_gather"}},
+      {{"redop", "", "N/A", "N/A"}, {"alltoall"}},
+      {{"redop", "sum", "N/A", "N/A"}, {"reduce_scatter"}},
+      {{"redop root", "none -1", "N/A", "N/A"}, {"all_gather", "alltoall"}},
+      {{"redop root", "none -1", "0", "N/A"}, {"alltoall"}},
+      {{"redop root", "none -1", "0", "0"}, {"all_gather"}},
+      {{"redop root", "none 0", "N/A", "N/A"}, {"gather", "scatter"}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.printed.columns, row.printed.values);
+    CHECK(calibration::possible_collectives(calibration::read_nccl_tests(
+              old_log("all_gather", row.printed), "log")) == row.possible);
+  }
 }
 
 TEST_CASE("Ambiguous logs ask for their program, and take none that they cannot be of",
           "[calibrate]")
 {
   const LogFolder folder;
-  const std::string log = folder.write("g.log", old_log("all_gather"));
+  const Printed either{"redop root", "none -1", "N/A", "N/A"};
+  const std::string log = folder.write("g.log", old_log("all_gather", either));
   CalibrateOptions options{.platform = "dgx-a100"};
   CHECK_THAT(problem_of({log}, options),
              Contains("g.log") && Contains("give --program: it can be of all_gather"));
@@ -85,6 +115,18 @@ TEST_CASE("Ambiguous logs ask for their program, and take none that they cannot 
   const Calibration c = calibrate({log}, options);
   REQUIRE(c.checks.size() == 1);
   CHECK_THAT(calibration_text(c), Contains("Compared with the presets"));
+}
+
+TEST_CASE("The first outliers are told, and where the others are", "[calibrate]")
+{
+  Calibration c;
+  for (int i = 0; i < 20; ++i)
+    c.profile.outliers.push_back({fmt::format("log:{}", i), "3 us measured"});
+  CHECK_THAT(calibration_text(c), Contains("log:19: 3 us measured") && !Contains("more"));
+  for (int i = 20; i < 25; ++i)
+    c.profile.outliers.push_back({fmt::format("log:{}", i), "3 us measured"});
+  CHECK_THAT(calibration_text(c), Contains("log:19:") && !Contains("log:20:") &&
+                                      Contains("and 5 more: \"outliers\" of the profile"));
 }
 
 TEST_CASE("Models of GPUs are told from their names", "[calibrate]")

@@ -104,6 +104,21 @@ TEST_CASE("a printed program reads and runs as the one it was printed from", "[p
         Approx(run(Json::array({pipeline()})).jobs.front().step_time.median).epsilon(1e-9));
 }
 
+TEST_CASE("whether a program fits is told, or that nobody knows", "[program]")
+{
+  Json job = pipeline();
+  const PointResult silent = run(Json::array({job}));
+  REQUIRE(silent.warnings.size() == 1);
+  CHECK_THAT(silent.warnings.front(), Contains("pipe: whether it fits is not known"));
+  job["program"] = {{"extends", "pipeline-2x4"}, {"device_memory_byte", 12e9}};
+  const PointResult told = run(Json::array({job}));
+  CHECK(told.warnings.empty());
+  CHECK(told.jobs.front().memory.fits());
+  CHECK_THAT(told.jobs.front().memory.needed.value(), test::is(12e9));
+  job["program"]["device_memory_byte"] = 40e9;
+  CHECK_FALSE(run(Json::array({job})).jobs.front().memory.fits());
+}
+
 TEST_CASE("programs that cannot run are refused with their place", "[program][error]")
 {
   const auto refused = [](const char* pointer, const Json& value) {

@@ -46,4 +46,46 @@ inline Json transformer_job(Draw& draw, int gpus)
   return job;
 }
 
+inline Json inference_job(Draw& draw)
+{
+  return {{"model", draw.of<std::string>({"resnet50", "vgg16"})},
+          {"framework", draw.of<std::string>({"pytorch-ddp", "tensorrt"})},
+          {"mode", "inference"},
+          {"batch_per_gpu", draw.whole(1, 64)},
+          {"steps", 4}};
+}
+
+// Steps of a recording on two GPUs: kernels, times without any, and exchanges among all.
+inline Json recorded_job(Draw& draw)
+{
+  const auto ms = [&draw](double low, double high) {
+    return std::to_string(draw.log(low, high)) + " ms";
+  };
+  const std::string forward = ms(1, 10), waits = ms(0.1, 5), backward = ms(1, 20);
+  const Json measured = {
+      {"device", "NVIDIA A100-SXM4-80GB"},
+      {"gpu", "a100-sxm4-80gb"},
+      {"precision", "tf32"},
+      {"batch", 32},
+      {"step", "40 ms"},
+      {"ranks", 2},
+      {"variation", draw.of(std::vector<double>{0, 0.02})},
+      {"forward", {{{"product", forward}, {"idle", waits}, {"kernels", 10}}}},
+      {"backward", {{{"product", backward}, {"kernels", 20}, {"gradients", {1000}}}}},
+      {"exchanges",
+       {{{"kind", draw.of<std::string>({"all-to-all", "all-reduce"})}, {"size", "100 MB"}}}},
+      {"lines",
+       {{{"pieces",
+          {{{"phase", "forward"},
+            {"product", forward},
+            {"idle", waits},
+            {"kernels", 10},
+            {"starts", {0}}},
+           {{"phase", "backward"}, {"product", backward}, {"kernels", 20}, {"after", {0}}}}}}}}};
+  return {{"model", {{"name", "recorded"}, {"measured", measured}}},
+          {"framework", "pytorch-ddp"},
+          {"batch_per_gpu", draw.whole(1, 64)},
+          {"steps", 4}};
+}
+
 } // namespace foretrain::test

@@ -120,6 +120,23 @@ TEST_CASE("a dip that a larger number of GPUs makes good does not end scaling",
   CHECK(scaling.telling.gpus_after == 16);
 }
 
+TEST_CASE("a table that is too wide tells once what all lines have alike", "[experiments][report]")
+{
+  const std::string limit = "overheads of the framework";
+  Json result = result_of({point({{"/stack/network", "rdma"}}, {job(8, 6, limit)}),
+                           point({{"/stack/network", "tcp"}}, {job(8, 5, limit)})});
+  result["experiment"] = "networks";
+  std::size_t width = 0; // of the table with all its columns
+  for (const std::string& line : lines_of(report_table(result, {200, false})))
+    if (line.starts_with("network ") || line.ends_with(limit))
+      width = std::max(width, line.size());
+  CHECK_THAT(report_table(result, {width, false}), !Contains("In all lines"));
+  const std::string narrower = report_table(result, {width - 1, false});
+  CHECK_THAT(narrower, Contains("In all lines: GPUs 8\n") && Contains(limit + "\n"));
+  CHECK_THAT(report_table(result, {width - 20, false}), Contains(limit + "\n")); // cut last
+  CHECK_THAT(report_table(sweep(), {60, false}), !Contains("In all lines: GPUs"));
+}
+
 TEST_CASE("the answer names the best point, its limit, and where scaling ends",
           "[experiments][report]")
 {

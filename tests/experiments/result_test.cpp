@@ -171,6 +171,7 @@ TEST_CASE("A damaged result is refused with file, place, what was found and what
       {job + "/elapsed_s/total", 1, "by the keys beside it, got 1"},
       {job + "/uncertainty/method", "luck", "must be one of linear, monte-carlo, steps"},
       {job + "/device_memory_byte", 1, "must be an object, got 1"},
+      {job + "/device_memory_byte/needed", -3.0, "must not be negative, got -3"},
       {job + "/name", nullptr, "must be a text, got null"},
       {"/points/0/settings", 1, "must be an object, got 1"},
       {"/points/0/jobs", Json::array(), "/points/0/jobs is missing"},

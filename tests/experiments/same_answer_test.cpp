@@ -163,5 +163,7 @@ TEST_CASE("a data-parallel job and its own printed program have the same answer"
             Approx((job.time.*part).value()).epsilon(1e-9).margin(1e-12));
     CHECK(same.bottleneck.resource == job.bottleneck.resource);
     CHECK(same.bottleneck.why == job.bottleneck.why);
+    CHECK_THAT(same.memory.needed.value(), test::is(job.memory.needed.value()));
+    CHECK(job.memory.needed.value() > 0);
   }
 }

@@ -26,6 +26,7 @@ struct Bottleneck {
   std::string doubled{};                   // what doubling means: "NVLink twice as fast"
   std::vector<std::string> ties{};         // what would bring as much, within a percent
   std::string name{};                      // of whatever limits, on any node: "network adapters"
+  bool open = false;                       // the lever is a guess until doubling was asked
 };
 
 struct ResourceUse {

@@ -261,9 +261,9 @@ void describe(V& v, JobResult& j)
   v.object("device_memory_byte", "of one GPU", [&](auto& memory) {
     memory.required("needed", j.memory.needed,
                     "estimate: weights, gradients, optimizer state, stored activations",
-                    columns({"device_memory_byte"}, in_si()));
+                    columns({"device_memory_byte"}, in_si(non_negative())));
     memory.required("available", j.memory.available, "of the device",
-                    columns({"device_memory_available_byte"}, in_si()));
+                    columns({"device_memory_available_byte"}, in_si(non_negative())));
     memory.optional("parts", j.memory.parts,
                     "programs and large models: of needed, by use, of the fullest stage", in_si());
   });

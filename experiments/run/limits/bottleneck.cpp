@@ -81,8 +81,14 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Job
     limited += limit.time;
   const double steps = static_cast<double>(job.step_times().size());
   const Seconds exposed = job.mean_times().exposed_communication;
+  if (limits.empty()) { // calls of known length: what brings most when doubled is what limits them
+    Bottleneck found = limited_by(what, "latency");
+    found.open = true;
+    found.why = fmt::format("{} of the step waits for {}", percent(share), what);
+    return found;
+  }
   // Exposed time beyond what the flows themselves took is latency of the calls.
-  if (limits.empty() || limited / steps < 0.5 * exposed) {
+  if (limited / steps < 0.5 * exposed) {
     Bottleneck found = limited_by(what + " latency", "latency");
     found.why = fmt::format(
         "{} of the step waits for calls of {} whose latency, not bandwidth, counts: fewer "
@@ -303,7 +309,7 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
 
 std::string limit_name(const Bottleneck& limit)
 {
-  return limit.lever != nullptr ? limit.lever->name : limit.words;
+  return limit.lever != nullptr && !limit.open ? limit.lever->name : limit.words;
 }
 
 } // namespace foretrain::experiments

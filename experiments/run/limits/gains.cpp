@@ -135,6 +135,8 @@ void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, 
     for (const Lever* tie : doubled.as_good_as(limit, i))
       job.bottleneck.ties.emplace_back(tie->better);
     if (stays) {
+      if (job.bottleneck.open && limit != nullptr)
+        job.bottleneck.name = limit->name;
       add_ties(job.bottleneck);
       continue;
     }

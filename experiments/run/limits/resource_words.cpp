@@ -1,5 +1,7 @@
 #include "experiments/run/limits/resource_words.hpp"
 
+#include "platforms/link_words.hpp"
+
 #include <string_view>
 
 #include <fmt/format.h>
@@ -75,6 +77,22 @@ std::string resource_words(const sim::Resource& resource)
   default:
     return resource.node < 0 ? resource.part
                              : fmt::format("{} of node {}", part_words(resource), resource.node);
+  }
+}
+
+void use_link_words(sim::GpuVendor vendor, PointResult& result)
+{
+  const auto tell = [vendor](std::string& text) {
+    text = platforms::link_words(std::move(text), vendor);
+  };
+  for (JobResult& job : result.jobs) {
+    Bottleneck& limit = job.bottleneck;
+    for (std::string* text : {&limit.words, &limit.why, &limit.doubled, &limit.name})
+      tell(*text);
+    for (std::string& tie : limit.ties)
+      tell(tie);
+    for (ResourceUse& use : job.busiest)
+      tell(use.words);
   }
 }
 

@@ -1,0 +1,34 @@
+#include "experiments/spec/gpu_library.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+const char* usual_library(const platforms::Gpu& gpu)
+{
+  return gpu.vendor == sim::GpuVendor::amd ? "rccl" : "nccl";
+}
+
+// A library that adds through host memory uses others inside a process, which have their like.
+bool runs_elsewhere(const models::Library& library, const platforms::Gpu& gpu)
+{
+  return !library.host && library.vendor && *library.vendor != gpu.vendor;
+}
+
+Value library_for(const std::string& named, const platforms::Gpu& gpu,
+                  const std::shared_ptr<const Overlay>& overlay)
+{
+  const std::string name = named.empty() ? usual_library(gpu) : named;
+  const Value value = resolve_preset(name, models::kLibraryKind, overlay);
+  if (const models::Library library = models::load_library(value); runs_elsewhere(library, gpu))
+    throw UsageError(
+        fmt::format("--library: '{}' runs on GPUs of {}, and a {} is one of {}\n  hint: {} runs on "
+                    "those of {}",
+                    name, word_of(*library.vendor), gpu.name, word_of(gpu.vendor),
+                    usual_library(gpu), word_of(gpu.vendor)));
+  return value;
+}
+
+} // namespace foretrain::experiments

@@ -1,0 +1,23 @@
+// Which collective library GPUs exchange with.
+#pragma once
+
+#include "models/collectives/library.hpp"
+#include "platforms/parts.hpp"
+
+#include <memory>
+#include <string>
+
+namespace foretrain::experiments {
+
+/// The library of collectives that GPUs have where none is named.
+const char* usual_library(const platforms::Gpu& gpu);
+
+/// Whether a library runs on GPUs of another maker alone.
+bool runs_elsewhere(const models::Library& library, const platforms::Gpu& gpu);
+
+/// The library that --library names, else the usual one. Throws UsageError for one that runs on
+/// GPUs of another maker.
+Value library_for(const std::string& named, const platforms::Gpu& gpu,
+                  const std::shared_ptr<const Overlay>& overlay = {});
+
+} // namespace foretrain::experiments
