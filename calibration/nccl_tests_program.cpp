@@ -76,7 +76,8 @@ bool looks_like(const std::string& collective, const NcclTestsLog& log)
 {
   if (!prints(collective, log.columns))
     return false;
-  const auto [operation, root] = log.columns;
+  const bool operation = log.columns.operation;
+  const bool root = log.columns.root;
   return std::none_of(log.rows.begin(), log.rows.end(), [&](const NcclRow& row) {
     const bool other_operation = operation && row.operation.empty() && reduces(collective);
     const bool other_root = operation && root && has_root(collective) != (row.root >= 0);

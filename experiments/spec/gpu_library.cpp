@@ -21,7 +21,7 @@ Value library_for(const std::string& named, const platforms::Gpu& gpu,
                   const std::shared_ptr<const Overlay>& overlay)
 {
   const std::string name = named.empty() ? usual_library(gpu) : named;
-  const Value value = resolve_preset(name, models::kLibraryKind, overlay);
+  Value value = resolve_preset(name, models::kLibraryKind, overlay);
   if (const models::Library library = models::load_library(value); runs_elsewhere(library, gpu))
     throw UsageError(
         fmt::format("--library: '{}' runs on GPUs of {}, and a {} is one of {}\n  hint: {} runs on "

@@ -146,9 +146,8 @@ SpanTree::Id SpanTree::make(Seconds begin, const GpuSet& free)
 {
   Id id = static_cast<Id>(nodes_.size());
   if (unused_.empty()) {
-    const GpuSet copy = free; // of this tree, it may be
     nodes_.emplace_back();
-    free_.push_back(copy);
+    free_.push_back(free); // push_back may be given one of its own
   } else {
     id = unused_.back();
     unused_.pop_back();
