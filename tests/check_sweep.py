@@ -97,17 +97,21 @@ with tempfile.TemporaryDirectory() as folder:
 
     # A screen is shown the first rows; a pipe has all.
     crossed = "SELECT a.point FROM jobs a, jobs b LIMIT 100"
-    leader, follower = pty.openpty()
-    subprocess.run([PROGRAM, "sql", store, crossed], stdout=follower, timeout=60)
-    os.close(follower)
-    screen = ""
     try:
-        while more := os.read(leader, 65536):
-            screen += more.decode()
-    except OSError:  # the other end is closed
-        pass
-    os.close(leader)
-    expect("sql on a screen", screen.count("\n") == 22 and "and 80 more rows" in screen, screen)
+        leader, follower = pty.openpty()
+    except OSError as error:  # a root without /dev/pts
+        print(f"not tried: sql on a screen ({error})")
+    else:
+        subprocess.run([PROGRAM, "sql", store, crossed], stdout=follower, timeout=60)
+        os.close(follower)
+        screen = ""
+        try:
+            while more := os.read(leader, 65536):
+                screen += more.decode()
+        except OSError:  # the other end is closed
+            pass
+        os.close(leader)
+        expect("sql on a screen", screen.count("\n") == 22 and "and 80 more rows" in screen, screen)
     expect("sql in a pipe", run("sql", store, crossed).stdout.count("\n") == 101)
 
     # Stopped in the middle, and taken up again.
