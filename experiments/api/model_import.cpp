@@ -1,6 +1,6 @@
 #include "experiments/api/model_import.hpp"
 
-#include "experiments/spec/reader_of.hpp"
+#include "experiments/learn/reader_of.hpp"
 #include "models/graphs/execution_trace.hpp"
 #include "models/graphs/onnx.hpp"
 #include "models/graphs/onnx_file.hpp"

@@ -131,14 +131,17 @@ std::string overheads_over_time(const FleetRun& run)
     int look;
     std::vector<double> gpus;
   };
-  const std::vector<double> none(TimePicture::kColumns, 0);
-  std::vector<Band> bands{{"write", 0, none},
-                          {"restart", kRestart, none},
-                          {"lost", kLost, none},
+  const auto taken_by = [&](Overhead what) {
+    std::vector<double> gpus(TimePicture::kColumns, 0);
+    for (const OverheadSpan& span : result.overheads)
+      if (span.what == what)
+        picture.add(gpus, span.from, span.until, run.workload.jobs[span.job].gpus);
+    return gpus;
+  };
+  std::vector<Band> bands{{"write", 0, taken_by(Overhead::checkpoint)},
+                          {"restart", kRestart, taken_by(Overhead::restart)},
+                          {"lost", kLost, taken_by(Overhead::lost)},
                           {"down", kDown, picture.mean_of(result.moments, &Moment::down)}};
-  for (const OverheadSpan& span : result.overheads)
-    picture.add(bands[static_cast<std::size_t>(span.what)].gpus, span.from, span.until,
-                run.workload.jobs[span.job].gpus);
   std::erase_if(bands, [](const Band& band) {
     return std::all_of(band.gpus.begin(), band.gpus.end(), [](double gpus) { return gpus <= 0; });
   });

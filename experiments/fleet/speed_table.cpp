@@ -269,7 +269,7 @@ Speeds SpeedTable::speeds(const Workload& workload)
       const SpeedJob& job = simulated[k];
       told[i].work = found.throughputs[k] / reference(job.kind);
       if (job.transfer != Transfer::none)
-        told[i].write =
+        told[i].transfer =
             found.transfers[k] / rates({packed(job.kind, false, job.transfer)}).transfers.front();
       ++k;
     }

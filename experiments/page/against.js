@@ -22,23 +22,19 @@ const moved = (now, before) => quantities.map(([name, at, shown]) => [name, get(
 
 const pointName = settings => Object.entries(settings).map(([pointer, value]) => `${pointer.split("/").slice(1).join(" ")} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
 
-/** Rows of fleets, each with the name of its point ("" where there is one); points of sweeps belong together by their settings. */
-function rowsOf(now, before) {
-  if (!now.points) return moved(now, before).map(row => ["", ...row]);
+/** Pairs of points of the same settings, with what to call them. */
+function pairsOf(now, before) {
+  if (!now.points) return [["", now, before]];
   const others = new Map(before.points.map(point => [JSON.stringify(point.settings), point]));
-  return now.points.flatMap(point => {
-    const other = others.get(JSON.stringify(point.settings));
-    return other ? moved(point, other).map(row => [pointName(point.settings), ...row]) : [];
-  });
+  return now.points.map(point => [pointName(point.settings), point, others.get(JSON.stringify(point.settings))]).filter(([, , other]) => other);
 }
 
 const MOST_ROWS = 60; // of a sweep
 
 function fleets(now, before) {
-  const known = new Set((before.points ?? []).map(point => JSON.stringify(point.settings)));
-  if (now.points && !now.points.some(point => known.has(JSON.stringify(point.settings))))
-    return element("p", { className: "change", textContent: "No point of this sweep was in the last answer." });
-  const rows = rowsOf(now, before);
+  const pairs = pairsOf(now, before);
+  if (!pairs.length) return element("p", { className: "change", textContent: "No point of this sweep was in the last answer." });
+  const rows = pairs.flatMap(([name, a, b]) => moved(a, b).map(row => [name, ...row]));
   if (!rows.length) return element("p", { className: "change", textContent: "As the last answer." });
   const cell = (text, label) => { const made = element("td", { textContent: text }); made.dataset.label = label; return made; };
   const points = now.points ? ["point"] : [];

@@ -20,9 +20,10 @@ function planOf(value, job, wish, { node, network, net, most }) {
     name: `${gpus * times} GPUs`, ...(times > 1 ? { set: { "/jobs/0/gpus": gpus * times, ...(nodes ? { "/cluster/nodes": nodes * times } : {}) },
       cost: { fixed: (times - 1) * (nodes ?? job.nodes ?? 1) * node } } : {}),
   }));
-  const networks = [{ name: get(experiment, "/stack/network") ?? "as it is" },
-    ...(network ? [{ name: network, set: { "/stack/network": network }, cost: { node: net } }] : [])];
-  const changes = [{ name: "GPUs", options: sizes }, { name: "network", options: networks }].filter(change => change.name === "GPUs" || change.options.length > 1);
+  const changes = [{ name: "GPUs", options: sizes }];
+  if (network)
+    changes.push({ name: "network", options: [{ name: get(experiment, "/stack/network") ?? "as it is" },
+      { name: network, set: { "/stack/network": network }, cost: { node: net } }] });
   return { experiment, changes, goals: [wish] };
 }
 

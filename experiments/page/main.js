@@ -3,8 +3,8 @@ import { against } from "./against.js";
 import { bundled, catalogue, page, read, run, told } from "./ask.js";
 import { Editor } from "./editor.js";
 import { Form, element } from "./form.js";
-import { Levers } from "./levers.js";
 import { goalForm } from "./goal.js";
+import { Levers } from "./levers.js";
 import { isJson, set } from "./pointer.js";
 import { commandLine, fragmentOf, pythonOf, save, stateOf } from "./share.js";
 
@@ -271,7 +271,7 @@ function take(plan) {
 
 /** A plan from the experiment: more GPUs and other networks, at what they cost. */
 function goal(target) {
-  if (!state.last) return;
+  if (!state.last) return say("there is no answer yet to begin with");
   const form = goalForm(state.value, state.last.job, all.presets.network ?? [], plan => {
     const result = element("div");
     target.replaceChildren(form, result);
@@ -322,10 +322,9 @@ async function choose(word) {
 /** A store of results: shown, not simulated; of several experiments in it the one that is chosen, at first that swept last. */
 async function stored(experiment = "") {
   state.kind = "experiment";
-  const several = all.given.experiments.length > 1;
   const select = element("select", { onchange: () => stored(select.value) }, ...all.given.experiments.map(name => new Option(name, name)));
   $("form").replaceChildren(element("p", { className: "note", textContent: `${all.given.name}: points that a sweep has kept; nothing is simulated.` }),
-    ...(several ? [element("div", { className: "field" }, element("label", {}, "experiment ", select))] : []));
+    ...(all.given.experiments.length > 1 ? [element("div", { className: "field" }, element("label", {}, "experiment ", select))] : []));
   for (const id of ["drawing", "messages"]) $(id).replaceChildren();
   const got = await long({ command: "stored", experiment }, $("drawing"), { answer: answered => { select.value = answered.experiment; } });
   if (!got) return;

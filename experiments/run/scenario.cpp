@@ -309,7 +309,7 @@ std::vector<std::size_t> add_transfers(const CheckpointTransfers& checkpoints,
   const Tenancy tenancy(experiment);
   experiment.tenants = tenancy.tenants();
   if (checkpoints.to.storage)
-    experiment.written_to = platforms::load_storage(checkpoints.to.storage);
+    experiment.checkpoint_storage = platforms::load_storage(checkpoints.to.storage);
   const auto does = [&](std::size_t i) { return checkpoints.jobs[i]; };
   for (const std::size_t i : working)
     if (does(i) != Transfer::none)

@@ -60,8 +60,8 @@ struct ResolvedExperiment {
   Value storage_at;                          // for messages
   int nodes = 1;
   std::vector<ResolvedJob> jobs;
-  std::vector<CheckpointTransfer> transfers;    // over and over, with jobs or without
-  std::optional<platforms::Storage> written_to; // and read from; absent: memory of two nodes
+  std::vector<CheckpointTransfer> transfers;            // over and over, with jobs or without
+  std::optional<platforms::Storage> checkpoint_storage; // of them; absent: memory of two nodes
   std::vector<int> tenants;       // of each node, where more keep a part of it than run
   double pcie_scale = 1;          // of every PCIe link's rate, to ask what faster ones would bring
   std::vector<PresetUse> presets; // everything that was named, each once

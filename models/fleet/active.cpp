@@ -26,9 +26,9 @@ void Active::pass_until(Seconds now, const Job& job, const Checkpointing& checkp
     const double before = progress.work(), passed = (now - from).value();
     if (restores()) {
       restarting += passed;
-      to_restore -= passed * rate.write;
+      to_restore -= passed * rate.transfer;
     } else if (now > from) {
-      advance(progress, passed, {rate.work, first_pass ? job.first_pass.rate : 1, rate.write},
+      advance(progress, passed, {rate.work, first_pass ? job.first_pass.rate : 1, rate.transfer},
               checkpointing);
     }
     unread -= progress.work() - before;
@@ -55,7 +55,7 @@ NextTurn Active::next(const Job& job, const Checkpointing& checkpointing) const
   const Seconds from = std::max(since, ready);
   if (restores())
     return {Turn::transfer, transfer == Transfer::read
-                                ? from + Seconds(std::max(0.0, to_restore) / rate.write)
+                                ? from + Seconds(std::max(0.0, to_restore) / rate.transfer)
                                 : from};
   const double done = progress.work(), work = job.work.value();
   const double read = done + std::max(0.0, unread);
@@ -66,7 +66,7 @@ NextTurn Active::next(const Job& job, const Checkpointing& checkpointing) const
     return {then, from + Seconds(time_to(progress, until, rate.work, checkpointing))};
   const double busy = transfer == Transfer::write_alone ? std::numeric_limits<double>::infinity()
                                                         : std::max(0.0, until - done) / rate.work;
-  const double left = until_turn(progress, {rate.work, 1, rate.write}, checkpointing);
+  const double left = until_turn(progress, {rate.work, 1, rate.transfer}, checkpointing);
   return left < busy ? NextTurn{Turn::transfer, from + Seconds(left)}
                      : NextTurn{then, from + Seconds(busy)};
 }

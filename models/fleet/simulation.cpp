@@ -290,7 +290,7 @@ private:
     if (over != Transfer::none)
       note(id, over == Transfer::read ? Overhead::restart : Overhead::checkpoint, a.turned);
     a.turned = scheduler_.now();
-    a.rate.write = transfer_rate_apart(id);
+    a.rate.transfer = transfer_rate_apart(id);
     find_uses(id);
     plan_again(id);
     changed_.push_back(id);
@@ -367,7 +367,7 @@ private:
   {
     return active(id).transfer == Transfer::none
                ? 1
-               : setting_.speeds.rates(std::vector<Placed>{placed(id)}).front().write;
+               : setting_.speeds.rates(std::vector<Placed>{placed(id)}).front().transfer;
   }
 
   // If its rate stays as it is.
@@ -387,7 +387,8 @@ private:
       bring_up_to_date(id);
       Active& a = active(id);
       a.rate.work = rates[i].work;
-      a.rate.write = jobs[i].transfer != Transfer::none ? rates[i].write : transfer_rate_apart(id);
+      a.rate.transfer =
+          jobs[i].transfer != Transfer::none ? rates[i].transfer : transfer_rate_apart(id);
       a.met = jobs;
       plan_again(id);
     }

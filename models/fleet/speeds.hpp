@@ -9,11 +9,11 @@
 
 namespace foretrain::models::fleet {
 
-/// Work per second, where 1 is what a job's work is counted at; and likewise of its write or read,
-/// if any.
+/// Work per second, where 1 is what a job's work is counted at; and of its checkpoint's write or
+/// read, likewise.
 struct JobRate {
   double work = 1;
-  double write = 1;
+  double transfer = 1;
 };
 
 /// Nothing: all rates are 1.

@@ -54,19 +54,20 @@ void Stage::add_transfers(const ResolvedExperiment& experiment)
   if (experiment.transfers.empty())
     return;
   const platforms::StorageSystem* storage = storage_.get();
-  if (const auto& to = experiment.written_to;
+  if (const auto& to = experiment.checkpoint_storage;
       to && !(storage_ && storage_->storage().origin.json() == to->origin.json())) {
-    written_to_ =
+    checkpoint_storage_ =
         std::make_unique<platforms::StorageSystem>(engine_, machine_, *to, experiment.storage_at);
-    storage = written_to_.get();
+    storage = checkpoint_storage_.get();
   }
   for (const CheckpointTransfer& it : experiment.transfers) {
     views_.push_back(std::make_unique<platforms::Machine>(machine_.tenant(it.job.stack, {})));
     const platforms::Machine& view = *views_.back();
     const auto movers = checkpoint_movers(it.job);
-    const PathFrom path = !experiment.written_to ? between_memories(view, it.job.ranks, it.reads)
-                          : it.reads             ? from_storage(view, *storage, movers)
-                                                 : into_storage(view, *storage);
+    const PathFrom path = !experiment.checkpoint_storage
+                              ? between_memories(view, it.job.ranks, it.reads)
+                          : it.reads ? from_storage(view, *storage, movers)
+                                     : into_storage(view, *storage);
     transfers_.push_back(std::make_unique<CheckpointMover>(engine_, view, path, movers, it.reads));
   }
 }

@@ -67,7 +67,7 @@ private:
   sim::Engine engine_;
   platforms::Machine machine_;
   Tenancy tenancy_;
-  std::unique_ptr<platforms::StorageSystem> storage_, written_to_;
+  std::unique_ptr<platforms::StorageSystem> storage_, checkpoint_storage_;
   std::vector<std::unique_ptr<platforms::Machine>> views_;
 
   std::shared_ptr<models::Settling> settling_ = std::make_shared<models::Settling>();

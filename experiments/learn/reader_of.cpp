@@ -1,4 +1,4 @@
-#include "experiments/spec/reader_of.hpp"
+#include "experiments/learn/reader_of.hpp"
 
 #include "calibration/fio_log.hpp"
 #include "calibration/iperf3_log.hpp"
