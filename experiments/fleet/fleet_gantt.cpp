@@ -106,19 +106,21 @@ std::string fleet_gantt(const FleetRun& run)
   if (run.result.spans.empty())
     return "";
   Gantt gantt(run);
-  std::string html = gantt.svg() + "<ul class=\"legend\">";
+  const std::string svg = gantt.svg();
+  std::string legend;
   const auto is = [&](Overhead what) {
     return std::any_of(run.result.overheads.begin(), run.result.overheads.end(),
                        [&](const OverheadSpan& span) { return span.what == what; });
   };
   if (!run.result.down.empty())
-    html += legend_entry(fmt::format("t{}", kDown), "down");
+    legend += legend_entry(fmt::format("t{}", kDown), "down");
   if (is(Overhead::lost))
-    html += legend_entry(fmt::format("t{}", kLost), "work that was lost");
+    legend += legend_entry(fmt::format("t{}", kLost), "work that was lost");
   if (is(Overhead::restart))
-    html += legend_entry(fmt::format("t{}", kRestart), "failure noticed, restart");
-  return html +
-         "</ul><p>Other colours are jobs; where several share a piece the last one is shown." +
+    legend += legend_entry(fmt::format("t{}", kRestart), "failure noticed, restart");
+  const std::string colours =
+      legend.empty() ? "<p>Colours" : "<ul class=\"legend\">" + legend + "</ul><p>Other colours";
+  return svg + colours + " are jobs; where several share a piece the last one is shown." +
          (gantt.writes_seen() ? " Gaps in them are checkpoints." : "") + "</p>";
 }
 
