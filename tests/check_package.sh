@@ -3,15 +3,16 @@
 #
 #   tests/check_package.sh [BUILD]     BUILD: a build made with -DBUILD_TESTING=OFF (default build/package, made if missing)
 #
-# Checks: what apt installs beside it, predict, the man page, completion, --version; then the Python module; then the C++
-# example, built with the library's package and Debian's compiler; then that removing it leaves nothing. Needs root or user namespaces,
+# Checks: what apt installs beside it, predict, the man page, completion, --version; then the Python module, the notebooks and, in
+# Debian's browser, the page of `serve`; then the C++ example, built with the library's package and Debian's compiler; then that
+# removing it leaves nothing. Needs root or user namespaces,
 # mmdebstrap and the package mirror (MIRROR, default deb.debian.org): exit code 77 and the reason where these are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/package}
 mirror=${MIRROR:-http://deb.debian.org/debian}
 release=bookworm
-seconds=900
+seconds=1800
 
 skip() {
   echo "skipped: $*"
@@ -30,6 +31,9 @@ cmake --build "$build" >"$work/build.log" 2>&1 || { tail -40 "$work/build.log"; 
 mkdir "$work/in"
 cp "$work"/packages/*.deb "$work/in/"
 cp -r docs/examples/cpp "$work/in/example"
+mkdir "$work/in/tree" "$work/in/tree/tests" # without experiments/python: what is installed is imported
+cp -r docs "$work/in/tree/"
+cp tests/check_notebooks.py tests/check_page.py "$work/in/tree/tests/"
 
 # Runs inside; prints what it measured, ends at the first thing that is wrong.
 cat >"$work/in/inside.sh" <<'INSIDE'
@@ -40,6 +44,7 @@ installed() {
   apt-get install -y -qq --no-install-recommends "$@" >/tmp/apt.log 2>&1 || { tail -20 /tmp/apt.log; wrong "apt install $*"; }
 }
 count() { dpkg-query -W | wc -l; }
+grep -q localhost /etc/hosts 2>/dev/null || echo "127.0.0.1 localhost" >>/etc/hosts # as every installed Debian has it
 cd /in
 
 before=$(count)
@@ -93,6 +98,13 @@ print(f"Python: {job.throughput_samples_per_s} samples/s")
 PYTHON
 python3 /tmp/ask.py >/tmp/python || wrong "the Python module"
 cat /tmp/python
+
+installed python3-nbconvert python3-ipykernel python3-pandas python3-matplotlib python3-tqdm
+python3 /in/tree/tests/check_notebooks.py /usr/bin/foretrain >/tmp/notebooks 2>/tmp/notebooks.err || { cat /tmp/notebooks*; wrong "the notebooks"; }
+cat /tmp/notebooks
+installed chromium chromium-driver python3-selenium
+python3 /in/tree/tests/check_page.py /usr/bin/foretrain >/tmp/browser 2>&1 || { cat /tmp/browser; wrong "the page in a browser"; }
+echo "in the browser: $(tail -1 /tmp/browser)"
 
 installed /in/libforetrain-dev_*.deb g++ cmake make
 cmake -S /in/example -B /tmp/example >/tmp/cmake.log 2>&1 || { tail -20 /tmp/cmake.log; wrong "find_package(Foretrain)"; }

@@ -328,6 +328,14 @@ class SlowClients:
             client.close()
 
 
+def check_many_connections(server, count=200):
+    """More connections than the server takes, which say nothing: closed one after another, then it answers as before."""
+    clients = [socket.create_connection(("127.0.0.1", server.port), timeout=30) for _ in range(count)]
+    check(server.ask("GET", "main.js")[0] == 200, f"beside {count} silent connections nothing is answered")
+    for client in clients:
+        client.close()
+
+
 def check_listen():
     server = Server("--listen", "0.0.0.0")
     try:
@@ -352,6 +360,11 @@ def check_given(folder):
         given = json.loads(server.ask("GET", "catalogue")[2])["given"]
         check(given["kind"] == "experiment" and given["name"] == "own.yaml", f"given: {given}")
         check("answer" in dict(server.run(given["text"])), "a file beside the one that was given is not read")
+        (folder / "link.json").symlink_to("/etc/passwd")
+        (folder / "link").symlink_to("/etc")
+        for link in ("link.json", "link/passwd", "./link/../link.json"):
+            told = json.dumps(server.run(json.dumps({"extends": link})))
+            check("outside the folders" in told and "root:" not in told, f"{link} leads out of the folder: {told[:300]}")
     finally:
         server.close()
     store = folder / "store.db"
@@ -421,7 +434,7 @@ with tempfile.TemporaryDirectory() as name:
         slow = SlowClients(server)
         for part in (lambda: check_refusals(server), lambda: check_paths(server, str(secret)), lambda: check_bounds(server), lambda: check_port(server),
                      lambda: check_messages(server), lambda: check_told(server), lambda: check_forms(server, options.forms),
-                     lambda: check_kill_and_stop(server), lambda: check_fairness(server), slow.check):
+                     lambda: check_kill_and_stop(server), lambda: check_fairness(server), lambda: check_many_connections(server), slow.check):
             part()
         if options.latency:
             tell_latency(server)
