@@ -18,9 +18,16 @@ namespace foretrain::models {
 namespace {
 
 // Moved bytes per payload byte on a hop.
-double expansion(const sim::Hop& hop, const Protocol& protocol)
+double expansion(sim::Reach reach, const Protocol& protocol)
 {
-  return 1 / (hop.reach == sim::Reach::network ? protocol.network_payload : protocol.payload);
+  return 1 / (reach == sim::Reach::network ? protocol.network_payload : protocol.payload);
+}
+
+// Moved bytes of what is told of payload.
+double expanded(const InsideBetween& payload, const Protocol& protocol)
+{
+  return payload.inside * expansion(sim::Reach::nvlink, protocol) +
+         payload.between * expansion(sim::Reach::network, protocol);
 }
 
 Seconds protocol_latency(const LatencySteps& steps, const HopLatency& hop, double inside)
@@ -32,10 +39,8 @@ Seconds protocol_latency(const LatencySteps& steps, const HopLatency& hop, doubl
 // its hops are: one share for each channel that crosses it.
 double busiest_hop(const Pattern& pattern, const Protocol& protocol)
 {
-  double most = 0;
-  for (const Load& load : pattern.loads)
-    most = std::max(most, load.bytes * expansion(load.hop, protocol));
-  return most;
+  const InsideBetween most = pattern.loads.most();
+  return std::max(expanded({most.inside, 0}, protocol), expanded({0, most.between}, protocol));
 }
 
 // Buffer bytes per second that the protocol lets through one GPU: its bus bandwidth over what a
@@ -49,9 +54,7 @@ double protocol_rate(const Pattern& pattern, const Protocol& protocol,
   for (const BusLimit& it : protocol.bus_limits)
     if (it.compute_capability <= comm.compute_capability && (comm.nodes == 1 || comm.amd_hosts))
       limit = &it;
-  double sent = 0;
-  for (const Load& load : pattern.loads)
-    sent += load.bytes / comm.ranks;
+  const double sent = pattern.loads.bytes() / comm.ranks;
   const BytesPerSecond bus = comm.nodes == 1   ? limit->one_node
                              : comm.nodes == 2 ? limit->two_nodes
                                                : limit->more_nodes;
@@ -123,7 +126,9 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
                            : true;
     if (!taken || !it->applies(comm_))
       continue;
-    patterns_.push_back(it->pattern(comm_));
+    patterns_.emplace_back();
+    it->add_pattern(comm_, patterns_.back());
+    patterns_.back().loads.finish();
     const Pattern& pattern = patterns_.back();
     for (const Protocol& protocol : library_.protocols) {
       if (!usable(protocol, pattern.family, comm_))
@@ -181,15 +186,12 @@ double Collective::local_copy(const Pattern& pattern, const Protocol& protocol) 
 
 Collective::Loaded Collective::loaded(const Pattern& pattern, const Protocol& protocol) const
 {
-  Loaded all{std::vector<double>(static_cast<std::size_t>(engine_.resource_count())),
-             std::numeric_limits<double>::infinity()};
-  for (const Load& load : pattern.loads) {
-    const double moved = load.bytes * expansion(load.hop, protocol);
-    for (const sim::Use& use : load.hop.uses)
-      all.weight[static_cast<std::size_t>(use.resource)] += use.weight * moved;
-    if (load.hop.cap > 0)
-      all.cap = std::min(all.cap, load.hop.cap / moved);
-  }
+  const InsideBetween caps = pattern.loads.caps();
+  Loaded all{{},
+             std::min(caps.inside / expansion(sim::Reach::nvlink, protocol),
+                      caps.between / expansion(sim::Reach::network, protocol))};
+  for (const InsideBetween& sum : pattern.loads.sums())
+    all.weight.push_back(expanded(sum, protocol));
   return all;
 }
 
@@ -199,9 +201,12 @@ double Collective::idle_rate(const Algorithm& algorithm, const Pattern& pattern,
   const Loaded all = loaded(pattern, protocol);
   const double most = limit_of(algorithm, pattern, protocol);
   double rate = most > 0 ? std::min(most, all.cap) : all.cap;
-  for (std::size_t resource = 0; resource < all.weight.size(); ++resource)
-    if (all.weight[resource] > 0)
-      rate = std::min(rate, engine_.capacity({static_cast<int>(resource)}) / all.weight[resource]);
+  int resource = 0;
+  for (const unsigned sum : pattern.loads.sum_of()) {
+    if (sum > 0)
+      rate = std::min(rate, engine_.capacity({resource}) / all.weight[sum]);
+    ++resource;
+  }
   const double local = local_copy(pattern, protocol);
   return local > 0 ? 1 / (1 / rate + pattern.own / local) : rate;
 }
@@ -225,25 +230,21 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
   const double rate = most > 0 ? std::min(most, all.cap) : all.cap;
   const double cap =
       rate < std::numeric_limits<double>::infinity() ? rate * candidate.unit : sim::MaxMin::kNoCap;
+  // A flow is as fast as its most loaded resource lets it be: of those that are alike one is
+  // enough.
+  std::set<std::tuple<int, double, unsigned>> known;
   std::vector<sim::Use> uses; // each resource once
-  for (std::size_t resource = 0; resource < all.weight.size(); ++resource)
-    if (all.weight[resource] > 0)
-      uses.push_back({static_cast<int>(resource), all.weight[resource] / candidate.unit});
-  candidate.coupled = sim::make_path(comm_.alike ? without_alike(uses) : std::move(uses), {}, cap);
-  return candidate.coupled;
-}
-
-// A flow is as fast as its most loaded resource lets it be: of those that are alike one is enough.
-std::vector<sim::Use> Collective::without_alike(const std::vector<sim::Use>& uses) const
-{
-  std::set<std::tuple<int, double, double>> known;
-  std::vector<sim::Use> kept;
-  for (const sim::Use& use : uses) {
-    const int number = comm_.alike(use.resource);
-    if (number < 0 || known.emplace(number, engine_.capacity({use.resource}), use.weight).second)
-      kept.push_back(use);
+  int resource = -1;
+  for (const unsigned sum : patterns_[candidate.pattern].loads.sum_of()) {
+    ++resource;
+    if (sum == 0)
+      continue;
+    const int number = comm_.alike ? comm_.alike(resource) : -1;
+    if (number < 0 || known.emplace(number, engine_.capacity({resource}), sum).second)
+      uses.push_back({resource, all.weight[sum] / candidate.unit});
   }
-  return kept;
+  candidate.coupled = sim::make_path(std::move(uses), {}, cap);
+  return candidate.coupled;
 }
 
 // The path for one of `per_buffer_byte` units of progress per byte of the buffer, of which each
@@ -251,7 +252,7 @@ std::vector<sim::Use> Collective::without_alike(const std::vector<sim::Use>& use
 sim::PathPtr Collective::hop_path(const Candidate& candidate, const sim::Hop& hop, double bytes,
                                   double per_buffer_byte) const
 {
-  const double moved = bytes * expansion(hop, *candidate.protocol);
+  const double moved = bytes * expansion(hop.reach, *candidate.protocol);
   std::vector<sim::Use> uses = hop.uses;
   for (sim::Use& use : uses)
     use.weight *= moved;
@@ -264,10 +265,14 @@ sim::PathPtr Collective::hop_path(const Candidate& candidate, const sim::Hop& ho
 
 const std::vector<sim::PathPtr>& Collective::edge_paths(const Candidate& candidate) const
 {
-  if (candidate.edges.empty())
-    for (const Load& load : patterns_[candidate.pattern].loads)
+  if (candidate.edges.empty()) {
+    Pattern pattern;
+    pattern.loads = Loads(true);
+    candidate.algorithm->add_pattern(comm_, pattern);
+    for (const Load& load : pattern.loads.each())
       candidate.edges.push_back(
           hop_path(candidate, load.hop, load.bytes / candidate.unit, candidate.unit));
+  }
   return candidate.edges;
 }
 
@@ -318,12 +323,10 @@ Collective::Choice Collective::choose(Bytes size, Fidelity fidelity) const
 double Collective::used(sim::ResourceId resource, Fidelity fidelity) const
 {
   const Candidate& chosen = candidates_[choose(Bytes(1e9), fidelity).index];
-  double units = 0;
-  for (const Load& load : patterns_[chosen.pattern].loads)
-    for (const sim::Use& use : load.hop.uses)
-      if (use.resource == resource.value)
-        units += load.bytes * expansion(load.hop, *chosen.protocol) * use.weight;
-  return units * call_time_;
+  const Loads& loads = patterns_[chosen.pattern].loads;
+  const auto at = static_cast<std::size_t>(resource.value);
+  const unsigned sum = at < loads.sum_of().size() ? loads.sum_of()[at] : 0;
+  return expanded(loads.sums()[sum], *chosen.protocol) * call_time_;
 }
 
 sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,

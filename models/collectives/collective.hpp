@@ -89,7 +89,7 @@ private:
                   const Protocol& protocol) const;
   /// What each byte of the buffer uses of every resource, and what hops let through at most.
   struct Loaded {
-    std::vector<double> weight; // by resource
+    std::vector<double> weight; // by number of the pattern's sums
     double cap;                 // bytes of the buffer per second
   };
   Loaded loaded(const Pattern& pattern, const Protocol& protocol) const;
@@ -97,7 +97,6 @@ private:
                    const Protocol& protocol) const;
   double most_of(const Candidate& candidate) const;
   sim::PathPtr coupled_path(const Candidate& candidate) const;
-  std::vector<sim::Use> without_alike(const std::vector<sim::Use>& uses) const;
   sim::PathPtr hop_path(const Candidate& candidate, const sim::Hop& hop, double bytes,
                         double per_buffer_byte) const;
   const std::vector<sim::PathPtr>& edge_paths(const Candidate& candidate) const;

@@ -15,19 +15,19 @@ bool halving_doubling_applies(const sim::Communicator& comm)
          comm.ranks <= 1024; // every step has a hop of its own per rank
 }
 
-Pattern halving_doubling_all_reduce(const sim::Communicator& comm)
+void halving_doubling_all_reduce(const sim::Communicator& comm, Pattern& pattern)
 {
-  Pattern pattern;
   double bytes =
       1; // both directions of the algorithm: halving and doubling move a half each, twice
   for (int distance = 1; distance < comm.ranks; distance *= 2) {
-    for (int rank = 0; rank < comm.ranks; ++rank)
-      pattern.loads.push_back(
-          {comm.connect(rank, rank ^ distance, sim::Communicator::kNearest), bytes});
-    pattern.steps.add(pattern.loads.back().hop, 2);
+    sim::Hop hop;
+    for (int rank = 0; rank < comm.ranks; ++rank) {
+      hop = comm.connect(rank, rank ^ distance, sim::Communicator::kNearest);
+      pattern.loads.add(hop, bytes);
+    }
+    pattern.steps.add(hop, 2);
     bytes /= 2;
   }
-  return pattern;
 }
 
 } // namespace foretrain::models

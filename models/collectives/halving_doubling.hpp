@@ -5,6 +5,6 @@
 namespace foretrain::models {
 
 bool halving_doubling_applies(const sim::Communicator& comm);
-Pattern halving_doubling_all_reduce(const sim::Communicator& comm);
+void halving_doubling_all_reduce(const sim::Communicator& comm, Pattern& pattern);
 
 } // namespace foretrain::models

@@ -32,25 +32,25 @@ bool hierarchical_applies(const sim::Communicator& comm)
                      [&](const auto& ranks) { return ranks.size() == nodes.front().size(); });
 }
 
-Pattern hierarchical_all_reduce(const sim::Communicator& comm)
+void hierarchical_all_reduce(const sim::Communicator& comm, Pattern& pattern)
 {
-  Pattern pattern;
   const auto nodes = nodes_of(comm);
   const double n = comm.nodes;
   const auto local = static_cast<double>(nodes.front().size());
   for (std::size_t a = 0; a < nodes.size(); ++a)
     for (std::size_t k = 0; k < nodes[a].size(); ++k) {
       const int rank = nodes[a][k];
-      const int beside = nodes[a][(k + 1) % nodes[a].size()];
-      const int beyond = nodes[(a + 1) % nodes.size()][k];
       const int channel = static_cast<int>(k % comm.channels.size());
+      const sim::Hop beside = comm.connect(rank, nodes[a][(k + 1) % nodes[a].size()], channel);
+      const sim::Hop beyond = comm.connect(rank, nodes[(a + 1) % nodes.size()][k], channel);
       // Reduce-scatter and all-gather inside: (local - 1) / local each.
-      pattern.loads.push_back({comm.connect(rank, beside, channel), 2 * (local - 1) / local});
-      pattern.loads.push_back({comm.connect(rank, beyond, channel), 2 * (n - 1) / n / local});
+      pattern.loads.add(beside, 2 * (local - 1) / local);
+      pattern.loads.add(beyond, 2 * (n - 1) / n / local);
+      if (a == 0 && k == 0) {
+        pattern.steps.add(beside, 2 * (local - 1));
+        pattern.steps.add(beyond, 2 * (n - 1));
+      }
     }
-  pattern.steps.add(pattern.loads[0].hop, 2 * (local - 1));
-  pattern.steps.add(pattern.loads[1].hop, 2 * (n - 1));
-  return pattern;
 }
 
 } // namespace foretrain::models

@@ -5,6 +5,6 @@
 namespace foretrain::models {
 
 bool hierarchical_applies(const sim::Communicator& comm);
-Pattern hierarchical_all_reduce(const sim::Communicator& comm);
+void hierarchical_all_reduce(const sim::Communicator& comm, Pattern& pattern);
 
 } // namespace foretrain::models

@@ -27,19 +27,18 @@ void add_inside(Pattern& pattern, const sim::Communicator& comm)
       const double n = static_cast<double>(ranks.size());
       // Around the node every GPU appears once sending and once receiving.
       const sim::Hop hop = comm.connect(ranks[k], ranks[(k + 1) % ranks.size()], 0);
-      pattern.loads.push_back({hop, (1 + 1 / n) / comm.in_network_efficiency});
+      pattern.loads.add(hop, (1 + 1 / n) / comm.in_network_efficiency);
+      if (k == 0 && &ranks == &nodes.front())
+        pattern.steps.add(hop, 2); // to the switch and back, twice
     }
-  pattern.steps.add(pattern.loads.front().hop, 2); // to the switch and back, twice
 }
 
 } // namespace
 
-Pattern in_switch_all_reduce(const sim::Communicator& comm)
+void in_switch_all_reduce(const sim::Communicator& comm, Pattern& pattern)
 {
-  Pattern pattern;
   pattern.family = Family::in_switch;
   add_inside(pattern, comm);
-  return pattern;
 }
 
 bool in_switch_tree_applies(const sim::Communicator& comm)
@@ -48,13 +47,11 @@ bool in_switch_tree_applies(const sim::Communicator& comm)
          comm.ranks > 2 * comm.nodes;
 }
 
-Pattern in_switch_tree_all_reduce(const sim::Communicator& comm)
+void in_switch_tree_all_reduce(const sim::Communicator& comm, Pattern& pattern)
 {
-  Pattern pattern;
   pattern.family = Family::in_switch;
   add_inside(pattern, comm);
   add_tree(pattern, comm.heads, comm.connect_head, comm.nodes);
-  return pattern;
 }
 
 } // namespace foretrain::models

@@ -5,8 +5,8 @@
 namespace foretrain::models {
 
 bool in_switch_applies(const sim::Communicator& comm);
-Pattern in_switch_all_reduce(const sim::Communicator& comm);
+void in_switch_all_reduce(const sim::Communicator& comm, Pattern& pattern);
 bool in_switch_tree_applies(const sim::Communicator& comm);
-Pattern in_switch_tree_all_reduce(const sim::Communicator& comm);
+void in_switch_tree_all_reduce(const sim::Communicator& comm, Pattern& pattern);
 
 } // namespace foretrain::models

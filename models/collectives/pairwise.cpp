@@ -11,30 +11,24 @@ bool pairwise_applies(const sim::Communicator& comm)
   return comm.connect && comm.ranks <= 512;
 }
 
-Pattern pairwise_all_to_all(const sim::Communicator& comm)
+void pairwise_all_to_all(const sim::Communicator& comm, Pattern& pattern)
 {
-  Pattern pattern;
   for (int a = 0; a < comm.ranks; ++a)
     for (int b = 0; b < comm.ranks; ++b)
       if (a != b)
-        pattern.loads.push_back(
-            {comm.connect(a, b, sim::Communicator::kNearest), 1.0 / comm.ranks});
+        pattern.loads.add(comm.connect(a, b, sim::Communicator::kNearest), 1.0 / comm.ranks);
   pattern.own = 1.0 / comm.ranks;
   pattern.to_itself = true;
   // All pairs go at once: the farthest one counts.
   pattern.steps.add(comm.connect(0, comm.ranks - 1, sim::Communicator::kNearest), 1);
   pattern.steps.doublings = std::log2(comm.ranks);
-  return pattern;
 }
 
-Pattern pairwise_send_receive(const sim::Communicator& comm)
+void pairwise_send_receive(const sim::Communicator& comm, Pattern& pattern)
 {
-  Pattern pattern;
   for (int a = 0; a < comm.ranks; ++a)
-    pattern.loads.push_back(
-        {comm.connect(a, (a + 1) % comm.ranks, sim::Communicator::kNearest), 1});
+    pattern.loads.add(comm.connect(a, (a + 1) % comm.ranks, sim::Communicator::kNearest), 1);
   pattern.steps.add(comm.connect(0, comm.ranks - 1, sim::Communicator::kNearest), 1);
-  return pattern;
 }
 
 } // namespace foretrain::models

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/collectives/library.hpp"
+#include "models/collectives/loads.hpp"
 #include "sim/engine/communicator.hpp"
 #include "sim/engine/task_graph.hpp"
 
@@ -10,12 +11,6 @@
 #include <vector>
 
 namespace foretrain::models {
-
-/// A hop and the bytes that cross it per byte of the buffer on each rank.
-struct Load {
-  sim::Hop hop;
-  double bytes = 0;
-};
 
 /// Hops that follow each other between the start of a call and its end. Counts may be fractions:
 /// in a ring every chunk starts elsewhere.
@@ -47,7 +42,7 @@ enum class Family { ring, tree, in_switch };
 
 struct Pattern {
   Family family = Family::ring;
-  std::vector<Load> loads;
+  Loads loads;
   LatencySteps steps;
   /// Of each byte of the buffer, what a rank's blocks move within its GPU before or after the hops:
   /// the first piece of a ring's round is copied, the last one only received.
@@ -92,7 +87,7 @@ struct Algorithm {
   const char* name;
   const char* summary;
   bool (*applies)(const sim::Communicator&);
-  Pattern (*pattern)(const sim::Communicator&);
+  void (*add_pattern)(const sim::Communicator&, Pattern&);
   /// Adds every step of every chunk; returns the task that ends when all ranks are done. Null when
   /// the algorithm has no chunk-level form here.
   sim::TaskId (*chunks)(const sim::Communicator&, const ChunkSchedule&);

@@ -18,51 +18,42 @@ bool ring_applies(const sim::Communicator& comm)
 
 namespace {
 
-// Every chunk passes `hops` hops; each hop carries `bytes` per byte of the buffer.
-Pattern around(const sim::Communicator& comm, double hops, double bytes)
+// Every chunk passes `hops` hops; each hop carries `bytes` per byte of the buffer, but those to
+// rank `without`.
+void add_round(Pattern& pattern, const sim::Communicator& comm, double hops, double bytes,
+               int without = -1)
 {
-  Pattern pattern;
-  pattern.loads.reserve(comm.channels.size() * comm.channels.front().hops.size());
   for (const sim::Channel& channel : comm.channels)
     for (const sim::Hop& hop : channel.hops)
-      pattern.loads.push_back({hop, bytes * channel.share});
+      if (hop.to != without)
+        pattern.loads.add(hop, bytes * channel.share);
   pattern.own = 1.0 / comm.ranks;
   // All channels run at the same time; their rings have the same mix of hops.
   for (const sim::Hop& hop : comm.channels.front().hops)
     pattern.steps.add(hop, hops / comm.ranks);
-  return pattern;
 }
 
 } // namespace
 
-Pattern ring_all_reduce(const sim::Communicator& comm)
+void ring_all_reduce(const sim::Communicator& comm, Pattern& pattern)
 {
   const double n = comm.ranks;
-  return around(comm, 2 * (n - 1), 2 * (n - 1) / n);
+  add_round(pattern, comm, 2 * (n - 1), 2 * (n - 1) / n);
 }
 
 // All-gather and reduce-scatter: one of the two halves.
-Pattern ring_one_round(const sim::Communicator& comm)
+void ring_one_round(const sim::Communicator& comm, Pattern& pattern)
 {
   const double n = comm.ranks;
-  return around(comm, n - 1, (n - 1) / n);
+  add_round(pattern, comm, n - 1, (n - 1) / n);
 }
 
 // The buffer flows in small pieces from the root to the last rank: all hops but the one back.
-Pattern ring_broadcast(const sim::Communicator& comm)
+void ring_broadcast(const sim::Communicator& comm, Pattern& pattern)
 {
-  Pattern pattern = around(comm, comm.ranks - 1, 1);
-  std::vector<Load> loads;
-  std::size_t at = 0;
-  for (const sim::Channel& channel : comm.channels)
-    for (const sim::Hop& hop : channel.hops) {
-      if (hop.to != 0) // rank 0 is the root
-        loads.push_back(pattern.loads[at]);
-      ++at;
-    }
-  pattern.loads = std::move(loads);
+  const int root = 0;
+  add_round(pattern, comm, comm.ranks - 1, 1, root);
   pattern.own = 0; // pieces are small beside the buffer
-  return pattern;
 }
 
 sim::TaskId ring_all_reduce_chunks(const sim::Communicator& comm, const ChunkSchedule& s)

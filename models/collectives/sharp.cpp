@@ -21,9 +21,8 @@ bool sharp_applies(const sim::Communicator& comm)
   return std::all_of(count.begin(), count.end(), [&](int n) { return n == count.front(); });
 }
 
-Pattern sharp_all_reduce(const sim::Communicator& comm)
+void sharp_all_reduce(const sim::Communicator& comm, Pattern& pattern)
 {
-  Pattern pattern;
   pattern.family = Family::tree;
   std::vector<std::vector<int>> nodes(static_cast<std::size_t>(comm.nodes));
   for (int r = 0; r < comm.ranks; ++r)
@@ -34,17 +33,16 @@ Pattern sharp_all_reduce(const sim::Communicator& comm)
       const int channel = static_cast<int>(k % comm.channels.size());
       // Around the nodes every adapter appears once sending and once receiving, as it does when
       // each talks to its switch.
-      const int beyond = nodes[(a + 1) % nodes.size()][k];
-      pattern.loads.push_back({comm.connect(nodes[a][k], beyond, channel), 1 / local});
+      const auto add = [&](int to, double bytes, double steps) {
+        const sim::Hop hop = comm.connect(nodes[a][k], to, channel);
+        pattern.loads.add(hop, bytes);
+        if (a == 0 && k == 0)
+          pattern.steps.add(hop, steps);
+      };
+      add(nodes[(a + 1) % nodes.size()][k], 1 / local, 1);
       if (local > 1)
-        pattern.loads.push_back(
-            {comm.connect(nodes[a][k], nodes[a][(k + 1) % nodes[a].size()], channel),
-             2 * (local - 1) / local});
+        add(nodes[a][(k + 1) % nodes[a].size()], 2 * (local - 1) / local, 2 * (local - 1));
     }
-  pattern.steps.add(pattern.loads[0].hop, 1);
-  if (local > 1)
-    pattern.steps.add(pattern.loads[1].hop, 2 * (local - 1));
-  return pattern;
 }
 
 } // namespace foretrain::models

@@ -73,21 +73,15 @@ std::vector<sim::TreeChannel> trees_of(const sim::Communicator& comm)
 void add_tree(Pattern& pattern, const std::vector<sim::TreeChannel>& trees,
               const std::function<sim::Hop(int, int, int)>& connect, int nodes)
 {
-  std::size_t hops = pattern.loads.size();
-  for (const sim::TreeChannel& tree : trees) {
-    for (const auto& chain : tree.chains)
-      hops += 2 * std::max<std::size_t>(1, chain.size()) - 2;
-    hops += 4 * tree.chains.size(); // two trees, both ways
-  }
-  pattern.loads.reserve(hops);
   for (std::size_t c = 0; c < trees.size(); ++c) {
     const sim::TreeChannel& tree = trees[c];
     const int number = static_cast<int>(c);
     const auto both_ways = [&](int child, int parent, double bytes, bool first) {
       for (const auto& [from, to] : {std::pair{child, parent}, std::pair{parent, child}}) {
-        pattern.loads.push_back({connect(from, to, number), bytes});
+        const sim::Hop hop = connect(from, to, number);
+        pattern.loads.add(hop, bytes);
         if (first)
-          pattern.steps.add(pattern.loads.back().hop, 1);
+          pattern.steps.add(hop, 1);
       }
     };
     for (std::size_t n = 0; n < tree.chains.size(); ++n)
@@ -111,9 +105,8 @@ void add_tree(Pattern& pattern, const std::vector<sim::TreeChannel>& trees,
   }
 }
 
-Pattern tree_all_reduce(const sim::Communicator& comm)
+void tree_all_reduce(const sim::Communicator& comm, Pattern& pattern)
 {
-  Pattern pattern;
   pattern.family = Family::tree;
   const std::vector<sim::TreeChannel> trees = trees_of(comm);
   add_tree(pattern, trees, comm.trees.empty() ? comm.connect : comm.connect_tree, comm.nodes);
@@ -121,7 +114,6 @@ Pattern tree_all_reduce(const sim::Communicator& comm)
   for (const sim::TreeChannel& tree : trees)
     heads.insert(tree.chains.front().front());
   pattern.heads = static_cast<int>(heads.size());
-  return pattern;
 }
 
 } // namespace foretrain::models

@@ -5,7 +5,7 @@
 namespace foretrain::models {
 
 bool tree_applies(const sim::Communicator& comm);
-Pattern tree_all_reduce(const sim::Communicator& comm);
+void tree_all_reduce(const sim::Communicator& comm, Pattern& pattern);
 
 /// Adds the loads and steps of a double binary tree over nodes, with a chain inside each.
 void add_tree(Pattern& pattern, const std::vector<sim::TreeChannel>& trees,

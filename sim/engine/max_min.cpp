@@ -12,21 +12,26 @@ constexpr double kLoadTolerance = 1e-10; // of sums of rates
 
 int MaxMin::add_resource(double capacity)
 {
-  resources_.emplace_back();
-  resources_.back().capacity = capacity;
-  return static_cast<int>(resources_.size()) - 1;
+  const std::size_t number = capacity_.size();
+  capacity_.push_back(capacity);
+  pages_.resize(number / kPage + 1);
+  return static_cast<int>(number);
 }
 
 void MaxMin::set_capacity(int r, double capacity)
 {
-  resource(r).capacity = capacity;
-  touch(r);
+  capacity_[index(r)] = capacity;
+  if (pages_[index(r) / kPage])
+    touch(r);
 }
 
 double MaxMin::load(int r) const
 {
+  const std::unique_ptr<Page>& page = pages_[index(r) / kPage];
+  if (!page)
+    return 0;
   double sum = 0;
-  for (const Entry& entry : resources_[index(r)].entries)
+  for (const Entry& entry : (*page)[index(r) % kPage].entries)
     sum += entry.weight * flows_[index(entry.flow)].rate;
   return sum;
 }
@@ -179,7 +184,7 @@ void MaxMin::start_levels()
   levels_.clear();
   for (const int r : touched_) {
     Resource& it = resource(r);
-    it.left = it.capacity;
+    it.left = capacity(r);
     it.demand = 0;
     for (const Entry& entry : it.entries) {
       const Flow& user = flow(entry.flow);
@@ -245,8 +250,8 @@ void MaxMin::add_violators(int r)
   }
   if (!others)
     return;
-  const bool saturated = load >= it.capacity * (1 - kLoadTolerance);
-  const bool overloaded = load > it.capacity * (1 + kLoadTolerance); // its capacity fell
+  const bool saturated = load >= capacity(r) * (1 - kLoadTolerance);
+  const bool overloaded = load > capacity(r) * (1 + kLoadTolerance); // its capacity fell
   for (const Entry& entry : it.entries) {
     const Flow& user = flow(entry.flow);
     if (user.solving)

@@ -13,6 +13,8 @@
 // conditions are then checked on each touched resource and violators are added, until none is left.
 #pragma once
 
+#include <array>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -37,7 +39,7 @@ public:
   /// capacity >= 0 in units per second; 0 stops every flow on it.
   int add_resource(double capacity);
   void set_capacity(int resource, double capacity);
-  double capacity(int resource) const { return resources_[index(resource)].capacity; }
+  double capacity(int resource) const { return capacity_[index(resource)]; }
   /// Sum of weight x rate over the flows on the resource, as of the last solve.
   double load(int resource) const;
 
@@ -68,7 +70,6 @@ private:
     double weight;
   };
   struct Resource {
-    double capacity = 0;
     std::vector<Entry> entries;
     double left = 0;   // capacity not yet given away while filling
     double demand = 0; // sum of weight x priority of flows not yet fixed
@@ -110,7 +111,17 @@ private:
   };
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  Resource& resource(int i) { return resources_[index(i)]; }
+  // Most resources of a large machine have a capacity and never a flow: pages of the rest are made
+  // when first used.
+  static constexpr std::size_t kPage = 64;
+  using Page = std::array<Resource, kPage>;
+  Resource& resource(int i)
+  {
+    std::unique_ptr<Page>& page = pages_[index(i) / kPage];
+    if (!page)
+      page = std::make_unique<Page>();
+    return (*page)[index(i) % kPage];
+  }
   Flow& flow(int i) { return flows_[index(i)]; }
 
   template <class Changed>
@@ -138,7 +149,8 @@ private:
   bool incremental_;
   unsigned stamp_ = 0;
   std::size_t unfixed_ = 0;
-  std::vector<Resource> resources_;
+  std::vector<double> capacity_; // by resource
+  std::vector<std::unique_ptr<Page>> pages_;
   std::vector<Flow> flows_;
   std::vector<int> free_;
   std::vector<int> dirty_;

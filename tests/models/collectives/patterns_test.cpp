@@ -49,11 +49,18 @@ struct Star {
   // Bytes per byte of buffer on each resource.
   std::map<int, double> loads(const Algorithm& algorithm) const
   {
-    std::map<int, double> sum;
-    for (const Load& load : algorithm.pattern(comm).loads)
-      for (const sim::Use& use : load.hop.uses)
-        sum[use.resource] += use.weight * load.bytes;
-    return sum;
+    Pattern pattern;
+    algorithm.add_pattern(comm, pattern);
+    pattern.loads.finish();
+    std::map<int, double> sums;
+    int resource = 0;
+    for (const unsigned number : pattern.loads.sum_of()) {
+      const InsideBetween sum = pattern.loads.sums()[number];
+      if (number > 0)
+        sums[resource] = sum.inside + sum.between;
+      ++resource;
+    }
+    return sums;
   }
 };
 

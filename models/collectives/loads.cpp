@@ -1,0 +1,38 @@
+#include "models/collectives/loads.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace foretrain::models {
+
+void Loads::add(const sim::Hop& hop, double bytes)
+{
+  for (const sim::Use& use : hop.uses) {
+    const auto at = static_cast<std::size_t>(use.resource);
+    if (at >= sums_.size())
+      sums_.resize(at + 1);
+    sums_[at].on(hop) += use.weight * bytes;
+  }
+  most_.on(hop) = std::max(most_.on(hop), bytes);
+  if (hop.cap > 0)
+    caps_.on(hop) = std::min(caps_.on(hop), hop.cap / bytes);
+  bytes_ += bytes;
+  if (keeps_each_)
+    each_.push_back({hop, bytes});
+}
+
+void Loads::finish()
+{
+  const std::vector<InsideBetween> by_resource = std::exchange(sums_, {{}});
+  std::map<InsideBetween, unsigned> number{{{}, 0}};
+  sum_of_.reserve(by_resource.size());
+  for (const InsideBetween& sum : by_resource) {
+    const auto [at, added] = number.try_emplace(sum, static_cast<unsigned>(sums_.size()));
+    if (added)
+      sums_.push_back(sum);
+    sum_of_.push_back(at->second);
+  }
+}
+
+} // namespace foretrain::models
