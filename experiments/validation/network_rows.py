@@ -80,6 +80,9 @@ NODES = [
     (r"H100-PCIe", 8, {"extends": "dss8440", "node": {"gpus": {"type": "h100-pcie"}}}),
     (r"H100-SXM", 8, "hgx-h100"), (r"H100-SXM", 4, "xe8640"), (r"H200-SXM", 8, "hgx-h200"), (r"B200-SXM", 8, "hgx-b200"),
 ]
+# One adapter on each PCIe switch of an HGX A100, not two: HPE's XL675d, H3C's R5500 G5.
+FOUR_ADAPTERS = {"extends": "dgx-a100-80gb", "node": {"nics": [{"name": f"ib{i}", "type": "connectx6-hdr", "on": f"pex{i}"} for i in range(4)]},
+                 "networks": [{"nics": [f"ib{i}" for i in range(4)], "fabric": "qm8700-hdr"}]}
 # Machines whose networks are told apart.
 MACHINES = {"nd96amsr": {"extends": "nd-a100-v4", "node": {"gpus": {"type": "a100-sxm4-80gb"}}}, "bm.gpu.h100": "hgx-h100-400gbe"}
 
@@ -94,9 +97,16 @@ def mlperf_job(row):
     return job
 
 
+def has_four_adapters(gpu, per_node, network):
+    """`network`: what a submission says of its nodes' adapters."""
+    return per_node == 8 and re.search(r"A100-SXM4?-80GB", gpu) and re.search(r"4 ?x [^,+]*HDR 200", network)
+
+
 def node_of(row):
     """The platform of a row of MLPerf, or None."""
     system = row["system"]
+    if system["nodes"] > 1 and has_four_adapters(system["gpu"], system["gpus_per_node"], system.get("network") or ""):
+        return FOUR_ADAPTERS
     for word, platform in MACHINES.items():
         if word in system["name"].lower():
             return platform
@@ -197,6 +207,8 @@ def batch_of(row, job):
 def name_of(platform):
     if isinstance(platform, str):
         return platform
+    if platform is FOUR_ADAPTERS:
+        return f"{platform['extends']}, 4 adapters"
     return platform["extends"] + " of " + platform["node"]["gpus"]["type"]
 
 
@@ -293,13 +305,13 @@ def scale(rows):
             suite.add(row, DGX[system["name"]], job, part, "intra-node", gpus=system["gpus"], anchor=alone[0], label=label)
     for first, more in MLPERF_ANCHORS.items():
         one = by_id[first]
-        job, platform = mlperf_job(one), node_of(one)
+        job = mlperf_job(one)
         if not more:
             continue
         anchors.add(first)
         for identity, anchor in [(first, None)] + [(identity, one) for identity in more]:
             row = by_id[identity]
-            system = row["system"]
+            system, platform = row["system"], node_of(row)
             suite.add(row, platform, job, f"MLPerf, {job['model']}", "network" if anchor else "intra-node", gpus=system["gpus"],
                       nodes=system["nodes"], anchor=anchor, role=None if anchor else "calibration",
                       label=f"{name_of(platform)}, {system['nodes']} nodes, {job['model']}" if system["nodes"] > 1

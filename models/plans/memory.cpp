@@ -199,7 +199,7 @@ double MemorySetting::share_of(const PieceParameters& parameters) const
   const double replicas = static_cast<double>(batch.data) * plan.context;
   const double of_experts =
       std::max(1.0, replicas * plan.tensor / (plan.expert * plan.expert_tensor));
-  const double group = plan.zero == 3 ? weight_shards() : replicas;
+  const double group = weight_shards();
   return parameters.shared / std::max(1.0, group) +
          parameters.experts / std::max(1.0, group * of_experts / replicas);
 }

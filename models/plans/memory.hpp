@@ -48,7 +48,7 @@ struct MemorySetting {
   int per_node = 1; // GPUs of the job on one node, at most
   StateBytes state;
 
-  /// GPUs that zero 3 divides weights among.
+  /// GPUs that zero divides weights, or optimizer state alone, among.
   int weight_shards() const;
   /// Of a stage's parameters what one of the GPUs that hold the same ones has where they are shared
   /// out: experts have fewer such GPUs.

@@ -257,10 +257,18 @@ void refuse_idle(const Value& job, const ParallelPlan& plan)
       if (says(key))
         parallel.fail_at(key, "is for sequences that GPUs share, and context is 1",
                          "\"context\": 2 or more, or leave it out");
-  if (plan.shard == ZeroShard::node && plan.zero < 3)
+  if (plan.shard == ZeroShard::node && plan.zero != 1 && plan.zero != 3)
     parallel.fail_at(
-        "shard", fmt::format("says among whom zero 3 divides weights, and zero is {}", plan.zero),
-        "\"zero\": 3, or leave shard out");
+        "shard",
+        fmt::format("says among whom zero 1 or 3 divides what it shares out, and zero is {}",
+                    plan.zero),
+        "\"zero\": 1 or 3, or leave shard out");
+  if (plan.shard == ZeroShard::node && plan.zero == 1 && plan.expert > 1)
+    parallel.fail_at("shard",
+                     fmt::format("is 'node' with zero 1, and expert is {}: experts have no such "
+                                 "shards here",
+                                 plan.expert),
+                     "\"shard\": \"all\", or \"expert\": 1");
 }
 
 } // namespace

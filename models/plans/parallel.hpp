@@ -114,7 +114,9 @@ void describe(V& v, ParallelPlan& s)
       "zero", s.zero,
       "what data-parallel ranks share out: 1 optimizer state, 2 gradients too, 3 weights too",
       between(0, 3));
-  v.optional("shard", s.shard, "zero 3: over all data-parallel ranks or those of a node");
+  v.optional("shard", s.shard,
+             "zero 1 and 3: over all data-parallel ranks, or those of a node, between which "
+             "gradients are added up");
 }
 
 /// A plan as it is meant: schedules that go down the stages and back have two pieces on each.

@@ -27,6 +27,7 @@ DataCalls data_calls(const StepSetting& s, const ExchangeTimes& exchanges,
 {
   const ParallelPlan& plan = s.memory.plan;
   const double gradient = s.rules.reduce == GradientPrecision::fp32 ? 4 : s.memory.element;
+  const bool of_node = plan.shard == ZeroShard::node && plan.zero > 0;
   DataCalls data;
   const auto add = [&](PlanGroup group, double parameters) {
     if (parameters <= 0 || exchanges.ranks(group) < 2)
@@ -42,10 +43,10 @@ DataCalls data_calls(const StepSetting& s, const ExchangeTimes& exchanges,
           {group, Operation::all_gather, Bytes(parameters * s.memory.element)});
     }
   };
-  add(PlanGroup::data, trained.shared);
+  add(of_node ? PlanGroup::shard : PlanGroup::data, trained.shared);
   add(PlanGroup::expert_data, trained.experts);
   // Shards of a node are added up among the nodes.
-  if (plan.zero == 3 && plan.shard == ZeroShard::node && exchanges.ranks(PlanGroup::across) > 1)
+  if (of_node && exchanges.ranks(PlanGroup::across) > 1)
     data.gradients.push_back(
         {PlanGroup::across, Operation::all_reduce,
          Bytes(trained.total() * gradient / exchanges.ranks(PlanGroup::shard))});
@@ -103,9 +104,9 @@ Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int
   const double tensors = (s.memory.model.has_bias() ? 12.0 : 6.0) * layers;
   const Seconds launches = tensors * s.rules.optimizer_kernels * s.device.host_per_kernel;
   time = s.rules.launch_blocking ? time + launches : std::max(time, launches);
-  const int replicas = s.memory.batch.data * s.memory.plan.context;
-  if (s.memory.plan.zero > 0 && replicas > 1)
-    time += tensors * replicas * s.rules.host_per_shard;
+  const int shards = s.memory.weight_shards();
+  if (s.memory.plan.zero > 0 && shards > 1)
+    time += tensors * shards * s.rules.host_per_shard;
   // Gradients go to the host, where cores that all ranks of the node share run Adam; weights come
   // back.
   const double away = own * s.memory.state.offload;

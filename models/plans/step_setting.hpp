@@ -18,7 +18,7 @@ enum class PlanGroup {
   heads,  // of context-parallel ranks, those that share heads
   ring,   // and those that hold other parts of the same heads' sequences
   data,   // data- and context-parallel ranks together: they hold the same weights
-  shard,  // zero 3 with "shard": "node": those of them on a node
+  shard,  // zero with "shard": "node": those of them on a node
   across, // and the same shard on other nodes
   expert,
   expert_tensor, // that share each expert

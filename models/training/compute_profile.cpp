@@ -260,6 +260,25 @@ private:
   bool single_ = false;
 };
 
+// Bytes read and written for each row that was looked up until what goes into the same row is in
+// order: HugeCTR's embedding/operators/index_calculation.cu, indices and places of 4 bytes each.
+constexpr Bytes kOrdered{20 +         // indices by table, with place, table and length
+                         2 * 8 +      // made unique among tables, and back
+                         4 + 4 * 16 + // radix sort: a count, four passes of 8 bits over pairs
+                         2 * 16 +     // marks of 8 bytes where an index is new, added up
+                         20 +         // which row of the sums each one goes to
+                         12};         // read by what adds them up (multi_to_one_reduce_v2.cuh)
+
+// An optimizer with state needs the sum of what goes into a row before it: gradients are put in
+// order of rows, read once for each lookup and added up. Without state each is added as it comes.
+Bytes added_up(const Layer& layer, int batch, const Device& device)
+{
+  if (device.optimizer.state_bytes_per_parameter <= 0)
+    return Bytes(0);
+  const double rows = static_cast<double>(batch) * static_cast<double>(layer.input_elements);
+  return (rows / static_cast<double>(layer.output.features)) * kOrdered + moved(3 * rows, device);
+}
+
 // Rows are single precision. A rank looks up in its tables for all ranks' samples: as many rows as
 // its own samples want of all tables. Backward adds each sample's gradient to the rows that it
 // looked up, and updates these alone.
@@ -271,7 +290,8 @@ LayerTime table_time(const Layer& layer, int batch, const Device& device)
   LayerTime time;
   time.forward =
       device.ordinary({static_cast<double>(batch) * layer.forward_flops, Bytes(rows) + added});
-  time.backward = device.ordinary({Flops(0), Bytes(2 * (1 + state) * rows) + added});
+  time.backward = device.ordinary(
+      {Flops(0), Bytes(2 * (1 + state) * rows) + added + added_up(layer, batch, device)});
   return time;
 }
 

@@ -112,8 +112,11 @@ TEST_CASE("what a plan has no use for is refused by name", "[large]")
       Catch::Contains("virtual_stages is 1") && Catch::Contains("1f1b"));
   CHECK_NOTHROW(
       with("parallel", R"({"tensor": 2, "pipeline": 2, "zero": 1, "schedule": "1f1b"})")());
-  CHECK_THROWS_WITH(with("parallel", R"({"tensor": 2, "zero": 1, "shard": "node"})")(),
-                    Catch::Contains("zero 3") && Catch::Contains("leave shard out"));
+  CHECK_THROWS_WITH(with("parallel", R"({"tensor": 2, "zero": 2, "shard": "node"})")(),
+                    Catch::Contains("zero 1 or 3") && Catch::Contains("leave shard out"));
+  CHECK_THROWS_WITH(with("parallel", R"({"expert": 2, "zero": 1, "shard": "node"})")(),
+                    Catch::Contains("experts have no such shards"));
+  CHECK_NOTHROW(with("parallel", R"({"tensor": 2, "zero": 1, "shard": "node"})")());
   CHECK_NOTHROW(with("parallel", R"({"tensor": 2, "zero": 3, "shard": "node"})")());
   CHECK_THROWS_WITH(with("parallel", R"({"tensor": 2, "zero": 1, "expert_tensor": 2})")(),
                     Catch::Contains("no experts"));

@@ -117,7 +117,8 @@ class Parallel(Builder):
         expert: GPUs that share the experts of a layer; default 1
         expert_tensor: GPUs that share each expert; default 1
         zero: what data-parallel ranks share out: 1 optimizer state, 2 gradients too, 3 weights too
-        shard: zero 3: over all data-parallel ranks or those of a node; default "all"
+        shard: zero 1 and 3: over all data-parallel ranks, or those of a node, between which gradients are added
+            up; default "all"
     """
 
     tensor: int | None = None

@@ -92,6 +92,11 @@ TEST_CASE("zero 3 divides weights among all that hold them, or among those of a 
   CHECK(s.weight_shards() == 1);
   s.per_node = 72;
   CHECK(s.weight_shards() == 16); // all are on one
+  s.plan.zero = 1;                // and of its optimizer alone
+  s.per_node = 8;
+  CHECK(s.share_of({1000, 0}) == Approx(250));
+  s.plan.shard = ZeroShard::all;
+  CHECK(s.share_of({1000, 0}) == Approx(62.5));
 }
 
 TEST_CASE("Mamba keeps what goes into its scan and what comes out", "[plans][memory]")

@@ -158,9 +158,67 @@ TEST_CASE("shards that are copied one by one take time by their number", "[plans
   CHECK(more() == Approx(12 * kLayers * 16 * 1e-5));
   s.memory.model.bias = false;
   CHECK(more() == Approx(6 * kLayers * 16 * 1e-5));
+  s.memory.per_node = 4;
+  s.memory.plan.shard = ZeroShard::node;
+  CHECK(more() == Approx(6 * kLayers * 4 * 1e-5));
+  s.memory.plan.shard = ZeroShard::all;
   s.memory.batch.data = 1;
   s.memory.plan.context = 1;
   CHECK(more() == 0);
+}
+
+// Exchanges at a byte a nanosecond on 12 GPUs, four on each of three nodes.
+class TwelveOnThreeNodes final : public ExchangeTimes {
+public:
+  Seconds time(PlanGroup group, Operation operation, Bytes size) override
+  {
+    calls.push_back({group, operation, size});
+    return size / BytesPerSecond(1e9);
+  }
+  int ranks(PlanGroup group) const override
+  {
+    switch (group) {
+    case PlanGroup::data:
+      return 12;
+    case PlanGroup::shard:
+      return 4;
+    case PlanGroup::across:
+      return 3;
+    default:
+      return 1;
+    }
+  }
+  Seconds transfer(int, Bytes) override { return Seconds(0); }
+
+  std::vector<PlannedCall> calls;
+};
+
+TEST_CASE("optimizer state that a node shares out: its shards are added up between nodes",
+          "[plans][closed-form]")
+{
+  StepSetting s = small_model(4);
+  s.memory.batch.gpus = s.memory.batch.data = 12;
+  s.memory.per_node = 4;
+  s.memory.plan.zero = 1;
+  s.memory.plan.shard = GENERATE(ZeroShard::all, ZeroShard::node);
+  s.rules.reduce = GradientPrecision::compute;
+  s.rules.overlap_gradients = s.rules.overlap_parameters = false;
+  TwelveOnThreeNodes times;
+  const PlannedStep step = plan_step(s, times);
+  const double sent = 2 * models::parameters(s.memory.model).total();
+  const PieceParameters all = parameters_of(pieces_of(s.memory.model, s.memory.plan).front(),
+                                            s.memory.model, s.memory.plan);
+  const bool of_node = s.memory.plan.shard == ZeroShard::node;
+  const double between = of_node ? sent / 4 : 0;
+  CHECK(step.ends.front().gradients.exposed.value() == Approx((sent + between) * 1e-9));
+  CHECK(step.ends.front().parameters.exposed.value() == Approx(sent * 1e-9));
+  const PlanGroup among = of_node ? PlanGroup::shard : PlanGroup::data;
+  REQUIRE(times.calls.size() == (of_node ? 3 : 2));
+  CHECK((times.calls.front().group == among && times.calls.back().group == among));
+  CHECK(times.calls.back().operation == Operation::all_gather);
+  // LAMB on a quarter, or on a twelfth.
+  CHECK(optimizer_time(s, all, 4).value() ==
+        Approx(all.total() / (of_node ? 4 : 12) * s.rules.optimizer_bytes / 1e12));
 }
 
 TEST_CASE("where launches block, nothing rides beside another", "[plans]")
