@@ -5,7 +5,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/damage.hpp"
 
-using namespace foretrain;
+namespace foretrain::json_logs_test {
+
 using namespace foretrain::calibration;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -164,3 +165,5 @@ TEST_CASE("damaged JSON logs are refused or read", "[iperf3-log][fio-log][fuzz]"
   fuzz(read_iperf3_log, kTcp);
   fuzz(read_fio, kFio);
 }
+
+} // namespace foretrain::json_logs_test

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <random>
 
+namespace foretrain::least_squares_test {
+
 using namespace foretrain::calibration;
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
@@ -233,3 +235,5 @@ TEST_CASE("the noise of few measurements grows by the parameters fitted to them"
   const double median = (sizes[1] + sizes[2]) / 2;
   CHECK_THAT(found.noise, WithinRel(1.4826 * median * std::sqrt(4.0 / 3), 1e-9));
 }
+
+} // namespace foretrain::least_squares_test

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace foretrain::test {
+namespace foretrain::test::mlperf_log_test {
 namespace {
 
 using namespace calibration;
@@ -133,4 +133,4 @@ TEST_CASE("damaged result logs of MLPerf are refused or read", "[fuzz]")
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::mlperf_log_test

@@ -3,7 +3,8 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::nccl_tests_forms_test {
+
 using namespace foretrain::calibration;
 
 namespace {
@@ -86,3 +87,5 @@ TEST_CASE("a row that contradicts itself is refused with its line in the file",
     CHECK(std::string(error.what()).find("log:19") != std::string::npos);
   }
 }
+
+} // namespace foretrain::nccl_tests_forms_test

@@ -5,7 +5,8 @@
 
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::nccl_tests_fuzz_test {
+
 using namespace foretrain::calibration;
 using namespace foretrain::test;
 
@@ -45,3 +46,5 @@ TEST_CASE("damaged nccl-tests logs are refused or read right", "[nccl-tests][fuz
   CHECK(accepted > 0);
   CHECK(refused > 100);
 }
+
+} // namespace foretrain::nccl_tests_fuzz_test

@@ -1,7 +1,8 @@
 #include "tests/calibration/nccl_tests_support.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::nccl_tests_log_test {
+
 using namespace foretrain::calibration;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -184,3 +185,5 @@ TEST_CASE("mistakes in the JSON are told with their place", "[nccl-tests][errors
   CHECK_THAT(nccl_error(replaced(good, "\"rank\":1", "\"rank\":0")), Contains("appears twice"));
   CHECK_THAT(nccl_error(good.substr(0, good.size() / 2)), Contains("log:"));
 }
+
+} // namespace foretrain::nccl_tests_log_test

@@ -4,7 +4,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
 
-using namespace foretrain;
+namespace foretrain::nvbandwidth_log_test {
+
 using namespace foretrain::calibration;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -139,3 +140,5 @@ TEST_CASE("damaged nvbandwidth logs are refused or read", "[nvbandwidth][fuzz]")
     CHECK(read_anyway < runs);
   }
 }
+
+} // namespace foretrain::nvbandwidth_log_test

@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-using namespace foretrain;
+namespace foretrain::p2p_log_test {
+
 using namespace foretrain::calibration;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -126,3 +127,5 @@ TEST_CASE("damaged p2p logs are refused or read", "[p2p-log][fuzz]")
   CHECK(accepted > 0);
   CHECK(refused > 500);
 }
+
+} // namespace foretrain::p2p_log_test

@@ -4,7 +4,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
 
-using namespace foretrain;
+namespace foretrain::perftest_log_test {
+
 using namespace foretrain::calibration;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -81,3 +82,5 @@ TEST_CASE("damaged perftest logs are refused or read", "[perftest][fuzz]")
   CHECK(read_anyway > 0);
   CHECK(read_anyway < runs);
 }
+
+} // namespace foretrain::perftest_log_test

@@ -3,7 +3,8 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::profile_test {
+
 using namespace foretrain::calibration;
 
 namespace {
@@ -36,3 +37,5 @@ TEST_CASE("a spread in units is relative to its value", "[profile]")
 {
   CHECK_THAT(relative_spread(profile_with(0, 0, 0).parameters[0]), test::is(0.5 / 20));
 }
+
+} // namespace foretrain::profile_test

@@ -5,7 +5,8 @@
 
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::spreads_test {
+
 using namespace foretrain::calibration;
 using Catch::Matchers::WithinAbs;
 
@@ -59,3 +60,5 @@ TEST_CASE("the root of a correlation matrix gives it back", "[spreads]")
     CHECK_THAT(length, WithinAbs(1, 1e-9));
   }
 }
+
+} // namespace foretrain::spreads_test

@@ -7,7 +7,8 @@
 #include "tests/platforms/hop_support.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::amd_test {
+
 using namespace foretrain::experiments;
 using namespace foretrain::test;
 using Catch::Contains;
@@ -157,3 +158,5 @@ TEST_CASE("an AMD GPU trains networks of convolutions", "[amd]")
   CHECK(mi300x > 0.5 * rate("hgx-h100"));
   CHECK(rate("mi325x-8") > mi300x);
 }
+
+} // namespace foretrain::amd_test

@@ -7,7 +7,8 @@
 
 #include <set>
 
-using namespace foretrain;
+namespace foretrain::anchors_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -165,3 +166,5 @@ TEST_CASE("BERT-large takes the same as layers and as a transformer", "[anchor]"
   const double transformer = rate(text(R"("model": "bert-large-512", "attention": "plain")"), {});
   CHECK(layers == Approx(transformer).epsilon(0.05));
 }
+
+} // namespace foretrain::anchors_test

@@ -7,7 +7,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::better_test {
+
 using namespace foretrain::experiments;
 using Catch::Contains;
 
@@ -85,3 +86,5 @@ TEST_CASE("what is better may be set and varied where the file says nothing of i
     product *= factor.value_or(1);
   CHECK(product == 4);
 }
+
+} // namespace foretrain::better_test

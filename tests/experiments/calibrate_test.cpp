@@ -10,7 +10,8 @@
 
 #include <set>
 
-using namespace foretrain;
+namespace foretrain::calibrate_test {
+
 using namespace foretrain::experiments;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -276,3 +277,5 @@ TEST_CASE("damaged logs are refused or fitted, never anything else", "[calibrate
   CHECK(fitted > 5);
   CHECK(refusals > 20);
 }
+
+} // namespace foretrain::calibrate_test

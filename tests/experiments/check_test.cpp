@@ -10,7 +10,8 @@
 
 #include <fmt/format.h>
 
-using namespace foretrain;
+namespace foretrain::check_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -187,3 +188,5 @@ TEST_CASE("Experiments below a directory are found, other files left alone")
   CHECK_THROWS_AS(experiments_below({directory.string()}), UsageError);
   std::filesystem::remove_all(directory);
 }
+
+} // namespace foretrain::check_test

@@ -11,7 +11,7 @@
 #include <map>
 #include <numeric>
 
-using namespace foretrain;
+namespace foretrain::collective_properties_test {
 
 namespace {
 
@@ -343,3 +343,5 @@ TEST_CASE("rings of an idle machine take as long at every fidelity", "[collectiv
       CHECK(chunks > (nodes == 1 ? 0.99 : 0.7) * coupled);
     }
 }
+
+} // namespace foretrain::collective_properties_test

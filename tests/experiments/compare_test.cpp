@@ -8,7 +8,8 @@
 
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::compare_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -167,3 +168,5 @@ TEST_CASE("Each differing setting is told alone")
   CHECK(pair.at("settings_alone")[0].at("pointer") == "/stack/network"); // over 10 Gb/s Ethernet
   CHECK(pair.at("settings_alone")[0].at("ratio").get<double>() < 0.7);
 }
+
+} // namespace foretrain::compare_test

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace foretrain::experiments {
+namespace foretrain::experiments::divided_job_test {
 
 namespace {
 
@@ -124,4 +124,4 @@ TEST_CASE("a divided transformer waits for its groups wherever others are in the
   CHECK(*on("c4140-v100-pcie", 4, divided + quiet + loud).jobs[0].slowdown > 1.05);
 }
 
-} // namespace foretrain::experiments
+} // namespace foretrain::experiments::divided_job_test

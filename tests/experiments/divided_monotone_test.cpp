@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-using namespace foretrain;
+namespace foretrain::divided_monotone_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -93,3 +94,5 @@ TEST_CASE("More of a resource never makes a divided transformer slower", "[prope
   }
   CHECK(helped > kDraws);
 }
+
+} // namespace foretrain::divided_monotone_test

@@ -14,7 +14,8 @@
 #include <cmath>
 #include <set>
 
-using namespace foretrain;
+namespace foretrain::explain_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -275,3 +276,5 @@ TEST_CASE("code that the job's own has replaced is no swap, nor what is older th
   CHECK(offered.count("nemo-1") == 0);   // whose newer code is nemo
   CHECK(offered.count("megatron") == 0); // of 2021, and H100 came in 2022
 }
+
+} // namespace foretrain::explain_test

@@ -3,7 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::fetch_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -41,3 +42,5 @@ TEST_CASE("variables in the order of the layers hide behind the forward pass", "
     CHECK(drawn.time.input_stall.value() == Approx(0).margin(1e-9));
   }
 }
+
+} // namespace foretrain::fetch_test

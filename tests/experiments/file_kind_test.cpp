@@ -3,7 +3,8 @@
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::file_kind_test {
+
 using namespace foretrain::experiments;
 
 TEST_CASE("Kinds of files are told by their format, or else by their keys", "[file-kind]")
@@ -34,3 +35,5 @@ TEST_CASE("Names and files have a kind, also by what they extend", "[file-kind]"
   CHECK(kind(R"({"extends": "./no-such-file-beside-it.json"})").empty());
   CHECK(kind(R"({"extends": 3})") == "experiment");
 }
+
+} // namespace foretrain::file_kind_test

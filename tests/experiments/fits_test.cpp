@@ -10,7 +10,8 @@
 
 #include <fmt/format.h>
 
-using namespace foretrain;
+namespace foretrain::fits_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -117,3 +118,5 @@ TEST_CASE("Everything that follows throughput has its probability in a check",
     CHECK(states(experiment) == "passed undecided passed");
   }
 }
+
+} // namespace foretrain::fits_test

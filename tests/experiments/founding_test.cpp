@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <set>
 
-namespace foretrain::test {
+namespace foretrain::test::founding_test {
 namespace {
 
 using namespace experiments;
@@ -200,4 +200,4 @@ TEST_CASE("claims that are bundled have distinct ids, quotations, and name what 
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::founding_test

@@ -6,7 +6,8 @@
 
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::guest_test {
+
 using namespace foretrain::experiments;
 using namespace foretrain::test;
 
@@ -72,3 +73,5 @@ TEST_CASE("guests of one layer are alike, those of two are not", "[guest][closed
   CHECK(probability_faster(bare, result("vm", 90), nullptr) ==
         Approx(probability(std::log(100.0 / 90), own)).epsilon(1e-9));
 }
+
+} // namespace foretrain::guest_test

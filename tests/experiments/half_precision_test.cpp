@@ -4,7 +4,8 @@
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::half_precision_test {
+
 using namespace foretrain::experiments;
 using namespace foretrain::test;
 using sim::Precision;
@@ -83,3 +84,5 @@ TEST_CASE("a GPU without fp4 names what it has, one with it says that nothing wa
     told += warning;
   CHECK_THAT(told, Catch::Contains("no product in nvfp4") && Catch::Contains("those in fp8"));
 }
+
+} // namespace foretrain::half_precision_test

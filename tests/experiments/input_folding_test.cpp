@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::input_folding_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -105,3 +106,5 @@ TEST_CASE("GPUs whose input meets something else stay apart", "[folding]")
   keep_alike(middle.engine, middle.stages, apart);
   CHECK(apart == std::vector<bool>{false, false, false, false, true, true, true, true, true, true});
 }
+
+} // namespace foretrain::input_folding_test

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::input_test {
+
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
 
@@ -243,3 +244,5 @@ TEST_CASE("Time to train is start-up, a first epoch and later ones")
   CHECK(job.training->total.value() ==
         Approx(7 + 1000 / job.throughput.median + 2 * 1000 / job.later_epochs->throughput.median));
 }
+
+} // namespace foretrain::input_test

@@ -4,7 +4,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::large_job_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -337,3 +338,5 @@ TEST_CASE("kernels of a scan make a hybrid's time less sure", "[large]")
   const double usual = spread("llama-3-8b");
   CHECK(std::hypot(usual, 0.08) == Approx(spread("nemotron-h-8b")));
 }
+
+} // namespace foretrain::large_job_test

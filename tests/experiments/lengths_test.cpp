@@ -4,7 +4,8 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::lengths_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -82,3 +83,5 @@ TEST_CASE("lengths are of transformers", "[lengths]")
   REQUIRE(!result.warnings.empty());
   CHECK_THAT(result.warnings.front(), Catch::Matchers::Contains("\"lengths\" has no influence"));
 }
+
+} // namespace foretrain::lengths_test

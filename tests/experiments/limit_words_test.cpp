@@ -3,7 +3,8 @@
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::limit_words_test {
+
 using namespace foretrain::experiments;
 using namespace foretrain::test;
 using Catch::Contains;
@@ -61,3 +62,5 @@ TEST_CASE("links between AMD's GPUs are called what they are", "[limits][amd]")
     told += warning + "\n";
   CHECK_THAT(told, Contains("xGMI 2 times as good"));
 }
+
+} // namespace foretrain::limit_words_test

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace foretrain::test {
+namespace foretrain::test::linear_number_test {
 namespace {
 
 using namespace experiments;
@@ -57,4 +57,4 @@ TEST_CASE("a mean and a multiple move with their parts", "[closed-form]")
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::linear_number_test

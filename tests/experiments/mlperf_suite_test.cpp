@@ -5,7 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problem.hpp"
 
-namespace foretrain::test {
+namespace foretrain::test::mlperf_suite_test {
 namespace {
 
 using namespace experiments;
@@ -48,4 +48,4 @@ TEST_CASE("runs that are no repetitions, and batches that do not divide, are ref
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::mlperf_suite_test

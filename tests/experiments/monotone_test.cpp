@@ -8,7 +8,8 @@
 
 #include <fmt/format.h>
 
-using namespace foretrain;
+namespace foretrain::monotone_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -189,3 +190,5 @@ TEST_CASE("More of a resource rarely makes jobs with input or neighbours slower"
   CHECK(anomalies <= kRare);
   CHECK(large <= 2);
 }
+
+} // namespace foretrain::monotone_test

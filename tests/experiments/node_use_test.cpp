@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::node_use_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -101,3 +102,5 @@ TEST_CASE("A node's drawing has a box for each part, and colours links by their 
   loop.links.push_back({"pcie", "socket0", "plx<0>", 0, "loop"});
   CHECK(node_drawing(loop, 700).size() < 10'000);
 }
+
+} // namespace foretrain::node_use_test

@@ -21,7 +21,8 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace foretrain;
+namespace foretrain::one_answer_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -438,3 +439,5 @@ TEST_CASE("All commands say the same of a point, 153 to 200", "[same][property][
 {
   check_experiments(5, 48);
 }
+
+} // namespace foretrain::one_answer_test

@@ -3,7 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::one_process_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -53,3 +54,5 @@ TEST_CASE("one GPU hides its launches, and few are hidden behind the update", "[
   CHECK(more(1, "fp32", "launches_per_gradient") == Approx(0).margin(1e-12));
   CHECK(step(R"({"launches_per_gradient": 0})", 1) == step(R"({"launches_per_gradient": 9})", 1));
 }
+
+} // namespace foretrain::one_process_test

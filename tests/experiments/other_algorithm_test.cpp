@@ -5,7 +5,8 @@
 #include "experiments/spec/resolve.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::other_algorithm_test {
+
 using namespace foretrain::experiments;
 using Catch::Contains;
 
@@ -58,3 +59,5 @@ TEST_CASE("nothing is said of algorithms where little is waited for, or the best
   CHECK(remark(12, "rdma").empty()); // hidden
   CHECK(remark(12, "ipoib", R"("tensorflow-ps")").empty());
 }
+
+} // namespace foretrain::other_algorithm_test

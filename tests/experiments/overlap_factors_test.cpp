@@ -4,7 +4,7 @@
 #include "platforms/parts.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::overlap_factors_test {
 
 namespace {
 
@@ -48,3 +48,5 @@ TEST_CASE("V100's kernels beside a collective slow down as in the trace", "[over
     CHECK(slowed <= it.high);
   }
 }
+
+} // namespace foretrain::overlap_factors_test

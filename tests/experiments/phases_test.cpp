@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::phases_test {
+
 using namespace foretrain::test;
 using experiments::quantile;
 
@@ -64,3 +65,5 @@ TEST_CASE("An interval of several jobs holds what other starts would give", "[ma
   CHECK(inside >= 9);
   CHECK(job.slowdown.value() > 1.3);
 }
+
+} // namespace foretrain::phases_test

@@ -2,7 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::placement_test {
+
 using namespace foretrain::experiments;
 using platforms::GpuPlace;
 
@@ -47,3 +48,5 @@ TEST_CASE("Ranks that belong together share a node, on as few nodes as can be")
   CHECK(on_node(beside, 1) == 6);
   CHECK(on_node(beside, 2) == 6);
 }
+
+} // namespace foretrain::placement_test

@@ -10,7 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace foretrain;
+namespace foretrain::plan_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -272,3 +273,5 @@ TEST_CASE("A wrong plan is refused with the place and what is allowed")
       Contains("epochs"));
   CHECK_THAT(refused("/experiment", 3), Contains("experiment"));
 }
+
+} // namespace foretrain::plan_test

@@ -9,7 +9,8 @@
 
 #include <regex>
 
-using namespace foretrain;
+namespace foretrain::profile_check_test {
+
 using namespace foretrain::experiments;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -209,3 +210,5 @@ TEST_CASE("Mixed reads and writes teach nothing of either", "[calibrate]")
     notes += note;
   CHECK_THAT(notes, Contains("reads and writes mixed"));
 }
+
+} // namespace foretrain::profile_check_test

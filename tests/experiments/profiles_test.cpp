@@ -11,7 +11,8 @@
 
 #include <unistd.h>
 
-using namespace foretrain;
+namespace foretrain::profiles_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
@@ -177,3 +178,5 @@ TEST_CASE("a profile is read back as it was written", "[profile]")
   for (const char* key : {"name", "parameters", "correlations", "refused", "outliers"})
     CHECK(nlohmann::json(written.at(key)) == nlohmann::json(json.at(key))); // keys in any order
 }
+
+} // namespace foretrain::profiles_test

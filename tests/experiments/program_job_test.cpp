@@ -9,7 +9,8 @@
 
 #include <unistd.h>
 
-using namespace foretrain;
+namespace foretrain::program_job_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -139,3 +140,5 @@ TEST_CASE("programs that cannot run are refused with their place", "[program][er
   CHECK_THAT(refused("/ranks/1/device", 5), Contains("names 6 GPUs"));
   CHECK_THAT(refused("/operations/0/kind", "compote"), Contains("compute"));
 }
+
+} // namespace foretrain::program_job_test

@@ -5,7 +5,8 @@
 
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::range_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
@@ -57,3 +58,5 @@ TEST_CASE("a further step lies in the range of few as often as is said")
   }
   CHECK_THAT(static_cast<double>(inside) / kTries, WithinAbs(0.9, 0.02));
 }
+
+} // namespace foretrain::range_test

@@ -11,7 +11,8 @@
 #include "sim/cost/roofline.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::realrun_experiment_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -226,3 +227,5 @@ TEST_CASE("what fits into the cache of a core moves at its rate", "[closed-form]
   core.in_turn = false;
   CHECK_THAT(core(Flops(2e9), Seconds(3)).value(), test::is(3));
 }
+
+} // namespace foretrain::realrun_experiment_test

@@ -3,7 +3,8 @@
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::recorded_job_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -55,3 +56,5 @@ TEST_CASE("a recording is of its own precision where the job names none", "[trac
       run_text(kRecorded, {{"/cluster/platform", "dgx1-v100"}, {"/jobs/0/precision", "fp32"}});
   CHECK_THAT(volta.step_time.median, is(named.jobs.front().step_time.median));
 }
+
+} // namespace foretrain::recorded_job_test

@@ -8,7 +8,8 @@
 
 #include <sstream>
 
-using namespace foretrain;
+namespace foretrain::report_result_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
@@ -459,3 +460,5 @@ TEST_CASE("a large model is told in tokens, with its memory and its pipeline",
   large["pipeline"] = "none";
   CHECK_THAT(page_of(large), !Contains("<section id=\"pipeline\""));
 }
+
+} // namespace foretrain::report_result_test

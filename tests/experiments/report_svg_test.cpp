@@ -8,7 +8,8 @@
 
 #include <limits>
 
-using namespace foretrain;
+namespace foretrain::report_svg_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
@@ -136,3 +137,5 @@ TEST_CASE("bars are as long as their shares and stay within their place", "[expe
   CHECK_THAT(value_bar({2.0, 0.1, 3.0, 0, 0}, "beyond"), Contains("width=\"100%\" height"));
   CHECK_THAT(meter(0.25, "a quarter"), Contains("width=\"25%\""));
 }
+
+} // namespace foretrain::report_svg_test

@@ -11,7 +11,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-using namespace foretrain;
+namespace foretrain::result_store_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -262,3 +263,5 @@ TEST_CASE("Damaged points are counted, a store without tables is none", "[store]
   sqlite3_close(handle);
   CHECK_THROWS_WITH(ResultStore(file.path()), Contains("is damaged: its tables are none"));
 }
+
+} // namespace foretrain::result_store_test

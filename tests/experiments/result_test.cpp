@@ -6,7 +6,8 @@
 
 #include <random>
 
-using namespace foretrain;
+namespace foretrain::result_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -237,3 +238,5 @@ bottleneck_why /bottleneck/why
 all_reduce /all_reduce
 )");
 }
+
+} // namespace foretrain::result_test

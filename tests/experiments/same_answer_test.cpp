@@ -6,7 +6,8 @@
 #include "tests/experiments/random_jobs.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::same_answer_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -167,3 +168,5 @@ TEST_CASE("a data-parallel job and its own printed program have the same answer"
     CHECK(job.memory.needed.value() > 0);
   }
 }
+
+} // namespace foretrain::same_answer_test

@@ -3,7 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::scarce_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -128,3 +129,5 @@ TEST_CASE("Processes that count all cores as their own hold up what launches ker
   };
   CHECK(with("true").throughput.median < 0.95 * with("false").throughput.median);
 }
+
+} // namespace foretrain::scarce_test

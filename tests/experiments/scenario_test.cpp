@@ -3,7 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::scenario_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -33,3 +34,5 @@ TEST_CASE("Doubling what computes takes half of computing out of a step")
   CHECK(share > 0.9);
   CHECK(*job.bottleneck.gain_if_doubled == Approx(1 / (1 - share / 2) - 1).epsilon(0.05));
 }
+
+} // namespace foretrain::scenario_test

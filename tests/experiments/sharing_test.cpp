@@ -2,7 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::sharing_test {
+
 using namespace foretrain::experiments;
 
 TEST_CASE("Jobs meet where one waits most beyond what it does alone, counted for one rank")
@@ -24,3 +25,5 @@ TEST_CASE("Jobs meet where one waits most beyond what it does alone, counted for
              test::is(1.5));
   CHECK(!meeting_resource(alone, alone, 3, Seconds(5), shared));
 }
+
+} // namespace foretrain::sharing_test

@@ -2,7 +2,8 @@
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::starts_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -59,3 +60,5 @@ TEST_CASE("ten hours later is as ten minutes later", "[starts]")
   for (std::size_t i = 0; i < 2; ++i)
     CHECK(hours.jobs[i].throughput.median == minutes.jobs[i].throughput.median);
 }
+
+} // namespace foretrain::starts_test

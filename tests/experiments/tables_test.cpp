@@ -4,7 +4,8 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::tables_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -79,3 +80,5 @@ TEST_CASE("a program for some networks is told where it is asked of others", "[t
   CHECK_FALSE(told(R"("dlrm")"));
   CHECK_FALSE(told(R"({"extends": "dlrm", "input": {"features": 20}})"));
 }
+
+} // namespace foretrain::tables_test

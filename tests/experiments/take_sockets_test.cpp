@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::take_sockets_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -88,3 +89,5 @@ TEST_CASE("a library through host memory serves networks only", "[sockets]")
                               {"/jobs/0/framework", "\"pytorch-ddp\""}}),
                     Catch::Matchers::Contains("host memory"));
 }
+
+} // namespace foretrain::take_sockets_test

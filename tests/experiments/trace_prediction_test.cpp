@@ -7,7 +7,8 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::trace_prediction_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -104,3 +105,5 @@ TEST_CASE("text, JSON and HTML show the platform beside the recording", "[traces
   CHECK(!json.at("collectives").at(2).contains("predicted"));
   CHECK_THAT(trace_html(recording(), &there), Contains("<th>ratio</th>"));
 }
+
+} // namespace foretrain::trace_prediction_test

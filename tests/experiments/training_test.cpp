@@ -16,7 +16,8 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace foretrain;
+namespace foretrain::training_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -253,3 +254,5 @@ TEST_CASE("A tuned plan costs what its prediction says, and is written as an exp
   CHECK(told.at("currency") == "USD");
   CHECK_THAT(tune_text(answer), Contains("days") && Contains("cost, USD"));
 }
+
+} // namespace foretrain::training_test

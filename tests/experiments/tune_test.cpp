@@ -6,7 +6,8 @@
 #include "tests/experiments/draw.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::tune_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -215,3 +216,5 @@ TEST_CASE("what cannot be tuned is refused", "[tune][error]")
   two.document = document;
   CHECK_THROWS_WITH(tune(two, 1, {}), Contains("are several"));
 }
+
+} // namespace foretrain::tune_test

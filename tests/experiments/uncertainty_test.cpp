@@ -19,7 +19,8 @@
 #include <algorithm>
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::uncertainty_test {
+
 using namespace foretrain::experiments;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -480,3 +481,5 @@ TEST_CASE("the table of parameters gives each number with spread and source", "[
   CHECK_THROWS_WITH(parameter_table("gpus", ""), Contains("did you mean 'gpu'?"));
   CHECK_THROWS_WITH(parameter_table("gpu", "v100-sxm2-16"), Contains("did you mean"));
 }
+
+} // namespace foretrain::uncertainty_test

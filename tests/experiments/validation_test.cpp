@@ -11,7 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace foretrain;
+namespace foretrain::validation_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -295,3 +296,5 @@ TEST_CASE("a plot has a mark for each point and the line of right predictions", 
   CHECK(marks == 2);
   CHECK(scatter_chart({"what", "x", "y", 0.2, {}}, 500, 480).empty());
 }
+
+} // namespace foretrain::validation_test

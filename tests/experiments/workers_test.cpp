@@ -10,6 +10,8 @@
 #include <map>
 #include <thread>
 
+namespace foretrain::workers_test {
+
 using namespace foretrain::experiments;
 
 TEST_CASE("A piece whose process dies is told, the others are all done")
@@ -60,3 +62,5 @@ TEST_CASE("Who waits is told when nothing has been finished for a while")
       1, 1, work, [](int, const Outcome&) {}, [&idle] { ++idle; }));
   CHECK(idle > 0);
 }
+
+} // namespace foretrain::workers_test

@@ -9,7 +9,8 @@
 #include <algorithm>
 #include <set>
 
-using namespace foretrain;
+namespace foretrain::c4140_test {
+
 using namespace foretrain::platforms;
 
 namespace {
@@ -85,3 +86,5 @@ TEST_CASE("without peer access one uplink for all makes both directions share it
   CHECK(k.both_ways[0][1] < 1.1 * k.one_way[0][1]);
   CHECK(m.both_ways[0][1] > 1.5 * m.one_way[0][1]);
 }
+
+} // namespace foretrain::c4140_test

@@ -19,7 +19,8 @@
 
 #include <nlohmann/json.hpp>
 
-using namespace foretrain;
+namespace foretrain::graph_search_test {
+
 using namespace foretrain::platforms;
 using test::stack_of;
 
@@ -151,3 +152,5 @@ TEST_CASE("without GPUDirect no adapter is nearer than the host's bridge", "[gra
   CHECK(direct.ring.reach_between == PathReach::pix);
   CHECK(direct.ring.bandwidth_between == 12);
 }
+
+} // namespace foretrain::graph_search_test

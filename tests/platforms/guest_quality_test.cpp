@@ -6,7 +6,8 @@
 
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::guest_quality_test {
+
 using namespace foretrain::platforms;
 
 namespace {
@@ -58,3 +59,5 @@ TEST_CASE("hosts say what guests they may be", "[guest]")
   CHECK(slower("vm") < slower("vm-untuned"));
   CHECK(slower("container-on-vm") == slower("vm"));
 }
+
+} // namespace foretrain::guest_quality_test

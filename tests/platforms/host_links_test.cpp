@@ -3,7 +3,8 @@
 #include "tests/platforms/hop_support.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::host_links_test {
+
 using namespace foretrain::platforms;
 using test::stack_of;
 using test::weight_of;
@@ -70,3 +71,5 @@ TEST_CASE("sockets of one node take core time at both ends and cap a connection"
   CHECK_THAT(weight_of(hop, engine, engine.name(machine.cores(0))), test::is(2 * work));
   CHECK_THAT(weight_of(hop, engine, engine.name(machine.dram(0, 0))), test::is(4 * 1.5));
 }
+
+} // namespace foretrain::host_links_test

@@ -5,7 +5,8 @@
 #include "platforms/transport.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::import_board_test {
+
 using namespace foretrain::platforms;
 
 namespace {
@@ -50,3 +51,5 @@ TEST_CASE("Adapters of 100 Gb/s and more see into VXLAN", "[platforms]")
   for (const char* platform : {"hgx-h100-100gbe", "hgx-h100-400gbe"})
     CHECK(find_network(load_platform(std::string(platform)), vxlan).framing.sees_tunnels);
 }
+
+} // namespace foretrain::import_board_test

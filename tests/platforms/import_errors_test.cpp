@@ -1,7 +1,8 @@
 #include "tests/platforms/import_support.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::import_errors_test {
+
 using namespace foretrain::platforms;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -159,3 +160,5 @@ TEST_CASE("options that do not fit are refused", "[import][errors]")
   CHECK_THAT(import_error(replaced(text, "familyid=\"6\"", "familyid=\"7\"")),
              Contains("no bundled CPU is near to GenuineIntel family 7") && Contains("--cpu"));
 }
+
+} // namespace foretrain::import_errors_test

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::import_fuzz_test {
+
 using namespace foretrain::platforms;
 using namespace foretrain::test;
 
@@ -40,3 +41,5 @@ TEST_CASE("damaged topology files give a platform or an error", "[import][fuzz]"
   CHECK(accepted > 0);
   CHECK(refused > accepted / 4);
 }
+
+} // namespace foretrain::import_fuzz_test

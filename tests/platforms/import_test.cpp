@@ -6,7 +6,8 @@
 
 #include <numeric>
 
-using namespace foretrain;
+namespace foretrain::import_test {
+
 using namespace foretrain::platforms;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
@@ -217,3 +218,5 @@ TEST_CASE("a file that names no NVLinks of GPUs that have some is told or asked 
   CHECK_THAT(import_error(by_hand(family), {.gpu = "gtx1080", .nvlink = "switch"}),
              Contains("has no NVLink"));
 }
+
+} // namespace foretrain::import_test

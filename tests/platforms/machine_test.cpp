@@ -5,7 +5,8 @@
 #include "tests/platforms/hop_support.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::machine_test {
+
 using namespace foretrain::platforms;
 using test::stack_of;
 using test::weight_of;
@@ -279,3 +280,5 @@ TEST_CASE("GPU memory gives streaming kernels its efficiency", "[machine][closed
   CHECK_THAT(capacity_of(engine, "node0/gpu0/memory"),
              test::is(spec.gpu.memory_efficiency * spec.gpu.memory_bandwidth.value()));
 }
+
+} // namespace foretrain::machine_test

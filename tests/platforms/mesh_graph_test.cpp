@@ -11,7 +11,8 @@
 #include <map>
 #include <numeric>
 
-using namespace foretrain;
+namespace foretrain::mesh_graph_test {
+
 using namespace foretrain::platforms;
 using test::stack_of;
 
@@ -109,3 +110,5 @@ TEST_CASE("tables are for meshes alone", "[graphs]")
   };
   CHECK(found(tables) == found({}));
 }
+
+} // namespace foretrain::mesh_graph_test

@@ -7,7 +7,8 @@
 
 #include <fstream>
 
-using namespace foretrain;
+namespace foretrain::platform_test {
+
 using namespace foretrain::platforms;
 using Catch::Matchers::Contains;
 
@@ -145,3 +146,5 @@ TEST_CASE("one PCIe switch between two parts is near, two in a row are less so",
   CHECK(node.classify(node.gpu(1), node.gpu(2)) == PathClass::pix);
   CHECK(node.classify(node.gpu(0), node.gpu(1)) == PathClass::pxb);
 }
+
+} // namespace foretrain::platform_test

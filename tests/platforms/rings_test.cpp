@@ -7,7 +7,8 @@
 #include <map>
 #include <set>
 
-using namespace foretrain;
+namespace foretrain::rings_test {
+
 using namespace foretrain::platforms;
 
 namespace {
@@ -156,3 +157,5 @@ TEST_CASE("channels that take one way carry the share of all of them", "[rings][
   }
   CHECK(uneven);
 }
+
+} // namespace foretrain::rings_test

@@ -4,7 +4,8 @@
 #include "tests/platforms/hop_support.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::servers_test {
+
 using namespace foretrain::platforms;
 using test::stack_of;
 using test::weight_of;
@@ -103,3 +104,5 @@ TEST_CASE("copies of servers are work of cores at both ends", "[servers][closed-
     CHECK_THAT(cores(1.5, node) - cores(0, node),
                test::is(1.5 / machine.stack().transport.copy_rate.value()));
 }
+
+} // namespace foretrain::servers_test

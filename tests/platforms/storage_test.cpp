@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::storage_test {
+
 using namespace foretrain::platforms;
 
 namespace {
@@ -172,3 +173,5 @@ TEST_CASE("what is written goes in by its own side of ports, and at the media's 
     "write_rate": "1 GB/s", "link": "100 Gb/s" } })"),
                     Catch::Contains("write_rate must be left out"));
 }
+
+} // namespace foretrain::storage_test

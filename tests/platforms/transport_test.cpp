@@ -4,7 +4,8 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::transport_test {
+
 using namespace foretrain::platforms;
 using Catch::Matchers::Contains;
 
@@ -139,3 +140,5 @@ TEST_CASE("what a stack of transports cannot be is said", "[transports]")
              Contains("no room for payload"));
   CHECK_THAT(error_of(R"({ "name": "x", "ethernet": { "mtu": "1500 B" } })"), Contains("protocol"));
 }
+
+} // namespace foretrain::transport_test

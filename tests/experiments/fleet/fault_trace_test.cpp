@@ -5,7 +5,8 @@
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::fault_trace_test {
+
 using namespace foretrain::experiments;
 
 TEST_CASE("faults of a node that is down already keep it down", "[fleet]")
@@ -57,3 +58,5 @@ TEST_CASE("GPU hours add up to the makespan where jobs are rejected, all or the 
   CHECK(none.jobs.rejected == 1);
   CHECK(none.makespan_s.median == 0);
 }
+
+} // namespace foretrain::fault_trace_test

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::fleet_plan_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -187,3 +188,5 @@ TEST_CASE("a plan over a fleet is told what is wrong with it", "[fleet-plan]")
   const test::TextFile file("plan.json", easy_life(changes + ", " + goals));
   CHECK_THROWS_WITH(load_plan(file.path(), {}, {}), Catch::Contains("is no experiment"));
 }
+
+} // namespace foretrain::fleet_plan_test

@@ -11,7 +11,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::fleet_points_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -270,3 +271,5 @@ TEST_CASE("quantities have columns, values and changes with their units", "[flee
   CHECK(short_pointers({"/cluster/nodes", "/policy", "/a/x", "/b/x", "/arrivals/mix/0"}) ==
         std::vector<std::string>{"nodes", "policy", "a/x", "b/x", "arrivals/mix/0"});
 }
+
+} // namespace foretrain::fleet_points_test

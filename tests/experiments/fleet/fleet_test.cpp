@@ -6,7 +6,8 @@
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::fleet_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -374,3 +375,5 @@ TEST_CASE("a trace lies beside the file that names it, also where another one ex
   CHECK(fleet.shape.nodes == 9);
   CHECK(fleet.trace->workload.jobs.size() == 906);
 }
+
+} // namespace foretrain::fleet_test

@@ -5,7 +5,8 @@
 
 #include <map>
 
-using namespace foretrain;
+namespace foretrain::fleet_timeline_test {
+
 using namespace foretrain::experiments;
 
 TEST_CASE("a timeline has each job on the nodes that it held, nodes down, and the queue", "[fleet]")
@@ -69,3 +70,5 @@ TEST_CASE("a timeline tells names that are no UTF-8", "[fleet]")
   CHECK(timeline.at("traceEvents").back().at("name") == "a\xef\xbf\xbd\"b");
   CHECK(timeline.at("traceEvents").back().at("tid") == 1);
 }
+
+} // namespace foretrain::fleet_timeline_test

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <set>
 
-using namespace foretrain;
+namespace foretrain::fleet_when_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -132,3 +133,5 @@ TEST_CASE("what of unfinished jobs makes no sense is told", "[fleet]")
                                              swf.path().string() + "\"}}");
   CHECK_THROWS_WITH(load_fleet(file.path(), {}, ""), Catch::Contains("/jobs/take must be ended"));
 }
+
+} // namespace foretrain::fleet_when_test

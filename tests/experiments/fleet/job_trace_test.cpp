@@ -5,7 +5,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/damage.hpp"
 
-using namespace foretrain;
+namespace foretrain::job_trace_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -227,3 +228,5 @@ TEST_CASE("SWF: a job whose submission is not known is left out", "[fleet]")
   CHECK(trace.workload.jobs.size() == 1);
   CHECK(noted(trace) == "1 have no time of submission (line 1)\n");
 }
+
+} // namespace foretrain::job_trace_test

@@ -7,7 +7,8 @@
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::policy_command_test {
+
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
@@ -102,3 +103,5 @@ TEST_CASE("a command that is too slow is told, and ended", "[fleet]")
   CHECK_THROWS_WITH(command.decide(scheduler, workload, 1),
                     Contains("did not answer within 0.05 s"));
 }
+
+} // namespace foretrain::policy_command_test

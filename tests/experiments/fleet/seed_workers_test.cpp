@@ -8,7 +8,8 @@
 
 #include <csignal>
 
-using namespace foretrain;
+namespace foretrain::seed_workers_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -101,3 +102,5 @@ TEST_CASE("what a seed refuses is refused by us, whatever process finds it", "[f
   SpeedTable table = no_table();
   CHECK_THROWS_WITH(run_seeds(1, 4, 2, table, Refusing(), [](int) {}), "no such thing");
 }
+
+} // namespace foretrain::seed_workers_test

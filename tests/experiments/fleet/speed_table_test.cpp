@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::speed_table_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -418,3 +419,5 @@ TEST_CASE("checkpoints need a disk, or a storage system", "[fleet]")
   CHECK_NOTHROW(load("c4140-k-v100-sxm2", ""));
   CHECK_THROWS_WITH(load("gb200-nvl72", ""), Catch::Contains("has nodes of 72 GPUs"));
 }
+
+} // namespace foretrain::speed_table_test

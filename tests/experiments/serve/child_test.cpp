@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+namespace foretrain::child_test {
+
 using namespace foretrain::serve;
 
 namespace {
@@ -102,3 +104,5 @@ TEST_CASE("A child has its own environment and folder, and no other descriptor",
       {"-c", "pwd; echo $FORETRAIN_FOLDERS $HOME; ls /proc/self/fd | wc -l"}, "", setting, go_on);
   CHECK(result.output == "/usr\n/a:/b /nowhere\n4\n"); // the three, and that of ls itself
 }
+
+} // namespace foretrain::child_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace foretrain::fair_queue_test {
+
 using namespace foretrain::serve;
 
 namespace {
@@ -96,3 +98,5 @@ TEST_CASE("A page never has all places, and does not hold up others with what it
   queue.leave(one);
   CHECK(queue.enter(three, kNow));
 }
+
+} // namespace foretrain::fair_queue_test

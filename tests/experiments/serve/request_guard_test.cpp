@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace foretrain::request_guard_test {
+
 using namespace foretrain::serve;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("The token is the path's first step, all of it", "[serve]")
   CHECK_FALSE(same_secret("", kToken));
   CHECK(same_secret(kToken, kToken));
 }
+
+} // namespace foretrain::request_guard_test

@@ -4,7 +4,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace foretrain;
+namespace foretrain::told_test {
+
 using namespace foretrain::serve;
 
 TEST_CASE("Messages keep file, place, pointer, problem and hint", "[serve]")
@@ -130,3 +131,5 @@ TEST_CASE("Points of a sweep are counted before anything runs", "[serve]")
   asked.command = Question::explain;
   CHECK(is_long(asked));
 }
+
+} // namespace foretrain::told_test

@@ -6,7 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace foretrain;
+namespace foretrain::fleet_rows_test {
+
 using namespace foretrain::experiments;
 
 namespace {
@@ -83,3 +84,5 @@ TEST_CASE("a row about the best setting of a sweep", "[fleet]")
       refused(R"("quantity": "/makespan_s", "over": "/ettr", "best": "/policy", "value": 1)"),
       Catch::Contains("must have a quantity and no 'over' beside 'best'"));
 }
+
+} // namespace foretrain::fleet_rows_test

@@ -9,7 +9,8 @@
 
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::blocks_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -348,3 +349,5 @@ TEST_CASE("a switch's pipeline has two more stages, and flags for each further r
   CHECK_THAT(choice.latency.value(),
              test::is(20e-6 + 2 * round / choice.rate.value() + (size / round - 1) * 1e-3));
 }
+
+} // namespace foretrain::blocks_test

@@ -9,7 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-using namespace foretrain;
+namespace foretrain::choice_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -146,3 +147,5 @@ TEST_CASE("NCCL expects a tree between switches to lead up and down", "[choice][
   CHECK_THAT(found->latency, test::is(23e-6 + 2 * 3 * 14e-6));
   CHECK_THAT(found->bandwidth, test::is(4 * 6e9 * 5 / 6)); // nodes share half an adapter
 }
+
+} // namespace foretrain::choice_test

@@ -2,7 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::loads_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -61,3 +62,5 @@ TEST_CASE("Caps of hops bound the buffer by what crosses them", "[collectives]")
   CHECK(loads.each()[3].hop.cap == 8e9);
   CHECK(loads.each()[1].bytes == 100);
 }
+
+} // namespace foretrain::loads_test

@@ -7,7 +7,8 @@
 #include <cmath>
 #include <map>
 
-using namespace foretrain;
+namespace foretrain::patterns_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -354,3 +355,5 @@ TEST_CASE("an all-to-all pays for each doubling of its ranks, and for what a ran
                test::is(8e-6 + (n - 1) * 1e-6 + 1e6 * (n - 1) / n / 10e9 + 1e6 / n / 2e9));
   }
 }
+
+} // namespace foretrain::patterns_test

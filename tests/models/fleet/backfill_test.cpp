@@ -6,7 +6,8 @@
 #include <fstream>
 #include <sstream>
 
-using namespace foretrain;
+namespace foretrain::backfill_test {
+
 using namespace foretrain::models::fleet;
 using test::job;
 
@@ -93,3 +94,5 @@ TEST_CASE("jobs say what they waited for", "[fleet]")
   CHECK(causes(Backfilling::none) == std::vector{Cause::nothing, Cause::gpus, Cause::order});
   CHECK(causes(Backfilling::easy) == std::vector{Cause::nothing, Cause::gpus, Cause::guard});
 }
+
+} // namespace foretrain::backfill_test

@@ -4,7 +4,8 @@
 #include "tests/models/fleet/workload.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::checkpoint_test {
+
 using namespace foretrain::models::fleet;
 
 TEST_CASE("Young's and Daly's intervals", "[fleet][closed-form]")
@@ -103,3 +104,5 @@ TEST_CASE("writes of an attempt, for pictures", "[fleet]")
   CHECK(begins({Seconds(60), Seconds(0)}).empty());
   CHECK(begins({kNever, Seconds(10)}).empty());
 }
+
+} // namespace foretrain::checkpoint_test

@@ -4,7 +4,8 @@
 #include "tests/models/fleet/workload.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::decided_test {
+
 using namespace foretrain::models::fleet;
 using Catch::Matchers::Contains;
 
@@ -175,3 +176,5 @@ TEST_CASE("a job that does not run cannot be stopped", "[fleet]")
                              })),
                     Contains("the policy stops job 1 at 0 s, which does not run"));
 }
+
+} // namespace foretrain::decided_test

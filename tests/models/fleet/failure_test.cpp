@@ -2,7 +2,8 @@
 #include "tests/models/fleet/workload.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::failure_test {
+
 using namespace foretrain::models::fleet;
 using test::job;
 
@@ -487,3 +488,5 @@ TEST_CASE("GPUs and the storage fail as often as their laws say", "[fleet][close
   CHECK(std::abs(last_gpu / (10 * 500.0) - 1) < 0.06);
   CHECK(std::abs(last_node / (4 * 500.0) - 1) < 0.08);
 }
+
+} // namespace foretrain::failure_test

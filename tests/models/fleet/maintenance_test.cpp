@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::maintenance_test {
+
 using namespace foretrain::models::fleet;
 using test::job;
 
@@ -207,3 +208,5 @@ TEST_CASE("who may not have reserved nodes waits for their end, and says why", "
     CHECK(simulate(started, setting).jobs[0].end == Seconds(20));
   }
 }
+
+} // namespace foretrain::maintenance_test

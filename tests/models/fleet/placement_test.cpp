@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace foretrain::placement_test {
+
 using namespace foretrain::models::fleet;
 
 namespace {
@@ -15,8 +17,8 @@ GpuSet free_gpus(const std::vector<int>& counts)
   return free;
 }
 
-std::vector<std::pair<int, int>> placed(Place place, const std::vector<int>& counts, int gpus,
-                                        int nodes = 0, int under_switch = 0)
+std::vector<std::pair<int, int>> placed(models::fleet::Place place, const std::vector<int>& counts,
+                                        int gpus, int nodes = 0, int under_switch = 0)
 {
   std::vector<std::pair<int, int>> found;
   const ClusterShape shape{static_cast<int>(counts.size()), 4, under_switch};
@@ -38,13 +40,13 @@ TEST_CASE("placements", "[fleet]")
   CHECK(placed(&consolidate, {1, 1, 2, 0}, 3).empty()); // it waits
   CHECK(placed(&consolidate, free, 6) == Found{{1, 4}, {2, 2}});
   CHECK(placed(&spread, free, 5) == Found{{1, 2}, {3, 1}, {2, 1}, {0, 1}});
-  for (const Place place : {&first_fit, &best_fit, &consolidate, &spread})
+  for (const models::fleet::Place place : {&first_fit, &best_fit, &consolidate, &spread})
     CHECK(placed(place, free, 12).empty());
 }
 
 TEST_CASE("a job that asks for nodes gets as many GPUs on each", "[fleet]")
 {
-  for (const Place place : {&first_fit, &best_fit, &consolidate, &spread}) {
+  for (const models::fleet::Place place : {&first_fit, &best_fit, &consolidate, &spread}) {
     const Found found = placed(place, {1, 4, 2, 4}, 4, 2);
     REQUIRE(found.size() == 2);
     CHECK(found[0].second == 2);
@@ -90,3 +92,5 @@ TEST_CASE("a set of GPUs counts each once, and keeps nodes of a word apart", "[f
   CHECK(whole.on(1) == ~std::uint64_t{0});
   CHECK(whole.on(2) == 0);
 }
+
+} // namespace foretrain::placement_test

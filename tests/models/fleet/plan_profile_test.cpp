@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <map>
 
-using namespace foretrain;
+namespace foretrain::plan_profile_test {
+
 using namespace foretrain::models::fleet;
 
 namespace {
@@ -303,3 +304,5 @@ TEST_CASE("a reservation that begins when nothing else happens is kept", "[fleet
   CHECK(result.jobs[3].start == Seconds(50));
   CHECK(result.jobs[2].start == Seconds(65));
 }
+
+} // namespace foretrain::plan_profile_test

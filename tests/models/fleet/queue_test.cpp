@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::queue_test {
+
 using namespace foretrain::models::fleet;
 using test::job;
 
@@ -97,3 +98,5 @@ TEST_CASE("on one machine no order of jobs has a shorter mean wait than the shor
   } while (std::next_permutation(works.begin(), works.end()));
   CHECK_THAT(found, test::is(best));
 }
+
+} // namespace foretrain::queue_test

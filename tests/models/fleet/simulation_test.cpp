@@ -2,7 +2,8 @@
 #include "tests/models/fleet/workload.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::simulation_test {
+
 using namespace foretrain::models::fleet;
 using test::job;
 
@@ -480,3 +481,5 @@ TEST_CASE("groups of jobs that meet", "[fleet]")
   uses[3] = {{2, 0.09}};
   CHECK(meetings(jobs, uses, 4) == Meetings{{{0, 1, 2, 3}, true}, {{4}}});
 }
+
+} // namespace foretrain::simulation_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace foretrain::test {
+namespace foretrain::test::aten_operator_test {
 namespace {
 
 using namespace models;
@@ -53,4 +53,4 @@ TEST_CASE("kernels of one and of three dimensions count each of theirs")
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::aten_operator_test

@@ -8,7 +8,7 @@
 #include "tests/support/fuzzing.hpp"
 #include "tests/support/problem.hpp"
 
-namespace foretrain::test {
+namespace foretrain::test::execution_trace_test {
 namespace {
 
 using namespace models;
@@ -117,4 +117,4 @@ TEST_CASE("damaged execution traces never end in anything but a ConfigError", "[
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::execution_trace_test

@@ -10,7 +10,7 @@
 #include "tests/support/problem.hpp"
 #include "tests/support/wire_writer.hpp"
 
-namespace foretrain::test {
+namespace foretrain::test::onnx_test {
 namespace {
 
 using namespace models;
@@ -151,4 +151,4 @@ TEST_CASE("damaged ONNX models never end in anything but a ConfigError", "[fuzz]
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::onnx_test

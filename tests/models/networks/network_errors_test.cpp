@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace foretrain;
+namespace foretrain::network_errors_test {
+
 using Catch::Matchers::Contains;
 using test::problem_of;
 
@@ -160,3 +161,5 @@ TEST_CASE("layers nest twenty-four deep and no deeper", "[models][network]")
   CHECK(nested(24) == "no error");
   CHECK_THAT(nested(25), Contains("/body nests layers deeper than 24 levels"));
 }
+
+} // namespace foretrain::network_errors_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace foretrain;
+namespace foretrain::network_ops_test {
+
 using namespace foretrain::models;
 using test::kImage;
 using test::network_of;
@@ -401,3 +402,5 @@ TEST_CASE("a gated linear unit multiplies two projections of one input", "[model
           "main": [{"op": "linear", "out": 12}], "by": [{"op": "linear", "out": 8}]}]})")
             .find("does not fit: main is 12, the factors are 8") != std::string::npos);
 }
+
+} // namespace foretrain::network_ops_test

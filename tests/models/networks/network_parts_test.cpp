@@ -5,7 +5,8 @@
 
 #include <stdexcept>
 
-using namespace foretrain;
+namespace foretrain::network_parts_test {
+
 using namespace foretrain::models;
 using Catch::Matchers::Contains;
 using test::kImage;
@@ -173,3 +174,5 @@ TEST_CASE("regions are sampled into a volume or long tokens", "[models][network]
   CHECK(network.layers[2].output == Shape::volume(16, 5, 4, 4));
   CHECK(network.layers[3].macs == 5 * 16 * 16 * 2 * 9);
 }
+
+} // namespace foretrain::network_parts_test

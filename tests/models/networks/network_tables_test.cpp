@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace foretrain;
+namespace foretrain::network_tables_test {
+
 using namespace foretrain::models;
 using Catch::Matchers::Contains;
 using test::network_of;
@@ -82,3 +83,5 @@ TEST_CASE("MLPerf's recommenders have the tables and the layers that they are pu
   CHECK(cross.parameters == 14 * 512 + 513 * 256 + 257 * 128 + 3 * (3456 * 512 + 513 * 3456) +
                                 3457 * 1024 + 1025 * 1024 + 1025 * 512 + 513 * 256 + 257);
 }
+
+} // namespace foretrain::network_tables_test

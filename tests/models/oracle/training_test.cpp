@@ -3,7 +3,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/isolated.hpp"
 
-using namespace foretrain;
+namespace foretrain::training_test {
+
 using namespace foretrain::test;
 
 TEST_CASE("SimGrid's own model gives the same ring all-reduce, chunk by chunk",
@@ -111,3 +112,5 @@ TEST_CASE("a synchronous step waits for its slowest rank", "[closed-form][oracle
     CHECK_THAT(result[1], test::is(0.75 * 20e-3)); // three of four ranks wait
   }
 }
+
+} // namespace foretrain::training_test

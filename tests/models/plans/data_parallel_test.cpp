@@ -4,7 +4,8 @@
 #include "tests/models/ring_scene.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::data_parallel_test {
+
 using namespace foretrain::test;
 
 namespace {
@@ -264,3 +265,5 @@ TEST_CASE("what nothing in a pass waits for, what comes after it does", "[tables
   CHECK(follows(program, forward[1], calls[1])); // what begins with backward follows forward
   CHECK(follows(program, calls[1], backward[1]));
 }
+
+} // namespace foretrain::data_parallel_test

@@ -7,7 +7,7 @@
 
 #include <map>
 
-namespace foretrain::models {
+namespace foretrain::models::divided_test {
 
 namespace {
 
@@ -167,4 +167,4 @@ TEST_CASE("the device that is simulated has others on its node", "[plans]")
   }
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::divided_test

@@ -11,7 +11,8 @@
 #include <numeric>
 #include <random>
 
-using namespace foretrain;
+namespace foretrain::input_pipeline_test {
+
 using namespace foretrain::models;
 using namespace foretrain::test;
 
@@ -210,3 +211,5 @@ TEST_CASE("Hits of a cache that is too small are those of a least-recently-used 
           Approx(measured).margin(0.01));
   }
 }
+
+} // namespace foretrain::input_pipeline_test

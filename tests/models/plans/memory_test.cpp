@@ -4,7 +4,7 @@
 #include "tests/models/plans/llama.hpp"
 #include "tests/support/catch.hpp"
 
-namespace foretrain::models {
+namespace foretrain::models::memory_test {
 
 namespace {
 
@@ -121,4 +121,4 @@ TEST_CASE("Mamba keeps what goes into its scan and what comes out", "[plans][mem
   CHECK(kept() == Approx(2 * h));
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::memory_test

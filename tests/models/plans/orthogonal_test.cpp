@@ -4,7 +4,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/small_plan.hpp"
 
-namespace foretrain::models {
+namespace foretrain::models::orthogonal_test {
 
 using test::small_model;
 
@@ -79,4 +79,4 @@ TEST_CASE("an update is as many products as iterations say, shared out from zero
         Approx(5 * square * (4 + 1 + 4)).epsilon(0.01));
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::orthogonal_test

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::paces_test {
+
 using namespace foretrain::test;
 
 TEST_CASE("GPUs of one kind differ as so many of them do, in another order for each seed",
@@ -40,3 +41,5 @@ TEST_CASE("a step waits for the slowest GPU, forward and backward", "[paces][clo
                test::is(20e-3 * std::exp(0.03 * sim::largest_normal_score(ranks))));
   }
 }
+
+} // namespace foretrain::paces_test

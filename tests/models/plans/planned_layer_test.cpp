@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace foretrain::models {
+namespace foretrain::models::planned_layer_test {
 
 using test::EqualTimes;
 using test::kExchange;
@@ -306,4 +306,4 @@ TEST_CASE("tokens are sent to experts as wide as these see them", "[plans][close
   CHECK(sent() == Approx(2 * s.memory.batch.sequence * 2.0 * 256 * 2));
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::planned_layer_test

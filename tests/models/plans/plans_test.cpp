@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace foretrain::models {
+namespace foretrain::models::plans_test {
 
 namespace {
 
@@ -381,4 +381,4 @@ TEST_CASE("heads and groups of a scan must divide", "[plans]")
   CHECK_THAT(problem_of(t, plan, 128, 512, 1, 16), Catch::Contains("8 heads of Mamba"));
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::plans_test

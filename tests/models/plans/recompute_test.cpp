@@ -8,7 +8,7 @@
 
 #include <map>
 
-namespace foretrain::models {
+namespace foretrain::models::recompute_test {
 
 using test::kExchange;
 
@@ -247,4 +247,4 @@ TEST_CASE("stages may be cut by weights, the logits' among them", "[plans]")
   CHECK(counts() == std::vector<int>{12});
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::recompute_test

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::recorded_program_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -76,3 +77,5 @@ TEST_CASE("recorded groups must divide the job and all ranks may be any number")
   all.exchanges.pop_back();
   CHECK(problem_with_ranks(all, 3).empty());
 }
+
+} // namespace foretrain::recorded_program_test

@@ -8,7 +8,8 @@
 
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::sequence_lengths_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -105,3 +106,5 @@ TEST_CASE("another plan keeps the lengths, and its ranks vary by their own sampl
   s.memory.batch.lengths->balanced = true;
   CHECK(s.step_variation() == 0.3);
 }
+
+} // namespace foretrain::sequence_lengths_test

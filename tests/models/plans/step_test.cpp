@@ -12,7 +12,7 @@
 
 #include <cmath>
 
-namespace foretrain::models {
+namespace foretrain::models::step_test {
 
 using test::EqualTimes;
 using test::kExchange;
@@ -349,4 +349,4 @@ TEST_CASE("optimizers of experts are shared among the GPUs that hold the same on
   CHECK(optimizer_time(s, trained, 1).value() == Approx(9e9 * 10 / 1e12));
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::step_test

@@ -7,7 +7,8 @@
 #include <map>
 #include <set>
 
-using namespace foretrain;
+namespace foretrain::training_step_test {
+
 using namespace foretrain::test;
 
 TEST_CASE("a ring all-reduce takes 2(n-1)/n size / bandwidth and 2(n-1) latencies", "[closed-form]")
@@ -174,3 +175,5 @@ TEST_CASE("utilisation is that of measured steps", "[closed-form]")
   scene.engine.run();
   CHECK_THAT(job.utilisation(scene.gpus[0]), test::is(2e-3 / (2e-3 + ring_time(4, 8e6))));
 }
+
+} // namespace foretrain::training_step_test

@@ -5,7 +5,7 @@
 #include "tests/support/plan_parts.hpp"
 #include "tests/support/small_plan.hpp"
 
-namespace foretrain::models {
+namespace foretrain::models::treatments_test {
 
 using test::EqualTimes;
 using test::kExchange;
@@ -172,4 +172,4 @@ TEST_CASE("of a master copy in host memory the gradients and weights are there, 
   CHECK(fullest_host(s.memory).value() == Approx(0.5 * trained * (12 + 4 + 2)));
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::treatments_test

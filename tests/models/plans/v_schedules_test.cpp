@@ -9,7 +9,7 @@
 
 #include <map>
 
-namespace foretrain::models {
+namespace foretrain::models::v_schedules_test {
 
 namespace {
 
@@ -168,4 +168,4 @@ TEST_CASE("a plan that comes back has embedding and logits on its first stage", 
   CHECK(as_meant({}).virtual_stages == 1);
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::v_schedules_test

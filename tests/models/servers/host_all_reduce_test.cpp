@@ -3,7 +3,8 @@
 #include "tests/models/ring_scene.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::host_all_reduce_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -155,3 +156,5 @@ TEST_CASE("as many buckets are on their way as the library has threads", "[host-
     CHECK_THAT(Hosts(2).run(rules, 4), Catch::Matchers::WithinRel(4 / concurrent * sum, 0.05));
   }
 }
+
+} // namespace foretrain::host_all_reduce_test

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-using namespace foretrain;
+namespace foretrain::parameter_servers_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -230,3 +231,5 @@ TEST_CASE("one flow per worker is never slower than all at the pace of the slowe
     CHECK(time(Fidelity::edges) <= time(Fidelity::coupled) * (1 + 1e-9));
   }
 }
+
+} // namespace foretrain::parameter_servers_test

@@ -4,7 +4,8 @@
 
 #include <map>
 
-using namespace foretrain;
+namespace foretrain::server_shards_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -73,3 +74,5 @@ TEST_CASE("each server has a part of MXNet's large tensors, and small ones by th
   ServerShards none = shards(ServerShard::large, 0);
   CHECK(told(none.of(Bytes(9e6), 0)) == List{{9e6, -1}});
 }
+
+} // namespace foretrain::server_shards_test

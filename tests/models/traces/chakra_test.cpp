@@ -9,7 +9,7 @@
 #include "tests/support/problem.hpp"
 #include "tests/support/wire_writer.hpp"
 
-namespace foretrain::test {
+namespace foretrain::test::chakra_test {
 namespace {
 
 using namespace models;
@@ -113,4 +113,4 @@ TEST_CASE("damaged Chakra traces never end in anything but a ConfigError", "[fuz
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::chakra_test

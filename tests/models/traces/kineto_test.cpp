@@ -15,7 +15,7 @@
 
 #include <zlib.h>
 
-namespace foretrain::test {
+namespace foretrain::test::kineto_test {
 namespace {
 
 using namespace models;
@@ -300,7 +300,7 @@ TEST_CASE("damaged traces never end in anything but a ConfigError")
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::kineto_test
 
 TEST_CASE("exchanges of experts, MSCCL++ and symmetric memory are collectives, layouts are none")
 {

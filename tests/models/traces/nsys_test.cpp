@@ -13,7 +13,7 @@
 
 #include <sqlite3.h>
 
-namespace foretrain::test {
+namespace foretrain::test::nsys_test {
 namespace {
 
 using namespace models;
@@ -150,4 +150,4 @@ TEST_CASE("damaged exports never end in anything but a ConfigError", "[fuzz]")
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::nsys_test

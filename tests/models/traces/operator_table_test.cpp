@@ -7,7 +7,7 @@
 #include "tests/support/fuzzing.hpp"
 #include "tests/support/problem.hpp"
 
-namespace foretrain::test {
+namespace foretrain::test::operator_table_test {
 namespace {
 
 using namespace models;
@@ -83,4 +83,4 @@ TEST_CASE("damaged tables never end in anything but a ConfigError", "[fuzz]")
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::operator_table_test

@@ -8,7 +8,7 @@
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
 
-namespace foretrain::test {
+namespace foretrain::test::recorded_exchanges_test {
 namespace {
 
 using namespace models;
@@ -190,4 +190,4 @@ TEST_CASE("a file whose lines start exchanges in another order is refused")
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::recorded_exchanges_test

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace foretrain::test {
+namespace foretrain::test::recorded_sends_test {
 namespace {
 
 using namespace models;
@@ -311,4 +311,4 @@ TEST_CASE("a file of sends that no job can run is refused")
 }
 
 } // namespace
-} // namespace foretrain::test
+} // namespace foretrain::test::recorded_sends_test

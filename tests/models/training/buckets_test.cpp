@@ -2,7 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::buckets_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -131,3 +132,5 @@ TEST_CASE("groups hold equally many tensors, whatever their size", "[buckets]")
   CHECK(halves[0].ready == 4.0_ms);
   CHECK(halves[1].ready == 8.0_ms);
 }
+
+} // namespace foretrain::buckets_test

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::compute_profile_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -434,3 +435,5 @@ TEST_CASE("an engine that waits for the GPU adds a gap to each operation and upd
   CHECK_THAT((inference_profile(network, 64, device).forward() - forward_alone.forward()).value(),
              test::is(2e-3));
 }
+
+} // namespace foretrain::compute_profile_test

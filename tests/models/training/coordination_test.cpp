@@ -4,7 +4,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::coordination_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -43,3 +44,5 @@ TEST_CASE("without a cycle every bucket is agreed upon by itself", "[coordinatio
   f.coordination = Seconds(2e-5);
   CHECK_THAT(wait(Coordination(f, 8), 3e-3, 0.4), test::is(2e-5));
 }
+
+} // namespace foretrain::coordination_test

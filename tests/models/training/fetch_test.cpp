@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::fetch_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -71,3 +72,5 @@ TEST_CASE("in no order the first layers' variables may come last", "[fetch]")
   CHECK(exposed_fetch(kBuckets, profile(), BytesPerSecond(1e9), FetchOrder::any).value() >=
         until_first);
 }
+
+} // namespace foretrain::fetch_test

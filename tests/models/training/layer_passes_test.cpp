@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-using namespace foretrain;
+namespace foretrain::layer_passes_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -72,3 +73,5 @@ TEST_CASE("other normalisations pass over their input as they do", "[passes]")
                    {"op": "conv", "out": 8, "kernel": 1})",
                 BatchNorm::in_convolutions) == Forward{2, 1});
 }
+
+} // namespace foretrain::layer_passes_test

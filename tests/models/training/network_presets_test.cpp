@@ -5,7 +5,8 @@
 
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::network_presets_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -338,3 +339,5 @@ TEST_CASE("parameters of networks with several inputs, and of a small V-Net", "[
             3 * conv(3, 128, 128) + conv(2, 128, 32) + 3 * conv(3, 64, 64) + conv(2, 64, 16) +
             27 * 16 * 3 + 3);
 }
+
+} // namespace foretrain::network_presets_test

@@ -14,7 +14,8 @@
 #include <iterator>
 #include <set>
 
-using namespace foretrain;
+namespace foretrain::network_properties_test {
+
 using namespace foretrain::models;
 using test::kImage;
 using test::network_of;
@@ -208,3 +209,5 @@ TEST_CASE("docs/networks.md names every op, and its example loads", "[models][ne
   const Network example = network_of(page.substr(from, page.find("```", from) - from));
   CHECK(example.layers.back().name == "classifier");
 }
+
+} // namespace foretrain::network_properties_test

@@ -4,7 +4,8 @@
 #include "models/training/compute_profile.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::optimizer_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -92,3 +93,5 @@ TEST_CASE("Kernels beside a collective: fewer multiprocessors, factors by class,
   CHECK(slowed_beside_collective(profile, 0, 1.2, 1.1, Seconds(1e-4)) ==
         Approx((1.2 + 3 * 1.1 + 3 * 0.1) / 4));
 }
+
+} // namespace foretrain::optimizer_test

@@ -2,7 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::table_exchange_test {
+
 using namespace foretrain::models;
 
 namespace {
@@ -54,3 +55,5 @@ TEST_CASE("a layer gathers all that was sent before it", "[tables]")
   CHECK_THAT(exchanges[2].gradients_there.value(), test::is(1e-3));
   CHECK(exchanges[2].size == Bytes(12));
 }
+
+} // namespace foretrain::table_exchange_test

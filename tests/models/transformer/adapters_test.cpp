@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/transformers.hpp"
 
-namespace foretrain::models {
+namespace foretrain::models::adapters_test {
 
 using test::preset_transformer;
 
@@ -179,4 +179,4 @@ TEST_CASE("a layer that predicts a further token is one more, with logits of its
   CHECK(products == 2 * h * h);
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::adapters_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace foretrain::models {
+namespace foretrain::models::context_test {
 
 namespace {
 
@@ -163,4 +163,4 @@ TEST_CASE("of two attentions in turn one begins beside the other", "[models][tra
   CHECK(backward - backward_time(op, device).device.value() == Approx(1.5e-3));
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::context_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace foretrain::models {
+namespace foretrain::models::conversion_test {
 
 using sim::Precision;
 
@@ -59,4 +59,4 @@ TEST_CASE("a product converts its operand forward and its result's gradient back
       CHECK(op.product.operand_bytes == 2);
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::conversion_test

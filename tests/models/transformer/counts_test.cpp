@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace foretrain::models {
+namespace foretrain::models::counts_test {
 
 using test::preset_transformer;
 
@@ -232,4 +232,4 @@ TEST_CASE("element-wise work in single kernels moves what its kernels read and w
   CHECK(loss(LossKernels::megatron).backward_bytes == Approx(14 * logits));
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::counts_test

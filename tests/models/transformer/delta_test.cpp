@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/transformers.hpp"
 
-namespace foretrain::models {
+namespace foretrain::models::delta_test {
 
 using test::imported;
 using test::preset_transformer;
@@ -236,4 +236,4 @@ TEST_CASE("a table of a linear model has its rule, its gate and its turns", "[mo
             resolve_preset("gpt-neox-20b", kNetworkKind)))["transformer"]["block"] == "parallel");
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::delta_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/transformers.hpp"
 
-namespace foretrain::models {
+namespace foretrain::models::hybrid_test {
 
 using test::imported;
 using test::preset_transformer;
@@ -298,4 +298,4 @@ TEST_CASE("a hybrid's table has its layers, its scan and what experts see", "[mo
   CHECK(deepseek["expert_hidden"] == deepseek["hidden"]);
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::hybrid_test

@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-namespace foretrain::models {
+namespace foretrain::models::routing_test {
 
 namespace {
 
@@ -67,4 +67,4 @@ TEST_CASE("node-limited routing reaches no more places than groups", "[models][t
   CHECK(places_reached(routed(8, 1), 8) == Approx(1));
 }
 
-} // namespace foretrain::models
+} // namespace foretrain::models::routing_test

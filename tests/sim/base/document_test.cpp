@@ -7,7 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace foretrain;
+namespace foretrain::document_test {
+
 using Catch::Matchers::Contains;
 
 namespace {
@@ -119,3 +120,5 @@ TEST_CASE("set_value changes what a pointer names and says where a bad one ends"
   CHECK_THROWS_WITH(set_value(*document, "/job/0/gpus", "8"), Contains("did you mean 'jobs'?"));
   CHECK_THROWS_AS(set_value(*document, "jobs", "8"), UsageError);
 }
+
+} // namespace foretrain::document_test

@@ -11,7 +11,8 @@
 
 #include <zlib.h>
 
-using namespace foretrain;
+namespace foretrain::files_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -119,3 +120,5 @@ TEST_CASE("a database is known by how it begins", "[files]")
   CHECK_FALSE(is_database(folder.file("none")));
   CHECK_FALSE(is_database(folder.file("")));
 }
+
+} // namespace foretrain::files_test

@@ -2,7 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::normal_scores_test {
+
 using sim::largest_normal_score;
 using sim::normal_score;
 
@@ -24,3 +25,5 @@ TEST_CASE("normal scores rise and lie about 0", "[normal][property]")
         CHECK(normal_score(i, n) > normal_score(i - 1, n));
     }
 }
+
+} // namespace foretrain::normal_scores_test

@@ -10,7 +10,8 @@
 
 #include <unistd.h>
 
-using namespace foretrain;
+namespace foretrain::overlay_test {
+
 using Catch::Matchers::Contains;
 
 namespace {
@@ -214,3 +215,5 @@ TEST_CASE("what was set in one entry of a list is not said of another", "[preset
   CHECK_THAT(where(1), Contains("--set"));
   CHECK_THAT(where(10), !Contains("--set"));
 }
+
+} // namespace foretrain::overlay_test

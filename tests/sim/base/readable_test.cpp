@@ -7,7 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
-using namespace foretrain;
+namespace foretrain::readable_test {
+
 namespace fs = std::filesystem;
 
 TEST_CASE("A file lies within a folder by where it really is", "[base]")
@@ -42,3 +43,5 @@ TEST_CASE("A file lies within a folder by where it really is", "[base]")
   CHECK_NOTHROW(load_document(root / "secret.json"));
   fs::remove_all(root);
 }
+
+} // namespace foretrain::readable_test

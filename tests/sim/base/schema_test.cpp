@@ -3,7 +3,8 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::schema_test {
+
 using Catch::Matchers::Contains;
 
 namespace {
@@ -139,3 +140,5 @@ TEST_CASE("quantities print in the unit that reads best", "[base]")
 
 static_assert(!std::is_convertible_v<double, Seconds>);
 static_assert(!std::is_convertible_v<Bytes, Seconds>);
+
+} // namespace foretrain::schema_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::text_test {
 
 TEST_CASE("The nearest name: exchanged letters are one mistake, of equals the one with all letters")
 {
@@ -44,3 +44,5 @@ TEST_CASE("A name with a number is a misspelling of its own family's alone")
   CHECK(suggestion("V100", gpus, "gpus") == "did you mean 'v100-pcie-16gb'?");
   CHECK(suggestion("m40", {"k80", "t4"}, "gpus") == "known gpus: k80, t4");
 }
+
+} // namespace foretrain::text_test

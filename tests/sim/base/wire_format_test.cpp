@@ -4,7 +4,7 @@
 
 #include <string>
 
-using namespace foretrain;
+namespace foretrain::wire_format_test {
 
 TEST_CASE("fields are read as the encoding guide writes them")
 {
@@ -50,3 +50,5 @@ TEST_CASE("what goes beyond the message's end is damage")
     CHECK(reader.damaged());
   }
 }
+
+} // namespace foretrain::wire_format_test

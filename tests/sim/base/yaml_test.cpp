@@ -8,7 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace foretrain;
+namespace foretrain::yaml_test {
+
 using Catch::Matchers::Contains;
 
 namespace {
@@ -175,3 +176,5 @@ TEST_CASE("a YAML file builds on another one, and the places are of the right fi
                     Contains("base.yaml:2:7: error: /gpus must be at least 1"));
   std::filesystem::remove_all(folder);
 }
+
+} // namespace foretrain::yaml_test

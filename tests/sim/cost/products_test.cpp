@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace foretrain::sim {
+namespace foretrain::sim::products_test {
 
 namespace {
 
@@ -204,4 +204,4 @@ TEST_CASE("a window that is shorter than the sequence saves what lies before it"
   CHECK(before == Approx(whole).epsilon(1e-3));
 }
 
-} // namespace foretrain::sim
+} // namespace foretrain::sim::products_test

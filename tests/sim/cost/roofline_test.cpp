@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace foretrain::sim {
+namespace foretrain::sim::roofline_test {
 
 namespace {
 
@@ -28,4 +28,4 @@ TEST_CASE("a kernel takes its launch and the longer of arithmetic and memory", "
   CHECK(roofline({work, Bytes(5e6)}).value() == Approx(0.016));
 }
 
-} // namespace foretrain::sim
+} // namespace foretrain::sim::roofline_test

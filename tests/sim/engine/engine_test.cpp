@@ -5,7 +5,8 @@
 #include "sim/engine/use_window.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::engine_test {
+
 using namespace foretrain::sim;
 
 TEST_CASE("priorities share in proportion", "[engine][closed-form]")
@@ -207,3 +208,5 @@ TEST_CASE("a flow consumes of each resource what its weight there says", "[engin
   CHECK_THAT(engine.consumed(link), test::is(2e9));
   CHECK_THAT(engine.consumed(memory), test::is(6e9));
 }
+
+} // namespace foretrain::engine_test

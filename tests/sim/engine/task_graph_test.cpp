@@ -3,7 +3,8 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::task_graph_test {
+
 using namespace foretrain::sim;
 
 TEST_CASE("a diamond ends after its longer side and runs again the same way",
@@ -110,3 +111,5 @@ TEST_CASE("limits of a task add up over runs until they are cleared", "[graph][c
   graph.clear_limits();
   CHECK(graph.limits(task).empty());
 }
+
+} // namespace foretrain::task_graph_test

@@ -2,7 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace foretrain;
+namespace foretrain::token_bucket_test {
+
 using namespace foretrain::sim;
 
 namespace {
@@ -48,3 +49,5 @@ TEST_CASE("transfers without a pause keep to the rate", "[closed-form]")
   const auto times = times_of({0, 0.1});
   CHECK(0.1 + times[1] >= (1000.0 - 200.0) / 1000.0 - 1e-9);
 }
+
+} // namespace foretrain::token_bucket_test

@@ -3,7 +3,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/isolated.hpp"
 
-using namespace foretrain;
+namespace foretrain::closed_forms_test {
+
 using namespace foretrain::sim;
 using test::isolated;
 
@@ -64,3 +65,5 @@ TEST_CASE("weight counts as so many bytes, a cap holds, the rest goes to others"
     CHECK_THAT(finish[1], test::is(1.0));
   }
 }
+
+} // namespace foretrain::closed_forms_test

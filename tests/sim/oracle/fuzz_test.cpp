@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-using namespace foretrain;
+namespace foretrain::fuzz_test {
+
 using namespace foretrain::sim;
 
 namespace {
@@ -100,3 +101,5 @@ TEST_CASE("incremental and full solve agree on random systems", "[engine][many]"
     CHECK(worst_difference(incremental, full) < 1e-10);
   }
 }
+
+} // namespace foretrain::fuzz_test

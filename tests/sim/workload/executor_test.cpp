@@ -7,7 +7,8 @@
 
 #include <map>
 
-using namespace foretrain;
+namespace foretrain::executor_test {
+
 using namespace foretrain::sim;
 using foretrain::test::PlainMachine;
 
@@ -324,3 +325,5 @@ TEST_CASE("buckets are synchronised by the machine, and their variables brought 
   CHECK_THAT(ran.shares.exposed[static_cast<std::size_t>(Phase::data)].value(), test::is(2.5));
   CHECK_THAT(ran.shares.busy[static_cast<std::size_t>(Phase::forward)].value(), test::is(1));
 }
+
+} // namespace foretrain::executor_test
