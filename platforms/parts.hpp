@@ -133,6 +133,7 @@ struct Nic {
   Bytes burst{};               // shaped: what it sends at once after a pause, on top of the rate
   bool joined = false;         // the library spreads each message over all beside a GPU
   bool in_order = true;        // data arrives in the order it was sent: flags in it can be trusted
+  int socket_threads = 0;      // of a connection of NCCL's over sockets, by the adapter's vendor
   // Of what it writes to GPU memory:
   Seconds flush{};      // until it is seen there: the receiver reads back through the adapter
   Bytes eager{};        // longest message that is sent at once when no other one is under way
@@ -331,6 +332,10 @@ void describe(V& v, Nic& s)
   v.optional("in_order", s.in_order,
              "data arrives in the order it was sent; where not, collectives cannot use protocols "
              "with flags in the data (LL, LL128)");
+  v.optional("socket_threads", s.socket_threads,
+             "threads that NCCL by default starts at either end of a channel over sockets, by the "
+             "adapter's vendor; 0: none, the rank's own thread moves the bytes of all its channels",
+             between(0, 16));
   v.optional(
       "flush", s.flush,
       "after a message to GPU memory, until the GPU sees it: the receiver reads back through "

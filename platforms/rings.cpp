@@ -1,5 +1,7 @@
 #include "platforms/rings.hpp"
 
+#include "platforms/socket_threads.hpp"
+
 #include <algorithm>
 #include <map>
 
@@ -41,12 +43,12 @@ const CollectiveGraph& switch_of(const CollectiveGraphs& graphs)
 
 // Channels that every node has, those that take the same way in all nodes as one: index of each
 // and how many are alike.
-std::vector<std::pair<std::size_t, int>> distinct_channels(const RankLayout& job, GraphOf graph)
+AlikeChannels distinct_channels(const RankLayout& job, GraphOf graph)
 {
   int common = graph(job.graphs.begin()->second).channels;
   for (const auto& [gpus, found] : job.graphs)
     common = std::min(common, graph(found).channels);
-  std::vector<std::pair<std::size_t, int>> distinct;
+  AlikeChannels distinct;
   for (std::size_t c = 0; c < static_cast<std::size_t>(common); ++c) {
     const auto same = std::find_if(distinct.begin(), distinct.end(), [&](const auto& other) {
       return std::all_of(job.graphs.begin(), job.graphs.end(), [&](const auto& entry) {
@@ -62,12 +64,26 @@ std::vector<std::pair<std::size_t, int>> distinct_channels(const RankLayout& job
   return distinct;
 }
 
-double share_of(const std::vector<std::pair<std::size_t, int>>& channels, int alike)
+double share_of(const AlikeChannels& channels, int alike)
 {
   int all = 0;
   for (const auto& [c, count] : channels)
     all += count;
   return static_cast<double>(alike) / all;
+}
+
+enum class End { first, last };
+
+// Channels of a graph that meet the network at the same GPU of a node as channel c, c among them.
+int meeting(const CollectiveGraph& graph, const AlikeChannels& channels, std::size_t c, End end)
+{
+  const auto gpu = [&](std::size_t channel) {
+    return end == End::first ? graph.orders[channel].front() : graph.orders[channel].back();
+  };
+  int all = 0;
+  for (const auto& [other, alike] : channels)
+    all += gpu(other) == gpu(c) ? alike : 0;
+  return all;
 }
 
 // Inside a node the search may lead over a GPU between two others.
@@ -77,8 +93,10 @@ sim::Hop local_hop(const RankLayout& job, GpuPlace a, GpuPlace b, PathReach reac
                                           : job.machine.hop(a, b, Mover::collective);
 }
 
-sim::Channel ring_channel(const RankLayout& job, std::size_t c)
+sim::Channel ring_channel(const RankLayout& job, const SocketThreads& threads,
+                          const AlikeChannels& channels, std::pair<std::size_t, int> which)
 {
+  const auto [c, alike] = which;
   sim::Channel channel;
   struct Stop {
     GpuPlace place;
@@ -98,6 +116,11 @@ sim::Channel ring_channel(const RankLayout& job, std::size_t c)
         a.place.node == b.place.node
             ? local_hop(job, a.place, b.place, from.reach_inside)
             : job.machine.network_hop(a.place, b.place, from.nics[c][1], to.nics[c][0]));
+    if (a.place.node != b.place.node)
+      threads.raise(
+          channel.hops.back(), alike,
+          std::max(meeting(from, channels, c, End::last), meeting(to, channels, c, End::first)),
+          from.nics[c][1], to.nics[c][0]);
     channel.hops.back().from = job.rank_of.at(a.place);
     channel.hops.back().to = job.rank_of.at(b.place);
   }
@@ -169,21 +192,27 @@ sim::GraphAssumption assumption(const RankLayout& job, GraphOf graph)
 
 // A function from two ranks to the hop between them, over the adapters of a channel.
 std::function<sim::Hop(int, int, int)> connector(const RankLayout& job,
-                                                 const std::vector<GpuPlace>& ranks, GraphOf graph)
+                                                 const std::vector<GpuPlace>& ranks,
+                                                 const SocketThreads& threads, GraphOf graph)
 {
   struct Ends {
     const Machine& machine;
+    SocketThreads threads;
     std::vector<GpuPlace> ranks;
-    std::map<int, std::vector<int>> nics; // by node of the machine: adapter of each channel
+    AlikeChannels distinct;
+    std::map<int, std::vector<int>> nics;    // by node of the machine: adapter of each channel
+    std::map<int, std::vector<int>> sharing; // how many have its GPU at the network
     std::map<int, PathReach> reach;
   };
-  auto ends = std::make_shared<Ends>(Ends{job.machine, ranks, {}, {}});
   const auto distinct = distinct_channels(job, graph);
+  auto ends = std::make_shared<Ends>(Ends{job.machine, threads, ranks, distinct, {}, {}, {}});
   for (std::size_t n = 0; n < job.nodes.size(); ++n) {
     const CollectiveGraph& found = graph(job.graphs_at(n));
     ends->reach[job.nodes[n]] = found.reach_inside;
-    for (const auto& [c, alike] : distinct)
+    for (const auto& [c, alike] : distinct) {
       ends->nics[job.nodes[n]].push_back(found.nics[c][0]);
+      ends->sharing[job.nodes[n]].push_back(meeting(found, distinct, c, End::first));
+    }
   }
   return [ends](int from, int to, int channel) {
     const GpuPlace a = ends->ranks[static_cast<std::size_t>(from)];
@@ -198,6 +227,14 @@ std::function<sim::Hop(int, int, int)> connector(const RankLayout& job,
                    : ends->reach.at(a.node) == PathReach::nvlink_relay
                        ? ends->machine.relay_hop(a, b)
                        : ends->machine.hop(a, b, Mover::collective);
+    if (a.node != b.node) {
+      const bool nearest = channel == sim::Communicator::kNearest || ends->distinct.empty();
+      const std::size_t c = nearest ? 0 : static_cast<std::size_t>(channel) % ends->distinct.size();
+      ends->threads.raise(
+          hop, nearest ? 1 : ends->distinct[c].second,
+          nearest ? 1 : std::max(ends->sharing.at(a.node)[c], ends->sharing.at(b.node)[c]), nic(a),
+          nic(b));
+    }
     hop.from = from;
     hop.to = to;
     return hop;
@@ -239,12 +276,13 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
   for (const auto& gpus : job.local)
     if (!job.graphs.contains(gpus))
       job.graphs.emplace(gpus, graphs_of(machine, gpus, comm.nodes > 1, rules.search));
+  const SocketThreads threads(machine, rules.search);
   if (comm.nodes == 1 && rules.order == sim::RingOrder::devices) {
     comm.channels.push_back(device_ring(job));
   } else {
     const auto distinct = distinct_channels(job, &ring_of);
     for (const auto& [c, alike] : distinct) {
-      comm.channels.push_back(ring_channel(job, c));
+      comm.channels.push_back(ring_channel(job, threads, distinct, {c, alike}));
       comm.channels.back().share = share_of(distinct, alike);
     }
   }
@@ -269,9 +307,9 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
                                       machine.spec().nics[static_cast<std::size_t>(nic)].in_order);
   comm.fabric_reduction = comm.nodes > 1 && machine.fabric_reduces() &&
                           machine.stack().transport.protocol == NetworkProtocol::rdma;
-  const auto connect = connector(job, ranks, &ring_of);
-  comm.connect_tree = connector(job, ranks, &tree_of);
-  comm.connect_head = connector(job, ranks, &switch_of);
+  const auto connect = connector(job, ranks, threads, &ring_of);
+  comm.connect_tree = connector(job, ranks, threads, &tree_of);
+  comm.connect_head = connector(job, ranks, threads, &switch_of);
   comm.connect = connect;
   comm.relay = [&machine, ranks, connect](int from, int to, int channel) {
     const GpuPlace a = ranks[static_cast<std::size_t>(from)];

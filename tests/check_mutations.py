@@ -48,6 +48,9 @@ def target(folder):
     return "test_" + folder.replace("/", "_")
 
 
+STATEMENT = re.compile(r"(if|for|while|return|case|else)\b")  # no expression begins so
+
+
 class Broken(Exception):
     pass
 
@@ -103,7 +106,8 @@ def read_list():
         it["room"] = it["file"].split("/")[0]
         if it["room"] not in ROOMS:
             raise Broken(f"mutation {number}: no room '{it['room']}'")
-        broken = [] if it["from"].endswith(";") else [part for part in (it["from"], it["to"]) if not whole(part)]
+        broken = [] if it["from"].endswith(";") else [part for part in (it["from"], it["to"])
+                                                      if not whole(part) or STATEMENT.match(part)]
         if broken:
             raise Broken(f"mutation {number} ({it['file']}) cuts an expression: {broken[0]!r}")
     return document["mutations"], document["left_out"]
@@ -131,7 +135,7 @@ def mutated(text, mutations):
         asleep = f"::foretrain_mutant({it['number']})"
         if old.endswith(";"):
             # What stays away, or is done instead.
-            made = f"if (!{asleep}) {{ {old} }}" + (f" else {{ {new} }}" if new else "")
+            made = f"{{ if (!{asleep}) {{ {old} }}" + (f" else {{ {new} }}" if new else "") + " }"
         else:
             made = f"({asleep} ? ({new}) : ({old}))"
         edits.append((at, at + len(old), made))

@@ -10,6 +10,7 @@
 #include "models/traces/operator_table.hpp"
 #include "models/traces/recorded_model.hpp"
 #include "models/transformer/hf_config.hpp"
+#include "models/transformer/spec.hpp"
 #include "platforms/parts.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -105,6 +106,22 @@ bool is_config(const std::filesystem::path&, const std::string& head)
   return head.find("\"model_type\"") != std::string::npos;
 }
 
+// A model that no job could name is refused here, by what its reader says of it.
+void check_transformer(Json model, const std::filesystem::path& path)
+{
+  model.emplace("name", path.stem().string());
+  try {
+    models::load_transformer(Value(parse_document(model.dump(), "model")));
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    const std::string mark = "error: ";
+    const std::size_t at = text.find(mark);
+    throw ConfigError(path.string(), "",
+                      "makes no model: its " +
+                          (at == std::string::npos ? text : text.substr(at + mark.size())));
+  }
+}
+
 ImportedModel import_config(const std::filesystem::path& path, const ModelImportOptions& options)
 {
   const auto document = load_document(path);
@@ -113,6 +130,7 @@ ImportedModel import_config(const std::filesystem::path& path, const ModelImport
   ImportedModel model{models::import_hf_config(Value(DocumentPtr(document))), {}};
   if (!options.name.empty() || path.stem() != "config")
     model.json["name"] = name_for(path, options);
+  check_transformer(model.json, path);
   return model;
 }
 

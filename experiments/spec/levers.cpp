@@ -210,11 +210,33 @@ void shorter_latencies(ResolvedExperiment& e, double factor)
   }
 }
 
+// Recorded times in which the device does nothing and no exchange runs: it waits for its host.
+void less_idle(ResolvedJob& job, double factor)
+{
+  const auto shorten = [factor](Seconds& time, Seconds& idle) {
+    time -= (1 - 1 / factor) * idle;
+    idle *= 1 / factor;
+  };
+  for (models::LayerTime& layer : job.profile.layers) {
+    shorten(layer.forward, layer.forward_idle);
+    shorten(layer.backward, layer.backward_idle);
+  }
+  shorten(job.profile.optimizer, job.profile.optimizer_idle);
+  if (!job.plan)
+    return;
+  auto plan = std::make_shared<models::WorkPlan>(*job.plan);
+  for (sim::Operation& operation : plan->program.operations)
+    if (operation.kind == sim::WorkKind::wait && operation.phase == sim::Phase::framework)
+      operation.amount /= factor;
+  job.plan = std::move(plan);
+}
+
 void leaner_framework(ResolvedExperiment& e, double factor)
 {
   const double part = 1 / factor;
   for (ResolvedJob& job : e.jobs) {
     faster_operations(job, sim::WorkKind::host, factor);
+    less_idle(job, factor);
     leaner_host(job, factor);
     job.framework.step_overhead *= part;
     job.framework.coordination *= part;

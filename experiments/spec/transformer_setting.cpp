@@ -74,10 +74,21 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
   return device;
 }
 
+constexpr double kMostTokens = 1e18; // a hundred thousand times the longest training that is known
+
+double tokens_in_range(const Value& value, double tokens)
+{
+  if (!(tokens > 0))
+    value.fail("must be greater than zero, got " + value.shown());
+  if (tokens > kMostTokens)
+    value.fail("must be at most 1e18, got " + value.shown());
+  return tokens;
+}
+
 double tokens_of(const Value& value)
 {
   if (value.json().is_number())
-    return value.json().get<double>();
+    return tokens_in_range(value, value.json().get<double>());
   if (!value.json().is_string())
     value.fail("must be a number or a text like \"300B\" or \"1T\", got " + value.shown());
   const auto text = value.json().get<std::string>();
@@ -91,9 +102,9 @@ double tokens_of(const Value& value)
                        : unit == "B" || unit == "G" ? 1e9
                        : unit == "T"                ? 1e12
                                                     : 0;
-  if (end == text.c_str() || scale == 0 || !(number > 0))
+  if (end == text.c_str() || scale == 0)
     value.fail("must be a number or a text like \"300B\" or \"1T\", got " + value.shown());
-  return number * scale;
+  return tokens_in_range(value, number * scale);
 }
 
 struct Batch {

@@ -18,22 +18,27 @@ std::string lower(const std::string& text)
 
 std::string kind_in(const std::string& name)
 {
-  static const std::pair<const char*, const char*> kKinds[] = {{"allreduce", "all-reduce"},
-                                                               {"all_reduce", "all-reduce"},
-                                                               {"reducescatter", "reduce-scatter"},
-                                                               {"reduce_scatter", "reduce-scatter"},
-                                                               {"allgather", "all-gather"},
-                                                               {"all_gather", "all-gather"},
-                                                               {"alltoall", "all-to-all"},
-                                                               {"all_to_all", "all-to-all"},
-                                                               {"all2all", "all-to-all"},
-                                                               {"broadcast", "broadcast"},
-                                                               {"ep::internode", "all-to-all"},
-                                                               {"ep::intranode", "all-to-all"},
-                                                               {"sendrecv", "send"},
-                                                               {"nccl:send", "send"},
-                                                               {"nccl:recv", "send"},
-                                                               {"reduce", "reduce"}};
+  static const std::pair<const char*, const char*> kKinds[] = {
+      {"allreduce", "all-reduce"},
+      {"all_reduce", "all-reduce"},
+      {"reducescatter", "reduce-scatter"},
+      {"reduce_scatter", "reduce-scatter"},
+      {"allgather", "all-gather"},
+      {"all_gather", "all-gather"},
+      {"alltoall", "all-to-all"},
+      {"all_to_all", "all-to-all"},
+      {"all2all", "all-to-all"},
+      {"broadcast", "broadcast"},
+      {"ep::internode", "all-to-all"},
+      {"ep::intranode", "all-to-all"},
+      {"moea2a", "all-to-all"},
+      {"cross_device_reduce", "all-reduce"},
+      {"rdxn_", "all-reduce"},
+      {"fcollect_", "all-gather"},
+      {"sendrecv", "send"},
+      {"nccl:send", "send"},
+      {"nccl:recv", "send"},
+      {"reduce", "reduce"}};
   const std::string text = lower(name);
   for (const auto& [part, kind] : kKinds)
     if (text.find(part) != std::string::npos)

@@ -24,17 +24,42 @@ const char* name_of(KernelClass kind)
   return "";
 }
 
+namespace {
+
+// Whether a kernel (in small letters) moves data between GPUs: libraries by their names, others by
+// what they do. Sources: NVSHMEM, src/device/comm (rdxn_, alltoall_, barrier_on_stream_kernel);
+// DeepEP, csrc/kernels (deep_ep::internode, internode_ll, intranode); vLLM,
+// csrc/custom_all_reduce.cuh (cross_device_reduce_1stage); TensorRT-LLM, kernels/
+// customAllReduceKernels.cu (oneShotAllReduceKernel), communicationKernels/
+// allReduceFusionKernels.cu and moeAlltoAllKernels.cu (moeA2ADispatchKernel), of which FlashInfer
+// has copies; PyTorch, symm_mem/CUDASymmetricMemoryOps.cu (two_shot_all_reduce_kernel_inplace),
+// intra_node_comm.cu (hybridCubeMeshAllReduceKernel), nvshmem_extension.cu (allToAllV).
+bool exchanges(const std::string& kernel)
+{
+  const auto has = [&kernel](const char* part) { return kernel.find(part) != std::string::npos; };
+  // Inductor names what it fuses after all that it stands beside, exchanges too.
+  for (const char* fused : {"triton_poi_", "triton_per_", "triton_red_", "triton_tem_"})
+    if (has(fused))
+      return false;
+  for (const char* part :
+       {"nccl", "rccl", "msccl", "nvshmem", "ep::internode", "ep::intranode", "_on_stream_kernel",
+        "cross_device_reduce", "multimem_all", "allreduce", "all_reduce", "allgather", "all_gather",
+        "reducescatter", "reduce_scatter", "alltoall", "all_to_all", "all2all", "moea2a"})
+    if (has(part))
+      return true;
+  return false;
+}
+
+} // namespace
+
 KernelClass class_of(const std::string& kernel)
 {
   std::string lower(kernel.size(), ' ');
   std::transform(kernel.begin(), kernel.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto has = [&lower](const char* part) { return lower.find(part) != std::string::npos; };
-  // NCCL, RCCL, MSCCL++, NVSHMEM, DeepEP's exchanges of experts, symmetric memory of PyTorch.
-  for (const char* part : {"nccl", "rccl", "msccl", "nvshmem", "ep::internode", "ep::intranode",
-                           "all_reduce_kernel", "multimem_all", "cross_device_reduce"})
-    if (has(part))
-      return KernelClass::collective;
+  if (exchanges(lower))
+    return KernelClass::collective;
   if (lower.starts_with("memcpy"))
     return KernelClass::copy;
   // Preparations and reductions beside a product move data only.

@@ -81,7 +81,7 @@ StepTimes Job::mean_times() const
   const double n = std::max<double>(1, static_cast<double>(step_times_.size()));
   StepTimes mean = sums_;
   for (const auto part : kStepParts)
-    mean.*part = mean.*part / n;
+    mean.*part = std::max(Seconds(0), mean.*part / n); // differences may round below 0
   return mean;
 }
 

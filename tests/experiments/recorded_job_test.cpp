@@ -57,4 +57,17 @@ TEST_CASE("a recording is of its own precision where the job names none", "[trac
   CHECK_THAT(volta.step_time.median, is(named.jobs.front().step_time.median));
 }
 
+TEST_CASE("a recording that waits for its host is limited by that, and says what half of it brings",
+          "[traces]")
+{
+  const auto job = run_text(kRecorded, {{"/jobs/0/gpus", "1"},
+                                        {"/jobs/0/model/measured/forward/0/idle", "\"40 ms\""},
+                                        {"/jobs/0/model/measured/backward/0/idle", "\"5 ms\""}})
+                       .jobs.front();
+  CHECK_THAT(job.time.framework.value(), is(45e-3));
+  CHECK(job.bottleneck.resource == "framework");
+  CHECK(job.bottleneck.name == "overheads of the framework");
+  CHECK(*job.bottleneck.gain_if_doubled == Approx(51.0 / 28.5 - 1).epsilon(1e-3));
+}
+
 } // namespace foretrain::recorded_job_test

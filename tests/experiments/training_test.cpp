@@ -143,6 +143,15 @@ TEST_CASE("A price without a length is told, two lengths are refused", "[trainin
                     Contains("training_steps stands beside \"tokens\""));
 }
 
+TEST_CASE("A length of training in tokens is one that somebody could train", "[training]")
+{
+  for (const Json& wrong : {Json(0), Json(-5), Json("0 B"), Json("-1T")})
+    CHECK_THROWS_WITH(run(experiment(transformer({{"tokens", wrong}}))),
+                      Contains("/jobs/0/tokens must be greater than zero, got "));
+  CHECK_THROWS_WITH(run(experiment(transformer({{"tokens", "1e9 T"}}))),
+                    Contains("/jobs/0/tokens must be at most 1e18, got \"1e9 T\""));
+}
+
 TEST_CASE("Presets of older code say their years and name the newer one", "[training]")
 {
   const auto warned = [](const char* framework) {

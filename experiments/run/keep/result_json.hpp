@@ -20,11 +20,13 @@ inline auto named_value(MemoryPart& part)
 template <class V>
 void describe(V& v, PieceTime& p)
 {
-  v.required("forward_s", p.forward, "forward pass of a micro-batch", in_si());
-  v.required("backward_s", p.backward, "backward pass, with what it repeats", in_si());
-  v.required("weights_s", p.weights, "of backward: gradients of weights", in_si());
+  v.required("forward_s", p.forward, "forward pass of a micro-batch", in_si(non_negative()));
+  v.required("backward_s", p.backward, "backward pass, with what it repeats",
+             in_si(non_negative()));
+  v.required("weights_s", p.weights, "of backward: gradients of weights", in_si(non_negative()));
   v.required("transfer_s", p.transfer,
-             "of activations to the next piece, and of their gradients back", in_si());
+             "of activations to the next piece, and of their gradients back",
+             in_si(non_negative()));
 }
 
 template <class V>
@@ -53,7 +55,8 @@ void describe(V& v, Bottleneck& b)
   v.required("why", b.why, "in words", columns({"bottleneck_why"}));
   v.optional("gain_if_doubled", b.gain_if_doubled,
              "throughput that it would bring twice as good, relative; of jobs of up to 64 GPUs "
-             "that are simulated (docs/explain.md)");
+             "that are simulated (docs/explain.md)",
+             non_negative());
   v.optional("ties", b.ties, "what would bring as much, within a percent, in words");
   v.optional("doubled", b.doubled, "what twice as good means, in words", {},
              b.gain_if_doubled.has_value());
@@ -70,8 +73,8 @@ void describe(V& v, ResourceUse& r)
 template <class V>
 void describe(V& v, Elapsed& e)
 {
-  v.required("start_up", e.start_up, "of host layer and framework", in_si());
-  v.required("steps", e.steps, "warm-up and measured ones", in_si());
+  v.required("start_up", e.start_up, "of host layer and framework", in_si(non_negative()));
+  v.required("steps", e.steps, "warm-up and measured ones", in_si(non_negative()));
   v.derived("total", e.total().value(), "both");
 }
 
@@ -81,7 +84,7 @@ void describe(V& v, Alone& a)
   v.required("throughput_samples_per_s", a.throughput, "of the whole job; of steps only",
              columns({"alone_throughput_samples_per_s"}));
   v.required("step_time_s", a.step_time, "of steps only", columns({"alone_step_time_s"}));
-  v.required("elapsed_s", a.elapsed, "from launch to end", in_si());
+  v.required("elapsed_s", a.elapsed, "from launch to end", in_si(non_negative()));
 }
 
 template <class V>
@@ -105,17 +108,19 @@ void describe(V& v, Meeting& m)
   v.required("resource", m.resource,
              "what limits the job longer than alone, of what others use, too");
   v.required("added_s", m.added, "how much longer, per step; at most what the step grew by",
-             in_si());
+             in_si(non_negative()));
 }
 
 template <class V>
 void describe(V& v, Training& t)
 {
-  v.required("total", t.total, "all of it, with start-up", columns({"training_total_s"}, in_si()));
+  v.required("total", t.total, "all of it, with start-up",
+             columns({"training_total_s"}, in_si(non_negative())));
   v.required("samples", t.samples, "of all of it", non_negative());
   v.optional("first_epoch", t.first_epoch, "with epochs in the job: first pass over the data set",
-             in_si());
-  v.optional("later_epoch", t.later_epoch, "likewise: each pass once caches are warm", in_si());
+             in_si(non_negative()));
+  v.optional("later_epoch", t.later_epoch, "likewise: each pass once caches are warm",
+             in_si(non_negative()));
   v.optional("dataset", t.dataset, "likewise: name of the data set", {}, !t.dataset.empty());
   v.optional("samples_per_epoch", t.samples_per_epoch, "likewise: samples of the data set",
              non_negative());
@@ -177,27 +182,27 @@ void describe_times(V& parts, JobResult& j)
   const bool planned = !j.exposed_by_group.empty();
   parts.required("compute", j.time.compute,
                  "runs kernels of forward pass, backward pass and optimizer",
-                 columns({"time_compute_s"}, in_si()));
+                 columns({"time_compute_s"}, in_si(non_negative())));
   parts.required("exposed_communication", j.time.exposed_communication,
                  "waits for gradients to be exchanged; what overlaps with computing is not "
                  "counted. Programs and recorded jobs: nothing runs but an exchange",
-                 columns({"time_exposed_communication_s"}, in_si()));
+                 columns({"time_exposed_communication_s"}, in_si(non_negative())));
   parts.required("input_stall", j.time.input_stall, "waits for a batch to be read and decoded",
-                 columns({"time_input_stall_s"}, in_si()));
+                 columns({"time_input_stall_s"}, in_si(non_negative())));
   parts.required("host_to_device", j.time.host_to_device,
                  "waits for a batch to be copied to the GPU",
-                 columns({"time_host_to_device_s"}, in_si()));
+                 columns({"time_host_to_device_s"}, in_si(non_negative())));
   parts.required("straggler_wait", j.time.straggler_wait, "waits for slower GPUs of the same job",
-                 columns({"time_straggler_wait_s"}, in_si()));
+                 columns({"time_straggler_wait_s"}, in_si(non_negative())));
   parts.required("framework", j.time.framework,
                  "waits for host work and coordination of the framework",
-                 columns({"time_framework_s"}, in_si()));
+                 columns({"time_framework_s"}, in_si(non_negative())));
   parts.optional("bubble", j.time.bubble,
                  "programs and large models: waits for other stages of a pipeline",
-                 columns({"time_bubble_s"}, in_si()), planned);
+                 columns({"time_bubble_s"}, in_si(non_negative())), planned);
   parts.optional("recompute", j.time.recompute,
                  "programs and large models: computes activations again",
-                 columns({"time_recompute_s"}, in_si()), planned);
+                 columns({"time_recompute_s"}, in_si(non_negative())), planned);
 }
 
 template <class V>
@@ -265,14 +270,15 @@ void describe(V& v, JobResult& j)
     memory.required("available", j.memory.available, "of the device",
                     columns({"device_memory_available_byte"}, in_si(non_negative())));
     memory.optional("parts", j.memory.parts,
-                    "programs and large models: of needed, by use, of the fullest stage", in_si());
+                    "programs and large models: of needed, by use, of the fullest stage",
+                    in_si(non_negative()));
   });
   bool fits = j.memory.fits();
   v.optional("fits", fits, "whether the device holds what is needed", columns({"fits"}));
   v.optional("exposed_by_group", j.exposed_by_group,
              "programs and large models: exposed communication of tensor, context, pipeline, "
              "expert and data groups, in seconds",
-             in_si());
+             in_si(non_negative()));
   describe_tokens(v, j);
   describe_training(v, j);
   v.optional("pipeline", j.pipeline,
@@ -314,7 +320,7 @@ void describe(V& v, NodeUse::Link& l)
   v.required("kind", l.kind, "nvlink, pcie, socket-link, network");
   v.required("from", l.from, "a part");
   v.required("to", l.to, "a part, nvswitch, or the network's name");
-  v.required("byte_per_s", l.capacity, "each way", in_si());
+  v.required("byte_per_s", l.capacity, "each way", in_si(non_negative()));
   v.required("utilisation", l.utilisation, "from `from` to `to`", non_negative());
   v.required("utilisation_back", l.utilisation_back, "from `to` to `from`", non_negative());
 }

@@ -2,6 +2,7 @@
 
 #include "experiments/run/limits/other_algorithm.hpp"
 #include "experiments/run/limits/pulled.hpp"
+#include "experiments/run/limits/socket_remark.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -121,9 +122,9 @@ void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, 
   const Doubled doubled(experiment, options, awaited);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
-    if (std::string remark = remark_algorithm(experiment, i, doubled.base(i), options, job);
-        !remark.empty())
-      result.warnings.push_back(std::move(remark));
+    for (const auto remark : {&remark_algorithm, &remark_sockets})
+      if (std::string said = remark(experiment, i, doubled.base(i), options, job); !said.empty())
+        result.warnings.push_back(std::move(said));
     const Lever* named = job.bottleneck.lever;
     const Lever* best = doubled.best(i);
     const double own = named != nullptr ? doubled.gain(named, i) : 0;

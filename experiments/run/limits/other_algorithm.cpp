@@ -1,6 +1,7 @@
 #include "experiments/run/limits/other_algorithm.hpp"
 
 #include "experiments/run/limits/pulled.hpp"
+#include "experiments/run/limits/remarks.hpp"
 #include "sim/base/error.hpp"
 
 #include <set>
@@ -10,10 +11,6 @@
 namespace foretrain::experiments {
 
 namespace {
-
-constexpr double kWaits = 0.1;         // of a step for exchanges
-constexpr double kClearlyFaster = 0.1; // of throughput
-constexpr std::size_t kMostRanks = 512;
 
 struct Variable {
   const char* algorithm;

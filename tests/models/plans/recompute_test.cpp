@@ -207,6 +207,8 @@ TEST_CASE("layers of all stages may be told", "[plans]")
   plan.last_stage_layers.reset();
   plan.stage_layers = {2, 4, 5, 2};
   CHECK_THAT(problem_of(t, plan, 4, 512, 1, 16), Catch::Contains("13 layers in all"));
+  plan.stage_layers = {2, 4, 4, 1};
+  CHECK_THAT(problem_of(t, plan, 4, 512, 1, 16), Catch::Contains("11 layers in all"));
   plan.stage_layers = {7, 5};
   CHECK_THAT(problem_of(t, plan, 4, 512, 1, 16),
              Catch::Contains("2 numbers, and there are 4 stages"));

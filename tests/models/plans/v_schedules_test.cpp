@@ -96,6 +96,13 @@ TEST_CASE("what pieces take shapes the order of ZB-V, which ends for any of it",
           const double work = 2.0 * s.micro_batches * (1 + backward);
           const double end = run_pipeline(s).end.value();
           CHECK(end >= work);
+          for (const auto& order : stage_orders(s)) { // no more than 1F1B's first stage keeps
+            int begun = 0;
+            for (const PipelineSlice& slice : order) {
+              begun += slice.backward ? -1 : 1;
+              CHECK(begun <= 2 * p);
+            }
+          }
           // 1F1B of whole stages, whose passes take as long as both of their pieces'.
           PipelineSetting plain = s;
           plain.schedule = PipelineSchedule::one_f_one_b;

@@ -2,6 +2,7 @@
 
 #include "models/traces/recorded_model.hpp"
 #include "models/traces/recorded_step.hpp"
+#include "models/traces/seen_collective.hpp"
 #include "models/traces/trace_summary.hpp"
 #include "models/training/measured.hpp"
 #include "sim/base/error.hpp"
@@ -302,13 +303,63 @@ TEST_CASE("damaged traces never end in anything but a ConfigError")
 } // namespace
 } // namespace foretrain::test::kineto_test
 
-TEST_CASE("exchanges of experts, MSCCL++ and symmetric memory are collectives, layouts are none")
+TEST_CASE("exchanges are told from computing by their kernels' names, of every library")
 {
   using namespace foretrain::models;
   for (const char* name :
-       {"void deep_ep::internode::dispatch<false, 8>(int)", "deep_ep::intranode::combine",
-        "void dpsk::ep::internode::cached_notify<false>(int)", "mscclpp_allreduce_kernel",
-        "nvshmemi_transfer_rma", "multimem_all_gather_kernel"})
+       {// DeepEP, csrc/kernels/internode.cu, internode_ll.cu, intranode.cu
+        "void deep_ep::internode::dispatch<false, 8>(int)", "deep_ep::intranode::combine",
+        "void deep_ep::internode_ll::combine<false, true, 7168, 9, 4>(void*)",
+        "void dpsk::ep::internode::cached_notify<false>(int)",
+        // MSCCL++, NVSHMEM: src/device/comm/*_on_stream_kernel, src/device/launch
+        "mscclpp_allreduce_kernel", "void mscclpp::collective::allreduce7<float>(float*)",
+        "nvshmemi_transfer_rma",
+        "void rdxn_on_stream_kernel<float, (rdxn_ops)2>(int, float*, float const*, unsigned long)",
+        "barrier_on_stream_kernel_threadgroup(int, int)",
+        "void alltoall_on_stream_kernel<char>(int, char*, char const*, unsigned long)",
+        // RCCL and NCCL
+        "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)",
+        "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        // vLLM, csrc/custom_all_reduce.cuh
+        "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)",
+        "void vllm::cross_device_reduce_2stage<half, 4>(vllm::RankData*)",
+        // TensorRT-LLM, kernels/customAllReduceKernels.cu, communicationKernels/*.cu
+        "void tensorrt_llm::kernels::oneShotAllReduceKernel<__nv_bfloat16, 8>(int)",
+        "void tensorrt_llm::kernels::twoShotAllReduceKernel<half, 8, true>(int)",
+        "void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<8>(int)",
+        "void moeA2ADispatchKernel<8, false>(int const*)", "moeA2ACombineKernel",
+        // FlashInfer, include/flashinfer/comm/trtllm_allreduce_fusion.cuh
+        "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_twoshot_sync<8>(int)",
+        // PyTorch, symm_mem/CUDASymmetricMemoryOps.cu, intra_node_comm.cu, nvshmem_extension.cu
+        "void (anonymous namespace)::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 2>(int)",
+        "void one_shot_all_reduce_kernel<float, 16, 8>(float**)", "multimem_all_reduce_kernel",
+        "multimem_all_gather_kernel", "hybridCubeMeshAllReduceKernel",
+        "c10d::symmetric_memory::allToAllV(void*, void*)"}) {
+    INFO(name);
     CHECK(class_of(name) == KernelClass::collective);
-  CHECK(class_of("deep_ep::layout::get_dispatch_layout") == KernelClass::memory);
+  }
+  // Layouts of experts; what Inductor names after the exchange beside it; scattering reductions.
+  for (const char* name :
+       {"deep_ep::layout::get_dispatch_layout", "triton_poi_fused_add_all_reduce_3",
+        "triton_red_fused__to_copy_all_gather_into_tensor_wait_tensor_1",
+        "void at::native::_scatter_gather_elementwise_kernel<128, 8>(int)"})
+    CHECK(class_of(name) == KernelClass::memory);
+}
+
+TEST_CASE("exchanges without arguments are of the kind that their kernels' names tell")
+{
+  using namespace foretrain::models;
+  const auto kind = [](const std::string& name) {
+    Trace trace;
+    trace.names.push_back(name);
+    DeviceWork work;
+    work.name = 1;
+    return seen_collective(trace, work).kind;
+  };
+  CHECK(kind("void vllm::cross_device_reduce_2stage<half, 4>(vllm::RankData*)") == "all-reduce");
+  CHECK(kind("void rdxn_on_stream_kernel<float, 2>(int)") == "all-reduce");
+  CHECK(kind("void fcollect_on_stream_kernel<float>(int)") == "all-gather");
+  CHECK(kind("void moeA2ADispatchKernel<8, false>(int const*)") == "all-to-all");
+  CHECK(kind("void deep_ep::internode_ll::dispatch<true, 7168>(void*)") == "all-to-all");
+  CHECK(kind("ncclDevKernel_Reduce_Sum_f32_RING_LL()") == "reduce");
 }

@@ -1,0 +1,39 @@
+// What `model import` takes: no model that a job would refuse.
+#include "experiments/api/model_import.hpp"
+#include "sim/base/error.hpp"
+#include "tests/experiments/calibrate_support.hpp"
+#include "tests/support/catch.hpp"
+
+namespace foretrain::model_import_test {
+
+using namespace foretrain::experiments;
+using Catch::Contains;
+
+namespace {
+
+// A Llama of so many layers and heads.
+ImportedModel imported(const test::LogFolder& folder, int layers, int heads)
+{
+  const Json config{{"architectures", {"LlamaForCausalLM"}},
+                    {"model_type", "llama"},
+                    {"hidden_size", 4096},
+                    {"num_hidden_layers", layers},
+                    {"num_attention_heads", heads},
+                    {"intermediate_size", 11008},
+                    {"vocab_size", 32000}};
+  return import_model(folder.write("config.json", config.dump()), {});
+}
+
+} // namespace
+
+TEST_CASE("a config.json that makes no model is refused by the import, with what is wrong", "[hf]")
+{
+  const test::LogFolder folder;
+  CHECK(imported(folder, 32, 32).json.at("transformer").at("layers") == 32);
+  CHECK_THROWS_WITH(imported(folder, -3, 32),
+                    Contains("config.json: error: makes no model: its /transformer/layers must be "
+                             "at least 1, got -3"));
+  CHECK_THROWS_WITH(imported(folder, 32, 31), Contains("does not divide the hidden size of 4096"));
+}
+
+} // namespace foretrain::model_import_test
