@@ -177,5 +177,9 @@ if alone.exists():
 if cycle := find_cycle():
     problems.append(f"{needs[cycle[0]][cycle[1 % len(cycle)]]}: modules need each other: " +
                     " -> ".join(cycle + cycle[:1]))
+for path in sorted((ROOT / "tests").rglob("*_test.cpp")):  # compiled several as one
+    name = path.relative_to(ROOT).as_posix()
+    if not name.startswith("tests/realrun/") and not re.search(rf"^namespace foretrain[\w:]*::{path.stem} {{$", path.read_text(), re.MULTILINE):
+        problems.append(f"{name}: its tests do not stand in a namespace foretrain::{path.stem}")
 print("\n".join(problems) or "the layers are in order")
 sys.exit(bool(problems))
