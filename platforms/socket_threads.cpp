@@ -6,6 +6,8 @@ namespace foretrain::platforms {
 
 namespace {
 
+constexpr int kSearched = 2500; // the first version that searches for channels; before, netGetRings
+                                // (src/transport/net.cu) gave every adapter one ring
 constexpr int kByRanksThread = 2700; // the first version without threads for each channel
 
 } // namespace
@@ -28,6 +30,8 @@ void SocketThreads::raise(sim::Hop& hop, int alike, int sharing, int from, int t
 {
   if (hop.cap <= 0)
     return;
+  if (version_ < kSearched)
+    alike = sharing = 1;
   const double threads = std::min(own(from), own(to));
   const double one = hop.cap / machine_.stack().transport.connections;
   hop.cap = threads > 0 ? one * threads * alike : one * alike / sharing;

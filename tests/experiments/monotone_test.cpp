@@ -98,15 +98,20 @@ Drawn draw(unsigned seed, Drawing drawing)
   return drawn;
 }
 
-// Steps per second of all jobs together, in the steady state.
-double throughput(const Drawn& drawn, std::size_t changed, double factor)
+DocumentPtr written(const Drawn& drawn, std::size_t changed, double factor)
 {
   auto document = parse_document(drawn.experiment.dump(), "test");
   for (std::size_t d = 0; d < drawn.dials.size(); ++d)
     set_value(*document, drawn.dials[d].pointer,
               text_of(drawn.dials[d], d == changed ? factor : 1));
+  return document;
+}
+
+// Steps per second of all jobs together, in the steady state.
+double throughput(const Drawn& drawn, std::size_t changed, double factor)
+{
   experiments::Point point;
-  point.document = document;
+  point.document = written(drawn, changed, factor);
   const auto experiment = experiments::resolve(point);
   experiments::Stage stage(experiment, {});
   stage.run();
@@ -133,7 +138,7 @@ std::string told(const Drawn& drawn, unsigned seed)
 {
   const Dial& dial = drawn.dials[seed % drawn.dials.size()];
   return fmt::format("seed {}: {}{} of {}, {}", seed, dial.pointer, seed % 2 != 0 ? " x 2" : " / 2",
-                     text_of(dial, 1), drawn.experiment.dump());
+                     text_of(dial, 1), written(drawn, 0, 1)->root.dump());
 }
 
 #ifdef __SANITIZE_ADDRESS__

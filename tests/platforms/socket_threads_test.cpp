@@ -68,13 +68,27 @@ TEST_CASE("channels that take the same way have the threads of each", "[rings][c
   CHECK_THAT(ring_cap(200, 4), test::is(12 * 4 * one));
   CHECK_THAT(ring_cap(340, 4), test::is(8 * 4 * one));
   CHECK_THAT(ring_cap(340, 2), test::is(8 * 2 * one));
-  CHECK_THAT(ring_cap(340, 0, 2408), test::is(8 * one)); // NCCL 2.4: one for each channel
 }
 
 TEST_CASE("without threads of its own a rank's thread moves the bytes of all its channels",
           "[rings][closed-form]")
 {
   CHECK_THAT(ring_cap(340, 0), test::is(4 * one_connection())); // of four ranks that send
+}
+
+TEST_CASE("Threads of several channels of one adapter by version", "[rings][closed-form]")
+{
+  sim::Engine engine;
+  const Machine plain(engine, with_adapters(200, 0), sockets(), 2);
+  const auto raised = [&](int version) {
+    sim::Hop hop;
+    hop.cap = 1e9;
+    SocketThreads(plain, {version}).raise(hop, 3, 6, 0, 0); // three of six that one rank sends
+    return hop.cap;
+  };
+  CHECK_THAT(raised(2408), test::is(1e9)); // one ring of an adapter
+  CHECK_THAT(raised(2604), test::is(3e9)); // a thread of each channel
+  CHECK_THAT(raised(2700), test::is(0.5e9));
 }
 
 TEST_CASE("threads for sockets are those that the transport asks for, or the adapter's vendor has",
