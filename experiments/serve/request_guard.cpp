@@ -1,9 +1,10 @@
 #include "experiments/serve/request_guard.hpp"
 
+#include "sim/base/text.hpp"
+
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace foretrain::serve {
 
@@ -36,9 +37,7 @@ std::string token_in(std::string_view path)
 
 bool known_host(std::string_view host, const std::vector<std::string>& names)
 {
-  std::string name = without_port(host);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  const std::string name = lower_case(without_port(host));
   return is_address(name) || std::find(names.begin(), names.end(), name) != names.end();
 }
 

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <csignal>
 #include <thread>
 
@@ -45,8 +44,7 @@ std::vector<std::string> own_names(const std::string& address)
   if (address != "127.0.0.1" && gethostname(name.data(), name.size() - 1) == 0)
     names.emplace_back(name.data());
   for (std::string& own : names)
-    std::transform(own.begin(), own.end(), own.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    own = lower_case(own);
   return names;
 }
 

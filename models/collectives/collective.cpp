@@ -128,7 +128,7 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
       continue;
     patterns_.emplace_back();
     it->add_pattern(comm_, patterns_.back());
-    patterns_.back().loads.finish();
+    patterns_.back().loads.finish(); // lists nothing: edge_paths() asks again for each hop
     const Pattern& pattern = patterns_.back();
     for (const Protocol& protocol : library_.protocols) {
       if (!usable(protocol, pattern.family, comm_))
@@ -201,12 +201,9 @@ double Collective::idle_rate(const Algorithm& algorithm, const Pattern& pattern,
   const Loaded all = loaded(pattern, protocol);
   const double most = limit_of(algorithm, pattern, protocol);
   double rate = most > 0 ? std::min(most, all.cap) : all.cap;
-  int resource = 0;
-  for (const unsigned sum : pattern.loads.sum_of()) {
-    if (sum > 0)
+  for (int resource = 0; resource < pattern.loads.resources(); ++resource)
+    if (const std::size_t sum = pattern.loads.sum_of(resource); sum > 0)
       rate = std::min(rate, engine_.capacity({resource}) / all.weight[sum]);
-    ++resource;
-  }
   const double local = local_copy(pattern, protocol);
   return local > 0 ? 1 / (1 / rate + pattern.own / local) : rate;
 }
@@ -232,11 +229,11 @@ sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
       rate < std::numeric_limits<double>::infinity() ? rate * candidate.unit : sim::MaxMin::kNoCap;
   // A flow is as fast as its most loaded resource lets it be: of those that are alike one is
   // enough.
-  std::set<std::tuple<int, double, unsigned>> known;
+  std::set<std::tuple<int, double, std::size_t>> known;
   std::vector<sim::Use> uses; // each resource once
-  int resource = -1;
-  for (const unsigned sum : patterns_[candidate.pattern].loads.sum_of()) {
-    ++resource;
+  const Loads& loads = patterns_[candidate.pattern].loads;
+  for (int resource = 0; resource < loads.resources(); ++resource) {
+    const std::size_t sum = loads.sum_of(resource);
     if (sum == 0)
       continue;
     const int number = comm_.alike ? comm_.alike(resource) : -1;
@@ -324,9 +321,7 @@ double Collective::used(sim::ResourceId resource, Fidelity fidelity) const
 {
   const Candidate& chosen = candidates_[choose(Bytes(1e9), fidelity).index];
   const Loads& loads = patterns_[chosen.pattern].loads;
-  const auto at = static_cast<std::size_t>(resource.value);
-  const unsigned sum = at < loads.sum_of().size() ? loads.sum_of()[at] : 0;
-  return expanded(loads.sums()[sum], *chosen.protocol) * call_time_;
+  return expanded(loads.sums()[loads.sum_of(resource.value)], *chosen.protocol) * call_time_;
 }
 
 sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,

@@ -10,9 +10,9 @@ void Loads::add(const sim::Hop& hop, double bytes)
 {
   for (const sim::Use& use : hop.uses) {
     const auto at = static_cast<std::size_t>(use.resource);
-    if (at >= sums_.size())
-      sums_.resize(at + 1);
-    sums_[at].on(hop) += use.weight * bytes;
+    if (at >= by_resource_.size())
+      by_resource_.resize(at + 1);
+    by_resource_[at].on(hop) += use.weight * bytes;
   }
   most_.on(hop) = std::max(most_.on(hop), bytes);
   if (hop.cap > 0)
@@ -24,15 +24,20 @@ void Loads::add(const sim::Hop& hop, double bytes)
 
 void Loads::finish()
 {
-  const std::vector<InsideBetween> by_resource = std::exchange(sums_, {{}});
+  sums_ = {{}};
   std::map<InsideBetween, unsigned> number{{{}, 0}};
-  sum_of_.reserve(by_resource.size());
-  for (const InsideBetween& sum : by_resource) {
+  sum_of_.reserve(by_resource_.size());
+  for (const InsideBetween& sum : std::exchange(by_resource_, {})) {
     const auto [at, added] = number.try_emplace(sum, static_cast<unsigned>(sums_.size()));
     if (added)
       sums_.push_back(sum);
     sum_of_.push_back(at->second);
   }
+}
+
+std::size_t Loads::sum_of(int resource) const
+{
+  return resource < resources() ? sum_of_[static_cast<std::size_t>(resource)] : 0;
 }
 
 } // namespace foretrain::models

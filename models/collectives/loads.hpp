@@ -31,23 +31,25 @@ public:
   explicit Loads(bool each = false) : keeps_each_(each) {}
 
   void add(const sim::Hop& hop, double bytes);
-  /// All hops have been added; the sums may be asked for. Thousands of nodes have few different
-  /// ones.
+  /// All hops have been added; only then may the sums be asked for.
   void finish();
 
-  const std::vector<InsideBetween>& sums() const { return sums_; } // units of a resource; 0 first
-  /// By resource, which of the sums is its; those behind the last have the first.
-  const std::vector<unsigned>& sum_of() const { return sum_of_; }
-  InsideBetween most() const { return most_; } // bytes on the busiest hop
-  InsideBetween caps() const
-  {
-    return caps_;
-  } // bytes of the buffer per second that hops' own caps let through
-  double bytes() const { return bytes_; } // on all hops
+  /// Units of a resource that different ones use; nothing at first. Thousands of nodes have few.
+  const std::vector<InsideBetween>& sums() const { return sums_; }
+  /// Which of the sums is this resource's.
+  std::size_t sum_of(int resource) const;
+  int resources() const { return static_cast<int>(sum_of_.size()); } // those behind use nothing
+  /// Bytes on the busiest hop.
+  InsideBetween most() const { return most_; }
+  /// Bytes of the buffer per second that hops' own caps let through.
+  InsideBetween caps() const { return caps_; }
+  /// On all hops.
+  double bytes() const { return bytes_; }
   const std::vector<Load>& each() const { return each_; }
 
 private:
-  std::vector<InsideBetween> sums_; // until finish() by resource
+  std::vector<InsideBetween> by_resource_; // until finish()
+  std::vector<InsideBetween> sums_;
   std::vector<unsigned> sum_of_;
   InsideBetween most_;
   InsideBetween caps_{std::numeric_limits<double>::infinity(),

@@ -1,5 +1,7 @@
 #include "models/traces/kineto_event.hpp"
 
+#include "sim/base/text.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -31,9 +33,7 @@ int bytes_of(const std::string& type)
       {"double", 8},    {"long int", 8}, {"long", 8},     {"int", 4},           {"short", 2},
       {"char", 1},      {"bool", 1},     {"byte", 1},     {"unsigned char", 1}, {"signed char", 1},
       {"int64", 8},     {"int32", 4},    {"uint8", 1},    {"int8", 1},          {"float8", 1}};
-  std::string lower(type);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(type);
   for (const auto& [name, bytes] : kTypes)
     if (lower == name)
       return bytes;

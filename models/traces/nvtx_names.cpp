@@ -1,18 +1,12 @@
 #include "models/traces/nvtx_names.hpp"
 
+#include "sim/base/text.hpp"
+
 #include <algorithm>
-#include <cctype>
 
 namespace foretrain::models {
 
 namespace {
-
-std::string lower_case(std::string text)
-{
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 // "iteration_12" -> "iteration"; what people call a step.
 bool names_step(const std::string& range)

@@ -3,9 +3,9 @@
 #include "models/traces/trace.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files.hpp"
+#include "sim/base/text.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -20,13 +20,6 @@ constexpr std::size_t kLargestTable = 64 * 1024 * 1024;
 constexpr std::size_t kMostRows = 200'000;
 constexpr double kLongest = 1e6; // s, of a row
 
-std::string small_letters(std::string text)
-{
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 std::string trimmed(const std::string& text)
 {
   const std::size_t first = text.find_first_not_of(" \t\r\"");
@@ -38,7 +31,7 @@ std::string trimmed(const std::string& text)
 double unit_in(const std::string& text)
 {
   std::string word;
-  for (const char c : small_letters(text))
+  for (const char c : lower_case(text))
     if (c != ' ' && c != ')' && c != ']')
       word += c;
   for (const auto& [unit, seconds] :
@@ -64,7 +57,7 @@ struct Heading {
 // Columns by what people and tools call them.
 Heading heading_of(const std::string& text)
 {
-  const std::string word = small_letters(trimmed(text));
+  const std::string word = lower_case(trimmed(text));
   const auto is = [&word](std::initializer_list<const char*> names) {
     return std::find(names.begin(), names.end(), word) != names.end();
   };
@@ -110,10 +103,10 @@ public:
       row.name = text;
       break;
     case Column::kind:
-      row.kind = small_letters(text);
+      row.kind = lower_case(text);
       break;
     case Column::phase:
-      row.phase = small_letters(text);
+      row.phase = lower_case(text);
       break;
     case Column::count:
       row.count = value(text, number, "count");

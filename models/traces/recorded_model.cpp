@@ -3,9 +3,9 @@
 #include "models/traces/recorded_gradients.hpp"
 #include "models/traces/recorded_step.hpp"
 #include "models/traces/seen_collective.hpp"
+#include "sim/base/text.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -81,9 +81,7 @@ void tell(const Steps& steps, const RecordedStep& recorded, std::vector<std::str
 // tell them by a letter (h: fp16, t: bf16), tensor cores of single precision are TF32.
 std::optional<Precision> precision_in(const std::string& kernel)
 {
-  std::string name = kernel;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string name = lower_case(kernel);
   const auto has = [&name](std::initializer_list<const char*> parts) {
     return std::any_of(parts.begin(), parts.end(),
                        [&name](const char* part) { return name.find(part) != std::string::npos; });

@@ -1,50 +1,13 @@
 #include "models/traces/seen_collective.hpp"
 
+#include "models/traces/exchange_names.hpp"
+
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 namespace foretrain::models {
 
 namespace {
-
-std::string lower(const std::string& text)
-{
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-std::string kind_in(const std::string& name)
-{
-  static const std::pair<const char*, const char*> kKinds[] = {
-      {"allreduce", "all-reduce"},
-      {"all_reduce", "all-reduce"},
-      {"reducescatter", "reduce-scatter"},
-      {"reduce_scatter", "reduce-scatter"},
-      {"allgather", "all-gather"},
-      {"all_gather", "all-gather"},
-      {"alltoall", "all-to-all"},
-      {"all_to_all", "all-to-all"},
-      {"all2all", "all-to-all"},
-      {"broadcast", "broadcast"},
-      {"ep::internode", "all-to-all"},
-      {"ep::intranode", "all-to-all"},
-      {"moea2a", "all-to-all"},
-      {"cross_device_reduce", "all-reduce"},
-      {"rdxn_", "all-reduce"},
-      {"fcollect_", "all-gather"},
-      {"sendrecv", "send"},
-      {"nccl:send", "send"},
-      {"nccl:recv", "send"},
-      {"reduce", "reduce"}};
-  const std::string text = lower(name);
-  for (const auto& [part, kind] : kKinds)
-    if (text.find(part) != std::string::npos)
-      return kind;
-  return "other";
-}
 
 // The "nccl:..." annotation around the call that launched it.
 const Stretch* annotation_of(const Trace& trace, const DeviceWork& work)
@@ -93,16 +56,16 @@ double SeenCollective::bus_rate(double seconds) const
 SeenCollective seen_collective(const Trace& trace, const DeviceWork& work)
 {
   SeenCollective seen;
-  seen.kind = kind_in(trace.name_of(work.collective)); // its arguments know best
+  seen.kind = exchange_kind(trace.name_of(work.collective)); // its arguments know best
   if (seen.kind == "other")
-    seen.kind = kind_in(trace.name_of(work.name));
+    seen.kind = exchange_kind(trace.name_of(work.name));
   seen.bytes = work.bytes;
   seen.group = work.group > 0 ? work.group : trace.world;
   const Stretch* annotation = annotation_of(trace, work);
   if (annotation == nullptr)
     return seen;
   if (seen.kind == "send" || seen.kind == "other")
-    if (const auto kind = kind_in(trace.name_of(annotation->name)); kind != "other")
+    if (const auto kind = exchange_kind(trace.name_of(annotation->name)); kind != "other")
       seen.kind = kind;
   if (seen.bytes <= 0) {
     seen.bytes = annotation->elements * annotation->element_bytes;

@@ -1,7 +1,9 @@
 #include "models/traces/trace.hpp"
 
+#include "models/traces/exchange_names.hpp"
+#include "sim/base/text.hpp"
+
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <utility>
 
@@ -24,41 +26,11 @@ const char* name_of(KernelClass kind)
   return "";
 }
 
-namespace {
-
-// Whether a kernel (in small letters) moves data between GPUs: libraries by their names, others by
-// what they do. Sources: NVSHMEM, src/device/comm (rdxn_, alltoall_, barrier_on_stream_kernel);
-// DeepEP, csrc/kernels (deep_ep::internode, internode_ll, intranode); vLLM,
-// csrc/custom_all_reduce.cuh (cross_device_reduce_1stage); TensorRT-LLM, kernels/
-// customAllReduceKernels.cu (oneShotAllReduceKernel), communicationKernels/
-// allReduceFusionKernels.cu and moeAlltoAllKernels.cu (moeA2ADispatchKernel), of which FlashInfer
-// has copies; PyTorch, symm_mem/CUDASymmetricMemoryOps.cu (two_shot_all_reduce_kernel_inplace),
-// intra_node_comm.cu (hybridCubeMeshAllReduceKernel), nvshmem_extension.cu (allToAllV).
-bool exchanges(const std::string& kernel)
-{
-  const auto has = [&kernel](const char* part) { return kernel.find(part) != std::string::npos; };
-  // Inductor names what it fuses after all that it stands beside, exchanges too.
-  for (const char* fused : {"triton_poi_", "triton_per_", "triton_red_", "triton_tem_"})
-    if (has(fused))
-      return false;
-  for (const char* part :
-       {"nccl", "rccl", "msccl", "nvshmem", "ep::internode", "ep::intranode", "_on_stream_kernel",
-        "cross_device_reduce", "multimem_all", "allreduce", "all_reduce", "allgather", "all_gather",
-        "reducescatter", "reduce_scatter", "alltoall", "all_to_all", "all2all", "moea2a"})
-    if (has(part))
-      return true;
-  return false;
-}
-
-} // namespace
-
 KernelClass class_of(const std::string& kernel)
 {
-  std::string lower(kernel.size(), ' ');
-  std::transform(kernel.begin(), kernel.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(kernel);
   const auto has = [&lower](const char* part) { return lower.find(part) != std::string::npos; };
-  if (exchanges(lower))
+  if (names_exchange(kernel))
     return KernelClass::collective;
   if (lower.starts_with("memcpy"))
     return KernelClass::copy;

@@ -38,14 +38,6 @@ std::size_t letters_in_common(std::string a, std::string b)
   return both.size();
 }
 
-std::string lower(std::string_view text)
-{
-  std::string small(text);
-  for (char& c : small)
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return small;
-}
-
 bool is_digit(char c)
 {
   return c >= '0' && c <= '9';
@@ -87,9 +79,9 @@ std::vector<std::string> that_contain(std::string_view word,
   std::vector<std::string> found;
   if (word.size() < 3)
     return found;
-  const std::string asked = lower(word);
+  const std::string asked = lower_case(word);
   for (const auto& candidate : candidates) {
-    const std::string known = lower(candidate);
+    const std::string known = lower_case(candidate);
     if (known.starts_with(asked) ||
         ("-" + known + "-").find("-" + asked + "-") != std::string::npos)
       found.push_back(candidate);
@@ -99,6 +91,14 @@ std::vector<std::string> that_contain(std::string_view word,
   return found;
 }
 } // namespace
+
+std::string lower_case(std::string_view text)
+{
+  std::string small(text);
+  for (char& c : small)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return small;
+}
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator)
 {
@@ -115,12 +115,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 {
   if (word.size() > 200)
     return "";
-  const std::string asked = lower(word);
+  const std::string asked = lower_case(word);
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   std::size_t best_letters = 0; // in common: of as near names the one that lost none
   for (const auto& candidate : candidates) {
-    const std::string known = lower(candidate);
+    const std::string known = lower_case(candidate);
     if (candidate.size() > 200 || other_family(asked, known))
       continue;
     std::size_t distance = edit_distance(asked, known);
@@ -142,7 +142,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
 {
   std::string guess = nearest(word, candidates);
   if (const auto longer = that_contain(word, candidates);
-      guess.empty() || edit_distance(lower(word), lower(guess)) > 1) {
+      guess.empty() || edit_distance(lower_case(word), lower_case(guess)) > 1) {
     if (longer.size() > 1)
       return "did you mean one of " +
              joined({longer.begin(),

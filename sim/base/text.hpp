@@ -10,6 +10,9 @@ namespace foretrain {
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");
 
+/// ASCII letters made small.
+std::string lower_case(std::string_view text);
+
 /// The candidate with the smallest edit distance to `word`, or "" if none is near enough to be a
 /// plausible misspelling.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);

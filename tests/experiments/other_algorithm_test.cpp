@@ -1,8 +1,7 @@
 #include "experiments/run/limits/other_algorithm.hpp"
 
-#include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/scenario.hpp"
-#include "experiments/spec/resolve.hpp"
+#include "tests/experiments/remark_of.hpp"
 #include "tests/support/catch.hpp"
 
 namespace foretrain::other_algorithm_test {
@@ -27,12 +26,7 @@ Point point_on(int gpus, const std::string& network, const std::string& framewor
 std::string remark(int gpus, const std::string& network,
                    const std::string& framework = R"("pytorch-ddp")")
 {
-  const Point point = point_on(gpus, network, framework);
-  RunOptions options;
-  options.uncertainty.method = UncertaintyMethod::steps;
-  const PointResult result = run_point(point, options);
-  const double rate = quick_throughputs(point, options, kStepsOfGains).front();
-  return remark_algorithm(resolve(point), 0, rate, options, result.jobs.front());
+  return test::remark_of(point_on(gpus, network, framework), remark_algorithm);
 }
 
 } // namespace

@@ -1,9 +1,8 @@
 // Adapters of a cloud, one after the other as fast, under sockets.
 #include "experiments/run/limits/socket_remark.hpp"
 
-#include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/scenario.hpp"
-#include "experiments/spec/resolve.hpp"
+#include "tests/experiments/remark_of.hpp"
 #include "tests/support/catch.hpp"
 
 #include <fmt/format.h>
@@ -33,12 +32,7 @@ Point point_with(double gbit, const std::string& threads)
 
 std::string remark(double gbit, const std::string& threads)
 {
-  const Point point = point_with(gbit, threads);
-  RunOptions options;
-  options.uncertainty.method = UncertaintyMethod::steps;
-  const PointResult result = run_point(point, options);
-  const double rate = quick_throughputs(point, options, kStepsOfGains).front();
-  return remark_sockets(resolve(point), 0, rate, options, result.jobs.front());
+  return test::remark_of(point_with(gbit, threads), remark_sockets);
 }
 
 } // namespace

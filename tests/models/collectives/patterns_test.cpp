@@ -54,13 +54,9 @@ struct Star {
     algorithm.add_pattern(comm, pattern);
     pattern.loads.finish();
     std::map<int, double> sums;
-    int resource = 0;
-    for (const unsigned number : pattern.loads.sum_of()) {
-      const InsideBetween sum = pattern.loads.sums()[number];
-      if (number > 0)
-        sums[resource] = sum.inside + sum.between;
-      ++resource;
-    }
+    for (int resource = 0; resource < pattern.loads.resources(); ++resource)
+      if (const std::size_t number = pattern.loads.sum_of(resource); number > 0)
+        sums[resource] = pattern.loads.sums()[number].inside + pattern.loads.sums()[number].between;
     return sums;
   }
 };
