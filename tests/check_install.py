@@ -61,6 +61,18 @@ with tempfile.TemporaryDirectory() as name:
         if done.returncode != 0:
             break
     expect("the example answers", done.stdout.count("samples/s") == 3, done.stdout)
+    # What the library answers is what the command prints, to the digit.
+    large, sharded = (pathlib.Path(name) / f"zero-{level}.json" for level in (0, 1))
+    for level, file in enumerate((large, sharded)):
+        file.write_text(json.dumps({"cluster": {"platform": "dgx-a100", "nodes": 1}, "jobs": [
+            {"model": "llama-3.2-1b", "framework": "megatron", "precision": "bf16", "sequence": 4096, "global_batch": 64, "gpus": 8,
+             "parallel": {"zero": level}}]}))
+    for words in (["predict", "c4140-containers"], ["explain", "c4140-containers"], ["compare", large, sharded],
+                  ["tune", large], ["plan", "c4140-growth"], ["fleet", "c4140-month"]):
+        asked = run(example / "answers", *words, env=environment, cwd=name)
+        printed = run(program, *words, "--format", "json", env=environment, cwd=name)
+        expect(f"the library's {words[0]}", asked.returncode == 0 and asked.stdout == printed.stdout,
+               asked.stderr + asked.stdout[:300] + printed.stderr + printed.stdout[:300])
     # The story of a C++ program: its files, its commands and what they print.
     story = (SOURCE / "docs/stories/embedder.md").read_text()
     folder = pathlib.Path(name) / "story"

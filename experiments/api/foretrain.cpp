@@ -1,55 +1,39 @@
 #include "experiments/api/foretrain.hpp"
 
+#include "experiments/answers/check.hpp"
+#include "experiments/answers/compare.hpp"
+#include "experiments/answers/explain.hpp"
+#include "experiments/answers/plan.hpp"
 #include "experiments/answers/predict.hpp"
+#include "experiments/answers/tune.hpp"
+#include "experiments/api/read_answers.hpp"
+#include "experiments/fleet/fleet_points.hpp"
+#include "experiments/run/simulate/anchor_runs.hpp"
+#include "experiments/run/workers.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/schema.hpp"
+
+#include <fmt/format.h>
 
 namespace foretrain::api {
 
+// What an experiment keeps, for those who run it.
+struct Inside {
+  static experiments::LoadedExperiment load(const Experiment& e)
+  {
+    if (e.text_.empty())
+      return experiments::load_experiment(e.name_, e.overrides_, e.profiles_);
+    const auto document = parse_document(e.text_, e.name_);
+    document->path = e.name_;
+    const Value whole = resolve_preset(Value(DocumentPtr(document)), experiments::kExperimentKind);
+    return experiments::load_experiment(std::make_shared<Document>(*whole.document()), e.overrides_,
+                                        e.profiles_);
+  }
+  static const std::string& name(const Experiment& e) { return e.name_; }
+};
+
 namespace {
-
-Interval interval_of(const Json& range)
-{
-  return {range.at("median").get<double>(), range.at("low").get<double>(),
-          range.at("high").get<double>(), range.at("interval").get<double>()};
-}
-
-Job job_of(const Json& json)
-{
-  Job job;
-  job.name = json.at("name").get<std::string>();
-  job.gpus = json.at("gpus").get<int>();
-  job.nodes = json.at("nodes").get<int>();
-  job.throughput = interval_of(json.at("throughput_samples_per_s"));
-  job.step_time = interval_of(json.at("step_time_s"));
-  job.speedup = json.value("speedup", 0.0);
-  for (const auto& part : json.at("time_s").items())
-    job.time[part.key()] = part.value().get<double>();
-  if (const auto it = json.find("bottleneck"); it != json.end() && it->contains("resource"))
-    job.limited_by = it->at("resource").get<std::string>();
-  job.fits = json.at("fits").get<bool>();
-  const Json& memory = json.at("device_memory_byte");
-  job.memory_needed = memory.at("needed").get<double>();
-  job.memory_available = memory.at("available").get<double>();
-  if (json.contains("days"))
-    job.days = interval_of(json.at("days"));
-  if (json.contains("cost"))
-    job.cost = interval_of(json.at("cost"));
-  return job;
-}
-
-PredictedPoint point_of(const Json& json)
-{
-  PredictedPoint point;
-  for (const auto& setting : json.at("settings").items())
-    point.settings[setting.key()] = setting.value().dump();
-  if (const auto error = json.find("error"); error != json.end())
-    point.error = error->get<std::string>();
-  else
-    for (const Json& job : json.at("jobs"))
-      point.jobs.push_back(job_of(job));
-  return point;
-}
 
 // Messages of the rooms below as this header's own error.
 template <class Work>
@@ -62,6 +46,52 @@ auto guarded(const Work& work)
   } catch (const UsageError& error) {
     throw Error(error.what());
   }
+}
+
+// SimGrid's engine is one per process: what simulates in one go has a process of its own.
+Json in_child(const std::function<Json()>& work)
+{
+  experiments::Outcome outcome;
+  const auto run = [&work](int) -> experiments::Outcome {
+    try {
+      return {0, guarded(work).dump()};
+    } catch (const Error& error) {
+      return {2, error.what()};
+    } catch (const std::exception& error) {
+      return {3, std::string("internal error: ") + error.what()};
+    }
+  };
+  if (!experiments::run_workers(1, 1, run,
+                                [&outcome](int, const experiments::Outcome& it) { outcome = it; }))
+    throw Error("interrupted");
+  if (outcome.status != 0)
+    throw Error(outcome.text);
+  return Json::parse(outcome.text);
+}
+
+experiments::PredictOptions options_of(const Options& options)
+{
+  experiments::PredictOptions how;
+  how.seed = options.seed;
+  how.jobs = options.processes;
+  how.uncertainty.interval = options.interval;
+  how.apart = true;
+  return how;
+}
+
+experiments::Prediction prediction_of(const experiments::LoadedExperiment& experiment,
+                                      const experiments::PredictOptions& options)
+{
+  return experiments::predict(experiment, options, [](int, int) {});
+}
+
+experiments::CompareSide side_of(const Experiment& experiment, const Options& options)
+{
+  const experiments::LoadedExperiment loaded = Inside::load(experiment);
+  const experiments::Prediction prediction = prediction_of(loaded, options_of(options));
+  if (!prediction.errors.empty())
+    throw Error(prediction.errors.front());
+  return side_of_prediction(loaded, prediction.result, Inside::name(experiment));
 }
 
 } // namespace
@@ -99,30 +129,107 @@ void Experiment::add_profile(const std::string& name_or_path)
 Answer Experiment::predict(const Options& options) const
 {
   return guarded([&] {
-    experiments::LoadedExperiment loaded;
-    if (text_.empty()) {
-      loaded = experiments::load_experiment(name_, overrides_, profiles_);
-    } else {
-      const auto document = parse_document(text_, name_);
-      document->path = name_;
-      const Value whole =
-          resolve_preset(Value(DocumentPtr(document)), experiments::kExperimentKind);
-      loaded = experiments::load_experiment(std::make_shared<Document>(*whole.document()),
-                                            overrides_, profiles_);
-    }
-    experiments::PredictOptions how;
-    how.seed = options.seed;
-    how.jobs = options.processes;
-    how.uncertainty.interval = options.interval;
-    how.apart = true; // the engine is one per process
-    const auto prediction = experiments::predict(loaded, how, [](int, int) {});
-    Answer answer;
-    answer.status = prediction.status;
-    answer.json = prediction.result.dump(2);
-    for (const Json& point : prediction.result.at("points"))
-      answer.points.push_back(point_of(point));
-    return answer;
+    const auto prediction = prediction_of(Inside::load(*this), options_of(options));
+    return read_prediction(prediction.result, prediction.status);
   });
+}
+
+Explanation Experiment::explain(std::optional<std::size_t> point, const Options& options) const
+{
+  return read_explanation(in_child([&] {
+    const experiments::LoadedExperiment loaded = Inside::load(*this);
+    const std::size_t last = loaded.points.size() - 1;
+    if (point.value_or(0) > last)
+      throw Error(fmt::format("points are 0 to {}: they count from 0, got {}", last, *point));
+    experiments::ExplainOptions how;
+    how.run = run_options(options_of(options), 1);
+    return experiments::explain(loaded, point.value_or(last), how);
+  }));
+}
+
+Comparison Experiment::compare(const Experiment& b, const Options& options) const
+{
+  return guarded([&] {
+    const experiments::CompareSide side_a = side_of(*this, options);
+    const experiments::CompareSide side_b = side_of(b, options);
+    experiments::CompareOptions how;
+    how.interval = options.interval;
+    return read_comparison(in_child([&] { return experiments::compare(side_a, side_b, how); }));
+  });
+}
+
+Check Experiment::check(const Options& options) const
+{
+  return guarded([&] {
+    const experiments::LoadedExperiment loaded = Inside::load(*this);
+    const auto prediction = prediction_of(loaded, options_of(options));
+    return read_check(experiments::check_json(
+        {{name_, loaded.spec.name, experiments::check(loaded, prediction, {}), 0}}));
+  });
+}
+
+Tuned Experiment::tune(int most_plans) const
+{
+  return read_tuned(in_child([&] {
+    const experiments::LoadedExperiment loaded = Inside::load(*this);
+    if (loaded.points.size() != 1)
+      throw Error(fmt::format("tune takes one point: this experiment has a sweep of {} points",
+                              loaded.points.size()));
+    const experiments::RunOptions how;
+    return tune_json(experiments::tune(experiments::with_kernel_times(loaded.points.front(), how),
+                                       most_plans, how));
+  }));
+}
+
+Plan Plan::load(const std::string& name_or_path)
+{
+  Plan plan;
+  plan.name_ = name_or_path;
+  return plan;
+}
+
+void Plan::set(const std::string& pointer, const std::string& value)
+{
+  overrides_.push_back(pointer + "=" + value);
+}
+
+PlanAnswer Plan::decide(const Options& options) const
+{
+  return guarded([&] {
+    const experiments::LoadedPlan plan = experiments::load_plan(name_, overrides_, {});
+    experiments::PredictOptions how = options_of(options);
+    how.uncertainty.method = experiments::UncertaintyMethod::linear; // chances need it
+    const auto prediction = prediction_of(plan.experiment, how);
+    return read_plan(experiments::judge(plan, prediction.result));
+  });
+}
+
+Fleet Fleet::load(const std::string& name_or_path)
+{
+  Fleet fleet;
+  fleet.name_ = name_or_path;
+  return fleet;
+}
+
+void Fleet::set(const std::string& pointer, const std::string& value)
+{
+  overrides_.push_back(pointer + "=" + value);
+}
+
+FleetAnswer Fleet::simulate(int processes) const
+{
+  return read_fleet(in_child([&] {
+    const experiments::FleetFile file = experiments::load_fleet_file(name_, overrides_, "");
+    const experiments::FleetSpec& spec = file.points.front().fleet.spec;
+    experiments::FleetOptions how;
+    how.seed = static_cast<std::uint64_t>(spec.seed.value_or(1));
+    how.seeds = spec.seeds;
+    how.jobs = processes;
+    const auto runs = experiments::run_fleet_points(file.points, how);
+    return file.points.front().settings.empty()
+               ? written(runs.front().answer)
+               : written(experiments::fleet_sweep_answer(file, runs));
+  }));
 }
 
 } // namespace foretrain::api
