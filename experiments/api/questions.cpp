@@ -1,3 +1,4 @@
+// The questions of foretrain.hpp, each asked as its command asks it.
 #include "experiments/api/foretrain.hpp"
 
 #include "experiments/answers/check.hpp"
