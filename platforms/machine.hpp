@@ -115,6 +115,9 @@ public:
   int first_below(sim::ResourceId uplink) const;
   /// Whether switches between the nodes add what passes through them.
   bool fabric_reduces() const { return networked() && fabric().reduces; }
+  /// Bytes per second of so many TCP connections between nodes that so many threads serve, each the
+  /// work of one core: what cores do, and what the network lets through of each connection.
+  double socket_cap(double threads, double connections) const;
   /// The adapters of the training network, as indices into spec().node.nics.
   const std::vector<int>& training_nics() const { return network_.nics; }
   /// The training adapter that is nearest to a GPU; among equals they take turns.

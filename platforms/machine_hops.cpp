@@ -171,10 +171,17 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   hop.latency += network_latency(a.node, b.node, nic_a);
   if (transport.protocol == NetworkProtocol::rdma)
     hop.handling += receiver.completion;
-  if (transport.protocol ==
-      NetworkProtocol::tcp) // each connection is one core's work at either end
-    hop.cap = connection_cap(stack_, network_.framing, transport.connections);
+  if (transport.protocol == NetworkProtocol::tcp)
+    hop.cap = socket_cap(transport.connections, transport.connections);
   return hop;
+}
+
+double Machine::socket_cap(double threads, double connections) const
+{
+  const double cores = threads * connection_cap(stack_, network_.framing, 1);
+  const auto& flow = fabric().flow_rate;
+  return flow ? std::min(cores, connections * flow->value() / wire_expansion(network_.framing))
+              : cores;
 }
 
 // The sender writes into memory of the third GPU, the receiver reads it from there.
@@ -233,8 +240,8 @@ sim::Hop Machine::host_hop(int from, int to, int nic) const
   }
   add_fabric(hop.uses, from, to, wire);
   hop.latency = network_latency(from, to, nic);
-  if (tcp) // one connection is one core's work at either end
-    hop.cap = connection_cap(stack_, network_.framing, 1);
+  if (tcp)
+    hop.cap = socket_cap(1, 1);
   return hop;
 }
 

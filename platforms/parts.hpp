@@ -133,7 +133,9 @@ struct Nic {
   Bytes burst{};               // shaped: what it sends at once after a pause, on top of the rate
   bool joined = false;         // the library spreads each message over all beside a GPU
   bool in_order = true;        // data arrives in the order it was sent: flags in it can be trusted
-  int socket_threads = 0;      // of a connection of NCCL's over sockets, by the adapter's vendor
+  // Of a channel of NCCL's over sockets, by the adapter's vendor:
+  int socket_threads = 0;
+  int sockets_per_thread = 1;
   // Of what it writes to GPU memory:
   Seconds flush{};      // until it is seen there: the receiver reads back through the adapter
   Bytes eager{};        // longest message that is sent at once when no other one is under way
@@ -156,6 +158,7 @@ struct Fabric {
   Seconds switch_latency{1e-7};
   double oversubscription = 1; // leaf to spine, once the nodes need more than one switch
   bool reduces = false;        // switches add streams of any length (SHARP v2)
+  std::optional<BytesPerSecond> flow_rate{}; // most of one flow of TCP, in a cloud that caps them
 };
 
 struct Disk {
@@ -336,6 +339,8 @@ void describe(V& v, Nic& s)
              "threads that NCCL by default starts at either end of a channel over sockets, by the "
              "adapter's vendor; 0: none, the rank's own thread moves the bytes of all its channels",
              between(0, 16));
+  v.optional("sockets_per_thread", s.sockets_per_thread,
+             "connections of each of these threads, likewise", between(1, 64));
   v.optional(
       "flush", s.flush,
       "after a message to GPU memory, until the GPU sees it: the receiver reads back through "
@@ -364,6 +369,10 @@ void describe(V& v, Fabric& s)
   v.optional("oversubscription", s.oversubscription,
              "leaf to spine, once more than one switch is needed", at_least(1));
   v.optional("reduces", s.reduces, "switches add what passes through them (SHARP v2)");
+  v.optional("flow_rate", s.flow_rate,
+             "most that one TCP connection gets on the wire, in a cloud that caps flows; absent: "
+             "no cap",
+             positive());
 }
 
 template <class V>

@@ -17,13 +17,30 @@ SocketThreads::SocketThreads(const Machine& machine, const SearchRules& rules)
 {
 }
 
+const Nic* SocketThreads::seen(int nic) const
+{
+  return nic >= 0 && machine_.stack().transport.layers.empty()
+             ? &machine_.spec().nics[static_cast<std::size_t>(nic)]
+             : nullptr;
+}
+
 int SocketThreads::own(int nic) const
 {
-  const int asked = machine_.stack().transport.connections;
-  const int vendors =
-      nic < 0 ? 0 : machine_.spec().nics[static_cast<std::size_t>(nic)].socket_threads;
-  const int least = asked > 1 ? asked : version_ < kByRanksThread ? 1 : 0;
-  return std::max(least, vendors);
+  if (const int asked = machine_.stack().transport.connections; asked > 1)
+    return asked;
+  const Nic* const adapter = seen(nic);
+  return std::max(version_ < kByRanksThread ? 1 : 0,
+                  adapter != nullptr ? adapter->socket_threads : 0);
+}
+
+int SocketThreads::connections(int nic) const
+{
+  if (const int asked = machine_.stack().transport.connections; asked > 1)
+    return asked;
+  const Nic* const adapter = seen(nic);
+  return adapter != nullptr && adapter->socket_threads > 0
+             ? adapter->socket_threads * adapter->sockets_per_thread
+             : 1;
 }
 
 void SocketThreads::raise(sim::Hop& hop, int alike, int sharing, int from, int to) const
@@ -32,9 +49,9 @@ void SocketThreads::raise(sim::Hop& hop, int alike, int sharing, int from, int t
     return;
   if (version_ < kSearched)
     alike = sharing = 1;
-  const double threads = std::min(own(from), own(to));
-  const double one = hop.cap / machine_.stack().transport.connections;
-  hop.cap = threads > 0 ? one * threads * alike : one * alike / sharing;
+  const int threads = std::min(own(from), own(to));
+  hop.cap = machine_.socket_cap(threads > 0 ? threads * alike : 1.0 * alike / sharing,
+                                1.0 * alike * std::min(connections(from), connections(to)));
 }
 
 } // namespace foretrain::platforms

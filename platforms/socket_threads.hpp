@@ -1,9 +1,11 @@
 // Who moves a channel's bytes where NCCL speaks over sockets.
 //
 // src/transport/net_socket.cc (ncclNetSocketGetNsockNthread): a channel has NCCL_SOCKET_NTHREADS
-// threads of its own at either end. By default these are two over Amazon's adapters and four over
-// Google's, by the vendor in /sys/class/net; over others none from 2.7 on (one before): the one
-// thread of the rank (src/proxy.cc) then moves the bytes of all its channels in turn.
+// threads of its own at either end, each with NCCL_NSOCKS_PERTHREAD connections. By default these
+// are two with eight over Amazon's adapters and four with one over Google's, by the vendor in
+// /sys/class/net, which a pod's or a guest's virtual interface does not have; over others none from
+// 2.7 on (one before): the one thread of the rank (src/proxy.cc) then moves the bytes of all its
+// channels in turn, each over one connection.
 #pragma once
 
 #include "platforms/graph_search.hpp"
@@ -23,6 +25,8 @@ public:
 
   /// Threads of a channel alone over an adapter; 0: that of the rank moves its bytes.
   int own(int nic) const;
+  /// Connections of a channel over an adapter.
+  int connections(int nic) const;
 
   /// Raises the cap of a hop, which is that of one channel, to that of `alike` channels over the
   /// adapters `from` and `to` where `sharing` channels, these among them, have the same rank at the
@@ -30,6 +34,9 @@ public:
   void raise(sim::Hop& hop, int alike, int sharing, int from, int to) const;
 
 private:
+  /// The adapter, where NCCL sees whose it is.
+  const Nic* seen(int nic) const;
+
   const Machine& machine_;
   int version_;
 };

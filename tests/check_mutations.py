@@ -293,7 +293,7 @@ def judge(mutation, parts, scratch):
 
 def passes_goldens(tree, number):
     try:
-        return subprocess.run([tree / "tests/check_golden.py", tree / "build/release/foretrain"], cwd=tree, timeout=300,
+        return subprocess.run([sys.executable, tree / "tests/check_golden.py", tree / "build/release/foretrain"], cwd=tree, timeout=300,
                               env=dict(os.environ, FORETRAIN_MUTANT=str(number)), capture_output=True).returncode == 0
     except subprocess.TimeoutExpired:
         return False

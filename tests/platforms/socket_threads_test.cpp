@@ -81,14 +81,13 @@ TEST_CASE("Threads of several channels of one adapter by version", "[rings][clos
   sim::Engine engine;
   const Machine plain(engine, with_adapters(200, 0), sockets(), 2);
   const auto raised = [&](int version) {
-    sim::Hop hop;
-    hop.cap = 1e9;
+    sim::Hop hop = plain.network_hop({0, 0}, {1, 0}, 0, 0);
     SocketThreads(plain, {version}).raise(hop, 3, 6, 0, 0); // three of six that one rank sends
-    return hop.cap;
+    return hop.cap / one_connection();
   };
-  CHECK_THAT(raised(2408), test::is(1e9)); // one ring of an adapter
-  CHECK_THAT(raised(2604), test::is(3e9)); // a thread of each channel
-  CHECK_THAT(raised(2700), test::is(0.5e9));
+  CHECK_THAT(raised(2408), test::is(1)); // one ring of an adapter
+  CHECK_THAT(raised(2604), test::is(3)); // a thread of each channel
+  CHECK_THAT(raised(2700), test::is(0.5));
 }
 
 TEST_CASE("threads for sockets are those that the transport asks for, or the adapter's vendor has",
@@ -102,10 +101,66 @@ TEST_CASE("threads for sockets are those that the transport asks for, or the ada
   asked.transport.connections = 8;
   const Machine more(engine, with_adapters(200, 4), asked, 2);
   CHECK(SocketThreads(more, {}).own(0) == 8);
+  CHECK(SocketThreads(more, {}).connections(0) == 8);
+  asked.transport.connections = 2; // fewer than the vendor's
+  const Machine fewer(engine, with_adapters(200, 4), asked, 2);
+  CHECK(SocketThreads(fewer, {}).own(0) == 2);
   const Machine plain(engine, with_adapters(200, 0), sockets(), 2);
   CHECK(SocketThreads(plain, {}).own(0) == 0);
   CHECK(SocketThreads(plain, {2408}).own(0) == 1);
   CHECK(SocketThreads(plain, {2700}).own(0) == 0);
+}
+
+namespace {
+
+// Two of Amazon's machines whose network caps flows, rate by rate of a channel's connections.
+PlatformSpec of_amazon(const std::string& flow_rate)
+{
+  auto document = std::make_shared<Document>(
+      *resolve_preset(std::string("g4dn-12xlarge"), kPlatformKind).document());
+  Json fabric = {{"extends", "ethernet-100g"}};
+  if (!flow_rate.empty())
+    fabric["flow_rate"] = flow_rate;
+  document->root["networks"][0]["fabric"] = fabric;
+  return load_platform(Value(std::shared_ptr<const Document>(document)));
+}
+
+Stack over_network(const char* network)
+{
+  Stack stack = sockets();
+  stack.transport = load_transport(resolve_preset(std::string(network), kTransportKind));
+  return stack;
+}
+
+double channel_cap(const std::string& flow_rate, const char* network, int version = 21806)
+{
+  sim::Engine engine;
+  const Machine machine(engine, of_amazon(flow_rate), over_network(network), 2);
+  sim::Hop hop = machine.network_hop({0, 0}, {1, 0}, 0, 0);
+  SocketThreads(machine, {version}).raise(hop, 1, 1, 0, 0);
+  return hop.cap;
+}
+
+} // namespace
+
+TEST_CASE("A cloud's cap of a flow holds for each connection of a channel", "[rings][closed-form]")
+{
+  // On the wire: a packet of 1,500 bytes carries 1,448 and takes 1,538.
+  const double flow = 0.1e9 / 8 * 1448 / 1538;
+  CHECK_THAT(channel_cap("100 Mb/s", "tcp"), test::is(16 * flow)); // two threads with eight each
+  CHECK_THAT(channel_cap("100 Mb/s", "calico"), test::is(flow * 1448 / 1448)); // whose is a veth?
+  CHECK(channel_cap("", "tcp") > 2 * channel_cap("5 Gb/s", "calico"));
+  CHECK_THAT(channel_cap("400 Gb/s", "tcp"), test::is(channel_cap("", "tcp"))); // cores bind
+  CHECK_THAT(channel_cap("", "calico", 2604) / channel_cap("", "calico"), test::is(1));
+}
+
+TEST_CASE("Software without NCCL's sockets has one flow between two hosts", "[hops][closed-form]")
+{
+  sim::Engine engine;
+  const Machine capped(engine, of_amazon("1 Gb/s"), over_network("tcp"), 2);
+  CHECK_THAT(capped.host_hop(0, 1, 0).cap, test::is(1e9 / 8 * 1448 / 1538));
+  CHECK_THAT(capped.network_hop({0, 0}, {1, 0}, 0, 0).cap, test::is(1e9 / 8 * 1448 / 1538));
+  CHECK_THAT(capped.socket_cap(1, 3), test::is(3e9 / 8 * 1448 / 1538));
 }
 
 } // namespace foretrain::socket_threads_test

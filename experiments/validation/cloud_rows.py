@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""The suite `cloud`: rates of pods on a cloud's instances, by placement, from that of one GPU at the same batch.
+
+    experiments/validation/cloud_rows.py FOLDER            writes it beside this file
+
+FOLDER holds Pollux's measured placements (petuum/adaptdl, branch osdi21-artifact, simulator/traces): placement, local_bsz, step_time,
+sync_time. The set-up is the paper's: 16 g4dn.12xlarge in one placement group, Kubernetes 1.18. Its pods have routed virtual interfaces
+(Amazon's CNI), which `calico` stands for. Taken are a batch in the middle of those measured
+and six placements, with as many GPUs on each node: their hundreds of rows say one thing many times.
+"""
+import csv
+import json
+import pathlib
+import sys
+
+SQUAD = {"extends": "bert-base", "input": {"tokens": 384}, "head": [{"op": "linear", "out": 2, "name": "answers"}]}
+NETWORKS = {"imagenet": ("resnet50", 57), "bert": (SQUAD, 8), "cifar10": ("resnet18", 129)}
+PLACEMENTS = ("4", "11", "1111", "22", "44", "4444")
+SOURCE = "petuum/adaptdl @c793c7089bd3, branch osdi21-artifact: simulator/traces/{}/placements.csv"
+
+
+def rows_of(folder):
+    rows = []
+    for name, (_, batch) in NETWORKS.items():
+        with open(folder / f"{name}-placements.csv", newline="") as file:
+            seconds = {(it["placement"], int(it["local_bsz"])): float(it["step_time"]) for it in csv.DictReader(file)}
+        common = {"measured": None, "unit": "samples/s", "part": f"Pollux, {name}", "source": SOURCE.format(name)}
+        one = f"pollux-{name}-b{batch}-1"
+        rows.append({"id": one, "experiment": name, "settings": {"/jobs/0/batch_per_gpu": batch, "/jobs/0/gpus": 1},
+                     **common, "measured": round(batch / seconds["1", batch], 4), "regime": "compute", "role": "calibration"})
+        for place in PLACEMENTS:
+            if (place, batch) in seconds:
+                nodes, gpus = len(place), len(place) * int(place[0])
+                rows.append({"id": f"pollux-{name}-b{batch}-{place}", "experiment": name,
+                             "settings": {"/cluster/nodes": nodes, "/jobs/0/batch_per_gpu": batch, "/jobs/0/gpus": gpus},
+                             **common, "measured": round(batch * gpus / seconds[place, batch], 4), "regime": "network" if nodes > 1 else "intra-node",
+                             "anchor": one})
+    return rows
+
+
+def main():
+    experiments = {
+        name: {"cluster": {"platform": {"extends": "g4dn-12xlarge", "networks": [{"nics": ["eth0"], "fabric": "aws-placement-group"}]}},
+               "stack": {"host": "container", "network": "calico"},
+               "jobs": [{"model": model, "framework": {"extends": "pytorch-ddp", "library": "nccl-2.4"}, "precision": "fp32",
+                         "batch_per_gpu": batch, "placement": "spread"}]}
+        for name, (model, batch) in NETWORKS.items()}
+    suite = {"format": "foretrain.suite/1", "name": "cloud",
+             "description": "Rates of pods on a cloud's instances, by placement, from that of one GPU",
+             "notes": "Written by experiments/validation/cloud_rows.py, which says what was taken. 16 g4dn.12xlarge; the version of NCCL is that of PyTorch 1.5 and 1.6.",
+             "experiments": experiments, "rows": rows_of(pathlib.Path(sys.argv[1]))}
+    pathlib.Path(__file__).with_name("cloud.json").write_text(json.dumps(suite, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
