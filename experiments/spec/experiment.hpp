@@ -22,6 +22,7 @@ inline const PresetKind kExperimentKind{"experiment", "experiments/data"};
 struct ClusterSpec {
   Value platform;
   std::optional<int> nodes; // absent: as many as the jobs need
+  Value fabric;             // absent: the platform's
   Value storage;            // absent: the first disk of each node
   Value price_per_gpu_hour; // a number, or one for each platform
   std::string currency;     // of it, for people
@@ -243,6 +244,9 @@ void describe(V& v, ClusterSpec& s)
 {
   v.required("platform", s.platform, "the machine", preset("platform"));
   v.optional("nodes", s.nodes, "how many nodes; default: as many as the jobs need", at_least(1));
+  v.optional("fabric", s.fabric,
+             "what joins the nodes instead of the platform's, of the network that jobs train over",
+             preset("fabric"));
   v.optional("storage", s.storage, "where training data lies; default the first disk of each node",
              preset("storage"));
   v.optional("price_per_gpu_hour", s.price_per_gpu_hour,

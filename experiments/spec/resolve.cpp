@@ -389,6 +389,24 @@ platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,
                                platforms::load_transport(spec.transport));
 }
 
+namespace {
+
+// What the cluster asks for joins the nodes in the network that jobs train over.
+void use_fabric(ResolvedExperiment& e, const Value& root)
+{
+  if (!e.spec.cluster.fabric)
+    return;
+  const int network = platforms::find_network(e.platform, e.stack.transport).index;
+  if (network < 0)
+    root.at("cluster").fail_at("fabric", "joins nothing: '" + e.platform.name +
+                                             "' has no network that '" + e.stack.transport.name +
+                                             "' can run on");
+  e.platform.fabrics[static_cast<std::size_t>(network)] =
+      read_as<platforms::Fabric>(resolve_preset(e.spec.cluster.fabric, platforms::kFabricKind));
+}
+
+} // namespace
+
 ResolvedExperiment resolve(const Point& given)
 {
   const auto uses = std::make_shared<std::vector<PresetUse>>();
@@ -398,6 +416,7 @@ ResolvedExperiment resolve(const Point& given)
   e.spec = read_point(point);
   e.platform = platforms::load_platform(e.spec.cluster.platform);
   e.stack = resolve_stack(e.spec.stack, nullptr, e.platform, root);
+  use_fabric(e, root);
   const int per_node = e.platform.gpus_per_node();
   if (per_node == 0)
     root.at("cluster").fail_at("platform", "has no GPUs: '" + e.platform.name + "'");

@@ -40,7 +40,7 @@ def rows_of(folder):
 
 def main():
     experiments = {
-        name: {"cluster": {"platform": {"extends": "g4dn-12xlarge", "networks": [{"nics": ["eth0"], "fabric": "aws-placement-group"}]}},
+        name: {"cluster": {"platform": "g4dn-12xlarge", "fabric": "aws-placement-group"},
                "stack": {"host": "container", "network": "calico"},
                "jobs": [{"model": model, "framework": {"extends": "pytorch-ddp", "library": "nccl-2.4"}, "precision": "fp32",
                          "batch_per_gpu": batch, "placement": "spread"}]}

@@ -20,6 +20,7 @@ class Cluster(Builder):
     Attributes:
         platform: the machine
         nodes: how many nodes; default: as many as the jobs need
+        fabric: what joins the nodes instead of the platform's, of the network that jobs train over
         storage: where training data lies; default the first disk of each node
         price_per_gpu_hour: what a GPU costs for an hour: a number, or an object of platform and number; results
             then tell what a training costs whose length the job says
@@ -28,6 +29,7 @@ class Cluster(Builder):
 
     platform: str | Path | dict[str, Any]
     nodes: int | None = None
+    fabric: str | Path | dict[str, Any] | None = None
     storage: str | Path | dict[str, Any] | None = None
     price_per_gpu_hour: Any = None
     currency: str | None = None

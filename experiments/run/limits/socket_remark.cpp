@@ -43,9 +43,10 @@ std::string remark_sockets(const ResolvedExperiment& experiment, std::size_t job
   const double more = throughputs_with(changed, {}, 1, options, kStepsOfGains)[job];
   if (more <= (1 + kClearlyFaster) * rate)
     return "";
-  return fmt::format("{}: threads of {} hold up what it sends over sockets: with "
-                     "NCCL_SOCKET_NTHREADS={} the job would be {:.0f} % faster",
-                     resolved.spec.name, resolved.library.name, kThreads, 100 * (more / rate - 1));
+  return fmt::format(
+      "{}: few threads and connections of {} hold up what it sends over sockets: with "
+      "NCCL_SOCKET_NTHREADS={} the job would be {:.0f} % faster",
+      resolved.spec.name, resolved.library.name, kThreads, 100 * (more / rate - 1));
 }
 
 } // namespace foretrain::experiments
