@@ -235,6 +235,13 @@ RECIPES = {
     ("DeepSeek-V3-671B", "B300", "mxfp8"): (HYBRID, True, "all", ["mla_up_proj"]),
     ("Qwen3-235B-A22B", "B300", None): (HYBRID, False, "layer", []),
     ("Qwen3-30B-A3B", "B300", None): (HYBRID, False, "layer", []),
+    # _enable_hybridep_full_iteration_mxfp8 of src/megatron/bridge/perf_recipes/qwen/common.py@134e903a,
+    # called in qwen/gb300/qwen3_moe.py@007282ea, gb200/ and b300/qwen3_moe.py@04f01354.
+    ("Qwen3-30B-A3B", "GB300", "mxfp8"): (HYBRID, True, "all", []),
+    ("Qwen3-30B-A3B", "GB200", "mxfp8"): (HYBRID, True, "all", []),
+    ("Qwen3-30B-A3B", "B300", "mxfp8"): (HYBRID, True, "all", []),
+    ("Qwen3-235B-A22B", "GB300", "mxfp8"): (HYBRID, True, "all", []),
+    ("Qwen3-235B-A22B", "GB200", "mxfp8"): (HYBRID, True, "all", []),
     ("GPT-OSS-120B", "B300", "bf16"): (PLAIN, False, "layer", []),
     # nemotron_3_workload_base_configs.py@06e8da4e and, for Ultra, of the release after it.
     ("Nemotron_3_Nano", "GB300", None): (HYBRID, False, "layer", []),
@@ -285,7 +292,7 @@ def recipe(row):
     dispatcher, overlap, graphs, modules = found
     if graphs == "all" and release(row) < 26.06:
         # Of DeepSeek on B300 none: deepseek_workload_base_configs.py@f0e2c37e.
-        overlap, graphs = False, "none" if row["gpu"] == "B300" else "layer"
+        overlap, graphs = False, "none" if key[:2] == ("DeepSeek-V3-671B", "B300") else "layer"
     if key == ("DeepSeek-V3-671B", "GB300", "mxfp8") and release(row) < 26.06:
         modules = ["mla_up_proj"]  # deepseek_workload_base_configs.py@f0e2c37e
     if release(row) < 26:  # before HybridEP
