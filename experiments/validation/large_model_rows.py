@@ -42,7 +42,7 @@ SHAPES = {
     "Moonlight-16B-A3B": {"head_size": 128, "dense_layers": 1,
                           "latent": {k: v for k, v in LATENT.items() if k != "query_rank"}},
     "GPT-OSS-120B": {"head_size": 64, "window": 128, "full_attention_every": 2, "bias": True,
-                     "norm": "rms"},
+                     "norm": "rms", "clamped": True, "rotary_scaled": True},
     "Qwen3-30B-A3B": {"head_size": 128, "query_norm": True},
     "Qwen3-235B-A22B": {"head_size": 128, "query_norm": True},
 }
@@ -318,6 +318,8 @@ def experts_of(row):
         extra["overlap_expert"] = True
     if graphs != "none":
         extra["cuda_graphs"] = graphs
+    if graphs == "all":
+        extra["fused_experts"] = True  # use_transformer_engine_op_fuser goes with them
     if "tokendrop" in row["id"]:
         extra["dropless"] = False
     return extra
@@ -408,6 +410,10 @@ def row_of(row):
         raise LeftOut("no step")
     if row["set"] == "MLPerf-bert":
         raise LeftOut("sequences without padding")
+    if "gpt-oss-note" in (row.get("notes") or ""):
+        # grouped_gemm_dglu_wrapper_sm100, ten times as slow from 1.24.0 on (NVIDIA/cudnn-frontend
+        # issue 256); the footnote: "Performance regression ... It will be resolved".
+        raise LeftOut("a defect of cuDNN that its footnote tells")
     where = platform(row)
     job = job_of(row)
     part = row["set"]
