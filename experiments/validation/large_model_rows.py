@@ -389,6 +389,10 @@ def job_of(row):
     if batch % (data * micro) or row["gpus"] % (p["tensor"] * p["pipeline"] * p["context"]):
         raise LeftOut("a batch or GPUs that do not divide")
     job["recompute"] = recompute(row, job)
+    if row["model"] == "Nemotron_3_Super" and job["precision"] == "nvfp4":
+        # num_layers_at_end_in_bf16 of nemotron_3_super_bf16_with_nvfp4_mixed (Megatron Bridge,
+        # training/mixed_precision.py), which its perf_recipes take; none at the start by default.
+        job["bf16_layers"] = {"last": 14}
     if row["set"] == "bigscience-A100":
         job["attention"] = "plain"
     if "LoRA" in str(row.get("task")):
