@@ -56,16 +56,30 @@ OperatorTime PlannedLayer::operators_time(bool backward) const
   return time;
 }
 
+// Of passes, those that no pass of another micro-batch and the other direction runs beside: the
+// first forward ones and the last backward ones. Megatron-Core (schedules.py, with
+// overlap_moe_expert_parallel_comm) begins with 2 (stages - 1 - stage) + (pieces - 1) stages + 1
+// of micro_batches x pieces, in the mean of the stages pieces x stages. Schedules that return
+// pair them from both ends.
+double PlannedLayer::alone() const
+{
+  const ParallelPlan& plan = s_.memory.plan;
+  if (returns(plan.schedule))
+    return 0;
+  return std::min(1.0, static_cast<double>(plan.pipeline) / s_.memory.batch.micro_batches);
+}
+
 // The host asks how many tokens came for each expert, unless none may come too many, and launches
 // the experts' work one by one. The first is not there where router and preparation are a graph,
 // neither where everything is, and both are hidden where the device has another micro-batch's work.
 Seconds PlannedLayer::wait_for_host() const
 {
-  if (!parts_.has_experts() || s_.rules.overlap_expert || s_.rules.cuda_graphs == CudaGraphs::all)
+  if (!parts_.has_experts() || s_.rules.cuda_graphs == CudaGraphs::all)
     return Seconds(0);
   const bool asks = s_.rules.dropless && s_.rules.cuda_graphs == CudaGraphs::none;
   const double held = std::ceil(s_.memory.model.experts / static_cast<double>(shape_.expert));
-  return (asks ? s_.rules.host_per_routing : Seconds(0)) + held * s_.rules.host_per_expert;
+  return (s_.rules.overlap_expert ? alone() : 1.0) *
+         ((asks ? s_.rules.host_per_routing : Seconds(0)) + held * s_.rules.host_per_expert);
 }
 
 // The device waits with the host: where it waits for each launch anyway, not a second time.
@@ -291,7 +305,7 @@ Exposure PlannedLayer::expert(bool backward) const
   if (!s_.rules.overlap_expert)
     return {both, both, std::move(calls)};
   const Seconds beside = 0.5 * (backward ? this->backward() : forward()).time();
-  const Seconds hidden = std::min(both, beside);
+  const Seconds hidden = (1 - alone()) * std::min(both, beside);
   return {both, both - hidden + s_.rules.overlap_cost * hidden, std::move(calls)};
 }
 
@@ -310,6 +324,8 @@ OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
   shape.sequence_parallel = s.memory.plan.sequence_parallel && s.memory.plan.tensor > 1;
   shape.flash = s.memory.flash;
   shape.fused = s.rules.fused;
+  shape.fused_rotary_scale = s.rules.fused_rotary_scale;
+  shape.fused_experts = s.rules.fused_experts;
   shape.loss = loss_kernels(s.rules);
   shape.element = s.memory.element;
   shape.operand = parts.wide ? s.memory.element : s.memory.operand;

@@ -64,6 +64,7 @@ public:
 private:
   OperatorTime operators_time(bool backward) const;
   const TransformerDevice& device_of(const Operator& op) const;
+  double alone() const;
   Seconds wait_for_host() const;
   OperatorTime waiting() const;
   bool repeats_feed_forward() const;

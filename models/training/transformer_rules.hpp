@@ -113,6 +113,8 @@ constexpr auto choices(StageCut)
 
 struct TransformerRules {
   bool fused = true;              // element-wise chains are one kernel each
+  bool fused_rotary_scale = true; // also where what is rotated is scaled (YaRN)
+  bool fused_experts = true;      // also biases and clamps of experts
   Seconds host_per_kernel{5e-6};  // that its process needs to launch one
   Seconds host_per_layer{};       // in the forward pass, beside launches; half of it backward
   Seconds host_per_micro_batch{}; // in which the device waits; 0: the host runs ahead
@@ -209,6 +211,11 @@ template <class V>
 void describe(V& v, TransformerRules& s)
 {
   v.optional("fused", s.fused, "chains of element-wise work are one kernel each");
+  v.optional("fused_rotary_scale", s.fused_rotary_scale,
+             "so are rotations that scale (rotary_scaled); else they run in steps");
+  v.optional("fused_experts", s.fused_experts,
+             "biases and clamps of experts are part of kernels beside them; else each has kernels "
+             "of its own");
   v.optional("host_per_kernel", s.host_per_kernel, "host time to launch one kernel",
              non_negative());
   v.optional(

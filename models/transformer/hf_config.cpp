@@ -59,6 +59,10 @@ Json gpt_oss(const Config& c)
   Json t = llama_like(c);
   t["norm"] = "rms";
   t["bias"] = true;
+  if (c.has("swiglu_limit"))
+    t["clamped"] = true;
+  if (c.has("rope_scaling"))
+    t["rotary_scaled"] = true; // YaRN
   return t;
 }
 

@@ -35,8 +35,10 @@ struct OperatorShape {
   int expert = 1;
   int expert_tensor = 1; // cuts of each expert
   bool sequence_parallel = false;
-  bool flash = true; // attention as one kernel; else scores pass through memory
-  bool fused = true; // element-wise chains are one kernel each
+  bool flash = true;              // attention as one kernel; else scores pass through memory
+  bool fused = true;              // element-wise chains are one kernel each
+  bool fused_rotary_scale = true; // also where what is rotated is scaled
+  bool fused_experts = true;      // also biases and clamps of grouped experts
   LossKernels loss = LossKernels::fused;
   double element = 2;    // bytes of activations and weights
   double operand = 2;    // and of what products with weights take, with its scales

@@ -25,11 +25,13 @@ public:
   void norm(const char* name, double elements);
   void residual(const char* name);
   void attention();
+  void rotary(double elements);
   void mamba(const Mamba& m);
   void delta(const DeltaNet& d);
   void feed_forward(const char* up, const char* down, double tokens, double outer, double inner,
                     double count);
   void experts();
+  void expert_bias(double elements, double local);
   /// What follows belongs to this module.
   void within(std::optional<LayerModule> of) { module_ = of; }
 

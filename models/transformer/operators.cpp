@@ -106,6 +106,18 @@ void OperatorWriter::turn_heads(double values)
     memory("heads for tokens", shape.tokens() * values, 4, 4, 4);
 }
 
+// In steps: cast, product of complex numbers (or of two halves), cast back, each way. Scaled, in 16
+// bits (Megatron-Core, rope_utils.py, _apply_rotary_pos_emb_bshd): halves negated and brought
+// together, two products, their sum, and what is not rotated set behind; backward also a slice's
+// zeros and copy, and sums of gradients.
+void OperatorWriter::rotary(double elements)
+{
+  if (t.rotary_scaled && !shape.fused_rotary_scale)
+    memory("rotary", elements, 12, 17, 8);
+  else
+    memory("rotary", elements, eager(2, 10), eager(2, 10), static_cast<int>(eager(1, 8)));
+}
+
 void OperatorWriter::attention()
 {
   const double tokens = shape.tokens();
@@ -152,9 +164,7 @@ void OperatorWriter::attention()
     if (t.query_norm)
       norm("qk norm", tokens * (heads + kv) * t.head());
     if (t.rotary)
-      // In steps: cast, product of complex numbers (or of two halves), cast back, each way.
-      memory("rotary", tokens * (heads + kv) * t.head(), eager(2, 10), eager(2, 10),
-             static_cast<int>(eager(1, 8)));
+      rotary(tokens * (heads + kv) * t.head());
   }
   const double values =
       t.latent && t.latent->value_size > 0 ? t.latent->value_size : static_cast<double>(t.head());
@@ -181,6 +191,10 @@ void OperatorWriter::feed_forward(const char* up, const char* down, double token
   const auto whole = module_;
   if (module_ == LayerModule::moe)
     within(LayerModule::moe_act);
+  // Each half is clamped, and both are brought together again (Megatron-Core, fused_bias_geglu.py,
+  // weighted_bias_quick_geglu_impl); backward each takes its gradient where it was in range.
+  if (grouped && t.gated && t.clamped && !shape.fused_experts)
+    memory("clamp", elements, 8, 10, 3);
   if (t.gated)
     memory("swiglu", elements, eager(3, 5), eager(5, 9), static_cast<int>(eager(1, 3)));
   else
@@ -188,6 +202,21 @@ void OperatorWriter::feed_forward(const char* up, const char* down, double token
   within(whole);
   product(AdapterTarget::linear_fc2, down, tokens, outer, inner, count);
   shared(grouped ? TensorEnd::none : TensorEnd::out, grouped || !t.gated ? 1 : 0);
+}
+
+// What leaves an expert gets its bias times the token's weight, expert by expert in single
+// precision: a product, a sum, all experts brought together, a cast (Megatron-Core, experts.py,
+// TEGroupedMLP._apply_bias). Backward casts, brings together, and multiplies and adds up for the
+// gradients of bias and weights.
+void OperatorWriter::expert_bias(double elements, double local)
+{
+  if (!t.has_bias() || shape.fused_experts)
+    return;
+  const double e = shape.element;
+  const double frozen = shape.adapters ? 12 : 0; // bytes of the gradient of a bias
+  memory("expert bias", elements, (24 + 2 * e) / e, (32 + 4 * e - frozen) / e);
+  operators.back().forward_kernels = static_cast<int>(2 * local) + 2;
+  operators.back().backward_kernels = static_cast<int>(6 * local) + 2;
 }
 
 void OperatorWriter::experts()
@@ -207,6 +236,7 @@ void OperatorWriter::experts()
   // The gathered tokens of all ranks of the group go to this rank's experts.
   feed_forward("experts up", "experts down", routed / local, width,
                static_cast<double>(t.expert_inner()) / shape.expert_tensor, local);
+  expert_bias(routed * width, local);
   memory("combine", routed * width, 3, 3, 2);
   if (t.expert_hidden)
     product("latent out", tokens, t.hidden, width);

@@ -98,6 +98,8 @@ struct Transformer {
   std::optional<bool> qkv_bias; // of the products that make queries, keys and values
   bool query_norm = false;      // a norm on each head's queries and keys
   bool attention_gate = false;  // what leaves attention is multiplied with a gate as wide
+  bool rotary_scaled = false;   // rotations scale queries and keys, too (YaRN)
+  bool clamped = false;         // what goes into a gated activation is clamped first (GPT-OSS)
   Block block = Block::sequential;
   int window = 0;                // sliding window of attention; 0: all
   int full_attention_every = 0;  // one layer of so many attends to all, the others have a window or
@@ -228,6 +230,10 @@ void describe(V& v, Transformer& s)
   v.optional("tied", s.tied, "output weights are those of the embedding; default unless gated");
   v.optional("norm", s.norm, "default rms when gated, else layer", one_of({"layer", "rms"}));
   v.optional("rotary", s.rotary, "rotary positions");
+  v.optional("rotary_scaled", s.rotary_scaled,
+             "what is rotated is scaled, too (YaRN without mscale_all_dim)");
+  v.optional("clamped", s.clamped,
+             "what goes into a gated activation is clamped first (swiglu_limit of GPT-OSS)");
   v.optional("positions", s.positions, "learned positions; default 2048, none with rotary",
              between(0, 1e8));
   v.optional("bias", s.bias, "products have biases; default with layer norm");

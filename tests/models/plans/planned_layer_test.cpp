@@ -232,6 +232,41 @@ TEST_CASE("a dropless layer waits for its numbers of tokens once a forward pass"
   CHECK(PlannedLayer(s, times, kExpertLayer).forward().host.value() == Approx(1e-3 * launched));
 }
 
+TEST_CASE("passes without another micro-batch beside them hide no exchange of experts",
+          "[plans][closed-form]")
+{
+  StepSetting s = small_model(4);
+  s.memory.model.experts = 8;
+  s.memory.model.top_k = 2;
+  s.memory.plan.expert = 2;
+  s.memory.batch.micro_batches = 8;
+  s.rules.overlap_expert = true;
+  s.rules.overlap_cost = 0;
+  s.rules.host_per_routing = Seconds(8e-3);
+  EqualTimes times(kExchange); // shorter than half a pass
+  const auto layer = [&] { return PlannedLayer(s, times, kExpertLayer); };
+  const auto exposed = [&] { return layer().exchanges(false).expert.exposed.value(); };
+  const double both = 2 * kExchange.value();
+  // The first forward pass and the last backward one of eight.
+  CHECK(exposed() == Approx(both / 8));
+  CHECK(layer().exchanges(true).expert.exposed.value() == Approx(both / 8));
+  // On four stages the first passes of the mean stage, however many pieces each has.
+  s.memory.plan.pipeline = 4;
+  CHECK(exposed() == Approx(both * 4 / 8));
+  s.memory.batch.micro_batches = 2;
+  CHECK(exposed() == Approx(both));
+  // Passes that go down and up meet from the start.
+  s.memory.plan.schedule = PipelineSchedule::dualpipe_v;
+  CHECK(exposed() == Approx(0).margin(1e-12));
+  // Waits for numbers of tokens are hidden as long.
+  s.memory.plan.schedule = PipelineSchedule::interleaved;
+  s.memory.plan.pipeline = 1;
+  s.memory.batch.micro_batches = 4;
+  const double waiting = layer().forward().time().value();
+  s.rules.host_per_routing = Seconds(0);
+  CHECK(waiting - layer().forward().time().value() == Approx(2e-3));
+}
+
 TEST_CASE("a layer of one part exchanges half as often as one of two", "[plans][closed-form]")
 {
   StepSetting s = small_model(1);

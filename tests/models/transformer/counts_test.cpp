@@ -150,7 +150,10 @@ TEST_CASE("config.json of models of 2025 has their published parameters",
   const Transformer oss = imported(R"({"model_type": "gpt_oss", "hidden_size": 2880,
     "intermediate_size": 2880, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
     "num_hidden_layers": 36, "num_local_experts": 128, "num_experts_per_tok": 4,
-    "sliding_window": 128, "attention_bias": true, "vocab_size": 201088})");
+    "sliding_window": 128, "attention_bias": true, "vocab_size": 201088, "swiglu_limit": 7.0,
+    "rope_scaling": {"rope_type": "yarn", "factor": 32.0}})");
+  CHECK(oss.clamped);
+  CHECK(oss.rotary_scaled);
   CHECK(parameters(oss).total() == Approx(116.83e9).epsilon(2e-3));
   CHECK(oss.windowed() == Approx(0.5));
   // meta-llama/Llama-4-Maverick-17B-128E: 400 B, 17 B active (model card).
