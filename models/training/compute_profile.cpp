@@ -1,5 +1,6 @@
 #include "models/training/compute_profile.hpp"
 
+#include "models/training/behind_host.hpp"
 #include "models/training/layer_passes.hpp"
 
 #include <algorithm>
@@ -295,6 +296,19 @@ LayerTime table_time(const Layer& layer, int batch, const Device& device)
   return time;
 }
 
+// An operation of the framework each way, and its kernels; in half precision those that convert a
+// product's weight and its gradient.
+void add_host_work(LayerTime& time, bool runs_forward, const Device& device)
+{
+  if (!device.launches)
+    return;
+  const HostLaunches& host = *device.launches;
+  const double casts = time.product && device.tensor_cores ? host.casts_per_weight : 0;
+  time.forward_host = host.per_operation + ((runs_forward ? 1 : 0) + casts) * host.per_kernel;
+  if (time.backward_kernels > 0)
+    time.backward_host = host.per_operation + (time.backward_kernels + casts) * host.per_kernel;
+}
+
 // Idle time between `from` and `until` of a pass over the layers, from the beginning of the first.
 template <class Layer>
 Seconds idle_between(Layer first, Layer last, Seconds LayerTime::*time, Seconds LayerTime::*idle,
@@ -348,6 +362,25 @@ Seconds ComputeProfile::backward_idle(Seconds from, Seconds until) const
                       &LayerTime::backward_idle, from, until);
 }
 
+Seconds ComputeProfile::host() const
+{
+  Seconds sum = optimizer_host;
+  for (const LayerTime& layer : layers)
+    sum += layer.forward_host + layer.backward_host;
+  return sum;
+}
+
+ComputeProfile ComputeProfile::hosted(double factor) const
+{
+  ComputeProfile result = *this;
+  for (LayerTime& layer : result.layers) {
+    layer.forward_host *= factor;
+    layer.backward_host *= factor;
+  }
+  result.optimizer_host *= factor;
+  return behind_host(std::move(result));
+}
+
 ComputeProfile ComputeProfile::scaled(double factor) const
 {
   ComputeProfile result = *this;
@@ -356,7 +389,21 @@ ComputeProfile ComputeProfile::scaled(double factor) const
     layer.backward += (factor - 1) * (layer.backward - layer.backward_idle);
   }
   result.optimizer += (factor - 1) * (optimizer - optimizer_idle);
-  return result;
+  return behind_host(std::move(result));
+}
+
+Lengthening lengthening_of(const ComputeProfile& profile, double factor)
+{
+  const Seconds host = profile.host();
+  const Seconds kernels = profile.total() - profile.idle();
+  if (host > kernels)
+    return {kernels.value() > 0 ? std::min(1.0, factor * (host / kernels)) : 1.0, factor};
+  return {factor, host.value() > 0 ? std::min(1.0, factor * (kernels / host)) : 1.0};
+}
+
+ComputeProfile lengthened(const ComputeProfile& profile, const Lengthening& by)
+{
+  return profile.scaled(by.kernels).hosted(by.host);
 }
 
 ComputeProfile compute_profile(const Network& network, int batch, const Device& device)
@@ -411,6 +458,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
       time.backward = Seconds(0);
       time.backward_kernels = 0;
     }
+    add_host_work(time, passes.forward(), device);
     profile.layers.push_back(time);
   }
   if (device.kernels.copies_batch && !profile.layers.empty())
@@ -424,7 +472,11 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   profile.optimizer = update.kernels + tensors * device.operation_gap;
   profile.optimizer_exposed = update.exposed;
   profile.optimizer_launches = update.launches;
-  return profile;
+  if (const auto& host = device.launches)
+    profile.optimizer_host =
+        (update.launches + (device.tensor_cores ? tensors * host->checks_per_gradient : 0)) *
+        host->per_kernel;
+  return behind_host(std::move(profile));
 }
 
 ComputeProfile inference_profile(const Network& network, int batch, const Device& device)
@@ -462,8 +514,9 @@ double slowed_beside_collective(const ComputeProfile& profile, double held, doub
     return 1;
   Seconds beside;
   for (const LayerTime& layer : profile.layers)
-    beside += layer.backward * (layer.product ? products : others) / (1 - held) +
-              layer.backward_kernels * per_kernel;
+    beside +=
+        (layer.backward - layer.backward_idle) * (layer.product ? products : others) / (1 - held) +
+        layer.backward_idle + layer.backward_kernels * per_kernel;
   return beside / alone;
 }
 
