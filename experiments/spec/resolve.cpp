@@ -158,10 +158,12 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
   job.anchor_factor = kernels / computed;
   job.profile = models::lengthened(job.profile, models::lengthening_of(profile, job.anchor_factor));
   if (spec.batch_per_gpu != job.spec.batch_per_gpu)
-    job.warnings.push_back(
-        fmt::format("{}: extrapolates: the anchor, at a batch of {}, makes kernels {:.3g} times as "
-                    "long as computed, and is taken to do so at {}",
-                    spec.name, spec.batch_per_gpu, job.anchor_factor, job.spec.batch_per_gpu));
+    job.warnings.push_back(fmt::format(
+        "{}: extrapolates: the anchor, at a batch of {}, makes {} {:.3g} times as "
+        "long as computed, and is taken to do so at {}",
+        spec.name, spec.batch_per_gpu,
+        profile.host() > profile.total() - profile.idle() ? "the host's launches" : "kernels",
+        job.anchor_factor, job.spec.batch_per_gpu));
   if (job.anchor_factor < 0.5 || job.anchor_factor > 2)
     job.warnings.push_back(fmt::format("{}: the anchor of {:g} samples/s is {:.2f} times what "
                                        "the roofline says for this GPU, model, "

@@ -1,6 +1,5 @@
 #include "models/training/compute_profile.hpp"
 
-#include "models/training/behind_host.hpp"
 #include "models/training/layer_passes.hpp"
 
 #include <algorithm>
@@ -309,102 +308,7 @@ void add_host_work(LayerTime& time, bool runs_forward, const Device& device)
     time.backward_host = host.per_operation + (time.backward_kernels + casts) * host.per_kernel;
 }
 
-// Idle time between `from` and `until` of a pass over the layers, from the beginning of the first.
-template <class Layer>
-Seconds idle_between(Layer first, Layer last, Seconds LayerTime::*time, Seconds LayerTime::*idle,
-                     Seconds from, Seconds until)
-{
-  Seconds sum;
-  for (Seconds begin; first != last; begin += (*first).*time, ++first) {
-    const Seconds length = (*first).*time;
-    const Seconds within = std::min(until - begin, length) - std::max(from - begin, Seconds(0));
-    if (within.value() > 0)
-      sum += (*first).*idle * (within / length);
-  }
-  return sum;
-}
-
 } // namespace
-
-Seconds ComputeProfile::forward() const
-{
-  Seconds sum;
-  for (const LayerTime& layer : layers)
-    sum += layer.forward;
-  return sum;
-}
-
-Seconds ComputeProfile::backward() const
-{
-  Seconds sum;
-  for (const LayerTime& layer : layers)
-    sum += layer.backward;
-  return sum;
-}
-
-Seconds ComputeProfile::idle() const
-{
-  Seconds sum = optimizer_idle;
-  for (const LayerTime& layer : layers)
-    sum += layer.forward_idle + layer.backward_idle;
-  return sum;
-}
-
-Seconds ComputeProfile::forward_idle(Seconds from, Seconds until) const
-{
-  return idle_between(layers.begin(), layers.end(), &LayerTime::forward, &LayerTime::forward_idle,
-                      from, until);
-}
-
-Seconds ComputeProfile::backward_idle(Seconds from, Seconds until) const
-{
-  return idle_between(layers.rbegin(), layers.rend(), &LayerTime::backward,
-                      &LayerTime::backward_idle, from, until);
-}
-
-Seconds ComputeProfile::host() const
-{
-  Seconds sum = optimizer_host;
-  for (const LayerTime& layer : layers)
-    sum += layer.forward_host + layer.backward_host;
-  return sum;
-}
-
-ComputeProfile ComputeProfile::hosted(double factor) const
-{
-  ComputeProfile result = *this;
-  for (LayerTime& layer : result.layers) {
-    layer.forward_host *= factor;
-    layer.backward_host *= factor;
-  }
-  result.optimizer_host *= factor;
-  return behind_host(std::move(result));
-}
-
-ComputeProfile ComputeProfile::scaled(double factor) const
-{
-  ComputeProfile result = *this;
-  for (LayerTime& layer : result.layers) {
-    layer.forward += (factor - 1) * (layer.forward - layer.forward_idle);
-    layer.backward += (factor - 1) * (layer.backward - layer.backward_idle);
-  }
-  result.optimizer += (factor - 1) * (optimizer - optimizer_idle);
-  return behind_host(std::move(result));
-}
-
-Lengthening lengthening_of(const ComputeProfile& profile, double factor)
-{
-  const Seconds host = profile.host();
-  const Seconds kernels = profile.total() - profile.idle();
-  if (host > kernels)
-    return {kernels.value() > 0 ? std::min(1.0, factor * (host / kernels)) : 1.0, factor};
-  return {factor, host.value() > 0 ? std::min(1.0, factor * (kernels / host)) : 1.0};
-}
-
-ComputeProfile lengthened(const ComputeProfile& profile, const Lengthening& by)
-{
-  return profile.scaled(by.kernels).hosted(by.host);
-}
 
 ComputeProfile compute_profile(const Network& network, int batch, const Device& device)
 {

@@ -3,12 +3,12 @@
 
 #include "models/networks/network.hpp"
 #include "models/training/framework.hpp"
+#include "models/training/layer_times.hpp"
 #include "models/training/optimizer.hpp"
 #include "sim/cost/products.hpp"
 #include "sim/cost/roofline.hpp"
 
 #include <optional>
-#include <vector>
 
 namespace foretrain::models {
 
@@ -33,51 +33,6 @@ struct Device {
   std::optional<HostLaunches> launches; // of the framework
   int ranks = 1;                        // that add up the gradients of a training step
 };
-
-struct LayerTime {
-  Seconds forward;
-  Seconds backward;
-  bool product = false; // a convolution or a matrix product
-  double backward_kernels = 1;
-  Seconds forward_idle{}, backward_idle{}; // of these, with no kernel on the GPU
-  Seconds forward_host{}, backward_host{}; // that the host needs to launch it
-};
-
-struct ComputeProfile {
-  std::vector<LayerTime> layers; // in forward order
-  Seconds optimizer;
-  Seconds optimizer_idle;        // of it, with no kernel on the GPU
-  Seconds optimizer_host;        // that the host needs to launch it
-  Seconds optimizer_exposed;     // on top where the host waits for gradients; no anchor holds it
-  double optimizer_launches = 0; // of the optimizer's kernels in a step
-  Seconds forward() const;
-  Seconds backward() const;
-  Seconds total() const { return forward() + backward() + optimizer; }
-  Seconds idle() const; // of that, with no kernel on the GPU
-  /// Without idle times that were recorded: kernels, and what the GPU waits for its host.
-  Seconds computed() const { return host().value() > 0 ? total() : total() - idle(); }
-  /// Of the time from `from` to `until` after the beginning of forward (of backward) that in which
-  /// the GPU has no kernel: a layer's is spread over it.
-  Seconds forward_idle(Seconds from, Seconds until) const;
-  Seconds backward_idle(Seconds from, Seconds until) const;
-  Seconds host() const; // of all operations and launches; 0: not known, idle times are recorded
-  /// The same profile with every kernel `factor` times as long. What the GPU waits for its host
-  /// follows; recorded idle time stays as it is.
-  ComputeProfile scaled(double factor) const;
-  /// The same with host work `factor` times as long.
-  ComputeProfile hosted(double factor) const;
-};
-
-/// By how much kernels and host work take longer than computed.
-struct Lengthening {
-  double kernels = 1;
-  double host = 1;
-};
-
-/// What makes a step of `profile`, recorded idle times apart, `factor` times as long. A measured
-/// step tells how long the slower of GPU and host takes, and of the other that it takes no longer.
-Lengthening lengthening_of(const ComputeProfile& profile, double factor);
-ComputeProfile lengthened(const ComputeProfile& profile, const Lengthening& by);
 
 /// `batch` samples per step. Backward of a GEMM-like layer is two products of the size of the
 /// forward one (gradients of input and of weights), one in the first layer, whose input needs none.

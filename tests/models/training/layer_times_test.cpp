@@ -1,5 +1,7 @@
 // Where the host is slower than the GPU that it launches for.
-#include "models/training/behind_host.hpp"
+#include "models/training/layer_times.hpp"
+
+#include "models/training/compute_profile.hpp"
 
 #include "tests/models/network_support.hpp"
 #include "tests/support/catch.hpp"
@@ -7,7 +9,7 @@
 #include <algorithm>
 #include <random>
 
-namespace foretrain::behind_host_test {
+namespace foretrain::layer_times_test {
 
 using namespace foretrain::models;
 
@@ -134,4 +136,4 @@ TEST_CASE("host work is an operation each way and its kernels", "[profile][close
   CHECK(compute_profile(network, 1, device).layers[0].backward_host.value() == 0);
 }
 
-} // namespace foretrain::behind_host_test
+} // namespace foretrain::layer_times_test
