@@ -367,7 +367,8 @@ void describe_transformer(V& v, JobSpec& s)
       between(0, 10000));
   v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory");
   v.optional("kernel_time", s.kernel_time,
-             "by this factor kernels take longer than computed; an anchor says it by a rate",
+             "by this factor kernels take longer than computed, or the host's launches where a "
+             "network's kernels are shorter than these; an anchor says it by a rate",
              between(0.01, 100));
   v.optional("tokens", s.tokens,
              "length of the training in tokens: a number or a text like \"1T\"");

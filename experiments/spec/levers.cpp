@@ -210,9 +210,14 @@ void shorter_latencies(ResolvedExperiment& e, double factor)
   }
 }
 
-// Recorded times in which the device does nothing and no exchange runs: it waits for its host.
+// The host's operations and launches, or recorded times in which the device does nothing and no
+// exchange runs: it waits for its host.
 void less_idle(ResolvedJob& job, double factor)
 {
+  if (job.profile.host().value() > 0) {
+    job.profile = job.profile.hosted(1 / factor);
+    return;
+  }
   const auto shorten = [factor](Seconds& time, Seconds& idle) {
     time -= (1 - 1 / factor) * idle;
     idle *= 1 / factor;

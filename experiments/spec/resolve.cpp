@@ -78,6 +78,11 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   device.fused_elementwise = framework.fused_elementwise;
   device.kernels = framework.kernels;
   device.operation_gap = framework.operation_gap;
+  device.launches = framework.launches;
+  if (device.launches) {
+    device.launches->per_operation *= stack.host.cpu_overhead;
+    device.launches->per_kernel *= stack.host.cpu_overhead;
+  }
   device.optimizer_style = framework.optimizer_style;
   device.master_weights = half;
   device.minimal_filtering = job.precision == Precision::fp32 || (half && !device.tensor_cores);
@@ -136,23 +141,29 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
   const auto profile = job.network.measured ? measured_profile_of(measured, e.platform, bare, at)
                                             : profile_of(measured, device);
   const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
-  const Seconds computed = profile.total() - profile.idle();
-  const Seconds left = step - job.framework.step_overhead - profile.idle();
+  const Seconds computed = profile.computed();
+  const Seconds left = step - job.framework.step_overhead - (profile.total() - computed);
   Seconds kernels = left;
   for (int i = 0; i < 3; ++i) // what is exposed depends on how long kernels take
-    kernels = left - exchange_of_one(measured, profile.scaled(kernels / computed), e);
+    kernels =
+        left - exchange_of_one(
+                   measured,
+                   models::lengthened(profile, models::lengthening_of(profile, kernels / computed)),
+                   e);
   if (kernels.value() <= 0 || computed.value() <= 0)
     at.fail_at("anchor",
                fmt::format("leaves no time for computing: a step of {} takes {:.3g} ms, "
                            "of which framework and variables need {:.3g} ms",
                            spec.batch_per_gpu, step.value() * 1e3, (step - kernels).value() * 1e3));
   job.anchor_factor = kernels / computed;
-  job.profile = job.profile.scaled(job.anchor_factor);
+  job.profile = models::lengthened(job.profile, models::lengthening_of(profile, job.anchor_factor));
   if (spec.batch_per_gpu != job.spec.batch_per_gpu)
-    job.warnings.push_back(
-        fmt::format("{}: extrapolates: the anchor, at a batch of {}, makes kernels {:.3g} times as "
-                    "long as computed, and is taken to do so at {}",
-                    spec.name, spec.batch_per_gpu, job.anchor_factor, job.spec.batch_per_gpu));
+    job.warnings.push_back(fmt::format(
+        "{}: extrapolates: the anchor, at a batch of {}, makes {} {:.3g} times as "
+        "long as computed, and is taken to do so at {}",
+        spec.name, spec.batch_per_gpu,
+        profile.host() > profile.total() - profile.idle() ? "the host's launches" : "kernels",
+        job.anchor_factor, job.spec.batch_per_gpu));
   if (job.anchor_factor < 0.5 || job.anchor_factor > 2)
     job.warnings.push_back(fmt::format("{}: the anchor of {:g} samples/s is {:.2f} times what "
                                        "the roofline says for this GPU, model, "
@@ -309,7 +320,8 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
     apply_anchor(job, e, at);
   } else {
     job.anchor_factor = spec.kernel_time;
-    job.profile = job.profile.scaled(spec.kernel_time);
+    job.profile =
+        models::lengthened(job.profile, models::lengthening_of(job.profile, spec.kernel_time));
   }
   tell_anchor(job);
   finish_job(job, at, e);

@@ -295,69 +295,20 @@ LayerTime table_time(const Layer& layer, int batch, const Device& device)
   return time;
 }
 
-// Idle time between `from` and `until` of a pass over the layers, from the beginning of the first.
-template <class Layer>
-Seconds idle_between(Layer first, Layer last, Seconds LayerTime::*time, Seconds LayerTime::*idle,
-                     Seconds from, Seconds until)
+// An operation of the framework each way, and its kernels; in half precision those that convert a
+// product's weight and its gradient.
+void add_host_work(LayerTime& time, bool runs_forward, const Device& device)
 {
-  Seconds sum;
-  for (Seconds begin; first != last; begin += (*first).*time, ++first) {
-    const Seconds length = (*first).*time;
-    const Seconds within = std::min(until - begin, length) - std::max(from - begin, Seconds(0));
-    if (within.value() > 0)
-      sum += (*first).*idle * (within / length);
-  }
-  return sum;
+  if (!device.launches)
+    return;
+  const HostLaunches& host = *device.launches;
+  const double casts = time.product && device.tensor_cores ? host.casts_per_weight : 0;
+  time.forward_host = host.per_operation + ((runs_forward ? 1 : 0) + casts) * host.per_kernel;
+  if (time.backward_kernels > 0)
+    time.backward_host = host.per_operation + (time.backward_kernels + casts) * host.per_kernel;
 }
 
 } // namespace
-
-Seconds ComputeProfile::forward() const
-{
-  Seconds sum;
-  for (const LayerTime& layer : layers)
-    sum += layer.forward;
-  return sum;
-}
-
-Seconds ComputeProfile::backward() const
-{
-  Seconds sum;
-  for (const LayerTime& layer : layers)
-    sum += layer.backward;
-  return sum;
-}
-
-Seconds ComputeProfile::idle() const
-{
-  Seconds sum = optimizer_idle;
-  for (const LayerTime& layer : layers)
-    sum += layer.forward_idle + layer.backward_idle;
-  return sum;
-}
-
-Seconds ComputeProfile::forward_idle(Seconds from, Seconds until) const
-{
-  return idle_between(layers.begin(), layers.end(), &LayerTime::forward, &LayerTime::forward_idle,
-                      from, until);
-}
-
-Seconds ComputeProfile::backward_idle(Seconds from, Seconds until) const
-{
-  return idle_between(layers.rbegin(), layers.rend(), &LayerTime::backward,
-                      &LayerTime::backward_idle, from, until);
-}
-
-ComputeProfile ComputeProfile::scaled(double factor) const
-{
-  ComputeProfile result = *this;
-  for (LayerTime& layer : result.layers) {
-    layer.forward += (factor - 1) * (layer.forward - layer.forward_idle);
-    layer.backward += (factor - 1) * (layer.backward - layer.backward_idle);
-  }
-  result.optimizer += (factor - 1) * (optimizer - optimizer_idle);
-  return result;
-}
 
 ComputeProfile compute_profile(const Network& network, int batch, const Device& device)
 {
@@ -411,6 +362,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
       time.backward = Seconds(0);
       time.backward_kernels = 0;
     }
+    add_host_work(time, passes.forward(), device);
     profile.layers.push_back(time);
   }
   if (device.kernels.copies_batch && !profile.layers.empty())
@@ -424,7 +376,11 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   profile.optimizer = update.kernels + tensors * device.operation_gap;
   profile.optimizer_exposed = update.exposed;
   profile.optimizer_launches = update.launches;
-  return profile;
+  if (const auto& host = device.launches)
+    profile.optimizer_host =
+        (update.launches + (device.tensor_cores ? tensors * host->checks_per_gradient : 0)) *
+        host->per_kernel;
+  return behind_host(std::move(profile));
 }
 
 ComputeProfile inference_profile(const Network& network, int batch, const Device& device)
@@ -462,8 +418,9 @@ double slowed_beside_collective(const ComputeProfile& profile, double held, doub
     return 1;
   Seconds beside;
   for (const LayerTime& layer : profile.layers)
-    beside += layer.backward * (layer.product ? products : others) / (1 - held) +
-              layer.backward_kernels * per_kernel;
+    beside +=
+        (layer.backward - layer.backward_idle) * (layer.product ? products : others) / (1 - held) +
+        layer.backward_idle + layer.backward_kernels * per_kernel;
   return beside / alone;
 }
 

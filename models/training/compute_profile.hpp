@@ -3,12 +3,12 @@
 
 #include "models/networks/network.hpp"
 #include "models/training/framework.hpp"
+#include "models/training/layer_times.hpp"
 #include "models/training/optimizer.hpp"
 #include "sim/cost/products.hpp"
 #include "sim/cost/roofline.hpp"
 
 #include <optional>
-#include <vector>
 
 namespace foretrain::models {
 
@@ -29,34 +29,9 @@ struct Device {
   bool minimal_filtering = true;  // libraries use it in single precision, not on tensor cores
   bool fused_elementwise = false; // activations and additions ride along with their neighbours
   KernelSpec kernels;
-  Seconds operation_gap; // of the framework
-  int ranks = 1;         // that add up the gradients of a training step
-};
-
-struct LayerTime {
-  Seconds forward;
-  Seconds backward;
-  bool product = false; // a convolution or a matrix product
-  double backward_kernels = 1;
-  Seconds forward_idle{}, backward_idle{}; // of these, with no kernel on the GPU, as recorded
-};
-
-struct ComputeProfile {
-  std::vector<LayerTime> layers; // in forward order
-  Seconds optimizer;
-  Seconds optimizer_idle;        // of it, with no kernel on the GPU, as recorded
-  Seconds optimizer_exposed;     // on top where the host waits for gradients; no anchor holds it
-  double optimizer_launches = 0; // of the optimizer's kernels in a step
-  Seconds forward() const;
-  Seconds backward() const;
-  Seconds total() const { return forward() + backward() + optimizer; }
-  Seconds idle() const; // of that, with no kernel on the GPU
-  /// Of the time from `from` to `until` after the beginning of forward (of backward) that in which
-  /// the GPU has no kernel: a layer's is spread over it.
-  Seconds forward_idle(Seconds from, Seconds until) const;
-  Seconds backward_idle(Seconds from, Seconds until) const;
-  /// The same profile with every kernel `factor` times as long; idle time stays as it is.
-  ComputeProfile scaled(double factor) const;
+  Seconds operation_gap;                // of the framework
+  std::optional<HostLaunches> launches; // of the framework
+  int ranks = 1;                        // that add up the gradients of a training step
 };
 
 /// `batch` samples per step. Backward of a GEMM-like layer is two products of the size of the

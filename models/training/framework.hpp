@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/input/input_settings.hpp"
+#include "models/training/host_launches.hpp"
 #include "models/training/optimizer.hpp"
 #include "models/training/transformer_rules.hpp"
 #include "sim/base/catalog.hpp"
@@ -189,11 +190,12 @@ struct Framework {
   Seconds coordination{};          // one agreement (of a cycle, or on a bucket), fixed part
   Seconds coordination_per_rank{}; // and for each rank; 0 with a response cache
   GradientPrecision gradient_precision = GradientPrecision::fp32; // or the job's ("compute")
-  Seconds step_overhead{};            // host time per step that kernels do not hide
-  Seconds operation_gap{};            // no kernel runs for this long after each operation
-  bool launches_ahead = false;        // kernels of a batch are launched without work between them
-  std::optional<ServerRules> servers; // when it has any
-  bool fused_elementwise = false;     // a compiler fuses activations and additions
+  Seconds step_overhead{};              // host time per step that kernels do not hide
+  std::optional<HostLaunches> launches; // of layered networks; absent: never the limit
+  Seconds operation_gap{};              // no kernel runs for this long after each operation
+  bool launches_ahead = false;          // kernels of a batch are launched without work between them
+  std::optional<ServerRules> servers;   // when it has any
+  bool fused_elementwise = false;       // a compiler fuses activations and additions
   KernelSpec kernels;
   std::optional<TransformerRules> transformer; // absent: the defaults
   std::string kernel_library; // generation of its library of kernels; empty: the latest
@@ -358,6 +360,10 @@ void describe(V& v, Framework& s)
   v.optional("gradient_precision", s.gradient_precision, "what travels");
   v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
              non_negative());
+  v.optional(
+      "launches", s.launches,
+      "host time of the operations and launches of a layered network, ahead of the GPU: where "
+      "it is longer than the kernels, the GPU waits; default: it never is");
   v.optional(
       "operation_gap", s.operation_gap,
       "after each operation of a layer, and each update of a tensor, until the next begins: an "

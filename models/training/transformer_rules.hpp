@@ -208,6 +208,25 @@ void describe_experts(V& v, TransformerRules& s)
 }
 
 template <class V>
+void describe_optimizer(V& v, TransformerRules& s)
+{
+  v.optional("optimizer_kernels", s.optimizer_kernels,
+             "of the optimizer per parameter tensor; 0: all tensors in a few kernels",
+             between(0, 1000));
+  v.optional(
+      "host_per_shard", s.host_per_shard,
+      "zero 1 and more: host time for each parameter tensor and each GPU that its optimizer "
+      "is shared out to, where shards are sliced and copied one by one, behind the optimizer",
+      non_negative());
+  v.optional("optimizer_bytes", s.optimizer_bytes,
+             "moved per parameter by the optimizer, the gradients' norm and clearing",
+             non_negative());
+  v.optional("host_optimizer_bytes", s.host_optimizer_bytes,
+             "moved in host memory per parameter whose optimizer runs there (offload)",
+             non_negative());
+}
+
+template <class V>
 void describe(V& v, TransformerRules& s)
 {
   v.optional("fused", s.fused, "chains of element-wise work are one kernel each");
@@ -258,20 +277,7 @@ void describe(V& v, TransformerRules& s)
   v.optional("stages", s.stages,
              "layers of a pipeline's stages: as many on each (even), or as much of the weights of "
              "products, with those of the logits (weights)");
-  v.optional("optimizer_kernels", s.optimizer_kernels,
-             "of the optimizer per parameter tensor; 0: all tensors in a few kernels",
-             between(0, 1000));
-  v.optional(
-      "host_per_shard", s.host_per_shard,
-      "zero 1 and more: host time for each parameter tensor and each GPU that its optimizer "
-      "is shared out to, where shards are sliced and copied one by one, behind the optimizer",
-      non_negative());
-  v.optional("optimizer_bytes", s.optimizer_bytes,
-             "moved per parameter by the optimizer, the gradients' norm and clearing",
-             non_negative());
-  v.optional("host_optimizer_bytes", s.host_optimizer_bytes,
-             "moved in host memory per parameter whose optimizer runs there (offload)",
-             non_negative());
+  describe_optimizer(v, s);
   describe_overlaps(v, s);
   describe_experts(v, s);
   v.optional("launch_blocking", s.launch_blocking,

@@ -83,6 +83,34 @@ TEST_CASE("an anchor of another batch stretches kernels by the same factor", "[a
         Approx(at_128).epsilon(0.01));
 }
 
+TEST_CASE("an anchor holds the host's launches", "[anchor]")
+{
+  // One image is computed long before its launches are done, however the anchor lies to them; what
+  // it says of the host is no part of a large batch's step.
+  // Rates are told to what the steps of a run differ by.
+  const Settings one{{"/jobs/0/gpus", "1"}, {"/jobs/0/batch_per_gpu", "1"}};
+  const auto at_one = [&](Settings more) {
+    more.insert(more.begin(), one.begin(), one.end());
+    return test::run_text(kNetwork, more).jobs.front();
+  };
+  const auto cold = at_one({});
+  CHECK(cold.time.framework > 0.3 * cold.time.total());
+  CHECK(cold.bottleneck.resource == "framework");
+  for (const char* rate : {"20", "60", "200", "1000"})
+    CHECK(at_one({{"/jobs/0/anchor", std::string("{\"samples_per_s\": ") + rate + "}"}})
+              .throughput.median == Approx(std::stod(rate)).epsilon(0.01));
+  for (const char* rate : {"20", "60", "200"}) // by runs
+    CHECK(
+        at_one({{"/jobs/0/gpus", "2"},
+                {"/jobs/0/anchor", std::string("{\"gpus\": 2, \"samples_per_s\": ") + rate + "}"}})
+            .throughput.median == Approx(std::stod(rate)).epsilon(0.01));
+  const Settings large{{"/jobs/0/gpus", "1"}, {"/jobs/0/batch_per_gpu", "256"}};
+  Settings from_one = large;
+  from_one.emplace_back("/jobs/0/anchor", "{\"batch_per_gpu\": 1, \"samples_per_s\": " +
+                                              std::to_string(0.8 * cold.throughput.median) + "}");
+  CHECK(rate(kNetwork, from_one) == Approx(rate(kNetwork, large)).epsilon(0.01));
+}
+
 TEST_CASE("a sweep's points share the kernels of the anchored job, whatever they try", "[anchor]")
 {
   const auto document = std::make_shared<Document>(*parse_document(R"({

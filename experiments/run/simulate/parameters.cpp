@@ -184,6 +184,10 @@ void add_job(List& list, const ResolvedJob& job)
   list.add(prefix + "fusion_threshold", job.framework.fusion_threshold);
   list.add(prefix + "fusion_cycle", job.framework.fusion_cycle);
   list.add(prefix + "step_overhead", job.framework.step_overhead);
+  if (job.framework.launches) {
+    list.add(prefix + "launches/per_operation", job.framework.launches->per_operation);
+    list.add(prefix + "launches/per_kernel", job.framework.launches->per_kernel);
+  }
   list.add(prefix + "step_variation", job.framework.step_variation);
   if (const auto& servers = job.framework.servers; servers && !job.server_nodes.empty()) {
     list.add(prefix + "servers", static_cast<double>(job.server_nodes.size()));

@@ -129,7 +129,8 @@ DataParallelJob data_parallel_job(const ResolvedJob& job, const std::vector<bool
       job.spec.mode != JobMode::inference && (job.ranks.size() > 1 || !job.server_nodes.empty());
   if (adds) {
     writing.profile.optimizer += writing.profile.optimizer_exposed;
-    writing.framework.step_overhead += launches_behind(job, writing.profile.optimizer);
+    writing.framework.step_overhead +=
+        launches_behind(job, writing.profile.optimizer - writing.profile.optimizer_idle);
     writing.buckets =
         models::plan_buckets(job.network, writing.profile, job.framework, gradient_bytes(job));
     writing.tables = models::table_exchanges(job.network, writing.profile, job.spec.batch_per_gpu,

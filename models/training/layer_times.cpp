@@ -1,0 +1,159 @@
+#include "models/training/layer_times.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace foretrain::models {
+
+namespace {
+
+// Idle time between `from` and `until` of a pass over the layers, from the beginning of the first.
+template <class Layer>
+Seconds idle_between(Layer first, Layer last, Seconds LayerTime::*time, Seconds LayerTime::*idle,
+                     Seconds from, Seconds until)
+{
+  Seconds sum;
+  for (Seconds begin; first != last; begin += (*first).*time, ++first) {
+    const Seconds length = (*first).*time;
+    const Seconds within = std::min(until - begin, length) - std::max(from - begin, Seconds(0));
+    if (within.value() > 0)
+      sum += (*first).*idle * (within / length);
+  }
+  return sum;
+}
+
+// Of a pass of a layer, or of the update.
+struct Piece {
+  Seconds& time; // with what of it the GPU waits
+  Seconds& idle;
+  Seconds host;
+};
+
+std::vector<Piece> pieces_in_order(ComputeProfile& profile)
+{
+  std::vector<Piece> pieces;
+  pieces.reserve(2 * profile.layers.size() + 1);
+  for (LayerTime& layer : profile.layers)
+    pieces.push_back({layer.forward, layer.forward_idle, layer.forward_host});
+  for (auto layer = profile.layers.rbegin(); layer != profile.layers.rend(); ++layer)
+    pieces.push_back({layer->backward, layer->backward_idle, layer->backward_host});
+  pieces.push_back({profile.optimizer, profile.optimizer_idle, profile.optimizer_host});
+  return pieces;
+}
+
+} // namespace
+
+Seconds ComputeProfile::forward() const
+{
+  Seconds sum;
+  for (const LayerTime& layer : layers)
+    sum += layer.forward;
+  return sum;
+}
+
+Seconds ComputeProfile::backward() const
+{
+  Seconds sum;
+  for (const LayerTime& layer : layers)
+    sum += layer.backward;
+  return sum;
+}
+
+Seconds ComputeProfile::idle() const
+{
+  Seconds sum = optimizer_idle;
+  for (const LayerTime& layer : layers)
+    sum += layer.forward_idle + layer.backward_idle;
+  return sum;
+}
+
+Seconds ComputeProfile::forward_idle(Seconds from, Seconds until) const
+{
+  return idle_between(layers.begin(), layers.end(), &LayerTime::forward, &LayerTime::forward_idle,
+                      from, until);
+}
+
+Seconds ComputeProfile::backward_idle(Seconds from, Seconds until) const
+{
+  return idle_between(layers.rbegin(), layers.rend(), &LayerTime::backward,
+                      &LayerTime::backward_idle, from, until);
+}
+
+Seconds ComputeProfile::host() const
+{
+  Seconds sum = optimizer_host;
+  for (const LayerTime& layer : layers)
+    sum += layer.forward_host + layer.backward_host;
+  return sum;
+}
+
+ComputeProfile ComputeProfile::hosted(double factor) const
+{
+  ComputeProfile result = *this;
+  for (LayerTime& layer : result.layers) {
+    layer.forward_host *= factor;
+    layer.backward_host *= factor;
+  }
+  result.optimizer_host *= factor;
+  return behind_host(std::move(result));
+}
+
+ComputeProfile ComputeProfile::scaled(double factor) const
+{
+  ComputeProfile result = *this;
+  for (LayerTime& layer : result.layers) {
+    layer.forward += (factor - 1) * (layer.forward - layer.forward_idle);
+    layer.backward += (factor - 1) * (layer.backward - layer.backward_idle);
+  }
+  result.optimizer += (factor - 1) * (optimizer - optimizer_idle);
+  return behind_host(std::move(result));
+}
+
+Lengthening lengthening_of(const ComputeProfile& profile, double factor)
+{
+  const Seconds host = profile.host();
+  const Seconds kernels = profile.total() - profile.idle();
+  if (host > kernels)
+    return {kernels.value() > 0 ? std::min(1.0, factor * (host / kernels)) : 1.0, factor};
+  return {factor, host.value() > 0 ? std::min(1.0, factor * (kernels / host)) : 1.0};
+}
+
+ComputeProfile lengthened(const ComputeProfile& profile, const Lengthening& by)
+{
+  return profile.scaled(by.kernels).hosted(by.host);
+}
+
+ComputeProfile behind_host(ComputeProfile profile)
+{
+  if (profile.host().value() <= 0)
+    return profile;
+  const std::vector<Piece> pieces = pieces_in_order(profile);
+  Seconds host, kernels;
+  for (const Piece& piece : pieces) {
+    piece.time -= piece.idle;
+    piece.idle = Seconds(0);
+    host += piece.host;
+    kernels += piece.time;
+  }
+  if (host <= kernels)
+    return profile;
+  // How far the GPU is behind when the host has launched a step is the same after each step, and
+  // after the first, which begins with neither behind.
+  Seconds behind;
+  for (const bool counts : {false, true}) {
+    Seconds launched, end = behind;
+    for (const Piece& piece : pieces) {
+      launched += piece.host;
+      const Seconds idle = std::max(Seconds(0), launched - end);
+      end += idle + piece.time;
+      if (counts) {
+        piece.idle = idle;
+        piece.time += idle;
+      }
+    }
+    behind = end - launched;
+  }
+  return profile;
+}
+
+} // namespace foretrain::models
