@@ -316,6 +316,25 @@ void describe(V& v, KernelSpec& s)
 }
 
 template <class V>
+void describe_host(V& v, Framework& s)
+{
+  v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
+             non_negative());
+  v.optional(
+      "launches", s.launches,
+      "host time of the operations and launches of a layered network, ahead of the GPU: where "
+      "it is longer than the kernels, the GPU waits; default: it never is");
+  v.optional(
+      "operation_gap", s.operation_gap,
+      "after each operation of a layer, and each update of a tensor, until the next begins: an "
+      "engine that waits for the GPU before it goes on",
+      non_negative());
+  v.optional("launches_ahead", s.launches_ahead,
+             "an engine launches all kernels of a batch without work of its own between them: they "
+             "follow each other as closely as the GPU lets them (kernel_floor)");
+}
+
+template <class V>
 void describe(V& v, Framework& s)
 {
   v.format("foretrain.framework/1");
@@ -358,20 +377,7 @@ void describe(V& v, Framework& s)
              "and for each rank; 0 where responses are cached (Horovod from 0.17 on)",
              non_negative());
   v.optional("gradient_precision", s.gradient_precision, "what travels");
-  v.optional("step_overhead", s.step_overhead, "host time per step that kernels do not hide",
-             non_negative());
-  v.optional(
-      "launches", s.launches,
-      "host time of the operations and launches of a layered network, ahead of the GPU: where "
-      "it is longer than the kernels, the GPU waits; default: it never is");
-  v.optional(
-      "operation_gap", s.operation_gap,
-      "after each operation of a layer, and each update of a tensor, until the next begins: an "
-      "engine that waits for the GPU before it goes on",
-      non_negative());
-  v.optional("launches_ahead", s.launches_ahead,
-             "an engine launches all kernels of a batch without work of its own between them: they "
-             "follow each other as closely as the GPU lets them (kernel_floor)");
+  describe_host(v, s);
   v.optional(
       "servers", s.servers,
       "parameter servers: how they work; with all-reduce used by jobs that name some, or have "
