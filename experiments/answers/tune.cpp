@@ -5,6 +5,7 @@
 #include "experiments/run/scenario.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "experiments/spec/transformer_setting.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/file_name.hpp"
 
 #include <algorithm>
@@ -149,6 +150,15 @@ Point startable(const Point& point)
 }
 
 } // namespace
+
+const Point& only_point(const LoadedExperiment& experiment)
+{
+  if (experiment.points.size() != 1)
+    throw UsageError("tune takes one point: this experiment has a sweep of " +
+                     std::to_string(experiment.points.size()) +
+                     " points\n  hint: --set POINTER=VALUE holds what it varies");
+  return experiment.points.front();
+}
 
 TuneAnswer tune(const Point& asked, int top, const RunOptions& options)
 {

@@ -32,6 +32,9 @@ struct TuneAnswer {
   std::string not_tried;       // what the search leaves out
 };
 
+/// The point of an experiment that has one. Throws UsageError where a sweep makes several.
+const Point& only_point(const LoadedExperiment& experiment);
+
 /// Plans for the GPUs, model, sequence and global batch of the experiment's job. Throws ConfigError
 /// when the job is none of a transformer.
 TuneAnswer tune(const Point& point, int top, const RunOptions& options);

@@ -173,12 +173,9 @@ Tuned Experiment::tune(int most_plans) const
 {
   return read_tuned(in_child([&] {
     const experiments::LoadedExperiment loaded = Inside::load(*this);
-    if (loaded.points.size() != 1)
-      throw Error(fmt::format("tune takes one point: this experiment has a sweep of {} points",
-                              loaded.points.size()));
     const experiments::RunOptions how;
-    return tune_json(experiments::tune(experiments::with_kernel_times(loaded.points.front(), how),
-                                       most_plans, how));
+    return tune_json(experiments::tune(
+        experiments::with_kernel_times(experiments::only_point(loaded), how), most_plans, how));
   }));
 }
 
@@ -221,15 +218,11 @@ FleetAnswer Fleet::simulate(int processes) const
 {
   return read_fleet(in_child([&] {
     const experiments::FleetFile file = experiments::load_fleet_file(name_, overrides_, "");
-    const experiments::FleetSpec& spec = file.points.front().fleet.spec;
-    experiments::FleetOptions how;
-    how.seed = static_cast<std::uint64_t>(spec.seed.value_or(1));
-    how.seeds = spec.seeds;
+    experiments::FleetOptions how = experiments::options_of(file.points.front().fleet.spec);
     how.jobs = processes;
     const auto runs = experiments::run_fleet_points(file.points, how);
-    return file.points.front().settings.empty()
-               ? written(runs.front().answer)
-               : written(experiments::fleet_sweep_answer(file, runs));
+    return file.swept() ? written(experiments::fleet_sweep_answer(file, runs))
+                        : written(runs.front().answer);
   }));
 }
 

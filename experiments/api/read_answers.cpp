@@ -1,5 +1,7 @@
 #include "experiments/api/read_answers.hpp"
 
+#include "experiments/report/report_html_rows.hpp"
+
 #include <utility>
 
 namespace foretrain::api {
@@ -20,12 +22,6 @@ std::optional<Interval> interval_at(const Json& json, const char* key)
 std::string text_of(const Json& json, const char* key)
 {
   return json.at(key).get<std::string>();
-}
-
-// A word as people say it, the rest as JSON.
-std::string word_of(const Json& value)
-{
-  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 Settings settings_of(const Json& object)
@@ -84,8 +80,8 @@ ExplainedJob explained_job(const Json& json)
   for (const Json& lever : json.at("levers"))
     job.levers.push_back(lever_of(lever));
   for (const Json& swap : json.at("swaps"))
-    job.swaps.push_back({text_of(swap, "pointer"), word_of(swap.at("from")), word_of(swap.at("to")),
-                         swap.at("gain").get<double>()});
+    job.swaps.push_back({text_of(swap, "pointer"), experiments::value_text(swap.at("from")),
+                         experiments::value_text(swap.at("to")), swap.at("gain").get<double>()});
   return job;
 }
 
@@ -93,7 +89,7 @@ PlanCandidate candidate_of(const Json& json)
 {
   PlanCandidate candidate;
   for (const auto& option : json.at("options").items())
-    candidate.options[option.key()] = word_of(option.value());
+    candidate.options[option.key()] = experiments::value_text(option.value());
   candidate.nodes = json.at("nodes").get<int>();
   candidate.gpus = json.at("gpus").get<int>();
   if (json.contains("error")) {

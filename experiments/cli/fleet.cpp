@@ -137,9 +137,7 @@ int run_fleet_command(const FleetArguments& a)
   options.policy_command = a.policy_command;
   if (!a.when.empty())
     return run_when(a, file, options);
-  return file.document->root.contains("sweep") && !file.points.front().settings.empty()
-             ? run_all_points(a, file, options)
-             : run_one_fleet(a, file, options);
+  return file.swept() ? run_all_points(a, file, options) : run_one_fleet(a, file, options);
 }
 
 } // namespace

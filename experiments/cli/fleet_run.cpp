@@ -40,10 +40,9 @@ private:
 
 FleetOptions fleet_options(const std::vector<FleetPoint>& points, const FleetSeeds& given)
 {
-  const FleetSpec& spec = points.front().fleet.spec;
-  FleetOptions options;
-  options.seed = given.seed.value_or(static_cast<std::uint64_t>(spec.seed.value_or(1)));
-  options.seeds = given.seeds.value_or(spec.seeds);
+  FleetOptions options = options_of(points.front().fleet.spec);
+  options.seed = given.seed.value_or(options.seed);
+  options.seeds = given.seeds.value_or(options.seeds);
   options.jobs = given.jobs.value_or(cores());
   return options;
 }

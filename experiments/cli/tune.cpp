@@ -32,13 +32,9 @@ std::function<int()> tune(CLI::App& app)
   app.add_option("--out", a->out, "file for the experiment with the best plan");
   return [a] {
     const auto experiment = experiments::load_experiment(a->experiment, a->overrides);
-    if (experiment.points.size() != 1)
-      throw UsageError("tune takes one point: this experiment has a sweep of " +
-                       std::to_string(experiment.points.size()) +
-                       " points\n  hint: --set POINTER=VALUE holds what it varies");
     const experiments::RunOptions options;
     const experiments::Point point =
-        experiments::with_kernel_times(experiment.points.front(), options);
+        experiments::with_kernel_times(experiments::only_point(experiment), options);
     const auto answer = experiments::tune(point, a->top, options);
     if (!a->out.empty() && answer.best.empty())
       throw UsageError("--out has no experiment to write: no plan fits");

@@ -44,6 +44,7 @@ struct FleetFile {
   std::string name;
   std::shared_ptr<const Document> document; // with its sweep
   std::vector<FleetPoint> points;           // first entry of the sweep slowest
+  bool swept() const { return !points.front().settings.empty(); }
 };
 
 /// Reads a file, applies --set overrides and --policy (a name; "": the file's), which the sweep
@@ -79,6 +80,9 @@ struct FleetOptions {
   std::string policy_command{}; // decides who starts (policy_command.hpp); "": the policy does
   int jobs = 1;                 // seeds at a time, in processes; a policy's command decides alone
 };
+
+/// The first seed and how many, as the fleet's file says.
+FleetOptions options_of(const FleetSpec& spec);
 
 /// What fleets of one platform, storage and stack know of speeds: what one of them has simulated
 /// the others need not.

@@ -114,6 +114,14 @@ SpeedTable& SpeedTables::of(const LoadedFleet& fleet)
   return table;
 }
 
+FleetOptions options_of(const FleetSpec& spec)
+{
+  FleetOptions options;
+  options.seed = static_cast<std::uint64_t>(spec.seed.value_or(1));
+  options.seeds = spec.seeds;
+  return options;
+}
+
 std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options)
 {
   SpeedTables tables;

@@ -161,8 +161,7 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
     job.warnings.push_back(fmt::format(
         "{}: extrapolates: the anchor, at a batch of {}, makes {} {:.3g} times as "
         "long as computed, and is taken to do so at {}",
-        spec.name, spec.batch_per_gpu,
-        profile.host() > profile.total() - profile.idle() ? "the host's launches" : "kernels",
+        spec.name, spec.batch_per_gpu, profile.host_bound() ? "the host's launches" : "kernels",
         job.anchor_factor, job.spec.batch_per_gpu));
   if (job.anchor_factor < 0.5 || job.anchor_factor > 2)
     job.warnings.push_back(fmt::format("{}: the anchor of {:g} samples/s is {:.2f} times what "
@@ -368,6 +367,20 @@ int alike_before(const ExperimentSpec& spec, const Value& root, std::size_t job)
   return alike;
 }
 
+// What the cluster asks for joins the nodes in the network that jobs train over.
+void use_fabric(ResolvedExperiment& e, const Value& root)
+{
+  if (!e.spec.cluster.fabric)
+    return;
+  const int network = platforms::find_network(e.platform, e.stack.transport).index;
+  if (network < 0)
+    root.at("cluster").fail_at("fabric", "joins nothing: '" + e.platform.name +
+                                             "' has no network that '" + e.stack.transport.name +
+                                             "' can run on");
+  e.platform.fabrics[static_cast<std::size_t>(network)] =
+      read_as<platforms::Fabric>(resolve_preset(e.spec.cluster.fabric, platforms::kFabricKind));
+}
+
 } // namespace
 
 Point noting_presets(const Point& point, const std::shared_ptr<std::vector<PresetUse>>& uses)
@@ -400,24 +413,6 @@ platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,
   return platforms::make_stack(platforms::load_host(spec.host),
                                platforms::load_transport(spec.transport));
 }
-
-namespace {
-
-// What the cluster asks for joins the nodes in the network that jobs train over.
-void use_fabric(ResolvedExperiment& e, const Value& root)
-{
-  if (!e.spec.cluster.fabric)
-    return;
-  const int network = platforms::find_network(e.platform, e.stack.transport).index;
-  if (network < 0)
-    root.at("cluster").fail_at("fabric", "joins nothing: '" + e.platform.name +
-                                             "' has no network that '" + e.stack.transport.name +
-                                             "' can run on");
-  e.platform.fabrics[static_cast<std::size_t>(network)] =
-      read_as<platforms::Fabric>(resolve_preset(e.spec.cluster.fabric, platforms::kFabricKind));
-}
-
-} // namespace
 
 ResolvedExperiment resolve(const Point& given)
 {

@@ -112,8 +112,8 @@ ComputeProfile ComputeProfile::scaled(double factor) const
 Lengthening lengthening_of(const ComputeProfile& profile, double factor)
 {
   const Seconds host = profile.host();
-  const Seconds kernels = profile.total() - profile.idle();
-  if (host > kernels)
+  const Seconds kernels = profile.kernels();
+  if (profile.host_bound())
     return {kernels.value() > 0 ? std::min(1.0, factor * (host / kernels)) : 1.0, factor};
   return {factor, host.value() > 0 ? std::min(1.0, factor * (kernels / host)) : 1.0};
 }
@@ -128,14 +128,11 @@ ComputeProfile behind_host(ComputeProfile profile)
   if (profile.host().value() <= 0)
     return profile;
   const std::vector<Piece> pieces = pieces_in_order(profile);
-  Seconds host, kernels;
   for (const Piece& piece : pieces) {
     piece.time -= piece.idle;
     piece.idle = Seconds(0);
-    host += piece.host;
-    kernels += piece.time;
   }
-  if (host <= kernels)
+  if (!profile.host_bound())
     return profile;
   // How far the GPU is behind when the host has launched a step is the same after each step, and
   // after the first, which begins with neither behind.

@@ -27,13 +27,15 @@ struct ComputeProfile {
   Seconds backward() const;
   Seconds total() const { return forward() + backward() + optimizer; }
   Seconds idle() const; // of that, with no kernel on the GPU
+  Seconds kernels() const { return total() - idle(); }
   /// Without idle times that were recorded: kernels, and what the GPU waits for its host.
-  Seconds computed() const { return host().value() > 0 ? total() : total() - idle(); }
+  Seconds computed() const { return host().value() > 0 ? total() : kernels(); }
   /// Of the time from `from` to `until` after the beginning of forward (of backward) that in which
   /// the GPU has no kernel: a layer's is spread over it.
   Seconds forward_idle(Seconds from, Seconds until) const;
   Seconds backward_idle(Seconds from, Seconds until) const;
   Seconds host() const; // of all operations and launches; 0: not known, idle times are recorded
+  bool host_bound() const { return host() > kernels(); }
   /// The same profile with every kernel `factor` times as long. What the GPU waits for its host
   /// follows; recorded idle time stays as it is.
   ComputeProfile scaled(double factor) const;
