@@ -1,6 +1,7 @@
 #include "calibration/spreads.hpp"
 
 #include "sim/base/catalog.hpp"
+#include "sim/base/known_files.hpp"
 
 namespace foretrain::calibration {
 
@@ -31,7 +32,7 @@ std::filesystem::path spreads_file()
 
 Spreads load_spreads()
 {
-  return read_as<Spreads>(Value(load_document(spreads_file())));
+  return read_as<Spreads>(Value(known_document(spreads_file())));
 }
 
 std::vector<std::string> pointers_in(const Json& preset, const SpreadLine& line)

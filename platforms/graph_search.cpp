@@ -220,7 +220,8 @@ CollectiveGraphs search_graphs(const PlatformSpec& spec, const NodeGraph& node, 
                                const std::vector<int>& gpus, const std::vector<int>& nics,
                                const SearchRules& rules)
 {
-  // A search takes up to a tenth of a second, and depends on nothing but what is the key here.
+  // A search takes up to a tenth of a second, its paths a millisecond; it depends on nothing but
+  // what is the key here.
   static std::mutex guard;
   static std::map<std::string, FoundGraphs> known;
   SearchSystem system(spec, node, stack, gpus, nics, rules);
@@ -229,8 +230,10 @@ CollectiveGraphs search_graphs(const PlatformSpec& spec, const NodeGraph& node, 
       fmt::format("{}/{}/{}/{}", rules.version, rules.tables, in_switch, system.fingerprint());
   const std::lock_guard lock(guard);
   const auto [entry, added] = known.try_emplace(key);
-  if (added)
+  if (added) {
+    system.find_paths(rules);
     entry->second = {gpus, search(system, rules, in_switch)};
+  }
   CollectiveGraphs graphs = entry->second.graphs;
   for (CollectiveGraph* graph : {&graphs.ring, &graphs.tree, &graphs.in_switch})
     rename(*graph, entry->second.gpus, gpus);

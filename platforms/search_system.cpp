@@ -117,12 +117,17 @@ SearchSystem::SearchSystem(const PlatformSpec& spec, const NodeGraph& node, cons
     join(lower->second, upper->second, LinkKind::pcie,
          pcie_bandwidth_assumed(generation, lanes, rules));
   }
-  paths_.resize(devices_.size());
+  diverted_ = rules.diverts() && !uses_gpudirect(stack);
   for (Device& it : devices_)
     std::stable_sort(it.links.begin(), it.links.end(), [this](int a, int b) {
       return links_[static_cast<std::size_t>(a)].bandwidth >
              links_[static_cast<std::size_t>(b)].bandwidth;
     });
+}
+
+void SearchSystem::find_paths(const SearchRules& rules)
+{
+  paths_.assign(devices_.size(), {});
   for (const int g : gpus_)
     compute_paths(g, rules);
   for (const int n : nets_)
@@ -131,11 +136,10 @@ SearchSystem::SearchSystem(const PlatformSpec& spec, const NodeGraph& node, cons
     compute_paths(switch_, rules);
   if (rules.proxies())
     allow_proxies();
-  diverted_ = rules.diverts() && !uses_gpudirect(stack);
   if (diverted_)
     divert_through_hosts(rules);
   compute_limits();
-  for (int g = -1; g < this->gpus(); ++g)
+  for (int g = -1; g < gpus(); ++g)
     for (PathReach t = PathReach::local; t <= PathReach::sys;
          t = static_cast<PathReach>(static_cast<int>(t) + 1))
       nets_of_.push_back(find_nets(g, t));

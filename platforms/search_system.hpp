@@ -55,6 +55,9 @@ public:
   SearchSystem(const PlatformSpec& spec, const NodeGraph& node, const Stack& stack,
                const std::vector<int>& gpus, const std::vector<int>& nics,
                const SearchRules& rules);
+  /// Finds what a search goes by: paths, limits, who calls an adapter its own. A set of GPUs that
+  /// was searched before is known by its fingerprint() and needs none of it.
+  void find_paths(const SearchRules& rules);
 
   int gpus() const { return static_cast<int>(gpus_.size()); }
   int nets() const { return static_cast<int>(nets_.size()); }

@@ -72,7 +72,6 @@ public:
   Bench(const FitTask& task, const Learning& learning)
       : task_(task), base_(*learning.profiles.overlay)
   {
-    base_.files = std::make_shared<std::map<std::string, DocumentPtr>>();
     here_ = task_.predict(std::make_shared<Overlay>(base_));
     for (Knob knob : task.knobs) {
       auto pointers = knob.tied;

@@ -2,6 +2,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file_name.hpp"
+#include "sim/base/known_files.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text.hpp"
 
@@ -94,7 +95,7 @@ fs::path preset_file(const std::string& name, const PresetKind& kind)
 // Of a preset; null where it has none.
 Json aliases_in(const fs::path& file)
 {
-  const auto document = load_document(file);
+  const auto document = known_document(file);
   return document->root.is_object() ? document->root.value("aliases", Json()) : Json();
 }
 
@@ -126,15 +127,7 @@ using OverlayPtr = std::shared_ptr<const Overlay>;
 // A file's text and root, to be extended and laid over.
 std::shared_ptr<Document> open_document(const fs::path& path, const OverlayPtr& overlay)
 {
-  std::shared_ptr<Document> document;
-  if (overlay && overlay->files) {
-    DocumentPtr& known = (*overlay->files)[path.string()];
-    if (!known)
-      known = load_document(path);
-    document = std::make_shared<Document>(*known);
-  } else {
-    document = load_document(path);
-  }
+  auto document = std::make_shared<Document>(*known_document(path));
   document->overlay = overlay;
   return document;
 }

@@ -9,7 +9,6 @@
 #include "sim/base/document.hpp"
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -38,8 +37,6 @@ struct PresetUse {
 struct Overlay {
   std::vector<OverlayEntry> entries;          // where two are about one value, the later one holds
   std::function<void(const PresetUse&)> seen; // called for each preset resolved, if set
-  /// Files read so far, by path; share one between overlays to read each file once.
-  std::shared_ptr<std::map<std::string, DocumentPtr>> files;
 };
 
 /// Lays the entries for this kind and id over the document; each leaves its origin in

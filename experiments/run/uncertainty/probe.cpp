@@ -11,21 +11,23 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kSteps = 12; // measured ones of a run that compares parameters: over fewer,
-                           // agreements that fall on cycles make small changes look like large ones
+// Steps measured in a run that compares parameters. Where buckets leave at multiples of a cycle,
+// fewer make small changes look like large ones; all others repeat themselves but for what kernels
+// vary, which is drawn alike on both sides.
+constexpr int kStepsOfCycles = 12;
+constexpr int kSteps = 4;
+
+bool any_cycles(const ResolvedExperiment& experiment)
+{
+  return std::any_of(experiment.jobs.begin(), experiment.jobs.end(),
+                     [](const ResolvedJob& job) { return job.framework.fusion_cycle.value() > 0; });
+}
 
 } // namespace
 
 Probe::Probe(const Point& point, RunOptions options, std::shared_ptr<KnownExchanges> exchanges)
-    : options_(std::move(options)), exchanges_(std::move(exchanges))
+    : point_(point), options_(std::move(options)), exchanges_(std::move(exchanges))
 {
-  // Each preset's file is read once for all runs.
-  auto overlay =
-      std::make_shared<Overlay>(point.document->overlay ? *point.document->overlay : Overlay{});
-  overlay->files = std::make_shared<std::map<std::string, DocumentPtr>>();
-  auto document = std::make_shared<Document>(*point.document);
-  document->overlay = std::move(overlay);
-  point_ = {point.settings, std::move(document), point.profiles, point.anchored};
   options_.trace_path.clear();
   options_.keep_limits = false;
 }
@@ -36,8 +38,9 @@ std::vector<std::vector<double>> Probe::steps(const Point& point, std::uint64_t 
   ResolvedExperiment experiment = resolve(with_anchors(point, options_));
   if (same_exchanges)
     experiment.exchanges = exchanges_;
+  const int most = any_cycles(experiment) ? kStepsOfCycles : kSteps;
   for (ResolvedJob& job : experiment.jobs) {
-    job.measured_steps = std::min(job.measured_steps, kSteps);
+    job.measured_steps = std::min(job.measured_steps, most);
     if (job.input.synthetic) // nothing has to fill up
       job.spec.warmup_steps = std::min(job.spec.warmup_steps, 1);
   }
