@@ -13,6 +13,16 @@
 
 namespace foretrain::experiments {
 
+namespace {
+
+// Steps measured in a run that compares parameters. Those of a job on its own repeat themselves but
+// for what kernels vary, which is drawn alike on both sides. Where buckets leave at multiples of a
+// cycle, input is read or jobs drift past each other, few steps make small changes look large.
+constexpr int kEvenSteps = 4;
+constexpr int kUnevenSteps = 12;
+
+} // namespace
+
 Stage::Stage(const ResolvedExperiment& experiment, const RunOptions& options, Epoch epoch)
     : machine_(engine_, experiment.platform, experiment.stack, experiment.nodes,
                experiment.pcie_scale),
@@ -93,6 +103,13 @@ models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std
   schedule.seed = options.seed;
   schedule.warmup_steps = job.spec.warmup_steps;
   schedule.measured_steps = job.measured_steps;
+  if (options.compares) {
+    const bool even = job.framework.fusion_cycle.value() <= 0 && job.input.synthetic &&
+                      shared_nodes(experiment, i).empty();
+    schedule.measured_steps = std::min(schedule.measured_steps, even ? kEvenSteps : kUnevenSteps);
+    if (job.input.synthetic) // nothing has to fill up
+      schedule.warmup_steps = std::min(schedule.warmup_steps, 1);
+  }
   auto starts = simulated_starts(experiment);
   for (std::size_t j = 0; j < std::min(starts.size(), options.late.size()); ++j)
     starts[j] += options.late[j];

@@ -4,26 +4,9 @@
 #include "experiments/run/simulate/stage.hpp"
 #include "experiments/spec/resolve.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace foretrain::experiments {
-
-namespace {
-
-// Steps measured in a run that compares parameters. Where buckets leave at multiples of a cycle,
-// fewer make small changes look like large ones; all others repeat themselves but for what kernels
-// vary, which is drawn alike on both sides.
-constexpr int kStepsOfCycles = 12;
-constexpr int kSteps = 4;
-
-bool any_cycles(const ResolvedExperiment& experiment)
-{
-  return std::any_of(experiment.jobs.begin(), experiment.jobs.end(),
-                     [](const ResolvedJob& job) { return job.framework.fusion_cycle.value() > 0; });
-}
-
-} // namespace
 
 Probe::Probe(const Point& point, RunOptions options, std::shared_ptr<KnownExchanges> exchanges)
     : point_(point), options_(std::move(options)), exchanges_(std::move(exchanges))
@@ -38,14 +21,9 @@ std::vector<std::vector<double>> Probe::steps(const Point& point, std::uint64_t 
   ResolvedExperiment experiment = resolve(with_anchors(point, options_));
   if (same_exchanges)
     experiment.exchanges = exchanges_;
-  const int most = any_cycles(experiment) ? kStepsOfCycles : kSteps;
-  for (ResolvedJob& job : experiment.jobs) {
-    job.measured_steps = std::min(job.measured_steps, most);
-    if (job.input.synthetic) // nothing has to fill up
-      job.spec.warmup_steps = std::min(job.spec.warmup_steps, 1);
-  }
   RunOptions options = options_;
   options.seed = seed;
+  options.compares = true;
   Stage stage(experiment, options);
   stage.run();
   std::vector<std::vector<double>> times(experiment.jobs.size());

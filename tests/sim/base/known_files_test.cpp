@@ -1,14 +1,15 @@
 #include "sim/base/known_files.hpp"
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-using namespace foretrain;
 namespace fs = std::filesystem;
+
+namespace foretrain::known_files_test {
 
 namespace {
 
@@ -47,3 +48,5 @@ TEST_CASE("A file that was just written to is not kept", "[known_files]")
   CHECK(known_document(path) != first);
   fs::remove(path);
 }
+
+} // namespace foretrain::known_files_test
