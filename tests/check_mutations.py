@@ -27,6 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests/mutations.json"
 LEAST_CAUGHT = 0.95
 QUICK = 0.5  # seconds of a test case: these go first
+PIECE = 2.0  # of CPU, in one process: what never ends is noticed soon
 SHORT = 1.0  # of CPU: only cases below this judge random mutations
 HEADER = """#pragma once
 #include <cstdlib>
@@ -256,7 +257,7 @@ class Part:
                                        text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                        start_new_session=True)
             try:
-                output = process.communicate(timeout=20 + 12 * self.seconds)[0]
+                output = process.communicate(timeout=20 + 10 * self.seconds)[0]
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, 9)
                 process.wait()
@@ -359,12 +360,15 @@ def cases_of(out, folder, left_out):
 
 def judge_by(cases, mutation, scratch):
     """The first test case that fails of those that reach the mutation, '' for none."""
-    by_binary = collections.defaultdict(list)
+    pieces = collections.defaultdict(lambda: [[]])
     for it in sorted(cases, key=lambda it: it.seconds):
         if mutation["number"] in it.reaches:
-            by_binary[it.binary].append(it)
-    parts = [Part(binary, found[0].folder, [it.name for it in found], sum(it.seconds for it in found))
-             for binary, found in by_binary.items()]
+            own = pieces[it.binary, it.folder]
+            if sum(other.seconds for other in own[-1]) > PIECE:
+                own.append([])
+            own[-1].append(it)
+    parts = [Part(binary, folder, [it.name for it in piece], sum(it.seconds for it in piece))
+             for (binary, folder), own in pieces.items() for piece in own if piece]
     return judge(mutation, parts, scratch)[0]
 
 
