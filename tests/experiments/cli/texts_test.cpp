@@ -404,6 +404,16 @@ TEST_CASE("texts: commands on small experiments, 1", "[golden]")
   check_texts("commands-1");
 }
 
+TEST_CASE("texts: commands on small experiments, 3", "[golden]")
+{
+  check_texts("commands-3");
+}
+
+TEST_CASE("texts: commands on small experiments, 4", "[golden]")
+{
+  check_texts("commands-4");
+}
+
 TEST_CASE("texts: commands on small experiments, 2", "[golden]")
 {
   check_texts("commands-2");
