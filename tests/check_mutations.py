@@ -230,6 +230,9 @@ def build_random(tree, mutations, targets, jobs):
                     if not any(file == it["file"] and it["lines"][0] <= line <= it["lines"][1] for file, line in wrong)]
             if len(kept) < len(mutations):
                 break
+        if len(kept) == len(mutations): # told at another line still: none of the file's
+            with_errors = {os.path.relpath(file, tree) for file in re.findall(r"^(/[^:\n]+):\d+:\d+: error:", made.stdout, re.MULTILINE)}
+            kept = [it for it in mutations if it["file"] not in with_errors]
         print(f"{len(mutations) - len(kept)} of {len(mutations)} mutations do not compile", file=sys.stderr, flush=True)
         if len(kept) == len(mutations):
             raise Broken(made.stdout[-3000:])

@@ -12,7 +12,7 @@ WORD = re.compile(r"\b(true|false|std::min|std::max)\b(?![<:])")
 OTHER_WORD = {"true": "false", "false": "true", "std::min": "std::max", "std::max": "std::min"}
 INDEX = re.compile(r"(?<=[\w)\]])\[([^\[\]\n]*[a-z][^\[\]\n]*)\](?! ?\()")
 CALL = re.compile(r"[\w:.>-]*\w\(([^(){}\n]+, [^(){}\n]+)\)")
-STATEMENT = re.compile(r"^ +((?:[\w.>:()\[\]*-]+ [-+*/|&]?= |[\w.:>\[\]-]+\()[^\n]*;)$", re.MULTILINE)
+STATEMENT = re.compile(r"^ +(?![-.])((?:[\w.>:()\[\]*-]+ [-+*/|&]?= |[\w.:>\[\]-]+\()[^\n]*;)$", re.MULTILINE)
 # What nobody can see: which of two comes first where the answer is of both, and room made for what is put there later.
 SYMMETRIC = re.compile(r"std::(min|max|minmax|gcd|lcm|hypot)\(")
 RESERVES = re.compile(r"\.(reserve|shrink_to_fit)\(")
