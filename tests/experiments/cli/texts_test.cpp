@@ -16,6 +16,8 @@
 #include <regex>
 #include <sstream>
 
+#include <fmt/format.h>
+
 namespace foretrain::texts_test {
 
 namespace {
@@ -54,9 +56,8 @@ std::string kept(std::string text)
 // Where commands write to: TMP of their words.
 class Scratch {
 public:
-  Scratch()
-      : path_(std::filesystem::temp_directory_path() /
-              ("foretrain-texts-" + std::to_string(getpid())))
+  // As long everywhere: texts are wrapped with it.
+  Scratch() : path_(fmt::format("/tmp/foretrain-texts-{:08d}", getpid()))
   {
     std::filesystem::create_directories(path_);
   }
