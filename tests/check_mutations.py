@@ -6,7 +6,8 @@ Untch, Offutt, Harrold, "Mutation analysis using mutant schemata", ISSTA 1993): 
 The product's own tree is left alone: the build stands on a copy of it.
 
 With --random, mutations are not those of the list but made mechanically (random_mutations.py), so that the share
-caught says something about lines nobody thought of. Only test cases under a second judge them.
+caught says something about lines nobody thought of. Only test cases under a second judge them, and of these only such as
+reach the mutated line: each case is run once with all mutations asleep, which note that they were asked.
 """
 import argparse
 import collections
@@ -26,17 +27,39 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests/mutations.json"
 LEAST_CAUGHT = 0.95
 QUICK = 0.5  # seconds of a test case: these go first
-SHORT = 1.0  # and only cases below this judge random mutations
+PIECE = 2.0  # of CPU, in one process: what never ends is noticed soon
+SHORT = 1.0  # of CPU: only cases below this judge random mutations
 HEADER = """#pragma once
 #include <cstdlib>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Which mutation is awake, and a byte for each in a file that all processes of a test write to: was it asked?
+struct ForetrainMutants {
+  int awake = 0;
+  unsigned char* asked = nullptr;
+  ForetrainMutants()
+  {
+    if (const char* const text = std::getenv("FORETRAIN_MUTANT"))
+      awake = std::atoi(text);
+    const char* const path = std::getenv("FORETRAIN_ASKED");
+    const int file = path == nullptr ? -1 : ::open(path, O_RDWR);
+    if (file < 0)
+      return;
+    const ::off_t size = ::lseek(file, 0, SEEK_END);
+    void* const bytes = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    asked = bytes == MAP_FAILED ? nullptr : static_cast<unsigned char*>(bytes);
+    ::close(file);
+  }
+};
 
 inline bool foretrain_mutant(int number)
 {
-  static const int awake = [] {
-    const char* const text = std::getenv("FORETRAIN_MUTANT");
-    return text == nullptr ? 0 : std::atoi(text);
-  }();
-  return awake == number;
+  static const ForetrainMutants mutants;
+  if (mutants.asked != nullptr)
+    mutants.asked[number] = 1;
+  return mutants.awake == number;
 }
 """
 # Binaries from the ground floor up, as tests/CMakeLists.txt names them, with the folder of their tests.
@@ -207,6 +230,9 @@ def build_random(tree, mutations, targets, jobs):
                     if not any(file == it["file"] and it["lines"][0] <= line <= it["lines"][1] for file, line in wrong)]
             if len(kept) < len(mutations):
                 break
+        if len(kept) == len(mutations): # told at another line still: none of the file's
+            with_errors = {os.path.relpath(file, tree) for file in re.findall(r"^(/[^:\n]+):\d+:\d+: error:", made.stdout, re.MULTILINE)}
+            kept = [it for it in mutations if it["file"] not in with_errors]
         print(f"{len(mutations) - len(kept)} of {len(mutations)} mutations do not compile", file=sys.stderr, flush=True)
         if len(kept) == len(mutations):
             raise Broken(made.stdout[-3000:])
@@ -234,7 +260,7 @@ class Part:
                                        text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                        start_new_session=True)
             try:
-                output = process.communicate(timeout=15 + 6 * self.seconds)[0]
+                output = process.communicate(timeout=20 + 10 * self.seconds)[0]
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, 9)
                 process.wait()
@@ -246,8 +272,8 @@ class Part:
             return f"{self.folder}: " + (names[0] if names else f"ended with {process.returncode}")
 
 
-def parts_of(out, folder, left_out, scratch, longest=float("inf")):
-    """The binary's quick test cases and its others up to the longest, after a run in which all of them passed."""
+def parts_of(out, folder, left_out, scratch):
+    """The binary's quick test cases and its others, after a run in which all of them passed."""
     binary = str(out / target(folder))
     listed = subprocess.run([binary, "--list-test-names-only"], text=True, capture_output=True).stdout.splitlines()
     whole = Part(binary, folder, [case.strip() for case in listed if case.strip() and case.strip() not in left_out], 1e3)
@@ -262,7 +288,7 @@ def parts_of(out, folder, left_out, scratch, longest=float("inf")):
         seconds[name.strip()] = max(seconds[name.strip()], float(time_))
     parts = []
     for quick in (True, False):
-        cases = [case for case in whole.cases if (seconds[case] < QUICK) == quick and seconds[case] < longest]
+        cases = [case for case in whole.cases if (seconds[case] < QUICK) == quick]
         if cases:
             parts.append(Part(binary, folder, cases, sum(seconds[case] for case in cases)))
     return parts
@@ -299,6 +325,61 @@ def passes_goldens(tree, number):
         return False
 
 
+class Case:
+    """A test case that passes with all mutations asleep: its seconds of CPU, and the numbers of those that it asks."""
+
+    def __init__(self, binary, folder, name, golden, many, scratch):
+        self.binary, self.folder, self.name, self.golden = binary, folder, name, golden
+        with tempfile.TemporaryDirectory(dir=scratch) as own:
+            asked, names = pathlib.Path(own) / "asked", pathlib.Path(own) / "cases.txt"
+            asked.write_bytes(bytes(many + 1))
+            names.write_text(as_filter([name]))
+            begin = time.monotonic()
+            process = subprocess.Popen([binary, "--input-file", names], cwd=own, start_new_session=True, text=True,
+                                       env=dict(os.environ, FORETRAIN_ASKED=str(asked), TMPDIR=own),
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            output = process.stdout.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode != 0 or "1 test case" not in output:
+                raise Broken(f"{folder}: '{name}' fails without any mutation:\n{output[-3000:]}")
+            # What waits is as slow as what computes, but for the load of others: of a case that sleeps CPU tells nothing.
+            self.seconds = usage.ru_utime + usage.ru_stime
+            self.asleep = time.monotonic() - begin > 4 and self.seconds < 0.2
+            self.reaches = {number for number, was in enumerate(asked.read_bytes()) if was}
+
+
+def cases_of(out, folder, left_out):
+    """Names of the binary's test cases with whether they compare with stored answers, without what is long."""
+    binary = str(out / target(folder))
+
+    def named(*spec):
+        listed = subprocess.run([binary, "--list-test-names-only", *spec], text=True, capture_output=True).stdout
+        return [it.strip() for it in listed.splitlines() if it.strip()]
+
+    golden, long = set(named("[golden]")), {*named("[many]"), *left_out}
+    return [(binary, folder, it, it in golden) for it in named() if it not in long]
+
+
+def judge_by(cases, mutation, scratch):
+    """The first test case that fails of those that reach the mutation, '' for none."""
+    pieces = collections.defaultdict(lambda: [[]])
+    for it in sorted(cases, key=lambda it: it.seconds):
+        if mutation["number"] in it.reaches:
+            own = pieces[it.binary, it.folder]
+            if sum(other.seconds for other in own[-1]) > PIECE:
+                own.append([])
+            own[-1].append(it)
+    parts = [Part(binary, folder, [it.name for it in piece], sum(it.seconds for it in piece))
+             for (binary, folder), own in pieces.items() for piece in own if piece]
+    return judge(mutation, parts, scratch)[0]
+
+
+def told(what, mutations, alive, begin):
+    share = 100 * (1 - len(alive) / max(1, len(mutations)))
+    print(f"{what} {len(mutations) - len(alive)} of {len(mutations)} ({share:.1f} %), {time.monotonic() - begin:.0f} s", flush=True)
+
+
 def judge_random(tree, mutations, rooms, options, left_out):
     """Prints the share that tests notice, and each mutation that none does."""
     begin = time.monotonic()
@@ -308,18 +389,25 @@ def judge_random(tree, mutations, rooms, options, left_out):
     print(f"{len(mutations)} of {made} mutations compile, built in {time.monotonic() - begin:.0f} s", flush=True)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        parts = [part for folder in folders for part in parts_of(tree / "build/release", folder, left_out, scratch, SHORT)]
-        survivors = [it for it, (caught, _) in zip(mutations, pool.map(lambda it: judge(it, parts, scratch), mutations))
-                     if not caught]
-        print(f"unit tests catch {len(mutations) - len(survivors)} of {len(mutations)} "
-              f"({100 * (1 - len(survivors) / max(1, len(mutations))):.1f} %), {time.monotonic() - begin:.0f} s", flush=True)
+        named = [it for folder in folders for it in cases_of(tree / "build/release", folder, left_out)]
+        cases = list(pool.map(lambda it: Case(*it, made, scratch), named))
+        cases = [it for it in cases if it.seconds < SHORT and not it.asleep]
+        reached = set().union(*(it.reaches for it in cases))
+        print(f"{len(cases)} of {len(named)} test cases are short, {sum(it.seconds for it in cases):.0f} s of CPU; they reach "
+              f"{sum(it['number'] in reached for it in mutations)} mutations, {time.monotonic() - begin:.0f} s", flush=True)
+        survivors = mutations
+        for what, golden in (("unit tests catch", False), ("with stored texts", True)):
+            chosen = [it for it in cases if it.golden == golden]
+            caught = list(pool.map(lambda it: judge_by(chosen, it, scratch), survivors))
+            survivors = [it for it, by in zip(survivors, caught) if not by]
+            told(what, mutations, survivors, begin)
         if options.goldens:
             passed = list(pool.map(lambda it: passes_goldens(tree, it["number"]), survivors))
             survivors = [it for it, alive in zip(survivors, passed) if alive]
-            print(f"with goldens {len(mutations) - len(survivors)} "
-                  f"({100 * (1 - len(survivors) / max(1, len(mutations))):.1f} %), {time.monotonic() - begin:.0f} s")
+            told("with goldens", mutations, survivors, begin)
     for it in survivors:
-        print(f"{it['file']}:{it['lines'][0]}: {random_mutations.flat(it['from'])} -> {it['to'] or '(nothing)'}")
+        print(f"{it['file']}:{it['lines'][0]}: {random_mutations.flat(it['from'])} -> {it['to'] or '(nothing)'}"
+              + ("" if it["number"] in reached else " (not reached)"))
     return 0
 
 

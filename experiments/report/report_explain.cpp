@@ -168,6 +168,7 @@ std::string report_explain(const Json& answer, const TableStyle& style)
 std::string explain_html(const Json& answer)
 {
   std::string body;
+  int number = 0;
   for (const Json& job : answer.at("jobs")) {
     std::vector<std::pair<std::string, double>> parts;
     for (const Json& part : job.at("critical_path")) {
@@ -185,7 +186,7 @@ std::string explain_html(const Json& answer)
       if (swaps.size() < kSwapsTold)
         swaps.emplace_back(swap_text(swap), value_at(swap, "/gain"));
     const std::string name = text_at(job, "/name");
-    body += section("job", name,
+    body += section(fmt::format("job-{}", ++number), name,
                     "<p>" + prose(speed_text(job) + ". " + headline(job)) + "</p>" +
                         "<h3>Where a step goes</h3>" + bar_list(parts, BarValue::share) +
                         "<h3>What would help</h3>" + bar_list(gains, BarValue::gain) + "<p>" +

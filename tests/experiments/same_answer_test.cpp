@@ -120,6 +120,11 @@ TEST_CASE("what shares nothing with a job leaves its interval", "[same][property
   check_scenes(2, 8, UncertaintyMethod::linear);
 }
 
+TEST_CASE("what shares nothing with some jobs changes nothing", "[same][property]")
+{
+  check_scenes(4, 5, UncertaintyMethod::steps);
+}
+
 TEST_CASE("the limit does not depend on how intervals are found", "[same]")
 {
   test::Draw draw(3);

@@ -220,12 +220,13 @@ TEST_CASE("a boundary is a time to try, though nothing is freed then", "[fleet]"
   CHECK(profile.earliest(2, Seconds(5), from_30).start == Seconds(40));
 }
 
-TEST_CASE("conservative backfilling is that which gives each reservation back in turn",
-          "[fleet][oracle][many]")
+namespace {
+
+void check_conservative(int trials)
 {
   sim::RandomStream stream(3, "conservative");
   const auto up_to = [&](int most) { return 1 + static_cast<int>(stream.uniform() * most); };
-  for (int trial = 0; trial < 60; ++trial) {
+  for (int trial = 0; trial < trials; ++trial) {
     Workload workload;
     double time = 0;
     for (int i = 0; i < 50; ++i) {
@@ -248,14 +249,11 @@ TEST_CASE("conservative backfilling is that which gives each reservation back in
   }
 }
 
-TEST_CASE("in another order than that of arrival all is planned anew in it",
-          "[fleet][oracle][many]")
+void check_planned_anew(Order order, int trials)
 {
-  const Order order =
-      GENERATE(Order::sjf, Order::priority, Order::las, Order::srtf, Order::fair_share);
   sim::RandomStream stream(5, "anew");
   const auto up_to = [&](int most) { return 1 + static_cast<int>(stream.uniform() * most); };
-  for (int trial = 0; trial < 20; ++trial) {
+  for (int trial = 0; trial < trials; ++trial) {
     Workload workload;
     workload.accounts = {"a", "b"};
     double time = 0;
@@ -274,6 +272,35 @@ TEST_CASE("in another order than that of arrival all is planned anew in it",
     for (std::size_t i = 0; i < workload.jobs.size(); ++i)
       REQUIRE(found.jobs[i].start == expected.jobs[i].start);
   }
+}
+
+} // namespace
+
+TEST_CASE("conservative backfilling is that which gives each reservation back in turn",
+          "[fleet][oracle][many]")
+{
+  check_conservative(60);
+}
+
+TEST_CASE("some conservative backfilling is that which gives each reservation back in turn",
+          "[fleet][oracle]")
+{
+  check_conservative(3);
+}
+
+TEST_CASE("in another order than that of arrival all is planned anew in it",
+          "[fleet][oracle][many]")
+{
+  const Order order =
+      GENERATE(Order::sjf, Order::priority, Order::las, Order::srtf, Order::fair_share);
+  check_planned_anew(order, 20);
+}
+
+TEST_CASE("in each order some is planned anew in it", "[fleet][oracle]")
+{
+  const Order order =
+      GENERATE(Order::sjf, Order::priority, Order::las, Order::srtf, Order::fair_share);
+  check_planned_anew(order, 3);
 }
 
 TEST_CASE("nobody gets GPUs of a job that is overdue", "[fleet]")
