@@ -378,8 +378,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   profile.optimizer_exposed = update.exposed;
   profile.optimizer_launches = update.launches;
   if (const auto& host = device.launches)
-    profile.optimizer_host =
-        host->time(0, update.launches + tensors * host->checks_per_gradient);
+    profile.optimizer_host = host->time(0, update.launches + tensors * host->checks_per_gradient);
   return behind_host(std::move(profile));
 }
 
