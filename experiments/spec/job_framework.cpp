@@ -1,6 +1,7 @@
 #include "experiments/spec/job_framework.hpp"
 
 #include "experiments/spec/gpu_library.hpp"
+#include "experiments/spec/kernel_curves.hpp"
 
 #include <fmt/format.h>
 
@@ -31,6 +32,21 @@ models::Framework framework_of(const JobSpec& job, const platforms::Gpu& gpu)
            fmt::format("\"{}\" runs on those of {}", usual_library(gpu), word_of(gpu.vendor)));
   framework.library = job.library;
   return framework;
+}
+
+std::optional<models::HostLaunches> launches_of(const models::Framework& framework,
+                                                const platforms::Gpu& gpu,
+                                                const platforms::Host& host,
+                                                sim::Precision precision)
+{
+  std::optional<models::HostLaunches> launches = framework.launches;
+  if (!launches)
+    return launches;
+  launches->per_operation *= host.cpu_overhead;
+  launches->per_kernel = host.cpu_overhead * launches->per_kernel + host.kernel_launch;
+  if (!sim::sixteen_bits(precision) || !on_tensor_cores(gpu, precision))
+    launches->casts_per_weight = launches->checks_per_gradient = 0;
+  return launches;
 }
 
 } // namespace foretrain::experiments

@@ -10,4 +10,11 @@ namespace foretrain::experiments {
 /// the job's library is one of other GPUs.
 models::Framework framework_of(const JobSpec& job, const platforms::Gpu& gpu);
 
+/// What its process takes before kernels on this host. Casts and checks are those of half precision
+/// on tensor cores.
+std::optional<models::HostLaunches> launches_of(const models::Framework& framework,
+                                                const platforms::Gpu& gpu,
+                                                const platforms::Host& host,
+                                                sim::Precision precision);
+
 } // namespace foretrain::experiments

@@ -92,6 +92,8 @@ void faster_cores(ResolvedExperiment& e, double factor)
     e.storage->open_cpu *= 1 / factor;
   for (ResolvedJob& job : e.jobs) {
     faster_on_cores(job.stack, factor);
+    job.profile = job.profile.hosted(1 / factor);
+    quicker_launches(job, factor);
     if (job.framework.servers)
       job.framework.servers->sum_rate *= factor;
     if (job.library.host) {

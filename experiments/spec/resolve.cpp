@@ -78,11 +78,7 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   device.fused_elementwise = framework.fused_elementwise;
   device.kernels = framework.kernels;
   device.operation_gap = framework.operation_gap;
-  device.launches = framework.launches;
-  if (device.launches) {
-    device.launches->per_operation *= stack.host.cpu_overhead;
-    device.launches->per_kernel *= stack.host.cpu_overhead;
-  }
+  device.launches = launches_of(framework, gpu, stack.host, job.precision);
   device.optimizer_style = framework.optimizer_style;
   device.master_weights = half;
   device.minimal_filtering = job.precision == Precision::fp32 || (half && !device.tensor_cores);

@@ -27,12 +27,21 @@ void faster_kernels(ResolvedJob& job, double factor)
   });
 }
 
-void leaner_host(ResolvedJob& job, double factor)
+void quicker_launches(ResolvedJob& job, double factor)
 {
   change(job, [&](models::StepSetting& s) {
-    for (Seconds* time :
-         {&s.device.host_per_kernel, &s.rules.host_per_layer, &s.rules.host_per_exchange,
-          &s.rules.host_per_micro_batch, &s.rules.host_per_shard, &s.overhead})
+    if (s.device.launches)
+      for (Seconds* time : {&s.device.launches->per_operation, &s.device.launches->per_kernel})
+        *time *= 1 / factor;
+  });
+}
+
+void leaner_host(ResolvedJob& job, double factor)
+{
+  quicker_launches(job, factor);
+  change(job, [&](models::StepSetting& s) {
+    for (Seconds* time : {&s.rules.host_per_exchange, &s.rules.host_per_micro_batch,
+                          &s.rules.host_per_shard, &s.overhead})
       *time *= 1 / factor;
   });
 }

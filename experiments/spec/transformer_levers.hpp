@@ -8,7 +8,9 @@ namespace foretrain::experiments {
 
 /// Arithmetic and memory of the GPU; not what the host does. Each does nothing for other jobs.
 void faster_kernels(ResolvedJob& job, double factor);
-/// What the host does for each kernel, layer, exchange and micro-batch, and for the step.
+/// What the host does for operations and kernels.
+void quicker_launches(ResolvedJob& job, double factor);
+/// That, and what it does for each exchange and micro-batch, and for the step.
 void leaner_host(ResolvedJob& job, double factor);
 /// Copies between GPU and host memory.
 void faster_host_link(ResolvedJob& job, double factor);

@@ -1,5 +1,6 @@
 #include "experiments/spec/transformer_setting.hpp"
 
+#include "experiments/spec/job_framework.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/transformer_checks.hpp"
 #include "models/training/optimizer.hpp"
@@ -42,6 +43,7 @@ void run_in_triton(sim::AttentionCurve& curve)
 }
 
 models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& job,
+                                    const models::Framework& framework,
                                     const models::TransformerRules& rules,
                                     const platforms::Stack& stack, const Value& at)
 {
@@ -67,7 +69,7 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
     run_in_triton(device.attention);
   device.memory = gpu.memory_efficiency * gpu.memory_bandwidth;
   device.kernel_floor = std::min(gpu.kernel_floor, gpu.kernel_launch);
-  device.host_per_kernel = rules.host_per_kernel + stack.host.kernel_launch;
+  device.launches = launches_of(framework, gpu, stack.host, job.precision);
   device.clock = sustained_clock(gpu) / job.kernel_time;
   device.functions = device.clock * function_rate(gpu);
   device.memory = device.memory / job.kernel_time;
@@ -224,6 +226,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.fp8_kept = is_narrow(job.precision) ? rules.fp8_kept : models::Fp8Kept::nothing;
   s.memory.loss = rules.loss;
   s.rules = rules;
+  s.fused_elementwise = framework.fused_elementwise;
   // Where what is too much is left out, nobody asks how much came.
   s.rules.dropless = rules.dropless && !job.routing.capacity;
   // Frameworks tell what Adam moves; another optimizer reads and writes its own state instead.
@@ -231,7 +234,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.rules.optimizer_bytes = std::max(
       0.0, s.rules.optimizer_bytes + 2 * (optimizer.state_bytes_per_parameter - kAdamState));
   s.conversion = models::conversion_of(job.precision, rules.fp8_scaling, s.memory.element);
-  s.device = device_of(platform.gpu, job, rules, stack, at);
+  s.device = device_of(platform.gpu, job, framework, rules, stack, at);
   s.host_link = platforms::gpu_link(platform);
   s.host_memory = platform.cpu.memory_efficiency * platform.cpu.memory_bandwidth *
                   platform.node.sockets / gpus_per_node;

@@ -170,9 +170,9 @@ def framework(row):
     if name == "bigscience-A100":
         return "deepspeed" if "02-17" in (row.get("notes") or "") else BLOCKING
     if name in ("torchtitan", "torchao"):
-        extra = {}
+        extra, eager = {}, {}
         if row.get("torch_compile") is False:
-            extra |= {"fused": False, "host_per_kernel": "8 us"}
+            eager = {"fused_elementwise": False, "launches": {"per_operation": "35 us", "per_kernel": "5 us"}}
         if row.get("recompute") in ("selective layer", "selective"):
             extra["selective"] = "half"
         if row.get("async_tp"):
@@ -180,7 +180,9 @@ def framework(row):
         if precision(row) == "fp8":
             rowwise = "rowwise" in row.get("float8_recipe", "") + row["precision"]
             extra["fp8_scaling"] = "row" if rowwise else "current"
-        return {"extends": "torchtitan", "transformer": extra} if extra else "torchtitan"
+        if extra:
+            eager["transformer"] = extra
+        return {"extends": "torchtitan"} | eager if eager else "torchtitan"
     if name == "nanotron-ultrascale":
         return "nanotron"
     if name == "NVIDIA-NeMo-SuperPOD-A100":

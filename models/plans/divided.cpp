@@ -233,7 +233,9 @@ private:
     for (const PhaseTime& part : parts) {
       if (part.time.value() <= 0)
         continue;
-      const OpId op = program_.compute(stage_, part.phase, what, part.time);
+      const OpId op = part.phase == Phase::framework
+                          ? program_.wait(stage_, part.phase, "idle", part.time, 0)
+                          : program_.compute(stage_, part.phase, what, part.time);
       for (const OpId each : pending_)
         program_.order(each, op);
       pending_.clear();

@@ -1,6 +1,9 @@
 #include "models/plans/piece_cost.hpp"
 
+#include "models/plans/optimizer_time.hpp"
+
 #include <algorithm>
+#include <vector>
 
 namespace foretrain::models {
 
@@ -58,34 +61,67 @@ OperatorTime sharing_copies(const StepSetting& s, const ExchangeTimes& times,
   return {Bytes(bytes) / s.device.memory, Seconds(0)};
 }
 
-// What is launched in one pass, and what of it stands at the ends.
+// What is launched in one pass, in order.
 struct Pass {
-  OperatorTime work;
+  std::vector<OperatorTime> work;
   LayerExchanges exchanges;
 
-  // Where the host is behind the device, exchanges fill the device's gaps: what is left of them.
-  double left_of_exchanges() const
+  OperatorTime all() const
   {
-    const Seconds all = exchanges.exposed();
-    const Seconds gaps = std::max(Seconds(0), work.host - work.device);
-    return all > gaps ? (all - gaps) / all : 0;
+    OperatorTime sum;
+    for (const OperatorTime& part : work)
+      sum += part;
+    return sum;
+  }
+  // Where the device waits for its host, exchanges fill its gaps: what is left of them.
+  double left_of_exchanges(Seconds waits) const
+  {
+    const Seconds exposed = exchanges.exposed();
+    return exposed > waits ? (exposed - waits) / exposed : 0;
   }
 };
 
-// Units of a piece hold what each would take by itself; the piece's passes take less where host and
-// device fall behind each other in turn.
-void share_out(PieceCost& cost, double ahead_left, double back_left)
+// How long the device waits for its host in each pass.
+struct PassWaits {
+  Seconds ahead, back;
+};
+
+// A host that is never waited for runs ahead from pass to pass, and over a micro-batch's part of
+// the `update`.
+PassWaits waits_of_passes(const Pass& ahead, const Pass& back, Seconds update)
 {
+  std::vector<HostedPiece> pieces;
+  for (const OperatorTime& part : ahead.work)
+    pieces.push_back({part.device, part.host});
+  for (auto part = back.work.rbegin(); part != back.work.rend(); ++part)
+    pieces.push_back({part->device, part->host});
+  pieces.push_back({update, Seconds(0)});
+  PassWaits waits;
+  const std::vector<Seconds> each = waits_for_host(pieces);
+  for (std::size_t i = 0; i < each.size(); ++i)
+    (i < ahead.work.size() ? waits.ahead : waits.back) += each[i];
+  return waits;
+}
+
+// Units of a piece hold what each would take by itself; the piece's passes take less where host and
+// device fall behind each other in turn, and wait for the host in proportion.
+void share_out(PieceCost& cost, const PassWaits& waits, double ahead_left, double back_left)
+{
+  const Seconds back = cost.backward_compute + cost.recompute;
   Seconds forward, backward;
   for (const PlanUnit& unit : cost.units) {
     forward += unit.count * unit.forward;
     backward += unit.count * unit.backward;
   }
   for (PlanUnit& unit : cost.units) {
-    if (forward.value() > 0)
+    if (forward.value() > 0) {
+      unit.forward_wait = (waits.ahead / forward) * unit.forward;
       unit.forward = (cost.forward_compute / forward) * unit.forward;
-    if (backward.value() > 0)
-      unit.backward = ((cost.backward_compute + cost.recompute) / backward) * unit.backward;
+    }
+    if (backward.value() > 0) {
+      unit.backward_wait = (waits.back / backward) * unit.backward;
+      unit.backward = (back / backward) * unit.backward;
+    }
     unit.ahead.scale_exposed(ahead_left);
     unit.back.scale_exposed(back_left);
   }
@@ -140,8 +176,9 @@ private:
     unit.back = layer.exchanges(true);
     unit.back += layer.repeated_exchanges();
     for (int i = 0; i < layers; ++i) {
-      ahead_.work += f;
-      back_.work += b;
+      ahead_.work.push_back(f);
+      back_.work.push_back(b);
+      back_.work.back() += again;
       repeated_ += again;
     }
     ahead_.exchanges += unit.ahead.scaled(layers);
@@ -177,8 +214,10 @@ private:
     unit.layer = false;
     const OperatorTime f = launched(forward_time(operators, s_.device), s_.rules);
     const OperatorTime b = launched(backward_time(operators, s_.device), s_.rules);
-    (last ? output_ : ahead_.work) += f;
-    back_.work += b;
+    ahead_.work.push_back(f);
+    back_.work.push_back(b);
+    if (last)
+      output_ += f;
     unit.forward = f.time();
     unit.backward = b.time();
     if (shape_.tensor > 1) {
@@ -193,20 +232,33 @@ private:
 
   void finish_passes()
   {
-    ahead_.work += sharing_copies(s_, times_, held_, trained_, false);
-    back_.work += sharing_copies(s_, times_, held_, trained_, true);
-    const bool waits = s_.rules.host_per_micro_batch.value() > 0;
-    const Seconds passed =
-        waits ? time_in_order(ahead_.work, output_) : (ahead_.work += output_).time();
-    back_.work += repeated_;
-    const double ahead_left = ahead_.left_of_exchanges();
-    const double back_left = back_.left_of_exchanges();
+    ahead_.work.push_back(sharing_copies(s_, times_, held_, trained_, false));
+    back_.work.push_back(sharing_copies(s_, times_, held_, trained_, true));
+    const OperatorTime ahead = ahead_.all();
+    const OperatorTime back = back_.all();
+    PassWaits waits = waits_of_host(ahead, back);
+    const double ahead_left = ahead_.left_of_exchanges(waits.ahead);
+    const double back_left = back_.left_of_exchanges(waits.back);
     ahead_.exchanges.scale_exposed(ahead_left);
     back_.exchanges.scale_exposed(back_left);
-    cost_.forward_compute = passed + s_.rules.host_per_micro_batch / s_.memory.plan.virtual_stages;
-    cost_.recompute = repeated_.time();
-    cost_.backward_compute = back_.work.time() - cost_.recompute;
-    share_out(cost_, ahead_left, back_left);
+    waits.ahead += s_.rules.host_per_micro_batch / s_.memory.plan.virtual_stages;
+    cost_.forward_compute = ahead.device + waits.ahead;
+    const Seconds backward = back.device + waits.back;
+    cost_.recompute = std::min(repeated_.time(), backward);
+    cost_.backward_compute = backward - cost_.recompute;
+    share_out(cost_, waits, ahead_left, back_left);
+  }
+
+  // Where the host waits for the device in each micro-batch, passes begin with neither ahead, and
+  // the logits start when the layers are done.
+  PassWaits waits_of_host(const OperatorTime& ahead, const OperatorTime& back) const
+  {
+    if (s_.rules.host_per_micro_batch.value() <= 0)
+      return waits_of_passes(ahead_, back_,
+                             optimizer_time(s_, trained_, cost_.layers) /
+                                 s_.memory.batch.micro_batches);
+    const OperatorTime layers{ahead.device - output_.device, ahead.host - output_.host};
+    return {time_in_order(layers, output_) - ahead.device, back.time() - back.device};
   }
 
   void finish_exchanges()

@@ -12,15 +12,16 @@ struct PlanUnit {
   const char* name = "";
   bool layer = true; // else an end
   int count = 1;
-  Seconds forward;  // of one, compute
-  Seconds backward; // with what it repeats
+  Seconds forward;                     // of one, compute
+  Seconds backward;                    // with what it repeats
+  Seconds forward_wait, backward_wait; // of these, for the host
   LayerExchanges ahead, back;
 };
 
 /// Exchanges are what is exposed of them.
 struct PieceCost {
   int layers = 0;
-  Seconds forward_compute;
+  Seconds forward_compute; // with what the device waits for its host
   Seconds backward_compute;
   Seconds recompute; // in the backward pass
   Seconds tensor, context, expert;

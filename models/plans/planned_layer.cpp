@@ -12,12 +12,12 @@ namespace {
 // From one kernel of a CUDA graph to the next (XLA's command buffers, maxtext.json).
 constexpr Seconds kGraphLaunch{1e-6};
 
-LossKernels loss_kernels(const TransformerRules& rules)
+LossKernels loss_kernels(const TransformerRules& rules, bool fused_elementwise)
 {
   if (rules.loss == LossRule::megatron)
     return LossKernels::megatron;
   const bool fused =
-      rules.loss == LossRule::automatic ? rules.fused : rules.loss != LossRule::pytorch;
+      rules.loss == LossRule::automatic ? fused_elementwise : rules.loss != LossRule::pytorch;
   return fused ? LossKernels::fused : LossKernels::pytorch;
 }
 
@@ -28,7 +28,9 @@ PlannedLayer::PlannedLayer(const StepSetting& setting, ExchangeTimes& times,
     : s_(setting), times_(times), shape_(operator_shape(setting, parts)), parts_(parts),
       operators_(layer_operators(setting.memory.model, shape_, parts)), graphs_(setting.device)
 {
-  graphs_.host_per_kernel = std::min(kGraphLaunch, graphs_.host_per_kernel);
+  if (graphs_.launches)
+    graphs_.launches =
+        HostLaunches{.per_kernel = std::min(kGraphLaunch, graphs_.launches->per_kernel)};
 }
 
 const TransformerDevice& PlannedLayer::device_of(const Operator& op) const
@@ -50,8 +52,6 @@ OperatorTime PlannedLayer::operators_time(bool backward) const
   OperatorTime time;
   for (const Operator& op : operators_)
     time += backward ? backward_time(op, device_of(op)) : forward_time(op, device_of(op));
-  if (s_.rules.cuda_graphs == CudaGraphs::none)
-    time.host += (backward ? 0.5 : 1.0) * s_.rules.host_per_layer;
   time.host += collectives() * s_.rules.host_per_exchange;
   return time;
 }
@@ -323,10 +323,10 @@ OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
   shape.expert_tensor = s.memory.plan.expert_tensor;
   shape.sequence_parallel = s.memory.plan.sequence_parallel && s.memory.plan.tensor > 1;
   shape.flash = s.memory.flash;
-  shape.fused = s.rules.fused;
+  shape.fused = s.fused_elementwise;
   shape.fused_rotary_scale = s.rules.fused_rotary_scale;
   shape.fused_experts = s.rules.fused_experts;
-  shape.loss = loss_kernels(s.rules);
+  shape.loss = loss_kernels(s.rules, s.fused_elementwise);
   shape.element = s.memory.element;
   shape.operand = parts.wide ? s.memory.element : s.memory.operand;
   shape.conversion = parts.wide ? Conversion{} : s.conversion;

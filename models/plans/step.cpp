@@ -1,5 +1,6 @@
 #include "models/plans/step.hpp"
 
+#include "models/plans/optimizer_time.hpp"
 #include "models/plans/orthogonal.hpp"
 
 #include <algorithm>
@@ -94,27 +95,6 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
 }
 
 } // namespace
-
-Seconds optimizer_time(const StepSetting& s, const PieceParameters& trained, int layers)
-{
-  const double own = s.memory.plan.zero > 0 ? s.memory.share_of(trained) : trained.total();
-  const double on_device = own * (1 - s.memory.state.offload);
-  Seconds time = Bytes(on_device * s.rules.optimizer_bytes) / s.device.memory;
-  // Four products and two norms of a layer, each with its bias where there are any.
-  const double tensors = (s.memory.model.has_bias() ? 12.0 : 6.0) * layers;
-  const Seconds launches = tensors * s.rules.optimizer_kernels * s.device.host_per_kernel;
-  time = s.rules.launch_blocking ? time + launches : std::max(time, launches);
-  const int shards = s.memory.weight_shards();
-  if (s.memory.plan.zero > 0 && shards > 1)
-    time += tensors * shards * s.rules.host_per_shard;
-  // Gradients go to the host, where cores that all ranks of the node share run Adam; weights come
-  // back.
-  const double away = own * s.memory.state.offload;
-  if (away <= 0)
-    return time;
-  return time + Bytes(away * 6) / s.host_link +
-         Bytes(away * s.rules.host_optimizer_bytes) / s.host_memory;
-}
 
 PlannedStep plan_step(const StepSetting& s, ExchangeTimes& exchanges)
 {

@@ -22,7 +22,4 @@ struct PlannedStep {
 
 PlannedStep plan_step(const StepSetting& setting, ExchangeTimes& exchanges);
 
-/// Of one GPU's share of `trained` parameters in so many layers: what it moves, or its launches.
-Seconds optimizer_time(const StepSetting& setting, const PieceParameters& trained, int layers);
-
 } // namespace foretrain::models

@@ -32,12 +32,15 @@ std::vector<WrittenPart> pass_parts(bool backward, const PieceCost& piece, const
     groups.push_back((backward ? piece.data_back : piece.data_ahead)
                          .scaled(static_cast<double>(count) / std::max(1, piece.layers)));
   const Seconds time = count * left * (backward ? unit.backward : unit.forward);
-  std::vector<PhaseTime> rest{{Phase::forward, time}};
+  const Seconds wait = count * left * (backward ? unit.backward_wait : unit.forward_wait);
+  std::vector<PhaseTime> rest{{Phase::framework, wait}, {Phase::forward, time - wait}};
   if (backward) {
     // What is repeated is not put off.
     const Seconds again =
-        (piece.recompute / (piece.recompute + piece.backward_compute)) / left * time;
-    rest = {{Phase::recompute, again}, {Phase::backward, time - again}};
+        (piece.recompute / (piece.recompute + piece.backward_compute)) / left * (time - wait);
+    rest = {{Phase::framework, wait},
+            {Phase::recompute, again},
+            {Phase::backward, time - wait - again}};
   }
   Seconds hidden; // of all
   for (const Exposure& group : groups)

@@ -295,17 +295,18 @@ LayerTime table_time(const Layer& layer, int batch, const Device& device)
   return time;
 }
 
-// An operation of the framework each way, and its kernels; in half precision those that convert a
-// product's weight and its gradient.
-void add_host_work(LayerTime& time, bool runs_forward, const Device& device)
+// An operation of the framework each way, its kernels, and those that convert a product's weight
+// and its gradient.
+void add_host_work(LayerTime& time, const Layer& layer, bool runs_forward, const Device& device)
 {
   if (!device.launches)
     return;
   const HostLaunches& host = *device.launches;
-  const double casts = time.product && device.tensor_cores ? host.casts_per_weight : 0;
-  time.forward_host = host.per_operation + ((runs_forward ? 1 : 0) + casts) * host.per_kernel;
+  const bool weight = time.product && layer.parameters + layer.borrowed_weights > 0;
+  const double casts = weight ? host.casts_per_weight : 0;
+  time.forward_host = host.time(1, (runs_forward ? 1 : 0) + casts);
   if (time.backward_kernels > 0)
-    time.backward_host = host.per_operation + (time.backward_kernels + casts) * host.per_kernel;
+    time.backward_host = host.time(1, time.backward_kernels + casts);
 }
 
 } // namespace
@@ -362,7 +363,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
       time.backward = Seconds(0);
       time.backward_kernels = 0;
     }
-    add_host_work(time, passes.forward(), device);
+    add_host_work(time, layer, passes.forward(), device);
     profile.layers.push_back(time);
   }
   if (device.kernels.copies_batch && !profile.layers.empty())
@@ -377,9 +378,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   profile.optimizer_exposed = update.exposed;
   profile.optimizer_launches = update.launches;
   if (const auto& host = device.launches)
-    profile.optimizer_host =
-        (update.launches + (device.tensor_cores ? tensors * host->checks_per_gradient : 0)) *
-        host->per_kernel;
+    profile.optimizer_host = host->time(0, update.launches + tensors * host->checks_per_gradient);
   return behind_host(std::move(profile));
 }
 
@@ -405,9 +404,11 @@ ComputeProfile inference_profile(const Network& network, int batch, const Device
                            moved(elements + static_cast<double>(layer.parameters), device),
                            batch * layer.functions});
     }
+    if (device.launches && time.forward.value() > 0)
+      time.forward_host = device.launches->time(1, 1);
     profile.layers.push_back(time);
   }
-  return profile;
+  return behind_host(std::move(profile));
 }
 
 double slowed_beside_collective(const ComputeProfile& profile, double held, double products,

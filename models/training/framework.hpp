@@ -191,11 +191,11 @@ struct Framework {
   Seconds coordination_per_rank{}; // and for each rank; 0 with a response cache
   GradientPrecision gradient_precision = GradientPrecision::fp32; // or the job's ("compute")
   Seconds step_overhead{};              // host time per step that kernels do not hide
-  std::optional<HostLaunches> launches; // of layered networks; absent: never the limit
+  std::optional<HostLaunches> launches; // absent: not known, never the limit
   Seconds operation_gap{};              // no kernel runs for this long after each operation
   bool launches_ahead = false;          // kernels of a batch are launched without work between them
   std::optional<ServerRules> servers;   // when it has any
-  bool fused_elementwise = false;       // a compiler fuses activations and additions
+  bool fused_elementwise = false;       // chains of element-wise work are one kernel, or ride along
   KernelSpec kernels;
   std::optional<TransformerRules> transformer; // absent: the defaults
   std::string kernel_library; // generation of its library of kernels; empty: the latest
@@ -383,7 +383,8 @@ void describe(V& v, Framework& s)
       "parameter servers: how they work; with all-reduce used by jobs that name some, or have "
       "several nodes (between_nodes)");
   v.optional("fused_elementwise", s.fused_elementwise,
-             "a compiler (XLA, NNVM, cuDNN fused ops) fuses activations and additions");
+             "a compiler (XLA, NNVM, Inductor) or kernels of its own (cuDNN, Megatron) fuse chains "
+             "of element-wise work, activations and additions with what stands beside them");
   v.optional("kernels", s.kernels, "memory traffic of its products and convolutions");
   v.optional("transformer", s.transformer, "what it does around the kernels of a transformer");
   v.optional("kernel_library", s.kernel_library,

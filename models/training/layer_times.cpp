@@ -1,5 +1,7 @@
 #include "models/training/layer_times.hpp"
 
+#include "models/training/host_launches.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -128,27 +130,14 @@ ComputeProfile behind_host(ComputeProfile profile)
   if (profile.host().value() <= 0)
     return profile;
   const std::vector<Piece> pieces = pieces_in_order(profile);
-  for (const Piece& piece : pieces) {
-    piece.time -= piece.idle;
-    piece.idle = Seconds(0);
-  }
-  if (!profile.host_bound())
-    return profile;
-  // How far the GPU is behind when the host has launched a step is the same after each step, and
-  // after the first, which begins with neither behind.
-  Seconds behind;
-  for (const bool counts : {false, true}) {
-    Seconds launched, end = behind;
-    for (const Piece& piece : pieces) {
-      launched += piece.host;
-      const Seconds idle = std::max(Seconds(0), launched - end);
-      end += idle + piece.time;
-      if (counts) {
-        piece.idle = idle;
-        piece.time += idle;
-      }
-    }
-    behind = end - launched;
+  std::vector<HostedPiece> hosted;
+  hosted.reserve(pieces.size());
+  for (const Piece& piece : pieces)
+    hosted.push_back({piece.time - piece.idle, piece.host});
+  const std::vector<Seconds> waits = waits_for_host(hosted);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    pieces[i].idle = waits[i];
+    pieces[i].time = hosted[i].kernels + waits[i];
   }
   return profile;
 }

@@ -26,9 +26,9 @@ constexpr auto choices(SelectiveRecompute)
        {SelectiveRecompute::operations, "operations"}});
 }
 
-/// Kernels of the cross entropy; automatic: as TransformerRules::fused says. FlashAttention's and
-/// those that write the gradient in place (Transformer Engine, Liger) are fused ones that make no
-/// copy of the logits in single precision.
+/// Kernels of the cross entropy; automatic: as Framework::fused_elementwise says. FlashAttention's
+/// and those that write the gradient in place (Transformer Engine, Liger) are fused ones that make
+/// no copy of the logits in single precision.
 enum class LossRule { automatic, fused, pytorch, megatron, flash, in_place };
 constexpr auto choices(LossRule)
 {
@@ -112,11 +112,9 @@ constexpr auto choices(StageCut)
 }
 
 struct TransformerRules {
-  bool fused = true;              // element-wise chains are one kernel each
+  // Beside Framework::fused_elementwise, that makes element-wise chains one kernel each:
   bool fused_rotary_scale = true; // also where what is rotated is scaled (YaRN)
   bool fused_experts = true;      // also biases and clamps of experts
-  Seconds host_per_kernel{5e-6};  // that its process needs to launch one
-  Seconds host_per_layer{};       // in the forward pass, beside launches; half of it backward
   Seconds host_per_micro_batch{}; // in which the device waits; 0: the host runs ahead
   Seconds host_per_exchange{};    // to start a collective between tensor-parallel ranks
   AttentionKernel attention = AttentionKernel::measured;
@@ -125,7 +123,7 @@ struct TransformerRules {
   double scan_efficiency = 0.22;
   SelectiveRecompute selective =
       SelectiveRecompute::attention;   // what "recompute": "selective" repeats
-  LossRule loss = LossRule::automatic; // kernels of the cross entropy; automatic: as `fused` says
+  LossRule loss = LossRule::automatic; // kernels of the cross entropy
   Fp8Kept fp8_kept = Fp8Kept::nothing; // for the backward pass
   Fp8Scaling fp8_scaling = Fp8Scaling::delayed;
   MasterWeights master = MasterWeights::fp32;
@@ -229,19 +227,12 @@ void describe_optimizer(V& v, TransformerRules& s)
 template <class V>
 void describe(V& v, TransformerRules& s)
 {
-  v.optional("fused", s.fused, "chains of element-wise work are one kernel each");
   v.optional("fused_rotary_scale", s.fused_rotary_scale,
-             "so are rotations that scale (rotary_scaled); else they run in steps");
+             "where element-wise work is fused, so are rotations that scale (rotary_scaled); else "
+             "they run in steps");
   v.optional("fused_experts", s.fused_experts,
              "biases and clamps of experts are part of kernels beside them; else each has kernels "
              "of its own");
-  v.optional("host_per_kernel", s.host_per_kernel, "host time to launch one kernel",
-             non_negative());
-  v.optional(
-      "host_per_layer", s.host_per_layer,
-      "host time of a layer's forward pass beside its launches (modules, checkpoints, random "
-      "states); half of it in the backward pass",
-      non_negative());
   v.optional("host_per_micro_batch", s.host_per_micro_batch,
              "host time of a micro-batch in which the device waits (data, loss, timers that wait "
              "for the device); 0: the host runs ahead from pass to pass",
@@ -258,11 +249,11 @@ void describe(V& v, TransformerRules& s)
              "what selective recomputation repeats: the attention's core (Megatron), every second "
              "layer (half), or of each layer all but attention and every second product "
              "(operations)");
-  v.optional(
-      "loss", s.loss,
-      "kernels of the cross entropy: fused ones, PyTorch's, those of Megatron's "
-      "vocab_parallel_cross_entropy, or the first two as \"fused\" says; fused ones that keep "
-      "logits as they are, with a gradient beside (flash) or in their place (in-place)");
+  v.optional("loss", s.loss,
+             "kernels of the cross entropy: fused ones, PyTorch's, those of Megatron's "
+             "vocab_parallel_cross_entropy, or the first two as fused_elementwise says; fused ones "
+             "that keep "
+             "logits as they are, with a gradient beside (flash) or in their place (in-place)");
   v.optional("fp8_scaling", s.fp8_scaling,
              "scales of operands in fp8: of a tensor, from earlier steps (delayed) or its own "
              "values (current), of each row and column (row), or of blocks of 128");

@@ -24,6 +24,16 @@ Seconds multiplying(const Operator& op, const sim::Product& product,
   return Seconds(curve(product, device.clock) / op.efficiency);
 }
 
+// Each kernel of the forward pass is an operation that the framework dispatches, and that backward
+// walks.
+Seconds launching(const Operator& op, int kernels, const TransformerDevice& device)
+{
+  if (!device.launches)
+    return Seconds(0);
+  const double casts = op.weights ? device.launches->casts_per_weight : 0;
+  return device.launches->time(op.forward_kernels, kernels + casts);
+}
+
 // What of an attention kernel passes beside another one.
 Seconds covered(const Operator& op, const TransformerDevice& device)
 {
@@ -39,7 +49,7 @@ Seconds time_in_order(const OperatorTime& first, const OperatorTime& second)
 
 OperatorTime forward_time(const Operator& op, const TransformerDevice& device)
 {
-  OperatorTime time{Seconds(0), op.forward_kernels * device.host_per_kernel};
+  OperatorTime time{Seconds(0), launching(op, op.forward_kernels, device)};
   switch (op.kind) {
   case OperatorKind::product:
     time.device = multiplying(op, op.product, device) +
@@ -60,7 +70,7 @@ OperatorTime forward_time(const Operator& op, const TransformerDevice& device)
 
 OperatorTime backward_time(const Operator& op, const TransformerDevice& device)
 {
-  OperatorTime time{Seconds(0), op.backward_kernels * device.host_per_kernel};
+  OperatorTime time{Seconds(0), launching(op, op.backward_kernels, device)};
   switch (op.kind) {
   case OperatorKind::product: {
     const sim::Product& p = op.product;

@@ -1,8 +1,10 @@
 // Seconds of a transformer's operators on one GPU under one framework.
 #pragma once
 
+#include "models/training/host_launches.hpp"
 #include "models/transformer/operators.hpp"
 
+#include <optional>
 #include <span>
 
 namespace foretrain::models {
@@ -15,9 +17,9 @@ struct TransformerDevice {
   BytesPerSecond memory;      // what streaming kernels reach
   double functions = 0;       // exponentials per second; 0: as many as one likes
   Seconds kernel_floor{2e-6}; // shortest time from one small kernel to the next on the device
-  Seconds host_per_kernel{};  // that a framework's process needs to launch one
-  double clock = 1;           // sustained, beside that of short measurements
-  bool tables = true;         // whether kernels of this GPU were measured
+  std::optional<HostLaunches> launches; // of the framework; absent: never the limit
+  double clock = 1;                     // sustained, beside that of short measurements
+  bool tables = true;                   // whether kernels of this GPU were measured
 };
 
 /// Device time, and the host's time to launch the same.

@@ -82,7 +82,8 @@ void OperatorWriter::memory(const char* name, double elements, double forward, d
   op.module = module_;
   op.forward_bytes = forward * elements * shape.element;
   op.backward_bytes = backward * elements * shape.element;
-  op.forward_kernels = op.backward_kernels = kernels;
+  op.forward_kernels = forward > 0 ? kernels : 0;
+  op.backward_kernels = backward > 0 ? kernels : 0;
   operators.push_back(op);
 }
 
@@ -105,6 +106,8 @@ void OperatorWriter::residual(const char* name)
   const double elements = shape.own_tokens() * t.hidden;
   // With a bias there is dropout, whose mask is a byte, and the gradient of the bias reads all.
   memory(name, elements, t.has_bias() ? eager(3.5, 5) : 3, t.has_bias() ? 3.5 : eager(1, 2));
+  if (t.has_bias())
+    operators.back().forward_kernels = static_cast<int>(eager(1, 2));
 }
 
 } // namespace foretrain::models

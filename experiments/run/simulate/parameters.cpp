@@ -141,6 +141,15 @@ void add_network(List& list, const ResolvedExperiment& e)
   }
 }
 
+void add_launches(List& list, const std::optional<models::HostLaunches>& launches,
+                  const std::string& prefix)
+{
+  if (!launches)
+    return;
+  list.add(prefix + "launches/per_operation", launches->per_operation);
+  list.add(prefix + "launches/per_kernel", launches->per_kernel);
+}
+
 void add_transformer(List& list, const ResolvedJob& job, const std::string& prefix)
 {
   const models::StepSetting& s = job.transformer->step;
@@ -152,8 +161,7 @@ void add_transformer(List& list, const ResolvedJob& job, const std::string& pref
   list.add(prefix + "sustained_clock", s.device.clock);
   list.add(prefix + "memory_rate", s.device.memory);
   list.from(job.spec.framework, models::kFrameworkKind);
-  list.add(prefix + "host_per_kernel", s.device.host_per_kernel);
-  list.add(prefix + "host_per_layer", s.rules.host_per_layer);
+  add_launches(list, s.device.launches, prefix);
   list.add(prefix + "step_overhead", s.overhead);
   list.add(prefix + "step_variation", s.variation);
   list.from(job.framework.library, models::kLibraryKind);
@@ -184,10 +192,7 @@ void add_job(List& list, const ResolvedJob& job)
   list.add(prefix + "fusion_threshold", job.framework.fusion_threshold);
   list.add(prefix + "fusion_cycle", job.framework.fusion_cycle);
   list.add(prefix + "step_overhead", job.framework.step_overhead);
-  if (job.framework.launches) {
-    list.add(prefix + "launches/per_operation", job.framework.launches->per_operation);
-    list.add(prefix + "launches/per_kernel", job.framework.launches->per_kernel);
-  }
+  add_launches(list, job.device.launches, prefix);
   list.add(prefix + "step_variation", job.framework.step_variation);
   if (const auto& servers = job.framework.servers; servers && !job.server_nodes.empty()) {
     list.add(prefix + "servers", static_cast<double>(job.server_nodes.size()));

@@ -226,7 +226,7 @@ TEST_CASE("a dropless layer waits for its numbers of tokens once a forward pass"
   CHECK(forward() == Approx(without));
   // Where launches are the limit, a graph of them takes a microsecond for each.
   s.rules.cuda_graphs = CudaGraphs::none;
-  s.device.host_per_kernel = Seconds(1e-3);
+  s.device.launches = HostLaunches{.per_kernel = Seconds(1e-3)};
   const double launched = PlannedLayer(s, times, kExpertLayer).forward().host.value() - 13e-3;
   s.rules.cuda_graphs = CudaGraphs::all;
   CHECK(PlannedLayer(s, times, kExpertLayer).forward().host.value() == Approx(1e-3 * launched));

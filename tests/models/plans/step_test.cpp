@@ -1,6 +1,7 @@
 // The step of a large model where exchanges take what the test says.
 #include "models/plans/step.hpp"
 
+#include "models/plans/optimizer_time.hpp"
 #include "models/plans/piece_cost.hpp"
 #include "models/plans/planned_layer.hpp"
 #include "sim/base/normal_scores.hpp"
@@ -78,8 +79,9 @@ TEST_CASE("weights that are shared out are copied where the framework does so", 
 TEST_CASE("a host that waits in each micro-batch does not run ahead over the logits", "[plans]")
 {
   StepSetting s = small_model(2);
-  s.device.host_per_kernel = Seconds(1e-3); // launches are the limit in the layers
-  s.memory.model.vocabulary = 4'000'000;    // and the device in the logits
+  // Launches are the limit in the layers, and the device in the logits.
+  s.device.launches = HostLaunches{.per_kernel = Seconds(1e-3)};
+  s.memory.model.vocabulary = 4'000'000;
   s.memory.batch.micro_batches = 3;
   EqualTimes times(Seconds(0));
   const test::PlanParts ahead = test::parts_of_plan(s, times);
@@ -95,8 +97,9 @@ TEST_CASE("a host that waits in each micro-batch does not run ahead over the log
   REQUIRE(output.device > output.host);
   // The logits start when the layers are done instead of filling the device's gaps there.
   const Seconds gaps = body.host - body.device;
-  CHECK((waits.compute - ahead.compute).value() ==
+  CHECK((waits.framework - ahead.framework).value() ==
         Approx((3 * (kWait + gaps)).value()).epsilon(1e-9));
+  CHECK(waits.compute.value() == Approx(ahead.compute.value()).epsilon(1e-9));
 }
 
 TEST_CASE("where launches block, host and device take turns: the sum of both", "[plans]")
@@ -104,8 +107,7 @@ TEST_CASE("where launches block, host and device take turns: the sum of both", "
   constexpr int kLayers = 3;
   constexpr int kMicroBatches = 4;
   StepSetting s = small_model(kLayers);
-  s.device.host_per_kernel = Seconds(2e-5);
-  s.rules.host_per_layer = Seconds(3e-4);
+  s.device.launches = HostLaunches{.per_operation = Seconds(3e-5), .per_kernel = Seconds(2e-5)};
   s.memory.batch.micro_batches = kMicroBatches;
   s.memory.plan.zero = 0;
   s.memory.recompute = GENERATE(Recompute::none, Recompute::full);
@@ -113,18 +115,15 @@ TEST_CASE("where launches block, host and device take turns: the sum of both", "
   s.rules.launch_blocking = true;
   const test::PlanParts result = test::parts_of_plan(s, times);
   const OperatorShape shape = operator_shape(s);
-  const auto both = [&](const std::vector<Operator>& operators, Seconds host_forward,
-                        Seconds host_backward, int forwards) {
+  const auto both = [&](const std::vector<Operator>& operators, int forwards) {
     const OperatorTime f = forward_time(operators, s.device);
     const OperatorTime b = backward_time(operators, s.device);
-    return forwards * (f.device + f.host + host_forward) + b.device + b.host + host_backward;
+    return forwards * (f.device + f.host) + b.device + b.host;
   };
   const int passes = s.memory.recompute == Recompute::full ? 2 : 1;
-  const Seconds none(0);
-  const Seconds layer = both(layer_operators(s.memory.model, shape, kDenseLayer),
-                             s.rules.host_per_layer, 0.5 * s.rules.host_per_layer, passes);
-  const Seconds ends = both(embedding_operators(s.memory.model, shape), none, none, 1) +
-                       both(output_operators(s.memory.model, shape), none, none, 1);
+  const Seconds layer = both(layer_operators(s.memory.model, shape, kDenseLayer), passes);
+  const Seconds ends = both(embedding_operators(s.memory.model, shape), 1) +
+                       both(output_operators(s.memory.model, shape), 1);
   const PieceParameters all = parameters_of(pieces_of(s.memory.model, s.memory.plan).front(),
                                             s.memory.model, s.memory.plan);
   const Seconds optimizer = optimizer_time(s, all, kLayers);
@@ -133,7 +132,56 @@ TEST_CASE("where launches block, host and device take turns: the sum of both", "
   CHECK(optimizer > Seconds(0));
   s.rules.optimizer_kernels = 50;
   CHECK((optimizer_time(s, all, kLayers) - optimizer).value() ==
-        Approx((12.0 * kLayers * 50 * s.device.host_per_kernel).value()).epsilon(1e-9));
+        Approx((12.0 * kLayers * 50 * s.device.launches->per_kernel).value()).epsilon(1e-9));
+  s.device.launches->checks_per_gradient = 2;
+  CHECK((optimizer_time(s, all, kLayers) - optimizer).value() ==
+        Approx((12.0 * kLayers * 52 * s.device.launches->per_kernel).value()).epsilon(1e-9));
+}
+
+TEST_CASE("an operation is a kernel of the forward pass, each way", "[plans][closed-form]")
+{
+  StepSetting s = small_model(1);
+  const OperatorShape shape = operator_shape(s);
+  for (const Operator& op : layer_operators(s.memory.model, shape, kDenseLayer)) {
+    INFO(op.name);
+    s.device.launches = HostLaunches{.per_operation = Seconds(1), .per_kernel = Seconds(0)};
+    CHECK(forward_time(op, s.device).host.value() == op.forward_kernels);
+    CHECK(backward_time(op, s.device).host.value() == op.forward_kernels);
+    s.device.launches = HostLaunches{.per_kernel = Seconds(1), .casts_per_weight = 1};
+    CHECK(forward_time(op, s.device).host.value() == op.forward_kernels + (op.weights ? 1 : 0));
+    CHECK(backward_time(op, s.device).host.value() == op.backward_kernels + (op.weights ? 1 : 0));
+    s.device.launches.reset();
+    CHECK(forward_time(op, s.device).host.value() == 0);
+  }
+}
+
+TEST_CASE("a host that nobody waits for runs ahead from pass to pass", "[plans][property]")
+{
+  StepSetting s = small_model(4);
+  s.memory.plan.zero = 0;
+  EqualTimes times(Seconds(0));
+  const auto step = [&](Seconds per_operation) {
+    s.device.launches = HostLaunches{.per_operation = per_operation, .per_kernel = Seconds(0)};
+    return test::parts_of_plan(s, times);
+  };
+  const Seconds kernels = step(Seconds(0)).compute;
+  Seconds host; // of an operation that takes a second
+  const OperatorShape shape = operator_shape(s);
+  s.device.launches = HostLaunches{.per_operation = Seconds(1), .per_kernel = Seconds(0)};
+  for (const auto& part :
+       {embedding_operators(s.memory.model, shape), output_operators(s.memory.model, shape)})
+    host += forward_time(part, s.device).host + backward_time(part, s.device).host;
+  const auto layer = layer_operators(s.memory.model, shape, kDenseLayer);
+  host += 4 * (forward_time(layer, s.device).host + backward_time(layer, s.device).host);
+  // As much backward as forward, where kernels take twice as long: forward alone is behind.
+  const double even = kernels / host;
+  for (const double share : {0.5, 0.8, 0.99, 1.0, 1.3, 4.0}) {
+    INFO(share);
+    const test::PlanParts parts = step(Seconds(share * even));
+    CHECK(parts.compute.value() == Approx(kernels.value()).epsilon(1e-9));
+    const double behind = share * kernels.value() - (kernels + parts.optimizer).value();
+    CHECK(parts.framework.value() == Approx(std::max(0.0, behind)).margin(1e-9 * kernels.value()));
+  }
 }
 
 TEST_CASE("shards that are copied one by one take time by their number", "[plans]")

@@ -8,15 +8,17 @@ using namespace foretrain::models;
 
 namespace {
 
-// Layers with a tensor of 1000 gradients each, a millisecond forward and a millisecond backward.
+// Layers with a tensor of 1000 gradients each, a millisecond forward and a millisecond backward,
+// or half a cycle.
 std::vector<Bucket> buckets(int layers, const Framework& framework)
 {
   Network network;
   ComputeProfile profile;
+  const Seconds layer = framework.fusion_cycle.value() > 0 ? 0.5 * framework.fusion_cycle : 1.0_ms;
   for (int i = 0; i < layers; ++i) {
     network.layers.emplace_back();
     network.layers.back().gradient_tensors = {1000};
-    profile.layers.push_back({1.0_ms, 1.0_ms});
+    profile.layers.push_back({layer, layer});
   }
   return plan_buckets(network, profile, framework, 4);
 }
@@ -41,14 +43,13 @@ Framework fixed(double threshold)
   return framework;
 }
 
-// Kernels take the host `launch` each; cycles of two milliseconds.
-Framework ahead(Seconds launch, double threshold)
+// Kernels are launched in 5 us each, `share` of a layer's time; cycles take two layers.
+Framework ahead(double share, double threshold)
 {
   Framework framework;
   framework.handed_over = HandedOver::launched;
-  framework.fusion_cycle = 2.0_ms;
+  framework.fusion_cycle = Seconds(2 * 5e-6 / share);
   framework.fusion_threshold = Bytes(threshold);
-  framework.transformer.emplace().host_per_kernel = launch;
   return framework;
 }
 
@@ -93,22 +94,23 @@ TEST_CASE("without fusion every tensor goes by itself", "[buckets]")
 TEST_CASE("a cycle takes what is launched, and the next one what was while data was waited for",
           "[buckets]")
 {
-  // Gradients are launched from 0.8 to 1.4 ms: the cycle at 2 ms meets them all.
-  CHECK(sizes(7, ahead(0.1_ms, 1e9)) == Sizes{7});
-  CHECK(sizes(7, ahead(0.1_ms, 12000)) == Sizes{3, 3, 1});
-  CHECK(sizes(7, ahead(0.1_ms, 0)) == Sizes{1, 1, 1, 1, 1, 1, 1});
-  // From 2 to 3.5 ms: the cycle at 2 ms meets one, the next is after the GPU has computed it.
-  CHECK(sizes(7, ahead(0.25_ms, 1e9)) == Sizes{1, 6});
-  const std::vector<Bucket> three = buckets(7, ahead(0.25_ms, 12000));
+  // Gradients are launched from 0.8 to 1.4 times a layer's time: the cycle at 2 meets them all.
+  CHECK(sizes(7, ahead(0.1, 1e9)) == Sizes{7});
+  CHECK(sizes(7, ahead(0.1, 12000)) == Sizes{3, 3, 1});
+  CHECK(sizes(7, ahead(0.1, 0)) == Sizes{1, 1, 1, 1, 1, 1, 1});
+  // From 2 to 3.5: the cycle at 2 meets one, the next is after the GPU has computed it.
+  CHECK(sizes(7, ahead(0.25, 1e9)) == Sizes{1, 6});
+  const std::vector<Bucket> three = buckets(7, ahead(0.25, 12000));
   REQUIRE(three.size() == 3);
   CHECK_FALSE(three[0].agreed_with_previous);
   CHECK_FALSE(three[1].agreed_with_previous);
   CHECK(three[2].agreed_with_previous);
-  CHECK_THAT(three[0].launched.value(), test::is(2e-3));
-  CHECK_THAT(three[1].launched.value(), test::is(2.75e-3));
-  CHECK_THAT(three[1].ready.value(), test::is(4e-3));
+  CHECK_THAT(three[0].launched.value(), test::is(40e-6));
+  CHECK_THAT(three[1].launched.value(), test::is(55e-6));
+  CHECK_THAT(three[1].ready.value(), test::is(80e-6));
   // A host that is no faster than the GPU is not ahead of it.
-  Framework computed = ahead(10.0_ms, 1e9);
+  Framework computed = ahead(10, 1e9);
+  computed.fusion_cycle = Seconds(0x1p-20); // layers end at cycles, exactly
   CHECK(sizes(7, computed) == Sizes{1, 2, 2, 2});
   computed.handed_over = HandedOver::computed;
   CHECK(sizes(7, computed) == Sizes{1, 2, 2, 2});

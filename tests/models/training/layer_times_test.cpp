@@ -116,7 +116,7 @@ TEST_CASE("host work is an operation each way and its kernels", "[profile][close
   CHECK(none.host().value() == 0);
   CHECK(none.idle().value() == 0);
 
-  device.launches = HostLaunches{Seconds(30e-6), Seconds(5e-6), 1, 2};
+  device.launches = HostLaunches{Seconds(30e-6), Seconds(5e-6)};
   const ComputeProfile single = compute_profile(network, 1, device);
   CHECK_THAT(single.layers[0].forward_host.value(), test::is(35e-6));
   CHECK_THAT(single.layers[0].backward_host.value(), test::is(35e-6)); // no gradient of its input
@@ -125,7 +125,8 @@ TEST_CASE("host work is an operation each way and its kernels", "[profile][close
   CHECK_THAT(single.optimizer_host.value(), test::is(single.optimizer_launches * 5e-6));
   CHECK_THAT(single.total().value(), test::is(single.host().value()));
 
-  device.tensor_cores = true; // half precision: weights and their gradients are converted
+  device.launches->casts_per_weight = 1; // weights and their gradients are converted
+  device.launches->checks_per_gradient = 2;
   const ComputeProfile half = compute_profile(network, 1, device);
   CHECK_THAT(half.layers[1].forward_host.value(), test::is(40e-6));
   CHECK_THAT(half.layers[1].backward_host.value(), test::is(45e-6));
@@ -134,6 +135,10 @@ TEST_CASE("host work is an operation each way and its kernels", "[profile][close
 
   network.layers[0].trained = false;
   CHECK(compute_profile(network, 1, device).layers[0].backward_host.value() == 0);
+
+  network.layers.push_back(attention_scores_layer(Shape::sequence(4, 10), {2, 4, 4}));
+  const ComputeProfile scores = compute_profile(network, 1, device);
+  CHECK_THAT(scores.layers[3].forward_host.value(), test::is(35e-6)); // no weight
 }
 
 } // namespace foretrain::layer_times_test

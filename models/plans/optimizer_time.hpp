@@ -1,0 +1,11 @@
+// How long a plan's optimizer takes.
+#pragma once
+
+#include "models/plans/step_setting.hpp"
+
+namespace foretrain::models {
+
+/// Of one GPU's share of `trained` parameters in so many layers: what it moves, or its launches.
+Seconds optimizer_time(const StepSetting& setting, const PieceParameters& trained, int layers);
+
+} // namespace foretrain::models
