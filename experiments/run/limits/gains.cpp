@@ -14,6 +14,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr double kClearlyMore = 0.01; // gain by which another lever must be ahead
+constexpr double kMore = 1e-9; // what levers that bring the same differ by; the first one is named
 
 using Group = std::vector<const Lever*>;
 
@@ -45,18 +46,19 @@ public:
   const Lever* best(std::size_t job) const
   {
     const Lever* best = nullptr;
-    for (const auto& [lever, gains] : gains_)
-      if (gains[job] > kNoGain && (best == nullptr || gains[job] > gain(best, job)))
-        best = lever;
+    for (const Lever& lever : levers())
+      if (const double brings = gain(&lever, job);
+          brings > kNoGain && (best == nullptr || brings > gain(best, job) + kMore))
+        best = &lever;
     return best;
   }
   /// Other levers that bring as much, or nearly.
   std::vector<const Lever*> as_good_as(const Lever* lever, std::size_t job) const
   {
     std::vector<const Lever*> ties;
-    for (const auto& [other, gains] : gains_)
-      if (other != lever && gains[job] > std::max(kNoGain, gain(lever, job) - kClearlyMore))
-        ties.push_back(other);
+    for (const Lever& other : levers())
+      if (&other != lever && gain(&other, job) > std::max(kNoGain, gain(lever, job) - kClearlyMore))
+        ties.push_back(&other);
     return ties;
   }
 
