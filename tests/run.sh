@@ -10,7 +10,7 @@ ci=OFF
 tests/install.sh "${1:-}"
 cmake --preset release -DBUILD_TESTING=ON -DFORETRAIN_WERROR=$ci >/dev/null
 cmake --build --preset release
-ctest --preset release -j "$(nproc)"
+ctest --preset release -j "$(($(nproc) + 1))" # pages and servers wait more than they compute
 
 if [ "$ci" = ON ]; then
   git ls-files '*.cpp' '*.hpp' | grep -v '^realrun/cuda' | xargs clang-format-14 --dry-run --Werror
