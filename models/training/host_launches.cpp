@@ -17,14 +17,12 @@ std::vector<Seconds> waits_for_host(std::span<const HostedPiece> pieces)
   // How far the GPU is behind when the host has launched a step is the same after each step, and
   // after the first, which begins with neither behind.
   Seconds behind;
-  for (const bool counts : {false, true}) {
+  for (int round = 0; round < 2; ++round) {
     Seconds launched, end = behind;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       launched += pieces[i].host;
-      const Seconds wait = std::max(Seconds(0), launched - end);
-      end += wait + pieces[i].kernels;
-      if (counts)
-        waits[i] = wait;
+      waits[i] = std::max(Seconds(0), launched - end);
+      end += waits[i] + pieces[i].kernels;
     }
     behind = end - launched;
   }
