@@ -94,7 +94,8 @@ private:
       return;
     }
     const Attributes attributes = read_attributes(text.substr(name.size()));
-    static const std::set<std::string> empty{"br", "col", "hr", "img", "input", "link", "meta", "wbr"};
+    static const std::set<std::string> empty{"br",    "col",  "hr",   "img",
+                                             "input", "link", "meta", "wbr"};
     enter(name, attributes);
     if (alone || empty.contains(name))
       close(name);
