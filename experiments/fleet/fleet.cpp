@@ -3,6 +3,7 @@
 #include "experiments/fleet/fault_trace.hpp"
 #include "experiments/fleet/fleet_checks.hpp"
 #include "experiments/fleet/policy_names.hpp"
+#include "experiments/fleet/read_leases.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
 
@@ -109,7 +110,11 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
     if (!trace)
       trace = std::make_shared<const JobTrace>(read_job_trace(path, jobs.kind, jobs.take));
     fleet.trace = trace;
+    if (fleet.policy.backfill == Backfilling::recorded && !jobs.leases.empty())
+      fleet.leases = read_leases(beside(*document, "/jobs/leases"), *trace, fleet.shape);
   }
+  if (fleet.policy.backfill == Backfilling::recorded && fleet.leases.empty())
+    root.at("policy").fail("needs leases of recorded jobs (/jobs/leases): who held what, and when");
   if (fleet.spec.failures && !fleet.spec.failures->trace.empty())
     fleet.outages = read_fault_trace(beside(*document, "/failures/trace"), fleet.shape.nodes);
   return fleet;

@@ -3,6 +3,7 @@
 
 #include "experiments/fleet/fleet_spec.hpp"
 #include "experiments/fleet/speed_table.hpp"
+#include "models/fleet/leases.hpp"
 #include "models/fleet/simulation.hpp"
 
 #include <functional>
@@ -21,6 +22,7 @@ struct LoadedFleet {
   models::fleet::Policy policy;
   std::string policy_name;                    // as the file or --policy has it
   std::shared_ptr<const JobTrace> trace;      // of recorded jobs; null where jobs are drawn
+  std::vector<models::fleet::Lease> leases;   // of its jobs, where the policy replays them
   std::vector<models::fleet::Outage> outages; // of a trace of failures
   double interval_scale = 1;                  // of checkpoints, of the best interval by formula
 };

@@ -329,6 +329,8 @@ FleetSetting setting_of(const LoadedFleet& fleet, std::uint64_t seed, SpeedTable
   setting.policy = fleet.policy;
   setting.quotas = quotas_of(fleet.spec, workload);
   setting.windows = windows_of(fleet, workload);
+  if (fleet.policy.backfill == Backfilling::recorded)
+    setting.decide = follow_leases(leases_of(fleet.leases, fleet.trace->workload, workload));
   if (fleet.spec.failures) {
     setting.spares = fleet.spec.failures->spares;
     setting.spare_start = fleet.spec.failures->spare_start;

@@ -23,7 +23,7 @@ void describe(V& v, Policy& s)
       "the least");
   v.optional("backfill", s.backfill,
              "who may pass a job that does not fit: none, easy who delays not the first one, "
-             "conservative who delays nobody");
+             "conservative who delays nobody; recorded: jobs run when and where /jobs/leases says");
   v.optional("preemption", s.preemption,
              "none; priority: who goes first in the order takes the GPUs of the last; quantum: the "
              "first in the order run, chosen again after each quantum");
@@ -86,6 +86,7 @@ struct FleetJobsSpec {
   TakeJobs take = TakeJobs::ended;
   SpeedSource speed = SpeedSource::recorded;
   Value job; // what jobs are taken to do, where speeds are simulated
+  std::string leases;
 };
 
 struct MixSpec {
@@ -262,6 +263,10 @@ void describe(V& v, FleetJobsSpec& s)
              "slow each other down as simulated");
   v.optional("job", s.job,
              "what each job does, as in an experiment but for its GPUs: for simulated speeds");
+  v.optional(
+      "leases", s.leases,
+      "CSV with columns job, start_s, end_s and nodes (like 0 1), relative to this file: who "
+      "held what, for the policy recorded");
 }
 
 template <class V>

@@ -159,7 +159,7 @@ Decisions decisions_of(const std::string& line, Seconds now)
       decisions.stop.push_back(job_of(spec.stop.at(i)));
   if (spec.again_s)
     decisions.again = now + Seconds(*spec.again_s);
-  decisions.when_full = spec.when_full;
+  decisions.ask = spec.when_full ? Ask::when_full : Ask::when_free;
   return decisions;
 }
 

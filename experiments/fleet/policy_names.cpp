@@ -26,6 +26,7 @@ const PolicyName kPolicies[] = {
     {"easy", {.backfill = Backfilling::easy}},
     {"conservative", {.backfill = Backfilling::conservative}},
     {"slurm", {.backfill = Backfilling::conservative, .placement = Placement::best_fit}},
+    {"recorded", {.backfill = Backfilling::recorded}},
     {"kubernetes", {.gang = false, .placement = Placement::spread}},
 };
 

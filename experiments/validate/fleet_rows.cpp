@@ -28,22 +28,41 @@ double number_at_pointer(const Json& answer, const std::string& pointer, const V
   return found->get<double>();
 }
 
-// How many jobs start when the file says.
-double same_starts(const FleetRun& run, const std::filesystem::path& file,
-                   const std::string& column)
+// What a file says of each job, in order of submission.
+std::vector<double> column_of(const std::filesystem::path& file, const std::string& column,
+                              std::size_t jobs)
 {
   const TraceTable table(file, ',');
   table.need({column});
-  std::size_t i = 0;
-  double same = 0;
+  std::vector<double> numbers;
   table.each([&](const TraceTable::Row& row) {
-    const auto start = number_of(row.at(column));
-    if (i < run.result.jobs.size() && start &&
-        std::abs(run.result.jobs[i].start.value() - *start) < kPrinted)
-      ++same;
-    ++i;
+    numbers.push_back(number_of(row.at(column)).value_or(std::nan("")));
   });
+  if (numbers.size() != jobs)
+    throw ConfigError(file.string(), "",
+                      fmt::format("has {} jobs, and the fleet {}", numbers.size(), jobs));
+  return numbers;
+}
+
+// How many jobs start when the file says.
+double same_starts(const FleetRun& run, const std::vector<double>& starts)
+{
+  double same = 0;
+  for (std::size_t i = 0; i < starts.size(); ++i)
+    if (std::abs(run.result.jobs[i].start.value() - starts[i]) < kPrinted)
+      ++same;
   return same;
+}
+
+// Of the times from submission to end; a job that does not end is infinitely wrong.
+double mean_error(const FleetRun& run, const std::vector<double>& completions)
+{
+  double sum = 0;
+  for (std::size_t i = 0; i < completions.size(); ++i) {
+    const double took = (run.result.jobs[i].end - run.workload.jobs[i].submit).value();
+    sum += std::abs(took / completions[i] - 1);
+  }
+  return sum / static_cast<double>(completions.size());
 }
 
 // A number, or what a text with a unit says in SI.
@@ -80,8 +99,11 @@ double number_of_answer(const LoadedFleet& fleet, const FleetRow& row, const Fle
                         const std::filesystem::path& folder, const Value& at)
 {
   const auto runs = run_fleet(fleet, options);
+  const std::size_t jobs = runs.front().workload.jobs.size();
   if (!row.starts.empty())
-    return same_starts(runs.front(), folder / row.starts, row.column);
+    return same_starts(runs.front(), column_of(folder / row.starts, row.column, jobs));
+  if (!row.completions.empty())
+    return mean_error(runs.front(), column_of(folder / row.completions, row.column, jobs));
   const Json answer = written(fleet_answer(fleet, runs));
   const double number = number_at_pointer(answer, row.quantity, at);
   return row.over.empty() ? number : number / number_at_pointer(answer, row.over, at);
@@ -100,26 +122,29 @@ FleetRowVerdict judge(const FleetRow& row, const Value& at)
   FleetRowVerdict verdict{row.id, row.says, word_of(row.reference), row.source};
   verdict.within = row.within;
   verdict.bound = row.at_least.has_value();
-  verdict.expected = row.at_least ? *row.at_least : row.value.value_or(0);
+  verdict.most = row.at_most.has_value();
+  verdict.expected = row.at_least ? *row.at_least : row.at_most ? *row.at_most : *row.value;
   verdict.found = row.best.empty()
                       ? number_of_answer(file.points.front().fleet, row, options, folder, at)
                       : best_setting(file, row, options, at);
-  verdict.holds = verdict.bound ? verdict.found >= verdict.expected
-                                : std::abs(verdict.found - verdict.expected) <=
-                                      row.within * std::abs(verdict.expected);
+  verdict.holds = verdict.bound  ? verdict.found >= verdict.expected
+                  : verdict.most ? verdict.found <= verdict.expected
+                                 : std::abs(verdict.found - verdict.expected) <=
+                                       row.within * std::abs(verdict.expected);
   return verdict;
 }
 
 void check_row(const FleetRow& row, const Value& at)
 {
-  if (row.quantity.empty() == row.starts.empty())
-    at.fail("must have either a quantity or starts");
+  const bool by_job = !row.starts.empty() || !row.completions.empty();
+  if (row.quantity.empty() != by_job || (!row.starts.empty() && !row.completions.empty()))
+    at.fail("must have either a quantity, starts or completions");
   if (!row.best.empty() && (row.quantity.empty() || !row.over.empty()))
     at.fail("must have a quantity and no 'over' beside 'best'");
-  if (row.starts.empty() != row.column.empty())
-    at.fail("must have a column beside starts, and only there");
-  if (row.value.has_value() == row.at_least.has_value())
-    at.fail("must have either a value or at_least");
+  if (by_job == row.column.empty())
+    at.fail("must have a column beside starts or completions, and only there");
+  if (row.value.has_value() + row.at_least.has_value() + row.at_most.has_value() != 1)
+    at.fail("must have either a value, at_least or at_most");
 }
 
 } // namespace
@@ -151,11 +176,15 @@ std::string fleet_rows_table(const std::vector<FleetRowVerdict>& verdicts)
   std::size_t held = 0;
   for (const FleetRowVerdict& verdict : verdicts) {
     held += verdict.holds ? 1U : 0U;
-    text += fmt::format(
-        "{:6}  {} ({}): {}\n        found {:.6g}, {} {:.6g}{}\n",
-        verdict.holds ? "holds" : "missed", verdict.id, verdict.reference, verdict.says,
-        verdict.found, verdict.bound ? "at least" : "known", verdict.expected,
-        verdict.within > 0 ? fmt::format(" within {:.3g} %", 100 * verdict.within) : "");
+    text += fmt::format("{:6}  {} ({}): {}\n        found {:.6g}, {} {:.6g}{}\n",
+                        verdict.holds ? "holds" : "missed", verdict.id, verdict.reference,
+                        verdict.says, verdict.found,
+                        verdict.bound  ? "at least"
+                        : verdict.most ? "at most"
+                                       : "known",
+                        verdict.expected,
+                        verdict.within > 0 ? fmt::format(" within {:.3g} %", 100 * verdict.within)
+                                           : "");
   }
   return text + fmt::format("\n{} of {} rows hold\n", held, verdicts.size());
 }

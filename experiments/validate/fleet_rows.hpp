@@ -22,8 +22,8 @@ constexpr auto choices(ReferenceKind)
                                                {ReferenceKind::formula, "formula"}});
 }
 
-/// A number of a fleet's answer, the setting that makes it largest, or the start of each of its
-/// jobs, and what it should be.
+/// A number of a fleet's answer, the setting that makes it largest, or how near the start or the
+/// completion of each of its jobs is, and what it should be.
 struct FleetRow {
   std::string id;
   std::string says;
@@ -32,11 +32,12 @@ struct FleetRow {
   std::string fleet;
   std::vector<std::string> set; // POINTER=VALUE
   std::string quantity;
-  std::string over;   // the number is a share of this one
-  std::string best;   // the number is this setting of the point that has most of the quantity
-  std::string starts; // CSV with a start of each job in a column of this name
+  std::string over;        // the number is a share of this one
+  std::string best;        // the number is this setting of the point that has most of the quantity
+  std::string starts;      // CSV with a start of each job in a column of this name
+  std::string completions; // or with the time from submission to end
   std::string column;
-  std::optional<double> value, at_least;
+  std::optional<double> value, at_least, at_most;
   double within = 0; // of the value
 };
 
@@ -51,9 +52,10 @@ FleetRowsFile load_fleet_rows(const std::string& name_or_path);
 struct FleetRowVerdict {
   std::string id, says, reference, source;
   double expected = 0;
-  double found = 0; // of starts: how many are the same
+  double found = 0; // of starts: how many are the same; of completions: the mean error
   double within = 0;
   bool bound = false; // the expected number is the least allowed
+  bool most = false;  // or the most
   bool holds = false;
 };
 
@@ -79,9 +81,13 @@ void describe(V& v, FleetRow& s)
              "pointer of the fleet's sweep: the number is its value, times in seconds, where the "
              "quantity is largest");
   v.optional("starts", s.starts, "CSV file with the start of each job, in order of submission");
+  v.optional("completions", s.completions,
+             "CSV file with the seconds from submission to end of each job, in order of "
+             "submission: the number is the mean relative error");
   v.optional("column", s.column, "of that file");
   v.optional("value", s.value, "that it should have");
   v.optional("at_least", s.at_least, "or that it should reach");
+  v.optional("at_most", s.at_most, "or that it should not exceed");
   v.optional("within", s.within, "relative distance that is allowed", non_negative());
 }
 
@@ -104,6 +110,7 @@ void describe(V& v, FleetRowVerdict& s)
   v.required("found", s.found, "the simulated one");
   v.required("within", s.within, "relative distance that is allowed");
   v.required("bound", s.bound, "the known number is the least allowed");
+  v.required("most", s.most, "the known number is the most allowed");
   v.required("holds", s.holds, "whether it is");
 }
 

@@ -20,9 +20,9 @@ public:
 
   void pass(Scheduler& s) override
   {
-    if (s.count_waiting() > 0 && (when_full_ || s.free().count() > 0)) {
+    if (asks(s)) {
       const Decisions decisions = decide_(s);
-      when_full_ = when_full_ || decisions.when_full;
+      ask_ = std::max(ask_, decisions.ask);
       again_ = decisions.again;
       for (const JobId id : decisions.stop)
         stop(s, id);
@@ -37,6 +37,12 @@ public:
   Seconds next_start() const override { return again_; }
 
 private:
+  bool asks(const Scheduler& s) const
+  {
+    const bool waits = s.count_waiting() > 0;
+    return ask_ == Ask::always || (waits && (ask_ == Ask::when_full || s.free().count() > 0));
+  }
+
   static Cause why_not(const Scheduler& s, JobId id)
   {
     if (!s.allowed(id))
@@ -108,7 +114,7 @@ private:
 
   Decide decide_;
   std::function<void(JobId)> stop_;
-  bool when_full_ = false;
+  Ask ask_ = Ask::when_free;
   Seconds again_ = kNever;
 };
 

@@ -25,6 +25,16 @@ int count(const Allocation& allocation)
   return gpus;
 }
 
+std::vector<int> distinct_nodes(const Allocation& allocation)
+{
+  std::vector<int> nodes;
+  for (const Slice& slice : allocation)
+    nodes.push_back(slice.node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
 std::uint64_t lowest(std::uint64_t gpus, int wanted)
 {
   std::uint64_t taken = 0;

@@ -29,6 +29,8 @@ inline int count(const Slice& slice)
   return std::popcount(slice.gpus);
 }
 int count(const Allocation& allocation);
+/// In rising order.
+std::vector<int> distinct_nodes(const Allocation& allocation);
 
 /// The `wanted` lowest of some GPUs.
 std::uint64_t lowest(std::uint64_t gpus, int wanted);

@@ -17,12 +17,13 @@ constexpr auto choices(Order)
                                        {Order::fair_share, "fair-share"}});
 }
 
-enum class Backfilling { none, easy, conservative };
+enum class Backfilling { none, easy, conservative, recorded };
 constexpr auto choices(Backfilling)
 {
   return std::to_array<Choice<Backfilling>>({{Backfilling::none, "none"},
                                              {Backfilling::easy, "easy"},
-                                             {Backfilling::conservative, "conservative"}});
+                                             {Backfilling::conservative, "conservative"},
+                                             {Backfilling::recorded, "recorded"}});
 }
 
 enum class Preemption { none, priority, quantum };

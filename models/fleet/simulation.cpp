@@ -304,16 +304,6 @@ private:
     changed_.push_back(id);
   }
 
-  static std::vector<int> distinct_nodes(const Allocation& gpus)
-  {
-    std::vector<int> nodes;
-    for (const Slice& slice : gpus)
-      nodes.push_back(slice.node);
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    return nodes;
-  }
-
   void push(Happens what, JobId id, Seconds time) { events_.push({time, what, id, version_[id]}); }
 
   // Work of a job until now.

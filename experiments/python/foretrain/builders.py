@@ -572,6 +572,8 @@ class Jobs(Builder):
         speed: recorded: run times are the trace's; simulated: they hold alone and packed, and jobs slow each
             other down as simulated; default "recorded"
         job: what each job does, as in an experiment but for its GPUs: for simulated speeds
+        leases: CSV with columns job, start_s, end_s and nodes (like 0 1), relative to this file: who held what,
+            for the policy recorded
     """
 
     trace: str
@@ -579,6 +581,7 @@ class Jobs(Builder):
     take: Literal["ended", "unfinished"] | None = None
     speed: Literal["recorded", "simulated"] | None = None
     job: Any = None
+    leases: str | None = None
 
 
 @dataclass(kw_only=True)

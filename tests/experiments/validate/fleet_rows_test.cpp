@@ -61,6 +61,31 @@ TEST_CASE("a row about a number of the answer, and its share of another", "[flee
   CHECK_FALSE(judged(R"("quantity": "/makespan_s", "at_least": 7201)").front().holds);
 }
 
+TEST_CASE("a row about how near each job's completion is", "[fleet]")
+{
+  const auto folder = std::filesystem::temp_directory_path() / "foretrain-fleet-completions";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "two.csv") << "job,took\n1,8000\n2,9000\n";
+  std::ofstream(folder / "one.csv") << "job,took\n1,8000\n";
+  // Two jobs of two hours that come an hour apart on one node take 7200 and 10800 s.
+  const std::string row = R"("set": ["/arrivals/until=2.5 h"], "completions": ")" +
+                          (folder / "two.csv").string() + R"(", "column": "took", )";
+  const auto verdict = judged(row + R"("at_most": 0.15)").front();
+  CHECK_THAT(verdict.found, test::is((0.1 + 0.2) / 2));
+  CHECK(verdict.holds);
+  CHECK_FALSE(judged(row + R"("at_most": 0.149)").front().holds);
+  CHECK_THAT(refused(R"("set": ["/arrivals/until=2.5 h"], "completions": ")" +
+                     (folder / "one.csv").string() + R"(", "column": "took", "at_most": 1)"),
+             Catch::Contains("has 1 jobs, and the fleet 2"));
+  CHECK_THAT(refused(row + R"("quantity": "/makespan_s", "at_most": 1)"),
+             Catch::Contains("must have either a quantity, starts or completions"));
+  CHECK_THAT(refused(row + R"("at_most": 1, "at_least": 0)"),
+             Catch::Contains("must have either a value, at_least or at_most"));
+  CHECK_THAT(refused(R"("quantity": "/makespan_s", "column": "a", "at_most": 1)"),
+             Catch::Contains("must have a column beside starts or completions"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("a row about the best setting of a sweep", "[fleet]")
 {
   const std::string times = R"({"/arrivals/mix/0/run_time": ["2 h", "300 min", "1 h"]})";

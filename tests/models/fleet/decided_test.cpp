@@ -143,7 +143,7 @@ TEST_CASE("whoever decides may stop jobs, be asked when all is full, and again a
   FleetSetting by_rounds = setting([&](const Scheduler& s) {
     asked.push_back(s.now().value());
     Decisions decisions;
-    decisions.when_full = true;
+    decisions.ask = Ask::when_full;
     decisions.again = s.now() + Seconds(600);
     const bool first_turn = static_cast<int>(s.now().value() / 600) % 2 == 0;
     const JobId next = first_turn ? 0 : 1;
