@@ -118,6 +118,7 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
         protocol.on(comm_.compute_capability, comm_.sockets ? library_.socket_step : Seconds{});
   if (library_.relays && comm_.relay)
     comm_.connect = comm_.relay;
+  patterns_.reserve(algorithms(operation).size());
   for (const Algorithm* it : algorithms(operation)) {
     // Only all-reduce leaves the library a choice.
     const bool taken = algorithm != "auto" ? algorithm == it->name

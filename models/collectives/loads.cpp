@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 namespace foretrain::models {
 
@@ -27,7 +26,8 @@ void Loads::finish()
   sums_ = {{}};
   std::map<InsideBetween, unsigned> number{{{}, 0}};
   sum_of_.reserve(by_resource_.size());
-  for (const InsideBetween& sum : std::exchange(by_resource_, {})) {
+  for (; !by_resource_.empty(); by_resource_.pop_front()) { // one list shrinks as the other grows
+    const InsideBetween& sum = by_resource_.front();
     const auto [at, added] = number.try_emplace(sum, static_cast<unsigned>(sums_.size()));
     if (added)
       sums_.push_back(sum);

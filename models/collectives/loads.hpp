@@ -5,6 +5,7 @@
 #include "sim/engine/communicator.hpp"
 
 #include <compare>
+#include <deque>
 #include <limits>
 #include <vector>
 
@@ -48,7 +49,7 @@ public:
   const std::vector<Load>& each() const { return each_; }
 
 private:
-  std::vector<InsideBetween> by_resource_; // until finish()
+  std::deque<InsideBetween> by_resource_; // until finish(); grows without a copy
   std::vector<InsideBetween> sums_;
   std::vector<unsigned> sum_of_;
   InsideBetween most_;

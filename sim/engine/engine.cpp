@@ -195,12 +195,14 @@ void Engine::Impl::finish(int i)
   ready_.push_back({i, {}});
 }
 
-std::vector<double> Engine::Impl::consumed_so_far() const
+void Engine::Impl::consumed_since(std::vector<double>& before) const
 {
-  std::vector<double> sum = consumed;
+  before.resize(consumed.size());
+  for (std::size_t i = 0; i < consumed.size(); ++i)
+    before[i] = consumed[i] - before[i];
   const auto add = [&](const std::vector<Use>& uses, double amount) {
     for (const Use& use : uses)
-      sum[static_cast<std::size_t>(use.resource)] += use.weight * amount;
+      before[static_cast<std::size_t>(use.resource)] += use.weight * amount;
   };
   for (const Slot& it : slots_) {
     if (!it.active || native())
@@ -210,7 +212,6 @@ std::vector<double> Engine::Impl::consumed_so_far() const
     if (it.holder >= 0)
       add(it.spec.path->held.uses, it.held + solver.rate(it.holder) * (now - it.held_updated));
   }
-  return sum;
 }
 
 void Engine::Impl::native_ended(int i, double date)
@@ -314,9 +315,9 @@ int Engine::resource_count() const
   return static_cast<int>(impl_->resources.size());
 }
 
-std::vector<double> Engine::consumed_so_far() const
+void Engine::consumed_since(std::vector<double>& before) const
 {
-  return impl_->consumed_so_far();
+  impl_->consumed_since(before);
 }
 
 double Engine::consumed(ResourceId resource) const

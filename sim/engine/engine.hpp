@@ -73,8 +73,9 @@ public:
   int resource_count() const;
   /// Units that completed flows took from the resource so far, and what was charged to it.
   double consumed(ResourceId resource) const;
-  /// The same of all resources, with what flows under way took until now (native sharing: without).
-  std::vector<double> consumed_so_far() const;
+  /// Makes of what each resource had given before (none: nothing) what it has given since, with
+  /// what flows under way took until now (native sharing: without).
+  void consumed_since(std::vector<double>& before) const;
   /// Counts so much progress on a path as consumed that took place without being simulated.
   void charge(const Path& path, double amount);
 

@@ -80,7 +80,7 @@ public:
   void schedule(double date, Callback callback);
   void start(FlowSpec spec, FlowDone done);
   std::vector<std::string> stalled() const;
-  std::vector<double> consumed_so_far() const;
+  void consumed_since(std::vector<double>& before) const;
   Slot& slot(int i) { return slots_[static_cast<std::size_t>(i)]; }
   bool native() const { return sharing == Sharing::native; }
 

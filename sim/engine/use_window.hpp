@@ -20,7 +20,8 @@ public:
 private:
   const Engine& engine_;
   Seconds from_, until_;
-  std::vector<double> before_, after_; // by resource
+  std::vector<double> used_; // by resource; as long as it is open, what was before
+  bool closed_ = false;
 };
 
 } // namespace foretrain::sim
