@@ -35,9 +35,9 @@ for suite in result["suites"]:
     lines += ["", f"**{suite['suite']}**: {suite['description']}", "", f"| part | {HEAD}"]
     lines += [line(f"`{part['part']}`", part) for part in suite["parts"]]
     lines += [line(f"*{entry['regime']}*", entry) for entry in suite["regimes"]]
-used = [f"{suite['suite']} {part['part']} {percent(part['mean'])} ({part['rows']})"
-        for suite in result["suites"] for part in suite["calibration"]]
-lines += ["", "Calibration rows, shown and not counted: " + ", ".join(used) + "."]
+lines += ["", "## Calibration rows", "Shown and not counted.", "", "| suite | part | rows | mean |", "| --- | --- | --- | --- |"]
+lines += [f"| {suite['suite']} | `{part['part']}` | {part['rows']} | {percent(part['mean'])} |"
+          for suite in result["suites"] for part in suite["calibration"]]
 disturbed = [f"{suite['suite']} {row['id']} {percent(row['error'], '+')}"
              for suite in result["suites"] for row in suite["rows"] if row["role"] == "disturbed"]
 lines += ["", "Rows that contradict their table, shown and not counted (over 1.5 times as long as a call of four times the bytes or more): "
