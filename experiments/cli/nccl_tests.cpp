@@ -1,9 +1,9 @@
 // nccl-tests' flags and columns, on a simulated machine.
-#include "experiments/run/simulate/nccl_tests.hpp"
 #include "calibration/gpu_model.hpp"
 #include "calibration/nccl_tests_log.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/stack_argument.hpp"
+#include "experiments/run/uncertainty/call_ranges.hpp"
 #include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/profiles.hpp"
 #include "sim/base/error.hpp"
@@ -22,6 +22,7 @@ namespace {
 using namespace experiments;
 
 constexpr double kWorthTelling = 0.9; // of the chosen one's time
+constexpr double kInterval = 0.9;
 
 // A comment, so that readers of nccl-tests' output are not disturbed.
 std::string explanation(const NcclTestsRow& row)
@@ -110,10 +111,42 @@ std::string rank_list(const platforms::PlatformSpec& platform, const NcclTestsOp
   return text;
 }
 
+struct Predicted {
+  std::vector<NcclTestsRow> rows;
+  std::vector<CallRange> ranges; // of each
+};
+
+Predicted predict(const NcclTest& test, const CallMachineWith& machine,
+                  const NcclTestsOptions& options, const std::shared_ptr<Profiles>& profiles)
+{
+  const CallMachine own = machine(profiles->overlay);
+  Predicted predicted{run_nccl_test(test, own.platform, own.stack, options), {}};
+  predicted.ranges = call_ranges(test, machine, options, predicted.rows, profiles, kInterval);
+  return predicted;
+}
+
+// As comments: how sure the times are, and what makes them so.
+void print_ranges(const Predicted& predicted)
+{
+  std::cout << fmt::format("# Of times, {:g} % of machines like this one (us), and what is most "
+                           "uncertain:\n",
+                           100 * kInterval);
+  for (std::size_t i = 0; i < predicted.rows.size(); ++i) {
+    const CallRange& it = predicted.ranges[i];
+    const std::string cause = it.parts.empty()
+                                  ? ""
+                                  : fmt::format("  {} ({:.0f} %)", it.parts.front().parameter,
+                                                100 * it.parts.front().spread);
+    std::cout << fmt::format("#{:11.0f} {:9.2f} to {:9.2f}{}\n", predicted.rows[i].size,
+                             it.time.low * 1e6, it.time.high * 1e6, cause);
+  }
+}
+
 void print(const NcclTest& test, const NcclTestsArguments& a,
            const platforms::PlatformSpec& platform, const NcclTestsOptions& options,
-           const std::vector<NcclTestsRow>& rows)
+           const Predicted& predicted)
 {
+  const std::vector<NcclTestsRow>& rows = predicted.rows;
   const bool sums = test.operation == models::Operation::all_reduce ||
                     test.operation == models::Operation::reduce_scatter;
   std::cout << fmt::format(
@@ -151,30 +184,37 @@ void print(const NcclTest& test, const NcclTestsArguments& a,
       std::cout << explanation(row) << "\n";
     sum += row.bus_bandwidth / 1e9;
   }
+  print_ranges(predicted);
   std::cout << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n",
                            rows.empty() ? 0 : sum / static_cast<double>(rows.size()));
 }
 
 // Predicted against measured times, size by size; 1 when they differ by more than allowed.
 int print_difference(const NcclTestsArguments& a, const calibration::NcclTestsLog& log,
-                     const std::vector<calibration::NcclRow>& measured,
-                     const std::vector<NcclTestsRow>& rows)
+                     const std::vector<calibration::NcclRow>& measured, const Predicted& predicted)
 {
-  std::cout << fmt::format("{:>14} {:>14} {:>14} {:>9}\n", "size (B)", "measured (us)",
-                           "predicted (us)", "error");
+  const std::vector<NcclTestsRow>& rows = predicted.rows;
+  std::cout << fmt::format("{:>14} {:>14} {:>14} {:>9}  {}\n", "size (B)", "measured (us)",
+                           "predicted (us)", "error", "90 % interval (us)");
   double sum = 0;
   double worst = 0;
+  int inside = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Range& range = predicted.ranges[i].time;
     const double time = measured[i].out_of_place.time.value();
     const double error = rows[i].time / time - 1;
     sum += std::abs(error);
     worst = std::max(worst, std::abs(error));
-    std::cout << fmt::format("{:14.0f} {:14.2f} {:14.2f} {:+8.1f}%\n", measured[i].size.value(),
-                             time * 1e6, rows[i].time * 1e6, 100 * error);
+    const bool within = range.low <= time && time <= range.high;
+    inside += within ? 1 : 0;
+    std::cout << fmt::format("{:14.0f} {:14.2f} {:14.2f} {:+8.1f}%  {:.2f} to {:.2f}{}\n",
+                             measured[i].size.value(), time * 1e6, rows[i].time * 1e6, 100 * error,
+                             range.low * 1e6, range.high * 1e6, within ? "" : ", outside");
   }
   const double mean = 100 * sum / static_cast<double>(rows.size());
-  std::cout << fmt::format("mean error {:.1f} %, maximum {:.1f} %, {} rows\n", mean, 100 * worst,
-                           rows.size());
+  std::cout << fmt::format(
+      "mean error {:.1f} %, maximum {:.1f} %, {} rows, {} inside the interval\n", mean, 100 * worst,
+      rows.size(), inside);
   for (const auto& note : log.notes)
     std::cerr << "note: " << note << "\n";
   return a.fail_above && mean > *a.fail_above ? violated : done;
@@ -240,8 +280,8 @@ void check_gpu(const NcclTestsArguments& a, const calibration::NcclTestsLog& log
 }
 
 int run_difference(const NcclTestsArguments& a, const NcclTest& test,
-                   const platforms::PlatformSpec& platform, const platforms::Stack& stack,
-                   NcclTestsOptions options)
+                   const platforms::PlatformSpec& platform, const CallMachineWith& machine,
+                   NcclTestsOptions options, const std::shared_ptr<Profiles>& profiles)
 {
   const auto log = log_of(a, test);
   take_from_log(a, log, options);
@@ -255,7 +295,7 @@ int run_difference(const NcclTestsArguments& a, const NcclTest& test,
     throw UsageError("--diff: '" + a.diff + "' holds no rows with bytes and a time");
   for (const auto& row : rows)
     options.sizes.push_back(row.size.value());
-  return print_difference(a, log, rows, run_nccl_test(test, platform, stack, options));
+  return print_difference(a, log, rows, predict(test, machine, options, profiles));
 }
 
 int run_nccl_tests(const NcclTestsArguments& a)
@@ -264,16 +304,18 @@ int run_nccl_tests(const NcclTestsArguments& a)
   if (test == nullptr)
     throw UsageError("'" + excerpt(a.program) + "' is not a program of nccl-tests\n  hint: " +
                      suggestion(a.program, nccl_test_names(), "programs"));
-  Profiles profiles;
+  const auto profiles = std::make_shared<Profiles>();
   for (const std::string& name : a.profiles)
-    profiles.add(name);
-  const auto named = [&](const std::string& name, const PresetKind& kind) {
-    return resolve_preset(name, kind, profiles.overlay);
+    profiles->add(name);
+  const CallMachineWith machine = [&a](const std::shared_ptr<const Overlay>& overlay) {
+    const auto platform =
+        platforms::load_platform(resolve_preset(a.platform, platforms::kPlatformKind, overlay));
+    return CallMachine{platform, stack_of(a.stack, platform, overlay),
+                       library_for(a.library, platform.gpu, overlay)};
   };
-  const auto platform = platforms::load_platform(named(a.platform, platforms::kPlatformKind));
+  const CallMachine own = machine(profiles->overlay);
   if (a.fail_above && a.diff.empty())
     throw UsageError("--fail-above needs a log to compare with (--diff)");
-  const platforms::Stack stack = stack_of(a.stack, platform, profiles.overlay);
   NcclTestsOptions options;
   options.nodes = std::max(1, a.nodes);
   options.gpus_per_node = std::max(1, a.gpus) * std::max(1, a.threads);
@@ -285,10 +327,10 @@ int run_nccl_tests(const NcclTestsArguments& a)
   options.element_size = element_size(a.type);
   options.algorithm = a.algorithm;
   options.fidelity = choice_of<models::Fidelity>(a.fidelity).value();
-  options.library = library_for(a.library, platform.gpu, profiles.overlay);
+  options.library = own.library;
   if (!a.diff.empty())
-    return run_difference(a, *test, platform, stack, options);
-  check_ranks(options, platform);
+    return run_difference(a, *test, own.platform, machine, options, profiles);
+  check_ranks(options, own.platform);
   if (options.end < options.begin || (a.factor <= 1 && options.increment <= 0))
     throw UsageError(
         "the sizes lead nowhere: -b must not be above -e, and -f above 1 or -i above 0");
@@ -297,7 +339,7 @@ int run_nccl_tests(const NcclTestsArguments& a)
     throw UsageError("more than 10000 sizes: raise -f");
   if (a.factor <= 1 && (options.end - options.begin) / options.increment > 100000)
     throw UsageError("more than 100000 sizes: raise -i, or use -f 2");
-  print(*test, a, platform, options, run_nccl_test(*test, platform, stack, options));
+  print(*test, a, own.platform, options, predict(*test, machine, options, profiles));
   return done;
 }
 

@@ -61,8 +61,10 @@ RowRole role_of(const SuiteTable& table, std::size_t row)
 class Unroll {
 public:
   Unroll(SuitePlan& plan, std::size_t index, const std::vector<std::string>& profiles)
-      : plan_(plan), index_(index), profiles_(profiles)
+      : plan_(plan), index_(index), profiles_(profiles), laid_(std::make_shared<Profiles>())
   {
+    for (const std::string& name : profiles)
+      laid_->add(name);
   }
 
   void operator()()
@@ -213,7 +215,7 @@ private:
     if ((table.unit == "GB/s") != (table.quantity == "bus_bandwidth"))
       at.fail_at("unit", "does not fit the quantity '" + table.quantity + "'");
     const std::size_t run = plan_.runs.size();
-    plan_.runs.push_back(table_run(table, at));
+    plan_.runs.push_back(table_run(table, at, laid_));
     const double bus_bytes =
         find_nccl_test(table.program)->bus_factor(table.nodes * table.gpus_per_node);
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -281,6 +283,7 @@ private:
   SuitePlan& plan_;
   std::size_t index_;
   const std::vector<std::string>& profiles_;
+  std::shared_ptr<Profiles> laid_;          // the same, read
   std::map<std::string, std::size_t> runs_; // experiment -> run
 };
 

@@ -2,7 +2,7 @@
 
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/scenario.hpp"
-#include "experiments/run/simulate/nccl_tests.hpp"
+#include "experiments/run/uncertainty/call_ranges.hpp"
 #include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/graph_rules.hpp"
 #include "platforms/show.hpp"
@@ -47,35 +47,60 @@ SuiteRun point_run(Point point)
   };
 }
 
-SuiteRun table_run(const SuiteTable& table, const Value& at)
+namespace {
+
+CallMachine machine_of(const SuiteTable& table)
+{
+  const auto platform = platforms::load_platform(table.platform);
+  return {
+      platform, stack_of(platform, table.host, table.transport, table.platform),
+      or_default(table.library, usual_library(platform.gpu), models::kLibraryKind, table.platform)};
+}
+
+// The machine of a table, with other parameters below what its suite has.
+CallMachineWith machine_with(const Value& at)
+{
+  return [at](const std::shared_ptr<const Overlay>& overlay) {
+    auto document = std::make_shared<Document>(*at.document());
+    document->overlay = overlay;
+    const Json& json = document->root.at(Json::json_pointer(at.pointer()));
+    return machine_of(read_as<SuiteTable>(Value(document, at.pointer(), &json)));
+  };
+}
+
+} // namespace
+
+SuiteRun table_run(const SuiteTable& table, const Value& at,
+                   const std::shared_ptr<const Profiles>& profiles)
 {
   const NcclTest* test = find_nccl_test(table.program);
   if (test == nullptr)
     at.at("program").fail("is not a program of nccl-tests: '" + excerpt(table.program) + "'",
                           suggestion(table.program, nccl_test_names(), "programs"));
-  const auto platform = platforms::load_platform(table.platform);
-  if (table.gpus_per_node > platform.gpus_per_node())
+  const CallMachine machine = machine_of(table);
+  if (table.gpus_per_node > machine.platform.gpus_per_node())
     at.fail_at("gpus_per_node",
                fmt::format("is {}, but '{}' has {} GPUs per node", table.gpus_per_node,
-                           platform.name, platform.gpus_per_node()));
-  const auto stack = stack_of(platform, table.host, table.transport, table.platform);
+                           machine.platform.name, machine.platform.gpus_per_node()));
   NcclTestsOptions tests;
   tests.nodes = table.nodes;
   tests.gpus_per_node = table.gpus_per_node;
   tests.gpus_per_thread = table.gpus_per_thread;
   tests.algorithm = table.algorithm;
-  tests.library =
-      or_default(table.library, usual_library(platform.gpu), models::kLibraryKind, table.platform);
+  tests.library = machine.library;
   for (const auto& row : table.rows)
     tests.sizes.push_back(row.at(0));
-  return [test, platform, stack, tests](const RunOptions& options) {
-    NcclTestsOptions with = tests;
-    with.fidelity = options.fidelity;
-    Json json = Json::array();
-    for (const NcclTestsRow& row : run_nccl_test(*test, platform, stack, with))
-      json.push_back(row.time);
-    return json;
-  };
+  return
+      [test, machine, tests, profiles, with_other = machine_with(at)](const RunOptions& options) {
+        NcclTestsOptions with = tests;
+        with.fidelity = options.fidelity;
+        const auto rows = run_nccl_test(*test, machine.platform, machine.stack, with);
+        Json json = Json::array();
+        for (const CallRange& it :
+             call_ranges(*test, with_other, with, rows, profiles, options.uncertainty.interval))
+          json.push_back(written(it.time));
+        return json;
+      };
 }
 
 SuiteRun copies_run(const SuiteCopies& copies)

@@ -15,8 +15,9 @@ using SuiteRun = std::function<Json(const RunOptions&)>;
 /// Jobs as in a prediction's point: pointers like /jobs/0/throughput_samples_per_s.
 SuiteRun point_run(Point point);
 
-/// A list of seconds, one for each row of the table.
-SuiteRun table_run(const SuiteTable& table, const Value& at);
+/// A list of ranges of seconds, one for each row of the table; `profiles` as laid over its suite.
+SuiteRun table_run(const SuiteTable& table, const Value& at,
+                   const std::shared_ptr<const Profiles>& profiles);
 
 /// A matrix in SI units, [from][to].
 SuiteRun copies_run(const SuiteCopies& copies);

@@ -42,17 +42,6 @@ bool in_every_step(const Variable& variable)
   return variable.kind == "framework" || variable.kind == "anchor" || variable.kind == "job";
 }
 
-// Whether exchanges between GPUs may go by it.
-bool changes_exchanges(const Variable& variable)
-{
-  if (variable.kind != "gpu")
-    return !in_every_step(variable);
-  return std::any_of(variable.at.begin(), variable.at.end(), [](const Variable::At& at) {
-    return at.pointer.starts_with("/nvlink") || at.pointer.starts_with("/pcie") ||
-           at.pointer.ends_with("_latency") || at.pointer.find("memory") != std::string::npos;
-  });
-}
-
 bool too_little(const LogRates& changes)
 {
   return std::all_of(changes.begin(), changes.end(),
@@ -61,8 +50,8 @@ bool too_little(const LogRates& changes)
 
 class LinearEffects {
 public:
-  LinearEffects(const Probe& probe, const std::vector<Variable>& variables)
-      : probe_(probe), variables_(variables), base_(probe.rates(probe.point(), true)),
+  LinearEffects(const Point& point, const RatesOf& rates, const std::vector<Variable>& variables)
+      : point_(point), rates_(rates), variables_(variables), base_(rates(point, true)),
         effects_(variables.size(), LogRates(base_.size(), 0))
   {
     Group unlikely;
@@ -90,7 +79,7 @@ private:
     const bool same_exchanges = std::none_of(group.begin(), group.end(), [&](std::size_t v) {
       return changes_exchanges(variables_[v]);
     });
-    LogRates changes = probe_.rates(shifted(probe_.point(), variables_, shift), same_exchanges);
+    LogRates changes = rates_(shifted(point_, variables_, shift), same_exchanges);
     for (std::size_t i = 0; i < changes.size(); ++i)
       changes[i] -= base_[i];
     if (group.size() == 1) {
@@ -121,7 +110,8 @@ private:
       look_into(second, of_second);
   }
 
-  const Probe& probe_;
+  const Point& point_;
+  const RatesOf& rates_;
   const std::vector<Variable>& variables_;
   LogRates base_;
   std::vector<LogRates> effects_;
@@ -129,9 +119,20 @@ private:
 
 } // namespace
 
-std::vector<LogRates> linear_effects(const Probe& probe, const std::vector<Variable>& variables)
+bool changes_exchanges(const Variable& variable)
 {
-  return LinearEffects(probe, variables).result();
+  if (variable.kind != "gpu")
+    return !in_every_step(variable);
+  return std::any_of(variable.at.begin(), variable.at.end(), [](const Variable::At& at) {
+    return at.pointer.starts_with("/nvlink") || at.pointer.starts_with("/pcie") ||
+           at.pointer.ends_with("_latency") || at.pointer.find("memory") != std::string::npos;
+  });
+}
+
+std::vector<LogRates> linear_effects(const Point& point, const RatesOf& rates,
+                                     const std::vector<Variable>& variables)
+{
+  return LinearEffects(point, rates, variables).result();
 }
 
 } // namespace foretrain::experiments

@@ -5,7 +5,7 @@
 #include "experiments/run/keep/range.hpp"
 #include "experiments/run/limits/gains.hpp"
 #include "experiments/run/simulate/tenancy.hpp"
-#include "experiments/run/uncertainty/linear_effects.hpp"
+#include "experiments/run/uncertainty/linear_spreads.hpp"
 #include "experiments/run/uncertainty/unexplained.hpp"
 #include "sim/engine/random.hpp"
 
@@ -20,42 +20,6 @@ namespace {
 
 constexpr int kCheapGpus = 64;                // up to which parameters are varied unasked,
 constexpr std::uint64_t kCheapFlows = 200000; // unless the run itself was long
-constexpr double kNoEffect = 1e-6;            // relative
-std::vector<std::vector<double>> correlations(const Point& point,
-                                              const std::vector<Variable>& variables)
-{
-  std::vector<std::vector<double>> matrix;
-  for (std::size_t a = 0; a < variables.size(); ++a) {
-    matrix.emplace_back();
-    for (std::size_t b = 0; b < variables.size(); ++b)
-      matrix.back().push_back(a == b ? 1 : correlation(point, variables[a], variables[b]));
-  }
-  return matrix;
-}
-
-double deviation(const std::vector<LogRates>& effects,
-                 const std::vector<std::vector<double>>& matrix, std::size_t job)
-{
-  double variance = 0;
-  for (std::size_t a = 0; a < effects.size(); ++a)
-    for (std::size_t b = 0; b < effects.size(); ++b)
-      variance += effects[a][job] * effects[b][job] * matrix[a][b];
-  return std::sqrt(std::max(0.0, variance));
-}
-
-// Parts from what fits left over; they are independent of the parameters.
-std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<Variable>& variables,
-                                         const std::vector<LogRates>& effects, std::size_t job)
-{
-  LogRates own;
-  for (const LogRates& effect : effects)
-    own.push_back(effect[job]);
-  std::vector<Uncertainty::Part> parts;
-  for (const Unexplained& fit : unexplained(point, variables))
-    if (const double effect = effect_of(fit, variables, own); effect > kNoEffect)
-      parts.push_back({fit.name, fit.spread, effect});
-  return parts;
-}
 
 // Relative standard deviation of a job's rate in which no parameter differs: between runs, and
 // what of a transformer's step is not modelled.
@@ -74,37 +38,23 @@ double between_runs(const ResolvedExperiment& experiment, std::size_t job,
   return std::sqrt(variance);
 }
 
-double deviation(const std::vector<Uncertainty::Part>& parts)
+RatesOf rates_of(const Probe& probe)
 {
-  double variance = 0;
-  for (const auto& part : parts)
-    variance += part.effect * part.effect;
-  return std::sqrt(variance);
-}
-
-std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
-                                        const std::vector<LogRates>& effects, std::size_t job,
-                                        std::vector<Uncertainty::Part> parts)
-{
-  for (std::size_t v = 0; v < variables.size(); ++v)
-    if (std::abs(effects[v][job]) > kNoEffect)
-      parts.push_back({variables[v].name, variables[v].spread, effects[v][job]});
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-    return std::abs(a.effect) > std::abs(b.effect);
-  });
-  return parts;
+  return [&probe](const Point& point, bool same_exchanges) {
+    return probe.rates(point, same_exchanges);
+  };
 }
 
 void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
                 const std::vector<Variable>& variables, double interval, PointResult& result)
 {
-  const auto effects = linear_effects(probe, variables);
+  const auto effects = linear_effects(probe.point(), rates_of(probe), variables);
   const auto matrix = correlations(probe.point(), variables);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     job.uncertainty->method = "linear";
     const auto left = leftovers(probe.point(), variables, effects, i);
-    job.uncertainty->parameters = std::hypot(deviation(effects, matrix, i), deviation(left));
+    job.uncertainty->parameters = std::hypot(deviation_of(effects, matrix, i), deviation_of(left));
     job.uncertainty->parts = parts_of(variables, effects, i, left);
     const double runs = between_runs(experiment, i, left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
@@ -188,14 +138,15 @@ void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
   const auto effects = sampled_effects(samples, variables.size());
   // Shares of a step are small differences, too small for slopes of scattered samples.
   const bool any_left = !unexplained(probe.point(), variables).empty();
-  const auto linear = any_left ? linear_effects(probe, variables) : effects;
+  const auto linear =
+      any_left ? linear_effects(probe.point(), rates_of(probe), variables) : effects;
   const double interval = options.uncertainty.interval;
   const LogRates base = probe.rates(probe.point(), true);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     job.uncertainty->method = "monte-carlo";
     const auto left = leftovers(probe.point(), variables, linear, i);
-    const double beside = deviation(left);
+    const double beside = deviation_of(left);
     job.uncertainty->parameters =
         std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]) + beside * beside);
     job.uncertainty->parts = parts_of(variables, effects, i, left);
