@@ -45,23 +45,22 @@ void add_baseline(const LoadedExperiment& experiment, const Prediction& predicti
   bounds.confidence = options.confidence;
   bounds.settings_alone = false;
   try {
-    const Json answer =
+    const CompareAnswer answer =
         compare(side_of_result(file),
                 side_of_prediction(experiment, prediction.result, experiment.spec.name), bounds);
-    for (const Json& pair : answer.at("pairs")) {
+    for (const JobComparison& pair : answer.pairs) {
       CheckCase result;
-      result.name = fmt::format("baseline: throughput of job '{}' at {}",
-                                pair.at("job").get<std::string>(), pair.at("settings").dump());
-      const Json& bound = pair.at("bounds")[0];
-      result.state = state_of(bound.at("probability_broken").get<double>(), options);
+      result.name =
+          fmt::format("baseline: throughput of job '{}' at {}", pair.job, pair.settings.dump());
+      const double broken = pair.bounds.front().probability_broken;
+      result.state = state_of(broken, options);
       if (result.state != CheckState::passed)
         result.message = fmt::format(
             "is {:.1f} % of the baseline's; below {:.0f} % with a probability of {:.0f} %",
-            100 * pair.at("ratio").at("median").get<double>(), 100 * (1 - options.tolerance),
-            100 * bound.at("probability_broken").get<double>());
+            100 * pair.ratio.median, 100 * (1 - options.tolerance), 100 * broken);
       cases.push_back(std::move(result));
     }
-    if (const auto gone = answer.at("unmatched").at("a").get<std::size_t>(); gone > 0)
+    if (const std::size_t gone = answer.unmatched.a; gone > 0)
       cases.push_back({"baseline", CheckState::undecided,
                        fmt::format("{} of its points are no longer in the experiment", gone), ""});
   } catch (const UsageError& error) {

@@ -14,7 +14,8 @@ namespace {
 constexpr int kSteps = 5; // of a run that compares
 
 // Adds where two values differ, as deep as both have the same shape.
-void add_differences(const Json& a, const Json& b, const std::string& pointer, Json& list)
+void add_differences(const Json& a, const Json& b, const std::string& pointer,
+                     std::vector<SettingDifference>& list)
 {
   static const std::set<std::string> kTold{"name",   "description", "source", "format",
                                            "expect", "sweep",       "seed"};
@@ -34,7 +35,7 @@ void add_differences(const Json& a, const Json& b, const std::string& pointer, J
     for (std::size_t i = 0; i < a.size(); ++i)
       add_differences(a[i], b[i], pointer + "/" + std::to_string(i), list);
   } else if (a != b) {
-    list.push_back({{"pointer", pointer}, {"a", a}, {"b", b}});
+    list.push_back({pointer, a, b});
   }
 }
 
@@ -55,9 +56,9 @@ Point with_setting(const Point& point, const std::string& pointer, const Json& v
 
 } // namespace
 
-Json differing_settings(const ComparedPoint& a, const ComparedPoint& b)
+std::vector<SettingDifference> differing_settings(const ComparedPoint& a, const ComparedPoint& b)
 {
-  Json list = Json::array();
+  std::vector<SettingDifference> list;
   if (a.input.is_object() && b.input.is_object()) {
     add_differences(a.input, b.input, "", list);
     return list;
@@ -68,29 +69,25 @@ Json differing_settings(const ComparedPoint& a, const ComparedPoint& b)
       pointers.insert(setting.key());
   for (const std::string& pointer : pointers)
     if (value_at_point(a, pointer) != value_at_point(b, pointer))
-      list.push_back({{"pointer", pointer},
-                      {"a", value_at_point(a, pointer)},
-                      {"b", value_at_point(b, pointer)}});
+      list.push_back({pointer, value_at_point(a, pointer), value_at_point(b, pointer)});
   return list;
 }
 
-Json settings_alone(const ComparedPoint& a, const Json& differing, std::size_t job)
+std::vector<SettingAlone> settings_alone(const ComparedPoint& a,
+                                         const std::vector<SettingDifference>& differing,
+                                         std::size_t job)
 {
-  Json list = Json::array();
+  std::vector<SettingAlone> list;
   const double base = quick_throughputs(*a.point, {}, kSteps)[job];
-  for (const Json& difference : differing)
+  for (const SettingDifference& it : differing)
     try {
-      const Point changed =
-          with_setting(*a.point, difference.at("pointer").get<std::string>(), difference.at("b"));
-      Json alone = difference;
-      alone["ratio"] = quick_throughputs(changed, {}, kSteps).at(job) / base;
-      list.push_back(std::move(alone));
+      const Point changed = with_setting(*a.point, it.pointer, it.b);
+      list.push_back({it, quick_throughputs(changed, {}, kSteps).at(job) / base});
     } catch (const ConfigError&) { // it goes with another one only
       continue;
     }
-  std::stable_sort(list.begin(), list.end(), [](const Json& x, const Json& y) {
-    return std::abs(std::log(x.at("ratio").get<double>())) >
-           std::abs(std::log(y.at("ratio").get<double>()));
+  std::stable_sort(list.begin(), list.end(), [](const SettingAlone& x, const SettingAlone& y) {
+    return std::abs(std::log(x.ratio)) > std::abs(std::log(y.ratio));
   });
   return list;
 }

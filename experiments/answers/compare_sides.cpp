@@ -89,8 +89,7 @@ CompareSide side_of_result(const std::string& path)
     const Json settings = settings_json(point.settings);
     side.points.push_back(
         {result.experiment, settings,
-         result.input.is_object() ? input_of_point(result.input, settings) : Json(),
-         written(point.jobs)});
+         result.input.is_object() ? input_of_point(result.input, settings) : Json(), point.jobs});
   }
   return side;
 }
@@ -111,8 +110,9 @@ CompareSide side_of_store(const std::string& path)
   CompareSide side{path, {}, {}};
   for (const std::string& key : order) {
     const StoredPoint& point = latest.at(key);
-    ComparedPoint compared{point.experiment, point.result.at("settings"), Json(),
-                           point.result.at("jobs")};
+    PointResult result = read_from<PointResult>(point.result, "a point of " + path);
+    ComparedPoint compared{point.experiment, settings_json(result.settings), Json(),
+                           std::move(result.jobs)};
     if (experiments.size() > 1)
       compared.settings[kWhich] = point.experiment;
     side.points.push_back(std::move(compared));
@@ -120,21 +120,17 @@ CompareSide side_of_store(const std::string& path)
   return side;
 }
 
-CompareSide side_of_prediction(const LoadedExperiment& experiment, const Json& result,
+CompareSide side_of_prediction(const LoadedExperiment& experiment, const ExperimentResult& result,
                                std::string name)
 {
-  CompareSide side{std::move(name), {}, {}};
-  const Json& points = result.at("points");
-  for (std::size_t i = 0; i < points.size() && i < experiment.points.size(); ++i) {
-    if (!points[i].contains("jobs"))
-      continue;
+  CompareSide side{std::move(name), {}, result.warnings};
+  for (std::size_t i = 0; i < std::min(result.points.size(), experiment.points.size()); ++i) {
+    const PointResult& told = result.points[i];
     const Point& point = experiment.points[i];
-    side.points.push_back({experiment.spec.name, points[i].at("settings"), point.document->root,
-                           points[i].at("jobs"), point.profiles, point});
+    if (!told.jobs.empty())
+      side.points.push_back({experiment.spec.name, settings_json(told.settings),
+                             point.document->root, told.jobs, point.profiles, point});
   }
-  if (result.contains("warnings"))
-    for (const Json& warning : result.at("warnings"))
-      side.warnings.push_back(warning.get<std::string>());
   return side;
 }
 

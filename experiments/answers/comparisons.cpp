@@ -16,18 +16,18 @@ constexpr std::size_t kNearest = 10; // points told of, for each job
 
 struct Compared {
   std::size_t point;
-  const Json* job;
+  const JobResult* job;
   double rate;
 };
 
 // Effects of both points' parameters on the logarithm of the ratio of their throughputs.
-std::map<std::string, double> difference(const Json& a, const Json& b)
+std::map<std::string, double> difference(const JobResult& a, const JobResult& b)
 {
   std::map<std::string, double> effects;
-  for (const Json& part : a.at("uncertainty").at("contributions"))
-    effects[part.at("parameter").get<std::string>()] += part.at("effect").get<double>();
-  for (const Json& part : b.at("uncertainty").at("contributions"))
-    effects[part.at("parameter").get<std::string>()] -= part.at("effect").get<double>();
+  for (const Uncertainty::Part& part : a.uncertainty->parts)
+    effects[part.parameter] += part.effect;
+  for (const Uncertainty::Part& part : b.uncertainty->parts)
+    effects[part.parameter] -= part.effect;
   return effects;
 }
 
@@ -88,46 +88,42 @@ double probability_above(double mean, double variance)
   return 0.5 * std::erfc(-mean / std::sqrt(2 * variance));
 }
 
-double log_ratio_variance(const Json& a, const Json& b, const Profiles* profiles)
+double log_ratio_variance(const JobResult& a, const JobResult& b, const Profiles* profiles)
 {
   double variance = Correlations(profiles).variance(difference(a, b));
-  for (const Json* job : {&a, &b}) {
-    const double run = job->at("uncertainty").at("run_to_run").get<double>();
-    variance += run * run;
-  }
+  for (const JobResult* job : {&a, &b})
+    variance += job->uncertainty->run_to_run * job->uncertainty->run_to_run;
   return variance;
 }
 
-double guest_variance(const Json& slower, const Json& other)
+double guest_variance(const JobResult& slower, const JobResult& other)
 {
-  const auto guest = [](const Json& job) { return job.at("uncertainty").value("guest", Json()); };
-  const Json of = guest(slower);
-  const Json beside = guest(other);
-  if (of.is_null() || (!beside.is_null() && beside.at("host") == of.at("host")))
+  const auto& of = slower.uncertainty->guest;
+  const auto& beside = other.uncertainty->guest;
+  if (!of || (beside && beside->host == of->host))
     return 0;
-  const double deviation =
-      of.at("slower").get<double>() /
-      half_width(slower.at("throughput_samples_per_s").at("interval").get<double>());
+  const double deviation = of->slower / half_width(slower.throughput.interval);
   return deviation * deviation;
 }
 
-double probability_faster(const Json& a, const Json& b, const Profiles* profiles)
+double probability_faster(const JobResult& a, const JobResult& b, const Profiles* profiles)
 {
   const double mean = std::log(judged_rate(a) / judged_rate(b));
   const double guests = mean > 0 ? guest_variance(a, b) : guest_variance(b, a);
   return probability_above(mean, log_ratio_variance(a, b, profiles) + guests);
 }
 
-Json compare_points(const std::vector<Json>& points, const LoadedExperiment& experiment)
+std::vector<PointComparison> compare_points(const std::vector<std::optional<PointResult>>& points,
+                                            const LoadedExperiment& experiment)
 {
-  Json result = Json::array();
+  std::vector<PointComparison> result;
   for (const JobSpec& spec : experiment.spec.jobs) {
     std::vector<Compared> candidates;
     for (std::size_t p = 0; p < points.size(); ++p) {
-      if (!points[p].is_object() || !points[p].contains("jobs"))
+      if (!points[p])
         continue;
-      for (const Json& job : points[p].at("jobs"))
-        if (job.at("name") == spec.name && fits(job))
+      for (const JobResult& job : points[p]->jobs)
+        if (job.name == spec.name && job.memory.fits())
           candidates.push_back({p, &job, judged_rate(job)});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
@@ -139,10 +135,8 @@ Json compare_points(const std::vector<Json>& points, const LoadedExperiment& exp
                      experiment.points[other.point].settings))
         continue;
       const Profiles* profiles = experiment.points[best.point].profiles.get();
-      result.push_back({{"job", spec.name},
-                        {"point", best.point},
-                        {"than", other.point},
-                        {"probability", probability_faster(*best.job, *other.job, profiles)}});
+      result.push_back({spec.name, static_cast<int>(best.point), static_cast<int>(other.point),
+                        probability_faster(*best.job, *other.job, profiles)});
     }
   }
   return result;

@@ -1,7 +1,7 @@
 // Which point of a sweep is faster, and how sure that is.
 #pragma once
 
-#include "experiments/spec/experiment.hpp"
+#include "experiments/run/keep/result.hpp"
 
 namespace foretrain::experiments {
 
@@ -9,22 +9,23 @@ namespace foretrain::experiments {
 /// know by one name is off by one factor in both, and what it does to both alike cancels; what
 /// profiles taught together varies as they say (nullptr: no profiles). Variation from run to run
 /// is each result's own.
-double log_ratio_variance(const Json& a, const Json& b, const Profiles* profiles);
+double log_ratio_variance(const JobResult& a, const JobResult& b, const Profiles* profiles);
 
 /// What guests that are set up badly add to it where `slower` is slower than expected; 0 where both
 /// results are of one layer of the host, whose guests are alike.
-double guest_variance(const Json& slower, const Json& other);
+double guest_variance(const JobResult& slower, const JobResult& other);
 
 /// Probability that job result `a` is faster than `b`, by its throughput.
-double probability_faster(const Json& a, const Json& b, const Profiles* profiles);
+double probability_faster(const JobResult& a, const JobResult& b, const Profiles* profiles);
 
 /// Probability that a normal variable with this mean and variance is above zero.
 double probability_above(double mean, double variance);
 
 /// For each job: the best point against the others that come nearest, each with the probability
 /// that the best is faster. What two points share (the same GPU, off by the same factor) does not
-/// count against their order. Points whose models differ are not compared. An array of { job,
-/// point, than, probability }, points counted from 0 in the order of the sweep.
-Json compare_points(const std::vector<Json>& points, const LoadedExperiment& experiment);
+/// count against their order. Points whose models differ are not compared. Points are in the order
+/// of the sweep; those that an interrupted run has not reached hold nothing.
+std::vector<PointComparison> compare_points(const std::vector<std::optional<PointResult>>& points,
+                                            const LoadedExperiment& experiment);
 
 } // namespace foretrain::experiments

@@ -2,10 +2,8 @@
 
 #include "experiments/answers/comparisons.hpp"
 #include "experiments/answers/predict.hpp"
-#include "experiments/run/keep/judged.hpp"
-
+#include "experiments/run/keep/result_json.hpp"
 #include "sim/base/quantity_text.hpp"
-
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -17,6 +15,23 @@
 namespace foretrain::experiments {
 
 namespace {
+
+// A job at a point, and both as JSON, into which pointers of the file lead.
+struct ToldJob {
+  const JobResult* result;
+  Json settings;
+  Json json;
+};
+
+// Of points that have not failed.
+std::vector<ToldJob> told_jobs(const ExperimentResult& result)
+{
+  std::vector<ToldJob> all;
+  for (const PointResult& point : result.points)
+    for (const JobResult& job : point.jobs)
+      all.push_back({&job, settings_json(point.settings), written(job)});
+  return all;
+}
 
 // Whether the point has these values: among what the sweep varies, else in the file itself.
 bool applies(const ExpectationSpec& expectation, const Json& settings, const Json& input)
@@ -55,34 +70,32 @@ std::string violation(const ExpectationSpec& expectation, double number, const s
 
 // The job of the same name at the point that has the settings of `point` except where `than` says
 // otherwise; null when there is none.
-const Json* counterpart(const Json& result, const Json& point, const Json& job,
-                        const ExpectationSpec& expectation)
+const ToldJob* counterpart(const std::vector<ToldJob>& all, const ToldJob& job,
+                           const ExpectationSpec& expectation)
 {
-  Json wanted = point.at("settings");
+  Json wanted = job.settings;
   if (expectation.than)
     wanted.update(expectation.than.json());
-  const Json& name = expectation.than_job.empty() ? job.at("name") : Json(expectation.than_job);
-  for (const Json& other : result.at("points"))
-    if (other.contains("jobs") && other.at("settings") == wanted)
-      for (const Json& candidate : other.at("jobs"))
-        if (candidate.at("name") == name)
-          return &candidate;
-  return nullptr;
+  const std::string& name = expectation.than_job.empty() ? job.result->name : expectation.than_job;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const ToldJob& other) {
+    return other.settings == wanted && other.result->name == name;
+  });
+  return found == all.end() ? nullptr : &*found;
 }
 
-std::string violation(const ExpectationSpec& expectation, const Json& result, const Json& point,
-                      const Json& job)
+std::string violation(const ExpectationSpec& expectation, const std::vector<ToldJob>& all,
+                      const ToldJob& job)
 {
   const Json::json_pointer at(expectation.quantity);
-  if (!job.contains(at)) {
+  if (!job.json.contains(at)) {
     std::vector<std::string> known;
-    const Json flat = job.flatten();
+    const Json flat = job.json.flatten();
     for (const auto& entry : flat.items())
       known.push_back(entry.key());
     const std::string meant = nearest(expectation.quantity, known);
     return "is not in the results" + (meant.empty() ? "" : "; did you mean '" + meant + "'?");
   }
-  const Json& found = job.at(at);
+  const Json& found = job.json.at(at);
   if (expectation.contains) {
     if (!found.is_string() ||
         found.get<std::string>().find(*expectation.contains) == std::string::npos)
@@ -99,9 +112,9 @@ std::string violation(const ExpectationSpec& expectation, const Json& result, co
     return "is not a number";
   if (!expectation.than && expectation.than_job.empty())
     return violation(expectation, *number, "is");
-  const Json* other = counterpart(result, point, job, expectation);
+  const ToldJob* other = counterpart(all, job, expectation);
   const auto reference =
-      other != nullptr && other->contains(at) ? number_of(other->at(at)) : std::nullopt;
+      other != nullptr && other->json.contains(at) ? number_of(other->json.at(at)) : std::nullopt;
   if (!reference)
     return "has nothing to be compared with: no such point or job";
   return violation(expectation, *number / *reference,
@@ -132,15 +145,12 @@ bool follows_throughput(const std::string& quantity)
 // Variance of the logarithm of what the simulation says of a quantity, if it is known: of what
 // follows throughput, of its ratio to another job's, or of a ratio to one GPU, in which
 // parameters cancel; of one GPU that is itself.
-std::optional<double> variance_of_quantity(const std::string& quantity, const Json& job,
-                                           const Json* other)
+std::optional<double> variance_of_quantity(const std::string& quantity, const JobResult& job,
+                                           const JobResult* other)
 {
-  if (!job.contains("uncertainty"))
-    return std::nullopt;
-  const Json& uncertainty = job.at("uncertainty");
-  const double run = uncertainty.at("run_to_run").get<double>();
-  const double parameters = uncertainty.at("from_parameters").get<double>();
-  const bool itself = other == nullptr && job.at("gpus") == 1 && !job.contains("alone");
+  const double run = job.uncertainty->run_to_run;
+  const double parameters = job.uncertainty->parameters;
+  const bool itself = other == nullptr && job.gpus == 1 && !job.alone;
   if (quantity == "/speedup" || quantity == "/efficiency")
     return itself ? 0 : 2 * run * run * (other != nullptr ? 2 : 1);
   if (!follows_throughput(quantity))
@@ -150,10 +160,12 @@ std::optional<double> variance_of_quantity(const std::string& quantity, const Js
 }
 
 // What guests add on the side on which the quantity is small, or large: of times it is the other.
-double guest_side(const std::string& quantity, bool small, const Json& job, const Json* other)
+double guest_side(const std::string& quantity, bool small, const JobResult& job,
+                  const JobResult* other)
 {
-  static const Json kBareMetal = {{"uncertainty", Json::object()}};
-  const Json& beside = other != nullptr ? *other : kBareMetal;
+  JobResult bare_metal;
+  bare_metal.uncertainty.emplace();
+  const JobResult& beside = other != nullptr ? *other : bare_metal;
   if (quantity.starts_with("/throughput_samples_per_s"))
     return small ? guest_variance(job, beside) : guest_variance(beside, job);
   if (quantity.starts_with("/step_time_s"))
@@ -162,16 +174,20 @@ double guest_side(const std::string& quantity, bool small, const Json& job, cons
 }
 
 // Probability that the bounds are violated; none where the quantity's spread is not known.
-std::optional<double> chance_of_violation(const ExpectationSpec& expectation, const Json& result,
-                                          const Json& point, const Json& job)
+std::optional<double> chance_of_violation(const ExpectationSpec& expectation,
+                                          const std::vector<ToldJob>& all, const ToldJob& told)
 {
   const Json::json_pointer at(expectation.quantity);
   const bool ratio = expectation.than || !expectation.than_job.empty();
-  const Json* other = ratio ? counterpart(result, point, job, expectation) : nullptr;
+  const ToldJob* told_other = ratio ? counterpart(all, told, expectation) : nullptr;
   // 0 stands for nothing to take a logarithm of.
-  const double number = job.contains(at) ? number_of(job.at(at)).value_or(0) : 0;
-  const bool compared = other != nullptr && other->contains(at);
-  const double reference = !ratio ? 1 : compared ? number_of(other->at(at)).value_or(0) : 0;
+  const auto number_in = [&at](const ToldJob* of) {
+    return of != nullptr && of->json.contains(at) ? number_of(of->json.at(at)).value_or(0) : 0;
+  };
+  const double number = number_in(&told);
+  const double reference = ratio ? number_in(told_other) : 1;
+  const JobResult& job = *told.result;
+  const JobResult* other = told_other != nullptr ? told_other->result : nullptr;
   const auto variance = variance_of_quantity(expectation.quantity, job, other);
   if (expectation.contains || expectation.is || !variance || *variance <= 0 || number <= 0 ||
       reference <= 0)
@@ -189,35 +205,35 @@ std::optional<double> chance_of_violation(const ExpectationSpec& expectation, co
 
 } // namespace
 
-std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec, const Json& result,
-                                                   bool narrowed)
+std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec,
+                                                   const ExperimentResult& result, bool narrowed)
 {
   std::vector<JudgedExpectation> judged;
+  if (spec.expect.empty())
+    return judged;
+  const std::vector<ToldJob> all = told_jobs(result);
   for (std::size_t i = 0; i < spec.expect.size(); ++i) {
     const ExpectationSpec& expectation = spec.expect[i];
-    bool met_any = false;
-    for (const Json& point : result.at("points")) {
-      if (!applies(expectation, point.at("settings"), result.at("input")))
+    // Of a point that failed it is told beside this.
+    bool met_any =
+        std::any_of(result.points.begin(), result.points.end(), [&](const PointResult& point) {
+          return point.jobs.empty() &&
+                 applies(expectation, settings_json(point.settings), result.input);
+        });
+    for (const ToldJob& job : all) {
+      if (!applies(expectation, job.settings, result.input) ||
+          (!expectation.job.empty() && job.result->name != expectation.job))
         continue;
-      if (!point.contains("jobs")) { // it failed, which is told beside this
-        met_any = true;
+      met_any = true;
+      // With --set or fewer points the point to compare with may be gone.
+      if (narrowed && (expectation.than || !expectation.than_job.empty()) &&
+          counterpart(all, job, expectation) == nullptr)
         continue;
-      }
-      for (const Json& job : point.at("jobs")) {
-        if (!expectation.job.empty() && job.at("name") != expectation.job)
-          continue;
-        met_any = true;
-        // With --set or fewer points the point to compare with may be gone.
-        if (narrowed && (expectation.than || !expectation.than_job.empty()) &&
-            counterpart(result, point, job, expectation) == nullptr)
-          continue;
-        judged.push_back(
-            {i,
-             fmt::format("{} of job '{}' at {}", expectation.quantity,
-                         job.at("name").get<std::string>(), point.at("settings").dump()),
-             violation(expectation, result, point, job),
-             chance_of_violation(expectation, result, point, job)});
-      }
+      judged.push_back({i,
+                        fmt::format("{} of job '{}' at {}", expectation.quantity, job.result->name,
+                                    job.settings.dump()),
+                        violation(expectation, all, job),
+                        chance_of_violation(expectation, all, job)});
     }
     if (!met_any && !narrowed)
       judged.push_back({i, "", "is about no point or job of this experiment", {}});
@@ -225,34 +241,30 @@ std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec, c
   return judged;
 }
 
-std::vector<Misfit> unexpected_misfits(const ExperimentSpec& spec, const Json& result)
+std::vector<Misfit> unexpected_misfits(const ExperimentSpec& spec, const ExperimentResult& result)
 {
   std::vector<Misfit> misfits;
-  for (const Json& point : result.at("points")) {
-    if (!point.contains("jobs"))
-      continue;
-    for (const Json& job : point.at("jobs")) {
+  for (const PointResult& point : result.points)
+    for (const JobResult& job : point.jobs) {
+      if (job.memory.fits())
+        continue;
+      const Json settings = settings_json(point.settings);
       const bool expected = std::any_of(
           spec.expect.begin(), spec.expect.end(), [&](const ExpectationSpec& expectation) {
             return expectation.quantity == "/fits" &&
-                   (expectation.job.empty() || job.at("name") == expectation.job) &&
-                   applies(expectation, point.at("settings"), result.at("input"));
+                   (expectation.job.empty() || job.name == expectation.job) &&
+                   applies(expectation, settings, result.input);
           });
-      if (expected || fits(job))
-        continue;
-      const Json& memory = job.at("device_memory_byte");
-      misfits.push_back({fmt::format("memory of job '{}' at {}", job.at("name").get<std::string>(),
-                                     point.at("settings").dump()),
-                         fmt::format("does not fit: needs {} of device memory, there are {}",
-                                     to_text(Bytes(memory.at("needed").get<double>())),
-                                     to_text(Bytes(memory.at("available").get<double>())))});
+      if (!expected)
+        misfits.push_back({fmt::format("memory of job '{}' at {}", job.name, settings.dump()),
+                           fmt::format("does not fit: needs {} of device memory, there are {}",
+                                       to_text(job.memory.needed), to_text(job.memory.available))});
     }
-  }
   return misfits;
 }
 
-std::vector<std::string> violated_expectations(const ExperimentSpec& spec, const Json& result,
-                                               bool narrowed)
+std::vector<std::string> violated_expectations(const ExperimentSpec& spec,
+                                               const ExperimentResult& result, bool narrowed)
 {
   std::vector<std::string> lines;
   for (const JudgedExpectation& it : judged_expectations(spec, result, narrowed))

@@ -1,6 +1,7 @@
 // Expectations of an experiment file, held against its result.
 #pragma once
 
+#include "experiments/run/keep/result.hpp"
 #include "experiments/spec/experiment.hpp"
 
 #include <optional>
@@ -20,8 +21,8 @@ struct JudgedExpectation {
 
 /// Every expectation at every point and job that it is about. One that is about none has a problem,
 /// unless --set `narrowed` the experiment.
-std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec, const Json& result,
-                                                   bool narrowed);
+std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec,
+                                                   const ExperimentResult& result, bool narrowed);
 
 /// A job at a point that needs more device memory than there is.
 struct Misfit {
@@ -30,6 +31,6 @@ struct Misfit {
 };
 
 /// Those of which no expectation says whether they fit: nobody asked for rates that nobody gets.
-std::vector<Misfit> unexpected_misfits(const ExperimentSpec& spec, const Json& result);
+std::vector<Misfit> unexpected_misfits(const ExperimentSpec& spec, const ExperimentResult& result);
 
 } // namespace foretrain::experiments

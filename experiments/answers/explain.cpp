@@ -1,8 +1,5 @@
 #include "experiments/answers/explain.hpp"
 
-#include "experiments/answers/explain_path.hpp"
-#include "experiments/answers/explain_swaps.hpp"
-#include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/limits/gains.hpp"
 #include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/limits/resource_words.hpp"
@@ -18,20 +15,14 @@ namespace foretrain::experiments {
 
 namespace {
 
+constexpr double kTenPercent = 1.1; // better
+
 // Gains of each job when a lever is pulled.
 struct Pulled {
   const Lever* lever;
   std::vector<double> slightly;
   std::vector<double> doubled;
 };
-
-std::vector<double> gains(const std::vector<double>& rates, const std::vector<double>& base)
-{
-  std::vector<double> gains;
-  for (std::size_t i = 0; i < rates.size(); ++i)
-    gains.push_back(rates[i] / base[i] - 1);
-  return gains;
-}
 
 class Ranking {
 public:
@@ -42,8 +33,8 @@ public:
     const auto all = levers();
     for (const Lever& lever : all) {
       const auto with = [&](double factor) {
-        return gains(throughputs_with(experiment_, {&lever}, factor, options_.run, kStepsOfGains),
-                     base_);
+        return gains_over(
+            base_, throughputs_with(experiment_, {&lever}, factor, options_.run, kStepsOfGains));
       };
       pulled_.push_back({&lever, with(kTenPercent), with(2)});
       if (options_.progress)
@@ -52,7 +43,7 @@ public:
   }
 
   /// Those that job `i` feels, the best first.
-  Json of_job(std::size_t i) const
+  std::vector<LeverGain> of_job(std::size_t i) const
   {
     std::vector<const Pulled*> order;
     for (const Pulled& it : pulled_)
@@ -61,13 +52,11 @@ public:
       return a->doubled[i] > b->doubled[i];
     });
     const sim::GpuVendor vendor = experiment_.platform.gpu.vendor;
-    Json list = Json::array();
+    std::vector<LeverGain> list;
     for (const Pulled* it : order)
-      list.push_back({{"lever", it->lever->key},
-                      {"name", platforms::link_words(it->lever->name, vendor)},
-                      {"doubled", platforms::link_words(it->lever->better, vendor)},
-                      {"gain_if_10_percent_better", it->slightly[i]},
-                      {"gain_if_doubled", it->doubled[i]}});
+      list.push_back({it->lever->key, platforms::link_words(it->lever->name, vendor),
+                      platforms::link_words(it->lever->better, vendor), it->slightly[i],
+                      it->doubled[i]});
     return list;
   }
 
@@ -80,17 +69,13 @@ private:
 
 } // namespace
 
-Json explain(const LoadedExperiment& experiment, std::size_t number, const ExplainOptions& options)
+Explanation explain(const LoadedExperiment& experiment, std::size_t number,
+                    const ExplainOptions& options)
 {
   const Point point = with_anchors(experiment.points[number], options.run);
-  Json answer = {{"experiment", experiment.spec.name},
-                 {"version", version()},
-                 {"seed", options.run.seed},
-                 {"fidelity", word_of(options.run.fidelity)},
-                 {"point", number},
-                 {"points", experiment.points.size()},
-                 {"settings", settings_json(point.settings)},
-                 {"jobs", Json::array()}};
+  Explanation answer{experiment.spec.name, version(), options.run.seed,
+                     options.run.fidelity, number,    experiment.points.size(),
+                     point.settings,       {}};
   const ResolvedExperiment resolved = resolve(point);
   ExplainOptions same = options;
   same.run.uncertainty.method = UncertaintyMethod::steps;
@@ -102,38 +87,27 @@ Json explain(const LoadedExperiment& experiment, std::size_t number, const Expla
   }
   const auto base = throughputs_with(resolved, {}, 1, same.run, kStepsOfGains);
   const Ranking ranking(resolved, same, base);
-  const Json paths = critical_paths(resolved, same.run);
-  const Json swaps =
-      options.swaps ? swapped(point, resolved, base, same.run, kStepsOfGains) : Json::array();
+  std::vector<StepPath> paths = critical_paths(resolved, same.run);
+  std::vector<std::vector<SwapGain>> swaps(base.size());
+  if (options.swaps)
+    swaps = swapped(point, resolved, base, same.run, kStepsOfGains);
   for (std::size_t i = 0; i < resolved.jobs.size(); ++i) {
-    Json levers = ranking.of_job(i);
-    const Bottleneck& limit = predicted.jobs[i].bottleneck;
-    Json job = paths[i];
-    job["throughput_samples_per_s"] = predicted.jobs[i].throughput.median;
-    job["fits"] = predicted.jobs[i].memory.fits();
-    if (const auto& later = predicted.jobs[i].later_epochs)
-      job["later_epochs_samples_per_s"] = later->throughput.median;
-    job["waits_for"] = {{"resource", limit.resource}, {"name", limit.words}, {"why", limit.why}};
-    job["limited_by"] = Json();
-    for (const Json& lever : levers)
+    const JobResult& of = predicted.jobs[i];
+    const Bottleneck& limit = of.bottleneck;
+    ExplainedJob& job = answer.jobs.emplace_back();
+    job.path = std::move(paths[i]);
+    job.throughput = of.throughput.median;
+    job.fits = of.memory.fits();
+    if (of.later_epochs)
+      job.later_epochs = of.later_epochs->throughput.median;
+    job.waits_for = {limit.resource, limit.words, limit.why};
+    job.ties = limit.ties;
+    job.levers = ranking.of_job(i);
+    for (const LeverGain& lever : job.levers)
       if (limit.lever != nullptr && *limit.gain_if_doubled > kNoGain &&
-          lever.at("lever") == limit.lever->key)
-        job["limited_by"] = lever;
-    if (!limit.ties.empty())
-      job["ties"] = limit.ties;
-    job["levers"] = std::move(levers);
-    job["swaps"] = Json::array();
-    for (const Json& swap : swaps) {
-      if (!concerns(swap, i))
-        continue;
-      Json of_job = swap;
-      of_job["gain"] = swap.at("gains")[i];
-      of_job.erase("gains");
-      job["swaps"].push_back(std::move(of_job));
-    }
-    std::stable_sort(job["swaps"].begin(), job["swaps"].end(),
-                     [](const Json& a, const Json& b) { return a.at("gain") > b.at("gain"); });
-    answer["jobs"].push_back(std::move(job));
+          lever.lever == limit.lever->key)
+        job.limited_by = lever;
+    job.swaps = std::move(swaps[i]);
   }
   return answer;
 }

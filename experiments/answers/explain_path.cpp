@@ -1,5 +1,6 @@
 #include "experiments/answers/explain_path.hpp"
 
+#include "experiments/run/keep/step_parts.hpp"
 #include "experiments/run/limits/resource_words.hpp"
 #include "experiments/run/simulate/stage.hpp"
 #include "platforms/link_words.hpp"
@@ -15,8 +16,9 @@ constexpr std::size_t kLimitsTold = 3;
 constexpr double kLeastShare = 0.02; // of the part
 
 // `own`: what it is when no shared resource limits something.
-Json limits_json(const sim::Engine& engine, sim::GpuVendor vendor,
-                 const std::vector<sim::LimitedBy>& limits, const std::string& own)
+std::vector<PathLimit> told_limits(const sim::Engine& engine, sim::GpuVendor vendor,
+                                   const std::vector<sim::LimitedBy>& limits,
+                                   const std::string& own)
 {
   struct Sum {
     std::string name, words;
@@ -38,10 +40,10 @@ Json limits_json(const sim::Engine& engine, sim::GpuVendor vendor,
     order.push_back(sum);
   std::stable_sort(order.begin(), order.end(),
                    [](const Sum& a, const Sum& b) { return a.time > b.time; });
-  Json list = Json::array();
+  std::vector<PathLimit> list;
   for (const Sum& sum : order)
     if (list.size() < kLimitsTold && sum.time > kLeastShare * all)
-      list.push_back({{"resource", sum.name}, {"name", sum.words}, {"share", sum.time / all}});
+      list.push_back({sum.name, sum.words, sum.time / all});
   return list;
 }
 
@@ -54,50 +56,50 @@ std::vector<sim::LimitedBy> input_limits(const models::Job& job)
   return limits;
 }
 
-Json path_of(const sim::Engine& engine, sim::GpuVendor vendor, const models::Job& job)
+// What a part of the step waits for; nothing for those that no resource limits.
+std::vector<PathLimit> limits_of(const sim::Engine& engine, sim::GpuVendor vendor,
+                                 const models::Job& job, Seconds models::StepTimes::*part)
 {
-  const models::StepTimes t = job.mean_times();
-  const Json nothing = Json::array();
-  const Json input =
-      limits_json(engine, vendor, input_limits(job), "threads or connections of the input");
-  const std::tuple<const char*, Seconds, Json> parts[] = {
-      {"compute", t.compute, limits_json(engine, vendor, job.compute_limits(), "the GPUs")},
-      {"exposed_communication", t.exposed_communication,
-       limits_json(engine, vendor, job.communication_limits(), "cap of a connection or protocol")},
-      {"input_stall", t.input_stall, input},
-      {"host_to_device", t.host_to_device, input},
-      {"straggler_wait", t.straggler_wait, nothing},
-      {"framework", t.framework, nothing},
-      {"bubble", t.bubble, nothing},
-      {"recompute", t.recompute, nothing}};
-  Json path = Json::array();
-  for (const auto& [name, time, limits] : parts)
-    if (time.value() > 1e-6 * t.total().value())
-      path.push_back({{"part", name},
-                      {"time_s", time.value()},
-                      {"share", time / t.total()},
-                      {"limited_by", limits}});
+  using Times = models::StepTimes;
+  if (part == &Times::compute)
+    return told_limits(engine, vendor, job.compute_limits(), "the GPUs");
+  if (part == &Times::exposed_communication)
+    return told_limits(engine, vendor, job.communication_limits(),
+                       "cap of a connection or protocol");
+  if (part == &Times::input_stall || part == &Times::host_to_device)
+    return told_limits(engine, vendor, input_limits(job), "threads or connections of the input");
+  return {};
+}
+
+std::vector<PathPart> path_of(const sim::Engine& engine, sim::GpuVendor vendor,
+                              const models::Job& job)
+{
+  const models::StepTimes times = job.mean_times();
+  std::vector<PathPart> path;
+  for (const StepPart& part : kStepParts)
+    if (const Seconds time = times.*part.time; time.value() > 1e-6 * times.total().value())
+      path.push_back(
+          {part.key, time, time / times.total(), limits_of(engine, vendor, job, part.time)});
   std::stable_sort(path.begin(), path.end(),
-                   [](const Json& a, const Json& b) { return a.at("time_s") > b.at("time_s"); });
+                   [](const PathPart& a, const PathPart& b) { return a.time > b.time; });
   return path;
 }
 
 } // namespace
 
-Json critical_paths(const ResolvedExperiment& experiment, const RunOptions& options)
+std::vector<StepPath> critical_paths(const ResolvedExperiment& experiment,
+                                     const RunOptions& options)
 {
   RunOptions looking = options;
   looking.keep_limits = true;
   Stage stage(experiment, looking);
   stage.run();
-  Json jobs = Json::array();
+  std::vector<StepPath> jobs;
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     const models::Job& job = stage.job(i);
-    jobs.push_back(
-        {{"name", experiment.jobs[i].spec.name},
-         {"gpus", experiment.jobs[i].ranks.size()},
-         {"step_time_s", job.mean_times().total().value()},
-         {"critical_path", path_of(stage.engine(), experiment.platform.gpu.vendor, job)}});
+    jobs.push_back({experiment.jobs[i].spec.name, static_cast<int>(experiment.jobs[i].ranks.size()),
+                    job.mean_times().total(),
+                    path_of(stage.engine(), experiment.platform.gpu.vendor, job)});
   }
   return jobs;
 }

@@ -39,14 +39,14 @@ std::vector<std::string> frameworks(const ResolvedJob& job, const platforms::Gpu
   return names;
 }
 
-struct Choice {
+struct Alternative {
   std::string pointer;
   std::vector<std::string> options;
 };
 
-std::vector<Choice> choices_of(const ResolvedExperiment& experiment, const Value& root)
+std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const Value& root)
 {
-  std::vector<Choice> choices{{"/stack/host", preset_names(platforms::kHostKind)}};
+  std::vector<Alternative> choices{{"/stack/host", preset_names(platforms::kHostKind)}};
   if (experiment.nodes > 1)
     choices.push_back({"/stack/network", transports_between_nodes(root)});
   if (experiment.storage)
@@ -92,6 +92,15 @@ int owner_of(const std::string& pointer)
   return pointer.starts_with(kJobs) ? std::stoi(pointer.substr(kJobs.size())) : -1;
 }
 
+// Whether a choice is advice for the job: not one that costs another job, whose choice it is, what
+// this one gains.
+bool concerns(const std::string& pointer, const std::vector<double>& gains, std::size_t job)
+{
+  const int owner = owner_of(pointer);
+  return owner < 0 || static_cast<std::size_t>(owner) == job ||
+         gains[static_cast<std::size_t>(owner)] > -kSameRate;
+}
+
 } // namespace
 
 std::vector<std::string> transports_between_nodes(const Value& root)
@@ -103,18 +112,12 @@ std::vector<std::string> transports_between_nodes(const Value& root)
   return names;
 }
 
-bool concerns(const Json& swap, std::size_t job)
+std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExperiment& experiment,
+                                           const std::vector<double>& base,
+                                           const RunOptions& options, int steps)
 {
-  const int owner = owner_of(swap.at("pointer").get<std::string>());
-  return owner < 0 || static_cast<std::size_t>(owner) == job ||
-         swap.at("gains")[static_cast<std::size_t>(owner)].get<double>() > -kSameRate;
-}
-
-Json swapped(const Point& point, const ResolvedExperiment& experiment,
-             const std::vector<double>& base, const RunOptions& options, int steps)
-{
-  Json swaps = Json::array();
-  for (const Choice& choice : choices_of(experiment, Value(point.document))) {
+  std::vector<std::vector<SwapGain>> swaps(base.size());
+  for (const Alternative& choice : choices_of(experiment, Value(point.document))) {
     const Json now = value_now(point, choice.pointer);
     for (const std::string& option : choice.options) {
       if (now == option)
@@ -127,20 +130,20 @@ Json swapped(const Point& point, const ResolvedExperiment& experiment,
         if (fit(experiment) && !fit(changed))
           continue;
         const auto rates = throughputs_with(changed, {}, 1, options, steps);
-        Json gains = Json::array();
-        bool differs = false;
-        for (std::size_t i = 0; i < rates.size(); ++i) {
-          gains.push_back(rates[i] / base[i] - 1);
-          differs |= std::abs(rates[i] / base[i] - 1) > kSameRate;
-        }
-        if (differs)
-          swaps.push_back(
-              {{"pointer", choice.pointer}, {"from", now}, {"to", option}, {"gains", gains}});
+        const std::vector<double> gains = gains_over(base, rates);
+        if (std::any_of(gains.begin(), gains.end(),
+                        [](double gain) { return std::abs(gain) > kSameRate; }))
+          for (std::size_t job = 0; job < gains.size(); ++job)
+            if (concerns(choice.pointer, gains, job))
+              swaps[job].push_back({choice.pointer, now, option, gains[job]});
       } catch (const ConfigError&) { // it does not fit this machine
         continue;
       }
     }
   }
+  for (auto& of_job : swaps)
+    std::stable_sort(of_job.begin(), of_job.end(),
+                     [](const SwapGain& a, const SwapGain& b) { return a.gain > b.gain; });
   return swaps;
 }
 

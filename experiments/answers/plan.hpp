@@ -104,9 +104,6 @@ LoadedPlan load_plan(const PlanFile& file, const std::vector<std::string>& profi
 LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
                      const std::vector<std::string>& profiles);
 
-/// The plan's answer (docs/plan.md) from the prediction of its experiment (docs/results.md).
-Json judge(const LoadedPlan& plan, const Json& prediction);
-
 template <class V>
 void describe(V& v, PlanCost& s)
 {

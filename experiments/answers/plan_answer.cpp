@@ -1,8 +1,10 @@
 // Costs, chances and the choice: from predictions to the answer of a plan.
+#include "experiments/answers/plan_answer.hpp"
+
 #include "experiments/answers/comparisons.hpp"
-#include "experiments/answers/plan.hpp"
 #include "experiments/run/keep/judged.hpp"
-#include "experiments/run/keep/result_json.hpp"
+#include "sim/base/json_text.hpp"
+#include "sim/base/text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,32 +17,23 @@ namespace {
 
 constexpr double kSame = 1.005; // rates this close count as one
 
-double median_rate(const Json& job, const char* quantity)
-{
-  return job.at(quantity).at("median").get<double>();
-}
-
 // Of the logarithm of throughput.
-double variance_of(const Json& job)
+double variance_of(const JobResult& job)
 {
-  const Json& uncertainty = job.at("uncertainty");
-  const double parameters = uncertainty.at("from_parameters").get<double>();
-  const double run = uncertainty.at("run_to_run").get<double>();
-  return parameters * parameters + run * run;
+  const Uncertainty& of = *job.uncertainty;
+  return of.parameters * of.parameters + of.run_to_run * of.run_to_run;
 }
 
 // How many times as fast as the goal asks for.
-double reached(const PlanGoal& goal, const Json& job)
+double reached(const PlanGoal& goal, const JobResult& job)
 {
   if (goal.throughput_at_least)
-    return median_rate(job, "throughput_samples_per_s") / *goal.throughput_at_least;
-  if (goal.tokens_per_s_at_least)
-    return job.contains("tokens_per_s") // an option may take another model
-               ? median_rate(job, "tokens_per_s") / *goal.tokens_per_s_at_least
-               : 0;
+    return job.throughput.median / *goal.throughput_at_least;
+  if (goal.tokens_per_s_at_least) // an option may take another model, without tokens
+    return job.tokens_per_s ? job.tokens_per_s->median / *goal.tokens_per_s_at_least : 0;
   if (goal.step_time_at_most)
-    return goal.step_time_at_most->value() / median_rate(job, "step_time_s");
-  return goal.training_at_most->value() / job.at("training_s").at("total").get<double>();
+    return goal.step_time_at_most->value() / job.step_time.median;
+  return *goal.training_at_most / job.training->total;
 }
 
 std::string text_of(const PlanGoal& goal, const std::string& job)
@@ -54,18 +47,18 @@ std::string text_of(const PlanGoal& goal, const std::string& job)
   return fmt::format("{}: trained in {:.6g} h at most", job, goal.training_at_most->value() / 3600);
 }
 
-double cost_of(const PlanSpec& spec, const Candidate& candidate, const Json& jobs)
+double cost_of(const PlanSpec& spec, const Candidate& candidate, const std::vector<JobResult>& jobs)
 {
-  double longest = 0; // the cluster is there until the last job ends
-  double sum = 0;     // GPUs are paid until their job ends
-  for (const Json& job : jobs) {
-    if (job.contains("training_s"))
-      longest = std::max(longest, job.at("training_s").at("total").get<double>());
-    if (job.contains("cost"))
-      sum += median_rate(job, "cost");
+  Seconds longest; // the cluster is there until the last job ends
+  double sum = 0;  // GPUs are paid until their job ends
+  for (const JobResult& job : jobs) {
+    if (job.training)
+      longest = std::max(longest, job.training->total);
+    if (job.cost)
+      sum += job.cost->median;
   }
   const auto of = [&](const PlanCost& cost) {
-    return cost.fixed + candidate.nodes * (cost.node + cost.node_hour * longest / 3600) +
+    return cost.fixed + candidate.nodes * (cost.node + cost.node_hour * longest.value() / 3600) +
            candidate.gpus * cost.gpu;
   };
   sum += of(spec.cost);
@@ -74,149 +67,138 @@ double cost_of(const PlanSpec& spec, const Candidate& candidate, const Json& job
   return sum;
 }
 
+JudgedCandidate judged(const LoadedPlan& plan, const Candidate& of, Settings options,
+                       const PointResult* point)
+{
+  JudgedCandidate it;
+  it.options = std::move(options);
+  it.nodes = of.nodes;
+  it.gpus = of.gpus;
+  if (point == nullptr || point->jobs.empty()) {
+    it.error = point != nullptr ? point->error : !of.error.empty() ? of.error : "not reached";
+    return it;
+  }
+  it.jobs = point->jobs;
+  it.cost = cost_of(plan.spec, of, it.jobs);
+  it.probability = 1; // goals share their causes: the least likely one decides
+  for (std::size_t g = 0; g < plan.spec.goals.size(); ++g) {
+    const JobResult& job = it.jobs.at(plan.goal_jobs[g]);
+    const double ratio = reached(plan.spec.goals[g], job);
+    it.goals.push_back({ratio, probability_above(std::log(ratio), variance_of(job))});
+    it.probability = std::min(it.probability, it.goals.back().probability);
+  }
+  it.fits = std::all_of(it.jobs.begin(), it.jobs.end(),
+                        [](const JobResult& job) { return job.memory.fits(); });
+  return it;
+}
+
+// Not all candidates have a point, and an interrupted run holds only the points that it reached.
+std::vector<JudgedCandidate> judged_candidates(const LoadedPlan& plan,
+                                               const std::vector<PointResult>& points)
+{
+  std::vector<JudgedCandidate> all;
+  std::size_t next = 0;
+  for (const Candidate& it : plan.candidates) {
+    Settings options = chosen_options(plan.spec, it);
+    const bool there = next < points.size() && points[next].settings == options;
+    all.push_back(judged(plan, it, std::move(options), there ? &points[next] : nullptr));
+    next += there ? 1U : 0U;
+  }
+  return all;
+}
+
 class Judgement {
 public:
-  Judgement(const LoadedPlan& plan, const Json& prediction)
-      : plan_(plan), main_job_(plan.goal_jobs.empty() ? 0 : plan.goal_jobs.front())
+  Judgement(const LoadedPlan& plan, const std::vector<JudgedCandidate>& candidates)
+      : plan_(plan), candidates_(candidates),
+        main_job_(plan.goal_jobs.empty() ? 0 : plan.goal_jobs.front())
   {
-    // Not all have a point, and an interrupted run holds only the points that it reached.
-    const Json& points = prediction.at("points");
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
-      const Json options = settings_json(chosen_options(plan.spec, plan.candidates[i]));
-      const std::string& error = plan.candidates[i].error;
-      const bool there = next < points.size() && points[next].at("settings") == options;
-      const Json failed = {{"error", error.empty() ? "not reached" : error}};
-      candidates_.push_back(candidate(i, options, there ? points[next] : failed));
-      next += there ? 1U : 0U;
-    }
   }
-
-  Json candidates() const { return candidates_; }
 
   /// The cheapest that reaches all goals with the confidence asked for, within the budget; without
   /// goals the fastest within the budget.
-  Json recommended() const
+  std::optional<std::size_t> recommended() const
   {
-    const PlanSpec& spec = plan_.spec;
-    if (spec.goals.empty() && !spec.budget)
-      return nullptr;
-    Json best = nullptr;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (!allowed(i))
-        continue;
-      if (best.is_null() || better(i, best.get<std::size_t>()))
-        best = i;
-    }
-    return best;
+    if (plan_.spec.goals.empty() && !plan_.spec.budget)
+      return std::nullopt;
+    return best_allowed([this](std::size_t a, std::size_t b) { return better(a, b); });
   }
 
   /// The fastest of those that reach all goals within the budget.
-  Json fastest() const
+  std::optional<std::size_t> fastest() const
   {
-    Json best = nullptr;
-    for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (allowed(i) && (best.is_null() || rate(i) > rate(best.get<std::size_t>())))
-        best = i;
-    return best;
+    return best_allowed([this](std::size_t a, std::size_t b) { return rate(a) > rate(b); });
   }
 
   /// Those that nothing else beats at no higher cost, cheapest first.
-  Json frontier() const
+  std::vector<std::size_t> frontier() const
   {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (possible(i))
+      if (candidates_[i].possible())
         order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
       return cost(a) != cost(b) ? cost(a) < cost(b) : rate(a) > rate(b);
     });
-    Json frontier = Json::array();
     double best = 0;
-    for (const std::size_t i : order)
-      if (rate(i) > best * kSame) {
-        best = rate(i);
-        frontier.push_back(i);
-      }
-    return frontier;
+    std::erase_if(order, [&](std::size_t i) {
+      if (rate(i) <= best * kSame)
+        return true;
+      best = rate(i);
+      return false;
+    });
+    return order;
   }
 
-  /// What rates are of: "training" where the job says how long that is, else "steps".
-  const char* judged_by() const
+  /// By the first candidate that has an answer.
+  JudgedBy judged_by() const
   {
-    for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (done(i))
-        return job(i).contains("training_s") ? "training" : "steps";
-    return "steps";
+    const auto first = std::find_if(candidates_.begin(), candidates_.end(),
+                                    [](const JudgedCandidate& it) { return it.done(); });
+    return first != candidates_.end() && first->jobs[main_job_].training ? JudgedBy::training
+                                                                         : JudgedBy::steps;
   }
 
-  /// What each option does if it is all that changes, by what it brings.
-  Json single_changes() const
+  std::vector<SingleChange> single_changes() const
   {
-    Json changes = Json::array();
-    for (std::size_t i = 1; done(0) && i < candidates_.size(); ++i) {
+    std::vector<SingleChange> changes;
+    for (std::size_t i = 1; candidates_[0].done() && i < candidates_.size(); ++i) {
       const auto& options = plan_.candidates[i].options;
       const auto changed = std::find_if(options.begin(), options.end(), [](auto o) { return o; });
-      if (!done(i) || std::any_of(changed + 1, options.end(), [](auto o) { return o != 0; }))
+      if (!candidates_[i].done() ||
+          std::any_of(changed + 1, options.end(), [](auto o) { return o != 0; }))
         continue;
       const PlanChange& change =
           plan_.spec.changes[static_cast<std::size_t>(changed - options.begin())];
-      changes.push_back({{"change", change.name},
-                         {"option", change.options[*changed].name},
-                         {"instead_of", change.options.front().name},
-                         {"candidate", i},
-                         {"cost", cost(i) - cost(0)},
-                         {"throughput_ratio", rate(i) / rate(0)},
-                         {"probability_faster", probability_faster(job(i), job(0), profiles(i))},
-                         {"limited_by", job(i).at("bottleneck").at("resource")},
-                         {"limited_before", job(0).at("bottleneck").at("resource")}});
+      changes.push_back({change.name, change.options[*changed].name, change.options.front().name, i,
+                         cost(i) - cost(0), rate(i) / rate(0),
+                         probability_faster(job(i), job(0), profiles(i)),
+                         job(i).bottleneck.resource, job(0).bottleneck.resource});
     }
-    std::stable_sort(changes.begin(), changes.end(), [](const Json& a, const Json& b) {
-      return a.at("throughput_ratio") > b.at("throughput_ratio");
-    });
+    std::stable_sort(
+        changes.begin(), changes.end(),
+        [](const SingleChange& a, const SingleChange& b) { return a.ratio > b.ratio; });
     return changes;
   }
 
 private:
-  Json candidate(std::size_t i, const Json& settings, const Json& point) const
+  template <class Better>
+  std::optional<std::size_t> best_allowed(const Better& better) const
   {
-    const Candidate& it = plan_.candidates[i];
-    Json json = {{"options", settings}, {"nodes", it.nodes}, {"gpus", it.gpus}};
-    if (!point.contains("jobs")) {
-      json["error"] = point.at("error");
-      return json;
-    }
-    const Json& jobs = point.at("jobs");
-    json["cost"] = cost_of(plan_.spec, it, jobs);
-    double least = 1; // goals share their causes: the least likely one decides
-    json["goals"] = Json::array();
-    for (std::size_t g = 0; g < plan_.spec.goals.size(); ++g) {
-      const Json& of = jobs.at(plan_.goal_jobs[g]);
-      const double ratio = reached(plan_.spec.goals[g], of);
-      const double probability = probability_above(std::log(ratio), variance_of(of));
-      json["goals"].push_back({{"reached", ratio}, {"probability", probability}});
-      least = std::min(least, probability);
-    }
-    json["probability"] = least;
-    json["fits_memory"] =
-        std::all_of(jobs.begin(), jobs.end(), [](const Json& job) { return fits(job); });
-    json["jobs"] = jobs;
-    return json;
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (allowed(i) && (!best || better(i, *best)))
+        best = i;
+    return best;
   }
-
   bool allowed(std::size_t i) const
   {
     const PlanSpec& spec = plan_.spec;
-    return possible(i) && (!spec.budget || cost(i) <= *spec.budget) && chance(i) >= spec.confidence;
+    return candidates_[i].possible() && (!spec.budget || cost(i) <= *spec.budget) &&
+           candidates_[i].probability >= spec.confidence;
   }
-  bool possible(std::size_t i) const
-  {
-    return done(i) && candidates_[i].at("fits_memory").get<bool>();
-  }
-  bool done(std::size_t i) const { return candidates_[i].contains("jobs"); }
-  const Json& job(std::size_t i) const { return candidates_[i].at("jobs").at(main_job_); }
-  double cost(std::size_t i) const { return candidates_[i].at("cost").get<double>(); }
-  double chance(std::size_t i) const { return candidates_[i].at("probability").get<double>(); }
+  const JobResult& job(std::size_t i) const { return candidates_[i].jobs[main_job_]; }
+  double cost(std::size_t i) const { return candidates_[i].cost; }
   double rate(std::size_t i) const { return judged_rate(job(i)); }
   const Profiles* profiles(std::size_t i) const
   {
@@ -235,37 +217,52 @@ private:
   }
 
   const LoadedPlan& plan_;
+  const std::vector<JudgedCandidate>& candidates_;
   std::size_t main_job_;
-  std::vector<Json> candidates_;
 };
 
 } // namespace
 
-Json judge(const LoadedPlan& plan, const Json& prediction)
+const JobResult& JudgedCandidate::job(const std::string& name) const
 {
-  const Judgement judgement(plan, prediction);
-  Json answer = {{"plan", plan.spec.name}};
-  if (!plan.spec.description.empty())
-    answer["description"] = plan.spec.description;
-  for (const char* same : {"version", "seed", "fidelity", "warnings", "interrupted"})
-    if (prediction.contains(same))
-      answer[same] = prediction.at(same);
-  answer["currency"] = plan.spec.currency;
-  answer["confidence"] = plan.spec.confidence;
-  if (plan.spec.budget)
-    answer["budget"] = *plan.spec.budget;
-  answer["goals"] = Json::array();
-  for (std::size_t g = 0; g < plan.spec.goals.size(); ++g)
-    answer["goals"].push_back(
-        text_of(plan.spec.goals[g], plan.experiment.spec.jobs[plan.goal_jobs[g]].name));
-  answer["job"] =
-      plan.experiment.spec.jobs[plan.goal_jobs.empty() ? 0 : plan.goal_jobs.front()].name;
-  answer["candidates"] = judgement.candidates();
-  answer["recommended"] = judgement.recommended();
-  answer["fastest"] = judgement.fastest();
-  answer["judged_by"] = judgement.judged_by();
-  answer["frontier"] = judgement.frontier();
-  answer["single_changes"] = judgement.single_changes();
+  const auto found =
+      std::find_if(jobs.begin(), jobs.end(), [&](const JobResult& it) { return it.name == name; });
+  return found == jobs.end() ? jobs.front() : *found;
+}
+
+std::string JudgedCandidate::words() const
+{
+  std::vector<std::string> words;
+  for (const auto& [change, option] : options)
+    words.push_back(change + ": " + value_text(option));
+  return joined(words);
+}
+
+PlanAnswer judge(const LoadedPlan& plan, const ExperimentResult& prediction)
+{
+  const PlanSpec& spec = plan.spec;
+  PlanAnswer answer;
+  answer.plan = spec.name;
+  answer.description = spec.description;
+  answer.version = prediction.version;
+  answer.seed = prediction.seed;
+  answer.fidelity = prediction.fidelity;
+  answer.warnings = prediction.warnings;
+  answer.interrupted = prediction.interrupted;
+  answer.currency = spec.currency;
+  answer.confidence = spec.confidence;
+  answer.budget = spec.budget;
+  const auto& jobs = plan.experiment.spec.jobs;
+  for (std::size_t g = 0; g < spec.goals.size(); ++g)
+    answer.goals.push_back(text_of(spec.goals[g], jobs[plan.goal_jobs[g]].name));
+  answer.job = jobs[plan.goal_jobs.empty() ? 0 : plan.goal_jobs.front()].name;
+  answer.candidates = judged_candidates(plan, prediction.points);
+  const Judgement judgement(plan, answer.candidates);
+  answer.recommended = judgement.recommended();
+  answer.fastest = judgement.fastest();
+  answer.judged_by = judgement.judged_by();
+  answer.frontier = judgement.frontier();
+  answer.single_changes = judgement.single_changes();
   return answer;
 }
 

@@ -24,18 +24,18 @@ namespace {
 // Up to which the spread of parameters is worth its time unasked.
 constexpr std::size_t kCheapPoints = 250;
 
+using Points = std::vector<std::optional<PointResult>>; // none: not reached
+
 // Whether some interval holds less than was asked for, because more would have cost too much.
-bool steps_only(const std::vector<Json>& points, const UncertaintyOptions& options)
+bool steps_only(const Points& points, const UncertaintyOptions& options)
 {
   if (options.method != UncertaintyMethod::automatic)
     return false;
-  for (const Json& point : points) {
-    if (!point.contains("jobs")) // failed, or not reached
-      continue;
-    for (const Json& job : point.at("jobs"))
-      if (job.at("uncertainty").at("method") == "steps")
-        return true;
-  }
+  for (const auto& point : points)
+    if (point)
+      for (const JobResult& job : point->jobs)
+        if (job.uncertainty->method == "steps")
+          return true;
   return false;
 }
 
@@ -119,14 +119,14 @@ public:
     out_ << point.dump() << std::endl;
     written_.push_back(at);
   }
-  void sort(const std::vector<Json>& points)
+  void sort(const Points& points)
   {
     if (!out_ || std::is_sorted(written_.begin(), written_.end()))
       return;
     std::sort(written_.begin(), written_.end());
     std::string text;
     for (const std::size_t at : written_)
-      text += points[at].dump() + "\n";
+      text += to_json(*points[at]).dump() + "\n";
     try {
       write_file(path_, text);
     } catch (const UsageError&) { // what was written stays
@@ -143,17 +143,14 @@ private:
 };
 
 // What no point of the run had a use for, told once.
-std::vector<std::string> unused_everywhere(std::vector<Json>& points)
+std::vector<std::string> unused_everywhere(Points& points)
 {
   std::optional<std::set<std::string>> unused;
-  for (Json& point : points) {
-    if (!point.contains("jobs"))
+  for (auto& point : points) {
+    if (!point || point->jobs.empty())
       continue;
-    std::set<std::string> here;
-    if (const auto it = point.find("unused_profile_parameters"); it != point.end()) {
-      here = it->get<std::set<std::string>>();
-      point.erase(it);
-    }
+    const std::set<std::string> here(point->unused.begin(), point->unused.end());
+    point->unused.clear();
     if (!unused)
       unused = here;
     std::erase_if(*unused, [&](const std::string& name) { return here.count(name) == 0; });
@@ -162,39 +159,48 @@ std::vector<std::string> unused_everywhere(std::vector<Json>& points)
                 : std::vector<std::string>{};
 }
 
-// The object of the public contract, made of points that are there.
-Json whole_answer(const LoadedExperiment& experiment, const PredictOptions& options,
-                  std::vector<Json>& points)
+// Made of the points that are there.
+ExperimentResult whole_answer(const LoadedExperiment& experiment, const PredictOptions& options,
+                              Points& points)
 {
-  Json result = answer_head(experiment, options);
+  ExperimentResult result = answer_head(experiment, options);
   if (const auto unused = unused_everywhere(points); !unused.empty())
-    result["warnings"].push_back("no use here for what a profile says of " + joined(unused));
+    result.warnings.push_back("no use here for what a profile says of " + joined(unused));
   if (steps_only(points, options.uncertainty))
-    result["warnings"].push_back(
+    result.warnings.emplace_back(
         "intervals of more than 64 GPUs, of long runs, or of more than 250 "
         "points, show the variation from step to step only; --uncertainty linear adds that of "
         "parameters");
-  if (Json comparisons = compare_points(points, experiment); !comparisons.empty())
-    result["comparisons"] = std::move(comparisons);
-  result["points"] = Json::array();
-  for (Json& point : points)
-    if (!point.is_null())
-      result["points"].push_back(std::move(point));
+  result.comparisons = compare_points(points, experiment);
+  for (auto& point : points)
+    if (point)
+      result.points.push_back(std::move(*point));
   return result;
+}
+
+// What a store holds; none where no run can have written it.
+std::optional<PointResult> kept_point(const std::optional<Json>& kept)
+{
+  if (!kept)
+    return std::nullopt;
+  try {
+    return read_from<PointResult>(*kept, "a kept point");
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
 }
 
 } // namespace
 
-Json answer_head(const LoadedExperiment& experiment, const PredictOptions& options)
+ExperimentResult answer_head(const LoadedExperiment& experiment, const PredictOptions& options)
 {
-  Json result;
-  result["experiment"] = experiment.spec.name;
-  if (!experiment.spec.description.empty())
-    result["description"] = experiment.spec.description;
-  result["version"] = version();
-  result["seed"] = options.seed;
-  result["fidelity"] = word_of(options.fidelity);
-  result["input"] = experiment.document->root;
+  ExperimentResult result;
+  result.experiment = experiment.spec.name;
+  result.description = experiment.spec.description;
+  result.version = version();
+  result.seed = options.seed;
+  result.fidelity = options.fidelity;
+  result.input = experiment.document->root;
   return result;
 }
 
@@ -215,7 +221,7 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
                    const std::function<void(int, int)>& progress)
 {
   const std::size_t count = experiment.points.size();
-  std::vector<Json> points(count);
+  Points points(count);
   std::vector<std::size_t> missing(count);
   std::iota(missing.begin(), missing.end(), 0U);
   std::vector<std::size_t> damaged;
@@ -243,25 +249,28 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
     if (options.keeper.at)
       options.keeper.at(at, key);
     if (keyed && outcome.text.front() == kKnown) {
-      std::optional<Json> known = options.keeper.find(key);
-      if (!known) {
+      points[at] = kept_point(options.keeper.find(key));
+      if (!points[at]) {
         damaged.push_back(at);
         return;
       }
-      points[at] = std::move(*known);
-      points[at]["settings"] = settings_json(experiment.points[at].settings);
+      points[at]->settings = experiment.points[at].settings;
       ++prediction.known;
     } else {
+      Json json;
       if (outcome.status == 0) {
-        points[at] = Json::parse(text);
+        json = Json::parse(text);
+        points[at] = read_from<PointResult>(json, "a point");
       } else {
-        points[at] = {{"settings", settings_json(experiment.points[at].settings)}, {"error", text}};
+        points[at].emplace().settings = experiment.points[at].settings;
+        points[at]->error = text;
+        json = to_json(*points[at]);
         prediction.errors.push_back(text);
         prediction.status = std::max(prediction.status, outcome.status);
       }
-      stream.put(at, points[at]);
+      stream.put(at, json);
       if (options.keeper.put)
-        options.keeper.put(key, points[at]);
+        options.keeper.put(key, json);
     }
     progress(++finished, static_cast<int>(count));
   };
@@ -281,10 +290,10 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   }
 
   stream.sort(points);
-  Json& result = prediction.result;
+  ExperimentResult& result = prediction.result;
   result = whole_answer(experiment, options, points);
   if (!complete) {
-    result["interrupted"] = true;
+    result.interrupted = true;
     prediction.status = 130;
   }
   prediction.unwritten = stream.unwritten();

@@ -38,8 +38,8 @@ struct PredictOptions {
 RunOptions run_options(const PredictOptions& options, std::size_t points);
 
 struct Prediction {
-  Json result;    // the object of the public contract; points in the order of the sweep
-  int status = 0; // exit code: 0, 1 an expectation failed, 2, 3
+  ExperimentResult result;         // points in the order of the sweep
+  int status = 0;                  // exit code: 0, 1 an expectation failed, 2, 3
   std::vector<std::string> errors; // messages of points that failed
   std::size_t known = 0;           // points that need not be run
   std::size_t damaged = 0;         // points that were kept, could not be read and were run again
@@ -47,17 +47,17 @@ struct Prediction {
   std::string unwritten;                 // the file of points, where it could not be written whole
 };
 
-/// `progress(done, total)` is called after each point. Points that fail carry "error" instead of
-/// "jobs"; an interrupted run returns the points that are there, with "interrupted": true.
+/// `progress(done, total)` is called after each point. Points that fail carry an error instead of
+/// jobs; an interrupted run returns the points that are there.
 Prediction predict(const LoadedExperiment& experiment, const PredictOptions& options,
                    const std::function<void(int, int)>& progress);
 
-/// The object of the public contract but for its points, before anything has run.
-Json answer_head(const LoadedExperiment& experiment, const PredictOptions& options);
+/// The result but for its points, before anything has run.
+ExperimentResult answer_head(const LoadedExperiment& experiment, const PredictOptions& options);
 
 /// One line for each expectation of the experiment that the result violates, or that is about no
 /// point of it, unless --set `narrowed` the experiment.
-std::vector<std::string> violated_expectations(const ExperimentSpec& spec, const Json& result,
-                                               bool narrowed);
+std::vector<std::string> violated_expectations(const ExperimentSpec& spec,
+                                               const ExperimentResult& result, bool narrowed);
 
 } // namespace foretrain::experiments

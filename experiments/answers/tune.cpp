@@ -92,6 +92,7 @@ TunedPlan predicted(const Point& point, const models::MemorySetting& memory,
   plan.memory = job.memory.needed;
   plan.days = job.days;
   plan.cost = job.cost;
+  plan.currency = job.cost ? job.currency : "";
   return plan;
 }
 
@@ -176,7 +177,6 @@ TuneAnswer tune(const Point& asked, int top, const RunOptions& options)
   TuneAnswer answer;
   answer.name = experiment.jobs.front().spec.name;
   answer.gpus = experiment.jobs.front().spec.gpus;
-  answer.currency = experiment.spec.cluster.currency;
   answer.not_tried = "zero 2, uneven stages by hand, other schedules, other ways to share a "
                      "sequence, offloading, recomputation of some modules";
   const FoundPlans found = search_plans(experiment, options.fidelity, top);

@@ -1,4 +1,4 @@
-// What tune says: for people and for programs.
+// What tune says.
 #include "experiments/answers/parallel_words.hpp"
 #include "experiments/answers/tune.hpp"
 
@@ -15,8 +15,9 @@ std::string training_header(const TuneAnswer& a)
 {
   const bool days = !a.best.empty() && a.best.front().days;
   const bool cost = days && a.best.front().cost;
+  const std::string currency = cost ? a.best.front().currency : "";
   return (days ? fmt::format("{:>8}  ", "days") : "") +
-         (cost ? fmt::format("{:>12}  ", a.currency.empty() ? "cost" : "cost, " + a.currency) : "");
+         (cost ? fmt::format("{:>12}  ", currency.empty() ? "cost" : "cost, " + currency) : "");
 }
 
 std::string training_cells(const TunedPlan& p)
@@ -84,37 +85,6 @@ std::string tune_text(const TuneAnswer& a)
   if (a.best.empty())
     text += "no plan fits: more GPUs, offloading or a smaller sequence would help\n";
   return text + "\nnot tried: " + a.not_tried + "\n";
-}
-
-Json tune_json(const TuneAnswer& a)
-{
-  Json json = {{"job", a.name},
-               {"gpus", a.gpus},
-               {"simulated", a.tried},
-               {"do_not_fit", a.too_large},
-               {"cannot_reach", a.hopeless},
-               {"plans", Json::array()},
-               {"not_tried", a.not_tried}};
-  for (const TunedPlan& p : a.best) {
-    json["plans"].push_back({{"parallel", parallel_json(p.plan)},
-                             {"micro_batch", p.micro_batch},
-                             {"recompute", p.recompute},
-                             {"tokens_per_s", written(p.tokens_per_s)},
-                             {"mfu", p.mfu},
-                             {"device_memory_byte", p.memory.value()},
-                             {"fits", true}, // plans that do not are none
-                             {"loses_by", p.loses}});
-    Json& plan = json["plans"].back();
-    if (p.recompute_layers)
-      plan["recompute_layers"] = *p.recompute_layers;
-    if (p.days)
-      plan["days"] = written(*p.days);
-    if (p.cost)
-      plan["cost"] = written(*p.cost);
-    if (p.cost && !a.currency.empty())
-      plan["currency"] = a.currency;
-  }
-  return json;
 }
 
 } // namespace foretrain::experiments

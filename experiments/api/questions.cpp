@@ -1,14 +1,7 @@
 // The questions of foretrain.hpp, each asked as its command asks it.
 #include "experiments/api/foretrain.hpp"
 
-#include "experiments/answers/check.hpp"
-#include "experiments/answers/compare.hpp"
-#include "experiments/answers/explain.hpp"
-#include "experiments/answers/plan.hpp"
-#include "experiments/answers/predict.hpp"
-#include "experiments/answers/tune.hpp"
-#include "experiments/api/read_answers.hpp"
-#include "experiments/fleet/fleet_points.hpp"
+#include "experiments/api/public_answers.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/workers.hpp"
 #include "sim/base/catalog.hpp"
@@ -49,13 +42,15 @@ auto guarded(const Work& work)
   }
 }
 
-// SimGrid's engine is one per process: what simulates in one go has a process of its own.
-Json in_child(const std::function<Json()>& work)
+// SimGrid's engine is one per process: what simulates in one go has a process of its own, from
+// which its answer comes as text.
+template <class Work>
+auto in_child(const Work& work)
 {
   experiments::Outcome outcome;
   const auto run = [&work](int) -> experiments::Outcome {
     try {
-      return {0, guarded(work).dump()};
+      return {0, written(guarded(work)).dump()};
     } catch (const Error& error) {
       return {2, error.what()};
     } catch (const std::exception& error) {
@@ -67,7 +62,7 @@ Json in_child(const std::function<Json()>& work)
     throw Error("interrupted");
   if (outcome.status != 0)
     throw Error(outcome.text);
-  return Json::parse(outcome.text);
+  return read_from<decltype(work())>(Json::parse(outcome.text), "the answer of a process");
 }
 
 experiments::PredictOptions options_of(const Options& options)
@@ -129,15 +124,13 @@ void Experiment::add_profile(const std::string& name_or_path)
 
 Answer Experiment::predict(const Options& options) const
 {
-  return guarded([&] {
-    const auto prediction = prediction_of(Inside::load(*this), options_of(options));
-    return read_prediction(prediction.result, prediction.status);
-  });
+  return guarded(
+      [&] { return public_answer(prediction_of(Inside::load(*this), options_of(options))); });
 }
 
 Explanation Experiment::explain(std::optional<std::size_t> point, const Options& options) const
 {
-  return read_explanation(in_child([&] {
+  return public_answer(in_child([&] {
     const experiments::LoadedExperiment loaded = Inside::load(*this);
     const std::size_t last = loaded.points.size() - 1;
     if (point.value_or(0) > last)
@@ -155,7 +148,7 @@ Comparison Experiment::compare(const Experiment& b, const Options& options) cons
     const experiments::CompareSide side_b = side_of(b, options);
     experiments::CompareOptions how;
     how.interval = options.interval;
-    return read_comparison(in_child([&] { return experiments::compare(side_a, side_b, how); }));
+    return public_answer(in_child([&] { return experiments::compare(side_a, side_b, how); }));
   });
 }
 
@@ -164,18 +157,18 @@ Check Experiment::check(const Options& options) const
   return guarded([&] {
     const experiments::LoadedExperiment loaded = Inside::load(*this);
     const auto prediction = prediction_of(loaded, options_of(options));
-    return read_check(experiments::check_json(
-        {{name_, loaded.spec.name, experiments::check(loaded, prediction, {}), 0}}));
+    return public_answer(experiments::CheckedFile{name_, loaded.spec.name,
+                                                  experiments::check(loaded, prediction, {}), 0});
   });
 }
 
 Tuned Experiment::tune(int most_plans) const
 {
-  return read_tuned(in_child([&] {
+  return public_answer(in_child([&] {
     const experiments::LoadedExperiment loaded = Inside::load(*this);
     const experiments::RunOptions how;
-    return tune_json(experiments::tune(
-        experiments::with_kernel_times(experiments::only_point(loaded), how), most_plans, how));
+    return experiments::tune(experiments::with_kernel_times(experiments::only_point(loaded), how),
+                             most_plans, how);
   }));
 }
 
@@ -198,7 +191,7 @@ PlanAnswer Plan::decide(const Options& options) const
     experiments::PredictOptions how = options_of(options);
     how.uncertainty.method = experiments::UncertaintyMethod::linear; // chances need it
     const auto prediction = prediction_of(plan.experiment, how);
-    return read_plan(experiments::judge(plan, prediction.result));
+    return public_answer(experiments::judge(plan, prediction.result));
   });
 }
 
@@ -216,14 +209,17 @@ void Fleet::set(const std::string& pointer, const std::string& value)
 
 FleetAnswer Fleet::simulate(int processes) const
 {
-  return read_fleet(in_child([&] {
-    const experiments::FleetFile file = experiments::load_fleet_file(name_, overrides_, "");
+  const experiments::FleetFile file =
+      guarded([&] { return experiments::load_fleet_file(name_, overrides_, ""); });
+  const auto simulated = [&] {
     experiments::FleetOptions how = experiments::options_of(file.points.front().fleet.spec);
     how.jobs = processes;
-    const auto runs = experiments::run_fleet_points(file.points, how);
-    return file.swept() ? written(experiments::fleet_sweep_answer(file, runs))
-                        : written(runs.front().answer);
-  }));
+    return experiments::run_fleet_points(file.points, how);
+  };
+  if (file.swept())
+    return public_answer(
+        in_child([&] { return experiments::fleet_sweep_answer(file, simulated()); }));
+  return public_answer(in_child([&] { return simulated().front().answer; }));
 }
 
 } // namespace foretrain::api

@@ -27,30 +27,27 @@ using Text = std::string (*)(const Json&);
 using Table = std::string (*)(const Json&, const TableStyle&);
 
 // Refuses what no run can have written.
-template <class Answer>
-Answer checked(const Json& answer, const char* command)
+template <class Answer, std::string (*Form)(const Answer&)>
+std::string text_of(const Json& answer)
 {
-  auto document = std::make_shared<Document>();
-  document->name = std::string("answer of ") + command;
-  document->root = answer;
-  return read_as<Answer>(Value(DocumentPtr(document)));
+  return Form(read_from<Answer>(answer, "the answer"));
 }
 
-template <class Answer, std::string (*Form)(const Answer&)>
-std::string of_fleet(const Json& answer)
+template <class Answer, std::string (*Form)(const Answer&, const TableStyle&)>
+std::string table_of(const Json& answer, const TableStyle& style)
 {
-  return Form(checked<Answer>(answer, "fleet"));
+  return Form(read_from<Answer>(answer, "the answer"), style);
 }
 
 template <class Answer, std::string (*Form)(const Answer&)>
 std::string table_of_fleet(const Json& answer, const TableStyle&)
 {
-  return of_fleet<Answer, Form>(answer);
+  return text_of<Answer, Form>(answer);
 }
 
-std::string whole_page(const Json& answer)
+std::string whole_page(const ExperimentResult& result)
 {
-  return report_html(answer);
+  return report_html(result);
 }
 
 // Which command printed it is told by the keys that its answers alone have.
@@ -65,24 +62,24 @@ struct AnswerKind {
 constexpr AnswerKind kAnswers[] = {
     {"compare", [](const Json& a) { return a.contains("pairs") && a.contains("seeds"); },
      &table_of_fleet<FleetComparison, &fleet_comparison_table>,
-     &of_fleet<FleetComparison, &fleet_comparison_csv>, nullptr},
+     &text_of<FleetComparison, &fleet_comparison_csv>, nullptr},
     {"plan", [](const Json& a) { return a.contains("candidates") && a.contains("fleet"); },
      &table_of_fleet<FleetPlanAnswer, &fleet_plan_table>,
-     &of_fleet<FleetPlanAnswer, &fleet_plan_csv>, &of_fleet<FleetPlanAnswer, &fleet_plan_html>},
+     &text_of<FleetPlanAnswer, &fleet_plan_csv>, &text_of<FleetPlanAnswer, &fleet_plan_html>},
     {"fleet", [](const Json& a) { return a.contains("points") && a.contains("fleet"); },
      &table_of_fleet<FleetSweepAnswer, &fleet_points_table>,
-     &of_fleet<FleetSweepAnswer, &fleet_points_csv>,
-     &of_fleet<FleetSweepAnswer, &fleet_points_html>},
-    {"compare", [](const Json& a) { return a.contains("pairs"); }, &report_compare, &compare_csv,
-     nullptr},
-    {"plan", [](const Json& a) { return a.contains("candidates"); }, &report_plan, &plan_csv,
-     nullptr},
-    {"explain", [](const Json& a) { return a.contains("point"); }, &report_explain, nullptr,
-     &explain_html},
+     &text_of<FleetSweepAnswer, &fleet_points_csv>, &text_of<FleetSweepAnswer, &fleet_points_html>},
+    {"compare", [](const Json& a) { return a.contains("pairs"); },
+     &table_of<CompareAnswer, &report_compare>, &text_of<CompareAnswer, &compare_csv>, nullptr},
+    {"plan", [](const Json& a) { return a.contains("candidates"); },
+     &table_of<PlanAnswer, &report_plan>, &text_of<PlanAnswer, &plan_csv>, nullptr},
+    {"explain", [](const Json& a) { return a.contains("point"); },
+     &table_of<Explanation, &report_explain>, nullptr, &text_of<Explanation, &explain_html>},
     {"fleet", [](const Json& a) { return a.contains("fleet"); },
      &table_of_fleet<FleetAnswer, &fleet_table>, nullptr, nullptr},
     {"predict", [](const Json& a) { return a.contains("points") && a.at("points").is_array(); },
-     &report_table, &report_csv, &whole_page},
+     &table_of<ExperimentResult, &report_table>, &text_of<ExperimentResult, &report_csv>,
+     &text_of<ExperimentResult, &whole_page>},
 };
 
 const AnswerKind* kind_of(const Json& answer)
@@ -110,8 +107,7 @@ Json read_answer(const std::string& path)
     throw ConfigError(name, "", "is no answer of foretrain",
                       "predict, sweep, explain, compare, plan and fleet print one with --format "
                       "json");
-  if (is_prediction(answer))
-    checked<ExperimentResult>(answer, "predict");
+  prediction_in(answer); // refused at once where it is damaged
   return answer;
 }
 
@@ -120,20 +116,17 @@ std::string answer_text(const Json& answer, const std::string& format, bool colo
   const AnswerKind& kind = *kind_of(answer);
   if ((format == "csv" && kind.csv == nullptr) || (format == "html" && kind.html == nullptr))
     throw UsageError(std::string("an answer of ") + kind.command + " has no form as " + format);
-  try {
-    return format == "json"   ? answer.dump(2) + "\n"
-           : format == "csv"  ? kind.csv(answer)
-           : format == "html" ? kind.html(answer)
-                              : kind.table(answer, {110, colour});
-  } catch (const Json::exception& error) {
-    throw ConfigError(std::string("answer of ") + kind.command, "",
-                      std::string("is damaged: ") + error.what());
-  }
+  return format == "json"   ? answer.dump(2) + "\n"
+         : format == "csv"  ? kind.csv(answer)
+         : format == "html" ? kind.html(answer)
+                            : kind.table(answer, {110, colour});
 }
 
-bool is_prediction(const Json& answer)
+std::optional<ExperimentResult> prediction_in(const Json& answer)
 {
-  return std::string(kind_of(answer)->command) == "predict";
+  if (kind_of(answer)->command != std::string_view("predict"))
+    return std::nullopt;
+  return read_from<ExperimentResult>(answer, "answer of predict");
 }
 
 } // namespace foretrain::cli

@@ -1,8 +1,10 @@
 // An answer that a command printed as JSON, in the other forms that the command could have printed.
 #pragma once
 
+#include "experiments/run/keep/result.hpp"
 #include "sim/base/json.hpp"
 
+#include <optional>
 #include <string>
 
 namespace foretrain::cli {
@@ -17,7 +19,7 @@ Json read_answer(const std::string& path);
 /// `format`: table, json, csv or html. Throws UsageError where its command has no such form.
 std::string answer_text(const Json& answer, const std::string& format, bool colour);
 
-/// Whether --out can write report.html, result.json and result.csv of it: of predict and sweep.
-bool is_prediction(const Json& answer);
+/// Of which --out can write report.html, result.json and result.csv: of predict and sweep.
+std::optional<experiments::ExperimentResult> prediction_in(const Json& answer);
 
 } // namespace foretrain::cli

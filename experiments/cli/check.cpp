@@ -39,7 +39,8 @@ void check_experiment(const CheckArguments& a, CheckedFile& checked)
   const Prediction prediction = cli::run(experiment, options_of(arguments, experiment));
   checked.cases = check(experiment, prediction, a.options);
   if (a.update && prediction.errors.empty())
-    write_file(baseline_file(a.baseline, experiment.spec.name), prediction.result.dump(2) + "\n");
+    write_file(baseline_file(a.baseline, experiment.spec.name),
+               written(prediction.result).dump(2) + "\n");
 }
 
 void check_fleet_file(const CheckArguments& a, CheckedFile& checked)

@@ -133,15 +133,15 @@ int run_compare(CompareArguments a, const CLI::App& app)
   const LoadedSide side_b = load_side(of_b, a.set_b, a.where_b);
   if (const int status = std::max(side_a.status, side_b.status); status != done)
     return status;
-  const Json answer = compare(side_a.side, side_b.side, a.options);
+  const CompareAnswer answer = compare(side_a.side, side_b.side, a.options);
   if (a.of_a.format == "json")
-    std::cout << answer.dump(2) << "\n";
+    std::cout << written(answer).dump(2) << "\n";
   else if (a.of_a.format == "csv")
     std::cout << compare_csv(answer);
   else
     std::cout << report_compare(answer, {110, isatty(STDOUT_FILENO) == 1});
   std::cout.flush();
-  return answer.at("broken").get<bool>() ? violated : done;
+  return answer.broken ? violated : done;
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 #include "experiments/report/report_csv.hpp"
 #include "experiments/report/report_html.hpp"
 #include "experiments/report/report_table.hpp"
-#include "experiments/run/keep/judged.hpp"
+#include "experiments/run/keep/result_json.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files.hpp"
 
@@ -136,11 +136,12 @@ Prediction run(const LoadedExperiment& experiment, PredictOptions options)
   return prediction;
 }
 
-void write_reports(const std::string& directory, const Json& result, const std::string& decision)
+void write_reports(const std::string& directory, const ExperimentResult& result,
+                   const std::string& decision)
 {
   if (directory.empty())
     return;
-  write_file(directory + "/result.json", result.dump(2) + "\n");
+  write_file(directory + "/result.json", written(result).dump(2) + "\n");
   write_file(directory + "/result.csv", report_csv(result));
   write_file(directory + "/report.html", report_html(result, decision));
   std::error_code error;
@@ -161,10 +162,10 @@ void tell_misfits(const Prediction& prediction)
 {
   std::size_t jobs = 0;
   std::size_t misfits = 0;
-  for (const Json& point : prediction.result.at("points"))
-    for (const Json& job : point.value("jobs", Json::array())) {
+  for (const PointResult& point : prediction.result.points)
+    for (const JobResult& job : point.jobs) {
       ++jobs;
-      misfits += fits(job) ? 0U : 1U;
+      misfits += job.memory.fits() ? 0U : 1U;
     }
   if (misfits > 0)
     std::cerr << (jobs == 1
@@ -184,7 +185,7 @@ int tell(const ExperimentArguments& arguments, const LoadedExperiment& experimen
          const Prediction& prediction)
 {
   if (arguments.format == "json")
-    std::cout << prediction.result.dump(2) << "\n";
+    std::cout << written(prediction.result).dump(2) << "\n";
   else if (arguments.format == "csv")
     std::cout << report_csv(prediction.result);
   else if (prediction.errors.size() < experiment.points.size())

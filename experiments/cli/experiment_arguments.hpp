@@ -44,7 +44,7 @@ experiments::Prediction run(const experiments::LoadedExperiment& experiment,
                             experiments::PredictOptions options);
 /// Writes report.html, result.json and result.csv into the directory, if there is one (not "").
 /// `decision`: HTML that the report begins with; empty: the answers of the prediction.
-void write_reports(const std::string& directory, const Json& result,
+void write_reports(const std::string& directory, const experiments::ExperimentResult& result,
                    const std::string& decision = "");
 /// Errors of points, each once.
 void tell_errors(const experiments::Prediction& prediction);

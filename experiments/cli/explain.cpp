@@ -38,13 +38,13 @@ int run_explain(const ExplainArguments& a)
   options.swaps = !a.no_swaps;
   ProgressBar bar("runs");
   options.progress = [&bar](int finished, int total) { bar.show(finished, total); };
-  const Json answer =
+  const Explanation answer =
       explain(experiment, static_cast<std::size_t>(a.point < 0 ? last : a.point), options);
   bar.clear();
   if (a.html)
     std::cout << explain_html(answer);
   else if (a.experiment.format == "json")
-    std::cout << answer.dump(2) << "\n";
+    std::cout << written(answer).dump(2) << "\n";
   else
     std::cout << report_explain(answer, {110, isatty(STDOUT_FILENO) == 1});
   std::cout.flush();

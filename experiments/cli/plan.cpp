@@ -1,4 +1,4 @@
-#include "experiments/answers/plan.hpp"
+#include "experiments/answers/plan_answer.hpp"
 
 #include "experiments/cli/experiment_arguments.hpp"
 #include "experiments/cli/fleet_run.hpp"
@@ -29,21 +29,22 @@ int run_experiment_plan(const ExperimentArguments& arguments, const PlanFile& fi
   const LoadedPlan plan = load_plan(file, arguments.profiles);
   const Prediction prediction = cli::run(plan.experiment, options_of(arguments, plan.experiment));
   tell_errors(prediction);
-  const Json answer = judge(plan, prediction.result);
+  const PlanAnswer answer = judge(plan, prediction.result);
   write_reports(arguments.out, prediction.result, plan_html(answer));
+  const std::string json = written(answer).dump(2) + "\n";
   if (arguments.format == "json")
-    std::cout << answer.dump(2) << "\n";
+    std::cout << json;
   else if (arguments.format == "csv")
     std::cout << plan_csv(answer);
   else
     std::cout << report_plan(answer, {110, isatty(STDOUT_FILENO) == 1});
   std::cout.flush();
   if (!arguments.out.empty()) {
-    write_file(arguments.out + "/plan.json", answer.dump(2) + "\n");
+    write_file(arguments.out + "/plan.json", json);
     write_file(arguments.out + "/plan.csv", plan_csv(answer));
   }
   const bool asked = !plan.spec.goals.empty() || plan.spec.budget.has_value();
-  if (prediction.status == done && asked && answer.at("recommended").is_null())
+  if (prediction.status == done && asked && !answer.recommended)
     return violated;
   return prediction.status;
 }

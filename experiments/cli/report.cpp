@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 namespace foretrain::cli {
 
@@ -36,7 +37,7 @@ StoredAnswer read_store(const ReportArguments& a)
                           : "\n  hint: tasks have left parts of it; the sweep's command without "
                             "--launcher and --part collects them"));
   StoredAnswer answer = stored_answer(ResultStore(a.store), a.experiment);
-  if (answer.result.at("points").empty())
+  if (answer.result.points.empty())
     throw UsageError("'" + excerpt(a.store, 200) +
                      "' holds no point of its last sweep: " + joined(answer.notes, "; "));
   return answer;
@@ -45,12 +46,16 @@ StoredAnswer read_store(const ReportArguments& a)
 int report_of_answer(const ReportArguments& a)
 {
   const Json answer = read_answer(a.store);
-  if (!a.out.empty() && !is_prediction(answer))
-    throw UsageError("--out writes reports of predict and sweep; this is another answer");
-  if (!a.out.empty())
+  std::optional<ExperimentResult> prediction;
+  if (!a.out.empty()) {
+    prediction = prediction_in(answer);
+    if (!prediction)
+      throw UsageError("--out writes reports of predict and sweep; this is another answer");
     make_directory(a.out, "--out");
+  }
   std::cout << answer_text(answer, a.format, isatty(STDOUT_FILENO) == 1) << std::flush;
-  write_reports(a.out, answer);
+  if (prediction)
+    write_reports(a.out, *prediction);
   return done;
 }
 
@@ -64,7 +69,7 @@ int run_report(const ReportArguments& a)
   if (!a.out.empty())
     make_directory(a.out, "--out");
   if (a.format == "json")
-    std::cout << answer.result.dump(2) << "\n";
+    std::cout << written(answer.result).dump(2) << "\n";
   else if (a.format == "csv")
     std::cout << report_csv(answer.result);
   else

@@ -28,7 +28,7 @@ SweepNote::SweepNote(ResultStore& store, const LoadedExperiment& experiment,
                             options.seed, word_of(options.fidelity), {}}
 {
   run_.experiment = experiment.spec.name;
-  run_.answer = answer_head(experiment, options).dump();
+  run_.answer = written(answer_head(experiment, options)).dump();
   run_.points = static_cast<std::int64_t>(experiment.points.size());
   run_.host = this_host();
   run_.process = getpid();
@@ -59,10 +59,19 @@ void SweepNote::watch(PredictOptions& options)
   };
 }
 
-void SweepNote::end(Json answer)
+void SweepNote::end(const ExperimentResult& answer)
 {
-  answer.erase("points");
-  run_.answer = answer.dump();
+  run_.answer = written(ExperimentResult{answer.experiment,
+                                         answer.description,
+                                         answer.version,
+                                         answer.seed,
+                                         answer.fidelity,
+                                         answer.input,
+                                         answer.warnings,
+                                         answer.comparisons,
+                                         {},
+                                         answer.interrupted})
+                    .dump();
   run_.ended = run_.done + run_.known + run_.failed >= run_.points;
   write();
 }

@@ -21,7 +21,7 @@ public:
   /// Takes points from predictions with these options.
   void watch(experiments::PredictOptions& options);
   /// Writes the rest. Interrupted runs have not ended: they stopped.
-  void end(Json answer);
+  void end(const experiments::ExperimentResult& answer);
 
 private:
   using Clock = std::chrono::steady_clock;

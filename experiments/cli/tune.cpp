@@ -44,7 +44,7 @@ std::function<int()> tune(CLI::App& app)
                                                std::filesystem::path(a->out).parent_path().string())
                          .dump(2) +
                      "\n");
-    std::cout << (a->format == "json" ? experiments::tune_json(answer).dump(2) + "\n"
+    std::cout << (a->format == "json" ? written(answer).dump(2) + "\n"
                                       : experiments::tune_text(answer));
     return static_cast<int>(done);
   };

@@ -1,13 +1,12 @@
 #include "experiments/fleet/fleet_compare.hpp"
 
-#include "experiments/answers/compare_settings.hpp"
 #include "experiments/fleet/fleet_points_text.hpp"
 #include "experiments/fleet/fleet_quantities.hpp"
 #include "experiments/report/report_csv.hpp"
-#include "experiments/report/report_html_rows.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "experiments/report/text_table.hpp"
 #include "experiments/run/keep/result_json.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
@@ -26,14 +25,17 @@ constexpr std::size_t kValueWidth = 60;
 // Those that a line of many pairs has room for.
 constexpr const char* kInShort[] = {"/wait_s/mean", "/wait_s/p90", "/goodput"};
 
-// Points of sides are matched as those of experiments; "jobs" holds the place of the run.
+// Points of sides are matched as those of experiments.
 CompareSide side_of_runs(const FleetSide& side, const std::vector<std::string>& where)
 {
   CompareSide found{side.name, {}, {}};
   for (std::size_t i = 0; i < side.runs.size(); ++i) {
     const FleetPoint& point = *side.runs[i].point;
-    found.points.push_back(
-        {side.name, settings_json(point.settings), point.fleet.document->root, Json(i)});
+    ComparedPoint& told = found.points.emplace_back();
+    told.experiment = side.name;
+    told.settings = settings_json(point.settings);
+    told.input = point.fleet.document->root;
+    told.place = i;
   }
   keep_where(found, where);
   return found;
@@ -57,14 +59,10 @@ FleetComparedQuantity compared(const FleetQuantity& quantity, const FleetPointRu
   return it;
 }
 
-std::vector<FleetSettingDifference> differs_of(const ComparedPair& pair)
+std::vector<SettingDifference> differs_of(const ComparedPair& pair)
 {
-  std::vector<FleetSettingDifference> list;
-  for (const Json& it : differing_settings(*pair.a, *pair.b)) {
-    const auto pointer = it.at("pointer").get<std::string>();
-    if (pointer != "/seeds")
-      list.push_back({pointer, it.at("a"), it.at("b")});
-  }
+  std::vector<SettingDifference> list = differing_settings(*pair.a, *pair.b);
+  std::erase_if(list, [](const SettingDifference& it) { return it.pointer == "/seeds"; });
   return list;
 }
 
@@ -167,7 +165,7 @@ std::string pairs_in_lines(const FleetComparison& comparison)
   return table_text(table);
 }
 
-std::string side_text(const FleetComparedSide& side)
+std::string side_text(const SideSize& side)
 {
   return clipped(side.name, 200) +
          (side.points > 1 ? fmt::format(" ({} points)", side.points) : std::string());
@@ -193,8 +191,8 @@ FleetComparison compare_fleets(const FleetSide& a, const FleetSide& b,
   comparison.seeds = a.runs.front().answer.seeds;
   std::set<std::string> warnings;
   for (const ComparedPair& pair : pairs_of(side_a, side_b)) {
-    const FleetPointRun& run_a = a.runs[pair.a->jobs.get<std::size_t>()];
-    const FleetPointRun& run_b = b.runs[pair.b->jobs.get<std::size_t>()];
+    const FleetPointRun& run_a = a.runs[pair.a->place];
+    const FleetPointRun& run_b = b.runs[pair.b->place];
     comparison.interrupted |= run_a.answer.interrupted || run_b.answer.interrupted;
     comparison.pairs.push_back(compared_pair(pair, run_a, run_b));
     add_warnings_of(comparison.pairs.back(), warnings);
@@ -211,7 +209,7 @@ std::string fleet_comparison_table(const FleetComparison& comparison)
   std::string text = "A: " + side_text(comparison.a) + "\nB: " + side_text(comparison.b) + "\n";
   const FleetComparedPair& first = comparison.pairs.front();
   text += first.differs.empty() ? "no settings differ\n" : "they differ in\n";
-  for (const FleetSettingDifference& it : first.differs)
+  for (const SettingDifference& it : first.differs)
     text += item_text(it.pointer + ": " + value_or_default(it.a) + " -> " + value_or_default(it.b),
                       kTextColumns);
   text +=

@@ -2,7 +2,7 @@
 // that what differs is what was changed.
 #pragma once
 
-#include "experiments/answers/compare_sides.hpp"
+#include "experiments/answers/compare_settings.hpp"
 #include "experiments/fleet/fleet_points.hpp"
 
 #include <cstddef>
@@ -24,35 +24,21 @@ struct FleetComparedQuantity {
   int b_less = 0, b_more = 0; // seeds
 };
 
-struct FleetSettingDifference {
-  std::string pointer;
-  Json a, b; // null: the file says nothing
-};
-
 struct FleetComparedPair {
   Settings settings; // that both points have, of those that either side varies
-  std::vector<FleetSettingDifference> differs;
+  std::vector<SettingDifference> differs;
   int a_never_run = 0, b_never_run = 0; // jobs of the first seed
   std::vector<FleetComparedQuantity> quantities;
 };
 
-struct FleetComparedSide {
-  std::string name;
-  std::size_t points = 0;
-};
-
-struct FleetUnmatched {
-  std::size_t a = 0, b = 0;
-};
-
 struct FleetComparison {
-  FleetComparedSide a, b;
+  SideSize a, b;
   std::string version;
   std::uint64_t seed = 1;
   int seeds = 1;
   bool interrupted = false;
   std::vector<FleetComparedPair> pairs;
-  FleetUnmatched unmatched;
+  Unmatched unmatched;
   std::vector<std::string> warnings;
 };
 
@@ -93,14 +79,6 @@ void describe(V& v, FleetComparedQuantity& s)
 }
 
 template <class V>
-void describe(V& v, FleetSettingDifference& s)
-{
-  v.required("pointer", s.pointer, "of the fleet file");
-  v.required("a", s.a, "of A; null where its file says nothing");
-  v.required("b", s.b, "of B; null where its file says nothing");
-}
-
-template <class V>
 void describe(V& v, FleetComparedPair& s)
 {
   v.required("settings", s.settings, "of both points, as far as a sweep varies them");
@@ -109,20 +87,6 @@ void describe(V& v, FleetComparedPair& s)
              "jobs of A that were rejected, stuck or waiting at the end, of the first seed");
   v.required("b_never_run", s.b_never_run, "the same of B");
   v.required("quantities", s.quantities, "each with its difference");
-}
-
-template <class V>
-void describe(V& v, FleetComparedSide& s)
-{
-  v.required("name", s.name, "file or bundled name");
-  v.required("points", s.points, "of its sweep", at_least(0));
-}
-
-template <class V>
-void describe(V& v, FleetUnmatched& s)
-{
-  v.required("a", s.a, "of A", at_least(0));
-  v.required("b", s.b, "of B", at_least(0));
 }
 
 template <class V>

@@ -9,6 +9,7 @@
 #include "experiments/report/svg_bars.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "experiments/report/text_table.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>

@@ -315,13 +315,6 @@ std::string name_of(const Knob& knob)
   return knob.part.kind + " " + knob.part.id + " " + knob.pointer;
 }
 
-Value loose_value(Json json)
-{
-  auto document = std::make_shared<Document>();
-  document->root = std::move(json);
-  return Value(document);
-}
-
 Part part_of(const Value& reference, const PresetKind& kind)
 {
   return {kind.name, preset_id(reference, kind), resolve_preset(reference, kind)};

@@ -90,7 +90,4 @@ Part part_of(const Value& reference, const PresetKind& kind);
 /// file, or the default where that is silent. Throws ConfigError when there is none.
 Measure value_of(const Knob& knob, const Overlay& overlay);
 
-/// A JSON value that came from no file.
-Value loose_value(Json json);
-
 } // namespace foretrain::experiments

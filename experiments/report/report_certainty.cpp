@@ -16,16 +16,15 @@ constexpr double kPart = 0.001; // of throughput: below, a parameter is not wort
 constexpr double kSure = 0.999; // beyond, that one point is faster goes without saying
 
 // "efficiency of dense kernels (13 % uncertain, moves it by 11 %)"
-std::string parts_text(const Json& parts)
+std::string parts_text(const std::vector<Uncertainty::Part>& parts)
 {
   std::string text;
   for (std::size_t i = 0; i < std::min(parts.size(), kLargestParts); ++i) {
-    const double effect = std::abs(parts[i].at("effect").get<double>());
+    const double effect = std::abs(parts[i].effect);
     if (effect < kPart)
       break;
     text += fmt::format("{}{} ({:.0f} % uncertain, moves it by {:.1f} %)", i == 0 ? "" : ", ",
-                        parts[i].at("parameter").get<std::string>(),
-                        100 * parts[i].at("spread").get<double>(), 100 * effect);
+                        parts[i].parameter, 100 * parts[i].spread, 100 * effect);
   }
   return text;
 }
@@ -41,31 +40,24 @@ std::vector<std::string> certainty(const Report& report)
 {
   std::vector<std::string> sentences;
   for (const Answer& answer : answers(report)) {
-    if (answer.best == nullptr || !answer.best->job->contains("uncertainty"))
-      continue;
-    const Json& uncertainty = answer.best->job->at("uncertainty");
-    const std::string parts = parts_text(uncertainty.at("contributions"));
+    const std::string parts = parts_text(answer.best->job->uncertainty->parts);
     if (parts.empty())
       continue;
     const std::string label = report.label(*answer.best);
     sentences.push_back(fmt::format("{}the interval comes mostly from: {}",
                                     label.empty() ? "" : label + ": ", parts));
   }
-  if (!report.result().contains("comparisons"))
-    return sentences;
   std::string told; // job whose nearest rival has been named
-  for (const Json& it : report.result().at("comparisons")) {
-    const auto job = it.at("job").get<std::string>();
-    const auto probability = it.at("probability").get<double>();
-    if (job == told || probability > kSure)
+  for (const PointComparison& it : report.result().comparisons) {
+    if (it.job == told || it.probability > kSure)
       continue;
-    told = job;
-    if (probability <= kClear) // the answer names the rival, with this
+    told = it.job;
+    if (it.probability <= kClear) // the answer names the rival, with this
       continue;
     sentences.push_back(fmt::format("{} is faster than {} with a probability of {}",
-                                    report.points_text({it.at("point").get<std::size_t>()}),
-                                    report.points_text({it.at("than").get<std::size_t>()}),
-                                    probability_text(probability)));
+                                    report.points_text({static_cast<std::size_t>(it.point)}),
+                                    report.points_text({static_cast<std::size_t>(it.than)}),
+                                    probability_text(it.probability)));
   }
   return sentences;
 }

@@ -2,6 +2,8 @@
 
 #include "experiments/report/report_html_rows.hpp"
 #include "experiments/run/keep/result_columns.hpp"
+#include "experiments/run/keep/result_json.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/text.hpp"
 
 #include <charconv>
@@ -40,19 +42,18 @@ std::string quoted(const std::string& raw)
 }
 
 // Numbers with all their digits.
-std::string field(const ReportRow& row, const std::string& pointer)
+std::string field(const Json& job, const std::string& pointer)
 {
-  const auto number = row.number(pointer.c_str());
-  return number ? fmt::format("{}", *number) : row.text(pointer.c_str());
+  const auto number = number_at(job, pointer.c_str());
+  return number ? fmt::format("{}", *number) : text_at(job, pointer.c_str());
 }
 
 std::string busiest_text(const ReportRow& row)
 {
   std::vector<std::string> uses;
   if (row.job)
-    for (const Json& use : list_at(*row.job, "busiest"))
-      uses.push_back(fmt::format("{} {:.3f}", text_at(use, "/resource"),
-                                 number_at(use, "/utilisation").value_or(0)));
+    for (const ResourceUse& use : row.job->busiest)
+      uses.push_back(fmt::format("{} {:.3f}", use.resource, use.utilisation));
   return joined(uses, "; ");
 }
 
@@ -66,7 +67,7 @@ std::string csv_line(const std::vector<std::string>& fields)
   return joined(safe, ",") + "\r\n";
 }
 
-std::string report_csv(const Json& result)
+std::string report_csv(const ExperimentResult& result)
 {
   const Report report(result);
   std::vector<std::string> header{"point"};
@@ -85,8 +86,9 @@ std::string report_csv(const Json& result)
       fields.push_back(value.is_null() ? "" : value_text(value));
     }
     fields.push_back(row.name);
+    const Json job = row.job ? written(*row.job) : Json::object();
     for (const Column& column : result_columns())
-      fields.push_back(field(row, column.pointer));
+      fields.push_back(field(job, column.pointer));
     fields.push_back(busiest_text(row));
     fields.push_back(row.error);
     text += csv_line(fields);

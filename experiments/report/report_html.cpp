@@ -28,49 +28,44 @@ std::string tile(const std::string& name, const std::string& value, const std::s
                      escaped(detail));
 }
 
-std::string limits_text(const ReportRow& row, const char* low, const char* high, double factor)
+std::string ends_text(const Range& range, double factor = 1)
 {
-  const auto from = row.number(low);
-  const auto to = row.number(high);
-  return from && to ? number_text(factor * *from, true) + " to " + number_text(factor * *to, true)
-                    : "";
+  return number_text(factor * range.low, true) + " to " + number_text(factor * range.high, true);
+}
+
+std::string gigabytes(Bytes size)
+{
+  return number_text(1e-9 * size.value()) + " GB";
 }
 
 std::string tiles(const ReportRow& best)
 {
+  const JobResult& job = *best.job;
   std::string html = "<dl class=\"tiles\">";
-  const RateKind kind = rate_kind(best);
-  const std::string rate = kind.pointer;
-  html += tile(kind.unit, number_text(best.number(kind.pointer).value_or(0), true),
-               limits_text(best, (rate + "/low").c_str(), (rate + "/high").c_str(), 1));
-  if (const auto step = best.number("/step_time_s"))
-    html += tile("step time", number_text(1e3 * *step, true) + " ms",
-                 limits_text(best, "/step_time_s/low", "/step_time_s/high", 1e3));
-  const auto mfu = best.number("/mfu/full");
-  if (mfu)
-    html += tile("MFU", percent_text(*mfu), "attention of all pairs");
-  if (const auto days = best.number("/days")) {
-    const auto cost = best.number("/cost");
-    const auto tokens = best.number("/training_tokens");
-    html +=
-        tile(tokens ? fmt::format("days for {} tokens", tick_text(*tokens)) : "days of training",
-             number_text(*days, true),
-             cost ? "cost " + money_text(best) : limits_text(best, "/days/low", "/days/high", 1));
-  }
-  if (const auto efficiency = best.number("/efficiency"); efficiency && !mfu)
-    html += tile("scaling efficiency", percent_text(*efficiency),
-                 fmt::format("{} x one GPU", number_text(best.number("/speedup").value_or(0))));
-  if (const auto slowdown = best.number("/slowdown"))
-    html += tile("slowdown by sharing", number_text(*slowdown) + " x", "against running alone");
+  const ToldRate told = told_rate(job);
+  html += tile(told.unit, number_text(told.rate.median, true), ends_text(told.rate));
+  html += tile("step time", number_text(1e3 * job.step_time.median, true) + " ms",
+               ends_text(job.step_time, 1e3));
+  if (job.mfu)
+    html += tile("MFU", percent_text(job.mfu->share.full), "attention of all pairs");
+  if (job.days)
+    html += tile(job.training_tokens
+                     ? fmt::format("days for {} tokens", tick_text(*job.training_tokens))
+                     : "days of training",
+                 number_text(job.days->median, true),
+                 job.cost ? "cost " + money_text(job) : ends_text(*job.days));
+  if (!job.mfu)
+    html += tile("scaling efficiency", percent_text(job.efficiency),
+                 fmt::format("{} x one GPU", number_text(job.speedup)));
+  if (job.slowdown)
+    html += tile("slowdown by sharing", number_text(*job.slowdown) + " x", "against running alone");
   if (!best.fits())
-    html += tile(
-        "device memory", "does not fit",
-        "needs " + number_text(1e-9 * best.number("/device_memory_byte/needed").value_or(0)) +
-            " GB, has " +
-            number_text(1e-9 * best.number("/device_memory_byte/available").value_or(0)) + " GB");
+    html +=
+        tile("device memory", "does not fit",
+             "needs " + gigabytes(job.memory.needed) + ", has " + gigabytes(job.memory.available));
   if (const std::string resource = best.limited_by(); !resource.empty())
-    html += tile("limited by", escaped(resource),
-                 percent_text(best.number("/bottleneck/utilisation").value_or(0)) + " busy");
+    html +=
+        tile("limited by", escaped(resource), percent_text(job.bottleneck.utilisation) + " busy");
   return html + "</dl>";
 }
 
@@ -103,16 +98,11 @@ std::string answers_html(const Report& report)
              : html;
 }
 
-// "foretrain, version 0.1.0, seed 1, fidelity coupled", as far as known.
-std::string origin(const Json& result)
+// "foretrain, version 0.1.0, seed 1, fidelity coupled"
+std::string origin(const ExperimentResult& result)
 {
-  std::vector<std::string> words{"foretrain"};
-  for (const auto& [label, pointer] :
-       {std::pair{"version ", "/version"}, std::pair{"seed ", "/seed"},
-        std::pair{"fidelity ", "/fidelity"}})
-    if (const std::string text = text_at(result, pointer); !text.empty())
-      words.push_back(label + text);
-  return joined(words);
+  return fmt::format("foretrain, version {}, seed {}, fidelity {}", result.version, result.seed,
+                     word_of(result.fidelity));
 }
 
 // Links to the sections that are there.
@@ -140,12 +130,10 @@ std::string fold(const std::string& title, const std::string& html)
 
 } // namespace
 
-std::string report_html(const Json& result, const std::string& decision)
+std::string report_html(const ExperimentResult& result, const std::string& decision)
 {
   const Report report(result);
-  std::string title = text_at(result, "/experiment");
-  if (title.empty())
-    title = "Prediction";
+  const std::string title = result.experiment.empty() ? "Prediction" : result.experiment;
   // What decides stands open, what it rests on is folded.
   const std::string body = matrix_section(report) + sharing_section(report) +
                            throughput_section(report) + scaling_section(report) +
@@ -156,8 +144,8 @@ std::string report_html(const Json& result, const std::string& decision)
                            fold("Parameters and their sources", parameters_section(report)) +
                            fold("Settings", settings_section(report));
   std::string header;
-  if (const std::string description = text_at(result, "/description"); !description.empty())
-    header += "<p>" + escaped(description) + "</p>";
+  if (!result.description.empty())
+    header += "<p>" + escaped(result.description) + "</p>";
   return page(title, header + contents(body),
               (decision.empty() ? answers_html(report) : decision) + warnings_box(report) + "\n" +
                   body,

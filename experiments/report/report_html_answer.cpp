@@ -1,6 +1,7 @@
 #include "experiments/report/report_html_answer.hpp"
 
 #include "experiments/report/svg_text.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/quantity_text.hpp"
 #include "sim/base/text.hpp"
 
@@ -14,18 +15,18 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr const char* kRate = "/throughput_samples_per_s";
-
 double rate(const ReportRow& row)
 {
-  return row.number(kRate).value_or(0);
+  return row.job->throughput.median;
 }
 
-// Whether later epochs run at another rate by more than a percent.
-bool cold(const ReportRow& row)
+// The rate of later epochs, where it differs by more than a percent.
+std::optional<double> warm_rate(const ReportRow& row)
 {
-  const auto later = row.number("/later_epochs/throughput_samples_per_s");
-  return later && std::abs(*later / rate(row) - 1) > 0.01;
+  const auto& later = row.job->later_epochs;
+  return later && std::abs(later->throughput.median / rate(row) - 1) > 0.01
+             ? std::optional(later->throughput.median)
+             : std::nullopt;
 }
 
 bool better(const ReportRow& a, const ReportRow& b)
@@ -69,55 +70,45 @@ std::string choice_text(const Report& report, const ReportRow& row)
 // "1,000 samples/s"
 std::string shown_rate(const ReportRow& row)
 {
-  const RateKind kind = rate_kind(row);
-  return fmt::format("{} {}", number_text(row.number(kind.pointer).value_or(0), true), kind.unit);
+  const ToldRate told = told_rate(*row.job);
+  return fmt::format("{} {}", number_text(told.rate.median, true), told.unit);
 }
 
 std::string rate_with_interval(const Report& report, const ReportRow& row)
 {
-  std::string text = shown_rate(row);
-  const std::string pointer = rate_kind(row).pointer;
-  const auto low = row.number((pointer + "/low").c_str());
-  const auto high = row.number((pointer + "/high").c_str());
-  if (low && high)
-    text += fmt::format(" ({} interval {} to {})", report.interval(), number_text(*low, true),
-                        number_text(*high, true));
-  return text;
+  const Range rate = told_rate(*row.job).rate;
+  return shown_rate(row) + fmt::format(" ({} interval {} to {})", report.interval(),
+                                       number_text(rate.low, true), number_text(rate.high, true));
 }
 
 std::string best_sentence(const Report& report, const ReportRow& best, bool only)
 {
+  const JobResult& job = *best.job;
   std::string text = rate_with_interval(report, best);
   if (!only)
     text += " at best, with " + choice_text(report, best);
-  if (const auto step = best.number("/step_time_s"))
-    text += fmt::format("; {} ms per step", number_text(1e3 * *step, true));
-  const auto speedup = best.number("/speedup");
-  const auto efficiency = best.number("/efficiency");
-  const auto per_gpu = best.number("/tokens_per_s_per_gpu");
-  const auto full = best.number("/mfu/full");
-  const auto causal = best.number("/mfu/causal");
-  if (per_gpu && full && causal) // a large model has no rate on one GPU
+  text += fmt::format("; {} ms per step", number_text(1e3 * job.step_time.median, true));
+  if (job.tokens_per_s_per_gpu && job.mfu) // a large model has no rate on one GPU
     return text + fmt::format("; {} tokens/s per GPU; MFU {} with attention of all pairs, {} with "
                               "those that are needed.",
-                              number_text(*per_gpu, true), percent_text(*full),
-                              percent_text(*causal));
-  if (speedup && efficiency && best.number("/gpus").value_or(1) > 1)
-    text += fmt::format("; {} times one GPU, {} efficiency", number_text(*speedup),
-                        percent_text(*efficiency));
+                              number_text(*job.tokens_per_s_per_gpu, true),
+                              percent_text(job.mfu->share.full),
+                              percent_text(job.mfu->share.causal));
+  if (job.gpus > 1)
+    text += fmt::format("; {} times one GPU, {} efficiency", number_text(job.speedup),
+                        percent_text(job.efficiency));
   return text + ".";
 }
 
 std::string limit_sentence(const ReportRow& best)
 {
-  const std::string resource = best.limited_by();
-  const std::string why = best.text("/bottleneck/why");
-  if (resource.empty())
+  const Bottleneck& limit = best.job->bottleneck;
+  if (limit.label().empty())
     return "";
-  std::string text = "Limited by " + resource;
-  if (const auto busy = best.number("/bottleneck/utilisation"); busy && *busy > 0)
-    text += fmt::format(" ({} busy)", percent_text(*busy));
-  return text + (why.empty() ? "." : ": " + why + ".");
+  std::string text = "Limited by " + limit.label();
+  if (limit.utilisation > 0)
+    text += fmt::format(" ({} busy)", percent_text(limit.utilisation));
+  return text + (limit.why.empty() ? "." : ": " + limit.why + ".");
 }
 
 // Probability that the best point is faster than this one, where the answer tells it: what the two
@@ -125,23 +116,23 @@ std::string limit_sentence(const ReportRow& best)
 std::optional<double> chance_ahead(const Report& report, const ReportRow& best,
                                    const ReportRow& row)
 {
-  for (const Json& it : list_at(report.result(), "comparisons"))
-    if (it.at("job") == best.name && it.at("point") == best.point && it.at("than") == row.point)
-      return it.at("probability").get<double>();
+  for (const PointComparison& it : report.result().comparisons)
+    if (it.job == best.name && it.point == static_cast<int>(best.point) &&
+        it.than == static_cast<int>(row.point))
+      return it.probability;
   return {};
 }
 
 std::string runner_up_sentence(const Report& report, const Series& rows, const ReportRow& best)
 {
-  const auto low = best.number("/throughput_samples_per_s/low");
   const ReportRow* second = nullptr;
   std::optional<double> chance;
   std::size_t rivals = 0;
   for (const ReportRow* row : rows) {
-    if (row == &best || !low || row->fits() != best.fits())
+    if (row == &best || row->fits() != best.fits())
       continue;
     const auto ahead = chance_ahead(report, best, *row);
-    if (ahead ? *ahead > kClear : row->number("/throughput_samples_per_s/high").value_or(0) <= *low)
+    if (ahead ? *ahead > kClear : row->job->throughput.high <= best.job->throughput.low)
       continue;
     ++rivals;
     if (!second || better(*row, *second)) {
@@ -195,7 +186,7 @@ std::string headline_of(const Report& report, const ReportRow& best, bool only,
   std::string text = best.fits() ? shown_rate(best)
                      : only      ? "It does not fit: " + shown_rate(best) + " with more memory"
                                  : "Nothing fits: " + shown_rate(best) + " with more memory";
-  if (cold(best))
+  if (warm_rate(best))
     text += " in the first, cold epoch";
   if (!only)
     text += " at best, with " + choice_text(report, best);
@@ -221,13 +212,11 @@ std::string limit_moves_sentence(const Scaling& scaling)
 // What makes the answer worthless comes first.
 std::string memory_sentence(const ReportRow& row)
 {
-  const auto needed = row.number("/device_memory_byte/needed");
-  const auto available = row.number("/device_memory_byte/available");
-  if (row.fits() || !needed || !available)
+  if (row.fits())
     return "";
   return fmt::format("It does not fit as it is: about {} of device memory are needed, there are "
                      "{}. The rate is what more memory would allow.",
-                     to_text(Bytes(*needed)), to_text(Bytes(*available)));
+                     to_text(row.job->memory.needed), to_text(row.job->memory.available));
 }
 
 // Those that would be faster if they fitted are missed otherwise.
@@ -248,8 +237,7 @@ std::string misfits_sentence(const Report& report, const Series& rows, const Rep
   if (fastest->judged() > best.judged())
     text +=
         fmt::format(": {} needs {} of {}", choice_text(report, *fastest),
-                    to_text(Bytes(fastest->number("/device_memory_byte/needed").value_or(0))),
-                    to_text(Bytes(fastest->number("/device_memory_byte/available").value_or(0))));
+                    to_text(fastest->job->memory.needed), to_text(fastest->job->memory.available));
   return text + ".";
 }
 
@@ -261,51 +249,45 @@ std::string long_time(double seconds)
                           : fmt::format("{:.0f} s", seconds);
 }
 
-// "(166 to 225)", of a range
-std::string ends_text(const ReportRow& row, const std::string& range, double factor)
-{
-  const auto low = row.number((range + "/low").c_str());
-  const auto high = row.number((range + "/high").c_str());
-  return low && high
-             ? fmt::format(" ({} to {})", number_text(factor * *low), number_text(factor * *high))
-             : "";
-}
-
 // For jobs that say how long their training is.
 std::string training_sentence(const ReportRow& row)
 {
-  const auto days = row.number("/days");
-  if (!days)
+  const JobResult& job = *row.job;
+  if (!job.days)
     return "";
-  const auto tokens = row.number("/training_tokens");
-  const std::string time = *days >= 2 ? number_text(*days) + " days" + ends_text(row, "/days", 1)
-                                      : long_time(86400 * *days);
-  std::string text = tokens ? fmt::format("{} tokens take {}", tick_text(*tokens), time)
-                            : "The whole training takes " + time;
-  if (const std::string cost = money_text(row); !cost.empty())
+  const Range& days = *job.days;
+  const std::string time = days.median >= 2
+                               ? fmt::format("{} days ({} to {})", number_text(days.median),
+                                             number_text(days.low), number_text(days.high))
+                               : long_time(86400 * days.median);
+  const bool tokens = job.training_tokens.has_value();
+  std::string text = tokens
+                         ? fmt::format("{} tokens take {}", tick_text(*job.training_tokens), time)
+                         : "The whole training takes " + time;
+  if (const std::string cost = money_text(job); !cost.empty())
     text += " and cost" + std::string(tokens ? " " : "s ") + cost;
-  const auto first = row.number("/training_s/first_epoch");
-  const auto later = row.number("/training_s/later_epoch");
-  if (!first || !later)
+  if (!job.training || !job.training->first_epoch || !job.training->later_epoch)
     return text + ".";
-  text += fmt::format(": the first epoch {}", long_time(*first));
-  if (std::abs(*first / *later - 1) > 0.01)
-    text += fmt::format(", later ones {}", long_time(*later));
+  const double first = job.training->first_epoch->value();
+  const double later = job.training->later_epoch->value();
+  text += fmt::format(": the first epoch {}", long_time(first));
+  if (std::abs(first / later - 1) > 0.01)
+    text += fmt::format(", later ones {}", long_time(later));
   return text + ".";
 }
 
 // Real input at the first epoch's rate is not what most of a training is.
 std::string cold_sentence(const ReportRow& row)
 {
-  const auto later = row.number("/later_epochs/throughput_samples_per_s");
-  if (!later || !cold(row))
+  const auto later = warm_rate(row);
+  if (!later)
     return "";
   std::string text =
       fmt::format("That is the first epoch, whose caches are cold: later ones run at "
                   "{} samples/s",
                   number_text(*later, true));
-  return row.number("/days") ? text + "."
-                             : text + "; with \"epochs\" in the job the whole training is judged.";
+  return row.job->days ? text + "."
+                       : text + "; with \"epochs\" in the job the whole training is judged.";
 }
 
 // The cheapest of those that fit, where the fastest is not.
@@ -313,33 +295,35 @@ std::string cheapest_sentence(const Report& report, const Series& rows, const Re
 {
   const ReportRow* cheapest = nullptr;
   for (const ReportRow* row : rows)
-    if (const auto cost = row->number("/cost");
-        cost && row->fits() && (!cheapest || *cost < *cheapest->number("/cost")))
+    if (const auto& cost = row->job->cost;
+        cost && row->fits() && (!cheapest || cost->median < cheapest->job->cost->median))
       cheapest = row;
-  if (!cheapest || cheapest == &best || !best.number("/cost") ||
-      *cheapest->number("/cost") > 0.995 * *best.number("/cost"))
+  if (!cheapest || cheapest == &best || !best.job->cost ||
+      cheapest->job->cost->median > 0.995 * best.job->cost->median)
     return "";
+  const auto days = [](const ReportRow& row) {
+    return number_text(row.job->days ? row.job->days->median : 0);
+  };
   return fmt::format("Cheapest is {}: {} in {} days, instead of {} in {} days.",
-                     choice_text(report, *cheapest), money_text(*cheapest),
-                     number_text(cheapest->number("/days").value_or(0)), money_text(best),
-                     number_text(best.number("/days").value_or(0)));
+                     choice_text(report, *cheapest), money_text(*cheapest->job), days(*cheapest),
+                     money_text(*best.job), days(best));
 }
 
 std::string sharing_sentence(const Report& report, const Series& rows)
 {
   const ReportRow* worst = nullptr;
   for (const ReportRow* row : rows)
-    if (const auto slowdown = row->number("/slowdown");
-        slowdown && (!worst || *slowdown > *worst->number("/slowdown")))
+    if (const auto& slowdown = row->job->slowdown;
+        slowdown && (!worst || *slowdown > *worst->job->slowdown))
       worst = row;
   if (!worst)
     return "";
-  if (*worst->number("/slowdown") < 1.005)
+  if (*worst->job->slowdown < 1.005)
     return "Sharing the machine does not slow it down.";
-  std::string text = fmt::format("Sharing the machine slows it down {} times",
-                                 number_text(*worst->number("/slowdown")));
-  if (const auto alone = number_at(*worst->job, "/alone/throughput_samples_per_s"))
-    text += fmt::format(" (alone {} samples/s)", number_text(*alone, true));
+  std::string text =
+      fmt::format("Sharing the machine slows it down {} times", number_text(*worst->job->slowdown));
+  if (const auto& alone = worst->job->alone)
+    text += fmt::format(" (alone {} samples/s)", number_text(alone->throughput.median, true));
   return text + (rows.size() > 1 ? ", at worst with " + choice_text(report, *worst) + "." : ".");
 }
 
@@ -370,7 +354,7 @@ Answer answer_for(const Report& report, const std::string& subject, const Series
 
 double gpus_of(const ReportRow* row)
 {
-  return row->number("/gpus").value_or(0);
+  return row->job->gpus;
 }
 
 ScalingStep step_between(const ReportRow* from, const ReportRow* to, double one_gpu)
@@ -386,7 +370,7 @@ ScalingStep step_between(const ReportRow* from, const ReportRow* to, double one_
 Scaling scaling_of(const Series& rows)
 {
   const ReportRow& first = *rows.front();
-  const double speedup = first.number("/speedup").value_or(0);
+  const double speedup = first.job->speedup;
   const double one_gpu = rate(first) / (speedup > 0 ? speedup : gpus_of(&first));
   Scaling scaling;
   for (std::size_t i = 0; i + 1 < rows.size(); ++i)
@@ -458,7 +442,7 @@ std::vector<Answer> answers(const Report& report)
   std::vector<std::string> subjects;
   std::map<std::string, Series> rows;
   for (const ReportRow& row : report.rows())
-    if (row.job && row.number(kRate)) {
+    if (row.job) {
       const std::string subject = subject_of(report, row);
       if (rows[subject].empty())
         subjects.push_back(subject);

@@ -41,13 +41,12 @@ void add_once(std::vector<std::string>& list, const std::string& text)
 Cells cells_of(const Report& report, const std::string& model)
 {
   // The largest number of GPUs only: what a stack costs shows there.
-  double gpus = 0;
+  int gpus = 0;
   for (const ReportRow& row : report.rows())
-    gpus = std::max(gpus, row.number("/gpus").value_or(0));
+    gpus = std::max(gpus, row.job ? row.job->gpus : 0);
   Cells cells;
   for (const ReportRow& row : report.rows()) {
-    const auto rate = row.number("/throughput_samples_per_s");
-    if (!rate || !row.fits() || row.number("/gpus").value_or(0) < gpus)
+    if (!row.job || !row.fits() || row.job->gpus < gpus)
       continue;
     std::vector<std::string> words;
     for (const std::string& pointer : report.varying())
@@ -58,7 +57,7 @@ Cells cells_of(const Report& report, const std::string& model)
     add_once(cells.lines, line);
     add_once(cells.models, column);
     double& best = cells.rates[{line, column}];
-    best = std::max(best, *rate);
+    best = std::max(best, row.job->throughput.median);
   }
   return cells;
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPipelines = 3;     // drawn
 constexpr std::size_t kMostPasses = 4000; // drawn of one
-constexpr int kMostPieces = 4096;
+constexpr std::size_t kMostPieces = 4096;
 constexpr std::size_t kMostSimulated = 2'000'000; // passes forward, and as many backward
 constexpr double kWidth = 1000;                   // of the drawing, in its own units
 constexpr double kRow = 22;
@@ -38,7 +38,11 @@ constexpr MemoryPart kMemoryParts[] = {{"weights", "weights", "t0"},
 
 double part_bytes(const ReportRow& row, const MemoryPart& part)
 {
-  return row.number(fmt::format("/device_memory_byte/parts/{}", part.key).c_str()).value_or(0);
+  double bytes = 0;
+  if (row.job)
+    for (const models::MemoryPart& it : row.job->memory.parts)
+      bytes += it.name == part.key ? it.size.value() : 0;
+  return bytes;
 }
 
 std::string memory_bar(const Report& report, const ReportRow& row, double full)
@@ -56,36 +60,20 @@ std::string memory_bar(const Report& report, const ReportRow& row, double full)
   return stacked_bar(parts, joined(words));
 }
 
-// None if something of it is missing or cannot be.
-std::optional<models::PipelineSetting> pipeline_of(const ReportRow& row)
+// None if there is none, or it takes too long to draw.
+const models::PipelineSetting* pipeline_of(const ReportRow& row)
 {
-  const auto count = [&](const char* pointer) {
-    return static_cast<int>(std::clamp(row.number(pointer).value_or(0), 0.0, 1e6));
-  };
-  models::PipelineSetting s;
-  s.stages = count("/pipeline/stages");
-  s.virtual_stages = count("/pipeline/virtual_stages");
-  s.micro_batches = count("/pipeline/micro_batches");
-  const auto schedule = choice_of<models::PipelineSchedule>(row.text("/pipeline/schedule"));
-  if (!schedule)
-    return std::nullopt;
-  s.schedule = *schedule;
-  s.blocking = row.text("/pipeline/blocking") == "true";
-  for (int piece = 0; piece < std::min(s.stages * s.virtual_stages, kMostPieces); ++piece) {
-    const auto time = [&](const char* pass) {
-      return Seconds(
-          row.number(fmt::format("/pipeline/pieces/{}/{}", piece, pass).c_str()).value_or(0));
-    };
-    s.pieces.push_back(
-        {time("forward_s"), time("backward_s"), time("weights_s"), time("transfer_s")});
-    if (!(s.pieces.back().forward.value() > 0) || !(s.pieces.back().backward.value() > 0))
-      return std::nullopt;
-  }
-  const bool whole = s.stages > 1 && s.micro_batches > 0 &&
-                     s.pieces.size() == static_cast<std::size_t>(s.stages) *
-                                            static_cast<std::size_t>(s.virtual_stages) &&
-                     s.pieces.size() * static_cast<std::size_t>(s.micro_batches) <= kMostSimulated;
-  return whole ? std::optional(s) : std::nullopt;
+  if (!row.job || !row.job->pipeline)
+    return nullptr;
+  const models::PipelineSetting& s = *row.job->pipeline;
+  const auto pieces =
+      static_cast<std::size_t>(s.stages) * static_cast<std::size_t>(s.virtual_stages);
+  const bool whole = s.stages > 1 && s.pieces.size() == pieces && pieces <= kMostPieces &&
+                     pieces * static_cast<std::size_t>(s.micro_batches) <= kMostSimulated &&
+                     std::all_of(s.pieces.begin(), s.pieces.end(), [](const auto& piece) {
+                       return piece.forward.value() > 0 && piece.backward.value() > 0;
+                     });
+  return whole ? &s : nullptr;
 }
 
 // The dates up to which at most kMostPasses are drawn.
@@ -157,10 +145,10 @@ std::string memory_section(const Report& report)
     double needed = 0;
     for (const MemoryPart& part : kMemoryParts)
       needed += part_bytes(row, part);
-    const double available = row.number("/device_memory_byte/available").value_or(0);
-    if (!(needed > 0) || !(available > 0))
+    if (!(needed > 0))
       continue;
-    const double told = row.number("/device_memory_byte/needed").value_or(needed);
+    const double available = row.job->memory.available.value();
+    const double told = row.job->memory.needed.value();
     items.push_back(bar_row(report.label(row) + (told > available ? ": does not fit" : ""),
                             memory_bar(report, row, std::max({needed, told, available})),
                             fmt::format("{} of {} GB", number_text(told / kGigabyte),
@@ -182,7 +170,7 @@ std::string pipeline_section(const Report& report)
   std::string html;
   std::size_t drawn = 0;
   for (const ReportRow& row : report.rows())
-    if (const auto setting = pipeline_of(row); setting && drawn < kPipelines) {
+    if (const auto* setting = pipeline_of(row); setting && drawn < kPipelines) {
       html += pipeline_html(report, row, *setting);
       ++drawn;
     }

@@ -17,26 +17,21 @@ namespace {
 
 constexpr std::size_t kDrawnNodes = 2; // more are folded
 
-std::string link_tip(const Json& link, double there, double back)
+std::string link_tip(const NodeUse::Link& link)
 {
-  return fmt::format("{} {} to {}: {}, back {}, of {} GB/s each way", text_at(link, "/kind"),
-                     text_at(link, "/from"), text_at(link, "/to"), percent_text(there),
-                     percent_text(back),
-                     number_text(number_at(link, "/byte_per_s").value_or(0) / 1e9));
+  return fmt::format("{} {} to {}: {}, back {}, of {} GB/s each way", link.kind, link.from, link.to,
+                     percent_text(link.utilisation), percent_text(link.utilisation_back),
+                     number_text(link.capacity.value() / 1e9));
 }
 
-NodeDrawing drawing_of(const Json& node)
+NodeDrawing drawing_of(const NodeUse& node)
 {
   NodeDrawing drawing;
-  for (const Json& part : list_at(node, "parts"))
-    drawing.parts.push_back(
-        {text_at(part, "/name"), text_at(part, "/kind"), number_at(part, "/utilisation")});
-  for (const Json& link : list_at(node, "links")) {
-    const double there = number_at(link, "/utilisation").value_or(0);
-    const double back = number_at(link, "/utilisation_back").value_or(0);
-    drawing.links.push_back({text_at(link, "/kind"), text_at(link, "/from"), text_at(link, "/to"),
-                             std::max(there, back), link_tip(link, there, back)});
-  }
+  for (const NodeUse::Part& part : node.parts)
+    drawing.parts.push_back({part.name, part.kind, part.utilisation});
+  for (const NodeUse::Link& link : node.links)
+    drawing.links.push_back({link.kind, link.from, link.to,
+                             std::max(link.utilisation, link.utilisation_back), link_tip(link)});
   return drawing;
 }
 
@@ -51,20 +46,18 @@ std::string busiest_text(const NodeDrawing& drawing)
              : "Its busiest link: " + busiest->tip + ".";
 }
 
-std::string node_html(const Report& report, const ReportRow& row, const Json& node)
+std::string node_html(const Report& report, const ReportRow& row, const NodeUse& node)
 {
   NodeDrawing drawing = drawing_of(node);
   const std::string busiest = busiest_text(drawing);
-  const int number = static_cast<int>(number_at(node, "/node").value_or(0));
-  drawing.description = fmt::format("Node {}: {}", number, busiest);
+  drawing.description = fmt::format("Node {}: {}", node.node, busiest);
   const std::string wide = node_drawing(drawing, 760);
   if (wide.empty())
     return "";
   const std::string label = report.label(row);
   return "<div>" + (label.empty() ? "" : "<h3>" + prose(label) + "</h3>") + "<p>" +
-         prose(fmt::format("Node {}: {} of its CPU cores are busy. {}", number,
-                           percent_text(number_at(node, "/cores_utilisation").value_or(0)),
-                           busiest)) +
+         prose(fmt::format("Node {}: {} of its CPU cores are busy. {}", node.node,
+                           percent_text(node.cores), busiest)) +
          "</p><figure class=\"wide\">" + wide + "</figure><figure class=\"narrow\">" +
          node_drawing(drawing, 400) + "</figure></div>";
 }
@@ -88,11 +81,10 @@ std::string node_section(const Report& report)
   std::vector<std::string> items;
   std::set<std::size_t> drawn;
   for (const Answer& answer : answers(report)) {
-    const Json& points = list_at(report.result(), "points");
-    const std::size_t at = answer.best->point;
-    if (at >= points.size() || !points[at].contains("node") || !drawn.insert(at).second)
+    const auto& node = answer.best->result->node;
+    if (!node || !drawn.insert(answer.best->point).second)
       continue;
-    if (std::string html = node_html(report, *answer.best, points[at].at("node")); !html.empty())
+    if (std::string html = node_html(report, *answer.best, *node); !html.empty())
       items.push_back(std::move(html));
   }
   if (items.empty())

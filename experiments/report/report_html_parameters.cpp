@@ -3,6 +3,7 @@
 #include "experiments/report/report_html_answer.hpp"
 #include "experiments/report/report_html_parts.hpp"
 #include "experiments/report/svg.hpp"
+#include "sim/base/json_text.hpp"
 
 #include <map>
 
@@ -31,15 +32,14 @@ std::vector<UsedParameter> parameters_of(const Report& report)
   std::map<std::string, std::size_t> index;
   std::map<std::string, std::size_t> use_index;
   std::size_t point = 0;
-  for (const Json& one : list_at(report.result(), "points")) {
-    for (const Json& entry : list_at(one, "parameters")) {
-      const std::string name = text_at(entry, "/name");
-      const auto [found, is_new] = index.try_emplace(name, parameters.size());
+  for (const PointResult& one : report.result().points) {
+    for (const Parameter& entry : one.parameters) {
+      const auto [found, is_new] = index.try_emplace(entry.name, parameters.size());
       if (is_new)
-        parameters.push_back({name, {}});
+        parameters.push_back({entry.name, {}});
       UsedParameter& parameter = parameters[found->second];
-      const Use use{text_at(entry, "/value"), text_at(entry, "/source"), {}};
-      const std::string key = name + '\n' + use.value + '\n' + use.source;
+      const Use use{entry.value, entry.source, {}};
+      const std::string key = entry.name + '\n' + use.value + '\n' + use.source;
       const auto [known, is_other] = use_index.try_emplace(key, parameter.uses.size());
       if (is_other)
         parameter.uses.push_back(use);
@@ -104,10 +104,9 @@ std::string settings_section(const Report& report)
   if (!sweep.empty())
     html += "<p class=\"note\">Swept, as in the experiment file's <code>sweep</code>:</p><pre>{" +
             escaped(sweep) + "\n}</pre>";
-  const Json& result = report.result();
-  if (result.is_object() && result.contains("input"))
-    html += "<details><summary>The experiment as it was read</summary>" +
-            pretty(result.at("input")) + "</details>";
+  if (const Json& input = report.result().input; !input.is_null())
+    html +=
+        "<details><summary>The experiment as it was read</summary>" + pretty(input) + "</details>";
   return section("settings", "Settings", html);
 }
 

@@ -1,7 +1,6 @@
 #include "experiments/report/report_html_plan.hpp"
 
 #include "experiments/report/report_html_parts.hpp"
-#include "experiments/report/report_html_rows.hpp"
 #include "experiments/report/report_plan.hpp"
 #include "experiments/report/svg.hpp"
 #include "experiments/report/svg_bars.hpp"
@@ -18,7 +17,7 @@ namespace {
 
 class PlanPage {
 public:
-  explicit PlanPage(const Json& answer) : answer_(answer), candidates_(answer.at("candidates")) {}
+  explicit PlanPage(const PlanAnswer& answer) : answer_(answer), candidates_(answer.candidates) {}
 
   std::string html() const
   {
@@ -31,55 +30,33 @@ public:
   }
 
 private:
-  const Json& job_at(std::size_t i) const
-  {
-    for (const Json& it : candidates_[i].at("jobs"))
-      if (it.at("name") == answer_.at("job"))
-        return it;
-    return candidates_[i].at("jobs").front();
-  }
-  double cost_at(std::size_t i) const { return candidates_[i].at("cost").get<double>(); }
-  double rate_at(std::size_t i) const
-  {
-    return number_at(job_at(i), "/throughput_samples_per_s").value_or(0);
-  }
-  std::string options_at(std::size_t i) const
-  {
-    std::string words;
-    for (const auto& option : candidates_[i].at("options").items())
-      words += (words.empty() ? "" : ", ") + option.key() + ": " + value_text(option.value());
-    return words;
-  }
-  std::string money(double cost) const
-  {
-    const std::string currency = text_at(answer_, "/currency");
-    return number_text(cost, true) + (currency.empty() ? "" : " " + currency);
-  }
+  const JobResult& job_at(std::size_t i) const { return answer_.job_of(i); }
+  double rate_at(std::size_t i) const { return job_at(i).throughput.median; }
 
   std::string tiles() const
   {
-    if (answer_.at("recommended").is_null())
+    if (!answer_.recommended)
       return "";
-    const auto i = answer_.at("recommended").get<std::size_t>();
+    const std::size_t i = *answer_.recommended;
     const auto tile = [](const std::string& name, const std::string& value,
                          const std::string& detail) {
       return "<div><dt>" + escaped(name) + "</dt><dd>" + escaped(value) + "<small>" +
              escaped(detail) + "</small></dd></div>";
     };
-    std::string html = "<dl class=\"tiles\">" + tile("cost", money(cost_at(i)), "of this choice") +
-                       tile("samples/s", number_text(rate_at(i), true), text_at(answer_, "/job"));
-    if (!answer_.at("goals").empty())
-      html += tile("reaches the goals with",
-                   percent_text(candidates_[i].at("probability").get<double>()),
-                   "asked: " + percent_text(answer_.at("confidence").get<double>()));
-    return html + tile("limited by", limited_by(job_at(i)), "") + "</dl>";
+    std::string html = "<dl class=\"tiles\">" +
+                       tile("cost", plan_money(answer_, candidates_[i].cost), "of this choice") +
+                       tile("samples/s", number_text(rate_at(i), true), answer_.job);
+    if (!answer_.goals.empty())
+      html += tile("reaches the goals with", percent_text(candidates_[i].probability),
+                   "asked: " + percent_text(answer_.confidence));
+    return html + tile("limited by", job_at(i).bottleneck.label(), "") + "</dl>";
   }
 
   std::string goals() const
   {
     std::string html;
-    for (const Json& goal : answer_.at("goals"))
-      html += "<li>goal: " + prose(goal.get<std::string>()) + "</li>";
+    for (const std::string& goal : answer_.goals)
+      html += "<li>goal: " + prose(goal) + "</li>";
     return html.empty() ? "" : "<ul class=\"goals\">" + html + "</ul>";
   }
 
@@ -88,18 +65,18 @@ private:
   {
     LineChart chart{"throughput over cost of the frontier", "cost", "samples/s", {}, 0};
     const auto point = [this](std::size_t i) {
-      const Json& rate = job_at(i).at("throughput_samples_per_s");
-      return CurvePoint{cost_at(i), rate_at(i), rate.at("low").get<double>(),
-                        rate.at("high").get<double>(), options_at(i)};
+      const Range& rate = job_at(i).throughput;
+      return CurvePoint{candidates_[i].cost, rate.median, rate.low, rate.high,
+                        candidates_[i].words()};
     };
     Curve curve;
-    for (const Json& i : answer_.at("frontier"))
-      curve.points.push_back(point(i.get<std::size_t>()));
+    for (const std::size_t i : answer_.frontier)
+      curve.points.push_back(point(i));
     if (curve.points.size() < 2 || curve.points.front().x >= curve.points.back().x)
       return "";
     chart.curves.push_back(curve);
-    if (!answer_.at("recommended").is_null())
-      chart.curves.push_back({{point(answer_.at("recommended").get<std::size_t>())}, 0, 1});
+    if (answer_.recommended)
+      chart.curves.push_back({{point(*answer_.recommended)}, 0, 1});
     return section("cost", "What more money brings",
                    "<figure>" + line_chart(chart, 720, 320) + "</figure>");
   }
@@ -107,17 +84,15 @@ private:
   std::string changes() const
   {
     double most = 1e-12;
-    for (const Json& change : answer_.at("single_changes"))
-      most = std::max(most, change.at("throughput_ratio").get<double>());
+    for (const SingleChange& change : answer_.single_changes)
+      most = std::max(most, change.ratio);
     std::string html;
     const auto words = plan_changes(answer_);
     std::size_t i = 0;
-    for (const Json& change : answer_.at("single_changes")) {
-      const double ratio = change.at("throughput_ratio").get<double>();
-      html += bar_row(text_at(change, "/change") + ": " + text_at(change, "/option"),
-                      value_bar({ratio / most, 0, 0, 1 / most, 0}, words[i++]),
-                      fmt::format("{:.2f} x", ratio));
-    }
+    for (const SingleChange& change : answer_.single_changes)
+      html += bar_row(change.change + ": " + change.option,
+                      value_bar({change.ratio / most, 0, 0, 1 / most, 0}, words[i++]),
+                      fmt::format("{:.2f} x", change.ratio));
     return html.empty()
                ? ""
                : section("changes", "One change at a time",
@@ -137,15 +112,14 @@ private:
   std::string frontier() const
   {
     std::string rows;
-    for (const Json& number : answer_.at("frontier")) {
-      const auto i = number.get<std::size_t>();
-      rows += "<tr><th scope=\"row\">" + prose(options_at(i)) +
-              (answer_.at("recommended") == i ? " <small>recommended</small>" : "") + "</th>" +
-              number_cell("cost", money(cost_at(i)), cost_at(i)) +
+    for (const std::size_t i : answer_.frontier) {
+      const JudgedCandidate& it = candidates_[i];
+      rows += "<tr><th scope=\"row\">" + prose(it.words()) +
+              (answer_.recommended == i ? " <small>recommended</small>" : "") + "</th>" +
+              number_cell("cost", plan_money(answer_, it.cost), it.cost) +
               number_cell("samples/s", number_text(rate_at(i), true), rate_at(i)) +
-              number_cell("goals", percent_text(candidates_[i].at("probability").get<double>()),
-                          candidates_[i].at("probability").get<double>()) +
-              cell("limited by", escaped(limited_by(job_at(i)))) + "</tr>\n";
+              number_cell("goals", percent_text(it.probability), it.probability) +
+              cell("limited by", escaped(job_at(i).bottleneck.label())) + "</tr>\n";
     }
     return section("frontier", "What nothing beats at no higher cost",
                    "<table class=\"stacking\"><thead><tr><th scope=\"col\">choice</th><th "
@@ -155,13 +129,13 @@ private:
                        rows + "</tbody></table>");
   }
 
-  const Json& answer_;
-  const Json& candidates_;
+  const PlanAnswer& answer_;
+  const std::vector<JudgedCandidate>& candidates_;
 };
 
 } // namespace
 
-std::string plan_html(const Json& answer)
+std::string plan_html(const PlanAnswer& answer)
 {
   return PlanPage(answer).html();
 }

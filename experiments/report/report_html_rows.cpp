@@ -2,10 +2,10 @@
 
 #include "experiments/report/svg_text.hpp"
 #include "experiments/run/keep/judged.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -16,91 +16,45 @@ namespace foretrain::experiments {
 namespace {
 
 const Json kNull;
-const Json kEmptyList = Json::array();
-const Json kEmptyObject = Json::object();
 
-const std::array<TimePart, 6> kParts{
-    {{"compute", "compute", "compute", ""},
-     {"exposed_communication", "exposed communication", "comm", ""},
-     {"input_stall", "input stall", "input", ""},
-     {"host_to_device", "host to device", "copy", ""},
-     {"straggler_wait", "straggler wait", "wait", ""},
-     {"framework", "framework", "framework", ""}}};
-
-const Json& object_at(const Json& json, const char* key)
-{
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return found != json.end() && found->is_object() ? *found : kEmptyObject;
-}
+// How parts are called that have a name of their own, as a heading and in short.
+struct PartName {
+  const char* title;
+  const char* brief;
+};
+const std::map<std::string, PartName> kPartNames{
+    {"exposed_communication", {"exposed communication", "comm"}},
+    {"input_stall", {"input stall", "input"}},
+    {"host_to_device", {"host to device", "copy"}},
+    {"straggler_wait", {"straggler wait", "wait"}}};
 
 } // namespace
 
-std::string time_pointer(const std::string& key)
+std::optional<double> TimePart::of(const JobResult& job) const
 {
-  return (Json::json_pointer("/time_s") / key).to_string();
-}
-
-std::optional<double> number_at(const Json& json, const char* pointer)
-{
-  const Json::json_pointer at(pointer);
-  if (!json.contains(at))
-    return std::nullopt;
-  const Json& value = json.at(at);
-  if (value.is_object() && value.contains("median"))
-    return number_at(value, "/median");
-  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
-}
-
-std::string text_at(const Json& json, const char* pointer)
-{
-  const Json::json_pointer at(pointer);
-  return json.contains(at) && !json.at(at).is_null() ? value_text(json.at(at)) : "";
-}
-
-std::string value_text(const Json& value)
-{
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-const Json& list_at(const Json& json, const char* key)
-{
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return found != json.end() && found->is_array() ? *found : kEmptyList;
+  return part->planned && !job.planned() ? std::nullopt
+                                         : std::optional((job.time.*part->time).value());
 }
 
 const Json& setting_at(const ReportRow& row, const std::string& pointer)
 {
-  const auto found = row.settings->find(pointer);
-  return found != row.settings->end() ? *found : kNull;
+  const Settings& settings = row.result->settings;
+  const auto found = std::find_if(settings.begin(), settings.end(),
+                                  [&](const auto& it) { return it.first == pointer; });
+  return found != settings.end() ? found->second : kNull;
 }
 
-RateKind rate_kind(const ReportRow& row)
+ToldRate told_rate(const JobResult& job)
 {
-  return row.number("/tokens_per_s") ? RateKind{"/tokens_per_s", "tokens/s"}
-                                     : RateKind{"/throughput_samples_per_s", "samples/s"};
+  return job.tokens_per_s ? ToldRate{*job.tokens_per_s, "tokens/s"}
+                          : ToldRate{job.throughput, "samples/s"};
 }
 
-std::string money_text(const ReportRow& row)
+std::string money_text(const JobResult& job)
 {
-  const auto cost = row.number("/cost");
-  const std::string currency = row.text("/currency");
-  return cost ? number_text(*cost, true) + (currency.empty() ? "" : " " + currency) : "";
-}
-
-std::optional<double> ReportRow::number(const char* pointer) const
-{
-  return job ? number_at(*job, pointer) : std::nullopt;
-}
-
-std::string ReportRow::text(const char* pointer) const
-{
-  return job ? text_at(*job, pointer) : "";
-}
-
-bool ReportRow::fits() const
-{
-  return !job || experiments::fits(*job);
+  return job.cost ? number_text(job.cost->median, true) +
+                        (job.currency.empty() ? "" : " " + job.currency)
+                  : "";
 }
 
 double ReportRow::judged() const
@@ -108,15 +62,9 @@ double ReportRow::judged() const
   return job ? judged_rate(*job) : 0;
 }
 
-std::string limited_by(const Json& job)
-{
-  const std::string name = text_at(job, "/bottleneck/name");
-  return name.empty() ? text_at(job, "/bottleneck/resource") : name;
-}
-
 std::string ReportRow::limited_by() const
 {
-  return job ? experiments::limited_by(*job) : "";
+  return job ? job->bottleneck.label() : "";
 }
 
 std::string ReportRow::limit() const
@@ -124,41 +72,36 @@ std::string ReportRow::limit() const
   return fits() ? limited_by() : "does not fit";
 }
 
-Report::Report(const Json& result) : result_(result)
+Report::Report(const ExperimentResult& result) : result_(result)
 {
-  if (result.is_object() && result.value("interrupted", Json()) == true)
+  if (result.interrupted)
     add_warning("the run was interrupted: only the points that were done are here", std::nullopt);
-  for (const Json& warning : list_at(result, "warnings"))
-    add_warning(value_text(warning), std::nullopt);
-  for (const Json& point : list_at(result, "points"))
+  for (const std::string& warning : result.warnings)
+    add_warning(warning, std::nullopt);
+  for (const PointResult& point : result.points)
     add_point(point);
   find_varying();
   find_parts();
 }
 
-void Report::add_point(const Json& point)
+void Report::add_point(const PointResult& point)
 {
   ReportRow row;
   row.point = points_++;
-  row.settings = &object_at(point, "settings");
-  for (const auto& entry : row.settings->items())
-    if (std::find(settings_.begin(), settings_.end(), entry.key()) == settings_.end())
-      settings_.push_back(entry.key());
-  for (const Json& warning : list_at(point, "warnings"))
-    add_warning(value_text(warning), row.point);
-  const Json& jobs = list_at(point, "jobs");
-  row.error = text_at(point, "/error");
-  if (jobs.empty()) {
-    if (row.error.empty())
-      row.error = "no result";
+  row.result = &point;
+  for (const auto& [pointer, value] : point.settings)
+    if (std::find(settings_.begin(), settings_.end(), pointer) == settings_.end())
+      settings_.push_back(pointer);
+  for (const std::string& warning : point.warnings)
+    add_warning(warning, row.point);
+  row.error = point.error;
+  if (point.jobs.empty()) {
     rows_.push_back(row);
     return;
   }
-  for (const Json& job : jobs) {
+  for (const JobResult& job : point.jobs) {
     row.job = &job;
-    row.name = text_at(job, "/name");
-    if (row.name.empty())
-      row.name = fmt::format("job {}", row.job_index);
+    row.name = job.name;
     if (std::find(jobs_.begin(), jobs_.end(), row.name) == jobs_.end())
       jobs_.push_back(row.name);
     rows_.push_back(row);
@@ -228,22 +171,16 @@ std::vector<std::string> Report::linked_sentences() const
 
 void Report::find_parts()
 {
-  std::vector<std::string> keys;
-  for (const ReportRow& row : rows_)
-    if (row.job)
-      for (const auto& entry : object_at(*row.job, "time_s").items())
-        if (std::find(keys.begin(), keys.end(), entry.key()) == keys.end())
-          keys.push_back(entry.key());
-  for (const TimePart& part : kParts)
-    if (std::find(keys.begin(), keys.end(), part.key) != keys.end())
-      parts_.push_back({part.key, part.title, part.brief, time_pointer(part.key)});
-  for (const std::string& key : keys)
-    if (std::none_of(kParts.begin(), kParts.end(),
-                     [&](const TimePart& p) { return p.key == key; })) {
-      std::string title = key;
-      std::replace(title.begin(), title.end(), '_', ' ');
-      parts_.push_back({key, title, title, time_pointer(key)});
-    }
+  for (const StepPart& part : kStepParts) {
+    if (std::none_of(rows_.begin(), rows_.end(), [&](const ReportRow& row) {
+          return row.job && (!part.planned || row.job->planned());
+        }))
+      continue;
+    const auto named = kPartNames.find(part.key);
+    parts_.push_back(named == kPartNames.end()
+                         ? TimePart{&part, part.key, part.key}
+                         : TimePart{&part, named->second.title, named->second.brief});
+  }
 }
 
 std::vector<Json> Report::values_of(const std::string& pointer) const
@@ -351,17 +288,14 @@ std::string Report::points_text(const std::vector<std::size_t>& points) const
 
 std::string Report::interval() const
 {
-  const auto answered = [](const ReportRow& row) { return row.job != nullptr; };
-  const bool steps_only = std::any_of(rows_.begin(), rows_.end(), answered) &&
-                          std::all_of(rows_.begin(), rows_.end(), [&](const ReportRow& row) {
-                            return !answered(row) || row.text("/uncertainty/method") == "steps";
-                          });
-  const std::string of = steps_only ? "steps' " : "";
-  for (const ReportRow& row : rows_)
-    for (const char* range : {"/throughput_samples_per_s/interval", "/step_time_s/interval"})
-      if (const auto share = row.number(range))
-        return of + percent_text(*share);
-  return of + "90 %";
+  const auto first = std::find_if(rows_.begin(), rows_.end(),
+                                  [](const ReportRow& row) { return row.job != nullptr; });
+  if (first == rows_.end())
+    return "90 %";
+  const bool steps_only = std::all_of(rows_.begin(), rows_.end(), [](const ReportRow& row) {
+    return !row.job || row.job->uncertainty->method == "steps";
+  });
+  return (steps_only ? "steps' " : "") + percent_text(first->job->throughput.interval);
 }
 
 } // namespace foretrain::experiments

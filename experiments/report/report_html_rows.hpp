@@ -1,8 +1,8 @@
-// A prediction's JSON (docs/results.md) as rows, one per point and job: what table, CSV and HTML
-// have in common. Everything optional may be absent; what is unknown is ignored.
+// A prediction as rows, one per point and job: what table, CSV and HTML have in common.
 #pragma once
 
-#include "sim/base/document.hpp"
+#include "experiments/run/keep/result.hpp"
+#include "experiments/run/keep/step_parts.hpp"
 
 #include <map>
 #include <optional>
@@ -12,45 +12,29 @@
 
 namespace foretrain::experiments {
 
-/// The number at a pointer, or its median if it is a range.
-std::optional<double> number_at(const Json& json, const char* pointer);
-std::string text_at(const Json& json, const char* pointer);
-
-/// What limits a job of a result, as people call it; empty for a result that does not tell.
-std::string limited_by(const Json& job);
-
-/// A value as people read it: texts without quotes, the rest as compact JSON.
-std::string value_text(const Json& value);
-
-/// A list at a key of an object; empty if there is none.
-const Json& list_at(const Json& json, const char* key);
-
 /// A part of the step time.
 struct TimePart {
-  std::string key;   // of time_s
+  const StepPart* part;
   std::string title; // "exposed communication"
   std::string brief; // "comm"
-  std::string pointer;
-};
 
-/// The pointer to a part of a job's step time.
-std::string time_pointer(const std::string& key);
+  /// Seconds; none where the job's steps have no such part.
+  std::optional<double> of(const JobResult& job) const;
+};
 
 /// One job at one point, or a point without result.
 struct ReportRow {
   std::size_t point = 0;
   std::size_t job_index = 0;
-  const Json* settings = nullptr;
-  const Json* job = nullptr; // absent: the point failed
-  std::string name;          // of the job
+  const PointResult* result = nullptr;
+  const JobResult* job = nullptr; // absent: the point failed
+  std::string name;               // of the job
   std::string error;
 
-  std::optional<double> number(const char* pointer) const;
-  std::string text(const char* pointer) const;
   /// What limits the job, as people call it; empty where that is not known.
   std::string limited_by() const;
   /// Whether the device holds what the job needs.
-  bool fits() const;
+  bool fits() const { return !job || job->memory.fits(); }
   /// What the row is judged by: keep/judged.hpp; 0 where there is no rate.
   double judged() const;
   /// "does not fit" instead of what limits the job, where that is so.
@@ -58,14 +42,14 @@ struct ReportRow {
 };
 
 /// How a job's rate is told: tokens where its samples are made of them.
-struct RateKind {
-  const char* pointer;
+struct ToldRate {
+  Range rate;
   const char* unit; // "samples/s"
 };
-RateKind rate_kind(const ReportRow& row);
+ToldRate told_rate(const JobResult& job);
 
 /// What the training costs, with its currency; "" where it is not told.
-std::string money_text(const ReportRow& row);
+std::string money_text(const JobResult& job);
 
 /// A warning and the points that raised it; none: the whole run did.
 struct ReportWarning {
@@ -76,13 +60,13 @@ struct ReportWarning {
 /// "nodes" for "/cluster/nodes" where no other of them ends so, else "cluster/nodes".
 std::string short_pointer(const std::string& pointer, const std::vector<std::string>& all);
 
-/// A result, ready to be shown. Refers to the JSON it was made from, which must outlive it.
+/// A result, ready to be shown. Refers to what it was made from, which must outlive it.
 class Report {
 public:
-  explicit Report(const Json& result);
-  explicit Report(Json&&) = delete;
+  explicit Report(const ExperimentResult& result);
+  explicit Report(ExperimentResult&&) = delete;
 
-  const Json& result() const { return result_; }
+  const ExperimentResult& result() const { return result_; }
   const std::vector<ReportRow>& rows() const { return rows_; }
   const std::vector<std::string>& jobs() const { return jobs_; }
   const std::vector<ReportWarning>& warnings() const { return warnings_; }
@@ -116,13 +100,13 @@ public:
 
 private:
   std::string setting_words(const ReportRow& row, const std::string& pointer) const;
-  void add_point(const Json& point);
+  void add_point(const PointResult& point);
   void add_warning(const std::string& text, std::optional<std::size_t> point);
   void find_varying();
   bool fixes(const std::string& leader, const std::string& follower) const;
   void find_parts();
 
-  const Json& result_;
+  const ExperimentResult& result_;
   std::vector<ReportRow> rows_;
   std::vector<std::string> jobs_;
   std::vector<ReportWarning> warnings_;

@@ -17,7 +17,7 @@ constexpr std::size_t kPointsShown = 6;
 
 double slowdown_of(const ReportRow& row)
 {
-  return row.number("/slowdown").value_or(1);
+  return row.job->slowdown.value_or(1);
 }
 
 std::string point_html(const Report& report, const std::vector<const ReportRow*>& rows)
@@ -29,11 +29,10 @@ std::string point_html(const Report& report, const std::vector<const ReportRow*>
   std::string html = "<div class=\"rows\">";
   if (!label.empty())
     html += "<h3>" + prose(label) + "</h3>";
-  const Json& point = list_at(report.result(), "points").at(rows.front()->point);
-  if (const std::string words = joint_words(point); !words.empty())
-    html += "<p>" + prose(words) + "</p>";
+  if (const auto& joint = rows.front()->result->joint)
+    html += "<p>" + prose(joint_words(*joint)) + "</p>";
   for (const ReportRow* row : rows) {
-    const std::string where = row->text("/meeting/resource");
+    const std::string where = row->job->meeting ? row->job->meeting->resource : "";
     html += bar_row(row->name + (where.empty() ? "" : ", on " + where),
                     value_bar({slowdown_of(*row) / worst, 0, 0, 1 / worst, 0}, row->name),
                     fmt::format("{:.2f} x", slowdown_of(*row)));
@@ -43,25 +42,20 @@ std::string point_html(const Report& report, const std::vector<const ReportRow*>
 
 } // namespace
 
-std::string joint_words(const Json& point)
+std::string joint_words(const JointScore& joint)
 {
-  const auto slowdown = number_at(point, "/joint/weighted_slowdown");
-  if (!slowdown)
-    return "";
-  const double gpus = number_at(point, "/joint/gpus").value_or(0);
-  const double lost = number_at(point, "/joint/gpus_lost").value_or(0);
-  if (lost < 1e-3 * gpus)
+  if (joint.gpus_lost < 1e-3 * joint.gpus)
     return "Together as fast as alone: no GPU hours are lost.";
-  return fmt::format("Together {:.3f} times as slow as alone, weighted by GPUs: {} of {:.0f} GPU "
-                     "hours are lost in every hour.",
-                     *slowdown, number_text(lost), gpus);
+  return fmt::format("Together {:.3f} times as slow as alone, weighted by GPUs: {} of {} GPU hours "
+                     "are lost in every hour.",
+                     joint.weighted_slowdown, number_text(joint.gpus_lost), joint.gpus);
 }
 
 std::string sharing_section(const Report& report)
 {
   std::map<std::size_t, std::vector<const ReportRow*>> points;
   for (const ReportRow& row : report.rows())
-    if (row.job && row.number("/slowdown"))
+    if (row.job && row.job->slowdown)
       points[row.point].push_back(&row);
   std::vector<std::string> items;
   for (const auto& [point, rows] : points)

@@ -9,7 +9,7 @@ namespace foretrain::experiments {
 /// each job's loss. Empty where nothing is shared.
 std::string sharing_section(const Report& report);
 
-/// The joint score of the jobs of a point in a sentence; empty where nothing is shared.
-std::string joint_words(const Json& point);
+/// The joint score of the jobs of a point in a sentence.
+std::string joint_words(const JointScore& joint);
 
 } // namespace foretrain::experiments

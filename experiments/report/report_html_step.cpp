@@ -19,7 +19,7 @@ double step_seconds(const Report& report, const ReportRow& row)
 {
   double sum = 0;
   for (const TimePart& part : report.parts())
-    sum += std::max(0.0, row.number(part.pointer.c_str()).value_or(0));
+    sum += row.job ? std::max(0.0, part.of(*row.job).value_or(0)) : 0;
   return sum;
 }
 
@@ -39,12 +39,12 @@ std::string step_bar(const Report& report, const ReportRow& row, double full)
   std::vector<BarPart> parts;
   std::vector<std::string> words;
   for (const TimePart& part : report.parts()) {
-    const double seconds = row.number(part.pointer.c_str()).value_or(0);
+    const double seconds = part.of(*row.job).value_or(0);
     if (!(seconds > 0))
       continue;
     words.push_back(fmt::format("{} {} ms ({})", part.title, number_text(1e3 * seconds, true),
                                 percent_text(seconds / total)));
-    parts.push_back({seconds / full, part_style(part.key), percent_text(seconds / total),
+    parts.push_back({seconds / full, part_style(part.part->key), percent_text(seconds / total),
                      report.label(row) + ": " + words.back()});
   }
   return stacked_bar(parts, joined(words));
@@ -66,7 +66,7 @@ std::string step_section(const Report& report)
   const bool one_scale = longest <= 12 * shortest;
   std::string html = "<ul class=\"legend\">";
   for (const TimePart& part : report.parts())
-    html += legend_entry(part_style(part.key), part.title);
+    html += legend_entry(part_style(part.part->key), part.title);
   html += "</ul>";
   if (!one_scale)
     html +=

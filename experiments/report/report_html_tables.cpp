@@ -7,6 +7,7 @@
 #include "experiments/report/svg_text.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include <fmt/format.h>
@@ -62,12 +63,9 @@ std::string share_bar(double share, const std::string& description)
 std::string busiest(const ReportRow& row)
 {
   std::string html;
-  for (const Json& one : list_at(*row.job, "busiest")) {
-    const std::string resource = text_at(one, "/resource");
-    if (!resource.empty())
-      html += "<li>" + share_bar(number_at(one, "/utilisation").value_or(0), resource + " busy") +
-              code(resource) + "</li>";
-  }
+  for (const ResourceUse& use : row.job->busiest)
+    html +=
+        "<li>" + share_bar(use.utilisation, use.resource + " busy") + code(use.resource) + "</li>";
   return html.empty() ? "" : "<ul class=\"uses\">" + html + "</ul>";
 }
 
@@ -78,74 +76,87 @@ std::string limit_row(const Report& report, const ReportRow& row)
     return html + "<td class=\"failed\" colspan=\"4\">failed: " + escaped(row.error) + "</td></tr>";
   const std::string resource = row.limited_by();
   const std::string limit = escaped(row.limit());
-  const auto busy = row.number("/bottleneck/utilisation");
-  std::string why = prose(row.text("/bottleneck/why"));
-  if (const std::string reduce = row.text("/all_reduce"); !reduce.empty())
+  const double busy = row.job->bottleneck.utilisation;
+  std::string why = prose(row.job->bottleneck.why);
+  if (const std::string& reduce = row.job->all_reduce; !reduce.empty())
     why += "<small>all-reduce: " + escaped(reduce) + "</small>";
   return html + cell("limited by", resource.empty() ? "-" : limit) +
-         cell("busy", busy && *busy > 0 ? share_bar(*busy, resource + " busy") : "-") +
-         cell("why", why) + cell("busiest", busiest(row)) + "</tr>";
+         cell("busy", busy > 0 ? share_bar(busy, resource + " busy") : "-") + cell("why", why) +
+         cell("busiest", busiest(row)) + "</tr>";
 }
 
-// A column of numbers: where they are, how they are scaled, and whether their interval is meant.
-struct BusyColumn {
+using NumberOf = std::function<std::optional<double>(const JobResult&)>;
+using RangeOf = std::function<std::optional<Range>(const JobResult&)>;
+
+// A column of numbers, or of intervals.
+struct NumberColumn {
   std::string title;
-  std::string pointer;
+  NumberOf number;
   double factor = 1;
-  bool range = false;
   bool whole = false;
+  RangeOf range{};
+
+  bool has(const JobResult& job) const
+  {
+    return range ? range(job).has_value() : number(job).has_value();
+  }
 };
 
-std::vector<BusyColumn> columns_of(const Report& report)
+std::optional<double> median_of(const std::optional<Range>& range)
 {
-  std::vector<BusyColumn> columns{
-      {"GPUs", "/gpus", 1, false, true},
-      {"nodes", "/nodes", 1, false, true},
-      {"samples/s", "/throughput_samples_per_s"},
-      {report.interval() + " interval", "/throughput_samples_per_s", 1, true},
-      {"tokens/s", "/tokens_per_s"},
-      {"tokens/s per GPU", "/tokens_per_s_per_gpu"},
-      {"MFU, %", "/mfu/full", 100},
-      {"days", "/days"},
-      {"cost", "/cost"},
-      {"step, ms", "/step_time_s", 1e3},
-      {report.interval() + " interval", "/step_time_s", 1e3, true},
-      {"needs, GB", "/device_memory_byte/needed", 1e-9},
-      {"has, GB", "/device_memory_byte/available", 1e-9},
-      {"speedup", "/speedup"},
-      {"efficiency, %", "/efficiency", 100},
-      {"alone, samples/s", "/alone/throughput_samples_per_s"},
-      {"slowdown", "/slowdown"}};
+  return range ? std::optional(range->median) : std::nullopt;
+}
+
+std::vector<NumberColumn> columns_of(const Report& report)
+{
+  using Job = const JobResult&;
+  const std::string interval = report.interval() + " interval";
+  std::vector<NumberColumn> columns{
+      {"GPUs", [](Job j) { return j.gpus; }, 1, true},
+      {"nodes", [](Job j) { return j.nodes; }, 1, true},
+      {"samples/s", [](Job j) { return j.throughput.median; }},
+      {interval, {}, 1, false, [](Job j) { return j.throughput; }},
+      {"tokens/s", [](Job j) { return median_of(j.tokens_per_s); }},
+      {"tokens/s per GPU", [](Job j) { return j.tokens_per_s_per_gpu; }},
+      {"MFU, %", [](Job j) { return j.mfu ? std::optional(j.mfu->share.full) : std::nullopt; },
+       100},
+      {"days", [](Job j) { return median_of(j.days); }},
+      {"cost", [](Job j) { return median_of(j.cost); }},
+      {"step, ms", [](Job j) { return j.step_time.median; }, 1e3},
+      {interval, {}, 1e3, false, [](Job j) { return j.step_time; }},
+      {"needs, GB", [](Job j) { return j.memory.needed.value(); }, 1e-9},
+      {"has, GB", [](Job j) { return j.memory.available.value(); }, 1e-9},
+      {"speedup", [](Job j) { return j.speedup; }},
+      {"efficiency, %", [](Job j) { return j.efficiency; }, 100},
+      {"alone, samples/s",
+       [](Job j) { return j.alone ? std::optional(j.alone->throughput.median) : std::nullopt; }},
+      {"slowdown", [](Job j) { return j.slowdown; }}};
   for (const TimePart& part : report.parts())
-    columns.push_back({part.title + ", ms", part.pointer, 1e3});
-  columns.push_back({"bottleneck busy, %", "/bottleneck/utilisation", 100});
-  std::erase_if(columns, [&](const BusyColumn& column) { // what no row has is not shown
-    const std::string pointer = column.pointer + (column.range ? "/low" : "");
-    return std::none_of(report.rows().begin(), report.rows().end(), [&](const ReportRow& row) {
-      return row.number(pointer.c_str()).has_value();
-    });
+    columns.push_back({part.title + ", ms", [part](Job j) { return part.of(j); }, 1e3});
+  columns.push_back({"bottleneck busy, %", [](Job j) { return j.bottleneck.utilisation; }, 100});
+  std::erase_if(columns, [&](const NumberColumn& column) { // what no row has is not shown
+    return std::none_of(report.rows().begin(), report.rows().end(),
+                        [&](const ReportRow& row) { return row.job && column.has(*row.job); });
   });
   return columns;
 }
 
-std::string shown(double value, const BusyColumn& column)
+std::string shown(double value, const NumberColumn& column)
 {
   return column.whole ? fmt::format("{:.0f}", value) : number_text(column.factor * value, true);
 }
 
-std::string number_column(const ReportRow& row, const BusyColumn& column)
+std::string number_column(const JobResult& job, const NumberColumn& column)
 {
-  if (column.range) {
-    const auto low = row.number((column.pointer + "/low").c_str());
-    const auto high = row.number((column.pointer + "/high").c_str());
-    return low && high
-               ? number_cell(column.title, shown(*low, column) + " to " + shown(*high, column),
-                             column.factor * (*high - *low))
-               : number_cell(column.title, "-", -1);
+  if (!column.has(job))
+    return number_cell(column.title, "-", -1);
+  if (!column.range) {
+    const double value = *column.number(job);
+    return number_cell(column.title, shown(value, column), column.factor * value);
   }
-  const auto value = row.number(column.pointer.c_str());
-  return value ? number_cell(column.title, shown(*value, column), column.factor * *value)
-               : number_cell(column.title, "-", -1);
+  const Range range = *column.range(job);
+  return number_cell(column.title, shown(range.low, column) + " to " + shown(range.high, column),
+                     column.factor * (range.high - range.low));
 }
 
 std::string setting_cell(const Report& report, const ReportRow& row, const std::string& pointer)
@@ -229,7 +240,7 @@ std::string numbers_section(const Report& report)
     names.push_back(report.short_name(pointer));
   names.emplace_back("job");
   const std::size_t first_number = names.size();
-  for (const BusyColumn& column : columns)
+  for (const NumberColumn& column : columns)
     names.push_back(column.title);
   std::string html =
       "<p class=\"note\">One line per point and job; a click on a heading sorts.</p>"
@@ -246,8 +257,8 @@ std::string numbers_section(const Report& report)
       continue;
     }
     html += cell("job", escaped(row.name) + (row.fits() ? "" : " (does not fit)"));
-    for (const BusyColumn& column : columns)
-      html += number_column(row, column);
+    for (const NumberColumn& column : columns)
+      html += number_column(*row.job, column);
     html += "</tr>\n";
   }
   return report.rows().empty() ? ""

@@ -21,7 +21,6 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr std::size_t kMaxPanels = 12; // charts drawn at all
-constexpr const char* kThroughput = "/throughput_samples_per_s";
 
 // "100 Gb/s" is 100 of unit "Gb/s"; a number has no unit; a word is no number.
 struct Measure {
@@ -116,11 +115,9 @@ std::vector<std::string> choose_panels(const Report& report, const std::string& 
 
 std::string rate_text(const ReportRow& row)
 {
-  std::string text = number_text(row.number(kThroughput).value_or(0), true) + " samples/s";
-  const auto low = row.number("/throughput_samples_per_s/low");
-  const auto high = row.number("/throughput_samples_per_s/high");
-  if (low && high)
-    text += fmt::format(" ({} to {})", number_text(*low, true), number_text(*high, true));
+  const Range& rate = row.job->throughput;
+  const std::string text = fmt::format("{} samples/s ({} to {})", number_text(rate.median, true),
+                                       number_text(rate.low, true), number_text(rate.high, true));
   return row.fits() ? text : text + ", does not fit";
 }
 
@@ -134,16 +131,13 @@ Curve curve_of(const Report& report, Series series, const std::string& axis)
                    [&](const ReportRow* a, const ReportRow* b) { return x(a) < x(b); });
   Curve curve;
   for (const ReportRow* row : series) {
-    const auto y = row->number(kThroughput);
-    if (!y)
-      continue;
-    curve.points.push_back({x(row), *y, row->number("/throughput_samples_per_s/low").value_or(*y),
-                            row->number("/throughput_samples_per_s/high").value_or(*y),
-                            report.label(*row) + ": " + rate_text(*row)});
+    const Range& y = row->job->throughput;
+    curve.points.push_back(
+        {x(row), y.median, y.low, y.high, report.label(*row) + ": " + rate_text(*row)});
   }
   const ReportRow& first = *series.front();
   if (axis == fmt::format("/jobs/{}/gpus", first.job_index) && !curve.points.empty()) {
-    const double speedup = first.number("/speedup").value_or(0);
+    const double speedup = first.job->speedup;
     curve.ideal_slope = curve.points.front().y / (speedup > 0 ? speedup : x(&first));
   }
   return curve;
@@ -300,30 +294,27 @@ std::string curves(const Report& report, const std::string& axis)
   return html;
 }
 
-constexpr const char* kAlone = "/alone/throughput_samples_per_s";
-
 // The bars of one job and one model, on a scale of their own: samples of others cannot be compared.
 std::string bars_of(const Report& report, const Series& rows, std::size_t look,
                     const std::string& model)
 {
   double top = 0;
+  const auto alone_rate = [](const ReportRow* row) {
+    return row->job->alone ? row->job->alone->throughput.median : 0;
+  };
   for (const ReportRow* row : rows)
-    for (const char* pointer : {kThroughput, "/throughput_samples_per_s/high", kAlone})
-      top = std::max(top, row->number(pointer).value_or(0));
+    top = std::max({top, row->job->throughput.high, alone_rate(row)});
   std::vector<std::string> items;
   for (const ReportRow* row : rows) {
-    const double rate = *row->number(kThroughput);
-    const ValueBar bar{rate / top,
-                       row->number("/throughput_samples_per_s/low").value_or(rate) / top,
-                       row->number("/throughput_samples_per_s/high").value_or(rate) / top,
-                       row->number(kAlone).value_or(0) / top, look};
+    const Range& rate = row->job->throughput;
+    const double alone = alone_rate(row);
+    const ValueBar bar{rate.median / top, rate.low / top, rate.high / top, alone / top, look};
     const std::string label = report.label(*row);
-    const auto alone = row->number(kAlone);
     items.push_back(
         bar_row(model.empty() ? label : report.label(*row, {model}),
                 value_bar(bar, label + ": " + rate_text(*row) +
-                                   (alone ? ", alone " + number_text(*alone, true) : "")),
-                number_text(rate, true) + (row->fits() ? "" : ", does not fit")));
+                                   (row->job->alone ? ", alone " + number_text(alone, true) : "")),
+                number_text(rate.median, true) + (row->fits() ? "" : ", does not fit")));
   }
   return items.empty() ? "" : folded(items, 40, "<div class=\"rows\">", "</div>");
 }
@@ -336,7 +327,7 @@ std::string job_bars(const Report& report, std::size_t job)
   std::vector<std::string> order;
   std::map<std::string, Series> rows; // by model
   for (const ReportRow& row : report.rows())
-    if (row.name == report.jobs()[job] && row.number(kThroughput).value_or(0) > 0) {
+    if (row.job && row.name == report.jobs()[job] && row.job->throughput.median > 0) {
       const std::string model = models ? report.setting_text(row, pointer) : "";
       if (rows.count(model) == 0)
         order.push_back(model);
@@ -351,9 +342,8 @@ std::string job_bars(const Report& report, std::size_t job)
 
 std::string rate_bars(const Report& report)
 {
-  const bool alone =
-      std::any_of(report.rows().begin(), report.rows().end(),
-                  [](const ReportRow& row) { return row.number(kAlone).has_value(); });
+  const bool alone = std::any_of(report.rows().begin(), report.rows().end(),
+                                 [](const ReportRow& row) { return row.job && row.job->alone; });
   const bool models = std::any_of(report.varying().begin(), report.varying().end(),
                                   [](const auto& pointer) { return pointer.ends_with("/model"); });
   std::string html = fmt::format(
@@ -369,9 +359,8 @@ std::string rate_bars(const Report& report)
 
 std::string throughput_section(const Report& report)
 {
-  const auto rated =
-      std::count_if(report.rows().begin(), report.rows().end(),
-                    [](const ReportRow& row) { return row.number(kThroughput).has_value(); });
+  const auto rated = std::count_if(report.rows().begin(), report.rows().end(),
+                                   [](const ReportRow& row) { return row.job != nullptr; });
   if (rated < 2)
     return "";
   const std::string axis = choose_axis(report);

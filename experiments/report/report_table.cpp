@@ -6,6 +6,7 @@
 #include "experiments/report/report_html_sharing.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "experiments/report/text_table.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ std::string largest_parts(const Report& report, const ReportRow& row, std::size_
   std::vector<std::pair<double, std::string>> parts;
   double total = 0;
   for (const TimePart& part : report.parts()) {
-    const double seconds = row.number(part.pointer.c_str()).value_or(0);
+    const double seconds = part.of(*row.job).value_or(0);
     total += seconds;
     parts.emplace_back(seconds, part.brief);
   }
@@ -55,9 +56,9 @@ std::string shown(std::optional<double> value, double factor = 1)
   return value ? number_text(factor * *value) : "-";
 }
 
-std::string whole(std::optional<double> value, double factor = 1)
+std::string shown(const std::optional<Range>& range)
 {
-  return value ? fmt::format("{:.0f}", factor * *value) : "-";
+  return range ? number_text(range->median) : "-";
 }
 
 // Settings worth a column: those that vary, unless the GPUs column says the same.
@@ -70,10 +71,13 @@ std::vector<std::string> shown_settings(const Report& report)
   return pointers;
 }
 
-bool any(const Report& report, const char* pointer)
+// Whether some result has it.
+template <class T>
+bool any(const Report& report, std::optional<T> JobResult::*member)
 {
-  return std::any_of(report.rows().begin(), report.rows().end(),
-                     [&](const ReportRow& row) { return row.number(pointer).has_value(); });
+  return std::any_of(report.rows().begin(), report.rows().end(), [&](const ReportRow& row) {
+    return row.job && (row.job->*member).has_value();
+  });
 }
 
 // "foreground model", or "model" where that is too long: the last word tells columns apart.
@@ -87,7 +91,7 @@ TextTable cells_of(const Report& report, const Layout& layout)
 {
   TextTable cells;
   const auto settings = shown_settings(report);
-  const bool slowdown = any(report, "/slowdown");
+  const bool slowdown = any(report, &JobResult::slowdown);
   for (const std::string& pointer : settings)
     cells.header.push_back(setting_heading(report.short_name(pointer), layout.text));
   if (report.jobs().size() > 1)
@@ -99,12 +103,12 @@ TextTable cells_of(const Report& report, const Layout& layout)
   cells.header.emplace_back("samples/s");
   cells.header.push_back(report.interval() + " int.");
   cells.header.emplace_back("step ms");
-  const bool tokens = any(report, "/tokens_per_s");
+  const bool tokens = any(report, &JobResult::tokens_per_s);
   if (tokens)
     for (const char* heading : {"tokens/s", "MFU %", "mem GB"})
       cells.header.emplace_back(heading);
-  const bool days = any(report, "/days");
-  const bool cost = any(report, "/cost");
+  const bool days = any(report, &JobResult::days);
+  const bool cost = any(report, &JobResult::cost);
   if (days)
     cells.header.emplace_back("days");
   if (cost)
@@ -123,34 +127,33 @@ TextTable cells_of(const Report& report, const Layout& layout)
     if (report.jobs().size() > 1)
       line.push_back(clipped(row.name, layout.text));
     if (!row.job) {
-      const auto gpus = row.settings->find("/jobs/0/gpus");
-      line.push_back(gpus != row.settings->end() ? value_text(*gpus) : "-");
+      const Json& gpus = setting_at(row, "/jobs/0/gpus");
+      line.push_back(gpus.is_null() ? "-" : value_text(gpus));
       line.push_back("failed: " + clipped(row.error, 60));
       cells.lines.push_back(line);
       continue;
     }
-    line.push_back(whole(row.number("/gpus")));
+    const JobResult& job = *row.job;
+    line.push_back(std::to_string(job.gpus));
     if (layout.nodes)
-      line.push_back(whole(row.number("/nodes")));
-    const auto low = row.number("/throughput_samples_per_s/low");
-    const auto high = row.number("/throughput_samples_per_s/high");
-    line.push_back(shown(row.number("/throughput_samples_per_s")));
-    line.push_back(low && high ? shown(low) + "-" + shown(high) : "-");
-    line.push_back(shown(row.number("/step_time_s"), 1e3));
+      line.push_back(std::to_string(job.nodes));
+    line.push_back(number_text(job.throughput.median));
+    line.push_back(number_text(job.throughput.low) + "-" + number_text(job.throughput.high));
+    line.push_back(number_text(1e3 * job.step_time.median));
     if (tokens) {
-      line.push_back(shown(row.number("/tokens_per_s")));
-      line.push_back(shown(row.number("/mfu/full"), 100));
-      line.push_back(shown(row.number("/device_memory_byte/needed"), 1e-9));
+      line.push_back(shown(job.tokens_per_s));
+      line.push_back(job.mfu ? number_text(100 * job.mfu->share.full) : "-");
+      line.push_back(number_text(1e-9 * job.memory.needed.value()));
     }
     if (days)
-      line.push_back(shown(row.number("/days")));
+      line.push_back(shown(job.days));
     if (cost)
-      line.push_back(shown(row.number("/cost")));
+      line.push_back(shown(job.cost));
     if (layout.speedup)
-      line.push_back(shown(row.number("/speedup")));
-    line.push_back(whole(row.number("/efficiency"), 100));
+      line.push_back(number_text(job.speedup));
+    line.push_back(fmt::format("{:.0f}", 100 * job.efficiency));
     if (slowdown)
-      line.push_back(shown(row.number("/slowdown")));
+      line.push_back(shown(job.slowdown));
     line.push_back(largest_parts(report, row, layout.shares));
     line.push_back(clipped(row.limit(), layout.limit()));
     cells.lines.push_back(line);
@@ -252,7 +255,7 @@ std::string reasons(const Report& report, std::size_t columns, const Paint& pain
     std::string reason = limit;
     if (results > 1)
       reason += fmt::format(" ({} of {} lines)", limits.at(limit).size(), results);
-    if (const std::string why = last.text("/bottleneck/why"); !why.empty())
+    if (const std::string& why = last.job->bottleneck.why; !why.empty())
       reason += ": " + (results > 1 ? report.label(last) + ": " : "") + why;
     text += item_text(reason, columns);
   }
@@ -284,13 +287,13 @@ std::string sharing_text(const Report& report, std::size_t columns, const Paint&
   for (const ReportRow& row : report.rows()) {
     if (!row.job || !told.insert(row.point).second)
       continue;
-    const Json& point = list_at(report.result(), "points").at(row.point);
-    const std::string words = joint_words(point);
-    if (words.empty())
+    const auto& joint = row.result->joint;
+    if (!joint)
       continue;
+    const std::string words = joint_words(*joint);
     const std::string label = report.label(row, {"job"});
-    points.push_back({number_at(point, "/joint/weighted_slowdown").value_or(1),
-                      label.empty() ? words : label + ": t" + words.substr(1)});
+    points.push_back(
+        {joint->weighted_slowdown, label.empty() ? words : label + ": t" + words.substr(1)});
   }
   std::stable_sort(points.begin(), points.end(),
                    [](const Shared& a, const Shared& b) { return a.slowdown > b.slowdown; });
@@ -328,8 +331,8 @@ std::string warnings_text(const Report& report, std::size_t columns, const Paint
 // "name: description", for the first lines.
 std::string heading(const Report& report, std::size_t columns, const Paint& paint)
 {
-  std::string name = text_at(report.result(), "/experiment");
-  const std::string description = text_at(report.result(), "/description");
+  std::string name = report.result().experiment;
+  const std::string& description = report.result().description;
   if (!name.empty() && !description.empty())
     name += ": ";
   std::string text;
@@ -340,7 +343,7 @@ std::string heading(const Report& report, std::size_t columns, const Paint& pain
 
 } // namespace
 
-std::string report_table(const Json& result, const TableStyle& style)
+std::string report_table(const ExperimentResult& result, const TableStyle& style)
 {
   const Report report(result);
   const Paint paint{style.colour};

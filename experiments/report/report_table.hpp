@@ -2,7 +2,7 @@
 // means, and warnings.
 #pragma once
 
-#include "sim/base/document.hpp"
+#include "experiments/run/keep/result.hpp"
 
 #include <string>
 
@@ -13,6 +13,6 @@ struct TableStyle {
   bool colour = false; // escape sequences for terminals
 };
 
-std::string report_table(const Json& result, const TableStyle& style = {});
+std::string report_table(const ExperimentResult& result, const TableStyle& style = {});
 
 } // namespace foretrain::experiments

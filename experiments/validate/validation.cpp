@@ -1,8 +1,8 @@
 #include "experiments/validate/validation.hpp"
 
-#include "experiments/report/report_html_rows.hpp"
 #include "experiments/run/workers.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/json_text.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
 #include "experiments/validate/validation_html.hpp"
 
 #include "experiments/report/report_html_parts.hpp"
-#include "experiments/report/report_html_rows.hpp"
 #include "experiments/report/svg.hpp"
 #include "experiments/report/svg_scatter.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "experiments/validate/suite.hpp"
 #include "experiments/validate/validation_text.hpp"
+#include "sim/base/json_text.hpp"
 
 #include <algorithm>
 

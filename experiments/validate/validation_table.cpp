@@ -1,9 +1,9 @@
 #include "experiments/validate/validation_table.hpp"
 
 #include "experiments/report/report_csv.hpp"
-#include "experiments/report/report_html_rows.hpp"
 #include "experiments/report/svg_text.hpp"
 #include "experiments/validate/validation_text.hpp"
+#include "sim/base/json_text.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "experiments/validate/validation_text.hpp"
 
-#include "experiments/report/report_html_rows.hpp"
+#include "sim/base/json_text.hpp"
 
 #include <fmt/format.h>
 

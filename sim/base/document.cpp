@@ -88,6 +88,14 @@ Value::Value(DocumentPtr document, std::string pointer, const Json* json)
 {
 }
 
+Value loose_value(Json json, std::string name)
+{
+  auto document = std::make_shared<Document>();
+  document->name = std::move(name);
+  document->root = std::move(json);
+  return Value(DocumentPtr(document));
+}
+
 Value Value::at(const std::string& key) const
 {
   return {document_, pointer_ + "/" + pointer_token(key), &json_->at(key)};

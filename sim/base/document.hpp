@@ -81,6 +81,9 @@ std::shared_ptr<Document> load_document(const std::filesystem::path& path, std::
 /// Parses text; `name` is what messages call it.
 std::shared_ptr<Document> parse_document(std::string text, std::string name);
 
+/// JSON that came from no file; `name` is what messages call it.
+Value loose_value(Json json, std::string name = "");
+
 /// Finds the document that an "extends" names; the Value is the string itself, for error messages.
 using FindBase = std::function<DocumentPtr(const Value&)>;
 

@@ -144,9 +144,16 @@ public:
 
   void format(const std::string& marker);
 
+  /// An optional member that is required may be null.
   template <class T>
   void required(const std::string& key, T& member, const char* doc, const Limits& limits = {})
   {
+    if constexpr (detail::is_optional<T>)
+      if (object_.json().contains(key) && object_.json().at(key).is_null()) {
+        declared_.push_back(key);
+        member.reset();
+        return;
+      }
     field(key, member, doc, limits, true);
   }
   template <class T>
@@ -259,6 +266,13 @@ T read_as(const Value& value)
   return result;
 }
 
+/// The same from JSON that came from no file; `name` is what messages call it.
+template <class T>
+T read_from(Json json, std::string name)
+{
+  return read_as<T>(loose_value(std::move(json), std::move(name)));
+}
+
 /// Writes the JSON Schema (draft 2020-12) of a struct.
 class SchemaWriter {
 public:
@@ -352,7 +366,8 @@ private:
   std::vector<std::string> required_;
 };
 
-/// Writes a struct as JSON: an optional member only where it holds something and is `told`.
+/// Writes a struct as JSON: an optional member only where it holds something and is `told`, a
+/// required one that holds nothing as null.
 class Writer {
 public:
   template <class T>
@@ -383,7 +398,7 @@ public:
                   std::is_same_v<T, Json>) {
       return Json(member);
     } else if constexpr (detail::is_optional<T>) {
-      return of(*member);
+      return member ? of(*member) : Json();
     } else if constexpr (detail::is_named_list<T>) {
       Json object = Json::object();
       for (auto& entry : member) {

@@ -3,6 +3,7 @@
 
 #include "experiments/report/report_check.hpp"
 #include "sim/base/error.hpp"
+#include "tests/experiments/told.hpp"
 #include "tests/support/catch.hpp"
 
 #include <filesystem>
@@ -17,34 +18,14 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-Json job(double rate, double spread)
+JobResult job(double rate, double spread)
 {
-  const auto range = [](double median) {
-    return Json{{"median", median}, {"low", median}, {"high", median}, {"interval", 0.9}};
-  };
-  return {{"name", "train"},
-          {"gpus", 8},
-          {"nodes", 2},
-          {"throughput_samples_per_s", range(rate)},
-          {"step_time_s", range(1000 / rate)},
-          {"speedup", 7.5},
-          {"efficiency", 7.5 / 8},
-          {"time_s",
-           {{"compute", 1000 / rate},
-            {"exposed_communication", 0},
-            {"input_stall", 0},
-            {"host_to_device", 0},
-            {"straggler_wait", 0},
-            {"framework", 0}}},
-          {"bottleneck", {{"resource", "gpu"}, {"utilisation", 1}, {"why", "it computes"}}},
-          {"elapsed_s", {{"start_up", 1}, {"steps", 2}, {"total", 3}}},
-          {"device_memory_byte", {{"needed", 1e9}, {"available", 16e9}}},
-          {"busiest", Json::array()},
-          {"uncertainty",
-           {{"method", "linear"},
-            {"from_parameters", 0.0},
-            {"run_to_run", spread},
-            {"contributions", Json::array()}}}};
+  return test::told_job({{"gpus", 8},
+                         {"throughput_samples_per_s", {{"median", rate}}},
+                         {"step_time_s", {{"median", 1000 / rate}}},
+                         {"speedup", 7.5},
+                         {"bottleneck", {{"resource", "gpu"}}},
+                         {"uncertainty", {{"run_to_run", spread}}}});
 }
 
 LoadedExperiment experiment(const std::string& expect)
@@ -65,11 +46,10 @@ LoadedExperiment experiment(const std::string& expect)
 Prediction prediction(const LoadedExperiment& of, double rate, double spread)
 {
   Prediction prediction;
-  prediction.result = {
-      {"experiment", "e"},
-      {"version", "1"},
-      {"input", of.document->root},
-      {"points", {{{"settings", Json::object()}, {"jobs", Json::array({job(rate, spread)})}}}}};
+  prediction.result.experiment = "e";
+  prediction.result.version = "1";
+  prediction.result.input = of.document->root;
+  prediction.result.points.emplace_back().jobs.push_back(job(rate, spread));
   return prediction;
 }
 
@@ -104,9 +84,9 @@ TEST_CASE("One GPU is exactly as fast as itself")
   const auto with_gpus = [](int gpus) {
     const auto loaded = experiment(R"({"quantity": "/speedup", "at_most": 1.02})");
     Prediction made = prediction(loaded, 1000, 0.02);
-    Json& one = made.result["points"][0]["jobs"][0];
-    one["gpus"] = gpus;
-    one["speedup"] = 1;
+    JobResult& one = made.result.points[0].jobs[0];
+    one.gpus = gpus;
+    one.speedup = 1;
     return check(loaded, made, {}).back().state;
   };
   CHECK(with_gpus(1) == CheckState::passed);
@@ -120,7 +100,7 @@ TEST_CASE("A baseline is kept by noise and broken by a regression")
   std::filesystem::create_directories(directory);
   const auto loaded = experiment(kAtLeast);
   std::ofstream(baseline_file(directory.string(), "e"))
-      << prediction(loaded, 2000, 0.01).result.dump();
+      << written(prediction(loaded, 2000, 0.01).result).dump();
   CheckOptions options;
   options.baseline = directory.string();
   const auto last = [&](double rate) {
@@ -130,7 +110,7 @@ TEST_CASE("A baseline is kept by noise and broken by a regression")
   CHECK(last(2500) == CheckState::passed);
   CHECK(last(1895) == CheckState::undecided);
   CHECK(last(1700) == CheckState::failed);
-  Json damaged = prediction(loaded, 2000, 0.01).result;
+  Json damaged = written(prediction(loaded, 2000, 0.01).result);
   damaged["points"][0]["jobs"][0]["throughput_samples_per_s"]["median"] = -2000;
   std::ofstream(baseline_file(directory.string(), "e")) << damaged.dump(1);
   CHECK_THROWS_WITH(last(2000),

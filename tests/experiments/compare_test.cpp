@@ -4,6 +4,7 @@
 #include "experiments/answers/comparisons.hpp"
 #include "experiments/report/report_compare.hpp"
 #include "sim/base/error.hpp"
+#include "tests/experiments/told.hpp"
 #include "tests/support/catch.hpp"
 
 #include <cmath>
@@ -17,29 +18,26 @@ namespace {
 
 using Effects = std::vector<std::pair<std::string, double>>;
 
-Json job(double rate, const Effects& effects, double run_to_run = 0)
+JobResult job(double rate, const Effects& effects, double run_to_run = 0)
 {
   Json contributions = Json::array();
   for (const auto& [name, effect] : effects)
-    contributions.push_back({{"parameter", name}, {"spread", 0.1}, {"effect", effect}});
-  return {{"name", "train"},
-          {"gpus", 8},
-          {"throughput_samples_per_s", {{"median", rate}}},
-          {"step_time_s", {{"median", 1000 / rate}}},
-          {"time_s", {{"compute", 0.4}, {"exposed_communication", 1000 / rate - 0.4}}},
-          {"bottleneck", {{"resource", "link"}}},
-          {"uncertainty",
-           {{"method", "linear"},
-            {"from_parameters", 0.1},
-            {"run_to_run", run_to_run},
-            {"contributions", contributions}}}};
+    contributions.push_back({{"parameter", name}, {"effect", effect}});
+  return test::told_job(
+      {{"gpus", 8},
+       {"throughput_samples_per_s", {{"median", rate}}},
+       {"step_time_s", {{"median", 1000 / rate}}},
+       {"time_s", {{"compute", 0.4}, {"exposed_communication", std::max(0.0, 1000 / rate - 0.4)}}},
+       {"bottleneck", {{"resource", "link"}}},
+       {"uncertainty",
+        {{"from_parameters", 0.1}, {"run_to_run", run_to_run}, {"contributions", contributions}}}});
 }
 
-CompareSide side(const std::vector<std::pair<int, Json>>& points)
+CompareSide side(const std::vector<std::pair<int, JobResult>>& points)
 {
   CompareSide side{"side", {}, {}};
   for (const auto& [gpus, of] : points)
-    side.points.push_back({"e", {{"/jobs/0/gpus", gpus}}, Json(), Json::array({of})});
+    side.points.push_back({"e", {{"/jobs/0/gpus", gpus}}, Json(), {of}});
   return side;
 }
 
@@ -52,20 +50,17 @@ double probability(double z)
 
 TEST_CASE("A guest widens a comparison on the side on which it is slower")
 {
-  Json guest = job(1050, {{"gpu", 0.03}});
-  guest["throughput_samples_per_s"]["interval"] = 0.9;
-  guest["uncertainty"]["guest"] = {{"host", "vm"}, {"slower", 0.4 * 1.644854}};
-  const auto ratio = [](const Json& a, const Json& b) {
-    return compare(side({{8, a}}), side({{8, b}}), {}).at("pairs")[0].at("ratio");
+  JobResult guest = job(1050, {{"gpu", 0.03}});
+  guest.uncertainty->guest = GuestSpread{"vm", 0.4 * 1.644854};
+  const auto ratio = [](const JobResult& a, const JobResult& b) {
+    return compare(side({{8, a}}), side({{8, b}}), {}).pairs[0].ratio;
   };
-  const Json b_guest = ratio(job(1000, {}), guest);
-  CHECK(b_guest.at("low").get<double>() ==
-        Approx(1.05 * std::exp(-1.644854 * std::hypot(0.03, 0.4))).epsilon(1e-5));
-  CHECK(b_guest.at("high").get<double>() == Approx(1.05 * std::exp(1.644854 * 0.03)).epsilon(1e-5));
-  const Json a_guest = ratio(guest, job(1000, {}));
-  CHECK(a_guest.at("low").get<double>() == Approx(std::exp(-1.644854 * 0.03) / 1.05).epsilon(1e-5));
-  CHECK(a_guest.at("high").get<double>() ==
-        Approx(std::exp(1.644854 * std::hypot(0.03, 0.4)) / 1.05).epsilon(1e-5));
+  const Range b_guest = ratio(job(1000, {}), guest);
+  CHECK(b_guest.low == Approx(1.05 * std::exp(-1.644854 * std::hypot(0.03, 0.4))).epsilon(1e-5));
+  CHECK(b_guest.high == Approx(1.05 * std::exp(1.644854 * 0.03)).epsilon(1e-5));
+  const Range a_guest = ratio(guest, job(1000, {}));
+  CHECK(a_guest.low == Approx(std::exp(-1.644854 * 0.03) / 1.05).epsilon(1e-5));
+  CHECK(a_guest.high == Approx(std::exp(1.644854 * std::hypot(0.03, 0.4)) / 1.05).epsilon(1e-5));
 }
 
 TEST_CASE("What both sides share cancels, what only one has does not")
@@ -73,14 +68,13 @@ TEST_CASE("What both sides share cancels, what only one has does not")
   const double ln = std::log(1.05);
   const auto answer = compare(side({{8, job(1000, {{"gpu", 0.1}, {"link", 0.03}})}}),
                               side({{8, job(1050, {{"gpu", 0.1}, {"tcp", 0.04}})}}), {});
-  const Json& pair = answer.at("pairs")[0];
-  CHECK_THAT(pair.at("ratio").at("median").get<double>(), test::is(1.05));
-  CHECK_THAT(pair.at("probability_b_faster").get<double>(), test::is(probability(ln / 0.05)));
-  CHECK_THAT(pair.at("ratio").at("high").get<double>(),
-             test::is(1.05 * std::exp(1.644853626951 * 0.05)));
+  const JobComparison& pair = answer.pairs[0];
+  CHECK_THAT(pair.ratio.median, test::is(1.05));
+  CHECK_THAT(pair.probability_b_faster, test::is(probability(ln / 0.05)));
+  CHECK_THAT(pair.ratio.high, test::is(1.05 * std::exp(1.644853626951 * 0.05)));
   const auto sure =
       compare(side({{8, job(1000, {{"gpu", 0.1}})}}), side({{8, job(1001, {{"gpu", 0.1}})}}), {});
-  CHECK(sure.at("pairs")[0].at("probability_b_faster") == 1.0);
+  CHECK(sure.pairs[0].probability_b_faster == 1.0);
 }
 
 TEST_CASE("A bound is broken, holds, or nobody can tell; only a broken one counts")
@@ -90,18 +84,19 @@ TEST_CASE("A bound is broken, holds, or nobody can tell; only a broken one count
   const auto state = [&options](double rate, double run_to_run) {
     const auto answer =
         compare(side({{8, job(1000, {})}}), side({{8, job(rate, {}, run_to_run)}}), options);
-    CHECK(answer.at("broken") == (answer.at("pairs")[0].at("bounds")[0].at("state") == "broken"));
-    return answer.at("pairs")[0].at("bounds")[0].at("state").get<std::string>();
+    const BoundState state = answer.pairs[0].bounds[0].state;
+    CHECK(answer.broken == (state == BoundState::broken));
+    return state;
   };
-  CHECK(state(900, 0.01) == "broken");
-  CHECK(state(940, 0.02) == "undecided"); // half a standard deviation below
-  CHECK(state(940, 0.001) == "broken");
-  CHECK(state(1000, 0.02) == "holds");
+  CHECK(state(900, 0.01) == BoundState::broken);
+  CHECK(state(940, 0.02) == BoundState::undecided); // half a standard deviation below
+  CHECK(state(940, 0.001) == BoundState::broken);
+  CHECK(state(1000, 0.02) == BoundState::holds);
   options.confidence = 0.6;
-  CHECK(state(940, 0.02) == "broken");
+  CHECK(state(940, 0.02) == BoundState::broken);
   options.fail_below.reset();
   options.fail_above = 1.05;
-  CHECK(state(1200, 0.01) == "broken");
+  CHECK(state(1200, 0.01) == BoundState::broken);
 }
 
 TEST_CASE("Points of sweeps are matched by settings, those without counterpart are counted")
@@ -109,11 +104,11 @@ TEST_CASE("Points of sweeps are matched by settings, those without counterpart a
   const auto a = side({{1, job(100, {})}, {2, job(200, {})}, {4, job(400, {})}});
   const auto b = side({{4, job(500, {})}, {2, job(210, {})}});
   const auto answer = compare(a, b, {});
-  REQUIRE(answer.at("pairs").size() == 2);
-  CHECK_THAT(answer.at("pairs")[0].at("ratio").at("median").get<double>(), test::is(1.05));
-  CHECK_THAT(answer.at("pairs")[1].at("ratio").at("median").get<double>(), test::is(1.25));
-  CHECK(answer.at("unmatched").at("a") == 1);
-  CHECK(answer.at("unmatched").at("b") == 0);
+  REQUIRE(answer.pairs.size() == 2);
+  CHECK_THAT(answer.pairs[0].ratio.median, test::is(1.05));
+  CHECK_THAT(answer.pairs[1].ratio.median, test::is(1.25));
+  CHECK(answer.unmatched.a == 1);
+  CHECK(answer.unmatched.b == 0);
   CHECK_THAT(report_compare(answer), Contains("1 points of A have no counterpart"));
   CHECK_THROWS_AS(compare(a, side({{3, job(1, {})}, {5, job(1, {})}}), {}), UsageError);
 }
@@ -125,8 +120,8 @@ TEST_CASE("Chosen points of one sweep are compared with each other")
   keep_where(a, {"/jobs/0/gpus=2"});
   keep_where(b, {"/jobs/0/gpus=4"});
   const auto answer = compare(a, b, {});
-  CHECK_THAT(answer.at("pairs")[0].at("ratio").at("median").get<double>(), test::is(1.9));
-  CHECK(answer.at("pairs")[0].at("differs") ==
+  CHECK_THAT(answer.pairs[0].ratio.median, test::is(1.9));
+  CHECK(written(answer.pairs[0]).at("differs") ==
         Json::array({{{"pointer", "/jobs/0/gpus"}, {"a", 2}, {"b", 4}}}));
   CHECK_THROWS_AS(keep_where(a, {"/jobs/0/gpus=7"}), UsageError);
   CHECK_THROWS_AS(keep_where(a, {"gpus"}), UsageError);
@@ -134,18 +129,18 @@ TEST_CASE("Chosen points of one sweep are compared with each other")
 
 TEST_CASE("Causes are parts of the step for the same samples, the largest first")
 {
-  Json slow = job(500, {}); // 2 s a step, of which 1.6 s communication
+  JobResult slow = job(500, {}); // 2 s a step, of which 1.6 s communication
   const auto answer = compare(side({{8, job(1000, {})}}), side({{8, slow}}), {});
-  const Json& causes = answer.at("pairs")[0].at("causes");
+  const std::vector<Cause>& causes = answer.pairs[0].causes;
   REQUIRE(causes.size() == 1);
-  CHECK(causes[0].at("part") == "exposed_communication");
-  CHECK_THAT(causes[0].at("difference_s").get<double>(), test::is(1.0));
-  CHECK_THAT(causes[0].at("share").get<double>(), test::is(1.0));
-  slow["step_time_s"]["median"] = 4.0; // of twice as many samples: all parts count half
+  CHECK(causes[0].part == "exposed_communication");
+  CHECK_THAT(causes[0].difference.value(), test::is(1.0));
+  CHECK_THAT(causes[0].share, test::is(1.0));
+  slow.step_time.median = 4.0; // of twice as many samples: all parts count half
   const auto halved = compare(side({{8, job(1000, {})}}), side({{8, slow}}), {});
-  CHECK_THAT(halved.at("pairs")[0].at("causes")[0].at("part").get<std::string>(),
+  CHECK_THAT(halved.pairs[0].causes[0].part,
              Contains("exposed_communication") || Contains("compute"));
-  CHECK(halved.contains("warnings"));
+  CHECK(!halved.warnings.empty());
 }
 
 TEST_CASE("Each differing setting is told alone")
@@ -157,16 +152,16 @@ TEST_CASE("Each differing setting is told alone")
   };
   const auto point = [&text](const std::string& network, int batch, double rate) {
     auto document = parse_document(text(network, batch), "test");
-    ComparedPoint it{"e", Json::object(), document->root, Json::array({job(rate, {})})};
+    ComparedPoint it{"e", Json::object(), document->root, {job(rate, {})}};
     it.point = Point{{}, document, nullptr};
     return CompareSide{network, {it}, {}};
   };
   const auto answer = compare(point("rdma", 64, 1000), point("tcp", 32, 100), {});
-  const Json& pair = answer.at("pairs")[0];
-  CHECK(pair.at("differs").size() == 2);
-  REQUIRE(pair.at("settings_alone").size() == 2);
-  CHECK(pair.at("settings_alone")[0].at("pointer") == "/stack/network"); // over 10 Gb/s Ethernet
-  CHECK(pair.at("settings_alone")[0].at("ratio").get<double>() < 0.7);
+  const JobComparison& pair = answer.pairs[0];
+  CHECK(pair.differs.size() == 2);
+  REQUIRE(pair.settings_alone.size() == 2);
+  CHECK(pair.settings_alone[0].setting.pointer == "/stack/network"); // over 10 Gb/s Ethernet
+  CHECK(pair.settings_alone[0].ratio < 0.7);
 }
 
 } // namespace foretrain::compare_test

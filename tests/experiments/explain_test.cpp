@@ -50,7 +50,7 @@ Json explained(const Json& json)
 {
   ExplainOptions options;
   options.swaps = false;
-  return explain(loaded(json), 0, options).at("jobs")[0];
+  return written(explain(loaded(json), 0, options)).at("jobs")[0];
 }
 
 double gain_of(const Json& job, const std::string& lever, const char* which = "gain_if_doubled")
@@ -117,14 +117,15 @@ TEST_CASE("Gains are those of the same change in the presets")
   CHECK(gain_of(job, "nic", "gain_if_10_percent_better") ==
         Approx(gain_in_presets(json, "nic", "/rate", 1.1)).epsilon(1e-6));
   ExplainOptions options;
-  const Json answer = explain(loaded(json), 0, options);
+  const Explanation told = explain(loaded(json), 0, options);
+  const Json answer = written(told);
   const Json& best = answer.at("jobs")[0].at("swaps")[0];
   CHECK(best.at("gain").get<double>() > 1); // RDMA over InfiniBand instead of 1 Gb/s
   CHECK(answer.dump().find("caffe2") != std::string::npos);
   CHECK(answer.dump().find("realrun-cpu") == std::string::npos); // computes on CPUs
-  CHECK_THAT(report_explain(answer), Contains("Limited by network adapters: network adapters twice "
-                                              "as fast would bring +"));
-  CHECK_THAT(explain_html(answer), Contains("<svg"));
+  CHECK_THAT(report_explain(told), Contains("Limited by network adapters: network adapters twice "
+                                            "as fast would bring +"));
+  CHECK_THAT(explain_html(told), Contains("<svg"));
 }
 
 TEST_CASE("A recorded job is not offered another framework than it was recorded with")
@@ -133,7 +134,8 @@ TEST_CASE("A recorded job is not offered another framework than it was recorded 
     Json json = experiment_json("p3dn", model, "", 1, 32, "synthetic");
     json["jobs"][0]["framework"] = "pytorch-ddp";
     json["jobs"][0].erase("input");
-    return explain(loaded(json), 0, {}).dump().find("/jobs/0/framework") != std::string::npos;
+    return written(explain(loaded(json), 0, {})).dump().find("/jobs/0/framework") !=
+           std::string::npos;
   };
   CHECK(offered("resnet50"));
   CHECK(!offered(data_root() / "experiments/validation/hardware/resnet50-v100.json"));
@@ -154,7 +156,7 @@ TEST_CASE("A job is offered what it could choose, and nothing at another job's c
                           {"placement", "spread"},
                           {"steps", 2},
                           {"parallel", {{"zero", 1}}}});
-  const Json jobs = explain(loaded(json), 0, {}).at("jobs");
+  const Json jobs = written(explain(loaded(json), 0, {})).at("jobs");
   std::set<std::string> networks, frameworks;
   for (std::size_t i = 0; i < jobs.size(); ++i)
     for (const Json& swap : jobs[i].at("swaps")) {
@@ -268,7 +270,7 @@ TEST_CASE("code that the job's own has replaced is no swap, nor what is older th
                         {"precision", "bf16"},
                         {"gpus", 8},
                         {"global_batch", 64}}}}};
-  const Json answer = explain(loaded(json), 0, {});
+  const Json answer = written(explain(loaded(json), 0, {}));
   std::set<std::string> offered;
   for (const Json& swap : answer.at("jobs")[0].at("swaps"))
     if (swap.at("pointer") == "/jobs/0/framework")

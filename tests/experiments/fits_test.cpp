@@ -50,12 +50,13 @@ std::string states(const LoadedExperiment& experiment)
 
 TEST_CASE("The best of a sweep is the best of what fits", "[fits]")
 {
-  const Json result = predicted(loaded()).result;
-  const Json& points = result.at("points");
-  const auto job = [&](std::size_t i) -> const Json& { return points.at(i).at("jobs").at(0); };
-  REQUIRE(fits(job(0)));
-  REQUIRE(fits(job(1)));
-  REQUIRE_FALSE(fits(job(2)));
+  const ExperimentResult result = predicted(loaded()).result;
+  const auto job = [&](std::size_t i) -> const JobResult& {
+    return result.points.at(i).jobs.at(0);
+  };
+  REQUIRE(job(0).memory.fits());
+  REQUIRE(job(1).memory.fits());
+  REQUIRE_FALSE(job(2).memory.fits());
   REQUIRE(judged_rate(job(2)) > judged_rate(job(1))); // the trap
   REQUIRE(judged_rate(job(1)) > judged_rate(job(0)));
   const Report report(result);
@@ -64,17 +65,17 @@ TEST_CASE("The best of a sweep is the best of what fits", "[fits]")
   CHECK(told[0].best->point == 1);
   CHECK_THAT(report_table(result), Contains("does not fit") && Contains("1 of 3 do not fit"));
   CHECK_THAT(report_html(result), Contains("train (does not fit)"));
-  for (const Json& comparison : result.at("comparisons")) {
-    CHECK(comparison.at("point") == 1);
-    CHECK(comparison.at("than") == 0);
+  REQUIRE(!result.comparisons.empty());
+  for (const PointComparison& comparison : result.comparisons) {
+    CHECK(comparison.point == 1);
+    CHECK(comparison.than == 0);
   }
 }
 
 TEST_CASE("Where nothing fits the headline says so", "[fits]")
 {
-  Json result = predicted(loaded()).result;
-  result["points"].erase(0);
-  result["points"].erase(0);
+  ExperimentResult result = predicted(loaded()).result;
+  result.points.erase(result.points.begin(), result.points.begin() + 2);
   const Report one(result);
   CHECK_THAT(answers(one)[0].headline, Contains("It does not fit: "));
   CHECK_THAT(answers(one)[0].sentences.front(), Contains("It does not fit as it is: about"));
@@ -91,17 +92,10 @@ TEST_CASE("A check fails for what does not fit unless the file says that it may"
                     Contains("compares no numbers: 'is' goes without 'than' and 'than_job'"));
 }
 
-TEST_CASE("Results of earlier versions fit as their memory says", "[fits]")
-{
-  CHECK(fits(Json::object()));
-  CHECK(fits({{"device_memory_byte", {{"needed", 80e9}, {"available", 80e9}}}}));
-  CHECK_FALSE(fits({{"device_memory_byte", {{"needed", 80e9 + 1}, {"available", 80e9}}}}));
-}
-
 TEST_CASE("Everything that follows throughput has its probability in a check",
           "[fits][check][many]")
 {
-  const Json base = predicted(loaded()).result.at("points").at(0).at("jobs").at(0);
+  const Json base = written(predicted(loaded()).result.points.at(0).jobs.at(0));
   for (const std::string quantity : {"/throughput_samples_per_s", "/step_time_s", "/tokens_per_s",
                                      "/tokens_per_s/median", "/tokens_per_s_per_gpu", "/mfu",
                                      "/mfu/full", "/mfu/causal", "/model_tflops_per_gpu/full"}) {

@@ -23,12 +23,13 @@ JobResult on(const std::string& host, const std::string& more = "")
   return run_text(text).jobs[0];
 }
 
-Json result(const char* host, double rate)
+JobResult result(const char* host, double rate)
 {
-  Json job = {{"throughput_samples_per_s", {{"median", rate}, {"interval", 0.9}}},
-              {"uncertainty", {{"run_to_run", 0.03}, {"contributions", Json::array()}}}};
+  JobResult job;
+  job.throughput = {rate, rate, rate, 0.9};
+  job.uncertainty = Uncertainty{"linear", 0, 0.03, {}};
   if (host != nullptr)
-    job["uncertainty"]["guest"] = {{"host", host}, {"slower", 0.4 * 1.644854}};
+    job.uncertainty->guest = GuestSpread{host, 0.4 * 1.644854};
   return job;
 }
 
@@ -60,8 +61,8 @@ TEST_CASE("an untold guest may be slower, and no faster", "[guest]")
 
 TEST_CASE("guests of one layer are alike, those of two are not", "[guest][closed-form]")
 {
-  const Json bare = result(nullptr, 100);
-  const Json guest = result("vm", 110);
+  const JobResult bare = result(nullptr, 100);
+  const JobResult guest = result("vm", 110);
   const double own = std::hypot(0.03, 0.03);
   CHECK(guest_variance(guest, bare) == Approx(0.16).epsilon(1e-5));
   CHECK(guest_variance(bare, guest) == 0);

@@ -21,7 +21,7 @@ Json explained(const std::string& text)
 {
   ExplainOptions options;
   options.swaps = false;
-  return explain(load_experiment(parse_document(text, "test"), {}, {}), 0, options);
+  return written(explain(load_experiment(parse_document(text, "test"), {}, {}), 0, options));
 }
 
 } // namespace

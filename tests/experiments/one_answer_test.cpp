@@ -5,7 +5,7 @@
 #include "experiments/answers/compare_sides.hpp"
 #include "experiments/answers/expectations.hpp"
 #include "experiments/answers/explain.hpp"
-#include "experiments/answers/plan.hpp"
+#include "experiments/answers/plan_answer.hpp"
 #include "experiments/answers/predict.hpp"
 #include "experiments/answers/tune.hpp"
 #include "experiments/report/report_csv.hpp"
@@ -113,12 +113,17 @@ std::string temporary(const char* name)
       .string();
 }
 
-Json predicted(const LoadedExperiment& experiment)
+ExperimentResult predicted_result(const LoadedExperiment& experiment)
 {
   PredictOptions options;
   options.jobs = 1;
   options.uncertainty.method = UncertaintyMethod::steps;
   return predict(experiment, options, [](int, int) {}).result;
+}
+
+Json predicted(const LoadedExperiment& experiment)
+{
+  return written(predicted_result(experiment));
 }
 
 // As tables print it; "" where there is none.
@@ -246,7 +251,7 @@ void check_store(const Json& result)
 }
 
 // The best of each job's answer is the best of what fits.
-void check_best(const Json& result)
+void check_best(const ExperimentResult& result)
 {
   const Report report(result);
   for (const Answer& answer : answers(report))
@@ -255,20 +260,19 @@ void check_best(const Json& result)
         CHECK(answer.best->fits());
         CHECK(row.judged() <= answer.best->judged());
       }
-  if (!result.contains("comparisons"))
-    return;
-  for (const Json& it : result.at("comparisons"))
-    for (const char* side : {"point", "than"})
-      for (const Json& job : result.at("points")[it.at(side).get<std::size_t>()].at("jobs"))
-        CHECK((job.at("name") != it.at("job") || fits(job)));
+  for (const PointComparison& it : result.comparisons)
+    for (const int side : {it.point, it.than})
+      for (const JobResult& job : result.points[static_cast<std::size_t>(side)].jobs)
+        CHECK((job.name != it.job || job.memory.fits()));
 }
 
-void check_comparison(const LoadedExperiment& experiment, const Json& result)
+void check_comparison(const LoadedExperiment& experiment, const ExperimentResult& made,
+                      const Json& result)
 {
-  const CompareSide side = side_of_prediction(experiment, result, "a");
+  const CompareSide side = side_of_prediction(experiment, made, "a");
   CompareOptions options;
   options.settings_alone = false;
-  const Json answer = compare(side, side, options);
+  const Json answer = written(compare(side, side, options));
   const auto jobs = jobs_of(result);
   REQUIRE(answer.at("pairs").size() == jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i)
@@ -279,7 +283,8 @@ void check_comparison(const LoadedExperiment& experiment, const Json& result)
 }
 
 // Expectations that ask for what is predicted hold, those that ask for more do not.
-void check_expectations(const LoadedExperiment& experiment, const Json& result)
+void check_expectations(const LoadedExperiment& experiment, const ExperimentResult& made,
+                        const Json& result)
 {
   ExperimentSpec spec = experiment.spec;
   for (const std::string quantity :
@@ -305,14 +310,14 @@ void check_expectations(const LoadedExperiment& experiment, const Json& result)
       expectation.at_most.reset();
       spec.expect.push_back(expectation);
     }
-  const auto judged = judged_expectations(spec, result, false);
+  const auto judged = judged_expectations(spec, made, false);
   CHECK(judged.size() == spec.expect.size());
   for (const JudgedExpectation& it : judged)
     CHECK(it.problem.empty() == (it.index % 2 == 0));
   std::size_t misfits = 0;
   for (const Json* job : jobs_of(result))
-    misfits += fits(*job) ? 0U : 1U;
-  CHECK(unexpected_misfits(experiment.spec, result).size() == misfits);
+    misfits += job->at("fits").get<bool>() ? 0U : 1U;
+  CHECK(unexpected_misfits(experiment.spec, made).size() == misfits);
 }
 
 void check_plan(const Json& experiment, const Json& result)
@@ -330,7 +335,7 @@ void check_plan(const Json& experiment, const Json& result)
   std::ofstream(path) << plan.dump();
   const LoadedPlan loaded = load_plan(path, {}, {});
   std::filesystem::remove(path);
-  const Json answer = judge(loaded, predicted(loaded.experiment));
+  const Json answer = written(judge(loaded, predicted_result(loaded.experiment)));
   for (std::size_t i = 0; i < options.size(); ++i) {
     const Json& candidate = answer.at("candidates")[i];
     const Json& jobs = result.at("points")[i].at("jobs");
@@ -339,7 +344,7 @@ void check_plan(const Json& experiment, const Json& result)
     bool all_fit = true;
     for (const Json& job : jobs) {
       cost += job.contains("cost") ? number(job, "/cost/median") : 0;
-      all_fit = all_fit && fits(job);
+      all_fit = all_fit && job.at("fits").get<bool>();
     }
     CHECK_THAT(candidate.at("cost").get<double>(), test::is(cost));
     CHECK(candidate.at("fits_memory") == all_fit);
@@ -353,7 +358,7 @@ void check_explanation(const LoadedExperiment& experiment, const Json& result)
 {
   ExplainOptions options;
   options.swaps = false;
-  const Json answer = explain(experiment, 0, options);
+  const Json answer = written(explain(experiment, 0, options));
   const Json& jobs = result.at("points")[0].at("jobs");
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     CHECK_THAT(answer.at("jobs")[i].at("throughput_samples_per_s").get<double>(),
@@ -370,14 +375,14 @@ void check_tuned(const Json& experiment)
   json.erase("sweep");
   const Point point{{}, parse_document(json.dump(), "random.json"), nullptr};
   const TuneAnswer answer = tune(point, 3, {});
-  const Json told = tune_json(answer);
+  const Json told = written(answer);
   for (std::size_t i = 0; i < answer.best.size(); ++i) {
     const Json tuned = tuned_experiment(point, answer.best[i], ".");
     const Json result =
         predicted(load_experiment(parse_document(tuned.dump(), "best.json"), {}, {}));
     const Json& job = result.at("points")[0].at("jobs")[0];
     const Json& plan = told.at("plans")[i];
-    CHECK(fits(job));
+    CHECK(job.at("fits").get<bool>());
     for (const char* quantity : {"/tokens_per_s/median", "/days/median", "/cost/median"}) {
       const Json::json_pointer at(quantity);
       CHECK(plan.contains(at) == job.contains(at));
@@ -396,14 +401,16 @@ void check_experiments(unsigned seed, int count)
     const Json json = random_experiment(draw);
     CAPTURE(i, json.dump());
     const auto experiment = load_experiment(parse_document(json.dump(), "random.json"), {}, {});
-    const Json result = predicted(experiment);
+    const ExperimentResult made = predicted_result(experiment);
+    const Json result = written(made);
+    CHECK(written(read_from<ExperimentResult>(result, "a result")) == result);
     for (const Json* job : jobs_of(result))
       check_job(*job, json);
-    check_rows(csv_rows(report_csv(result)), jobs_of(result), false);
+    check_rows(csv_rows(report_csv(made)), jobs_of(result), false);
     check_store(result);
-    check_best(result);
-    check_comparison(experiment, result);
-    check_expectations(experiment, result);
+    check_best(made);
+    check_comparison(experiment, made, result);
+    check_expectations(experiment, made, result);
     check_plan(json, result);
     if (i % kExplained == 0)
       check_explanation(experiment, result);

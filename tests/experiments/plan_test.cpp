@@ -1,9 +1,9 @@
 // What a plan's answer says, from predictions whose numbers are known.
-#include "experiments/answers/plan.hpp"
+#include "experiments/answers/plan_answer.hpp"
 
 #include "experiments/report/report_plan.hpp"
-#include "experiments/run/keep/result_json.hpp"
 #include "sim/base/error.hpp"
+#include "tests/experiments/told.hpp"
 #include "tests/support/catch.hpp"
 
 #include <cmath>
@@ -76,6 +76,11 @@ Json prediction(const LoadedPlan& plan, const std::vector<double>& rates, double
   return {{"version", "1"}, {"seed", 1}, {"points", points}};
 }
 
+PlanAnswer judge(const LoadedPlan& plan, const Json& prediction)
+{
+  return experiments::judge(plan, test::told(prediction));
+}
+
 } // namespace
 
 TEST_CASE("Candidates are all ways to choose, today's first, without the experiment's sweep")
@@ -95,7 +100,8 @@ TEST_CASE("Candidates are all ways to choose, today's first, without the experim
 TEST_CASE("Costs add up over options, nodes, GPUs and hours; the cheapest way to the goal is told")
 {
   const LoadedPlan plan = load(plan_json());
-  const Json answer = judge(plan, prediction(plan, {500, 800, 1250, 2000}));
+  const PlanAnswer told = judge(plan, prediction(plan, {500, 800, 1250, 2000}));
+  const Json answer = written(told);
   const Json& candidates = answer.at("candidates");
   // Hours: 1000 / rate. slow small: 1 + 3 x 2 nodes x 2 h; slow large: + 5000 + 10 x 16 GPUs.
   CHECK_THAT(candidates[0].at("cost").get<double>(), test::is(1 + 3 * 2 * 2.0));
@@ -112,9 +118,9 @@ TEST_CASE("Costs add up over options, nodes, GPUs and hours; the cheapest way to
   CHECK_THAT(first.at("throughput_ratio").get<double>(), test::is(2.5));
   CHECK(first.at("probability_faster") == 1.0); // both are off by the same GPU
   CHECK(first.at("limited_by") != first.at("limited_before"));
-  const std::string text = report_plan(answer, {200, false});
+  const std::string text = report_plan(told, {200, false});
   CHECK_THAT(text, Contains("network: quick, size: small reaches the goals"));
-  const std::string csv = plan_csv(answer);
+  const std::string csv = plan_csv(told);
   CHECK_THAT(csv, Catch::Matchers::StartsWith("network,size,cluster_nodes,cluster_gpus,cost,"));
   CHECK_THAT(csv, Contains("\r\nquick,small,2,8,205.8,"));
   CHECK_THAT(csv, Contains(",true,true,train,1250.0,"));
@@ -138,8 +144,8 @@ TEST_CASE("Without a sure way nothing is recommended, and the nearest is told")
     json["budget"] = 100;
   }
   const LoadedPlan plan = load(json);
-  const Json answer = judge(plan, prediction(plan, {500, 800, 1250, 2000}));
-  CHECK(answer.at("recommended").is_null());
+  const PlanAnswer answer = judge(plan, prediction(plan, {500, 800, 1250, 2000}));
+  CHECK(!answer.recommended);
   CHECK_THAT(report_plan(answer), Contains("No candidate"));
 }
 
@@ -150,10 +156,10 @@ TEST_CASE("Where no candidate counts it is told why")
       {"name": "8"}, {"name": "16", "set": {"/jobs/0/gpus": 16}}]})"));
   json["budget"] = 0;
   const LoadedPlan plan = load(json);
-  Json answer = judge(plan, prediction(plan, {500, 800, 1600, 1250, 2000, 4000}));
+  PlanAnswer answer = judge(plan, prediction(plan, {500, 800, 1600, 1250, 2000, 4000}));
   CHECK_THAT(report_plan(answer),
              Contains("No candidate counts: 2 do not work, 6 are above the budget."));
-  answer["candidates"][0]["fits_memory"] = false;
+  answer.candidates[0].fits = false;
   CHECK_THAT(report_plan(answer), Contains("No candidate counts: 1 needs more memory than a GPU "
                                            "has, 2 do not work, 5 are above the budget."));
 }
@@ -179,7 +185,7 @@ TEST_CASE("Goals for steps and trainings, and a budget alone")
     expected = 2;
   }
   const LoadedPlan plan = load(json);
-  CHECK(judge(plan, prediction(plan, {500, 800, 1250, 2000}, 0.05)).at("recommended") == expected);
+  CHECK(judge(plan, prediction(plan, {500, 800, 1250, 2000}, 0.05)).recommended == expected);
 }
 
 TEST_CASE("Goals in tokens per second are of transformers")
@@ -198,7 +204,7 @@ TEST_CASE("Goals in tokens per second are of transformers")
     if (i < 3)
       told["points"][i]["jobs"][0]["tokens_per_s"]["median"] =
           2048 * told["points"][i]["jobs"][0]["throughput_samples_per_s"]["median"].get<double>();
-  const Json answer = judge(plan, told);
+  const Json answer = written(judge(plan, told));
   CHECK(answer.at("goals")[0] == "train: at least 3e+06 tokens/s");
   CHECK_THAT(answer.at("candidates")[2].at("goals")[0].at("reached").get<double>(),
              test::is(2048 * 1250 / 3e6));
@@ -212,9 +218,9 @@ TEST_CASE("An interrupted plan chooses among what it reached")
   Json partial = prediction(plan, {500, 800, 1250, 2000});
   partial["points"].erase(2);
   partial["interrupted"] = true;
-  const Json answer = judge(plan, partial);
-  CHECK(answer.at("recommended") == 3);
-  CHECK(answer.at("candidates")[2].at("error") == "not reached");
+  const PlanAnswer answer = judge(plan, partial);
+  CHECK(answer.recommended == 3U);
+  CHECK(answer.candidates[2].error == "not reached");
   CHECK_THAT(report_plan(answer), Contains("interrupted"));
 }
 
@@ -226,11 +232,10 @@ TEST_CASE("Options that do not go together make no candidate; the others are jud
   const LoadedPlan plan = load(json); // 16 GPUs need four nodes
   REQUIRE(plan.candidates.size() == 8);
   CHECK(plan.experiment.points.size() == 6);
-  const Json answer = judge(plan, prediction(plan, {500, 800, 1600, 1250, 2000, 4000}));
-  CHECK_THAT(answer.at("candidates")[1].at("error").get<std::string>(), Contains("only 8 GPUs"));
-  CHECK(answer.at("candidates")[3].at("jobs")[0].at("throughput_samples_per_s").at("median") ==
-        1600.0);
-  CHECK(answer.at("recommended") == 4);
+  const PlanAnswer answer = judge(plan, prediction(plan, {500, 800, 1600, 1250, 2000, 4000}));
+  CHECK_THAT(answer.candidates[1].error, Contains("only 8 GPUs"));
+  CHECK(answer.candidates[3].jobs[0].throughput.median == 1600.0);
+  CHECK(answer.recommended == 4U);
 }
 
 TEST_CASE("What does not fit into a GPU's memory is never recommended")
@@ -238,9 +243,9 @@ TEST_CASE("What does not fit into a GPU's memory is never recommended")
   const LoadedPlan plan = load(plan_json());
   Json large = prediction(plan, {500, 800, 1250, 2000});
   large["points"][2]["jobs"][0]["device_memory_byte"] = {{"needed", 17e9}, {"available", 16e9}};
-  const Json answer = judge(plan, large);
-  CHECK(answer.at("recommended") == 3);
-  CHECK(answer.at("frontier") == Json({0, 1, 3}));
+  const PlanAnswer answer = judge(plan, large);
+  CHECK(answer.recommended == 3U);
+  CHECK(answer.frontier == std::vector<std::size_t>{0, 1, 3});
   CHECK_THAT(report_plan(answer), Contains("need more memory than a GPU has"));
 }
 

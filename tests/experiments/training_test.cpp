@@ -1,7 +1,7 @@
 // How long a training takes and what it costs: one notion, however its length is told and whoever
 // is asked.
 #include "experiments/answers/check.hpp"
-#include "experiments/answers/plan.hpp"
+#include "experiments/answers/plan_answer.hpp"
 #include "experiments/answers/tune.hpp"
 #include "experiments/report/report_table.hpp"
 #include "experiments/run/keep/judged.hpp"
@@ -179,7 +179,8 @@ TEST_CASE("A plan's hours are those of the training, however its length is told"
     CHECK(plan.spec.currency == "USD");
     PredictOptions options;
     options.jobs = 1;
-    const Json answer = judge(plan, predict(plan.experiment, options, [](int, int) {}).result);
+    const Json answer =
+        written(judge(plan, predict(plan.experiment, options, [](int, int) {}).result));
     CHECK(answer.at("judged_by") == "training");
     for (const Json& it : answer.at("candidates")) {
       const Json& told = it.at("jobs").at(0);
@@ -213,23 +214,20 @@ TEST_CASE("A training is judged as a whole, its first epoch is told as such", "[
                    [](int, int) {})
         .result;
   };
-  const Json cold = predicted(json);
-  const Json& slow = cold.at("points")[0].at("jobs")[0];
-  const Json& quick = cold.at("points")[1].at("jobs")[0];
-  REQUIRE(slow.contains("later_epochs"));
+  const ExperimentResult cold = predicted(json);
+  const JobResult& slow = cold.points[0].jobs[0];
+  const JobResult& quick = cold.points[1].jobs[0];
+  REQUIRE(slow.later_epochs);
   REQUIRE(judged_rate(quick) > 2 * judged_rate(slow)); // of the first epoch
   Json one = json;
   one.erase("sweep");
   CHECK_THAT(report_table(predicted(one)), Contains("first epoch, whose caches are cold") &&
                                                Contains("whole training is judged"));
   json["jobs"][0]["epochs"] = 90;
-  const Json whole = predicted(json);
-  const auto total = [&](std::size_t i) {
-    return whole.at("points")[i].at("jobs")[0].at("training_s").at("total").get<double>();
-  };
-  CHECK_THAT(judged_rate(whole.at("points")[1].at("jobs")[0]) /
-                 judged_rate(whole.at("points")[0].at("jobs")[0]),
-             test::is(total(0) / total(1)));
+  const ExperimentResult whole = predicted(json);
+  const auto job = [&](std::size_t i) -> const JobResult& { return whole.points[i].jobs[0]; };
+  const auto total = [&](std::size_t i) { return job(i).training->total.value(); };
+  CHECK_THAT(judged_rate(job(1)) / judged_rate(job(0)), test::is(total(0) / total(1)));
   CHECK(total(0) < 1.5 * total(1));
 }
 
@@ -239,7 +237,7 @@ TEST_CASE("The cheapest is told beside the fastest", "[training]")
   json["sweep"] = {{"/jobs/0/gpus", {1, 8}}};
   PredictOptions options;
   options.jobs = 1;
-  const Json result =
+  const ExperimentResult result =
       predict(load_experiment(parse_document(json.dump(), "test"), {}, {}), options, [](int, int) {
       }).result;
   const std::string table = report_table(result);
@@ -252,7 +250,7 @@ TEST_CASE("A tuned plan costs what its prediction says, and is written as an exp
   const Json json = experiment(transformer({{"tokens", "1T"}}));
   const TuneAnswer answer = tune(point_of(json), 2, {});
   REQUIRE(answer.best.size() == 2);
-  const Json told = tune_json(answer).at("plans").at(1);
+  const Json told = foretrain::written(answer).at("plans").at(1);
   const Json written = tuned_experiment(point_of(json), answer.best.at(1), "");
   CHECK_THAT(written.at("description").get<std::string>(), Contains("Tuned: "));
   const JobResult job = run_point(point_of(written), {}).jobs.at(0);

@@ -74,7 +74,7 @@ TEST_CASE("a tuned plan has the rate, interval and memory of its prediction", "[
     REQUIRE(answer.best.size() == 3);
     CHECK(answer.tried >= 3);
     double last = answer.best.front().tokens_per_s.median;
-    const Json told_of = tune_json(answer);
+    const Json told_of = written(answer);
     for (const Json& plan : told_of.at("plans")) {
       Json job = llama(gpus);
       for (const char* key : {"parallel", "micro_batch", "recompute"})
@@ -126,7 +126,7 @@ TEST_CASE("weights are shared within nodes where that is quicker, whatever the j
   job["parallel"] = {{"zero", 3}, {"shard", "node"}};
   const TuneAnswer answer = tune(point_of(job), 1, {});
   REQUIRE(answer.best.size() == 1);
-  const Json plan = tune_json(answer).at("plans")[0];
+  const Json plan = written(answer).at("plans")[0];
   job["parallel"] = plan.at("parallel");
   for (const char* key : {"micro_batch", "recompute"})
     job[key] = plan.at(key);
@@ -145,10 +145,10 @@ TEST_CASE("of a plan that must repeat no more layers are made anew than memory a
   REQUIRE(best.recompute == "full");
   REQUIRE(best.recompute_layers);
   Json with = job;
-  with["parallel"] = tune_json(answer)["plans"][0]["parallel"];
+  with["parallel"] = written(answer)["plans"][0]["parallel"];
   with["micro_batch"] = best.micro_batch;
   with["recompute"] = "full";
-  with["recompute_layers"] = tune_json(answer)["plans"][0]["recompute_layers"];
+  with["recompute_layers"] = written(answer)["plans"][0]["recompute_layers"];
   CHECK(rate_of(with) == Approx(best.tokens_per_s.median).epsilon(1e-3));
   with["recompute_layers"] = *best.recompute_layers - 1;
   CHECK(rate_of(with) == 0); // does not fit
@@ -163,7 +163,7 @@ TEST_CASE("a tuned plan keeps the job's way to share a sequence", "[tune]")
                       {"precision", "bf16"},   {"gpus", 16},
                       {"global_batch", 8},     {"sequence", 131072},
                       {"parallel", parallel},  {"recompute", "full"}};
-    return tune_json(tune(point_of(job), 1, {}))["plans"][0]["parallel"];
+    return written(tune(point_of(job), 1, {}))["plans"][0]["parallel"];
   };
   const Json heads = ways({{"tensor", 2}, {"context", 4}, {"context_heads", 4}});
   REQUIRE(heads["context"] > 1);

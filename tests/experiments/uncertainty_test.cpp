@@ -402,28 +402,26 @@ TEST_CASE("what two points share does not count against their order", "[uncertai
   json["sweep"]["/jobs/0/batch_per_gpu"] = {64, 32};
   const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
   const Prediction prediction = predict(loaded, {}, [](int, int) {});
-  const Json& points = prediction.result.at("points");
-  const Json& fast = points[0].at("jobs")[0].at("throughput_samples_per_s");
-  const Json& slow = points[1].at("jobs")[0].at("throughput_samples_per_s");
-  CHECK(slow.at("high").get<double>() > fast.at("low").get<double>()); // the intervals overlap
-  const Json& comparison = prediction.result.at("comparisons")[0];
-  CHECK(comparison.at("point") == 0);
-  CHECK(comparison.at("than") == 1);
-  CHECK(comparison.at("probability").get<double>() > 0.9);
+  const auto& points = prediction.result.points;
+  const Range& fast = points[0].jobs[0].throughput;
+  const Range& slow = points[1].jobs[0].throughput;
+  CHECK(slow.high > fast.low); // the intervals overlap
+  const PointComparison& comparison = prediction.result.comparisons.at(0);
+  CHECK(comparison.point == 0);
+  CHECK(comparison.than == 1);
+  CHECK(comparison.probability > 0.9);
 }
 
 TEST_CASE("the probability of being faster in closed form", "[uncertainty]")
 {
   const auto point = [](double rate, double shared, double own) {
-    Json job = {{"name", "train"}};
-    job["throughput_samples_per_s"]["median"] = rate;
-    job["uncertainty"]["run_to_run"] = 0.0;
-    Json& parts = job["uncertainty"]["contributions"] = Json::array();
-    parts.push_back({{"parameter", "shared"}, {"effect", shared}});
-    parts.push_back({{"parameter", rate > 101 ? "a" : "b"}, {"effect", own}});
-    Json result;
-    result["jobs"] = Json::array();
-    result["jobs"].push_back(job);
+    JobResult job;
+    job.name = "train";
+    job.throughput = {rate, rate, rate, 0.9};
+    job.uncertainty =
+        Uncertainty{"linear", 0, 0, {{"shared", 0, shared}, {rate > 101 ? "a" : "b", 0, own}}};
+    PointResult result;
+    result.jobs.push_back(job);
     return result;
   };
   const LogFolder folder;
@@ -431,9 +429,7 @@ TEST_CASE("the probability of being faster in closed form", "[uncertainty]")
   json["sweep"]["/jobs/0/batch_per_gpu"] = {64, 32};
   const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
   const auto probability = [&](double own) {
-    return compare_points({point(102, 0.3, own), point(100, 0.3, own)}, loaded)[0]
-        .at("probability")
-        .get<double>();
+    return compare_points({point(102, 0.3, own), point(100, 0.3, own)}, loaded)[0].probability;
   };
   CHECK(probability(0) == 1);
   const double z = std::log(1.02) / (0.02 * std::sqrt(2.0));

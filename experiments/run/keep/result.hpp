@@ -26,7 +26,8 @@ struct Bottleneck {
   std::string doubled{};                   // what doubling means: "NVLink twice as fast"
   std::vector<std::string> ties{};         // what would bring as much, within a percent
   std::string name{};                      // of whatever limits, on any node: "network adapters"
-  bool open = false;                       // the lever is a guess until doubling was asked
+  const std::string& label() const { return name.empty() ? resource : name; }
+  bool open = false; // the lever is a guess until doubling was asked
 };
 
 struct ResourceUse {
@@ -162,6 +163,11 @@ struct JobResult {
   std::optional<ModelUse> mfu;
   std::optional<models::PipelineSetting> pipeline; // where stages follow each other
   std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
+  /// Whether its steps may have bubbles and repeat activations: of programs and large models.
+  bool planned() const
+  {
+    return !exposed_by_group.empty() || time.bubble.value() > 0 || time.recompute.value() > 0;
+  }
 };
 
 /// What jobs on one machine lose together.

@@ -3,7 +3,7 @@
 // flat tables come from these descriptions.
 #pragma once
 
-#include "experiments/run/keep/result.hpp"
+#include "experiments/run/keep/step_parts.hpp"
 #include "sim/base/schema.hpp"
 
 namespace foretrain::models {
@@ -179,30 +179,13 @@ void describe(V& v, Uncertainty& u)
 template <class V>
 void describe_times(V& parts, JobResult& j)
 {
-  const bool planned = !j.exposed_by_group.empty();
-  parts.required("compute", j.time.compute,
-                 "runs kernels of forward pass, backward pass and optimizer",
-                 columns({"time_compute_s"}, in_si(non_negative())));
-  parts.required("exposed_communication", j.time.exposed_communication,
-                 "waits for gradients to be exchanged; what overlaps with computing is not "
-                 "counted. Programs and recorded jobs: nothing runs but an exchange",
-                 columns({"time_exposed_communication_s"}, in_si(non_negative())));
-  parts.required("input_stall", j.time.input_stall, "waits for a batch to be read and decoded",
-                 columns({"time_input_stall_s"}, in_si(non_negative())));
-  parts.required("host_to_device", j.time.host_to_device,
-                 "waits for a batch to be copied to the GPU",
-                 columns({"time_host_to_device_s"}, in_si(non_negative())));
-  parts.required("straggler_wait", j.time.straggler_wait, "waits for slower GPUs of the same job",
-                 columns({"time_straggler_wait_s"}, in_si(non_negative())));
-  parts.required("framework", j.time.framework,
-                 "waits for host work and coordination of the framework",
-                 columns({"time_framework_s"}, in_si(non_negative())));
-  parts.optional("bubble", j.time.bubble,
-                 "programs and large models: waits for other stages of a pipeline",
-                 columns({"time_bubble_s"}, in_si(non_negative())), planned);
-  parts.optional("recompute", j.time.recompute,
-                 "programs and large models: computes activations again",
-                 columns({"time_recompute_s"}, in_si(non_negative())), planned);
+  for (const StepPart& part : kStepParts) {
+    const Limits limits = columns({std::string("time_") + part.key + "_s"}, in_si(non_negative()));
+    if (part.planned)
+      parts.optional(part.key, j.time.*part.time, part.doc, limits, j.planned());
+    else
+      parts.required(part.key, j.time.*part.time, part.doc, limits);
+  }
 }
 
 template <class V>
@@ -234,9 +217,8 @@ void describe_training(V& v, JobResult& j)
 }
 
 template <class V>
-void describe(V& v, JobResult& j)
+void describe_rate(V& v, JobResult& j)
 {
-  v.required("name", j.name, "the job");
   v.required("gpus", j.gpus, "GPUs that it runs on", columns({"gpus"}, at_least(1)));
   v.required("nodes", j.nodes, "nodes that these are in", columns({"nodes"}, at_least(1)));
   v.required("throughput_samples_per_s", j.throughput,
@@ -246,6 +228,30 @@ void describe(V& v, JobResult& j)
   v.required("step_time_s", j.step_time,
              "time from the start of one training step to that of the next",
              columns({"step_time_s", "step_time_low_s", "step_time_high_s", "interval_fraction"}));
+}
+
+template <class V>
+void describe_memory(V& v, JobResult& j)
+{
+  v.object("device_memory_byte", "of one GPU", [&](auto& memory) {
+    memory.required("needed", j.memory.needed,
+                    "estimate: weights, gradients, optimizer state, stored activations",
+                    columns({"device_memory_byte"}, in_si(non_negative())));
+    memory.required("available", j.memory.available, "of the device",
+                    columns({"device_memory_available_byte"}, in_si(non_negative())));
+    memory.optional("parts", j.memory.parts,
+                    "programs and large models: of needed, by use, of the fullest stage",
+                    in_si(non_negative()));
+  });
+  bool fits = j.memory.fits();
+  v.optional("fits", fits, "whether the device holds what is needed", columns({"fits"}));
+}
+
+template <class V>
+void describe(V& v, JobResult& j)
+{
+  v.required("name", j.name, "the job");
+  describe_rate(v, j);
   v.required("speedup", j.speedup,
              "throughput over that of one GPU with the same job and stack; of programs and large "
              "models, which one GPU may not hold: GPUs times the share of the step that computes",
@@ -263,18 +269,7 @@ void describe(V& v, JobResult& j)
   v.optional("throughput_bounds_samples_per_s", j.bounds,
              "several jobs on up to 256 GPUs together, with the default fidelity: median "
              "throughput by how collectives share links");
-  v.object("device_memory_byte", "of one GPU", [&](auto& memory) {
-    memory.required("needed", j.memory.needed,
-                    "estimate: weights, gradients, optimizer state, stored activations",
-                    columns({"device_memory_byte"}, in_si(non_negative())));
-    memory.required("available", j.memory.available, "of the device",
-                    columns({"device_memory_available_byte"}, in_si(non_negative())));
-    memory.optional("parts", j.memory.parts,
-                    "programs and large models: of needed, by use, of the fullest stage",
-                    in_si(non_negative()));
-  });
-  bool fits = j.memory.fits();
-  v.optional("fits", fits, "whether the device holds what is needed", columns({"fits"}));
+  describe_memory(v, j);
   v.optional("exposed_by_group", j.exposed_by_group,
              "programs and large models: exposed communication of tensor, context, pipeline, "
              "expert and data groups, in seconds",

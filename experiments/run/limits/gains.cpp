@@ -66,12 +66,11 @@ private:
   // What brings clearly less together than the best so far brings alone holds no better one.
   void halve(const Group& group)
   {
-    std::vector<double> gains = throughputs_with(experiment_, group, 2, options_, kStepsOfGains);
+    std::vector<double> gains =
+        gains_over(base_, throughputs_with(experiment_, group, 2, options_, kStepsOfGains));
     bool more = false;
-    for (std::size_t i = 0; i < gains.size(); ++i) {
-      gains[i] = gains[i] / base_[i] - 1;
+    for (std::size_t i = 0; i < gains.size(); ++i)
       more |= gains[i] > std::max(kNoGain, most_[i] - kClearlyMore);
-    }
     if (group.size() == 1) {
       for (std::size_t i = 0; i < gains.size(); ++i)
         most_[i] = std::max(most_[i], gains[i]);

@@ -38,4 +38,12 @@ std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
   return rates;
 }
 
+std::vector<double> gains_over(const std::vector<double>& base, const std::vector<double>& rates)
+{
+  std::vector<double> gains;
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    gains.push_back(rates[i] / base[i] - 1);
+  return gains;
+}
+
 } // namespace foretrain::experiments

@@ -16,4 +16,7 @@ std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
                                      const std::vector<const Lever*>& pulled, double factor,
                                      const RunOptions& options, int steps);
 
+/// What rates are more than these, relative, by job.
+std::vector<double> gains_over(const std::vector<double>& base, const std::vector<double>& rates);
+
 } // namespace foretrain::experiments
