@@ -142,9 +142,19 @@ bool follows_throughput(const std::string& quantity)
          });
 }
 
+// Of the logarithm; where no parameter was varied, of both runs.
+double variance_of_speedup(const JobResult& job)
+{
+  const double run = job.uncertainty->run_to_run;
+  if (!job.speedup_range)
+    return 2 * run * run;
+  const Range& range = *job.speedup_range;
+  return std::pow(std::log(range.high / range.median) / half_width(range.interval), 2);
+}
+
 // Variance of the logarithm of what the simulation says of a quantity, if it is known: of what
-// follows throughput, of its ratio to another job's, or of a ratio to one GPU, in which
-// parameters cancel; of one GPU that is itself.
+// follows throughput, of its ratio to another job's, or of a ratio to one GPU; of one GPU that is
+// itself.
 std::optional<double> variance_of_quantity(const std::string& quantity, const JobResult& job,
                                            const JobResult* other)
 {
@@ -152,7 +162,8 @@ std::optional<double> variance_of_quantity(const std::string& quantity, const Jo
   const double parameters = job.uncertainty->parameters;
   const bool itself = other == nullptr && job.gpus == 1 && !job.alone;
   if (quantity == "/speedup" || quantity == "/efficiency")
-    return itself ? 0 : 2 * run * run * (other != nullptr ? 2 : 1);
+    return itself ? 0
+                  : variance_of_speedup(job) + (other != nullptr ? variance_of_speedup(*other) : 0);
   if (!follows_throughput(quantity))
     return std::nullopt;
   return other != nullptr ? log_ratio_variance(job, *other, nullptr)

@@ -1,8 +1,8 @@
 #include "experiments/answers/programs.hpp"
 
 #include "experiments/run/keep/result_json.hpp"
-#include "experiments/run/scenario.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
+#include "experiments/run/simulate/one_gpu.hpp"
 #include "experiments/run/simulate/plan_writer.hpp"
 #include "experiments/run/simulate/synchronisation.hpp"
 #include "experiments/run/simulate/tenancy.hpp"

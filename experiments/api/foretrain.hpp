@@ -45,9 +45,10 @@ struct Job {
   std::string name;
   int gpus = 0;
   int nodes = 0;
-  Interval throughput; // samples per second
-  Interval step_time;  // seconds
-  double speedup = 0;  // against one GPU of the same job
+  Interval throughput;                   // samples per second
+  Interval step_time;                    // seconds
+  double speedup = 0;                    // against one GPU of the same job
+  std::optional<Interval> speedup_range; // where parameters were varied and one GPU runs the job
   std::map<std::string, double>
       time;                 // seconds of a step by part: "compute", "exposed_communication", ...
   std::string limited_by;   // the resource, as in "node0/ib0/tx"

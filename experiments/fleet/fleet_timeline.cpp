@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -81,6 +82,32 @@ void add_names(Timeline& timeline, const FleetRun& run, int gpus_per_node)
   }
 }
 
+const char* text_of(Overhead what)
+{
+  switch (what) {
+  case Overhead::checkpoint:
+    return "checkpoint";
+  case Overhead::restart:
+    return "restart";
+  default:
+    return "lost work";
+  }
+}
+
+// What a job did other than work, on each slice that it held then.
+template <class Add> // (span of the slice, overhead)
+void each_overhead(const FleetResult& result, const Add& add)
+{
+  std::map<JobId, std::vector<const HeldSpan*>> held;
+  if (!result.overheads.empty())
+    for (const HeldSpan& span : result.spans)
+      held[span.job].push_back(&span);
+  for (const OverheadSpan& overhead : result.overheads)
+    for (const HeldSpan* span : held[overhead.job])
+      if (span->from <= overhead.from && overhead.until <= span->until)
+        add(*span, overhead);
+}
+
 } // namespace
 
 std::size_t timeline_pieces(const FleetRun& run)
@@ -107,6 +134,15 @@ std::string fleet_timeline(const FleetRun& run, int gpus_per_node)
                     {"restarts", outcome.restarts},
                     {"preemptions", outcome.preemptions}});
   }
+  std::size_t overheads = 0;
+  each_overhead(run.result, [&](const HeldSpan&, const OverheadSpan&) { ++overheads; });
+  const bool room = timeline_pieces(run) + overheads <= kMostTimelinePieces;
+  each_overhead(run.result, [&](const HeldSpan& span, const OverheadSpan& overhead) {
+    if (room)
+      timeline.piece(text_of(overhead.what), kFirstNode + span.slice.node,
+                     std::countr_zero(span.slice.gpus), overhead.from, overhead.until,
+                     {{"job", run.workload.jobs[overhead.job].id}});
+  });
   for (const DownSpan& span : run.result.down)
     timeline.piece("down", kFirstNode + span.node, gpus_per_node, span.from,
                    std::min(span.until, run.result.end), Json::object());

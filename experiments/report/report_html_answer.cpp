@@ -81,6 +81,13 @@ std::string rate_with_interval(const Report& report, const ReportRow& row)
                                        number_text(rate.low, true), number_text(rate.high, true));
 }
 
+std::string speedup_range_text(const JobResult& job)
+{
+  return !job.speedup_range ? ""
+                            : fmt::format(" ({} to {})", number_text(job.speedup_range->low),
+                                          number_text(job.speedup_range->high));
+}
+
 std::string best_sentence(const Report& report, const ReportRow& best, bool only)
 {
   const JobResult& job = *best.job;
@@ -95,8 +102,8 @@ std::string best_sentence(const Report& report, const ReportRow& best, bool only
                               percent_text(job.mfu->share.full),
                               percent_text(job.mfu->share.causal));
   if (job.gpus > 1)
-    text += fmt::format("; {} times one GPU, {} efficiency", number_text(job.speedup),
-                        percent_text(job.efficiency));
+    text += fmt::format("; {} times one GPU{}, {} efficiency", number_text(job.speedup),
+                        speedup_range_text(job), percent_text(job.efficiency));
   return text + ".";
 }
 

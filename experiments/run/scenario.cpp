@@ -4,8 +4,10 @@
 #include "experiments/run/limits/resource_words.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/simulate/node_use.hpp"
+#include "experiments/run/simulate/one_gpu.hpp"
 #include "experiments/run/simulate/parameters.hpp"
 #include "experiments/run/simulate/phases.hpp"
+#include "experiments/run/simulate/rates.hpp"
 #include "experiments/run/simulate/sharing.hpp"
 #include "experiments/run/simulate/stage.hpp"
 #include "experiments/run/simulate/synchronisation.hpp"
@@ -28,47 +30,6 @@ namespace {
 
 constexpr int kRuns = 9;                        // with starts at random, of jobs that share,
 constexpr std::uint64_t kFlowsOfRuns = 200'000; // unless together they cost more than this
-
-struct Rates {
-  Range throughput;
-  Range step_time;
-};
-
-// The centre is the mean step, as frameworks tell their rate: steps of jobs that share can be of
-// two kinds, of which a median would tell only one.
-Rates rates_of(const models::Job& job, double interval = 0.9)
-{
-  const double samples = job.schedule().samples_per_step;
-  std::vector<double> steps;
-  double sum = 0;
-  for (const Seconds step : job.step_times()) {
-    steps.push_back(step.value());
-    sum += step.value();
-  }
-  const double mean = sum / static_cast<double>(steps.size());
-  const Range step = range_of(steps, mean, interval);
-  return {{samples / mean, samples / step.high, samples / step.low, interval}, step};
-}
-
-// Relative standard deviation of the mean step over the measured ones.
-double run_to_run(const models::Job& job)
-{
-  std::vector<double> steps;
-  for (const Seconds step : job.step_times())
-    steps.push_back(step.value());
-  return relative_spread(steps) / std::sqrt(static_cast<double>(steps.size()));
-}
-
-ResolvedExperiment only(ResolvedExperiment experiment, std::size_t job)
-{
-  // A container or a virtual machine keeps its cores and memory when its neighbours leave.
-  experiment.tenants = Tenancy(experiment).tenants();
-  ResolvedJob alone = experiment.jobs[job];
-  alone.spec.start = Seconds(0);
-  experiment.jobs = {std::move(alone)};
-  experiment.transfers.clear();
-  return experiment;
-}
 
 Elapsed elapsed_of(const ResolvedJob& resolved, const models::Job& job)
 {
@@ -127,9 +88,8 @@ void add_speedup(const ResolvedExperiment& experiment, std::size_t i, const RunO
                  JobResult& result)
 {
   const auto& plan = experiment.jobs[i].plan;
-  const bool known = plan && plan->one_gpu > 0;
-  const bool simulated = !plan || plan->one_gpu_by_profile;
-  if ((!known && !simulated) || experiment.jobs[i].transformer) {
+  const bool known = plan && plan->one_gpu > 0 && !experiment.jobs[i].transformer;
+  if (!known && !runs_on_one_gpu(experiment.jobs[i])) {
     // A GPU that computes its part without ever waiting stands for the one-GPU run, which a model
     // that does not fit a GPU cannot have.
     result.efficiency = (result.time.compute + result.time.recompute) / result.time.total();
@@ -325,27 +285,6 @@ std::vector<std::size_t> add_transfers(const CheckpointTransfers& checkpoints,
 }
 
 } // namespace
-
-double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
-                          const RunOptions& options)
-{
-  ResolvedExperiment single = only(experiment, job);
-  ResolvedJob& only_job = single.jobs.front();
-  only_job.ranks = {{0, 0}};
-  only_job.plan = nullptr;
-  // Variables in host memory are copied for one GPU, too; an anchor of several holds that.
-  if (!only_job.server_nodes.empty())
-    only_job.server_nodes.assign(only_job.framework.servers->worker == models::ServerClient::gpu &&
-                                         !only_job.spec.anchor
-                                     ? 1
-                                     : 0,
-                                 0);
-  single.nodes = 1;
-  single.tenants.clear();
-  Stage stage(single, options);
-  stage.run();
-  return rates_of(stage.job(0)).throughput.median;
-}
 
 PointRates point_rates(const Point& given, const RunOptions& asked,
                        const CheckpointTransfers& checkpoints)

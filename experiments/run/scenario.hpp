@@ -47,8 +47,4 @@ PointRates point_rates(const Point& point, const RunOptions& options,
 /// anything else that run_point finds out.
 std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps);
 
-/// Throughput of the same job alone on one GPU of the same machine and stack.
-double one_gpu_throughput(const ResolvedExperiment& experiment, std::size_t job,
-                          const RunOptions& options);
-
 } // namespace foretrain::experiments

@@ -190,6 +190,53 @@ TEST_CASE("each cause is found as if it had been varied by itself", "[uncertaint
   CHECK(found >= 3);
 }
 
+TEST_CASE("a speedup is as uncertain as what one GPU does not share", "[uncertainty]")
+{
+  const LogFolder folder;
+  Json json = experiment(8, true);
+  json["jobs"][0]["anchor"]["spread"] = 0.3;
+  const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+  const Point& point = loaded.points[0];
+  const JobResult job = run_point(point, with(UncertaintyMethod::linear)).jobs.front();
+  REQUIRE(job.speedup_range);
+  CHECK(job.speedup_range->median == job.speedup);
+  CHECK(log_width(*job.speedup_range) < 0.3 * log_width(job.throughput));
+  // Each parameter by itself, in whole predictions.
+  const auto experiment_of = resolve(point);
+  const auto variables = variables_of(experiment_of, point);
+  double squares = 2 * std::pow(job.uncertainty->run_to_run, 2);
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    std::vector<double> shift(variables.size(), 0);
+    shift[v] = 0.1;
+    const double other =
+        run_point(shifted(point, variables, shift), with(UncertaintyMethod::steps)).jobs[0].speedup;
+    squares += std::pow(std::log(other / job.speedup) / 0.1 * variables[v].spread, 2);
+  }
+  CHECK_THAT(log_width(*job.speedup_range), WithinRel(2 * kHalf90 * std::sqrt(squares), 0.1));
+  CHECK_THAT(
+      log_width(
+          *run_point(point, with(UncertaintyMethod::monte_carlo, 20)).jobs.front().speedup_range),
+      WithinRel(log_width(*job.speedup_range), 0.01));
+}
+
+TEST_CASE("what is one GPU, or does not run on one, has no range of its speedup", "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto range = [&](const Json& json, UncertaintyMethod method) {
+    const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+    return run_point(loaded.points[0], with(method)).jobs.front().speedup_range;
+  };
+  CHECK_FALSE(range(experiment(1, true), UncertaintyMethod::linear));
+  CHECK_FALSE(range(experiment(8, true), UncertaintyMethod::steps));
+  Json large = {{"cluster", {{"platform", "hgx-h100"}, {"nodes", 1}}},
+                {"jobs", Json::array({{{"name", "train"},
+                                       {"model", "gpt3-1.7b"},
+                                       {"framework", "megatron"},
+                                       {"batch_per_gpu", 1},
+                                       {"gpus", 8}}})}};
+  CHECK_FALSE(range(large, UncertaintyMethod::linear));
+}
+
 TEST_CASE("linear and Monte Carlo agree", "[uncertainty][many]")
 {
   const LogFolder folder;

@@ -336,6 +336,8 @@ class Job(Record):
         step_time_s: time from the start of one training step to that of the next
         speedup: throughput over that of one GPU with the same job and stack; of programs and large models, which
             one GPU may not hold: GPUs times the share of the step that computes
+        speedup_range: where it may lie: parameters that both runs have in common cancel; absent where parameters
+            were not varied or one GPU does not run the job
         efficiency: speedup / GPUs
         time_s: parts of the mean step; they add up to it
         bottleneck: what limits the job
@@ -373,6 +375,7 @@ class Job(Record):
     throughput_samples_per_s: Range
     step_time_s: Range
     speedup: float
+    speedup_range: Range | None
     efficiency: float
     time_s: TimeS
     bottleneck: Bottleneck
@@ -406,6 +409,7 @@ class Job(Record):
         "throughput_samples_per_s",
         "step_time_s",
         "speedup",
+        "speedup_range",
         "efficiency",
         "time_s",
         "bottleneck",
@@ -436,6 +440,7 @@ class Job(Record):
     _kinds = {
         "throughput_samples_per_s": Range,
         "step_time_s": Range,
+        "speedup_range": Range,
         "time_s": TimeS,
         "bottleneck": Bottleneck,
         "elapsed_s": ElapsedS,

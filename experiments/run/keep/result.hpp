@@ -138,6 +138,7 @@ struct JobResult {
   Range step_time;              // seconds
   std::optional<Range> latency; // of a batch, for inference
   double speedup = 1;
+  std::optional<Range> speedup_range; // where parameters were varied, and one GPU can run the job
   double efficiency = 1;
   models::StepTimes time;
   Bottleneck bottleneck;

@@ -256,6 +256,10 @@ void describe(V& v, JobResult& j)
              "throughput over that of one GPU with the same job and stack; of programs and large "
              "models, which one GPU may not hold: GPUs times the share of the step that computes",
              columns({"speedup"}, non_negative()));
+  v.optional("speedup_range", j.speedup_range,
+             "where it may lie: parameters that both runs have in common cancel; absent where "
+             "parameters were not varied or one GPU does not run the job",
+             columns({"", "speedup_low", "speedup_high"}));
   v.required("efficiency", j.efficiency, "speedup / GPUs", columns({"efficiency"}, non_negative()));
   v.object("time_s", "parts of the mean step; they add up to it",
            [&](auto& parts) { describe_times(parts, j); });

@@ -1,6 +1,7 @@
 #include "experiments/run/uncertainty/probe.hpp"
 
 #include "experiments/run/simulate/anchor_runs.hpp"
+#include "experiments/run/simulate/one_gpu.hpp"
 #include "experiments/run/simulate/stage.hpp"
 #include "experiments/spec/resolve.hpp"
 
@@ -43,6 +44,13 @@ LogRates Probe::rates(const Point& point, bool same_exchanges) const
     rates.push_back(-std::log(sum / static_cast<double>(times.size())));
   }
   return rates;
+}
+
+double Probe::on_one_gpu(const Point& point, std::size_t job) const
+{
+  RunOptions options = options_;
+  options.compares = true;
+  return std::log(one_gpu_throughput(resolve(with_anchors(point, options_)), job, options));
 }
 
 } // namespace foretrain::experiments

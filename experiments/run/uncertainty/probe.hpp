@@ -26,6 +26,8 @@ public:
                                          bool same_exchanges = false) const;
   /// From the mean step, with the seed of the options.
   LogRates rates(const Point& point, bool same_exchanges = false) const;
+  /// Of one of the jobs, on one GPU.
+  double on_one_gpu(const Point& point, std::size_t job) const;
 
 private:
   Point point_;

@@ -4,6 +4,7 @@
 #include "calibration/spreads.hpp"
 #include "experiments/run/keep/range.hpp"
 #include "experiments/run/limits/gains.hpp"
+#include "experiments/run/simulate/one_gpu.hpp"
 #include "experiments/run/simulate/tenancy.hpp"
 #include "experiments/run/uncertainty/linear_spreads.hpp"
 #include "experiments/run/uncertainty/unexplained.hpp"
@@ -38,17 +39,51 @@ double between_runs(const ResolvedExperiment& experiment, std::size_t job,
   return std::sqrt(variance);
 }
 
-RatesOf rates_of(const Probe& probe)
+RatesOf rates_by(const Probe& probe)
 {
   return [&probe](const Point& point, bool same_exchanges) {
     return probe.rates(point, same_exchanges);
   };
 }
 
+// Effects of parameters on the rate over that of one GPU, in which what both have in common
+// cancels.
+LogRates speedup_effects(const Probe& probe, std::size_t job,
+                         const std::vector<Variable>& variables,
+                         const std::vector<LogRates>& effects)
+{
+  const auto on_one_gpu = [&](const Point& point, bool) {
+    return LogRates{probe.on_one_gpu(point, job)};
+  };
+  const auto of_one = linear_effects(probe.point(), on_one_gpu, variables);
+  LogRates differences;
+  for (std::size_t v = 0; v < variables.size(); ++v)
+    differences.push_back(effects[v][job] - of_one[v][0]);
+  return differences;
+}
+
+// A job that is one GPU alone has the speedup 1, whatever its parameters.
+void add_speedup_range(const Probe& probe, const ResolvedExperiment& experiment, std::size_t i,
+                       const std::vector<Variable>& variables, const std::vector<LogRates>& effects,
+                       const std::vector<std::vector<double>>& matrix, double interval,
+                       JobResult& job)
+{
+  const bool itself = job.gpus == 1 && experiment.jobs.size() == 1;
+  if (itself || !runs_on_one_gpu(experiment.jobs[i]))
+    return;
+  std::vector<LogRates> of_ratio;
+  for (const double effect : speedup_effects(probe, i, variables, effects))
+    of_ratio.push_back({effect});
+  const double both_runs = std::sqrt(2.0) * job.uncertainty->run_to_run;
+  const double deviation = std::hypot(deviation_of(of_ratio, matrix, 0), both_runs);
+  job.speedup_range =
+      widened({job.speedup, job.speedup, job.speedup, interval}, half_width(interval) * deviation);
+}
+
 void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
                 const std::vector<Variable>& variables, double interval, PointResult& result)
 {
-  const auto effects = linear_effects(probe.point(), rates_of(probe), variables);
+  const auto effects = linear_effects(probe.point(), rates_by(probe), variables);
   const auto matrix = correlations(probe.point(), variables);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
@@ -61,6 +96,7 @@ void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
     const double distance = half_width(interval) * std::hypot(job.uncertainty->parameters, runs);
     job.throughput = widened(job.throughput, distance);
     job.step_time = widened(job.step_time, distance);
+    add_speedup_range(probe, experiment, i, variables, effects, matrix, interval, job);
   }
 }
 
@@ -136,10 +172,10 @@ void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
 {
   const Samples samples = draw(probe, variables, options, result.jobs.size());
   const auto effects = sampled_effects(samples, variables.size());
-  // Shares of a step are small differences, too small for slopes of scattered samples.
-  const bool any_left = !unexplained(probe.point(), variables).empty();
-  const auto linear =
-      any_left ? linear_effects(probe.point(), rates_of(probe), variables) : effects;
+  // Shares of a step are small differences, too small for slopes of scattered samples, and so is
+  // what one GPU and several do not share.
+  const auto linear = linear_effects(probe.point(), rates_by(probe), variables);
+  const auto matrix = correlations(probe.point(), variables);
   const double interval = options.uncertainty.interval;
   const LogRates base = probe.rates(probe.point(), true);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
@@ -162,6 +198,7 @@ void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
     };
     job.throughput = around(job.throughput, below, above);
     job.step_time = around(job.step_time, -above, -below);
+    add_speedup_range(probe, experiment, i, variables, linear, matrix, interval, job);
   }
 }
 

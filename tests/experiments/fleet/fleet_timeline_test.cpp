@@ -71,4 +71,36 @@ TEST_CASE("a timeline tells names that are no UTF-8", "[fleet]")
   CHECK(timeline.at("traceEvents").back().at("tid") == 1);
 }
 
+TEST_CASE("a timeline has writes of checkpoints, restarts and lost work within their jobs",
+          "[fleet]")
+{
+  // Of 1000 s of work a write of 10 s follows each 200; the node of the first attempt fails after
+  // 500 s, when 80 s of work are not saved.
+  const test::TextFile trace("failing.swf", "1 0 0 1000 2 -1 -1 2 -1 -1 1 1 0 -1 0 -1 -1 -1\n");
+  const test::TextFile faults("one-fault.csv", "node,start_day,end_day\n0,0.005787037037,1\n");
+  const test::TextFile file("failing.json", R"({"cluster": {"nodes": 2, "gpus_per_node": 2},
+        "checkpoint": {"interval": "200 s", "write": "10 s", "restart": "60 s"},
+        "failures": {"trace": ")" + faults.path().string() +
+                                                R"("}, "jobs": {"kind": "swf", "trace": ")" +
+                                                trace.path().string() + "\"}}");
+  const LoadedFleet fleet = load_fleet(file.path().string(), {}, "");
+  const FleetRun run = run_fleet(fleet, {1, 1, true, {}}).front();
+  const Json timeline = Json::parse(fleet_timeline(run, 2));
+  std::map<std::string, std::vector<Json>> by_name;
+  for (const Json& event : timeline.at("traceEvents"))
+    if (event.at("ph") == "X")
+      by_name[event.at("name")].push_back(event);
+  const auto span = [&](const std::string& name, std::size_t i) {
+    const Json& event = by_name.at(name).at(i);
+    return std::pair(event.at("ts").get<double>() / 1e6, event.at("dur").get<double>() / 1e6);
+  };
+  CHECK(span("checkpoint", 0) == std::pair(200.0, 10.0));
+  CHECK(span("checkpoint", 1) == std::pair(410.0, 10.0));
+  CHECK(span("lost work", 0) == std::pair(420.0, 80.0));
+  CHECK(by_name.at("restart").front().at("args").at("job") == "1");
+  CHECK_THAT(by_name.at("restart").front().at("dur").get<double>(), test::is(60e6));
+  CHECK(by_name.at("lost work").front().at("pid") == 1);
+  CHECK(by_name.at("restart").front().at("pid") == 2);
+}
+
 } // namespace foretrain::fleet_timeline_test
