@@ -6,6 +6,7 @@
 #include "tests/experiments/told.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -91,6 +92,24 @@ TEST_CASE("One GPU is exactly as fast as itself")
   };
   CHECK(with_gpus(1) == CheckState::passed);
   CHECK(with_gpus(2) == CheckState::undecided);
+}
+
+TEST_CASE("A speedup is judged by its own range")
+{
+  const auto with_deviation = [](double deviation) { // of the logarithm
+    const auto loaded = experiment(R"({"quantity": "/speedup", "at_least": 7.5})");
+    Prediction made = prediction(loaded, 1000, 0.02);
+    JobResult& job = made.result.points[0].jobs[0];
+    job.gpus = 8;
+    job.speedup = 7.8;
+    const double distance = 1.6448536 * deviation;
+    job.speedup_range = Range{7.8, 7.8 * std::exp(-distance), 7.8 * std::exp(distance), 0.9};
+    return check(loaded, made, {}).back().state;
+  };
+  // Violated with one tenth where the bound is 1.2816 standard deviations away.
+  const double tenth = std::log(7.8 / 7.5) / 1.2815516;
+  CHECK(with_deviation(0.98 * tenth) == CheckState::passed);
+  CHECK(with_deviation(1.02 * tenth) == CheckState::undecided);
 }
 
 TEST_CASE("A baseline is kept by noise and broken by a regression")
