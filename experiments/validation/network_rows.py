@@ -63,9 +63,11 @@ MLPERF = {
     "mlperf-transformer": {"model": "transformer-big", "framework": MLPERF_PYTORCH},
     "mlperf-stable_diffusion": {"model": "stable-diffusion-2", "framework": MLPERF_GRAPHS},
     "mlperf-dlrm": {"model": "dlrm", "framework": "hugectr"},
-    "mlperf-dlrm_dcnv2": {"model": "dlrm-dcnv2", "framework": "hugectr"},
+    "mlperf-dlrm_dcnv2": {"model": "dlrm-dcnv2", "framework": "hugectr-23"},
     "mlperf-resnet": {"model": "resnet50-v1.5", "framework": "mxnet-mlperf"},
 }
+# In v3.0 no table lies on every GPU (its configurations have no DP_SHARDING_THRESHOLD).
+DIVIDED_TABLES = {"extends": "hugectr-23", "tables": {"replicated_below": "0 B", "replicated_below_between": "0 B"}}
 # What convolutions take over of batch normalisation hangs on the kernels that cuDNN has for a GPU: sources of the presets.
 RESNET = [(r"V100", "mxnet-mlperf-0.7"), (r"[HB][12]00", "mxnet-mlperf-3"),
           (r"L40|A10G", {"extends": "mxnet-mlperf", "kernels": {"batch_norm": "alone"}})]
@@ -98,6 +100,8 @@ MACHINES = {"nd96amsr": {"extends": "nd-a100-v4", "node": {"gpus": {"type": "a10
 def mlperf_job(row):
     """NVIDIA's SSD was a PyTorch program until v0.7, but on many nodes; its Mask R-CNN fills images up to the largest of their batch until then."""
     job = MLPERF[row["set"]]
+    if row["set"] == "mlperf-dlrm_dcnv2" and row["round"] == "v3.0":
+        return {**job, "framework": DIVIDED_TABLES}
     if row["set"] == "mlperf-maskrcnn" and row["round"] < "v1.0":
         return {**job, "model": "maskrcnn-resnet50"}
     if row["set"] == "mlperf-resnet":
@@ -324,8 +328,8 @@ def scale(rows):
             system, platform = row["system"], node_of(row)
             suite.add(row, platform, job, f"MLPerf, {network_of(job)}", "network" if anchor else "intra-node", gpus=system["gpus"],
                       nodes=system["nodes"], anchor=anchor, role=None if anchor else "calibration",
-                      label=f"{name_of(platform)}, {system['nodes']} nodes, {network_of(job)}" if system["nodes"] > 1
-                      else f"{name_of(platform)}, {network_of(job)}, MLPerf")
+                      label=(f"{name_of(platform)}, {system['nodes']} nodes, {network_of(job)}" if system["nodes"] > 1
+                             else f"{name_of(platform)}, {network_of(job)}, MLPerf") + (", v3.0" if job["framework"] == DIVIDED_TABLES else ""))
     return suite, anchors
 
 
@@ -344,7 +348,7 @@ def one_gpu(rows, anchors):
                 continue
             taken.add(key)
             program = ", PyTorch" if job["framework"] == MLPERF_PYTORCH and row["set"] == "mlperf-ssd" else ""
-            early = ", until v0.7" if job["model"] != MLPERF[row["set"]]["model"] else ""
+            early = ", until v0.7" if job["model"] != MLPERF[row["set"]]["model"] else ", v3.0" if job["framework"] == DIVIDED_TABLES else ""
             suite.add(row, platform, job, f"MLPerf, one node, {network_of(job)}", "intra-node", gpus=system["gpus"],
                       label=f"{name_of(platform)}, {network_of(job)}, MLPerf{program}{early}")
             continue
