@@ -1,6 +1,7 @@
 #include "models/training/table_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace foretrain::models {
@@ -77,12 +78,11 @@ private:
     return most;
   }
 
-  // Tables, that of the hottest shards first.
+  // Tables, that of the hottest shards first; of equal ones the last (numpy's argsort, reversed).
   std::vector<std::size_t> by_heat() const
   {
     std::vector<std::size_t> order(tables_.size());
-    for (std::size_t t = 0; t < order.size(); ++t)
-      order[t] = t;
+    std::iota(order.rbegin(), order.rend(), 0);
     std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
       return tables_[a].hot() > tables_[b].hot();
     });

@@ -63,18 +63,19 @@ TEST_CASE("a layer gathers all that was sent before it", "[tables]")
   CHECK(exchanges[2].size == Bytes(12));
 }
 
-// Two tables of rows of 3, 6 and 2 lookups: by the plan each place has one.
+// Tables of rows of 3, of 6, 2 and 2 lookups: by the plan one place has the first, another both
+// others.
 TEST_CASE("by a plan a rank sends the sums that it makes for all samples", "[tables][closed-form]")
 {
   Network network;
-  network.layers = {tables_layer({{100, 6}, {100, 2}}, 3), gathers()};
+  network.layers = {tables_layer({{100, 6}, {100, 2}, {100, 2}}, 3), gathers()};
   ComputeProfile profile;
   profile.layers.assign(2, {1.0_ms, 1.0_ms});
   Device device = of_width(2);
   device.tables = TablePlacement{.shard_cost = 5, .shard_cost_between = 5};
   device.ranks = 2;
   const auto on_node = table_exchanges(network, profile, 10, device);
-  CHECK(on_node.front().size == Bytes(1 * 3 * 10 * 2 * 2));
+  CHECK(on_node.front().size == Bytes(1.5 * 3 * 10 * 2 * 2));
   CHECK(on_node.front().within == Bytes(0));
   // Two nodes of four: each GPU makes a part of its node's sum of each of 80 samples, the node
   // adds them up, and each GPU sends those of its 20 samples of the node to other nodes.
@@ -82,7 +83,7 @@ TEST_CASE("by a plan a rank sends the sums that it makes for all samples", "[tab
   device.nodes = 2;
   const auto between = table_exchanges(network, profile, 10, device);
   CHECK(between.front().within == Bytes(1 * 3 * 80 * 2));
-  CHECK(between.front().size == Bytes(1 * 3 * 20 * 2));
+  CHECK(between.front().size == Bytes(1.5 * 3 * 20 * 2));
 }
 
 } // namespace foretrain::table_exchange_test

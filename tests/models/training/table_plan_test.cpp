@@ -57,8 +57,8 @@ TEST_CASE("a table larger than a place is cut until its shards fit", "[tables]")
 {
   const std::vector<TableSize> tables{{100, 1}, {10, 1}, {10, 1}};
   const TableShare share = share_of_tables(tables, kRow, 4, 100, Bytes(350), Bytes(0));
-  CHECK(share.mean_shards == 1.5); // four of the large one, one of each small one
-  CHECK(share.lookups == 1.25);    // a small one beside a quarter
+  CHECK(share.mean_shards == 2); // four of the large one, two of each small one
+  CHECK(share.lookups == 0.75);  // half of a small one beside a quarter
   CHECK(share.shards == 2);
 }
 
