@@ -38,6 +38,9 @@ XLA = "tensorflow-2-xla-horovod"
 XLA_1 = "tensorflow-1.15-xla-horovod"
 # apex.amp with O2: half precision throughout.
 O2 = {"extends": "pytorch-ddp", "kernels": {"autocast": False}}
+# nnU-Net's scripts/benchmark.py asks for "--norm instance_nvfuser --layout NDHWC" in three dimensions with --amp: channels last, and a
+# normalisation of its own in half precision.
+NDHWC = {"extends": "pytorch-ddp-channels-last", "kernels": {"autocast": False}}
 # Paddle's data parallelism is taken as PyTorch's.
 DLE_SQUAD = {"dle-bert-tensorflow": (XLA_1, "TensorFlow 1"), "dle-bert-tensorflow2": (XLA, "TensorFlow 2"), "dle-bert-pytorch": (O2, "PyTorch"),
              "dle-bert-paddlepaddle": ("pytorch-ddp", "Paddle")}
@@ -160,8 +163,9 @@ def job_of(row):
     if name == "dle-ssd-pytorch":
         return {"model": "ssd300-resnet50", "framework": "pytorch-ddp-channels-last"}, "DeepLearningExamples, SSD"
     if name in ("dle-nnunet-pytorch", "dle-nnunet-tensorflow2"):
-        pytorch = name.endswith("pytorch")
-        return {"model": f"nnunet-{row['row']['Dimension']}d", "framework": "pytorch-ddp" if pytorch else XLA,
+        pytorch, dimension = name.endswith("pytorch"), row["row"]["Dimension"]
+        plain = NDHWC if dimension == "3" and precision_of(row) == "fp16" else "pytorch-ddp"
+        return {"model": f"nnunet-{dimension}d", "framework": plain if pytorch else XLA,
                 "optimizer": "adam"}, "DeepLearningExamples, nnU-Net, " + ("PyTorch" if pytorch else "TensorFlow 2")
     if name in ("dle-maskrcnn-pytorch", "dle-maskrcnn-tensorflow2"):
         pytorch = name.endswith("pytorch")
@@ -311,7 +315,7 @@ def scale(rows):
         if not alone:
             continue
         job, part = told
-        label = f"{name_of(DGX[system['name']])}, {network_of(job)}" + (", " + part.rsplit(", ", 1)[-1] if "SQuAD" in part else "")
+        label = f"{name_of(DGX[system['name']])}, {network_of(job)}" + (", " + part.rsplit(", ", 1)[-1] if "SQuAD" in part else "") + (", NDHWC" if job["framework"] == NDHWC else "")
         if system["gpus"] == 1:
             anchors.add(row["id"])
             suite.add(row, DGX[system["name"]], job, part, "compute", gpus=1, role="calibration", label=label)
@@ -368,7 +372,8 @@ def one_gpu(rows, anchors):
         if not isinstance(model, str):
             model = model["extends"] + (" SQuAD" if "bert" in model["extends"] else ", all words" if "transformer" in model["extends"] else "")
         kind = part.rsplit(", ", 1)[-1] if any(word in part for word in ("channels", "nnU-Net", "R-CNN", "Examples, BERT SQuAD")) else part.split(",")[0]
-        suite.add(row, of(gpu), job, part, "compute", label=f"{gpu}, {model}, {kind}")
+        layout = ", NDHWC" if job["framework"] == NDHWC else ""
+        suite.add(row, of(gpu), job, part, "compute", label=f"{gpu}, {model}, {kind}{layout}")
     return suite
 
 
