@@ -41,6 +41,9 @@ O2 = {"extends": "pytorch-ddp", "kernels": {"autocast": False}}
 # nnU-Net's scripts/benchmark.py asks for "--norm instance_nvfuser --layout NDHWC" in three dimensions with --amp: channels last, and a
 # normalisation of its own in half precision.
 NDHWC = {"extends": "pytorch-ddp-channels-last", "kernels": {"autocast": False}}
+# NVIDIA's SSD reads its pictures from files and decodes them on the CPU (coco_pipeline.py: ImageSlice on "cpu"), in as many threads of DALI as its
+# --num-workers, 4 where nothing is said; Lambda's rows are of files in the page cache.
+COCO_FILES = {"format": "jpeg", "cache": "warm"}
 # Paddle's data parallelism is taken as PyTorch's.
 DLE_SQUAD = {"dle-bert-tensorflow": (XLA_1, "TensorFlow 1"), "dle-bert-tensorflow2": (XLA, "TensorFlow 2"), "dle-bert-pytorch": (O2, "PyTorch"),
              "dle-bert-paddlepaddle": ("pytorch-ddp", "Paddle")}
@@ -188,7 +191,7 @@ def job_of(row):
     if name == "lambda-pytorch-transformerxlbase":
         return {"model": {"extends": "transformer-xl-base", **ALL_WORDS}, "framework": O2}, "lambda, Transformer-XL, all words"
     if name == "lambda-pytorch-SSD":
-        return {"model": "ssd300-resnet50", "framework": "pytorch-ddp"}, "lambda, SSD300"
+        return {"model": "ssd300-resnet50", "framework": "pytorch-ddp", "input": COCO_FILES}, "lambda, SSD300"
     if name == "lambda-pytorch-resnet50":
         return {"model": "resnet50-v1.5", "framework": "pytorch-ddp"}, "lambda, ResNet-50"
     if name in ("lambda-pytorch-bert_base_squad", "lambda-pytorch-bert_large_squad"):
