@@ -74,6 +74,7 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   }
   device.bytes_per_element = static_cast<int>(bytes_of(job.precision));
   device.ranks = job.gpus;
+  device.tables = framework.tables;
   device.tensor_cores = half && on_tensor_cores(gpu, job.precision);
   device.fused_elementwise = framework.fused_elementwise;
   device.kernels = framework.kernels;
@@ -95,6 +96,20 @@ int most_on_a_node(const std::vector<platforms::GpuPlace>& ranks)
   for (const auto& place : ranks)
     most = std::max(most, ++gpus[place.node]);
   return most;
+}
+
+// Nodes that hold as many ranks each, one after the other; 1 where they do not.
+int even_nodes(const std::vector<platforms::GpuPlace>& ranks)
+{
+  const int most = most_on_a_node(ranks);
+  const auto count = static_cast<int>(ranks.size());
+  if (most == 0 || count % most != 0)
+    return 1;
+  for (int i = 0; i < count; ++i)
+    if (ranks[static_cast<std::size_t>(i)].node !=
+        ranks[static_cast<std::size_t>(i - i % most)].node)
+      return 1;
+  return count / most;
 }
 
 int default_steps(int gpus)
@@ -300,6 +315,7 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
     job.framework.library = job.framework.library_between_nodes;
   job.library = models::load_library(job.framework.library);
   job.device = device_for(e.platform, job.stack, spec, job.framework, at);
+  job.device.nodes = even_nodes(job.ranks);
   job.optimizer = models::load_optimizer(
       spec.optimizer ? spec.optimizer : preset_reference(job.network.optimizer, spec.model));
   if (job.optimizer.newton_schulz)

@@ -38,6 +38,12 @@ XLA = "tensorflow-2-xla-horovod"
 XLA_1 = "tensorflow-1.15-xla-horovod"
 # apex.amp with O2: half precision throughout.
 O2 = {"extends": "pytorch-ddp", "kernels": {"autocast": False}}
+# nnU-Net's scripts/benchmark.py asks for "--norm instance_nvfuser --layout NDHWC" in three dimensions with --amp: channels last, and a
+# normalisation of its own in half precision.
+NDHWC = {"extends": "pytorch-ddp-channels-last", "kernels": {"autocast": False}}
+# NVIDIA's SSD reads its pictures from files and decodes them on the CPU (coco_pipeline.py: ImageSlice on "cpu"), in as many threads of DALI as its
+# --num-workers, 4 where nothing is said; Lambda's rows are of files in the page cache.
+COCO_FILES = {"format": "jpeg", "cache": "warm"}
 # Paddle's data parallelism is taken as PyTorch's.
 DLE_SQUAD = {"dle-bert-tensorflow": (XLA_1, "TensorFlow 1"), "dle-bert-tensorflow2": (XLA, "TensorFlow 2"), "dle-bert-pytorch": (O2, "PyTorch"),
              "dle-bert-paddlepaddle": ("pytorch-ddp", "Paddle")}
@@ -50,17 +56,24 @@ MLPERF_PYTORCH = {"extends": "pytorch-ddp-channels-last", "fused_elementwise": T
 # 1 us for a kernel of it is an assumption: the device, not the host, sets their pace.
 MLPERF_GRAPHS = {**MLPERF_PYTORCH, "launches": {"per_operation": "0 us", "per_kernel": "1 us"}}
 MLPERF_MXNET = {"extends": "mxnet-horovod", "fused_elementwise": True}
+# NVIDIA's Mask R-CNN captures its backbone for one shape of each orientation, and every image is filled up to it: the shorter side 800, the longer
+# 1333 up to a multiple of 32 (CUDA_GRAPH_NUM_SHAPES_PER_ORIENTATION 1, shapes_train of its tools/train_mlperf.py; graphs since v1.0). The files of
+# TensorFlow 2 have 832 x 1344 for all (mrcnn_tf2/config.py, image_size).
+MASKRCNN_GRAPHED = {"extends": "maskrcnn-resnet50", "input": {"channels": 3, "height": 800, "width": 1344}}
+MASKRCNN_TF2 = {"extends": "maskrcnn-resnet50", "input": {"channels": 3, "height": 832, "width": 1344}}
 MLPERF = {
     "mlperf-ssd": {"model": "ssd300-resnet34", "framework": MLPERF_MXNET},
     "mlperf-retinanet": {"model": "retinanet-resnext50", "framework": MLPERF_GRAPHS},
-    "mlperf-maskrcnn": {"model": "maskrcnn-resnet50", "framework": MLPERF_PYTORCH},
+    "mlperf-maskrcnn": {"model": MASKRCNN_GRAPHED, "framework": MLPERF_PYTORCH},
     "mlperf-unet3d": {"model": "unet3d-kits19", "framework": MLPERF_MXNET},
     "mlperf-transformer": {"model": "transformer-big", "framework": MLPERF_PYTORCH},
     "mlperf-stable_diffusion": {"model": "stable-diffusion-2", "framework": MLPERF_GRAPHS},
     "mlperf-dlrm": {"model": "dlrm", "framework": "hugectr"},
-    "mlperf-dlrm_dcnv2": {"model": "dlrm-dcnv2", "framework": "hugectr"},
+    "mlperf-dlrm_dcnv2": {"model": "dlrm-dcnv2", "framework": "hugectr-23"},
     "mlperf-resnet": {"model": "resnet50-v1.5", "framework": "mxnet-mlperf"},
 }
+# In v3.0 no table lies on every GPU (its configurations have no DP_SHARDING_THRESHOLD).
+DIVIDED_TABLES = {"extends": "hugectr-23", "tables": {"replicated_below": "0 B", "replicated_below_between": "0 B"}}
 # What convolutions take over of batch normalisation hangs on the kernels that cuDNN has for a GPU: sources of the presets.
 RESNET = [(r"V100", "mxnet-mlperf-0.7"), (r"[HB][12]00", "mxnet-mlperf-3"),
           (r"L40|A10G", {"extends": "mxnet-mlperf", "kernels": {"batch_norm": "alone"}})]
@@ -91,8 +104,12 @@ MACHINES = {"nd96amsr": {"extends": "nd-a100-v4", "node": {"gpus": {"type": "a10
 
 
 def mlperf_job(row):
-    """NVIDIA's SSD was a PyTorch program until v0.7, but on many nodes."""
+    """NVIDIA's SSD was a PyTorch program until v0.7, but on many nodes; its Mask R-CNN fills images up to the largest of their batch until then."""
     job = MLPERF[row["set"]]
+    if row["set"] == "mlperf-dlrm_dcnv2" and row["round"] == "v3.0":
+        return {**job, "framework": DIVIDED_TABLES}
+    if row["set"] == "mlperf-maskrcnn" and row["round"] < "v1.0":
+        return {**job, "model": "maskrcnn-resnet50"}
     if row["set"] == "mlperf-resnet":
         return next(({**job, "framework": framework} for words, framework in RESNET if re.search(words, row["system"]["gpu"])), job)
     if row["set"] == "mlperf-ssd" and row["round"] < "v1.0" and "mxnet" not in row["system"]["name"]:
@@ -149,12 +166,13 @@ def job_of(row):
     if name == "dle-ssd-pytorch":
         return {"model": "ssd300-resnet50", "framework": "pytorch-ddp-channels-last"}, "DeepLearningExamples, SSD"
     if name in ("dle-nnunet-pytorch", "dle-nnunet-tensorflow2"):
-        pytorch = name.endswith("pytorch")
-        return {"model": f"nnunet-{row['row']['Dimension']}d", "framework": "pytorch-ddp" if pytorch else XLA,
+        pytorch, dimension = name.endswith("pytorch"), row["row"]["Dimension"]
+        plain = NDHWC if dimension == "3" and precision_of(row) == "fp16" else "pytorch-ddp"
+        return {"model": f"nnunet-{dimension}d", "framework": plain if pytorch else XLA,
                 "optimizer": "adam"}, "DeepLearningExamples, nnU-Net, " + ("PyTorch" if pytorch else "TensorFlow 2")
     if name in ("dle-maskrcnn-pytorch", "dle-maskrcnn-tensorflow2"):
         pytorch = name.endswith("pytorch")
-        return {"model": "maskrcnn-resnet50", "framework": "pytorch-ddp" if pytorch else XLA}, (
+        return {"model": "maskrcnn-resnet50" if pytorch else MASKRCNN_TF2, "framework": "pytorch-ddp" if pytorch else XLA}, (
             "DeepLearningExamples, Mask R-CNN, " + ("PyTorch" if pytorch else "TensorFlow 2"))
     if name == "dle-transformer":
         return {"model": "transformer-big", "framework": "pytorch-ddp"}, "DeepLearningExamples, Transformer"
@@ -173,7 +191,7 @@ def job_of(row):
     if name == "lambda-pytorch-transformerxlbase":
         return {"model": {"extends": "transformer-xl-base", **ALL_WORDS}, "framework": O2}, "lambda, Transformer-XL, all words"
     if name == "lambda-pytorch-SSD":
-        return {"model": "ssd300-resnet50", "framework": "pytorch-ddp"}, "lambda, SSD300"
+        return {"model": "ssd300-resnet50", "framework": "pytorch-ddp", "input": COCO_FILES}, "lambda, SSD300"
     if name == "lambda-pytorch-resnet50":
         return {"model": "resnet50-v1.5", "framework": "pytorch-ddp"}, "lambda, ResNet-50"
     if name in ("lambda-pytorch-bert_base_squad", "lambda-pytorch-bert_large_squad"):
@@ -300,7 +318,7 @@ def scale(rows):
         if not alone:
             continue
         job, part = told
-        label = f"{name_of(DGX[system['name']])}, {network_of(job)}" + (", " + part.rsplit(", ", 1)[-1] if "SQuAD" in part else "")
+        label = f"{name_of(DGX[system['name']])}, {network_of(job)}" + (", " + part.rsplit(", ", 1)[-1] if "SQuAD" in part else "") + (", NDHWC" if job["framework"] == NDHWC else "")
         if system["gpus"] == 1:
             anchors.add(row["id"])
             suite.add(row, DGX[system["name"]], job, part, "compute", gpus=1, role="calibration", label=label)
@@ -315,10 +333,10 @@ def scale(rows):
         for identity, anchor in [(first, None)] + [(identity, one) for identity in more]:
             row = by_id[identity]
             system, platform = row["system"], node_of(row)
-            suite.add(row, platform, job, f"MLPerf, {job['model']}", "network" if anchor else "intra-node", gpus=system["gpus"],
+            suite.add(row, platform, job, f"MLPerf, {network_of(job)}", "network" if anchor else "intra-node", gpus=system["gpus"],
                       nodes=system["nodes"], anchor=anchor, role=None if anchor else "calibration",
-                      label=f"{name_of(platform)}, {system['nodes']} nodes, {job['model']}" if system["nodes"] > 1
-                      else f"{name_of(platform)}, {job['model']}, MLPerf")
+                      label=(f"{name_of(platform)}, {system['nodes']} nodes, {network_of(job)}" if system["nodes"] > 1
+                             else f"{name_of(platform)}, {network_of(job)}, MLPerf") + (", v3.0" if job["framework"] == DIVIDED_TABLES else ""))
     return suite, anchors
 
 
@@ -336,9 +354,10 @@ def one_gpu(rows, anchors):
             if platform is None or system["nodes"] != 1 or row["batch_per_gpu"] < 1 or key in taken:
                 continue
             taken.add(key)
-            program = ", PyTorch" if job != MLPERF[row["set"]] else ""
-            suite.add(row, platform, job, f"MLPerf, one node, {job['model']}", "intra-node", gpus=system["gpus"],
-                      label=f"{name_of(platform)}, {job['model']}, MLPerf{program}")
+            program = ", PyTorch" if job["framework"] == MLPERF_PYTORCH and row["set"] == "mlperf-ssd" else ""
+            early = ", until v0.7" if job["model"] != MLPERF[row["set"]]["model"] else ", v3.0" if job["framework"] == DIVIDED_TABLES else ""
+            suite.add(row, platform, job, f"MLPerf, one node, {network_of(job)}", "intra-node", gpus=system["gpus"],
+                      label=f"{name_of(platform)}, {network_of(job)}, MLPerf{program}{early}")
             continue
         if system.get("gpus") != 1:
             continue
@@ -354,9 +373,10 @@ def one_gpu(rows, anchors):
             taken.add(key)
         model = job["model"]
         if not isinstance(model, str):
-            model = model["extends"] + (" SQuAD" if "bert" in model["extends"] else ", all words")
+            model = model["extends"] + (" SQuAD" if "bert" in model["extends"] else ", all words" if "transformer" in model["extends"] else "")
         kind = part.rsplit(", ", 1)[-1] if any(word in part for word in ("channels", "nnU-Net", "R-CNN", "Examples, BERT SQuAD")) else part.split(",")[0]
-        suite.add(row, of(gpu), job, part, "compute", label=f"{gpu}, {model}, {kind}")
+        layout = ", NDHWC" if job["framework"] == NDHWC else ""
+        suite.add(row, of(gpu), job, part, "compute", label=f"{gpu}, {model}, {kind}{layout}")
     return suite
 
 

@@ -246,14 +246,20 @@ Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_r
   return layer;
 }
 
-Layer tables_layer(std::int64_t rows, std::int64_t tables, std::int64_t looked_up,
-                   std::int64_t hidden)
+Layer tables_layer(std::vector<TableSize> tables, std::int64_t hidden)
 {
-  const Shape output = Shape::sequence(tables, hidden);
+  std::int64_t rows = 0, looked_up = 0;
+  for (const TableSize& table : tables) {
+    rows += table.rows;
+    looked_up += table.lookups;
+  }
+  const auto count = static_cast<std::int64_t>(tables.size());
+  const Shape output = Shape::sequence(count, hidden);
   Layer layer = moving(LayerKind::tables, output, output);
   layer.input_elements = looked_up * hidden;
-  layer.forward_flops = Flops(as_double((looked_up - tables) * hidden));
+  layer.forward_flops = Flops(as_double((looked_up - count) * hidden));
   layer.divided_parameters = rows * hidden;
+  layer.tables = std::move(tables);
   layer.exchanged_elements = output.elements();
   return layer;
 }

@@ -42,6 +42,12 @@ struct Gemm {
   double macs() const;
 };
 
+/// An embedding table that ranks divide among themselves.
+struct TableSize {
+  std::int64_t rows = 0;
+  std::int64_t lookups = 1; // of a sample
+};
+
 struct Layer {
   std::string name; // "stage2.0.conv1"
   std::string op;   // as the file calls it
@@ -62,6 +68,7 @@ struct Layer {
   std::int64_t borrowed_weights = 0;
   /// Trainable, of tables that ranks divide among themselves: in no exchange of gradients.
   std::int64_t divided_parameters = 0;
+  std::vector<TableSize> tables; // those
   /// Elements that ranks hand to each other behind it, in all its samples' rows; their gradients go
   /// back. The next layer that `gathers` waits for them.
   std::int64_t exchanged_elements = 0;
@@ -107,10 +114,8 @@ Layer global_avg_pool_layer(const Shape& input);
 /// `tied`: the first table is another layer's.
 Layer embedding_layer(const Shape& ids, const std::vector<std::int64_t>& table_rows,
                       std::int64_t hidden, bool tied = false);
-/// A sample's rows of tables with so many rows in all, `looked_up` of them, added to one for each
-/// table.
-Layer tables_layer(std::int64_t rows, std::int64_t tables, std::int64_t looked_up,
-                   std::int64_t hidden);
+/// A sample's rows of tables, added to one for each table.
+Layer tables_layer(std::vector<TableSize> tables, std::int64_t hidden);
 /// Puts together what tables sent and what was made beside them.
 Layer gathered_layer(const Shape& output);
 /// Inner products of every two tokens, and the first token.

@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace foretrain::models {
 
@@ -41,13 +42,12 @@ void tables(NetworkBuilder& builder, const Value& at, const TablesSpec& s)
     at.fail_at("lookups",
                fmt::format("has {} numbers for {} tables", s.lookups.size(), s.rows.size()));
   const auto count = static_cast<std::int64_t>(s.rows.size());
-  const std::int64_t rows = std::accumulate(s.rows.begin(), s.rows.end(), std::int64_t{0});
-  const std::int64_t looked_up =
-      s.lookups.empty() ? count
-                        : std::accumulate(s.lookups.begin(), s.lookups.end(), std::int64_t{0});
+  std::vector<TableSize> told;
+  for (std::size_t i = 0; i < s.rows.size(); ++i)
+    told.push_back({s.rows[i], s.lookups.empty() ? 1 : s.lookups[i]});
   const NetworkBuilder::Scope scope(builder, s.name);
   const Shape in = builder.shape();
-  builder.emit(at, "tables", "", tables_layer(rows, count, looked_up, s.hidden));
+  builder.emit(at, "tables", "", tables_layer(std::move(told), s.hidden));
   const Shape beside = s.beside ? builder.walk_path(in, s.beside, false) : in;
   if (beside != Shape::vector(s.hidden))
     at.fail(fmt::format("needs a vector of {} features beside the rows, got {}", s.hidden,

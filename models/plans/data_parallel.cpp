@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace foretrain::models {
 
@@ -233,29 +234,70 @@ private:
       needed_forward_.push_back({points[b], brought[b]});
   }
 
+  // What begins first of the exchange of a table's rows or gradients, and what ends last.
+  using Span = std::pair<OpId, OpId>;
+
+  // The devices of each node, or those of the same number on all nodes.
+  int add_sets(const char* name, bool of_node)
+  {
+    const int gpus = devices() / job_.nodes;
+    sim::WorkGroup group = program_.groups.front();
+    group.name = name;
+    group.algorithm = "auto";
+    group.devices.clear();
+    for (int set = 0; set < (of_node ? job_.nodes : gpus); ++set) {
+      std::vector<int>& members = group.devices.emplace_back();
+      for (int member = 0; member < (of_node ? gpus : job_.nodes); ++member)
+        members.push_back(of_node ? set * gpus + member : member * gpus + set);
+    }
+    return program_.add_group(std::move(group));
+  }
+
   // On a stream of their own: rows wait for no gradients of other layers.
   void add_tables()
   {
     if (job_.tables.empty())
       return;
+    const bool by_node = std::any_of(job_.tables.begin(), job_.tables.end(),
+                                     [](const TableExchange& t) { return t.within.value() > 0; });
     sim::WorkGroup all = program_.groups.front();
     all.name = "tables";
     all.algorithm = "auto";
-    const int group = program_.add_group(std::move(all));
+    const int group =
+        by_node ? add_sets("tables between nodes", false) : program_.add_group(std::move(all));
+    const int node = by_node ? add_sets("tables of a node", true) : -1;
     const int stream = program_.add_stream("tables");
-    const auto exchange = [&](const char* what, Bytes size) {
-      return program_.collective(group, sim::CollectiveKind::all_to_all, Phase::data, what, size,
+    const auto send = [&](int to, const char* what, Bytes size) {
+      return program_.collective(to, sim::CollectiveKind::all_to_all, Phase::data, what, size,
                                  stream);
     };
+    const auto rows = [&](const TableExchange& tables) {
+      if (!by_node) {
+        const OpId sent = send(group, "rows of tables", tables.size);
+        return Span(sent, sent);
+      }
+      const OpId first = send(node, "rows within the node", tables.within);
+      const OpId last = send(group, "rows of tables", tables.size);
+      program_.order(first, last);
+      return Span(first, last);
+    };
+    const auto gradients = [&](const TableExchange& tables) {
+      const OpId first = send(group, "gradients of rows", tables.size);
+      if (!by_node)
+        return Span(first, first);
+      const OpId last = send(node, "gradients within the node", tables.within);
+      program_.order(first, last);
+      return Span(first, last);
+    };
     for (const TableExchange& tables : job_.tables) {
-      const OpId rows = exchange("rows of tables", tables.size);
-      after_forward_.push_back({tables.looked_up, rows});
-      needed_forward_.push_back({tables.needed, rows});
+      const auto [first, last] = rows(tables);
+      after_forward_.push_back({tables.looked_up, first});
+      needed_forward_.push_back({tables.needed, last});
     }
     for (auto tables = job_.tables.rbegin(); tables != job_.tables.rend(); ++tables) {
-      const OpId gradients = exchange("gradients of rows", tables->size);
-      after_backward_.push_back({tables->gradients_there, gradients});
-      needed_backward_.push_back({tables->gradients_needed, gradients});
+      const auto [first, last] = gradients(*tables);
+      after_backward_.push_back({tables->gradients_there, first});
+      needed_backward_.push_back({tables->gradients_needed, last});
     }
   }
 

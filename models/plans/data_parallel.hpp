@@ -30,6 +30,7 @@ struct DataParallel {
   ComputeProfile profile;
   std::vector<Bucket> buckets; // none where nothing is added
   std::vector<TableExchange> tables;
+  int nodes = 1; // of as many devices each, one after the other
   Framework framework;
   Adding adding = Adding::nothing;
   BytesPerSecond fusion_copy{}; // at which a GPU copies into the fusion buffer; 0: it does not

@@ -32,7 +32,12 @@ struct Device {
   Seconds operation_gap;                // of the framework
   std::optional<HostLaunches> launches; // of the framework
   int ranks = 1;                        // that add up the gradients of a training step
+  int nodes = 1;                        // of as many of them each, one after the other
+  std::optional<TablePlacement> tables; // of the framework
 };
+
+/// Of a layer that looks up, by the plan of the framework; none without one.
+std::optional<TableShare> share_of(const Layer& layer, const Device& device);
 
 /// `batch` samples per step. Backward of a GEMM-like layer is two products of the size of the
 /// forward one (gradients of input and of weights), one in the first layer, whose input needs none.

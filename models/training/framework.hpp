@@ -5,6 +5,7 @@
 #include "models/input/input_settings.hpp"
 #include "models/training/host_launches.hpp"
 #include "models/training/optimizer.hpp"
+#include "models/training/table_plan.hpp"
 #include "models/training/transformer_rules.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/schema.hpp"
@@ -201,6 +202,7 @@ struct Framework {
   std::string kernel_library; // generation of its library of kernels; empty: the latest
   OptimizerStyle optimizer_style = OptimizerStyle::fused;
   std::optional<OneProcess> one_process; // absent: each GPU has a process of its own
+  std::optional<TablePlacement> tables;  // of embeddings; absent: every GPU has as much to do
   double step_variation = 0.01;          // coefficient of variation of a GPU's step time
   int last_year = 0;                     // of its code; 0: not told
   std::string newer;                     // preset of later code
@@ -393,6 +395,8 @@ void describe(V& v, Framework& s)
   v.optional("optimizer_style", s.optimizer_style, "how it runs an optimizer");
   v.optional("one_process", s.one_process,
              "all GPUs of a node hang on one process, whose launches follow each other");
+  v.optional("tables", s.tables,
+             "which GPUs hold which embedding tables; default: all have as much to do");
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
   v.optional("last_year", s.last_year,

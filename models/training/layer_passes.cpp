@@ -4,6 +4,11 @@ namespace foretrain::models {
 
 namespace {
 
+// Of a softmax: beyond, the rows that a GPU has in work at a time, two for each multiprocessor,
+// take more than any GPU's second cache (138 MB of half precision at this length on 132 of them; a
+// B200 has 126), so that each pass over a row reads memory.
+constexpr std::int64_t kLongRow = 1 << 18;
+
 Passes alone(LayerKind kind)
 {
   switch (kind) {
@@ -43,11 +48,21 @@ bool convolution_reads(const Network& network, std::size_t index)
          network.layers[index].input_elements == elements;
 }
 
+// Scores of every word of a large vocabulary: softmax is of what a linear layer made.
+bool long_softmax(const Network& network, std::size_t index)
+{
+  return network.layers[index].op == "softmax" && index > 0 &&
+         network.layers[index - 1].kind == LayerKind::linear &&
+         network.layers[index].output.features > kLongRow;
+}
+
 } // namespace
 
 Passes passes_of(const Network& network, std::size_t index, const KernelSpec& kernels)
 {
   const Layer& layer = network.layers[index];
+  if (long_softmax(network, index))
+    return {3, 1, 1, 4};
   Passes passes = alone(layer.kind);
   if (kernels.batch_norm == BatchNorm::alone || layer.op != "batch_norm" ||
       layer.kind != LayerKind::norm || index == 0 ||

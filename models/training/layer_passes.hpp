@@ -19,7 +19,11 @@ struct Passes {
 /// statistics of the batch and once to normalise; backward reads input and incoming gradient for
 /// the sums and again for the result. Statistics of one position's features need no second pass: a
 /// block of threads holds them; only gradients of scale and shift read both again, as of
-/// transformers. Other layers read and write once, backward reads gradient and saved output.
+/// transformers. Softmax over a vocabulary so large that no cache holds the rows in work reads them
+/// for the largest score, for the sum and for the result (PyTorch's SoftMax.cu,
+/// cunn_SoftMaxForward); backward reads the gradient for its sum and again, and its zeros are
+/// written before the words' own are put in (nll_loss_backward, or that of gather).
+/// Other layers read and write once, backward reads gradient and saved output.
 /// What convolutions beside a batch normalisation spare it: BatchNorm.
 Passes passes_of(const Network& network, std::size_t index, const KernelSpec& kernels);
 

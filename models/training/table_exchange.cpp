@@ -2,8 +2,25 @@
 
 namespace foretrain::models {
 
+namespace {
+
+// What a rank sends of the sums that it makes, by the plan of the framework.
+void size_by_plan(TableExchange& exchange, const Layer& layer, const TableShare& share, int batch,
+                  const Device& device)
+{
+  const Bytes of_all(static_cast<double>(layer.output.features) * batch * device.ranks *
+                     device.bytes_per_element);
+  exchange.size = share.mean_shards * of_all;
+  if (device.nodes == 1)
+    return;
+  exchange.size = (static_cast<double>(device.nodes) / device.ranks) * exchange.size;
+  exchange.within = share.shards * of_all;
+}
+
+} // namespace
+
 std::vector<TableExchange> table_exchanges(const Network& network, const ComputeProfile& profile,
-                                           int batch, int bytes_per_element)
+                                           int batch, const Device& device)
 {
   const Seconds backward = profile.backward();
   std::vector<TableExchange> exchanges;
@@ -21,7 +38,9 @@ std::vector<TableExchange> table_exchanges(const Network& network, const Compute
     if (layer.exchanged_elements > 0) {
       TableExchange& exchange = exchanges.emplace_back();
       exchange.size =
-          Bytes(static_cast<double>(layer.exchanged_elements) * batch * bytes_per_element);
+          Bytes(static_cast<double>(layer.exchanged_elements) * batch * device.bytes_per_element);
+      if (const auto share = share_of(layer, device))
+        size_by_plan(exchange, layer, *share, batch, device);
       exchange.looked_up = forward;
       exchange.gradients_needed = backward - passed;
     }

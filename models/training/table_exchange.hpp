@@ -9,15 +9,18 @@
 namespace foretrain::models {
 
 /// An all-to-all each way. Each begins when its data are there and ends before they are needed;
-/// layers between the two run beside it.
+/// layers between the two run beside it. With a plan for several nodes the GPUs of each hand each
+/// other their sums before, and what goes between nodes goes between GPUs of the same number;
+/// gradients take the way back.
 struct TableExchange {
   Bytes size;                                // that a rank sends each way, what it keeps included
   Seconds looked_up, needed;                 // from the beginning of forward
   Seconds gradients_there, gradients_needed; // from the beginning of backward
+  Bytes within{};                            // the same, to ranks of its node alone
 };
 
 /// Of a step with `batch` samples on each rank.
 std::vector<TableExchange> table_exchanges(const Network& network, const ComputeProfile& profile,
-                                           int batch, int bytes_per_element);
+                                           int batch, const Device& device);
 
 } // namespace foretrain::models

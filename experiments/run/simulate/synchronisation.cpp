@@ -133,8 +133,9 @@ DataParallelJob data_parallel_job(const ResolvedJob& job, const std::vector<bool
         launches_behind(job, writing.profile.optimizer - writing.profile.optimizer_idle);
     writing.buckets =
         models::plan_buckets(job.network, writing.profile, job.framework, gradient_bytes(job));
-    writing.tables = models::table_exchanges(job.network, writing.profile, job.spec.batch_per_gpu,
-                                             job.device.bytes_per_element);
+    writing.tables =
+        models::table_exchanges(job.network, writing.profile, job.spec.batch_per_gpu, job.device);
+    writing.nodes = job.device.nodes;
     writing.fusion_copy = fusion_copy_rate(machine.spec().gpu);
     writing.adding = models::Adding::servers;
     if (job.parameter_servers) {

@@ -244,6 +244,43 @@ TEST_CASE("rows of tables are on their way while what does not need them is comp
   CHECK(follows(program, calls[1], backward[2]));
 }
 
+TEST_CASE("sums of tables go within a node and then between nodes, gradients the other way",
+          "[tables][program]")
+{
+  DataParallel job;
+  job.ranks = {{0, 4}};
+  job.nodes = 2;
+  job.profile.layers = {{1.0_ms, 2.0_ms}, {3.0_ms, 4.0_ms}};
+  job.framework.overlap = Overlap::none;
+  job.adding = Adding::all_reduce;
+  job.tables = {{Bytes(1000), 1.0_ms, 4.0_ms, 4.0_ms, 6.0_ms, Bytes(3000)}};
+  const sim::Program program = data_parallel_program(job);
+  program.check();
+  std::vector<int> calls;
+  for (std::size_t i = 0; i < program.operations.size(); ++i)
+    if (program.operations[i].collective == sim::CollectiveKind::all_to_all)
+      calls.push_back(static_cast<int>(i));
+  REQUIRE(calls.size() == 4);
+  const auto amount = [&](int call) {
+    return program.operations.at(static_cast<std::size_t>(calls.at(static_cast<std::size_t>(call))))
+        .amount;
+  };
+  CHECK(amount(0) == 3000);
+  CHECK(amount(1) == 1000);
+  CHECK(amount(2) == 1000);
+  CHECK(amount(3) == 3000);
+  CHECK(follows(program, calls[0], calls[1]));
+  CHECK(follows(program, calls[2], calls[3]));
+  const auto sets = [&](int call) {
+    const int group =
+        program.operations.at(static_cast<std::size_t>(calls.at(static_cast<std::size_t>(call))))
+            .group;
+    return program.groups.at(static_cast<std::size_t>(group)).devices;
+  };
+  CHECK(sets(0) == std::vector<std::vector<int>>{{0, 1}, {2, 3}});
+  CHECK(sets(1) == std::vector<std::vector<int>>{{0, 2}, {1, 3}});
+}
+
 TEST_CASE("what nothing in a pass waits for, what comes after it does", "[tables][program]")
 {
   DataParallel job;

@@ -308,6 +308,32 @@ TEST_CASE("a normalisation that convolutions do on their way has no kernel forwa
              test::is(5e-6 + (5 * elements + weights) * 4 / 1e9));
 }
 
+// Two tables of rows of 8, 6 and 2 lookups: the fuller place has 6 of a sample's 8.
+TEST_CASE("by a plan the fullest place sets the pace of tables", "[profile][tables][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.ordinary.memory = device.dense.memory = BytesPerSecond(1e9);
+  device.bytes_per_element = 2;
+  device.tables = TablePlacement{.shard_cost = 5, .shard_cost_between = 5};
+  device.ranks = 2;
+  const Network network =
+      test::network_of(R"("features": 8)",
+                       R"({"op": "tables", "hidden": 8, "rows": [100, 100], "lookups": [6, 2]})");
+  const auto forward = [&] {
+    return compute_profile(network, 10, device).layers.at(0).forward.value();
+  };
+  // A GPU of one node: for 20 samples 6 rows and a sum each.
+  CHECK_THAT(forward(), test::is((20 * 6 * 8.0 * 4 + 20 * 8.0 * 2) / 1e9));
+  // One of four of a node: for 80 samples a quarter of 6 rows and a sum each; of a quarter of them
+  // four sums are read and one is written.
+  device.ranks = 8;
+  device.nodes = 2;
+  CHECK_THAT(forward(), test::is((80 * 1.5 * 8.0 * 4 + 80 * 8.0 * 2 + (80 + 20) * 8.0 * 2) / 1e9));
+  // On every GPU: of its own samples alone.
+  device.tables->replicated_below_between = Bytes(1e6);
+  CHECK_THAT(forward(), test::is((10 * 8 * 8.0 * 4 + 2 * 10 * 8.0 * 2) / 1e9));
+}
+
 TEST_CASE("rows of tables are single precision, and their update reads and writes state",
           "[profile][tables][closed-form]")
 {

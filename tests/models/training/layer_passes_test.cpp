@@ -4,6 +4,8 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 namespace foretrain::layer_passes_test {
 
@@ -41,6 +43,21 @@ TEST_CASE("convolutions take over passes of the batch normalisation between them
   CHECK(forward(kBetween, BatchNorm::alone) == Forward{2, 1});
   CHECK(forward(kBetween, BatchNorm::sums_in_convolution) == Forward{1, 1});
   CHECK(forward(kBetween, BatchNorm::in_convolutions) == Forward{0, 0});
+}
+
+TEST_CASE("a softmax over more words than caches hold reads its scores three times", "[passes]")
+{
+  const auto softmax_of = [](int words, const char* between) {
+    const Network network =
+        test::network_of(R"("features": 4)", R"({"op": "linear", "out": )" + std::to_string(words) +
+                                                 "}, " + between + R"("softmax")");
+    const Passes passes = passes_of(network, network.layers.size() - 1, KernelSpec{});
+    return std::array{passes.forward_in, passes.forward_out, passes.backward_in,
+                      passes.backward_out};
+  };
+  CHECK(softmax_of(262'145, "") == std::array{3.0, 1.0, 1.0, 4.0});
+  CHECK(softmax_of(262'144, "") == std::array{1.0, 1.0, 1.0, 2.0});
+  CHECK(softmax_of(262'145, R"("tanh", )") == std::array{1.0, 1.0, 1.0, 2.0}); // no scores of words
 }
 
 TEST_CASE("what no convolution writes is read for its statistics", "[passes]")

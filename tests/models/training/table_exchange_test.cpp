@@ -22,6 +22,13 @@ Layer gathers()
   return layer;
 }
 
+Device of_width(int bytes)
+{
+  Device device;
+  device.bytes_per_element = bytes;
+  return device;
+}
+
 } // namespace
 
 TEST_CASE("rows travel beside the layers between those that look up and that gather",
@@ -31,7 +38,7 @@ TEST_CASE("rows travel beside the layers between those that look up and that gat
   network.layers = {sends(10), {}, gathers(), {}};
   ComputeProfile profile;
   profile.layers = {{1.0_ms, 2.0_ms}, {3.0_ms, 4.0_ms}, {5.0_ms, 6.0_ms}, {7.0_ms, 8.0_ms}};
-  const auto exchanges = table_exchanges(network, profile, 100, 2);
+  const auto exchanges = table_exchanges(network, profile, 100, of_width(2));
   REQUIRE(exchanges.size() == 1);
   CHECK(exchanges[0].size == Bytes(10 * 100 * 2));
   CHECK_THAT(exchanges[0].looked_up.value(), test::is(1e-3));
@@ -46,7 +53,7 @@ TEST_CASE("a layer gathers all that was sent before it", "[tables]")
   network.layers = {sends(1), sends(2), gathers(), sends(3), gathers()};
   ComputeProfile profile;
   profile.layers.assign(5, {1.0_ms, 1.0_ms});
-  const auto exchanges = table_exchanges(network, profile, 1, 4);
+  const auto exchanges = table_exchanges(network, profile, 1, of_width(4));
   REQUIRE(exchanges.size() == 3);
   for (const std::size_t first : {0U, 1U})
     CHECK_THAT(exchanges[first].needed.value(), test::is(2e-3));
@@ -54,6 +61,29 @@ TEST_CASE("a layer gathers all that was sent before it", "[tables]")
   CHECK_THAT(exchanges[2].needed.value(), test::is(4e-3));
   CHECK_THAT(exchanges[2].gradients_there.value(), test::is(1e-3));
   CHECK(exchanges[2].size == Bytes(12));
+}
+
+// Tables of rows of 3, of 6, 2 and 2 lookups: by the plan one place has the first, another both
+// others.
+TEST_CASE("by a plan a rank sends the sums that it makes for all samples", "[tables][closed-form]")
+{
+  Network network;
+  network.layers = {tables_layer({{100, 6}, {100, 2}, {100, 2}}, 3), gathers()};
+  ComputeProfile profile;
+  profile.layers.assign(2, {1.0_ms, 1.0_ms});
+  Device device = of_width(2);
+  device.tables = TablePlacement{.shard_cost = 5, .shard_cost_between = 5};
+  device.ranks = 2;
+  const auto on_node = table_exchanges(network, profile, 10, device);
+  CHECK(on_node.front().size == Bytes(1.5 * 3 * 10 * 2 * 2));
+  CHECK(on_node.front().within == Bytes(0));
+  // Two nodes of four: each GPU makes a part of its node's sum of each of 80 samples, the node
+  // adds them up, and each GPU sends those of its 20 samples of the node to other nodes.
+  device.ranks = 8;
+  device.nodes = 2;
+  const auto between = table_exchanges(network, profile, 10, device);
+  CHECK(between.front().within == Bytes(1 * 3 * 80 * 2));
+  CHECK(between.front().size == Bytes(1.5 * 3 * 20 * 2));
 }
 
 } // namespace foretrain::table_exchange_test
