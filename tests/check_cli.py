@@ -347,7 +347,7 @@ with tempfile.TemporaryDirectory() as folder:
     again = run("report", folder + "/first/result.json", "--out", folder + "/again")
     expect("report of a result.json", again.returncode == 0 and (pathlib.Path(folder) / "first/report.html").read_text() ==
            (pathlib.Path(folder) / "again/report.html").read_text(), again.stderr)
-for text, message in (("{}", "is no answer of foretrain"), ("", "is no answer of foretrain"), ('{"points": [{}]}', "/points/0/settings is missing"), ('{"pairs": [{}]}', "is damaged"),
+for text, message in (("{}", "is no answer of foretrain"), ("", "is no answer of foretrain"), ('{"points": [{}]}', "/points/0/settings is missing"), ('{"pairs": [{}]}', "/pairs/0/settings is missing"),
                       ('{"fleet": "x"}', "is missing")):
     told = run("report", "-", stdin=text)
     expect(f"report of {text}", told.returncode == 2 and message in told.stderr, told.stderr)

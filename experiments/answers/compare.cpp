@@ -136,6 +136,12 @@ bool worth_running(const ComparedPair& pair)
 
 } // namespace
 
+void check_fields(const Value& at, const CompareAnswer& answer)
+{
+  if (answer.pairs.empty())
+    at.fail_at("pairs", "must not be empty");
+}
+
 CompareAnswer compare(const CompareSide& a, const CompareSide& b, const CompareOptions& options)
 {
   const auto pairs = pairs_of(a, b);

@@ -154,5 +154,6 @@ void describe(V& v, CompareAnswer& s)
   v.optional("warnings", s.warnings, "what the reader of ratios has to know");
   v.required("broken", s.broken, "whether some bound is");
 }
+void check_fields(const Value& at, const CompareAnswer& answer);
 
 } // namespace foretrain::experiments

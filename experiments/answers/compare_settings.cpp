@@ -11,8 +11,6 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kSteps = 5; // of a run that compares
-
 // Adds where two values differ, as deep as both have the same shape.
 void add_differences(const Json& a, const Json& b, const std::string& pointer,
                      std::vector<SettingDifference>& list)
@@ -78,11 +76,11 @@ std::vector<SettingAlone> settings_alone(const ComparedPoint& a,
                                          std::size_t job)
 {
   std::vector<SettingAlone> list;
-  const double base = quick_throughputs(*a.point, {}, kSteps)[job];
+  const double base = quick_throughputs(*a.point, {})[job];
   for (const SettingDifference& it : differing)
     try {
       const Point changed = with_setting(*a.point, it.pointer, it.b);
-      list.push_back({it, quick_throughputs(changed, {}, kSteps).at(job) / base});
+      list.push_back({it, quick_throughputs(changed, {}).at(job) / base});
     } catch (const ConfigError&) { // it goes with another one only
       continue;
     }

@@ -33,8 +33,7 @@ public:
     const auto all = levers();
     for (const Lever& lever : all) {
       const auto with = [&](double factor) {
-        return gains_over(
-            base_, throughputs_with(experiment_, {&lever}, factor, options_.run, kStepsOfGains));
+        return gains_over(base_, throughputs_with(experiment_, {&lever}, factor, options_.run));
       };
       pulled_.push_back({&lever, with(kTenPercent), with(2)});
       if (options_.progress)
@@ -85,12 +84,12 @@ Explanation explain(const LoadedExperiment& experiment, std::size_t number,
     add_gains(resolved, same.run, predicted);
     use_link_words(resolved.platform.gpu.vendor, predicted);
   }
-  const auto base = throughputs_with(resolved, {}, 1, same.run, kStepsOfGains);
+  const auto base = throughputs_with(resolved, {}, 1, same.run);
   const Ranking ranking(resolved, same, base);
   std::vector<StepPath> paths = critical_paths(resolved, same.run);
   std::vector<std::vector<SwapGain>> swaps(base.size());
   if (options.swaps)
-    swaps = swapped(point, resolved, base, same.run, kStepsOfGains);
+    swaps = swapped(point, resolved, base, same.run);
   for (std::size_t i = 0; i < resolved.jobs.size(); ++i) {
     const JobResult& of = predicted.jobs[i];
     const Bottleneck& limit = of.bottleneck;

@@ -114,7 +114,7 @@ std::vector<std::string> transports_between_nodes(const Value& root)
 
 std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExperiment& experiment,
                                            const std::vector<double>& base,
-                                           const RunOptions& options, int steps)
+                                           const RunOptions& options)
 {
   std::vector<std::vector<SwapGain>> swaps(base.size());
   for (const Alternative& choice : choices_of(experiment, Value(point.document))) {
@@ -129,7 +129,7 @@ std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExp
             resolve({point.settings, std::move(document), point.profiles, point.anchored});
         if (fit(experiment) && !fit(changed))
           continue;
-        const auto rates = throughputs_with(changed, {}, 1, options, steps);
+        const auto rates = throughputs_with(changed, {}, 1, options);
         const std::vector<double> gains = gains_over(base, rates);
         if (std::any_of(gains.begin(), gains.end(),
                         [](double gain) { return std::abs(gain) > kSameRate; }))

@@ -23,7 +23,7 @@ std::vector<std::string> transports_between_nodes(const Value& root);
 /// out, and so is what costs another job, whose choice it is.
 std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExperiment& experiment,
                                            const std::vector<double>& base,
-                                           const RunOptions& options, int steps);
+                                           const RunOptions& options);
 
 template <class V>
 void describe(V& v, SwapGain& s)

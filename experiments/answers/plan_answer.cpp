@@ -238,6 +238,32 @@ std::string JudgedCandidate::words() const
   return joined(words);
 }
 
+void check_fields(const Value& at, const JudgedCandidate& candidate)
+{
+  if (candidate.error.empty() != candidate.done())
+    at.fail_at("jobs", "must be there, or an error instead");
+}
+
+void check_fields(const Value& at, const PlanAnswer& answer)
+{
+  if (answer.candidates.empty())
+    at.fail_at("candidates", "must not be empty");
+  const auto check = [&](const char* key, std::size_t place) {
+    if (place >= answer.candidates.size() || !answer.candidates[place].done())
+      at.fail_at(key, fmt::format("is of candidate {}, which has no answer", place));
+  };
+  if (answer.recommended)
+    check("recommended", *answer.recommended);
+  if (answer.fastest)
+    check("fastest", *answer.fastest);
+  for (const std::size_t place : answer.frontier)
+    check("frontier", place);
+  for (const SingleChange& it : answer.single_changes) {
+    check("single_changes", 0);
+    check("single_changes", it.candidate);
+  }
+}
+
 PlanAnswer judge(const LoadedPlan& plan, const ExperimentResult& prediction)
 {
   const PlanSpec& spec = plan.spec;

@@ -99,6 +99,7 @@ void describe(V& v, JudgedCandidate& s)
   v.optional("fits_memory", s.fits, "whether devices hold what jobs need", {}, done);
   v.optional("jobs", s.jobs, "the results, one object for each job");
 }
+void check_fields(const Value& at, const JudgedCandidate& candidate);
 
 template <class V>
 void describe(V& v, SingleChange& s)
@@ -136,5 +137,6 @@ void describe(V& v, PlanAnswer& s)
   v.required("frontier", s.frontier, "what nothing beats at no higher cost, cheapest first");
   v.required("single_changes", s.single_changes, "one option changed, what brings most first");
 }
+void check_fields(const Value& at, const PlanAnswer& answer);
 
 } // namespace foretrain::experiments

@@ -41,7 +41,6 @@ bool steps_only(const Points& points, const UncertaintyOptions& options)
 
 // A flow for every link costs too much beyond.
 constexpr int kMostGpusWithBounds = 256;
-constexpr int kStepsOfBounds = 5;
 
 // Collectives of several jobs on one machine: how much depends on the way they are simulated.
 PointResult run_with_bounds(const Point& point, const RunOptions& options)
@@ -58,7 +57,7 @@ PointResult run_with_bounds(const Point& point, const RunOptions& options)
   by_edges.fidelity = models::Fidelity::edges;
   by_edges.trace_path.clear();
   by_edges.late = result.late;
-  const auto edges = quick_throughputs(point, by_edges, kStepsOfBounds);
+  const auto edges = quick_throughputs(point, by_edges);
   for (std::size_t i = 0; i < result.jobs.size(); ++i)
     // By chance of phases, few steps of them can be slower.
     result.jobs[i].bounds = Bounds{result.jobs[i].throughput.median,

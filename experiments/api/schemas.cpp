@@ -1,7 +1,10 @@
 #include "experiments/api/schemas.hpp"
 
 #include "calibration/profile.hpp"
-#include "experiments/answers/plan.hpp"
+#include "experiments/answers/compare.hpp"
+#include "experiments/answers/explain.hpp"
+#include "experiments/answers/plan_answer.hpp"
+#include "experiments/answers/tune.hpp"
 #include "experiments/fleet/fleet_compare.hpp"
 #include "experiments/fleet/fleet_plan.hpp"
 #include "experiments/fleet/fleet_when.hpp"
@@ -45,6 +48,10 @@ const Kind kFiles[] = {
      &schema_as<calibration::Profile>, kProfileKind.folder},
     {"result", "what predict, sweep and report write with --format json or --out",
      &schema_as<ExperimentResult>, ""},
+    {"explain-result", "what explain writes with --format json", &schema_as<Explanation>, ""},
+    {"compare-result", "what compare writes with --format json", &schema_as<CompareAnswer>, ""},
+    {"plan-result", "what plan writes with --format json or --out", &schema_as<PlanAnswer>, ""},
+    {"tune-result", "what tune writes with --format json", &schema_as<TuneAnswer>, ""},
     {"fleet-result", "what fleet writes with --format json or --out", &schema_as<FleetAnswer>, ""},
     {"fleet-sweep-result", "the same of a fleet file with a sweep", &schema_as<FleetSweepAnswer>,
      ""},

@@ -15,16 +15,11 @@ namespace foretrain::experiments {
 
 namespace {
 
-double rate(const ReportRow& row)
-{
-  return row.job->throughput.median;
-}
-
 // The rate of later epochs, where it differs by more than a percent.
 std::optional<double> warm_rate(const ReportRow& row)
 {
   const auto& later = row.job->later_epochs;
-  return later && std::abs(later->throughput.median / rate(row) - 1) > 0.01
+  return later && std::abs(later->throughput.median / rate_of(row) - 1) > 0.01
              ? std::optional(later->throughput.median)
              : std::nullopt;
 }
@@ -32,11 +27,6 @@ std::optional<double> warm_rate(const ReportRow& row)
 bool better(const ReportRow& a, const ReportRow& b)
 {
   return a.fits() != b.fits() ? a.fits() : a.judged() > b.judged();
-}
-
-std::string own_gpus(const ReportRow& row)
-{
-  return fmt::format("/jobs/{}/gpus", row.job_index);
 }
 
 // What is trained, apart from how: samples of different models cannot be compared. The model of
@@ -359,90 +349,7 @@ Answer answer_for(const Report& report, const std::string& subject, const Series
   return answer;
 }
 
-double gpus_of(const ReportRow* row)
-{
-  return row->job->gpus;
-}
-
-ScalingStep step_between(const ReportRow* from, const ReportRow* to, double one_gpu)
-{
-  ScalingStep step{from, to, gpus_of(from), gpus_of(to), 1, 1, 1};
-  step.speedup = rate(*to) / rate(*from);
-  step.gain = (rate(*to) - rate(*from)) / (step.gpus_after - step.gpus_before) / one_gpu;
-  step.gpu_time = step.gpus_after / step.gpus_before / step.speedup;
-  return step;
-}
-
-// `rows` have rates and ascend in GPUs.
-Scaling scaling_of(const Series& rows)
-{
-  const ReportRow& first = *rows.front();
-  const double speedup = first.job->speedup;
-  const double one_gpu = rate(first) / (speedup > 0 ? speedup : gpus_of(&first));
-  Scaling scaling;
-  for (std::size_t i = 0; i + 1 < rows.size(); ++i)
-    scaling.steps.push_back(step_between(rows[i], rows[i + 1], one_gpu));
-  if (!scaling.steps.empty())
-    scaling.telling = scaling.steps.back();
-  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
-    ScalingStep best = scaling.steps[i];
-    for (std::size_t j = i + 2; j < rows.size(); ++j)
-      if (const ScalingStep step = step_between(rows[i], rows[j], one_gpu); step.gain > best.gain)
-        best = step;
-    if (!best.pays()) {
-      scaling.telling = best;
-      break;
-    }
-  }
-  return scaling;
-}
-
-Scaling scaling_along(const Series& series)
-{
-  Series rows;
-  for (const ReportRow* row : series)
-    if (gpus_of(row) > 0 && rate(*row) > 0 && row->fits())
-      rows.push_back(row);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const ReportRow* a, const ReportRow* b) { return gpus_of(a) < gpus_of(b); });
-  rows.erase(
-      std::unique(rows.begin(), rows.end(),
-                  [](const ReportRow* a, const ReportRow* b) { return gpus_of(a) == gpus_of(b); }),
-      rows.end());
-  return rows.empty() ? Scaling{} : scaling_of(rows);
-}
-
 } // namespace
-
-std::vector<Scaling> all_scaling(const Report& report)
-{
-  std::vector<Scaling> all;
-  for (const std::string& leader : report.varying())
-    for (const Series& series : series_along(report, leader))
-      if (report.leader_of(own_gpus(*series.front())) == leader)
-        if (Scaling scaling = scaling_along(series); !scaling.steps.empty())
-          all.push_back(std::move(scaling));
-  return all;
-}
-
-std::vector<Series> series_along(const Report& report, const std::string& pointer)
-{
-  std::vector<Series> all;
-  std::map<std::string, std::size_t> index;
-  for (const ReportRow& row : report.rows()) {
-    if (!row.job)
-      continue;
-    Json key = Json::array({row.name});
-    for (const std::string& other : report.varying())
-      if (other != pointer)
-        key.push_back(setting_at(row, other));
-    const auto [found, is_new] = index.try_emplace(value_text(key), all.size());
-    if (is_new)
-      all.emplace_back();
-    all[found->second].push_back(&row);
-  }
-  return all;
-}
 
 std::vector<Answer> answers(const Report& report)
 {
@@ -471,7 +378,8 @@ std::vector<std::string> without_effect(const Report& report)
     for (const Series& series : series_along(report, pointer))
       for (const ReportRow* row : series) {
         compared = compared || row != series.front();
-        differs = differs || std::abs(rate(*row) - rate(*series.front())) > 1e-9 * rate(*row);
+        differs =
+            differs || std::abs(rate_of(*row) - rate_of(*series.front())) > 1e-9 * rate_of(*row);
       }
     if (compared && !differs)
       sentences.push_back(

@@ -1,6 +1,7 @@
 #include "experiments/run/scenario.hpp"
 
 #include "experiments/run/limits/bottleneck.hpp"
+#include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/limits/resource_words.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/simulate/node_use.hpp"
@@ -357,17 +358,9 @@ PointResult run_point(const Point& given, const RunOptions& asked)
   return result;
 }
 
-std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps)
+std::vector<double> quick_throughputs(const Point& point, const RunOptions& options)
 {
-  ResolvedExperiment experiment = resolve(with_anchors(point, options));
-  for (ResolvedJob& job : experiment.jobs)
-    job.measured_steps = std::min(job.measured_steps, steps);
-  Stage stage(experiment, options);
-  stage.run();
-  std::vector<double> medians;
-  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
-    medians.push_back(rates_of(stage.job(i)).throughput.median);
-  return medians;
+  return throughputs_with(resolve(with_anchors(point, options)), {}, 1, options);
 }
 
 } // namespace foretrain::experiments

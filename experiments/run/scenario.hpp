@@ -43,8 +43,8 @@ struct PointRates {
 PointRates point_rates(const Point& point, const RunOptions& options,
                        const CheckpointTransfers& checkpoints = {});
 
-/// Median throughput of each job in samples per second over at most `steps` measured steps, without
-/// anything else that run_point finds out.
-std::vector<double> quick_throughputs(const Point& point, const RunOptions& options, int steps);
+/// Throughput of each job in samples per second, of a run that compares, without anything else that
+/// run_point finds out.
+std::vector<double> quick_throughputs(const Point& point, const RunOptions& options);
 
 } // namespace foretrain::experiments

@@ -1,10 +1,11 @@
 #include "experiments/spec/resolve.hpp"
 
 #include "experiments/spec/anchor.hpp"
+#include "experiments/spec/anchored_profile.hpp"
 #include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/idle_keys.hpp"
+#include "experiments/spec/job_device.hpp"
 #include "experiments/spec/job_framework.hpp"
-#include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/levers.hpp"
 #include "experiments/spec/measured_job.hpp"
 #include "experiments/spec/place_servers.hpp"
@@ -13,8 +14,6 @@
 #include "experiments/spec/take_sockets.hpp"
 #include "experiments/spec/training_length.hpp"
 #include "experiments/spec/transformer_setting.hpp"
-#include "models/training/fetch.hpp"
-
 #include "sim/workload/program_file.hpp"
 
 #include <algorithm>
@@ -28,63 +27,6 @@ namespace foretrain::experiments {
 using sim::Precision;
 
 namespace {
-
-// Of large kernels, as the framework's library of kernels reaches it.
-double dense_efficiency(const platforms::Gpu& gpu, const std::string& library, Precision precision)
-{
-  for (const platforms::Generation& generation : gpu.generations)
-    if (generation.library == library && generation.precision == precision)
-      return generation.dense_efficiency;
-  return precision_rate(gpu, precision)->dense_efficiency;
-}
-
-models::Device device_for(const platforms::PlatformSpec& platform, const platforms::Stack& stack,
-                          const JobSpec& job, const models::Framework& framework, const Value& at)
-{
-  const platforms::Gpu& gpu = platform.gpu;
-  static constexpr Precision kOfNetworks[] = {Precision::fp32, Precision::tf32, Precision::fp16,
-                                              Precision::bf16, Precision::int8};
-  checked_rate(gpu, job.precision, kOfNetworks, at);
-  const Precision arithmetic = arithmetic_of(gpu, job.precision, job.mode != JobMode::inference);
-  const platforms::PrecisionRate& dense = *precision_rate(gpu, arithmetic);
-  if (job.precision == Precision::int8 && job.mode != JobMode::inference)
-    at.fail_at("precision", "is 'int8', in which no network is trained",
-               "set \"mode\": \"inference\", or another precision");
-  const platforms::PrecisionRate& ordinary = gpu.fp32 ? *gpu.fp32 : dense;
-  const BytesPerSecond memory = gpu.memory_efficiency * gpu.memory_bandwidth;
-  const Seconds launch = (framework.launches_ahead ? std::min(gpu.kernel_floor, gpu.kernel_launch)
-                                                   : gpu.kernel_launch) +
-                         stack.host.kernel_launch;
-  models::Device device;
-  const double efficiency = dense_efficiency(gpu, framework.kernel_library, arithmetic);
-  device.dense = {dense.peak, efficiency, memory, launch, gpu.on_host()};
-  device.ordinary = {ordinary.peak, 1.0, memory, launch, gpu.on_host(), gpu.function_time};
-  if (!gpu.on_host()) {
-    device.tiles = layer_curve(gpu, arithmetic, efficiency);
-    if (sixteen_bits(arithmetic) && on_tensor_cores(gpu, arithmetic)) {
-      device.products = product_curve(gpu, arithmetic);
-      device.clock = sustained_clock(gpu);
-    }
-  }
-  device.direct = direct_rate(gpu, framework.kernels.direct_instructions);
-  const bool half = sixteen_bits(job.precision);
-  for (sim::Roofline* rate : {&device.dense, &device.ordinary}) {
-    rate->cache = gpu.cache;
-    rate->cached = gpu.cache_bandwidth;
-  }
-  device.bytes_per_element = static_cast<int>(bytes_of(job.precision));
-  device.ranks = job.gpus;
-  device.tables = framework.tables;
-  device.tensor_cores = half && on_tensor_cores(gpu, job.precision);
-  device.fused_elementwise = framework.fused_elementwise;
-  device.kernels = framework.kernels;
-  device.operation_gap = framework.operation_gap;
-  device.launches = launches_of(framework, gpu, stack.host, job.precision);
-  device.optimizer_style = framework.optimizer_style;
-  device.master_weights = half;
-  device.minimal_filtering = job.precision == Precision::fp32 || (half && !device.tensor_cores);
-  return device;
-}
 
 // Their steps have hundreds of exchanges each and differ by little.
 constexpr int kStepsOfTransformers = 5;
@@ -115,88 +57,6 @@ int even_nodes(const std::vector<platforms::GpuPlace>& ranks)
 int default_steps(int gpus)
 {
   return std::clamp(1280 / std::max(1, gpus), 3, 20);
-}
-
-models::ComputeProfile profile_of(const ResolvedJob& job, const models::Device& device)
-{
-  return job.spec.mode == JobMode::inference
-             ? models::inference_profile(job.network, job.spec.batch_per_gpu, device)
-             : models::compute_profile(job.network, job.spec.batch_per_gpu, device);
-}
-
-// What a step of one GPU waits for variables that live in host memory: each layer for its own.
-Seconds exchange_of_one(const ResolvedJob& job, const models::ComputeProfile& profile,
-                        const ResolvedExperiment& e)
-{
-  const auto& servers = job.framework.servers;
-  if (job.spec.mode == JobMode::inference ||
-      job.framework.synchronisation != models::Synchronisation::parameter_server || !servers ||
-      servers->worker != models::ServerClient::gpu)
-    return Seconds(0);
-  return models::exposed_fetch(
-      models::plan_buckets(job.network, profile, job.framework, gradient_bytes(job)), profile,
-      platforms::gpu_link(e.platform), servers->fetch_order);
-}
-
-// The profile as the anchor of one GPU stretches it: measured on bare metal, what the host layer
-// adds comes on top.
-void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at)
-{
-  ResolvedJob measured = job; // at the batch that the rate was measured with
-  JobSpec& spec = measured.spec;
-  spec.batch_per_gpu = spec.anchor->batch_per_gpu.value_or(spec.batch_per_gpu);
-  platforms::Stack bare = job.stack;
-  bare.host = platforms::Host{};
-  models::Device device = device_for(e.platform, bare, spec, job.framework, at);
-  device.optimizer = job.optimizer;
-  const auto profile = job.network.measured ? measured_profile_of(measured, e.platform, bare, at)
-                                            : profile_of(measured, device);
-  const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
-  const Seconds computed = profile.computed();
-  const Seconds left = step - job.framework.step_overhead - (profile.total() - computed);
-  Seconds kernels = left;
-  for (int i = 0; i < 3; ++i) // what is exposed depends on how long kernels take
-    kernels =
-        left - exchange_of_one(
-                   measured,
-                   models::lengthened(profile, models::lengthening_of(profile, kernels / computed)),
-                   e);
-  if (kernels.value() <= 0 || computed.value() <= 0)
-    at.fail_at("anchor",
-               fmt::format("leaves no time for computing: a step of {} takes {:.3g} ms, "
-                           "of which framework and variables need {:.3g} ms",
-                           spec.batch_per_gpu, step.value() * 1e3, (step - kernels).value() * 1e3));
-  job.anchor_factor = kernels / computed;
-  job.profile = models::lengthened(job.profile, models::lengthening_of(profile, job.anchor_factor));
-  if (spec.batch_per_gpu != job.spec.batch_per_gpu)
-    job.warnings.push_back(fmt::format(
-        "{}: extrapolates: the anchor, at a batch of {}, makes {} {:.3g} times as "
-        "long as computed, and is taken to do so at {}",
-        spec.name, spec.batch_per_gpu, profile.host_bound() ? "the host's launches" : "kernels",
-        job.anchor_factor, job.spec.batch_per_gpu));
-  if (job.anchor_factor < 0.5 || job.anchor_factor > 2)
-    job.warnings.push_back(fmt::format("{}: the anchor of {:g} samples/s is {:.2f} times what "
-                                       "the roofline says for this GPU, model, "
-                                       "precision and batch; is it the rate of one GPU?",
-                                       spec.name, spec.anchor->samples_per_s,
-                                       1 / job.anchor_factor));
-}
-
-// An anchor that was found by runs: what it fixed, and what it left.
-void tell_anchor(ResolvedJob& job)
-{
-  const JobSpec& spec = job.spec;
-  if (!anchored_by_runs(spec) || spec.kernel_time == 1)
-    return;
-  job.warnings.push_back(fmt::format(
-      "{}: the anchor of {:g} samples/s on {} {} makes kernels {:.3g} times as long as computed; "
-      "exchanges, input and host are simulated as without it",
-      spec.name, spec.anchor->samples_per_s, anchor_gpus(spec),
-      anchor_gpus(spec) == 1 ? "GPU" : "GPUs", spec.kernel_time));
-  if (spec.kernel_time < 0.5 || spec.kernel_time > 2)
-    job.warnings.push_back(fmt::format("{}: that is far off; is the rate of all GPUs together, and "
-                                       "at this batch and precision?",
-                                       spec.name));
 }
 
 // A job that was handed over as a program: kernels have times, the machine is simulated.

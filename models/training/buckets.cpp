@@ -13,12 +13,8 @@ struct Gradient {
   int layer;
 };
 
-// From one kernel's launch to the next, ahead of the GPU (PyTorch profiler tutorials): not what
-// TensorFlow's executor needs for a kernel with the nodes around it (`launches`).
-constexpr Seconds kLaunch{5e-6};
-
 std::vector<Gradient> gradients_in_order(const Network& network, const ComputeProfile& profile,
-                                         int bytes_per_gradient)
+                                         const Framework& framework, int bytes_per_gradient)
 {
   std::vector<Gradient> gradients;
   Seconds ready;
@@ -27,7 +23,8 @@ std::vector<Gradient> gradients_in_order(const Network& network, const ComputePr
   for (std::size_t i = network.layers.size(); i-- > 0;) {
     ready += profile.layers[i].backward;
     kernels += profile.layers[i].backward_kernels;
-    const Seconds launched = std::min(kernels * kLaunch, profile.forward() + ready);
+    const Seconds launched =
+        std::min(kernels * framework.launch_interval, profile.forward() + ready);
     const auto& tensors = network.layers[i].gradient_tensors;
     for (std::size_t t = tensors.size(); t-- > 0;)
       gradients.push_back({Bytes(static_cast<double>(tensors[t]) * bytes_per_gradient), ready,
@@ -92,7 +89,8 @@ std::vector<Bucket> buckets_of_groups(const std::vector<Gradient>& gradients, in
 std::vector<Bucket> plan_buckets(const Network& network, const ComputeProfile& profile,
                                  const Framework& framework, int bytes_per_gradient)
 {
-  const std::vector<Gradient> gradients = gradients_in_order(network, profile, bytes_per_gradient);
+  const std::vector<Gradient> gradients =
+      gradients_in_order(network, profile, framework, bytes_per_gradient);
   if (framework.gradient_groups > 0)
     return buckets_of_groups(gradients, framework.gradient_groups);
   if (agrees_ahead(framework))

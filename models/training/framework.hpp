@@ -188,6 +188,7 @@ struct Framework {
   BucketOrder bucket_order = BucketOrder::ready;
   int gradient_groups = 0; // buckets of as many tensors each, whatever their size; 0: by size
   HandedOver handed_over = HandedOver::computed;
+  Seconds launch_interval{};       // of kernels, where gradients are handed over when launched
   Seconds coordination{};          // one agreement (of a cycle, or on a bucket), fixed part
   Seconds coordination_per_rank{}; // and for each rank; 0 with a response cache
   GradientPrecision gradient_precision = GradientPrecision::fp32; // or the job's ("compute")
@@ -371,6 +372,10 @@ void describe(V& v, Framework& s)
       "when a gradient counts as there at a cycle: computed; or launched, when the host has "
       "launched the kernels that compute it: buckets are agreed on ahead of the GPU, and the "
       "thread that asks waits until all of a bucket is computed before it goes on");
+  v.optional("launch_interval", s.launch_interval,
+             "for that: from one kernel's launch to the next, as long as the host is ahead of the "
+             "GPU",
+             non_negative());
   v.optional(
       "coordination", s.coordination,
       "one agreement of the ranks: on what is ready in a cycle, or without cycles on a bucket",

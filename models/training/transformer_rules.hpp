@@ -233,6 +233,9 @@ void describe(V& v, TransformerRules& s)
   v.optional("fused_experts", s.fused_experts,
              "biases and clamps of experts are part of kernels beside them; else each has kernels "
              "of its own");
+  for (const char* key : {"host_per_kernel", "host_per_layer"})
+    v.removed(key, "'launches' of the framework");
+  v.removed("fused", "'fused_elementwise' of the framework");
   v.optional("host_per_micro_batch", s.host_per_micro_batch,
              "host time of a micro-batch in which the device waits (data, loss, timers that wait "
              "for the device); 0: the host runs ahead from pass to pass",

@@ -197,10 +197,15 @@ void Reader::derived(const std::string& key, double value, const char* doc)
 
 void Reader::finish() const
 {
-  for (const auto& item : object_.json().items())
-    if (std::find(declared_.begin(), declared_.end(), item.key()) == declared_.end())
-      object_.fail_at(item.key(), "is not a known key",
-                      suggestion(item.key(), declared_, "keys here"));
+  for (const auto& item : object_.json().items()) {
+    if (std::find(declared_.begin(), declared_.end(), item.key()) != declared_.end())
+      continue;
+    for (const auto& [key, instead] : removed_)
+      if (key == item.key())
+        object_.fail_at(key, "is no longer a key", instead + " tells it now");
+    object_.fail_at(item.key(), "is not a known key",
+                    suggestion(item.key(), declared_, "keys here"));
+  }
   if (missing_.empty())
     return;
   const std::span others = std::span(missing_).subspan(1);

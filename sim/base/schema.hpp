@@ -164,6 +164,11 @@ public:
   }
   /// What follows from the members before it.
   void derived(const std::string& key, double value, const char* doc);
+  /// A key that files once had, and what tells it now: for the message.
+  void removed(const std::string& key, const std::string& instead)
+  {
+    removed_.emplace_back(key, instead);
+  }
   /// An object of its own, described by `fields(visitor)`.
   template <class Fields>
   void object(const std::string& key, const char*, const Fields& fields)
@@ -255,6 +260,7 @@ private:
   Value object_;
   std::vector<std::string> declared_{"source", "notes", "spread"};
   std::vector<std::string> missing_;
+  std::vector<std::pair<std::string, std::string>> removed_; // and what tells it now
 };
 
 /// Reads a whole struct from `value`; throws ConfigError.
@@ -283,6 +289,8 @@ public:
   {
     required_.push_back(key);
     properties_[key] = of(member, limits);
+    if (detail::is_optional<T>)
+      properties_[key] = {{"anyOf", {properties_[key], {{"type", "null"}}}}};
     properties_[key]["description"] = doc;
   }
   template <class T>
@@ -295,6 +303,7 @@ public:
       put_default(key, member);
   }
   void derived(const std::string& key, double value, const char* doc) { required(key, value, doc); }
+  void removed(const std::string&, const std::string&) {}
   template <class Fields>
   void object(const std::string& key, const char* doc, const Fields& fields)
   {
@@ -383,6 +392,7 @@ public:
       json_[key] = of(member);
   }
   void derived(const std::string& key, double value, const char*) { json_[key] = value; }
+  void removed(const std::string&, const std::string&) {}
   template <class Fields>
   void object(const std::string& key, const char*, const Fields& fields)
   {

@@ -28,7 +28,7 @@ Point point_with(const std::string& better, const std::string& job_keys = "")
 
 double rate(const Point& point)
 {
-  return quick_throughputs(point, {}, kStepsOfGains).front();
+  return quick_throughputs(point, {}).front();
 }
 
 } // namespace
@@ -43,8 +43,7 @@ TEST_CASE("what an experiment makes better is what explain measures", "[explain]
                      [&](const LeverText& it) { return it.key == std::string_view(lever.key); });
     REQUIRE(text != kLeverTexts.end());
     const Point better = point_with('"' + json_key(*text) + "\": 2");
-    CHECK(throughputs_with(resolve(better), {}, 1, {}, kStepsOfGains) ==
-          throughputs_with(as_is, {&lever}, 2, {}, kStepsOfGains));
+    CHECK(throughputs_with(resolve(better), {}, 1, {}) == throughputs_with(as_is, {&lever}, 2, {}));
   }
 }
 

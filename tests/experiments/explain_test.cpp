@@ -67,7 +67,7 @@ double gain_in_presets(const Json& json, const std::string& kind, const std::str
                        double factor)
 {
   const Point point = loaded(json).points.front();
-  const auto base = throughputs_with(resolve(point), {}, 1, {}, kStepsOfGains);
+  const auto base = throughputs_with(resolve(point), {}, 1, {});
   auto overlay = std::make_shared<Overlay>();
   for (const PresetUse& use : resolve(point).presets)
     if (use.kind == kind && use.value.json().contains(Json::json_pointer(pointer))) {
@@ -78,8 +78,7 @@ double gain_in_presets(const Json& json, const std::string& kind, const std::str
     }
   auto document = std::make_shared<Document>(*point.document);
   document->overlay = overlay;
-  return throughputs_with(resolve({{}, document, nullptr}), {}, 1, {}, kStepsOfGains)[0] / base[0] -
-         1;
+  return throughputs_with(resolve({{}, document, nullptr}), {}, 1, {})[0] / base[0] - 1;
 }
 
 } // namespace
@@ -126,6 +125,20 @@ TEST_CASE("Gains are those of the same change in the presets")
   CHECK_THAT(report_explain(told), Contains("Limited by network adapters: network adapters twice "
                                             "as fast would bring +"));
   CHECK_THAT(explain_html(told), Contains("<svg"));
+}
+
+TEST_CASE("Runs that are compared take four steps of a job whose steps repeat, twelve of others")
+{
+  const auto rate = [](const char* framework, int steps) {
+    Json json = experiment_json("c4140-k-v100-sxm2", "resnet50", "tcp", 8, 32, "synthetic");
+    json["jobs"][0]["framework"] = framework;
+    json["jobs"][0]["steps"] = steps;
+    return throughputs_with(resolve(loaded(json).points.front()), {}, 1, {}).front();
+  };
+  CHECK(rate("pytorch-ddp", 20) == rate("pytorch-ddp", 4));
+  CHECK(rate("pytorch-ddp", 20) != rate("pytorch-ddp", 3));
+  CHECK(rate("tensorflow-horovod", 20) == rate("tensorflow-horovod", 12)); // it has a cycle
+  CHECK(rate("tensorflow-horovod", 20) != rate("tensorflow-horovod", 11));
 }
 
 TEST_CASE("A recorded job is not offered another framework than it was recorded with")

@@ -238,6 +238,28 @@ TEST_CASE("Options that do not go together make no candidate; the others are jud
   CHECK(answer.recommended == 4U);
 }
 
+TEST_CASE("An answer that no run can have given is refused")
+{
+  const LoadedPlan plan = load(plan_json());
+  const Json answer = written(judge(plan, prediction(plan, {500, 800, 1250, 2000})));
+  CHECK(written(read_from<PlanAnswer>(answer, "plan")) == answer);
+  const auto refused = [&answer](const char* pointer, const Json& value) {
+    Json changed = answer;
+    changed[Json::json_pointer(pointer)] = value;
+    try {
+      read_from<PlanAnswer>(changed, "plan");
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  CHECK_THAT(refused("/recommended", 4U), Contains("/recommended is of candidate 4"));
+  CHECK_THAT(refused("/frontier", {0U, 7U}), Contains("/frontier is of candidate 7"));
+  CHECK_THAT(refused("/candidates", Json::array()), Contains("/candidates must not be empty"));
+  CHECK_THAT(refused("/candidates/2/jobs", Json::array()), Contains("jobs must be there"));
+  CHECK_THAT(refused("/judged_by", "chance"), Contains("training, steps"));
+}
+
 TEST_CASE("What does not fit into a GPU's memory is never recommended")
 {
   const LoadedPlan plan = load(plan_json());

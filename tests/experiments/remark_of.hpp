@@ -16,8 +16,7 @@ std::string remark_of(const experiments::Point& point, const Remark& remark)
   experiments::RunOptions options;
   options.uncertainty.method = experiments::UncertaintyMethod::steps;
   const experiments::PointResult result = experiments::run_point(point, options);
-  const double rate =
-      experiments::quick_throughputs(point, options, experiments::kStepsOfGains).front();
+  const double rate = experiments::quick_throughputs(point, options).front();
   return remark(experiments::resolve(point), 0, rate, options, result.jobs.front());
 }
 

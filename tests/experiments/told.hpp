@@ -74,6 +74,8 @@ inline experiments::ExperimentResult told(Json json)
 {
   for (const char* text : {"experiment", "version"})
     detail::put_default(json, text, "");
+  if (json.contains("seed")) // a literal has a sign
+    json["seed"] = json["seed"].get<std::uint64_t>();
   detail::put_default(json, "points", Json::array());
   for (Json& point : json["points"]) {
     detail::put_default(point, "settings", Json::object());

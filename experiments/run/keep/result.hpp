@@ -259,7 +259,7 @@ struct RunOptions {
   models::Fidelity fidelity = models::Fidelity::coupled;
   bool doubles_limits = true; // to see what limits, where that is cheap; rates do not need it
   bool keep_limits = false;   // of everything, also of a job that is alone
-  bool compares = false;      // parameters: over no more steps than that needs
+  bool compares = false;      // with a run of the same draws: over no more steps than that needs
   std::string trace_path;     // Chrome trace of the last step; empty: none
   UncertaintyOptions uncertainty{};
   std::vector<Seconds> late{}; // how much later than asked each job starts; empty: on time

@@ -42,6 +42,7 @@ public:
     required(key, member, doc, limits);
   }
   void derived(const std::string& key, double value, const char* doc) { required(key, value, doc); }
+  void removed(const std::string&, const std::string&) {}
   template <class Fields>
   void object(const std::string& key, const char*, const Fields& fields)
   {

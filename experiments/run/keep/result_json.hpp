@@ -286,7 +286,9 @@ void describe(V& v, JobResult& j)
   v.optional("later_epochs", j.later_epochs, "once caches are warm, where that differs");
   v.optional("latency_s", j.latency, "inference: time of a batch",
              columns({"latency_s", "latency_low_s", "latency_high_s"}));
-  v.required("uncertainty", j.uncertainty, "where the interval comes from");
+  if (!j.uncertainty)
+    j.uncertainty.emplace();
+  v.required("uncertainty", *j.uncertainty, "where the interval comes from");
   v.optional("all_reduce", j.all_reduce,
              "how gradients are exchanged: algorithm and protocol, or parameter servers; and "
              "buckets",

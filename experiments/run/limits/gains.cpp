@@ -23,7 +23,7 @@ public:
   /// `named`: levers that are likely, because what the step waits for belongs to them.
   Doubled(const ResolvedExperiment& experiment, const RunOptions& options, Group named)
       : experiment_(experiment), options_(options),
-        base_(throughputs_with(experiment, {}, 1, options, kStepsOfGains)), most_(base_.size(), 0.0)
+        base_(throughputs_with(experiment, {}, 1, options)), most_(base_.size(), 0.0)
   {
     Group others;
     for (const Lever& lever : levers())
@@ -67,7 +67,7 @@ private:
   void halve(const Group& group)
   {
     std::vector<double> gains =
-        gains_over(base_, throughputs_with(experiment_, group, 2, options_, kStepsOfGains));
+        gains_over(base_, throughputs_with(experiment_, group, 2, options_));
     bool more = false;
     for (std::size_t i = 0; i < gains.size(); ++i)
       more |= gains[i] > std::max(kNoGain, most_[i] - kClearlyMore);

@@ -33,7 +33,7 @@ double rate_with(const ResolvedExperiment& experiment, std::size_t job,
   changed.jobs[job].framework.algorithm = algorithm;
   changed.exchanges = std::make_shared<KnownExchanges>();
   try {
-    return throughputs_with(changed, {}, 1, options, kStepsOfGains)[job];
+    return throughputs_with(changed, {}, 1, options)[job];
   } catch (const UsageError&) { // it does not apply to these GPUs
     return 0;
   }

@@ -2,27 +2,21 @@
 
 #include "experiments/run/simulate/stage.hpp"
 
-#include <algorithm>
-
 namespace foretrain::experiments {
 
 std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
                                      const std::vector<const Lever*>& pulled, double factor,
-                                     const RunOptions& options, int steps)
+                                     const RunOptions& options)
 {
   ResolvedExperiment changed = experiment;
   for (const Lever* lever : pulled)
     lever->apply(changed, factor);
   if (!pulled.empty())
     changed.exchanges = std::make_shared<KnownExchanges>();
-  for (ResolvedJob& job : changed.jobs) {
-    job.measured_steps = std::min(job.measured_steps, steps);
-    if (job.input.synthetic)
-      job.spec.warmup_steps = std::min(job.spec.warmup_steps, 1);
-  }
   RunOptions quiet = options;
   quiet.trace_path.clear();
   quiet.keep_limits = false;
+  quiet.compares = true;
   quiet.progress = nullptr;
   Stage stage(changed, quiet);
   stage.run();

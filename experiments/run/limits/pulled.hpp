@@ -8,13 +8,11 @@
 
 namespace foretrain::experiments {
 
-constexpr int kStepsOfGains = 4; // measured, of each run
-
-/// Throughput of each job over at most `steps` measured steps with levers pulled. Same random
-/// numbers for every call with the same options: differences are those of the levers.
+/// Throughput of each job with levers pulled, of a run that compares. Same random numbers for every
+/// call with the same options: differences are those of the levers.
 std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
                                      const std::vector<const Lever*>& pulled, double factor,
-                                     const RunOptions& options, int steps);
+                                     const RunOptions& options);
 
 /// What rates are more than these, relative, by job.
 std::vector<double> gains_over(const std::vector<double>& base, const std::vector<double>& rates);

@@ -40,7 +40,7 @@ std::string remark_sockets(const ResolvedExperiment& experiment, std::size_t job
   for (ResolvedJob& other : changed.jobs)
     other.stack.transport.connections = kThreads;
   changed.exchanges = std::make_shared<KnownExchanges>();
-  const double more = throughputs_with(changed, {}, 1, options, kStepsOfGains)[job];
+  const double more = throughputs_with(changed, {}, 1, options)[job];
   if (more <= (1 + kClearlyFaster) * rate)
     return "";
   return fmt::format(

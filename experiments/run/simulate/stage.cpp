@@ -15,9 +15,10 @@ namespace foretrain::experiments {
 
 namespace {
 
-// Steps measured in a run that compares parameters. Those of a job on its own repeat themselves but
-// for what kernels vary, which is drawn alike on both sides. Where buckets leave at multiples of a
-// cycle, input is read or jobs drift past each other, few steps make small changes look large.
+// Steps measured in a run that is compared with another: of parameters, levers, settings, ways to
+// simulate collectives. Those of a job on its own repeat themselves but for what kernels vary,
+// which is drawn alike on both sides. Where buckets leave at multiples of a cycle, input is read or
+// jobs drift past each other, few steps make small changes look large.
 constexpr int kEvenSteps = 4;
 constexpr int kUnevenSteps = 12;
 

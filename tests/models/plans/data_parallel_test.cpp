@@ -142,6 +142,7 @@ TEST_CASE("buckets of launched gradients are agreed on while the GPU computes", 
   const Collective any(scene.engine, scene.comm, test_library(), Operation::all_reduce, "ring");
   auto setup = scene.setup(&any, 10.0_ms, {4.0_ms, 6.0_ms}, Bytes(6e6));
   setup.plan.framework.handed_over = HandedOver::launched;
+  setup.plan.framework.launch_interval = Seconds(5e-6);
   setup.plan.framework.fusion_cycle = 1.0_ms;
   setup.plan.framework.coordination = 8.0_ms;
   setup.plan.framework.step_overhead = Seconds(0);

@@ -48,6 +48,7 @@ Framework ahead(double share, double threshold)
 {
   Framework framework;
   framework.handed_over = HandedOver::launched;
+  framework.launch_interval = Seconds(5e-6);
   framework.fusion_cycle = Seconds(2 * 5e-6 / share);
   framework.fusion_threshold = Bytes(threshold);
   return framework;

@@ -42,6 +42,17 @@ void describe(V& v, Sample& s)
   v.optional("latency", s.latency, "of a link", non_negative());
   v.optional("anchor", s.anchor, "measured", positive());
   v.optional("inner", s.inner, "parts");
+  v.removed("wires", "'bandwidth'");
+}
+
+// What an answer tells: null where there is nothing.
+struct Told {
+  std::optional<int> best;
+};
+template <class V>
+void describe(V& v, Told& s)
+{
+  v.required("best", s.best, "a place, or null");
 }
 
 Sample read(const std::string& text)
@@ -100,6 +111,22 @@ TEST_CASE("every mistake is refused with place, finding and advice", "[base]")
   CAPTURE(text);
   CHECK_THAT(error_of(text), Contains(expected));
   CHECK_THAT(error_of(text), Contains("s.json:1:"));
+}
+
+TEST_CASE("a key that was removed names what tells it now", "[base]")
+{
+  CHECK_THAT(error_of(R"({"gpus": 1, "bandwidth": "1 GB/s", "wires": 2})"),
+             Contains("/wires is no longer a key") && Contains("'bandwidth' tells it now"));
+  CHECK(!schema_as<Sample>().at("properties").contains("wires"));
+}
+
+TEST_CASE("what is required and holds nothing is null, there and back", "[base]")
+{
+  CHECK(written(Told{}) == Json{{"best", nullptr}});
+  CHECK(!read_from<Told>({{"best", nullptr}}, "told").best);
+  CHECK(read_from<Told>(written(Told{3}), "told").best == 3);
+  CHECK_THROWS_WITH(read_from<Told>(Json::object(), "told"),
+                    Contains("told") && Contains("/best is missing"));
 }
 
 TEST_CASE("the schema comes from the same description", "[base]")
