@@ -156,8 +156,9 @@ std::string overheads_over_time(const FleetRun& run)
     const double top = static_cast<double>(i) * kBand;
     const double most = *std::max_element(bands[i].gpus.begin(), bands[i].gpus.end());
     svg += TimePicture::area(bands[i].gpus, most, top, kHigh, bands[i].look) +
-           fmt::format("<text x=\"0\" y=\"{}\">{}</text><text x=\"0\" y=\"{}\">{:.3g} GPUs</text>",
-                       coordinate(top + 12), bands[i].name, coordinate(top + 26), most);
+           fmt::format("<text x=\"0\" y=\"{}\">{}</text><text x=\"0\" y=\"{}\">{} GPUs</text>",
+                       coordinate(top + 12), bands[i].name, coordinate(top + 26),
+                       number_text(most, true));
   }
   return svg + picture.axis(whole - 6) + "</svg>";
 }

@@ -82,7 +82,7 @@ private:
     for (const auto& [name, part] : fleet_hours_parts())
       if (const double hours = (answer_.gpu_hours.*part).median; hours > 0 && all > 0)
         rows += bar_row(name, meter(hours / all, name),
-                        fmt::format("{:.0f} h, {}", hours, percent_of(hours / all)));
+                        number_text(hours, true) + " h, " + percent_of(hours / all));
     return rows;
   }
 
@@ -99,7 +99,7 @@ private:
            TimePicture::area(waiting, most, 130, 90, 1) +
            fmt::format("<text x=\"0\" y=\"20\">{} GPUs</text><text x=\"0\" y=\"136\">{:.0f} "
                        "wait</text>",
-                       answer_.gpus, most) +
+                       number_text(answer_.gpus, true), most) +
            picture_.axis(240) + "</svg>";
   }
 
@@ -111,7 +111,7 @@ private:
       const double mean = group.wait_s.mean.median, p90 = group.wait_s.p90.median;
       rows += "<tr>" + cell(title, escaped(name)) +
               number_cell("jobs", std::to_string(group.jobs), group.jobs) +
-              number_cell("GPU hours", fmt::format("{:.0f}", group.gpu_hours.median),
+              number_cell("GPU hours", number_text(group.gpu_hours.median, true),
                           group.gpu_hours.median) +
               number_cell("mean wait", duration_text(mean), mean) +
               number_cell("p90 wait", duration_text(p90), p90) + "</tr>";

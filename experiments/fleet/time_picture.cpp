@@ -16,7 +16,7 @@ namespace {
 using models::fleet::Moment;
 
 constexpr double kWidth = 960; // of drawings, in their own units
-constexpr double kAxis = 60;   // left of it labels stand
+constexpr double kAxis = 84;   // left of it labels stand, like 16,384 GPUs
 constexpr double kColumn = (kWidth - kAxis) / TimePicture::kColumns;
 
 std::string rectangle(double x, double y, double width, double height)

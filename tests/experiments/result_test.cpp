@@ -203,6 +203,8 @@ step_time_low_s /step_time_s/low
 step_time_high_s /step_time_s/high
 interval_fraction /step_time_s/interval
 speedup /speedup
+speedup_low /speedup_range/low
+speedup_high /speedup_range/high
 efficiency /efficiency
 alone_throughput_samples_per_s /alone/throughput_samples_per_s/median
 alone_step_time_s /alone/step_time_s/median

@@ -9,6 +9,9 @@
 #include "calibration/nvbandwidth_log.hpp"
 #include "calibration/p2p_log.hpp"
 #include "calibration/perftest_log.hpp"
+#include "experiments/fleet/fault_trace.hpp"
+#include "experiments/fleet/job_trace.hpp"
+#include "experiments/fleet/read_leases.hpp"
 #include "models/graphs/execution_trace.hpp"
 #include "models/graphs/imported_graph.hpp"
 #include "models/graphs/onnx.hpp"
@@ -113,6 +116,34 @@ void read_topology(const std::string& bytes)
   platforms::load_platform(Value(DocumentPtr(parse_document(imported.json.dump(), "imported"))));
 }
 
+template <experiments::TraceKind kind>
+void read_ended(const std::string& bytes)
+{
+  experiments::read_job_trace(as_file(bytes, ".trace"), kind);
+}
+
+// Jobs that run and wait; their run times are drawn.
+void read_unfinished(const std::string& bytes)
+{
+  const auto trace = experiments::read_job_trace(
+      as_file(bytes, ".trace"), experiments::TraceKind::sacct, experiments::TakeJobs::unfinished);
+  models::fleet::Workload workload = trace.workload;
+  experiments::draw_run_times(workload, trace, 1);
+}
+
+// Of three jobs of one, two and eight GPUs on nodes of four.
+void read_leases_of_three(const std::string& bytes)
+{
+  experiments::JobTrace trace;
+  for (const int gpus : {1, 2, 8}) {
+    models::fleet::Job job;
+    job.id = std::to_string(trace.workload.jobs.size());
+    job.gpus = gpus;
+    trace.workload.jobs.push_back(job);
+  }
+  experiments::read_leases(as_file(bytes, ".csv"), trace, {4, 4, 0});
+}
+
 struct ReaderOfBytes {
   const char* name;
   void (*read)(const std::string& bytes);
@@ -140,6 +171,17 @@ constexpr ReaderOfBytes kReaders[] = {
      [](const std::string& b) {
        calibration::samples_per_second(calibration::read_mlperf(b, "log"), "log");
      }},
+    {"sacct", &read_ended<experiments::TraceKind::sacct>},
+    {"sacct-unfinished", &read_unfinished},
+    {"swf", &read_ended<experiments::TraceKind::swf>},
+    {"batsim", &read_ended<experiments::TraceKind::batsim>},
+    {"philly", &read_ended<experiments::TraceKind::philly>},
+    {"helios", &read_ended<experiments::TraceKind::helios>},
+    {"acme", &read_ended<experiments::TraceKind::acme>},
+    {"openb", &read_ended<experiments::TraceKind::openb>},
+    {"kueue", &read_ended<experiments::TraceKind::kueue>},
+    {"faults", [](const std::string& b) { experiments::read_fault_trace(as_file(b, ".csv"), 8); }},
+    {"leases", &read_leases_of_three},
 };
 
 const ReaderOfBytes& chosen()

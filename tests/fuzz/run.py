@@ -25,7 +25,9 @@ READERS = {  # its name: files of the repository that it reads, beside those of 
     "kineto": [], "gzip": [], "chakra": [], "nsys": [], "execution-trace": [], "onnx": [], "operator-table": [],
     "hf-config": ["docs/stories/*-config.json"], "topology": ["tests/platforms/data/*.xml", "tests/platforms/data/*.txt"],
     "nccl-tests": ["calibration/data/logs/*nccl*"], "nvbandwidth": [], "p2p": ["calibration/data/logs/*p2p*"],
-    "perftest": [], "fio": [], "iperf3": [], "mlperf": []}
+    "perftest": [], "fio": [], "iperf3": [], "mlperf": [],
+    "sacct": [], "sacct-unfinished": [], "swf": ["experiments/validation/fleet/shortest.swf"], "batsim": [], "philly": [], "helios": [], "acme": [],
+    "openb": [], "kueue": [], "faults": [], "leases": []}
 
 
 def run(binary, reader, options):

@@ -181,10 +181,16 @@ void describe_times(V& parts, JobResult& j)
 {
   for (const StepPart& part : kStepParts) {
     const Limits limits = columns({std::string("time_") + part.key + "_s"}, in_si(non_negative()));
-    if (part.planned)
-      parts.optional(part.key, j.time.*part.time, part.doc, limits, j.planned());
-    else
+    if (!part.planned) {
       parts.required(part.key, j.time.*part.time, part.doc, limits);
+      continue;
+    }
+    std::optional<Seconds> told;
+    if (j.planned())
+      told = j.time.*part.time;
+    parts.optional(part.key, told, part.doc, limits);
+    j.time.*part.time = told.value_or(Seconds(0));
+    j.told_as_planned = j.told_as_planned || told;
   }
 }
 
