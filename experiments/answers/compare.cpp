@@ -81,7 +81,12 @@ JobComparison compare_jobs(const ComparedPair& pair, const JobResult& a, const J
   const double below = variance + guest_variance(b, a); // B slower than expected
   const double above = variance + guest_variance(a, b);
   const double half = half_width(options.interval);
-  JobComparison told{pair.a->settings, a.name, b.name == a.name ? "" : b.name, {a}, {b}};
+  JobComparison told;
+  told.settings = pair.a->settings;
+  told.job = a.name;
+  told.job_b = b.name == a.name ? "" : b.name;
+  told.a = {a};
+  told.b = {b};
   told.ratio = {ratio, ratio * std::exp(-half * std::sqrt(below)),
                 ratio * std::exp(half * std::sqrt(above)), options.interval};
   told.probability_b_faster = probability_above(std::log(ratio), ratio > 1 ? below : above);

@@ -463,8 +463,9 @@ TEST_CASE("a large model is told in tokens, with its memory and its pipeline",
       {"available", 80e9},
       {"parts", {{"weights", 30e9}, {"activations", 60e9}, {"gradients", 0}}}};
   const Json piece = {{"forward_s", 1}, {"backward_s", 2}, {"weights_s", 0.8}, {"transfer_s", 0}};
-  large["pipeline"] = {{"stages", 2},        {"virtual_stages", 1}, {"schedule", "1f1b"},
-                       {"micro_batches", 3}, {"blocking", false},   {"pieces", {piece, piece}}};
+  large["pipeline"] = {{"stages", 2},        {"virtual_stages", 1},
+                       {"schedule", "1f1b"}, {"micro_batches", 3},
+                       {"blocking", false},  {"pieces", Json::array({piece, piece})}};
   const auto page_of = [](const Json& one) { return report_html(result_of({point({}, {one})})); };
   const std::string page = page_of(large);
   CHECK_THAT(page, Contains("It does not fit: 40,000 tokens/s with more memory, limited by H100"));
@@ -473,7 +474,7 @@ TEST_CASE("a large model is told in tokens, with its memory and its pipeline",
   // (m + p - 1) x 3 s = 12 s, of which each stage works 9.
   CHECK_THAT(page, Contains("stages work 75") && Contains("12,000 ms"));
   CHECK_THAT(page, Contains("stage 1, micro-batch 0, forward: 1,000 to 2,000 ms"));
-  large["pipeline"]["pieces"] = {piece};
+  large["pipeline"]["pieces"] = Json::array({piece});
   CHECK_THAT(page_of(large), !Contains("<section id=\"pipeline\""));
   large.erase("pipeline");
   CHECK_THAT(page_of(large), !Contains("<section id=\"pipeline\""));
