@@ -189,6 +189,27 @@ std::optional<PointResult> kept_point(const std::optional<Json>& kept)
   }
 }
 
+// What a point's process told.
+struct ToldPoint {
+  bool known = false; // whoever keeps points has it
+  std::string key;    // of those who keep them
+  std::string text;   // the result, or why there is none
+};
+
+ToldPoint told_point(const Outcome& outcome, const LoadedExperiment& experiment, std::size_t at)
+{
+  const std::size_t end = outcome.text.find('\n'); // a process that was killed has no key
+  const bool keyed =
+      end != std::string::npos && (outcome.text.front() == kKnown || outcome.text.front() == kRun);
+  ToldPoint told{keyed && outcome.text.front() == kKnown,
+                 keyed ? outcome.text.substr(1, end - 1) : "",
+                 keyed ? outcome.text.substr(end + 1) : outcome.text};
+  if (told.key.empty()) // what it depends on could not be read, or its process was killed
+    told.key =
+        "failed: " + experiment.spec.name + settings_json(experiment.points[at].settings).dump();
+  return told;
+}
+
 } // namespace
 
 ExperimentResult answer_head(const LoadedExperiment& experiment, const PredictOptions& options)
@@ -237,18 +258,11 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   int finished = 0;
   const auto done = [&](int i, const Outcome& outcome) {
     const std::size_t at = missing[static_cast<std::size_t>(i)];
-    const std::size_t end = outcome.text.find('\n'); // a process that was killed has no key
-    const bool keyed = end != std::string::npos &&
-                       (outcome.text.front() == kKnown || outcome.text.front() == kRun);
-    std::string key = keyed ? outcome.text.substr(1, end - 1) : "";
-    if (key.empty()) // what it depends on could not be read, or its process was killed
-      key =
-          "failed: " + experiment.spec.name + settings_json(experiment.points[at].settings).dump();
-    const std::string text = keyed ? outcome.text.substr(end + 1) : outcome.text;
+    const ToldPoint told = told_point(outcome, experiment, at);
     if (options.keeper.at)
-      options.keeper.at(at, key);
-    if (keyed && outcome.text.front() == kKnown) {
-      points[at] = kept_point(options.keeper.find(key));
+      options.keeper.at(at, told.key);
+    if (told.known) {
+      points[at] = kept_point(options.keeper.find(told.key));
       if (!points[at]) {
         damaged.push_back(at);
         return;
@@ -258,18 +272,18 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
     } else {
       Json json;
       if (outcome.status == 0) {
-        json = Json::parse(text);
+        json = Json::parse(told.text);
         points[at] = read_from<PointResult>(json, "a point");
       } else {
         points[at].emplace().settings = experiment.points[at].settings;
-        points[at]->error = text;
+        points[at]->error = told.text;
         json = to_json(*points[at]);
-        prediction.errors.push_back(text);
+        prediction.errors.push_back(told.text);
         prediction.status = std::max(prediction.status, outcome.status);
       }
       stream.put(at, json);
       if (options.keeper.put)
-        options.keeper.put(key, json);
+        options.keeper.put(told.key, json);
     }
     progress(++finished, static_cast<int>(count));
   };

@@ -4,12 +4,14 @@
 #include "sim/base/text.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -230,6 +232,36 @@ std::size_t first_character(std::string_view text)
   return at;
 }
 
+// Hears of a document and keeps nothing of it.
+class Listener final : public YAML::EventHandler {
+public:
+  using Mark = YAML::Mark;
+  using Text = std::string;
+  void OnDocumentStart(const Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark&, YAML::anchor_t) override {}
+  void OnAlias(const Mark&, YAML::anchor_t) override {}
+  void OnScalar(const Mark&, const Text&, YAML::anchor_t, const Text&) override {}
+  void OnSequenceStart(const Mark&, const Text&, YAML::anchor_t, YAML::EmitterStyle::value) override
+  {
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark&, const Text&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// 0, 1, or 2 for more: of some texts, like '2"nb'&"nb_0, yaml-cpp finds documents without end.
+int count_documents(const std::string& text)
+{
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Listener listener;
+  int documents = 0;
+  while (documents < 2 && parser.HandleNextDocument(listener))
+    ++documents;
+  return documents;
+}
+
 } // namespace
 
 bool is_yaml(const std::string& text, const std::string& name)
@@ -246,11 +278,11 @@ bool is_yaml(const std::string& text, const std::string& name)
 Json parse_yaml(const std::string& text, const std::string& name, const Placed& placed)
 {
   try {
-    const std::vector<YAML::Node> whole = YAML::LoadAll(text);
-    if (whole.size() != 1)
-      throw ConfigError(name, "",
-                        fmt::format("must hold one YAML document, holds {}", whole.size()));
-    return Converter(name, placed).value(whole.front(), Pointer(), 0, "");
+    if (const int documents = count_documents(text); documents != 1)
+      throw ConfigError(
+          name, "",
+          fmt::format("must hold one YAML document, holds {}", documents == 0 ? "none" : "more"));
+    return Converter(name, placed).value(YAML::Load(text), Pointer(), 0, "");
   } catch (const YAML::Exception& error) {
     const std::string place = place_of(error.mark);
     throw ConfigError(name + (place.empty() ? "" : ":" + place), "",

@@ -102,7 +102,10 @@ TEST_CASE("what readers of YAML take for different things is refused at its plac
   CHECK_THAT(error_of("a: {b: 1, b: 2}"), Contains("the key 'b' twice"));
   CHECK_THAT(error_of("a: !mine 1"), Contains("a tag that means nothing here"));
   CHECK_THAT(error_of("? [1, 2]\n: 3"), Contains("a key that is no text"));
-  CHECK_THAT(error_of("a: 1\n---\nb: 2"), Contains("must hold one YAML document, holds 2"));
+  CHECK_THAT(error_of("a: 1\n---\nb: 2"), Contains("must hold one YAML document, holds more"));
+  CHECK_THAT(error_of("# nothing"), Contains("must hold one YAML document, holds none"));
+  // Of this one yaml-cpp finds documents without end.
+  CHECK_THAT(error_of("'2\"nb'&\"nb_0, \"suc{ \"_0, \"suc{ \"jo"), Contains("holds more"));
   CHECK_THAT(error_of("a:\n\tb: 1"), Contains("file.yaml:2:") && Contains("is not valid YAML"));
   CHECK_THAT(error_of("a: [1, 2"), Contains("is not valid YAML"));
   CHECK_THAT(error_of("a: *b"), Contains("is not valid YAML"));
