@@ -46,7 +46,7 @@ Job job_of(const experiments::JobResult& of)
   job.speedup = of.speedup;
   job.speedup_range = interval_of(of.speedup_range);
   for (const experiments::StepPart& part : experiments::kStepParts)
-    if (!part.planned || of.planned())
+    if (!part.planned || of.planned)
       job.time[part.key] = (of.time.*part.time).value();
   job.limited_by = of.bottleneck.resource;
   job.fits = of.memory.fits();

@@ -116,10 +116,9 @@ struct Predicted {
   std::vector<CallRange> ranges; // of each
 };
 
-Predicted predict(const NcclTest& test, const CallMachineWith& machine,
+Predicted predict(const NcclTest& test, const CallMachine& own, const CallMachineWith& machine,
                   const NcclTestsOptions& options, const std::shared_ptr<Profiles>& profiles)
 {
-  const CallMachine own = machine(profiles->overlay);
   Predicted predicted{run_nccl_test(test, own.platform, own.stack, options), {}};
   predicted.ranges = call_ranges(test, machine, options, predicted.rows, profiles, kInterval);
   return predicted;
@@ -279,14 +278,14 @@ void check_gpu(const NcclTestsArguments& a, const calibration::NcclTestsLog& log
                                  a.diff, excerpt(gpu), platform.name, platform.gpu.name));
 }
 
-int run_difference(const NcclTestsArguments& a, const NcclTest& test,
-                   const platforms::PlatformSpec& platform, const CallMachineWith& machine,
-                   NcclTestsOptions options, const std::shared_ptr<Profiles>& profiles)
+int run_difference(const NcclTestsArguments& a, const NcclTest& test, const CallMachine& own,
+                   const CallMachineWith& machine, NcclTestsOptions options,
+                   const std::shared_ptr<Profiles>& profiles)
 {
   const auto log = log_of(a, test);
   take_from_log(a, log, options);
-  check_gpu(a, log, platform);
-  check_ranks(options, platform);
+  check_gpu(a, log, own.platform);
+  check_ranks(options, own.platform);
   std::vector<calibration::NcclRow> rows;
   for (const auto& row : log.rows)
     if (row.size.value() > 0 && row.out_of_place.time.value() > 0)
@@ -295,7 +294,7 @@ int run_difference(const NcclTestsArguments& a, const NcclTest& test,
     throw UsageError("--diff: '" + a.diff + "' holds no rows with bytes and a time");
   for (const auto& row : rows)
     options.sizes.push_back(row.size.value());
-  return print_difference(a, log, rows, predict(test, machine, options, profiles));
+  return print_difference(a, log, rows, predict(test, own, machine, options, profiles));
 }
 
 int run_nccl_tests(const NcclTestsArguments& a)
@@ -329,7 +328,7 @@ int run_nccl_tests(const NcclTestsArguments& a)
   options.fidelity = choice_of<models::Fidelity>(a.fidelity).value();
   options.library = own.library;
   if (!a.diff.empty())
-    return run_difference(a, *test, own.platform, machine, options, profiles);
+    return run_difference(a, *test, own, machine, options, profiles);
   check_ranks(options, own.platform);
   if (options.end < options.begin || (a.factor <= 1 && options.increment <= 0))
     throw UsageError(
@@ -339,7 +338,7 @@ int run_nccl_tests(const NcclTestsArguments& a)
     throw UsageError("more than 10000 sizes: raise -f");
   if (a.factor <= 1 && (options.end - options.begin) / options.increment > 100000)
     throw UsageError("more than 100000 sizes: raise -i, or use -f 2");
-  print(*test, a, own.platform, options, predict(*test, machine, options, profiles));
+  print(*test, a, own.platform, options, predict(*test, own, machine, options, profiles));
   return done;
 }
 

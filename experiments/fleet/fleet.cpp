@@ -74,6 +74,18 @@ ClusterShape shape_of(const FleetSpec& spec, const Value& root)
   return shape;
 }
 
+// Leases alone say who runs and who stops.
+void check_recorded(const LoadedFleet& fleet, const Value& root)
+{
+  const Value at = root.at("policy");
+  if (fleet.leases.empty())
+    at.fail("needs leases of recorded jobs (/jobs/leases): who held what, and when");
+  if (fleet.policy.preemption != Preemption::none || !fleet.policy.gang)
+    at.fail("replays who held what: without preemption, and with gangs");
+  if (fleet.spec.failures && fleet.spec.failures->keep_place)
+    root.at("failures").at("keep_place").fail("keeps what leases give to others");
+}
+
 // A document with the settings of a point instead of the sweep.
 std::shared_ptr<Document> with_settings(const Document& base, const Settings& settings)
 {
@@ -113,8 +125,8 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
     if (fleet.policy.backfill == Backfilling::recorded && !jobs.leases.empty())
       fleet.leases = read_leases(beside(*document, "/jobs/leases"), *trace, fleet.shape);
   }
-  if (fleet.policy.backfill == Backfilling::recorded && fleet.leases.empty())
-    root.at("policy").fail("needs leases of recorded jobs (/jobs/leases): who held what, and when");
+  if (fleet.policy.backfill == Backfilling::recorded)
+    check_recorded(fleet, root);
   if (fleet.spec.failures && !fleet.spec.failures->trace.empty())
     fleet.outages = read_fault_trace(beside(*document, "/failures/trace"), fleet.shape.nodes);
   return fleet;

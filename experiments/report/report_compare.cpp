@@ -180,7 +180,7 @@ private:
     table.header = {"part of the step", "A ms", "B ms", "difference ms", "", ""};
     table.texts = 1;
     for (const StepPart& part : kStepParts) {
-      if (part.planned && !pair.a.job.planned())
+      if (part.planned && !pair.a.job.planned)
         continue;
       const double before = 1e3 * (pair.a.job.time.*part.time).value();
       const double after = 1e3 * (pair.b.job.time.*part.time).value();
@@ -284,7 +284,7 @@ std::string compare_csv(const CompareAnswer& answer)
     for (const auto& it : pair.settings.items())
       settings.insert(it.key());
     for (const StepPart& part : kStepParts)
-      if (!part.planned || pair.a.job.planned() || pair.b.job.planned())
+      if (!part.planned || pair.a.job.planned || pair.b.job.planned)
         parts[part.key] = part.time;
   }
   std::vector<std::string> header(settings.begin(), settings.end());

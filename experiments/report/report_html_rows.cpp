@@ -32,8 +32,8 @@ const std::map<std::string, PartName> kPartNames{
 
 std::optional<double> TimePart::of(const JobResult& job) const
 {
-  return part->planned && !job.planned() ? std::nullopt
-                                         : std::optional((job.time.*part->time).value());
+  return part->planned && !job.planned ? std::nullopt
+                                       : std::optional((job.time.*part->time).value());
 }
 
 const Json& setting_at(const ReportRow& row, const std::string& pointer)
@@ -173,7 +173,7 @@ void Report::find_parts()
 {
   for (const StepPart& part : kStepParts) {
     if (std::none_of(rows_.begin(), rows_.end(), [&](const ReportRow& row) {
-          return row.job && (!part.planned || row.job->planned());
+          return row.job && (!part.planned || row.job->planned);
         }))
       continue;
     const auto named = kPartNames.find(part.key);

@@ -92,6 +92,7 @@ private:
   void add_planned(JobResult& job)
   {
     job.exposed_by_group = {{"tensor", seconds()}, {"data", seconds()}};
+    job.planned = true;
     job.time.bubble = seconds();
     job.time.recompute = seconds();
     job.memory.parts = {{"weights", Bytes(number())}, {"other", Bytes(number())}};

@@ -164,13 +164,7 @@ struct JobResult {
   std::optional<ModelUse> mfu;
   std::optional<models::PipelineSetting> pipeline; // where stages follow each other
   std::string all_reduce; // algorithm and protocol of the largest bucket, and how many buckets
-  bool told_as_planned = false; // where it was read, by what stood there
-  /// Whether its steps may have bubbles and repeat activations: of programs and large models.
-  bool planned() const
-  {
-    return told_as_planned || !exposed_by_group.empty() || time.bubble.value() > 0 ||
-           time.recompute.value() > 0;
-  }
+  bool planned = false;   // steps may have bubbles and repeat activations: programs, large models
 };
 
 /// What jobs on one machine lose together.

@@ -186,11 +186,11 @@ void describe_times(V& parts, JobResult& j)
       continue;
     }
     std::optional<Seconds> told;
-    if (j.planned())
+    if (j.planned)
       told = j.time.*part.time;
     parts.optional(part.key, told, part.doc, limits);
+    j.planned = j.planned || told; // where it is read
     j.time.*part.time = told.value_or(Seconds(0));
-    j.told_as_planned = j.told_as_planned || told;
   }
 }
 

@@ -67,15 +67,20 @@ TEST_CASE("the policy recorded needs leases, and takes them from the file", "[fl
   const test::TextFile trace("three.swf", "1 0 -1 30 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n"
                                           "2 0 -1 30 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n");
   const test::TextFile leases("held.csv", "job,start_s,end_s,nodes\n2,40,80,1\n1,0,30,0\n");
-  const auto fleet = [&](const std::string& with) {
+  const auto fleet = [&](const std::string& with, const std::string& policy = "\"recorded\"") {
     const test::TextFile file("recorded.json",
-                              R"({"cluster": {"nodes": 2, "gpus_per_node": 1}, "policy": "recorded",
-                             "jobs": {"kind": "swf", "trace": ")" +
+                              R"({"cluster": {"nodes": 2, "gpus_per_node": 1}, "policy": )" +
+                                  policy + R"(, "jobs": {"kind": "swf", "trace": ")" +
                                   trace.path().string() + "\"" + with + "}}");
     return load_fleet(file.path().string(), {}, "");
   };
   CHECK_THROWS_WITH(fleet(""), Catch::Contains("needs leases of recorded jobs"));
-  const LoadedFleet read = fleet(", \"leases\": \"" + leases.path().string() + "\"");
+  const std::string with = ", \"leases\": \"" + leases.path().string() + "\"";
+  CHECK_THROWS_WITH(fleet(with, R"({"backfill": "recorded", "preemption": "quantum"})"),
+                    Catch::Contains("without preemption, and with gangs"));
+  CHECK_THROWS_WITH(fleet(with, R"({"backfill": "recorded", "gang": false})"),
+                    Catch::Contains("without preemption, and with gangs"));
+  const LoadedFleet read = fleet(with);
   const auto runs = run_fleet(read, {1, 1, false, {}});
   CHECK(runs.front().result.jobs[0].end == Seconds(30));
   CHECK(runs.front().result.jobs[1].start == Seconds(40));
