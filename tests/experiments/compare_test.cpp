@@ -84,9 +84,9 @@ TEST_CASE("A bound is broken, holds, or nobody can tell; only a broken one count
   const auto state = [&options](double rate, double run_to_run) {
     const auto answer =
         compare(side({{8, job(1000, {})}}), side({{8, job(rate, {}, run_to_run)}}), options);
-    const BoundState state = answer.pairs[0].bounds[0].state;
-    CHECK(answer.broken == (state == BoundState::broken));
-    return state;
+    const BoundState found = answer.pairs[0].bounds[0].state;
+    CHECK(answer.broken == (found == BoundState::broken));
+    return found;
   };
   CHECK(state(900, 0.01) == BoundState::broken);
   CHECK(state(940, 0.02) == BoundState::undecided); // half a standard deviation below
