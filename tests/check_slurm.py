@@ -116,6 +116,24 @@ def submit_again(slurm, file, store, left):
     expect("the collecting job runs what is missing", known and left < int(known[1]) < POINTS, log)
 
 
+def seeds_of_a_fleet(slurm, folder):
+    """A task of a fleet's array never starts; the job that collects simulates its seeds."""
+    there, out = folder / "seeds", folder / "fleet"
+    arguments = ["fleet", "c4140-month", "--seeds", "12", "--out"]
+    told = slurm.run(PROGRAM, *arguments, out, "--keep", there, "--launcher", "slurm", "--jobs", TASKS, "--sbatch=--partition=cpu",
+                     "--sbatch=--begin=now+2")
+    jobs = re.findall(r"^job (\d+):", told.stdout, re.MULTILINE)
+    expect("seeds submitted", told.returncode == 0 and len(jobs) == 2, told.stdout + told.stderr)
+    slurm.run("scancel", f"{jobs[0]}_2")
+    wait(lambda: slurm.ended(jobs[0]) and slurm.ended(jobs[1]), 120)
+    expect("states of the seeds' tasks", slurm.states(jobs[0]).get(2, "CANCELLED") == "CANCELLED", slurm.states(jobs[0]))
+    log = (there / "seeds.slurm-collect.log").read_text()
+    expect("the collecting job simulates what is missing", "9 seeds were in" in log, log)
+    subprocess.run([PROGRAM, *arguments, folder / "here"], check=True, capture_output=True, timeout=300)
+    for file in ("fleet.json", "jobs.csv"):
+        expect(f"{file} as here", (out / file).read_bytes() == (folder / "here" / file).read_bytes())
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -131,6 +149,7 @@ def main():
         with slurm:
             left = lose_tasks(slurm, file, store)
             submit_again(slurm, file, store, left)
+            seeds_of_a_fleet(slurm, folder)
         here = subprocess.run([PROGRAM, "sweep", str(file), "--db", str(serial)], capture_output=True, text=True, timeout=300)
         expect("serial run", here.returncode == 0, here.stderr)
         for what, of_array, of_serial in zip(("points", "jobs", "settings"), rows(store), rows(serial)):

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 
+import stand_in_slurm
+
 PROGRAM = sys.argv[1]
 EXPERIMENT = {
     "name": "sizes",
@@ -18,21 +20,6 @@ EXPERIMENT = {
     "jobs": [{"name": "train", "model": "resnet50", "framework": "pytorch-horovod", "batch_per_gpu": 64}],
     "sweep": {"/jobs/0/gpus": [1, 2, 4, 8], "/jobs/0/batch_per_gpu": [32, 64, 128]},
 }
-# Runs what Slurm would queue, here and at once.
-SBATCH = """#!/usr/bin/env bash
-array=""
-for word in "$@"; do
-  case $word in --array=*) array=${word#--array=};; esac
-  script=$word
-done
-if [ -n "$array" ]; then
-  for task in $(seq ${array/-/ }); do SLURM_ARRAY_TASK_ID=$task bash "$script" >&2; done
-  echo 41
-else
-  bash "$script" >&2
-  echo "42;cluster"
-fi
-"""
 failures = []
 
 
@@ -146,9 +133,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     # A job array, with a stand-in for Slurm.
     bin_folder = folder / "bin"
-    bin_folder.mkdir()
-    (bin_folder / "sbatch").write_text(SBATCH)
-    (bin_folder / "sbatch").chmod(0o755)
+    stand_in_slurm.write(bin_folder)
     array = folder / "it's an array.db"
     path = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
     launched = run("sweep", file, "--db", array, "--launcher", "slurm", "--jobs", "4", "--set",

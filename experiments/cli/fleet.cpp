@@ -3,12 +3,15 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/experiment_arguments.hpp"
 #include "experiments/cli/fleet_run.hpp"
+#include "experiments/cli/part_argument.hpp"
+#include "experiments/cli/slurm.hpp"
 #include "experiments/fleet/fleet_expectations.hpp"
 #include "experiments/fleet/fleet_html.hpp"
 #include "experiments/fleet/fleet_points_text.hpp"
 #include "experiments/fleet/fleet_text.hpp"
 #include "experiments/fleet/fleet_timeline.hpp"
 #include "experiments/fleet/fleet_when.hpp"
+#include "experiments/fleet/kept_seeds.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files.hpp"
 
@@ -25,8 +28,9 @@ using namespace experiments;
 struct FleetArguments {
   std::string file;
   std::vector<std::string> set;
-  std::string policy, policy_command, format = "table", out, when;
+  std::string policy, policy_command, format = "table", out, when, keep;
   int seed = 1, seeds = 1, jobs = 1;
+  LauncherArguments launcher;
   CLI::Option *seed_given = nullptr, *seeds_given = nullptr, *jobs_given = nullptr;
 };
 
@@ -119,8 +123,60 @@ int run_all_points(const FleetArguments& a, const FleetFile& file, const FleetOp
   return judge_fleet(file, runs);
 }
 
+// This program with these arguments, on another machine.
+std::vector<std::string> command_of(const FleetArguments& a, const FleetOptions& options)
+{
+  std::vector<std::string> words{this_program(), "fleet", a.file, "--keep", a.keep};
+  for (const std::string& setting : a.set)
+    words.insert(words.end(), {"--set", setting});
+  const std::vector<std::pair<std::string, std::string>> others{
+      {"--policy", a.policy},
+      {"--when", a.when},
+      {"--out", a.out},
+      {"--format", a.format},
+      {"--seed", std::to_string(options.seed)},
+      {"--seeds", std::to_string(options.seeds)}};
+  for (const auto& [option, value] : others)
+    if (!value.empty())
+      words.insert(words.end(), {option, value});
+  return words;
+}
+
+// Seeds that others collect: a part of them here, or all as an array of Slurm.
+int leave_seeds(const FleetArguments& a, const FleetFile& file, FleetOptions options)
+{
+  const std::size_t pieces = file.points.size() * static_cast<std::size_t>(options.seeds);
+  if (a.launcher.part.empty())
+    return submit_to_slurm({command_of(a, options), a.keep + "/seeds",
+                            a.jobs_given->count() > 0 ? a.jobs : 0, a.launcher.sbatch},
+                           pieces, "seeds");
+  options.part = part_of(a.launcher.part);
+  options.history = !a.out.empty() && !file.swept();
+  run_fleet_part(file.points, options);
+  return done;
+}
+
+int answer(const FleetArguments& a, const FleetFile& file, const FleetOptions& options)
+{
+  if (!a.when.empty())
+    return run_when(a, file, options);
+  return file.swept() ? run_all_points(a, file, options) : run_one_fleet(a, file, options);
+}
+
+void require_folder_of_seeds(const FleetArguments& a)
+{
+  if (a.keep.empty() && (a.launcher.slurm() || !a.launcher.part.empty()))
+    throw UsageError(std::string(a.launcher.slurm() ? "--launcher slurm" : "--part") +
+                     " needs --keep DIR, where seeds are left for the answer");
+  if (!a.keep.empty() && !a.policy_command.empty())
+    throw UsageError("--keep knows seeds by their fleet's file, not by what --policy-command does");
+  if (!a.keep.empty())
+    make_directory(a.keep, "--keep");
+}
+
 int run_fleet_command(const FleetArguments& a)
 {
+  require_folder_of_seeds(a);
   FleetFile file = load_fleet_file(a.file, a.set, a.policy);
   if (!a.policy_command.empty())
     decide_by_command(file, a.policy_command);
@@ -135,9 +191,19 @@ int run_fleet_command(const FleetArguments& a)
     given.jobs = a.jobs;
   FleetOptions options = fleet_options(file.points, given);
   options.policy_command = a.policy_command;
-  if (!a.when.empty())
-    return run_when(a, file, options);
-  return file.swept() ? run_all_points(a, file, options) : run_one_fleet(a, file, options);
+  if (a.keep.empty())
+    return answer(a, file, options);
+  KeptSeeds kept(a.keep);
+  options.kept = &kept;
+  if (a.launcher.slurm() || !a.launcher.part.empty())
+    return leave_seeds(a, file, options);
+  const int status = answer(a, file, options);
+  if (kept.found() > 0)
+    std::cerr << fmt::format("{} seeds were in {} already\n", kept.found(), a.keep);
+  if (kept.damaged() > 0)
+    std::cerr << fmt::format("{} seeds in {} were damaged and have been simulated again\n",
+                             kept.damaged(), a.keep);
+  return status;
 }
 
 } // namespace
@@ -163,6 +229,13 @@ std::function<int()> fleet(CLI::App& app)
                        ->check(CLI::Range(1, 10000));
   a->jobs_given = app.add_option("--jobs", a->jobs, "seeds at a time; default: one per core")
                       ->check(CLI::Range(1, 1024));
+  app.add_option(
+      "--keep", a->keep,
+      "DIR: every seed that is simulated is left there, and taken from there where it is");
+  add_launcher_options(
+      app, a->launcher,
+      "only every N-th seed, from the K-th, into the folder of --keep, for launchers "
+      "of one's own; without it the command answers with all of them");
   app.add_option("--out", a->out,
                  "directory for report.html, fleet.json, jobs.csv, jobs.swf, timeline.json; of a "
                  "sweep points.csv");

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -56,11 +57,11 @@ std::string output_of(const std::vector<std::string>& command, int& status)
 }
 
 // Submits a script; the number of the job.
-std::string submit(std::vector<std::string> arguments, const SlurmSweep& sweep,
+std::string submit(std::vector<std::string> arguments, const SlurmArray& array,
                    const std::string& script)
 {
   std::vector<std::string> command{"sbatch", "--parsable", "--job-name=foretrain"};
-  command.insert(command.end(), sweep.options.begin(), sweep.options.end());
+  command.insert(command.end(), array.options.begin(), array.options.end());
   command.insert(command.end(), arguments.begin(), arguments.end());
   command.push_back(script);
   int status = 0;
@@ -75,24 +76,29 @@ std::string submit(std::vector<std::string> arguments, const SlurmSweep& sweep,
 
 } // namespace
 
-int submit_to_slurm(const SlurmSweep& sweep, std::size_t points)
+int submit_to_slurm(const SlurmArray& array, std::size_t pieces, const std::string& noun)
 {
   const std::size_t tasks =
-      std::min(points, static_cast<std::size_t>(sweep.tasks > 0 ? sweep.tasks : kTasks));
-  const std::string command = shell_command(sweep.command);
-  const std::string script = sweep.store + ".sbatch";
+      std::min(pieces, static_cast<std::size_t>(array.tasks > 0 ? array.tasks : kTasks));
+  const std::string command = shell_command(array.command);
+  const std::string script = array.store + ".sbatch";
   write_script(script, fmt::format("{} --part \"$SLURM_ARRAY_TASK_ID/{}\"", command, tasks));
-  const std::string array = submit(
-      {fmt::format("--array=0-{}", tasks - 1), "--output=" + sweep.store + ".slurm-%A_%a.log"},
-      sweep, script);
-  const std::string collecting = sweep.store + ".collect.sbatch";
+  const std::string first = submit(
+      {fmt::format("--array=0-{}", tasks - 1), "--output=" + array.store + ".slurm-%A_%a.log"},
+      array, script);
+  const std::string collecting = array.store + ".collect.sbatch";
   write_script(collecting, command);
   const std::string after =
-      submit({"--dependency=afterany:" + array, "--output=" + sweep.store + ".slurm-collect.log"},
-             sweep, collecting);
-  std::cout << fmt::format("job {}: {} points in {} tasks\njob {}: collects them in {}\n", array,
-                           points, tasks, after, sweep.store);
+      submit({"--dependency=afterany:" + first, "--output=" + array.store + ".slurm-collect.log"},
+             array, collecting);
+  std::cout << fmt::format("job {}: {} {} in {} tasks\njob {}: collects them in {}\n", first,
+                           pieces, noun, tasks, after, array.store);
   return done;
+}
+
+std::string this_program()
+{
+  return std::filesystem::read_symlink("/proc/self/exe").string();
 }
 
 } // namespace foretrain::cli

@@ -1,5 +1,6 @@
 // An experiment's points into a result store: taken up where it was left, here or on a cluster.
 #include "experiments/cli/experiment_arguments.hpp"
+#include "experiments/cli/part_argument.hpp"
 #include "experiments/cli/slurm.hpp"
 #include "experiments/cli/sweep_note.hpp"
 #include "experiments/cli/sweep_status.hpp"
@@ -24,41 +25,13 @@ struct SweepArguments {
   ExperimentArguments experiment;
   std::string store;
   const CLI::Option* store_given = nullptr;
-  std::string part;
   bool anew = false;
-  std::string launcher = "local";
-  std::vector<std::string> sbatch;
+  LauncherArguments launcher;
   std::string status;
   std::string clean;
 };
 
-struct Part {
-  std::size_t index = 0;
-  std::size_t count = 1;
-};
-
-Part part_of(const std::string& text)
-{
-  Part part;
-  if (text.empty())
-    return part;
-  std::size_t end = 0;
-  try {
-    part.index = std::stoul(text, &end);
-    if (text.at(end) == '/')
-      part.count = std::stoul(text.substr(end + 1));
-    if (text.find_first_not_of("0123456789/") != std::string::npos ||
-        std::count(text.begin(), text.end(), '/') != 1)
-      part.count = 0;
-  } catch (const std::exception&) {
-    part.count = 0;
-  }
-  if (part.count == 0 || part.index >= part.count)
-    throw UsageError("--part must be K/N with K from 0 to N - 1, got '" + text + "'");
-  return part;
-}
-
-std::string store_of_part(const std::string& store, const Part& part)
+std::string store_of_part(const std::string& store, const WorkPart& part)
 {
   return fmt::format("{}.part-{}-of-{}", store, part.index, part.count);
 }
@@ -73,7 +46,7 @@ double cost_of(const Point& point)
 }
 
 // The dearest points first, each to the part that has the least to do: parts end together.
-LoadedExperiment share_of(LoadedExperiment experiment, const Part& part)
+LoadedExperiment share_of(LoadedExperiment experiment, const WorkPart& part)
 {
   std::vector<std::pair<double, std::size_t>> costs;
   for (const Point& point : experiment.points)
@@ -146,7 +119,7 @@ int run_local(const SweepArguments& a, const LoadedExperiment& experiment)
   return status;
 }
 
-int run_part(const SweepArguments& a, const LoadedExperiment& experiment, const Part& part)
+int run_part(const SweepArguments& a, const LoadedExperiment& experiment, const WorkPart& part)
 {
   PredictOptions options = options_of(a.experiment, experiment);
   // As in the whole sweep, of which this is a part.
@@ -184,8 +157,7 @@ int run_part(const SweepArguments& a, const LoadedExperiment& experiment, const 
 std::vector<std::string> command_of(const SweepArguments& a)
 {
   const ExperimentArguments& e = a.experiment;
-  std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(), "sweep",
-                                 e.file, "--db", a.store};
+  std::vector<std::string> words{this_program(), "sweep", e.file, "--db", a.store};
   const auto add = [&words](const std::string& option, const std::string& value) {
     words.insert(words.end(), {option, value});
   };
@@ -219,9 +191,9 @@ int run_sweep(const SweepArguments& a)
   if (a.store.empty() || a.store.front() == ':')
     throw UsageError("--db needs the name of a file, got '" + a.store + "'");
   const LoadedExperiment experiment = load(a.experiment);
-  if (!a.part.empty())
-    return run_part(a, experiment, part_of(a.part));
-  if (a.launcher == "slurm") {
+  if (!a.launcher.part.empty())
+    return run_part(a, experiment, part_of(a.launcher.part));
+  if (a.launcher.slurm()) {
     ResultStore store(a.store);
     SweepRun queued;
     queued.experiment = experiment.spec.name;
@@ -230,9 +202,9 @@ int run_sweep(const SweepArguments& a)
     queued.host = "slurm";
     store.begin(queued);
   }
-  if (a.launcher == "slurm")
-    return submit_to_slurm({command_of(a), a.store, a.experiment.jobs, a.sbatch},
-                           experiment.points.size());
+  if (a.launcher.slurm())
+    return submit_to_slurm({command_of(a), a.store, a.experiment.jobs, a.launcher.sbatch},
+                           experiment.points.size(), "points");
   return run_local(a, experiment);
 }
 
@@ -244,14 +216,9 @@ std::function<int()> sweep(CLI::App& app)
   add_experiment_options(app, a->experiment);
   a->store_given = app.add_option("--db", a->store, "SQLite file that keeps finished points");
   app.add_flag("--anew", a->anew, "run points again that are in the file already");
-  app.add_option("--launcher", a->launcher,
-                 "local: processes here; slurm: a job array of --jobs tasks (default 16)")
-      ->check(CLI::IsMember({"local", "slurm"}));
-  app.add_option("--sbatch", a->sbatch,
-                 "an option for sbatch, like --sbatch=--partition=cpu; may be repeated");
-  app.add_option(
-      "--part", a->part,
-      "K/N: only the K-th of N parts that cost alike, into DB.part-K-of-N, for launchers of "
+  add_launcher_options(
+      app, a->launcher,
+      "only the K-th of N parts that cost alike, into DB.part-K-of-N, for launchers of "
       "one's own; the next sweep into DB collects them");
   app.add_option(
       "--status", a->status,

@@ -28,7 +28,7 @@ double best_interval_scale(const LoadedFleet& fleet,
     LoadedFleet tried = fleet;
     tried.interval_scale = std::pow(2, step / 2.0);
     const std::vector<FleetRun> runs = simulate(tried);
-    if (runs.back().result.stopped)
+    if (runs.empty() || runs.back().result.stopped)
       break;
     if (const double held = held_for_work(runs); held < least) {
       least = held;

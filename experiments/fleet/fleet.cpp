@@ -122,13 +122,18 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
     if (!trace)
       trace = std::make_shared<const JobTrace>(read_job_trace(path, jobs.kind, jobs.take));
     fleet.trace = trace;
-    if (fleet.policy.backfill == Backfilling::recorded && !jobs.leases.empty())
-      fleet.leases = read_leases(beside(*document, "/jobs/leases"), *trace, fleet.shape);
+    fleet.files.push_back(path);
+    if (fleet.policy.backfill == Backfilling::recorded && !jobs.leases.empty()) {
+      fleet.files.push_back(beside(*document, "/jobs/leases"));
+      fleet.leases = read_leases(fleet.files.back(), *trace, fleet.shape);
+    }
   }
   if (fleet.policy.backfill == Backfilling::recorded)
     check_recorded(fleet, root);
-  if (fleet.spec.failures && !fleet.spec.failures->trace.empty())
-    fleet.outages = read_fault_trace(beside(*document, "/failures/trace"), fleet.shape.nodes);
+  if (fleet.spec.failures && !fleet.spec.failures->trace.empty()) {
+    fleet.files.push_back(beside(*document, "/failures/trace"));
+    fleet.outages = read_fault_trace(fleet.files.back(), fleet.shape.nodes);
+  }
   return fleet;
 }
 

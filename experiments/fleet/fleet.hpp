@@ -5,7 +5,9 @@
 #include "experiments/fleet/speed_table.hpp"
 #include "models/fleet/leases.hpp"
 #include "models/fleet/simulation.hpp"
+#include "sim/base/work_part.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,6 +26,7 @@ struct LoadedFleet {
   std::shared_ptr<const JobTrace> trace;      // of recorded jobs; null where jobs are drawn
   std::vector<models::fleet::Lease> leases;   // of its jobs, where the policy replays them
   std::vector<models::fleet::Outage> outages; // of a trace of failures
+  std::vector<std::filesystem::path> files;   // that it names: jobs, leases, failures
   double interval_scale = 1;                  // of checkpoints, of the best interval by formula
 };
 
@@ -63,6 +66,8 @@ FleetFile load_fleet_file(const std::shared_ptr<Document>& document,
 LoadedFleet load_fleet(const std::string& name_or_path, const std::vector<std::string>& overrides,
                        const std::string& policy);
 
+class KeptSeeds;
+
 /// One simulation.
 struct FleetRun {
   std::uint64_t seed = 1;
@@ -81,6 +86,8 @@ struct FleetOptions {
   std::function<bool(int seeds, std::size_t ended, std::size_t jobs)> progress;
   std::string policy_command{}; // decides who starts (policy_command.hpp); "": the policy does
   int jobs = 1;                 // seeds at a time, in processes; a policy's command decides alone
+  KeptSeeds* kept = nullptr;    // where seeds are that need not be simulated again; null: nowhere
+  WorkPart part{};                  // of the seeds, by their index
 };
 
 /// The first seed and how many, as the fleet's file says.

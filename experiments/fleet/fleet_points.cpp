@@ -33,6 +33,22 @@ std::vector<FleetPointRun> run_fleet_points(const std::vector<FleetPoint>& point
   return done;
 }
 
+void run_fleet_part(const std::vector<FleetPoint>& points, const FleetOptions& options)
+{
+  SpeedTables tables;
+  std::size_t before = 0; // seeds of points before
+  for (const FleetPoint& point : points) {
+    FleetOptions of_point = options;
+    of_point.history = points.size() == 1 && options.history;
+    const std::size_t count = options.part.count;
+    of_point.part.index = (options.part.index + count - before % count) % count;
+    before += static_cast<std::size_t>(options.seeds);
+    if (const auto runs = run_fleet(point.fleet, of_point, tables);
+        !runs.empty() && runs.back().result.stopped) // Ctrl-C
+      return;
+  }
+}
+
 FleetSweepAnswer fleet_sweep_answer(const FleetFile& file, const std::vector<FleetPointRun>& points)
 {
   FleetSweepAnswer answer;

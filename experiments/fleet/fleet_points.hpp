@@ -25,6 +25,10 @@ FleetPointRun point_run(const FleetPoint& point, const std::vector<FleetRun>& ru
 std::vector<FleetPointRun> run_fleet_points(const std::vector<FleetPoint>& points,
                                             const FleetOptions& options);
 
+/// The part's seeds of all points, for what they leave in `options.kept`; seeds of one point follow
+/// those of the point before.
+void run_fleet_part(const std::vector<FleetPoint>& points, const FleetOptions& options);
+
 struct FleetPointAnswer {
   Settings settings;
   FleetAnswer answer;

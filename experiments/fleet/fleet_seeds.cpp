@@ -23,6 +23,8 @@ public:
         PolicyCommand* decider)
       : fleet_(fleet), options_(options), table_(table), decider_(decider)
   {
+    if (options.kept != nullptr && decider == nullptr)
+      name_ = fingerprint(fleet, options.seeds > 1);
   }
 
   FleetRun prepare(int index) const override
@@ -50,28 +52,47 @@ public:
     run.result = models::fleet::simulate(run.workload, setting);
   }
 
+  std::string name(int index) const override
+  {
+    if (name_.empty())
+      return {};
+    const char* const history = options_.history && index == 0 ? "-history" : "";
+    return fmt::format("{}-{}{}", name_, options_.seed + static_cast<std::uint64_t>(index),
+                       history);
+  }
+
 private:
   const LoadedFleet& fleet_;
   const FleetOptions& options_;
   SpeedTable& table_;
   PolicyCommand* decider_;
+  std::string name_; // of what all seeds depend on
 };
 
-// All seeds but the first, in processes.
+// The seeds that come after the first, in processes.
 void run_others(const LoadedFleet& fleet, const FleetOptions& options, SpeedTable& table,
-                std::vector<FleetRun>& runs)
+                const std::vector<int>& others, std::vector<FleetRun>& runs)
 {
   FleetOptions quiet = options;
   quiet.progress = {};
   const Seeds seeds(fleet, quiet, table, nullptr);
   const auto progress = [&](int ended) {
     if (options.progress)
-      options.progress(ended, 0, 1);
+      options.progress(1 + ended, 0, 1);
   };
-  for (FleetRun& run : run_seeds(1, options.seeds, options.jobs, table, seeds, progress))
+  for (FleetRun& run : SeedRunner{seeds, table, options.kept}.run(others, options.jobs, progress))
     runs.push_back(std::move(run));
   if (runs.size() == 1) // Ctrl-C before any of them had ended
     runs.back().result.stopped = true;
+}
+
+std::vector<int> indices_of(const FleetOptions& options)
+{
+  std::vector<int> indices;
+  for (int i = 0; i < options.seeds; ++i)
+    if (options.part.has(static_cast<std::size_t>(i)))
+      indices.push_back(i);
+  return indices;
 }
 
 std::vector<FleetRun> run_all_seeds(const LoadedFleet& fleet, const FleetOptions& options,
@@ -82,14 +103,14 @@ std::vector<FleetRun> run_all_seeds(const LoadedFleet& fleet, const FleetOptions
   if (!options.policy_command.empty())
     decider.emplace(options.policy_command);
   const Seeds seeds(fleet, options, table, decider ? &*decider : nullptr);
+  const std::vector<int> indices = indices_of(options);
   std::vector<FleetRun> runs;
-  for (int i = 0; i < options.seeds; ++i) {
-    if (i == 1 && options.jobs > 1 && !decider) { // what the first seed has learnt the others know
-      run_others(fleet, options, table, runs);
+  for (const int i : indices) {
+    if (runs.size() == 1 && options.jobs > 1 && !decider) { // they know what the first has learnt
+      run_others(fleet, options, table, {indices.begin() + 1, indices.end()}, runs);
       break;
     }
-    runs.push_back(seeds.prepare(i));
-    seeds.simulate(runs.back(), i);
+    runs.push_back(SeedRunner{seeds, table, options.kept}.run(i));
     if (runs.back().result.stopped)
       break;
   }

@@ -1,157 +1,19 @@
 #include "experiments/fleet/seed_workers.hpp"
 
+#include "experiments/fleet/seed_bytes.hpp"
 #include "experiments/run/workers.hpp"
 
-#include <cstring>
 #include <exception>
+#include <map>
 #include <optional>
 #include <set>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
+#include <utility>
 
 namespace foretrain::experiments {
 
+using models::fleet::FleetResult;
+
 namespace {
-
-using namespace models::fleet;
-
-// Values as bytes, for the same program on the same machine.
-class Packer {
-public:
-  template <class T>
-  void operator()(const T& value)
-  {
-    static_assert(std::is_trivially_copyable_v<T>);
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  template <class T>
-  void operator()(const std::vector<T>& values)
-  {
-    static_assert(std::is_trivially_copyable_v<T>);
-    (*this)(values.size());
-    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-  }
-  void operator()(const std::string& text)
-  {
-    (*this)(text.size());
-    bytes_ += text;
-  }
-  std::string take() { return std::move(bytes_); }
-
-private:
-  std::string bytes_;
-};
-
-class Unpacker {
-public:
-  explicit Unpacker(const std::string& bytes) : bytes_(bytes) {}
-
-  template <class T>
-  void operator()(T& value)
-  {
-    static_assert(std::is_trivially_copyable_v<T>);
-    copy(&value, sizeof value);
-  }
-  template <class T>
-  void operator()(std::vector<T>& values)
-  {
-    static_assert(std::is_trivially_copyable_v<T>);
-    values.resize(length());
-    copy(values.data(), values.size() * sizeof(T));
-  }
-  void operator()(std::string& text)
-  {
-    text.resize(length());
-    copy(text.data(), text.size());
-  }
-
-private:
-  std::size_t length()
-  {
-    std::size_t number = 0;
-    (*this)(number);
-    if (number > bytes_.size())
-      throw std::logic_error("a seed's process wrote what cannot be read");
-    return number;
-  }
-  void copy(void* to, std::size_t size)
-  {
-    if (bytes_.size() - at_ < size)
-      throw std::logic_error("a seed's process wrote too little");
-    if (size > 0)
-      std::memcpy(to, bytes_.data() + at_, size);
-    at_ += size;
-  }
-
-  const std::string& bytes_;
-  std::size_t at_ = 0;
-};
-
-template <class V, class Result>
-void each_value(V& v, Result& result)
-{
-  v(result.jobs);
-  v(result.gpu_time);
-  v(result.start);
-  v(result.end);
-  v(result.failures);
-  v(result.interruptions);
-  v(result.drained);
-  v(result.down_most);
-  v(result.down_mean);
-  v(result.stuck);
-  v(result.stopped);
-  v(result.spans);
-  v(result.down);
-  v(result.moments);
-}
-
-std::string packed(const FleetResult& result, const Situations& learnt)
-{
-  Packer packer;
-  each_value(packer, result);
-  packer(learnt.size());
-  for (const auto& [situation, rates] : learnt) {
-    packer(situation);
-    packer(rates.throughputs);
-    packer(rates.transfers);
-    packer(rates.fabric.size());
-    for (const FabricUse& use : rates.fabric) {
-      packer(use.resource);
-      packer(use.first_below);
-      packer(use.share);
-    }
-  }
-  return packer.take();
-}
-
-FleetResult unpacked(const std::string& bytes, SpeedTable& table)
-{
-  FleetResult result;
-  Unpacker unpacker(bytes);
-  each_value(unpacker, result);
-  std::size_t situations = 0;
-  unpacker(situations);
-  for (std::size_t i = 0; i < situations; ++i) {
-    std::string situation;
-    PointRates rates;
-    unpacker(situation);
-    unpacker(rates.throughputs);
-    unpacker(rates.transfers);
-    std::size_t uses = 0;
-    unpacker(uses);
-    for (std::size_t k = 0; k < uses; ++k) {
-      FabricUse use;
-      unpacker(use.resource);
-      unpacker(use.first_below);
-      unpacker(use.share);
-      rates.fabric.push_back(std::move(use));
-    }
-    table.learn(situation, std::move(rates));
-  }
-  return result;
-}
 
 std::set<std::string> names_of(const Situations& situations)
 {
@@ -161,46 +23,76 @@ std::set<std::string> names_of(const Situations& situations)
   return names;
 }
 
-Outcome outcome_of(int seed, const SpeedTable& table, const SeedWork& seeds)
-{
-  try {
-    const std::set<std::string> before = names_of(table.known());
-    FleetRun run = seeds.prepare(seed);
-    seeds.simulate(run, seed);
-    Situations learnt;
-    for (const auto& entry : table.known())
-      if (!before.contains(entry.first))
-        learnt.insert(entry);
-    return {0, packed(run.result, learnt)};
-  } catch (const std::exception& error) { // thrown again where the seed is simulated instead
-    return {3, error.what()};
-  }
-}
-
 } // namespace
 
-std::vector<FleetRun> run_seeds(int first, int count, int jobs, SpeedTable& table,
-                                const SeedWork& seeds, const std::function<void(int)>& progress)
+std::optional<FleetResult> SeedRunner::find(int index) const
 {
-  std::vector<std::optional<FleetResult>> results(static_cast<std::size_t>(count - first));
-  int ended = first;
-  const auto work = [&](int i) { return outcome_of(first + i, table, seeds); };
+  const std::string name = kept != nullptr ? seeds.name(index) : "";
+  return name.empty() ? std::nullopt : kept->find(name, table);
+}
+
+std::pair<FleetRun, Situations> SeedRunner::simulated(int index) const
+{
+  const std::set<std::string> before = names_of(table.known());
+  FleetRun run = seeds.prepare(index);
+  seeds.simulate(run, index);
+  Situations learnt;
+  for (const auto& entry : table.known())
+    if (!before.contains(entry.first))
+      learnt.insert(entry);
+  const std::string name = kept != nullptr && !run.result.stopped ? seeds.name(index) : "";
+  if (!name.empty())
+    kept->keep(name, run.result, learnt);
+  return {std::move(run), std::move(learnt)};
+}
+
+FleetRun SeedRunner::run(int index) const
+{
+  std::optional<FleetResult> result = find(index);
+  if (!result)
+    return simulated(index).first;
+  FleetRun run = seeds.prepare(index);
+  run.result = std::move(*result);
+  return run;
+}
+
+std::vector<FleetRun> SeedRunner::run(const std::vector<int>& indices, int jobs,
+                                      const std::function<void(int)>& progress) const
+{
+  std::map<int, FleetResult> results;
+  std::vector<int> missing;
+  for (const int index : indices)
+    if (std::optional<FleetResult> result = find(index))
+      results.emplace(index, std::move(*result));
+    else
+      missing.push_back(index);
+  int ended = static_cast<int>(results.size());
+  const auto index_of = [&missing](int i) { return missing[static_cast<std::size_t>(i)]; };
+  const auto work = [&](int i) -> Outcome {
+    try {
+      const auto [run, learnt] = simulated(index_of(i));
+      return {0, packed(run.result, learnt)};
+    } catch (const std::exception& error) { // thrown again where the seed is simulated instead
+      return {3, error.what()};
+    }
+  };
   const auto done = [&](int i, const Outcome& outcome) {
     if (outcome.status == 0)
-      results[static_cast<std::size_t>(i)] = unpacked(outcome.text, table);
+      results.emplace(index_of(i), unpacked(outcome.text, table));
     progress(++ended);
   };
-  const bool complete = run_workers(count - first, jobs, work, done);
+  const bool complete = run_workers(static_cast<int>(missing.size()), jobs, work, done);
   std::vector<FleetRun> runs;
-  for (int i = 0; i < count - first; ++i) {
-    std::optional<FleetResult>& result = results[static_cast<std::size_t>(i)];
-    if (!result && !complete)
+  for (const int index : indices) {
+    const auto result = results.find(index);
+    if (result == results.end() && !complete)
       continue;
-    runs.push_back(seeds.prepare(first + i));
-    if (result)
-      runs.back().result = std::move(*result);
-    else
-      seeds.simulate(runs.back(), first + i);
+    if (result == results.end()) {
+      runs.push_back(simulated(index).first);
+      continue;
+    }
+    runs.push_back(seeds.prepare(index));
+    runs.back().result = std::move(result->second);
   }
   if (!complete && !runs.empty())
     runs.back().result.stopped = true;

@@ -1,5 +1,6 @@
 #include "experiments/fleet/speed_table.hpp"
 
+#include "experiments/run/keep/fingerprint.hpp"
 #include "experiments/spec/resolve.hpp"
 
 #include <algorithm>
@@ -58,23 +59,6 @@ Json placement_of(Allocation gpus, NodeNumbers& numbers)
   return list;
 }
 
-// Jobs of a situation in an order that does not depend on who came first.
-std::vector<std::size_t> in_order(const std::vector<SpeedJob>& jobs)
-{
-  std::vector<std::size_t> order(jobs.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto key = [&](std::size_t i) {
-    std::vector<std::uint64_t> words;
-    for (const Slice& slice : jobs[i].gpus)
-      words.push_back(slice.gpus);
-    std::sort(words.begin(), words.end());
-    return std::tuple(jobs[i].kind, jobs[i].first_pass, jobs[i].transfer, words);
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-  return order;
-}
-
 // Its data are in caches as far as these hold them.
 void set_warm(Json& job)
 {
@@ -94,9 +78,27 @@ std::uint32_t SpeedTable::kind(const SpeedKind& kind)
       kind_numbers_.emplace(key, static_cast<std::uint32_t>(kinds_.size()));
   if (is_new) {
     const Value input = read_as<JobSpec>(kind.job).input;
-    kinds_.push_back({kind, input ? read_input(input) : InputSpec{}});
+    kinds_.push_back({kind, checksum(key), input ? read_input(input) : InputSpec{}});
   }
   return number->second;
+}
+
+// Jobs of a situation in an order that does not depend on who came first.
+std::vector<std::size_t> SpeedTable::in_order(const std::vector<SpeedJob>& jobs) const
+{
+  std::vector<std::size_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto key = [&](std::size_t i) {
+    std::vector<std::uint64_t> words;
+    for (const Slice& slice : jobs[i].gpus)
+      words.push_back(slice.gpus);
+    std::sort(words.begin(), words.end());
+    const std::string_view name = kinds_[jobs[i].kind].name;
+    return std::tuple(name, jobs[i].first_pass, jobs[i].transfer, words);
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  return order;
 }
 
 Json SpeedTable::job_json(std::uint32_t kind) const
@@ -119,6 +121,11 @@ Point SpeedTable::point_of(const Json& jobs, int nodes) const
   document->name += " (jobs that run together)";
   document->overridden.clear();
   return single_point(std::move(document), {}, {});
+}
+
+std::string SpeedTable::fingerprint(std::uint32_t kind) const
+{
+  return experiments::fingerprint(alone(job_json(kind), kinds_[kind].does.gpus), RunOptions{});
 }
 
 double SpeedTable::reference(std::uint32_t kind)
@@ -157,17 +164,17 @@ double SpeedTable::step_samples(std::uint32_t kind) const
 }
 
 // A job by itself, on as few nodes as can be.
-ResolvedExperiment SpeedTable::resolved(Json job, int gpus) const
+Point SpeedTable::alone(Json job, int gpus) const
 {
   const int per_node = cluster_.shape.gpus_per_node;
-  return resolve(point_of(Json::array({std::move(job)}), (gpus + per_node - 1) / per_node));
+  return point_of(Json::array({std::move(job)}), (gpus + per_node - 1) / per_node);
 }
 
 double SpeedTable::epoch_samples(std::uint32_t kind) const
 {
   Json job = job_json(kind);
   job["epochs"] = 1; // else synthetic input has no data set
-  return resolved(std::move(job), kinds_[kind].does.gpus).jobs.front().input.dataset.samples;
+  return resolve(alone(std::move(job), kinds_[kind].does.gpus)).jobs.front().input.dataset.samples;
 }
 
 std::optional<Bytes> SpeedTable::checkpoint_bytes(std::uint32_t kind) const
@@ -175,7 +182,7 @@ std::optional<Bytes> SpeedTable::checkpoint_bytes(std::uint32_t kind) const
   if (kind >= kinds_.size()) // of jobs whose run times are given
     return {};
   return experiments::checkpoint_bytes(
-      resolved(job_json(kind), kinds_[kind].does.gpus).jobs.front());
+      resolve(alone(job_json(kind), kinds_[kind].does.gpus)).jobs.front());
 }
 
 const PointRates& SpeedTable::simulated(const std::vector<SpeedJob>& asked)
@@ -190,7 +197,7 @@ const PointRates& SpeedTable::simulated(const std::vector<SpeedJob>& asked)
     job["placement"] = placement_of(asked[i].gpus, numbers);
     if (kinds_[asked[i].kind].reads() && !asked[i].first_pass)
       set_warm(job);
-    key += std::to_string(asked[i].kind) + (asked[i].first_pass ? "*" : "") +
+    key += kinds_[asked[i].kind].name + (asked[i].first_pass ? "*" : "") +
            std::string(static_cast<std::size_t>(asked[i].transfer), '+') + job["placement"].dump();
     transfers.jobs.push_back(asked[i].transfer);
     if (asked[i].transfer != Transfer::none)

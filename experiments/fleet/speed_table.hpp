@@ -53,6 +53,8 @@ public:
 
   /// The number of a kind, new or known.
   std::uint32_t kind(const SpeedKind& kind);
+  /// What its speed depends on, as one short text: presets, data files, the program.
+  std::string fingerprint(std::uint32_t kind) const;
   /// Samples per second of a kind that has the cluster to itself, packed on the first nodes; its
   /// data in caches as far as these hold them.
   double reference(std::uint32_t kind);
@@ -83,9 +85,10 @@ public:
   }
 
 private:
+  std::vector<std::size_t> in_order(const std::vector<SpeedJob>& jobs) const;
   Point point_of(const Json& jobs, int nodes) const;
   Json job_json(std::uint32_t kind) const;
-  ResolvedExperiment resolved(Json job, int gpus) const;
+  Point alone(Json job, int gpus) const;
   SpeedJob packed(std::uint32_t kind, bool first_pass = false,
                   models::fleet::Transfer transfer = models::fleet::Transfer::none) const;
   const PointRates& simulated(const std::vector<SpeedJob>& jobs);
@@ -95,6 +98,7 @@ private:
   SpeedCluster cluster_;
   struct Kind {
     SpeedKind does;
+    std::string name; // the same in every process
     InputSpec input;
     bool reads() const { return input.format != InputFormat::synthetic; }
   };

@@ -211,6 +211,13 @@ class OtherCommands(unittest.TestCase):
         with self.assertRaisesRegex(ft.ForetrainError, "no sweep"):
             ft.fleet_sweep("c4140-month", seeds=1)
 
+    def test_seeds_that_are_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first = ft.fleet("c4140-month", seeds=2, keep=folder)
+            self.assertEqual(len(list(pathlib.Path(folder).glob("*.seed"))), 2)
+            self.assertEqual(ft.fleet("c4140-month", seeds=2, keep=folder).json(), first.json())
+            self.assertEqual(len(list(pathlib.Path(folder).glob("*.seed"))), 2)
+
     def test_fleet(self):
         answer = ft.fleet("c4140-month", policy="fifo", seeds=1)
         self.assertEqual(answer.json(), command_json("fleet", "c4140-month", "--policy", "fifo", "--seeds", "1"))

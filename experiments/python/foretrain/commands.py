@@ -282,6 +282,7 @@ def fleet(
     seed: int | None = None,
     seeds: int | None = None,
     jobs: int | None = None,
+    keep: str | PathLike[str] | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> answers.FleetAnswer:
@@ -295,12 +296,13 @@ def fleet(
         seed: the first.
         seeds: how often it is simulated, for intervals.
         jobs: seeds at a time, in processes; default one per core.
+        keep: directory where seeds are left that have been simulated, and taken from; not with a function.
         out: directory for report.html, fleet.json, jobs.csv, jobs.swf and timeline.json.
         progress: see `predict`.
     """
     partner = Conversation(policy) if callable(policy) else None
     decides: dict[str, Any] = {"policy_command": partner.command} if partner else {"policy": policy}
-    words = options({"set": set, "seed": seed, "seeds": seeds, "jobs": jobs, **decides})
+    words = options({"set": set, "seed": seed, "seeds": seeds, "jobs": jobs, "keep": keep, **decides})
     with tempfile.TemporaryDirectory() as folder:
 
         def made(data: Any, finished: Finished, again: answers.Again) -> answers.FleetAnswer:
@@ -320,6 +322,7 @@ def fleet_sweep(
     seed: int | None = None,
     seeds: int | None = None,
     jobs: int | None = None,
+    keep: str | PathLike[str] | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> answers.FleetSweep:
@@ -333,11 +336,12 @@ def fleet_sweep(
         seed: see `fleet`.
         seeds: see `fleet`.
         jobs: see `fleet`.
+        keep: see `fleet`.
         out: directory for report.html, fleet.json and points.csv.
         progress: see `predict`.
     """
     changes = {**(set or {}), **({"/sweep": dict(over)} if over is not None else {})}
-    words = options({"set": changes, "policy": policy, "seed": seed, "seeds": seeds, "jobs": jobs, "out": out})
+    words = options({"set": changes, "policy": policy, "seed": seed, "seeds": seeds, "jobs": jobs, "keep": keep, "out": out})
 
     def made(data: Any, finished: Finished, again: answers.Again) -> answers.FleetSweep:
         if "points" not in data:
@@ -355,6 +359,7 @@ def fleet_when(
     policy: str | None = None,
     seed: int | None = None,
     seeds: int | None = None,
+    keep: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> answers.Plain:
     """Tell when a job of a fleet's trace starts, how sure that is, and what it waits for.
@@ -366,9 +371,10 @@ def fleet_when(
         policy: name of a policy instead of the file's.
         seed: see `fleet`.
         seeds: see `fleet`.
+        keep: see `fleet`.
         progress: see `predict`.
     """
-    words = options({"when": str(job), "set": set, "policy": policy, "seed": seed, "seeds": seeds})
+    words = options({"when": str(job), "set": set, "policy": policy, "seed": seed, "seeds": seeds, "keep": keep})
     return _answer(answers.Plain, ["fleet"], [fleet], words, progress)
 
 

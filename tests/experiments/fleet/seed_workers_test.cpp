@@ -38,6 +38,12 @@ public:
                  {{1.0 * index, 2}, {0, 5}, {{"storage/disks", -1, 0.25}, {"leaf1/up", 18, 0.5}}});
   }
 
+  // Those that are deadly leave nothing behind.
+  std::string name(int index) const override
+  {
+    return index == deadly_ ? "" : "seed-" + std::to_string(index);
+  }
+
 private:
   SpeedTable& table_;
   int deadly_;
@@ -56,8 +62,9 @@ TEST_CASE("seeds come back from their processes in order, also when one is kille
   const int deadly = GENERATE(-1, 1, 4);
   SpeedTable table = no_table();
   std::vector<int> told;
+  const Numbered seeds(table, deadly);
   const auto runs =
-      run_seeds(1, 6, 2, table, Numbered(table, deadly), [&](int ended) { told.push_back(ended); });
+      SeedRunner{seeds, table}.run({1, 2, 3, 4, 5}, 2, [&](int ended) { told.push_back(ended); });
   REQUIRE(runs.size() == 5);
   for (int i = 0; i < 5; ++i) {
     const FleetRun& run = runs[static_cast<std::size_t>(i)];
@@ -69,7 +76,7 @@ TEST_CASE("seeds come back from their processes in order, also when one is kille
     CHECK(run.result.spans[0].slice.node == i + 1);
     CHECK(run.result.gpu_time.held == 0.5 * (i + 1));
   }
-  CHECK(told == std::vector<int>{2, 3, 4, 5, 6});
+  CHECK(told == std::vector<int>{1, 2, 3, 4, 5});
   CHECK(table.situations() == 5); // also those that were simulated elsewhere
   const PointRates third{{3, 2}, {0, 5}, {{"storage/disks", -1, 0.25}, {"leaf1/up", 18, 0.5}}};
   CHECK(table.known().at("situation 3") == third);
@@ -98,9 +105,11 @@ TEST_CASE("what a seed refuses is refused by us, whatever process finds it", "[f
       if (index == 2)
         throw std::runtime_error("no such thing");
     }
+    std::string name(int) const override { return {}; }
   };
   SpeedTable table = no_table();
-  CHECK_THROWS_WITH(run_seeds(1, 4, 2, table, Refusing(), [](int) {}), "no such thing");
+  const Refusing seeds;
+  CHECK_THROWS_WITH((SeedRunner{seeds, table}.run({1, 2, 3}, 2, [](int) {})), "no such thing");
 }
 
 } // namespace foretrain::seed_workers_test

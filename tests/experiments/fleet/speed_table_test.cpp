@@ -281,7 +281,7 @@ TEST_CASE("each of the jobs that meet has its own rate", "[fleet]")
   const models::fleet::Speeds speeds = table.speeds(workload);
   const auto rates = speeds.rates(std::vector{a, b, c});
   for (std::size_t i = 0; i < 3; ++i)
-    CHECK(rates[i].work == together[i] / table.reference(workload.jobs[i].kind));
+    CHECK_THAT(rates[i].work, test::is(together[i] / table.reference(workload.jobs[i].kind)));
   CHECK(std::abs(rates[0].work / rates[1].work - 1) > 0.02);
   const auto turned = speeds.rates(std::vector{c, a, b});
   CHECK(turned[0].work == rates[2].work);
@@ -418,6 +418,30 @@ TEST_CASE("checkpoints need a disk, or a storage system", "[fleet]")
   CHECK_NOTHROW(load("p100-pcie-8gpu", R"(, "storage": "nvme")"));
   CHECK_NOTHROW(load("c4140-k-v100-sxm2", ""));
   CHECK_THROWS_WITH(load("gb200-nvl72", ""), Catch::Contains("has nodes of 72 GPUs"));
+}
+
+TEST_CASE("what another process has learnt does not depend on who came first there", "[fleet]")
+{
+  SpeedTable here = table_of_c4140(2), there = table_of_c4140(2);
+  const Value alexnet = job(kAlexnet), resnet = job(kResnet);
+  const std::uint32_t here_alexnet = here.kind({alexnet, 2}), here_resnet = here.kind({resnet, 2});
+  const std::uint32_t there_resnet = there.kind({resnet, 2}),
+                      there_alexnet = there.kind({alexnet, 2});
+  REQUIRE(here_alexnet == there_resnet); // as numbers go
+  const models::fleet::Allocation low{{0, 0b0011}}, high{{0, 0b1100}};
+  const std::vector<double> together =
+      here.rates({{here_alexnet, low}, {here_resnet, high}}).throughputs;
+  for (const auto& [situation, rates] : here.known())
+    there.learn(situation, rates);
+  CHECK(there.rates({{there_alexnet, low}, {there_resnet, high}}).throughputs == together);
+  CHECK(there.rates({{there_resnet, high}, {there_alexnet, low}}).throughputs ==
+        std::vector{together[1], together[0]});
+  CHECK(there.situations() == 1);
+  const double alone = here.reference(here_resnet);
+  for (const auto& [situation, rates] : here.known())
+    there.learn(situation, rates);
+  CHECK(there.reference(there_resnet) == alone);
+  CHECK(there.reference(there_alexnet) == here.reference(here_alexnet));
 }
 
 } // namespace foretrain::speed_table_test
