@@ -50,8 +50,12 @@ void collect(const Json& at, const std::string& pointer, ParameterRow row,
 double spread_of(const Json& preset, const ParameterRow& row, const calibration::Spreads& table)
 {
   if (preset.contains("spread") && preset.at("spread").is_object() &&
-      preset.at("spread").contains(row.pointer) && preset.at("spread").at(row.pointer).is_number())
-    return preset.at("spread").at(row.pointer).get<double>();
+      preset.at("spread").contains(row.pointer)) {
+    const Json& spread = preset.at("spread").at(row.pointer);
+    const Json number = spread.is_object() ? spread.value("below", Json()) : spread;
+    if (number.is_number())
+      return number.get<double>();
+  }
   for (const calibration::SpreadLine& line : table.spreads)
     if (line.kind == row.kind && calibration::covers(line, row.pointer))
       return line.spread;

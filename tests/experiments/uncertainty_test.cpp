@@ -7,6 +7,7 @@
 #include "experiments/api/parameter_table.hpp"
 #include "experiments/api/schemas.hpp"
 #include "experiments/run/scenario.hpp"
+#include "experiments/run/uncertainty/linear_spreads.hpp"
 #include "experiments/run/uncertainty/uncertain_variables.hpp"
 #include "experiments/spec/preset_kinds.hpp"
 #include "experiments/spec/resolve.hpp"
@@ -357,6 +358,60 @@ TEST_CASE("a preset may state spreads of its own", "[uncertainty]")
   const auto wrong = load_experiment(folder.write("wrong.json", json.dump()), {});
   CHECK_THROWS_WITH(variables_of(resolve(wrong.points[0]), wrong.points[0]),
                     Contains("/spread") && Contains("no positive number"));
+}
+
+TEST_CASE("a value that is the most that there is acts on one side alone", "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto throughput = [&](const char* flow_rate, const Json& spread) {
+    Json fabric = {{"extends", "aws-vpc"}, {"flow_rate", flow_rate}};
+    if (!spread.is_null())
+      fabric["spread"] = {{"/flow_rate", spread}};
+    const Json json = {
+        {"cluster", {{"platform", "g4dn-12xlarge"}, {"nodes", 2}, {"fabric", fabric}}},
+        {"stack", {{"host", "container"}, {"network", "calico"}}},
+        {"jobs",
+         {{{"model", "resnet50"},
+           {"framework", "pytorch-ddp"},
+           {"batch_per_gpu", 20},
+           {"gpus", 8}}}}};
+    const auto loaded = load_experiment(folder.write("flow.json", json.dump()), {});
+    return run_point(loaded.points[0], with(UncertaintyMethod::linear, 200, 0.9))
+        .jobs[0]
+        .throughput;
+  };
+  const Range exact = throughput("10 Gb/s", nullptr);
+  const Range most = throughput("10 Gb/s", {{"below", 0.42}});
+  const Range both = throughput("10 Gb/s", 0.42);
+  const Range slower = throughput("6.5705 Gb/s", nullptr); // one standard deviation
+  CHECK(most.median == exact.median);
+  CHECK_THAT(most.high, WithinRel(exact.high, 1e-3));
+  const double deviation = half_width(0.9) * std::log(exact.median / slower.median);
+  CHECK(deviation > 0.2);
+  CHECK_THAT(std::log(most.median / most.low),
+             WithinRel(std::hypot(std::log(exact.median / exact.low), deviation), 0.01));
+  CHECK(both.high > 1.1 * most.high);
+  for (const char* text : {R"({"above": 0.42})", R"({"below": -1})", R"({"below": 1, "x": 2})"})
+    CHECK_THROWS_WITH(throughput("10 Gb/s", Json::parse(text)), Contains("must be a number"));
+}
+
+TEST_CASE("one-sided causes widen the side of slower rates, or of faster ones", "[uncertainty]")
+{
+  std::vector<Variable> variables(3);
+  variables[0].at_most = variables[1].at_most = true; // a rate and a latency
+  const std::vector<LogRates> effects{{0.3}, {-0.2}, {0.4}};
+  const std::vector<std::vector<double>> alone{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  const Deviations found = deviations_of(variables, effects, alone, 0);
+  CHECK_THAT(found.below, WithinRel(0.5, 1e-12));
+  CHECK_THAT(found.above, WithinRel(std::sqrt(0.2), 1e-12));
+  CHECK(found.larger() == found.below);
+  const Range range = rate_widened({8, 8, 8, 0.9}, found, 1.2);
+  CHECK_THAT(std::log(8 / range.low), WithinRel(1.3 * half_width(0.9), 1e-12));
+  CHECK_THAT(std::log(range.high / 8),
+             WithinRel(std::hypot(found.above, 1.2) * half_width(0.9), 1e-12));
+  const Range time = time_widened({8, 8, 8, 0.9}, found, 0);
+  CHECK_THAT(std::log(time.high / 8), WithinRel(0.5 * half_width(0.9), 1e-12));
+  CHECK_THAT(std::log(8 / time.low), WithinRel(found.above * half_width(0.9), 1e-12));
 }
 
 TEST_CASE("shifts stay within what a format allows", "[uncertainty]")

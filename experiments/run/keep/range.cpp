@@ -78,11 +78,16 @@ Range range_of(const std::vector<double>& values, double mean, double interval)
 
 Range widened(const Range& range, double distance)
 {
-  const auto together = [&](double bound) {
+  return widened(range, distance, distance);
+}
+
+Range widened(const Range& range, double below, double above)
+{
+  const auto together = [&](double bound, double distance) {
     return bound > 0 ? std::hypot(std::log(bound / range.median), distance) : distance;
   };
-  return {range.median, range.median * std::exp(-together(range.low)),
-          range.median * std::exp(together(range.high)), range.interval};
+  return {range.median, range.median * std::exp(-together(range.low, below)),
+          range.median * std::exp(together(range.high, above)), range.interval};
 }
 
 } // namespace foretrain::experiments

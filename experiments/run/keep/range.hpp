@@ -44,5 +44,7 @@ Range range_of(const std::vector<double>& values, double mean, double interval);
 /// The range with an independent cause of distance from the median added: distances in logarithms
 /// add in squares. `distance` belongs to the same interval.
 Range widened(const Range& range, double distance);
+/// The same of a cause that has another distance towards lower values than towards higher ones.
+Range widened(const Range& range, double below, double above);
 
 } // namespace foretrain::experiments

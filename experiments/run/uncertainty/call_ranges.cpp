@@ -60,10 +60,11 @@ std::vector<CallRange> call_ranges(const NcclTest& test, const CallMachineWith& 
   std::vector<CallRange> ranges;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto left = leftovers(point, variables, effects, i);
-    const double deviation = std::hypot(deviation_of(effects, matrix, i), deviation_of(left));
     const double time = rows[i].time;
-    ranges.push_back({widened({time, time, time, interval}, half_width(interval) * deviation),
-                      parts_of(variables, effects, i, left)});
+    ranges.push_back(
+        {time_widened({time, time, time, interval}, deviations_of(variables, effects, matrix, i),
+                      deviation_of(left)),
+         parts_of(variables, effects, i, left)});
   }
   return ranges;
 }

@@ -25,14 +25,33 @@ std::vector<std::vector<double>> correlations(const Point& point,
   return matrix;
 }
 
-double deviation_of(const std::vector<LogRates>& effects,
-                    const std::vector<std::vector<double>>& correlations, std::size_t rate)
+Deviations deviations_of(const std::vector<Variable>& variables,
+                         const std::vector<LogRates>& effects,
+                         const std::vector<std::vector<double>>& correlations, std::size_t rate)
 {
-  double variance = 0;
-  for (std::size_t a = 0; a < effects.size(); ++a)
-    for (std::size_t b = 0; b < effects.size(); ++b)
-      variance += effects[a][rate] * effects[b][rate] * correlations[a][b];
-  return std::sqrt(std::max(0.0, variance));
+  const auto towards = [&](double sign) {
+    LogRates side;
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      side.push_back(variables[v].at_most && sign * effects[v][rate] > 0 ? 0 : effects[v][rate]);
+    double variance = 0;
+    for (std::size_t a = 0; a < side.size(); ++a)
+      for (std::size_t b = 0; b < side.size(); ++b)
+        variance += side[a] * side[b] * correlations[a][b];
+    return std::sqrt(std::max(0.0, variance));
+  };
+  return {towards(-1), towards(1)};
+}
+
+Range rate_widened(const Range& range, const Deviations& deviations, double beside)
+{
+  const double k = half_width(range.interval);
+  return widened(range, k * std::hypot(deviations.below, beside),
+                 k * std::hypot(deviations.above, beside));
+}
+
+Range time_widened(const Range& range, const Deviations& deviations, double beside)
+{
+  return rate_widened(range, {deviations.above, deviations.below}, beside);
 }
 
 std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<Variable>& variables,

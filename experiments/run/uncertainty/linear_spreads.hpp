@@ -4,6 +4,7 @@
 #include "experiments/run/keep/result.hpp"
 #include "experiments/run/uncertainty/linear_effects.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -12,10 +13,24 @@ namespace foretrain::experiments {
 std::vector<std::vector<double>> correlations(const Point& point,
                                               const std::vector<Variable>& variables);
 
-/// Relative standard deviation of a rate, of effects as linear_effects() tells them.
-double deviation_of(const std::vector<LogRates>& effects,
-                    const std::vector<std::vector<double>>& correlations, std::size_t rate);
-/// The same of causes that are independent.
+/// Relative standard deviations of a rate towards lower and towards higher ones.
+struct Deviations {
+  double below = 0;
+  double above = 0;
+  double larger() const { return std::max(below, above); }
+};
+
+/// Of effects as linear_effects() tells them. A value that is the most that it can be acts on one
+/// side alone.
+Deviations deviations_of(const std::vector<Variable>& variables,
+                         const std::vector<LogRates>& effects,
+                         const std::vector<std::vector<double>>& correlations, std::size_t rate);
+/// The range of a rate with these deviations and an independent one of both sides; of a time the
+/// sides are the other way round.
+Range rate_widened(const Range& range, const Deviations& deviations, double beside);
+Range time_widened(const Range& range, const Deviations& deviations, double beside);
+
+/// Relative standard deviation of a rate, of causes that are independent.
 double deviation_of(const std::vector<Uncertainty::Part>& parts);
 
 /// What fits of profiles left over, and does to a rate: independent of the parameters.

@@ -136,6 +136,7 @@ private:
                           use.id,
                           {},
                           calibration::relative_spread(parameters[i]),
+                          false,
                           static_cast<int>(p),
                           static_cast<int>(i)};
         if (parameters[i].spread) { // one that is not given is that of the kind
@@ -155,9 +156,14 @@ private:
       spreads.fail("must be an object of JSON pointers and relative standard deviations, got " +
                    spreads.shown());
     for (const auto& item : spreads.json().items()) {
-      if (!item.value().is_number() || !(item.value().get<double>() >= 0))
-        spreads.fail_at(item.key(), "must be a number that is not negative, got " +
-                                        spreads.at(item.key()).shown());
+      const bool at_most =
+          item.value().is_object() && item.value().size() == 1 && item.value().contains("below");
+      const Json& spread = at_most ? item.value().at("below") : item.value();
+      if (!spread.is_number() || !(spread.get<double>() >= 0))
+        spreads.fail_at(item.key(),
+                        "must be a number that is not negative, or { \"below\": a number } of a "
+                        "value that is the most that there is, got " +
+                            spreads.at(item.key()).shown());
       if (item.key().empty() || item.key().front() != '/')
         spreads.fail_at(item.key(), "must be a JSON pointer, like /latency");
       if (taken_.count(item.key()) > 0)
@@ -166,8 +172,12 @@ private:
                         use.kind,
                         use.id,
                         {},
-                        item.value().get<double>()};
+                        spread.get<double>(),
+                        at_most};
       put(variable, use, item.key());
+      if (at_most)
+        for (Variable::At& at : variable.at)
+          at.largest = at.value.si();
       if (variable.at.empty() && of_use(item.key()))
         spreads.fail_at(item.key(), "is about no positive number of this file");
       keep(std::move(variable));

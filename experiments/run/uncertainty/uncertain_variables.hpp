@@ -2,7 +2,8 @@
 //
 // Every parameter that has a spread (of a profile, of the preset itself under "spread", or of its
 // kind in calibration/data/spreads.json) is a variable, log-normal around its value; parameters of
-// one line of that table move together, those of a profile as their correlations say.
+// one line of that table move together, those of a profile as their correlations say. A preset may
+// say that a value is the most that there is ("up to"): it is then at most itself.
 #pragma once
 
 #include "experiments/spec/resolve.hpp"
@@ -21,12 +22,13 @@ struct Variable {
     double largest;
     std::string missing{}; // the object that should hold it, where the preset has none
   };
-  std::string name;   // "gpu v100-sxm2-16gb: efficiency of dense kernels"
-  std::string kind;   // of preset; "anchor" for the anchor of a job, "job" for a value of its own
-  std::string preset; // id; the job's place for these
-  std::vector<At> at; // multiplied by one factor
-  double spread = 0;  // standard deviation of its logarithm
-  int profile = -1;   // that taught it, by its place, and which of its parameters it is
+  std::string name;     // "gpu v100-sxm2-16gb: efficiency of dense kernels"
+  std::string kind;     // of preset; "anchor" for the anchor of a job, "job" for a value of its own
+  std::string preset;   // id; the job's place for these
+  std::vector<At> at;   // multiplied by one factor
+  double spread = 0;    // standard deviation of its logarithm
+  bool at_most = false; // the value is the most that it can be: it varies downwards alone
+  int profile = -1;     // that taught it, by its place, and which of its parameters it is
   int parameter = -1;
 };
 

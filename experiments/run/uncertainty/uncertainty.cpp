@@ -75,9 +75,8 @@ void add_speedup_range(const Probe& probe, const ResolvedExperiment& experiment,
   for (const double effect : speedup_effects(probe, i, variables, effects))
     of_ratio.push_back({effect});
   const double both_runs = std::sqrt(2.0) * job.uncertainty->run_to_run;
-  const double deviation = std::hypot(deviation_of(of_ratio, matrix, 0), both_runs);
-  job.speedup_range =
-      widened({job.speedup, job.speedup, job.speedup, interval}, half_width(interval) * deviation);
+  job.speedup_range = rate_widened({job.speedup, job.speedup, job.speedup, interval},
+                                   deviations_of(variables, of_ratio, matrix, 0), both_runs);
 }
 
 void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
@@ -89,13 +88,14 @@ void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
     JobResult& job = result.jobs[i];
     job.uncertainty->method = "linear";
     const auto left = leftovers(probe.point(), variables, effects, i);
-    job.uncertainty->parameters = std::hypot(deviation_of(effects, matrix, i), deviation_of(left));
+    const Deviations deviations = deviations_of(variables, effects, matrix, i);
+    job.uncertainty->parameters = std::hypot(deviations.larger(), deviation_of(left));
     job.uncertainty->parts = parts_of(variables, effects, i, left);
     const double runs = between_runs(experiment, i, left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
-    const double distance = half_width(interval) * std::hypot(job.uncertainty->parameters, runs);
-    job.throughput = widened(job.throughput, distance);
-    job.step_time = widened(job.step_time, distance);
+    const double beside = std::hypot(deviation_of(left), runs);
+    job.throughput = rate_widened(job.throughput, deviations, beside);
+    job.step_time = time_widened(job.step_time, deviations, beside);
     add_speedup_range(probe, experiment, i, variables, effects, matrix, interval, job);
   }
 }
@@ -212,8 +212,8 @@ void add_guests(const ResolvedExperiment& experiment, double interval, PointResu
     JobResult& job = result.jobs[i];
     const double slower = platforms::slower_guest(host.quality, interval);
     job.uncertainty->guest = GuestSpread{host.name, slower};
-    job.throughput.low = widened(job.throughput, slower).low;
-    job.step_time.high = widened(job.step_time, slower).high;
+    job.throughput = widened(job.throughput, slower, 0);
+    job.step_time = widened(job.step_time, 0, slower);
   }
 }
 
