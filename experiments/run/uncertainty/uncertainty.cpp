@@ -46,57 +46,61 @@ RatesOf rates_by(const Probe& probe)
   };
 }
 
-// Effects of parameters on the rate over that of one GPU, in which what both have in common
-// cancels.
-LogRates speedup_effects(const Probe& probe, std::size_t job,
-                         const std::vector<Variable>& variables,
-                         const std::vector<LogRates>& effects)
-{
-  const auto on_one_gpu = [&](const Point& point, bool) {
-    return LogRates{probe.on_one_gpu(point, job)};
-  };
-  const auto of_one = linear_effects(probe.point(), on_one_gpu, variables);
-  LogRates differences;
-  for (std::size_t v = 0; v < variables.size(); ++v)
-    differences.push_back(effects[v][job] - of_one[v][0]);
-  return differences;
-}
+// What the spread of each parameter does to the rate of each job.
+struct Effects {
+  const Probe& probe;
+  const ResolvedExperiment& experiment;
+  const std::vector<Variable>& variables;
+  std::vector<std::vector<double>> matrix = correlations(probe.point(), variables);
+  std::vector<LogRates> of_rates = linear_effects(probe.point(), rates_by(probe), variables);
+
+  Deviations deviations(std::size_t job) const
+  {
+    return deviations_of(variables, of_rates, matrix, job);
+  }
+  std::vector<Uncertainty::Part> left(std::size_t job) const
+  {
+    return leftovers(probe.point(), variables, of_rates, job);
+  }
+  // Of the rate over that of one GPU, in which what both have in common cancels.
+  Deviations of_speedup(std::size_t job) const
+  {
+    const auto on_one_gpu = [&](const Point& point, bool) {
+      return LogRates{probe.on_one_gpu(point, job)};
+    };
+    std::vector<LogRates> differences = linear_effects(probe.point(), on_one_gpu, variables);
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      differences[v][0] = of_rates[v][job] - differences[v][0];
+    return deviations_of(variables, differences, matrix, 0);
+  }
+};
 
 // A job that is one GPU alone has the speedup 1, whatever its parameters.
-void add_speedup_range(const Probe& probe, const ResolvedExperiment& experiment, std::size_t i,
-                       const std::vector<Variable>& variables, const std::vector<LogRates>& effects,
-                       const std::vector<std::vector<double>>& matrix, double interval,
-                       JobResult& job)
+void add_speedup_range(const Effects& effects, std::size_t i, JobResult& job)
 {
-  const bool itself = job.gpus == 1 && experiment.jobs.size() == 1;
-  if (itself || !runs_on_one_gpu(experiment.jobs[i]))
+  const bool itself = job.gpus == 1 && effects.experiment.jobs.size() == 1;
+  if (itself || !runs_on_one_gpu(effects.experiment.jobs[i]))
     return;
-  std::vector<LogRates> of_ratio;
-  for (const double effect : speedup_effects(probe, i, variables, effects))
-    of_ratio.push_back({effect});
   const double both_runs = std::sqrt(2.0) * job.uncertainty->run_to_run;
-  job.speedup_range = rate_widened({job.speedup, job.speedup, job.speedup, interval},
-                                   deviations_of(variables, of_ratio, matrix, 0), both_runs);
+  job.speedup_range = rate_widened({job.speedup, job.speedup, job.speedup, job.throughput.interval},
+                                   effects.of_speedup(i), both_runs);
 }
 
-void add_linear(const Probe& probe, const ResolvedExperiment& experiment,
-                const std::vector<Variable>& variables, double interval, PointResult& result)
+void add_linear(const Effects& effects, PointResult& result)
 {
-  const auto effects = linear_effects(probe.point(), rates_by(probe), variables);
-  const auto matrix = correlations(probe.point(), variables);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     job.uncertainty->method = "linear";
-    const auto left = leftovers(probe.point(), variables, effects, i);
-    const Deviations deviations = deviations_of(variables, effects, matrix, i);
+    const auto left = effects.left(i);
+    const Deviations deviations = effects.deviations(i);
     job.uncertainty->parameters = std::hypot(deviations.larger(), deviation_of(left));
-    job.uncertainty->parts = parts_of(variables, effects, i, left);
-    const double runs = between_runs(experiment, i, left);
+    job.uncertainty->parts = parts_of(effects.variables, effects.of_rates, i, left);
+    const double runs = between_runs(effects.experiment, i, left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
     const double beside = std::hypot(deviation_of(left), runs);
     job.throughput = rate_widened(job.throughput, deviations, beside);
     job.step_time = time_widened(job.step_time, deviations, beside);
-    add_speedup_range(probe, experiment, i, variables, effects, matrix, interval, job);
+    add_speedup_range(effects, i, job);
   }
 }
 
@@ -107,10 +111,11 @@ struct Samples {
   std::vector<double> within;                  // [job], variance of a sample's mean from its steps
 };
 
-Samples draw(const Probe& probe, const std::vector<Variable>& variables, const RunOptions& options,
-             std::size_t jobs)
+Samples draw(const Effects& effects, const RunOptions& options, std::size_t jobs)
 {
-  const auto root = calibration::correlation_root(correlations(probe.point(), variables));
+  const Probe& probe = effects.probe;
+  const std::vector<Variable>& variables = effects.variables;
+  const auto root = calibration::correlation_root(effects.matrix);
   Samples samples;
   samples.mean.resize(jobs);
   samples.every_step.resize(jobs);
@@ -166,39 +171,35 @@ std::vector<LogRates> sampled_effects(const Samples& samples, std::size_t variab
   return effects;
 }
 
-void add_samples(const Probe& probe, const ResolvedExperiment& experiment,
-                 const std::vector<Variable>& variables, const RunOptions& options,
-                 PointResult& result)
+// Shares of a step are small differences, too small for slopes of scattered samples, and so is what
+// one GPU and several do not share: these are linear here, too.
+void add_samples(const Effects& linear, const RunOptions& options, PointResult& result)
 {
-  const Samples samples = draw(probe, variables, options, result.jobs.size());
-  const auto effects = sampled_effects(samples, variables.size());
-  // Shares of a step are small differences, too small for slopes of scattered samples, and so is
-  // what one GPU and several do not share.
-  const auto linear = linear_effects(probe.point(), rates_by(probe), variables);
-  const auto matrix = correlations(probe.point(), variables);
+  const Samples samples = draw(linear, options, result.jobs.size());
+  const auto sampled = sampled_effects(samples, linear.variables.size());
   const double interval = options.uncertainty.interval;
-  const LogRates base = probe.rates(probe.point(), true);
+  const LogRates base = linear.probe.rates(linear.probe.point(), true);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     job.uncertainty->method = "monte-carlo";
-    const auto left = leftovers(probe.point(), variables, linear, i);
+    const auto left = linear.left(i);
     const double beside = deviation_of(left);
     job.uncertainty->parameters =
         std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]) + beside * beside);
-    job.uncertainty->parts = parts_of(variables, effects, i, left);
-    const double runs = between_runs(experiment, i, left);
+    job.uncertainty->parts = parts_of(linear.variables, sampled, i, left);
+    const double runs = between_runs(linear.experiment, i, left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
     // Around the median of the long run; short runs say how far from it.
     const double below = quantile(samples.every_step[i], 0.5 - interval / 2) - base[i];
     const double above = quantile(samples.every_step[i], 0.5 + interval / 2) - base[i];
     const auto around = [&](const Range& range, double low, double high) {
-      const Range sampled{range.median, range.median * std::min(1.0, std::exp(low)),
-                          range.median * std::max(1.0, std::exp(high)), interval};
-      return widened(sampled, half_width(interval) * std::hypot(beside, runs));
+      const Range drawn{range.median, range.median * std::min(1.0, std::exp(low)),
+                        range.median * std::max(1.0, std::exp(high)), interval};
+      return widened(drawn, half_width(interval) * std::hypot(beside, runs));
     };
     job.throughput = around(job.throughput, below, above);
     job.step_time = around(job.step_time, -above, -below);
-    add_speedup_range(probe, experiment, i, variables, linear, matrix, interval, job);
+    add_speedup_range(linear, i, job);
   }
 }
 
@@ -233,10 +234,11 @@ void add_parameters(const Point& point, const ResolvedExperiment& experiment,
     return;
   const auto variables = variables_of(experiment, point);
   const Probe probe(point, options, experiment.exchanges);
+  const Effects effects{probe, experiment, variables};
   if (method == UncertaintyMethod::linear)
-    add_linear(probe, experiment, variables, options.uncertainty.interval, result);
+    add_linear(effects, result);
   else
-    add_samples(probe, experiment, variables, options, result);
+    add_samples(effects, options, result);
 }
 
 } // namespace
