@@ -67,6 +67,10 @@ BINARIES = re.findall(r"^foretrain_test\((\S+)", (ROOT / "tests/CMakeLists.txt")
 ROOMS = ["sim", "platforms", "calibration", "models", "experiments"]
 
 
+def within(rooms, path):
+    return any((path + "/").startswith(room + "/") for room in rooms)
+
+
 def target(folder):
     return "test_" + folder.replace("/", "_")
 
@@ -383,7 +387,7 @@ def told(what, mutations, alive, begin):
 def judge_random(tree, mutations, rooms, options, left_out):
     """Prints the share that tests notice, and each mutation that none does."""
     begin = time.monotonic()
-    folders = [it for it in BINARIES if it.split("/")[0] in rooms]
+    folders = [it for it in BINARIES if within(rooms, it)]
     made = len(mutations)
     mutations = build_random(tree, mutations, [*map(target, folders), *["foretrain"] * options.goldens], options.jobs)
     print(f"{len(mutations)} of {made} mutations compile, built in {time.monotonic() - begin:.0f} s", flush=True)
@@ -413,7 +417,7 @@ def judge_random(tree, mutations, rooms, options, left_out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rooms", default=",".join(ROOMS), help="mutations of these rooms, by their own tests alone")
+    parser.add_argument("--rooms", default=",".join(ROOMS), help="mutations of these rooms (models, models/fleet), by their own tests alone")
     parser.add_argument("--only", type=int, action="append", help="the mutation of this number; may be repeated")
     parser.add_argument("--random", type=int, metavar="N", help="N mutations made mechanically instead of the list's")
     parser.add_argument("--seed", type=int, default=1, help="of --random")
@@ -424,18 +428,18 @@ def main():
     begin = time.monotonic()
     try:
         rooms = options.rooms.split(",")
-        if not set(rooms) <= set(ROOMS):
-            raise Broken(f"rooms are {', '.join(ROOMS)}")
+        if not set(rooms) <= {*ROOMS, *BINARIES}:
+            raise Broken(f"rooms are {', '.join(sorted({*ROOMS, *BINARIES}))}")
         mutations, left_out = read_list()
         tree = options.tree.resolve()
         if options.random:
             return judge_random(tree, make_random(options.random, options.seed, rooms), rooms, options, set(left_out))
         copy_tree(tree, mutations)
-        out = build(tree, [it for it in BINARIES if it.split("/")[0] in rooms], options.jobs)
+        out = build(tree, [it for it in BINARIES if within(rooms, it)], options.jobs)
         built = time.monotonic()
-        chosen = [it for it in mutations if it["room"] in rooms and (not options.only or it["number"] in options.only)]
+        chosen = [it for it in mutations if within(rooms, it["file"]) and (not options.only or it["number"] in options.only)]
         with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            parts = [part for folder in BINARIES if folder.split("/")[0] in rooms
+            parts = [part for folder in BINARIES if within(rooms, folder)
                      for part in parts_of(out, folder, set(left_out), scratch)]
             print(f"built in {built - begin:.0f} s, {sum(len(it.cases) for it in parts)} tests pass "
                   f"in {sum(it.seconds for it in parts):.0f} s", flush=True)
