@@ -85,7 +85,7 @@ void ChannelSearch::from_net(int back_to_net, int back_to_first, long& time)
     if (draft_.pattern == GraphPattern::in_switch && i > 0)
       continue;
     const int n = nets[(static_cast<std::size_t>(draft_.channels) + i) % nets.size()];
-    if (system_.net_left(n) < static_cast<int>(bandwidth))
+    if (system_.net_left(n) < static_cast<int>(bandwidth) || !may_enter(system_.nic_number(n)))
       continue;
     nic()[0] = system_.nic_number(n);
     system_.net_left(n) -= static_cast<int>(bandwidth);
@@ -192,11 +192,28 @@ void ChannelSearch::go_on(int g, int step, int back_to_net, int back_to_first, O
   }
 }
 
-// Out of the node, through an adapter of the rail that the channel came in by.
+// Of two rings that cross, the second one comes in where the first one leaves ...
+bool ChannelSearch::may_enter(int nic) const
+{
+  return !draft_.crosses_nics || draft_.pattern != GraphPattern::ring || draft_.channels % 2 == 0 ||
+         nic == before().back();
+}
+
+// ... and leaves where that one came in. Without crossing a channel stays on its rail, and a chain
+// goes up and down by one adapter.
+bool ChannelSearch::may_leave(int nic) const
+{
+  if (!draft_.crosses_nics || draft_.pattern == GraphPattern::tree)
+    return nic == draft_.nics[static_cast<std::size_t>(draft_.channels)].front();
+  return draft_.pattern != GraphPattern::ring || draft_.channels % 2 == 0 ||
+         nic == before().front();
+}
+
+// Out of the node.
 void ChannelSearch::leave(int g, int step, int back_to_first, Order forced, long& time)
 {
   for (const int n : system_.nets_of(g, draft_.reach_between)) {
-    if (system_.nic_number(n) != nic()[0])
+    if (!may_leave(system_.nic_number(n)))
       continue;
     const bool balanced = draft_.pattern == GraphPattern::balanced_tree;
     int next_back = -1;
@@ -254,8 +271,8 @@ bool ChannelSearch::better() const
            draft_.channels * draft_.bandwidth_between > best_.channels * best_.bandwidth_between;
   const double here = draft_.channels * draft_.bandwidth_inside;
   const double there = best_.channels * best_.bandwidth_inside;
-  return here > there ||
-         (here == there && draft_.pattern == best_.pattern && draft_.hops < best_.hops);
+  return here > there || (here == there && draft_.pattern == best_.pattern &&
+                          draft_.crosses_nics == best_.crosses_nics && draft_.hops < best_.hops);
 }
 
 // The other GPUs of the node, the best to go to first; `net`: its index, or -1.

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace foretrain::platforms {
@@ -18,6 +19,7 @@ struct Draft : CollectiveGraph {
   int least_channels = 1;
   int most_channels = kMostChannels;
   bool same_channels = true;
+  bool crosses_nics = false; // a channel may leave by another adapter than it came in by
   double hops = 0;
 };
 
@@ -31,6 +33,9 @@ public:
   Draft run(Draft wanted);
 
 private:
+  /// Of what was found: more bandwidth inside the node for trees, between nodes for in-switch
+  /// reduction, both for rings, over as many channels.
+  void raise(const Draft& wanted, std::span<const double> speeds);
   enum class Order { free, pcie, replay };
 
   /// Looks on from the draft for what is better than `best_`; takes steps off `time`.
@@ -41,6 +46,8 @@ private:
                int g);
   void go_on(int g, int step, int back_to_net, int back_to_first, Order order, long& time);
   void leave(int g, int step, int back_to_first, Order order, long& time);
+  bool may_enter(int nic) const;
+  bool may_leave(int nic) const;
   void switch_channel(int g, long& time);
   void finish_channel(long& time);
   bool better() const;
@@ -56,6 +63,12 @@ private:
   int replayed(int step) const;
   std::vector<int>& order() { return draft_.orders[static_cast<std::size_t>(draft_.channels)]; }
   std::array<int, 2>& nic() { return draft_.nics[static_cast<std::size_t>(draft_.channels)]; }
+
+  /// Adapters of the channel before.
+  const std::array<int, 2>& before() const
+  {
+    return draft_.nics[static_cast<std::size_t>(draft_.channels - 1)];
+  }
 
   SearchSystem& system_;
   const SearchRules& rules_;

@@ -68,10 +68,20 @@ void double_channels(Draft& graph, double capability)
   const int shared = (graph.channels + before - 1) / before;
   graph.bandwidth_inside /= shared;
   graph.bandwidth_between /= shared;
-  for (std::size_t c = graph.orders.size(); c < static_cast<std::size_t>(graph.channels); ++c) {
-    graph.orders.push_back(graph.orders[c - static_cast<std::size_t>(before)]);
-    graph.nics.push_back(graph.nics[c - static_cast<std::size_t>(before)]);
+  for (auto c = static_cast<std::size_t>(before); c < static_cast<std::size_t>(graph.channels);
+       ++c) {
+    graph.orders[c] = graph.orders[c - static_cast<std::size_t>(before)];
+    graph.nics[c] = graph.nics[c - static_cast<std::size_t>(before)];
   }
+}
+
+// The first of them that is no more.
+std::size_t first_up_to(std::span<const double> speeds, double most)
+{
+  std::size_t speed = 0;
+  while (speed < speeds.size() - 1 && speeds[speed] > most)
+    ++speed;
+  return speed;
 }
 
 } // namespace
@@ -111,6 +121,8 @@ Draft ChannelSearch::run(Draft wanted)
     ++speed;
   long left = kStepsInAll;
   const bool same_allowed = wanted.same_channels;
+  const bool may_cross = rules_.alternates() && system_.nets() > 1 && !switched &&
+                         wanted.pattern != GraphPattern::tree;
   long time = 0;
   const auto at_speed = [&](std::size_t s) {
     draft_.bandwidth_inside = draft_.bandwidth_between = speeds[s];
@@ -150,6 +162,11 @@ Draft ChannelSearch::run(Draft wanted)
         farther(draft_.reach_between, PathReach::sys, true))
       continue;
     draft_.reach_between = PathReach::pix;
+    if (may_cross && !draft_.crosses_nics) {
+      draft_.crosses_nics = true;
+      continue;
+    }
+    draft_.crosses_nics = false;
     if (speed < last &&
         (best_.channels == 0 || speeds[speed + 1] / best_.bandwidth_between > .49)) {
       at_speed(++speed);
@@ -157,23 +174,48 @@ Draft ChannelSearch::run(Draft wanted)
     }
     break;
   }
-  // Trees may have more bandwidth inside the node than at the adapter.
-  draft_ = best_;
-  speed = 0;
-  while (speed < last && speeds[speed] > best_.bandwidth_between)
-    ++speed;
-  at_speed(speed);
-  draft_.least_channels = best_.channels;
-  time = kSearchDone;
-  while (time != 0 && best_.channels > 0 && wanted.pattern != GraphPattern::ring &&
-         draft_.bandwidth_inside == best_.bandwidth_inside &&
-         draft_.bandwidth_inside < draft_.bandwidth_between * 2 && speed > 0) {
-    draft_.bandwidth_inside = speeds[--speed];
-    attempt();
-  }
+  const double capability = system_.compute_capability();
+  if (rules_.alternates())
+    double_channels(best_, capability);
+  raise(wanted, speeds);
+  if (!rules_.alternates())
+    double_channels(best_, capability);
   best_.orders.resize(static_cast<std::size_t>(best_.channels));
   best_.nics.resize(static_cast<std::size_t>(best_.channels));
   return best_;
+}
+
+// The second pass of ncclTopoCompute.
+void ChannelSearch::raise(const Draft& wanted, std::span<const double> speeds)
+{
+  const bool ring = wanted.pattern == GraphPattern::ring;
+  const bool heads = wanted.pattern == GraphPattern::in_switch && rules_.alternates();
+  if (best_.channels == 0 || (ring && !rules_.alternates()))
+    return;
+  std::size_t speed = first_up_to(speeds, best_.bandwidth_between);
+  draft_ = best_;
+  draft_.least_channels = best_.channels;
+  draft_.bandwidth_inside = draft_.bandwidth_between = speeds[speed];
+  if (heads)
+    draft_.most_channels = best_.channels;
+  const auto may_be_better = [&] {
+    if (heads)
+      return draft_.bandwidth_between == best_.bandwidth_between &&
+             draft_.bandwidth_between < draft_.bandwidth_inside * 2;
+    return ring || (draft_.bandwidth_inside == best_.bandwidth_inside &&
+                    draft_.bandwidth_inside < draft_.bandwidth_between * 2);
+  };
+  long time = kSearchDone;
+  while (time != 0 && speed > 0 && may_be_better()) {
+    --speed;
+    if (!heads)
+      draft_.bandwidth_inside = speeds[speed];
+    if (heads || ring)
+      draft_.bandwidth_between = speeds[speed];
+    time = draft_.same_channels ? kStepsSame : kSteps;
+    draft_.channels = 0;
+    search(time);
+  }
 }
 
 namespace {
@@ -187,9 +229,7 @@ CollectiveGraphs search(SearchSystem& system, const SearchRules& rules, bool in_
     wanted.pattern = pattern;
     wanted.least_channels = least;
     wanted.most_channels = most;
-    Draft found = ChannelSearch(system, rules).run(wanted);
-    double_channels(found, system.compute_capability());
-    return found;
+    return ChannelSearch(system, rules).run(wanted);
   };
   CollectiveGraphs graphs;
   graphs.ring = find(GraphPattern::ring, 1, kMostChannels);

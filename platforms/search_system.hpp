@@ -27,6 +27,11 @@ struct SearchRules {
   bool proxies() const { return version >= 21200; }  // another GPU beside the adapter sends (PXN)
   /// Knows that without GPUDirect data passes host memory.
   bool diverts() const { return version >= 2600; }
+  /// Rings may leave a node by another adapter than they came in by, where the next ring takes the
+  /// same two the other way round ("alternating rings", release notes of 2.20). What channels carry
+  /// is raised after they are doubled, that of rings and in-switch reduction, too. 2.18.6 does
+  /// neither, 2.27.7 both (tests/platforms/data/nccl-graphs.json).
+  bool alternates() const { return version >= 22000; }
 };
 
 /// Bandwidths here are those of NCCL's topo.h in GB/s: what it assumes, not what passes.

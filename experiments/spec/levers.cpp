@@ -297,7 +297,7 @@ const std::vector<Lever>& all_levers()
       {&faster_memory, {dram}},
       {&more_cores, {cores}},
       {&faster_cores, {summation_thread, network_thread}},
-      {&more_threads, {file_thread}},
+      {&more_threads, {}},
       {&more_memory, {}},
       {&faster_switches, {uplink}},
       {&faster_adapters, {adapter}},

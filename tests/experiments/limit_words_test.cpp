@@ -61,4 +61,35 @@ TEST_CASE("links between AMD's GPUs are called what they are", "[limits][amd]")
   CHECK_THAT(told, Contains("xGMI 2 times as good"));
 }
 
+TEST_CASE("one thread that opens files is not bettered by more threads that decode", "[limits]")
+{
+  const std::string text = R"({"cluster": {"platform": "c4140-k-v100-sxm2"}, "jobs": [{
+      "framework": "tensorflow-horovod", "precision": "fp16", "model": "resnet50", "gpus": 4,
+      "batch_per_gpu": 256, "input": "jpeg"}]})";
+  const JobResult job = run_text(text).jobs.front();
+  CHECK(job.bottleneck.name == "thread that opens files");
+  CHECK(job.bottleneck.lever == nullptr);
+  CHECK_THAT(job.bottleneck.why, Contains("large files of records would help"));
+  // 1 / 0.78 ms, whatever the threads; known to 10 %.
+  CHECK(job.throughput.median == Approx(1 / 0.78e-3).epsilon(0.02));
+  CHECK(std::log(job.throughput.high / job.throughput.low) > 2 * 1.6 * 0.09);
+}
+
+TEST_CASE("more connections are advised where there are connections", "[limits]")
+{
+  // One adapter for four GPUs on two sockets: one ring, whose rate the library sets.
+  const std::string machine = R"({"extends": "generic-4gpu", "node": {"cpu": "epyc-7763", "gpus": {
+      "type": "a100-pcie-80gb", "on": ["socket0", "socket0", "socket1", "socket1"]}}})";
+  const auto why_over = [&](const std::string& network) {
+    return run_text(R"({"cluster": {"platform": )" + machine + R"(}, "stack": {"network": ")" +
+                    network + R"("}, "jobs": [{"framework": "pytorch-ddp", "precision": "fp16",
+                    "model": "bert-large-128", "gpus": 32, "batch_per_gpu": 32}]})")
+        .jobs.front()
+        .bottleneck.why;
+  };
+  CHECK_THAT(why_over("rdma"),
+             Contains("the rate that the library's protocol reaches") && !Contains("connections"));
+  CHECK_THAT(why_over("host-network"), Contains("more connections would help"));
+}
+
 } // namespace foretrain::limit_words_test

@@ -429,7 +429,7 @@ TEST_CASE("shifts stay within what a format allows", "[uncertainty]")
   }
 }
 
-TEST_CASE("wider intervals are wider, and large jobs keep to steps unasked", "[uncertainty]")
+TEST_CASE("wider intervals are wider, and long runs keep to steps unasked", "[uncertainty]")
 {
   const LogFolder folder;
   const auto loaded = load_experiment(folder.write("e.json", experiment(2, true, 0.02).dump()), {});
@@ -440,12 +440,31 @@ TEST_CASE("wider intervals are wider, and large jobs keep to steps unasked", "[u
   CHECK(width(UncertaintyMethod::linear, 0.5) < width(UncertaintyMethod::linear, 0.9));
   CHECK(width(UncertaintyMethod::steps, 0.9) < width(UncertaintyMethod::linear, 0.9));
   CHECK(width(UncertaintyMethod::automatic, 0.9) == width(UncertaintyMethod::linear, 0.9));
-  Json large = experiment(128, true);
-  large["cluster"].erase("nodes");
-  const auto many = load_experiment(folder.write("large.json", large.dump()), {});
+  Json longer = experiment(64, true); // more than 200,000 pieces of parameters
+  longer["cluster"].erase("nodes");
+  longer["jobs"][0]["framework"] = "mxnet";
+  const auto many = load_experiment(folder.write("long.json", longer.dump()), {});
   CHECK(run_point(many.points[0], with(UncertaintyMethod::automatic))
             .jobs.front()
             .uncertainty->method == "steps");
+}
+
+TEST_CASE("an interval does not narrow where one more node comes", "[uncertainty]")
+{
+  const LogFolder folder;
+  Json text = experiment(64, false, 0.01);
+  text["cluster"].erase("nodes");
+  text["sweep"] = {{"/jobs/0/gpus", {64, 68, 512}}};
+  const auto loaded = load_experiment(folder.write("e.json", text.dump()), {});
+  const auto width = [&](std::size_t point) {
+    const JobResult job =
+        run_point(loaded.points[point], with(UncertaintyMethod::automatic)).jobs.front();
+    CHECK(job.bottleneck.gain_if_doubled);
+    return log_width(job.throughput);
+  };
+  const double one = width(0);
+  CHECK_THAT(width(1), WithinRel(one, 0.02));
+  CHECK_THAT(width(2), WithinRel(one, 0.1));
 }
 
 TEST_CASE("Monte Carlo draws correlated parameters together", "[uncertainty][many]")

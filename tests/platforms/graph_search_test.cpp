@@ -70,6 +70,21 @@ TEST_CASE("rings, trees and in-switch reduction as NCCL's code finds them", "[gr
   }
 }
 
+TEST_CASE("from 2.20 on two rings take the same two adapters in turn", "[graphs][closed-form]")
+{
+  const std::vector<int> gpus{0, 1, 2, 3, 4, 5, 6, 7};
+  const auto spec = load_platform("hgx-h100");
+  const auto ring = search(spec, gpus, true, 22707).ring;
+  // As NCCL 2.27.7, run, has them.
+  CHECK(ring.orders.at(0) == std::vector{0, 7, 6, 5, 4, 3, 2, 1});
+  CHECK(ring.orders.at(1) == std::vector{1, 2, 3, 4, 5, 6, 7, 0});
+  CHECK(ring.orders.at(7) == std::vector{7, 0, 1, 2, 3, 4, 5, 6});
+  for (std::size_t c = 0; c < 8; c += 2)
+    CHECK(ring.nics[c] == std::array{ring.nics[c + 1][1], ring.nics[c + 1][0]});
+  for (const auto& [in, out] : search(spec, gpus, true, 21806).ring.nics)
+    CHECK(in == out);
+}
+
 TEST_CASE("every subset of a DGX-1 V100 as NCCL's code has it", "[graphs][oracle]")
 {
   // On Xeons of the Skylake generation, as the machine that the table is of.

@@ -70,8 +70,8 @@ class Bottleneck(Record):
         name: what limits, as people call it: "network adapters"
         utilisation: share of its capacity that is used
         why: in words
-        gain_if_doubled: throughput that it would bring twice as good, relative; of jobs of up to 64 GPUs that are
-            simulated (docs/explain.md)
+        gain_if_doubled: throughput that it would bring twice as good, relative; of jobs whose run takes up to
+            200,000 flows (docs/explain.md)
         ties: what would bring as much, within a percent, in words
         doubled: what twice as good means, in words
     """

@@ -53,10 +53,11 @@ void describe(V& v, Bottleneck& b)
   v.required("utilisation", b.utilisation, "share of its capacity that is used",
              columns({"bottleneck_utilisation"}, non_negative()));
   v.required("why", b.why, "in words", columns({"bottleneck_why"}));
-  v.optional("gain_if_doubled", b.gain_if_doubled,
-             "throughput that it would bring twice as good, relative; of jobs of up to 64 GPUs "
-             "that are simulated (docs/explain.md)",
-             non_negative());
+  v.optional(
+      "gain_if_doubled", b.gain_if_doubled,
+      "throughput that it would bring twice as good, relative; of jobs whose run takes up to "
+      "200,000 flows (docs/explain.md)",
+      non_negative());
   v.optional("ties", b.ties, "what would bring as much, within a percent, in words");
   v.optional("doubled", b.doubled, "what twice as good means, in words", {},
              b.gain_if_doubled.has_value());

@@ -72,7 +72,8 @@ std::vector<sim::LimitedBy> by_name(const sim::Engine& engine,
   return sums;
 }
 
-Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Job& job, double share)
+Bottleneck communication_bottleneck(const sim::Engine& engine, const platforms::Machine& machine,
+                                    const models::Job& job, double share)
 {
   const std::string what = job.exchange();
   const auto limits = by_name(engine, job.communication_limits());
@@ -106,8 +107,12 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const models::Job
                           "limits but the protocol for small messages: fewer and larger buckets "
                           "would help",
                           percent(share), what, to_text(each))
-            : fmt::format("{} of the step waits for {} at the cap of a connection or protocol: "
+        : machine.stack().transport.protocol == platforms::NetworkProtocol::tcp
+            ? fmt::format("{} of the step waits for {} at the cap of a connection or protocol: "
                           "more connections would help",
+                          percent(share), what)
+            : fmt::format("{} of the step waits for {} at the rate that the library's protocol "
+                          "reaches",
                           percent(share), what);
     return found;
   }
@@ -173,6 +178,15 @@ Bottleneck input_bottleneck(const sim::Engine& engine, const models::Job& job, d
   found.why = fmt::format("{} of the step waits for batches; the slowest stage of the input is {}, "
                           "which {} limits",
                           percent(share), slowest.stage->name, found.resource);
+  if (first != slowest.limits.end() && first->first >= 0 &&
+      engine.kind({first->first}) == sim::ResourceKind::file_thread) {
+    found.words = "thread that opens files"; // one on each node, however many decode
+    found.why =
+        fmt::format("{} of the step waits for batches; one thread of a node lists and opens "
+                    "the files, each of one sample: large files of records would help, "
+                    "more threads that decode would not",
+                    percent(share));
+  }
   return found;
 }
 
@@ -260,7 +274,7 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
     return input_bottleneck(engine, job, waiting);
   const std::string name = largest->name;
   if (name == "communication")
-    return communication_bottleneck(engine, job, share);
+    return communication_bottleneck(engine, machine, job, share);
   if (name == "input")
     return job.input().empty() ? copy_bottleneck(engine, machine, job, ranks.front(), share)
                                : input_bottleneck(engine, job, share);

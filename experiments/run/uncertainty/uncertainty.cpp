@@ -19,8 +19,7 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kCheapGpus = 64;                // up to which parameters are varied unasked,
-constexpr std::uint64_t kCheapFlows = 200000; // unless the run itself was long
+constexpr std::uint64_t kCheapFlows = 200000; // of a run: up to which parameters are varied unasked
 
 // Relative standard deviation of a job's rate in which no parameter differs: between runs, and
 // what of a transformer's step is not modelled.
@@ -221,10 +220,7 @@ void add_guests(const ResolvedExperiment& experiment, double interval, PointResu
 void add_parameters(const Point& point, const ResolvedExperiment& experiment,
                     const RunOptions& options, PointResult& result)
 {
-  std::size_t gpus = 0; // that are simulated one by one
-  for (const ResolvedJob& job : experiment.jobs)
-    gpus += job.transformer ? 1 : job.ranks.size();
-  const bool cheap = gpus <= kCheapGpus && result.flows <= kCheapFlows;
+  const bool cheap = result.flows <= kCheapFlows;
   if (cheap && options.doubles_limits)
     add_gains(experiment, options, result);
   UncertaintyMethod method = options.uncertainty.method;
