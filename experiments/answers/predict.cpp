@@ -167,7 +167,8 @@ ExperimentResult whole_answer(const LoadedExperiment& experiment, const PredictO
     result.warnings.push_back("no use here for what a profile says of " + joined(unused));
   if (steps_only(points, options.uncertainty))
     result.warnings.emplace_back(
-        "intervals of runs that take long (200,000 flows), or of more than 250 points, show the "
+        "intervals of runs that take long (300,000 flows or GPUs), or of more than 250 points, "
+        "show the "
         "variation from step to step only; --uncertainty linear adds that of parameters");
   result.comparisons = compare_points(points, experiment);
   for (auto& point : points)

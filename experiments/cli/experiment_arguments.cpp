@@ -93,9 +93,10 @@ void add_run_options(CLI::App& app, ExperimentArguments& a)
       ->check(CLI::IsMember(words_of<models::Fidelity>()));
   app.add_option("--jobs", a.jobs, "points at a time; default: one per core")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--uncertainty", a.uncertainty,
-                 "what intervals hold: steps (variation from step to step), linear or monte-carlo "
-                 "(and the spread of parameters); auto: linear up to 200,000 flows and 250 points")
+  app.add_option(
+         "--uncertainty", a.uncertainty,
+         "what intervals hold: steps (variation from step to step), linear or monte-carlo "
+         "(and the spread of parameters); auto: linear up to 300,000 flows or GPUs and 250 points")
       ->check(CLI::IsMember({"auto", "steps", "linear", "monte-carlo"}));
   app.add_option("--samples", a.samples, "of monte-carlo")->check(CLI::Range(20, 100000));
   app.add_option("--interval", a.interval, "probability that the intervals hold")

@@ -91,7 +91,7 @@ def predict(
         fidelity: how finely collectives run.
         jobs: points at a time; default one per core.
         uncertainty: what intervals hold: "steps" the variation from step to step, "linear" and "monte-carlo"
-            also the spread of parameters; "auto" is linear up to 200,000 flows and 250 points.
+            also the spread of parameters; "auto" is linear up to 300,000 flows or GPUs and 250 points.
         samples: of "monte-carlo".
         interval: probability that the intervals hold, 0.01 to 0.999.
         out: directory for report.html, result.json, result.csv and points.jsonl.

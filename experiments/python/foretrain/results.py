@@ -71,7 +71,7 @@ class Bottleneck(Record):
         utilisation: share of its capacity that is used
         why: in words
         gain_if_doubled: throughput that it would bring twice as good, relative; of jobs whose run takes up to
-            200,000 flows (docs/explain.md)
+            300,000 flows or GPUs (docs/explain.md)
         ties: what would bring as much, within a percent, in words
         doubled: what twice as good means, in words
     """

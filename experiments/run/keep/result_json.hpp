@@ -56,7 +56,7 @@ void describe(V& v, Bottleneck& b)
   v.optional(
       "gain_if_doubled", b.gain_if_doubled,
       "throughput that it would bring twice as good, relative; of jobs whose run takes up to "
-      "200,000 flows (docs/explain.md)",
+      "300,000 flows or GPUs (docs/explain.md)",
       non_negative());
   v.optional("ties", b.ties, "what would bring as much, within a percent, in words");
   v.optional("doubled", b.doubled, "what twice as good means, in words", {},

@@ -19,7 +19,8 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr std::uint64_t kCheapFlows = 200000; // of a run: up to which parameters are varied unasked
+// Of flows or GPUs in a run: up to which parameters are varied unasked.
+constexpr std::uint64_t kCheap = 300000;
 
 // Relative standard deviation of a job's rate in which no parameter differs: between runs, and
 // what of a transformer's step is not modelled.
@@ -220,7 +221,10 @@ void add_guests(const ResolvedExperiment& experiment, double interval, PointResu
 void add_parameters(const Point& point, const ResolvedExperiment& experiment,
                     const RunOptions& options, PointResult& result)
 {
-  const bool cheap = result.flows <= kCheapFlows;
+  std::uint64_t gpus = 0; // those of a transformer are classes
+  for (const ResolvedJob& job : experiment.jobs)
+    gpus += job.transformer ? 1 : job.ranks.size();
+  const bool cheap = std::max(result.flows, gpus) <= kCheap;
   if (cheap && options.doubles_limits)
     add_gains(experiment, options, result);
   UncertaintyMethod method = options.uncertainty.method;
