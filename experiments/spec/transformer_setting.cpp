@@ -136,6 +136,9 @@ models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& 
                  : job.lora->weights == models::FrozenWeights::fp8                ? 1
                                                                    : models::kNf4Bytes;
   state.gradient = rules.gradient == models::GradientPrecision::fp32 ? 4 : element;
+  // Kernels that add up begin behind the whole backward pass: a micro-batch's are there, too.
+  if (rules.gradient_sum == models::GradientSum::kernels && state.gradient > element)
+    state.gradient += element;
   const bool remainder =
       rules.master == models::MasterWeights::remainder && job.precision != Precision::fp16;
   const double master = element >= 4 ? 0 : remainder ? 4 - element : 4;
@@ -194,8 +197,9 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                "leave them out: gradients of a transformer are exchanged by collectives");
   TransformerSetting setting;
   setting.model = models::load_transformer(resolve_preset(job.model, models::kNetworkKind));
-  const models::TransformerRules rules =
-      models::in_effect(framework.transformer.value_or(models::TransformerRules{}));
+  const models::TransformerRules rules = models::in_effect(
+      framework.transformer.value_or(models::TransformerRules{}),
+      job.precision != Precision::fp16 && (!job.parallel || job.parallel->zero < 2));
   const Batch batch = batch_of(job, setting.model, at);
   const models::Transformer& t = setting.model.transformer;
   models::StepSetting& s = setting.step;

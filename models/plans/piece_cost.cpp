@@ -10,9 +10,12 @@ namespace foretrain::models {
 namespace {
 
 // Weights of a layer gathered for a pass, gradients added up in the backward one; the next layer's
-// travel while this one computes.
+// travel while this one computes. What is outside the layers is gathered before them and kept to
+// the end of the backward pass, and its gradients are added up behind it (PyTorch, FSDP: the root's
+// parameters).
 Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceParameters& held,
-                        const PieceParameters& trained, Seconds compute, int layers, bool backward)
+                        const PieceParameters& trained, double ends, Seconds compute, int layers,
+                        bool backward)
 {
   const ParallelPlan& plan = s.memory.plan;
   if (plan.zero < 2 || layers == 0)
@@ -29,16 +32,26 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
     if (backward && plan.zero == 3 && gradients > 0)
       calls.push_back({among, Operation::reduce_scatter, Bytes(gradients / layers * gradient)});
   };
-  add(group, held.shared, trained.shared);
+  const bool ends_trained = trained.shared > ends; // not where adapters alone are
+  add(group, held.shared - ends, trained.shared - (ends_trained ? ends : 0));
   add(PlanGroup::expert_data, held.experts, trained.experts);
   const Seconds exchange = times.time_of(calls);
+  PlannedCalls outside;
+  if (ends > 0 && times.ranks(group) > 1 && plan.zero == 3) {
+    if (!backward && s.rules.micro_batch_gathers > 0)
+      outside.push_back({group, Operation::all_gather, Bytes(ends * s.memory.element)});
+    if (backward && ends_trained)
+      outside.push_back({group, Operation::reduce_scatter, Bytes(ends * gradient)});
+  }
+  const Seconds alone = times.time_of(outside);
   const Seconds of_layer = compute / layers;
   const Seconds hidden = s.rules.launch_blocking ? Seconds(0) : std::min(exchange, of_layer);
   for (PlannedCall& call : calls)
     call.times = layers;
+  calls.insert(calls.end(), outside.begin(), outside.end());
   // The first layer's gather and the last one's gradients have nothing beside them.
-  return {layers * exchange,
-          (layers - 1) * (exchange - hidden + s.rules.overlap_cost * hidden) + exchange,
+  return {layers * exchange + alone,
+          (layers - 1) * (exchange - hidden + s.rules.overlap_cost * hidden) + exchange + alone,
           std::move(calls)};
 }
 
@@ -155,6 +168,7 @@ public:
       add_end(End::output);
     }
     held_ = parameters_of(piece, s_.memory.model, s_.memory.plan);
+    ends_ = end_parameters(piece, s_.memory.model, s_.memory.plan).total();
     trained_ = trained_of(piece, s_.memory.model, s_.memory.plan, s_.memory.adapters);
     finish_passes();
     finish_exchanges();
@@ -266,8 +280,8 @@ private:
     const int layers = std::max(1, cost_.layers);
     const Seconds backward = cost_.backward_compute + cost_.recompute;
     cost_.data_ahead =
-        shared_weights(s_, times_, held_, trained_, cost_.forward_compute, layers, false);
-    cost_.data_back = shared_weights(s_, times_, held_, trained_, backward, layers, true);
+        shared_weights(s_, times_, held_, trained_, ends_, cost_.forward_compute, layers, false);
+    cost_.data_back = shared_weights(s_, times_, held_, trained_, ends_, backward, layers, true);
     cost_.tensor = ahead_.exchanges.tensor.exposed + back_.exchanges.tensor.exposed;
     cost_.context = ahead_.exchanges.context.exposed + back_.exchanges.context.exposed;
     cost_.expert = ahead_.exchanges.expert.exposed + back_.exchanges.expert.exposed;
@@ -284,6 +298,7 @@ private:
   OperatorTime repeated_;
   OperatorTime output_; // forward pass of the logits
   PieceParameters held_, trained_;
+  double ends_ = 0; // of them outside the layers
 };
 
 } // namespace

@@ -143,12 +143,28 @@ bool PlannedLayer::repeats_feed_forward() const
          among(s_.memory.modules, parts_.has_experts() ? LayerModule::moe : LayerModule::mlp);
 }
 
+// Where products are repeated by operation, what was added up among tensor-parallel ranks is kept,
+// and what they brought together is not (torchtitan, parallelize_llama.py, _save_list).
+Exposure PlannedLayer::gathered_again() const
+{
+  if (s_.memory.recompute != Recompute::selective || !s_.memory.modules.empty() ||
+      s_.rules.selective != SelectiveRecompute::operations)
+    return {};
+  PlannedCalls calls = tensor_calls();
+  std::erase_if(calls, [](const PlannedCall& call) {
+    return call.group != PlanGroup::tensor || call.operation != Operation::all_gather;
+  });
+  return exposed_tensor(std::move(calls), false);
+}
+
 LayerExchanges PlannedLayer::repeated_exchanges() const
 {
   if (parts_.kept)
     return {};
   if (s_.memory.recompute == Recompute::full)
     return exchanges(false);
+  if (Exposure again = gathered_again(); again.whole.value() > 0)
+    return {std::move(again), {}, {}};
   if (!repeats_feed_forward())
     return {};
   Exposure of_tensor = tensor(false);
@@ -233,7 +249,11 @@ Exposure PlannedLayer::tensor(bool backward) const
 {
   if (shape_.tensor < 2 && !(parts_.has_experts() && shape_.expert_tensor > 1))
     return {};
-  PlannedCalls calls = tensor_calls();
+  return exposed_tensor(tensor_calls(), backward);
+}
+
+Exposure PlannedLayer::exposed_tensor(PlannedCalls calls, bool backward) const
+{
   const Seconds all = times_.time_of(calls);
   if (!s_.rules.overlap_tensor)
     return {all, all, std::move(calls)};
@@ -334,6 +354,7 @@ OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
   shape.scan = s.rules.scan_efficiency;
   shape.adapters = s.memory.adapters;
   shape.accumulate = s.rules.gradient == GradientPrecision::fp32 ? 4 : s.memory.element;
+  shape.separate_sums = s.rules.gradient_sum == GradientSum::kernels;
   return shape;
 }
 

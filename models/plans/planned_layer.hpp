@@ -74,6 +74,8 @@ private:
   PlannedCalls both_ways(PlanGroup group, Bytes size, double times) const;
   PlannedCalls feed_forward_calls() const;
   PlannedCalls tensor_calls() const;
+  Exposure gathered_again() const;
+  Exposure exposed_tensor(PlannedCalls calls, bool backward) const;
   Exposure tensor(bool backward) const;
   Seconds exposed_beside_products(const PlannedCalls& calls, bool backward) const;
   PlannedCalls expert_calls() const;

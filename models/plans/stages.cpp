@@ -101,9 +101,24 @@ std::vector<Piece> pieces_of(const Transformer& t, const ParallelPlan& plan,
   return pieces;
 }
 
-PieceParameters parameters_of(const Piece& piece, const Transformer& t, const ParallelPlan& plan)
+EndParameters end_parameters(const Piece& piece, const Transformer& t, const ParallelPlan& plan)
 {
   const ParameterCount all = parameters(t);
+  const double cut = plan.tensor;
+  EndParameters ends;
+  if (piece.embedding)
+    ends.embedding = all.embedding / cut;
+  if (piece.output) {
+    ends.output = all.output / cut + all.final_norm;
+    // A tied embedding is kept on the last stage too.
+    if (t.is_tied() && !shares_table(piece, t, plan))
+      ends.output += static_cast<double>(t.vocabulary) * t.hidden / cut;
+  }
+  return ends;
+}
+
+PieceParameters parameters_of(const Piece& piece, const Transformer& t, const ParallelPlan& plan)
+{
   const double cut = plan.tensor;
   LayerRuns runs = piece.runs;
   add(runs, t.prediction_parts(), piece.predictions);
@@ -114,14 +129,7 @@ PieceParameters parameters_of(const Piece& piece, const Transformer& t, const Pa
     p.shared += run.count * ((one.mixer + one.dense) / cut + one.norms);
     p.experts += run.count * one.experts / (plan.expert * plan.expert_tensor);
   }
-  if (piece.embedding)
-    p.shared += all.embedding / cut;
-  if (piece.output) {
-    p.shared += all.output / cut + all.final_norm;
-    // A tied embedding is kept on the last stage too.
-    if (t.is_tied() && !shares_table(piece, t, plan))
-      p.shared += static_cast<double>(t.vocabulary) * t.hidden / cut;
-  }
+  p.shared += end_parameters(piece, t, plan).total();
   return p;
 }
 

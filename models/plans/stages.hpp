@@ -72,6 +72,14 @@ struct PieceParameters {
 };
 PieceParameters parameters_of(const Piece& piece, const Transformer& t, const ParallelPlan& plan);
 
+/// Of these, those outside its layers: the embedding's, and those of final norm and logits.
+struct EndParameters {
+  double embedding = 0;
+  double output = 0;
+  double total() const { return embedding + output; }
+};
+EndParameters end_parameters(const Piece& piece, const Transformer& t, const ParallelPlan& plan);
+
 /// Those of them that are trained: all, or what adapters have.
 PieceParameters trained_of(const Piece& piece, const Transformer& t, const ParallelPlan& plan,
                            const std::optional<Adapters>& adapters);

@@ -39,7 +39,9 @@ DataCalls data_calls(const StepSetting& s, const ExchangeTimes& exchanges,
       return;
     }
     if (plan.zero < 3) {
-      data.gradients.push_back({group, Operation::reduce_scatter, sent});
+      const bool whole = s.rules.all_reduce_gradients && plan.zero == 1;
+      data.gradients.push_back(
+          {group, whole ? Operation::all_reduce : Operation::reduce_scatter, sent});
       data.parameters.push_back(
           {group, Operation::all_gather, Bytes(parameters * s.memory.element)});
     }
@@ -54,15 +56,44 @@ DataCalls data_calls(const StepSetting& s, const ExchangeTimes& exchanges,
   return data;
 }
 
+// Of what a stage's data-parallel ranks exchange, the share that nothing of its passes can hide: of
+// its outermost layer, and of the embedding before it, whose gradient is the last to be whole and
+// whose values are the first to be needed. Logits are at the other end.
+struct Outermost {
+  double shared = 1;  // of what all ranks hold
+  double experts = 1; // and of experts
+};
+
+Outermost outermost(const StepSetting& s, const std::vector<Piece>& pieces, int stage,
+                    const PieceParameters& trained, int layers)
+{
+  Outermost share;
+  share.shared = share.experts = 1.0 / std::max(1, layers);
+  if (s.memory.adapters || trained.shared <= 0)
+    return share;
+  EndParameters ends;
+  for (const std::size_t p : s.memory.plan.pieces_on(stage)) {
+    const EndParameters of = end_parameters(pieces[p], s.memory.model, s.memory.plan);
+    ends.embedding += of.embedding;
+    ends.output += of.output;
+  }
+  const double in_layers = trained.shared - ends.total();
+  share.shared = (ends.embedding + in_layers * share.experts) / trained.shared;
+  return share;
+}
+
 // What the stage's data-parallel exchanges add to the end and the beginning of a step: all of them,
-// or the share of one layer and what does not ride beside the others.
+// or those of its outermost parts and what does not ride beside the others.
 Exposure exposed(const StepSetting& s, ExchangeTimes& exchanges, PlannedCalls calls, bool overlaps,
-                 int layers, Seconds beside)
+                 const Outermost& share, Seconds beside)
 {
   const Seconds whole = exchanges.time_of(calls);
   if (!overlaps)
     return {whole, whole, std::move(calls)};
-  const Seconds tail = whole / std::max(1, layers);
+  Seconds tail;
+  for (const PlannedCall& call : calls)
+    tail += (call.group == PlanGroup::expert_data ? share.experts : share.shared) *
+            exchanges.time_of({call});
   return {whole, tail + left_over(whole - tail, beside, s.rules.overlap_cost), std::move(calls)};
 }
 
@@ -86,10 +117,11 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
   StageEnds ends;
   const bool beside = s.rules.overlap_gradients &&
                       (s.memory.plan.pipeline == 1 || s.rules.stages_overlap_gradients);
+  const Outermost share = outermost(s, pieces, stage, trained, layers);
   ends.gradients =
-      exposed(s, exchanges, std::move(data.gradients), beside, first.layers, first.backward());
+      exposed(s, exchanges, std::move(data.gradients), beside, share, first.backward());
   ends.parameters = exposed(s, exchanges, std::move(data.parameters), s.rules.overlap_parameters,
-                            first.layers, first.forward());
+                            share, first.forward());
   ends.optimizer = optimizer_time(s, trained, layers) + orthogonal_time(s, runs);
   return ends;
 }

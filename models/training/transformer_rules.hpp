@@ -15,6 +15,15 @@ constexpr auto choices(GradientPrecision)
       {{GradientPrecision::fp32, "fp32"}, {GradientPrecision::compute, "compute"}});
 }
 
+/// What adds a micro-batch's gradient of a weight to those before: the product that makes it, or
+/// kernels of their own, behind a cast where sums have another precision.
+enum class GradientSum { product, kernels };
+constexpr auto choices(GradientSum)
+{
+  return std::to_array<Choice<GradientSum>>(
+      {{GradientSum::product, "product"}, {GradientSum::kernels, "kernels"}});
+}
+
 /// What selective recomputation repeats: attention's core; every second layer; or of each layer all
 /// but attention and every second product.
 enum class SelectiveRecompute { attention, half, operations };
@@ -129,8 +138,11 @@ struct TransformerRules {
   MasterWeights master = MasterWeights::fp32;
   GradientPrecision gradient = GradientPrecision::fp32; // what gradients are added up in
   GradientPrecision reduce = GradientPrecision::fp32;   // what of them travels
-  int optimizer_kernels = 0; // per parameter tensor; 0: all tensors in few kernels
-  Seconds host_per_shard{};  // of a parameter tensor, copied by itself once its shards are gathered
+  GradientSum gradient_sum = GradientSum::product;      // what adds them up
+  bool all_reduce_gradients = false; // zero 1: whole, though only a share of them is needed
+  bool bf16_optimizer = false;       // DeepSpeed's, for weights in bf16 (in_effect)
+  int optimizer_kernels = 0;         // per parameter tensor; 0: all tensors in few kernels
+  Seconds host_per_shard{}; // of a parameter tensor, copied by itself once its shards are gathered
   double optimizer_bytes = 38; // moved per parameter: Adam with masters, norm and clearing
   // Moved in host memory per parameter whose optimizer runs there; default: the eight passes of
   // _single_tensor_adamw (torch/optim/adamw.py), each over tensors larger than a cache.
@@ -156,9 +168,16 @@ struct TransformerRules {
   double reduce_bytes = 0;     // zero 3: and per parameter whose gradient is reduced
 };
 
-/// Rules as they take effect: where each launch waits for its kernel, nothing runs beside another.
-inline TransformerRules in_effect(TransformerRules rules)
+/// Rules as they take effect, with weights that are not fp16 up to zero 1 (`bf16`) or others: where
+/// each launch waits for its kernel, nothing runs beside another; DeepSpeed's BF16_Optimizer adds
+/// up gradients in single precision, in kernels of their own, and all-reduces all of them.
+inline TransformerRules in_effect(TransformerRules rules, bool bf16)
 {
+  if (rules.bf16_optimizer && bf16) {
+    rules.gradient = rules.reduce = GradientPrecision::fp32;
+    rules.gradient_sum = GradientSum::kernels;
+    rules.all_reduce_gradients = true;
+  }
   if (rules.launch_blocking)
     rules.overlap_gradients = rules.overlap_parameters = rules.overlap_tensor =
         rules.overlap_pipeline = rules.overlap_expert = false;
@@ -224,6 +243,22 @@ void describe_optimizer(V& v, TransformerRules& s)
              non_negative());
 }
 
+/// How gradients are added up, of micro-batches and of data-parallel ranks.
+template <class V>
+void describe_gradients(V& v, TransformerRules& s)
+{
+  v.optional("gradient", s.gradient, "precision in which gradients are added up");
+  v.optional("reduce", s.reduce, "precision in which they travel");
+  v.optional("gradient_sum", s.gradient_sum,
+             "what adds a micro-batch's gradients to those before: the products that make them, or "
+             "kernels of their own, behind a cast where they are added up in another precision");
+  v.optional("all_reduce_gradients", s.all_reduce_gradients,
+             "zero 1: gradients are all-reduced whole, not scattered to the optimizer's shards");
+  v.optional("bf16_optimizer", s.bf16_optimizer,
+             "weights that are not fp16, up to zero 1: gradients are cast, added up in fp32 and "
+             "all-reduced in it, whatever the keys before say (DeepSpeed's BF16_Optimizer)");
+}
+
 template <class V>
 void describe(V& v, TransformerRules& s)
 {
@@ -266,8 +301,7 @@ void describe(V& v, TransformerRules& s)
   v.optional("master", s.master,
              "the optimizer's copy of bf16 weights: in fp32, or the 16 bits of it that they lack "
              "(remainder)");
-  v.optional("gradient", s.gradient, "precision in which gradients are added up");
-  v.optional("reduce", s.reduce, "precision in which they travel");
+  describe_gradients(v, s);
   v.optional("stages", s.stages,
              "layers of a pipeline's stages: as many on each (even), or as much of the weights of "
              "products, with those of the logits (weights)");

@@ -40,12 +40,13 @@ struct OperatorShape {
   bool fused_rotary_scale = true; // also where what is rotated is scaled
   bool fused_experts = true;      // also biases and clamps of grouped experts
   LossKernels loss = LossKernels::fused;
-  double element = 2;    // bytes of activations and weights
-  double operand = 2;    // and of what products with weights take, with its scales
-  Conversion conversion; // between the two
-  double accumulate = 4; // bytes of the buffers that gradients are added to; 0: written only
-  double scan = 1;       // efficiency of Mamba's products of chunks beside the library's
-  double skew = 1;       // load of the fullest GPU's experts beside the mean
+  double element = 2;         // bytes of activations and weights
+  double operand = 2;         // and of what products with weights take, with its scales
+  Conversion conversion;      // between the two
+  double accumulate = 4;      // bytes of the buffers that gradients are added to; 0: written only
+  bool separate_sums = false; // gradients of weights are added up in kernels of their own
+  double scan = 1;            // efficiency of Mamba's products of chunks beside the library's
+  double skew = 1;            // load of the fullest GPU's experts beside the mean
   std::optional<Adapters> adapters; // they are trained, all other weights are frozen
 
   /// Parts that a sequence's attention is cut into.
@@ -54,6 +55,15 @@ struct OperatorShape {
   /// Tokens of the micro-batch on one GPU outside the tensor-parallel parts.
   double tokens() const { return micro_batch * sequence / context; }
   double own_tokens() const { return sequence_parallel ? tokens() / tensor : tokens(); }
+  /// Bytes read and written of a weight whose gradient is added up: sum and sum by the product
+  /// itself; gradient, sum and sum by a kernel of its own, behind a cast of the gradient where the
+  /// sum is wider (DeepSpeed, bf16_optimizer.py, update_hp_grads).
+  double summed() const
+  {
+    if (!separate_sums)
+      return 2 * accumulate;
+    return (accumulate > element ? element + accumulate : 0) + 3 * accumulate;
+  }
   /// Ranks with tokens of their own among those that share an expert: without sequence parallelism
   /// all tensor-parallel ranks hold the same.
   double expert_sharers() const { return sequence_parallel || tensor == 1 ? expert_tensor : 1; }

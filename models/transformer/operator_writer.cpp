@@ -30,7 +30,7 @@ void OperatorWriter::product(const char* name, double m, double n, double k, dou
     op.backward_kernels += shape.conversion.kernels;
   }
   if (!op.frozen)
-    op.backward_bytes += count * n * k * 2 * shape.accumulate;
+    op.backward_bytes += count * n * k * shape.summed();
   else if (shape.adapters->weights == FrozenWeights::nf4) {
     // Both passes make 16 bits of the weight first.
     const double made = count * n * k * (kNf4Bytes + shape.element);
@@ -52,7 +52,7 @@ void OperatorWriter::product(AdapterTarget target, const char* name, double m, d
     Operator& op = inner_product(down ? "adapter down" : "adapter up", m, down ? rank : n,
                                  down ? k : rank, count);
     op.weights = true;
-    op.backward_bytes = count * rank * (down ? k : n) * 2 * shape.accumulate;
+    op.backward_bytes = count * rank * (down ? k : n) * shape.summed();
   }
   memory("adapter sum", count * m * n, 3, 3 * k / n);
   if (!shape.adapters->magnitudes)

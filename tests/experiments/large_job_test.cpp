@@ -79,6 +79,21 @@ TEST_CASE("NeMo 1 keeps of master weights what bf16 lacks", "[large]")
   CHECK(state("nemo-1", "fp16") == 12);
 }
 
+TEST_CASE("DeepSpeed adds up gradients of bf16 weights in fp32, up to ZeRO 1", "[large]")
+{
+  const auto gradient = [](const char* precision, const char* zero) {
+    return large({{"/jobs/0/framework", "deepspeed"},
+                  {"/jobs/0/precision", precision},
+                  {"/jobs/0/parallel/zero", zero}})
+        .jobs.front()
+        .transformer->step.memory.state.gradient;
+  };
+  CHECK(gradient("fp16", "1") == 2);
+  CHECK(gradient("bf16", "1") == 2 + 4); // a micro-batch's and their sum
+  CHECK(gradient("bf16", "0") == 2 + 4);
+  CHECK(gradient("bf16", "2") == 2);
+}
+
 TEST_CASE("frozen weights in fp8 want products in fp8", "[large]")
 {
   const char* const lora = R"({"rank": 16, "weights": "fp8"})";

@@ -40,6 +40,26 @@ StepSetting mixture(int layers)
 
 } // namespace
 
+TEST_CASE("where operations are repeated, tensor-parallel ranks gather again", "[plans]")
+{
+  constexpr int kLayers = 3;
+  StepSetting s = test::small_model(kLayers);
+  s.memory.plan.tensor = 2;
+  s.memory.plan.sequence_parallel = true;
+  s.memory.batch.gpus = 4;
+  s.memory.recompute = Recompute::selective;
+  NotedTimes times;
+  const auto tensor = [&](SelectiveRecompute what) {
+    s.rules.selective = what;
+    return test::parts_of_plan(s, times).tensor.value();
+  };
+  // Before attention and before the feed-forward part.
+  CHECK(tensor(SelectiveRecompute::operations) - tensor(SelectiveRecompute::attention) ==
+        Approx(2 * kLayers * kExchange.value()));
+  s.memory.plan.sequence_parallel = false;
+  CHECK(tensor(SelectiveRecompute::operations) == Approx(tensor(SelectiveRecompute::attention)));
+}
+
 TEST_CASE("a layer of experts that is repeated sends its tokens again", "[plans]")
 {
   constexpr int kLayers = 6;

@@ -25,12 +25,50 @@ TEST_CASE("what overlaps costs the work beside it, what is left of it waits", "[
   StepSetting s = small_model(kLayers);
   s.rules.overlap_cost = 0.25;
   EqualTimes times(kExchange);
-  // The last layer's share comes after backward; the others' ride beside it.
-  const Seconds tail = kExchange / kLayers;
+  // The embedding's gradient and that of the layer behind it come after backward; the others ride
+  // beside it.
+  const ParameterCount of = models::parameters(s.memory.model);
+  const Seconds tail = kExchange * ((of.embedding + of.layers / kLayers) / of.total());
   const test::PlanParts result = test::parts_of_plan(s, times);
   CHECK(result.data.value() == Approx((tail + 0.25 * (kExchange - tail)).value()).epsilon(1e-9));
   s.rules.overlap_gradients = false;
   CHECK(test::parts_of_plan(s, times).data.value() == Approx(kExchange.value()).epsilon(1e-9));
+}
+
+TEST_CASE("logits have their gradients first, experts none of the embedding",
+          "[plans][closed-form]")
+{
+  constexpr int kLayers = 4;
+  StepSetting s = small_model(kLayers);
+  s.memory.model.tied = false;
+  s.memory.plan.zero = 1;
+  s.rules.overlap_cost = 0;
+  EqualTimes times(kExchange);
+  const auto exposed = [&] { return plan_step(s, times).ends.front(); };
+  const ParameterCount of = models::parameters(s.memory.model);
+  const double tail = (of.embedding + of.layers / kLayers) / of.total();
+  CHECK(exposed().gradients.exposed.value() == Approx(tail * kExchange.value()));
+  CHECK(exposed().parameters.exposed.value() == Approx(tail * kExchange.value()));
+  // The second of two stages has no embedding: one of its two layers is left.
+  s.memory.plan.pipeline = 2;
+  s.memory.batch.gpus = 4;
+  const double last = (of.layers / kLayers) / (of.total() - of.embedding - of.layers / 2);
+  CHECK(plan_step(s, times).ends.back().gradients.exposed.value() ==
+        Approx(last * kExchange.value()));
+  // Adapters alone are trained, none of which is the embedding's.
+  s.memory.plan.pipeline = 1;
+  s.memory.batch.gpus = 2;
+  s.memory.adapters = Adapters{};
+  CHECK(exposed().gradients.exposed.value() == Approx(kExchange.value() / kLayers));
+  s.memory.adapters.reset();
+  s.memory.model.experts = 4;
+  s.memory.model.top_k = 2;
+  s.memory.plan.expert = 2;
+  const double shared =
+      models::parameters(s.memory.model).total() - models::parameters(s.memory.model).experts;
+  const double one = of.embedding + (shared - of.embedding - of.output - of.final_norm) / kLayers;
+  CHECK(exposed().gradients.exposed.value() ==
+        Approx((one / shared + 1.0 / kLayers) * kExchange.value()));
 }
 
 TEST_CASE("a step waits for the slowest of its GPUs, of one kind and from step to step", "[plans]")
@@ -256,6 +294,7 @@ TEST_CASE("optimizer state that a node shares out: its shards are added up betwe
   const double sent = 2 * models::parameters(s.memory.model).total();
   const PieceParameters all = parameters_of(pieces_of(s.memory.model, s.memory.plan).front(),
                                             s.memory.model, s.memory.plan);
+  CHECK(times.calls.front().operation == Operation::reduce_scatter);
   const bool of_node = s.memory.plan.shard == ZeroShard::node;
   const double between = of_node ? sent / 4 : 0;
   CHECK(step.ends.front().gradients.exposed.value() == Approx((sent + between) * 1e-9));
@@ -269,13 +308,59 @@ TEST_CASE("optimizer state that a node shares out: its shards are added up betwe
         Approx(all.total() / (of_node ? 4 : 12) * s.rules.optimizer_bytes / 1e12));
 }
 
+TEST_CASE("DeepSpeed's optimizer for bf16 adds up and all-reduces gradients in fp32", "[plans]")
+{
+  StepSetting s = small_model(2);
+  s.memory.plan.zero = 1;
+  s.rules.gradient = s.rules.reduce = GradientPrecision::compute;
+  s.rules.bf16_optimizer = true;
+  const TransformerRules half = in_effect(s.rules, false);
+  CHECK(half.gradient == GradientPrecision::compute);
+  CHECK(half.gradient_sum == GradientSum::product);
+  s.rules = in_effect(s.rules, true);
+  CHECK(s.rules.gradient == GradientPrecision::fp32);
+  CHECK(operator_shape(s).summed() == 18);
+  TwelveOnThreeNodes times;
+  plan_step(s, times);
+  CHECK(times.calls.front().operation == Operation::all_reduce);
+  CHECK(times.calls.front().size.value() == Approx(4 * models::parameters(s.memory.model).total()));
+}
+
+TEST_CASE("what is outside the layers is shared out with nothing beside it", "[plans][closed-form]")
+{
+  StepSetting s = small_model(3);
+  s.memory.plan.zero = 3;
+  s.rules.reduce = GradientPrecision::compute;
+  s.rules.overlap_cost = 0;
+  s.device.half.peak = s.device.attention.peak = 1e9; // layers hide what can be hidden
+  TwelveOnThreeNodes times;
+  const Piece whole = pieces_of(s.memory.model, s.memory.plan).front();
+  const EndParameters ends = end_parameters(whole, s.memory.model, s.memory.plan);
+  const ParameterCount of = models::parameters(s.memory.model);
+  CHECK(ends.total() == of.total() - of.layers);
+  const double layer = 2 * of.layers / 3 * 1e-9;
+  const double outside = 2 * ends.total() * 1e-9;
+  const auto back = [&](const std::optional<Adapters>& adapters) {
+    s.memory.adapters = adapters;
+    return piece_cost(s, whole, times).data_back;
+  };
+  const PieceCost cost = piece_cost(s, whole, times);
+  CHECK(cost.data_ahead.exposed.value() == Approx(layer + outside));
+  CHECK(cost.data_ahead.whole.value() == Approx(3 * layer + outside));
+  // Gathered once, so that gradients alone follow the layers' own weights and gradients.
+  CHECK(back({}).exposed.value() == Approx(2 * layer + outside));
+  CHECK(back({}).whole.value() == Approx(3 * 2 * layer + outside));
+  // Of adapters no gradient is outside the layers.
+  CHECK(back(Adapters{}).exposed.value() < 1.1 * layer);
+}
+
 TEST_CASE("where launches block, nothing rides beside another", "[plans]")
 {
   TransformerRules rules;
   rules.overlap_tensor = rules.overlap_pipeline = rules.overlap_expert = true;
-  CHECK(in_effect(rules).overlap_tensor);
+  CHECK(in_effect(rules, true).overlap_tensor);
   rules.launch_blocking = true;
-  const TransformerRules blocked = in_effect(rules);
+  const TransformerRules blocked = in_effect(rules, true);
   CHECK_FALSE((blocked.overlap_gradients || blocked.overlap_parameters || blocked.overlap_tensor ||
                blocked.overlap_pipeline || blocked.overlap_expert));
 
@@ -297,7 +382,7 @@ TEST_CASE("a layer of experts that waits for its counts waits once where launche
   s.memory.model.experts = 4;
   s.memory.model.top_k = 2;
   s.rules.host_per_routing = Seconds(4e-3);
-  s.rules = in_effect(s.rules);
+  s.rules = in_effect(s.rules, true);
   s.rules.launch_blocking = true;
   EqualTimes times(Seconds(0));
   const Piece whole = pieces_of(s.memory.model, s.memory.plan).front();
@@ -356,6 +441,7 @@ TEST_CASE("the stage whose gradients are there last tells when the optimizers be
 TEST_CASE("a pipeline whose engine reduces gradients at its end hides none of them", "[plans]")
 {
   StepSetting s = small_model(8);
+  s.memory.model.vocabulary = 1000;
   EqualTimes times(kExchange);
   s.rules.stages_overlap_gradients = false;
   const auto exposed = [&] { return plan_step(s, times).ends.front().gradients.exposed.value(); };

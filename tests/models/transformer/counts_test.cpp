@@ -91,6 +91,20 @@ TEST_CASE("each weight's gradient is read and written once more in backward",
   CHECK(bytes == Approx(2 * 4 * weights));
 }
 
+TEST_CASE("kernels of their own that add up gradients read the gradient and the sum, and write it",
+          "[models][transformer][closed-form]")
+{
+  OperatorShape shape;
+  shape.separate_sums = true;
+  shape.element = 2;
+  shape.accumulate = 2; // autograd, where weights have no other precision
+  CHECK(shape.summed() == 2 + 2 + 2);
+  shape.accumulate = 4; // behind a cast
+  CHECK(shape.summed() == (2 + 4) + (4 + 4 + 4));
+  shape.separate_sums = false;
+  CHECK(shape.summed() == 4 + 4);
+}
+
 TEST_CASE("operators of a layer do the layer's FLOP", "[models][transformer]")
 {
   for (const char* name : {"gpt3-18b", "llama-3-8b", "mixtral-8x7b"}) {
