@@ -20,8 +20,8 @@ void read_acme(const std::filesystem::path& path, JobCollector& jobs)
     one.id = row.at("job_id");
     one.queue = row.at("type").empty() ? "default" : row.at("type");
     one.account = row.at("user");
-    one.gpus = static_cast<int>(std::min(*gpus, 1e9));
-    one.nodes = static_cast<int>(std::min(1e6, number_of(row.at("node_num")).value_or(0)));
+    one.gpus = whole_of(*gpus);
+    one.nodes = whole_of(number_of(row.at("node_num")).value_or(0));
     one.submit_s = *submit;
     one.run_s = *run;
     jobs.add(std::move(one), row.where());

@@ -53,7 +53,7 @@ void read_batsim(const std::filesystem::path& path, JobCollector& jobs)
     TraceJob one;
     one.id = text_or_number(job.at("id"));
     one.queue = "default";
-    one.gpus = static_cast<int>(std::min(*gpus, 1e9));
+    one.gpus = whole_of(*gpus);
     one.submit_s = *submit;
     one.run_s = *delay;
     if (const auto limit = number_at(job, "walltime"); limit && *limit > 0)

@@ -34,9 +34,8 @@ void read_helios(const std::filesystem::path& path, JobCollector& jobs)
     one.id = row.at(id);
     one.queue = row.at(queue);
     one.account = row.at("user");
-    one.gpus = static_cast<int>(std::min(*number, 1e9));
-    one.nodes = static_cast<int>(
-        std::min(1e6, number_of(row.at(slice ? "num_nodes" : "node_num")).value_or(0)));
+    one.gpus = whole_of(*number);
+    one.nodes = whole_of(number_of(row.at(slice ? "num_nodes" : "node_num")).value_or(0));
     one.submit_s = *at;
     one.run_s = *length;
     jobs.add(std::move(one), row.where());

@@ -70,8 +70,8 @@ void add_workload(const Json& workload, const std::string& where, JobCollector& 
   if (one.queue.empty())
     one.queue = text_below(workload, "/spec/queueName");
   one.account = text_below(workload, "/metadata/namespace");
-  one.gpus = static_cast<int>(std::min(gpus, 1e9));
-  one.nodes = static_cast<int>(std::min(pods, 1e6));
+  one.gpus = whole_of(gpus);
+  one.nodes = whole_of(pods);
   one.submit_s = *created;
   one.run_s = *finished - *admitted;
   if (const Json& priority = below(workload, "/spec/priority"); priority.is_number())

@@ -25,7 +25,7 @@ void read_openb(const std::filesystem::path& path, JobCollector& jobs)
     TraceJob one;
     one.id = row.at("name");
     one.queue = row.at("qos").empty() ? "default" : row.at("qos");
-    one.gpus = static_cast<int>(std::min(*gpus, 1e9));
+    one.gpus = whole_of(*gpus);
     one.nodes = one.gpus > 0 ? 1 : 0; // a pod
     one.submit_s = *created;
     one.run_s = *deleted - *scheduled;

@@ -22,7 +22,7 @@ void read_table(const std::filesystem::path& path, JobCollector& jobs)
     TraceJob one;
     one.id = std::to_string(number++);
     one.queue = row.at("cluster").empty() ? "default" : row.at("cluster");
-    one.gpus = static_cast<int>(std::min(*gpus, 1e9));
+    one.gpus = whole_of(*gpus);
     one.submit_s = *submit;
     one.run_s = *run;
     jobs.add(std::move(one), row.where());

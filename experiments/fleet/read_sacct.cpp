@@ -60,7 +60,7 @@ TraceTable open_table(const std::filesystem::path& path)
 // Of "billing=16,gres/gpu=4,gres/gpu:v100=4,node=1", or of the older "gpu:v100:4" on each node.
 std::optional<int> gpus_of(const std::string& resources, int nodes)
 {
-  int typed = 0;
+  double typed = 0;
   bool any = false;
   std::istringstream in(resources);
   for (std::string item; std::getline(in, item, ',');) {
@@ -70,19 +70,19 @@ std::optional<int> gpus_of(const std::string& resources, int nodes)
       if (!number || *number > 1e9)
         return {};
       if (item[8] == '=')
-        return static_cast<int>(*number); // of all types
-      typed += static_cast<int>(*number);
+        return whole_of(*number); // of all types
+      typed += *number;
       any = true;
     } else if (item.rfind("gpu", 0) == 0) {
       const std::size_t colon = item.rfind(':');
       const auto number = colon == std::string::npos ? 1.0 : number_of(item.substr(colon + 1));
       if (!number || *number > 1e9)
         return {};
-      typed += static_cast<int>(*number) * std::max(1, nodes);
+      typed += *number * std::max(1, nodes);
       any = true;
     }
   }
-  return any ? std::optional(typed) : std::nullopt;
+  return any ? std::optional(whole_of(typed)) : std::nullopt;
 }
 
 std::string first_word(const std::string& text)
@@ -124,7 +124,7 @@ TraceJob job_of(const TraceTable::Row& row, const std::string& id, double submit
   one.id = id;
   one.queue = row.at("Partition").empty() ? "default" : row.at("Partition");
   one.account = row.at("Account");
-  one.nodes = static_cast<int>(std::min(1e6, number_of(row.at("NNodes")).value_or(0)));
+  one.nodes = whole_of(number_of(row.at("NNodes")).value_or(0));
   one.submit_s = submit;
   std::optional<int> gpus;
   for (const std::string_view column : {"AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES"})

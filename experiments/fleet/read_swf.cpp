@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include <fmt/format.h>
+
 namespace foretrain::experiments {
 
 namespace {
@@ -45,14 +47,10 @@ void read_swf(const std::filesystem::path& path, JobCollector& jobs)
     if (fields[swf_submit] < 0)
       return jobs.leave_out("have no time of submission", line_name(number));
     TraceJob one;
-    one.id = std::to_string(static_cast<long long>(fields[swf_job]));
-    one.queue = fields[swf_queue] < 0
-                    ? "default"
-                    : "queue " + std::to_string(static_cast<long long>(fields[swf_queue]));
-    one.account = fields[swf_group] < 0
-                      ? ""
-                      : "group " + std::to_string(static_cast<long long>(fields[swf_group]));
-    one.gpus = static_cast<int>(fields[swf_asked] > 0 ? fields[swf_asked] : fields[swf_used]);
+    one.id = fmt::format("{:.0f}", fields[swf_job]);
+    one.queue = fields[swf_queue] < 0 ? "default" : fmt::format("queue {:.0f}", fields[swf_queue]);
+    one.account = fields[swf_group] < 0 ? "" : fmt::format("group {:.0f}", fields[swf_group]);
+    one.gpus = whole_of(fields[swf_asked] > 0 ? fields[swf_asked] : fields[swf_used]);
     one.submit_s = fields[swf_submit];
     one.run_s = fields[swf_run];
     if (fields[swf_limit] > 0)

@@ -6,6 +6,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -163,6 +164,11 @@ std::optional<double> number_of(std::string_view text)
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
     return {};
   return value;
+}
+
+int whole_of(double number)
+{
+  return static_cast<int>(std::clamp(number, -1e9, 1e9));
 }
 
 std::optional<double> time_of(std::string_view text)

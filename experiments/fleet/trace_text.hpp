@@ -63,6 +63,8 @@ private:
 
 /// A finite number, if the whole text is one.
 std::optional<double> number_of(std::string_view text);
+/// As many GPUs or nodes; a billion either way at most.
+int whole_of(double number);
 /// Seconds since 1970 of "2026-11-24T13:40:16" or with a blank, in UTC; fractions and a "Z" may
 /// follow. None for None and Unknown.
 std::optional<double> time_of(std::string_view text);

@@ -440,7 +440,7 @@ TEST_CASE("wider intervals are wider, and long runs keep to steps unasked", "[un
   CHECK(width(UncertaintyMethod::linear, 0.5) < width(UncertaintyMethod::linear, 0.9));
   CHECK(width(UncertaintyMethod::steps, 0.9) < width(UncertaintyMethod::linear, 0.9));
   CHECK(width(UncertaintyMethod::automatic, 0.9) == width(UncertaintyMethod::linear, 0.9));
-  Json longer = experiment(64, true); // more than 200,000 pieces of parameters
+  Json longer = experiment(96, true); // more than 300,000 pieces of parameters
   longer["cluster"].erase("nodes");
   longer["jobs"][0]["framework"] = "mxnet";
   const auto many = load_experiment(folder.write("long.json", longer.dump()), {});

@@ -229,4 +229,20 @@ TEST_CASE("SWF: a job whose submission is not known is left out", "[fleet]")
   CHECK(noted(trace) == "1 have no time of submission (line 1)\n");
 }
 
+TEST_CASE("numbers of GPUs that no integer holds are left out as what they are", "[fleet]")
+{
+  const test::TextFile file("vast.swf", "1 0 0 100 1e22 -1 -1 1e22 200 -1 1 1 0 -1 0 -1 -1 -1\n"
+                                        "2 0 0 100 -1e22 -1 -1 -1 200 -1 1 1 0 -1 0 -1 -1 -1\n"
+                                        "3 0 0 100 2 -1 -1 2 200 -1 1 1 1e20 -1 2e20 -1 -1 -1\n");
+  const JobTrace trace = read_job_trace(file.path(), TraceKind::swf);
+  REQUIRE(trace.workload.jobs.size() == 1);
+  CHECK(trace.workload.jobs[0].id == "3");
+  CHECK(trace.workload.queues ==
+        std::vector<std::string>{"default", "queue 200000000000000000000"});
+  std::vector<std::string> notes;
+  for (const TraceNote& note : trace.notes)
+    notes.push_back(note.what);
+  CHECK(notes == std::vector<std::string>{"have more than 16,777,216 GPUs", "use no GPU"});
+}
+
 } // namespace foretrain::job_trace_test
