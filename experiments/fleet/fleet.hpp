@@ -87,7 +87,7 @@ struct FleetOptions {
   std::string policy_command{}; // decides who starts (policy_command.hpp); "": the policy does
   int jobs = 1;                 // seeds at a time, in processes; a policy's command decides alone
   KeptSeeds* kept = nullptr;    // where seeds are that need not be simulated again; null: nowhere
-  WorkPart part{};                  // of the seeds, by their index
+  WorkPart part{};              // of the seeds, by their index
 };
 
 /// The first seed and how many, as the fleet's file says.
