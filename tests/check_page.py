@@ -89,9 +89,14 @@ class Page:
         self.answered(words)
 
     def press(self, text):
+        """Clicks a button, which an answer that is drawn meanwhile may replace."""
+        WebDriverWait(self.browser, 20, 0.05, [StaleElementReferenceException]).until(lambda _: self.click(text))
+
+    def click(self, text):
         button = self.browser.execute_script("return [...document.querySelectorAll('button')].find(b => b.innerText === arguments[0])", text)
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
         button.click()
+        return True
 
     def text(self):
         return self.find("#text").get_property("value")
