@@ -48,7 +48,7 @@ std::string fingerprint(const LoadedFleet& fleet, bool ties)
                        {"fleet", std::move(document)},
                        {"files", std::move(files)},
                        {"jobs", of_jobs(fleet)},
-                       {"ties", ties},
+                       {"order", ties},
                        {"interval", fleet.interval_scale}}
                       .dump());
 }

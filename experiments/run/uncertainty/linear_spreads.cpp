@@ -51,7 +51,7 @@ Range rate_widened(const Range& range, const Deviations& deviations, double besi
 
 Range time_widened(const Range& range, const Deviations& deviations, double beside)
 {
-  return rate_widened(range, {deviations.above, deviations.below}, beside);
+  return rate_widened(range, Deviations{deviations.above, deviations.below}, beside);
 }
 
 std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<Variable>& variables,
