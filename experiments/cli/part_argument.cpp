@@ -17,9 +17,9 @@ void add_launcher_options(CLI::App& app, LauncherArguments& arguments, const std
   app.add_option("--part", arguments.part, "K/N: " + part);
 }
 
-WorkPart part_of(const std::string& text)
+experiments::WorkPart part_of(const std::string& text)
 {
-  WorkPart part;
+  experiments::WorkPart part;
   std::size_t end = 0;
   try {
     part.index = std::stoul(text, &end);

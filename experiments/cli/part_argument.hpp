@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/cli/command.hpp"
-#include "sim/base/work_part.hpp"
+#include "experiments/run/work_part.hpp"
 
 #include <string>
 #include <vector>
@@ -20,6 +20,6 @@ struct LauncherArguments {
 void add_launcher_options(CLI::App& app, LauncherArguments& arguments, const std::string& part);
 
 /// "K/N"; throws UsageError for anything else, and where K is not below N.
-WorkPart part_of(const std::string& text);
+experiments::WorkPart part_of(const std::string& text);
 
 } // namespace foretrain::cli

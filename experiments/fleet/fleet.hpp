@@ -3,9 +3,9 @@
 
 #include "experiments/fleet/fleet_spec.hpp"
 #include "experiments/fleet/speed_table.hpp"
+#include "experiments/run/work_part.hpp"
 #include "models/fleet/leases.hpp"
 #include "models/fleet/simulation.hpp"
-#include "sim/base/work_part.hpp"
 
 #include <filesystem>
 #include <functional>

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace foretrain {
+namespace foretrain::experiments {
 
 /// The `index`-th of `count` parts, from 0.
 struct WorkPart {
@@ -14,4 +14,4 @@ struct WorkPart {
   bool has(std::size_t piece) const { return piece % count == index; }
 };
 
-} // namespace foretrain
+} // namespace foretrain::experiments
