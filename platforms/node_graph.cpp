@@ -136,22 +136,20 @@ void NodeGraph::compute_routes()
   for (const Join& it : joins_)
     boost::add_edge(static_cast<std::size_t>(it.lower), static_cast<std::size_t>(it.upper),
                     it.between_sockets ? 10.0 : 1.0, graph);
-  const auto join_between = [this](std::size_t a, std::size_t b) {
-    for (std::size_t j = 0; j < joins_.size(); ++j) {
-      const auto lower = static_cast<std::size_t>(joins_[j].lower);
-      const auto upper = static_cast<std::size_t>(joins_[j].upper);
-      if ((lower == a && upper == b) || (lower == b && upper == a))
-        return static_cast<int>(j);
-    }
-    return -1;
-  };
-  for (std::size_t from = 0; from < parts_.size(); ++from) {
-    std::vector<std::size_t> previous(parts_.size());
+  const std::size_t n = parts_.size();
+  std::vector<int> between(n * n, -1); // the first join of two parts
+  for (std::size_t j = joins_.size(); j-- > 0;) {
+    const auto lower = static_cast<std::size_t>(joins_[j].lower);
+    const auto upper = static_cast<std::size_t>(joins_[j].upper);
+    between[lower * n + upper] = between[upper * n + lower] = static_cast<int>(j);
+  }
+  for (std::size_t from = 0; from < n; ++from) {
+    std::vector<std::size_t> previous(n);
     boost::dijkstra_shortest_paths(graph, from, boost::predecessor_map(previous.data()));
-    std::vector<int> joins(parts_.size(), -1);
-    for (std::size_t part = 0; part < parts_.size(); ++part)
+    std::vector<int> joins(n, -1);
+    for (std::size_t part = 0; part < n; ++part)
       if (part != from)
-        joins[part] = join_between(previous[part], part);
+        joins[part] = between[previous[part] * n + part];
     previous_.push_back(std::move(joins));
   }
 }

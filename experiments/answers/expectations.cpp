@@ -142,19 +142,18 @@ bool follows_throughput(const std::string& quantity)
          });
 }
 
-// Of the logarithm; where no parameter was varied, of both runs.
-double variance_of_speedup(const JobResult& job)
+// Of the logarithm of what the job does in two runs; where no parameter was varied, of both runs.
+double variance_of(const std::optional<Range>& ratio, const JobResult& job)
 {
   const double run = job.uncertainty->run_to_run;
-  if (!job.speedup_range)
+  if (!ratio)
     return 2 * run * run;
-  const Range& range = *job.speedup_range;
-  return std::pow(std::log(range.high / range.median) / half_width(range.interval), 2);
+  return std::pow(std::log(ratio->high / ratio->low) / 2 / half_width(ratio->interval), 2);
 }
 
 // Variance of the logarithm of what the simulation says of a quantity, if it is known: of what
-// follows throughput, of its ratio to another job's, or of a ratio to one GPU; of one GPU that is
-// itself.
+// follows throughput, of its ratio to another job's, or of a ratio to one GPU or to the job alone;
+// of one GPU that is itself.
 std::optional<double> variance_of_quantity(const std::string& quantity, const JobResult& job,
                                            const JobResult* other)
 {
@@ -163,7 +162,11 @@ std::optional<double> variance_of_quantity(const std::string& quantity, const Jo
   const bool itself = other == nullptr && job.gpus == 1 && !job.alone;
   if (quantity == "/speedup" || quantity == "/efficiency")
     return itself ? 0
-                  : variance_of_speedup(job) + (other != nullptr ? variance_of_speedup(*other) : 0);
+                  : variance_of(job.speedup_range, job) +
+                        (other != nullptr ? variance_of(other->speedup_range, *other) : 0);
+  if (quantity == "/slowdown" && job.slowdown)
+    return variance_of(job.slowdown_range, job) +
+           (other != nullptr ? variance_of(other->slowdown_range, *other) : 0);
   if (!follows_throughput(quantity))
     return std::nullopt;
   return other != nullptr ? log_ratio_variance(job, *other, nullptr)

@@ -45,10 +45,12 @@ struct Job {
   std::string name;
   int gpus = 0;
   int nodes = 0;
-  Interval throughput;                   // samples per second
-  Interval step_time;                    // seconds
-  double speedup = 0;                    // against one GPU of the same job
-  std::optional<Interval> speedup_range; // where parameters were varied and one GPU runs the job
+  Interval throughput;                    // samples per second
+  Interval step_time;                     // seconds
+  double speedup = 0;                     // against one GPU of the same job
+  std::optional<Interval> speedup_range;  // where parameters were varied and one GPU runs the job
+  std::optional<double> slowdown;         // beside other jobs: throughput alone over that
+  std::optional<Interval> slowdown_range; // where parameters were varied
   std::map<std::string, double>
       time;                 // seconds of a step by part: "compute", "exposed_communication", ...
   std::string limited_by;   // the resource, as in "node0/ib0/tx"

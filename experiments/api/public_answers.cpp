@@ -45,6 +45,8 @@ Job job_of(const experiments::JobResult& of)
   job.step_time = interval_of(of.step_time);
   job.speedup = of.speedup;
   job.speedup_range = interval_of(of.speedup_range);
+  job.slowdown = of.slowdown;
+  job.slowdown_range = interval_of(of.slowdown_range);
   for (const experiments::StepPart& part : experiments::kStepParts)
     if (!part.planned || of.planned)
       job.time[part.key] = (of.time.*part.time).value();

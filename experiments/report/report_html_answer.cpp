@@ -71,11 +71,10 @@ std::string rate_with_interval(const Report& report, const ReportRow& row)
                                        number_text(rate.low, true), number_text(rate.high, true));
 }
 
-std::string speedup_range_text(const JobResult& job)
+std::string bounds_text(const std::optional<Range>& range)
 {
-  return !job.speedup_range ? ""
-                            : fmt::format(" ({} to {})", number_text(job.speedup_range->low),
-                                          number_text(job.speedup_range->high));
+  return !range ? ""
+                : fmt::format(" ({} to {})", number_text(range->low), number_text(range->high));
 }
 
 std::string best_sentence(const Report& report, const ReportRow& best, bool only)
@@ -93,7 +92,7 @@ std::string best_sentence(const Report& report, const ReportRow& best, bool only
                               percent_text(job.mfu->share.causal));
   if (job.gpus > 1)
     text += fmt::format("; {} times one GPU{}, {} efficiency", number_text(job.speedup),
-                        speedup_range_text(job), percent_text(job.efficiency));
+                        bounds_text(job.speedup_range), percent_text(job.efficiency));
   return text + ".";
 }
 
@@ -162,19 +161,28 @@ std::string capital(std::string text)
   return text;
 }
 
+constexpr double kMoreThanOne = 1.2;
+
 std::string steps_sentence(const Scaling& scaling)
 {
   const ScalingStep& step = scaling.telling;
   if (scaling.steps.empty())
     return "";
   const double more = step.gpu_time - 1;
+  // As where some share their nodes unevenly: "each brings 270 %" alone would be a riddle.
+  const std::string held_back =
+      step.gain > kMoreThanOne && !step.from->limited_by().empty()
+          ? fmt::format(" That is more than one: {} hold{} back {:g} GPUs more than {:g}.",
+                        step.from->limited_by(), step.from->limited_by().back() == 's' ? "" : "s",
+                        step.gpus_before, step.gpus_after)
+          : "";
   return fmt::format(
       "{}: from {:g} to {:g} GPUs the rate {} {} times, each sample costs {} {} GPU time, "
-      "and each added GPU brings {} of what one GPU alone does.",
+      "and each added GPU brings {} of what one GPU alone does.{}",
       capital(verdict(step)), step.gpus_before, step.gpus_after,
       step.speedup < 1 ? "falls to" : "rises", number_text(step.speedup),
       percent_text(std::abs(more)), more < 0 ? "less" : "more",
-      percent_text(std::max(0.0, step.gain)));
+      percent_text(std::max(0.0, step.gain)), held_back);
 }
 
 std::string headline_of(const Report& report, const ReportRow& best, bool only,
@@ -318,9 +326,11 @@ std::string sharing_sentence(const Report& report, const Series& rows)
   if (*worst->job->slowdown < 1.005)
     return "Sharing the machine does not slow it down.";
   std::string text =
-      fmt::format("Sharing the machine slows it down {} times", number_text(*worst->job->slowdown));
+      fmt::format("Sharing the machine slows it down {} times{}",
+                  number_text(*worst->job->slowdown), bounds_text(worst->job->slowdown_range));
   if (const auto& alone = worst->job->alone)
-    text += fmt::format(" (alone {} samples/s)", number_text(alone->throughput.median, true));
+    text +=
+        fmt::format("; alone it does {} samples/s", number_text(alone->throughput.median, true));
   return text + (rows.size() > 1 ? ", at worst with " + choice_text(report, *worst) + "." : ".");
 }
 

@@ -94,16 +94,19 @@ TEST_CASE("One GPU is exactly as fast as itself")
   CHECK(with_gpus(2) == CheckState::undecided);
 }
 
-TEST_CASE("A speedup is judged by its own range")
+TEST_CASE("Ratios of runs are judged by their own ranges")
 {
-  const auto with_deviation = [](double deviation) { // of the logarithm
-    const auto loaded = experiment(R"({"quantity": "/speedup", "at_least": 7.5})");
+  const std::string quantity = GENERATE("/speedup", "/slowdown");
+  const auto with_deviation = [&](double deviation) { // of the logarithm
+    const auto loaded = experiment(R"({"quantity": ")" + quantity + R"(", "at_least": 7.5})");
     Prediction made = prediction(loaded, 1000, 0.02);
     JobResult& job = made.result.points[0].jobs[0];
     job.gpus = 8;
     job.speedup = 7.8;
+    job.slowdown = 7.8;
     const double distance = 1.6448536 * deviation;
-    job.speedup_range = Range{7.8, 7.8 * std::exp(-distance), 7.8 * std::exp(distance), 0.9};
+    (quantity == "/speedup" ? job.speedup_range : job.slowdown_range) =
+        Range{7.8, 7.8 * std::exp(-distance), 7.8 * std::exp(distance), 0.9};
     return check(loaded, made, {}).back().state;
   };
   // Violated with one tenth where the bound is 1.2816 standard deviations away.

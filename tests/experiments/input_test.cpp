@@ -175,7 +175,7 @@ TEST_CASE("A file server is shared by its clients until its link is full")
   document->root["cluster"]["platform"]["node"]["nics"][0]["type"]["rdma"] = true;
   Json& job = document->root["jobs"][0];
   job["input"]["dataset"]["size"] = "1 GB"; // 1 MB per sample
-  job["framework"]["input"]["read_streams"] = 1000;
+  job["framework"]["input"]["read_streams"] = 100;
   job["model"] = "googlenet";
   const Json one = job;
   double alone = 0;

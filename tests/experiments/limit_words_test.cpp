@@ -43,6 +43,7 @@ TEST_CASE("exchanges whose time alone is known are not said to wait for latency"
   CHECK_THAT(limit.why, Contains("of the step waits for exchanges between GPUs") &&
                             Contains("twice the connections of the transport would bring most"));
   CHECK_THAT(limit.why, !Contains("latency"));
+  CHECK(limit.why.starts_with("twice the connections")); // the limit first, then what was seen
   CHECK(limit.name == "connections of the transport");
   CHECK(limit_with(false).name == "exchanges between GPUs");
 }
@@ -73,6 +74,15 @@ TEST_CASE("one thread that opens files is not bettered by more threads that deco
   // 1 / 0.78 ms, whatever the threads; known to 10 %.
   CHECK(job.throughput.median == Approx(1 / 0.78e-3).epsilon(0.02));
   CHECK(std::log(job.throughput.high / job.throughput.low) > 2 * 1.6 * 0.09);
+}
+
+TEST_CASE("what a step waits for is told in words, not by a resource's name", "[limits]")
+{
+  const JobResult job =
+      run_text(R"({"cluster": {"platform": "c4140-k-v100-sxm2"}, "jobs": [{"model": "vgg16",
+      "framework": "tensorflow-ps", "precision": "fp16", "gpus": 9, "batch_per_gpu": 64}]})")
+          .jobs.front();
+  CHECK_THAT(job.bottleneck.why, Contains("ib0 (receiving) of node ") && !Contains("ib0/"));
 }
 
 TEST_CASE("more connections are advised where there are connections", "[limits]")

@@ -422,7 +422,7 @@ void check_experiments(unsigned seed, int count)
 } // namespace
 
 // In parts, for the time that one test may take.
-TEST_CASE("All commands say the same of a point, 1 to 8", "[same][property]")
+TEST_CASE("All commands say the same of a point, 1 to 8", "[same][property][many]")
 {
   check_experiments(1, 8);
 }

@@ -323,6 +323,20 @@ TEST_CASE("the page is one file that shows all there is", "[experiments][report]
         count(html, "<tr class=\"differs\">") + count(html, "<tr class=\"source\">"));
 }
 
+TEST_CASE("GPUs that bring more than one of them alone say what held the others back",
+          "[experiments][report]")
+{
+  Json result = {
+      {"experiment", "scaling"}, {"version", "0.1.0"}, {"seed", 7}, {"fidelity", "coupled"}};
+  for (const auto& [gpus, speedup] : {std::pair(5, 2.0), std::pair(8, 5.0)})
+    result["points"].push_back(point({{"/jobs/0/gpus", gpus}}, {job(gpus, speedup, "adapter")}));
+  CHECK_THAT(report_html(result), !Contains("That is more than one"));
+  result["points"][1]["jobs"][0] = job(8, 5.9, "adapter");
+  CHECK_THAT(report_html(result),
+             Contains("alone does. That is more than one: adapter holds back 5&nbsp;GPUs more "
+                      "than 8."));
+}
+
 TEST_CASE("no text of a result becomes markup or a terminal command", "[experiments][report]")
 {
   const std::string evil = "<script>alert('x')</script>\x1b[2J\"";

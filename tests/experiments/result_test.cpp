@@ -210,6 +210,8 @@ efficiency /efficiency
 alone_throughput_samples_per_s /alone/throughput_samples_per_s/median
 alone_step_time_s /alone/step_time_s/median
 slowdown /slowdown
+slowdown_low /slowdown_range/low
+slowdown_high /slowdown_range/high
 device_memory_byte /device_memory_byte/needed
 device_memory_available_byte /device_memory_byte/available
 fits /fits

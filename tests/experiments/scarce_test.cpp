@@ -88,11 +88,8 @@ const std::vector<Case> kCases = {
     {"memory", {{kNode + "/cpu/memory_bandwidth", "\"0.5 GB/s\""}}, "dram"},
 };
 
-} // namespace
-
-namespace {
-
-// Every so manieth case: the first, which is balanced, is always among them.
+// Every so manieth case, for the time that one test may take: the first, which is balanced, is
+// always among them.
 void check_scarce(std::size_t every, std::size_t beginning)
 {
   double balanced = 0;
@@ -114,24 +111,19 @@ void check_scarce(std::size_t every, std::size_t beginning)
 
 } // namespace
 
-TEST_CASE("Whatever is made scarce is named as the bottleneck", "[many]")
-{
-  check_scarce(1, 0);
-}
-
 TEST_CASE("Some of what is made scarce is named as the bottleneck, 1")
 {
   check_scarce(4, 0);
 }
-TEST_CASE("Some of what is made scarce is named as the bottleneck, 2")
+TEST_CASE("Some of what is made scarce is named as the bottleneck, 2", "[many]")
 {
   check_scarce(4, 1);
 }
-TEST_CASE("Some of what is made scarce is named as the bottleneck, 3")
+TEST_CASE("Some of what is made scarce is named as the bottleneck, 3", "[many]")
 {
   check_scarce(4, 2);
 }
-TEST_CASE("Some of what is made scarce is named as the bottleneck, 4")
+TEST_CASE("Some of what is made scarce is named as the bottleneck, 4", "[many]")
 {
   check_scarce(4, 3);
 }

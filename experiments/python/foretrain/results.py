@@ -345,6 +345,8 @@ class Job(Record):
         alone: several jobs: without the others; a container or a virtual machine keeps the cores and the memory
             that it has beside them
         slowdown: several jobs: throughput alone over throughput shared
+        slowdown_range: where it may lie: parameters that both runs have in common cancel; absent where parameters
+            were not varied
         throughput_bounds_samples_per_s: several jobs on up to 256 GPUs together, with the default fidelity:
             median throughput by how collectives share links
         device_memory_byte: of one GPU
@@ -382,6 +384,7 @@ class Job(Record):
     elapsed_s: ElapsedS
     alone: Alone | None
     slowdown: float | None
+    slowdown_range: Range | None
     throughput_bounds_samples_per_s: ThroughputBoundsSamplesPerS | None
     device_memory_byte: DeviceMemoryByte
     fits: bool | None
@@ -416,6 +419,7 @@ class Job(Record):
         "elapsed_s",
         "alone",
         "slowdown",
+        "slowdown_range",
         "throughput_bounds_samples_per_s",
         "device_memory_byte",
         "fits",
@@ -445,6 +449,7 @@ class Job(Record):
         "bottleneck": Bottleneck,
         "elapsed_s": ElapsedS,
         "alone": Alone,
+        "slowdown_range": Range,
         "throughput_bounds_samples_per_s": ThroughputBoundsSamplesPerS,
         "device_memory_byte": DeviceMemoryByte,
         "tokens_per_s": Range,

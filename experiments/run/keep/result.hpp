@@ -144,8 +144,9 @@ struct JobResult {
   Bottleneck bottleneck;
   std::vector<ResourceUse> busiest;
   std::optional<Alone> alone;
-  std::optional<double> slowdown; // throughput alone over throughput shared
-  std::optional<Bounds> bounds;   // on a machine that several jobs share
+  std::optional<double> slowdown;      // throughput alone over throughput shared
+  std::optional<Range> slowdown_range; // where parameters were varied
+  std::optional<Bounds> bounds;        // on a machine that several jobs share
   std::optional<Meeting> meeting;
   DeviceMemory memory;
   std::optional<LaterEpochs> later_epochs; // where that differs

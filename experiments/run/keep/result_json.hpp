@@ -277,6 +277,10 @@ void describe(V& v, JobResult& j)
              "and the memory that it has beside them");
   v.optional("slowdown", j.slowdown, "several jobs: throughput alone over throughput shared",
              columns({"slowdown"}, non_negative()));
+  v.optional("slowdown_range", j.slowdown_range,
+             "where it may lie: parameters that both runs have in common cancel; absent where "
+             "parameters were not varied",
+             columns({"", "slowdown_low", "slowdown_high"}));
   v.optional("throughput_bounds_samples_per_s", j.bounds,
              "several jobs on up to 256 GPUs together, with the default fidelity: median "
              "throughput by how collectives share links");

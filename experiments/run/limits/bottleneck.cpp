@@ -120,7 +120,7 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const platforms::
   Bottleneck found = limited_by(engine, job, resource);
   found.why = fmt::format(
       "{} of the step waits for {}, limited by {}{} {} of the time that data moves", percent(share),
-      what, found.resource, rate_of(engine, resource), percent(first.time / limited));
+      what, found.words, rate_of(engine, resource), percent(first.time / limited));
   return found;
 }
 
@@ -177,10 +177,9 @@ Bottleneck input_bottleneck(const sim::Engine& engine, const models::Job& job, d
   }
   found.why = fmt::format("{} of the step waits for batches; the slowest stage of the input is {}, "
                           "which {} limits",
-                          percent(share), slowest.stage->name, found.resource);
+                          percent(share), slowest.stage->name, found.words);
   if (first != slowest.limits.end() && first->first >= 0 &&
       engine.kind({first->first}) == sim::ResourceKind::file_thread) {
-    found.words = "thread that opens files"; // one on each node, however many decode
     found.why =
         fmt::format("{} of the step waits for batches; one thread of a node lists and opens "
                     "the files, each of one sample: large files of records would help, "
@@ -204,7 +203,7 @@ Bottleneck copy_bottleneck(const sim::Engine& engine, const platforms::Machine& 
       found = limited_by(engine, job, resource);
       found.why = fmt::format("{} of the step waits for copies between host memory and GPU over "
                               "{}{}",
-                              percent(share), found.resource, rate_of(engine, resource));
+                              percent(share), found.words, rate_of(engine, resource));
     }
   return found;
 }
@@ -288,7 +287,7 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
     found = limited_by(engine, job, {kernels.front().resource});
     found.why = fmt::format("{} of the step is computing, but what drives the GPUs gets too little "
                             "of {}",
-                            percent(share), found.resource);
+                            percent(share), found.words);
   } else if (name == "compute") {
     found = limited_by(engine, job, gpu);
     const std::string again =

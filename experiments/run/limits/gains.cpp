@@ -144,8 +144,8 @@ void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, 
     }
     if (named != nullptr) // else it is a limit of its own, like threads that nobody can double
       name_instead(*best, job);
-    job.bottleneck.why += fmt::format("; {} would bring most: {:+.0f} %", best->better,
-                                      100 * *job.bottleneck.gain_if_doubled);
+    job.bottleneck.why = fmt::format("{} would bring most, {:+.0f} %; {}", best->better,
+                                     100 * *job.bottleneck.gain_if_doubled, job.bottleneck.why);
     add_ties(job.bottleneck);
   }
 }

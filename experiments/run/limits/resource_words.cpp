@@ -47,8 +47,6 @@ std::string part_words(const sim::Resource& r)
     return "disk " + r.part;
   case summation_thread:
     return "threads that sum";
-  case file_thread:
-    return "thread of job " + r.part + " that opens files";
   default:
     return r.part;
   }
@@ -60,6 +58,8 @@ std::string resource_words(const sim::Resource& resource)
 {
   using enum sim::ResourceKind;
   switch (resource.kind) {
+  case file_thread: // one on each node, however many decode
+    return "thread that opens files";
   case storage_disks:
     return "disks of the file server";
   case storage_operations:

@@ -3,6 +3,7 @@
 
 #include "experiments/run/keep/result.hpp"
 #include "experiments/spec/known_exchanges.hpp"
+#include "experiments/spec/resolve.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -28,8 +29,12 @@ public:
   LogRates rates(const Point& point, bool same_exchanges = false) const;
   /// Of one of the jobs, on one GPU.
   double on_one_gpu(const Point& point, std::size_t job) const;
+  /// Of one of the jobs, on its GPUs without the others.
+  double alone(const Point& point, std::size_t job, bool same_exchanges) const;
 
 private:
+  ResolvedExperiment resolved(const Point& point, bool same_exchanges) const;
+
   Point point_;
   RunOptions options_;
   std::shared_ptr<KnownExchanges> exchanges_; // of the probe's own point

@@ -51,8 +51,8 @@ struct Effects {
   const Probe& probe;
   const ResolvedExperiment& experiment;
   const std::vector<Variable>& variables;
-  std::vector<std::vector<double>> matrix = correlations(probe.point(), variables);
-  std::vector<LogRates> of_rates = linear_effects(probe.point(), rates_by(probe), variables);
+  std::vector<std::vector<double>> matrix; // correlations
+  std::vector<LogRates> of_rates;          // [variable][job]
 
   Deviations deviations(std::size_t job) const
   {
@@ -62,18 +62,49 @@ struct Effects {
   {
     return leftovers(probe.point(), variables, of_rates, job);
   }
-  // Of the rate over that of one GPU, in which what both have in common cancels.
-  Deviations of_speedup(std::size_t job) const
+  // With the rate that the job has alone in place of the one beside the others.
+  Effects without_others(std::size_t job) const
   {
-    const auto on_one_gpu = [&](const Point& point, bool) {
-      return LogRates{probe.on_one_gpu(point, job)};
-    };
-    std::vector<LogRates> differences = linear_effects(probe.point(), on_one_gpu, variables);
+    return instead(job, [&](const Point& point, bool same_exchanges) {
+      return LogRates{probe.alone(point, job, same_exchanges)};
+    });
+  }
+  Effects on_one_gpu(std::size_t job) const
+  {
+    return instead(
+        job, [&](const Point& point, bool) { return LogRates{probe.on_one_gpu(point, job)}; });
+  }
+  // Of the rate over another one, in which what both have in common cancels.
+  Deviations over(const Effects& other, std::size_t job) const
+  {
+    std::vector<LogRates> differences = of_rates;
     for (std::size_t v = 0; v < variables.size(); ++v)
-      differences[v][0] = of_rates[v][job] - differences[v][0];
-    return deviations_of(variables, differences, matrix, 0);
+      differences[v][job] -= other.of_rates[v][job];
+    return deviations_of(variables, differences, matrix, job);
+  }
+
+private:
+  Effects instead(std::size_t job, const RatesOf& rates) const
+  {
+    Effects other = *this;
+    const auto effects = linear_effects(probe.point(), rates, variables);
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      other.of_rates[v][job] = effects[v][0];
+    return other;
   }
 };
+
+Effects effects_of(const Probe& probe, const ResolvedExperiment& experiment,
+                   const std::vector<Variable>& variables)
+{
+  return {probe, experiment, variables, correlations(probe.point(), variables),
+          linear_effects(probe.point(), rates_by(probe), variables)};
+}
+
+Range exactly(double value, const JobResult& job)
+{
+  return {value, value, value, job.throughput.interval};
+}
 
 // A job that is one GPU alone has the speedup 1, whatever its parameters.
 void add_speedup_range(const Effects& effects, std::size_t i, JobResult& job)
@@ -82,8 +113,26 @@ void add_speedup_range(const Effects& effects, std::size_t i, JobResult& job)
   if (itself || !runs_on_one_gpu(effects.experiment.jobs[i]))
     return;
   const double both_runs = std::sqrt(2.0) * job.uncertainty->run_to_run;
-  job.speedup_range = rate_widened({job.speedup, job.speedup, job.speedup, job.throughput.interval},
-                                   effects.of_speedup(i), both_runs);
+  job.speedup_range =
+      rate_widened(exactly(job.speedup, job), effects.over(effects.on_one_gpu(i), i), both_runs);
+}
+
+// The job without the others, which chance moves by less, and what it loses beside them.
+void add_slowdown_range(const Effects& effects, std::size_t i, JobResult& job)
+{
+  if (!job.alone)
+    return;
+  const Effects alone = effects.without_others(i);
+  const auto left = alone.left(i);
+  const Range& steps = job.alone->throughput;
+  const double own = std::log(steps.high / steps.low) / 2 / half_width(steps.interval);
+  const double runs = between_runs(only(effects.experiment, i), 0, left);
+  // What one run differs by from the next it does beside the others, too.
+  job.slowdown_range = time_widened(exactly(*job.slowdown, job), effects.over(alone, i),
+                                    std::hypot(own, runs, job.uncertainty->run_to_run));
+  const double beside = std::hypot(runs, deviation_of(left));
+  job.alone->throughput = rate_widened(steps, alone.deviations(i), beside);
+  job.alone->step_time = time_widened(job.alone->step_time, alone.deviations(i), beside);
 }
 
 void add_linear(const Effects& effects, PointResult& result)
@@ -101,6 +150,7 @@ void add_linear(const Effects& effects, PointResult& result)
     job.throughput = rate_widened(job.throughput, deviations, beside);
     job.step_time = time_widened(job.step_time, deviations, beside);
     add_speedup_range(effects, i, job);
+    add_slowdown_range(effects, i, job);
   }
 }
 
@@ -200,6 +250,7 @@ void add_samples(const Effects& linear, const RunOptions& options, PointResult& 
     job.throughput = around(job.throughput, below, above);
     job.step_time = around(job.step_time, -above, -below);
     add_speedup_range(linear, i, job);
+    add_slowdown_range(linear, i, job);
   }
 }
 
@@ -215,6 +266,10 @@ void add_guests(const ResolvedExperiment& experiment, double interval, PointResu
     job.uncertainty->guest = GuestSpread{host.name, slower};
     job.throughput = widened(job.throughput, slower, 0);
     job.step_time = widened(job.step_time, 0, slower);
+    if (job.alone) { // in the same guest
+      job.alone->throughput = widened(job.alone->throughput, slower, 0);
+      job.alone->step_time = widened(job.alone->step_time, 0, slower);
+    }
   }
 }
 
@@ -234,7 +289,7 @@ void add_parameters(const Point& point, const ResolvedExperiment& experiment,
     return;
   const auto variables = variables_of(experiment, point);
   const Probe probe(point, options, experiment.exchanges);
-  const Effects effects{probe, experiment, variables};
+  const Effects effects = effects_of(probe, experiment, variables);
   if (method == UncertaintyMethod::linear)
     add_linear(effects, result);
   else
