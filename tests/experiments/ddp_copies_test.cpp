@@ -13,7 +13,7 @@ double step(const std::string& job, const std::string& host = "container")
 {
   return run_text(R"({"cluster": {"platform": "dgx1-v100"}, "stack": {"host": ")" + host +
                   R"(", "network": "tcp"}, "jobs": [{"model": "resnet50", "batch_per_gpu": 32, )" +
-                  job + "}]})")
+                  job + "}]}")
       .jobs[0]
       .step_time.median;
 }
