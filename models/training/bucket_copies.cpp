@@ -8,7 +8,7 @@ ComputeProfile with_bucket_copies(ComputeProfile profile, const Network& network
                                   double bytes_per_element, const sim::Roofline& memory,
                                   const std::optional<HostLaunches>& launches)
 {
-  if (network.measured)
+  if (network.measured.has_value())
     return profile;
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
