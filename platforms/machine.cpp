@@ -82,6 +82,8 @@ struct Machine::NodeResources {
   sim::Engine& engine;
   std::vector<Listed> list{};
   std::vector<int> first{}; // of each node; -1: not made yet
+  // By node and other node: the core that serves their flow, and the flow out of the node.
+  std::map<std::pair<int, int>, sim::ResourceId> flow_cores{}, flows{};
 };
 
 Machine::Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes,
@@ -111,6 +113,33 @@ sim::ResourceId Machine::at(int node, int index) const
         first = made.value;
     }
   return {first + index};
+}
+
+// Adapters give what has no ports to a queue by its two addresses, and that to one core: it handles
+// what arrives from the other node and what acknowledgements from there let go out.
+void Machine::add_flow(std::vector<sim::Use>& uses, int from, int to, double wire) const
+{
+  if (!stack_.transport.one_flow)
+    return;
+  NodeResources& all = *node_resources_;
+  const auto resource = [&](auto& made, int node, int other, sim::Resource what, double capacity) {
+    const auto [entry, added] = made.try_emplace({node, other});
+    if (added) {
+      what.node = node;
+      what.part = fmt::format("flow-node{}", other);
+      entry->second = all.engine.add_resource(what, capacity);
+    }
+    return entry->second.value;
+  };
+  const double work = stack_.host.cpu_overhead * interrupt_work(stack_.transport, network_.framing);
+  for (const auto& [node, other] : {std::pair(from, to), std::pair(to, from)})
+    uses.push_back(
+        {resource(all.flow_cores, node, other, {sim::ResourceKind::cores, -1, {}}, 1.0), work});
+  if (const auto& rate = fabric().flow_rate)
+    uses.push_back(
+        {resource(all.flows, from, to, {sim::ResourceKind::adapter, -1, {}, sim::Direction::out},
+                  rate->value()),
+         wire});
 }
 
 std::function<int(int resource)> Machine::numbers_on(const std::vector<int>& nodes) const

@@ -141,7 +141,10 @@ private:
   Seconds network_latency(int from_node, int to_node, int nic) const;
   /// The GPU through which another one reaches an adapter: itself, or one beside the adapter.
   int proxy_of(int gpu, int nic) const;
-  sim::Hop hop_in_memory(GpuPlace a, GpuPlace b) const;
+  sim::Hop hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) const;
+  Framing uncut(Framing framing) const;
+  /// Adds what a byte takes of the one flow between two nodes (Transport::one_flow).
+  void add_flow(std::vector<sim::Use>& uses, int from, int to, double wire) const;
   void add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node, double weight) const;
 
   PlatformSpec spec_;

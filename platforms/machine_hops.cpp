@@ -16,8 +16,11 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
       throw std::logic_error("a hop between nodes without a network");
     return network_hop(a, b, nic_a, nic_b);
   }
-  if (spec_.gpu.on_host())
-    return hop_in_memory(a, b);
+  const bool apart = stack_.host.container_per_gpu && mover == Mover::collective;
+  if (apart && networked() && stack_.transport.protocol == NetworkProtocol::rdma)
+    return network_hop(a, b, nic_of(a.local), nic_of(b.local));
+  if (spec_.gpu.on_host() || apart)
+    return hop_in_memory(a, b, apart ? uncut(local_framing_) : local_framing_);
   const int bricks = stack_.host.nvlink ? graph_.bricks(a.local, b.local) : 0;
   if (bricks > 0) {
     hop.reach = sim::Reach::nvlink;
@@ -55,8 +58,18 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
   return hop;
 }
 
-// Between workers on cores of one node: through memory, by a connection whose both ends work here.
-sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b) const
+// Between virtual interfaces of one machine no adapter cuts segments into packets, and no tunnel is
+// passed.
+Framing Machine::uncut(Framing framing) const
+{
+  framing.mtu = stack_.transport.segment + framing.packet_headers;
+  framing.sees_tunnels = true;
+  return framing;
+}
+
+// Between workers on cores of one node, or GPUs that do not see each other: through memory, by a
+// connection whose both ends work here.
+sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) const
 {
   sim::Hop hop;
   const Transport& transport = stack_.transport;
@@ -64,9 +77,18 @@ sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b) const
   hop.latency = transport.all_latency() + stack_.host.network_latency;
   add_dram(hop.uses, a.node, a.local);
   add_dram(hop.uses, b.node, b.local);
+  if (!spec_.gpu.on_host()) {
+    hop.reach = sim::Reach::network; // to the library
+    const int buffer = graph_.socket(graph_.socket_of(graph_.gpu(a.local)));
+    add_route(hop.uses, a.node, graph_.gpu(a.local), buffer, false);
+    add_route(hop.uses, a.node, buffer, graph_.gpu(b.local), false);
+    for (const GpuPlace end : {a, b}) // the copies between threads and the kernel
+      hop.uses.push_back({at(end.node, dram_ + graph_.socket_of(graph_.gpu(end.local))).value,
+                          2 * transport.all_copies()});
+  }
   if (transport.protocol == NetworkProtocol::tcp) {
-    hop.uses.push_back({cores(a.node).value, 2 * cpu_seconds_per_byte(stack_, local_framing_)});
-    hop.cap = connection_cap(stack_, local_framing_, transport.connections);
+    hop.uses.push_back({cores(a.node).value, 2 * cpu_seconds_per_byte(stack_, framing)});
+    hop.cap = connection_cap(stack_, framing, transport.connections);
   }
   return hop;
 }
@@ -167,6 +189,7 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   };
   side(a, nic_a, true);
   add_fabric(hop.uses, a.node, b.node, wire);
+  add_flow(hop.uses, a.node, b.node, wire);
   side(b, nic_b, false);
   hop.latency += network_latency(a.node, b.node, nic_a);
   if (transport.protocol == NetworkProtocol::rdma)
@@ -180,8 +203,9 @@ double Machine::socket_cap(double threads, double connections) const
 {
   const double cores = threads * connection_cap(stack_, network_.framing, 1);
   const auto& flow = fabric().flow_rate;
-  return flow ? std::min(cores, connections * flow->value() / wire_expansion(network_.framing))
-              : cores;
+  return flow && !stack_.transport.one_flow
+             ? std::min(cores, connections * flow->value() / wire_expansion(network_.framing))
+             : cores;
 }
 
 // The sender writes into memory of the third GPU, the receiver reads it from there.
@@ -239,6 +263,7 @@ sim::Hop Machine::host_hop(int from, int to, int nic) const
       add_network_work(hop.uses, node);
   }
   add_fabric(hop.uses, from, to, wire);
+  add_flow(hop.uses, from, to, wire);
   hop.latency = network_latency(from, to, nic);
   if (tcp)
     hop.cap = socket_cap(1, 1);

@@ -16,6 +16,8 @@ CollectiveGraphs graphs_of(const Machine& machine, const std::vector<int>& gpus,
 
 namespace {
 
+// The communicator's nodes are those that the library tells apart: the cluster's, or the GPUs in
+// containers of their own.
 struct RankLayout {
   const Machine& machine;
   std::vector<int> nodes;              // cluster node of the communicator's nodes, in order
@@ -93,6 +95,18 @@ sim::Hop local_hop(const RankLayout& job, GpuPlace a, GpuPlace b, PathReach reac
                                           : job.machine.hop(a, b, Mover::collective);
 }
 
+// From one of the communicator's nodes to another over these adapters, for `alike` channels of
+// `sharing` that meet the network at one GPU.
+sim::Hop hop_between(const Machine& machine, const SocketThreads& threads, GpuPlace a, GpuPlace b,
+                     std::pair<int, int> nics, int alike, int sharing)
+{
+  if (a.node == b.node) // containers of one machine
+    return machine.hop(a, b, Mover::collective);
+  sim::Hop hop = machine.network_hop(a, b, nics.first, nics.second);
+  threads.raise(hop, alike, sharing, nics.first, nics.second);
+  return hop;
+}
+
 sim::Channel ring_channel(const RankLayout& job, const SocketThreads& threads,
                           const AlikeChannels& channels, std::pair<std::size_t, int> which)
 {
@@ -112,15 +126,12 @@ sim::Channel ring_channel(const RankLayout& job, const SocketThreads& threads,
     const CollectiveGraph& from = job.graphs_at(a.node).ring;
     const CollectiveGraph& to = job.graphs_at(b.node).ring;
     channel.ring.push_back(job.rank_of.at(a.place));
-    channel.hops.push_back(
-        a.place.node == b.place.node
-            ? local_hop(job, a.place, b.place, from.reach_inside)
-            : job.machine.network_hop(a.place, b.place, from.nics[c][1], to.nics[c][0]));
-    if (a.place.node != b.place.node)
-      threads.raise(
-          channel.hops.back(), alike,
-          std::max(meeting(from, channels, c, End::last), meeting(to, channels, c, End::first)),
-          from.nics[c][1], to.nics[c][0]);
+    channel.hops.push_back(a.node == b.node
+                               ? local_hop(job, a.place, b.place, from.reach_inside)
+                               : hop_between(job.machine, threads, a.place, b.place,
+                                             {from.nics[c][1], to.nics[c][0]}, alike,
+                                             std::max(meeting(from, channels, c, End::last),
+                                                      meeting(to, channels, c, End::first))));
     channel.hops.back().from = job.rank_of.at(a.place);
     channel.hops.back().to = job.rank_of.at(b.place);
   }
@@ -193,48 +204,51 @@ sim::GraphAssumption assumption(const RankLayout& job, GraphOf graph)
 // A function from two ranks to the hop between them, over the adapters of a channel.
 std::function<sim::Hop(int, int, int)> connector(const RankLayout& job,
                                                  const std::vector<GpuPlace>& ranks,
+                                                 const std::vector<int>& node_of,
                                                  const SocketThreads& threads, GraphOf graph)
 {
+  struct Node { // of the communicator
+    PathReach reach = PathReach::local;
+    std::vector<int> nics{};    // adapter of each channel
+    std::vector<int> sharing{}; // how many have its GPU at the network
+  };
   struct Ends {
     const Machine& machine;
     SocketThreads threads;
     std::vector<GpuPlace> ranks;
+    std::vector<int> node_of;
     AlikeChannels distinct;
-    std::map<int, std::vector<int>> nics;    // by node of the machine: adapter of each channel
-    std::map<int, std::vector<int>> sharing; // how many have its GPU at the network
-    std::map<int, PathReach> reach;
+    std::vector<Node> nodes{};
   };
   const auto distinct = distinct_channels(job, graph);
-  auto ends = std::make_shared<Ends>(Ends{job.machine, threads, ranks, distinct, {}, {}, {}});
+  auto ends = std::make_shared<Ends>(Ends{job.machine, threads, ranks, node_of, distinct});
   for (std::size_t n = 0; n < job.nodes.size(); ++n) {
     const CollectiveGraph& found = graph(job.graphs_at(n));
-    ends->reach[job.nodes[n]] = found.reach_inside;
+    Node node{found.reach_inside};
     for (const auto& [c, alike] : distinct) {
-      ends->nics[job.nodes[n]].push_back(found.nics[c][0]);
-      ends->sharing[job.nodes[n]].push_back(meeting(found, distinct, c, End::first));
+      node.nics.push_back(found.nics[c][0]);
+      node.sharing.push_back(meeting(found, distinct, c, End::first));
     }
+    ends->nodes.push_back(std::move(node));
   }
   return [ends](int from, int to, int channel) {
     const GpuPlace a = ends->ranks[static_cast<std::size_t>(from)];
     const GpuPlace b = ends->ranks[static_cast<std::size_t>(to)];
-    const auto nic = [&](GpuPlace gpu) {
-      const auto& all = ends->nics.at(gpu.node);
-      return channel == sim::Communicator::kNearest || all.empty()
-                 ? ends->machine.nic_of(gpu.local)
-                 : all[static_cast<std::size_t>(channel) % all.size()];
+    const auto node = [&](int rank) -> const Node& {
+      return ends->nodes[static_cast<std::size_t>(ends->node_of[static_cast<std::size_t>(rank)])];
     };
-    sim::Hop hop = a.node != b.node ? ends->machine.network_hop(a, b, nic(a), nic(b))
-                   : ends->reach.at(a.node) == PathReach::nvlink_relay
-                       ? ends->machine.relay_hop(a, b)
-                       : ends->machine.hop(a, b, Mover::collective);
-    if (a.node != b.node) {
-      const bool nearest = channel == sim::Communicator::kNearest || ends->distinct.empty();
-      const std::size_t c = nearest ? 0 : static_cast<std::size_t>(channel) % ends->distinct.size();
-      ends->threads.raise(
-          hop, nearest ? 1 : ends->distinct[c].second,
-          nearest ? 1 : std::max(ends->sharing.at(a.node)[c], ends->sharing.at(b.node)[c]), nic(a),
-          nic(b));
-    }
+    const bool nearest = channel == sim::Communicator::kNearest || ends->distinct.empty();
+    const std::size_t c = nearest ? 0 : static_cast<std::size_t>(channel) % ends->distinct.size();
+    const auto nic = [&](int rank, GpuPlace gpu) {
+      return nearest ? ends->machine.nic_of(gpu.local) : node(rank).nics[c];
+    };
+    sim::Hop hop =
+        &node(from) != &node(to)
+            ? hop_between(ends->machine, ends->threads, a, b, {nic(from, a), nic(to, b)},
+                          nearest ? 1 : ends->distinct[c].second,
+                          nearest ? 1 : std::max(node(from).sharing[c], node(to).sharing[c]))
+        : node(from).reach == PathReach::nvlink_relay ? ends->machine.relay_hop(a, b)
+                                                      : ends->machine.hop(a, b, Mover::collective);
     hop.from = from;
     hop.to = to;
     return hop;
@@ -245,9 +259,11 @@ RankLayout layout_of(const Machine& machine, const std::vector<GpuPlace>& ranks,
                      sim::Communicator& comm)
 {
   RankLayout job{machine, {}, {}, {}, {}};
-  std::map<int, std::size_t> position;
+  const bool apart = machine.stack().host.container_per_gpu;
+  std::map<GpuPlace, std::size_t> position;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const auto [at, added] = position.emplace(ranks[r].node, job.nodes.size());
+    const GpuPlace place{ranks[r].node, apart ? ranks[r].local : 0};
+    const auto [at, added] = position.emplace(place, job.nodes.size());
     if (added) {
       job.nodes.push_back(ranks[r].node);
       job.local.emplace_back();
@@ -307,14 +323,14 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
                                       machine.spec().nics[static_cast<std::size_t>(nic)].in_order);
   comm.fabric_reduction = comm.nodes > 1 && machine.fabric_reduces() &&
                           machine.stack().transport.protocol == NetworkProtocol::rdma;
-  const auto connect = connector(job, ranks, threads, &ring_of);
-  comm.connect_tree = connector(job, ranks, threads, &tree_of);
-  comm.connect_head = connector(job, ranks, threads, &switch_of);
+  const auto connect = connector(job, ranks, comm.node_of, threads, &ring_of);
+  comm.connect_tree = connector(job, ranks, comm.node_of, threads, &tree_of);
+  comm.connect_head = connector(job, ranks, comm.node_of, threads, &switch_of);
   comm.connect = connect;
-  comm.relay = [&machine, ranks, connect](int from, int to, int channel) {
+  comm.relay = [&machine, ranks, connect, nodes = comm.node_of](int from, int to, int channel) {
     const GpuPlace a = ranks[static_cast<std::size_t>(from)];
     const GpuPlace b = ranks[static_cast<std::size_t>(to)];
-    if (a.node != b.node)
+    if (nodes[static_cast<std::size_t>(from)] != nodes[static_cast<std::size_t>(to)])
       return connect(from, to, channel);
     sim::Hop hop = machine.relay_hop(a, b);
     hop.from = from;

@@ -23,6 +23,7 @@ struct Host {
   bool peer_to_peer = true; // GPUs reach each other over PCIe
   bool nvlink = true;       // the guest sees NVLink
   bool gpudirect_rdma = true;
+  bool container_per_gpu = false;  // no process sees another one's GPU, memory or name of the host
   std::vector<GuestClass> quality; // what a guest may be; none: no guest
   double cpu_overhead = 1;         // core-seconds needed per core-second of work on bare metal
   Seconds kernel_launch;           // added to each kernel launch
@@ -68,6 +69,10 @@ void describe(V& v, Host& s)
   v.optional("peer_to_peer", s.peer_to_peer, "GPUs may reach each other over PCIe");
   v.optional("nvlink", s.nvlink, "NVLink is visible");
   v.optional("gpudirect_rdma", s.gpudirect_rdma, "adapters may reach GPU memory");
+  v.optional(
+      "container_per_gpu", s.container_per_gpu,
+      "each GPU is in a container of its own: to a library of collectives each is a machine, "
+      "and GPUs of one node exchange as those of two do");
   v.optional("cpu_overhead", s.cpu_overhead, "core time per core time of bare metal",
              between(1, 10));
   v.optional("quality", s.quality,

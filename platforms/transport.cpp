@@ -69,6 +69,7 @@ Transport load(const Value& reference, int depth)
   const Transport& own = file.transport;
   result.name = own.name;
   result.passthrough = result.passthrough || own.passthrough;
+  result.one_flow = result.one_flow || own.one_flow;
   result.layers.insert(result.layers.begin(),
                        {own.name, file.encapsulation, own.latency, own.cpu_per_segment,
                         own.cpu_per_packet, own.copies, file.aggregation, file.own_thread});
@@ -143,6 +144,14 @@ ByteWork byte_work(const Transport& t, const Framing& framing)
   return work;
 }
 
+double interrupt_work(const Transport& t, const Framing& framing)
+{
+  double copied = t.copies;
+  for (const TransportLayer& layer : t.layers)
+    copied += layer.own_thread ? 0 : layer.copies;
+  return byte_work(t, framing).sockets - copied / t.copy_rate.value();
+}
+
 double acknowledged(const Transport& t, const Framing& framing)
 {
   if (t.protocol == NetworkProtocol::rdma)
@@ -167,6 +176,7 @@ Transport load_transport(const Value& reference)
 
 Transport over(Transport upper, const Transport& lower)
 {
+  upper.one_flow = upper.one_flow || lower.one_flow;
   upper.layers.insert(upper.layers.end(), lower.layers.begin(), lower.layers.end());
   encapsulate(upper.ethernet, lower.encapsulation());
   encapsulate(upper.infiniband, lower.encapsulation());

@@ -78,6 +78,7 @@ struct Transport {
   double copies = 0;         // memory copies per byte by the CPU, each end
   BytesPerSecond copy_rate{8e9}; // of one core
   int connections = 1;           // parallel connections per channel of a collective
+  bool one_flow = false;         // what two nodes send each other has addresses, but no ports
   /// rdma only: what software that knows sockets alone takes over the same adapters.
   std::optional<SocketTransports> sockets;
   // Of one that stands over another, the values above are those of the lowest, and its own are:
@@ -103,6 +104,10 @@ struct ByteWork {
   double busiest() const { return sockets > busiest_other ? sockets : busiest_other; }
 };
 ByteWork byte_work(const Transport& transport, const Framing& framing);
+
+/// Core time per payload byte that the receiver's interrupts take at one end (core-seconds):
+/// packets, segments and layers, without the copies of the threads that read and write sockets.
+double interrupt_work(const Transport& transport, const Framing& framing);
 
 /// Wire bytes per payload byte that acknowledgements take of the way back: one for each segment, or
 /// for every second packet that reaches the socket by itself (RFC 1122, 4.2.3.2).
@@ -174,6 +179,10 @@ void describe(V& v, TransportFile& file)
   v.optional("copy_rate", s.copy_rate, "of one core; with 'over' as below", positive());
   v.optional("connections", s.connections, "parallel connections per channel; with 'over' as below",
              between(1, 64));
+  v.optional("one_flow", s.one_flow,
+             "its packets have addresses, but no ports (IP in IP): to networks and adapters all "
+             "that one node sends another is one flow, which one core of each end serves, and a "
+             "cloud that caps flows caps all of it");
   v.optional("sockets", s.sockets,
              "rdma only: what software takes over the same adapters that knows sockets alone");
   v.optional("encapsulation", file.encapsulation, "with 'over': bytes around each packet",

@@ -18,7 +18,7 @@ import pathlib
 import re
 import sys
 
-from network_rows import FOUR_ADAPTERS, NODES, Suite, has_four_adapters, name_of
+from network_rows import FOUR_ADAPTERS, NODES, Suite, has_four_adapters, hosted, name_of
 
 LENGTHS = {"mean": 255.8, "deviation": 183, "balanced": True}
 MODEL = {"extends": "bert-large-512", "transformer": {"predicted": 0.15}}
@@ -56,7 +56,11 @@ def submission(row):
 
 
 def main():
-    rows = [row for file in sys.argv[1:] for row in json.load(open(file)) if row.get("set", "").lower() == "mlperf-bert"]
+    told_rows = [row for file in sys.argv[1:] for row in json.load(open(file))]
+    rows = [row for row in told_rows if row.get("set", "").lower() == "mlperf-bert"]
+    # What other rows of the same machine tell of it.
+    cpus = {row["system"]["name"]: row["system"]["cpu"] for row in told_rows
+            if isinstance(row.get("system"), dict) and row["system"].get("cpu") and row["system"].get("name")}
     experiments, told = {}, []
     anchors = set()
     first = {}  # rows of one node of each submission
@@ -67,6 +71,8 @@ def main():
         batch = row["global_batch"] // (gpus * accumulated)
         if platform is None or any(word in row["id"] for word in STRANGE) or (accumulated > 1 and "config_file" not in row):
             continue
+        if nodes == 1:
+            platform = hosted(platform, cpus.get(name), name)
         hopper = re.search(r"H100|H200|B200|GB200", gpu)
         if nodes == 1:
             first.setdefault(submission(row), row)

@@ -55,6 +55,8 @@ MLPERF_PYTORCH = {"extends": "pytorch-ddp-channels-last", "fused_elementwise": T
 # NVIDIA's RetinaNet (--cuda-graphs) and Stable Diffusion (CAPTURE_CUDAGRAPH_ITERS=15) launch what is captured as a CUDA graph;
 # 1 us for a kernel of it is an assumption: the device, not the host, sets their pace.
 MLPERF_GRAPHS = {**MLPERF_PYTORCH, "launches": {"per_operation": "0 us", "per_kernel": "1 us"}}
+# NeMo's: gradients are views of buckets of 256 MB (examples/multimodal/text_to_image/stable_diffusion: gradient_as_bucket_view, bucket_cap_mb).
+MLPERF_NEMO = {**MLPERF_GRAPHS, "bucket_copies": False, "fusion_threshold": "256 MiB"}
 MLPERF_MXNET = {"extends": "mxnet-horovod", "fused_elementwise": True}
 # NVIDIA's Mask R-CNN captures its backbone for one shape of each orientation, and every image is filled up to it: the shorter side 800, the longer
 # 1333 up to a multiple of 32 (CUDA_GRAPH_NUM_SHAPES_PER_ORIENTATION 1, shapes_train of its tools/train_mlperf.py; graphs since v1.0). The files of
@@ -67,7 +69,7 @@ MLPERF = {
     "mlperf-maskrcnn": {"model": MASKRCNN_GRAPHED, "framework": MLPERF_PYTORCH},
     "mlperf-unet3d": {"model": "unet3d-kits19", "framework": MLPERF_MXNET},
     "mlperf-transformer": {"model": "transformer-big", "framework": MLPERF_PYTORCH},
-    "mlperf-stable_diffusion": {"model": "stable-diffusion-2", "framework": MLPERF_GRAPHS},
+    "mlperf-stable_diffusion": {"model": "stable-diffusion-2", "framework": MLPERF_NEMO},
     "mlperf-dlrm": {"model": "dlrm", "framework": "hugectr"},
     "mlperf-dlrm_dcnv2": {"model": "dlrm-dcnv2", "framework": "hugectr-23"},
     "mlperf-resnet": {"model": "resnet50-v1.5", "framework": "mxnet-mlperf"},
@@ -134,6 +136,25 @@ def node_of(row):
         if system["gpus_per_node"] == gpus and re.search(words, system["gpu"], re.IGNORECASE):
             return platform
     return None
+
+
+# CPUs beside GPUs of PCIe by what a row tells of its machine: how fast traffic between GPUs crosses its sockets. Two EPYCs have lanes for eight GPUs
+# without switches (ASUS's ESC8000A and Supermicro's 4124GS and 4125GS, whose models with switches have other names); Lenovo's SR675 V3 has switches.
+HOSTS = [(r"EP?YC 7\d\d2|EYPC 7\d\d2", "epyc-7742"), (r"EPYC 7|EYPC 7", "epyc-7763"), (r"EPYC 9", "epyc-9654"),
+         (r"Platinum 84|Gold 64|6458Q", "xeon-platinum-8480c"), (r"Platinum 83", "xeon-platinum-8380")]
+
+
+def hosted(platform, cpu, machine):
+    """The platform of PCIe GPUs with the CPU that is told."""
+    base = platform if isinstance(platform, str) else platform["extends"]
+    told = next((preset for words, preset in HOSTS if re.search(words, cpu or "")), None)
+    if base not in ("dss8440", "r750xa") or told is None:
+        return platform
+    node = {**({} if isinstance(platform, str) else platform["node"]), "cpu": told}
+    if base == "dss8440" and told.startswith("epyc") and "SR675" not in machine:
+        node = {**node, "pcie_switches": [], "gpus": {**node.get("gpus", {}), "on": ["socket0"] * 4 + ["socket1"] * 4},
+                "nics": [{"name": "ib0", "type": "connectx6-hdr", "on": "socket0"}]}
+    return {"extends": base, "node": node}
 
 
 def gpu_of(row):
@@ -230,7 +251,8 @@ def name_of(platform):
         return platform
     if platform is FOUR_ADAPTERS:
         return f"{platform['extends']}, 4 adapters"
-    return platform["extends"] + " of " + platform["node"]["gpus"]["type"]
+    node = platform["node"]
+    return platform["extends"] + (f" of {node['gpus']['type']}" if "type" in node.get("gpus", {}) else "") + (f" with {node['cpu']}" if "cpu" in node else "")
 
 
 class Suite:
@@ -354,6 +376,7 @@ def one_gpu(rows, anchors):
             if platform is None or system["nodes"] != 1 or row["batch_per_gpu"] < 1 or key in taken:
                 continue
             taken.add(key)
+            platform = hosted(platform, system.get("cpu"), system["name"])
             program = ", PyTorch" if job["framework"] == MLPERF_PYTORCH and row["set"] == "mlperf-ssd" else ""
             early = ", until v0.7" if job["model"] != MLPERF[row["set"]]["model"] else ", v3.0" if job["framework"] == DIVIDED_TABLES else ""
             suite.add(row, platform, job, f"MLPerf, one node, {network_of(job)}", "intra-node", gpus=system["gpus"],

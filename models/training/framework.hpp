@@ -184,6 +184,7 @@ struct Framework {
   Bytes first_bucket{};                       // the first one's own; 0: as the others
   Seconds fusion_cycle{};                     // buckets leave at multiples of this; 0: when full
   bool fusion_copies = true;                  // through a fusion buffer
+  bool bucket_copies = false;                 // by kernels for each gradient (bucket_copies.hpp)
   BucketFill bucket_fill = BucketFill::at_most;
   BucketOrder bucket_order = BucketOrder::ready;
   int gradient_groups = 0; // buckets of as many tensors each, whatever their size; 0: by size
@@ -361,6 +362,9 @@ void describe(V& v, Framework& s)
       "at-most: a bucket stays within the threshold; at-least: it closes once it holds that");
   v.optional("fusion_cycle", s.fusion_cycle, "buckets leave at multiples of this", non_negative());
   v.optional("fusion_copies", s.fusion_copies, "gradients are copied into and out of a buffer");
+  v.optional("bucket_copies", s.bucket_copies,
+             "each gradient is copied into its bucket, and its sum back, by a kernel of its own on "
+             "the stream of the others");
   v.optional("bucket_order", s.bucket_order,
              "ready: what is there at a cycle is fused; fixed: buckets are filled in order");
   v.optional("gradient_groups", s.gradient_groups,

@@ -5,12 +5,14 @@
 #include "models/plans/data_parallel.hpp"
 #include "models/servers/host_all_reduce.hpp"
 #include "models/servers/parameter_servers.hpp"
+#include "models/training/bucket_copies.hpp"
 #include "platforms/host_links.hpp"
 #include "platforms/servers.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -129,6 +131,10 @@ DataParallelJob data_parallel_job(const ResolvedJob& job, const std::vector<bool
       job.spec.mode != JobMode::inference && (job.ranks.size() > 1 || !job.server_nodes.empty());
   if (adds) {
     writing.profile.optimizer += writing.profile.optimizer_exposed;
+    if (job.framework.bucket_copies)
+      writing.profile =
+          models::with_bucket_copies(std::move(writing.profile), job.network, gradient_bytes(job),
+                                     job.device.ordinary, job.device.launches);
     writing.framework.step_overhead +=
         launches_behind(job, writing.profile.optimizer - writing.profile.optimizer_idle);
     writing.buckets =
