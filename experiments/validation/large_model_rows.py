@@ -450,6 +450,8 @@ def job_of(row):
     batch = row.get("global_batch")
     if batch is None:
         raise LeftOut("global_batch is not told")
+    if row["set"] == "NeuSight-e2e" and p["pipeline"] == 1:
+        micro = batch // data  # a call of the model with all of them: sitar-lab/NeuSight, neusight/Tracing/trace.py
     if p["pipeline"] > 1 and row.get("micro_batch") is None and row["set"] == "NeuSight-e2e":
         raise LeftOut("micro_batch of a pipeline is not told")
     job |= {"global_batch": batch, "micro_batch": micro}
@@ -460,8 +462,8 @@ def job_of(row):
         # num_layers_at_end_in_bf16 of nemotron_3_super_bf16_with_nvfp4_mixed (Megatron Bridge,
         # training/mixed_precision.py), which its perf_recipes take; none at the start by default.
         job["bf16_layers"] = {"last": 14}
-    if row["set"] == "bigscience-A100":
-        job["attention"] = "plain"
+    if row["set"] in ("bigscience-A100", "NeuSight-e2e"):
+        job["attention"] = "plain"  # NeuSight: attn_implementation="eager" (trace.py, get_model)
     if "LoRA" in str(row.get("task")):
         targets = (["linear_qkv", "linear_proj"] if "MLPerf" in row["set"]
                    else ["linear_qkv"])  # cfg.peft.target_modules of Megatron Bridge's llama3_llm_finetune.py, too
