@@ -1,8 +1,10 @@
 #include "platforms/platform.hpp"
 
+#include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -197,7 +199,22 @@ PlatformSpec read_platform(const Value& value)
 
 PlatformSpec load_platform(const Value& reference)
 {
-  return read_platform(resolve_preset(reference, kPlatformKind));
+  const std::vector<std::string> gpus = preset_names(kGpuKind);
+  const bool names_gpu =
+      reference.json().is_string() &&
+      std::find(gpus.begin(), gpus.end(), reference.json().get<std::string>()) != gpus.end();
+  if (!names_gpu)
+    return read_platform(resolve_preset(reference, kPlatformKind));
+  std::optional<Value> found; // a platform may have the name of its GPUs
+  try {
+    found = resolve_preset(reference, kPlatformKind);
+  } catch (const ConfigError&) {
+    reference.fail(
+        "is a GPU, not a platform: " + reference.shown(),
+        "a platform with them: {\"extends\": \"NAME\", \"node\": {\"gpus\": {\"type\": " +
+            reference.shown() + "}}}, NAME one of 'foretrain platform list'");
+  }
+  return read_platform(*found);
 }
 
 PlatformSpec load_platform(const std::string& name_or_path)

@@ -305,8 +305,16 @@ ResolvedExperiment resolve(const Point& given)
     wanted += job.placement && job.placement.json().is_array() ? 0 : job.gpus;
     listed = std::max(listed, listed_nodes(job));
   }
-  e.nodes = e.spec.cluster.nodes.value_or(
-      std::min(std::max({1, listed, (wanted + per_node - 1) / per_node}), e.platform.max_nodes));
+  const int needed = (wanted + per_node - 1) / per_node;
+  if (!e.spec.cluster.nodes && needed > e.platform.max_nodes)
+    root.at("cluster").fail_at(
+        "platform",
+        fmt::format("has at most {} node{}, and {} are needed: '{}'", e.platform.max_nodes,
+                    e.platform.max_nodes == 1 ? "" : "s", needed, e.platform.name),
+        fmt::format("fewer GPUs, or a larger one: {{\"extends\": \"{}\", \"max_nodes\": {}}}",
+                    e.platform.name, needed));
+  e.nodes =
+      e.spec.cluster.nodes.value_or(std::min(std::max({1, listed, needed}), e.platform.max_nodes));
   if (e.nodes > e.platform.max_nodes)
     root.at("cluster").fail_at("nodes", fmt::format("is {}, but '{}' has at most {} node{}",
                                                     e.nodes, e.platform.name, e.platform.max_nodes,

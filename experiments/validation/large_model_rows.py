@@ -69,8 +69,36 @@ BLOCKING = {"extends": "deepspeed", "transformer": {"launch_blocking": True}}
 FP4_OF_DELL = "mlperf-v5.1-*-Dell-1xXE9680Lx8B200-SXM-180GB"
 
 
+# NVTE_FUSED_ATTN=0, so that Transformer Engine takes FlashAttention-2 in place of cuDNN's attention: NVIDIA's launcher
+# (NVIDIA/NeMo-Framework-Launcher@01d07738, launcher_scripts/conf/config.yaml: "Disable cudnn FA until we've tested it
+# more"), with which NeMo 24.07 was measured, and configure.sh of nemo_megatron, nemotron (340B alone) and grok1 in
+# NVIDIA/dgxc-benchmarking up to 25.02 (@35a9aecc, @143b90dd); its llama3.1 and Nemotron 15B say 1.
+FLASH_2 = ["nemo2407-*", "dgxc-24.11-gpt3-175b-*", "dgxc-25.02-gpt3-175b-*", "dgxc-24.11-nemotron4-340b-*",
+           "dgxc-24.11-grok1-*", "dgxc-25.02-grok1-*"]
+# Experts take as many tokens as there are in the mean, and are filled up to that: NVIDIA/dgxc-benchmarking@35a9aecc,
+# grok1/grok1_314b.yaml (moe_expert_capacity_factor 1.0, moe_pad_expert_input_to_capacity); of NeMo 2 the scripts that
+# 25.05 runs, MegatronTokenDropCallback in NVIDIA/NeMo, scripts/performance/llm/pretrain_grok1_314b.py,
+# pretrain_deepseek_v3.py (USE_TOKEN_DROP) and nemo/collections/llm/recipes/llama4_e128.py.
+CAPACITY = ["dgxc-*-grok1-*", "dgxc-25.05-deepseekv3-*", "dgxc-25.05-llama4-mav-*"]
+
+
+# Fine-tuning by NVIDIA: samples of SQuAD 1.1, packed to the sequence's tokens, each attending to itself. NeMo 24.07 says
+# so beside its tables (docs/source/performance/performance_summary.md); DGXC's llama3_finetune.py has SquadDataModule
+# and performance_mode, whose recipes (nemo/collections/llm/recipes/llama3_70b.py) pack to 4096; Megatron Bridge's
+# scripts/performance/configs/llama/llama3_llm_finetune.py has packed_sequence_size = seq_length. A paragraph of about
+# 120 words, a question of ten and an answer of three with the prompt's words are some 200 tokens: 20 in 4096 (assumption;
+# 16 or 32 change steps by 1 %).
+SQUAD = ["nemo2407-sft-*", "nemo2407-lora-*", "dgxc-25.02-llama3-*-sft", "dgxc-25.02-llama3-*-lora", "mbridge-*-sft-*",
+         "mbridge-*-lora-*", "abl-tppp-*"]
+SAMPLES, DEVIATION, LONGEST = 20, 70, 1024  # of a pack; tokens
+
+
 class LeftOut(Exception):
     """A row that the suite cannot tell."""
+
+
+def any_of(row, patterns):
+    return any(fnmatch(row["id"], pattern) for pattern in patterns)
 
 
 def need(row, *keys):
@@ -86,6 +114,10 @@ def platform(row):
         raise LeftOut("a power limit that is not told")
     if "Jean Zay A100" in row.get("node_type", ""):
         return "jean-zay-a100"
+    if row["set"] == "torchao" and gpu == "H100":
+        # Its tools take "NVIDIA H100" for "Meta's H100 variant" with 2.4 TB/s: pytorch/ao, torchao/testing/float8/
+        # roofline_utils.py, gpu_name_to_specs. torchtitan's pages tell its 96 GB and 500 W.
+        return "grand-teton-h100-96gb"
     for words in (gpu, gpu.split(" ")[0]):
         if words in PLATFORMS:
             return "p5" if "AWS p5" in row.get("node_type", "") else PLATFORMS[words]
@@ -178,8 +210,9 @@ def plan(row):
     if has_experts(row):
         # Megatron-Core's default; Megatron Bridge's recipes cut no expert.
         p["expert_tensor"] = row.get("etp") or (1 if "mcore" in framework_kind(row) else tp)
+    # NeuSight's tensor-parallel ranks are those of Megatron's first paper, which add up whole activations.
     if tp > 1 and row["set"] not in ("bigscience-A100", "NVIDIA-NeMo-SuperPOD-A100",
-                                     "nanotron-ultrascale"):
+                                     "nanotron-ultrascale", "NeuSight-e2e"):
         p["sequence_parallel"] = str(row.get("config_flags", {}).get("SP", "1")) != "0"
     return p
 
@@ -225,6 +258,8 @@ def framework(row):
     if "CUDA_GRAPH" in str(flags) and "1" in (flags.get("LAYER_CUDA_GRAPH"),
                                               flags.get("MCORE_CUDA_GRAPH")):
         extra["cuda_graphs"] = "layer"
+    if any_of(row, FLASH_2):
+        extra["attention"] = "flash-2"
     if "LoRA" in str(row.get("task")) and "MLPerf" in row["set"] and "H200" in row["gpu"]:
         # fp8_activation_input_store: FP8_ACTIVATION=True in NVIDIA's config_DGXH200_1x8x2xtp2pp1cp1.sh (v4.0) and
         # ..tp1pp1cp2.sh (v4.1), left at 0 in config_DGXH100_1x8x4xtp4pp1cp1.sh; of other GPUs nothing was read.
@@ -375,7 +410,7 @@ def recompute(row, job):
 
 
 def model_flop(t, sequence):
-    """Of a token, forward and backward, with attention to all tokens of its sequence."""
+    """Of a token, forward and backward, with attention to `sequence` tokens."""
     head = t.get("head_size", t["hidden"] / t["heads"])
     attention = 2 * t["hidden"] * head * (2 * t["heads"] + 2 * t["kv_heads"])
     ffn = 2 * t["hidden"] * t["ffn"] * (3 if t.get("gated") else 2)
@@ -396,7 +431,9 @@ def step_seconds(row, batch, t):
         return row["also"]["step_s_derived"]
     if unit in ("%", "TFLOP/s/GPU") and not has_experts(row):
         rate = value * (PEAK / 100 if unit == "%" else 1e12)  # full attention: rows say so
-        return tokens * model_flop(t, row["seq_len"]) / (rate * row["gpus"])
+        # Megatron Bridge counts half the pairs: its tables print tokens beside TFLOP.
+        attended = row["seq_len"] / (2 if "Megatron-Bridge" in row["source"] else 1)
+        return tokens * model_flop(t, attended) / (rate * row["gpus"])
     raise LeftOut(f"the step from {unit}")
 
 
@@ -413,6 +450,8 @@ def job_of(row):
     batch = row.get("global_batch")
     if batch is None:
         raise LeftOut("global_batch is not told")
+    if row["set"] == "NeuSight-e2e" and p["pipeline"] == 1:
+        micro = batch // data  # a call of the model with all of them: sitar-lab/NeuSight, neusight/Tracing/trace.py
     if p["pipeline"] > 1 and row.get("micro_batch") is None and row["set"] == "NeuSight-e2e":
         raise LeftOut("micro_batch of a pipeline is not told")
     job |= {"global_batch": batch, "micro_batch": micro}
@@ -423,17 +462,22 @@ def job_of(row):
         # num_layers_at_end_in_bf16 of nemotron_3_super_bf16_with_nvfp4_mixed (Megatron Bridge,
         # training/mixed_precision.py), which its perf_recipes take; none at the start by default.
         job["bf16_layers"] = {"last": 14}
-    if row["set"] == "bigscience-A100":
-        job["attention"] = "plain"
+    if row["set"] in ("bigscience-A100", "NeuSight-e2e"):
+        job["attention"] = "plain"  # NeuSight: attn_implementation="eager" (trace.py, get_model)
     if "LoRA" in str(row.get("task")):
         targets = (["linear_qkv", "linear_proj"] if "MLPerf" in row["set"]
-                   else ["linear_qkv"] if "DGXC" in row["set"] or "24.07" in row["set"]
-                   else None)
-        job["lora"] = {"rank": 16} | ({"targets": targets} if targets else {})
+                   else ["linear_qkv"])  # cfg.peft.target_modules of Megatron Bridge's llama3_llm_finetune.py, too
+        job["lora"] = {"rank": 16, "targets": targets}
         if "MLPerf" in row["set"] and job["precision"] == "fp8":
             # fp8_params: ${FP8}, mlcommons/training_results_v4.0@62f111b7, NVIDIA/benchmarks/llama2_70b_lora/
             # implementations/nemo/conf/megatron_gpt_peft_tuning_config.yaml
             job["lora"]["weights"] = "fp8"
+    if any_of(row, SQUAD):
+        job |= {"sequence": LONGEST, "global_batch": SAMPLES * batch, "micro_batch": SAMPLES * micro,
+                "lengths": {"mean": row["seq_len"] / SAMPLES, "deviation": DEVIATION, "balanced": True}}
+        job["model"]["sequence"] = LONGEST
+    if any_of(row, CAPACITY):
+        job["routing"] = {"capacity": 1.0, "padded": True}
     if row.get("offload_optimizer_fraction"):
         job["offload"] = row["offload_optimizer_fraction"]
     return job
@@ -459,7 +503,7 @@ def row_of(row):
         part = part.replace("-llama2_70b_lora", "") + ", LoRA"
     out = {"id": row["id"], "experiment": MADE,
            "settings": {"/cluster/platform": where, "/jobs/0": job}, "quantity": "/step_time_s",
-           "measured": round(step_seconds(row, job["global_batch"], job["model"].get("transformer")), 6), "unit": "s",
+           "measured": round(step_seconds(row, row["global_batch"], job["model"].get("transformer")), 6), "unit": "s",
            "regime": "large-model", "part": part, "source": row["source"]}
     if any(fnmatch(row["id"], used) for used in fitted_rows()):
         out["role"] = "calibration"

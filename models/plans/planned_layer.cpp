@@ -263,15 +263,24 @@ Exposure PlannedLayer::exposed_tensor(PlannedCalls calls, bool backward) const
 // In as many parts as there are ranks, each beside the part before of the product that it belongs
 // to: what comes in beside the product that needs it, what goes out beside the one that makes it. A
 // short product hides no more than its own time. In the backward pass ends change places, and one
-// of a product's two is beside its exchange. Ranks that share experts exchange without overlap.
+// of a product's two is beside its exchange. What goes out as the sum of several products is beside
+// none of them (PyTorch, micro_pipeline_tp.py, _find_producer_matmul). Ranks that share experts
+// exchange without overlap.
 Seconds PlannedLayer::exposed_beside_products(const PlannedCalls& calls, bool backward) const
 {
   std::vector<Seconds> in, out; // products, in the order of the layer, as are the calls
-  for (const Operator& op : operators_)
-    if (op.end != TensorEnd::none)
-      ((op.end == TensorEnd::in) != backward ? in : out)
-          .push_back(backward ? (op.frozen ? 1.0 : 0.5) * backward_time(op, s_.device).device
-                              : forward_time(op, s_.device).device);
+  for (const Operator& op : operators_) {
+    if (op.end == TensorEnd::none)
+      continue;
+    const bool enters = (op.end == TensorEnd::in) != backward;
+    std::vector<Seconds>& products = enters ? in : out;
+    const Seconds time = backward ? (op.frozen ? 1.0 : 0.5) * backward_time(op, s_.device).device
+                                  : forward_time(op, s_.device).device;
+    if (!op.same_input)
+      products.push_back(time);
+    else
+      products.back() = enters ? products.back() + time : Seconds(0);
+  }
   std::size_t gathers = 0;
   std::size_t others = 0;
   Seconds exposed;
@@ -346,6 +355,7 @@ OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
   shape.fused = s.fused_elementwise;
   shape.fused_rotary_scale = s.rules.fused_rotary_scale;
   shape.fused_experts = s.rules.fused_experts;
+  shape.joined = s.rules.joined_projections;
   shape.loss = loss_kernels(s.rules, s.fused_elementwise);
   shape.element = s.memory.element;
   shape.operand = parts.wide ? s.memory.element : s.memory.operand;

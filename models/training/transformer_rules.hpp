@@ -124,6 +124,7 @@ struct TransformerRules {
   // Beside Framework::fused_elementwise, that makes element-wise chains one kernel each:
   bool fused_rotary_scale = true; // also where what is rotated is scaled (YaRN)
   bool fused_experts = true;      // also biases and clamps of experts
+  bool joined_projections = true; // q, k and v are one product, gate and up another
   Seconds host_per_micro_batch{}; // in which the device waits; 0: the host runs ahead
   Seconds host_per_exchange{};    // to start a collective between tensor-parallel ranks
   AttentionKernel attention = AttentionKernel::measured;
@@ -268,6 +269,9 @@ void describe(V& v, TransformerRules& s)
   v.optional("fused_experts", s.fused_experts,
              "biases and clamps of experts are part of kernels beside them; else each has kernels "
              "of its own");
+  v.optional("joined_projections", s.joined_projections,
+             "queries, keys and values are made by one product, gate and up by another; else each "
+             "by its own, and gradients of their input are added up");
   for (const char* key : {"host_per_kernel", "host_per_layer"})
     v.removed(key, "'launches' of the framework");
   v.removed("fused", "'fused_elementwise' of the framework");

@@ -297,8 +297,12 @@ Json import_hf_config(const Value& config)
   const Config c(config);
   const std::string type = c.text("model_type");
   refuse(config, type);
-  if (type == "llama4" && config.json().contains("text_config"))
-    return import_hf_config(config.at("text_config"));
+  if (type == "llama4" && config.json().contains("text_config")) {
+    Json file = import_hf_config(config.at("text_config"));
+    file["source"] =
+        file["source"].get<std::string>() + "; the vision encoder before it is left out";
+    return file;
+  }
   const auto* const known = std::find_if(std::begin(kTypes), std::end(kTypes),
                                          [&](const ModelType& t) { return type == t.name; });
   if (known == std::end(kTypes))

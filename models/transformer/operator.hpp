@@ -39,6 +39,7 @@ struct OperatorShape {
   bool fused = true;              // element-wise chains are one kernel each
   bool fused_rotary_scale = true; // also where what is rotated is scaled
   bool fused_experts = true;      // also biases and clamps of grouped experts
+  bool joined = true;             // q, k and v are one product, gate and up another
   LossKernels loss = LossKernels::fused;
   double element = 2;         // bytes of activations and weights
   double operand = 2;         // and of what products with weights take, with its scales
@@ -94,6 +95,7 @@ struct Operator {
   double share = 1; // how often a layer has it, on average: less than once where layers take turns
   double repeated = 1;               // of it, where every second product of a layer is kept
   TensorEnd end = TensorEnd::none;   // of a product that tensor-parallel ranks share
+  bool same_input = false;           // takes what the product before it takes
   std::optional<LayerModule> module; // that recomputation may repeat by itself
   Flops forward_flops() const;
 };

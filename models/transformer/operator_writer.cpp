@@ -64,6 +64,30 @@ void OperatorWriter::product(AdapterTarget target, const char* name, double m, d
   memory("magnitudes", count * m * n, 2, 4);
 }
 
+void OperatorWriter::products(AdapterTarget target, const std::vector<Projection>& parts, double m,
+                              double k, TensorEnd end, double count)
+{
+  const std::size_t first = operators.size();
+  for (const Projection& part : parts) {
+    const std::size_t own = operators.size();
+    product(target, part.name, m, part.n, k, count);
+    shared(end, part.repeated);
+    Operator& op = operators[own];
+    if (own == first)
+      continue;
+    op.same_input = true;
+    op.forward_bytes -= count * m * k * shape.conversion.bytes;
+    op.forward_kernels -= shape.conversion.kernels;
+  }
+  if (parts.size() < 2)
+    return;
+  // By a compiler in one kernel: in that of the norm before, or by itself where ranks exchange it.
+  const double made = static_cast<double>(parts.size());
+  memory("sum of gradients", count * m * k, 0,
+         eager(shape.tensor > 1 ? made + 1 : made - 1, 3 * (made - 1)),
+         static_cast<int>(eager(1, made - 1)));
+}
+
 void OperatorWriter::shared(TensorEnd end, double repeated)
 {
   for (auto op = operators.rbegin(); op != operators.rend(); ++op)

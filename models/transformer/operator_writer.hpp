@@ -6,6 +6,13 @@
 
 namespace foretrain::models {
 
+/// A part of what is made of one input.
+struct Projection {
+  const char* name = "";
+  double n = 0;        // columns
+  double repeated = 0; // where every second product of a layer is kept
+};
+
 class OperatorWriter {
 public:
   OperatorWriter(const Transformer& model, const OperatorShape& s) : t(model), shape(s) {}
@@ -15,6 +22,11 @@ public:
   /// whose result is added to the product's, as is their gradient of the input.
   void product(AdapterTarget target, const char* name, double m, double n, double k,
                double count = 1);
+  /// Products of one input, joined to one or each by itself: what is made of the input is made
+  /// once, and gradients of the input are added up. `repeated`: of each, where every second is
+  /// kept.
+  void products(AdapterTarget target, const std::vector<Projection>& parts, double m, double k,
+                TensorEnd end, double count = 1);
   /// Of two activations, in 16 bits, `count` of one shape in a call.
   Operator& inner_product(const char* name, double m, double n, double k, double count);
   /// Of the product just written, which ranks share: with the adapters that stand beside it.

@@ -157,8 +157,11 @@ void OperatorWriter::attention()
   } else {
     const double gates = t.attention_gate ? heads : 0;
     const double made = heads + 2 * kv + gates;
-    product(AdapterTarget::linear_qkv, "qkv", tokens, made * t.head(), t.hidden);
-    shared(TensorEnd::in, kv / made); // of q, k and v the second
+    std::vector<Projection> parts = {{"qkv", made * t.head(), kv / made}}; // the second of three
+    if (!shape.joined)
+      parts = {
+          {"q", (heads + gates) * t.head(), 0}, {"k", kv * t.head(), 1}, {"v", kv * t.head(), 0}};
+    products(AdapterTarget::linear_qkv, parts, tokens, t.hidden, TensorEnd::in);
     if (t.has_bias())
       memory("qkv bias", tokens * (heads + 2 * kv) * t.head(), 0, shape.adapters ? 0 : 1);
     if (t.query_norm)
@@ -183,10 +186,16 @@ void OperatorWriter::attention()
 void OperatorWriter::feed_forward(const char* up, const char* down, double tokens, double outer,
                                   double inner, double count)
 {
-  product(AdapterTarget::linear_fc1, up, tokens, inner * (t.gated ? 2 : 1), outer, count);
   // Grouped products of experts are none that are kept.
   const bool grouped = module_ == LayerModule::moe;
-  shared(grouped ? TensorEnd::none : TensorEnd::in, grouped ? 1 : t.gated ? 0.5 : 0);
+  const double first = grouped ? 1 : 0;
+  std::vector<Projection> parts = {{up, inner, first}};
+  if (t.gated)
+    parts = {{up, 2 * inner, (first + 1) / 2}};
+  if (t.gated && !shape.joined)
+    parts = {{"gate", inner, first}, {up, inner, 1}};
+  products(AdapterTarget::linear_fc1, parts, tokens, outer,
+           grouped ? TensorEnd::none : TensorEnd::in, count);
   const double elements = count * tokens * inner;
   const auto whole = module_;
   if (module_ == LayerModule::moe)

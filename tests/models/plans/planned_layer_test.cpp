@@ -17,7 +17,7 @@ namespace {
 
 // A layer of Llama 3 70B under eight tensor-parallel ranks, and an exchange of it that takes
 // `exchange`.
-Seconds exposed_of_tensor(Seconds exchange, double peak)
+Seconds exposed_of_tensor(Seconds exchange, double peak, bool joined = true, bool backward = false)
 {
   StepSetting s = small_model(1);
   Transformer& t = s.memory.model;
@@ -37,8 +37,9 @@ Seconds exposed_of_tensor(Seconds exchange, double peak)
   s.device.half.processors = 132;
   s.rules.overlap_tensor = true;
   s.rules.overlap_cost = 0;
+  s.rules.joined_projections = joined;
   EqualTimes times(exchange);
-  return PlannedLayer(s, times, kDenseLayer).exchanges(false).tensor.exposed;
+  return PlannedLayer(s, times, kDenseLayer).exchanges(backward).tensor.exposed;
 }
 
 } // namespace
@@ -53,6 +54,23 @@ TEST_CASE("a product hides the exchange beside it, and no other", "[plans][close
   const double middle = exposed_of_tensor(kExchange, 1.5e15).value();
   CHECK(middle > 4 * kExchange.value() / 8 * 1.01);
   CHECK(middle < 4 * kExchange.value());
+}
+
+TEST_CASE("a sum of several products that is exchanged is beside none of them",
+          "[plans][closed-form]")
+{
+  // Of long products, each by itself, what comes in is beside all of them ...
+  const auto left = [](bool joined, bool backward) {
+    return exposed_of_tensor(kExchange, 1e12, joined, backward).value() / kExchange.value();
+  };
+  CHECK(left(false, false) == Approx(4.0 / 8));
+  // ... and of gradients that of their sum is not, but what is brought together before is.
+  CHECK(left(true, true) == Approx(4.0 / 8));
+  CHECK(left(false, true) == Approx(2 + 2.0 / 8));
+  // Shorter ones hide together what each is too short for, and take longer than if joined.
+  const double together = exposed_of_tensor(kExchange, 1.5e15, false).value();
+  CHECK(together < exposed_of_tensor(kExchange, 1.5e15).value());
+  CHECK(together > 0.8 * exposed_of_tensor(kExchange, 1.5e15).value());
 }
 
 namespace {

@@ -1,0 +1,111 @@
+// Queries, keys and values, gate and up: of one product, or each of its own.
+#include "models/transformer/operators.hpp"
+
+#include "tests/support/catch.hpp"
+
+#include <map>
+
+namespace foretrain::models::projections_test {
+
+namespace {
+
+Transformer gated_model()
+{
+  Transformer t;
+  t.layers = 2;
+  t.hidden = 1024;
+  t.heads = 8;
+  t.kv_heads = 2;
+  t.head_size = 128;
+  t.ffn = 4096;
+  t.gated = t.rotary = true;
+  return t;
+}
+
+constexpr double kTokens = 4096;
+
+OperatorShape shape_of(bool joined)
+{
+  OperatorShape s;
+  s.sequence = kTokens;
+  s.joined = joined;
+  return s;
+}
+
+struct Sums {
+  double flops = 0;    // of products with weights
+  double repeated = 0; // of them, where every second is kept
+  double forward_bytes = 0;
+  double backward_bytes = 0;
+  std::map<std::string, double> kept;
+};
+
+Sums sums(const OperatorShape& shape)
+{
+  Sums all;
+  for (const Operator& op : layer_operators(gated_model(), shape, kDenseLayer)) {
+    all.forward_bytes += op.forward_bytes;
+    all.backward_bytes += op.backward_bytes;
+    if (!op.weights)
+      continue;
+    all.flops += op.forward_flops().value();
+    all.repeated += op.repeated * op.forward_flops().value();
+    all.kept[op.name] = 1 - op.repeated;
+  }
+  return all;
+}
+
+} // namespace
+
+TEST_CASE("products of one input multiply as much, each by itself or joined",
+          "[models][transformer][closed-form]")
+{
+  const Sums joined = sums(shape_of(true));
+  const Sums apart = sums(shape_of(false));
+  CHECK(apart.flops == Approx(joined.flops));
+  // Of seven products in a row every second is repeated: k, what follows attention, and up.
+  CHECK(apart.repeated == Approx(joined.repeated));
+  CHECK(apart.kept == std::map<std::string, double>{{"q", 1},
+                                                    {"k", 0},
+                                                    {"v", 1},
+                                                    {"attention out", 0},
+                                                    {"gate", 1},
+                                                    {"ffn up", 0},
+                                                    {"ffn down", 1}});
+  CHECK(apart.forward_bytes == Approx(joined.forward_bytes));
+}
+
+TEST_CASE("gradients of one input are added up where its products are apart",
+          "[models][transformer][closed-form]")
+{
+  // Passes over the input of two bytes: three gradients of attention's, two of the other.
+  const auto passes = [](OperatorShape s, OperatorShape joined) {
+    return (sums(s).backward_bytes - sums(joined).backward_bytes) /
+           (2 * kTokens * gated_model().hidden);
+  };
+  OperatorShape apart = shape_of(false);
+  OperatorShape joined = shape_of(true);
+  // The kernel of the norm before reads three and two in place of one each.
+  CHECK(passes(apart, joined) == Approx(2 + 1));
+  // One that is exchanged is written first.
+  apart.tensor = joined.tensor = 2;
+  CHECK(passes(apart, joined) == Approx(4 + 3));
+  // Two are read and one is written for each that is added.
+  apart.tensor = joined.tensor = 1;
+  apart.fused = joined.fused = false;
+  CHECK(passes(apart, joined) == Approx(3 * (2 + 1)));
+}
+
+TEST_CASE("an input is made narrower once, whatever takes it", "[models][transformer][closed-form]")
+{
+  OperatorShape apart = shape_of(false);
+  OperatorShape joined = shape_of(true);
+  for (OperatorShape* s : {&apart, &joined})
+    s->conversion = {4, 2};
+  CHECK(sums(apart).forward_bytes == Approx(sums(joined).forward_bytes));
+  for (const Operator& op : layer_operators(gated_model(), apart, kDenseLayer))
+    if (op.weights)
+      CHECK(op.forward_kernels == (op.same_input ? 1 : 3));
+}
+
+} // namespace foretrain::models::projections_test
