@@ -1,4 +1,5 @@
 // Input, storage and shared nodes, through whole experiments, against closed forms.
+#include "experiments/run/scenario.hpp"
 #include "tests/experiments/point.hpp"
 
 #include "sim/base/error.hpp"
@@ -187,7 +188,10 @@ TEST_CASE("A file server is shared by its clients until its link is full")
       jobs[static_cast<std::size_t>(i)]["name"] = std::to_string(i);
       jobs[static_cast<std::size_t>(i)]["placement"] = Json::array({Json::array({i, 0})});
     }
-    const auto result = run_text(document->root.dump());
+    experiments::RunOptions options;
+    options.uncertainty.method = experiments::UncertaintyMethod::steps;
+    const auto result = experiments::run_point(
+        {{}, parse_document(document->root.dump(), "test"), nullptr}, options);
     double sum = 0;
     for (int i = 0; i < clients; ++i)
       sum += rate(result, static_cast<std::size_t>(i));

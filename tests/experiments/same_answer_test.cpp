@@ -117,7 +117,7 @@ TEST_CASE("what shares nothing with a job changes nothing", "[same][property][ma
 
 TEST_CASE("what shares nothing with a job leaves its interval", "[same][property][many]")
 {
-  check_scenes(2, 8, UncertaintyMethod::linear);
+  check_scenes(2, 4, UncertaintyMethod::linear);
 }
 
 TEST_CASE("what shares nothing with some jobs changes nothing", "[same][property]")

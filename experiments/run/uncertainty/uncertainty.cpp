@@ -22,6 +22,10 @@ namespace {
 // Of flows or GPUs in a run: up to which parameters are varied unasked.
 constexpr std::uint64_t kCheap = 300000;
 
+// Slowdown, less one, of a job that what is beside it does not touch: alone it does the same,
+// whatever its parameters, and is not run again.
+constexpr double kSharesNothing = 1e-6;
+
 // Relative standard deviation of a job's rate in which no parameter differs: between runs, and
 // what of a transformer's step is not modelled.
 // Runs that taught a profile hold it in what its fit left over, but not what comes on top where
@@ -122,7 +126,8 @@ void add_slowdown_range(const Effects& effects, std::size_t i, JobResult& job)
 {
   if (!job.alone)
     return;
-  const Effects alone = effects.without_others(i);
+  const bool shares = std::abs(*job.slowdown - 1) > kSharesNothing;
+  const Effects alone = shares ? effects.without_others(i) : effects;
   const auto left = alone.left(i);
   const Range& steps = job.alone->throughput;
   const double own = std::log(steps.high / steps.low) / 2 / half_width(steps.interval);
