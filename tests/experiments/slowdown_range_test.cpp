@@ -92,6 +92,19 @@ TEST_CASE("a slowdown is as uncertain as what the job alone does not share", "[u
              WithinRel(2 * kHalf90 * std::sqrt(2.0) * apart.uncertainty->run_to_run, 1e-6));
 }
 
+TEST_CASE("what is not modelled of a transformer slows it down beside others as it does alone",
+          "[uncertainty]")
+{
+  const JobResult job = run_text(R"({"cluster": {"platform": "hgx-h100", "nodes": 2}, "jobs": [
+      {"name": "large", "model": "gpt3-1.7b", "framework": "megatron", "precision": "bf16", "gpus": 8,
+       "global_batch": 64}, {"name": "apart", "model": "resnet50", "framework": "pytorch-ddp", "gpus": 1,
+       "batch_per_gpu": 64, "placement": [[1, 0]]}]})")
+                            .jobs[0];
+  REQUIRE(job.slowdown_range);
+  CHECK(log_width(*job.slowdown_range) < 0.5 * 2 * kHalf90 * job.uncertainty->run_to_run);
+  CHECK(log_width(job.alone->throughput) == Approx(log_width(job.throughput)).epsilon(0.02));
+}
+
 TEST_CASE("without parameters that vary a slowdown has no range", "[uncertainty]")
 {
   const PointResult result = run_point(point(), with(UncertaintyMethod::steps));

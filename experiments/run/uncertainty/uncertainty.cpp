@@ -26,19 +26,27 @@ constexpr std::uint64_t kCheap = 300000;
 // whatever its parameters, and is not run again.
 constexpr double kSharesNothing = 1e-6;
 
-// Relative standard deviation of a job's rate in which no parameter differs: between runs, and
-// what of a transformer's step is not modelled.
+// Relative standard deviation of a job's rate from run to run, in which no parameter differs.
 // Runs that taught a profile hold it in what its fit left over, but not what comes on top where
 // tenants ask for more cores than there are.
-double between_runs(const ResolvedExperiment& experiment, std::size_t job,
+double between_runs(const ResolvedExperiment& experiment,
                     const std::vector<Uncertainty::Part>& left)
 {
   const bool shared = experiment.jobs.size() > 1 && experiment.platform.gpu.on_host() &&
                       Tenancy(experiment).crowded(experiment.jobs.front().ranks.front().node);
   double variance = 0;
   for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
-    if ((line.kind == "run" && left.empty()) || (line.kind == "shared-cores" && shared) ||
-        (line.kind == "transformer" && experiment.jobs[job].transformer))
+    if ((line.kind == "run" && left.empty()) || (line.kind == "shared-cores" && shared))
+      variance += line.spread * line.spread;
+  return std::sqrt(variance);
+}
+
+// The same of what of a transformer's step is not modelled: in each of its runs alike.
+double not_modelled(const ResolvedJob& job)
+{
+  double variance = 0;
+  for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
+    if (line.kind == "transformer" && job.transformer)
       variance += line.spread * line.spread;
   return std::sqrt(variance);
 }
@@ -121,8 +129,9 @@ void add_speedup_range(const Effects& effects, std::size_t i, JobResult& job)
       rate_widened(exactly(job.speedup, job), effects.over(effects.on_one_gpu(i), i), both_runs);
 }
 
-// The job without the others, which chance moves by less, and what it loses beside them.
-void add_slowdown_range(const Effects& effects, std::size_t i, JobResult& job)
+// The job without the others, which chance moves by less. `chance`: relative standard deviation of
+// its run beside them.
+void add_slowdown_range(const Effects& effects, std::size_t i, double chance, JobResult& job)
 {
   if (!job.alone)
     return;
@@ -131,11 +140,11 @@ void add_slowdown_range(const Effects& effects, std::size_t i, JobResult& job)
   const auto left = alone.left(i);
   const Range& steps = job.alone->throughput;
   const double own = std::log(steps.high / steps.low) / 2 / half_width(steps.interval);
-  const double runs = between_runs(only(effects.experiment, i), 0, left);
-  // What one run differs by from the next it does beside the others, too.
+  const double runs = between_runs(only(effects.experiment, i), left);
   job.slowdown_range = time_widened(exactly(*job.slowdown, job), effects.over(alone, i),
-                                    std::hypot(own, runs, job.uncertainty->run_to_run));
-  const double beside = std::hypot(runs, deviation_of(left));
+                                    std::hypot(own, runs, chance));
+  const double beside =
+      std::hypot(runs, deviation_of(left), not_modelled(effects.experiment.jobs[i]));
   job.alone->throughput = rate_widened(steps, alone.deviations(i), beside);
   job.alone->step_time = time_widened(job.alone->step_time, alone.deviations(i), beside);
 }
@@ -149,13 +158,15 @@ void add_linear(const Effects& effects, PointResult& result)
     const Deviations deviations = effects.deviations(i);
     job.uncertainty->parameters = std::hypot(deviations.larger(), deviation_of(left));
     job.uncertainty->parts = parts_of(effects.variables, effects.of_rates, i, left);
-    const double runs = between_runs(effects.experiment, i, left);
+    const double between = between_runs(effects.experiment, left);
+    const double chance = std::hypot(job.uncertainty->run_to_run, between);
+    const double runs = std::hypot(between, not_modelled(effects.experiment.jobs[i]));
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
     const double beside = std::hypot(deviation_of(left), runs);
     job.throughput = rate_widened(job.throughput, deviations, beside);
     job.step_time = time_widened(job.step_time, deviations, beside);
     add_speedup_range(effects, i, job);
-    add_slowdown_range(effects, i, job);
+    add_slowdown_range(effects, i, chance, job);
   }
 }
 
@@ -242,7 +253,9 @@ void add_samples(const Effects& linear, const RunOptions& options, PointResult& 
     job.uncertainty->parameters =
         std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]) + beside * beside);
     job.uncertainty->parts = parts_of(linear.variables, sampled, i, left);
-    const double runs = between_runs(linear.experiment, i, left);
+    const double between = between_runs(linear.experiment, left);
+    const double chance = std::hypot(job.uncertainty->run_to_run, between);
+    const double runs = std::hypot(between, not_modelled(linear.experiment.jobs[i]));
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
     // Around the median of the long run; short runs say how far from it.
     const double below = quantile(samples.every_step[i], 0.5 - interval / 2) - base[i];
@@ -255,7 +268,7 @@ void add_samples(const Effects& linear, const RunOptions& options, PointResult& 
     job.throughput = around(job.throughput, below, above);
     job.step_time = around(job.step_time, -above, -below);
     add_speedup_range(linear, i, job);
-    add_slowdown_range(linear, i, job);
+    add_slowdown_range(linear, i, chance, job);
   }
 }
 
