@@ -126,7 +126,7 @@ void Machine::add_flow(std::vector<sim::Use>& uses, int from, int to, double wir
     const auto [entry, added] = made.try_emplace({node, other});
     if (added) {
       what.node = node;
-      what.part = fmt::format("flow-node{}", other);
+      what.part = fmt::format("flow-to-node{}", other);
       entry->second = all.engine.add_resource(what, capacity);
     }
     return entry->second.value;
@@ -134,7 +134,8 @@ void Machine::add_flow(std::vector<sim::Use>& uses, int from, int to, double wir
   const double work = stack_.host.cpu_overhead * interrupt_work(stack_.transport, network_.framing);
   for (const auto& [node, other] : {std::pair(from, to), std::pair(to, from)})
     uses.push_back(
-        {resource(all.flow_cores, node, other, {sim::ResourceKind::cores, -1, {}}, 1.0), work});
+        {resource(all.flow_cores, node, other, {sim::ResourceKind::network_thread, -1, {}}, 1.0),
+         work});
   if (const auto& rate = fabric().flow_rate)
     uses.push_back(
         {resource(all.flows, from, to, {sim::ResourceKind::adapter, -1, {}, sim::Direction::out},

@@ -78,6 +78,13 @@ void faster_on_cores(platforms::Stack& stack, double factor)
 {
   stack.transport.cpu_per_segment *= 1 / factor;
   stack.transport.cpu_per_packet *= 1 / factor;
+  for (auto* framing : {&stack.transport.ethernet, &stack.transport.infiniband})
+    if (*framing)
+      (*framing)->cpu_per_packet *= 1 / factor;
+  for (platforms::TransportLayer& layer : stack.transport.layers) {
+    layer.cpu_per_segment *= 1 / factor;
+    layer.cpu_per_packet *= 1 / factor;
+  }
   stack.transport.copy_rate *= factor;
   stack.host.cpu_per_packet *= 1 / factor;
   stack.host.cpu_per_disk_request *= 1 / factor;

@@ -47,6 +47,24 @@ TEST_CASE("what an experiment makes better is what explain measures", "[explain]
   }
 }
 
+TEST_CASE("faster cores are so in each layer of a tunnel", "[explain][closed-form]")
+{
+  const std::string network = GENERATE("ipoib", "flannel-vxlan", "flannel-udp", "calico-ipip");
+  CAPTURE(network);
+  const auto work = [&](const std::string& speed) {
+    const auto document = std::make_shared<Document>(
+        *point_with("\"core_speed\": " + speed,
+                    R"(, "stack": {"host": "container", "network": ")" + network + "\"}")
+             .document);
+    Point point;
+    point.document = document;
+    const platforms::Transport& t = resolve(point).jobs.front().stack.transport;
+    return byte_work(t, t.infiniband ? *t.infiniband : *t.ethernet).all();
+  };
+  CHECK(work("1") > 0);
+  CHECK_THAT(work("2"), test::is(work("1") / 2));
+}
+
 TEST_CASE("several things better, or worse, are told", "[explain]")
 {
   const ResolvedExperiment changed =

@@ -85,6 +85,17 @@ TEST_CASE("what a step waits for is told in words, not by a resource's name", "[
   CHECK_THAT(job.bottleneck.why, Contains("ib0 (receiving) of node ") && !Contains("ib0/"));
 }
 
+TEST_CASE("a tunnel that is one flow waits for a core, which a faster one betters", "[limits]")
+{
+  const JobResult job = run_text(R"({"cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 2},
+      "stack": {"host": "container", "network": "calico-ipip"}, "jobs": [{"model": "bert-base",
+      "framework": "pytorch-ddp", "precision": "fp16", "gpus": 8, "batch_per_gpu": 16}]})")
+                            .jobs.front();
+  CHECK(job.bottleneck.name == "speed of the CPU cores");
+  CHECK(job.bottleneck.gain_if_doubled > 0.8);
+  CHECK_THAT(job.bottleneck.why, Contains("core that serves the packets of a flow of node 0"));
+}
+
 TEST_CASE("more connections are advised where there are connections", "[limits]")
 {
   // One adapter for four GPUs on two sockets: one ring, whose rate the library sets.

@@ -47,6 +47,8 @@ std::string part_words(const sim::Resource& r)
     return "disk " + r.part;
   case summation_thread:
     return "threads that sum";
+  case network_thread:
+    return r.part.starts_with("flow-") ? "core that serves the packets of a flow" : r.part;
   default:
     return r.part;
   }
