@@ -40,10 +40,12 @@ struct Sums {
   std::map<std::string, double> kept;
 };
 
-Sums sums(const OperatorShape& shape)
+Sums sums(const OperatorShape& shape, bool attention_gate = false)
 {
   Sums all;
-  for (const Operator& op : layer_operators(gated_model(), shape, kDenseLayer)) {
+  Transformer t = gated_model();
+  t.attention_gate = attention_gate;
+  for (const Operator& op : layer_operators(t, shape, kDenseLayer)) {
     all.forward_bytes += op.forward_bytes;
     all.backward_bytes += op.backward_bytes;
     if (!op.weights)
@@ -73,6 +75,7 @@ TEST_CASE("products of one input multiply as much, each by itself or joined",
                                                     {"ffn up", 0},
                                                     {"ffn down", 1}});
   CHECK(apart.forward_bytes == Approx(joined.forward_bytes));
+  CHECK(sums(shape_of(false), true).flops == Approx(sums(shape_of(true), true).flops));
 }
 
 TEST_CASE("gradients of one input are added up where its products are apart",
