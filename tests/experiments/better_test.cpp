@@ -58,7 +58,7 @@ TEST_CASE("faster cores are so in each layer of a tunnel", "[explain][closed-for
              .document);
     Point point;
     point.document = document;
-    const platforms::Transport& t = resolve(point).jobs.front().stack.transport;
+    const platforms::Transport t = resolve(point).jobs.front().stack.transport;
     return byte_work(t, t.infiniband ? *t.infiniband : *t.ethernet).all();
   };
   CHECK(work("1") > 0);
