@@ -134,13 +134,10 @@ void Machine::add_flow(std::vector<sim::Use>& uses, int from, int to, double wir
   const double work = stack_.host.cpu_overhead * interrupt_work(stack_.transport, network_.framing);
   for (const auto& [node, other] : {std::pair(from, to), std::pair(to, from)})
     uses.push_back(
-        {resource(all.flow_cores, node, other, {sim::ResourceKind::network_thread, -1, {}}, 1.0),
-         work});
+        {resource(all.flow_cores, node, other, {sim::ResourceKind::flow_core, -1, {}}, 1.0), work});
   if (const auto& rate = fabric().flow_rate)
     uses.push_back(
-        {resource(all.flows, from, to, {sim::ResourceKind::adapter, -1, {}, sim::Direction::out},
-                  rate->value()),
-         wire});
+        {resource(all.flows, from, to, {sim::ResourceKind::flow, -1, {}}, rate->value()), wire});
 }
 
 std::function<int(int resource)> Machine::numbers_on(const std::vector<int>& nodes) const

@@ -199,16 +199,14 @@ PlatformSpec read_platform(const Value& value)
 
 PlatformSpec load_platform(const Value& reference)
 {
-  const std::vector<std::string> gpus = preset_names(kGpuKind);
-  const bool names_gpu =
-      reference.json().is_string() &&
-      std::find(gpus.begin(), gpus.end(), reference.json().get<std::string>()) != gpus.end();
-  if (!names_gpu)
-    return read_platform(resolve_preset(reference, kPlatformKind));
-  std::optional<Value> found; // a platform may have the name of its GPUs
+  std::optional<Value> found;
   try {
     found = resolve_preset(reference, kPlatformKind);
   } catch (const ConfigError&) {
+    const std::vector<std::string> gpus = preset_names(kGpuKind);
+    if (!reference.json().is_string() ||
+        std::find(gpus.begin(), gpus.end(), reference.json().get<std::string>()) == gpus.end())
+      throw;
     reference.fail(
         "is a GPU, not a platform: " + reference.shown(),
         "a platform with them: {\"extends\": \"NAME\", \"node\": {\"gpus\": {\"type\": " +

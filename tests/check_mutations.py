@@ -83,7 +83,10 @@ class Broken(Exception):
 
 
 def whole(code):
-    """Whether brackets put around it change nothing but the order of evaluation: no comma, bracket or operator is cut."""
+    """Whether brackets put around it change nothing but the order of evaluation: no comma, bracket or operator is cut, and
+    it is no list in braces."""
+    if code.lstrip().startswith("{"):
+        return False
     depth, text, previous = 0, "", ""
     for it in code:
         if text:

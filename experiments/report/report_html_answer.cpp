@@ -172,9 +172,8 @@ std::string steps_sentence(const Scaling& scaling)
   // As where some share their nodes unevenly: "each brings 270 %" alone would be a riddle.
   const std::string held_back =
       step.gain > kMoreThanOne && !step.from->limited_by().empty()
-          ? fmt::format(" That is more than one: {} hold{} back {:g} GPUs more than {:g}.",
-                        step.from->limited_by(), step.from->limited_by().back() == 's' ? "" : "s",
-                        step.gpus_before, step.gpus_after)
+          ? fmt::format(" That is more than one: {:g} GPUs are held back more, by {}.",
+                        step.gpus_before, step.from->limited_by())
           : "";
   return fmt::format(
       "{}: from {:g} to {:g} GPUs the rate {} {} times, each sample costs {} {} GPU time, "

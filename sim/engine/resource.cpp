@@ -24,6 +24,8 @@ const char* suffix_of(ResourceKind kind)
     return "/dram";
   case ResourceKind::file_thread:
     return "/file-thread";
+  case ResourceKind::flow_core:
+    return "/core";
   default:
     return "";
   }

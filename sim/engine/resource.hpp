@@ -28,6 +28,8 @@ enum class ResourceKind : unsigned char {
   network_thread,   // of a worker or a server
   verbs,            // what a worker or a server hands to RDMA
   file_thread,      // that opens and reads files
+  flow,             // all packets from a node to another one, where nothing tells them apart
+  flow_core,        // of a node: that serves these packets to and from another one
 };
 
 /// Whether it is no node's, but of the network or the storage behind it.

@@ -333,8 +333,8 @@ TEST_CASE("GPUs that bring more than one of them alone say what held the others 
   CHECK_THAT(report_html(result), !Contains("That is more than one"));
   result["points"][1]["jobs"][0] = job(8, 5.9, "adapter");
   CHECK_THAT(report_html(result),
-             Contains("alone does. That is more than one: adapter holds back 5&nbsp;GPUs more "
-                      "than 8."));
+             Contains("alone does. That is more than one: 5&nbsp;GPUs are held back more, by "
+                      "adapter."));
 }
 
 TEST_CASE("no text of a result becomes markup or a terminal command", "[experiments][report]")

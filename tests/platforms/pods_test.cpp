@@ -105,21 +105,22 @@ TEST_CASE("packets without ports are one flow between two nodes", "[hops][pods][
   // Packets and segments, no copies, on one core of each end, both ways together.
   const double work = 1.005 * (3e-6 / 65536 + (0.2e-6 + 1.3e-6) / payload);
   for (const sim::Hop& hop : {out, back}) {
-    CHECK_THAT(weight_of(hop, engine, "node0/flow-to-node1"), test::is(work));
-    CHECK_THAT(weight_of(hop, engine, "node1/flow-to-node0"), test::is(work));
+    CHECK_THAT(weight_of(hop, engine, "node0/flow-to-node1/core"), test::is(work));
+    CHECK_THAT(weight_of(hop, engine, "node1/flow-to-node0/core"), test::is(work));
   }
-  CHECK_THAT(weight_of(other, engine, "node0/flow-to-node2"), test::is(work));
-  CHECK(weight_of(other, engine, "node0/flow-to-node1") == 0);
+  CHECK_THAT(weight_of(other, engine, "node0/flow-to-node2/core"), test::is(work));
+  CHECK(weight_of(other, engine, "node0/flow-to-node1/core") == 0);
   // The cloud caps all connections together, each way for itself.
   const double wire = (1500.0 + 38) / payload;
-  CHECK_THAT(weight_of(out, engine, "node0/flow-to-node1/tx"), test::is(wire));
-  CHECK(weight_of(back, engine, "node0/flow-to-node1/tx") == 0);
+  CHECK_THAT(weight_of(out, engine, "node0/flow-to-node1"), test::is(wire));
+  CHECK(weight_of(back, engine, "node0/flow-to-node1") == 0);
   CHECK_THAT(machine.socket_cap(1, 1), test::is(machine.socket_cap(1, 7)));
   // Tunnels with ports, and what caps no flows, have none of it.
   const Machine ports(engine, platform("g4dn-12xlarge", "aws-vpc"),
                       stack("container", "calico-vxlan"), 2);
   CHECK(ports.socket_cap(1, 1) < ports.socket_cap(1, 7));
-  CHECK(weight_of(ports.network_hop({0, 0}, {1, 0}, 0, 0), engine, "node0/flow-to-node1") == 0);
+  CHECK(weight_of(ports.network_hop({0, 0}, {1, 0}, 0, 0), engine, "node0/flow-to-node1/core") ==
+        0);
 }
 
 TEST_CASE("a tunnel that is one flow stays one over another, and in a guest", "[transports][pods]")

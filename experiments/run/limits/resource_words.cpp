@@ -47,8 +47,10 @@ std::string part_words(const sim::Resource& r)
     return "disk " + r.part;
   case summation_thread:
     return "threads that sum";
-  case network_thread:
-    return r.part.starts_with("flow-") ? "core that serves the packets of a flow" : r.part;
+  case flow:
+    return "what a network lets through of one flow out";
+  case flow_core:
+    return "core that serves the packets of a flow";
   default:
     return r.part;
   }

@@ -26,6 +26,15 @@ constexpr std::uint64_t kCheap = 300000;
 // whatever its parameters, and is not run again.
 constexpr double kSharesNothing = 1e-6;
 
+double spread_of(const char* kind)
+{
+  double variance = 0;
+  for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
+    if (line.kind == kind)
+      variance += line.spread * line.spread;
+  return std::sqrt(variance);
+}
+
 // Relative standard deviation of a job's rate from run to run, in which no parameter differs.
 // Runs that taught a profile hold it in what its fit left over, but not what comes on top where
 // tenants ask for more cores than there are.
@@ -34,21 +43,13 @@ double between_runs(const ResolvedExperiment& experiment,
 {
   const bool shared = experiment.jobs.size() > 1 && experiment.platform.gpu.on_host() &&
                       Tenancy(experiment).crowded(experiment.jobs.front().ranks.front().node);
-  double variance = 0;
-  for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
-    if ((line.kind == "run" && left.empty()) || (line.kind == "shared-cores" && shared))
-      variance += line.spread * line.spread;
-  return std::sqrt(variance);
+  return std::hypot(left.empty() ? spread_of("run") : 0, shared ? spread_of("shared-cores") : 0);
 }
 
 // The same of what of a transformer's step is not modelled: in each of its runs alike.
 double not_modelled(const ResolvedJob& job)
 {
-  double variance = 0;
-  for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
-    if (line.kind == "transformer" && job.transformer)
-      variance += line.spread * line.spread;
-  return std::sqrt(variance);
+  return job.transformer ? spread_of("transformer") : 0;
 }
 
 RatesOf rates_by(const Probe& probe)
@@ -113,6 +114,23 @@ Effects effects_of(const Probe& probe, const ResolvedExperiment& experiment,
           linear_effects(probe.point(), rates_by(probe), variables)};
 }
 
+// Of a job's rate, beside its parameters; relative standard deviations.
+struct Chance {
+  std::vector<Uncertainty::Part> left; // by fits of profiles
+  double run = 0;                      // from run to run, of its steps, too
+  double runs = 0;                     // of many steps: from run to run, and what is not modelled
+  double beside() const { return std::hypot(deviation_of(left), runs); }
+};
+
+Chance chance_of(const Effects& effects, std::size_t i, const JobResult& job)
+{
+  Chance chance{effects.left(i)};
+  const double between = between_runs(effects.experiment, chance.left);
+  chance.run = std::hypot(job.uncertainty->run_to_run, between);
+  chance.runs = std::hypot(between, not_modelled(effects.experiment.jobs[i]));
+  return chance;
+}
+
 Range exactly(double value, const JobResult& job)
 {
   return {value, value, value, job.throughput.interval};
@@ -129,9 +147,9 @@ void add_speedup_range(const Effects& effects, std::size_t i, JobResult& job)
       rate_widened(exactly(job.speedup, job), effects.over(effects.on_one_gpu(i), i), both_runs);
 }
 
-// The job without the others, which chance moves by less. `chance`: relative standard deviation of
-// its run beside them.
-void add_slowdown_range(const Effects& effects, std::size_t i, double chance, JobResult& job)
+// The job without the others, which chance moves by less. `run`: relative standard deviation of its
+// run beside them.
+void add_slowdown_range(const Effects& effects, std::size_t i, double run, JobResult& job)
 {
   if (!job.alone)
     return;
@@ -141,8 +159,8 @@ void add_slowdown_range(const Effects& effects, std::size_t i, double chance, Jo
   const Range& steps = job.alone->throughput;
   const double own = std::log(steps.high / steps.low) / 2 / half_width(steps.interval);
   const double runs = between_runs(only(effects.experiment, i), left);
-  job.slowdown_range = time_widened(exactly(*job.slowdown, job), effects.over(alone, i),
-                                    std::hypot(own, runs, chance));
+  job.slowdown_range =
+      time_widened(exactly(*job.slowdown, job), effects.over(alone, i), std::hypot(own, runs, run));
   const double beside =
       std::hypot(runs, deviation_of(left), not_modelled(effects.experiment.jobs[i]));
   job.alone->throughput = rate_widened(steps, alone.deviations(i), beside);
@@ -154,19 +172,15 @@ void add_linear(const Effects& effects, PointResult& result)
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     job.uncertainty->method = "linear";
-    const auto left = effects.left(i);
+    const Chance chance = chance_of(effects, i, job);
     const Deviations deviations = effects.deviations(i);
-    job.uncertainty->parameters = std::hypot(deviations.larger(), deviation_of(left));
-    job.uncertainty->parts = parts_of(effects.variables, effects.of_rates, i, left);
-    const double between = between_runs(effects.experiment, left);
-    const double chance = std::hypot(job.uncertainty->run_to_run, between);
-    const double runs = std::hypot(between, not_modelled(effects.experiment.jobs[i]));
-    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
-    const double beside = std::hypot(deviation_of(left), runs);
-    job.throughput = rate_widened(job.throughput, deviations, beside);
-    job.step_time = time_widened(job.step_time, deviations, beside);
+    job.uncertainty->parameters = std::hypot(deviations.larger(), deviation_of(chance.left));
+    job.uncertainty->parts = parts_of(effects.variables, effects.of_rates, i, chance.left);
+    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, chance.runs);
+    job.throughput = rate_widened(job.throughput, deviations, chance.beside());
+    job.step_time = time_widened(job.step_time, deviations, chance.beside());
     add_speedup_range(effects, i, job);
-    add_slowdown_range(effects, i, chance, job);
+    add_slowdown_range(effects, i, chance.run, job);
   }
 }
 
@@ -248,27 +262,23 @@ void add_samples(const Effects& linear, const RunOptions& options, PointResult& 
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     job.uncertainty->method = "monte-carlo";
-    const auto left = linear.left(i);
-    const double beside = deviation_of(left);
-    job.uncertainty->parameters =
-        std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]) + beside * beside);
-    job.uncertainty->parts = parts_of(linear.variables, sampled, i, left);
-    const double between = between_runs(linear.experiment, left);
-    const double chance = std::hypot(job.uncertainty->run_to_run, between);
-    const double runs = std::hypot(between, not_modelled(linear.experiment.jobs[i]));
-    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, runs);
+    const Chance chance = chance_of(linear, i, job);
+    const double drawn = std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]));
+    job.uncertainty->parameters = std::hypot(drawn, deviation_of(chance.left));
+    job.uncertainty->parts = parts_of(linear.variables, sampled, i, chance.left);
+    job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, chance.runs);
     // Around the median of the long run; short runs say how far from it.
     const double below = quantile(samples.every_step[i], 0.5 - interval / 2) - base[i];
     const double above = quantile(samples.every_step[i], 0.5 + interval / 2) - base[i];
     const auto around = [&](const Range& range, double low, double high) {
-      const Range drawn{range.median, range.median * std::min(1.0, std::exp(low)),
+      const Range steps{range.median, range.median * std::min(1.0, std::exp(low)),
                         range.median * std::max(1.0, std::exp(high)), interval};
-      return widened(drawn, half_width(interval) * std::hypot(beside, runs));
+      return widened(steps, half_width(interval) * chance.beside());
     };
     job.throughput = around(job.throughput, below, above);
     job.step_time = around(job.step_time, -above, -below);
     add_speedup_range(linear, i, job);
-    add_slowdown_range(linear, i, chance, job);
+    add_slowdown_range(linear, i, chance.run, job);
   }
 }
 
