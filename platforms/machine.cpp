@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -84,6 +85,9 @@ struct Machine::NodeResources {
   std::vector<int> first{}; // of each node; -1: not made yet
   // By node and other node: the core that serves their flow, and the flow out of the node.
   std::map<std::pair<int, int>, sim::ResourceId> flow_cores{}, flows{};
+  // By node, guest (0: all that the node runs) and layer.
+  std::map<std::tuple<int, int, std::string>, sim::ResourceId> layer_threads{};
+  int guests = 0;
 };
 
 Machine::Machine(sim::Engine& engine, const PlatformSpec& spec, const Stack& stack, int nodes,
@@ -140,6 +144,17 @@ void Machine::add_flow(std::vector<sim::Use>& uses, int from, int to, double wir
         {resource(all.flows, from, to, {sim::ResourceKind::flow, -1, {}}, rate->value()), wire});
 }
 
+int Machine::layer_thread(int node, const ThreadWork& work) const
+{
+  NodeResources& all = *node_resources_;
+  const std::string& layer = stack_.transport.layers[work.layer].name;
+  const int guest = serves_one_guest(stack_, work) ? guest_ : 0;
+  const auto [entry, added] = all.layer_threads.try_emplace({node, guest, layer});
+  if (added)
+    entry->second = all.engine.add_resource({sim::ResourceKind::layer_thread, node, layer}, 1.0);
+  return entry->second.value;
+}
+
 std::function<int(int resource)> Machine::numbers_on(const std::vector<int>& nodes) const
 {
   std::vector<int> firsts;
@@ -159,6 +174,8 @@ Machine Machine::tenant(const Stack& stack, std::vector<sim::ResourceId> core_se
   Machine view = *this;
   view.stack_ = stack;
   view.core_sets_ = std::move(core_sets);
+  if (stack.host.isolation == Isolation::vm)
+    view.guest_ = ++node_resources_->guests;
   view.choose_network();
   return view;
 }

@@ -143,6 +143,8 @@ private:
   int proxy_of(int gpu, int nic) const;
   sim::Hop hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) const;
   Framing uncut(Framing framing) const;
+  /// The thread that does this work for all connections of the node, or of the tenant's guest.
+  int layer_thread(int node, const ThreadWork& work) const;
   /// Adds what a byte takes of the one flow between two nodes (Transport::one_flow).
   void add_flow(std::vector<sim::Use>& uses, int from, int to, double wire) const;
   void add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node, double weight) const;
@@ -167,6 +169,7 @@ private:
   Framing local_framing_;         // between workers on cores of one node
   std::vector<int> nic_of_;
   std::vector<sim::ResourceId> core_sets_; // of the tenant, per node; empty: all cores
+  int guest_ = 0;                          // the tenant's, where it has one
 };
 
 } // namespace foretrain::platforms

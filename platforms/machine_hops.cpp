@@ -98,7 +98,11 @@ void Machine::add_network_work(std::vector<sim::Use>& uses, int node) const
 {
   const ByteWork work = network_work(stack_, network_.framing);
   add_core_work(uses, node, work.sockets);
-  uses.push_back({cores(node).value, work.others});
+  for (const ThreadWork& it : work.threads) {
+    it.of_host ? uses.push_back({cores(node).value, it.seconds})
+               : add_core_work(uses, node, it.seconds);
+    uses.push_back({layer_thread(node, it), it.seconds});
+  }
 }
 
 void Machine::add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node,

@@ -100,7 +100,7 @@ public:
       return hop;
     const Stack& stack = machine_.stack();
     const double copy = plan_.copies / stack.transport.copy_rate.value();
-    const double work = cpu_seconds_per_byte(stack, machine_.framing()) + copy;
+    const double work = network_work(stack, machine_.framing()).sockets + copy;
     for (const int node : {from, to}) {
       hop.uses.push_back({machine_.cores(node).value, copy});
       hop.uses.push_back({machine_.dram(node, 0).value, 2 * plan_.copies});
@@ -113,8 +113,7 @@ public:
       hop.uses.push_back({worker_verbs_[push ? 0 : 1][w], 1});
       hop.uses.push_back({server_verbs_[push ? 1 : 0][s], 1});
     }
-    const double busiest = network_work(stack, machine_.framing()).busiest() + copy;
-    hop.cap = busiest > 0 ? 1 / busiest : hop.cap;
+    hop.cap = work > 0 ? 1 / work : hop.cap;
     return hop;
   }
 

@@ -10,8 +10,9 @@ namespace {
 
 bool passes_virtual_adapter(const Transport& transport)
 {
-  return std::any_of(transport.layers.begin(), transport.layers.end(),
-                     [](const TransportLayer& layer) { return layer.own_thread; });
+  return std::any_of(
+      transport.layers.begin(), transport.layers.end(),
+      [](const TransportLayer& layer) { return layer.thread == LayerThread::adapter; });
 }
 
 } // namespace
@@ -46,7 +47,16 @@ ByteWork network_work(const Stack& stack, const Framing& framing)
   work.sockets =
       stack.host.cpu_overhead * (work.sockets + stack.host.cpu_per_packet.value() / payload +
                                  stack.host.memory_copies / t.copy_rate.value());
+  for (ThreadWork& it : work.threads)
+    if (!it.of_host)
+      it.seconds *= stack.host.cpu_overhead;
   return work;
+}
+
+bool serves_one_guest(const Stack& stack, const ThreadWork& work)
+{
+  return stack.host.isolation == Isolation::vm &&
+         (!work.of_host || stack.transport.layers[work.layer].thread == LayerThread::adapter);
 }
 
 double cpu_seconds_per_byte(const Stack& stack, const Framing& framing)
@@ -56,8 +66,8 @@ double cpu_seconds_per_byte(const Stack& stack, const Framing& framing)
 
 double connection_cap(const Stack& stack, const Framing& framing, int connections)
 {
-  const double busiest = network_work(stack, framing).busiest();
-  return busiest > 0 ? connections / busiest : sim::MaxMin::kNoCap;
+  const double work = network_work(stack, framing).sockets;
+  return work > 0 ? connections / work : sim::MaxMin::kNoCap;
 }
 
 Host load_host(const Value& reference)

@@ -56,7 +56,10 @@ Stack make_stack(Host host, Transport transport);
 ByteWork network_work(const Stack& stack, const Framing& framing);
 /// The same of all threads together.
 double cpu_seconds_per_byte(const Stack& stack, const Framing& framing);
-/// Bytes per second of so many connections when each is the work of one core; no cap without work.
+/// Whether the thread serves one guest, not all that the node runs.
+bool serves_one_guest(const Stack& stack, const ThreadWork& work);
+/// Bytes per second of so many connections when each is the work of one core, whatever threads that
+/// they share can do; no cap without work.
 double connection_cap(const Stack& stack, const Framing& framing, int connections);
 
 Host load_host(const Value& reference);

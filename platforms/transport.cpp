@@ -50,7 +50,7 @@ Transport load(const Value& reference, int depth)
   const Value value = resolve_preset(reference, kTransportKind);
   auto file = read_as<TransportFile>(value);
   if (!file.over) {
-    for (const char* key : {"encapsulation", "aggregation", "own_thread"})
+    for (const char* key : {"encapsulation", "aggregation", "thread"})
       if (value.json().contains(key))
         value.fail_at(key, "is of a layer over another transport: 'over' names that");
     if (!value.json().contains("protocol"))
@@ -72,7 +72,7 @@ Transport load(const Value& reference, int depth)
   result.one_flow = result.one_flow || own.one_flow;
   result.layers.insert(result.layers.begin(),
                        {own.name, file.encapsulation, own.latency, own.cpu_per_segment,
-                        own.cpu_per_packet, own.copies, file.aggregation, file.own_thread});
+                        own.cpu_per_packet, own.copies, file.aggregation, file.thread});
   encapsulate(result.ethernet, file.encapsulation);
   encapsulate(result.infiniband, file.encapsulation);
   take_what_is_given(result, own, value.json());
@@ -115,7 +115,18 @@ bool hands_on_packets(const TransportLayer& layer, const Framing& framing)
          (layer.aggregation == Aggregation::adapter && !framing.sees_tunnels);
 }
 
+// Of packets that reach the socket one by one (RFC 1122, 4.2.3.2: every second).
+constexpr double kAcknowledged = 0.5;
+
 } // namespace
+
+double ByteWork::all() const
+{
+  double sum = sockets;
+  for (const ThreadWork& it : threads)
+    sum += it.seconds;
+  return sum;
+}
 
 ByteWork byte_work(const Transport& t, const Framing& framing)
 {
@@ -129,17 +140,19 @@ ByteWork byte_work(const Transport& t, const Framing& framing)
       framing.cpu_per_packet.value() > 0 ? framing.cpu_per_packet : t.cpu_per_packet;
   work.sockets = t.cpu_per_segment.value() / segment + packet.value() / payload + t.copies * copy;
   bool packets = false; // a layer above hands on single packets
+  bool of_host = false;
   for (const TransportLayer& layer : t.layers) {
     packets = packets || hands_on_packets(layer, framing);
-    const double own = (packets ? layer.cpu_per_packet.value() / payload
-                                : layer.cpu_per_segment.value() / segment) +
-                       layer.copies * copy;
-    if (!layer.own_thread) {
+    const double handled =
+        packets ? layer.cpu_per_packet.value() / payload : layer.cpu_per_segment.value() / segment;
+    // Both ends' threads see what is sent and its acknowledgements, which carry no bytes to copy.
+    const bool shared = layer.thread != LayerThread::connection;
+    of_host = of_host || layer.thread == LayerThread::adapter;
+    const double own = handled * (shared && packets ? 1 + kAcknowledged : 1) + layer.copies * copy;
+    if (shared)
+      work.threads.push_back({static_cast<std::size_t>(&layer - t.layers.data()), own, of_host});
+    else
       work.sockets += own;
-      continue;
-    }
-    work.others += own;
-    work.busiest_other = std::max(work.busiest_other, own);
   }
   return work;
 }
@@ -148,7 +161,7 @@ double interrupt_work(const Transport& t, const Framing& framing)
 {
   double copied = t.copies;
   for (const TransportLayer& layer : t.layers)
-    copied += layer.own_thread ? 0 : layer.copies;
+    copied += layer.thread == LayerThread::connection ? layer.copies : 0;
   return byte_work(t, framing).sockets - copied / t.copy_rate.value();
 }
 
@@ -160,7 +173,7 @@ double acknowledged(const Transport& t, const Framing& framing)
   const bool packets =
       std::any_of(t.layers.begin(), t.layers.end(),
                   [&](const TransportLayer& layer) { return hands_on_packets(layer, framing); });
-  const double covered = packets ? 2 * payload : std::max(t.segment.value(), payload);
+  const double covered = packets ? payload / kAcknowledged : std::max(t.segment.value(), payload);
   return (framing.packet_headers + framing.wire_headers).value() / covered;
 }
 

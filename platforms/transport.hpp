@@ -32,6 +32,17 @@ constexpr auto choices(Aggregation)
                                              {Aggregation::never, "never"}});
 }
 
+/// Whose thread does what a layer does: the core's that serves a connection; or one for all
+/// connections, both ways: of the host for a guest's virtual adapter (vhost), or of a program that
+/// packets pass (flanneld).
+enum class LayerThread { connection, adapter, daemon };
+constexpr auto choices(LayerThread)
+{
+  return std::to_array<Choice<LayerThread>>({{LayerThread::connection, "connection"},
+                                             {LayerThread::adapter, "adapter"},
+                                             {LayerThread::daemon, "daemon"}});
+}
+
 /// A layer between sockets and the wire.
 struct TransportLayer {
   std::string name;
@@ -41,7 +52,7 @@ struct TransportLayer {
   Seconds cpu_per_packet{};  // the same for a packet that it handles by itself
   double copies = 0;         // memory copies per byte
   Aggregation aggregation = Aggregation::always;
-  bool own_thread = false; // its work is another thread's than that of the sockets (vhost)
+  LayerThread thread = LayerThread::connection;
 };
 
 /// Who moves the bytes: adapters or sockets of the kernel.
@@ -94,14 +105,18 @@ struct Transport {
   Bytes encapsulation() const;
 };
 
+/// What a byte takes of a thread that serves all connections of a node or a guest (core-seconds).
+struct ThreadWork {
+  std::size_t layer; // of the transport
+  double seconds;
+  bool of_host; // behind a guest's virtual adapter, or that itself
+};
+
 /// Core time of one end per payload byte (core-seconds).
 struct ByteWork {
-  double sockets = 0;       // of the core that serves the connection
-  double others = 0;        // of other threads together (vhost)
-  double busiest_other = 0; // of one of them
-  double all() const { return sockets + others; }
-  /// Of the thread that caps one connection.
-  double busiest() const { return sockets > busiest_other ? sockets : busiest_other; }
+  double sockets = 0;                // of the core that serves the connection
+  std::vector<ThreadWork> threads{}; // of others, by layer, the uppermost first
+  double all() const;
 };
 ByteWork byte_work(const Transport& transport, const Framing& framing);
 
@@ -126,7 +141,7 @@ struct TransportFile {
   Value over;
   Bytes encapsulation{};
   Aggregation aggregation = Aggregation::always;
-  bool own_thread = false;
+  LayerThread thread = LayerThread::connection;
 };
 
 template <class V>
@@ -190,8 +205,10 @@ void describe(V& v, TransportFile& file)
   v.optional("aggregation", file.aggregation,
              "with 'over': whether it handles segments of many packets: always, where the adapter "
              "looks inside tunnels, or never");
-  v.optional("own_thread", file.own_thread,
-             "with 'over': its work is done by another thread than that of the sockets");
+  v.optional("thread", file.thread,
+             "with 'over': whose thread does its work: of the core that serves a connection, or "
+             "one for all connections both ways: the host's for a guest's virtual adapter (vhost), "
+             "or a program's that packets pass (flanneld)");
 }
 
 } // namespace foretrain::platforms

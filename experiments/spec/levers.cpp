@@ -303,7 +303,7 @@ const std::vector<Lever>& all_levers()
       {&more_mounts, {mount}},
       {&faster_memory, {dram}},
       {&more_cores, {cores}},
-      {&faster_cores, {summation_thread, network_thread, flow_core}},
+      {&faster_cores, {summation_thread, network_thread, flow_core, layer_thread}},
       {&more_threads, {}},
       {&more_memory, {}},
       {&faster_switches, {uplink}},

@@ -26,6 +26,8 @@ const char* suffix_of(ResourceKind kind)
     return "/file-thread";
   case ResourceKind::flow_core:
     return "/core";
+  case ResourceKind::layer_thread:
+    return "/thread";
   default:
     return "";
   }

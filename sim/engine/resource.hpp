@@ -30,6 +30,7 @@ enum class ResourceKind : unsigned char {
   file_thread,      // that opens and reads files
   flow,             // all packets from a node to another one, where nothing tells them apart
   flow_core,        // of a node: that serves these packets to and from another one
+  layer_thread,     // of a node or a guest: that all its packets pass (vhost, flanneld)
 };
 
 /// Whether it is no node's, but of the network or the storage behind it.

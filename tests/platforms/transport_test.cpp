@@ -65,17 +65,19 @@ TEST_CASE("a guest's packets pass its virtual adapter, one by one out of a tunne
 {
   const Stack guest = make_stack(host("vm"), transport("tcp"));
   REQUIRE(guest.transport.layers.size() == 1);
-  CHECK(guest.transport.layers.front().own_thread);
+  CHECK(guest.transport.layers.front().thread == LayerThread::adapter);
   CHECK(guest.assumed.size() == 1);
   const Framing framing = *guest.transport.ethernet;
   const ByteWork work = network_work(guest, framing);
-  CHECK(work.others > 0);
-  CHECK(work.busiest() == std::max(work.sockets, work.others));
+  REQUIRE(work.threads.size() == 1);
+  CHECK(work.threads.front().of_host);
+  CHECK_THAT(work.all(), test::is(work.sockets + work.threads.front().seconds));
 
   const Stack pod = make_stack(host("container-on-vm"), transport("flannel-vxlan"));
   REQUIRE(pod.transport.layers.size() == 2);
   const Framing inside = *pod.transport.ethernet;
-  CHECK(network_work(pod, inside).others > 10 * work.others); // nothing is aggregated for vhost
+  // Nothing is aggregated for vhost.
+  CHECK(network_work(pod, inside).threads.front().seconds > 10 * work.threads.front().seconds);
   CHECK(connection_cap(pod, inside, 1) < connection_cap(guest, framing, 1));
   CHECK_THAT(connection_cap(pod, inside, 3), test::is(3 * connection_cap(pod, inside, 1)));
 
@@ -92,12 +94,42 @@ TEST_CASE("layers with threads of their own work side by side", "[transports][cl
   Transport tcp = transport("tcp");
   const auto layer = [](double copies) {
     return TransportLayer{"layer",    Bytes(0), Seconds(0),          Seconds(0),
-                          Seconds(0), copies,   Aggregation::always, true};
+                          Seconds(0), copies,   Aggregation::always, LayerThread::daemon};
   };
   tcp.layers = {layer(3), layer(5)};
   const ByteWork work = byte_work(tcp, *tcp.ethernet);
-  CHECK_THAT(work.others, test::is(8 / tcp.copy_rate.value()));
-  CHECK_THAT(work.busiest_other, test::is(5 / tcp.copy_rate.value()));
+  REQUIRE(work.threads.size() == 2);
+  CHECK_THAT(work.threads[0].seconds, test::is(3 / tcp.copy_rate.value()));
+  CHECK_THAT(work.threads[1].seconds, test::is(5 / tcp.copy_rate.value()));
+  CHECK(work.threads[1].layer == 1);
+  CHECK_FALSE(work.threads[1].of_host);
+}
+
+TEST_CASE("a daemon handles packets and acknowledgements, in a guest at the guest's speed",
+          "[transports][closed-form]")
+{
+  const Transport udp = transport("flannel-udp");
+  const Framing inside = *udp.ethernet;
+  const double payload = (inside.mtu - inside.packet_headers).value();
+  const double own = 1.5 * 4.8e-6 / payload + 2 / udp.copy_rate.value();
+  CHECK_THAT(byte_work(udp, inside).threads.at(0).seconds, test::is(own));
+  const Stack pod = make_stack(host("container-on-vm"), udp);
+  const ByteWork work = network_work(pod, *pod.transport.ethernet);
+  REQUIRE(work.threads.size() == 2);
+  CHECK_THAT(work.threads[0].seconds, test::is(pod.host.cpu_overhead * own));
+  CHECK(pod.host.cpu_overhead > 1);
+  // vhost gets its packets and their acknowledgements, and is the host's.
+  CHECK_THAT(work.threads[1].seconds, test::is(1.5 * 4e-6 / payload + 1 / udp.copy_rate.value()));
+  // Who else is served by them.
+  CHECK(serves_one_guest(pod, work.threads[0]));
+  CHECK(serves_one_guest(pod, work.threads[1]));
+  const Stack container = make_stack(host("container"), udp);
+  CHECK_FALSE(serves_one_guest(container, network_work(container, inside).threads.at(0)));
+  Stack beneath = make_stack(host("vm"), transport("virtio"));
+  beneath.transport.layers.push_back(udp.layers.front());
+  const ByteWork below = network_work(beneath, *beneath.transport.ethernet);
+  CHECK(serves_one_guest(beneath, below.threads.at(0)));
+  CHECK_FALSE(serves_one_guest(beneath, below.threads.at(1)));
 }
 
 TEST_CASE("copies of a host layer are work of a connection's core", "[transports][closed-form]")

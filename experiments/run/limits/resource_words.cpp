@@ -51,6 +51,8 @@ std::string part_words(const sim::Resource& r)
     return "what a network lets through of one flow out";
   case flow_core:
     return "core that serves the packets of a flow";
+  case layer_thread:
+    return "thread that all packets of " + r.part + " pass";
   default:
     return r.part;
   }
