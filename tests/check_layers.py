@@ -64,7 +64,7 @@ DOORS = {  # libraries that only these files may include
     r"simgrid/": r"sim/engine/simgrid_adapter\.cpp",
     r"boost/graph/": r"platforms/.*",
     r"boost/uuid/": r"experiments/run/keep/fingerprint\.cpp",
-    r"sqlite3": r"experiments/run/keep/result_store\.cpp|models/traces/nsys\.cpp",
+    r"sqlite3": r"experiments/run/keep/(sqlite_file|sql_question)\.cpp|models/traces/nsys\.cpp",
     r"pugixml": r"platforms/.*",
     r"yaml-cpp/": r"sim/base/yaml\.cpp",
     r"Eigen/": r"(calibration|realrun)/.*",

@@ -7,10 +7,10 @@
 // order.
 #pragma once
 
+#include "experiments/run/keep/sqlite_file.hpp"
 #include "sim/base/document.hpp"
 #include "sim/base/units.hpp"
 
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -57,9 +57,6 @@ public:
   /// Opens the file, or makes it. Throws UsageError when it cannot be written, or is a database of
   /// something else or of a later version.
   explicit ResultStore(const std::string& path);
-  ~ResultStore();
-  ResultStore(const ResultStore&) = delete;
-  ResultStore& operator=(const ResultStore&) = delete;
 
   /// The result of a point that is done; none where the row is damaged: its checksum, which is of
   /// key and result, is wrong.
@@ -100,10 +97,9 @@ public:
   int merge(const std::string& path);
 
 private:
-  struct Database;
   std::optional<SweepRun> find_run(const std::string& condition, const std::string& bound) const;
 
-  std::unique_ptr<Database> database_;
+  SqliteFile file_;
 };
 
 } // namespace foretrain::experiments

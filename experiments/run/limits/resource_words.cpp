@@ -52,7 +52,7 @@ std::string part_words(const sim::Resource& r)
   case flow_core:
     return "core that serves the packets of a flow";
   case layer_thread:
-    return "thread that all packets of " + r.part + " pass";
+    return "packet thread of " + r.part;
   default:
     return r.part;
   }
