@@ -5,6 +5,18 @@
 
 namespace foretrain::models::fleet {
 
+double Active::work_by(Seconds now) const
+{
+  const double since_then =
+      runs() ? std::max(0.0, (now - std::max(since, ready)).value()) * rate.work : 0;
+  return progress.work() + since_then;
+}
+
+double Active::attained_by(Seconds now, int gpus) const
+{
+  return attained + (runs() ? (now - started).value() * gpus : 0);
+}
+
 void Active::begin(Seconds now, Seconds works_from, bool reads, const Job& job)
 {
   started = since = now;

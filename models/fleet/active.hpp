@@ -42,6 +42,10 @@ struct Active {
   bool gave_up = false;  // failed, but holds its GPUs still
 
   bool runs() const { return holds && !gave_up; }
+  /// Work that is done by now, where its rate did not change since its progress was noted.
+  double work_by(Seconds now) const;
+  /// GPU seconds of its attempts by now.
+  double attained_by(Seconds now, int gpus) const;
 
   /// An attempt of the job begins.
   void begin(Seconds now, Seconds works_from, bool reads, const Job& job);

@@ -1,6 +1,7 @@
 #include "models/fleet/simulation.hpp"
 
-#include "models/fleet/active.hpp"
+#include "models/fleet/account_use.hpp"
+#include "models/fleet/active_jobs.hpp"
 #include "models/fleet/backfill.hpp"
 #include "models/fleet/events.hpp"
 #include "models/fleet/ledger.hpp"
@@ -8,25 +9,12 @@
 #include "models/fleet/service.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
 namespace foretrain::models::fleet {
 
 namespace {
-
-Happens event_of(Turn turn)
-{
-  switch (turn) {
-  case Turn::data_read:
-    return Happens::data_read;
-  case Turn::transfer:
-    return Happens::turn;
-  default:
-    return Happens::finish;
-  }
-}
 
 // For so long repairs and the ends of windows are awaited where nobody runs or comes any more: a
 // job may need more GPUs than are ever up at once.
@@ -41,10 +29,10 @@ public:
                                  : backfill_by(setting.policy)),
         scheduler_(workload, setting.shape, setting.policy, setting.quotas, setting.windows),
         quotas_(setting.quotas), ledger_(setting.shape, setting.spares, setting.history),
-        version_(workload.jobs.size(), 0), slot_(workload.jobs.size(), kNone),
-        use_(workload.accounts.size(), 0), account_gpus_(workload.accounts.size(), 0),
+        jobs_(workload, setting, scheduler_, events_),
+        accounts_(workload.accounts.size(), setting.policy.half_life),
         service_(setting, scheduler_, ledger_, events_, result_,
-                 {[this](JobId id) { return active(id).gave_up; },
+                 {[this](JobId id) { return jobs_[id].gave_up; },
                   [this](int node) { lose_memory(node); }, [this](JobId id) { interrupt(id); },
                   [this](JobId id) { preempt(id); }, [this](Seconds back) { hang_until(back); }})
   {
@@ -73,21 +61,12 @@ public:
   }
 
 private:
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
-  Active& active(JobId id) { return actives_[slot_[id]]; }
-  const Active& active(JobId id) const { return actives_[slot_[id]]; }
   const Job& job(JobId id) const { return workload_.jobs[id]; }
-  const Checkpointing& checkpointing(JobId id) const
-  {
-    return setting_.checkpointing.at(job(id).checkpointing);
-  }
-
   // All that happens at the next time at which something does; false when nothing will.
   bool step()
   {
     Seconds next = arrived_ < workload_.jobs.size() ? workload_.jobs[arrived_].submit : kNever;
-    while (!events_.empty() && out_of_date(events_.top()))
+    while (!events_.empty() && jobs_.out_of_date(events_.top()))
       events_.pop();
     if (!events_.empty())
       next = std::min(next, events_.top().time);
@@ -96,12 +75,13 @@ private:
         (only_outside && (!outside_may_help() || next - last_active_ > kPatience)))
       return false;
     ledger_.pass(scheduler_, working_, next);
-    decay_use(next);
+    if (order_.by_account)
+      accounts_.pass(next - scheduler_.now());
     scheduler_.set_now(next);
     while (!events_.empty() && events_.top().time <= next) {
       const Event event = events_.top();
       events_.pop();
-      if (!out_of_date(event))
+      if (!jobs_.out_of_date(event))
         happen(event);
     }
     while (arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submit <= next)
@@ -119,11 +99,6 @@ private:
     return scheduler_.count_waiting() > 0 && (service_.may_grow() || reserved);
   }
 
-  bool out_of_date(const Event& event) const
-  {
-    return event.what <= Happens::give_up && event.version != version_[event.subject];
-  }
-
   void happen(const Event& event)
   {
     switch (event.what) {
@@ -134,8 +109,8 @@ private:
       end(event.subject, JobState::timeout);
       break;
     case Happens::data_read:
-      bring_up_to_date(event.subject);
-      set_read(event.subject);
+      jobs_.bring_up_to_date(event.subject);
+      jobs_.set_read(event.subject);
       break;
     case Happens::turn:
       make_turn(event.subject);
@@ -174,14 +149,7 @@ private:
       ++ended_;
       return;
     }
-    if (unused_.empty()) {
-      slot_[id] = static_cast<std::uint32_t>(actives_.size());
-      actives_.emplace_back();
-    } else {
-      slot_[id] = unused_.back();
-      unused_.pop_back();
-      active(id) = {};
-    }
+    jobs_.add(id);
     scheduler_.enqueue(id, key(id));
     last_active_ = scheduler_.now();
   }
@@ -190,26 +158,10 @@ private:
   {
     if (scheduler_.keeps_place(id)) // it goes first
       return -std::numeric_limits<double>::infinity();
-    const Active& a = active(id);
-    const Seconds expected = scheduler_.expected(id);
-    const double done = a.progress.work() + work_since(id);
-    const Seconds remaining{std::max(0.0, expected.value() - done)};
-    const double attained = a.attained + attained_since(id);
-    return order_.key({job(id), expected, remaining, attained, use_[job(id).account]});
-  }
-
-  bool runs(JobId id) const { return active(id).runs(); }
-  double work_since(JobId id) const
-  {
-    const Active& a = active(id);
-    return runs(id) ? std::max(0.0, (scheduler_.now() - std::max(a.since, a.ready)).value()) *
-                          a.rate.work
-                    : 0;
-  }
-  double attained_since(JobId id) const
-  {
-    const Active& a = active(id);
-    return runs(id) ? (scheduler_.now() - a.started).value() * job(id).gpus : 0;
+    const Seconds now = scheduler_.now(), expected = scheduler_.expected(id);
+    const Seconds remaining{std::max(0.0, expected.value() - jobs_[id].work_by(now))};
+    return order_.key({job(id), expected, remaining, jobs_[id].attained_by(now, job(id).gpus),
+                       accounts_.of(job(id).account)});
   }
 
   void schedule()
@@ -235,12 +187,13 @@ private:
     scheduler_.set_grew(false);
     scheduler_.forget_arrived();
     scheduler_.drop_gone();
-    change_rates();
+    jobs_.change_rates();
   }
 
   void started(JobId id)
   {
-    Active& a = active(id);
+    Active& a = jobs_[id];
+    const Checkpointing& checkpointing = jobs_.checkpointing(id);
     JobOutcome& outcome = result_.jobs[id];
     const bool again = outcome.start != kNever;
     if (!again)
@@ -249,148 +202,29 @@ private:
     outcome.nodes = static_cast<int>(nodes.size());
     const Seconds restart = again ? setting_.restart : Seconds(0);
     const bool restores = again && a.progress.saved.work > 0;
-    const Seconds read = restores ? checkpointing(id).read : Seconds(0);
-    const bool felt = checkpointing(id).felt;
-    a.begin(scheduler_.now(),
-            std::max(storage_back_, scheduler_.now() + restart + (felt ? Seconds(0) : read)),
-            static_cast<bool>(setting_.speeds.rates), job(id));
-    a.to_restore = felt ? read.value() : 0;
-    if (checkpointing(id).in_memory)
+    const Seconds read = restores ? checkpointing.read : Seconds(0);
+    const Seconds begin = scheduler_.now() + restart + (checkpointing.felt ? Seconds(0) : read);
+    jobs_.begin(id, std::max(storage_back_, begin));
+    a.to_restore = checkpointing.felt ? read.value() : 0;
+    if (checkpointing.in_memory)
       a.copies = MemoryCopies(nodes);
-    find_uses(id);
     ++actives_running_;
     working_ += job(id).gpus;
-    account_gpus_[job(id).account] += job(id).gpus;
+    accounts_.hold(job(id).account, job(id).gpus);
     if (job(id).limit != kNever)
-      push(Happens::kill, id, scheduler_.now() + job(id).limit);
+      jobs_.push(Happens::kill, id, scheduler_.now() + job(id).limit);
     else if (again)
       scheduler_.expect_end(id, a.ready + Seconds(a.to_restore) + job(id).alone() -
                                     Seconds(a.progress.work()));
-    changed_.push_back(id);
-  }
-
-  Placed placed(JobId id) const
-  {
-    return {id, &scheduler_.held(id), active(id).first_pass, active(id).transfer};
-  }
-
-  void find_uses(JobId id)
-  {
-    if (setting_.speeds.shared)
-      active(id).uses = setting_.speeds.shared(placed(id));
   }
 
   // Its write or read begins or ends.
   void make_turn(JobId id)
   {
-    bring_up_to_date(id);
-    Active& a = active(id);
-    const Transfer over = a.transfer;
-    a.turn(checkpointing(id));
-    if (over != Transfer::none)
-      note(id, over == Transfer::read ? Overhead::restart : Overhead::checkpoint, a.turned);
-    a.turned = scheduler_.now();
-    a.rate.transfer = transfer_rate_apart(id);
-    find_uses(id);
-    plan_again(id);
-    changed_.push_back(id);
-  }
-
-  // From now on its data come out of caches, as far as these hold them.
-  void set_read(JobId id)
-  {
-    active(id).first_pass = false;
-    find_uses(id);
-    changed_.push_back(id);
-  }
-
-  void push(Happens what, JobId id, Seconds time) { events_.push({time, what, id, version_[id]}); }
-
-  // Work of a job until now.
-  void bring_up_to_date(JobId id)
-  {
-    active(id).pass_until(scheduler_.now(), job(id), checkpointing(id));
-  }
-
-  // Jobs that started, and those that lost or found others that they meet, have other rates.
-  void change_rates()
-  {
-    if (changed_.empty() && !left_)
-      return;
-    if (setting_.speeds.rates)
-      set_rates();
-    else
-      for (const JobId id : changed_)
-        if (slot_[id] != kNone && runs(id))
-          plan_ends(id);
-    changed_.clear();
-    left_ = false;
-  }
-
-  void set_rates()
-  {
-    std::vector<Placed> running;
-    std::vector<std::vector<SharedUse>> uses;
-    for (const Ending& ending : scheduler_.endings())
-      if (runs(ending.job))
-        running.push_back(placed(ending.job));
-    std::sort(running.begin(), running.end(),
-              [](const Placed& a, const Placed& b) { return a.id < b.id; });
-    for (const Placed& it : running)
-      uses.push_back(active(it.id).uses);
-    for (const Meeting& meeting : meetings(running, uses, setting_.shape.nodes)) {
-      std::vector<Placed> jobs;
-      for (const std::size_t i : meeting.jobs) {
-        jobs.push_back(running[i]);
-        if (!meeting.scarce)
-          jobs.back().transfer = Transfer::none;
-      }
-      if (std::any_of(jobs.begin(), jobs.end(),
-                      [&](const Placed& it) { return active(it.id).met != jobs; }))
-        set_rates(jobs);
-    }
-  }
-
-  // Of a write or read that only those feel who use the same storage, where there is enough for
-  // them: others on its nodes go on as if the job worked, for as short as it is.
-  double transfer_rate_apart(JobId id) const
-  {
-    return active(id).transfer == Transfer::none
-               ? 1
-               : setting_.speeds.rates(std::vector<Placed>{placed(id)}).front().transfer;
-  }
-
-  // If its rate stays as it is.
-  void plan_ends(JobId id)
-  {
-    const Active& a = active(id);
-    const NextTurn next = a.next(job(id), checkpointing(id));
-    if (next.time <= a.started + job(id).limit)
-      push(event_of(next.what), id, next.time);
-  }
-
-  void set_rates(const std::vector<Placed>& jobs)
-  {
-    const std::vector<JobRate> rates = setting_.speeds.rates(jobs);
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const JobId id = jobs[i].id;
-      bring_up_to_date(id);
-      Active& a = active(id);
-      a.rate.work = rates[i].work;
-      a.rate.transfer =
-          jobs[i].transfer != Transfer::none ? rates[i].transfer : transfer_rate_apart(id);
-      a.met = jobs;
-      plan_again(id);
-    }
-  }
-
-  // Its end as it was planned is out of date.
-  void plan_again(JobId id)
-  {
-    ++version_[id];
-    if (job(id).limit != kNever)
-      push(Happens::kill, id, active(id).started + job(id).limit);
-    plan_ends(id);
+    jobs_.bring_up_to_date(id);
+    if (const Transfer over = jobs_[id].transfer; over != Transfer::none)
+      note(id, over == Transfer::read ? Overhead::restart : Overhead::checkpoint, jobs_[id].turned);
+    jobs_.turn(id);
   }
 
   // From a time until now.
@@ -403,25 +237,25 @@ private:
   // Of an attempt that works no more: until when it restarted, and the writes that took no turns.
   void note_attempt(JobId id)
   {
-    const Active& a = active(id);
+    const Active& a = jobs_[id];
     const Seconds now = scheduler_.now();
     if (!setting_.history)
       return;
     if (a.ready > a.started)
       result_.overheads.push_back({id, Overhead::restart, a.started, std::min(now, a.ready)});
-    if (!checkpointing(id).felt)
-      add_writes(result_.overheads, id, a.ready, now, checkpointing(id));
+    if (const Checkpointing& checkpointing = jobs_.checkpointing(id); !checkpointing.felt)
+      add_writes(result_.overheads, id, a.ready, now, checkpointing);
   }
 
   // The attempt is over, and the job has its GPUs still.
   void end_attempt(JobId id)
   {
-    Active& a = active(id);
+    Active& a = jobs_[id];
     JobOutcome& outcome = result_.jobs[id];
     const Seconds now = scheduler_.now();
     outcome.run += now - a.started;
     a.attained += (now - a.started).value() * job(id).gpus;
-    account_gpus_[job(id).account] -= job(id).gpus;
+    accounts_.hold(job(id).account, -job(id).gpus);
     if (!a.gave_up) {
       working_ -= job(id).gpus;
       note_attempt(id);
@@ -429,8 +263,8 @@ private:
     if (setting_.history)
       for (const Slice& slice : scheduler_.held(id))
         result_.spans.push_back({id, slice, a.started, now});
-    left_ = true;
-    ++version_[id];
+    jobs_.left();
+    jobs_.forget_events(id);
     a.holds = false;
     a.gave_up = false;
     --actives_running_;
@@ -451,8 +285,8 @@ private:
 
   void end(JobId id, JobState state)
   {
-    bring_up_to_date(id);
-    save(active(id).progress);
+    jobs_.bring_up_to_date(id);
+    save(jobs_[id].progress);
     leave(id);
     JobOutcome& outcome = result_.jobs[id];
     outcome.state = state;
@@ -460,15 +294,14 @@ private:
     outcome.waited_for = scheduler_.waited_for(id);
     account(id);
     result_.end = std::max(result_.end, scheduler_.now());
-    unused_.push_back(slot_[id]);
-    slot_[id] = kNone;
+    jobs_.remove(id);
     ++ended_;
   }
 
   // Of a job that ended, or is cut off.
   void account(JobId id)
   {
-    const Active& a = active(id);
+    const Active& a = jobs_[id];
     const int gpus = job(id).gpus;
     GpuTime& time = result_.gpu_time;
     Done done = a.progress.saved;
@@ -485,9 +318,9 @@ private:
 
   void preempt(JobId id)
   {
-    bring_up_to_date(id);
-    save(active(id).progress);
-    active(id).progress.cycle = active(id).progress.written = 0;
+    jobs_.bring_up_to_date(id);
+    save(jobs_[id].progress);
+    jobs_[id].progress.cycle = jobs_[id].progress.written = 0;
     ++result_.jobs[id].preemptions;
     leave(id);
     wait_again(id);
@@ -496,15 +329,15 @@ private:
   // One that hangs gives its GPUs up when that is noticed.
   void stop_now(JobId id)
   {
-    if (!active(id).gave_up)
+    if (!jobs_[id].gave_up)
       preempt(id);
   }
 
   // A job's node failed: it hangs, and gives up its GPUs when that is noticed.
   void interrupt(JobId id)
   {
-    bring_up_to_date(id);
-    Active& a = active(id);
+    jobs_.bring_up_to_date(id);
+    Active& a = jobs_[id];
     note_attempt(id);
     const double lost = fail(a.progress);
     a.lost += lost;
@@ -513,20 +346,20 @@ private:
     working_ -= job(id).gpus;
     ++result_.jobs[id].restarts;
     ++result_.interruptions;
-    ++version_[id];
-    push(Happens::give_up, id, scheduler_.now() + setting_.detect);
-    left_ = true;
+    jobs_.forget_events(id);
+    jobs_.push(Happens::give_up, id, scheduler_.now() + setting_.detect);
+    jobs_.left();
   }
 
   // Checkpoints may go with a node, also of jobs that wait and keep their place.
   void lose_memory(int node)
   {
     const auto lose = [&](JobId id) {
-      Active& a = active(id);
-      if (!checkpointing(id).in_memory || !a.copies.on(node))
+      Active& a = jobs_[id];
+      if (!jobs_.checkpointing(id).in_memory || !a.copies.on(node))
         return;
       if (a.runs())
-        bring_up_to_date(id);
+        jobs_.bring_up_to_date(id);
       if (a.copies.lose(node))
         a.lost += fail_unsaved(a.progress);
     };
@@ -540,8 +373,8 @@ private:
   // It is noticed that a job hangs.
   void stop(JobId id)
   {
-    note(id, Overhead::restart, active(id).since); // it hung since then
-    active(id).since = scheduler_.now();
+    note(id, Overhead::restart, jobs_[id].since); // it hung since then
+    jobs_[id].since = scheduler_.now();
     end_attempt(id);
     if (!setting_.keep_place) {
       release(id);
@@ -566,32 +399,21 @@ private:
   {
     storage_back_ = std::max(storage_back_, back);
     for (const Ending& ending : scheduler_.endings()) {
-      if (!runs(ending.job))
+      if (!jobs_.runs(ending.job))
         continue;
-      bring_up_to_date(ending.job);
-      active(ending.job).ready = std::max(active(ending.job).ready, storage_back_);
-      plan_again(ending.job);
+      jobs_.bring_up_to_date(ending.job);
+      jobs_[ending.job].ready = std::max(jobs_[ending.job].ready, storage_back_);
+      jobs_.plan_again(ending.job);
     }
-  }
-
-  // What accounts use counts less with time: u' = GPUs - u ln 2 / half-life.
-  void decay_use(Seconds until)
-  {
-    if (!order_.by_account)
-      return;
-    const double rate = std::log(2.0) / setting_.policy.half_life.value();
-    const double left = std::exp(-rate * (until - scheduler_.now()).value());
-    for (std::size_t account = 0; account < use_.size(); ++account)
-      use_[account] = use_[account] * left + account_gpus_[account] * (1 - left) / rate;
   }
 
   void close()
   {
     for (JobId id = 0; id < arrived_; ++id)
-      if (slot_[id] != kNone) {
+      if (jobs_.has(id)) {
         const bool held = !scheduler_.held(id).empty();
-        if (active(id).holds) {
-          bring_up_to_date(id);
+        if (jobs_[id].holds) {
+          jobs_.bring_up_to_date(id);
           result_.jobs[id].state = JobState::running;
         } else if (held && !result_.stopped) {
           ++result_.stuck;
@@ -612,14 +434,9 @@ private:
   Quotas quotas_; // of an empty cluster
   Ledger ledger_;
   Events events_;
-  std::vector<std::uint32_t> version_, slot_; // by job
-  std::vector<Active> actives_;
-  std::vector<std::uint32_t> unused_;
-  std::vector<double> use_;       // of accounts, GPU seconds
-  std::vector<int> account_gpus_; // that accounts hold now
-  int working_ = 0;               // GPUs of jobs that run, and do not hang
-  std::vector<JobId> changed_;
-  bool left_ = false;      // jobs ended, or hang
+  ActiveJobs jobs_;
+  AccountUse accounts_;
+  int working_ = 0;        // GPUs of jobs that run, and do not hang
   Seconds storage_back_{}; // after an outage
   std::size_t arrived_ = 0, ended_ = 0;
   int actives_running_ = 0;
