@@ -220,6 +220,21 @@ TEST_CASE("texts: jobs over time, 2", "[golden]")
   check_texts("fleets-2");
 }
 
+TEST_CASE("texts: jobs over time, 3: traces with odd rows", "[golden]")
+{
+  check_texts("fleets-3");
+}
+
+TEST_CASE("texts: jobs over time, 4: failures, maintenance, a report", "[golden]")
+{
+  check_texts("fleets-4");
+}
+
+TEST_CASE("texts: jobs over time, 5: kinds of checkpoints", "[golden]")
+{
+  check_texts("fleets-5");
+}
+
 TEST_CASE("texts: platforms, their graphs, exports and imports", "[golden]")
 {
   check_texts("platforms");
