@@ -116,9 +116,12 @@ struct ResultStore::Database {
   std::string path;
   sqlite3* handle = nullptr;
 
-  explicit Database(const std::string& file) : path(file)
+  Database(const std::string& file, StoreUse use) : path(file)
   {
-    if (sqlite3_open(path.c_str(), &handle) != SQLITE_OK)
+    // Not read-only, that what a killed process left behind is undone; SQLite takes what is
+    // protected for read-only itself.
+    const int flags = SQLITE_OPEN_READWRITE | (use == StoreUse::write ? SQLITE_OPEN_CREATE : 0);
+    if (sqlite3_open_v2(path.c_str(), &handle, flags, nullptr) != SQLITE_OK)
       fail();
     sqlite3_busy_timeout(handle, kPatienceMs);
   }
@@ -183,10 +186,12 @@ struct ResultStore::Database {
   }
 };
 
-ResultStore::ResultStore(const std::string& path) : database_(std::make_unique<Database>(path))
+ResultStore::ResultStore(const std::string& path, StoreUse use)
+    : database_(std::make_unique<Database>(path, use))
 {
   const Database& db = *database_;
-  db.run("BEGIN IMMEDIATE"); // nobody else makes the tables meanwhile
+  // To write: nobody else makes the tables meanwhile.
+  db.run(use == StoreUse::write ? "BEGIN IMMEDIATE" : "BEGIN");
   const int application = db.number("PRAGMA application_id");
   if (application == kApplication) {
     if (db.number("PRAGMA user_version") != kLayout)
@@ -196,6 +201,8 @@ ResultStore::ResultStore(const std::string& path) : database_(std::make_unique<D
       throw UsageError("the result store '" + path + "' is damaged: its tables are none");
   } else if (application != 0 || db.number("SELECT count(*) FROM sqlite_master") != 0) {
     throw UsageError("'" + path + "' is a database of something else");
+  } else if (use == StoreUse::read) {
+    throw UsageError("'" + path + "' holds no results: it is empty");
   } else {
     db.run(layout());
   }

@@ -52,11 +52,14 @@ struct RunPoint {
   Json result; // null where it is damaged or gone
 };
 
+enum class StoreUse { write, read };
+
 class ResultStore {
 public:
-  /// Opens the file, or makes it. Throws UsageError when it cannot be written, or is a database of
-  /// something else or of a later version.
-  explicit ResultStore(const std::string& path);
+  /// Opens the file, to `write` makes it where it is not there or empty; what is only read is left
+  /// as it is, and may be protected. Throws UsageError when it cannot be opened so, or is a
+  /// database of something else or of a later version.
+  explicit ResultStore(const std::string& path, StoreUse use = StoreUse::write);
   ~ResultStore();
   ResultStore(const ResultStore&) = delete;
   ResultStore& operator=(const ResultStore&) = delete;

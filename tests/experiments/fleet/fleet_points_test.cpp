@@ -267,7 +267,7 @@ TEST_CASE("quantities have columns, values and changes with their units", "[flee
   CHECK(quantity_change(fleet_quantity("/wait_s/p90"), -7200) == "-2.0 h");
   CHECK(quantity_change(fleet_quantity("/goodput"), 0.031) == "+3.1 points");
   CHECK(quantity_change(fleet_quantity("/goodput"), 1e-9) == "0.0 points");
-  CHECK(quantity_range(fleet_quantity("/cost"), {5, 4, 6, 0.9}) == "5 (4 to 6)");
+  CHECK(quantity_range(fleet_quantity("/cost"), {5, 4, 6, 0.9}) == "5.00 (4.00 to 6.00)");
   CHECK(short_pointers({"/cluster/nodes", "/policy", "/a/x", "/b/x", "/arrivals/mix/0"}) ==
         std::vector<std::string>{"nodes", "policy", "a/x", "b/x", "arrivals/mix/0"});
 }
