@@ -95,6 +95,16 @@ TEST_CASE("points of a fleet's sweep are what --set makes of it", "[fleet]")
   CHECK_THAT(fleet_points_html(answer), Catch::Contains("Where GPU hours went"));
 }
 
+TEST_CASE("the table of a sweep names the currency of costs", "[fleet]")
+{
+  const auto table = [](const std::vector<std::string>& set) {
+    const FleetFile file = load(queue(1, R"("sweep": {"/policy": ["fifo", "easy"]}, )"), set);
+    return fleet_points_table(fleet_sweep_answer(file, run(file)));
+  };
+  CHECK_THAT(table({}), Catch::Contains("  cost\n"));
+  CHECK_THAT(table({"/cluster/currency=EUR"}), Catch::Contains("  cost, EUR\n"));
+}
+
 TEST_CASE("what the command line sets the sweep no longer varies", "[fleet]")
 {
   const test::TextFile trace("points.swf", kTrace);
