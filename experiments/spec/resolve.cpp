@@ -340,7 +340,7 @@ ResolvedExperiment resolve(const Point& given)
   resolve_storage(e, root);
   static_cast<void>(price_per_gpu_hour(e.spec.cluster.price_per_gpu_hour, e.spec.cluster.platform,
                                        e.platform.name));
-  add_money_warnings(e);
+  add_length_warnings(e);
   e.presets = *uses;
   check_networks(e, root);
   check_tables(e, root);

@@ -61,8 +61,15 @@ std::optional<double> price_per_gpu_hour(const Value& price, const Value& named,
              "priced are " + (known.empty() ? "none" : joined(known)));
 }
 
-void add_money_warnings(ResolvedExperiment& experiment)
+void add_length_warnings(ResolvedExperiment& experiment)
 {
+  constexpr int kManySteps = 1000; // a simulation repeats itself long before
+  for (ResolvedJob& job : experiment.jobs)
+    if (job.spec.steps.value_or(0) >= kManySteps && !samples_of_training(job, 1))
+      job.warnings.push_back(
+          fmt::format("{}: all {} \"steps\" are simulated and measured; the length "
+                      "of a training is \"training_steps\"",
+                      job.spec.name, *job.spec.steps));
   if (!experiment.spec.cluster.price_per_gpu_hour)
     return;
   for (ResolvedJob& job : experiment.jobs)

@@ -21,7 +21,8 @@ double samples_of_step(const ResolvedJob& job);
 std::optional<double> price_per_gpu_hour(const Value& price, const Value& named,
                                          const std::string& platform);
 
-/// Warnings for prices that tell nothing: of jobs without a length.
-void add_money_warnings(ResolvedExperiment& experiment);
+/// Warnings for prices that tell nothing, of jobs without a length, and for so many measured steps
+/// that the length is what was meant.
+void add_length_warnings(ResolvedExperiment& experiment);
 
 } // namespace foretrain::experiments
