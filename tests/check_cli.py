@@ -50,7 +50,7 @@ BAD = [  # (what, file, must be in the message)
     ("trailing comma", with_text('{ "jobs": [], }'), ":1:"),
     ("NaN", with_text('{ "jobs": NaN }'), "not valid JSON"),
     ("not an object", with_text("[]"), "must be"),
-    ("empty", with_text(""), "not valid JSON"),
+    ("empty", with_text(""), "error: is empty"),
     ("unknown key", changed(put={"/jobs/0/batchsize": 4}), "/jobs/0/batchsize is not a known key"),
     ("misspelt model", changed(put={"/jobs/0/model": "resnet5"}), "did you mean 'resnet50'?"),
     ("misspelt platform", changed(put={"/cluster/platform": "c4140-v100-sxm"}), "did you mean"),

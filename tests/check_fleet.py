@@ -8,9 +8,11 @@ import io
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import xml.dom.minidom
 
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
@@ -262,6 +264,16 @@ def check_plans(folder):
     assert "--uncertainty is for experiments" in run("plan", plan, "--uncertainty", "steps", status=2).stderr
 
 
+def check_interrupt():
+    """Ctrl-C while speeds are simulated: SimGrid's engine, which would end with 1 and no word, leaves it to the fleet."""
+    process = subprocess.Popen([PROGRAM, "fleet", "c4140-neighbours"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    told, _ = process.communicate(timeout=120)
+    assert process.returncode == 0 and "Interrupted: this is of what has happened so far." in told, (process.returncode, told[-300:])
+
+
 def check_rows():
     rows = json.loads(run("validate", "fleet", "--format", "json").stdout)["rows"]
     missed = {row["id"] for row in rows if not row["holds"]}
@@ -279,5 +291,6 @@ with tempfile.TemporaryDirectory() as name:
     check_maintenance(pathlib.Path(name))
     check_when(pathlib.Path(name))
     check_plans(pathlib.Path(name))
+    check_interrupt()
     check_rows()
 print("fleets are as they should be")

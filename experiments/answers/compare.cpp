@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t kMostRuns = 48; // of single settings
 constexpr int kMostGpus = 64;         // of a point worth running again for each setting
-constexpr double kSameWork = 1e-6;    // relative, of samples per step
-
 // Every step of a job is of that many samples.
 double samples_per_step(const JobResult& job)
 {
@@ -123,10 +121,9 @@ std::vector<std::string> warnings_of(const CompareSide& a, const CompareSide& b,
     for (const SettingDifference& it : pair.differs)
       if (it.pointer.ends_with("/model") || it.pointer.ends_with("/dataset"))
         warnings.insert("models or data sets differ: a sample of A is not one of B");
-    if (std::abs(pair.samples_per_step.b / pair.samples_per_step.a - 1) > kSameWork)
-      warnings.insert(
-          "steps are of different numbers of samples: parts of B's step are told for as "
-          "many samples as A's");
+    if (!pair.same_work())
+      warnings.insert("steps are of different numbers of samples: \"Why\" counts of B's as many as "
+                      "A's has, the parts above are of whole steps");
   }
   return {warnings.begin(), warnings.end()};
 }
@@ -140,6 +137,12 @@ bool worth_running(const ComparedPair& pair)
 }
 
 } // namespace
+
+bool JobComparison::same_work() const
+{
+  constexpr double kSame = 1e-6; // relative
+  return std::abs(samples_per_step.b / samples_per_step.a - 1) <= kSame;
+}
 
 void check_fields(const Value& at, const CompareAnswer& answer)
 {

@@ -66,6 +66,9 @@ struct JobComparison {
   std::vector<RatioBound> bounds;
   std::vector<SettingDifference> differs;
   std::vector<SettingAlone> settings_alone;
+
+  /// Steps of both are of as many samples.
+  bool same_work() const;
 };
 
 struct CompareAnswer {

@@ -96,7 +96,7 @@ CompareSide side_of_result(const std::string& path)
 
 CompareSide side_of_store(const std::string& path)
 {
-  const ResultStore store(path);
+  const ResultStore store(path, StoreUse::read);
   std::map<std::string, StoredPoint> latest; // by experiment and settings
   std::vector<std::string> order;
   std::set<std::string> experiments;

@@ -47,12 +47,16 @@ std::vector<PathLimit> told_limits(const sim::Engine& engine, sim::GpuVendor ven
   return list;
 }
 
-std::vector<sim::LimitedBy> input_limits(const models::Job& job)
+// Of the last stage of the input, which copies a batch to the GPU, or of those before it.
+std::vector<sim::LimitedBy> input_limits(const models::Job& job, bool copies)
 {
   std::vector<sim::LimitedBy> limits;
-  for (const auto& pipeline : job.input())
-    for (const auto& use : pipeline->uses())
-      limits.insert(limits.end(), use.limits.begin(), use.limits.end());
+  for (const auto& pipeline : job.input()) {
+    const auto& stages = pipeline->uses();
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      if ((i + 1 == stages.size()) == copies)
+        limits.insert(limits.end(), stages[i].limits.begin(), stages[i].limits.end());
+  }
   return limits;
 }
 
@@ -66,8 +70,11 @@ std::vector<PathLimit> limits_of(const sim::Engine& engine, sim::GpuVendor vendo
   if (part == &Times::exposed_communication)
     return told_limits(engine, vendor, job.communication_limits(),
                        "cap of a connection or protocol");
-  if (part == &Times::input_stall || part == &Times::host_to_device)
-    return told_limits(engine, vendor, input_limits(job), "threads or connections of the input");
+  if (part == &Times::input_stall)
+    return told_limits(engine, vendor, input_limits(job, false),
+                       "threads or connections of the input");
+  if (part == &Times::host_to_device)
+    return told_limits(engine, vendor, input_limits(job, true), "cap of a copy");
   return {};
 }
 

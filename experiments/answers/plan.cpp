@@ -198,17 +198,6 @@ void check_pointers(const PlanSpec& spec)
     }
 }
 
-// Prices of the experiment and of the plan are added up.
-void take_currency(PlanSpec& spec, const Value& root, const ClusterSpec& cluster)
-{
-  if (!spec.currency.empty() && !cluster.currency.empty() && spec.currency != cluster.currency)
-    root.at("currency")
-        .fail("is '" + spec.currency + "', and the experiment's prices are in '" +
-              cluster.currency + "'");
-  if (spec.currency.empty())
-    spec.currency = cluster.currency;
-}
-
 // A path in the plan, as one that the experiment can follow.
 Json from_anywhere(const Value& reference)
 {
@@ -298,6 +287,16 @@ PlanFile load_plan_file(const std::string& name_or_path, const std::vector<std::
   return file;
 }
 
+void take_currency(PlanSpec& spec, const Value& root, const std::string& of_prices)
+{
+  if (!spec.currency.empty() && !of_prices.empty() && spec.currency != of_prices)
+    root.at("currency")
+        .fail("is '" + spec.currency + "', and the prices of what is planned are in '" + of_prices +
+              "'");
+  if (spec.currency.empty())
+    spec.currency = of_prices;
+}
+
 LoadedPlan load_plan(const std::string& name_or_path, const std::vector<std::string>& overrides,
                      const std::vector<std::string>& profiles)
 {
@@ -323,7 +322,7 @@ LoadedPlan load_plan(const PlanFile& file, const std::vector<std::string>& profi
   plan.experiment.spec = read_point(plan.experiment.points.front());
   plan.experiment.spec.name = plan.spec.name;
   plan.experiment.spec.description = plan.spec.description;
-  take_currency(plan.spec, root, plan.experiment.spec.cluster);
+  take_currency(plan.spec, root, plan.experiment.spec.cluster.currency);
   plan.goal_jobs = check_goals(plan.spec, root, plan.experiment.spec);
   return plan;
 }

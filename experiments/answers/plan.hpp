@@ -97,6 +97,10 @@ std::shared_ptr<Document> with_options(const PlanSpec& spec, const Document& bas
 void refuse_hopeless(const PlanSpec& spec, const std::vector<Candidate>& candidates,
                      const std::vector<std::optional<ConfigError>>& failures);
 
+/// Prices of what is planned and of the plan are added up: the plan takes the currency of the
+/// former. Throws ConfigError where it names another one.
+void take_currency(PlanSpec& spec, const Value& root, const std::string& of_prices);
+
 /// A plan of an experiment, whose sweep and expectations are left out. Every candidate has been
 /// resolved once: an option that fits nowhere is found before anything runs. Throws ConfigError and
 /// UsageError.

@@ -67,7 +67,7 @@ std::function<int()> calibrate(CLI::App& app)
                  "collective library; default nccl, on AMD's GPUs rccl");
   app.add_option("--disk", a->options.disk, "disk of fio logs; default the platform's first");
   app.add_option("--gpus", a->options.gpus, "GPUs per node, for logs that do not say")
-      ->check(CLI::Range(1, 16));
+      ->check(CLI::Range(1, 1024));
   app.add_option("--nodes", a->options.nodes, "nodes, for logs that do not say")
       ->check(CLI::Range(1, 65536));
   app.add_option("--program", a->options.program,

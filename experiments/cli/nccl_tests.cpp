@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iostream>
@@ -23,6 +24,7 @@ using namespace experiments;
 
 constexpr double kWorthTelling = 0.9; // of the chosen one's time
 constexpr double kInterval = 0.9;
+constexpr int kMostPerNode = 1024; // check_ranks asks the platform
 
 // A comment, so that readers of nccl-tests' output are not disturbed.
 std::string explanation(const NcclTestsRow& row)
@@ -219,6 +221,20 @@ int print_difference(const NcclTestsArguments& a, const calibration::NcclTestsLo
   return a.fail_above && mean > *a.fail_above ? violated : done;
 }
 
+// The program that a log is of, where it tells one.
+std::string program_of(const std::string& file)
+{
+  std::vector<std::string> possible;
+  for (const auto& log : calibration::read_nccl_tests_files(file))
+    for (const std::string& collective : calibration::possible_collectives(log))
+      if (std::find(possible.begin(), possible.end(), collective + "_perf") == possible.end())
+        possible.push_back(collective + "_perf");
+  if (possible.size() != 1)
+    throw UsageError("--diff: '" + file + "' may be of " + joined(possible, " or ") +
+                     "\n  hint: say which: foretrain nccl-tests PROGRAM --diff " + file);
+  return possible.front();
+}
+
 // The log of the program asked for, if the file holds several.
 calibration::NcclTestsLog log_of(const NcclTestsArguments& a, const NcclTest& test)
 {
@@ -297,8 +313,15 @@ int run_difference(const NcclTestsArguments& a, const NcclTest& test, const Call
   return print_difference(a, log, rows, predict(test, own, machine, options, profiles));
 }
 
-int run_nccl_tests(const NcclTestsArguments& a)
+int run_nccl_tests(NcclTestsArguments a)
 {
+  if (a.program.empty() && a.diff.empty())
+    throw UsageError("PROGRAM is missing\n  hint: one of " + joined(nccl_test_names(), ", ") +
+                     "; --diff LOG takes that of the log");
+  if (a.program.empty()) {
+    a.program = program_of(a.diff);
+    std::cerr << "note: the log is of " << a.program << "\n";
+  }
   const NcclTest* test = find_nccl_test(a.program);
   if (test == nullptr)
     throw UsageError("'" + excerpt(a.program) + "' is not a program of nccl-tests\n  hint: " +
@@ -347,7 +370,8 @@ int run_nccl_tests(const NcclTestsArguments& a)
 std::function<int()> nccl_tests(CLI::App& app)
 {
   const auto a = std::make_shared<NcclTestsArguments>();
-  app.add_option("PROGRAM", a->program, joined(nccl_test_names(), " | "))->required();
+  app.add_option("PROGRAM", a->program,
+                 joined(nccl_test_names(), " | ") + "; default with --diff: the log's");
   app.add_option("--platform", a->platform, "name or file of the platform")->required();
   app.add_option("-b,--minbytes", a->begin, "smallest size, like 8 or 1M");
   app.add_option("-e,--maxbytes", a->end, "largest size");
@@ -357,10 +381,10 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("-i,--stepbytes", a->increment, "sizes grow by so many bytes");
   app.add_option("-g,--ngpus", a->gpus,
                  "GPUs per node, each with a process of its own; with -t: of each thread")
-      ->check(CLI::Range(1, 16));
+      ->check(CLI::Range(1, kMostPerNode));
   app.add_option("-t,--nthreads", a->threads,
                  "threads per node that launch on -g GPUs each in turn")
-      ->check(CLI::Range(1, 16));
+      ->check(CLI::Range(1, kMostPerNode));
   app.add_option("--nodes", a->nodes, "nodes")->check(CLI::Range(1, 65536));
   app.add_option("-n,--iters", a->iterations,
                  "taken and ignored: a simulation repeats itself exactly");

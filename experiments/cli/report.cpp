@@ -36,7 +36,7 @@ StoredAnswer read_store(const ReportArguments& a)
                           ? ""
                           : "\n  hint: tasks have left parts of it; the sweep's command without "
                             "--launcher and --part collects them"));
-  StoredAnswer answer = stored_answer(ResultStore(a.store), a.experiment);
+  StoredAnswer answer = stored_answer(ResultStore(a.store, StoreUse::read), a.experiment);
   if (answer.result.points.empty())
     throw UsageError("'" + excerpt(a.store, 200) +
                      "' holds no point of its last sweep: " + joined(answer.notes, "; "));

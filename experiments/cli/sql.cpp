@@ -110,7 +110,7 @@ std::function<int()> sql(CLI::App& app)
     std::error_code error;
     if (!std::filesystem::is_regular_file(a->store, error))
       throw UsageError("there is no file '" + excerpt(a->store, 200) + "'");
-    const experiments::ResultStore store(a->store);
+    const experiments::ResultStore store(a->store, experiments::StoreUse::read);
     const auto rows = store.ask(sql_of(a->question));
     if (const auto damaged = store.damaged(); damaged > 0)
       std::cerr << damaged << (damaged == 1 ? " point in " : " points in ") << a->store

@@ -99,8 +99,10 @@ int sweep_status(const std::string& store)
   std::set<std::string> keys;
   std::int64_t failed = 0;
   std::string lines;
-  if (std::error_code error; std::filesystem::is_regular_file(store, error)) {
-    const ResultStore whole(store);
+  // An empty one is being made.
+  if (std::error_code error;
+      std::filesystem::is_regular_file(store, error) && std::filesystem::file_size(store) > 0) {
+    const ResultStore whole(store, experiments::StoreUse::read);
     keys = whole.keys();
     failed = whole.failed();
     if (const auto run = whole.last_run())
@@ -108,7 +110,7 @@ int sweep_status(const std::string& store)
   }
   for (const std::string& part : parts)
     try {
-      const ResultStore of_task(part);
+      const ResultStore of_task(part, experiments::StoreUse::read);
       keys.merge(of_task.keys());
       failed += of_task.failed();
       if (const auto run = of_task.last_run())

@@ -4,6 +4,8 @@
 #include "experiments/fleet/fleet_checks.hpp"
 #include "experiments/fleet/policy_names.hpp"
 #include "experiments/fleet/read_leases.hpp"
+#include "experiments/spec/experiment.hpp"
+#include "experiments/spec/training_length.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
 
@@ -74,6 +76,14 @@ ClusterShape shape_of(const FleetSpec& spec, const Value& root)
   return shape;
 }
 
+// Of a GPU for an hour.
+std::optional<double> price_of(const FleetClusterSpec& cluster)
+{
+  const std::string platform =
+      cluster.platform ? platforms::load_platform(cluster.platform).name : "";
+  return price_per_gpu_hour(cluster.price_per_gpu_hour, cluster.platform, platform);
+}
+
 // Leases alone say who runs and who stops.
 void check_recorded(const LoadedFleet& fleet, const Value& root)
 {
@@ -105,7 +115,10 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
   fleet.document = document;
   fleet.spec = read_as<FleetSpec>(root);
   check_fleet(fleet.spec, root);
+  if (!document->root.contains("name"))
+    fleet.spec.name = default_name(*document, "fleet");
   fleet.shape = shape_of(fleet.spec, root);
+  fleet.price = price_of(fleet.spec.cluster);
   fleet.policy = read_policy(fleet.spec.policy);
   fleet.policy_name = !fleet.spec.policy ? "fifo"
                       : fleet.spec.policy.json().is_string()

@@ -21,6 +21,7 @@ struct LoadedFleet {
   FleetSpec spec;
   std::shared_ptr<const Document> document;
   models::fleet::ClusterShape shape; // with spares
+  std::optional<double> price;       // of a GPU for an hour
   models::fleet::Policy policy;
   std::string policy_name;                    // as the file or --policy has it
   std::shared_ptr<const JobTrace> trace;      // of recorded jobs; null where jobs are drawn

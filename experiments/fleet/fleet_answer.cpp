@@ -35,7 +35,7 @@ bool ran(const JobOutcome& outcome)
   return outcome.state == JobState::completed || outcome.state == JobState::timeout;
 }
 
-// Values of the jobs that ran and are in a group.
+// Values of the jobs that ran and are in a group, over the seeds that have such jobs.
 template <class Of, class In>
 FleetSpread spread(std::span<const FleetRun> runs, const Of& of, const In& in)
 {
@@ -46,7 +46,7 @@ FleetSpread spread(std::span<const FleetRun> runs, const Of& of, const In& in)
       if (ran(run.result.jobs[i]) && in(run, run.workload.jobs[i]))
         values.push_back(of(run.workload.jobs[i], run.result.jobs[i]));
     if (values.empty())
-      values.push_back(0);
+      continue;
     std::sort(values.begin(), values.end());
     means.push_back(std::accumulate(values.begin(), values.end(), 0.0) /
                     static_cast<double>(values.size()));
@@ -54,6 +54,8 @@ FleetSpread spread(std::span<const FleetRun> runs, const Of& of, const In& in)
     p90s.push_back(quantile_of_sorted(values, 0.9));
     p99s.push_back(quantile_of_sorted(values, 0.99));
   }
+  if (means.empty()) // in no seed
+    return {over_seeds({0}), over_seeds({0}), over_seeds({0}), over_seeds({0})};
   return {over_seeds(means), over_seeds(medians), over_seeds(p90s), over_seeds(p99s)};
 }
 
@@ -114,8 +116,9 @@ std::vector<std::pair<std::string, FleetGroup>> by_name(std::span<const FleetRun
                                                         std::uint32_t Job::*name)
 {
   std::vector<std::uint8_t> used(names.size(), 0);
-  for (const Job& job : runs.front().workload.jobs)
-    used[job.*name] = 1;
+  for (const FleetRun& run : runs)
+    for (const Job& job : run.workload.jobs)
+      used[job.*name] = 1;
   std::vector<std::pair<std::string, FleetGroup>> groups;
   for (std::uint32_t i = 0; i < names.size(); ++i)
     if (used[i] != 0)
@@ -130,8 +133,9 @@ void add_groups(FleetAnswer& answer, std::span<const FleetRun> runs)
   answer.by_queue = by_name(runs, first.workload.queues, &Job::queue);
   answer.by_account = by_name(runs, first.workload.accounts, &Job::account);
   std::map<int, int> sizes;
-  for (const Job& job : first.workload.jobs)
-    ++sizes[size_class(job.gpus)];
+  for (const FleetRun& run : runs)
+    for (const Job& job : run.workload.jobs)
+      ++sizes[size_class(job.gpus)];
   for (const auto& [size, jobs] : sizes)
     answer.by_size.emplace_back(name_of_size(size),
                                 group(runs, [size = size](const FleetRun&, const Job& job) {
@@ -226,6 +230,11 @@ int never_run(const FleetJobCounts& jobs)
   return jobs.submitted - jobs.completed - jobs.timeout - jobs.running;
 }
 
+bool none_ran(const FleetJobCounts& jobs)
+{
+  return jobs.completed + jobs.timeout == 0;
+}
+
 Range over_seeds(const std::vector<double>& values)
 {
   return {quantile(values, 0.5), quantile(values, (1 - kInterval) / 2),
@@ -259,11 +268,13 @@ FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> run
     return share(run.result.gpu_time.productive, run.result.gpu_time.busy());
   });
   answer.gpu_hours = hours(runs);
-  if (const auto price = fleet.spec.cluster.price_per_gpu_hour)
+  if (const auto price = fleet.price) {
+    answer.currency = fleet.spec.cluster.currency;
     answer.cost = over_runs(runs, [&](const FleetRun& run) {
       const double length = (run.result.end - run.result.start).value();
       return *price * length / 3600 * fleet.shape.gpus();
     });
+  }
   if (const auto& power = fleet.spec.cluster.power)
     answer.energy_kwh = over_runs(runs, [&](const FleetRun& run) {
       return energy_kwh(*power, fleet.shape.gpus_per_node, run.result.gpu_time);

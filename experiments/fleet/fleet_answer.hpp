@@ -56,6 +56,7 @@ struct FleetAnswer {
   Range utilisation, goodput, ettr;
   FleetHours gpu_hours;
   std::optional<Range> cost;
+  std::string currency; // of it
   std::optional<Range> energy_kwh;
   std::vector<std::pair<std::string, FleetGroup>> by_queue, by_account, by_size;
   std::vector<std::pair<std::string, int>> waited_for; // jobs of the first seed
@@ -76,6 +77,9 @@ std::span<const FleetHoursPart> fleet_hours_parts();
 
 /// Jobs that never ran: rejected, stuck, or waiting at the end.
 int never_run(const FleetJobCounts& jobs);
+
+/// Of jobs that ran are waits, completion times and slowdowns: none ran, of the first seed.
+bool none_ran(const FleetJobCounts& jobs);
 
 /// The range of a quantity whose values are those of seeds; of one seed it has no width.
 Range over_seeds(const std::vector<double>& values);
@@ -102,7 +106,9 @@ void describe(V& v, FleetJobCounts& s)
   v.required("submitted", s.submitted, "jobs of the first seed");
   v.required("completed", s.completed, "with all their work");
   v.required("timeout", s.timeout, "killed at their limit");
-  v.required("rejected", s.rejected, "larger than the cluster, or than their queue's quota");
+  v.required(
+      "rejected", s.rejected,
+      "larger than the cluster or their queue's quota, or more GPUs on a node than nodes have");
   v.required("waiting", s.waiting, "that never started");
   v.required("running", s.running, "when the simulation was interrupted");
   v.required("stuck", s.stuck, "that wait for each other's GPUs for ever");
@@ -111,7 +117,8 @@ void describe(V& v, FleetJobCounts& s)
 template <class V>
 void describe(V& v, FleetGroup& s)
 {
-  v.required("jobs", s.jobs, "that ran, of the first seed");
+  v.required("jobs", s.jobs,
+             "that ran, of the first seed; ranges are over the seeds that have such jobs");
   v.required("wait_s", s.wait_s, "from submission to start");
   v.required("completion_s", s.completion_s, "from submission to end");
   v.required("gpu_hours", s.gpu_hours, "that they held");
@@ -182,6 +189,8 @@ void describe(V& v, FleetAnswer& s)
   v.required("ettr", s.ettr, "productive GPU time, of what jobs held: effective training time");
   v.required("gpu_hours", s.gpu_hours, "where the cluster's GPU hours went; they add up to it");
   v.optional("cost", s.cost, "of the cluster from the first submission to the last end");
+  v.optional("currency", s.currency, "of cost, where the cluster names it", {},
+             !s.currency.empty());
   v.optional("energy_kwh", s.energy_kwh, "what GPUs and nodes drew in that time");
   v.required("by_queue", s.by_queue, "jobs of each queue");
   v.required("by_account", s.by_account, "jobs of each account");

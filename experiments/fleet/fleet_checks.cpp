@@ -1,6 +1,9 @@
 #include "experiments/fleet/fleet_checks.hpp"
 
+#include "experiments/spec/experiment.hpp"
+
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -67,22 +70,39 @@ void check_windows(const FleetSpec& spec, const Value& root)
   }
 }
 
+// What the fleet itself decides: nobody would look at it here.
+void check_job(const Value& job)
+{
+  static constexpr std::pair<const char*, const char*> kDecided[] = {
+      {"placement", "is the policy's in a fleet: /policy/placement"},
+      {"start", "is when a job comes: the fleet's arrivals or trace say it"},
+      {"ends", "has no meaning in a fleet: jobs end with their work"},
+      {"epochs", "stands beside the job in a fleet, not in it"},
+      {"tokens", "stands beside the job in a fleet, not in it"},
+      {"training_steps", "stands beside the job in a fleet, as steps"}};
+  for (const auto& [key, why] : kDecided)
+    if (job.json().is_object() && job.json().contains(key))
+      job.at(key).fail(why);
+}
+
 void check_mix(const MixSpec& mix, const Value& at)
 {
   if (!mix.job) {
     if (mix.gpus < 1 || !mix.run_time)
       at.fail("must have a job, or gpus and run_time");
-    if (mix.epochs || mix.steps)
-      at.at(mix.epochs ? "epochs" : "steps").fail("needs a job");
+    if (mix.epochs || mix.steps || mix.tokens)
+      at.at(mix.epochs ? "epochs" : mix.steps ? "steps" : "tokens").fail("needs a job");
     return;
   }
-  if (mix.epochs.has_value() == mix.steps.has_value())
-    at.fail("must have either epochs or steps beside its job");
+  if (int{mix.epochs.has_value()} + int{mix.steps.has_value()} + int{bool(mix.tokens)} != 1)
+    at.fail("must have either epochs, steps or tokens beside its job");
   if (mix.gpus > 0 || mix.run_time)
     at.at(mix.gpus > 0 ? "gpus" : "run_time").fail("must not be given beside a job");
+  check_job(mix.job);
   const JobSpec job = read_as<JobSpec>(mix.job);
   if (mix.epochs && (job.global_batch || job.program))
-    at.at("epochs").fail("is for data-parallel jobs of a model; give steps");
+    at.at("epochs").fail(
+        "is for data-parallel jobs of a model; give steps, or tokens of a transformer");
 }
 
 void check_arrivals(const ArrivalsSpec& spec, const Value& at)
@@ -168,10 +188,13 @@ bool simulates(const FleetSpec& spec)
 void check_fleet(const FleetSpec& spec, const Value& root)
 {
   check_expectations(spec, root);
+  check_price(spec.cluster.price_per_gpu_hour);
   if (spec.jobs.has_value() == spec.arrivals.has_value())
     root.fail("must have either jobs or arrivals");
   if (spec.jobs && (spec.jobs->speed == SpeedSource::simulated) != bool(spec.jobs->job))
     root.at("jobs").fail("must have a job where speeds are simulated, and only there");
+  if (spec.jobs && spec.jobs->job)
+    check_job(spec.jobs->job);
   if (spec.jobs && spec.jobs->job && spec.jobs->job.json().contains("gpus"))
     spec.jobs->job.at("gpus").fail("must be left out: the trace has them");
   if (spec.jobs && spec.jobs->take == TakeJobs::unfinished) {

@@ -81,6 +81,10 @@ public:
     if (!run.point->settings.empty())
       it.what += " at " + settings_json(run.point->settings).dump();
     const double value = number_of(run.answer);
+    if (is_of_jobs_that_ran() && none_ran(run.answer.jobs)) {
+      it.problem = "tells nothing: no job ran to its end";
+      return it;
+    }
     if (!expectation_.than) {
       it.problem = violation_of(value, "is");
     } else if (other == nullptr) {
@@ -107,6 +111,14 @@ private:
   double number_of(const FleetAnswer& answer) const
   {
     return number_in(written(answer), quantity_);
+  }
+
+  bool is_of_jobs_that_ran() const
+  {
+    for (const std::string_view of : {"/wait_s/", "/completion_s/", "/slowdown/"})
+      if (expectation_.quantity.starts_with(of))
+        return true;
+    return false;
   }
 
   // "" where the value is within the bounds; what is no number is not.

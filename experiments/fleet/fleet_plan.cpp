@@ -86,9 +86,8 @@ bool has_prices(const LoadedFleetPlan& plan)
     for (const PlanOption& option : change.options)
       if (has_prices(option.cost))
         return true;
-  return std::any_of(plan.points.begin(), plan.points.end(), [](const FleetPoint& point) {
-    return point.fleet.spec.cluster.price_per_gpu_hour.has_value();
-  });
+  return std::any_of(plan.points.begin(), plan.points.end(),
+                     [](const FleetPoint& point) { return point.fleet.price.has_value(); });
 }
 
 double cost_of_candidate(const PlanSpec& spec, const Candidate& candidate,
@@ -194,6 +193,8 @@ LoadedFleetPlan load_fleet_plan(const PlanFile& file)
     }
   }
   refuse_hopeless(plan.spec, plan.candidates, failures);
+  if (!plan.points.empty())
+    take_currency(plan.spec, root, plan.points.front().fleet.spec.cluster.currency);
   if (plan.spec.budget && !has_prices(plan))
     root.at("budget").fail("needs prices: costs of the plan, or the fleet's price_per_gpu_hour");
   return plan;

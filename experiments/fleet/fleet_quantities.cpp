@@ -1,6 +1,7 @@
 #include "experiments/fleet/fleet_quantities.hpp"
 
 #include "experiments/fleet/fleet_text.hpp"
+#include "experiments/report/svg_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -87,8 +88,8 @@ constexpr FleetQuantity kQuantities[] = {
     {"/gpu_hours/fragmented", "GPU h fragmented", kGpuHours, &of_hours<&FleetHours::fragmented>},
     {"/gpu_hours/repair", "GPU h repair", kGpuHours, &of_hours<&FleetHours::repair>},
     {"/gpu_hours/idle", "GPU h idle", kGpuHours, &of_hours<&FleetHours::idle>},
-    {"/cost", "cost", kNumber, &of_cost},
-    {"/energy_kwh", "energy, kWh", kNumber, &of_energy},
+    {"/cost", "cost", FleetUnit::amount, &of_cost},
+    {"/energy_kwh", "energy, kWh", FleetUnit::amount, &of_energy},
     {"/failures/failures", "failures", kNumber, &of_failures<&FleetFailures::failures>},
     {"/failures/interruptions", "interruptions of jobs", kNumber,
      &of_failures<&FleetFailures::interruptions>},
@@ -126,6 +127,8 @@ std::string quantity_text(const FleetQuantity& quantity, double value)
     return percent_of(value);
   case FleetUnit::gpu_hours:
     return fmt::format("{:.1f}", value);
+  case FleetUnit::amount:
+    return number_text(value, true);
   case FleetUnit::number:
     break;
   }

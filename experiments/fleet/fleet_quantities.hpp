@@ -8,7 +8,7 @@
 
 namespace foretrain::experiments {
 
-enum class FleetUnit { time, number, share, gpu_hours };
+enum class FleetUnit { time, number, share, gpu_hours, amount };
 
 struct FleetQuantity {
   const char* pointer; // into the answer (docs/fleet.md)

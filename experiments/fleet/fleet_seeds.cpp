@@ -7,6 +7,7 @@
 #include "experiments/fleet/policy_command.hpp"
 #include "experiments/fleet/seed_workers.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -95,6 +96,21 @@ std::vector<int> indices_of(const FleetOptions& options)
   return indices;
 }
 
+// Nobody waits where nobody comes: that is no answer.
+void check_jobs(const LoadedFleet& fleet, const std::vector<FleetRun>& runs)
+{
+  if (!fleet.spec.arrivals || runs.empty() ||
+      !std::all_of(runs.begin(), runs.end(),
+                   [](const FleetRun& run) { return run.workload.jobs.empty(); }))
+    return;
+  const ArrivalsSpec& spec = *fleet.spec.arrivals;
+  Value(fleet.document)
+      .at("arrivals")
+      .fail(fmt::format("bring no job: {:g} an hour, until {:g} h", spec.per_hour,
+                        spec.until.value() / 3600),
+            "raise per_hour or until");
+}
+
 std::vector<FleetRun> run_all_seeds(const LoadedFleet& fleet, const FleetOptions& options,
                                     SpeedTables& tables)
 {
@@ -152,8 +168,11 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
 std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options,
                                 SpeedTables& tables)
 {
-  if (!interval_by_simulation(fleet.spec))
-    return run_all_seeds(fleet, options, tables);
+  if (!interval_by_simulation(fleet.spec)) {
+    std::vector<FleetRun> runs = run_all_seeds(fleet, options, tables);
+    check_jobs(fleet, runs);
+    return runs;
+  }
   LoadedFleet best = fleet;
   best.interval_scale = best_interval_scale(
       fleet, [&](const LoadedFleet& tried) { return run_all_seeds(tried, options, tables); });

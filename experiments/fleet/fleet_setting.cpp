@@ -32,6 +32,19 @@ bool too_large(const LoadedFleet& fleet, int gpus)
   return gpus > fleet.spec.cluster.nodes * fleet.shape.gpus_per_node;
 }
 
+// Of the whole training of a job of a kind.
+double samples_of(const MixSpec& mix, SpeedTable& table, std::uint32_t kind)
+{
+  if (mix.steps)
+    return *mix.steps * table.step_samples(kind);
+  const std::optional<double> samples =
+      mix.tokens ? table.samples_of_tokens(kind, mix.tokens.json())
+                 : std::optional(*mix.epochs * table.epoch_samples(kind));
+  if (!samples)
+    mix.tokens.fail("is the length of a transformer's training; give epochs or steps");
+  return *samples;
+}
+
 // Gives a job its GPUs, its kind, and the time that its work takes alone.
 void set_work(const LoadedFleet& fleet, const MixSpec& mix, SpeedTable& table, Job& job)
 {
@@ -39,9 +52,7 @@ void set_work(const LoadedFleet& fleet, const MixSpec& mix, SpeedTable& table, J
   if (too_large(fleet, job.gpus))
     return;
   job.kind = table.kind({mix.job, job.gpus});
-  const double samples = mix.steps ? *mix.steps * table.step_samples(job.kind)
-                                   : *mix.epochs * table.epoch_samples(job.kind);
-  job.work = Seconds(samples / table.reference(job.kind));
+  job.work = Seconds(samples_of(mix, table, job.kind) / table.reference(job.kind));
   job.first_pass = table.first_pass(job.kind);
 }
 

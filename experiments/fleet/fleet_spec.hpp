@@ -61,7 +61,8 @@ struct FleetClusterSpec {
   std::optional<int> gpus_per_node;
   std::optional<int> nodes_per_switch;
   Value storage;
-  std::optional<double> price_per_gpu_hour;
+  Value price_per_gpu_hour; // as in experiments
+  std::string currency;
   std::optional<PowerSpec> power;
 };
 
@@ -98,6 +99,7 @@ struct MixSpec {
   Value job; // as in an experiment
   std::optional<double> epochs;
   std::optional<double> steps;
+  Value tokens; // a number, or a text like "1T"
   int gpus = 0; // of jobs of which only the run time is known
   std::optional<Seconds> run_time;
   models::fleet::RunTimeLaw law = models::fleet::RunTimeLaw::fixed;
@@ -234,7 +236,9 @@ void describe(V& v, FleetClusterSpec& s)
   v.optional("storage", s.storage, "where training data lies; default the first disk of each node",
              preset("storage"));
   v.optional("price_per_gpu_hour", s.price_per_gpu_hour,
-             "what a GPU costs for an hour, in any currency, used or not", non_negative());
+             "what a GPU costs for an hour, used or not: a number, or an object of platform and "
+             "number");
+  v.optional("currency", s.currency, "of it, for people");
   v.optional("power", s.power, "what is drawn, for the energy of the answer");
 }
 
@@ -281,6 +285,8 @@ void describe(V& v, MixSpec& s)
   v.optional("job", s.job, "a job as in an experiment: its speed is simulated");
   v.optional("epochs", s.epochs, "of such a job, over its data set", positive());
   v.optional("steps", s.steps, "of such a job, instead of epochs", positive());
+  v.optional("tokens", s.tokens,
+             "of such a job of a transformer, instead of these: a number or a text like \"10B\"");
   v.optional("gpus", s.gpus, "of a job of which only the run time is known", non_negative());
   v.optional("run_time", s.run_time, "of such a job, or the mean of its law", positive());
   v.optional("law", s.law, "of the run times");

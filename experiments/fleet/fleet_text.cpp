@@ -1,6 +1,7 @@
 #include "experiments/fleet/fleet_text.hpp"
 
 #include "experiments/report/report_csv.hpp"
+#include "experiments/report/svg_text.hpp"
 #include "experiments/report/text_table.hpp"
 
 #include <cmath>
@@ -27,6 +28,12 @@ std::string number(double value)
   return fmt::format("{:.4g}", value);
 }
 
+// Of GPU hours, money and energy: what is large has its digits in groups.
+std::string amount(double value)
+{
+  return number_text(value, true);
+}
+
 std::vector<std::string> spread_line(const std::string& name, const FleetSpread& spread,
                                      std::string (*text)(double))
 {
@@ -36,6 +43,8 @@ std::vector<std::string> spread_line(const std::string& name, const FleetSpread&
 
 std::string times(const FleetAnswer& answer)
 {
+  if (none_ran(answer.jobs))
+    return "No job ran to its end: there are no waits, completion times or slowdowns.\n";
   TextTable table;
   table.header = {"", "mean", "median", "p90", "p99"};
   table.texts = 1;
@@ -70,12 +79,18 @@ std::string groups(const char* title,
   TextTable table;
   table.header = {title, "jobs", "GPU h", "wait mean", "p90", "completion mean"};
   table.texts = 1;
-  for (const auto& [name, one] : entries)
+  for (const auto& [name, one] : entries) {
+    if (one.completion_s.mean.high <= 0) { // none of them ran
+      table.lines.push_back(
+          {name.empty() ? "(none)" : name, "0", range_text(one.gpu_hours, &amount), "-", "-", "-"});
+      continue;
+    }
     table.lines.push_back({name.empty() ? "(none)" : name, std::to_string(one.jobs),
-                           range_text(one.gpu_hours, &number),
+                           range_text(one.gpu_hours, &amount),
                            range_text(one.wait_s.mean, &duration_text),
                            range_text(one.wait_s.p90, &duration_text),
                            range_text(one.completion_s.mean, &duration_text)});
+  }
   return "\n" + table_text(table);
 }
 
@@ -85,7 +100,10 @@ std::string jobs_line(const FleetAnswer& answer)
   std::string text = fmt::format("{} jobs: {} completed", jobs.submitted, jobs.completed);
   const std::pair<const char*, int> others[] = {
       {"killed at their limit", jobs.timeout},
-      {"rejected: larger than the cluster or their queue's quota", jobs.rejected},
+      {"rejected: larger than the cluster or their queue's quota, or more GPUs on a node than "
+       "nodes "
+       "have",
+       jobs.rejected},
       {"never started", jobs.waiting},
       {"still running", jobs.running},
       {"stuck: they wait for each other's GPUs", jobs.stuck}};
@@ -112,8 +130,8 @@ std::string failures(const FleetAnswer& answer)
     return "";
   const auto& drained = answer.failures->drained;
   return fmt::format(
-      "\n{} failures, {} interruptions of jobs{}; {} nodes down on average, "
-      "{} at most{}\n",
+      "\n{} failures, {} interruptions of jobs{}; nodes down without a spare in their place: {} on "
+      "average, {} at most{}\n",
       range_text(answer.failures->failures, &number),
       range_text(answer.failures->interruptions, &number),
       drained ? ", " + range_text(*drained, &number) + " nodes drained" : "",
@@ -160,9 +178,10 @@ std::string fleet_table(const FleetAnswer& answer)
       range_text(answer.makespan_s, &duration_text), range_text(answer.utilisation, &percent_of),
       range_text(answer.goodput, &percent_of), range_text(answer.ettr, &percent_of));
   if (answer.cost)
-    text += fmt::format("cost {}\n", range_text(*answer.cost, &number));
+    text += fmt::format("cost {}{}\n", range_text(*answer.cost, &amount),
+                        answer.currency.empty() ? "" : " " + answer.currency);
   if (answer.energy_kwh)
-    text += fmt::format("energy {} kWh\n", range_text(*answer.energy_kwh, &number));
+    text += fmt::format("energy {} kWh\n", range_text(*answer.energy_kwh, &amount));
   text += hours(answer) + groups("queue", answer.by_queue);
   text += groups("account", answer.by_account) + groups("GPUs", answer.by_size);
   if (!answer.waited_for.empty()) {

@@ -2,6 +2,7 @@
 
 #include "experiments/run/keep/fingerprint.hpp"
 #include "experiments/spec/resolve.hpp"
+#include "experiments/spec/training_length.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -108,7 +109,9 @@ Json SpeedTable::job_json(std::uint32_t kind) const
   return job;
 }
 
-Point SpeedTable::point_of(const Json& jobs, int nodes) const
+// What is wrong with a job stands where the fleet says what it does.
+Point SpeedTable::point_of(const Json& jobs, const std::vector<std::uint32_t>& kinds,
+                           int nodes) const
 {
   auto document = std::make_shared<Document>(*cluster_.document);
   document->root = Json::object();
@@ -118,14 +121,15 @@ Point SpeedTable::point_of(const Json& jobs, int nodes) const
     document->root["stack"] = cluster_.stack;
   document->root["jobs"] = jobs;
   document->text = document->root.dump(2);
-  document->name += " (jobs that run together)";
-  document->overridden.clear();
+  document->overridden = {{"/cluster", "/cluster"}, {"/stack", "/stack"}};
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    document->overridden["/jobs/" + std::to_string(i)] = kinds_[kinds[i]].does.job.pointer();
   return single_point(std::move(document), {}, {});
 }
 
 std::string SpeedTable::fingerprint(std::uint32_t kind) const
 {
-  return experiments::fingerprint(alone(job_json(kind), kinds_[kind].does.gpus), RunOptions{});
+  return experiments::fingerprint(alone(job_json(kind), kind), RunOptions{});
 }
 
 double SpeedTable::reference(std::uint32_t kind)
@@ -159,36 +163,44 @@ FirstPass SpeedTable::first_pass(std::uint32_t kind)
 
 double SpeedTable::step_samples(std::uint32_t kind) const
 {
-  const JobSpec job = read_as<JobSpec>(kinds_[kind].does.job);
-  return job.global_batch ? *job.global_batch : job.batch_per_gpu * kinds_[kind].does.gpus;
+  return samples_of_step(resolve(alone(job_json(kind), kind)).jobs.front());
 }
 
 // A job by itself, on as few nodes as can be.
-Point SpeedTable::alone(Json job, int gpus) const
+Point SpeedTable::alone(Json job, std::uint32_t kind) const
 {
   const int per_node = cluster_.shape.gpus_per_node;
-  return point_of(Json::array({std::move(job)}), (gpus + per_node - 1) / per_node);
+  return point_of(Json::array({std::move(job)}), {kind},
+                  (kinds_[kind].does.gpus + per_node - 1) / per_node);
 }
 
 double SpeedTable::epoch_samples(std::uint32_t kind) const
 {
   Json job = job_json(kind);
   job["epochs"] = 1; // else synthetic input has no data set
-  return resolve(alone(std::move(job), kinds_[kind].does.gpus)).jobs.front().input.dataset.samples;
+  return resolve(alone(std::move(job), kind)).jobs.front().input.dataset.samples;
+}
+
+std::optional<double> SpeedTable::samples_of_tokens(std::uint32_t kind, const Json& tokens) const
+{
+  Json job = job_json(kind);
+  job["tokens"] = tokens;
+  const auto resolved = resolve(alone(std::move(job), kind)).jobs.front();
+  return resolved.transformer ? samples_of_training(resolved, 0) : std::nullopt;
 }
 
 std::optional<Bytes> SpeedTable::checkpoint_bytes(std::uint32_t kind) const
 {
   if (kind >= kinds_.size()) // of jobs whose run times are given
     return {};
-  return experiments::checkpoint_bytes(
-      resolve(alone(job_json(kind), kinds_[kind].does.gpus)).jobs.front());
+  return experiments::checkpoint_bytes(resolve(alone(job_json(kind), kind)).jobs.front());
 }
 
 const PointRates& SpeedTable::simulated(const std::vector<SpeedJob>& asked)
 {
   NodeNumbers numbers(cluster_.nodes_per_leaf);
   Json jobs = Json::array();
+  std::vector<std::uint32_t> kinds;
   CheckpointTransfers transfers;
   std::string key;
   for (const std::size_t i : in_order(asked)) {
@@ -203,12 +215,14 @@ const PointRates& SpeedTable::simulated(const std::vector<SpeedJob>& asked)
     if (asked[i].transfer != Transfer::none)
       transfers.to = cluster_.checkpoints;
     jobs.push_back(std::move(job));
+    kinds.push_back(asked[i].kind);
   }
   const int nodes = cluster_.nodes_per_leaf > 0 ? std::max(cluster_.shape.nodes, numbers.count())
                                                 : numbers.count();
   auto known = known_.find(key);
   if (known == known_.end())
-    known = known_.emplace(key, point_rates(point_of(jobs, nodes), RunOptions{}, transfers)).first;
+    known = known_.emplace(key, point_rates(point_of(jobs, kinds, nodes), RunOptions{}, transfers))
+                .first;
   return known->second;
 }
 

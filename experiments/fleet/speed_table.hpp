@@ -63,6 +63,9 @@ public:
   /// Samples of a step of all its GPUs, and of an epoch.
   double step_samples(std::uint32_t kind) const;
   double epoch_samples(std::uint32_t kind) const;
+  /// Samples of a transformer's training of so many tokens, a number or a text like "1T"; none of
+  /// other models.
+  std::optional<double> samples_of_tokens(std::uint32_t kind, const Json& tokens) const;
   /// Of a checkpoint of all its GPUs together; none where nobody knows what it trains.
   std::optional<Bytes> checkpoint_bytes(std::uint32_t kind) const;
   /// What a write or a read of the whole checkpoint takes a kind that has the cluster to itself,
@@ -86,9 +89,9 @@ public:
 
 private:
   std::vector<std::size_t> in_order(const std::vector<SpeedJob>& jobs) const;
-  Point point_of(const Json& jobs, int nodes) const;
+  Point point_of(const Json& jobs, const std::vector<std::uint32_t>& kinds, int nodes) const;
   Json job_json(std::uint32_t kind) const;
-  Point alone(Json job, int gpus) const;
+  Point alone(Json job, std::uint32_t kind) const;
   SpeedJob packed(std::uint32_t kind, bool first_pass = false,
                   models::fleet::Transfer transfer = models::fleet::Transfer::none) const;
   const PointRates& simulated(const std::vector<SpeedJob>& jobs);

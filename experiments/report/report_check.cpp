@@ -41,6 +41,14 @@ std::string one_line(std::string text)
   return text;
 }
 
+// A message with its hint, in one paragraph.
+std::string paragraph(std::string message)
+{
+  for (std::size_t at = 0; (at = message.find("\n  ", at)) != std::string::npos;)
+    message.replace(at, 3, "; ");
+  return message;
+}
+
 // What XML 1.0 cannot hold goes, the rest is escaped.
 std::string xml(const std::string& text)
 {
@@ -72,15 +80,17 @@ std::string check_table(const std::vector<CheckedFile>& files, const TableStyle&
   std::string text;
   for (const CheckedFile& file : files) {
     const std::size_t bad = count_of(file, CheckState::failed) + count_of(file, CheckState::error);
-    text += fmt::format("{}  {}: {} of {} passed\n", bad > 0 ? "FAIL" : "ok  ", file.file,
-                        file.cases.size() - bad, file.cases.size());
+    const std::size_t close = count_of(file, CheckState::undecided);
+    text += fmt::format("{}  {}: {} of {} passed{}\n", bad > 0 ? "FAIL" : "ok  ", file.file,
+                        file.cases.size() - bad - close, file.cases.size(),
+                        close > 0 ? fmt::format(", {} too close to tell", close) : "");
     std::map<std::string, std::size_t> undecided; // by expectation: the first speaks for all
     for (const CheckCase& it : file.cases) {
       if (it.state == CheckState::passed || (it.state == CheckState::undecided &&
                                              ++undecided[it.name.substr(0, it.name.find(':'))] > 1))
         continue;
       text += item_text(fmt::format("{}: {}: {}: {}", place_of(file, it), state_name(it.state),
-                                    it.name, it.message),
+                                    it.name, paragraph(it.message)),
                         style.columns);
     }
     for (const auto& [name, count] : undecided)

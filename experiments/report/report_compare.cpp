@@ -199,7 +199,8 @@ private:
         words.push_back(words_of(pair.causes[i].part) + " " +
                         signed_ms(pair.causes[i].difference.value()));
       if (!words.empty())
-        items.push_back(leading_name(pair) + joined(words) + "; " + resource_change(pair));
+        items.push_back(leading_name(pair) + (pair.same_work() ? "" : "for as many samples ") +
+                        joined(words) + "; " + resource_change(pair));
     }
     if (items.empty())
       items.emplace_back("no part of the step differs");

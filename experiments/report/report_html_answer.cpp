@@ -175,13 +175,16 @@ std::string steps_sentence(const Scaling& scaling)
           ? fmt::format(" That is more than one: {:g} GPUs are held back more, by {}.",
                         step.gpus_before, step.from->limited_by())
           : "";
-  return fmt::format(
-      "{}: from {:g} to {:g} GPUs the rate {} {} times, each sample costs {} {} GPU time, "
-      "and each added GPU brings {} of what one GPU alone does.{}",
-      capital(verdict(step)), step.gpus_before, step.gpus_after,
-      step.speedup < 1 ? "falls to" : "rises", number_text(step.speedup),
-      percent_text(std::abs(more)), more < 0 ? "less" : "more",
-      percent_text(std::max(0.0, step.gain)), held_back);
+  const std::string text =
+      fmt::format("{}: from {:g} to {:g} GPUs the rate {}, each sample costs {} {} GPU time, and ",
+                  capital(verdict(step)), step.gpus_before, step.gpus_after,
+                  step.speedup < 1 ? "falls to " + percent_text(step.speedup)
+                                   : "rises " + number_text(step.speedup) + " times",
+                  percent_text(std::abs(more)), more < 0 ? "less" : "more");
+  return step.gain < 0
+             ? text + "the added GPUs take more than they bring."
+             : text + fmt::format("each added GPU brings {} of what one GPU alone does.{}",
+                                  percent_text(step.gain), held_back);
 }
 
 std::string headline_of(const Report& report, const ReportRow& best, bool only,
@@ -274,10 +277,10 @@ std::string training_sentence(const ReportRow& row)
     return text + ".";
   const double first = job.training->first_epoch->value();
   const double later = job.training->later_epoch->value();
-  text += fmt::format(": the first epoch {}", long_time(first));
   if (std::abs(first / later - 1) > 0.01)
-    text += fmt::format(", later ones {}", long_time(later));
-  return text + ".";
+    return text + fmt::format(": the first epoch {}, later ones {} each.", long_time(first),
+                              long_time(later));
+  return text + fmt::format(": {} an epoch.", long_time(first));
 }
 
 // Real input at the first epoch's rate is not what most of a training is.

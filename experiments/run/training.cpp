@@ -47,9 +47,11 @@ void add_training(const ResolvedExperiment& experiment, std::size_t job, JobResu
   if (result.tokens)
     result.training_tokens = *samples * result.tokens->per_sample;
   result.days = days_of(training, result.elapsed.start_up, result.throughput);
-  if (const auto price = price_per_gpu_hour(experiment.spec.cluster, experiment.platform)) {
+  const ClusterSpec& cluster = experiment.spec.cluster;
+  if (const auto price = price_per_gpu_hour(cluster.price_per_gpu_hour, cluster.platform,
+                                            experiment.platform.name)) {
     result.cost = scaled(*result.days, 24 * result.gpus * *price);
-    result.currency = experiment.spec.cluster.currency;
+    result.currency = cluster.currency;
   }
 }
 

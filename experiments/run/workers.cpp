@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
@@ -91,6 +92,8 @@ std::optional<Child> spawn(int begin, int end, const std::function<Outcome(int)>
   int ends[2];
   if (pipe(ends) != 0)
     return std::nullopt;
+  // What the caller has printed is in no child's buffer: SimGrid's engine empties it.
+  std::fflush(stdout);
   const pid_t pid = fork();
   if (pid < 0) {
     const int why = errno;

@@ -1,6 +1,7 @@
 #include "experiments/spec/experiment.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -221,16 +222,6 @@ void check_number(const Value& price)
                "one number, or an object of platform and number: { \"hgx-h100\": 2.5 }");
 }
 
-// One number, or one for each platform.
-void check_price(const Value& price)
-{
-  if (price && price.json().is_object())
-    for (const auto& it : price.json().items())
-      check_number(price.at(it.key()));
-  else if (price)
-    check_number(price);
-}
-
 void check(const ExperimentSpec& spec, const Value& root)
 {
   for (std::size_t i = 0; i < spec.expect.size(); ++i) {
@@ -330,8 +321,23 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   if (document->root.contains("sweep"))
     tell_anchored(experiment, make_point(*document, {}, laid, profiles));
   if (experiment.spec.name.empty())
-    experiment.spec.name = document->path.empty() ? "experiment" : document->path.stem().string();
+    experiment.spec.name = default_name(*document, "experiment");
   return experiment;
+}
+
+void check_price(const Value& price)
+{
+  if (price && price.json().is_object())
+    for (const auto& it : price.json().items())
+      check_number(price.at(it.key()));
+  else if (price)
+    check_number(price);
+}
+
+std::string default_name(const Document& document, const std::string& otherwise)
+{
+  const bool named = !document.path.empty() && !is_descriptor(document.name);
+  return named ? document.path.stem().string() : otherwise;
 }
 
 void hold_in_sweep(Document& document, const std::string& pointer)

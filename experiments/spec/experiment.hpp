@@ -202,6 +202,10 @@ struct LoadedExperiment {
 LoadedExperiment load_experiment(const std::string& name_or_path,
                                  const std::vector<std::string>& overrides,
                                  const std::vector<std::string>& profiles = {});
+/// Refuses a price that is no number, or no object of platforms and numbers. Throws ConfigError.
+void check_price(const Value& price);
+/// The name of what names itself not: that of its file, unless that is a descriptor's number.
+std::string default_name(const Document& document, const std::string& otherwise);
 /// The same of a document that was built or read.
 LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
                                  const std::vector<std::string>& overrides,

@@ -338,8 +338,9 @@ ResolvedExperiment resolve(const Point& given)
   place_servers(e, root);
   take_sockets(e);
   resolve_storage(e, root);
-  static_cast<void>(price_per_gpu_hour(e.spec.cluster, e.platform));
-  add_money_warnings(e);
+  static_cast<void>(price_per_gpu_hour(e.spec.cluster.price_per_gpu_hour, e.spec.cluster.platform,
+                                       e.platform.name));
+  add_length_warnings(e);
   e.presets = *uses;
   check_networks(e, root);
   check_tables(e, root);

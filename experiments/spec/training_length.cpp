@@ -35,27 +35,41 @@ std::optional<double> samples_of_training(const ResolvedJob& job, double samples
   return std::nullopt;
 }
 
-std::optional<double> price_per_gpu_hour(const ClusterSpec& cluster,
-                                         const platforms::PlatformSpec& platform)
+double samples_of_step(const ResolvedJob& job)
 {
-  const Value& price = cluster.price_per_gpu_hour;
+  if (job.plan)
+    return job.plan->samples_per_step;
+  if (job.transformer)
+    return job.transformer->step.memory.batch.global_batch;
+  return static_cast<double>(job.spec.batch_per_gpu) * job.spec.gpus;
+}
+
+std::optional<double> price_per_gpu_hour(const Value& price, const Value& named,
+                                         const std::string& platform)
+{
   if (!price)
     return std::nullopt;
   if (price.json().is_number())
     return price.json().get<double>();
-  const Json& named = cluster.platform.json();
   std::vector<std::string> known;
   for (const auto& it : price.json().items()) {
-    if (named == it.key() || platform.name == it.key())
+    if ((named && named.json() == it.key()) || platform == it.key())
       return it.value().get<double>();
     known.push_back(it.key());
   }
-  price.fail("has no price of platform '" + platform.name + "'",
+  price.fail("has no price of platform '" + platform + "'",
              "priced are " + (known.empty() ? "none" : joined(known)));
 }
 
-void add_money_warnings(ResolvedExperiment& experiment)
+void add_length_warnings(ResolvedExperiment& experiment)
 {
+  constexpr int kManySteps = 1000; // a simulation repeats itself long before
+  for (ResolvedJob& job : experiment.jobs)
+    if (job.spec.steps.value_or(0) >= kManySteps && !samples_of_training(job, 1))
+      job.warnings.push_back(
+          fmt::format("{}: all {} \"steps\" are simulated and measured; the length "
+                      "of a training is \"training_steps\"",
+                      job.spec.name, *job.spec.steps));
   if (!experiment.spec.cluster.price_per_gpu_hour)
     return;
   for (ResolvedJob& job : experiment.jobs)

@@ -12,12 +12,17 @@ void check_training_length(const JobSpec& job, const Value& at);
 /// `samples_per_step`: of all its GPUs.
 std::optional<double> samples_of_training(const ResolvedJob& job, double samples_per_step);
 
-/// What a GPU of the experiment's platform costs for an hour, where that is said. Throws
-/// ConfigError when prices are told by platform, and this one is not among them.
-std::optional<double> price_per_gpu_hour(const ClusterSpec& cluster,
-                                         const platforms::PlatformSpec& platform);
+/// Samples of a step of all the job's GPUs.
+double samples_of_step(const ResolvedJob& job);
 
-/// Warnings for prices that tell nothing: of jobs without a length.
-void add_money_warnings(ResolvedExperiment& experiment);
+/// What a GPU of a platform costs for an hour, where that is said; `named`: the platform as the
+/// file says it, `platform` its name. Throws ConfigError when prices are told by platform, and this
+/// one is not among them.
+std::optional<double> price_per_gpu_hour(const Value& price, const Value& named,
+                                         const std::string& platform);
+
+/// Warnings for prices that tell nothing, of jobs without a length, and for so many measured steps
+/// that the length is what was meant.
+void add_length_warnings(ResolvedExperiment& experiment);
 
 } // namespace foretrain::experiments

@@ -50,7 +50,8 @@ public:
     service_.begin();
     std::size_t rounds = 0;
     while (ended_ < workload_.jobs.size() && step()) {
-      const bool ask = setting_.decide || ++rounds % 4096 == 0; // whoever decides may be slow
+      // Whoever decides may be slow, and so is what simulates speeds.
+      const bool ask = setting_.decide || setting_.speeds.rates || ++rounds % 4096 == 0;
       if (setting_.go_on && ask && !setting_.go_on(ended_)) {
         result_.stopped = true;
         break;

@@ -177,6 +177,8 @@ std::shared_ptr<Document> parse_document(std::string text, std::string name)
   auto document = std::make_shared<Document>();
   document->name = std::move(name);
   document->text = std::move(text);
+  if (document->text.find_first_not_of(" \t\r\n") == std::string::npos)
+    throw ConfigError(document->name, "", "is empty");
   if (is_yaml(document->text, document->name)) {
     auto places = std::make_shared<Places>();
     document->root = parse_yaml(

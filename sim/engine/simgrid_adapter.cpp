@@ -10,6 +10,8 @@
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/s4u.hpp>
 
+#include <signal.h>
+
 #include <cmath>
 #include <map>
 #include <stdexcept>
@@ -81,7 +83,11 @@ sg4::Engine& engine()
     static std::string quiet = "--log=root.thres:error";
     static char* arguments[] = {program.data(), quiet.data(), nullptr};
     static int count = 2;
+    // SimGrid takes Ctrl-C for itself, and then ends with 1: it stays whose it was.
+    struct sigaction interrupt = {};
+    sigaction(SIGINT, nullptr, &interrupt);
     auto* e = new sg4::Engine(&count, arguments); // SimGrid keeps it until the process ends
+    sigaction(SIGINT, &interrupt, nullptr);
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/crosstraffic:no");
     sg4::Engine::set_config("network/TCP-gamma:0");

@@ -150,7 +150,7 @@ TEST_CASE("What CI reads holds hostile texts as texts")
        "<script>",
        {{"run", CheckState::passed, "", ""},
         {"x # y\n::error::z", CheckState::failed, "50 % <&\"\x01\xEF\xBF\xBE\xEF\xBF\xBF", "7"},
-        {"load", CheckState::error, "broken", ""},
+        {"load", CheckState::error, "broken\n  hint: mend", ""},
         {"near", CheckState::undecided, "by little", "3"}},
        1.5}};
   const std::string junit = check_junit(files);
@@ -166,6 +166,8 @@ TEST_CASE("What CI reads holds hostile texts as texts")
              Contains("::error file=a.json,line=7,title=x # y%0A%3A%3Aerror%3A%3Az::50 %25 "));
   CHECK_THAT(github, Contains("::notice file=a.json,line=3"));
   CHECK(std::count(github.begin(), github.end(), '\n') == 3);
+  CHECK_THAT(check_table(files, {}), Contains("1 of 4 passed, 1 too close to tell\n") &&
+                                         Contains("load: broken; hint: mend"));
   const Json json = check_json(files);
   CHECK(json.at("failed") == 1);
   CHECK(json.at("files")[0].at("cases")[1].at("line") == 7);

@@ -141,6 +141,8 @@ TEST_CASE("Causes are parts of the step for the same samples, the largest first"
   CHECK_THAT(halved.pairs[0].causes[0].part,
              Contains("exposed_communication") || Contains("compute"));
   CHECK(!halved.warnings.empty());
+  CHECK_THAT(report_compare(halved), Contains("  - for as many samples "));
+  CHECK_THAT(report_compare(answer), !Contains("for as many samples"));
 }
 
 TEST_CASE("Each differing setting is told alone")

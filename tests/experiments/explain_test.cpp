@@ -107,6 +107,29 @@ TEST_CASE("Parts of the critical path add up to the step")
   CHECK(sum == Approx(job.at("step_time_s").get<double>()).epsilon(1e-4));
 }
 
+TEST_CASE("Copies of batches wait for their way to the GPU, stalls for what comes before")
+{
+  Json json = experiment_json("c4140-k-v100-sxm2", "resnet50", "", 2, 64, "jpeg");
+  json["jobs"][0]["framework"] = "mxnet";
+  json["jobs"][0]["precision"] = "fp16";
+  json["cluster"]["storage"] = "nfs-nlsas";
+  json["stack"]["host"] = "vm"; // copies are slow enough to be seen behind late batches
+  bool stalls = false, copies = false;
+  const Json job = explained(json);
+  for (const Json& part : job.at("critical_path")) {
+    const std::string limits = part.at("limited_by").dump();
+    if (part.at("part") == "input_stall") {
+      stalls = true;
+      CHECK_THAT(limits, Contains("disk") && !Contains("pcie"));
+    } else if (part.at("part") == "host_to_device") {
+      copies = true;
+      CHECK_THAT(limits, !Contains("disk") && !Contains("input"));
+    }
+  }
+  CHECK(stalls);
+  CHECK(copies);
+}
+
 TEST_CASE("Gains are those of the same change in the presets")
 {
   const Json json = experiment_json("c4140-k-v100-sxm2", "vgg16", "tcp", 8, 32, "synthetic");

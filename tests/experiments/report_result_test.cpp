@@ -337,6 +337,19 @@ TEST_CASE("GPUs that bring more than one of them alone say what held the others 
                       "adapter."));
 }
 
+TEST_CASE("added GPUs that slow a job down are told to take more than they bring",
+          "[experiments][report]")
+{
+  Json result = {
+      {"experiment", "scaling"}, {"version", "0.1.0"}, {"seed", 7}, {"fidelity", "coupled"}};
+  for (const auto& [gpus, speedup] : {std::pair(1, 1.0), std::pair(4, 0.9)})
+    result["points"].push_back(point({{"/jobs/0/gpus", gpus}}, {job(gpus, speedup, "adapter")}));
+  const std::string html = report_html(result);
+  CHECK_THAT(html, Contains("the rate falls to 90&nbsp;%") &&
+                       Contains("the added&nbsp;GPUs take more than they bring.") &&
+                       !Contains("brings 0"));
+}
+
 TEST_CASE("no text of a result becomes markup or a terminal command", "[experiments][report]")
 {
   const std::string evil = "<script>alert('x')</script>\x1b[2J\"";

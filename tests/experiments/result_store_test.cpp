@@ -171,6 +171,22 @@ TEST_CASE("What is no result store is left alone")
   CHECK_THROWS_AS(ResultStore("/nowhere/at/all.db"), UsageError);
 }
 
+TEST_CASE("What is only read stays as it is", "[store]")
+{
+  const Scratch file("read.db");
+  CHECK_THROWS_AS(ResultStore(file.path(), StoreUse::read), UsageError);
+  CHECK_FALSE(std::filesystem::exists(file.path()));
+  std::ofstream(file.path()) << "";
+  CHECK_THROWS_WITH(ResultStore(file.path(), StoreUse::read), Contains("holds no results"));
+  CHECK(std::filesystem::file_size(file.path()) == 0);
+  ResultStore(file.path()).put({point("a", 1)});
+  const ResultStore store(file.path(), StoreUse::read);
+  CHECK(store.keys() == std::set<std::string>{"a"});
+  // Others may write meanwhile.
+  ResultStore(file.path()).put({point("b", 2)});
+  CHECK(store.keys() == std::set<std::string>{"a", "b"});
+}
+
 TEST_CASE("A fingerprint changes with what a result depends on, and with nothing else")
 {
   const std::string base = print_of();

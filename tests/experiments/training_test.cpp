@@ -139,6 +139,8 @@ TEST_CASE("A price without a length is told, two lengths are refused", "[trainin
   CHECK_THAT(warned(network(Json::object())), Contains("\"price_per_gpu_hour\" tells nothing") &&
                                                   Contains("\"epochs\" or \"training_steps\""));
   CHECK_THAT(warned(transformer(Json::object())), Contains("\"tokens\" or \"training_steps\""));
+  CHECK_THAT(warned(network({{"steps", 1000}})), Contains("of a training is \"training_steps\""));
+  CHECK_THAT(warned(network({{"steps", 999}})), !Contains("are simulated and measured"));
   CHECK_THROWS_WITH(run(experiment(transformer({{"tokens", 1e9}, {"training_steps", 5}}))),
                     Contains("training_steps stands beside \"tokens\""));
 }

@@ -3,10 +3,14 @@
 
 #include "tests/support/catch.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <thread>
 
@@ -29,6 +33,32 @@ TEST_CASE("A piece whose process dies is told, the others are all done")
     CHECK(outcome.status == (piece == 5 ? 3 : 0));
     CHECK((piece == 5 || outcome.text == std::to_string(10 * piece)));
   }
+}
+
+TEST_CASE("What was printed before is printed once")
+{
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("foretrain-once-" + std::to_string(getpid()));
+  std::fflush(stdout);
+  const int usual = dup(STDOUT_FILENO);
+  const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  dup2(file, STDOUT_FILENO);
+  std::printf("once;");
+  const auto work = [](int) {
+    std::fflush(stdout); // as SimGrid's engine does
+    return Outcome{};
+  };
+  const bool finished = run_workers(2, 1, work, [](int, const Outcome&) {});
+  std::fflush(stdout);
+  dup2(usual, STDOUT_FILENO);
+  close(usual);
+  close(file);
+  std::ifstream in(path);
+  std::string printed;
+  std::getline(in, printed);
+  std::filesystem::remove(path);
+  CHECK(finished);
+  CHECK(printed == "once;");
 }
 
 TEST_CASE("Where the system has few files left fewer processes do all of the work")

@@ -530,7 +530,9 @@ class FleetCluster(Builder):
         gpus_per_node: where there is no platform to tell it
         nodes_per_switch: under one switch, for consolidate and for failures of switches; default all
         storage: where training data lies; default the first disk of each node
-        price_per_gpu_hour: what a GPU costs for an hour, in any currency, used or not
+        price_per_gpu_hour: what a GPU costs for an hour, used or not: a number, or an object of platform and
+            number
+        currency: of it, for people
         power: what is drawn, for the energy of the answer
     """
 
@@ -539,7 +541,8 @@ class FleetCluster(Builder):
     gpus_per_node: int | None = None
     nodes_per_switch: int | None = None
     storage: str | Path | dict[str, Any] | None = None
-    price_per_gpu_hour: float | None = None
+    price_per_gpu_hour: Any = None
+    currency: str | None = None
     power: Power | dict[str, Any] | None = None
 
 
@@ -598,6 +601,7 @@ class Mix(Builder):
         job: a job as in an experiment: its speed is simulated
         epochs: of such a job, over its data set
         steps: of such a job, instead of epochs
+        tokens: of such a job of a transformer, instead of these: a number or a text like "10B"
         gpus: of a job of which only the run time is known
         run_time: of such a job, or the mean of its law; a time with its unit, like "1.5 us"
         law: of the run times; default "fixed"
@@ -613,6 +617,7 @@ class Mix(Builder):
     job: Any = None
     epochs: float | None = None
     steps: float | None = None
+    tokens: Any = None
     gpus: int | None = None
     run_time: str | None = None
     law: Literal["fixed", "exponential", "log-normal"] | None = None

@@ -625,7 +625,7 @@ class Jobs(Record):
         submitted: jobs of the first seed
         completed: with all their work
         timeout: killed at their limit
-        rejected: larger than the cluster, or than their queue's quota
+        rejected: larger than the cluster or their queue's quota, or more GPUs on a node than nodes have
         waiting: that never started
         running: when the simulation was interrupted
         stuck: that wait for each other's GPUs for ever
@@ -807,6 +807,7 @@ class FleetResult(Record):
         ettr: productive GPU time, of what jobs held: effective training time
         gpu_hours: where the cluster's GPU hours went; they add up to it
         cost: of the cluster from the first submission to the last end
+        currency: of cost, where the cluster names it
         energy_kwh: what GPUs and nodes drew in that time
         by_queue: jobs of each queue
         by_account: jobs of each account
@@ -835,6 +836,7 @@ class FleetResult(Record):
     ettr: Range
     gpu_hours: GpuHours
     cost: Range | None
+    currency: str | None
     energy_kwh: Range | None
     by_queue: Any
     by_account: Any
@@ -862,6 +864,7 @@ class FleetResult(Record):
         "ettr",
         "gpu_hours",
         "cost",
+        "currency",
         "energy_kwh",
         "by_queue",
         "by_account",

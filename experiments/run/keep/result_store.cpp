@@ -50,9 +50,9 @@ void put_point(const SqliteFile& file, const StoredPoint& point)
 
 } // namespace
 
-ResultStore::ResultStore(const std::string& path) : file_(path)
+ResultStore::ResultStore(const std::string& path, StoreUse use) : file_(path, use)
 {
-  lay_out(file_);
+  lay_out(file_, use);
 }
 
 std::optional<Json> ResultStore::find(const std::string& key) const

@@ -54,9 +54,10 @@ struct RunPoint {
 
 class ResultStore {
 public:
-  /// Opens the file, or makes it. Throws UsageError when it cannot be written, or is a database of
-  /// something else or of a later version.
-  explicit ResultStore(const std::string& path);
+  /// Opens the file, to `write` makes it where it is not there or empty; what is only read is left
+  /// as it is, and may be protected. Throws UsageError when it cannot be opened so, or is a
+  /// database of something else or of a later version.
+  explicit ResultStore(const std::string& path, StoreUse use = StoreUse::write);
 
   /// The result of a point that is done; none where the row is damaged: its checksum, which is of
   /// key and result, is wrong.

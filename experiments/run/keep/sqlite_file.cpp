@@ -63,10 +63,13 @@ void SqliteFile::Close::operator()(sqlite3* handle) const
   sqlite3_close(handle);
 }
 
-SqliteFile::SqliteFile(std::string path) : path_(std::move(path))
+SqliteFile::SqliteFile(std::string path, StoreUse use) : path_(std::move(path))
 {
+  // Not read-only, that what a killed process left behind is undone; SQLite takes what is protected
+  // for read-only itself.
+  const int flags = SQLITE_OPEN_READWRITE | (use == StoreUse::write ? SQLITE_OPEN_CREATE : 0);
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open(path_.c_str(), &handle);
+  const int code = sqlite3_open_v2(path_.c_str(), &handle, flags, nullptr);
   handle_.reset(handle); // also of what could not be opened
   if (code != SQLITE_OK)
     fail();

@@ -12,6 +12,8 @@ namespace foretrain::experiments {
 
 class SqliteFile;
 
+enum class StoreUse { write, read };
+
 /// A prepared statement of a file, which must outlive it. Values are bound from 1 on, columns are
 /// read from 0 on.
 class Statement {
@@ -36,8 +38,9 @@ private:
 
 class SqliteFile {
 public:
-  /// Opens the file, or makes it. Throws UsageError, as all that follows, when SQLite cannot.
-  explicit SqliteFile(std::string path);
+  /// Opens the file, to `write` makes it where it is not there. Throws UsageError, as all that
+  /// follows, when SQLite cannot.
+  SqliteFile(std::string path, StoreUse use);
 
   const std::string& path() const { return path_; }
   sqlite3* handle() const { return handle_.get(); }

@@ -74,9 +74,10 @@ FROM points, json_each(points.result, '$.settings') AS setting;)" +
 
 } // namespace
 
-void lay_out(const SqliteFile& file)
+void lay_out(const SqliteFile& file, StoreUse use)
 {
-  file.run("BEGIN IMMEDIATE"); // nobody else makes the tables meanwhile
+  // To write: nobody else makes the tables meanwhile.
+  file.run(use == StoreUse::write ? "BEGIN IMMEDIATE" : "BEGIN");
   const std::int64_t application = file.number("PRAGMA application_id");
   if (application == kApplication) {
     if (file.number("PRAGMA user_version") != kLayout)
@@ -87,6 +88,8 @@ void lay_out(const SqliteFile& file)
       throw UsageError("the result store '" + file.path() + "' is damaged: its tables are none");
   } else if (application != 0 || file.number("SELECT count(*) FROM sqlite_master") != 0) {
     throw UsageError("'" + file.path() + "' is a database of something else");
+  } else if (use == StoreUse::read) {
+    throw UsageError("'" + file.path() + "' holds no results: it is empty");
   } else {
     file.run(layout());
   }

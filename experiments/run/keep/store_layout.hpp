@@ -5,8 +5,8 @@
 
 namespace foretrain::experiments {
 
-/// Makes them in a file that is empty. Throws UsageError where there are others, or of another
-/// version.
-void lay_out(const SqliteFile& file);
+/// Makes them in a file that is empty and to be written. Throws UsageError where there are others,
+/// or of another version, or none to read.
+void lay_out(const SqliteFile& file, StoreUse use);
 
 } // namespace foretrain::experiments

@@ -95,6 +95,16 @@ TEST_CASE("points of a fleet's sweep are what --set makes of it", "[fleet]")
   CHECK_THAT(fleet_points_html(answer), Catch::Contains("Where GPU hours went"));
 }
 
+TEST_CASE("the table of a sweep names the currency of costs", "[fleet]")
+{
+  const auto table = [](const std::vector<std::string>& set) {
+    const FleetFile file = load(queue(1, R"("sweep": {"/policy": ["fifo", "easy"]}, )"), set);
+    return fleet_points_table(fleet_sweep_answer(file, run(file)));
+  };
+  CHECK_THAT(table({}), Catch::Contains("  cost\n"));
+  CHECK_THAT(table({"/cluster/currency=EUR"}), Catch::Contains("  cost, EUR\n"));
+}
+
 TEST_CASE("what the command line sets the sweep no longer varies", "[fleet]")
 {
   const test::TextFile trace("points.swf", kTrace);
@@ -267,7 +277,7 @@ TEST_CASE("quantities have columns, values and changes with their units", "[flee
   CHECK(quantity_change(fleet_quantity("/wait_s/p90"), -7200) == "-2.0 h");
   CHECK(quantity_change(fleet_quantity("/goodput"), 0.031) == "+3.1 points");
   CHECK(quantity_change(fleet_quantity("/goodput"), 1e-9) == "0.0 points");
-  CHECK(quantity_range(fleet_quantity("/cost"), {5, 4, 6, 0.9}) == "5 (4 to 6)");
+  CHECK(quantity_range(fleet_quantity("/cost"), {5, 4, 6, 0.9}) == "5.00 (4.00 to 6.00)");
   CHECK(short_pointers({"/cluster/nodes", "/policy", "/a/x", "/b/x", "/arrivals/mix/0"}) ==
         std::vector<std::string>{"nodes", "policy", "a/x", "b/x", "arrivals/mix/0"});
 }

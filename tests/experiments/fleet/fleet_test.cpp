@@ -1,10 +1,14 @@
 #include "experiments/fleet/fleet.hpp"
 
 #include "experiments/fleet/fleet_answer.hpp"
+#include "experiments/fleet/fleet_expectations.hpp"
+#include "experiments/fleet/fleet_points.hpp"
 #include "experiments/fleet/fleet_text.hpp"
 #include "sim/base/error.hpp"
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
+
+#include <algorithm>
 
 namespace foretrain::fleet_test {
 
@@ -253,6 +257,84 @@ TEST_CASE("jobs that are drawn: Poisson arrivals of a mix, with failures and che
   CHECK(found.gpu_hours.checkpoint.median > 0);
   CHECK(found.ettr.median < 1);
   CHECK(found.cost->median > 2 * 128 * 24 * 30 * 0.98);
+}
+
+TEST_CASE("what is wrong with a job of a fleet is told where the fleet says it", "[fleet]")
+{
+  const auto refused = [](const std::string& more, const std::string& why) {
+    CAPTURE(more);
+    CHECK_THROWS_WITH(answer(load(R"({"cluster": {"platform": "hgx-h100", "nodes": 2},
+          "arrivals": {"process": "even", "per_hour": 1, "until": "1.5 h", "mix": [{"steps": 10,
+            "job": {"model": "llama-3-8b", "framework": "megatron", "precision": "bf16",
+                    "gpus": 8, "sequence": 4096, "batch_per_gpu": 1)" +
+                                  more + "}}]}}")),
+                      Catch::Contains(why));
+  };
+  refused(R"(, "parallel": {"tensor": 3})",
+          "(/arrivals/mix/0/job): error: /jobs/0/parallel/tensor is 3");
+  // What a fleet decides is not said in vain.
+  refused(R"(, "placement": "spread")", "/arrivals/mix/0/job/placement is the policy's");
+  refused(R"(, "tokens": "1T")", "/arrivals/mix/0/job/tokens stands beside the job");
+}
+
+TEST_CASE("ranges of a group are over the seeds that have such jobs", "[fleet]")
+{
+  const LoadedFleet fleet = load(R"({"cluster": {"nodes": 64, "gpus_per_node": 8},
+    "arrivals": {"per_hour": 1, "until": "20 h", "mix": [
+      {"share": 9, "gpus": 1, "run_time": "1 h"}, {"share": 1, "gpus": 8, "run_time": "2 h"}]}})");
+  const auto runs = run_fleet(fleet, {1, 20, false, {}});
+  const auto has_large = [](const FleetRun& run) {
+    return std::any_of(run.workload.jobs.begin(), run.workload.jobs.end(),
+                       [](const auto& job) { return job.gpus == 8; });
+  };
+  REQUIRE(std::count_if(runs.begin(), runs.end(), has_large) < 20);
+  const auto without = std::find_if_not(runs.begin(), runs.end(), has_large);
+  // Also where the first seed has none.
+  std::vector<FleetRun> turned(without, runs.end());
+  turned.insert(turned.end(), runs.begin(), without);
+  for (const auto& of : {runs, turned}) {
+    const FleetAnswer found = fleet_answer(fleet, of);
+    REQUIRE(found.by_size.size() == 2);
+    CHECK_THAT(found.by_size[1].second.completion_s.mean.low, test::is(7200.0));
+    CHECK_THAT(found.by_size[1].second.completion_s.mean.high, test::is(7200.0));
+  }
+}
+
+TEST_CASE("a fleet to which nobody comes, and one in which nobody runs, say so", "[fleet]")
+{
+  const std::string cluster = R"({"cluster": {"nodes": 2, "gpus_per_node": 4},)";
+  CHECK_THROWS_WITH(answer(load(cluster + R"("arrivals": {"process": "even", "per_hour": 0.04,
+                      "until": "1 d", "mix": [{"gpus": 1, "run_time": "1 h"}]}})"),
+                           2),
+                    Catch::Contains("/arrivals bring no job"));
+  const FleetAnswer found = answer(load(cluster + R"("arrivals": {"process": "even",
+    "per_hour": 1, "until": "2.5 h", "mix": [{"gpus": 9, "run_time": "1 h"}]}})"),
+                                   1);
+  CHECK(found.jobs.rejected == 2);
+  const test::TextFile file("none.json", cluster + R"("arrivals": {"process": "even",
+    "per_hour": 1, "until": "2.5 h", "mix": [{"gpus": 9, "run_time": "1 h"}]},
+    "expect": [{"quantity": "/wait_s/p90", "at_most": 60}]})");
+  const FleetFile checked = load_fleet_file(file.path(), {}, "");
+  const std::vector<FleetPointRun> points{{&checked.points.front(), found, {}, {}}};
+  CHECK_THAT(judged_fleet_expectations(checked, points).at(0).problem,
+             Catch::Contains("no job ran to its end"));
+  CHECK_THAT(fleet_table(found),
+             Catch::Contains("No job ran to its end") && !Catch::Contains("wait        "));
+}
+
+TEST_CASE("a fleet's price may be told by platform, and has its currency", "[fleet]")
+{
+  const auto priced = [](const std::string& price) {
+    return load(R"({"cluster": {"platform": "dgx-a100", "nodes": 1, "currency": "EUR",
+      "price_per_gpu_hour": )" +
+                price + R"(}, "arrivals": {"process": "even", "per_hour": 1, "until": "1.5 h",
+      "mix": [{"gpus": 8, "run_time": "1000 h"}]}})");
+  };
+  const FleetAnswer found = answer(priced(R"({"hgx-h100": 4, "dgx-a100": 2})"), 1);
+  CHECK_THAT(found.cost->median, test::is(2.0 * 8 * 1000));
+  CHECK_THAT(fleet_table(found), Catch::Contains("cost 16,000 EUR"));
+  CHECK_THROWS_WITH(priced(R"({"hgx-h100": 4})"), Catch::Contains("no price of platform"));
+  CHECK_THROWS_WITH(priced("-1"), Catch::Contains("must be a price that is not negative"));
 }
 
 TEST_CASE("simulations find the interval of checkpoints that a formula knows",

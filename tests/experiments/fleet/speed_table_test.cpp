@@ -76,6 +76,26 @@ TEST_CASE("a job alone in a fleet has exactly the rate that predict says", "[fle
   CHECK(table.epoch_samples(kind) == 1281167); // of ImageNet
 }
 
+TEST_CASE("a training of a fleet is as long as predict says, in steps and in tokens", "[fleet]")
+{
+  SpeedTable table = table_of("hgx-h100", {2, 8, 0});
+  const char* const divided = R"({"model": "llama-3-8b", "framework": "megatron",
+    "precision": "bf16", "batch_per_gpu": 2, "sequence": 4096,
+    "parallel": {"tensor": 4, "zero": 1}})";
+  const auto kind = table.kind({job(divided), 16});
+  CHECK(table.step_samples(kind) == 2 * 4); // tensor-parallel GPUs share their samples
+  CHECK_THAT(table.samples_of_tokens(kind, "1B").value(), test::is(1e9 / 4096));
+  const auto network = table.kind({job(kResnet), 4});
+  CHECK_FALSE(table.samples_of_tokens(network, 1e9).has_value());
+  // A recorded network knows its batch itself.
+  const auto recorded = table.kind({job(R"({"framework": "pytorch-ddp", "model": {
+    "name": "recorded", "measured": {"gpu": "h100-sxm5-80gb", "precision": "tf32", "batch": 32,
+      "step": "6 ms", "ranks": 1, "variation": 0, "forward": [{"product": "2 ms"}],
+      "backward": [{"product": "4 ms", "gradients": [1000]}]}}})"),
+                                    1});
+  CHECK(table.step_samples(recorded) == 32);
+}
+
 TEST_CASE("two jobs that share a node have exactly the rates that predict says of both", "[fleet]")
 {
   SpeedTable table = table_of_c4140(2);

@@ -248,6 +248,21 @@ TEST_CASE("two that share a node slow each other down while both run", "[fleet]"
   CHECK_THAT(result.gpu_time.contended, test::is(2 * (50 + 75)));
 }
 
+TEST_CASE("where speeds are simulated a stop is heard at once", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 2, 100), job(50, 2, 100)};
+  FleetSetting setting;
+  setting.shape = {1, 4, 0};
+  setting.quotas = {{}};
+  setting.go_on = [](std::size_t) { return false; };
+  CHECK_FALSE(simulate(workload, setting).stopped); // two jobs are done sooner than asked about
+  setting.speeds.rates = [](std::span<const Placed> jobs) {
+    return std::vector<JobRate>(jobs.size());
+  };
+  CHECK(simulate(workload, setting).stopped);
+}
+
 namespace {
 
 // Half of the speed while data are read for the first time, and half of it beside others.
