@@ -102,6 +102,12 @@ SQUAD = ["nemo2407-sft-*", "nemo2407-lora-*", "dgxc-25.02-llama3-*-sft", "dgxc-2
 SAMPLES, DEVIATION, LONGEST = 20, 70, 1024  # of a pack; tokens
 
 
+# Recipes for adapters switch the fused loss off: "some settings currently do not function correctly with LoRA" in NeMo's
+# (nemo/collections/llm/recipes), config.model.cross_entropy_loss_fusion = False in Megatron Bridge's llama3.py
+# (src/megatron/bridge/recipes/llama, llama3_8b_finetune_config and llama3_70b_finetune_config with peft).
+LOSS_IN_STEPS = ["dgxc-25.02-llama3-*-lora", "mbridge-*-lora-*"]
+
+
 class LeftOut(Exception):
     """A row that the suite cannot tell."""
 
@@ -269,6 +275,8 @@ def framework(row):
         extra["cuda_graphs"] = "layer"
     if any_of(row, FLASH_2):
         extra["attention"] = "flash-2"
+    if any_of(row, LOSS_IN_STEPS):
+        extra["loss"] = "megatron"
     if "LoRA" in str(row.get("task")) and "MLPerf" in row["set"] and "H200" in row["gpu"]:
         # fp8_activation_input_store: FP8_ACTIVATION=True in NVIDIA's config_DGXH200_1x8x2xtp2pp1cp1.sh (v4.0) and
         # ..tp1pp1cp2.sh (v4.1), left at 0 in config_DGXH100_1x8x4xtp4pp1cp1.sh; of other GPUs nothing was read.

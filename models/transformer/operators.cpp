@@ -221,12 +221,13 @@ void OperatorWriter::feed_forward(const char* up, const char* down, double token
   // weighted_bias_quick_geglu_impl); backward each takes its gradient where it was in range.
   if (grouped && t.gated && t.clamped && !shape.fused_experts)
     memory("clamp", elements, 8, 10, 3);
-  // In steps: activation, product; backward two products, the activation's gradient and, where one
-  // product made both, both gradients side by side (torch.chunk, torch.split).
+  // In steps: activation, product; backward two products, the activation's gradient and, of halves
+  // of what one product made, both gradients side by side (torch.chunk, torch.split).
+  const bool halves = shape.joined && !shape.fused_activation;
   if (t.gated && shape.fused && shape.fused_activation)
     memory("swiglu", elements, 3, 5);
   else if (t.gated)
-    memory("swiglu", elements, 5, shape.joined ? 13 : 9, shape.joined ? 4 : 3);
+    memory("swiglu", elements, 5, halves ? 13 : 9, halves ? 4 : 3);
   else
     memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), t.has_bias() ? 4 : 3);
   within(whole);
