@@ -35,6 +35,17 @@ constexpr double kTritonLong = 1 / 1.3;
 constexpr double kTritonShort = 1 / 2.5;
 constexpr double kShortKeys = 256;
 
+// FlashAttention-2 loses less with heads of 64 than kernels that keep tensor cores busy throughout:
+// what A100's tables say, whose kernel it is (aiconfigurator; arXiv:2307.08691, figures 5 and 6).
+constexpr double kFlash2SmallHead = 0.92;
+
+void run_flash_2(sim::AttentionCurve& curve, double rate)
+{
+  curve.efficiency *= rate;
+  if (rate < 1)
+    curve.small_head = kFlash2SmallHead;
+}
+
 // The Triton kernel is FlashAttention-2's at a lower rate, and pays for more keys of each block.
 void run_in_triton(sim::AttentionCurve& curve)
 {
@@ -62,7 +73,7 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
     device.narrow = product_curve(gpu, job.precision);
   device.attention = attention_curve(gpu, job.precision);
   if (rules.attention != models::AttentionKernel::measured && gpu.kernels && gpu.kernels->attention)
-    device.attention.efficiency *= gpu.kernels->attention->flash2;
+    run_flash_2(device.attention, gpu.kernels->attention->flash2);
   if (rules.attention == models::AttentionKernel::flash_1)
     device.attention.efficiency *= kFlash1;
   if (rules.attention == models::AttentionKernel::triton)
@@ -229,6 +240,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.operand = is_narrow(job.precision) ? bytes_of(job.precision) : s.memory.element;
   s.memory.fp8_kept = is_narrow(job.precision) ? rules.fp8_kept : models::Fp8Kept::nothing;
   s.memory.loss = rules.loss;
+  s.memory.separate_gate = !(framework.fused_elementwise && rules.fused_activation);
   s.rules = rules;
   s.fused_elementwise = framework.fused_elementwise;
   // Where what is too much is left out, nobody asks how much came.

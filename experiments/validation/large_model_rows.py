@@ -67,6 +67,15 @@ BLOCKING = {"extends": "deepspeed", "transformer": {"launch_blocking": True}}
 # of mlcommons/training_results_v5.1@4da2d1cd, sources config_common_fp4.sh; the adapters' has CP=2, MINIBS=2 and
 # MCORE_CUDA_GRAPH=1. The rows name the file of DGX B200 beside it, which has as many samples a step.
 FP4_OF_DELL = "mlperf-v5.1-*-Dell-1xXE9680Lx8B200-SXM-180GB"
+# Its log names AS-4126GS-NBR-LCC_1x8x2xtp1pp1cp1_8b_fp4 and prints fp4, nvfp4, no layers in bf16 and one CUDA graph of
+# everything (Supermicro/results/AS-4126GS-NBR-LCC/llama31_8b/result_1.txt of the same commit).
+FP4_BY_LOG = "mlperf-v5.1-llama31_8b-Supermicro-AS-4126GS-NBR-LCC"
+
+
+# nanotron's tensor-parallel ranks add up whole activations (ALL_REDUCE) or share them (REDUCE_SCATTER): its sweep has
+# both (scripts/scaling_benchmarks.py@0e0a27ea), its figure does not say which was best. Peaks of memory do: 63 and
+# 66 GB of these two, where whole activations need 87 and 85 of 80, and 58 to 66 GB of others, which have 60 to 67 so.
+SHARED_BY_MEMORY = {"nanotron-80.0B-8node", "nanotron-80.0B-4node"}
 
 
 # NVTE_FUSED_ATTN=0, so that Transformer Engine takes FlashAttention-2 in place of cuDNN's attention: NVIDIA's launcher
@@ -91,6 +100,12 @@ CAPACITY = ["dgxc-*-grok1-*", "dgxc-25.05-deepseekv3-*", "dgxc-25.05-llama4-mav-
 SQUAD = ["nemo2407-sft-*", "nemo2407-lora-*", "dgxc-25.02-llama3-*-sft", "dgxc-25.02-llama3-*-lora", "mbridge-*-sft-*",
          "mbridge-*-lora-*", "abl-tppp-*"]
 SAMPLES, DEVIATION, LONGEST = 20, 70, 1024  # of a pack; tokens
+
+
+# Recipes for adapters switch the fused loss off: "some settings currently do not function correctly with LoRA" in NeMo's
+# (nemo/collections/llm/recipes), config.model.cross_entropy_loss_fusion = False in Megatron Bridge's llama3.py
+# (src/megatron/bridge/recipes/llama, llama3_8b_finetune_config and llama3_70b_finetune_config with peft).
+LOSS_IN_STEPS = ["dgxc-25.02-llama3-*-lora", "mbridge-*-lora-*"]
 
 
 class LeftOut(Exception):
@@ -162,7 +177,7 @@ def transformer(row):
 def precision(row):
     words = row["precision"]
     if ("nvfp4" in words or (row.get("config_file") or "").endswith("fp4.sh")
-            or fnmatch(row["id"], FP4_OF_DELL)):
+            or fnmatch(row["id"], FP4_OF_DELL) or row["id"] == FP4_BY_LOG):
         return "nvfp4"
     if "mx" in words:
         return "mxfp8"
@@ -211,8 +226,8 @@ def plan(row):
         # Megatron-Core's default; Megatron Bridge's recipes cut no expert.
         p["expert_tensor"] = row.get("etp") or (1 if "mcore" in framework_kind(row) else tp)
     # NeuSight's tensor-parallel ranks are those of Megatron's first paper, which add up whole activations.
-    if tp > 1 and row["set"] not in ("bigscience-A100", "NVIDIA-NeMo-SuperPOD-A100",
-                                     "nanotron-ultrascale", "NeuSight-e2e"):
+    whole = ("bigscience-A100", "NVIDIA-NeMo-SuperPOD-A100", "nanotron-ultrascale", "NeuSight-e2e")
+    if tp > 1 and (row["set"] not in whole or row["id"] in SHARED_BY_MEMORY):
         p["sequence_parallel"] = str(row.get("config_flags", {}).get("SP", "1")) != "0"
     return p
 
@@ -260,6 +275,8 @@ def framework(row):
         extra["cuda_graphs"] = "layer"
     if any_of(row, FLASH_2):
         extra["attention"] = "flash-2"
+    if any_of(row, LOSS_IN_STEPS):
+        extra["loss"] = "megatron"
     if "LoRA" in str(row.get("task")) and "MLPerf" in row["set"] and "H200" in row["gpu"]:
         # fp8_activation_input_store: FP8_ACTIVATION=True in NVIDIA's config_DGXH200_1x8x2xtp2pp1cp1.sh (v4.0) and
         # ..tp1pp1cp2.sh (v4.1), left at 0 in config_DGXH100_1x8x4xtp4pp1cp1.sh; of other GPUs nothing was read.

@@ -110,11 +110,13 @@ Kept kept_by_mixer(const MemorySetting& s, const Keeping& keeping, Mixer mixer)
   return {};
 }
 
-// Bytes of what goes into the activation, and of what comes out, which a product alone needs.
+// Bytes of what goes into the activation, and of what comes out, which a product alone needs; with
+// a gate of its own kernel also of what the activation makes for it.
 double kept_by_ffn(const MemorySetting& s, double inner, bool result)
 {
-  return inner *
-         ((s.model.gated ? 2.0 : 1.0) * s.activation_input() + (result ? s.product_input() : 0.0));
+  const double gated = s.separate_gate ? 3.0 : 2.0;
+  return inner * ((s.model.gated ? gated : 1.0) * s.activation_input() +
+                  (result ? s.product_input() : 0.0));
 }
 
 // What a layer's feed-forward part keeps: adds to what its mixer does, and returns bytes of the

@@ -44,6 +44,7 @@ struct MemorySetting {
   double element = 2;                  // bytes of an activation
   double operand = 2;                  // and of what products take
   Fp8Kept fp8_kept = Fp8Kept::nothing; // where that is less
+  bool separate_gate = false;          // what the activation makes is kept beside what it takes
   LossRule loss = LossRule::automatic;
   int per_node = 1; // GPUs of the job on one node, at most
   StateBytes state;

@@ -71,15 +71,16 @@ double PlannedLayer::alone() const
 
 // The host asks how many tokens came for each expert, unless none may come too many, and launches
 // the experts' work one by one. The first is not there where router and preparation are a graph,
-// neither where everything is, and both are hidden where the device has another micro-batch's work.
+// neither where everything is. Another micro-batch's work hides the first, while tokens travel; the
+// second stands in one stream with it (Megatron-Core, model_chunk_schedule_plan.py: comp_stream).
 Seconds PlannedLayer::wait_for_host() const
 {
   if (!parts_.has_experts() || s_.rules.cuda_graphs == CudaGraphs::all)
     return Seconds(0);
   const bool asks = s_.rules.dropless && s_.rules.cuda_graphs == CudaGraphs::none;
   const double held = std::ceil(s_.memory.model.experts / static_cast<double>(shape_.expert));
-  return (s_.rules.overlap_expert ? alone() : 1.0) *
-         ((asks ? s_.rules.host_per_routing : Seconds(0)) + held * s_.rules.host_per_expert);
+  const Seconds asking = asks ? s_.rules.host_per_routing : Seconds(0);
+  return (s_.rules.overlap_expert ? alone() : 1.0) * asking + held * s_.rules.host_per_expert;
 }
 
 // The device waits with the host: where it waits for each launch anyway, not a second time.
@@ -353,9 +354,11 @@ OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
   shape.sequence_parallel = s.memory.plan.sequence_parallel && s.memory.plan.tensor > 1;
   shape.flash = s.memory.flash;
   shape.fused = s.fused_elementwise;
+  shape.fused_activation = s.rules.fused_activation;
   shape.fused_rotary_scale = s.rules.fused_rotary_scale;
   shape.fused_experts = s.rules.fused_experts;
   shape.joined = s.rules.joined_projections;
+  shape.copied_heads = s.rules.copied_heads;
   shape.loss = loss_kernels(s.rules, s.fused_elementwise);
   shape.element = s.memory.element;
   shape.operand = parts.wide ? s.memory.element : s.memory.operand;

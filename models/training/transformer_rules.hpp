@@ -122,9 +122,11 @@ constexpr auto choices(StageCut)
 
 struct TransformerRules {
   // Beside Framework::fused_elementwise, that makes element-wise chains one kernel each:
+  bool fused_activation = true;   // a gate and the activation of a feed-forward part
   bool fused_rotary_scale = true; // also where what is rotated is scaled (YaRN)
   bool fused_experts = true;      // also biases and clamps of experts
   bool joined_projections = true; // q, k and v are one product, gate and up another
+  bool copied_heads = false;      // attention's operands are brought together before its kernel
   Seconds host_per_micro_batch{}; // in which the device waits; 0: the host runs ahead
   Seconds host_per_exchange{};    // to start a collective between tensor-parallel ranks
   AttentionKernel attention = AttentionKernel::measured;
@@ -218,7 +220,7 @@ void describe_experts(V& v, TransformerRules& s)
       non_negative());
   v.optional("host_per_expert", s.host_per_expert,
              "and for each expert that the GPU holds, whose work the host launches by itself; not "
-             "with CUDA graphs of everything or overlap_expert",
+             "with CUDA graphs of everything",
              non_negative());
   v.optional("cuda_graphs", s.cuda_graphs,
              "what is launched as a CUDA graph: nothing, what has the same shapes in each step "
@@ -263,6 +265,9 @@ void describe_gradients(V& v, TransformerRules& s)
 template <class V>
 void describe(V& v, TransformerRules& s)
 {
+  v.optional("fused_activation", s.fused_activation,
+             "where element-wise work is fused, so are a gate and its activation; else they run in "
+             "steps, and what the activation makes is kept for the backward pass");
   v.optional("fused_rotary_scale", s.fused_rotary_scale,
              "where element-wise work is fused, so are rotations that scale (rotary_scaled); else "
              "they run in steps");
@@ -272,6 +277,9 @@ void describe(V& v, TransformerRules& s)
   v.optional("joined_projections", s.joined_projections,
              "queries, keys and values are made by one product, gate and up by another; else each "
              "by its own, and gradients of their input are added up");
+  v.optional("copied_heads", s.copied_heads,
+             "queries, keys and values are copied out of the product that makes them, and keys and "
+             "values once more beside each other, before attention's kernel; gradients back");
   for (const char* key : {"host_per_kernel", "host_per_layer"})
     v.removed(key, "'launches' of the framework");
   v.removed("fused", "'fused_elementwise' of the framework");

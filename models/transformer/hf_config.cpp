@@ -22,10 +22,13 @@ int full_attention_every(const Config& c, const std::string& type)
 {
   if (c.has("sliding_window_pattern"))
     return c.number("sliding_window_pattern");
-  return type == "gpt_oss" || type == "gemma2" ? 2 : type == "gemma3_text" ? 6 : 0;
+  if (type == "gpt_oss" || type == "gemma2")
+    return 2;
+  return type == "olmo3" ? 4 : type == "gemma3_text" ? 6 : 0;
 }
 
-// Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma, OLMo 2, GPT-OSS, and what is built like them.
+// Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma, OLMo 2 and 3, GPT-OSS, MiniMax M2, SmolLM 3,
+// Seed-OSS, and what is built like them.
 Json llama_like(const Config& c)
 {
   const std::string type = c.text("model_type");
@@ -34,7 +37,9 @@ Json llama_like(const Config& c)
   t["tied"] = c.flag_or("tie_word_embeddings", type.starts_with("gemma"));
   if (c.flag_or("attention_bias", type == "qwen2" || type == "qwen2_moe"))
     t["qkv_bias"] = true;
-  if (type.starts_with("qwen3") || type == "gemma3_text" || type == "olmo2")
+  const bool always = type.starts_with("qwen3") || type == "gemma3_text" ||
+                      type.starts_with("olmo") || type == "dots1";
+  if (c.flag_or("use_qk_norm", always))
     t["query_norm"] = true;
   if (c.has("sliding_window") && c.flag_or("use_sliding_window", true)) {
     t["window"] = c.number("sliding_window");
@@ -78,11 +83,11 @@ Json llama4(const Config& c)
   return t;
 }
 
-Json glm4_moe(const Config& c)
+// GLM-4.5 and dots.llm1: experts as DeepSeek's, attention as Llama's.
+Json routed_llama(const Config& c)
 {
   Json t = llama_like(c);
   hf::add_routed(c, t);
-  t["query_norm"] = c.flag_or("use_qk_norm", false);
   return t;
 }
 
@@ -231,9 +236,14 @@ constexpr ModelType kTypes[] = {
     {"gemma3_text", &llama_like},
     {"phi3", &llama_like},
     {"olmo2", &llama_like},
+    {"olmo3", &llama_like},
+    {"smollm3", &llama_like},
+    {"seed_oss", &llama_like},
+    {"minimax_m2", &llama_like},
     {"gpt_oss", &gpt_oss},
     {"llama4_text", &llama4},
-    {"glm4_moe", &glm4_moe},
+    {"glm4_moe", &routed_llama},
+    {"dots1", &routed_llama},
     {"nemotron_h", &hf::nemotron_h},
     {"mamba", &hf::mamba},
     {"jamba", &hf::jamba},
@@ -257,13 +267,18 @@ constexpr ModelType kTypes[] = {
 struct Refused {
   const char* name;
   const char* what;
+  const char* instead;
 };
 constexpr const char* kVision = "a vision encoder before its language model";
+constexpr const char* kLanguage =
+    "import the part that is a language model as \"qwen2\" or \"qwen3\"";
+constexpr const char* kChosen = "an indexer that chooses the tokens that others attend to";
+constexpr const char* kLatent =
+    "import it as \"deepseek_v3\": it attends to all tokens then, without the indexer's weights";
 constexpr Refused kRefused[] = {
-    {"qwen2_vl", kVision},
-    {"qwen2_5_vl", kVision},
-    {"qwen3_vl", kVision},
-    {"qwen3_vl_moe", kVision},
+    {"qwen2_vl", kVision, kLanguage},   {"qwen2_5_vl", kVision, kLanguage},
+    {"qwen3_vl", kVision, kLanguage},   {"qwen3_vl_moe", kVision, kLanguage},
+    {"deepseek_v32", kChosen, kLatent}, {"glm_moe_dsa", kChosen, kLatent},
 };
 
 void refuse(const Value& config, const std::string& type)
@@ -272,7 +287,7 @@ void refuse(const Value& config, const std::string& type)
     if (type == kind.name)
       config.at("model_type")
           .fail(fmt::format("is '{}', which has {}: not computed here", type, kind.what),
-                "import the part that is a language model as \"qwen2\" or \"qwen3\"");
+                kind.instead);
 }
 
 } // namespace

@@ -37,9 +37,11 @@ struct OperatorShape {
   bool sequence_parallel = false;
   bool flash = true;              // attention as one kernel; else scores pass through memory
   bool fused = true;              // element-wise chains are one kernel each
+  bool fused_activation = true;   // also a gate and its activation
   bool fused_rotary_scale = true; // also where what is rotated is scaled
   bool fused_experts = true;      // also biases and clamps of grouped experts
   bool joined = true;             // q, k and v are one product, gate and up another
+  bool copied_heads = false;      // q, k and v are brought together before attention's kernel
   LossKernels loss = LossKernels::fused;
   double element = 2;         // bytes of activations and weights
   double operand = 2;         // and of what products with weights take, with its scales

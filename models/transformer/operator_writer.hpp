@@ -38,6 +38,7 @@ public:
   void residual(const char* name);
   void attention();
   void rotary(double elements);
+  void copies_of_heads(double values, double heads, double kv);
   void mamba(const Mamba& m);
   void delta(const DeltaNet& d);
   void feed_forward(const char* up, const char* down, double tokens, double outer, double inner,

@@ -118,6 +118,22 @@ void OperatorWriter::rotary(double elements)
     memory("rotary", elements, eager(2, 10), eager(2, 10), static_cast<int>(eager(1, 8)));
 }
 
+// As nanotron calls flash_attn (models/llama.py, CausalSelfAttention): each head's part is copied
+// out of the product's result; keys and values are brought together, and copied once more to stand
+// beside each other in each token. Backward their gradients are brought together, then those of
+// all three, and copied back; where keys have fewer heads the latter is one pass. Lengths of
+// sequences are made anew in each layer, by six kernels.
+void OperatorWriter::copies_of_heads(double values, double heads, double kv)
+{
+  if (!shape.copied_heads)
+    return;
+  constexpr int kLengths = 6;
+  const bool equal = heads == kv;
+  memory("heads copied", values * (heads + 2 * kv), 2, equal ? 4 : 2, equal ? 1 : 3);
+  memory("keys beside values", values * 2 * kv, 4, 2, 2);
+  operators.back().forward_kernels += kLengths;
+}
+
 void OperatorWriter::attention()
 {
   const double tokens = shape.tokens();
@@ -166,6 +182,7 @@ void OperatorWriter::attention()
       memory("qkv bias", tokens * (heads + 2 * kv) * t.head(), 0, shape.adapters ? 0 : 1);
     if (t.query_norm)
       norm("qk norm", tokens * (heads + kv) * t.head());
+    copies_of_heads(tokens * t.head(), heads, kv);
     if (t.rotary)
       rotary(tokens * (heads + kv) * t.head());
   }
@@ -204,8 +221,13 @@ void OperatorWriter::feed_forward(const char* up, const char* down, double token
   // weighted_bias_quick_geglu_impl); backward each takes its gradient where it was in range.
   if (grouped && t.gated && t.clamped && !shape.fused_experts)
     memory("clamp", elements, 8, 10, 3);
-  if (t.gated)
-    memory("swiglu", elements, eager(3, 5), eager(5, 9), static_cast<int>(eager(1, 3)));
+  // In steps: activation, product; backward two products, the activation's gradient and, of halves
+  // of what one product made, both gradients side by side (torch.chunk, torch.split).
+  const bool halves = shape.joined && !shape.fused_activation;
+  if (t.gated && shape.fused && shape.fused_activation)
+    memory("swiglu", elements, 3, 5);
+  else if (t.gated)
+    memory("swiglu", elements, 5, halves ? 13 : 9, halves ? 4 : 3);
   else
     memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), t.has_bias() ? 4 : 3);
   within(whole);

@@ -354,4 +354,32 @@ TEST_CASE("kernels of a scan make a hybrid's time less sure", "[large]")
   CHECK(std::hypot(usual, 0.08) == Approx(spread("nemotron-h-8b")));
 }
 
+TEST_CASE("FlashAttention-2 loses as much with heads of 64 on an H100 as on an A100", "[large]")
+{
+  const auto attention = [](const char* platform, const char* kernel) {
+    return large({{"/cluster/platform", platform},
+                  {"/jobs/0/framework",
+                   std::string(R"({"extends": "nemo", "transformer": {"attention": ")") + kernel +
+                       R"("}})"}})
+        .jobs.front()
+        .transformer->step.device.attention;
+  };
+  const double on_a100 = attention("dgx-a100-80gb", "measured").small_head;
+  CHECK(attention("dgx-a100-80gb", "flash-2").small_head == on_a100);
+  CHECK(attention("hgx-h100", "flash-2").small_head == on_a100);
+  CHECK(attention("hgx-h100", "triton").small_head == on_a100);
+  CHECK(attention("hgx-h100", "measured").small_head < on_a100);
+}
+
+TEST_CASE("nanotron keeps what its activation makes, other presets that fuse it do not", "[large]")
+{
+  const auto step = [](const char* framework) {
+    return large({{"/jobs/0/framework", framework}}).jobs.front().transformer->step;
+  };
+  CHECK(step("nanotron").memory.separate_gate);
+  CHECK(step("nanotron").rules.copied_heads);
+  CHECK_FALSE(step("nemo").memory.separate_gate);
+  CHECK(step("pytorch-fsdp").memory.separate_gate); // element by element
+}
+
 } // namespace foretrain::large_job_test

@@ -32,6 +32,18 @@ TEST_CASE("what fp8 products need is kept as they took it", "[plans][memory]")
   CHECK(kept() == Approx(2 * (4 * h + 2 * h + 2 * kv) + 2 * inner + 2 * inner));
 }
 
+TEST_CASE("a gate with a kernel of its own keeps what the activation makes", "[plans][memory]")
+{
+  MemorySetting s = llama();
+  const double before = layer_activations(s, kDenseLayer).value();
+  s.separate_gate = true;
+  CHECK((layer_activations(s, kDenseLayer).value() - before) / kTokens == Approx(2 * 14336));
+  s.model.gated = false;
+  const double ungated = layer_activations(s, kDenseLayer).value();
+  s.separate_gate = false;
+  CHECK(layer_activations(s, kDenseLayer).value() == Approx(ungated));
+}
+
 TEST_CASE("tokens of experts are kept in fp8 where their products take that", "[plans][memory]")
 {
   MemorySetting s = llama();

@@ -283,6 +283,24 @@ TEST_CASE("passes without another micro-batch beside them hide no exchange of ex
   const double waiting = layer().forward().time().value();
   s.rules.host_per_routing = Seconds(0);
   CHECK(waiting - layer().forward().time().value() == Approx(2e-3));
+  // What is launched for each of four experts stands in one stream with the other micro-batch.
+  const double asked = layer().forward().time().value();
+  s.rules.host_per_expert = Seconds(1e-3);
+  CHECK(layer().forward().time().value() - asked == Approx(4e-3));
+}
+
+TEST_CASE("a framework says which kernels a gate has and whether heads are copied", "[plans]")
+{
+  StepSetting s = small_model(1);
+  s.memory.model.gated = true;
+  EqualTimes times(kExchange);
+  const auto device = [&] { return PlannedLayer(s, times, kDenseLayer).forward().device.value(); };
+  const double fused = device();
+  s.rules.fused_activation = false;
+  const double apart = device();
+  CHECK(apart > fused);
+  s.rules.copied_heads = true;
+  CHECK(device() > apart);
 }
 
 TEST_CASE("a layer of one part exchanges half as often as one of two", "[plans][closed-form]")

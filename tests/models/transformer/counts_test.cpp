@@ -186,8 +186,44 @@ TEST_CASE("config.json of models of 2025 has their published parameters",
     "moe_intermediate_size": 1536, "n_shared_experts": 1, "first_k_dense_replace": 3,
     "use_qk_norm": true, "attention_bias": true, "vocab_size": 151552})");
   CHECK(parameters(glm).total() == Approx(355e9).epsilon(0.02));
+  // MiniMaxAI/MiniMax-M2: 230 B, 10 B active (model card), tables of tokens not among them; each
+  // layer has experts.
+  const Transformer m2 = imported(R"({"model_type": "minimax_m2", "hidden_size": 3072,
+    "intermediate_size": 1536, "num_attention_heads": 48, "num_key_value_heads": 8,
+    "head_dim": 128, "num_hidden_layers": 62, "num_local_experts": 256, "num_experts_per_tok": 8,
+    "use_qk_norm": true, "vocab_size": 200064})");
+  CHECK(m2.query_norm);
+  CHECK(parameters(m2).total() == Approx(230e9).epsilon(0.01));
+  CHECK(parameters(m2).active_per_token == Approx(10e9 + 2 * 3072 * 200064).epsilon(0.03));
+  // rednote-hilab/dots.llm1: 142 B, 14 B active (model card).
+  const Transformer dots = imported(R"({"model_type": "dots1", "hidden_size": 4096,
+    "intermediate_size": 10944, "num_attention_heads": 32, "num_key_value_heads": 32,
+    "head_dim": 128, "num_hidden_layers": 62, "n_routed_experts": 128, "num_experts_per_tok": 6,
+    "moe_intermediate_size": 1408, "n_shared_experts": 2, "first_k_dense_replace": 1,
+    "vocab_size": 152064})");
+  CHECK(dots.query_norm);
+  CHECK(parameters(dots).total() == Approx(142e9).epsilon(0.01));
+  CHECK(parameters(dots).active_per_token == Approx(14e9).epsilon(0.05));
+  // HuggingFaceTB/SmolLM3-3B: 3,075,098,624 with scales of the norms.
+  const Transformer smol = imported(R"({"model_type": "smollm3", "hidden_size": 2048,
+    "intermediate_size": 11008, "num_attention_heads": 16, "num_key_value_heads": 4,
+    "num_hidden_layers": 36, "vocab_size": 128256, "tie_word_embeddings": true,
+    "sliding_window": null, "use_sliding_window": false})");
+  CHECK(parameters(smol).total() == Approx(3'075'098'624));
+  // ByteDance-Seed/Seed-OSS-36B: 36 B; allenai/Olmo-3-7B: 7.3 B, every fourth layer without window.
+  const Transformer seed = imported(R"({"model_type": "seed_oss", "hidden_size": 5120,
+    "intermediate_size": 27648, "num_attention_heads": 80, "num_key_value_heads": 8,
+    "head_dim": 128, "num_hidden_layers": 64, "attention_bias": true, "vocab_size": 155136})");
+  CHECK(parameters(seed).total() == Approx(36.15e9).epsilon(1e-3));
+  const Transformer olmo = imported(R"({"model_type": "olmo3", "hidden_size": 4096,
+    "intermediate_size": 11008, "num_attention_heads": 32, "num_key_value_heads": 32,
+    "num_hidden_layers": 32, "sliding_window": 4096, "vocab_size": 100278})");
+  CHECK(olmo.query_norm);
+  CHECK(olmo.windowed() == Approx(0.75));
+  CHECK(parameters(olmo).total() == Approx(7.298e9).epsilon(1e-3));
   for (const auto& [type, why] :
-       {std::pair{"qwen3_vl", "vision encoder"}, std::pair{"qwen2_5_vl", "vision encoder"}})
+       {std::pair{"qwen3_vl", "vision encoder"}, std::pair{"qwen2_5_vl", "vision encoder"},
+        std::pair{"deepseek_v32", "indexer"}, std::pair{"glm_moe_dsa", "indexer"}})
     CHECK_THROWS_WITH(imported((R"({"model_type": ")" + std::string(type) + R"("})").c_str()),
                       Catch::Contains(why) && Catch::Contains("import"));
 }

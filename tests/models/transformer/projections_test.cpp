@@ -111,4 +111,57 @@ TEST_CASE("an input is made narrower once, whatever takes it", "[models][transfo
       CHECK(op.forward_kernels == (op.same_input ? 1 : 3));
 }
 
+namespace {
+
+Operator named(const char* name, const Transformer& t, const OperatorShape& shape)
+{
+  for (const Operator& op : layer_operators(t, shape, kDenseLayer))
+    if (op.name == name)
+      return op;
+  return {};
+}
+
+} // namespace
+
+TEST_CASE("a gate beside its activation in steps moves what each step reads and writes",
+          "[models][transformer][closed-form]")
+{
+  const Transformer t = gated_model();
+  const double values = 2 * kTokens * 4096; // bytes of a pass
+  OperatorShape shape = shape_of(true);
+  CHECK(named("swiglu", t, shape).forward_bytes == Approx(3 * values));
+  CHECK(named("swiglu", t, shape).backward_bytes == Approx(5 * values));
+  shape.fused_activation = false;
+  // Activation (2), product (3); two products of gradients (6), the activation's (3), and both
+  // gradients brought together, read and written (4), but where gate and up are apart.
+  CHECK(named("swiglu", t, shape).forward_bytes == Approx(5 * values));
+  CHECK(named("swiglu", t, shape).backward_bytes == Approx(13 * values));
+  shape.joined = false;
+  CHECK(named("swiglu", t, shape).backward_bytes == Approx(9 * values));
+  // Frameworks without fused kernels are not told how gate and up are made.
+  shape.fused_activation = true;
+  shape.joined = true;
+  shape.fused = false;
+  CHECK(named("swiglu", t, shape).backward_bytes == Approx(9 * values));
+}
+
+TEST_CASE("heads are copied before attention's kernel where it takes them so",
+          "[models][transformer][closed-form]")
+{
+  Transformer t = gated_model();
+  OperatorShape shape = shape_of(true);
+  CHECK(named("heads copied", t, shape).name.empty());
+  shape.copied_heads = true;
+  // Of 8 heads of queries and 2 each of keys and values, 128 values of 2 bytes.
+  const double head = 2 * kTokens * 128;
+  CHECK(named("heads copied", t, shape).forward_bytes == Approx(2 * 12 * head));
+  CHECK(named("heads copied", t, shape).backward_bytes == Approx(2 * 12 * head));
+  CHECK(named("keys beside values", t, shape).forward_bytes == Approx(4 * 4 * head));
+  CHECK(named("keys beside values", t, shape).backward_bytes == Approx(2 * 4 * head));
+  // With as many heads of keys all three are brought together first, and copied behind that.
+  t.kv_heads = 8;
+  CHECK(named("heads copied", t, shape).forward_bytes == Approx(2 * 24 * head));
+  CHECK(named("heads copied", t, shape).backward_bytes == Approx(4 * 24 * head));
+}
+
 } // namespace foretrain::models::projections_test
