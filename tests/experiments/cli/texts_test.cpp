@@ -275,6 +275,11 @@ TEST_CASE("texts: expectations and mistakes", "[golden]")
   check_texts("checks");
 }
 
+TEST_CASE("texts: placements and plans that cannot be, unusual models, a trace", "[golden]")
+{
+  check_texts("odds");
+}
+
 TEST_CASE("texts: rows of validation", "[golden]")
 {
   check_texts("validations");
