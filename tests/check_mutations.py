@@ -83,9 +83,10 @@ class Broken(Exception):
 
 
 def whole(code):
-    """Whether brackets put around it change nothing but the order of evaluation: no comma, bracket or operator is cut, and
-    it is no list in braces."""
-    if code.lstrip().startswith("{"):
+    """Whether brackets put around it change nothing but the order of evaluation: no comma, bracket or operator is cut, no
+    choice between two is halved, and it is no list in braces."""
+    told = re.sub(r'"(\\.|[^"\\])*"|::', "", code)
+    if code.lstrip().startswith("{") or told.count("?") > told.count(":"):
         return False
     depth, text, previous = 0, "", ""
     for it in code:
