@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMostRuns = 48; // of single settings
 constexpr int kMostGpus = 64;         // of a point worth running again for each setting
+
 // Every step of a job is of that many samples.
 double samples_per_step(const JobResult& job)
 {

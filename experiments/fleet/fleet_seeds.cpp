@@ -168,15 +168,16 @@ std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& op
 std::vector<FleetRun> run_fleet(const LoadedFleet& fleet, const FleetOptions& options,
                                 SpeedTables& tables)
 {
-  if (!interval_by_simulation(fleet.spec)) {
-    std::vector<FleetRun> runs = run_all_seeds(fleet, options, tables);
-    check_jobs(fleet, runs);
+  const auto run = [&](const LoadedFleet& tried) {
+    std::vector<FleetRun> runs = run_all_seeds(tried, options, tables);
+    check_jobs(tried, runs);
     return runs;
-  }
+  };
+  if (!interval_by_simulation(fleet.spec))
+    return run(fleet);
   LoadedFleet best = fleet;
-  best.interval_scale = best_interval_scale(
-      fleet, [&](const LoadedFleet& tried) { return run_all_seeds(tried, options, tables); });
-  return run_all_seeds(best, options, tables);
+  best.interval_scale = best_interval_scale(fleet, run);
+  return run(best);
 }
 
 } // namespace foretrain::experiments

@@ -101,8 +101,7 @@ std::string jobs_line(const FleetAnswer& answer)
   const std::pair<const char*, int> others[] = {
       {"killed at their limit", jobs.timeout},
       {"rejected: larger than the cluster or their queue's quota, or more GPUs on a node than "
-       "nodes "
-       "have",
+       "nodes have",
        jobs.rejected},
       {"never started", jobs.waiting},
       {"still running", jobs.running},

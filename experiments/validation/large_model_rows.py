@@ -72,12 +72,6 @@ FP4_OF_DELL = "mlperf-v5.1-*-Dell-1xXE9680Lx8B200-SXM-180GB"
 FP4_BY_LOG = "mlperf-v5.1-llama31_8b-Supermicro-AS-4126GS-NBR-LCC"
 
 
-# nanotron's tensor-parallel ranks add up whole activations (ALL_REDUCE) or share them (REDUCE_SCATTER): its sweep has
-# both (scripts/scaling_benchmarks.py@0e0a27ea), its figure does not say which was best. Peaks of memory do: 63 and
-# 66 GB of these two, where whole activations need 87 and 85 of 80, and 58 to 66 GB of others, which have 60 to 67 so.
-SHARED_BY_MEMORY = {"nanotron-80.0B-8node", "nanotron-80.0B-4node"}
-
-
 # NVTE_FUSED_ATTN=0, so that Transformer Engine takes FlashAttention-2 in place of cuDNN's attention: NVIDIA's launcher
 # (NVIDIA/NeMo-Framework-Launcher@01d07738, launcher_scripts/conf/config.yaml: "Disable cudnn FA until we've tested it
 # more"), with which NeMo 24.07 was measured, and configure.sh of nemo_megatron, nemotron (340B alone) and grok1 in
@@ -226,8 +220,8 @@ def plan(row):
         # Megatron-Core's default; Megatron Bridge's recipes cut no expert.
         p["expert_tensor"] = row.get("etp") or (1 if "mcore" in framework_kind(row) else tp)
     # NeuSight's tensor-parallel ranks are those of Megatron's first paper, which add up whole activations.
-    whole = ("bigscience-A100", "NVIDIA-NeMo-SuperPOD-A100", "nanotron-ultrascale", "NeuSight-e2e")
-    if tp > 1 and (row["set"] not in whole or row["id"] in SHARED_BY_MEMORY):
+    if tp > 1 and row["set"] not in ("bigscience-A100", "NVIDIA-NeMo-SuperPOD-A100",
+                                     "nanotron-ultrascale", "NeuSight-e2e"):
         p["sequence_parallel"] = str(row.get("config_flags", {}).get("SP", "1")) != "0"
     return p
 

@@ -63,6 +63,7 @@ public:
 
 private:
   const Job& job(JobId id) const { return workload_.jobs[id]; }
+
   // All that happens at the next time at which something does; false when nothing will.
   bool step()
   {
