@@ -185,9 +185,11 @@ std::string fleet_table(const FleetAnswer& answer)
   text += groups("account", answer.by_account) + groups("GPUs", answer.by_size);
   if (!answer.waited_for.empty()) {
     text += "\nWaited most for: ";
-    for (std::size_t i = 0; i < answer.waited_for.size(); ++i)
-      text += fmt::format("{}{} ({} jobs)", i == 0 ? "" : ", ", answer.waited_for[i].first,
-                          answer.waited_for[i].second);
+    for (std::size_t i = 0; i < answer.waited_for.size(); ++i) {
+      const auto& [cause, jobs] = answer.waited_for[i];
+      text +=
+          fmt::format("{}{} ({} {})", i == 0 ? "" : ", ", cause, jobs, jobs == 1 ? "job" : "jobs");
+    }
     text += "\n";
   }
   if (answer.situations)

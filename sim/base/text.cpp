@@ -146,11 +146,29 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+namespace {
+
+// The candidates that begin with a part as the word nearly is: "flanel", "flannel-udp".
+std::vector<std::string> that_nearly_begin(std::string_view word,
+                                           const std::vector<std::string>& candidates)
+{
+  std::vector<std::string> parts;
+  for (const auto& candidate : candidates)
+    if (const auto end = candidate.find('-'); end != std::string::npos)
+      parts.push_back(candidate.substr(0, end));
+  const std::string part = nearest(word, parts);
+  return part.empty() ? std::vector<std::string>{} : that_contain(part, candidates);
+}
+
+} // namespace
+
 std::string hint(std::string_view word, const std::vector<std::string>& candidates)
 {
   std::string guess = nearest(word, candidates);
-  if (const auto longer = that_contain(word, candidates);
-      guess.empty() || edit_distance(lower_case(word), lower_case(guess)) > 1 ||
+  auto longer = that_contain(word, candidates);
+  if (guess.empty() && longer.empty() && word.size() > 4)
+    longer = that_nearly_begin(word, candidates);
+  if (guess.empty() || edit_distance(lower_case(word), lower_case(guess)) > 1 ||
       digits(word) != digits(guess)) {
     if (longer.size() > 1)
       return "did you mean one of " +

@@ -272,6 +272,12 @@ TEST_CASE("what is wrong with a job of a fleet is told where the fleet says it",
   };
   refused(R"(, "parallel": {"tensor": 3})",
           "(/arrivals/mix/0/job): error: /jobs/0/parallel/tensor is 3");
+  CHECK_THROWS_WITH(answer(load(R"({"cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 2},
+        "stack": {"network": "flanel"}, "arrivals": {"process": "even", "per_hour": 1,
+        "until": "1.5 h", "mix": [{"steps": 10, "job": {"model": "resnet50",
+          "framework": "pytorch-ddp", "batch_per_gpu": 64, "gpus": 8}}]}})")),
+                    Catch::Contains("(/stack): error: /stack/network") &&
+                        Catch::Contains("flannel-udp"));
   // What a fleet decides is not said in vain.
   refused(R"(, "placement": "spread")", "/arrivals/mix/0/job/placement is the policy's");
   refused(R"(, "tokens": "1T")", "/arrivals/mix/0/job/tokens stands beside the job");
@@ -432,6 +438,41 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   refused(R"("maintenance": [{"from": "0 s", "length": "3 s", "first_node": 4}], )",
           "/maintenance/0/first_node goes beyond");
   refused(R"("queues": [{"name": "a"}, {"name": "a"}], )", "is the name of another queue");
+  refused(R"("expect": [{"quantity": "wait_s/p90", "at_most": 1}], )",
+          "/expect/0/quantity must be a JSON pointer into the answer");
+  refused(R"("expect": [{"quantity": "/wait_s/p90"}], )",
+          "/expect/0 must have at_least or at_most");
+  const auto replay_refused = [&](const std::string& more, const std::string& why) {
+    CAPTURE(more);
+    CHECK_THROWS_WITH(load(R"({"cluster": {"platform": "dgx1-v100", "nodes": 4}, "jobs": {
+                             "kind": "swf", "trace": ")" +
+                           trace.path().string() + "\"" + more + "}}"),
+                      Catch::Contains(why));
+  };
+  const std::string resnet = R"("job": {"model": "resnet50", "framework": "pytorch-ddp", )"
+                             R"("batch_per_gpu": 64, "precision": "fp16")";
+  replay_refused(R"(, "speed": "simulated")", "/jobs must have a job where speeds are simulated");
+  replay_refused(", " + resnet + "}", "/jobs must have a job where speeds are simulated");
+  replay_refused(R"(, "speed": "simulated", )" + resnet + R"(, "gpus": 4})",
+                 "/jobs/job/gpus must be left out: the trace has them");
+  replay_refused(R"(, "speed": "simulated", )" + resnet + R"(, "placement": "spread"})",
+                 "/jobs/job/placement is the policy's");
+  const auto drawn_refused = [](const std::string& more, const std::string& why) {
+    CAPTURE(more);
+    CHECK_THROWS_WITH(load(R"({"cluster": {"nodes": 1, "gpus_per_node": 8}, "arrivals": {
+                             "per_hour": 1, "until": "3 d")" +
+                           more + "}}"),
+                      Catch::Contains(why));
+  };
+  const std::string short_jobs = R"(, "mix": [{"gpus": 1, "run_time": "1 h"}])";
+  drawn_refused(R"(, "by_weekday": [1, 1, 1])" + short_jobs,
+                "/arrivals/by_weekday must hold 7 numbers, got 3");
+  drawn_refused(R"(, "by_weekday": [0, 0, 0, 0, 0, 0, 0])" + short_jobs,
+                "/arrivals/by_weekday must hold a number above 0");
+  drawn_refused(R"(, "mix": [{"gpus": 1}])",
+                "/arrivals/mix/0 must have a job, or gpus and run_time");
+  drawn_refused(R"(, "mix": [{"gpus": 1, "run_time": "1 h", "tokens": "1B"}])",
+                "/arrivals/mix/0/tokens needs a job");
   CHECK_THROWS_WITH(load(R"({"cluster": {"nodes": 1, "gpus_per_node": 8}, "arrivals": {
                       "per_hour": 1e9, "until": "3 d", "mix": [{"gpus": 1, "run_time": "1 h"}]}})"),
                     Catch::Contains("makes 7.2e+10 jobs in 3 days; at most 10000000"));

@@ -27,6 +27,9 @@ TEST_CASE("Of several names that begin with the word all are told, unless one is
   CHECK(suggestion("Horovod", frameworks, "frameworks") ==
         "did you mean one of tf-horovod, mxnet-horovod, pytorch-horovod-bsp?");
   CHECK(suggestion("ddp", frameworks, "frameworks") == "did you mean 'pytorch-ddp'?");
+  CHECK(hint("pytroch", frameworks) ==
+        "did you mean one of pytorch-ddp, pytorch-fsdp, pytorch-horovod-bsp?");
+  CHECK(hint("pyt", {"pytorch-ddp", "pyy-ddp"}) == "did you mean 'pytorch-ddp'?");
   CHECK(suggestion("horo", frameworks, "frameworks").starts_with("known frameworks: "));
 }
 
