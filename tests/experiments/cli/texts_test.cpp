@@ -280,6 +280,21 @@ TEST_CASE("texts: placements and plans that cannot be, unusual models, a trace",
   check_texts("odds");
 }
 
+TEST_CASE("texts: answers of many kinds in full", "[golden]")
+{
+  check_texts("results");
+}
+
+TEST_CASE("texts: recordings that are predicted with", "[golden]")
+{
+  check_texts("recorded");
+}
+
+TEST_CASE("texts: logs that teach, and what is predicted then", "[golden]")
+{
+  check_texts("learnt");
+}
+
 TEST_CASE("texts: rows of validation", "[golden]")
 {
   check_texts("validations");

@@ -128,6 +128,21 @@ TEST_CASE("jobs that never run hold no goal", "[fleet-plan]")
   CHECK(answer_of(load(large + R"({"done_by": "11 h"}]})"), 3).candidates[1].probability == 0);
 }
 
+TEST_CASE("candidates that cannot be say why, and others are chosen from", "[fleet-plan]")
+{
+  const FleetPlanAnswer answer = answer_of(load(easy_life(
+      R"("goals": [{"done_by": "100 h"}], "description": "Which?", "changes": [
+        {"name": "nodes", "vary": "/cluster/nodes", "values": [2, 1]},
+        {"name": "maintenance", "options": [{"name": "none"}, {"name": "second",
+          "set": {"/maintenance": [{"from": "0 s", "length": "1 s", "first_node": 1}]}}]}])")));
+  REQUIRE(answer.candidates.size() == 4);
+  CHECK(answer.recommended == 2); // one node, none
+  CHECK(written(answer).at("description") == "Which?");
+  CHECK_THAT(answer.candidates[3].error, Catch::Contains("/maintenance/0/first_node"));
+  CHECK_THAT(fleet_plan_table(answer),
+             Catch::Contains("Without answer: ") && Catch::Contains("/maintenance/0/first_node"));
+}
+
 TEST_CASE("spares count as nodes, and prices decide where there are any", "[fleet-plan]")
 {
   const std::string changes = R"("goals": [{"wait_p90_at_most": "1 h"}], "changes": [

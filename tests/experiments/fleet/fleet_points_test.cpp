@@ -271,6 +271,10 @@ TEST_CASE("what no job has that ran is no 0 in tables, comparisons and expectati
   REQUIRE(both.pairs.size() == 2);
   CHECK(both.pairs[0].quantities.size() + 12 == both.pairs[1].quantities.size());
   CHECK_THAT(fleet_comparison_table(both), Catch::Contains("2                -            -"));
+  const FleetComparison one_side =
+      compared(load(R"({"cluster": {"nodes": 2, "gpus_per_node": 1}, )" + arrivals),
+               load(R"({"cluster": {"nodes": 4, "gpus_per_node": 1}, )" + arrivals));
+  CHECK(one_side.pairs[0].quantities.size() == both.pairs[0].quantities.size());
   // Seeds to which nobody comes pair nothing.
   const FleetFile few = load(R"({"cluster": {"nodes": 1, "gpus_per_node": 1}, "arrivals": {
     "per_hour": 0.5, "until": "1 h", "mix": [{"gpus": 1, "run_time": "1 h"}]}})");

@@ -437,6 +437,7 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
           "/maintenance/0/nodes goes beyond the last node, 3");
   refused(R"("maintenance": [{"from": "0 s", "length": "3 s", "first_node": 4}], )",
           "/maintenance/0/first_node goes beyond");
+  refused(drawn + R"("shape": 0.7}, )", "/failures/shape is only for Weibull's law");
   refused(R"("queues": [{"name": "a"}, {"name": "a"}], )", "is the name of another queue");
   refused(R"("expect": [{"quantity": "wait_s/p90", "at_most": 1}], )",
           "/expect/0/quantity must be a JSON pointer into the answer");
@@ -459,7 +460,7 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
                  "/jobs/job/placement is the policy's");
   const auto drawn_refused = [](const std::string& more, const std::string& why) {
     CAPTURE(more);
-    CHECK_THROWS_WITH(load(R"({"cluster": {"nodes": 1, "gpus_per_node": 8}, "arrivals": {
+    CHECK_THROWS_WITH(load(R"({"cluster": {"platform": "dgx1-v100", "nodes": 1}, "arrivals": {
                              "per_hour": 1, "until": "3 d")" +
                            more + "}}"),
                       Catch::Contains(why));
@@ -473,6 +474,12 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
                 "/arrivals/mix/0 must have a job, or gpus and run_time");
   drawn_refused(R"(, "mix": [{"gpus": 1, "run_time": "1 h", "tokens": "1B"}])",
                 "/arrivals/mix/0/tokens needs a job");
+  const std::string of_job = R"(, "mix": [{)" + resnet;
+  drawn_refused(of_job + "}}]", "/arrivals/mix/0 must have either epochs, steps or tokens");
+  drawn_refused(of_job + R"(}, "steps": 1, "epochs": 1}])",
+                "/arrivals/mix/0 must have either epochs, steps or tokens");
+  drawn_refused(of_job + R"(}, "steps": 1, "gpus": 1}])",
+                "/arrivals/mix/0/gpus must not be given beside a job");
   CHECK_THROWS_WITH(load(R"({"cluster": {"nodes": 1, "gpus_per_node": 8}, "arrivals": {
                       "per_hour": 1e9, "until": "3 d", "mix": [{"gpus": 1, "run_time": "1 h"}]}})"),
                     Catch::Contains("makes 7.2e+10 jobs in 3 days; at most 10000000"));

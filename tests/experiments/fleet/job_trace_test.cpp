@@ -218,6 +218,74 @@ TEST_CASE("what is no sacct -P is told as what it is", "[fleet]")
   };
   refused("", "is empty");
   refused("JobID,State\n1,COMPLETED\n", "has no | between fields: 'JobID,State'");
+  refused("Submit|Start|End|ElapsedRaw|State|AllocTRES\n", "has no header");
+}
+
+TEST_CASE("sacct: elapsed times in words, arrays that wait, jobs of other runs", "[fleet]")
+{
+  const std::string head = "JobID|Submit|Start|End|Elapsed|Timelimit|State|AllocTRES\n";
+  const auto read = [&](const std::string& lines, TakeJobs take) {
+    const test::TextFile file("words.txt", head + lines);
+    return read_job_trace(file.path(), TraceKind::sacct, take);
+  };
+  const std::string begin = "|2026-03-01T10:00:00|2026-03-01T10:00:05|";
+  const JobTrace trace =
+      read("1" + begin + "Unknown|01:30:10|2-00:00:00|COMPLETED|gres/gpu=1\n" +        //
+               "2" + begin + "Unknown|3-01:00:00|4-0:0:0|COMPLETED|gres/gpu=1\n" +     //
+               "3" + begin + "Unknown|20:30|60:00|COMPLETED|gres/gpu=1\n" +            //
+               "4" + begin + "Unknown|30|60:00|COMPLETED|gres/gpu=1\n" +               //
+               "5" + begin + "Unknown|1:2:3:4|60:00|COMPLETED|gres/gpu=1\n" +          //
+               "6" + begin + "2026-03-01T10:01:05|x|60:00|COMPLETED|gres/gpu=1\n" +    //
+               "7" + begin + "2026-03-01T10:01:05|-1:30|60:00|COMPLETED|gres/gpu=1\n", //
+           TakeJobs::ended);
+  const auto& jobs = trace.workload.jobs;
+  REQUIRE(jobs.size() == 5);
+  CHECK(jobs[0].work == Seconds(5410));
+  CHECK(jobs[0].limit == Seconds(2 * 86400));
+  CHECK(jobs[1].work == Seconds(3 * 86400 + 3600));
+  CHECK(jobs[2].work == Seconds(20 * 60 + 30));
+  CHECK(jobs[2].limit == Seconds(3600));
+  CHECK(jobs[3].work == Seconds(60)); // from start to end
+  CHECK(jobs[4].work == Seconds(60));
+  CHECK_THAT(noted(trace), Catch::Contains("2 cannot be read: no run time (line 5)"));
+
+  const JobTrace queue = read("8_[1-9]|2026-03-01T10:00:00|Unknown|Unknown|0|60:00|PENDING|"
+                              "gres/gpu=1\n9|2026-03-01T10:00:00|2026-03-01T10:00:05|Unknown|"
+                              "30:00|60:00|RUNNING|gres/gpu=1\n10|2026-03-01T10:00:00|"
+                              "2026-03-01T10:00:05|Unknown||60:00|RUNNING|gres/gpu=1\n",
+                              TakeJobs::unfinished);
+  REQUIRE(queue.workload.jobs.size() == 2);
+  CHECK(queue.elapsed == std::vector<double>{0.5, 0});
+  CHECK_THAT(noted(queue),
+             Catch::Contains("1 are of arrays that wait: an array counts as one job (line 2)") &&
+                 Catch::Contains("1 cannot be read: no run time (line 4)"));
+}
+
+TEST_CASE("tables with quoted cells, limits of 0, jobs that were cancelled", "[fleet]")
+{
+  const test::TextFile quoted(
+      "quoted.csv", "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,"
+                    "duration,queue\n1,\"a, b\",\"the \"\"fast\"\" ones\",3,4,1,COMPLETED,"
+                    "2020-04-01 00:00:01,,,5,0\n");
+  const JobTrace helios = read_job_trace(quoted.path(), TraceKind::helios);
+  REQUIRE(helios.workload.jobs.size() == 1);
+  CHECK(helios.workload.jobs[0].gpus == 3);
+  CHECK(helios.workload.queues.back() == "the \"fast\" ones");
+  const test::TextFile batsim("walltime.json", R"({"nb_res": 4, "jobs": [
+    {"id": 0, "subtime": 1, "walltime": 0, "res": 2, "profile": "a"},
+    {"id": 1, "subtime": 1, "walltime": 8, "res": 2, "profile": "a"}],
+    "profiles": {"a": {"type": "delay", "delay": 7}}})");
+  const JobTrace walltimes = read_job_trace(batsim.path(), TraceKind::batsim);
+  REQUIRE(walltimes.workload.jobs.size() == 2);
+  CHECK(walltimes.workload.jobs[0].limit == models::fleet::kNever);
+  CHECK(walltimes.workload.jobs[1].limit == Seconds(8));
+  const test::TextFile swf("cancelled.swf", "1 1 0 0 2 -1 -1 2 200 -1 5 1 0 -1 0 -1 -1 -1\n"
+                                            "2 1 0 9 2 -1 -1 2 200 -1 5 1 0 -1 0 -1 -1 -1\n"
+                                            "3 1 0 0 2 -1 -1 2 200 -1 1 1 0 -1 0 -1 -1 -1\n");
+  const JobTrace cancelled = read_job_trace(swf.path(), TraceKind::swf);
+  REQUIRE(cancelled.workload.jobs.size() == 2);
+  CHECK(cancelled.workload.jobs[0].id == "2");
+  CHECK(noted(cancelled) == "1 were cancelled before they started (line 1)\n");
 }
 
 TEST_CASE("SWF: a job whose submission is not known is left out", "[fleet]")
