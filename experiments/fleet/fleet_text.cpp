@@ -129,11 +129,11 @@ std::string failures(const FleetAnswer& answer)
     return "";
   const auto& drained = answer.failures->drained;
   return fmt::format(
-      "\n{} failures, {} interruptions of jobs{}; nodes down without a spare in their place: {} on "
+      "\nFailures {}, interruptions of jobs {}{}; nodes down without a spare in their place: {} on "
       "average, {} at most{}\n",
       range_text(answer.failures->failures, &number),
       range_text(answer.failures->interruptions, &number),
-      drained ? ", " + range_text(*drained, &number) + " nodes drained" : "",
+      drained ? ", nodes drained " + range_text(*drained, &number) : "",
       range_text(answer.failures->nodes_down_mean, &number),
       range_text(answer.failures->nodes_down_most, &number),
       answer.interval_of_daly
