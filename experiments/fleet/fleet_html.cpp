@@ -46,7 +46,7 @@ private:
   std::string drained() const
   {
     const auto& nodes = answer_.failures->drained;
-    return nodes ? fmt::format("; {:.0f} nodes were drained", nodes->median) : "";
+    return nodes ? fmt::format(", nodes drained {:.0f}", nodes->median) : "";
   }
 
   std::string lead() const
@@ -67,7 +67,7 @@ private:
             "</p>";
     if (answer_.failures)
       text += "<p>" +
-              prose(fmt::format("{:.0f} failures interrupted jobs {:.0f} times{}.",
+              prose(fmt::format("Failures {:.0f}, interruptions of jobs {:.0f}{}.",
                                 answer_.failures->failures.median,
                                 answer_.failures->interruptions.median, drained())) +
               "</p>";
