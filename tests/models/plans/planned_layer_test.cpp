@@ -187,6 +187,17 @@ PlannedCalls adapter_calls(const StepSetting& s, bool backward)
 
 } // namespace
 
+TEST_CASE("what a framework fuses reaches its operators", "[plans]")
+{
+  StepSetting s = small_model(1);
+  CHECK(operator_shape(s).fused_rotary);
+  CHECK(!operator_shape(s).op_fuser);
+  s.rules.fused_rotary = false;
+  s.rules.op_fuser = true;
+  CHECK(!operator_shape(s).fused_rotary);
+  CHECK(operator_shape(s).op_fuser);
+}
+
 TEST_CASE("adapters of products that are cut exchange what they make", "[plans][closed-form]")
 {
   const double tokens = 2048 * 2.0; // bytes of the tokens' values
