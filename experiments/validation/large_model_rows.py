@@ -102,8 +102,9 @@ SAMPLES, DEVIATION, LONGEST = 20, 70, 1024  # of a pack; tokens
 LOSS_IN_STEPS = ["dgxc-25.02-llama3-*-lora", "mbridge-*-lora-*"]
 
 
-# MegatronCommOverlapCallback with tp_comm_overlap=False for adapters: NVIDIA/NeMo, nemo/collections/llm/recipes/
-# llama3_70b.py, finetune_performance_optimizations, which llama3_finetune.py of DGXC 25.02 takes as it is.
+# Tensor-parallel exchanges beside adapters are not hidden: finetune_performance_optimizations of NVIDIA/NeMo's recipes
+# (nemo/collections/llm/recipes/llama3_8b.py: tp_comm_overlap=False), which llama3_finetune.py of DGXC 25.02 takes as they
+# are; scripts/performance/llm/finetune_llama3_70b.py of later releases switches the overlap on by itself.
 PLAIN_TENSOR = ["dgxc-25.02-llama3-*-lora"]
 
 
