@@ -305,13 +305,13 @@ void Machine::build_fabric(sim::Engine& engine)
   }
 }
 
-int Machine::first_below(sim::ResourceId uplink) const
+std::optional<Machine::Leaf> Machine::leaf_above(sim::ResourceId uplink) const
 {
-  for (const Leaves& leaves : leaves_)
-    if (leaves.first >= 0 && uplink.value >= leaves.first &&
-        uplink.value < leaves.first + 2 * leaves.count)
-      return (uplink.value - leaves.first) / 2 * leaves.nodes;
-  return -1;
+  for (std::size_t n = 0; n < leaves_.size(); ++n)
+    if (const Leaves& leaves = leaves_[n]; leaves.first >= 0 && uplink.value >= leaves.first &&
+                                           uplink.value < leaves.first + 2 * leaves.count)
+      return Leaf{n, (uplink.value - leaves.first) / 2 * leaves.nodes};
+  return {};
 }
 
 std::vector<std::pair<sim::ResourceId, Bytes>> Machine::shaped() const

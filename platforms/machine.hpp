@@ -111,8 +111,13 @@ public:
   const Framing& framing() const { return network_.framing; }
   /// Whether nodes share links of the network: uplinks of switches.
   bool shares_uplinks() const { return networked() && leaves().first >= 0; }
-  /// The first node below the leaf switch whose uplink a resource is; -1 of all other resources.
-  int first_below(sim::ResourceId uplink) const;
+  /// A leaf switch: of which of the platform's networks, and the first node below it.
+  struct Leaf {
+    std::size_t network = 0;
+    int first_node = 0;
+  };
+  /// The leaf switch whose uplink a resource is; nothing of all other resources.
+  std::optional<Leaf> leaf_above(sim::ResourceId uplink) const;
   /// Whether switches between the nodes add what passes through them.
   bool fabric_reduces() const { return networked() && fabric().reduces; }
   /// Bytes per second of so many TCP connections between nodes that so many threads serve, each the

@@ -391,7 +391,7 @@ def told(what, mutations, alive, begin):
 def judge_random(tree, mutations, rooms, options, left_out):
     """Prints the share that tests notice, and each mutation that none does."""
     begin = time.monotonic()
-    folders = [it for it in BINARIES if within(rooms, it)]
+    folders = [it for it in BINARIES if within(rooms, it) or it in options.by]
     made = len(mutations)
     mutations = build_random(tree, mutations, [*map(target, folders), *["foretrain"] * options.goldens], options.jobs)
     print(f"{len(mutations)} of {made} mutations compile, built in {time.monotonic() - begin:.0f} s", flush=True)
@@ -425,6 +425,8 @@ def main():
     parser.add_argument("--only", type=int, action="append", help="the mutation of this number; may be repeated")
     parser.add_argument("--random", type=int, metavar="N", help="N mutations made mechanically instead of the list's")
     parser.add_argument("--seed", type=int, default=1, help="of --random")
+    parser.add_argument("--by", action="append", default=[], metavar="FOLDER", help="with --random: tests of this folder judge, too, "
+                        "beside those of the rooms; experiments/cli has the stored texts")
     parser.add_argument("--goldens", action="store_true", help="with --random: golden answers too, for what unit tests miss")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="to compile and to test at a time")
     parser.add_argument("--tree", type=pathlib.Path, default=ROOT / "build/mutants/tree", help="where the copy stands")

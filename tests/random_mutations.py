@@ -63,9 +63,10 @@ def other_numbers(number):
 def candidates(text):
     """(begin, end, instead) of the text: what the mutation replaces, and by what; '' drops a statement."""
     code = blanked(text)
+    one_line = code.replace("\n", " ")
     for low, high in bodies(code):
         def inside(begin, end, piece_begin, piece_end, piece):
-            begin, end = around(code, begin, end, low + 1, high - 1)
+            begin, end = around(one_line, begin, end, low + 1, high - 1)
             return begin, end, text[begin:piece_begin] + piece + text[piece_end:end]
 
         def found(pattern):

@@ -179,12 +179,13 @@ struct FleetPoint {
   int submitted = 0; // jobs, of the first seed
   int completed = 0;
   Interval makespan;
-  Interval wait_mean, wait_p90;
-  Interval completion_mean;                  // from submission to end
-  Interval utilisation;                      // GPU time that jobs held, of the cluster's
-  Interval goodput;                          // productive GPU time, of the cluster's
-  std::map<std::string, Interval> gpu_hours; // "productive", "queued", "lost", ...
+  std::optional<Interval> wait_mean, wait_p90; // of jobs that ran, where any did
+  std::optional<Interval> completion_mean;     // of these, from submission to end
+  Interval utilisation;                        // GPU time that jobs held, of the cluster's
+  Interval goodput;                            // productive GPU time, of the cluster's
+  std::map<std::string, Interval> gpu_hours;   // "productive", "queued", "lost", ...
   std::optional<Interval> cost;
+  std::string currency; // of it, where the cluster names one
 };
 
 struct FleetAnswer {

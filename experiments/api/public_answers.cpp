@@ -112,15 +112,18 @@ FleetPoint fleet_point(const experiments::Settings& settings, const experiments:
   point.submitted = of.jobs.submitted;
   point.completed = of.jobs.completed;
   point.makespan = interval_of(of.makespan_s);
-  point.wait_mean = interval_of(of.wait_s.mean);
-  point.wait_p90 = interval_of(of.wait_s.p90);
-  point.completion_mean = interval_of(of.completion_s.mean);
+  if (of.wait_s && of.completion_s) {
+    point.wait_mean = interval_of(of.wait_s->mean);
+    point.wait_p90 = interval_of(of.wait_s->p90);
+    point.completion_mean = interval_of(of.completion_s->mean);
+  }
   point.utilisation = interval_of(of.utilisation);
   point.goodput = interval_of(of.goodput);
   using ByPart = std::vector<std::pair<std::string, experiments::Range>>;
   for (const auto& [part, hours] : read_from<ByPart>(written(of.gpu_hours), "GPU hours"))
     point.gpu_hours[part] = interval_of(hours);
   point.cost = interval_of(of.cost);
+  point.currency = of.currency;
   return point;
 }
 

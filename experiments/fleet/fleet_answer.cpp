@@ -37,7 +37,7 @@ bool ran(const JobOutcome& outcome)
 
 // Values of the jobs that ran and are in a group, over the seeds that have such jobs.
 template <class Of, class In>
-FleetSpread spread(std::span<const FleetRun> runs, const Of& of, const In& in)
+std::optional<FleetSpread> spread(std::span<const FleetRun> runs, const Of& of, const In& in)
 {
   std::vector<double> means, medians, p90s, p99s;
   for (const FleetRun& run : runs) {
@@ -55,8 +55,8 @@ FleetSpread spread(std::span<const FleetRun> runs, const Of& of, const In& in)
     p99s.push_back(quantile_of_sorted(values, 0.99));
   }
   if (means.empty()) // in no seed
-    return {over_seeds({0}), over_seeds({0}), over_seeds({0}), over_seeds({0})};
-  return {over_seeds(means), over_seeds(medians), over_seeds(p90s), over_seeds(p99s)};
+    return {};
+  return FleetSpread{over_seeds(means), over_seeds(medians), over_seeds(p90s), over_seeds(p99s)};
 }
 
 double wait_of(const Job& job, const JobOutcome& outcome)
@@ -228,11 +228,6 @@ std::span<const FleetHoursPart> fleet_hours_parts()
 int never_run(const FleetJobCounts& jobs)
 {
   return jobs.submitted - jobs.completed - jobs.timeout - jobs.running;
-}
-
-bool none_ran(const FleetJobCounts& jobs)
-{
-  return jobs.completed + jobs.timeout == 0;
 }
 
 Range over_seeds(const std::vector<double>& values)

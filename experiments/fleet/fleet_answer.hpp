@@ -23,8 +23,8 @@ struct FleetJobCounts {
 
 struct FleetGroup {
   int jobs = 0;
-  FleetSpread wait_s, completion_s;
-  Range gpu_hours; // that they held
+  std::optional<FleetSpread> wait_s, completion_s; // of those that ran, where any did
+  Range gpu_hours;                                 // that they held
 };
 
 struct FleetHours {
@@ -52,7 +52,7 @@ struct FleetAnswer {
   bool interrupted = false;
   FleetJobCounts jobs;
   Range makespan_s;
-  FleetSpread wait_s, completion_s, slowdown;
+  std::optional<FleetSpread> wait_s, completion_s, slowdown; // of those that ran, where any did
   Range utilisation, goodput, ettr;
   FleetHours gpu_hours;
   std::optional<Range> cost;
@@ -77,9 +77,6 @@ std::span<const FleetHoursPart> fleet_hours_parts();
 
 /// Jobs that never ran: rejected, stuck, or waiting at the end.
 int never_run(const FleetJobCounts& jobs);
-
-/// Of jobs that ran are waits, completion times and slowdowns: none ran, of the first seed.
-bool none_ran(const FleetJobCounts& jobs);
 
 /// The range of a quantity whose values are those of seeds; of one seed it has no width.
 Range over_seeds(const std::vector<double>& values);
@@ -119,8 +116,8 @@ void describe(V& v, FleetGroup& s)
 {
   v.required("jobs", s.jobs,
              "that ran, of the first seed; ranges are over the seeds that have such jobs");
-  v.required("wait_s", s.wait_s, "from submission to start");
-  v.required("completion_s", s.completion_s, "from submission to end");
+  v.optional("wait_s", s.wait_s, "from submission to start, of those that ran");
+  v.optional("completion_s", s.completion_s, "from submission to end, of those that ran");
   v.required("gpu_hours", s.gpu_hours, "that they held");
 }
 
@@ -180,9 +177,9 @@ void describe(V& v, FleetAnswer& s)
   v.optional("interrupted", s.interrupted, "it was stopped before its end", {}, s.interrupted);
   v.required("jobs", s.jobs, "how many there were, and what became of them");
   v.required("makespan_s", s.makespan_s, "from the first submission to the last end");
-  v.required("wait_s", s.wait_s, "from submission to the first start");
-  v.required("completion_s", s.completion_s, "from submission to end");
-  v.required("slowdown", s.slowdown,
+  v.optional("wait_s", s.wait_s, "from submission to the first start, of jobs that ran");
+  v.optional("completion_s", s.completion_s, "from submission to end, of jobs that ran");
+  v.optional("slowdown", s.slowdown,
              "completion over run time, of which at least ten seconds count (bounded slowdown)");
   v.required("utilisation", s.utilisation, "GPU time that jobs held, of the cluster's");
   v.required("goodput", s.goodput, "productive GPU time, of the cluster's");

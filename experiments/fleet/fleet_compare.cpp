@@ -23,6 +23,7 @@ constexpr std::size_t kTextColumns = 110;
 constexpr std::size_t kValueWidth = 60;
 
 // Those that a line of many pairs has room for.
+constexpr const char* kCost = "/cost";
 constexpr const char* kInShort[] = {"/wait_s/mean", "/wait_s/p90", "/goodput"};
 
 // Points of sides are matched as those of experiments.
@@ -41,19 +42,27 @@ CompareSide side_of_runs(const FleetSide& side, const std::vector<std::string>& 
   return found;
 }
 
-FleetComparedQuantity compared(const FleetQuantity& quantity, const FleetPointRun& a,
-                               const FleetPointRun& b)
+// Nothing where no seed has it on both sides: waits of jobs of which none ran.
+std::optional<FleetComparedQuantity> compared(const FleetQuantity& quantity, const FleetPointRun& a,
+                                              const FleetPointRun& b)
 {
+  if (quantity.of(a.answer) == nullptr || quantity.of(b.answer) == nullptr)
+    return {};
   FleetComparedQuantity it;
   it.quantity = quantity.pointer;
   it.a = *quantity.of(a.answer);
   it.b = *quantity.of(b.answer);
   std::vector<double> differences;
   for (std::size_t i = 0; i < std::min(a.by_seed.size(), b.by_seed.size()); ++i) {
-    differences.push_back(quantity.of(b.by_seed[i])->median - quantity.of(a.by_seed[i])->median);
+    const Range *of_a = quantity.of(a.by_seed[i]), *of_b = quantity.of(b.by_seed[i]);
+    if (of_a == nullptr || of_b == nullptr)
+      continue;
+    differences.push_back(of_b->median - of_a->median);
     it.b_less += differences.back() < 0 ? 1 : 0;
     it.b_more += differences.back() > 0 ? 1 : 0;
   }
+  if (differences.empty())
+    return {};
   const Range range = over_seeds(differences);
   it.difference = {range.median, range.low, range.high, range.interval};
   return it;
@@ -82,10 +91,12 @@ FleetComparedPair compared_pair(const ComparedPair& pair, const FleetPointRun& a
                           differs_of(pair),
                           never_run(a.answer.jobs),
                           never_run(b.answer.jobs),
+                          a.answer.currency == b.answer.currency ? a.answer.currency : "",
                           {}};
   for (const FleetQuantity& quantity : fleet_quantities())
-    if (quantity.of(a.answer) != nullptr && quantity.of(b.answer) != nullptr)
-      found.quantities.push_back(compared(quantity, a, b));
+    if (&quantity != &fleet_quantity(kCost) || a.answer.currency == b.answer.currency)
+      if (auto it = compared(quantity, a, b))
+        found.quantities.push_back(std::move(*it));
   return found;
 }
 
@@ -105,6 +116,16 @@ void add_warnings_of(const FleetComparedPair& pair, std::set<std::string>& warni
     warnings.insert(fmt::format("{} jobs of A and {} of B never run; waits, completion times and "
                                 "slowdowns are of those that ran",
                                 pair.a_never_run, pair.b_never_run));
+}
+
+void add_currencies(const FleetAnswer& a, const FleetAnswer& b, std::set<std::string>& warnings)
+{
+  const auto named = [](const FleetAnswer& of) {
+    return of.currency.empty() ? "no currency" : of.currency;
+  };
+  if (a.cost && b.cost && a.currency != b.currency)
+    warnings.insert(
+        fmt::format("costs of A are in {}, of B in {}: they are not compared", named(a), named(b)));
 }
 
 std::string difference_text(const FleetQuantity& quantity, const FleetDifference& difference)
@@ -129,8 +150,10 @@ std::string pair_in_full(const FleetComparedPair& pair, int seeds)
     if (all_zero(it))
       continue;
     const FleetQuantity& quantity = fleet_quantity(it.quantity);
-    table.lines.push_back({quantity.name, quantity_range(quantity, it.a),
-                           quantity_range(quantity, it.b), difference_text(quantity, it.difference),
+    const bool priced = it.quantity == kCost && !pair.currency.empty();
+    table.lines.push_back({priced ? quantity.name + (", " + pair.currency) : quantity.name,
+                           quantity_range(quantity, it.a), quantity_range(quantity, it.b),
+                           difference_text(quantity, it.difference),
                            fmt::format("{} of {}", it.b_less, seeds),
                            fmt::format("{} of {}", it.b_more, seeds)});
   }
@@ -152,15 +175,15 @@ std::string pairs_in_lines(const FleetComparison& comparison)
     table.lines.emplace_back();
     for (const auto& [pointer, value] : pair.settings)
       table.lines.back().push_back(clipped(value_text(value), kValueWidth));
-    for (const char* pointer : kInShort)
-      for (const FleetComparedQuantity& it : pair.quantities)
-        if (it.quantity == pointer) {
-          const FleetQuantity& quantity = fleet_quantity(pointer);
-          for (std::string text :
-               {quantity_text(quantity, it.a.median), quantity_text(quantity, it.b.median),
-                quantity_change(quantity, it.difference.median)})
-            table.lines.back().push_back(std::move(text));
-        }
+    for (const char* pointer : kInShort) {
+      const auto it = std::find_if(pair.quantities.begin(), pair.quantities.end(),
+                                   [&](const auto& one) { return one.quantity == pointer; });
+      const FleetQuantity& quantity = fleet_quantity(pointer);
+      const bool told = it != pair.quantities.end();
+      table.lines.back().push_back(told ? quantity_text(quantity, it->a.median) : "-");
+      table.lines.back().push_back(told ? quantity_text(quantity, it->b.median) : "-");
+      table.lines.back().push_back(told ? quantity_change(quantity, it->difference.median) : "-");
+    }
   }
   return table_text(table);
 }
@@ -196,6 +219,7 @@ FleetComparison compare_fleets(const FleetSide& a, const FleetSide& b,
     comparison.interrupted |= run_a.answer.interrupted || run_b.answer.interrupted;
     comparison.pairs.push_back(compared_pair(pair, run_a, run_b));
     add_warnings_of(comparison.pairs.back(), warnings);
+    add_currencies(run_a.answer, run_b.answer, warnings);
   }
   const std::size_t pairs = comparison.pairs.size();
   comparison.unmatched = {side_a.points.size() - std::min(side_a.points.size(), pairs),

@@ -28,6 +28,7 @@ struct FleetComparedPair {
   Settings settings; // that both points have, of those that either side varies
   std::vector<SettingDifference> differs;
   int a_never_run = 0, b_never_run = 0; // jobs of the first seed
+  std::string currency;                 // of costs; where A's and B's differ these are left out
   std::vector<FleetComparedQuantity> quantities;
 };
 
@@ -86,6 +87,8 @@ void describe(V& v, FleetComparedPair& s)
   v.required("a_never_run", s.a_never_run,
              "jobs of A that were rejected, stuck or waiting at the end, of the first seed");
   v.required("b_never_run", s.b_never_run, "the same of B");
+  v.optional("currency", s.currency, "of costs, where the clusters name it", {},
+             !s.currency.empty());
   v.required("quantities", s.quantities, "each with its difference");
 }
 

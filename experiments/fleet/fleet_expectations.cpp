@@ -80,11 +80,11 @@ public:
     JudgedExpectation it{index, expectation_.quantity, "", {}};
     if (!run.point->settings.empty())
       it.what += " at " + settings_json(run.point->settings).dump();
-    const double value = number_of(run.answer);
-    if (is_of_jobs_that_ran() && none_ran(run.answer.jobs)) {
+    if (lacks_jobs(run.answer) || (other != nullptr && lacks_jobs(other->answer))) {
       it.problem = "tells nothing: no job ran to its end";
       return it;
     }
+    const double value = number_of(run.answer);
     if (!expectation_.than) {
       it.problem = violation_of(value, "is");
     } else if (other == nullptr) {
@@ -100,6 +100,10 @@ public:
       return it;
     int violated = 0;
     for (std::size_t i = 0; i < seeds; ++i) {
+      if (lacks_jobs(run.by_seed[i]) || (other != nullptr && lacks_jobs(other->by_seed[i]))) {
+        ++violated;
+        continue;
+      }
       const double reference = other != nullptr ? number_of(other->by_seed[i]) : 1;
       violated += violation_of(number_of(run.by_seed[i]) / reference, "").empty() ? 0 : 1;
     }
@@ -113,11 +117,12 @@ private:
     return number_in(written(answer), quantity_);
   }
 
-  bool is_of_jobs_that_ran() const
+  // Whether it is about jobs that ran, and none did.
+  bool lacks_jobs(const FleetAnswer& answer) const
   {
     for (const std::string_view of : {"/wait_s/", "/completion_s/", "/slowdown/"})
       if (expectation_.quantity.starts_with(of))
-        return true;
+        return !answer.wait_s;
     return false;
   }
 

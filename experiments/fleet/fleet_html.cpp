@@ -51,11 +51,12 @@ private:
 
   std::string lead() const
   {
-    std::string text = "<p class=\"lead\">" +
-                       prose(fmt::format("Jobs wait {} on average, nine of ten less than {}.",
-                                         duration_text(answer_.wait_s.mean.median),
-                                         duration_text(answer_.wait_s.p90.median))) +
-                       "</p>";
+    const std::string waits =
+        answer_.wait_s ? fmt::format("Jobs wait {} on average, nine of ten less than {}.",
+                                     duration_text(answer_.wait_s->mean.median),
+                                     duration_text(answer_.wait_s->p90.median))
+                       : std::string("No job ran to its end.");
+    std::string text = "<p class=\"lead\">" + prose(waits) + "</p>";
     text += "<p>" +
             prose(fmt::format("{} jobs, {} completed, in {}; {} of the GPU time was held, {} was "
                               "productive.",
@@ -103,18 +104,23 @@ private:
            picture_.axis(240) + "</svg>";
   }
 
+  static std::string wait_cell(const char* label, const Range* wait)
+  {
+    return wait == nullptr ? cell(label, "-")
+                           : number_cell(label, duration_text(wait->median), wait->median);
+  }
+
   std::string groups(const std::vector<std::pair<std::string, FleetGroup>>& entries,
                      const char* title) const
   {
     std::string rows;
     for (const auto& [name, group] : entries) {
-      const double mean = group.wait_s.mean.median, p90 = group.wait_s.p90.median;
       rows += "<tr>" + cell(title, escaped(name)) +
               number_cell("jobs", std::to_string(group.jobs), group.jobs) +
               number_cell("GPU hours", number_text(group.gpu_hours.median, true),
                           group.gpu_hours.median) +
-              number_cell("mean wait", duration_text(mean), mean) +
-              number_cell("p90 wait", duration_text(p90), p90) + "</tr>";
+              wait_cell("mean wait", group.wait_s ? &group.wait_s->mean : nullptr) +
+              wait_cell("p90 wait", group.wait_s ? &group.wait_s->p90 : nullptr) + "</tr>";
     }
     std::string head = fmt::format("<th scope=\"col\">{}</th>", title);
     for (const char* number : {"jobs", "GPU hours", "mean wait", "p90 wait"})
@@ -129,8 +135,7 @@ private:
       return "";
     std::string items;
     for (const TraceNote& note : answer_.trace->notes)
-      items += "<li>" + prose(fmt::format("{} {} (first: {})", note.jobs, note.what, note.first)) +
-               "</li>";
+      items += "<li>" + prose(note_text(note)) + "</li>";
     return "<p>" +
            prose(
                fmt::format("{} read, {} left out.", answer_.trace->read, answer_.trace->left_out)) +

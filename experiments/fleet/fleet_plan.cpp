@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ GoalKind kind_of_goal(const PlanGoal& goal)
   if (goal.wait_p90_at_most) {
     const double most = goal.wait_p90_at_most->value();
     return {"nine of ten jobs wait " + duration_text(most) + " at most",
-            [](const FleetAnswer& answer) { return &answer.wait_s.p90; },
+            fleet_quantity("/wait_s/p90").of,
             [most](const FleetAnswer&, double wait) { return wait <= most; }};
   }
   if (goal.goodput_at_least) {
@@ -133,14 +134,18 @@ FleetCandidateAnswer judged_candidate(const LoadedFleetPlan& plan, const Candida
       of_seeds += does ? 1 : 0;
       reached[i] = reached[i] && does;
     }
-    answer.goals.push_back({*kind.value(all), of_seeds / static_cast<double>(seeds)});
+    const Range* const value = kind.value(all);
+    answer.goals.push_back({value != nullptr ? std::optional(*value) : std::nullopt,
+                            of_seeds / static_cast<double>(seeds)});
   }
   answer.probability = static_cast<double>(std::count(reached.begin(), reached.end(), true)) /
                        static_cast<double>(seeds);
   answer.never_run = never_run(all.jobs);
-  answer.wait_p90_s = all.wait_s.p90;
-  answer.wait_mean_s = all.wait_s.mean;
-  answer.completion_mean_s = all.completion_s.mean;
+  if (all.wait_s) {
+    answer.wait_p90_s = all.wait_s->p90;
+    answer.wait_mean_s = all.wait_s->mean;
+    answer.completion_mean_s = all.completion_s->mean;
+  }
   answer.makespan_s = all.makespan_s;
   answer.utilisation = all.utilisation;
   answer.goodput = all.goodput;
@@ -160,10 +165,16 @@ bool is_better(const FleetCandidateAnswer& a, const FleetCandidateAnswer& b)
     return *a.cost < *b.cost;
   if (a.nodes != b.nodes)
     return a.nodes < b.nodes;
-  return a.wait_p90_s->median < b.wait_p90_s->median;
+  return wait_p90_of(a) < wait_p90_of(b);
 }
 
 } // namespace
+
+double wait_p90_of(const FleetCandidateAnswer& candidate)
+{
+  return candidate.wait_p90_s ? candidate.wait_p90_s->median
+                              : std::numeric_limits<double>::infinity();
+}
 
 LoadedFleetPlan load_fleet_plan(const PlanFile& file)
 {

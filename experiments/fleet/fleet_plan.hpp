@@ -24,8 +24,8 @@ struct LoadedFleetPlan {
 LoadedFleetPlan load_fleet_plan(const PlanFile& file);
 
 struct FleetGoalAnswer {
-  Range value;            // of the quantity that the goal is about, over seeds
-  double probability = 0; // share of the seeds that reach it
+  std::optional<Range> value; // of what the goal is about, over seeds, if any job ran
+  double probability = 0;     // share of the seeds that reach it
 };
 
 struct FleetCandidateAnswer {
@@ -55,6 +55,9 @@ struct FleetPlanAnswer {
   bool interrupted = false;
 };
 
+/// The time in seconds that nine of ten jobs that ran waited less than; infinite where none did.
+double wait_p90_of(const FleetCandidateAnswer& candidate);
+
 /// Points of an interrupted run may be fewer than the candidates.
 FleetPlanAnswer judge_fleet_plan(const LoadedFleetPlan& plan,
                                  const std::vector<FleetPointRun>& runs);
@@ -67,7 +70,7 @@ std::string fleet_plan_html(const FleetPlanAnswer& answer);
 template <class V>
 void describe(V& v, FleetGoalAnswer& s)
 {
-  v.required("value", s.value, "of what the goal is about, over seeds");
+  v.optional("value", s.value, "of what the goal is about, over seeds, where any job ran");
   v.required("probability", s.probability, "share of the seeds that reach it", between(0, 1));
 }
 

@@ -43,8 +43,10 @@ std::string seeds_text(const FleetPlanAnswer& answer, double probability)
 
 std::string ranges_of(const FleetCandidateAnswer& it)
 {
-  return fmt::format("waits p90 {}, goodput {}, makespan {}",
-                     quantity_range(fleet_quantity("/wait_s/p90"), *it.wait_p90_s),
+  const std::string waits =
+      it.wait_p90_s ? "waits p90 " + quantity_range(fleet_quantity("/wait_s/p90"), *it.wait_p90_s)
+                    : std::string("no job ran");
+  return fmt::format("{}, goodput {}, makespan {}", waits,
                      quantity_range(fleet_quantity("/goodput"), *it.goodput),
                      quantity_range(fleet_quantity("/makespan_s"), *it.makespan_s));
 }
@@ -55,8 +57,7 @@ std::string no_candidate(const FleetPlanAnswer& answer)
   for (const FleetCandidateAnswer& it : answer.candidates)
     if (it.error.empty() && (!answer.budget || (it.cost && *it.cost <= *answer.budget)) &&
         (nearest == nullptr || it.probability > nearest->probability ||
-         (it.probability == nearest->probability &&
-          it.wait_p90_s->median < nearest->wait_p90_s->median)))
+         (it.probability == nearest->probability && wait_p90_of(it) < wait_p90_of(*nearest))))
       nearest = &it;
   const std::string within = answer.budget ? " within the budget" : "";
   if (nearest == nullptr)

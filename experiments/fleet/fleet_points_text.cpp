@@ -36,12 +36,18 @@ std::vector<std::string> pointers_of_points(const FleetSweepAnswer& answer)
   return pointers;
 }
 
+bool is_of_any(const FleetQuantity& quantity, const FleetSweepAnswer& answer)
+{
+  return std::any_of(answer.points.begin(), answer.points.end(),
+                     [&](const auto& point) { return quantity.of(point.answer) != nullptr; });
+}
+
 std::vector<const FleetQuantity*> columns_of(const FleetSweepAnswer& answer)
 {
   std::vector<const FleetQuantity*> columns;
   for (const char* pointer : kInTable) {
     const FleetQuantity& quantity = fleet_quantity(pointer);
-    if (quantity.of(answer.points.front().answer) != nullptr)
+    if (is_of_any(quantity, answer))
       columns.push_back(&quantity);
   }
   return columns;
@@ -74,15 +80,18 @@ std::string waits_as_bars(const FleetSweepAnswer& answer, const std::vector<std:
   const FleetQuantity& quantity = fleet_quantity(kWaitP90);
   double most = 0;
   for (const FleetPointAnswer& point : answer.points)
-    most = std::max(most, quantity.of(point.answer)->high);
+    if (const Range* wait = quantity.of(point.answer))
+      most = std::max(most, wait->high);
   std::string rows;
   for (const FleetPointAnswer& point : answer.points) {
-    const Range& wait = *quantity.of(point.answer);
+    const Range* const found = quantity.of(point.answer);
+    if (found == nullptr || most <= 0)
+      continue;
+    const Range& wait = *found;
     const std::string text = quantity_text(quantity, wait.median);
-    if (most > 0)
-      rows += bar_row(
-          words_of_point(point, names),
-          value_bar({wait.median / most, wait.low / most, wait.high / most, 0, 0}, text), text);
+    rows += bar_row(words_of_point(point, names),
+                    value_bar({wait.median / most, wait.low / most, wait.high / most, 0, 0}, text),
+                    text);
   }
   return rows;
 }
@@ -132,8 +141,10 @@ std::string points_as_table(const FleetSweepAnswer& answer, const std::vector<st
     for (std::size_t i = 0; i < names.size(); ++i)
       rows += cell(names[i], escaped(value_text(point.settings[i].second)));
     for (const FleetQuantity* column : columns) {
-      const Range& range = *column->of(point.answer);
-      rows += number_cell(column->name, quantity_range(*column, range), range.median);
+      const Range* const range = column->of(point.answer);
+      rows += range == nullptr
+                  ? cell(column->name, "-")
+                  : number_cell(column->name, quantity_range(*column, *range), range->median);
     }
     rows += number_cell("never run", std::to_string(never_run(point.answer.jobs)),
                         never_run(point.answer.jobs)) +
@@ -172,11 +183,13 @@ std::string fleet_points_table(const FleetSweepAnswer& answer)
     for (const auto& [pointer, value] : point.settings)
       table.lines.back().push_back(clipped(value_text(value), kSettingWidth));
     for (const FleetQuantity* column : columns) {
-      const Range& range = *column->of(point.answer);
-      table.lines.back().push_back(quantity_text(*column, range.median));
+      const Range* const range = column->of(point.answer);
+      table.lines.back().push_back(range == nullptr ? "-" : quantity_text(*column, range->median));
       if (column->pointer == std::string(kWaitP90) && answer.seeds > 1)
-        table.lines.back().push_back(quantity_text(*column, range.low) + " to " +
-                                     quantity_text(*column, range.high));
+        table.lines.back().push_back(range == nullptr
+                                         ? "-"
+                                         : quantity_text(*column, range->low) + " to " +
+                                               quantity_text(*column, range->high));
     }
     if (told)
       table.lines.back().push_back(std::to_string(never_run(point.answer.jobs)));
@@ -197,8 +210,7 @@ std::string fleet_points_csv(const FleetSweepAnswer& answer)
 {
   std::vector<const FleetQuantity*> columns;
   for (const FleetQuantity& quantity : fleet_quantities())
-    if (std::any_of(answer.points.begin(), answer.points.end(),
-                    [&](const FleetPointAnswer& it) { return quantity.of(it.answer) != nullptr; }))
+    if (is_of_any(quantity, answer))
       columns.push_back(&quantity);
   std::vector<std::string> header{"point"};
   for (const std::string& pointer : pointers_of_points(answer))

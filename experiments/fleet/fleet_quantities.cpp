@@ -13,10 +13,10 @@ namespace foretrain::experiments {
 
 namespace {
 
-template <FleetSpread FleetAnswer::*Spread, Range FleetSpread::*Part>
+template <std::optional<FleetSpread> FleetAnswer::*Spread, Range FleetSpread::*Part>
 const Range* of_jobs(const FleetAnswer& answer)
 {
-  return &(answer.*Spread.*Part);
+  return answer.*Spread ? &(*(answer.*Spread).*Part) : nullptr;
 }
 
 template <Range FleetAnswer::*Part>

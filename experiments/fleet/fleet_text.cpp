@@ -43,14 +43,14 @@ std::vector<std::string> spread_line(const std::string& name, const FleetSpread&
 
 std::string times(const FleetAnswer& answer)
 {
-  if (none_ran(answer.jobs))
+  if (!answer.wait_s || !answer.completion_s || !answer.slowdown)
     return "No job ran to its end: there are no waits, completion times or slowdowns.\n";
   TextTable table;
   table.header = {"", "mean", "median", "p90", "p99"};
   table.texts = 1;
-  table.lines = {spread_line("wait", answer.wait_s, &duration_text),
-                 spread_line("completion", answer.completion_s, &duration_text),
-                 spread_line("slowdown", answer.slowdown, &number)};
+  table.lines = {spread_line("wait", *answer.wait_s, &duration_text),
+                 spread_line("completion", *answer.completion_s, &duration_text),
+                 spread_line("slowdown", *answer.slowdown, &number)};
   return table_text(table);
 }
 
@@ -80,16 +80,16 @@ std::string groups(const char* title,
   table.header = {title, "jobs", "GPU h", "wait mean", "p90", "completion mean"};
   table.texts = 1;
   for (const auto& [name, one] : entries) {
-    if (one.completion_s.mean.high <= 0) { // none of them ran
+    if (!one.wait_s || !one.completion_s) {
       table.lines.push_back(
           {name.empty() ? "(none)" : name, "0", range_text(one.gpu_hours, &amount), "-", "-", "-"});
       continue;
     }
     table.lines.push_back({name.empty() ? "(none)" : name, std::to_string(one.jobs),
                            range_text(one.gpu_hours, &amount),
-                           range_text(one.wait_s.mean, &duration_text),
-                           range_text(one.wait_s.p90, &duration_text),
-                           range_text(one.completion_s.mean, &duration_text)});
+                           range_text(one.wait_s->mean, &duration_text),
+                           range_text(one.wait_s->p90, &duration_text),
+                           range_text(one.completion_s->mean, &duration_text)});
   }
   return "\n" + table_text(table);
 }
@@ -119,7 +119,7 @@ std::string notes(const FleetAnswer& answer)
   std::string text = fmt::format("\nThe trace: {} read, {} left out\n", answer.trace->read,
                                  answer.trace->left_out);
   for (const TraceNote& note : answer.trace->notes)
-    text += item_text(fmt::format("{} {} (first: {})", note.jobs, note.what, note.first), 110);
+    text += item_text(note_text(note), 110);
   return text;
 }
 
@@ -185,9 +185,11 @@ std::string fleet_table(const FleetAnswer& answer)
   text += groups("account", answer.by_account) + groups("GPUs", answer.by_size);
   if (!answer.waited_for.empty()) {
     text += "\nWaited most for: ";
-    for (std::size_t i = 0; i < answer.waited_for.size(); ++i)
-      text += fmt::format("{}{} ({} jobs)", i == 0 ? "" : ", ", answer.waited_for[i].first,
-                          answer.waited_for[i].second);
+    for (std::size_t i = 0; i < answer.waited_for.size(); ++i) {
+      const auto& [cause, jobs] = answer.waited_for[i];
+      text +=
+          fmt::format("{}{} ({} {})", i == 0 ? "" : ", ", cause, jobs, jobs == 1 ? "job" : "jobs");
+    }
     text += "\n";
   }
   if (answer.situations)

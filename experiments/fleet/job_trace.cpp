@@ -40,6 +40,17 @@ constexpr Seconds kLook{1e-6};     // when the queue is looked at
 
 } // namespace
 
+std::string note_text(const TraceNote& note)
+{
+  constexpr std::pair<std::string_view, std::string_view> kOfOne[] = {
+      {"have ", "has "}, {"are ", "is "}, {"were ", "was "}};
+  std::string what = note.what;
+  for (const auto& [of_many, of_one] : kOfOne)
+    if (note.jobs == 1 && what.starts_with(of_many))
+      what.replace(0, of_many.size(), of_one);
+  return fmt::format("{} {} (first: {})", note.jobs, what, note.first);
+}
+
 void JobCollector::tell(const std::string& what, const std::string& where)
 {
   const auto [known, is_new] = notes_.emplace(what, trace_.notes.size());

@@ -44,6 +44,9 @@ struct TraceNote {
   std::string first; // the first of them, like "line 17"
 };
 
+/// "3 have no limit (first: line 17)"; of one "1 has no limit".
+std::string note_text(const TraceNote& note);
+
 /// A job as a reader finds it.
 struct TraceJob {
   std::string id, queue, account;

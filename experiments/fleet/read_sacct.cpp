@@ -144,7 +144,7 @@ void add_running_or_waiting(const TraceTable::Row& row, TraceJob job, bool runs,
 {
   if (!runs) {
     if (row.at("JobID").find("_[") != std::string::npos && jobs.take() == TakeJobs::unfinished)
-      jobs.note("are arrays that wait: each counts as one job", row.where());
+      jobs.note("are of arrays that wait: an array counts as one job", row.where());
     return jobs.add_unfinished(std::move(job), {}, row.where());
   }
   std::optional<double> elapsed = number_of(row.at("ElapsedRaw"));

@@ -164,8 +164,15 @@ std::vector<FabricUse> fabric_use(const Stage& stage, bool jobs)
     if (!is_fabric(engine.kind({r})))
       continue;
     const double share = jobs ? stage.job(0).utilisation({r}) : stage.transfer(0).utilisation({r});
-    if (share > 0)
-      used.push_back({sim::name_of(engine.resource({r})), stage.machine().first_below({r}), share});
+    if (share <= 0)
+      continue;
+    const sim::Resource& it = engine.resource({r});
+    if (const auto leaf = stage.machine().leaf_above({r}))
+      used.push_back({fmt::format("uplinks of network {}, {}", leaf->network,
+                                  it.direction == sim::Direction::out ? "up" : "down"),
+                      leaf->first_node, share});
+    else
+      used.push_back({sim::name_of(it), -1, share});
   }
   return used;
 }

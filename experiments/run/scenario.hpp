@@ -15,8 +15,8 @@ std::vector<double> point_throughputs(const Point& point, const RunOptions& opti
 
 /// Share that is used of a link or a part that no node has to itself.
 struct FabricUse {
-  std::string resource;
-  int first_below = -1; // of a leaf switch's uplink: the first node below that switch
+  std::string resource; // of leaf switches' uplinks the same for all switches of a network
+  int first_below = -1; // of such an uplink: the first node below its switch
   double share = 0;
   bool operator==(const FabricUse&) const = default;
 };

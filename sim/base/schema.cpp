@@ -70,9 +70,8 @@ void read(const Value& value, std::string& out, const Limits& limits)
   if (limits.one_of.empty() ||
       std::find(limits.one_of.begin(), limits.one_of.end(), out) != limits.one_of.end())
     return;
-  const std::string guess = nearest(out, limits.one_of);
   value.fail(fmt::format("must be one of {}; got '{}'", joined(limits.one_of), excerpt(out)),
-             guess.empty() ? "" : "did you mean '" + guess + "'?");
+             hint(out, limits.one_of));
 }
 
 void read(const Value& value, bool& out, const Limits&)

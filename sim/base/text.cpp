@@ -71,8 +71,16 @@ bool other_family(std::string_view word, std::string_view candidate)
           edit_distance(asked, known) > std::max<std::size_t>(1, asked.size() / 3));
 }
 
-// Candidates that begin with the word, or have it as parts of their name ("horovod",
-// "mxnet-horovod"), unless it is too short to say anything.
+std::string digits(std::string_view name)
+{
+  std::string found;
+  std::copy_if(name.begin(), name.end(), std::back_inserter(found), is_digit);
+  return found;
+}
+
+// Candidates that begin with the word, have it as parts of their name ("horovod",
+// "mxnet-horovod"), or end with it and its number ("fp4", "nvfp4"), unless it is too short to say
+// anything.
 std::vector<std::string> that_contain(std::string_view word,
                                       const std::vector<std::string>& candidates)
 {
@@ -83,7 +91,8 @@ std::vector<std::string> that_contain(std::string_view word,
   for (const auto& candidate : candidates) {
     const std::string known = lower_case(candidate);
     if (known.starts_with(asked) ||
-        ("-" + known + "-").find("-" + asked + "-") != std::string::npos)
+        ("-" + known + "-").find("-" + asked + "-") != std::string::npos ||
+        (known.ends_with(asked) && !digits(asked).empty()))
       found.push_back(candidate);
   }
   std::stable_sort(found.begin(), found.end(),
@@ -137,12 +146,30 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
-                       std::string_view label)
+namespace {
+
+// The candidates that begin with a part as the word nearly is: "flanel", "flannel-udp".
+std::vector<std::string> that_nearly_begin(std::string_view word,
+                                           const std::vector<std::string>& candidates)
+{
+  std::vector<std::string> parts;
+  for (const auto& candidate : candidates)
+    if (const auto end = candidate.find('-'); end != std::string::npos)
+      parts.push_back(candidate.substr(0, end));
+  const std::string part = nearest(word, parts);
+  return part.empty() ? std::vector<std::string>{} : that_contain(part, candidates);
+}
+
+} // namespace
+
+std::string hint(std::string_view word, const std::vector<std::string>& candidates)
 {
   std::string guess = nearest(word, candidates);
-  if (const auto longer = that_contain(word, candidates);
-      guess.empty() || edit_distance(lower_case(word), lower_case(guess)) > 1) {
+  auto longer = that_contain(word, candidates);
+  if (guess.empty() && longer.empty() && word.size() > 4)
+    longer = that_nearly_begin(word, candidates);
+  if (guess.empty() || edit_distance(lower_case(word), lower_case(guess)) > 1 ||
+      digits(word) != digits(guess)) {
     if (longer.size() > 1)
       return "did you mean one of " +
              joined({longer.begin(),
@@ -152,8 +179,14 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
     if (!longer.empty())
       guess = longer.front();
   }
-  if (!guess.empty())
-    return "did you mean '" + guess + "'?";
+  return guess.empty() ? "" : "did you mean '" + guess + "'?";
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
+                       std::string_view label)
+{
+  if (std::string guess = hint(word, candidates); !guess.empty())
+    return guess;
   std::vector<std::string> shown(
       candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(
                                                    std::min<std::size_t>(candidates.size(), 20)));

@@ -17,7 +17,10 @@ std::string lower_case(std::string_view text);
 /// plausible misspelling.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// "did you mean 'x'?" when a near name exists, else "known LABEL: a, b, c" (shortened to 20).
+/// "did you mean 'x'?" when a near name exists, or one that contains the word; else "".
+std::string hint(std::string_view word, const std::vector<std::string>& candidates);
+
+/// The hint when there is one, else "known LABEL: a, b, c" (shortened to 20).
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
                        std::string_view label);
 

@@ -147,7 +147,8 @@ TEST_CASE("a fleet is simulated, with a sweep or without", "[library]")
   const FleetPoint& it = one.points[0];
   CHECK(it.submitted >= it.completed);
   CHECK(it.completed > 0);
-  CHECK(it.wait_p90.median >= it.wait_mean.low);
+  REQUIRE((it.wait_p90 && it.wait_mean));
+  CHECK(it.wait_p90->median >= it.wait_mean->low);
   CHECK(it.goodput.median <= it.utilisation.median);
   CHECK(it.gpu_hours.at("productive").median > 0);
   check_interval(it.makespan, Json::parse(one.json).at("makespan_s"));

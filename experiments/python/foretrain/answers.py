@@ -301,7 +301,8 @@ class FleetAnswer(Answer, FleetResult):
 
     def _repr_html_(self) -> str:
         rows = [["jobs", f"{self.jobs.completed} of {self.jobs.submitted} completed"],
-                ["mean wait (h)", _hours(self.wait_s.mean)], ["mean completion (h)", _hours(self.completion_s.mean)],
+                *[[f"mean {name} (h)", _hours(of.mean)]
+                  for name, of in (("wait", self.wait_s), ("completion", self.completion_s)) if of is not None],
                 *[[name, self[name]] for name in ("utilisation", "goodput", "ettr")],
                 *[[f"GPU hours: {name}", self.gpu_hours[name]] for name in self.gpu_hours]]
         return f"<p>{html.escape(self.fleet)}, {html.escape(self.policy)}</p>" + html_table(["", ""], rows)

@@ -174,7 +174,8 @@ def of_fleet_sweep(sweep: answers.FleetSweep, axes: Any) -> Any:
     axes = _axes(axes)
     names = [", ".join(_setting(pointer, value) for pointer, value in point.settings.json().items())
              for point in sweep.points]
-    return _waits_over(names, [point.wait_s.p90 for point in sweep.points], sweep.fleet, axes)
+    ran = [(name, point.wait_s.p90) for name, point in zip(names, sweep.points) if point.wait_s is not None]
+    return _waits_over([name for name, _ in ran], [wait for _, wait in ran], sweep.fleet, axes)
 
 
 def _waits_over(names: list[str], waits: list[Any], title: str, axes: Any) -> Any:

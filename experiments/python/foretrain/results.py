@@ -642,7 +642,7 @@ class Jobs(Record):
 
 
 class WaitS(Record):
-    """From submission to the first start.
+    """From submission to the first start, of jobs that ran.
 
     Attributes:
         mean: over jobs
@@ -660,7 +660,7 @@ class WaitS(Record):
 
 
 class CompletionS(Record):
-    """From submission to end.
+    """From submission to end, of jobs that ran.
 
     Attributes:
         mean: over jobs
@@ -799,8 +799,8 @@ class FleetResult(Record):
         interrupted: it was stopped before its end
         jobs: how many there were, and what became of them
         makespan_s: from the first submission to the last end
-        wait_s: from submission to the first start
-        completion_s: from submission to end
+        wait_s: from submission to the first start, of jobs that ran
+        completion_s: from submission to end, of jobs that ran
         slowdown: completion over run time, of which at least ten seconds count (bounded slowdown)
         utilisation: GPU time that jobs held, of the cluster's
         goodput: productive GPU time, of the cluster's
@@ -828,9 +828,9 @@ class FleetResult(Record):
     interrupted: bool | None
     jobs: Jobs
     makespan_s: Range
-    wait_s: WaitS
-    completion_s: CompletionS
-    slowdown: Slowdown
+    wait_s: WaitS | None
+    completion_s: CompletionS | None
+    slowdown: Slowdown | None
     utilisation: Range
     goodput: Range
     ettr: Range

@@ -70,11 +70,11 @@ TEST_CASE("goals: waits, goodput, an end", "[fleet-plan]")
     return answer.candidates.front().goals.front();
   };
   // A job of an hour every two hours on two GPUs: a good quarter of the GPU hours is work.
-  const double hours = reached(R"({"done_by": "19 h"})").value.median / 3600;
+  const double hours = reached(R"({"done_by": "19 h"})").value->median / 3600;
   CHECK(reached(R"({"done_by": "1 h"})").probability == 0);
   CHECK(reached(R"({"done_by": ")" + std::to_string(hours + 0.01) + " h\"}").probability == 1);
   CHECK(reached(R"({"done_by": ")" + std::to_string(hours - 0.01) + " h\"}").probability == 0);
-  const double goodput = reached(R"({"goodput_at_least": 0.1})").value.median;
+  const double goodput = reached(R"({"goodput_at_least": 0.1})").value->median;
   CHECK(goodput > 0.2);
   CHECK(goodput < 0.3);
   CHECK(reached(R"({"goodput_at_least": 0.2})").probability == 1);

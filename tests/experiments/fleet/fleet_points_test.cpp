@@ -75,9 +75,9 @@ TEST_CASE("points of a fleet's sweep are what --set makes of it", "[fleet]")
   const auto runs = run(file);
   // Four GPUs, in order: the second waits for the first, the third for the second. Six: the
   // third runs beside the first two.
-  CHECK_THAT(runs[0].answer.wait_s.mean.median, test::is((0 + 99 + 148) / 3.0));
-  CHECK_THAT(runs[1].answer.wait_s.mean.median, test::is((0 + 0 + 49) / 3.0));
-  CHECK_THAT(runs[2].answer.wait_s.mean.median, test::is((0 + 99 + 0) / 3.0));
+  CHECK_THAT(runs[0].answer.wait_s->mean.median, test::is((0 + 99 + 148) / 3.0));
+  CHECK_THAT(runs[1].answer.wait_s->mean.median, test::is((0 + 0 + 49) / 3.0));
+  CHECK_THAT(runs[2].answer.wait_s->mean.median, test::is((0 + 99 + 0) / 3.0));
   CHECK_THAT(runs[2].answer.makespan_s.median, test::is(150));
   CHECK(runs[3].answer.gpus == 6);
   const FleetSweepAnswer answer = fleet_sweep_answer(file, runs);
@@ -162,7 +162,7 @@ TEST_CASE("an expectation is violated with the share of seeds that violate it", 
   std::vector<double> waits;
   const auto plain_runs = run(plain, 5);
   for (const FleetAnswer& answer : plain_runs.front().by_seed)
-    waits.push_back(answer.wait_s.mean.median);
+    waits.push_back(answer.wait_s->mean.median);
   std::sort(waits.begin(), waits.end());
   const auto judged = [&](double bound, int seeds) {
     const FleetFile file = load(queue(1, R"("expect": [{"quantity": "/wait_s/mean", "at_most": )" +
@@ -243,6 +243,61 @@ TEST_CASE("points of two sweeps are compared where their settings agree", "[flee
   CHECK_THAT(quantity(chosen.pairs.front(), "/wait_s/mean").difference.median,
              test::is(33 - 49 / 3.0));
   CHECK_THROWS_WITH(compared(sweep, easy, 1, {"/policy=las"}), Catch::Contains("no point of 'A'"));
+}
+
+TEST_CASE("what no job has that ran is no 0 in tables, comparisons and expectations", "[fleet]")
+{
+  // Two GPUs are too few for any job; with four all run.
+  const std::string arrivals = R"("arrivals": {"process": "even", "per_hour": 1, "until": "2.5 h",
+    "mix": [{"gpus": 4, "run_time": "1 h"}]}})";
+  const FleetFile sweep = load(R"({"name": "f", "cluster": {"nodes": 4, "gpus_per_node": 1},
+    "sweep": {"/cluster/nodes": [2, 4]},
+    "expect": [{"quantity": "/wait_s/p90", "at_most": 60}], )" +
+                               arrivals);
+  const FleetSweepAnswer answer = fleet_sweep_answer(sweep, run(sweep, 2));
+  CHECK_THAT(fleet_points_table(answer),
+             Catch::Contains("2              -         -           - ") &&
+                 Catch::Contains("4            0 s       0 s  0 s to 0 s"));
+  CHECK_THAT(fleet_points_csv(answer),
+             Catch::Contains("\r\n1,2,2,2,0,0,2,0,0,0,3600,3600,3600,,,,"));
+  CHECK_THAT(fleet_points_html(answer), Catch::Contains(R"(<td data-label="wait p90">-</td>)") &&
+                                            Catch::Contains(">0 s</td>"));
+  const auto judged = judged_fleet_expectations(sweep, run(sweep, 2));
+  REQUIRE(judged.size() == 2);
+  CHECK_THAT(judged[0].problem, Catch::Contains("tells nothing"));
+  CHECK(judged[1].problem.empty());
+  const FleetComparison both = compared(sweep, load(R"({"cluster": {"nodes": 4, "gpus_per_node": 1},
+    "sweep": {"/cluster/nodes": [2, 4]}, )" + arrivals));
+  REQUIRE(both.pairs.size() == 2);
+  CHECK(both.pairs[0].quantities.size() + 12 == both.pairs[1].quantities.size());
+  CHECK_THAT(fleet_comparison_table(both), Catch::Contains("2                -            -"));
+  // Seeds to which nobody comes pair nothing.
+  const FleetFile few = load(R"({"cluster": {"nodes": 1, "gpus_per_node": 1}, "arrivals": {
+    "per_hour": 0.5, "until": "1 h", "mix": [{"gpus": 1, "run_time": "1 h"}]}})");
+  const FleetComparison seeds = compared(few, few, 10);
+  CHECK(quantity(seeds.pairs.front(), "/completion_s/mean").difference.high == 0);
+}
+
+TEST_CASE("costs of two fleets are compared where they are in one currency", "[fleet]")
+{
+  const auto in = [](const std::string& currency) {
+    return load(R"({"cluster": {"nodes": 1, "gpus_per_node": 1, "price_per_gpu_hour": 2)" +
+                currency + R"(}, "arrivals": {"process": "even", "per_hour": 1,
+      "until": "1.5 h", "mix": [{"gpus": 1, "run_time": "1 h"}]}})");
+  };
+  const auto has_cost = [](const FleetComparison& it) {
+    const auto& all = it.pairs.front().quantities;
+    return std::any_of(all.begin(), all.end(), [](const auto& q) { return q.quantity == "/cost"; });
+  };
+  const std::string euro = R"(, "currency": "EUR")";
+  const FleetComparison same = compared(in(euro), in(euro));
+  CHECK(has_cost(same));
+  CHECK(same.pairs.front().currency == "EUR");
+  CHECK_THAT(fleet_comparison_table(same), Catch::Contains("cost, EUR"));
+  const FleetComparison other = compared(in(euro), in(""));
+  CHECK(!has_cost(other));
+  CHECK_THAT(fleet_comparison_table(other),
+             Catch::Contains("costs of A are in EUR, of B in no currency: they are not compared"));
 }
 
 TEST_CASE("jobs that never run wait for ever", "[fleet]")

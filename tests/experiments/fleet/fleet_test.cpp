@@ -58,9 +58,9 @@ TEST_CASE("a fleet of recorded jobs: waits, times, GPU hours", "[fleet]")
   const FleetAnswer found = fleet_answer(fleet, runs);
   // The first runs from 0 to 100, the second from 100 to 150, the third after it.
   CHECK(found.jobs.completed == 3);
-  CHECK_THAT(found.wait_s.mean.median, test::is((0 + 100 + 150) / 3.0));
-  CHECK_THAT(found.completion_s.mean.median, test::is((100 + 150 + 180) / 3.0));
-  CHECK_THAT(found.slowdown.mean.median, test::is((1 + 3 + 6) / 3.0));
+  CHECK_THAT(found.wait_s->mean.median, test::is((0 + 100 + 150) / 3.0));
+  CHECK_THAT(found.completion_s->mean.median, test::is((100 + 150 + 180) / 3.0));
+  CHECK_THAT(found.slowdown->mean.median, test::is((1 + 3 + 6) / 3.0));
   CHECK_THAT(found.makespan_s.median, test::is(180));
   CHECK_THAT(found.gpu_hours.productive.median, test::is((200 + 200 + 60) / 3600.0));
   CHECK_THAT(found.gpu_hours.queued.median, test::is(200 / 3600.0));
@@ -75,7 +75,7 @@ TEST_CASE("a fleet of recorded jobs: waits, times, GPU hours", "[fleet]")
         "1,queue 0,group 0,2,0,0,100,0,100,2,0,completed,\r\n"
         "2,queue 1,group 0,4,0,100,150,100,50,4,0,completed,gpus\r\n"
         "3,queue 0,group 0,2,0,150,180,150,30,2,0,completed,order\r\n");
-  CHECK(answer(load(with_trace(trace), {}, "easy")).wait_s.mean.median < 40);
+  CHECK(answer(load(with_trace(trace), {}, "easy")).wait_s->mean.median < 40);
 }
 
 TEST_CASE("what SWF is written is read again, and replayed alike", "[fleet]")
@@ -84,16 +84,16 @@ TEST_CASE("what SWF is written is read again, and replayed alike", "[fleet]")
   const LoadedFleet fleet = load(with_trace(trace));
   const auto runs = run_fleet(fleet, {1, 1, false, {}});
   const test::TextFile again("again.swf", jobs_swf(runs.front(), fleet_answer(fleet, runs)));
-  CHECK(answer(load(with_trace(again))).completion_s.mean.median ==
-        answer(fleet).completion_s.mean.median);
+  CHECK(answer(load(with_trace(again))).completion_s->mean.median ==
+        answer(fleet).completion_s->mean.median);
 }
 
 TEST_CASE("several seeds put jobs of the same second in different orders", "[fleet]")
 {
   const test::TextFile trace("jobs.swf", kTrace);
-  const Range range = answer(load(with_trace(trace)), 20).wait_s.mean;
+  const Range range = answer(load(with_trace(trace)), 20).wait_s->mean;
   CHECK(range.low < range.high);
-  const Range one = answer(load(with_trace(trace))).wait_s.mean;
+  const Range one = answer(load(with_trace(trace))).wait_s->mean;
   CHECK(one.low == one.high);
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("who used what: by account as by queue", "[fleet]")
   REQUIRE(found.by_account.size() == 2);
   CHECK(found.by_account[0].first == "group 7");
   CHECK_THAT(found.by_account[0].second.gpu_hours.median, test::is(200 / 3600.0));
-  CHECK_THAT(found.by_account[1].second.wait_s.mean.median, test::is(100));
+  CHECK_THAT(found.by_account[1].second.wait_s->mean.median, test::is(100));
   CHECK_THAT(fleet_table(found), Catch::Contains("group 3"));
 }
 
@@ -272,6 +272,12 @@ TEST_CASE("what is wrong with a job of a fleet is told where the fleet says it",
   };
   refused(R"(, "parallel": {"tensor": 3})",
           "(/arrivals/mix/0/job): error: /jobs/0/parallel/tensor is 3");
+  CHECK_THROWS_WITH(answer(load(R"({"cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 2},
+        "stack": {"network": "flanel"}, "arrivals": {"process": "even", "per_hour": 1,
+        "until": "1.5 h", "mix": [{"steps": 10, "job": {"model": "resnet50",
+          "framework": "pytorch-ddp", "batch_per_gpu": 64, "gpus": 8}}]}})")),
+                    Catch::Contains("(/stack): error: /stack/network") &&
+                        Catch::Contains("flannel-udp"));
   // What a fleet decides is not said in vain.
   refused(R"(, "placement": "spread")", "/arrivals/mix/0/job/placement is the policy's");
   refused(R"(, "tokens": "1T")", "/arrivals/mix/0/job/tokens stands beside the job");
@@ -295,8 +301,8 @@ TEST_CASE("ranges of a group are over the seeds that have such jobs", "[fleet]")
   for (const auto& of : {runs, turned}) {
     const FleetAnswer found = fleet_answer(fleet, of);
     REQUIRE(found.by_size.size() == 2);
-    CHECK_THAT(found.by_size[1].second.completion_s.mean.low, test::is(7200.0));
-    CHECK_THAT(found.by_size[1].second.completion_s.mean.high, test::is(7200.0));
+    CHECK_THAT(found.by_size[1].second.completion_s->mean.low, test::is(7200.0));
+    CHECK_THAT(found.by_size[1].second.completion_s->mean.high, test::is(7200.0));
   }
 }
 
@@ -320,6 +326,8 @@ TEST_CASE("a fleet to which nobody comes, and one in which nobody runs, say so",
              Catch::Contains("no job ran to its end"));
   CHECK_THAT(fleet_table(found),
              Catch::Contains("No job ran to its end") && !Catch::Contains("wait        "));
+  CHECK((!found.wait_s && !found.completion_s && !found.slowdown));
+  CHECK(!found.by_size.front().second.wait_s);
 }
 
 TEST_CASE("a fleet's price may be told by platform, and has its currency", "[fleet]")
@@ -430,6 +438,41 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   refused(R"("maintenance": [{"from": "0 s", "length": "3 s", "first_node": 4}], )",
           "/maintenance/0/first_node goes beyond");
   refused(R"("queues": [{"name": "a"}, {"name": "a"}], )", "is the name of another queue");
+  refused(R"("expect": [{"quantity": "wait_s/p90", "at_most": 1}], )",
+          "/expect/0/quantity must be a JSON pointer into the answer");
+  refused(R"("expect": [{"quantity": "/wait_s/p90"}], )",
+          "/expect/0 must have at_least or at_most");
+  const auto replay_refused = [&](const std::string& more, const std::string& why) {
+    CAPTURE(more);
+    CHECK_THROWS_WITH(load(R"({"cluster": {"platform": "dgx1-v100", "nodes": 4}, "jobs": {
+                             "kind": "swf", "trace": ")" +
+                           trace.path().string() + "\"" + more + "}}"),
+                      Catch::Contains(why));
+  };
+  const std::string resnet = R"("job": {"model": "resnet50", "framework": "pytorch-ddp", )"
+                             R"("batch_per_gpu": 64, "precision": "fp16")";
+  replay_refused(R"(, "speed": "simulated")", "/jobs must have a job where speeds are simulated");
+  replay_refused(", " + resnet + "}", "/jobs must have a job where speeds are simulated");
+  replay_refused(R"(, "speed": "simulated", )" + resnet + R"(, "gpus": 4})",
+                 "/jobs/job/gpus must be left out: the trace has them");
+  replay_refused(R"(, "speed": "simulated", )" + resnet + R"(, "placement": "spread"})",
+                 "/jobs/job/placement is the policy's");
+  const auto drawn_refused = [](const std::string& more, const std::string& why) {
+    CAPTURE(more);
+    CHECK_THROWS_WITH(load(R"({"cluster": {"nodes": 1, "gpus_per_node": 8}, "arrivals": {
+                             "per_hour": 1, "until": "3 d")" +
+                           more + "}}"),
+                      Catch::Contains(why));
+  };
+  const std::string short_jobs = R"(, "mix": [{"gpus": 1, "run_time": "1 h"}])";
+  drawn_refused(R"(, "by_weekday": [1, 1, 1])" + short_jobs,
+                "/arrivals/by_weekday must hold 7 numbers, got 3");
+  drawn_refused(R"(, "by_weekday": [0, 0, 0, 0, 0, 0, 0])" + short_jobs,
+                "/arrivals/by_weekday must hold a number above 0");
+  drawn_refused(R"(, "mix": [{"gpus": 1}])",
+                "/arrivals/mix/0 must have a job, or gpus and run_time");
+  drawn_refused(R"(, "mix": [{"gpus": 1, "run_time": "1 h", "tokens": "1B"}])",
+                "/arrivals/mix/0/tokens needs a job");
   CHECK_THROWS_WITH(load(R"({"cluster": {"nodes": 1, "gpus_per_node": 8}, "arrivals": {
                       "per_hour": 1e9, "until": "3 d", "mix": [{"gpus": 1, "run_time": "1 h"}]}})"),
                     Catch::Contains("makes 7.2e+10 jobs in 3 days; at most 10000000"));

@@ -227,6 +227,9 @@ TEST_CASE("SWF: a job whose submission is not known is left out", "[fleet]")
   const JobTrace trace = read_job_trace(file.path(), TraceKind::swf);
   CHECK(trace.workload.jobs.size() == 1);
   CHECK(noted(trace) == "1 have no time of submission (line 1)\n");
+  CHECK(note_text(trace.notes[0]) == "1 has no time of submission (first: line 1)");
+  CHECK(note_text({"were cancelled", 1, "line 2"}) == "1 was cancelled (first: line 2)");
+  CHECK(note_text({"are suspended", 2, "line 3"}) == "2 are suspended (first: line 3)");
 }
 
 TEST_CASE("numbers of GPUs that no integer holds are left out as what they are", "[fleet]")

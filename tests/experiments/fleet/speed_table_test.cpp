@@ -267,6 +267,52 @@ TEST_CASE("jobs on nodes of their own meet at the storage that they read from", 
   CHECK(runs[0].result.gpu_time.contended > 0.3 * runs[0].result.gpu_time.productive);
 }
 
+TEST_CASE("jobs meet on the uplinks of the switches that they cross", "[fleet]")
+{
+  // Switches of four ports: two nodes below each, four of them.
+  SpeedCluster cluster;
+  cluster.document = parse_document("{}", "fleet");
+  cluster.cluster = {{"platform", Json::parse(R"({"extends": "c4140-k-v100-sxm2",
+    "networks": [{"nics": ["ib0"], "fabric": {"extends": "sb7800-edr", "ports": 4,
+                                              "oversubscription": 20}}]})")}};
+  cluster.shape = {8, 4, 0};
+  cluster.nodes_per_leaf = 2;
+  SpeedTable table(cluster);
+  const auto kind = table.kind({job(kResnet), 8});
+  const auto on = [](int first, int second) {
+    return models::fleet::Allocation{{first, 15}, {second, 15}};
+  };
+  models::fleet::Workload workload;
+  workload.jobs.resize(1);
+  workload.jobs[0].kind = kind;
+  const models::fleet::Speeds speeds = table.speeds(workload);
+  const auto used_by = [&](int first, int second) {
+    const models::fleet::Allocation gpus = on(first, second);
+    std::vector<std::uint32_t> resources;
+    for (const models::fleet::SharedUse& use : speeds.shared({0, &gpus}))
+      resources.push_back(use.resource);
+    std::sort(resources.begin(), resources.end());
+    return resources;
+  };
+  CHECK(used_by(0, 1).empty()); // below one switch
+  const auto first = used_by(0, 2), second = used_by(4, 6), half = used_by(2, 4);
+  CHECK(first.size() == 4); // two switches, two ways
+  CHECK(used_by(1, 3) == first);
+  const auto in_common = [](const auto& a, const auto& b) {
+    std::vector<std::uint32_t> both;
+    std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+    return both.size();
+  };
+  CHECK(in_common(first, second) == 0);
+  CHECK(in_common(first, half) == 2);
+  CHECK(in_common(half, second) == 2);
+  // Two jobs that cross the same switches have rates of both, wherever these switches stand.
+  const double alone = table.rates({{kind, on(0, 2)}}).throughputs[0];
+  const auto both = table.rates({{kind, on(0, 2)}, {kind, on(1, 3)}}).throughputs;
+  CHECK(both[0] < alone);
+  CHECK(table.rates({{kind, on(4, 6)}, {kind, on(5, 7)}}).throughputs == both);
+}
+
 TEST_CASE("a recorded job's first pass over its data is in its run time", "[fleet]")
 {
   const test::TextFile trace("readers.swf", "1 0 0 7200 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n"

@@ -27,6 +27,9 @@ TEST_CASE("Of several names that begin with the word all are told, unless one is
   CHECK(suggestion("Horovod", frameworks, "frameworks") ==
         "did you mean one of tf-horovod, mxnet-horovod, pytorch-horovod-bsp?");
   CHECK(suggestion("ddp", frameworks, "frameworks") == "did you mean 'pytorch-ddp'?");
+  CHECK(hint("pytroch", frameworks) ==
+        "did you mean one of pytorch-ddp, pytorch-fsdp, pytorch-horovod-bsp?");
+  CHECK(hint("pyt", {"pytorch-ddp", "pyy-ddp"}) == "did you mean 'pytorch-ddp'?");
   CHECK(suggestion("horo", frameworks, "frameworks").starts_with("known frameworks: "));
 }
 
@@ -43,6 +46,11 @@ TEST_CASE("A name with a number is a misspelling of its own family's alone")
   CHECK(nearest("L40", gpus) == "l40s");
   CHECK(suggestion("V100", gpus, "gpus") == "did you mean 'v100-pcie-16gb'?");
   CHECK(suggestion("m40", {"k80", "t4"}, "gpus") == "known gpus: k80, t4");
+  const std::vector<std::string> precisions{"fp16", "bf16", "fp8", "mxfp8", "mxfp4", "nvfp4"};
+  CHECK(hint("fp4", precisions) == "did you mean one of mxfp4, nvfp4?");
+  CHECK(hint("fp9", precisions) == "did you mean 'fp8'?");
+  CHECK(hint("rtx", {"gtx"}) == "did you mean 'gtx'?");
+  CHECK(hint("int4", precisions).empty());
 }
 
 } // namespace foretrain::text_test
