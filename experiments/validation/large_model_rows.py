@@ -102,6 +102,17 @@ SAMPLES, DEVIATION, LONGEST = 20, 70, 1024  # of a pack; tokens
 LOSS_IN_STEPS = ["dgxc-25.02-llama3-*-lora", "mbridge-*-lora-*"]
 
 
+# Tensor-parallel exchanges beside adapters are not hidden: finetune_performance_optimizations of NVIDIA/NeMo's recipes
+# (nemo/collections/llm/recipes/llama3_8b.py: tp_comm_overlap=False), which llama3_finetune.py of DGXC 25.02 takes as they
+# are; scripts/performance/llm/finetune_llama3_70b.py of later releases switches the overlap on by itself.
+PLAIN_TENSOR = ["dgxc-25.02-llama3-*-lora"]
+
+
+# USE_TE_OPS of config_common.sh on Blackwell; use_transformer_engine_op_fuser = 1 in Megatron Bridge's recipe of the same
+# run (perf_recipes/llama/common.py, _llama2_benchmark_common). Of Hopper's files in v5.1 nothing was read.
+FUSED_OPERATIONS = ["mlperf-v5.1-llama2_70b_lora-*"]
+
+
 class LeftOut(Exception):
     """A row that the suite cannot tell."""
 
@@ -271,6 +282,10 @@ def framework(row):
         extra["attention"] = "flash-2"
     if any_of(row, LOSS_IN_STEPS):
         extra["loss"] = "megatron"
+    if any_of(row, PLAIN_TENSOR):
+        extra["overlap_tensor"] = False
+    if any_of(row, FUSED_OPERATIONS) and not platform(row).startswith(("hgx-h100", "hgx-h200")):
+        extra["op_fuser"] = True
     if "LoRA" in str(row.get("task")) and "MLPerf" in row["set"] and "H200" in row["gpu"]:
         # fp8_activation_input_store: FP8_ACTIVATION=True in NVIDIA's config_DGXH200_1x8x2xtp2pp1cp1.sh (v4.0) and
         # ..tp1pp1cp2.sh (v4.1), left at 0 in config_DGXH100_1x8x4xtp4pp1cp1.sh; of other GPUs nothing was read.
@@ -479,6 +494,11 @@ def job_of(row):
         targets = (["linear_qkv", "linear_proj"] if "MLPerf" in row["set"]
                    else ["linear_qkv"])  # cfg.peft.target_modules of Megatron Bridge's llama3_llm_finetune.py, too
         job["lora"] = {"rank": 16, "targets": targets}
+        if "MLPerf" in row["set"]:
+            # dropout=0.1, a2a_experimental=True: NVIDIA/NeMo, scripts/performance/llm/mlperf_lora_llama2_70b.py, "based on
+            # performance optimizations used in NVIDIA's MLPerf submissions", LORA_A2A=1 of config_common.sh; NVIDIA's other
+            # recipes have neither.
+            job["lora"] |= {"dropout": True, "all_to_all": True}
         if "MLPerf" in row["set"] and job["precision"] == "fp8":
             # fp8_params: ${FP8}, mlcommons/training_results_v4.0@62f111b7, NVIDIA/benchmarks/llama2_70b_lora/
             # implementations/nemo/conf/megatron_gpt_peft_tuning_config.yaml

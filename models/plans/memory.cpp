@@ -30,6 +30,11 @@ public:
     return s_.modules.empty() ? module == LayerModule::core_attn : among(s_.modules, module);
   }
   bool needs_input(AdapterTarget product) const { return !s_.adapters || s_.adapters->on(product); }
+  /// Bytes of a value's mask, where what goes into the product's adapter is dropped in part.
+  double mask(AdapterTarget product) const
+  {
+    return s_.adapters && s_.adapters->dropout && s_.adapters->on(product) ? 1 : 0;
+  }
 
 private:
   const MemorySetting& s_;
@@ -75,6 +80,9 @@ Kept kept_by_attention(const MemorySetting& s, const Keeping& keeping)
   // Attention keeps its result as it is, the product behind it what is made of that.
   if (s.product_input() < s.element || t.attention_gate)
     kept.inside += s.product_input() * t.heads * value;
+  // Its adapter keeps what it dropped of that, and a mask; the first one what it dropped instead.
+  kept.outside += keeping.mask(AdapterTarget::linear_qkv) * t.hidden;
+  kept.inside += keeping.mask(AdapterTarget::linear_proj) * (s.element + 1) * t.heads * value;
   if (t.has_bias())
     kept.outside += t.hidden; // a mask
   if (!s.flash && !keeping.repeats(LayerModule::core_attn))
@@ -134,7 +142,9 @@ double keep_ffn(const MemorySetting& s, const Keeping& keeping, FeedForward feed
     kept.outside -= s.element * t.hidden;
   if (feed == FeedForward::dense) {
     if (!keeping.repeats(LayerModule::mlp))
-      kept.inside += kept_by_ffn(s, t.inner(), result);
+      kept.inside +=
+          kept_by_ffn(s, t.inner(), result) + keeping.mask(AdapterTarget::linear_fc2) * t.inner();
+    kept.outside += keeping.mask(AdapterTarget::linear_fc1) * t.hidden;
     return 0;
   }
   if (!keeping.repeats(LayerModule::shared_experts))

@@ -52,7 +52,8 @@ OperatorTime PlannedLayer::operators_time(bool backward) const
   OperatorTime time;
   for (const Operator& op : operators_)
     time += backward ? backward_time(op, device_of(op)) : forward_time(op, device_of(op));
-  time.host += collectives() * s_.rules.host_per_exchange;
+  time.host += (collectives() + static_cast<double>(adapter_calls(backward).size())) *
+               s_.rules.host_per_exchange;
   return time;
 }
 
@@ -179,7 +180,9 @@ LayerExchanges PlannedLayer::repeated_exchanges() const
 
 LayerExchanges PlannedLayer::exchanges(bool backward) const
 {
-  return {tensor(backward), context(backward), expert(backward)};
+  Exposure of_tensor = tensor(backward);
+  of_tensor += waited_for(adapter_calls(backward));
+  return {std::move(of_tensor), context(backward), expert(backward)};
 }
 
 Bytes PlannedLayer::activations() const
@@ -265,8 +268,9 @@ Exposure PlannedLayer::exposed_tensor(PlannedCalls calls, bool backward) const
 // to: what comes in beside the product that needs it, what goes out beside the one that makes it. A
 // short product hides no more than its own time. In the backward pass ends change places, and one
 // of a product's two is beside its exchange. What goes out as the sum of several products is beside
-// none of them (PyTorch, micro_pipeline_tp.py, _find_producer_matmul). Ranks that share experts
-// exchange without overlap.
+// none of them (PyTorch, micro_pipeline_tp.py, _find_producer_matmul), nor is what an adapter takes
+// or adds to, too (NeMo, return_layernorm_output_gathered with tp_comm_overlap_disable_qkv). Ranks
+// that share experts exchange without overlap.
 Seconds PlannedLayer::exposed_beside_products(const PlannedCalls& calls, bool backward) const
 {
   std::vector<Seconds> in, out; // products, in the order of the layer, as are the calls
@@ -281,6 +285,8 @@ Seconds PlannedLayer::exposed_beside_products(const PlannedCalls& calls, bool ba
       products.push_back(time);
     else
       products.back() = enters ? products.back() + time : Seconds(0);
+    if (op.adapted && op.end == TensorEnd::in)
+      products.back() = Seconds(0);
   }
   std::size_t gathers = 0;
   std::size_t others = 0;
@@ -355,8 +361,10 @@ OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
   shape.flash = s.memory.flash;
   shape.fused = s.fused_elementwise;
   shape.fused_activation = s.rules.fused_activation;
+  shape.fused_rotary = s.rules.fused_rotary;
   shape.fused_rotary_scale = s.rules.fused_rotary_scale;
   shape.fused_experts = s.rules.fused_experts;
+  shape.op_fuser = s.rules.op_fuser;
   shape.joined = s.rules.joined_projections;
   shape.copied_heads = s.rules.copied_heads;
   shape.loss = loss_kernels(s.rules, s.fused_elementwise);

@@ -74,6 +74,7 @@ private:
   PlannedCalls both_ways(PlanGroup group, Bytes size, double times) const;
   PlannedCalls feed_forward_calls() const;
   PlannedCalls tensor_calls() const;
+  PlannedCalls adapter_calls(bool backward) const;
   Exposure gathered_again() const;
   Exposure exposed_tensor(PlannedCalls calls, bool backward) const;
   Exposure tensor(bool backward) const;

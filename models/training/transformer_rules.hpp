@@ -123,8 +123,10 @@ constexpr auto choices(StageCut)
 struct TransformerRules {
   // Beside Framework::fused_elementwise, that makes element-wise chains one kernel each:
   bool fused_activation = true;   // a gate and the activation of a feed-forward part
+  bool fused_rotary = true;       // rotations
   bool fused_rotary_scale = true; // also where what is rotated is scaled (YaRN)
   bool fused_experts = true;      // also biases and clamps of experts
+  bool op_fuser = false;          // casts behind activations, and what adapters add (see describe)
   bool joined_projections = true; // q, k and v are one product, gate and up another
   bool copied_heads = false;      // attention's operands are brought together before its kernel
   Seconds host_per_micro_batch{}; // in which the device waits; 0: the host runs ahead
@@ -268,12 +270,20 @@ void describe(V& v, TransformerRules& s)
   v.optional("fused_activation", s.fused_activation,
              "where element-wise work is fused, so are a gate and its activation; else they run in "
              "steps, and what the activation makes is kept for the backward pass");
+  v.optional("fused_rotary", s.fused_rotary,
+             "where element-wise work is fused, so are rotations; else they run in steps (products "
+             "of complex numbers, which PyTorch's compiler leaves to its library)");
   v.optional("fused_rotary_scale", s.fused_rotary_scale,
              "where element-wise work is fused, so are rotations that scale (rotary_scaled); else "
              "they run in steps");
   v.optional("fused_experts", s.fused_experts,
              "biases and clamps of experts are part of kernels beside them; else each has kernels "
              "of its own");
+  v.optional(
+      "op_fuser", s.op_fuser,
+      "Transformer Engine's operation fuser: an activation writes what the product behind it "
+      "takes, in fp8 with scales that need no maximum first, as does its gradient; adapters "
+      "scale and add up in their products where no tensor-parallel ranks share these");
   v.optional("joined_projections", s.joined_projections,
              "queries, keys and values are made by one product, gate and up by another; else each "
              "by its own, and gradients of their input are added up");

@@ -39,6 +39,8 @@ struct Adapters {
                                      AdapterTarget::linear_fc1, AdapterTarget::linear_fc2};
   FrozenWeights weights = FrozenWeights::compute;
   bool magnitudes = false; // DoRA
+  bool dropout = false;    // of what goes into an adapter
+  bool all_to_all = false; // among tensor-parallel ranks; else each gathers all of the result
   bool on(AdapterTarget target) const
   {
     return std::find(targets.begin(), targets.end(), target) != targets.end();
@@ -58,6 +60,11 @@ void describe(V& v, Adapters& s)
       "products in fp8, or four bits that are made 16 before each product (nf4: QLoRA)");
   v.optional("magnitudes", s.magnitudes,
              "each output's magnitude is trained by itself, its direction by the adapter (DoRA)");
+  v.optional("dropout", s.dropout, "part of what goes into an adapter is dropped while training");
+  v.optional("all_to_all", s.all_to_all,
+             "with sequence_parallel: tensor-parallel ranks turn the result of an adapter beside "
+             "linear_proj and linear_fc2 from columns into tokens (NeMo's a2a_experimental); else "
+             "each gathers all of it");
 }
 
 } // namespace foretrain::models

@@ -18,8 +18,9 @@ Conversion of_fp8(Fp8Scaling scaling, double element)
   case Fp8Scaling::current: // the maximum first (Transformer Engine, Float8CurrentScalingQuantizer)
     return passes(2, element, 2);
   case Fp8Scaling::row: // of rows for one product, of columns for the other: each has its maximum
-                        // and its cast (torchao, float8_linear.py)
-    return passes(4, element, 2);
+                        // and its cast (torchao, float8_linear.py); so have weights in each pass,
+                        // as shards in fp8 are gathered with one scale alone (fsdp_utils.py)
+    return {passes(4, element, 2).bytes, 4, passes(2, element, 1).bytes};
   case Fp8Scaling::block: // (Transformer Engine, quantize_transpose_vector_blockwise.cu)
     break;
   }

@@ -22,6 +22,7 @@ enum class LossKernels { fused, pytorch, megatron };
 struct Conversion {
   double bytes = 0; // read and written of an element
   int kernels = 0;
+  double weight_bytes = 0; // of a weight in each pass; 0: it is converted once a step
 };
 
 /// Which part of a job one GPU does of each layer and micro-batch.
@@ -38,8 +39,10 @@ struct OperatorShape {
   bool flash = true;              // attention as one kernel; else scores pass through memory
   bool fused = true;              // element-wise chains are one kernel each
   bool fused_activation = true;   // also a gate and its activation
+  bool fused_rotary = true;       // also rotations
   bool fused_rotary_scale = true; // also where what is rotated is scaled
   bool fused_experts = true;      // also biases and clamps of grouped experts
+  bool op_fuser = false;          // also casts behind activations, and what adapters add
   bool joined = true;             // q, k and v are one product, gate and up another
   bool copied_heads = false;      // q, k and v are brought together before attention's kernel
   LossKernels loss = LossKernels::fused;
@@ -98,6 +101,7 @@ struct Operator {
   double repeated = 1;               // of it, where every second product of a layer is kept
   TensorEnd end = TensorEnd::none;   // of a product that tensor-parallel ranks share
   bool same_input = false;           // takes what the product before it takes
+  bool adapted = false;              // an adapter takes what it takes, too
   std::optional<LayerModule> module; // that recomputation may repeat by itself
   Flops forward_flops() const;
 };

@@ -28,6 +28,8 @@ void OperatorWriter::product(const char* name, double m, double n, double k, dou
     op.backward_bytes = count * m * n * shape.conversion.bytes;
     op.forward_kernels += shape.conversion.kernels;
     op.backward_kernels += shape.conversion.kernels;
+    op.forward_bytes += count * n * k * shape.conversion.weight_bytes;
+    op.backward_bytes += count * n * k * shape.conversion.weight_bytes;
   }
   if (!op.frozen)
     op.backward_bytes += count * n * k * shape.summed();
@@ -47,14 +49,23 @@ void OperatorWriter::product(AdapterTarget target, const char* name, double m, d
   product(name, m, n, k, count);
   if (!shape.adapters || !shape.adapters->on(target))
     return;
+  operators.back().adapted = true;
   const double rank = shape.adapters->rank;
+  // Each by itself (NeMo and Megatron Bridge, ParallelLinearAdapter and LoRALinear; peft): dropout
+  // with a mask of a byte, products, scale, sum.
+  if (shape.adapters->dropout)
+    memory("adapter dropout", count * m * k, 2 + 1 / shape.element, 2 + 1 / shape.element);
   for (const bool down : {true, false}) {
     Operator& op = inner_product(down ? "adapter down" : "adapter up", m, down ? rank : n,
                                  down ? k : rank, count);
     op.weights = true;
     op.backward_bytes = count * rank * (down ? k : n) * shape.summed();
   }
-  memory("adapter sum", count * m * n, 3, 3 * k / n);
+  // Or scaled and added up by the products (NeMo, TEFusedLoRALinear: beta = 1 in both passes).
+  if (!(shape.op_fuser && shape.tensor == 1)) {
+    memory("adapter scale", count * m * n, 2, 2);
+    memory("adapter sum", count * m * n, 3, 3 * k / n);
+  }
   if (!shape.adapters->magnitudes)
     return;
   // The adapter's product is written, added to the weight, and the sum read by its norms, which

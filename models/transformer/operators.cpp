@@ -114,8 +114,10 @@ void OperatorWriter::rotary(double elements)
 {
   if (t.rotary_scaled && !shape.fused_rotary_scale)
     memory("rotary", elements, 12, 17, 8);
+  else if (shape.fused && shape.fused_rotary)
+    memory("rotary", elements, 2, 2);
   else
-    memory("rotary", elements, eager(2, 10), eager(2, 10), static_cast<int>(eager(1, 8)));
+    memory("rotary", elements, 10, 10, 8);
 }
 
 // As nanotron calls flash_attn (models/llama.py, CausalSelfAttention): each head's part is copied
@@ -224,8 +226,11 @@ void OperatorWriter::feed_forward(const char* up, const char* down, double token
   // In steps: activation, product; backward two products, the activation's gradient and, of halves
   // of what one product made, both gradients side by side (torch.chunk, torch.split).
   const bool halves = shape.joined && !shape.fused_activation;
+  // What would be written to be read by the cast behind it (Transformer Engine, ops/basic/
+  // activation.py, next_op_input_quantizer and its like in the backward pass).
+  const double cast = shape.op_fuser && !grouped && shape.conversion.kernels == 1 ? 2 : 0;
   if (t.gated && shape.fused && shape.fused_activation)
-    memory("swiglu", elements, 3, 5);
+    memory("swiglu", elements, 3 - cast, 5 - 2 * cast);
   else if (t.gated)
     memory("swiglu", elements, 5, halves ? 13 : 9, halves ? 4 : 3);
   else

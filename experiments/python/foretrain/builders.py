@@ -181,12 +181,17 @@ class Lora(Builder):
         weights: what frozen weights of layers are kept in: the precision of activations (compute), fp8, for
             products in fp8, or four bits that are made 16 before each product (nf4: QLoRA); default "compute"
         magnitudes: each output's magnitude is trained by itself, its direction by the adapter (DoRA)
+        dropout: part of what goes into an adapter is dropped while training
+        all_to_all: with sequence_parallel: tensor-parallel ranks turn the result of an adapter beside linear_proj
+            and linear_fc2 from columns into tokens (NeMo's a2a_experimental); else each gathers all of it
     """
 
     rank: int
     targets: Sequence[Literal["linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"]] | None = None
     weights: Literal["compute", "fp8", "nf4"] | None = None
     magnitudes: bool | None = None
+    dropout: bool | None = None
+    all_to_all: bool | None = None
 
 
 @dataclass(kw_only=True)

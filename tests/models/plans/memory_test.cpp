@@ -133,4 +133,20 @@ TEST_CASE("Mamba keeps what goes into its scan and what comes out", "[plans][mem
   CHECK(kept() == Approx(2 * h));
 }
 
+TEST_CASE("an adapter that drops some of its input keeps a mask, and a copy where others keep that",
+          "[plans][memory][closed-form]")
+{
+  MemorySetting s = llama();
+  const auto kept = [&](std::vector<AdapterTarget> targets) {
+    s.adapters = Adapters{16, std::move(targets)};
+    const double all = layer_activations(s, kDenseLayer).value();
+    s.adapters->dropout = true;
+    return (layer_activations(s, kDenseLayer).value() - all) / kTokens;
+  };
+  CHECK(kept({AdapterTarget::linear_qkv}) == Approx(s.model.hidden));
+  CHECK(kept({AdapterTarget::linear_proj}) == Approx(3.0 * s.model.heads * s.model.head()));
+  CHECK(kept({AdapterTarget::linear_fc1}) == Approx(s.model.hidden));
+  CHECK(kept({AdapterTarget::linear_fc2}) == Approx(s.model.inner()));
+}
+
 } // namespace foretrain::models::memory_test

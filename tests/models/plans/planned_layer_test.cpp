@@ -161,6 +161,109 @@ TEST_CASE("context-parallel ranks send keys, gather them or turn heads", "[plans
   }
 }
 
+namespace {
+
+// A layer of 1,024 values and 2,048 tokens under four tensor-parallel ranks with adapters.
+StepSetting adapted(const Adapters& adapters)
+{
+  StepSetting s = small_model(1);
+  s.memory.plan.tensor = 4;
+  s.memory.plan.sequence_parallel = true;
+  s.memory.batch.gpus = 4;
+  s.memory.batch.data = 1;
+  s.memory.adapters = adapters;
+  return s;
+}
+
+// Its adapters' exchanges, which stand behind those of the layer itself.
+PlannedCalls adapter_calls(const StepSetting& s, bool backward)
+{
+  EqualTimes times(kExchange);
+  PlannedCalls calls = PlannedLayer(s, times, kDenseLayer).exchanges(backward).tensor.calls;
+  const auto own = s.memory.plan.sequence_parallel ? 4 : 2;
+  calls.erase(calls.begin(), calls.begin() + own);
+  return calls;
+}
+
+} // namespace
+
+TEST_CASE("what a framework fuses reaches its operators", "[plans]")
+{
+  StepSetting s = small_model(1);
+  CHECK(operator_shape(s).fused_rotary);
+  CHECK(!operator_shape(s).op_fuser);
+  s.rules.fused_rotary = false;
+  s.rules.op_fuser = true;
+  CHECK(!operator_shape(s).fused_rotary);
+  CHECK(operator_shape(s).op_fuser);
+}
+
+TEST_CASE("adapters of products that are cut exchange what they make", "[plans][closed-form]")
+{
+  const double tokens = 2048 * 2.0; // bytes of the tokens' values
+  const auto check = [](const PlannedCall& call, Operation operation, double size) {
+    CHECK(call.group == PlanGroup::tensor);
+    CHECK(call.operation == operation);
+    CHECK(call.size.value() == size);
+    CHECK(call.times == 1);
+  };
+  // Cut by columns: sixteen values of a token are gathered, and their gradient is added up.
+  StepSetting s = adapted({16, {AdapterTarget::linear_qkv}});
+  auto calls = adapter_calls(s, false);
+  REQUIRE(calls.size() == 1);
+  check(calls[0], Operation::all_gather, tokens * 16);
+  calls = adapter_calls(s, true);
+  REQUIRE(calls.size() == 1);
+  check(calls[0], Operation::all_reduce, tokens * 16);
+  // Cut by rows: they are added up, and all columns of all tokens are gathered, forward for the
+  // result, backward for its gradient; or a fourth of them is turned.
+  s = adapted({16, {AdapterTarget::linear_proj, AdapterTarget::linear_fc2}});
+  for (const bool backward : {false, true}) {
+    s.memory.adapters->all_to_all = false;
+    calls = adapter_calls(s, backward);
+    REQUIRE(calls.size() == 4);
+    check(calls[2], Operation::all_reduce, tokens * 16);
+    check(calls[3], Operation::all_gather, tokens * 1024);
+    s.memory.adapters->all_to_all = true;
+    calls = adapter_calls(s, backward);
+    REQUIRE(calls.size() == 4);
+    check(calls[0], Operation::all_reduce, tokens * 16);
+    check(calls[1], Operation::all_to_all, tokens * 1024 / 4);
+  }
+  // Where each rank has all tokens, gradients of what goes in are added up whole, and the result is
+  // gathered alone.
+  s = adapted({16, {AdapterTarget::linear_fc1, AdapterTarget::linear_fc2}});
+  s.memory.plan.sequence_parallel = false;
+  calls = adapter_calls(s, false);
+  REQUIRE(calls.size() == 3);
+  check(calls[2], Operation::all_gather, tokens * 1024);
+  calls = adapter_calls(s, true);
+  REQUIRE(calls.size() == 3);
+  check(calls[1], Operation::all_reduce, tokens * 1024);
+  check(calls[2], Operation::all_reduce, tokens * 16);
+  s.memory.plan.tensor = 1;
+  EqualTimes times(kExchange);
+  CHECK(PlannedLayer(s, times, kDenseLayer).exchanges(false).tensor.calls.empty());
+}
+
+TEST_CASE("what an adapter takes, too, is beside no product", "[plans][closed-form]")
+{
+  const auto exposed = [](std::vector<AdapterTarget> targets, bool backward) {
+    StepSetting s = adapted({16, std::move(targets)});
+    s.device.half.peak = 1e9; // very long products
+    s.rules.overlap_tensor = true;
+    s.rules.overlap_cost = 0;
+    EqualTimes times(kExchange);
+    return PlannedLayer(s, times, kDenseLayer).exchanges(backward).tensor.exposed.value() /
+           kExchange.value();
+  };
+  for (const bool backward : {false, true}) {
+    CHECK(exposed({}, backward) == Approx(4 * 0.25));
+    CHECK(exposed({AdapterTarget::linear_qkv}, backward) == Approx(3 * 0.25 + 1 + 1));
+    CHECK(exposed({AdapterTarget::linear_proj}, backward) == Approx(4 * 0.25 + 2));
+  }
+}
+
 TEST_CASE("parallel parts of a layer exchange once, and are added up at once",
           "[plans][closed-form]")
 {

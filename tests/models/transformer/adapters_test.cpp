@@ -102,6 +102,40 @@ TEST_CASE("weights of four bits are made 16 before both products, magnitudes nee
   CHECK(named("magnitudes").forward_bytes > 0);
 }
 
+TEST_CASE("what an adapter does beside its products are kernels of their own, or part of them",
+          "[models][transformer][closed-form]")
+{
+  const Transformer t = preset_transformer("llama-3-8b");
+  OperatorShape shape;
+  shape.adapters = Adapters{16, {AdapterTarget::linear_qkv}};
+  const auto moved = [&](const std::string& name, bool backward) {
+    double bytes = 0;
+    for (const Operator& op : layer_operators(t, shape, kDenseLayer))
+      if (op.name == name)
+        bytes += backward ? op.backward_bytes : op.forward_bytes;
+    return bytes / shape.tokens();
+  };
+  const double in = 4096;
+  const double out = 4096 + 2 * 1024.0;
+  // Scaled 2 + 2; both results 2 + 2 + 2, as are both gradients of what goes in.
+  CHECK(moved("adapter dropout", false) == 0);
+  CHECK(moved("adapter scale", false) == Approx(4 * out));
+  CHECK(moved("adapter scale", true) == Approx(4 * out));
+  CHECK(moved("adapter sum", false) == Approx(6 * out));
+  CHECK(moved("adapter sum", true) == Approx(6 * in));
+  // Read and written, with a mask of a byte.
+  shape.adapters->dropout = true;
+  CHECK(moved("adapter dropout", false) == Approx(5 * in));
+  CHECK(moved("adapter dropout", true) == Approx(5 * in));
+  shape.op_fuser = true;
+  CHECK(moved("adapter dropout", false) == Approx(5 * in));
+  CHECK(moved("adapter scale", false) == 0);
+  CHECK(moved("adapter sum", true) == 0);
+  shape.tensor = 2; // is not fused
+  CHECK(moved("adapter scale", false) == Approx(4 * out / 2));
+  CHECK(moved("adapter sum", false) == Approx(6 * out / 2));
+}
+
 TEST_CASE("a frozen weight has no gradient", "[models][transformer]")
 {
   const Transformer t = preset_transformer("llama-3-8b");

@@ -22,6 +22,9 @@ TEST_CASE("operands are read by each kernel that converts them, and written twic
   CHECK(of(Precision::fp8, Fp8Scaling::current).kernels == 2);
   CHECK(of(Precision::fp8, Fp8Scaling::row).bytes == 4 * 2 + 2);
   CHECK(of(Precision::fp8, Fp8Scaling::row).kernels == 4);
+  // A weight in each pass along one side: its maximum, its cast.
+  CHECK(of(Precision::fp8, Fp8Scaling::row).weight_bytes == 2 + 2 + 1);
+  CHECK(of(Precision::fp8, Fp8Scaling::current).weight_bytes == 0);
   CHECK(of(Precision::fp8, Fp8Scaling::block).bytes == Approx(2 + 2 * (1 + 4.0 / 128)));
   CHECK(of(Precision::fp8, Fp8Scaling::block).kernels == 1);
   CHECK(of(Precision::mxfp8).bytes == 2 + 2 * (1 + 1.0 / 32));
@@ -53,10 +56,47 @@ TEST_CASE("a product converts its operand forward and its result's gradient back
     CHECK(op.forward_kernels == 1 + 3);
     CHECK(op.backward_kernels == 2 + 3);
   }
+  shape.operand = 1;
+  shape.conversion = conversion_of(Precision::fp8, Fp8Scaling::row, 2);
+  for (const Operator& op : layer_operators(t, shape, kDenseLayer)) {
+    if (op.name != "ffn up")
+      continue;
+    CHECK(op.forward_bytes == Approx(2048.0 * 1024 * 10 + 1024.0 * 4096 * 5));
+    CHECK(op.backward_bytes == Approx(2048.0 * 4096 * 10 + 1024.0 * 4096 * 5));
+  }
   // Logits stay in 16 bits.
   for (const Operator& op : output_operators(t, shape))
     if (op.weights)
       CHECK(op.product.operand_bytes == 2);
+}
+
+TEST_CASE("an operation fuser casts what an activation makes where it is made",
+          "[models][transformer][closed-form]")
+{
+  Transformer t;
+  t.layers = 1;
+  t.hidden = 1024;
+  t.heads = 8;
+  t.gated = true;
+  t.ffn = 4096;
+  OperatorShape shape;
+  const auto moved = [&](Precision precision, Fp8Scaling scaling, bool backward) {
+    shape.conversion = conversion_of(precision, scaling, 2);
+    for (const Operator& op : layer_operators(t, shape, kDenseLayer))
+      if (op.name == "swiglu")
+        return (backward ? op.backward_bytes : op.forward_bytes) / (2048.0 * 4096);
+    return 0.0;
+  };
+  // Two halves read, one written; back both and a gradient read, two written.
+  CHECK(moved(Precision::fp8, Fp8Scaling::delayed, false) == Approx(6));
+  CHECK(moved(Precision::fp8, Fp8Scaling::delayed, true) == Approx(10));
+  shape.op_fuser = true;
+  // Neither is written, nor read by the cast that the product behind it counts, 2 + 2 each.
+  CHECK(moved(Precision::fp8, Fp8Scaling::delayed, false) == Approx(6 - 4));
+  CHECK(moved(Precision::fp8, Fp8Scaling::delayed, true) == Approx(10 - 2 * 4));
+  // Where a maximum comes first, all is as it was; so is it in 16 bits.
+  CHECK(moved(Precision::fp8, Fp8Scaling::current, true) == Approx(10));
+  CHECK(moved(Precision::bf16, Fp8Scaling::delayed, false) == Approx(6));
 }
 
 } // namespace foretrain::models::conversion_test

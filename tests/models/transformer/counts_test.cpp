@@ -272,6 +272,16 @@ TEST_CASE("element-wise work in single kernels moves what its kernels read and w
   // Cast, product of complex numbers, cast back, of queries and keys.
   const Operator rotary = find("rotary", layer_operators(t, shape, kDenseLayer));
   CHECK(rotary.forward_bytes == Approx(((2 + 4) + (4 + 4) + (4 + 2)) * 2 * elements));
+  // A compiler leaves that as it is, or has it read once and written once.
+  OperatorShape compiled = shape;
+  compiled.fused = true;
+  CHECK(find("rotary", layer_operators(t, compiled, kDenseLayer)).backward_bytes ==
+        Approx((2 + 2) * 2 * elements));
+  compiled.fused_rotary = false;
+  const Operator left = find("rotary", layer_operators(t, compiled, kDenseLayer));
+  CHECK(left.forward_bytes == Approx(rotary.forward_bytes));
+  CHECK(left.backward_bytes == Approx(rotary.forward_bytes));
+  CHECK(left.forward_kernels == rotary.forward_kernels);
   const double logits = 512 * 1000;
   const auto loss = [&](LossKernels kernels) {
     shape.loss = kernels;
