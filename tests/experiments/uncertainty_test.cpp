@@ -94,6 +94,28 @@ TEST_CASE("the rate of an anchored GPU is as uncertain as its anchor", "[uncerta
   CHECK_THAT(log_width(job.step_time), WithinRel(2 * kHalf90 * all, 0.02));
 }
 
+TEST_CASE("a rate of fewer GPUs leaves what several do beside each other unknown", "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto spread_on = [&](int gpus, int anchor_gpus) {
+    Json json = experiment(gpus, true);
+    json["jobs"][0]["anchor"]["spread"] = 0.05;
+    json["jobs"][0]["anchor"]["gpus"] = anchor_gpus;
+    const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+    const JobResult job = run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front();
+    for (const auto& part : job.uncertainty->parts)
+      if (part.parameter == "train: anchor")
+        return part.spread;
+    return 0.0;
+  };
+  // Both are independent: their squares add.
+  const double more = std::hypot(0.05, spread_of("anchored-ranks"));
+  CHECK_THAT(spread_on(4, 1), WithinRel(more, 1e-9));
+  CHECK_THAT(spread_on(4, 2), WithinRel(more, 1e-9));
+  CHECK_THAT(spread_on(1, 1), WithinRel(0.05, 1e-9));
+  CHECK_THAT(spread_on(4, 4), WithinRel(0.05, 1e-9));
+}
+
 TEST_CASE("tenants that must share cores differ by more than runs of one job", "[uncertainty]")
 {
   const LogFolder folder;
@@ -209,9 +231,12 @@ TEST_CASE("a speedup is as uncertain as what one GPU does not share", "[uncertai
   for (std::size_t v = 0; v < variables.size(); ++v) {
     std::vector<double> shift(variables.size(), 0);
     shift[v] = 0.1;
-    const double other =
-        run_point(shifted(point, variables, shift), with(UncertaintyMethod::steps)).jobs[0].speedup;
-    squares += std::pow(std::log(other / job.speedup) / 0.1 * variables[v].spread, 2);
+    const JobResult other =
+        run_point(shifted(point, variables, shift), with(UncertaintyMethod::steps)).jobs[0];
+    squares += std::pow(std::log(other.speedup / job.speedup) / 0.1 * variables[v].spread, 2);
+    // And what a rate of one GPU does not tell of several.
+    const double of_rate = std::log(other.throughput.median / job.throughput.median) / 0.1;
+    squares += std::pow(of_rate * variables[v].of_several, 2);
   }
   CHECK_THAT(log_width(*job.speedup_range), WithinRel(2 * kHalf90 * std::sqrt(squares), 0.1));
   CHECK_THAT(
@@ -562,7 +587,7 @@ TEST_CASE("the bundled spreads speak of keys that exist", "[uncertainty]")
 {
   for (const auto& line : calibration::load_spreads().spreads) {
     if (line.kind == "anchor" || line.kind == "run" || line.kind == "shared-cores" ||
-        line.kind == "transformer" || line.kind == "layers")
+        line.kind == "transformer" || line.kind == "layers" || line.kind == "anchored-ranks")
       continue;
     CAPTURE(line.name);
     REQUIRE(preset_kind(line.kind) != nullptr);

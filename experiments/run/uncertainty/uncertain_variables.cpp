@@ -1,6 +1,7 @@
 #include "experiments/run/uncertainty/uncertain_variables.hpp"
 
 #include "calibration/spreads.hpp"
+#include "experiments/spec/anchor.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/preset_kinds.hpp"
 
@@ -201,17 +202,29 @@ private:
     }
   }
 
+  // What a rate of fewer GPUs does not tell of several: ranks with unequal work wait for each
+  // other, hosts have more to do. Steps of transformers have a spread of their own.
+  double beside_anchor(const ResolvedJob& job) const
+  {
+    const bool more = static_cast<int>(job.ranks.size()) > anchor_gpus(job.spec);
+    const bool on_cores = experiment_.platform.gpu.on_host();
+    return more && !job.transformer && !on_cores ? spread_of("anchored-ranks") : 0;
+  }
+
   void anchors()
   {
     for (std::size_t i = 0; i < experiment_.jobs.size(); ++i) {
-      const auto& anchor = experiment_.jobs[i].spec.anchor;
+      const ResolvedJob& job = experiment_.jobs[i];
+      const auto& anchor = job.spec.anchor;
       if (!anchor)
         continue;
-      Variable variable{experiment_.jobs[i].spec.name + ": anchor",
+      const double known = anchor->spread.value_or(spread_of("anchor"));
+      Variable variable{job.spec.name + ": anchor",
                         "anchor",
                         std::to_string(i),
                         {},
-                        anchor->spread.value_or(spread_of("anchor"))};
+                        std::hypot(known, beside_anchor(job))};
+      variable.of_several = beside_anchor(job);
       variable.at.push_back({fmt::format("/jobs/{}/anchor/samples_per_s", i),
                              {anchor->samples_per_s, "", 1},
                              0,

@@ -30,6 +30,7 @@ struct Variable {
   bool at_most = false; // the value is the most that it can be: it varies downwards alone
   int profile = -1;     // that taught it, by its place, and which of its parameters it is
   int parameter = -1;
+  double of_several = 0; // part of the spread that a run of the job on one GPU does not have
 };
 
 /// The variables of a point. Throws ConfigError for a "spread" in a preset that is about nothing.

@@ -96,6 +96,16 @@ struct Effects {
     return deviations_of(variables, differences, matrix, job);
   }
 
+  // What one GPU does not have in common with several: relative standard deviation.
+  double of_several(std::size_t job) const
+  {
+    double variance = 0;
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      if (variables[v].of_several > 0)
+        variance += std::pow(of_rates[v][job] * variables[v].of_several / variables[v].spread, 2);
+    return std::sqrt(variance);
+  }
+
 private:
   Effects instead(std::size_t job, const RatesOf& rates) const
   {
@@ -144,7 +154,8 @@ void add_speedup_range(const Effects& effects, std::size_t i, JobResult& job)
     return;
   const double both_runs = std::sqrt(2.0) * job.uncertainty->run_to_run;
   job.speedup_range =
-      rate_widened(exactly(job.speedup, job), effects.over(effects.on_one_gpu(i), i), both_runs);
+      rate_widened(exactly(job.speedup, job), effects.over(effects.on_one_gpu(i), i),
+                   std::hypot(both_runs, effects.of_several(i)));
 }
 
 // The job without the others, which chance moves by less. `run`: relative standard deviation of its
