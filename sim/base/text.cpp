@@ -169,7 +169,7 @@ std::string hint(std::string_view word, const std::vector<std::string>& candidat
   if (guess.empty() && longer.empty() && word.size() > 4)
     longer = that_nearly_begin(word, candidates);
   if (guess.empty() || edit_distance(lower_case(word), lower_case(guess)) > 1 ||
-      digits(word) != digits(guess)) {
+      (digits(word) != digits(guess) && !lower_case(guess).starts_with(lower_case(word)))) {
     if (longer.size() > 1)
       return "did you mean one of " +
              joined({longer.begin(),

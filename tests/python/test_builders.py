@@ -57,7 +57,8 @@ class Style(unittest.TestCase):
         user = ("import foretrain as ft\n"
                 "job = ft.predict('c4140-resnet50').points[0].jobs\n"
                 "if job: reveal_type(job[0].throughput_samples_per_s.median)\n"
-                "reveal_type(ft.fleet('c4140-month').wait_s.mean)\n"
+                "waits = ft.fleet('c4140-month').wait_s\n"
+                "if waits: reveal_type(waits.mean)\n"
                 "ft.Job(framework='megatron', precision='fp61')\n")
         if not has("mypy"):
             self.skipTest("mypy is not installed")

@@ -20,6 +20,7 @@ TEST_CASE("Of several names that begin with the word all are told, unless one is
   const std::vector<std::string> names{"dgx-2", "dgx1-p100", "dgx1-v100", "resnet50", "resnet101"};
   CHECK(suggestion("dgx1", names, "platforms") == "did you mean one of dgx1-p100, dgx1-v100?");
   CHECK(suggestion("resnet5", names, "models") == "did you mean 'resnet50'?");
+  CHECK(hint("resnet5", {"resnet50", "resnet50-v1.5"}) == "did you mean 'resnet50'?");
   CHECK(suggestion("dgx1-p10", names, "platforms") == "did you mean 'dgx1-p100'?");
   CHECK(suggestion("xyz", {"a", "b"}, "letters") == "known letters: a, b");
   const std::vector<std::string> frameworks{"mxnet",        "mxnet-horovod", "pytorch-ddp",
