@@ -221,18 +221,21 @@ int print_difference(const NcclTestsArguments& a, const calibration::NcclTestsLo
   return a.fail_above && mean > *a.fail_above ? violated : done;
 }
 
-// The program that a log is of, where it tells one.
-std::string program_of(const std::string& file)
+// The programs that a file is of, in its order, where it tells them.
+std::vector<std::string> programs_of(const std::string& file)
 {
-  std::vector<std::string> possible;
-  for (const auto& log : calibration::read_nccl_tests_files(file))
-    for (const std::string& collective : calibration::possible_collectives(log))
-      if (std::find(possible.begin(), possible.end(), collective + "_perf") == possible.end())
-        possible.push_back(collective + "_perf");
-  if (possible.size() != 1)
-    throw UsageError("--diff: '" + file + "' may be of " + joined(possible, " or ") +
-                     "\n  hint: say which: foretrain nccl-tests PROGRAM --diff " + file);
-  return possible.front();
+  std::vector<std::string> programs;
+  for (const auto& log : calibration::read_nccl_tests_files(file)) {
+    std::vector<std::string> possible = calibration::possible_collectives(log);
+    for (std::string& collective : possible)
+      collective += "_perf";
+    if (possible.size() != 1)
+      throw UsageError("--diff: '" + file + "' may be of " + joined(possible, " or ") +
+                       "\n  hint: say which: foretrain nccl-tests PROGRAM --diff " + file);
+    if (std::find(programs.begin(), programs.end(), possible.front()) == programs.end())
+      programs.push_back(possible.front());
+  }
+  return programs;
 }
 
 // The log of the program asked for, if the file holds several.
@@ -313,14 +316,20 @@ int run_difference(const NcclTestsArguments& a, const NcclTest& test, const Call
   return print_difference(a, log, rows, predict(test, own, machine, options, profiles));
 }
 
-int run_nccl_tests(NcclTestsArguments a)
+int run_nccl_tests(const NcclTestsArguments& a)
 {
   if (a.program.empty() && a.diff.empty())
     throw UsageError("PROGRAM is missing\n  hint: one of " + joined(nccl_test_names(), ", ") +
                      "; --diff LOG takes that of the log");
   if (a.program.empty()) {
-    a.program = program_of(a.diff);
-    std::cerr << "note: the log is of " << a.program << "\n";
+    int code = done;
+    for (const std::string& program : programs_of(a.diff)) {
+      std::cout << "# " << program << "\n";
+      NcclTestsArguments one = a;
+      one.program = program;
+      code = std::max(code, run_nccl_tests(one));
+    }
+    return code;
   }
   const NcclTest* test = find_nccl_test(a.program);
   if (test == nullptr)
