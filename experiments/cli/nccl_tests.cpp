@@ -230,8 +230,10 @@ std::vector<std::string> programs_of(const std::string& file)
     for (std::string& collective : possible)
       collective += "_perf";
     if (possible.size() != 1)
-      throw UsageError("--diff: '" + file + "' may be of " + joined(possible, " or ") +
-                       "\n  hint: say which: foretrain nccl-tests PROGRAM --diff " + file);
+      throw UsageError(fmt::format(
+          "--diff: '{0}' may be of {1}\n  hint: say which: foretrain nccl-tests PROGRAM "
+          "--diff {0}",
+          file, joined(possible, " or ")));
     if (std::find(programs.begin(), programs.end(), possible.front()) == programs.end())
       programs.push_back(possible.front());
   }
