@@ -78,6 +78,14 @@ TEST_CASE("a fleet of recorded jobs: waits, times, GPU hours", "[fleet]")
   CHECK(answer(load(with_trace(trace), {}, "easy")).wait_s->mean.median < 40);
 }
 
+TEST_CASE("slowdowns are bounded: a short job that waits for nothing has one", "[fleet]")
+{
+  const test::TextFile trace("short.swf", "1 0 0 2 2 -1 -1 2 200 -1 1 1 0 -1 0 -1 -1 -1\n");
+  const FleetAnswer found = answer(load(with_trace(trace)));
+  CHECK(found.slowdown->mean.median == 1);
+  CHECK(found.completion_s->mean.median == 2);
+}
+
 TEST_CASE("what SWF is written is read again, and replayed alike", "[fleet]")
 {
   const test::TextFile trace("jobs.swf", kTrace);

@@ -249,6 +249,11 @@ TEST_CASE("sacct: elapsed times in words, arrays that wait, jobs of other runs",
   CHECK(jobs[4].work == Seconds(60));
   CHECK_THAT(noted(trace), Catch::Contains("2 cannot be read: no run time (line 5)"));
 
+  const test::TextFile older("gres.txt", "JobID|NNodes|Submit|Start|ElapsedRaw|State|AllocGRES\n"
+                                         "1|2|2016-03-01T10:00:00|2016-03-01T10:00:05|60|COMPLETED|"
+                                         "gpu:k80:4\n");
+  CHECK(read_job_trace(older.path(), TraceKind::sacct).workload.jobs.at(0).gpus == 8); // each node
+
   const JobTrace queue = read("8_[1-9]|2026-03-01T10:00:00|Unknown|Unknown|0|60:00|PENDING|"
                               "gres/gpu=1\n9|2026-03-01T10:00:00|2026-03-01T10:00:05|Unknown|"
                               "30:00|60:00|RUNNING|gres/gpu=1\n10|2026-03-01T10:00:00|"

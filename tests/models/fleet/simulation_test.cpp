@@ -213,6 +213,13 @@ TEST_CASE("a queue borrows what others leave, if it may", "[fleet]")
   CHECK(simulate(workload, setting).jobs[1].waited_for == Cause::quota);
   setting.quotas = {{2, true}, {2, false}};
   CHECK(simulate(workload, setting).jobs[1].start == Seconds(0));
+  // Not what the other uses, though GPUs are free that are nobody's.
+  workload.jobs = {job(0, 2, 10), job(0, 2, 20), job(0, 1, 10)};
+  workload.jobs[1].queue = 1;
+  setting = test::one_gpu_nodes(8);
+  setting.quotas = {{2, true}, {2, false}};
+  CHECK(simulate(workload, setting).jobs[1].start == Seconds(0));
+  CHECK(simulate(workload, setting).jobs[2].start == Seconds(10));
 }
 
 TEST_CASE("pods that are placed one by one can wait for each other for ever", "[fleet]")
