@@ -96,6 +96,13 @@ TEST_CASE("a hop over the spine goes up from its leaf and down to the other", "[
     CHECK(weight_of(far.uses, engine, name + "/up") == (leaf == 1 ? wire : 0));
     CHECK(weight_of(far.uses, engine, name + "/down") == (leaf == 3 ? wire : 0));
   }
+  for (int r = 0; r < engine.resource_count(); ++r) {
+    const std::string name = engine.name({r});
+    const auto leaf = machine.leaf_above({r});
+    CHECK(leaf.has_value() == name.starts_with("leaf"));
+    if (leaf)
+      CHECK(name.starts_with("leaf" + std::to_string(leaf->first_node / 2) + "/"));
+  }
 }
 
 TEST_CASE("oversubscription divides what a leaf sends to the spine", "[machine][closed-form]")
