@@ -22,8 +22,9 @@ namespace {
 constexpr std::size_t kTextColumns = 110;
 constexpr std::size_t kValueWidth = 60;
 
+constexpr std::string_view kCost = "/cost";
+
 // Those that a line of many pairs has room for.
-constexpr const char* kCost = "/cost";
 constexpr const char* kInShort[] = {"/wait_s/mean", "/wait_s/p90", "/goodput"};
 
 // Points of sides are matched as those of experiments.
@@ -94,7 +95,7 @@ FleetComparedPair compared_pair(const ComparedPair& pair, const FleetPointRun& a
                           a.answer.currency == b.answer.currency ? a.answer.currency : "",
                           {}};
   for (const FleetQuantity& quantity : fleet_quantities())
-    if (&quantity != &fleet_quantity(kCost) || a.answer.currency == b.answer.currency)
+    if (quantity.pointer != kCost || a.answer.currency == b.answer.currency)
       if (auto it = compared(quantity, a, b))
         found.quantities.push_back(std::move(*it));
   return found;
@@ -150,10 +151,8 @@ std::string pair_in_full(const FleetComparedPair& pair, int seeds)
     if (all_zero(it))
       continue;
     const FleetQuantity& quantity = fleet_quantity(it.quantity);
-    const bool priced = it.quantity == kCost && !pair.currency.empty();
-    table.lines.push_back({priced ? quantity.name + (", " + pair.currency) : quantity.name,
-                           quantity_range(quantity, it.a), quantity_range(quantity, it.b),
-                           difference_text(quantity, it.difference),
+    table.lines.push_back({quantity_name(quantity, pair.currency), quantity_range(quantity, it.a),
+                           quantity_range(quantity, it.b), difference_text(quantity, it.difference),
                            fmt::format("{} of {}", it.b_less, seeds),
                            fmt::format("{} of {}", it.b_more, seeds)});
   }

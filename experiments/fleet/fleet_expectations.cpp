@@ -3,6 +3,7 @@
 #include "experiments/run/keep/result_json.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -12,23 +13,34 @@ namespace {
 
 using Pointer = nlohmann::json_pointer<std::string>;
 
-// The number at a pointer of an answer, of a range its median; throws ConfigError at the quantity.
-double number_in(const Json& answer, const Value& quantity)
+// The number at a pointer of an answer, of a range its median, where there is one.
+std::optional<double> number_in(const Json& answer, const std::string& quantity)
 {
   const Json* found = nullptr;
   try {
-    const Pointer pointer(quantity.json().get<std::string>());
+    const Pointer pointer(quantity);
     if (answer.contains(pointer))
       found = &answer.at(pointer);
   } catch (const Json::exception&) { // no pointer, or through what is no object
-    found = nullptr;
+    return {};
   }
   if (found != nullptr && found->is_object() && found->contains("median"))
     found = &found->at("median");
-  if (found == nullptr || !found->is_number())
-    quantity.fail("is no number or range of the answer, got " + quantity.shown(),
-                  "like /wait_s/p90, see foretrain schema fleet-result");
-  return found->get<double>();
+  return found != nullptr && found->is_number() ? std::optional(found->get<double>())
+                                                : std::nullopt;
+}
+
+// Whether a quantity is of jobs that ran, in the fleet or a group of it, and none did.
+bool lacks_jobs(const Json& answer, const std::string& quantity)
+{
+  try {
+    const Pointer spread = Pointer(quantity).parent_pointer(), group = spread.parent_pointer();
+    const std::string of = spread.empty() ? "" : spread.back();
+    return (of == "wait_s" || of == "completion_s" || of == "slowdown") && answer.contains(group) &&
+           !answer.contains(spread);
+  } catch (const Json::exception&) {
+    return false;
+  }
 }
 
 const Json& setting_of(const FleetPoint& point, const std::string& pointer)
@@ -80,10 +92,11 @@ public:
     JudgedExpectation it{index, expectation_.quantity, "", {}};
     if (!run.point->settings.empty())
       it.what += " at " + settings_json(run.point->settings).dump();
-    if (lacks_jobs(run.answer) || (other != nullptr && lacks_jobs(other->answer))) {
-      it.problem = "tells nothing: no job ran to its end";
-      return it;
-    }
+    for (const FleetPointRun* const of : {&run, other})
+      if (of != nullptr && lacks_jobs(written(of->answer), expectation_.quantity)) {
+        it.problem = "tells nothing: no job ran to its end";
+        return it;
+      }
     const double value = number_of(run.answer);
     if (!expectation_.than) {
       it.problem = violation_of(value, "is");
@@ -100,30 +113,27 @@ public:
       return it;
     int violated = 0;
     for (std::size_t i = 0; i < seeds; ++i) {
-      if (lacks_jobs(run.by_seed[i]) || (other != nullptr && lacks_jobs(other->by_seed[i]))) {
-        ++violated;
-        continue;
-      }
-      const double reference = other != nullptr ? number_of(other->by_seed[i]) : 1;
-      violated += violation_of(number_of(run.by_seed[i]) / reference, "").empty() ? 0 : 1;
+      const auto of_seed = number_in(written(run.by_seed[i]), expectation_.quantity);
+      const auto of_other = other == nullptr
+                                ? std::optional(1.0)
+                                : number_in(written(other->by_seed[i]), expectation_.quantity);
+      // A seed in which no such job ran says that it does not hold.
+      const bool holds = of_seed && of_other && violation_of(*of_seed / *of_other, "").empty();
+      violated += holds ? 0 : 1;
     }
     it.chance = violated / static_cast<double>(seeds);
     return it;
   }
 
 private:
+  // Throws ConfigError at the quantity.
   double number_of(const FleetAnswer& answer) const
   {
-    return number_in(written(answer), quantity_);
-  }
-
-  // Whether it is about jobs that ran, and none did.
-  bool lacks_jobs(const FleetAnswer& answer) const
-  {
-    for (const std::string_view of : {"/wait_s/", "/completion_s/", "/slowdown/"})
-      if (expectation_.quantity.starts_with(of))
-        return !answer.wait_s;
-    return false;
+    const auto found = number_in(written(answer), expectation_.quantity);
+    if (!found)
+      quantity_.fail("is no number or range of the answer, got " + quantity_.shown(),
+                     "like /wait_s/p90, see foretrain schema fleet-result");
+    return *found;
   }
 
   // "" where the value is within the bounds; what is no number is not.

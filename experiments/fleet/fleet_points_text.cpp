@@ -53,14 +53,6 @@ std::vector<const FleetQuantity*> columns_of(const FleetSweepAnswer& answer)
   return columns;
 }
 
-// "cost, EUR" where the first point names a currency.
-std::string name_of(const FleetQuantity& quantity, const FleetSweepAnswer& answer)
-{
-  const FleetAnswer& first = answer.points.front().answer;
-  const bool priced = !first.currency.empty() && first.cost && quantity.of(first) == &*first.cost;
-  return priced ? quantity.name + (", " + first.currency) : quantity.name;
-}
-
 bool any_never_run(const FleetSweepAnswer& answer)
 {
   return std::any_of(answer.points.begin(), answer.points.end(),
@@ -135,7 +127,8 @@ std::string points_as_table(const FleetSweepAnswer& answer, const std::vector<st
   for (const std::string& name : names)
     head += "<th>" + escaped(name) + "</th>";
   for (const FleetQuantity* column : columns)
-    head += "<th class=\"number\">" + escaped(name_of(*column, answer)) + "</th>";
+    head += "<th class=\"number\">" +
+            escaped(quantity_name(*column, answer.points.front().answer.currency)) + "</th>";
   for (const FleetPointAnswer& point : answer.points) {
     rows += "<tr>";
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -172,7 +165,7 @@ std::string fleet_points_table(const FleetSweepAnswer& answer)
   table.header = short_pointers(pointers_of_points(answer));
   table.texts = table.header.size();
   for (const FleetQuantity* column : columns) {
-    table.header.push_back(name_of(*column, answer));
+    table.header.push_back(quantity_name(*column, answer.points.front().answer.currency));
     if (column->pointer == std::string(kWaitP90) && answer.seeds > 1)
       table.header.emplace_back("90 % int.");
   }

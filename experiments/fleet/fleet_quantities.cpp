@@ -118,6 +118,12 @@ const FleetQuantity& fleet_quantity(const std::string& pointer)
   throw std::logic_error("no quantity of fleets at " + pointer);
 }
 
+std::string quantity_name(const FleetQuantity& quantity, const std::string& currency)
+{
+  return quantity.of == &of_cost && !currency.empty() ? quantity.name + (", " + currency)
+                                                      : quantity.name;
+}
+
 std::string quantity_text(const FleetQuantity& quantity, double value)
 {
   switch (quantity.unit) {

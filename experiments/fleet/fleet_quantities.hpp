@@ -26,6 +26,9 @@ std::span<const FleetQuantity> fleet_quantities();
 /// The one at a pointer into the answer. Throws std::logic_error.
 const FleetQuantity& fleet_quantity(const std::string& pointer);
 
+/// Its name for people; of costs with the currency, where there is one: "cost, EUR".
+std::string quantity_name(const FleetQuantity& quantity, const std::string& currency);
+
 /// Its value for people: "2.5 h", "12.5 %".
 std::string quantity_text(const FleetQuantity& quantity, double value);
 /// The same with its sign; of shares in percentage points.

@@ -99,6 +99,18 @@ std::vector<std::string> that_contain(std::string_view word,
                    [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
   return found;
 }
+
+// The candidates that begin with a part as the word nearly is: "flanel", "flannel-udp".
+std::vector<std::string> that_nearly_begin(std::string_view word,
+                                           const std::vector<std::string>& candidates)
+{
+  std::vector<std::string> parts;
+  for (const auto& candidate : candidates)
+    if (const auto end = candidate.find('-'); end != std::string::npos)
+      parts.push_back(candidate.substr(0, end));
+  const std::string part = nearest(word, parts);
+  return part.empty() ? std::vector<std::string>{} : that_contain(part, candidates);
+}
 } // namespace
 
 std::string lower_case(std::string_view text)
@@ -145,22 +157,6 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   }
   return best;
 }
-
-namespace {
-
-// The candidates that begin with a part as the word nearly is: "flanel", "flannel-udp".
-std::vector<std::string> that_nearly_begin(std::string_view word,
-                                           const std::vector<std::string>& candidates)
-{
-  std::vector<std::string> parts;
-  for (const auto& candidate : candidates)
-    if (const auto end = candidate.find('-'); end != std::string::npos)
-      parts.push_back(candidate.substr(0, end));
-  const std::string part = nearest(word, parts);
-  return part.empty() ? std::vector<std::string>{} : that_contain(part, candidates);
-}
-
-} // namespace
 
 std::string hint(std::string_view word, const std::vector<std::string>& candidates)
 {

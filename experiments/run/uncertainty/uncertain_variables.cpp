@@ -219,12 +219,13 @@ private:
       if (!anchor)
         continue;
       const double known = anchor->spread.value_or(spread_of("anchor"));
+      const double of_several = beside_anchor(job);
       Variable variable{job.spec.name + ": anchor",
                         "anchor",
                         std::to_string(i),
                         {},
-                        std::hypot(known, beside_anchor(job))};
-      variable.of_several = beside_anchor(job);
+                        std::hypot(known, of_several)};
+      variable.of_several = of_several;
       variable.at.push_back({fmt::format("/jobs/{}/anchor/samples_per_s", i),
                              {anchor->samples_per_s, "", 1},
                              0,

@@ -282,6 +282,30 @@ TEST_CASE("what no job has that ran is no 0 in tables, comparisons and expectati
   CHECK(quantity(seeds.pairs.front(), "/completion_s/mean").difference.high == 0);
 }
 
+TEST_CASE("an expectation of a queue's jobs is violated by seeds in which none of them ran",
+          "[fleet]")
+{
+  const auto judged = [](const std::string& gpus, const std::string& quantity) {
+    const FleetFile file = load(R"({"cluster": {"nodes": 2, "gpus_per_node": 4},
+      "queues": [{"name": "a"}, {"name": "b"}], "arrivals": {"per_hour": 1, "until": "4 h", "mix": [
+        {"share": 9, "queue": "a", "gpus": 1, "run_time": "1 h"},
+        {"share": 1, "queue": "b", "gpus": )" +
+                                gpus + R"(, "run_time": "1 h"}]},
+      "expect": [{"quantity": ")" +
+                                quantity + R"(", "at_most": 1e9}]})");
+    return judged_fleet_expectations(file, run(file, 20)).front();
+  };
+  for (const char* quantity : {"/by_queue/b/wait_s/p90", "/by_size/5-8/completion_s/mean"}) {
+    const JudgedExpectation some = judged("8", quantity);
+    CHECK(some.problem.empty());
+    CHECK(some.chance.value() > 0.2);
+    CHECK(some.chance.value() < 0.95);
+  }
+  CHECK_THAT(judged("9", "/by_queue/b/wait_s/p90").problem, Catch::Contains("tells nothing"));
+  CHECK_THROWS_WITH(judged("8", "/by_queue/c/wait_s/p90"),
+                    Catch::Contains("is no number or range"));
+}
+
 TEST_CASE("costs of two fleets are compared where they are in one currency", "[fleet]")
 {
   const auto in = [](const std::string& currency) {
