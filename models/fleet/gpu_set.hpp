@@ -42,6 +42,8 @@ public:
 
   int nodes() const { return nodes_; }
   int count() const { return count_; }
+  /// No more than these can be free.
+  int most() const { return nodes_ * static_cast<int>(bits_); }
   std::uint64_t on(int node) const { return (words_[word_of(node)] >> shift_of(node)) & mask_; }
   int count_on(int node) const { return std::popcount(on(node)); }
 

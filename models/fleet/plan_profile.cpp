@@ -128,11 +128,25 @@ Slot PlanProfile::earliest(int gpus, Seconds length, const Fits& fits) const
   return earlier({}, {Seconds(0), kNever}, gpus, length, fits);
 }
 
+// The next span from which there are so many for `length`, or until a reservation of one's own.
+Id PlanProfile::enough_until(Id from, Seconds own_start, int gpus, Seconds length) const
+{
+  const Id found = spans_.long_enough_from(from, gpus, length);
+  if (from == SpanTree::kNone || own_start == kNever)
+    return found;
+  const Id before = spans_.short_before(own_start, gpus);
+  Id last = before == SpanTree::kNone ? spans_.first() : spans_.next(before);
+  if (last == SpanTree::kNone || spans_.begin(last) < spans_.begin(from))
+    last = from;
+  const bool is_found = found != SpanTree::kNone && spans_.begin(found) <= spans_.begin(last);
+  return is_found || spans_.begin(last) >= own_start ? found : last;
+}
+
 Slot PlanProfile::earlier(const Slot& own, TimeSpan starts, int gpus, Seconds length,
                           const Fits& fits) const
 {
   FreeInAll in_all(spans_, own);
-  Id i = spans_.enough_from(spans_.at(starts.from), gpus);
+  Id i = enough_until(spans_.at(starts.from), own.start, gpus, length);
   while (i != SpanTree::kNone && spans_.begin(i) < starts.until) {
     const Id end = spans_.short_from(i, gpus);
     const bool ends = end != SpanTree::kNone && spans_.begin(end) < own.start;
@@ -148,7 +162,7 @@ Slot PlanProfile::earlier(const Slot& own, TimeSpan starts, int gpus, Seconds le
           return {spans_.begin(i), std::move(place)};
       i = spans_.next(i);
     }
-    i = spans_.enough_from(end, gpus); // whoever begins before is in the way of `end`
+    i = enough_until(end, own.start, gpus, length); // whoever begins before is in the way of `end`
   }
   return {};
 }
@@ -163,21 +177,16 @@ bool PlanProfile::may_fit_before(Seconds start, int gpus, Seconds length, TimeSp
 {
   if (freed.from >= start + length)
     return false;
-  const Seconds end = std::min(freed.until, start); // freed behind it may be others than its own
   Id i = spans_.at(std::min(freed.from, start));
   if (spans_.begin(i) >= start)
     i = spans_.previous(i);
-  i = spans_.enough_from(i, gpus);
-  while (i != SpanTree::kNone && spans_.begin(i) < end) {
-    const Id before = spans_.short_before(i, gpus), after = spans_.short_from(i, gpus);
-    const Seconds from =
-        spans_.begin(before == SpanTree::kNone ? spans_.first() : spans_.next(before));
-    // From `start` on the reservation itself is given back: there are as many as it needs.
-    if (after == SpanTree::kNone || spans_.begin(after) >= std::min(start, from + length))
-      return true;
-    i = spans_.enough_from(after, gpus);
+  if (i != SpanTree::kNone && spans_.count(i) >= gpus) {
+    const Id before = spans_.short_before(spans_.begin(i), gpus);
+    i = before == SpanTree::kNone ? spans_.first() : spans_.next(before);
   }
-  return false;
+  i = enough_until(i, start, gpus, length); // from there on the reservation itself is given back
+  // What is freed behind it may be others than its own.
+  return i != SpanTree::kNone && spans_.begin(i) < std::min(freed.until, start);
 }
 
 GpuSet PlanProfile::free_throughout(TimeSpan time) const

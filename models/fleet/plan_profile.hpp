@@ -43,6 +43,7 @@ public:
   bool some_free_in(TimeSpan time) const;
 
 private:
+  SpanTree::Id enough_until(SpanTree::Id from, Seconds own_start, int gpus, Seconds length) const;
   void join_equal(SpanTree::Id at);
   void join_equal(SpanTree::Id first, SpanTree::Id last);
 

@@ -1,11 +1,30 @@
 #include "models/fleet/span_tree.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace foretrain::models::fleet {
 
-SpanTree::SpanTree(Seconds begin, const GpuSet& free)
+namespace {
+
+constexpr double kForever = kNever.value();
+
+// Of so many GPUs, or of the next fewer that runs are known of.
+std::size_t level_of(int gpus)
 {
+  return static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(std::max(1, gpus)))) - 1;
+}
+
+} // namespace
+
+SpanTree::SpanTree(Seconds begin, const GpuSet& free)
+    : most_(free.most()), levels_(level_of(most_) + 1)
+{
+  // Of no span.
+  runs_.assign(levels_, -kForever);
+  runs_.resize(2 * levels_, kForever);
+  runs_.resize(3 * levels_, -kForever);
   root_ = first_ = make(begin, free);
 }
 
@@ -37,9 +56,9 @@ SpanTree::Id SpanTree::short_from(Id from, int gpus) const
   return from == kNone ? kNone : short_from(root_, begin(from), gpus);
 }
 
-SpanTree::Id SpanTree::short_before(Id before, int gpus) const
+SpanTree::Id SpanTree::short_before(Seconds time, int gpus) const
 {
-  return short_before(root_, begin(before), gpus);
+  return short_before(root_, time, gpus);
 }
 
 SpanTree::Id SpanTree::enough_from(Id root, Seconds from, int gpus) const
@@ -78,6 +97,58 @@ SpanTree::Id SpanTree::short_before(Id root, Seconds before, int gpus) const
   return node.count < gpus ? root : short_before(node.left, before, gpus);
 }
 
+SpanTree::Id SpanTree::long_enough_from(Id from, int gpus, Seconds length) const
+{
+  const std::size_t level = std::min(level_of(gpus), levels_ - 1);
+  const Wanted wanted{level, 1 << level, length};
+  Id found = from;
+  while (found != kNone) {
+    Seconds since = kNever;
+    if (!long_run_from(root_, begin(found), wanted, since))
+      return kNone;
+    found = enough_from(at(since), gpus);
+    const Id after = short_from(found, gpus);
+    if (found == kNone || after == kNone || begin(after) >= begin(found) + length)
+      return found;
+    found = after;
+  }
+  return kNone;
+}
+
+// Whether a run that is long enough goes on, or begins, at a span or behind it: `since` when.
+bool SpanTree::long_run_from(Id root, Seconds from, const Wanted& wanted, Seconds& since) const
+{
+  if (root == kNone)
+    return false;
+  if (begin(root) < from)
+    return long_run_from(nodes_[root].right, from, wanted, since);
+  return long_run_from(nodes_[root].left, from, wanted, since) || goes_on(root, wanted, since) ||
+         long_run(nodes_[root].right, wanted, since);
+}
+
+// The same of all spans of a node, of which one is asked only where there is one.
+bool SpanTree::long_run(Id root, const Wanted& wanted, Seconds& since) const
+{
+  if (root == kNone)
+    return false;
+  const ConstRuns all = runs(root);
+  if (since < kNever && Seconds(all.first_until[wanted.level]) - since >= wanted.length)
+    return true;
+  if (Seconds(all.longest[wanted.level]) >= wanted.length)
+    return long_run(nodes_[root].left, wanted, since) || goes_on(root, wanted, since) ||
+           long_run(nodes_[root].right, wanted, since);
+  const bool is_one = nodes_[root].least >= wanted.gpus;
+  const Seconds last_from(all.last_from[wanted.level]);
+  since = is_one ? std::min(since, last_from) : last_from;
+  return false;
+}
+
+bool SpanTree::goes_on(Id id, const Wanted& wanted, Seconds& since) const
+{
+  since = count(id) >= wanted.gpus ? std::min(since, begin(id)) : kNever;
+  return since < kNever && end(id) - since >= wanted.length;
+}
+
 SpanTree::Id SpanTree::cut(Seconds time)
 {
   if (time == kNever)
@@ -99,13 +170,15 @@ SpanTree::Id SpanTree::cut(Seconds time)
 void SpanTree::join(Id id)
 {
   const Id before = nodes_[id].previous, after = nodes_[id].next;
-  root_ = erase(root_, id);
   if (before == kNone)
     first_ = after;
   else
     nodes_[before].next = after;
   if (after != kNone)
     nodes_[after].previous = before;
+  root_ = erase(root_, id);
+  if (before != kNone)
+    pull_to(root_, begin(before));
   unused_.push_back(id);
 }
 
@@ -113,7 +186,10 @@ void SpanTree::forget_before(Seconds time)
 {
   while (next(first_) != kNone && begin(next(first_)) <= time)
     join(first_);
-  nodes_[first_].begin = std::max(nodes_[first_].begin, time);
+  if (begin(first_) < time) {
+    nodes_[first_].begin = time;
+    pull_to(root_, time);
+  }
 }
 
 void SpanTree::remove(const Allocation& gpus, Seconds from, Seconds until)
@@ -148,6 +224,7 @@ SpanTree::Id SpanTree::make(Seconds begin, const GpuSet& free)
   if (unused_.empty()) {
     nodes_.emplace_back();
     free_.push_back(free); // push_back may be given one of its own
+    runs_.resize(runs_.size() + 3 * levels_);
   } else {
     id = unused_.back();
     unused_.pop_back();
@@ -158,6 +235,7 @@ SpanTree::Id SpanTree::make(Seconds begin, const GpuSet& free)
   drawn_ ^= drawn_ << 5;
   const int count = free_[id].count();
   nodes_[id] = {begin, kNone, kNone, kNone, kNone, drawn_, count, count, count};
+  pull(id);
   return id;
 }
 
@@ -170,12 +248,46 @@ void SpanTree::pull(Id id)
       node.most = std::max(node.most, nodes_[child].most);
       node.least = std::min(node.least, nodes_[child].least);
     }
+  pull_runs(id);
+}
+
+// Without branches, so that it is done for several numbers of GPUs at once.
+void SpanTree::pull_runs(Id id)
+{
+  const Node& node = nodes_[id];
+  const double end = this->end(id).value(), begin = node.begin.value();
+  const int least_before = node.left == kNone ? most_ : nodes_[node.left].least;
+  const int least_after = node.right == kNone ? most_ : nodes_[node.right].least;
+  const ConstRuns before = std::as_const(*this).runs(node.left);
+  const ConstRuns after = std::as_const(*this).runs(node.right);
+  const Runs all = runs(id);
+  for (std::size_t level = 0; level < levels_; ++level) {
+    const int gpus = 1 << level;
+    const bool enough = node.count >= gpus; // so that runs before and after are one
+    const double until = enough ? std::max(end, after.first_until[level]) : -kForever;
+    const double from = enough ? std::min(begin, before.last_from[level]) : kForever;
+    all.longest[level] = std::max({before.longest[level], until - from, after.longest[level]});
+    all.first_until[level] = least_before >= gpus ? std::max(before.first_until[level], until)
+                                                  : before.first_until[level];
+    all.last_from[level] =
+        least_after >= gpus ? std::min(after.last_from[level], from) : after.last_from[level];
+  }
+}
+
+// After the span that begins at a time became longer or shorter.
+void SpanTree::pull_to(Id root, Seconds begin)
+{
+  if (nodes_[root].begin != begin)
+    pull_to(begin < nodes_[root].begin ? nodes_[root].left : nodes_[root].right, begin);
+  pull(root);
 }
 
 SpanTree::Id SpanTree::insert(Id root, Id id)
 {
-  if (root == kNone)
+  if (root == kNone) {
+    pull(id);
     return id;
+  }
   if (nodes_[id].priority > nodes_[root].priority) {
     split(root, nodes_[id].begin, nodes_[id].left, nodes_[id].right);
     pull(id);

@@ -43,6 +43,22 @@ int fewest_between(const std::vector<Taken>& taken, double from, double until)
   return fewest;
 }
 
+// Whether so many are free from some second before `start` on, for `length` or until `start`, in a
+// stretch of such seconds that meets `freed`.
+bool enough_before(const std::vector<Taken>& taken, double start, int gpus, double length,
+                   const TimeSpan& freed)
+{
+  if (start <= 0 || freed.from >= Seconds(start + length))
+    return false;
+  double first = std::min(freed.from.value(), start - 1);
+  while (first > 0 && fewest_between(taken, first - 1, first + 1) >= gpus)
+    --first;
+  for (double second = first; second < std::min(freed.until.value(), start); ++second)
+    if (fewest_between(taken, second, std::min(start, second + length)) >= gpus)
+      return true;
+  return false;
+}
+
 Allocation place(const GpuSet& free, int gpus)
 {
   return first_fit(free, kShape, {gpus, 0});
@@ -167,6 +183,11 @@ TEST_CASE("the earliest slot is that which trying each second finds", "[fleet][o
           profile.earlier({Seconds(own.from), own.gpus}, {Seconds(0), Seconds(own.from)}, wanted,
                           lasts, [&](const GpuSet& free, Seconds) { return place(free, wanted); });
       CHECK(earlier == (again.start < Seconds(own.from) ? again : Slot{}));
+      const double freed = up_to(60);
+      const TimeSpan since{Seconds(freed), Seconds(freed + up_to(30))};
+      for (const TimeSpan& span : {TimeSpan{Seconds(0), kNever}, since})
+        CHECK(profile.may_fit_before(Seconds(own.from), wanted, lasts, span) ==
+              enough_before(taken, own.from, wanted, lasts.value(), span));
       if (earlier.start < kNever) // names may be in the way, counts are not
         CHECK(profile.may_fit_before(Seconds(own.from), wanted, lasts, {Seconds(0), kNever}));
       if (stream.uniform() < 0.3) { // somebody gives up
