@@ -118,7 +118,8 @@ void describe(V& v, FleetGroup& s)
              "that ran, of the first seed; ranges are over the seeds that have such jobs");
   v.optional("wait_s", s.wait_s, "from submission to start, of those that ran");
   v.optional("completion_s", s.completion_s, "from submission to end, of those that ran");
-  v.required("gpu_hours", s.gpu_hours, "that they held");
+  v.required("gpu_hours", s.gpu_hours,
+             "that they held while they ran, broken ones too until that is noticed");
 }
 
 template <class V>

@@ -22,14 +22,15 @@ constexpr double kMostHeight = 1200; // of all
 constexpr int kGap = 4; // columns from one write to the next, from which on both are seen
 
 // Looks of the page's style: t0-t4 are jobs.
-constexpr int kJobs = 5, kLost = 5, kDown = 6, kRestart = 7, kNothing = -1;
+constexpr int kJobs = 5, kLost = 5, kDown = 6, kRestart = 7, kWaiting = 8, kNothing = -1;
 
 class Gantt {
 public:
   explicit Gantt(const FleetRun& run) : result_(run.result), picture_(run.result)
   {
-    for (const HeldSpan& span : result_.spans)
-      nodes_ = std::max(nodes_, span.slice.node + 1);
+    for (const auto* spans : {&result_.spans, &result_.held_waiting})
+      for (const HeldSpan& span : *spans)
+        nodes_ = std::max(nodes_, span.slice.node + 1);
     for (const DownSpan& down : result_.down)
       nodes_ = std::max(nodes_, down.node + 1);
     cells_.assign(static_cast<std::size_t>(std::min(nodes_, kMostRows)),
@@ -38,6 +39,8 @@ public:
 
   std::string svg()
   {
+    for (const HeldSpan& span : result_.held_waiting)
+      paint(span.slice.node, span.from, span.until, kWaiting);
     for (const HeldSpan& span : result_.spans) {
       paint(span.slice.node, span.from, span.until, static_cast<int>(span.job % kJobs));
       held_[span.job].push_back(&span);
@@ -103,7 +106,7 @@ private:
 
 std::string fleet_gantt(const FleetRun& run)
 {
-  if (run.result.spans.empty())
+  if (run.result.spans.empty() && run.result.held_waiting.empty())
     return "";
   Gantt gantt(run);
   const std::string svg = gantt.svg();
@@ -118,6 +121,8 @@ std::string fleet_gantt(const FleetRun& run)
     legend += legend_entry(fmt::format("t{}", kLost), "work that was lost");
   if (is(Overhead::restart))
     legend += legend_entry(fmt::format("t{}", kRestart), "failure noticed, restart");
+  if (!run.result.held_waiting.empty())
+    legend += legend_entry(fmt::format("t{}", kWaiting), "held by jobs that wait for the rest");
   const std::string colours =
       legend.empty() ? "<p>Colours" : "<ul class=\"legend\">" + legend + "</ul><p>Other colours";
   return svg + colours + " are jobs; where several share a piece the last one is shown." +

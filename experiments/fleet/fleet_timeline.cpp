@@ -69,8 +69,9 @@ private:
 void add_names(Timeline& timeline, const FleetRun& run, int gpus_per_node)
 {
   std::set<int> nodes;
-  for (const HeldSpan& span : run.result.spans)
-    nodes.insert(span.slice.node);
+  for (const auto* spans : {&run.result.spans, &run.result.held_waiting})
+    for (const HeldSpan& span : *spans)
+      nodes.insert(span.slice.node);
   for (const DownSpan& span : run.result.down)
     nodes.insert(span.node);
   timeline.name("process_name", 0, 0, "cluster");
@@ -112,7 +113,8 @@ void each_overhead(const FleetResult& result, const Add& add)
 
 std::size_t timeline_pieces(const FleetRun& run)
 {
-  return run.result.spans.size() + run.result.down.size() + run.result.moments.size();
+  return run.result.spans.size() + run.result.held_waiting.size() + run.result.down.size() +
+         run.result.moments.size();
 }
 
 std::string fleet_timeline(const FleetRun& run, int gpus_per_node)
@@ -143,6 +145,10 @@ std::string fleet_timeline(const FleetRun& run, int gpus_per_node)
                      std::countr_zero(span.slice.gpus), overhead.from, overhead.until,
                      {{"job", run.workload.jobs[overhead.job].id}});
   });
+  for (const HeldSpan& span : run.result.held_waiting)
+    timeline.piece("waits", kFirstNode + span.slice.node, std::countr_zero(span.slice.gpus),
+                   span.from, span.until,
+                   {{"job", run.workload.jobs[span.job].id}, {"gpus_here", count(span.slice)}});
   for (const DownSpan& span : run.result.down)
     timeline.piece("down", kFirstNode + span.node, gpus_per_node, span.from,
                    std::min(span.until, run.result.end), Json::object());

@@ -16,9 +16,9 @@ inline constexpr std::size_t kMostTimelinePieces = 300'000;
 std::size_t timeline_pieces(const FleetRun& run);
 
 /// A process for each node with a thread for each of its GPUs; a job stands on the first GPU that
-/// it holds there, with what it did other than work. Nodes that are down have a thread of their
-/// own. Counters: GPUs held and down, jobs that wait. Times are from the first submission. Of a run
-/// with its history.
+/// it holds there, with what it did other than work; "waits" is one that waits for the rest of its
+/// GPUs. Nodes that are down have a thread of their own. Counters: GPUs held and down, jobs that
+/// wait. Times are from the first submission. Of a run with its history.
 std::string fleet_timeline(const FleetRun& run, int gpus_per_node);
 
 } // namespace foretrain::experiments

@@ -97,6 +97,7 @@ void each_value(V& v, Result& result)
   v(result.stuck);
   v(result.stopped);
   v(result.spans);
+  v(result.held_waiting);
   v(result.overheads);
   v(result.down);
   v(result.moments);

@@ -74,6 +74,7 @@ svg { display: block } svg.chart, svg.over-time { width: 100%; height: auto }
 .bar g rect { stroke: var(--bg); stroke-width: 1 }
 .t0 rect { fill: #0072b2 } .t1 rect { fill: #e8853d } .t2 rect { fill: #2fae84 } .t3 rect { fill: #7cc4ee }
 .t4 rect { fill: #d795ba } .t5 rect { fill: #aeb6be } .t6 rect { fill: #e5cf55 } .t7 rect { fill: #d5dbe1 }
+.t8 rect { fill: #b3a2e0 }
 .pipeline .wait { fill: var(--grid) } .pipeline .odd rect { fill-opacity: .72 } .pipeline { display: block }
 .bar text { fill: #111 } .bar .t0 text { fill: #fff }
 table { border-collapse: collapse; width: 100%; font-size: 14px; margin-top: 12px }

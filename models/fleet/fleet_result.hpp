@@ -42,6 +42,7 @@ struct FleetResult {
   int stuck = 0;         // jobs that wait for each other's GPUs for ever
   bool stopped = false;  // before its end
   std::vector<HeldSpan> spans;
+  std::vector<HeldSpan> held_waiting; // by jobs that wait for the rest of their GPUs
   std::vector<OverheadSpan> overheads;
   std::vector<DownSpan> down;
   std::vector<Moment> moments;

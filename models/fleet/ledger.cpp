@@ -27,14 +27,39 @@ void Ledger::pass(const Scheduler& s, int working, Seconds until)
     time_.fragmented += free * time;
   else
     time_.queued += free * time;
-  int held = 0; // by jobs that wait
+  const int held = held_by_waiting(s);
+  time_.held += held * time;
+  time_.restart += (gpus_ - missing - free - working - held) * time; // jobs that hang
+}
+
+int Ledger::held_by_waiting(const Scheduler& s)
+{
+  int held = 0;
+  Holdings now;
   if (s.waiting_jobs_hold())
     for (const Waiting& waiting : s.waiting())
       if (!waiting.gone)
-        for (const Slice& slice : s.held(waiting.job))
-          held += count(Slice{slice.node, slice.gpus & ~s.down_on(slice.node)});
-  time_.held += held * time;
-  time_.restart += (gpus_ - missing - free - working - held) * time; // jobs that hang
+        for (const Slice& slice : s.held(waiting.job)) {
+          const std::uint64_t gpus = slice.gpus & ~s.down_on(slice.node);
+          held += count(Slice{slice.node, gpus});
+          if (history_ && gpus != 0)
+            now.try_emplace({waiting.job, slice.node}, Holding{0, s.now()}).first->second.gpus |=
+                gpus;
+        }
+  if (history_)
+    follow(std::move(now), s.now());
+  return held;
+}
+
+// What is held no more, or no more as before, was held until a time.
+void Ledger::follow(Holdings now, Seconds time)
+{
+  for (const auto& [of, holding] : holdings_)
+    if (const auto still = now.find(of); still != now.end() && still->second.gpus == holding.gpus)
+      still->second.since = holding.since;
+    else if (holding.since < time)
+      held_.push_back({of.first, {of.second, holding.gpus}, holding.since, time});
+  holdings_ = std::move(now);
 }
 
 void Ledger::note(const Scheduler& s)
@@ -50,7 +75,7 @@ void Ledger::note(const Scheduler& s)
     moments_.push_back(moment);
 }
 
-void Ledger::close(FleetResult& result) const
+void Ledger::close(FleetResult& result)
 {
   result.gpu_time.idle += time_.idle;
   result.gpu_time.queued += time_.queued;
@@ -61,7 +86,9 @@ void Ledger::close(FleetResult& result) const
   result.down_most = out_most_;
   const double length = begin_ == kNever ? 0 : (end_ - begin_).value();
   result.down_mean = length > 0 ? out_time_ / length : 0;
-  result.moments = moments_;
+  result.moments = std::move(moments_);
+  follow({}, end_);
+  result.held_waiting = std::move(held_);
 }
 
 void Ledger::set_nodes_out(int nodes)

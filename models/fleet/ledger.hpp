@@ -4,6 +4,9 @@
 #include "models/fleet/fleet_result.hpp"
 #include "models/fleet/scheduler.hpp"
 
+#include <map>
+#include <utility>
+
 namespace foretrain::models::fleet {
 
 class Ledger {
@@ -15,11 +18,21 @@ public:
   void pass(const Scheduler& scheduler, int working, Seconds until);
   void note(const Scheduler& scheduler);
   /// Moves the cluster's idle time, what is down, and its history to the result.
-  void close(FleetResult& result) const;
+  void close(FleetResult& result);
   int nodes_out() const { return out_; }
   void set_nodes_out(int nodes);
 
 private:
+  // What a job that waits holds of a node, and since when.
+  struct Holding {
+    std::uint64_t gpus;
+    Seconds since;
+  };
+  using Holdings = std::map<std::pair<JobId, int>, Holding>;
+
+  int held_by_waiting(const Scheduler& scheduler);
+  void follow(Holdings now, Seconds time);
+
   int gpus_;       // without spares
   int spare_gpus_; // of a cluster of which nothing is broken
   bool history_;
@@ -29,6 +42,8 @@ private:
   double out_time_ = 0;
   GpuTime time_;
   std::vector<Moment> moments_;
+  Holdings holdings_;
+  std::vector<HeldSpan> held_;
 };
 
 } // namespace foretrain::models::fleet

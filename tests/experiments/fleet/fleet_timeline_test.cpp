@@ -1,5 +1,6 @@
 #include "experiments/fleet/fleet_timeline.hpp"
 
+#include "experiments/fleet/fleet_gantt.hpp"
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
 
@@ -57,6 +58,33 @@ TEST_CASE("a timeline has each job on the nodes that it held, nodes down, and th
   };
   CHECK(waits(10e6) == 1);
   CHECK(waits(172.8e6) == 0);
+}
+
+TEST_CASE("pictures show GPUs of jobs that wait for the rest of theirs", "[fleet]")
+{
+  // Pod by pod: the second job has a GPU from the 10th second on, the other when the first ends.
+  const test::TextFile trace("pods.swf", "1 0 0 100 1 -1 -1 1 -1 -1 1 1 0 -1 0 -1 -1 -1\n"
+                                         "2 10 0 30 2 -1 -1 2 -1 -1 1 1 0 -1 0 -1 -1 -1\n");
+  const test::TextFile file("pods.json",
+                            R"({"cluster": {"nodes": 2, "gpus_per_node": 1},
+                               "policy": {"gang": false, "placement": "first-fit"},
+                               "jobs": {"kind": "swf", "trace": ")" +
+                                trace.path().string() + "\"}}");
+  const LoadedFleet fleet = load_fleet(file.path().string(), {}, "");
+  const FleetRun run = run_fleet(fleet, {1, 1, true, {}}).front();
+  const Json timeline = Json::parse(fleet_timeline(run, 1));
+  std::vector<Json> waits;
+  for (const Json& event : timeline.at("traceEvents"))
+    if (event.at("name") == "waits")
+      waits.push_back(event);
+  REQUIRE(waits.size() == 1);
+  CHECK(waits[0].at("pid") == 2);
+  CHECK(waits[0].at("ts") == 10e6);
+  CHECK(waits[0].at("dur") == 90e6);
+  CHECK(waits[0].at("args").at("job") == "2");
+  CHECK(timeline_pieces(run) == 4 + run.result.moments.size());
+  CHECK_THAT(fleet_gantt(run), Catch::Contains("held by jobs that wait for the rest") &&
+                                   Catch::Contains("<g class=\"t8\">"));
 }
 
 TEST_CASE("a timeline tells names that are no UTF-8", "[fleet]")
