@@ -49,19 +49,22 @@ private:
     return nodes ? fmt::format(", nodes drained {:.0f}", nodes->median) : "";
   }
 
+  std::string waits() const
+  {
+    if (!answer_.wait_s)
+      return "No job ran to its end.";
+    const double p90 = answer_.wait_s->p90.median;
+    return fmt::format("Jobs wait {} on average, nine of ten {}.",
+                       duration_text(answer_.wait_s->mean.median),
+                       p90 > 0 ? "less than " + duration_text(p90) : "start at once");
+  }
+
   std::string lead() const
   {
-    const std::string waits =
-        answer_.wait_s ? fmt::format("Jobs wait {} on average, nine of ten less than {}.",
-                                     duration_text(answer_.wait_s->mean.median),
-                                     duration_text(answer_.wait_s->p90.median))
-                       : std::string("No job ran to its end.");
-    std::string text = "<p class=\"lead\">" + prose(waits) + "</p>";
+    std::string text = "<p class=\"lead\">" + prose(waits()) + "</p>";
     text += "<p>" +
-            prose(fmt::format("{} jobs, {} completed, in {}; {} of the GPU time was held, {} was "
-                              "productive.",
-                              answer_.jobs.submitted, answer_.jobs.completed,
-                              duration_text(answer_.makespan_s.median),
+            prose(fmt::format("{}. In {}, {} of the GPU time was held, {} was productive.",
+                              jobs_text(answer_), duration_text(answer_.makespan_s.median),
                               percent_of(answer_.utilisation.median),
                               percent_of(answer_.goodput.median))) +
             "</p>";
@@ -106,7 +109,7 @@ private:
 
   static std::string wait_cell(const char* label, const Range* wait)
   {
-    return wait == nullptr ? cell(label, "-")
+    return wait == nullptr ? number_cell(label)
                            : number_cell(label, duration_text(wait->median), wait->median);
   }
 

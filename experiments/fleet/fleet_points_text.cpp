@@ -136,7 +136,7 @@ std::string points_as_table(const FleetSweepAnswer& answer, const std::vector<st
     for (const FleetQuantity* column : columns) {
       const Range* const range = column->of(point.answer);
       rows += range == nullptr
-                  ? cell(column->name, "-")
+                  ? number_cell(column->name)
                   : number_cell(column->name, quantity_range(*column, *range), range->median);
     }
     rows += number_cell("never run", std::to_string(never_run(point.answer.jobs)),

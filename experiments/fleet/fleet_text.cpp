@@ -94,24 +94,6 @@ std::string groups(const char* title,
   return "\n" + table_text(table);
 }
 
-std::string jobs_line(const FleetAnswer& answer)
-{
-  const FleetJobCounts& jobs = answer.jobs;
-  std::string text = fmt::format("{} jobs: {} completed", jobs.submitted, jobs.completed);
-  const std::pair<const char*, int> others[] = {
-      {"killed at their limit", jobs.timeout},
-      {"rejected: larger than the cluster or their queue's quota, or more GPUs on a node than "
-       "nodes have",
-       jobs.rejected},
-      {"never started", jobs.waiting},
-      {"still running", jobs.running},
-      {"stuck: they wait for each other's GPUs", jobs.stuck}};
-  for (const auto& [what, number_of_jobs] : others)
-    if (number_of_jobs > 0)
-      text += fmt::format(", {} {}", number_of_jobs, what);
-  return text + "\n";
-}
-
 std::string notes(const FleetAnswer& answer)
 {
   if (!answer.trace || answer.trace->notes.empty())
@@ -148,6 +130,24 @@ std::string seconds(Seconds time)
 
 } // namespace
 
+std::string jobs_text(const FleetAnswer& answer)
+{
+  const FleetJobCounts& jobs = answer.jobs;
+  std::string text = fmt::format("{} jobs: {} completed", jobs.submitted, jobs.completed);
+  const std::pair<const char*, int> others[] = {
+      {"killed at their limit", jobs.timeout},
+      {"rejected: larger than the cluster or their queue's quota, or more GPUs on a node than "
+       "nodes have",
+       jobs.rejected},
+      {"never started", jobs.waiting},
+      {"still running", jobs.running},
+      {"stuck: they wait for each other's GPUs", jobs.stuck}};
+  for (const auto& [what, number_of_jobs] : others)
+    if (number_of_jobs > 0)
+      text += fmt::format(", {} {}", number_of_jobs, what);
+  return text;
+}
+
 std::string percent_of(double fraction)
 {
   return fmt::format("{:.1f} %", 100 * fraction);
@@ -171,7 +171,7 @@ std::string fleet_table(const FleetAnswer& answer)
   std::string text = fmt::format("{}: {} GPUs, {}", answer.fleet, answer.gpus, answer.policy);
   if (answer.seeds > 1)
     text += fmt::format(", {} seeds (ranges hold 90 %)", answer.seeds);
-  text += "\n" + jobs_line(answer) + "\n" + times(answer);
+  text += "\n" + jobs_text(answer) + "\n\n" + times(answer);
   text += fmt::format(
       "\nmakespan {}, utilisation {}, goodput {}, ETTR {}\n",
       range_text(answer.makespan_s, &duration_text), range_text(answer.utilisation, &percent_of),

@@ -13,6 +13,9 @@ std::string percent_of(double fraction);
 /// "2.5 h"
 std::string duration_text(double seconds);
 
+/// "131 jobs: 120 completed, 11 never started": what became of those of the first seed.
+std::string jobs_text(const FleetAnswer& answer);
+
 std::string fleet_table(const FleetAnswer& answer);
 
 /// One row a job, in order of submission (docs/fleet.md).

@@ -88,7 +88,7 @@ std::string matrix_section(const Report& report)
     for (const std::string& column : cells.models) {
       const auto it = cells.rates.find({cells.lines[i], column});
       if (it == cells.rates.end()) {
-        html += cell(column, "-");
+        html += number_cell(column);
         continue;
       }
       const double share = it->second / best[column];

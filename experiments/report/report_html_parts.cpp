@@ -94,6 +94,11 @@ std::string cell(const std::string& label, const std::string& html)
   return fmt::format("<td data-label=\"{}\">{}</td>", escaped(label), html);
 }
 
+std::string number_cell(const std::string& label)
+{
+  return fmt::format("<td class=\"number\" data-label=\"{}\">-</td>", escaped(label));
+}
+
 std::string number_cell(const std::string& label, const std::string& text, double sort_by)
 {
   return fmt::format("<td class=\"number\" data-label=\"{}\" data-sort=\"{:.6g}\">{}</td>",

@@ -33,7 +33,10 @@ std::string code(const std::string& name);
 /// A table cell; `label` names its column where a narrow window stacks the cells.
 std::string cell(const std::string& label, const std::string& html);
 
-/// A right-aligned cell that sorts by its number; "-" if there is none.
+/// The same of a number that there is not: "-".
+std::string number_cell(const std::string& label);
+
+/// A right-aligned cell that sorts by its number.
 std::string number_cell(const std::string& label, const std::string& text, double sort_by);
 
 } // namespace foretrain::experiments
