@@ -225,6 +225,11 @@ std::span<const FleetHoursPart> fleet_hours_parts()
   return kParts;
 }
 
+double cluster_gpu_hours(const FleetAnswer& answer)
+{
+  return answer.gpus * answer.makespan_s.median / 3600;
+}
+
 int never_run(const FleetJobCounts& jobs)
 {
   return jobs.submitted - jobs.completed - jobs.timeout - jobs.running;

@@ -75,6 +75,10 @@ struct FleetHoursPart {
 /// All parts, in the order in which they are told.
 std::span<const FleetHoursPart> fleet_hours_parts();
 
+/// GPU hours of the cluster from the first submission to the last end, the median over seeds. Those
+/// of its parts add up to it in each seed, their medians only nearly.
+double cluster_gpu_hours(const FleetAnswer& answer);
+
 /// Jobs that never ran: rejected, stuck, or waiting at the end.
 int never_run(const FleetJobCounts& jobs);
 

@@ -79,9 +79,7 @@ private:
 
   std::string hours() const
   {
-    double all = 0;
-    for (const auto& [name, part] : fleet_hours_parts())
-      all += std::max(0.0, (answer_.gpu_hours.*part).median);
+    const double all = cluster_gpu_hours(answer_);
     std::string rows;
     for (const auto& [name, part] : fleet_hours_parts())
       if (const double hours = (answer_.gpu_hours.*part).median; hours > 0 && all > 0)

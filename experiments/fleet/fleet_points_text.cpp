@@ -111,11 +111,12 @@ std::string hours_as_bars(const FleetSweepAnswer& answer, const std::vector<std:
     std::vector<BarPart> parts;
     for (std::size_t i = 0; all > 0 && i < shown.size(); ++i) {
       const double hours = std::max(0.0, (point.answer.gpu_hours.*shown[i]->part).median);
-      parts.push_back({hours / all, fmt::format("t{}", i % kPartLooks), percent_of(hours / all),
+      parts.push_back({hours / all, fmt::format("t{}", i % kPartLooks),
+                       percent_of(hours / cluster_gpu_hours(point.answer)),
                        fmt::format("{}: {:.0f} GPU h", shown[i]->name, hours)});
     }
     rows += bar_row(words_of_point(point, names), stacked_bar(parts, "where GPU hours went"),
-                    fmt::format("{:.0f} GPU h", all));
+                    fmt::format("{:.0f} GPU h", cluster_gpu_hours(point.answer)));
   }
   return "<ul class=\"legend\">" + legend + "</ul>" + rows;
 }

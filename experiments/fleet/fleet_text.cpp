@@ -56,9 +56,7 @@ std::string times(const FleetAnswer& answer)
 
 std::string hours(const FleetAnswer& answer)
 {
-  double all = 0;
-  for (const auto& [name, part] : fleet_hours_parts())
-    all += (answer.gpu_hours.*part).median;
+  const double all = cluster_gpu_hours(answer);
   std::string text = "\nGPU hours\n";
   TextTable table;
   table.header = {"", "GPU h", "share"};
@@ -66,8 +64,7 @@ std::string hours(const FleetAnswer& answer)
   for (const auto& [name, part] : fleet_hours_parts())
     if (const Range& range = answer.gpu_hours.*part; range.high > 0)
       table.lines.push_back(
-          {name, range_text(range, [](double value) { return fmt::format("{:.1f}", value); }),
-           percent_of(all > 0 ? range.median / all : 0)});
+          {name, range_text(range, &amount), percent_of(all > 0 ? range.median / all : 0)});
   return text + table_text(table);
 }
 
