@@ -116,7 +116,7 @@ footer { margin-top: 44px; padding-top: 12px; border-top: 1px solid var(--line);
   .lead { font-size: 17px } .answer { padding: 14px 16px }
   .tiles { grid-template-columns: 1fr 1fr }
   .row { grid-template-columns: 1fr auto; gap: 2px 12px; padding: 5px 0 }
-  .row .bar { grid-column: 1 / 3; grid-row: 2 }
+  .row .bar, .row .meter { grid-column: 1 / 3; grid-row: 2 }
   .stacking thead { display: none } .stacking tr { display: block; padding: 8px 0; border-bottom: 1px solid var(--line) }
   .stacking th, .stacking td { display: block; border: 0; padding: 2px 0; white-space: normal !important;
     text-align: left }
