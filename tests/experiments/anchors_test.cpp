@@ -42,7 +42,7 @@ std::string problem_of(const std::string& text, const Settings& settings)
 
 } // namespace
 
-TEST_CASE("the anchor's own job has the anchor's rate", "[anchor]")
+TEST_CASE("the anchor's own job has the anchor's rate", "[anchor][many]")
 {
   CHECK(rate(kNetwork, {{"/jobs/0/anchor", R"({"samples_per_s": 5100, "gpus": 8})"}}) ==
         Approx(5100).epsilon(1e-3));
@@ -52,7 +52,7 @@ TEST_CASE("the anchor's own job has the anchor's rate", "[anchor]")
         Approx(300).epsilon(1e-3));
 }
 
-TEST_CASE("an anchor of several GPUs says what others do", "[anchor]")
+TEST_CASE("an anchor of several GPUs says what others do", "[anchor][many]")
 {
   // What a known time of kernels gives on 8 GPUs tells that time, and so the rate of 16.
   const std::string slower = "1.3";
@@ -83,7 +83,7 @@ TEST_CASE("an anchor of another batch stretches kernels by the same factor", "[a
         Approx(at_128).epsilon(0.01));
 }
 
-TEST_CASE("an anchor holds the host's launches", "[anchor]")
+TEST_CASE("an anchor holds the host's launches", "[anchor][many]")
 {
   // One image is computed long before its launches are done, however the anchor lies to them; what
   // it says of the host is no part of a large batch's step.

@@ -29,7 +29,8 @@ std::string transformer(const std::string& rest)
 
 } // namespace
 
-TEST_CASE("a divided transformer takes beside others what it takes alone", "[large][property]")
+TEST_CASE("a divided transformer takes beside others what it takes alone",
+          "[large][property][many]")
 {
   for (const char* plan :
        {R"("gpus": 8, "global_batch": 32, "parallel": {"tensor": 4})",
@@ -109,7 +110,8 @@ TEST_CASE("a divided transformer and another job take bandwidth from each other"
   CHECK(both.jobs[0].uncertainty->method == "linear");
 }
 
-TEST_CASE("a divided transformer waits for its groups wherever others are in their way", "[large]")
+TEST_CASE("a divided transformer waits for its groups wherever others are in their way",
+          "[large][many]")
 {
   // Two tensor-parallel groups, over two nodes each. Node 0 has a job of one GPU, which disturbs
   // nobody; one on nodes 2 and 3 exchanges gradients all the time.

@@ -30,7 +30,8 @@ TEST_CASE("an anchor holds what one GPU waits for its variables", "[fetch]")
     CHECK(job(order, 1).throughput.median == Approx(219).epsilon(0.01));
 }
 
-TEST_CASE("variables in the order of the layers hide behind the forward pass", "[fetch][property]")
+TEST_CASE("variables in the order of the layers hide behind the forward pass",
+          "[fetch][property][many]")
 {
   for (const int gpus : {4, 8}) {
     const auto in_order = job("forward", gpus);

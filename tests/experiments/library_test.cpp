@@ -121,7 +121,7 @@ TEST_CASE("plans of a transformer are tuned, the best first", "[library]")
   CHECK(it.plans[0].cost->median == Approx(it.plans[0].days->median * 24 * 8 * 2).epsilon(1e-9));
 }
 
-TEST_CASE("a plan's choice is one of its candidates", "[library]")
+TEST_CASE("a plan's choice is one of its candidates", "[library][many]")
 {
   const PlanAnswer it = Plan::load("c4140-growth").decide();
   REQUIRE(it.recommended);
