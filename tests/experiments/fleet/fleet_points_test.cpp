@@ -260,8 +260,9 @@ TEST_CASE("what no job has that ran is no 0 in tables, comparisons and expectati
                  Catch::Contains("4            0 s       0 s  0 s to 0 s"));
   CHECK_THAT(fleet_points_csv(answer),
              Catch::Contains("\r\n1,2,2,2,0,0,2,0,0,0,3600,3600,3600,,,,"));
-  CHECK_THAT(fleet_points_html(answer), Catch::Contains(R"(<td class="number" data-label="wait p90">-</td>)") &&
-                                            Catch::Contains(">0 s</td>"));
+  CHECK_THAT(fleet_points_html(answer),
+             Catch::Contains(R"(<td class="number" data-label="wait p90">-</td>)") &&
+                 Catch::Contains(">0 s</td>"));
   const auto judged = judged_fleet_expectations(sweep, run(sweep, 2));
   REQUIRE(judged.size() == 2);
   CHECK_THAT(judged[0].problem, Catch::Contains("tells nothing"));
