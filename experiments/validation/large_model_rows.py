@@ -113,6 +113,17 @@ PLAIN_TENSOR = ["dgxc-25.02-llama3-*-lora"]
 FUSED_OPERATIONS = ["mlperf-v5.1-llama2_70b_lora-*"]
 
 
+# NVIDIA's program for adapters on Blackwell, v5.0 and v5.1 (its conf/megatron_gpt_peft_tuning_config.yaml: NVIDIA/
+# benchmarks/llama2_70b_lora/implementations/nyx_n1_ngc25.04_nemo of mlcommons/training_results_v5.0@0fdc28f0; Dell/ and
+# GigaComputing/ of training_results_v5.1@4da2d1cd): cp_comm_type is "a2a" unless CP_COMM_TYPE is exported, which no file
+# read does, and activation_func_fp8_input_store is FP8_ACT, 1 where nothing is shared out (GigaComputing/
+# config_DGXB200_1x8x1xtp1pp1cp1.sh and config_GB200_2x4x1xtp1pp1cp1.sh of v5.0, config_G894-AD1_1x8x1xtp1pp1cp1.sh of
+# v5.1), 0 in the files of several context ranks and of B300. Hopper's rows run older files, with FP8_ACTIVATION.
+def of_blackwell_adapters(row):
+    return (fnmatch(row["id"], "mlperf-v5.*-llama2_70b_lora-*")
+            and platform(row).startswith(("hgx-b", "gb")))
+
+
 class LeftOut(Exception):
     """A row that the suite cannot tell."""
 
@@ -213,6 +224,8 @@ def plan(row):
         raise LeftOut("tensor parallelism is not told")
     p = {"tensor": tp, "pipeline": pp, "context": row.get("cp") or 1,
          "zero": row.get("zero_stage") or 0}
+    if p["context"] > 1 and of_blackwell_adapters(row):
+        p["context_heads"] = p["context"]
     if row.get("zero_stage") is None and "NVIDIA" in row["set"]:
         p["zero"] = 1  # recipes of NeMo and Megatron Bridge: distributed_fused_adam, use_distributed_optimizer
     if p["zero"] == 3 and row["set"] == "NVIDIA-MegatronBridge" and (
@@ -288,8 +301,10 @@ def framework(row):
         extra["op_fuser"] = True
     if "LoRA" in str(row.get("task")) and "MLPerf" in row["set"] and "H200" in row["gpu"]:
         # fp8_activation_input_store: FP8_ACTIVATION=True in NVIDIA's config_DGXH200_1x8x2xtp2pp1cp1.sh (v4.0) and
-        # ..tp1pp1cp2.sh (v4.1), left at 0 in config_DGXH100_1x8x4xtp4pp1cp1.sh; of other GPUs nothing was read.
+        # ..tp1pp1cp2.sh (v4.1), left at 0 in config_DGXH100_1x8x4xtp4pp1cp1.sh.
         extra["fp8_kept"] = "activation"
+    if of_blackwell_adapters(row) and (row.get("cp") or 1) == 1 and "B300" not in (row.get("config_file") or ""):
+        extra["fp8_kept"] = "activation"  # FP8_ACT
     return {"extends": nemo_of(row), "transformer": extra} if extra else nemo_of(row)
 
 
@@ -473,6 +488,10 @@ def job_of(row):
     micro = row.get("micro_batch") or 1
     if row["set"] == "torchtitan" and p["pipeline"] == 1:
         micro = row.get("local_batch") or micro
+    if row["set"] == "torchtitan" and p["pipeline"] > 1 and row.get("micro_batch") is None and row.get("local_batch"):
+        # As many as stages unless told: pytorch/torchtitan, torchtitan/parallelisms/pipelining_utils.py,
+        # build_pipeline_schedule (pipeline_parallel_microbatches).
+        micro = max(1, row["local_batch"] // p["pipeline"])
     batch = row.get("global_batch")
     if batch is None:
         raise LeftOut("global_batch is not told")
