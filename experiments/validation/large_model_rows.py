@@ -78,6 +78,11 @@ FP4_BY_LOG = "mlperf-v5.1-llama31_8b-Supermicro-AS-4126GS-NBR-LCC"
 # NVIDIA/dgxc-benchmarking up to 25.02 (@35a9aecc, @143b90dd); its llama3.1 and Nemotron 15B say 1.
 FLASH_2 = ["nemo2407-*", "dgxc-24.11-gpt3-175b-*", "dgxc-25.02-gpt3-175b-*", "dgxc-24.11-nemotron4-340b-*",
            "dgxc-24.11-grok1-*", "dgxc-25.02-grok1-*"]
+# MLPerf v3.0 was submitted in May 2023, FlashAttention-2 published in July (arXiv:2307.08691): Transformer Engine of that
+# time needs flash-attn 1 (its setup.py: "flash-attn>=1.0.2"), and the program's own kernel for long sequences is off
+# (use_emha: "not yet supported", NVIDIA/benchmarks/gpt3/implementations/pytorch/conf/megatron_gpt_config.yaml of
+# mlcommons/training_results_v3.0@9f08e30c).
+FLASH_1 = ["mlperf-v3.0-gpt3-*"]
 # Experts take as many tokens as there are in the mean, and are filled up to that: NVIDIA/dgxc-benchmarking@35a9aecc,
 # grok1/grok1_314b.yaml (moe_expert_capacity_factor 1.0, moe_pad_expert_input_to_capacity); of NeMo 2 the scripts that
 # 25.05 runs, MegatronTokenDropCallback in NVIDIA/NeMo, scripts/performance/llm/pretrain_grok1_314b.py,
@@ -293,6 +298,8 @@ def framework(row):
         extra["cuda_graphs"] = "layer"
     if any_of(row, FLASH_2):
         extra["attention"] = "flash-2"
+    if any_of(row, FLASH_1):
+        extra["attention"] = "flash-1"
     if any_of(row, LOSS_IN_STEPS):
         extra["loss"] = "megatron"
     if any_of(row, PLAIN_TENSOR):
