@@ -232,6 +232,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.flash = job.attention == AttentionWay::flash;
   s.memory.element = is_narrow(job.precision) ? 2 : bytes_of(job.precision);
   s.memory.per_node = gpus_per_node;
+  s.memory.stages_keep_weights = rules.stages_keep_weights;
   const models::Optimizer optimizer =
       models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
   refuse_idle_of_transformer(job, t, s.memory.plan, optimizer, at);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""How far rates are from predicted ones beside what is known to be uncertain: two spreads in calibration/data/spreads.json.
+"""How far rates are from predicted ones beside what is known to be uncertain: three spreads in calibration/data/spreads.json.
 
     cold_spread.py FORETRAIN layers [SUITE ...]             kind layers: rates of one GPU without an anchor (suite networks)
     cold_spread.py FORETRAIN anchored-ranks [SUITE ...]     that kind: rates of several GPUs from a rate of fewer (suite networks-scale)
+    cold_spread.py FORETRAIN transformer-experts [SUITE ...]  that kind: steps of models with experts (suite large-models/published)
 
 Reads the rows of role calibration of these suites (or of those named), with the intervals that the program gives without
 that line: it runs on a copy of the data in which the line's spread is 0. Cold rows of Mask R-CNN outside MLPerf are left out. Printed is the smallest
@@ -20,7 +21,7 @@ import tempfile
 import changed_data
 from changed_data import ROOT
 
-SUITES = {"layers": "networks", "anchored-ranks": "networks-scale"}
+SUITES = {"layers": "networks", "anchored-ranks": "networks-scale", "transformer-experts": "large-models/published"}
 SPREADS = "calibration/data/spreads.json"
 # Its proposals, suppression and matching are thousands of small operations that no network file describes: no spread of kernels.
 HOST_BOUND = "Mask R-CNN"
@@ -43,13 +44,15 @@ def anchored_rows(suite):
 
 
 def counts(row, kind, anchored):
+    if kind == "transformer-experts":
+        return "experts" in row["part"] or "Nemotron_3" in row["id"]
     if kind == "layers":
         return HOST_BOUND not in row["part"] and row["regime"] == "compute" and row["id"] not in anchored
     return row["id"] in anchored
 
 
 def rows(program, suite, data, kind):
-    text = subprocess.run([program, "validate", suite, "--format", "csv"], text=True, capture_output=True,
+    text = subprocess.run([program, "validate", str(ROOT / f"experiments/validation/{suite}.json"), "--format", "csv"], text=True, capture_output=True,
                           env=dict(os.environ, FORETRAIN_DATA=str(data))).stdout
     anchored = anchored_rows(suite)
     for row in csv.DictReader(io.StringIO(text)):

@@ -78,6 +78,11 @@ FP4_BY_LOG = "mlperf-v5.1-llama31_8b-Supermicro-AS-4126GS-NBR-LCC"
 # NVIDIA/dgxc-benchmarking up to 25.02 (@35a9aecc, @143b90dd); its llama3.1 and Nemotron 15B say 1.
 FLASH_2 = ["nemo2407-*", "dgxc-24.11-gpt3-175b-*", "dgxc-25.02-gpt3-175b-*", "dgxc-24.11-nemotron4-340b-*",
            "dgxc-24.11-grok1-*", "dgxc-25.02-grok1-*"]
+# MLPerf v3.0 was submitted in May 2023, FlashAttention-2 published in July (arXiv:2307.08691): Transformer Engine of that
+# time needs flash-attn 1 (its setup.py: "flash-attn>=1.0.2"), and the program's own kernel for long sequences is off
+# (use_emha: "not yet supported", NVIDIA/benchmarks/gpt3/implementations/pytorch/conf/megatron_gpt_config.yaml of
+# mlcommons/training_results_v3.0@9f08e30c).
+FLASH_1 = ["mlperf-v3.0-gpt3-*"]
 # Experts take as many tokens as there are in the mean, and are filled up to that: NVIDIA/dgxc-benchmarking@35a9aecc,
 # grok1/grok1_314b.yaml (moe_expert_capacity_factor 1.0, moe_pad_expert_input_to_capacity); of NeMo 2 the scripts that
 # 25.05 runs, MegatronTokenDropCallback in NVIDIA/NeMo, scripts/performance/llm/pretrain_grok1_314b.py,
@@ -111,6 +116,17 @@ PLAIN_TENSOR = ["dgxc-25.02-llama3-*-lora"]
 # USE_TE_OPS of config_common.sh on Blackwell; use_transformer_engine_op_fuser = 1 in Megatron Bridge's recipe of the same
 # run (perf_recipes/llama/common.py, _llama2_benchmark_common). Of Hopper's files in v5.1 nothing was read.
 FUSED_OPERATIONS = ["mlperf-v5.1-llama2_70b_lora-*"]
+
+
+# NVIDIA's program for adapters on Blackwell, v5.0 and v5.1 (its conf/megatron_gpt_peft_tuning_config.yaml: NVIDIA/
+# benchmarks/llama2_70b_lora/implementations/nyx_n1_ngc25.04_nemo of mlcommons/training_results_v5.0@0fdc28f0; Dell/ and
+# GigaComputing/ of training_results_v5.1@4da2d1cd): cp_comm_type is "a2a" unless CP_COMM_TYPE is exported, which no file
+# read does, and activation_func_fp8_input_store is FP8_ACT, 1 where nothing is shared out (GigaComputing/
+# config_DGXB200_1x8x1xtp1pp1cp1.sh and config_GB200_2x4x1xtp1pp1cp1.sh of v5.0, config_G894-AD1_1x8x1xtp1pp1cp1.sh of
+# v5.1), 0 in the files of several context ranks and of B300. Hopper's rows run older files, with FP8_ACTIVATION.
+def of_blackwell_adapters(row):
+    return (fnmatch(row["id"], "mlperf-v5.*-llama2_70b_lora-*")
+            and platform(row).startswith(("hgx-b", "gb")))
 
 
 class LeftOut(Exception):
@@ -213,6 +229,8 @@ def plan(row):
         raise LeftOut("tensor parallelism is not told")
     p = {"tensor": tp, "pipeline": pp, "context": row.get("cp") or 1,
          "zero": row.get("zero_stage") or 0}
+    if p["context"] > 1 and of_blackwell_adapters(row):
+        p["context_heads"] = p["context"]
     if row.get("zero_stage") is None and "NVIDIA" in row["set"]:
         p["zero"] = 1  # recipes of NeMo and Megatron Bridge: distributed_fused_adam, use_distributed_optimizer
     if p["zero"] == 3 and row["set"] == "NVIDIA-MegatronBridge" and (
@@ -280,6 +298,8 @@ def framework(row):
         extra["cuda_graphs"] = "layer"
     if any_of(row, FLASH_2):
         extra["attention"] = "flash-2"
+    if any_of(row, FLASH_1):
+        extra["attention"] = "flash-1"
     if any_of(row, LOSS_IN_STEPS):
         extra["loss"] = "megatron"
     if any_of(row, PLAIN_TENSOR):
@@ -288,8 +308,10 @@ def framework(row):
         extra["op_fuser"] = True
     if "LoRA" in str(row.get("task")) and "MLPerf" in row["set"] and "H200" in row["gpu"]:
         # fp8_activation_input_store: FP8_ACTIVATION=True in NVIDIA's config_DGXH200_1x8x2xtp2pp1cp1.sh (v4.0) and
-        # ..tp1pp1cp2.sh (v4.1), left at 0 in config_DGXH100_1x8x4xtp4pp1cp1.sh; of other GPUs nothing was read.
+        # ..tp1pp1cp2.sh (v4.1), left at 0 in config_DGXH100_1x8x4xtp4pp1cp1.sh.
         extra["fp8_kept"] = "activation"
+    if of_blackwell_adapters(row) and (row.get("cp") or 1) == 1 and "B300" not in (row.get("config_file") or ""):
+        extra["fp8_kept"] = "activation"  # FP8_ACT
     return {"extends": nemo_of(row), "transformer": extra} if extra else nemo_of(row)
 
 
@@ -473,6 +495,10 @@ def job_of(row):
     micro = row.get("micro_batch") or 1
     if row["set"] == "torchtitan" and p["pipeline"] == 1:
         micro = row.get("local_batch") or micro
+    if row["set"] == "torchtitan" and p["pipeline"] > 1 and row.get("micro_batch") is None and row.get("local_batch"):
+        # As many as stages unless told: pytorch/torchtitan, torchtitan/parallelisms/pipelining_utils.py,
+        # build_pipeline_schedule (pipeline_parallel_microbatches).
+        micro = max(1, row["local_batch"] // p["pipeline"])
     batch = row.get("global_batch")
     if batch is None:
         raise LeftOut("global_batch is not told")

@@ -386,18 +386,19 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
     if (plan.context > 1 && plan.context_exchange == ContextExchange::all_gather)
       other += gathered_keys(s, tokens);
     const auto divided = [&](int from_stage, const PieceParameters& of, double each) {
-      return each * (plan.zero >= from_stage ? s.share_of(of) : of.total());
+      const int zero = s.keeps_weights() ? 1 : plan.zero;
+      return each * (zero >= from_stage ? s.share_of(of) : of.total());
     };
     m.weights = Bytes(divided(3, held, s.state.weight));
     if (s.adapters)
       m.weights -= Bytes((s.state.weight - s.state.frozen) * std::max(0.0, held.total() - tables) /
-                         (plan.zero == 3 ? s.weight_shards() : 1));
+                         (plan.zero == 3 && !s.keeps_weights() ? s.weight_shards() : 1));
     m.gradients = Bytes(divided(2, trained, s.state.gradient));
     m.optimizer = Bytes((1 - s.state.offload) * divided(1, trained, s.state.optimizer));
     if (!s.adapters)
       m.optimizer += Bytes((1 - s.state.offload) * divided(1, {tables, 0}, s.state.table_more));
     // With zero 3 two layers are there as a whole, with the gradients of one.
-    if (plan.zero == 3)
+    if (plan.zero == 3 && !s.keeps_weights())
       other += most_layers * (2 * s.element + s.state.gradient);
     const double micro =
         held_micro_batches(plan, s.batch.micro_batches, stage) / plan.virtual_stages;

@@ -46,9 +46,14 @@ struct MemorySetting {
   Fp8Kept fp8_kept = Fp8Kept::nothing; // where that is less
   bool separate_gate = false;          // what the activation makes is kept beside what it takes
   LossRule loss = LossRule::automatic;
-  int per_node = 1; // GPUs of the job on one node, at most
+  int per_node = 1;                 // GPUs of the job on one node, at most
+  bool stages_keep_weights = false; // as the framework does
   StateBytes state;
 
+  /// Whether weights that zero 3 shares out are whole on a stage throughout a step, with their
+  /// gradients (torchtitan: reshard_after_forward is off in a pipeline; PyTorch, distributed/
+  /// pipelining/stage.py, backward_maybe_with_nosync).
+  bool keeps_weights() const { return stages_keep_weights && plan.zero == 3 && plan.pipeline > 1; }
   /// GPUs that zero divides weights, or optimizer state alone, among.
   int weight_shards() const;
   /// Of a stage's parameters what one of the GPUs that hold the same ones has where they are shared

@@ -18,7 +18,7 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
                         bool backward)
 {
   const ParallelPlan& plan = s.memory.plan;
-  if (plan.zero < 2 || layers == 0)
+  if (plan.zero < 2 || layers == 0 || s.memory.keeps_weights())
     return {};
   const PlanGroup group =
       plan.shard == ZeroShard::node && plan.zero == 3 ? PlanGroup::shard : PlanGroup::data;
@@ -62,7 +62,7 @@ OperatorTime sharing_copies(const StepSetting& s, const ExchangeTimes& times,
                             bool backward)
 {
   const ParallelPlan& plan = s.memory.plan;
-  if (plan.zero < 3)
+  if (plan.zero < 3 || s.memory.keeps_weights())
     return {};
   const PlanGroup group = plan.shard == ZeroShard::node ? PlanGroup::shard : PlanGroup::data;
   const auto shared = [&](const PieceParameters& of) {

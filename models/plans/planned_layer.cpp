@@ -375,7 +375,7 @@ OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
   shape.scan = s.rules.scan_efficiency;
   shape.adapters = s.memory.adapters;
   shape.accumulate = s.rules.gradient == GradientPrecision::fp32 ? 4 : s.memory.element;
-  shape.separate_sums = s.rules.gradient_sum == GradientSum::kernels;
+  shape.separate_sums = s.rules.gradient_sum == GradientSum::kernels || s.memory.keeps_weights();
   return shape;
 }
 

@@ -24,30 +24,27 @@ struct DataCalls {
 };
 
 DataCalls data_calls(const StepSetting& s, const ExchangeTimes& exchanges,
-                     const PieceParameters& trained)
+                     const PieceParameters& trained, const PieceParameters& held)
 {
   const ParallelPlan& plan = s.memory.plan;
   const double gradient = s.rules.reduce == GradientPrecision::fp32 ? 4 : s.memory.element;
   const bool of_node = plan.shard == ZeroShard::node && plan.zero > 0;
   DataCalls data;
-  const auto add = [&](PlanGroup group, double parameters) {
-    if (parameters <= 0 || exchanges.ranks(group) < 2)
+  const bool keeps = s.memory.keeps_weights();
+  const auto add = [&](PlanGroup group, double parameters, double gathered) {
+    if (exchanges.ranks(group) < 2 || (plan.zero == 3 && !keeps))
       return;
-    const Bytes sent(parameters * gradient);
-    if (plan.zero == 0) {
-      data.gradients.push_back({group, Operation::all_reduce, sent});
-      return;
-    }
-    if (plan.zero < 3) {
-      const bool whole = s.rules.all_reduce_gradients && plan.zero == 1;
-      data.gradients.push_back(
-          {group, whole ? Operation::all_reduce : Operation::reduce_scatter, sent});
-      data.parameters.push_back(
-          {group, Operation::all_gather, Bytes(parameters * s.memory.element)});
-    }
+    const bool whole = plan.zero == 0 || (s.rules.all_reduce_gradients && plan.zero == 1);
+    if (parameters > 0)
+      data.gradients.push_back({group, whole ? Operation::all_reduce : Operation::reduce_scatter,
+                                Bytes(parameters * gradient)});
+    if (plan.zero > 0 && gathered > 0)
+      data.parameters.push_back({group, Operation::all_gather, Bytes(gathered * s.memory.element)});
   };
-  add(of_node ? PlanGroup::shard : PlanGroup::data, trained.shared);
-  add(PlanGroup::expert_data, trained.experts);
+  // What the optimizer changed, or all that is kept.
+  const PieceParameters& gathered = keeps ? held : trained;
+  add(of_node ? PlanGroup::shard : PlanGroup::data, trained.shared, gathered.shared);
+  add(PlanGroup::expert_data, trained.experts, gathered.experts);
   // Shards of a node are added up among the nodes.
   if (of_node && exchanges.ranks(PlanGroup::across) > 1)
     data.gradients.push_back(
@@ -101,28 +98,37 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
                      const std::vector<Piece>& pieces, const std::vector<PieceCost>& costs,
                      int stage)
 {
-  PieceParameters trained;
+  PieceParameters trained, held;
   int layers = 0;
   LayerRuns runs;
+  Seconds forward; // one pass of each piece
   for (const std::size_t p : s.memory.plan.pieces_on(stage)) {
     trained += trained_of(pieces[p], s.memory.model, s.memory.plan, s.memory.adapters);
+    held += parameters_of(pieces[p], s.memory.model, s.memory.plan);
     layers += costs[p].layers;
+    forward += costs[p].forward();
     for (const LayerRun& run : pieces[p].runs)
       add(runs, run.parts, run.count);
     add(runs, s.memory.model.prediction_parts(), pieces[p].predictions);
   }
-  // The pass of its first piece is a stage's first and, backward, its last one.
+  // The pass of its first piece is a stage's first and, backward, its last one. Weights that are
+  // kept are gathered beside the first pass of each piece, and nothing is beside their gradients.
+  const bool keeps = s.memory.keeps_weights();
   const PieceCost& first = costs[static_cast<std::size_t>(stage)];
-  DataCalls data = data_calls(s, exchanges, trained);
+  DataCalls data = data_calls(s, exchanges, trained, held);
   StageEnds ends;
-  const bool beside = s.rules.overlap_gradients &&
+  const bool beside = s.rules.overlap_gradients && !keeps &&
                       (s.memory.plan.pipeline == 1 || s.rules.stages_overlap_gradients);
   const Outermost share = outermost(s, pieces, stage, trained, layers);
   ends.gradients =
       exposed(s, exchanges, std::move(data.gradients), beside, share, first.backward());
   ends.parameters = exposed(s, exchanges, std::move(data.parameters), s.rules.overlap_parameters,
-                            share, first.forward());
+                            share, keeps ? forward : first.forward());
   ends.optimizer = optimizer_time(s, trained, layers) + orthogonal_time(s, runs);
+  if (keeps)
+    ends.optimizer +=
+        Bytes(held.total() * s.rules.gather_bytes + trained.total() * s.rules.reduce_bytes) /
+        s.device.memory;
   return ends;
 }
 

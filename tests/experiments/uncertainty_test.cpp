@@ -366,6 +366,25 @@ TEST_CASE("what a profile's fit left unexplained counts for the share of the ste
   CHECK(effect_of(run(2, UncertaintyMethod::linear), "left unexplained") == 0);
 }
 
+TEST_CASE("what is not modelled of a transformer's step is more with experts", "[uncertainty]")
+{
+  const auto between_runs = [](const char* model) {
+    Json json = Json::parse(R"({"cluster": {"platform": "hgx-h200"}, "jobs": [{"framework": "nemo",
+      "precision": "bf16", "gpus": 8, "global_batch": 8, "sequence": 1024}]})");
+    json["jobs"][0]["model"] = model;
+    const LogFolder folder;
+    const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+    return run_point(loaded.points[0], with(UncertaintyMethod::linear))
+        .jobs.front()
+        .uncertainty->run_to_run;
+  };
+  const auto with_runs = [](const char* kind) {
+    return std::hypot(spread_of(kind), spread_of("run"));
+  };
+  CHECK_THAT(between_runs("llama-3-8b"), WithinRel(with_runs("transformer"), 0.02));
+  CHECK_THAT(between_runs("qwen3-30b-a3b"), WithinRel(with_runs("transformer-experts"), 0.02));
+}
+
 TEST_CASE("a preset may state spreads of its own", "[uncertainty]")
 {
   const LogFolder folder;
@@ -587,7 +606,8 @@ TEST_CASE("the bundled spreads speak of keys that exist", "[uncertainty]")
 {
   for (const auto& line : calibration::load_spreads().spreads) {
     if (line.kind == "anchor" || line.kind == "run" || line.kind == "shared-cores" ||
-        line.kind == "transformer" || line.kind == "layers" || line.kind == "anchored-ranks")
+        line.kind == "transformer" || line.kind == "transformer-experts" || line.kind == "layers" ||
+        line.kind == "anchored-ranks")
       continue;
     CAPTURE(line.name);
     REQUIRE(preset_kind(line.kind) != nullptr);

@@ -46,10 +46,14 @@ double between_runs(const ResolvedExperiment& experiment,
   return std::hypot(left.empty() ? spread_of("run") : 0, shared ? spread_of("shared-cores") : 0);
 }
 
-// The same of what of a transformer's step is not modelled: in each of its runs alike.
+// The same of what of a transformer's step is not modelled: in each of its runs alike. With experts
+// that is more.
 double not_modelled(const ResolvedJob& job)
 {
-  return job.transformer ? spread_of("transformer") : 0;
+  if (!job.transformer)
+    return 0;
+  const bool experts = job.transformer->model.transformer.experts > 0;
+  return spread_of(experts ? "transformer-experts" : "transformer");
 }
 
 RatesOf rates_by(const Probe& probe)

@@ -73,6 +73,28 @@ TEST_CASE("a loss keeps logits in single precision, as they are, or under their 
   CHECK(other(LossRule::automatic) == other(LossRule::pytorch));
 }
 
+TEST_CASE("a stage that keeps its weights has them and their gradients whole", "[plans][memory]")
+{
+  MemorySetting s = llama();
+  s.plan.zero = 3;
+  s.plan.pipeline = 4;
+  s.batch.data = 8;
+  s.batch.gpus = 32;
+  const StageMemory shared = stage_memory(s)[1];
+  s.stages_keep_weights = true;
+  const StageMemory kept = stage_memory(s)[1];
+  CHECK(kept.weights.value() == Approx(8 * shared.weights.value()));
+  CHECK(kept.gradients.value() == Approx(8 * shared.gradients.value()));
+  CHECK(kept.optimizer == shared.optimizer);
+  // And no two layers beside them.
+  CHECK(kept.other < shared.other);
+  s.plan.pipeline = 1;
+  s.batch.gpus = 8;
+  const Bytes alone = stage_memory(s)[0].weights;
+  s.stages_keep_weights = false;
+  CHECK(stage_memory(s)[0].weights == alone);
+}
+
 TEST_CASE("frozen weights of layers may be kept in fp8", "[plans][memory]")
 {
   MemorySetting s = llama();

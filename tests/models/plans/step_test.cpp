@@ -453,6 +453,51 @@ TEST_CASE("a pipeline whose engine reduces gradients at its end hides none of th
   CHECK(exposed() < 0.5 * kExchange.value());
 }
 
+TEST_CASE("a stage that keeps its weights gathers and reduces them once a step",
+          "[plans][closed-form]")
+{
+  constexpr int kLayers = 8;
+  StepSetting s = small_model(kLayers);
+  s.memory.plan.zero = 3;
+  s.memory.plan.pipeline = 2;
+  s.memory.batch.gpus = 4;
+  s.memory.batch.micro_batches = 6;
+  s.rules.overlap_cost = 0;
+  s.rules.gather_bytes = 4;
+  s.rules.reduce_bytes = 6;
+  EqualTimes times(kExchange);
+  const PlannedStep shared = plan_step(s, times);
+  CHECK(shared.ends.front().gradients.whole.value() == 0);
+  CHECK(shared.pieces.front().data_ahead.calls.size() == 2); // of a layer, and outside of them
+  s.memory.stages_keep_weights = true;
+  const PlannedStep kept = plan_step(s, times);
+  for (std::size_t stage = 0; stage < 2; ++stage) {
+    INFO(stage);
+    const PieceCost& piece = kept.pieces[stage];
+    const StageEnds& ends = kept.ends[stage];
+    CHECK(piece.data_ahead.calls.empty());
+    CHECK(piece.data_back.calls.empty());
+    // Gradients have nothing beside them; weights are gathered beside the first pass.
+    CHECK(ends.gradients.exposed.value() == Approx(kExchange.value()));
+    CHECK(ends.gradients.calls.front().operation == Operation::reduce_scatter);
+    const double held = parameters_of(pieces_of(s.memory.model, s.memory.plan)[stage],
+                                      s.memory.model, s.memory.plan)
+                            .total();
+    CHECK(ends.parameters.calls.front().size.value() == Approx(2 * held));
+    CHECK(ends.parameters.exposed < 0.6 * kExchange);
+    // Both copies once.
+    const StageEnds& before = shared.ends[stage];
+    CHECK((ends.optimizer - before.optimizer).value() ==
+          Approx((4 + 6) * held / s.device.memory.value()));
+  }
+  // Each micro-batch casts its gradients and adds them up, in place of the products.
+  CHECK(operator_shape(s).summed() == 2 + 4 + 3 * 4);
+  // Alone, nothing is kept.
+  s.memory.plan.pipeline = 1;
+  s.memory.batch.gpus = 2;
+  CHECK(plan_step(s, times).ends.front().gradients.whole.value() == 0);
+}
+
 TEST_CASE("an optimizer in host memory takes its copies and its share of the memory", "[plans]")
 {
   StepSetting s = small_model(1);
