@@ -267,6 +267,7 @@ void steadier_steps(ResolvedExperiment& e, double factor)
   e.platform.gpu.speed_variation /= factor;
   for (ResolvedJob& job : e.jobs) {
     job.framework.step_variation /= factor;
+    job.network.work_variation /= factor;
     steadier_kernels(job, factor);
     if (!job.plan)
       continue;

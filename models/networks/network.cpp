@@ -73,6 +73,7 @@ Network load_network(const Value& preset)
   network.dataset_named = !file.dataset.empty();
   if (!file.optimizer.empty())
     network.optimizer = file.optimizer;
+  network.work_variation = file.work_variation;
 
   if (file.measured) {
     if (file.layers)

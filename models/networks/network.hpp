@@ -20,6 +20,7 @@ struct Network {
   std::string dataset;                    // the data set it is usually trained on
   bool dataset_named = false;             // by its file
   std::string optimizer = "sgd-momentum"; // it is usually trained with
+  double work_variation = 0; // from batch to batch of one rank: coefficient of variation
   Shape input;
   std::vector<Layer> layers;
   std::optional<MeasuredSpec> measured; // its kernel times, when they were recorded

@@ -96,6 +96,7 @@ struct NetworkFile {
   std::string name;
   std::string dataset;
   std::string optimizer;
+  double work_variation = 0;
   std::optional<InputSpec> input;
   LayerDefaults defaults;
   Value layers;
@@ -114,6 +115,10 @@ void describe(V& v, NetworkFile& s)
       "data set it is usually trained on; default imagenet for images, wikipedia-books else");
   v.optional("optimizer", s.optimizer,
              "optimizer it is usually trained with; default sgd-momentum");
+  v.optional("work_variation", s.work_variation,
+             "coefficient of variation of the work in a batch, where it hangs on the samples: "
+             "each GPU of a job waits for the one that has most",
+             between(0, 1));
   v.optional("input", s.input,
              "one sample: channels, height and width; tokens; or features. Needed with layers");
   v.optional("defaults", s.defaults, "settings shared by all layers of an op");

@@ -187,6 +187,8 @@ void add_job(List& list, const ResolvedJob& job)
   const auto sum = models::totals(job.network);
   list.add(prefix + "parameters", static_cast<double>(sum.parameters));
   list.add(prefix + "forward_GMAC", sum.macs / 1e9);
+  if (job.network.work_variation > 0)
+    list.add(prefix + "work_variation", job.network.work_variation);
   list.from(job.spec.framework, models::kFrameworkKind);
   list.add(prefix + "overlap", word_of(job.framework.overlap));
   list.add(prefix + "fusion_threshold", job.framework.fusion_threshold);

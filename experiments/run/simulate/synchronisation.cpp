@@ -10,6 +10,7 @@
 #include "platforms/servers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -160,7 +161,9 @@ DataParallelJob data_parallel_job(const ResolvedJob& job, const std::vector<bool
   plan->program = models::data_parallel_program(writing);
   plan->samples_per_step =
       static_cast<double>(job.spec.batch_per_gpu) * static_cast<double>(job.ranks.size());
-  plan->step_variation = job.framework.step_variation;
+  // Alone a GPU waits for none that has more work.
+  const double of_work = job.ranks.size() > 1 ? job.network.work_variation : 0;
+  plan->step_variation = std::hypot(job.framework.step_variation, of_work);
   made.plan = std::move(plan);
   return made;
 }
