@@ -60,6 +60,7 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   device.bytes_per_element = static_cast<int>(bytes_of(job.precision));
   device.ranks = job.gpus;
   device.tables = framework.tables;
+  device.frequent_rows = framework.frequent_rows;
   device.tensor_cores = half && on_tensor_cores(gpu, job.precision);
   device.fused_elementwise = framework.fused_elementwise;
   device.kernels = framework.kernels;

@@ -297,6 +297,13 @@ private:
     for (auto tables = job_.tables.rbegin(); tables != job_.tables.rend(); ++tables) {
       const auto [first, last] = gradients(*tables);
       after_backward_.push_back({tables->gradients_there, first});
+      if (tables->shared.value() > 0) {
+        const OpId sum = program_.collective(group_, sim::CollectiveKind::all_reduce, Phase::data,
+                                             "gradients of shared rows", tables->shared,
+                                             program_.add_stream("shared rows"));
+        program_.order(sum, synchronised_);
+        after_backward_.push_back({tables->gradients_there, sum});
+      }
       needed_backward_.push_back({tables->gradients_needed, last});
     }
   }

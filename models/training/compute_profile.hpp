@@ -29,11 +29,12 @@ struct Device {
   bool minimal_filtering = true;  // libraries use it in single precision, not on tensor cores
   bool fused_elementwise = false; // activations and additions ride along with their neighbours
   KernelSpec kernels;
-  Seconds operation_gap;                // of the framework
-  std::optional<HostLaunches> launches; // of the framework
-  int ranks = 1;                        // that add up the gradients of a training step
-  int nodes = 1;                        // of as many of them each, one after the other
-  std::optional<TablePlacement> tables; // of the framework
+  Seconds operation_gap;                     // of the framework
+  std::optional<HostLaunches> launches;      // of the framework
+  int ranks = 1;                             // that add up the gradients of a training step
+  int nodes = 1;                             // of as many of them each, one after the other
+  std::optional<TablePlacement> tables;      // of the framework
+  std::optional<FrequentRows> frequent_rows; // the same
 };
 
 /// Of a layer that looks up, by the plan of the framework; none without one.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/input/input_settings.hpp"
+#include "models/training/frequent_rows.hpp"
 #include "models/training/host_launches.hpp"
 #include "models/training/optimizer.hpp"
 #include "models/training/table_plan.hpp"
@@ -203,11 +204,12 @@ struct Framework {
   std::optional<TransformerRules> transformer; // absent: the defaults
   std::string kernel_library; // generation of its library of kernels; empty: the latest
   OptimizerStyle optimizer_style = OptimizerStyle::fused;
-  std::optional<OneProcess> one_process; // absent: each GPU has a process of its own
-  std::optional<TablePlacement> tables;  // of embeddings; absent: every GPU has as much to do
-  double step_variation = 0.01;          // coefficient of variation of a GPU's step time
-  int last_year = 0;                     // of its code; 0: not told
-  std::string newer;                     // preset of later code
+  std::optional<OneProcess> one_process;     // absent: each GPU has a process of its own
+  std::optional<TablePlacement> tables;      // of embeddings; absent: every GPU has as much to do
+  std::optional<FrequentRows> frequent_rows; // of embeddings, without tables; absent: none
+  double step_variation = 0.01;              // coefficient of variation of a GPU's step time
+  int last_year = 0;                         // of its code; 0: not told
+  std::string newer;                         // preset of later code
   double host_threads = 1; // cores that each GPU's process keeps busy; part of one: a thread that
                            // is busy for that part of the time
   Seconds start{};         // from the process's first instruction to the first step
@@ -406,6 +408,8 @@ void describe(V& v, Framework& s)
              "all GPUs of a node hang on one process, whose launches follow each other");
   v.optional("tables", s.tables,
              "which GPUs hold which embedding tables; default: all have as much to do");
+  v.optional("frequent_rows", s.frequent_rows,
+             "which rows of embedding tables every GPU keeps, unless tables says where they lie");
   v.optional("step_variation", s.step_variation, "coefficient of variation of one GPU's step time",
              between(0, 1));
   v.optional("last_year", s.last_year,

@@ -154,6 +154,7 @@ TableShare share_of_tables(std::span<const TableSize> tables, Bytes row, int pla
     if (size < replicated_below) {
       share.own_lookups += static_cast<double>(table.lookups);
       share.own_tables += 1;
+      share.own_rows += static_cast<double>(table.rows);
       memory = memory - size;
     } else {
       divided.push_back({static_cast<double>(table.lookups), size});

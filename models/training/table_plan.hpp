@@ -32,6 +32,7 @@ struct TableShare {
   double mean_shards = 0; // of all places
   double own_lookups = 0; // of tables that every GPU has, for a GPU's own samples
   double own_tables = 0;
+  double own_rows = 0; // of these tables
 };
 
 /// `places`: GPUs of one node, or nodes. `row`: bytes of a row with the optimizer's state.

@@ -282,6 +282,47 @@ TEST_CASE("sums of tables go within a node and then between nodes, gradients the
   CHECK(sets(1) == std::vector<std::vector<int>>{{0, 2}, {1, 3}});
 }
 
+TEST_CASE("gradients of shared rows are added up beside those that are sent", "[tables][program]")
+{
+  DataParallel job;
+  job.ranks = {{0, 1}, {1, 1}};
+  job.profile.layers = {{1.0_ms, 2.0_ms}, {3.0_ms, 4.0_ms}};
+  job.framework.overlap = Overlap::none;
+  job.adding = Adding::all_reduce;
+  TableExchange tables{Bytes(1000), 1.0_ms, 4.0_ms, 4.0_ms, 6.0_ms};
+  tables.shared = Bytes(70);
+  job.tables = {tables};
+  const sim::Program program = data_parallel_program(job);
+  program.check();
+  std::vector<int> sums, sent, updates;
+  for (int i = 0; i < static_cast<int>(program.operations.size()); ++i) {
+    const sim::Operation& op = program.operations[static_cast<std::size_t>(i)];
+    if (op.kind == sim::WorkKind::collective && op.collective == sim::CollectiveKind::all_reduce)
+      sums.push_back(i);
+    if (op.collective == sim::CollectiveKind::all_to_all)
+      sent.push_back(i);
+    if (op.kind == sim::WorkKind::compute && op.phase == sim::Phase::optimizer)
+      updates.push_back(i);
+  }
+  REQUIRE(sums.size() == 1);
+  REQUIRE(sent.size() == 2);
+  REQUIRE(updates.size() == 2);
+  const sim::Operation& sum = program.operations[static_cast<std::size_t>(sums[0])];
+  CHECK(sum.amount == 70);
+  CHECK(sum.stream != program.operations[static_cast<std::size_t>(sent[1])].stream);
+  const auto backward = kernels(program, sim::Phase::backward);
+  REQUIRE(backward.size() == 3); // the last one waits for gradients of rows
+  CHECK(follows(program, backward[0], sums[0]));
+  CHECK(follows(program, sent[1], backward[2]));
+  CHECK_FALSE(follows(program, sums[0], backward[2]));
+  for (const int update : updates) {
+    bool behind = false; // what gathers all that the update waits for
+    for (int between = 0; between < static_cast<int>(program.operations.size()); ++between)
+      behind = behind || (follows(program, sums[0], between) && follows(program, between, update));
+    CHECK(behind);
+  }
+}
+
 TEST_CASE("what nothing in a pass waits for, what comes after it does", "[tables][program]")
 {
   DataParallel job;

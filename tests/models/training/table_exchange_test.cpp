@@ -84,6 +84,34 @@ TEST_CASE("by a plan a rank sends the sums that it makes for all samples", "[tab
   const auto between = table_exchanges(network, profile, 10, device);
   CHECK(between.front().within == Bytes(1 * 3 * 80 * 2));
   CHECK(between.front().size == Bytes(1.5 * 3 * 20 * 2));
+  CHECK(between.front().shared == Bytes(0));
+  // With its state a row takes 24 bytes: the large table is divided, the others are on every GPU.
+  device.optimizer.state_bytes_per_parameter = 4;
+  network.layers.front() = tables_layer({{100, 6}, {50, 2}, {30, 2}}, 3);
+  device.tables->replicated_below_between = Bytes(1300);
+  const auto kept = table_exchanges(network, profile, 10, device);
+  CHECK(kept.front().shared == Bytes(80 * 3 * 2));
+}
+
+TEST_CASE("rows that every GPU keeps are not sent, and their gradients are added up",
+          "[tables][closed-form]")
+{
+  Network network;
+  network.layers = {tables_layer({{100, 1}, {40, 1}, {30, 1}, {90, 1}}, 3), gathers()};
+  network.layers.front().exchanged_elements = 12;
+  ComputeProfile profile;
+  profile.layers.assign(2, {1.0_ms, 1.0_ms});
+  Device device = of_width(2);
+  device.ranks = 8;
+  device.nodes = 2;
+  const auto sent = [&] { return table_exchanges(network, profile, 10, device).front(); };
+  CHECK(sent().size == Bytes(12 * 10 * 2));
+  CHECK(sent().shared == Bytes(0));
+  // 80 samples and a threshold of 0.5 * 2 * 2: tables of 40 rows and less.
+  device.frequent_rows = FrequentRows{0.5};
+  CHECK(sent().size == Bytes(6 * 10 * 2));
+  CHECK(sent().shared == Bytes(70 * 3 * 2));
+  CHECK(sent().within == Bytes(0));
 }
 
 } // namespace foretrain::table_exchange_test

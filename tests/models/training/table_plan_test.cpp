@@ -45,6 +45,7 @@ TEST_CASE("small tables lie on every GPU and are in no share", "[tables]")
   const TableShare share = share_of_tables(tables, kRow, 2, 100, kMuch, Bytes(100));
   CHECK(share.own_lookups == 2);
   CHECK(share.own_tables == 1);
+  CHECK(share.own_rows == 9);
   CHECK(share.lookups == 6); // 10 rows of 10 bytes are not below 100
   CHECK(share.mean_shards == 1);
   const TableShare none = share_of_tables(tables, kRow, 2, 1, kMuch, Bytes(1e6));
