@@ -341,20 +341,8 @@ void describe_host(V& v, Framework& s)
 }
 
 template <class V>
-void describe(V& v, Framework& s)
+void describe_buckets(V& v, Framework& s)
 {
-  v.format("foretrain.framework/1");
-  v.required("name", s.name, "name and version");
-  v.optional("vendor", s.vendor, "who makes the GPUs that it runs on; none: anybody");
-  v.optional("trains", s.trains, "false: it knows forward passes only (inference)");
-  v.optional("networks", s.networks, "that its program is written for; default: any");
-  v.optional("synchronisation", s.synchronisation, "how gradients are combined");
-  v.optional("overlap", s.overlap, "what may travel while backward still computes");
-  v.optional("algorithm", s.algorithm, "collective algorithm; auto lets the library choose");
-  v.optional("library", s.library, "the collective library; default nccl", preset("library"));
-  v.optional("library_between_nodes", s.library_between_nodes,
-             "the collective library of jobs that have several nodes; default the same",
-             preset("library"));
   v.optional("fusion_threshold", s.fusion_threshold, "largest bucket of fused gradients",
              non_negative());
   v.optional("first_bucket", s.first_bucket,
@@ -389,6 +377,24 @@ void describe(V& v, Framework& s)
   v.optional("coordination_per_rank", s.coordination_per_rank,
              "and for each rank; 0 where responses are cached (Horovod from 0.17 on)",
              non_negative());
+}
+
+template <class V>
+void describe(V& v, Framework& s)
+{
+  v.format("foretrain.framework/1");
+  v.required("name", s.name, "name and version");
+  v.optional("vendor", s.vendor, "who makes the GPUs that it runs on; none: anybody");
+  v.optional("trains", s.trains, "false: it knows forward passes only (inference)");
+  v.optional("networks", s.networks, "that its program is written for; default: any");
+  v.optional("synchronisation", s.synchronisation, "how gradients are combined");
+  v.optional("overlap", s.overlap, "what may travel while backward still computes");
+  v.optional("algorithm", s.algorithm, "collective algorithm; auto lets the library choose");
+  v.optional("library", s.library, "the collective library; default nccl", preset("library"));
+  v.optional("library_between_nodes", s.library_between_nodes,
+             "the collective library of jobs that have several nodes; default the same",
+             preset("library"));
+  describe_buckets(v, s);
   v.optional("gradient_precision", s.gradient_precision, "what travels");
   describe_host(v, s);
   v.optional(

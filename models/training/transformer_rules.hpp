@@ -266,6 +266,25 @@ void describe_gradients(V& v, TransformerRules& s)
 }
 
 template <class V>
+void describe_shards(V& v, TransformerRules& s)
+{
+  v.optional("micro_batch_gathers", s.micro_batch_gathers,
+             "zero 3: 1: weights are gathered for each micro-batch; 0: once a step", between(0, 1));
+  v.optional("stages_keep_weights", s.stages_keep_weights,
+             "zero 3 in a pipeline: a stage gathers its weights beside its first forward pass and "
+             "keeps them, adds up whole gradients, and shares these out behind its last backward "
+             "pass");
+  v.optional("gather_bytes", s.gather_bytes,
+             "zero 3: bytes read and written on the device per parameter that is gathered, where "
+             "weights are copied out of the exchange's buffer",
+             between(0, 100));
+  v.optional("reduce_bytes", s.reduce_bytes,
+             "zero 3: bytes read and written on the device per parameter before its gradient is "
+             "reduced: copies into the exchange's buffer, and casts",
+             between(0, 100));
+}
+
+template <class V>
 void describe(V& v, TransformerRules& s)
 {
   v.optional("fused_activation", s.fused_activation,
@@ -337,20 +356,7 @@ void describe(V& v, TransformerRules& s)
   v.optional("overlap_cost", s.overlap_cost,
              "by this share of the time of an exchange beside it, compute takes longer",
              between(0, 2));
-  v.optional("micro_batch_gathers", s.micro_batch_gathers,
-             "zero 3: 1: weights are gathered for each micro-batch; 0: once a step", between(0, 1));
-  v.optional("stages_keep_weights", s.stages_keep_weights,
-             "zero 3 in a pipeline: a stage gathers its weights beside its first forward pass and "
-             "keeps them, adds up whole gradients, and shares these out behind its last backward "
-             "pass");
-  v.optional("gather_bytes", s.gather_bytes,
-             "zero 3: bytes read and written on the device per parameter that is gathered, where "
-             "weights are copied out of the exchange's buffer",
-             between(0, 100));
-  v.optional("reduce_bytes", s.reduce_bytes,
-             "zero 3: bytes read and written on the device per parameter before its gradient is "
-             "reduced: copies into the exchange's buffer, and casts",
-             between(0, 100));
+  describe_shards(v, s);
 }
 
 } // namespace foretrain::models
