@@ -91,32 +91,26 @@ std::string waits_as_bars(const FleetSweepAnswer& answer, const std::vector<std:
 std::string hours_as_bars(const FleetSweepAnswer& answer, const std::vector<std::string>& names)
 {
   constexpr std::size_t kPartLooks = 8; // t0-t7 of the page's style
-  const auto all_of = [&](const FleetPointAnswer& point) {
-    double all = 0;
-    for (const FleetHoursPart& part : fleet_hours_parts())
-      all += std::max(0.0, (point.answer.gpu_hours.*part.part).median);
-    return all;
-  };
   std::vector<const FleetHoursPart*> shown;
   for (const FleetHoursPart& part : fleet_hours_parts())
     if (std::any_of(answer.points.begin(), answer.points.end(), [&](const auto& point) {
-          return (point.answer.gpu_hours.*part.part).median > 1e-3 * all_of(point);
+          return (point.answer.gpu_hours.*part.part).median >
+                 1e-3 * cluster_gpu_hours(point.answer);
         }))
       shown.push_back(&part);
   std::string rows, legend;
   for (std::size_t i = 0; i < shown.size(); ++i)
     legend += legend_entry(fmt::format("t{}", i % kPartLooks), shown[i]->name);
   for (const FleetPointAnswer& point : answer.points) {
-    const double all = all_of(point);
+    const double all = cluster_gpu_hours(point.answer);
     std::vector<BarPart> parts;
     for (std::size_t i = 0; all > 0 && i < shown.size(); ++i) {
       const double hours = std::max(0.0, (point.answer.gpu_hours.*shown[i]->part).median);
-      parts.push_back({hours / all, fmt::format("t{}", i % kPartLooks),
-                       percent_of(hours / cluster_gpu_hours(point.answer)),
-                       fmt::format("{}: {:.0f} GPU h", shown[i]->name, hours)});
+      parts.push_back({hours / all, fmt::format("t{}", i % kPartLooks), percent_of(hours / all),
+                       fmt::format("{}: {} GPU h", shown[i]->name, number_text(hours, true))});
     }
     rows += bar_row(words_of_point(point, names), stacked_bar(parts, "where GPU hours went"),
-                    fmt::format("{:.0f} GPU h", cluster_gpu_hours(point.answer)));
+                    number_text(all, true) + " GPU h");
   }
   return "<ul class=\"legend\">" + legend + "</ul>" + rows;
 }

@@ -130,7 +130,8 @@ std::string seconds(Seconds time)
 std::string jobs_text(const FleetAnswer& answer)
 {
   const FleetJobCounts& jobs = answer.jobs;
-  std::string text = fmt::format("{} jobs: {} completed", jobs.submitted, jobs.completed);
+  std::string text = fmt::format("{} jobs: {} completed", fmt::group_digits(jobs.submitted),
+                                 fmt::group_digits(jobs.completed));
   const std::pair<const char*, int> others[] = {
       {"killed at their limit", jobs.timeout},
       {"rejected: larger than the cluster or their queue's quota, or more GPUs on a node than "
@@ -141,7 +142,7 @@ std::string jobs_text(const FleetAnswer& answer)
       {"stuck: they wait for each other's GPUs", jobs.stuck}};
   for (const auto& [what, number_of_jobs] : others)
     if (number_of_jobs > 0)
-      text += fmt::format(", {} {}", number_of_jobs, what);
+      text += fmt::format(", {} {}", fmt::group_digits(number_of_jobs), what);
   return text;
 }
 
