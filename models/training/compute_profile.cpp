@@ -1,6 +1,8 @@
 #include "models/training/compute_profile.hpp"
 
+#include "models/training/composed_operations.hpp"
 #include "models/training/layer_passes.hpp"
+#include "models/training/table_time.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,18 +19,6 @@ constexpr double kCopies = 4;
 bool gemm_like(const Layer& layer)
 {
   return layer.gemm.count > 0;
-}
-
-// Activations and additions; a product of two tensors waits for both and reads them.
-bool rides_along(const Layer& layer)
-{
-  const bool product = layer.op == "multiply" && layer.input_elements >= 2 * layer.output_elements;
-  return layer.kind == LayerKind::elementwise && !product;
-}
-
-Bytes moved(double elements, const Device& device)
-{
-  return Bytes(elements * device.bytes_per_element);
 }
 
 // Elements that pass a CPU's cache for the gradients of `parameters` to be added up in a ring.
@@ -227,27 +217,25 @@ struct Product {
   }
 };
 
-// What torch.autocast keeps in single precision of a network in half precision: softmax and
-// normalisation of positions, and what follows up to the next product, which converts it back; each
-// conversion reads one width and writes the other, and backward undoes it (PyTorch documentation,
-// "CUDA Ops that can autocast to float32"). A trained factor is single already.
+// What a framework keeps in single precision of a network in half precision, and what follows up to
+// the next product, which converts it back; each conversion reads one width and writes the other,
+// and backward undoes it, unless chains are fused. torch.autocast: softmax and normalisation of
+// positions (PyTorch documentation, "CUDA Ops that can autocast to float32"). A trained factor is
+// single already.
 class Autocast {
 public:
-  explicit Autocast(const Device& device)
-      : device_(device), on_(device.kernels.autocast && device.bytes_per_element == 2)
-  {
-  }
+  explicit Autocast(const Device& device) : device_(device), half_(device.bytes_per_element == 2) {}
 
   /// The conversion before a layer, each way; nothing where it takes what there is.
-  Seconds before(const Layer& layer, double elements)
+  Seconds before(const Layer& layer, const std::optional<ComposedOperation>& composed,
+                 double elements)
   {
     const bool was = single_;
     if (layer.gemm.count > 0)
       single_ = false;
-    else if (layer.kind == LayerKind::row_norm || layer.op == "softmax" ||
-             layer.op == "group_norm" || layer.op == "scale")
-      single_ = on_;
-    if (was == single_ || layer.op == "scale")
+    else if (composed ? composed->single : device_.kernels.autocast && begins(layer))
+      single_ = half_;
+    if (was == single_ || layer.op == "scale" || device_.fused_elementwise)
       return Seconds(0);
     return device_.ordinary({Flops(0), Bytes(elements * (2 + 4))});
   }
@@ -255,100 +243,42 @@ public:
   double width() const { return single_ ? 2 : 1; }
 
 private:
+  static bool begins(const Layer& layer)
+  {
+    return layer.kind == LayerKind::row_norm || layer.op == "softmax" || layer.op == "group_norm" ||
+           layer.op == "scale";
+  }
+
   const Device& device_;
-  bool on_;
+  bool half_;
   bool single_ = false;
 };
 
-// Bytes read and written for each row that was looked up until what goes into the same row is in
-// order: HugeCTR's embedding/operators/index_calculation.cu, indices and places of 4 bytes each.
-constexpr Bytes kOrdered{20 +         // indices by table, with place, table and length
-                         2 * 8 +      // made unique among tables, and back
-                         4 + 4 * 16 + // radix sort: a count, four passes of 8 bits over pairs
-                         2 * 16 +     // marks of 8 bytes where an index is new, added up
-                         20 +         // which row of the sums each one goes to
-                         12};         // read by what adds them up (multi_to_one_reduce_v2.cuh)
-
-// What a rank does for tables in a step.
-struct TableWork {
-  double lookups; // of rows
-  double sums;    // of rows that it makes and sends, and whose gradients come
-  double added;   // passes over those of its node that it adds up
-};
-
-// Without a plan a rank looks up in its tables for all ranks' samples: as many rows as its own
-// samples want of all tables. Of several nodes each GPU has a part of its node's shards: what it
-// sums up is a part of each sum, and of its own samples it adds up those of its node.
-TableWork table_work(const Layer& layer, int batch, const Device& device)
+// Kernels one after the other, as much work and traffic in each.
+Seconds in_kernels(int kernels, double passes, double elements, const Layer& layer, int batch,
+                   const Device& device)
 {
-  const std::optional<TableShare> share = share_of(layer, device);
-  const auto hidden = static_cast<double>(layer.output.features);
-  const double samples = batch;
-  if (!share)
-    return {samples * static_cast<double>(layer.input_elements) / hidden,
-            samples * static_cast<double>(layer.output_elements) / hidden, 0};
-  const double all = samples * device.ranks;
-  const double on_node = device.nodes > 1 ? static_cast<double>(device.ranks) / device.nodes : 1;
-  return {share->lookups * all / on_node + share->own_lookups * samples,
-          share->shards * all + share->own_tables * samples,
-          device.nodes > 1 ? share->shards * all * (1 + 1 / on_node) : 0};
-}
-
-// An optimizer with state needs the sum of what goes into a row before it: gradients are put in
-// order of rows, read once for each lookup and added up. Without state each is added as it comes.
-Bytes added_up(double lookups, double hidden, const Device& device)
-{
-  if (device.optimizer.state_bytes_per_parameter <= 0)
-    return Bytes(0);
-  return lookups * kOrdered + moved(3 * lookups * hidden, device);
-}
-
-// Rows are single precision. Backward adds each sample's gradient to the rows that it looked up,
-// and updates these alone.
-LayerTime table_time(const Layer& layer, int batch, const Device& device)
-{
-  const auto hidden = static_cast<double>(layer.output.features);
-  const TableWork work = table_work(layer, batch, device);
-  const double rows = 4.0 * work.lookups * hidden;
-  const double state = device.optimizer.state_bytes_per_parameter / 4;
-  LayerTime time;
-  time.forward = device.ordinary({static_cast<double>(batch) * layer.forward_flops,
-                                  Bytes(rows) + moved((work.sums + work.added) * hidden, device)});
-  time.backward =
-      device.ordinary({Flops(0), Bytes(2 * (1 + state) * rows) + moved(work.sums * hidden, device) +
-                                     added_up(work.lookups, hidden, device)});
-  return time;
+  return kernels * device.ordinary({batch * layer.forward_flops / kernels,
+                                    moved(passes * elements / kernels, device),
+                                    batch * layer.functions / kernels});
 }
 
 // An operation of the framework each way, its kernels, and those that convert a product's weight
 // and its gradient.
-void add_host_work(LayerTime& time, const Layer& layer, bool runs_forward, const Device& device)
+void add_host_work(LayerTime& time, const Layer& layer, double forward_kernels,
+                   const Device& device)
 {
   if (!device.launches)
     return;
   const HostLaunches& host = *device.launches;
   const bool weight = time.product && layer.parameters + layer.borrowed_weights > 0;
   const double casts = weight ? host.casts_per_weight : 0;
-  time.forward_host = host.time(1, (runs_forward ? 1 : 0) + casts);
+  time.forward_host = host.time(1, forward_kernels + casts);
   if (time.backward_kernels > 0)
     time.backward_host = host.time(1, time.backward_kernels + casts);
 }
 
 } // namespace
-
-std::optional<TableShare> share_of(const Layer& layer, const Device& device)
-{
-  if (!device.tables || device.ranks < 2 || layer.tables.empty())
-    return std::nullopt;
-  const TablePlacement& rules = *device.tables;
-  const Bytes row(static_cast<double>(layer.output.features) *
-                  (4 + device.optimizer.state_bytes_per_parameter));
-  const bool nodes = device.nodes > 1;
-  const double gpus = nodes ? static_cast<double>(device.ranks) / device.nodes : 1;
-  return share_of_tables(layer.tables, row, nodes ? device.nodes : device.ranks,
-                         nodes ? rules.shard_cost_between : rules.shard_cost, gpus * rules.memory,
-                         nodes ? rules.replicated_below_between : rules.replicated_below);
-}
 
 ComputeProfile compute_profile(const Network& network, int batch, const Device& device)
 {
@@ -363,13 +293,16 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     const double in = static_cast<double>(layer.input_elements) * batch;
     const double out = static_cast<double>(layer.output_elements) * batch;
     const auto weights = static_cast<double>(layer.parameters + layer.borrowed_weights);
-    if ((device.fused_elementwise && rides_along(layer)) ||
+    const std::optional<ComposedOperation> composed =
+        composed_operation(device.kernels.composed, device.fused_elementwise, layer.op);
+    if ((device.fused_elementwise && !composed && rides_along(network, i, device.kernels)) ||
         (layer.kind == LayerKind::regroup && !device.kernels.batched_products)) {
       profile.layers.emplace_back();
       continue;
     }
     LayerTime time;
-    const Seconds conversion = autocast.before(layer, in);
+    double forward_kernels = passes.forward() ? 1 : 0;
+    const Seconds conversion = autocast.before(layer, composed, in);
     if (layer.kind == LayerKind::tables) {
       time = table_time(layer, batch, device);
     } else if (gemm_like(layer)) {
@@ -382,6 +315,14 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
         time.backward_kernels = 2;
       }
       first = first && !layer.trained;
+    } else if (composed) {
+      const double elements = autocast.width() * out;
+      forward_kernels = composed->forward_kernels;
+      time.backward_kernels = composed->backward_kernels;
+      time.forward =
+          in_kernels(composed->forward_kernels, composed->forward, elements, layer, batch, device);
+      time.backward = in_kernels(composed->backward_kernels, composed->backward, elements, layer,
+                                 batch, device);
     } else {
       const Flops work = static_cast<double>(batch) * layer.forward_flops;
       const double functions = batch * layer.functions;
@@ -402,7 +343,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
       time.backward = Seconds(0);
       time.backward_kernels = 0;
     }
-    add_host_work(time, layer, passes.forward(), device);
+    add_host_work(time, layer, forward_kernels, device);
     profile.layers.push_back(time);
   }
   if (device.kernels.copies_batch && !profile.layers.empty())

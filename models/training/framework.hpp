@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/input/input_settings.hpp"
+#include "models/training/composed_operations.hpp"
 #include "models/training/frequent_rows.hpp"
 #include "models/training/host_launches.hpp"
 #include "models/training/optimizer.hpp"
@@ -161,6 +162,10 @@ struct KernelSpec {
   /// (torch.autocast), and what follows up to the next product.
   bool autocast = false;
   BatchNorm batch_norm = BatchNorm::alone;
+  /// With fused chains: of linear layers too (epilogues of cuBLASLt).
+  bool activations_in_products = false;
+  /// Whose operations have no kernels of their own, unless chains are fused.
+  Composition composed = Composition::none;
 };
 
 /// All GPUs of a node hang on one process. CUDA lets one of its threads launch at a time, so that
@@ -319,6 +324,13 @@ void describe(V& v, KernelSpec& s)
              "alone: kernels of its own; sums-in-convolution: the convolution before it adds up "
              "the batch's statistics while it writes; in-convolutions: and the one after it "
              "normalises while it reads");
+  v.optional("activations_in_products", s.activations_in_products,
+             "with fused_elementwise: the product of a linear layer applies the activation behind "
+             "it while it writes its result, and its gradient backward (epilogues of cuBLASLt)");
+  v.optional("composed", s.composed,
+             "of layered networks: GELU, swish, layer normalisation, dropout and softmax have no "
+             "kernels of their own but are composed of others as in this framework, unless "
+             "fused_elementwise; in half precision GELU and layer normalisation compute in single");
 }
 
 template <class V>

@@ -1,5 +1,7 @@
 #include "models/training/layer_passes.hpp"
 
+#include <algorithm>
+
 namespace foretrain::models {
 
 namespace {
@@ -56,7 +58,44 @@ bool long_softmax(const Network& network, std::size_t index)
          network.layers[index].output.features > kLongRow;
 }
 
+// Activations and additions of one tensor or more.
+bool in_a_chain(const Layer& layer)
+{
+  const bool product = layer.op == "multiply" && layer.input_elements >= 2 * layer.output_elements;
+  return layer.kind == LayerKind::elementwise && !product;
+}
+
+// Library kernels that write what they made before anybody reads it.
+bool matrix_product(const Layer& layer)
+{
+  return layer.kind == LayerKind::linear || layer.kind == LayerKind::attention;
+}
+
 } // namespace
+
+bool rides_along(const Network& network, std::size_t index, const KernelSpec& kernels)
+{
+  const auto& layers = network.layers;
+  if (!in_a_chain(layers[index]))
+    return false;
+  std::size_t first = index, behind = index + 1;
+  while (first > 0 && in_a_chain(layers[first - 1]))
+    --first;
+  while (behind < layers.size() && in_a_chain(layers[behind]))
+    ++behind;
+  if (first == 0 || !matrix_product(layers[first - 1]) ||
+      (behind < layers.size() && !matrix_product(layers[behind])) ||
+      (kernels.activations_in_products && layers[first - 1].kind == LayerKind::linear &&
+       activation(layers[first])))
+    return true;
+  // Its softmax stands for a chain that has one, else the first layer.
+  const auto begin = layers.begin();
+  const auto softmax = std::find_if(begin + static_cast<std::ptrdiff_t>(first),
+                                    begin + static_cast<std::ptrdiff_t>(behind),
+                                    [](const Layer& layer) { return layer.op == "softmax"; });
+  const auto at = static_cast<std::size_t>(softmax - begin);
+  return index != (at < behind ? at : first);
+}
 
 Passes passes_of(const Network& network, std::size_t index, const KernelSpec& kernels)
 {

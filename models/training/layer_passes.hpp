@@ -27,4 +27,11 @@ struct Passes {
 /// What convolutions beside a batch normalisation spare it: BatchNorm.
 Passes passes_of(const Network& network, std::size_t index, const KernelSpec& kernels);
 
+/// Whether layer `index` costs nothing where chains of element-wise work are fused: activations and
+/// additions ride along with a convolution or a kernel that is bound by memory, before or behind
+/// them, but for a product of two tensors, which waits for both and reads them. Between matrix
+/// products, and behind the last one, a chain is one kernel, that of its softmax or of its first
+/// layer, unless the product itself applies the activation.
+bool rides_along(const Network& network, std::size_t index, const KernelSpec& kernels);
+
 } // namespace foretrain::models

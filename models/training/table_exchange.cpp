@@ -1,5 +1,7 @@
 #include "models/training/table_exchange.hpp"
 
+#include "models/training/table_time.hpp"
+
 namespace foretrain::models {
 
 namespace {

@@ -91,4 +91,32 @@ TEST_CASE("other normalisations pass over their input as they do", "[passes]")
                 BatchNorm::in_convolutions) == Forward{2, 1});
 }
 
+TEST_CASE("chains of element-wise layers ride along with what is bound by memory or a convolution",
+          "[passes]")
+{
+  // Layers that cost something by themselves, by their place.
+  const auto apart = [](const char* input, const std::string& layers, bool in_products = false) {
+    const Network network = test::network_of(input, layers);
+    KernelSpec kernels;
+    kernels.activations_in_products = in_products;
+    std::string found;
+    for (std::size_t i = 0; i < network.layers.size(); ++i)
+      if (network.layers[i].kind == LayerKind::elementwise && !rides_along(network, i, kernels))
+        found += std::to_string(i);
+    return found;
+  };
+  const std::string linear = R"({"op": "linear", "out": 8})";
+  const char* const words = R"("features": 8)";
+  CHECK(apart(words, linear + R"(, "gelu", "dropout", )" + linear).compare("1") == 0);
+  CHECK(apart(words, linear + R"(, "dropout", "layer_norm", )" + linear).empty());
+  CHECK(apart(words, linear + R"(, "layer_norm", "gelu", )" + linear).empty());
+  CHECK(apart(words, linear + R"(, "tanh", "softmax", "dropout", )" + linear).compare("2") == 0);
+  CHECK(apart(words, linear + R"(, "tanh", "softmax")").compare("2") == 0); // behind the last
+  CHECK(apart(words, R"("relu", )" + linear).empty());
+  CHECK(apart(words, linear + R"(, "relu", )" + linear, true).empty());
+  CHECK(apart(kInput, kBetween).empty());
+  CHECK(apart(kInput, R"({"op": "conv", "out": 8, "kernel": 3}, "relu", "flatten", )" + linear)
+            .empty());
+}
+
 } // namespace foretrain::layer_passes_test
