@@ -170,7 +170,41 @@ TEST_CASE("what a stack of transports cannot be is said", "[transports]")
              Contains("transport below"));
   CHECK_THAT(error_of(R"({ "name": "x", "over": "tcp", "encapsulation": "1450 B" })"),
              Contains("no room for payload"));
-  CHECK_THAT(error_of(R"({ "name": "x", "ethernet": { "mtu": "1500 B" } })"), Contains("protocol"));
+  CHECK_THAT(error_of(R"({ "name": "x", "ethernet": { "mtu": "1500 B" } })"),
+             Contains("lacks 'protocol': rdma or tcp\n  hint: or 'over'"));
+  for (const char* const key : {"encapsulation", "aggregation", "thread"}) {
+    const std::string value = key == std::string("encapsulation") ? "50 B" : "adapter";
+    CHECK_THAT(error_of((R"({ "name": "x", "protocol": "tcp", "ethernet": { "mtu": "1500 B" }, ")" +
+                         std::string(key) + "\": \"" + value + "\"}")
+                            .c_str()),
+               Contains(std::string("/") + key + " is of a layer over another transport"));
+  }
+  CHECK_THAT(error_of(R"({ "name": "x", "over": "tcp", "gpudirect": true })"),
+             Contains("/gpudirect is that of the transport below"));
+  CHECK_THAT(error_of(R"({ "name": "x", "protocol": "tcp" })"),
+             Contains("must have 'ethernet', 'infiniband' or both"));
+  // As much header as packet leaves nothing, a byte less leaves one.
+  const auto with_headers = [](const std::string& bytes) {
+    return error_of((R"({ "name": "x", "protocol": "tcp", "infiniband": { "mtu": "100 B",
+                         "packet_headers": ")" +
+                     bytes + "\" }}")
+                        .c_str());
+  };
+  CHECK_THAT(with_headers("100 B"),
+             Contains("/infiniband has no room for payload: packet_headers is not less than mtu"));
+  CHECK(with_headers("99 B") == "no error");
+}
+
+TEST_CASE("nine transports on each other are one too many", "[transports][errors]")
+{
+  const auto stacked = [](int layers) {
+    std::string text = "\"tcp\"";
+    for (int i = 0; i < layers; ++i)
+      text = R"({ "name": "x", "over": )" + text + "}";
+    return error_of(text.c_str());
+  };
+  CHECK(stacked(7) == "no error");
+  CHECK_THAT(stacked(8), Contains("/over makes a stack of more than 8 transports"));
 }
 
 } // namespace foretrain::transport_test
