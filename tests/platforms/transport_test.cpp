@@ -159,6 +159,38 @@ TEST_CASE("a network's own packet size holds for what runs on it", "[transports]
   CHECK(find_network(spec, transport("flannel-vxlan")).framing.sees_tunnels);
 }
 
+TEST_CASE("what a layer tells of the whole stack holds, all else is as below", "[transports]")
+{
+  const std::string below = R"({"name": "below", "protocol": "tcp", "ethernet": {"mtu": "1500 B"},
+      "infiniband": {"mtu": "2044 B"}, "segment": "9 kB", "copy_rate": "2 GB/s",
+      "connections": 3, "latency": "5 us", "copies": 1})";
+  const auto layer = [&](const std::string& more) {
+    return inline_transport((R"({"name": "above", "latency": "2 us", "copies": 2,
+        "encapsulation": "50 B", "over": )" +
+                             below + more + "}")
+                                .c_str());
+  };
+  const Transport plain = layer("");
+  CHECK(plain.name == "above");
+  CHECK(plain.ethernet->mtu == Bytes(1450));
+  CHECK(plain.ethernet->wire_headers == Bytes(50));
+  CHECK(plain.infiniband->mtu == Bytes(1994));
+  CHECK(plain.infiniband->wire_headers == Bytes(50));
+  CHECK(plain.segment == Bytes(9000));
+  CHECK(plain.copy_rate == BytesPerSecond(2e9));
+  CHECK(plain.connections == 3);
+  CHECK(plain.all_copies() == 3);
+  CHECK_THAT(plain.all_latency().value(), test::is(7e-6));
+  CHECK_FALSE(plain.one_flow);
+  CHECK(layer(R"(, "ethernet": {"mtu": "8900 B"})").ethernet->mtu == Bytes(8900));
+  CHECK(layer(R"(, "infiniband": {"mtu": "4000 B"})").infiniband->mtu == Bytes(4000));
+  CHECK(layer(R"(, "segment": "5 kB")").segment == Bytes(5000));
+  CHECK(layer(R"(, "copy_rate": "7 GB/s")").copy_rate == BytesPerSecond(7e9));
+  CHECK(layer(R"(, "connections": 4)").connections == 4);
+  CHECK(layer(R"(, "one_flow": true)").one_flow);
+  CHECK(layer(R"(, "passthrough": true)").passthrough);
+}
+
 TEST_CASE("what a stack of transports cannot be is said", "[transports]")
 {
   CHECK_THAT(error_of(R"({ "name": "x", "over": "rdma" })"), Contains("not TCP"));
