@@ -129,6 +129,7 @@ TEST_CASE("a job that a cluster cannot hold is refused with what it has", "[expe
        "/jobs/0/placement/1 is there twice: a job can use a GPU once"},
       {"/jobs/0/placement", "[[0, 1], [0, 2]]", "/jobs/0/gpus is 4, but 'placement' lists 2 GPUs"},
       {"/cluster/nodes", "999999", "/cluster/nodes is 999999, but 'dgx1-v100' has at most"},
+      {"/jobs/0/gpus", "1048577", "/jobs/0/gpus must be at most 1048576, got 1048577"},
       {"/jobs/0/gpus", "1048576", "/cluster/platform has at most"},
       {"/cluster", R"({"platform": "dgx1-v100", "nodes": 1})", ""},
       {"/cluster", R"({"platform": {"extends": "dgx1-v100", "max_nodes": 1}, "nodes": 2})",
