@@ -315,8 +315,7 @@ SpanTree::Id SpanTree::merge(Id earlier, Id later)
     return earlier == kNone ? later : earlier;
   if (nodes_[earlier].priority > nodes_[later].priority) {
     nodes_[earlier].right = merge(nodes_[earlier].right, later);
-    pull(earlier);
-    return earlier;
+    return earlier; // join() pulls what the span before stands in
   }
   nodes_[later].left = merge(earlier, nodes_[later].left);
   pull(later);
