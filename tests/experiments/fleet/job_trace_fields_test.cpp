@@ -1,6 +1,8 @@
 // Each kind of trace tells all that it has of a job, and why it leaves a line out.
 #include "experiments/fleet/job_trace.hpp"
 
+#include "experiments/fleet/fleet.hpp"
+#include "experiments/fleet/fleet_answer.hpp"
 #include "sim/base/error.hpp"
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
@@ -237,8 +239,12 @@ TEST_CASE("sacct: jobs that ran again, are suspended, have no time, or a damaged
                                  begin +
                                  "2026-03-01T10:00:35|30|1|COMPLETED|1|gres/gpu=1e30|0|0\n"
                                  "5|5" +
-                                 begin + "2026-03-01T10:00:35|30|1|COMPLETED|1|gpu:x|0|0\n");
-  CHECK(jobs_in(trace) == "1 gpu lab 1 1 0 30 60 0\n");
+                                 begin +
+                                 "2026-03-01T10:00:35|30|1|COMPLETED|1|gpu:x|0|0\n"
+                                 "6|6" + // its length alone is known
+                                 begin +
+                                 "Unknown|50|1|COMPLETED|1|gres/gpu=1|0|0\n");
+  CHECK(jobs_in(trace) == "1 gpu lab 1 1 0 30 60 0\n6 gpu lab 1 1 0 50 60 0\n");
   CHECK(notes_of(trace) == "1 were requeued by Slurm: their last run is replayed (line 2)\n"
                            "1 are suspended (line 3)\n"
                            "1 cannot be read: no time of submission (line 4)\n"
@@ -280,6 +286,22 @@ TEST_CASE("unfinished jobs: those that run hold their GPUs first, for what their
     draw_run_times(again, trace, seed);
     CHECK(again.jobs[3].work == workload.jobs[3].work);
   }
+}
+
+TEST_CASE("a fleet's answer tells what its trace left out, and why", "[fleet][trace]")
+{
+  const test::TextFile trace("two.swf", "1 5 0 9 1 -1 -1 1 9 -1 1 1 0 -1 0 -1 -1 -1\nnothing\n");
+  const test::TextFile file("fleet.json",
+                            R"({"cluster": {"nodes": 1, "gpus_per_node": 1}, "jobs": {
+                                "kind": "swf", "trace": ")" +
+                                trace.path().string() + "\"}}");
+  const LoadedFleet fleet = load_fleet(file.path(), {}, "");
+  const Json told = written(fleet_answer(fleet, run_fleet(fleet, {1, 1, false, {}})));
+  CHECK(told.at("trace") ==
+        Json{{"read", 2},
+             {"left_out", 1},
+             {"notes",
+              {{{"what", "cannot be read: not 18 numbers"}, {"jobs", 1}, {"first", "line 2"}}}}});
 }
 
 TEST_CASE("trace files of another kind are refused with what they lack", "[fleet][trace]")
