@@ -9,6 +9,7 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace foretrain::fleet_test {
 
@@ -217,6 +218,16 @@ TEST_CASE("GPUs, nodes and the storage fail by rates of their own", "[fleet]")
   CHECK(storage.gpu_hours.repair.median == 0);
   // Two jobs run when it goes, and one more comes in each of its three hours.
   CHECK(near_to(storage.gpu_hours.restart, 20 * (2 * 3 + 3 * 3 / 2.0)));
+}
+
+TEST_CASE("nodes that fail less than once in a thousand days fail all the same", "[fleet]")
+{
+  // 2,000 nodes for 100 days: 0.5 in a thousand are 100, give or take what chance does.
+  const FleetAnswer found = answer(load(R"({"cluster": {"nodes": 2000, "gpus_per_node": 1},
+      "failures": {"per_1000_node_days": 0.5, "repair": {"median": "1 h", "mean": "1 h"}},
+      "arrivals": {"per_hour": 1, "until": "100 d", "mix": [{"gpus": 1, "run_time": "1 h"}]}})"));
+  REQUIRE(found.failures);
+  CHECK(std::abs(found.failures->failures.median - 100) < 4 * std::sqrt(100.0));
 }
 
 TEST_CASE("nodes that checks find faulty drain, and jobs write as seldom as is best then",

@@ -99,4 +99,17 @@ TEST_CASE("a table tells the worst rows first, and those without a prediction", 
   CHECK_THAT(validation_table(result, 3), Contains("third"));
 }
 
+TEST_CASE("jobs that ran and are told not to fit are named, as many as are asked for", "[gates]")
+{
+  const auto table = [](std::size_t worst) {
+    const Json memory = {{"rows", 9}, {"fit", 7}, {"not_fitting", {"large", "larger"}}};
+    return validation_table({{"suites", {{{"suite", "s"}, {"memory", memory}}}}}, worst);
+  };
+  CHECK_THAT(table(2),
+             Contains("memory: 7 of 9 jobs that ran are told to fit; not these:\n  large\n"
+                      "  larger\n") &&
+                 !Contains("more"));
+  CHECK_THAT(table(1), Contains("  large\n  and 1 more (--format json has all)\n"));
+}
+
 } // namespace foretrain::gates_test
