@@ -34,10 +34,8 @@ std::string plain(std::string_view line)
 {
   std::string out;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    const bool escape = line[i] == '\x1b';
-    const std::size_t bracket = escape ? i + 1 : i;
-    if (bracket < line.size() && line[bracket] == '[') {
-      std::size_t end = bracket + 1;
+    if (line[i] == '[') {
+      std::size_t end = i + 1;
       while (end < line.size() && (is_digit(line[end]) || line[end] == ';'))
         ++end;
       if (end < line.size() && line[end] == 'm') {
@@ -46,7 +44,7 @@ std::string plain(std::string_view line)
         continue;
       }
     }
-    out += line[i] == '\r' || escape ? ' ' : line[i];
+    out += line[i] == '\r' || line[i] == '\x1b' ? ' ' : line[i];
   }
   return out;
 }

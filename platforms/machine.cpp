@@ -333,10 +333,15 @@ bool Machine::staged(int a, int b) const
          graph_.classify(graph_.gpu(a), graph_.gpu(b)) == PathClass::sys;
 }
 
-// PCIe joins with their direction and the root ports they pass. Peer traffic that a host bridge
-// forwards is cut into smaller packets: it takes more of every link behind the bridge.
-void Machine::add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const
+// PCIe joins with their direction and the root ports they pass. Peer traffic (between devices, not
+// to or from memory) that a host bridge forwards is cut into smaller packets: it takes more of
+// every link behind the bridge.
+void Machine::add_route(std::vector<sim::Use>& uses, int node, int from, int to) const
 {
+  const auto kind = [this](int part) {
+    return graph_.parts()[static_cast<std::size_t>(part)].kind;
+  };
+  const bool peer = kind(from) != PartKind::socket && kind(to) != PartKind::socket;
   double weight = 1;
   for (const Leg& leg : graph_.route(from, to)) {
     const Join& join = graph_.joins()[static_cast<std::size_t>(leg.join)];
@@ -344,8 +349,7 @@ void Machine::add_route(std::vector<sim::Use>& uses, int node, int from, int to,
     const int root = root_of_join_[static_cast<std::size_t>(leg.join)];
     if (root >= 0)
       uses.push_back({at(node, root).value, weight});
-    const auto& upper = graph_.parts()[static_cast<std::size_t>(join.upper)];
-    if (peer && leg.up && upper.kind == PartKind::socket)
+    if (peer && leg.up && kind(join.upper) == PartKind::socket)
       weight = 1 / payload_share(spec_.cpu.peer_packet, spec_.node.pcie_max_payload);
   }
 }
@@ -359,7 +363,7 @@ sim::PathPtr Machine::host_to_device(GpuPlace gpu, bool pinned) const
 {
   std::vector<sim::Use> uses;
   const int part = graph_.gpu(gpu.local);
-  add_route(uses, gpu.node, graph_.socket(graph_.socket_of(part)), part, false);
+  add_route(uses, gpu.node, graph_.socket(graph_.socket_of(part)), part);
   add_dram(uses, gpu.node, gpu.local);
   const Seconds latency = spec_.gpu.copy_latency + spec_.gpu.host_hop_latency;
   if (pinned)
@@ -403,7 +407,7 @@ void Machine::add_received(std::vector<sim::Use>& uses, int node, int nic, doubl
   const int part = graph_.nic(nic);
   const int socket = graph_.socket_of(part);
   uses.push_back({at(node, nic_ + 2 * nic + 1).value, wire});
-  add_route(uses, node, part, graph_.socket(socket), false);
+  add_route(uses, node, part, graph_.socket(socket));
   uses.push_back({dram(node, socket).value, dram_passes});
 }
 
@@ -413,7 +417,7 @@ void Machine::add_sent(std::vector<sim::Use>& uses, int node, int nic, double wi
   const int part = graph_.nic(nic);
   const int socket = graph_.socket_of(part);
   uses.push_back({at(node, nic_ + 2 * nic).value, wire});
-  add_route(uses, node, graph_.socket(socket), part, false);
+  add_route(uses, node, graph_.socket(socket), part);
   uses.push_back({dram(node, socket).value, dram_passes});
 }
 
@@ -421,7 +425,7 @@ sim::PathPtr Machine::device_to_host(GpuPlace gpu) const
 {
   std::vector<sim::Use> uses;
   const int part = graph_.gpu(gpu.local);
-  add_route(uses, gpu.node, part, graph_.socket(graph_.socket_of(part)), false);
+  add_route(uses, gpu.node, part, graph_.socket(graph_.socket_of(part)));
   add_dram(uses, gpu.node, gpu.local);
   return sim::make_path(uses, spec_.gpu.copy_latency + spec_.gpu.host_hop_latency);
 }
@@ -440,11 +444,11 @@ sim::PathPtr Machine::peer_copy(int node, int a, int b, bool peer_access) const
     if (nvlink)
       return sim::make_path(hop({node, a}, {node, b}, Mover::copy_engine).uses,
                             gpu.copy_latency + gpu.peer_latency);
-    add_route(uses, node, graph_.gpu(a), graph_.gpu(b), true);
+    add_route(uses, node, graph_.gpu(a), graph_.gpu(b));
     return sim::make_path(uses, gpu.copy_latency + gpu.peer_latency);
   }
-  add_route(uses, node, graph_.gpu(a), graph_.socket(graph_.socket_of(graph_.gpu(a))), false);
-  add_route(uses, node, graph_.socket(graph_.socket_of(graph_.gpu(a))), graph_.gpu(b), false);
+  add_route(uses, node, graph_.gpu(a), graph_.socket(graph_.socket_of(graph_.gpu(a))));
+  add_route(uses, node, graph_.socket(graph_.socket_of(graph_.gpu(a))), graph_.gpu(b));
   add_dram(uses, node, a);
   add_dram(uses, node, b);
   return sim::make_path(uses, gpu.copy_latency + 2 * gpu.host_hop_latency);

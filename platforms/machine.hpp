@@ -141,7 +141,7 @@ private:
   void choose_network();
   void choose_nics();
   void add_nvlinks(int node, NodeView& view) const;
-  void add_route(std::vector<sim::Use>& uses, int node, int from, int to, bool peer) const;
+  void add_route(std::vector<sim::Use>& uses, int node, int from, int to) const;
   void add_dram(std::vector<sim::Use>& uses, int node, int gpu) const;
   Seconds network_latency(int from_node, int to_node, int nic) const;
   /// The GPU through which another one reaches an adapter: itself, or one beside the adapter.

@@ -39,13 +39,13 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
   const int from = graph_.gpu(a.local);
   const int to = graph_.gpu(b.local);
   if (!staged(a.local, b.local)) {
-    add_route(hop.uses, a.node, from, to, true);
+    add_route(hop.uses, a.node, from, to);
     return hop;
   }
   // Through a buffer in host memory of the sender's socket.
   const int buffer = graph_.socket(graph_.socket_of(from));
-  add_route(hop.uses, a.node, from, buffer, false);
-  add_route(hop.uses, a.node, buffer, to, false);
+  add_route(hop.uses, a.node, from, buffer);
+  add_route(hop.uses, a.node, buffer, to);
   add_dram(hop.uses, a.node, a.local);
   add_dram(hop.uses, a.node, a.local);
   if (mover == Mover::collective) {
@@ -80,8 +80,8 @@ sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) 
   if (!spec_.gpu.on_host()) {
     hop.reach = sim::Reach::network; // to the library
     const int buffer = graph_.socket(graph_.socket_of(graph_.gpu(a.local)));
-    add_route(hop.uses, a.node, graph_.gpu(a.local), buffer, false);
-    add_route(hop.uses, a.node, buffer, graph_.gpu(b.local), false);
+    add_route(hop.uses, a.node, graph_.gpu(a.local), buffer);
+    add_route(hop.uses, a.node, buffer, graph_.gpu(b.local));
     for (const GpuPlace end : {a, b}) // the copies between threads and the kernel
       hop.uses.push_back({at(end.node, dram_ + graph_.socket_of(graph_.gpu(end.local))).value,
                           2 * transport.all_copies()});
@@ -159,8 +159,8 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
     if (direct && graph_.classify(graph_.gpu(proxy), nic_part) <= PathClass::pxb) {
       // By way of a GPU beside the adapter where NVLink leads there (NCCL's PXN, from 2.12 on).
       const int near_part = graph_.gpu(proxy);
-      sending ? add_route(hop.uses, gpu.node, near_part, nic_part, true)
-              : add_route(hop.uses, gpu.node, nic_part, near_part, true);
+      sending ? add_route(hop.uses, gpu.node, near_part, nic_part)
+              : add_route(hop.uses, gpu.node, nic_part, near_part);
       if (proxy != gpu.local) {
         const GpuPlace near{gpu.node, proxy};
         const sim::Hop nvlink = sending ? this->hop(gpu, near, Mover::collective)
@@ -176,11 +176,11 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
     } else {
       const int memory = graph_.socket(graph_.socket_of(nic_part));
       if (sending) {
-        add_route(hop.uses, gpu.node, gpu_part, memory, false);
-        add_route(hop.uses, gpu.node, memory, nic_part, false);
+        add_route(hop.uses, gpu.node, gpu_part, memory);
+        add_route(hop.uses, gpu.node, memory, nic_part);
       } else {
-        add_route(hop.uses, gpu.node, nic_part, memory, false);
-        add_route(hop.uses, gpu.node, memory, gpu_part, false);
+        add_route(hop.uses, gpu.node, nic_part, memory);
+        add_route(hop.uses, gpu.node, memory, gpu_part);
       }
       const double passes =
           2 + (transport.protocol == NetworkProtocol::tcp ? 2 * transport.all_copies() : 0);
@@ -258,7 +258,7 @@ sim::Hop Machine::host_hop(int from, int to, int nic) const
   for (const int node : {from, to}) {
     const bool sends = node == from;
     const int memory = graph_.socket(socket);
-    add_route(hop.uses, node, sends ? memory : part, sends ? part : memory, false);
+    add_route(hop.uses, node, sends ? memory : part, sends ? part : memory);
     hop.uses.push_back(
         {at(node, dram_ + socket).value, 1 + (tcp ? 2 * transport.all_copies() : 0)});
     hop.uses.push_back({at(node, nic_ + 2 * nic + (sends ? 0 : 1)).value, wire});

@@ -6,7 +6,7 @@ namespace foretrain::platforms {
 
 namespace {
 
-constexpr int kMostLayers = 8;
+constexpr int kMostTransports = 8;
 
 void encapsulate(std::optional<Framing>& framing, Bytes around)
 {
@@ -58,7 +58,7 @@ Transport load(const Value& reference, int depth)
     check_framing(value, file.transport);
     return file.transport;
   }
-  if (depth > kMostLayers)
+  if (depth + 2 > kMostTransports) // this one and at least one below
     value.fail_at("over", "makes a stack of more than 8 transports", "does one stand on itself?");
   for (const char* key : {"protocol", "gpudirect"})
     if (value.json().contains(key))

@@ -12,12 +12,15 @@ WORD = re.compile(r"\b(true|false|std::min|std::max)\b(?![<:])")
 OTHER_WORD = {"true": "false", "false": "true", "std::min": "std::max", "std::max": "std::min"}
 INDEX = re.compile(r"(?<=[\w)\]])\[([^\[\]\n]*[a-z][^\[\]\n]*)\](?! ?\()")
 CALL = re.compile(r"[\w:.>-]*\w\(([^(){}\n]+, [^(){}\n]+)\)")
+COMMA = re.compile(", ")
 STATEMENT = re.compile(r"^ +(?![-.])((?:[\w.>:()\[\]*-]+ [-+*/|&]?= |[\w.:>\[\]-]+\()[^\n]*;)$", re.MULTILINE)
 # What nobody can see: which of two comes first where the answer is of both, and room made for what is put there later.
 SYMMETRIC = re.compile(r"std::(min|max|minmax|gcd|lcm|hypot)\(")
 RESERVES = re.compile(r"\.(reserve|shrink_to_fit)\(")
 DROPPED = re.compile(r" [-+] [^-+*/<>=&|?:;,(){}\[\]\n]*(?:\([^()\n]*\))?(?=[);,]| [-+<>=&|?:])")
 ENDS = [" = ", " += ", " -= ", " *= ", " /= ", "return ", " << ", " ? ", " : "]
+HEAD = re.compile(r"(?:if|for|while|switch)(?: constexpr)? \(") # what a statement under it begins behind
+BLOCK = re.compile(r"[{;]\s*\n") # statements, no expression
 OPEN, CLOSED = "([{", ")]}"
 
 
@@ -33,6 +36,16 @@ def bodies(text):
              if "constexpr" not in text[text.rfind("\n\n", 0, it.start()) + 1:it.start()]]
     found += [it.span(1) for it in re.finditer(r"^ +(?!constexpr)[^\n]*\)(?: const)? (\{ [^\n]* \})$", text, re.MULTILINE)]
     return found
+
+
+def closing(text, begin, end):
+    """Where the bracket closes within which text[begin] stands."""
+    depth = 1
+    for at in range(begin, end):
+        depth += (text[at] in OPEN) - (text[at] in CLOSED)
+        if depth == 0:
+            return at
+    return end
 
 
 def around(text, begin, end, low, high):
@@ -52,6 +65,9 @@ def around(text, begin, end, low, high):
             break
         end += 1
     begin += len(text[begin:end]) - len(text[begin:end].lstrip())
+    while head := HEAD.match(text, begin, end):
+        begin = closing(text, head.end(), end) + 1
+        begin += len(text[begin:end]) - len(text[begin:end].lstrip())
     return begin, begin + len(text[begin:end].rstrip())
 
 
@@ -73,6 +89,8 @@ def candidates(text):
             return pattern.finditer(code, low + 1, high - 1)
 
         for it in found(OPERATOR):
+            if it.group() == "+" and (text[:it.start()].rstrip()[-1:] == '"' or text[it.end():].lstrip()[:1] == '"'):
+                continue # nothing is subtracted from a text
             for other in OPERATORS[it.group()]:
                 yield inside(*it.span(), *it.span(), other)
         for it in found(NUMBER):
@@ -87,8 +105,12 @@ def candidates(text):
         for it in found(CALL):
             if SYMMETRIC.match(it.group()):
                 continue
-            arguments = text[it.start(1):it.end(1)].split(", ")
+            # Commas within literals are blanked in the code.
+            ends = [it.start(1) - 2, *(at.start() for at in COMMA.finditer(code, *it.span(1))), it.end(1)]
+            arguments = [text[a + 2:b] for a, b in zip(ends, ends[1:])]
             for i in range(len(arguments) - 1):
+                if (arguments[i][:1] == '"') != (arguments[i + 1][:1] == '"'):
+                    continue # a text and something else
                 swapped = arguments[:i] + [arguments[i + 1], arguments[i]] + arguments[i + 2:]
                 yield inside(*it.span(), *it.span(1), ", ".join(swapped))
         for it in found(DROPPED):
@@ -110,7 +132,7 @@ def sample(texts, count, seed):
     by_line = {}
     for file, text in sorted(texts.items()):
         for begin, end, instead in candidates(text):
-            if flat(text[begin:end]) != flat(instead) and "[" != text[begin:begin + 1]:
+            if flat(text[begin:end]) != flat(instead) and "[" != text[begin:begin + 1] and not BLOCK.search(text, begin, end):
                 by_line.setdefault((file, text.count("\n", 0, begin) + 1), []).append((begin, end, flat(instead)))
     chance = random.Random(seed)
     lines = sorted(by_line)

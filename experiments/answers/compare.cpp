@@ -77,8 +77,8 @@ JobComparison compare_jobs(const ComparedPair& pair, const JobResult& a, const J
   const Profiles* profiles = pair.a->profiles ? pair.a->profiles.get() : pair.b->profiles.get();
   const double ratio = b.throughput.median / a.throughput.median;
   const double variance = log_ratio_variance(b, a, profiles);
-  const double below = variance + guest_variance(b, a); // B slower than expected
-  const double above = variance + guest_variance(a, b);
+  const double below = variance + guest_variance(&b, &a); // B slower than expected
+  const double above = variance + guest_variance(&a, &b);
   const double half = half_width(options.interval);
   JobComparison told;
   told.settings = pair.a->settings;

@@ -96,20 +96,21 @@ double log_ratio_variance(const JobResult& a, const JobResult& b, const Profiles
   return variance;
 }
 
-double guest_variance(const JobResult& slower, const JobResult& other)
+double guest_variance(const JobResult* slower, const JobResult* other)
 {
-  const auto& of = slower.uncertainty->guest;
-  const auto& beside = other.uncertainty->guest;
-  if (!of || (beside && beside->host == of->host))
+  if (slower == nullptr || !slower->uncertainty->guest)
     return 0;
-  const double deviation = of->slower / half_width(slower.throughput.interval);
+  const auto& of = slower->uncertainty->guest;
+  if (other != nullptr && other->uncertainty->guest && other->uncertainty->guest->host == of->host)
+    return 0;
+  const double deviation = of->slower / half_width(slower->throughput.interval);
   return deviation * deviation;
 }
 
 double probability_faster(const JobResult& a, const JobResult& b, const Profiles* profiles)
 {
   const double mean = std::log(judged_rate(a) / judged_rate(b));
-  const double guests = mean > 0 ? guest_variance(a, b) : guest_variance(b, a);
+  const double guests = mean > 0 ? guest_variance(&a, &b) : guest_variance(&b, &a);
   return probability_above(mean, log_ratio_variance(a, b, profiles) + guests);
 }
 

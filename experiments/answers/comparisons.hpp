@@ -13,7 +13,7 @@ double log_ratio_variance(const JobResult& a, const JobResult& b, const Profiles
 
 /// What guests that are set up badly add to it where `slower` is slower than expected; 0 where both
 /// results are of one layer of the host, whose guests are alike.
-double guest_variance(const JobResult& slower, const JobResult& other);
+double guest_variance(const JobResult* slower, const JobResult* other);
 
 /// Probability that job result `a` is faster than `b`, by its throughput.
 double probability_faster(const JobResult& a, const JobResult& b, const Profiles* profiles);

@@ -177,13 +177,10 @@ std::optional<double> variance_of_quantity(const std::string& quantity, const Jo
 double guest_side(const std::string& quantity, bool small, const JobResult& job,
                   const JobResult* other)
 {
-  JobResult bare_metal;
-  bare_metal.uncertainty.emplace();
-  const JobResult& beside = other != nullptr ? *other : bare_metal;
   if (quantity.starts_with("/throughput_samples_per_s"))
-    return small ? guest_variance(job, beside) : guest_variance(beside, job);
+    return small ? guest_variance(&job, other) : guest_variance(other, &job);
   if (quantity.starts_with("/step_time_s"))
-    return small ? guest_variance(beside, job) : guest_variance(job, beside);
+    return small ? guest_variance(other, &job) : guest_variance(&job, other);
   return 0;
 }
 

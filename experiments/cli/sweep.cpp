@@ -6,6 +6,7 @@
 #include "experiments/cli/sweep_status.hpp"
 #include "experiments/run/keep/fingerprint.hpp"
 #include "experiments/run/keep/result_store.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -41,7 +42,7 @@ double cost_of(const Point& point)
 {
   double cost = 1;
   for (const JobSpec& job : read_point(point).jobs)
-    cost += job.gpus * (job.steps.value_or(std::min(20, 1 + 1280 / job.gpus)) + job.warmup_steps);
+    cost += job.gpus * (job.steps.value_or(default_steps(job.gpus)) + job.warmup_steps);
   return cost;
 }
 

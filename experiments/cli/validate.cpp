@@ -53,7 +53,7 @@ std::ofstream open_stream(const std::string& directory)
     return out;
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  if (error || !std::filesystem::is_directory(directory))
+  if (!std::filesystem::is_directory(directory))
     throw UsageError("--out: cannot make the directory '" + directory + "'");
   out.open(directory + "/rows.jsonl");
   return out;

@@ -41,7 +41,8 @@ std::vector<Outage> read_fault_trace(const std::filesystem::path& path, int node
   table.each([&](const TraceTable::Row& row) {
     const auto node = number_of(row.at("node"));
     const auto start = number_of(row.at("start_day")), end = number_of(row.at("end_day"));
-    if (!node || *node < 0 || *node > 1e6 || !start || *start < 0 || !end || *end < *start)
+    if (!node || *node < 0 || *node != whole_of(*node) || !start || *start < 0 || !end ||
+        *end < *start)
       throw ConfigError(path.string() + ": " + row.where(), "",
                         "must have a node from 0 on, and an end_day not before its start_day");
     if (*node >= nodes)

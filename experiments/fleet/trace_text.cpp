@@ -53,17 +53,13 @@ void each_line(const std::filesystem::path& path,
   std::array<char, 1 << 16> buffer{};
   std::string text;
   std::size_t number = 1;
-  for (int got = 0; (got = gzread(file.get(), buffer.data(), buffer.size())) != 0;) {
-    if (got < 0)
-      throw ConfigError(path.string(), "", "is damaged: it cannot be unpacked");
+  for (int got = 0; (got = gzread(file.get(), buffer.data(), buffer.size())) > 0;)
     for (const char c : std::string_view(buffer.data(), static_cast<std::size_t>(got))) {
       if (c != '\n') {
         text += c;
         if (text.size() > kLongestLine)
           throw ConfigError(path.string(), "",
-                            "is no table: " + line_name(number) +
-                                " is longer "
-                                "than a megabyte");
+                            "is no table: " + line_name(number) + " is longer than a megabyte");
         continue;
       }
       if (!text.empty() && text.back() == '\r')
@@ -71,7 +67,11 @@ void each_line(const std::filesystem::path& path,
       line(text, number++);
       text.clear();
     }
-  }
+  int problem = Z_OK; // of a file that is cut off, too, which gzread() takes for its end
+  gzerror(file.get(), &problem);
+  if (problem != Z_OK)
+    throw ConfigError(path.string(), "", "is damaged: it cannot be unpacked",
+                      "was it downloaded completely?");
   if (!text.empty())
     line(text, number);
 }

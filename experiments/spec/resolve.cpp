@@ -54,11 +54,6 @@ int even_nodes(const std::vector<platforms::GpuPlace>& ranks)
   return count / most;
 }
 
-int default_steps(int gpus)
-{
-  return std::clamp(1280 / std::max(1, gpus), 3, 20);
-}
-
 // A job that was handed over as a program: kernels have times, the machine is simulated.
 void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
@@ -254,6 +249,11 @@ void use_fabric(ResolvedExperiment& e, const Value& root)
 }
 
 } // namespace
+
+int default_steps(int gpus)
+{
+  return std::clamp(1280 / std::max(1, gpus), 3, 20);
+}
 
 Point noting_presets(const Point& point, const std::shared_ptr<std::vector<PresetUse>>& uses)
 {

@@ -9,6 +9,9 @@ namespace foretrain::experiments {
 /// ...
 ResolvedExperiment resolve(const Point& point);
 
+/// Steps that are simulated of a job that says none.
+int default_steps(int gpus);
+
 /// Fills in what the file leaves to its default: the experiment's stack for a job, bare metal and
 /// the adapters' own transport for the experiment.
 platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,

@@ -38,7 +38,6 @@ ClaimPoints::ClaimPoint ClaimPoints::make(const Value& experiment,
 {
   try {
     const auto document = own_document(find(experiment));
-    document->root.erase("expect");
     Settings made;
     for (const Value& some : settings)
       if (some)

@@ -309,17 +309,16 @@ SpanTree::Id SpanTree::erase(Id root, Id id)
   return root;
 }
 
+// join() pulls all that the span before stands in, which is what this changes.
 SpanTree::Id SpanTree::merge(Id earlier, Id later)
 {
   if (earlier == kNone || later == kNone)
     return earlier == kNone ? later : earlier;
   if (nodes_[earlier].priority > nodes_[later].priority) {
     nodes_[earlier].right = merge(nodes_[earlier].right, later);
-    pull(earlier);
     return earlier;
   }
   nodes_[later].left = merge(earlier, nodes_[later].left);
-  pull(later);
   return later;
 }
 

@@ -44,7 +44,6 @@ DividedPlan divided_plan(const StepSetting& s, ExchangeTimes& exchanges,
   WorkPlan& plan = divided.work;
   plan.program = divided_program(s, step, exchanges, neighbours, sets);
   plan.samples_per_step = s.memory.batch.global_batch;
-  plan.memory = memory_parts(fullest_stage(s.memory).second);
   plan.step_variation = s.step_variation();
   plan.summary = plan_summary(s.memory);
   if (s.memory.plan.pipeline > 1)

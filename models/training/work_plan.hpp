@@ -23,7 +23,7 @@ struct ModelFlops {
 struct WorkPlan {
   sim::Program program;
   double samples_per_step = 1;
-  std::vector<MemoryPart> memory;  // of a device of the fullest stage
+  std::vector<MemoryPart> memory;  // of a device, where no transformer tells it
   double step_variation = 0;       // coefficient of variation of one device's time
   double one_gpu = 0;              // samples per second of one GPU by itself; 0: not told
   bool one_gpu_by_profile = false; // not told: it runs the job's profile; else a GPU that never

@@ -52,12 +52,12 @@ void check_range(const Value& value, double number, const Limits& limits,
       value.fail(fmt::format("must {}, got {}",
                              limits.low_open ? "be greater than zero" : "not be negative",
                              value.shown()));
-    value.fail(fmt::format("must be {} {:g}{}, got {}",
+    value.fail(fmt::format("must be {} {:.9g}{}, got {}",
                            limits.low_open ? "greater than" : "at least", limits.low, unit,
                            value.shown()));
   }
   if (number > limits.high)
-    value.fail(fmt::format("must be at most {:g}{}, got {}", limits.high, unit, value.shown()));
+    value.fail(fmt::format("must be at most {:.9g}{}, got {}", limits.high, unit, value.shown()));
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 #include "tests/calibration/nccl_tests_support.hpp"
 #include "tests/support/catch.hpp"
 
+#include <set>
+
 namespace foretrain::nccl_tests_log_test {
 
 using namespace foretrain::calibration;
@@ -149,6 +151,25 @@ TEST_CASE("numbers that contradict each other are refused", "[nccl-tests][errors
   CHECK_THAT(nccl_error(head + head.substr(head.find("# size"))),
              Contains("log:6: error: a second test begins here"));
   CHECK_THAT(nccl_error("nothing"), Contains("holds no header"));
+}
+
+TEST_CASE("communicators of a log are of as many ranks, or of none that one could name",
+          "[nccl-tests]")
+{
+  const auto ranks = [](const std::vector<int>& groups) {
+    NcclTestsLog log;
+    for (const int group : groups) {
+      log.ranks.emplace_back();
+      log.ranks.back().group = group;
+      log.ranks.back().host = "node" + std::to_string(group);
+    }
+    CHECK(log.nodes() == static_cast<int>(std::set<int>(groups.begin(), groups.end()).size()));
+    return log.ranks_per_communicator();
+  };
+  CHECK(ranks({}) == 0);
+  CHECK(ranks({0, 0, 0}) == 3);
+  CHECK(ranks({0, 1, 0, 1}) == 2);
+  CHECK(ranks({0, 0, 1}) == 0);
 }
 
 TEST_CASE("what is odd but true is noted", "[nccl-tests]")

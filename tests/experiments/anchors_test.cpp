@@ -1,6 +1,7 @@
 // Anchors of one GPU and of several, of networks and of transformers.
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
+#include "experiments/spec/anchor.hpp"
 #include "sim/base/error.hpp"
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
@@ -41,6 +42,22 @@ std::string problem_of(const std::string& text, const Settings& settings)
 }
 
 } // namespace
+
+TEST_CASE("an anchor of one GPU is that of its kernels, others are met by runs", "[anchor]")
+{
+  const auto spec = [](const std::string& text, const char* anchor) {
+    auto document = parse_document(text, "test");
+    if (anchor != nullptr)
+      set_value(*document, "/jobs/0/anchor", anchor);
+    return read_point({{}, document, nullptr, nullptr}).jobs.front();
+  };
+  CHECK_FALSE(anchored_by_runs(spec(kNetwork, nullptr)));
+  CHECK_FALSE(anchored_by_runs(spec(kNetwork, R"({"samples_per_s": 700})")));
+  CHECK(anchored_by_runs(spec(kNetwork, R"({"samples_per_s": 1400, "gpus": 2})")));
+  CHECK(anchored_by_runs(spec(kTransformer, R"({"samples_per_s": 40, "gpus": 1})")));
+  CHECK(anchor_gpus(spec(kNetwork, R"({"samples_per_s": 700})")) == 1);
+  CHECK(anchor_gpus(spec(kTransformer, R"({"samples_per_s": 300})")) == 8); // the job's own
+}
 
 TEST_CASE("the anchor's own job has the anchor's rate", "[anchor][many]")
 {

@@ -157,6 +157,10 @@ TEST_CASE("What CI reads holds hostile texts as texts")
   CHECK_THAT(junit, Contains("tests=\"4\" failures=\"1\" errors=\"1\""));
   CHECK_THAT(junit, Contains("classname=\"&lt;script&gt;\"") && Contains("50 % &lt;&amp;") &&
                         !Contains("\x01") && !Contains("\xEF\xBF") && Contains("line=\"7\""));
+  CHECK_THAT(junit, Contains("name=\"load\" file=\"a.json\"><error message=\"broken") &&
+                        Contains("hint: mend</error></testcase>") &&
+                        Contains("<failure message=\"50 % &lt;") && Contains("</failure>") &&
+                        Contains("><system-out>undecided: by little</system-out></testcase>"));
   const std::string tap = check_tap(files);
   CHECK_THAT(tap,
              Contains("TAP version 13\nok 1 - a.json run\nnot ok 2 - a.json:7 x . y ::error::z"));

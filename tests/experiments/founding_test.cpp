@@ -174,6 +174,38 @@ TEST_CASE("a claim that a quantity cannot answer says so")
   CHECK(it.verdict.error.find("/latency_s/median") != std::string::npos);
 }
 
+TEST_CASE("a table tells what a claim holds if, and how many do")
+{
+  const auto told = [](const Json& asked, bool holds = true) {
+    Json claim = {{"experiment", "one"}};
+    claim.update(asked);
+    const ClaimsFile file = file_of(claim);
+    ClaimVerdict verdict;
+    verdict.claim = &file.claims.front();
+    verdict.numbers.assign(file.claims.front().order.empty() ? 1 : 3, Range{2, 1, 4, 0.9});
+    verdict.holds = holds;
+    const std::string table = claims_table({verdict}, false);
+    CHECK_THAT(table, Catch::Contains(holds ? "1 of 1 claims hold (100 %)" : "0 of 1 claims hold"));
+    return table;
+  };
+  using Catch::Contains;
+  CHECK_THAT(told({{"published", 5}, {"within", 0.1}}),
+             Contains("holds   made: it\n        \"so it is\"\n") &&
+                 Contains("holds if 5 within 10 %; no interval\n"));
+  CHECK_THAT(told({{"published", 0.5}, {"within_points", 5}}),
+             Contains("holds if 0.5 within 0.05"));
+  CHECK_THAT(told({{"at_least", 3}}), Contains("holds if at least 3;"));
+  CHECK_THAT(told({{"at_most", 3}}), Contains("holds if at most 3;"));
+  CHECK_THAT(told({{"at_least", 3}, {"at_most", 4}}), Contains("holds if 3 to 4;"));
+  CHECK_THAT(told({{"names", {"gpu0", "eth0"}}}), Contains("holds if it names gpu0 or eth0;"));
+  const Json three = {Json::object(), Json::object(), Json::object()};
+  CHECK_THAT(told({{"order", three}}), Contains("holds if each is above the next;"));
+  CHECK_THAT(told({{"order", three}, {"relations", {"=", ">"}}}),
+             Contains("holds if they stand _ = _ > _;"));
+  CHECK_THAT(told({{"at_least", 3}, {"missing", "a cable"}}, false),
+             Contains("missed  made: it") && Contains("\n        missing: a cable\n"));
+}
+
 TEST_CASE("the gate of claims tells those that no longer hold, or are no longer inside")
 {
   const ClaimsGate before{{"a", "b"}, {"a", "c"}};

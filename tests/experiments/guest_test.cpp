@@ -64,10 +64,13 @@ TEST_CASE("guests of one layer are alike, those of two are not", "[guest][closed
   const JobResult bare = result(nullptr, 100);
   const JobResult guest = result("vm", 110);
   const double own = std::hypot(0.03, 0.03);
-  CHECK(guest_variance(guest, bare) == Approx(0.16).epsilon(1e-5));
-  CHECK(guest_variance(bare, guest) == 0);
-  CHECK(guest_variance(guest, result("vm", 90)) == 0);
-  CHECK(guest_variance(guest, result("container-on-vm", 90)) == Approx(0.16).epsilon(1e-5));
+  const JobResult alike = result("vm", 90), other = result("container-on-vm", 90);
+  CHECK(guest_variance(&guest, &bare) == Approx(0.16).epsilon(1e-5));
+  CHECK(guest_variance(&guest, nullptr) == guest_variance(&guest, &bare));
+  CHECK(guest_variance(&bare, &guest) == 0);
+  CHECK(guest_variance(nullptr, &guest) == 0);
+  CHECK(guest_variance(&guest, &alike) == 0);
+  CHECK(guest_variance(&guest, &other) == Approx(0.16).epsilon(1e-5));
   // The guest is ahead, and may be slower than that; where it is behind, it only may be more so.
   CHECK(probability_faster(guest, bare, nullptr) ==
         Approx(probability(std::log(1.1), std::hypot(own, 0.4))).epsilon(1e-5));

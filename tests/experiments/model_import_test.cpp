@@ -36,4 +36,15 @@ TEST_CASE("a config.json that makes no model is refused by the import, with what
   CHECK_THROWS_WITH(imported(folder, 32, 31), Contains("does not divide the hidden size of 4096"));
 }
 
+TEST_CASE("a folder is imported as the file that it holds", "[hf]")
+{
+  const test::LogFolder folder;
+  const ImportedModel file = imported(folder, 32, 32);
+  const std::filesystem::path there = folder.write("notes.txt", "of mine");
+  CHECK(import_model(std::vector{there.parent_path()}, {}).json == file.json);
+  std::filesystem::remove(there.parent_path() / "config.json");
+  CHECK_THROWS_WITH(import_model(std::vector{there.parent_path()}, {}),
+                    Contains("holds no file ending in .json or .gz"));
+}
+
 } // namespace foretrain::model_import_test

@@ -23,11 +23,12 @@ struct Reading {
   Machine machine;
   StorageSystem system;
 
-  explicit Reading(const std::string& storage)
-      : machine(engine, spec,
-                {load_host(resolve_preset(std::string("bare-metal"), kHostKind)),
-                 load_transport(resolve_preset(std::string("tcp"), kTransportKind))},
-                1),
+  explicit Reading(const std::string& storage, const std::string& host = "\"bare-metal\"")
+      : machine(
+            engine, spec,
+            {load_host(resolve_preset(inline_value("{\"h\": " + host + "}").at("h"), kHostKind)),
+             load_transport(resolve_preset(std::string("tcp"), kTransportKind))},
+            1),
         system(engine, machine, load_storage(inline_value(storage)), inline_value("{}"))
   {
   }
@@ -146,6 +147,9 @@ TEST_CASE("a thread writes as fast as it copies, a disk as fast as it writes",
              test::is(1 / disk.write.value()));
   CHECK_THAT(local.weight_written("node0/cores"), test::is(1 / copied));
   CHECK_THAT(local.weight_written("node0/socket0/dram"), test::is(3)); // copied, and read
+  const Reading layered(R"({ "name": "disk" })",
+                        R"({ "extends": "bare-metal", "memory_copies": 2 })");
+  CHECK_THAT(layered.weight_written("node0/socket0/dram"), test::is(3 + 2));
 }
 
 TEST_CASE("what is written goes in by its own side of ports, and at the media's own rate",

@@ -159,6 +159,38 @@ TEST_CASE("a network's own packet size holds for what runs on it", "[transports]
   CHECK(find_network(spec, transport("flannel-vxlan")).framing.sees_tunnels);
 }
 
+TEST_CASE("what a layer tells of the whole stack holds, all else is as below", "[transports]")
+{
+  const std::string below = R"({"name": "below", "protocol": "tcp", "ethernet": {"mtu": "1500 B"},
+      "infiniband": {"mtu": "2044 B"}, "segment": "9 kB", "copy_rate": "2 GB/s",
+      "connections": 3, "latency": "5 us", "copies": 1})";
+  const auto layer = [&](const std::string& more) {
+    return inline_transport((R"({"name": "above", "latency": "2 us", "copies": 2,
+        "encapsulation": "50 B", "over": )" +
+                             below + more + "}")
+                                .c_str());
+  };
+  const Transport plain = layer("");
+  CHECK(plain.name == "above");
+  CHECK(plain.ethernet->mtu == Bytes(1450));
+  CHECK(plain.ethernet->wire_headers == Bytes(50));
+  CHECK(plain.infiniband->mtu == Bytes(1994));
+  CHECK(plain.infiniband->wire_headers == Bytes(50));
+  CHECK(plain.segment == Bytes(9000));
+  CHECK(plain.copy_rate == BytesPerSecond(2e9));
+  CHECK(plain.connections == 3);
+  CHECK(plain.all_copies() == 3);
+  CHECK_THAT(plain.all_latency().value(), test::is(7e-6));
+  CHECK_FALSE(plain.one_flow);
+  CHECK(layer(R"(, "ethernet": {"mtu": "8900 B"})").ethernet->mtu == Bytes(8900));
+  CHECK(layer(R"(, "infiniband": {"mtu": "4000 B"})").infiniband->mtu == Bytes(4000));
+  CHECK(layer(R"(, "segment": "5 kB")").segment == Bytes(5000));
+  CHECK(layer(R"(, "copy_rate": "7 GB/s")").copy_rate == BytesPerSecond(7e9));
+  CHECK(layer(R"(, "connections": 4)").connections == 4);
+  CHECK(layer(R"(, "one_flow": true)").one_flow);
+  CHECK(layer(R"(, "passthrough": true)").passthrough);
+}
+
 TEST_CASE("what a stack of transports cannot be is said", "[transports]")
 {
   CHECK_THAT(error_of(R"({ "name": "x", "over": "rdma" })"), Contains("not TCP"));
@@ -170,7 +202,41 @@ TEST_CASE("what a stack of transports cannot be is said", "[transports]")
              Contains("transport below"));
   CHECK_THAT(error_of(R"({ "name": "x", "over": "tcp", "encapsulation": "1450 B" })"),
              Contains("no room for payload"));
-  CHECK_THAT(error_of(R"({ "name": "x", "ethernet": { "mtu": "1500 B" } })"), Contains("protocol"));
+  CHECK_THAT(error_of(R"({ "name": "x", "ethernet": { "mtu": "1500 B" } })"),
+             Contains("lacks 'protocol': rdma or tcp\n  hint: or 'over'"));
+  for (const char* const key : {"encapsulation", "aggregation", "thread"}) {
+    const std::string value = key == std::string("encapsulation") ? "50 B" : "adapter";
+    CHECK_THAT(error_of((R"({ "name": "x", "protocol": "tcp", "ethernet": { "mtu": "1500 B" }, ")" +
+                         std::string(key) + "\": \"" + value + "\"}")
+                            .c_str()),
+               Contains(std::string("/") + key + " is of a layer over another transport"));
+  }
+  CHECK_THAT(error_of(R"({ "name": "x", "over": "tcp", "gpudirect": true })"),
+             Contains("/gpudirect is that of the transport below"));
+  CHECK_THAT(error_of(R"({ "name": "x", "protocol": "tcp" })"),
+             Contains("must have 'ethernet', 'infiniband' or both"));
+  // As much header as packet leaves nothing, a byte less leaves one.
+  const auto with_headers = [](const std::string& bytes) {
+    return error_of((R"({ "name": "x", "protocol": "tcp", "infiniband": { "mtu": "100 B",
+                         "packet_headers": ")" +
+                     bytes + "\" }}")
+                        .c_str());
+  };
+  CHECK_THAT(with_headers("100 B"),
+             Contains("/infiniband has no room for payload: packet_headers is not less than mtu"));
+  CHECK(with_headers("99 B") == "no error");
+}
+
+TEST_CASE("nine transports on each other are one too many", "[transports][errors]")
+{
+  const auto stacked = [](int layers) {
+    std::string text = "\"tcp\"";
+    for (int i = 0; i < layers; ++i)
+      text = R"({ "name": "x", "over": )" + text + "}";
+    return error_of(text.c_str());
+  };
+  CHECK(stacked(7) == "no error");
+  CHECK_THAT(stacked(8), Contains("/over makes a stack of more than 8 transports"));
 }
 
 } // namespace foretrain::transport_test

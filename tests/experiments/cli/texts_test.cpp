@@ -255,6 +255,11 @@ TEST_CASE("texts: nccl-tests on described machines", "[golden]")
   check_texts("collectives");
 }
 
+TEST_CASE("texts: nccl-tests of algorithms, protocols and versions", "[golden]")
+{
+  check_texts("collectives-2");
+}
+
 TEST_CASE("texts: recorded steps", "[golden]")
 {
   check_texts("traces");
@@ -275,9 +280,14 @@ TEST_CASE("texts: expectations and mistakes", "[golden]")
   check_texts("checks");
 }
 
-TEST_CASE("texts: placements and plans that cannot be, unusual models, a trace", "[golden]")
+TEST_CASE("texts: placements and plans that cannot be", "[golden]")
 {
   check_texts("odds");
+}
+
+TEST_CASE("texts: unusual models, an export, a trace", "[golden]")
+{
+  check_texts("odds-2");
 }
 
 TEST_CASE("texts: answers of many kinds in full", "[golden]")
@@ -445,9 +455,19 @@ TEST_CASE("texts: commands on small experiments, 3", "[golden]")
   check_texts("commands-3");
 }
 
+TEST_CASE("texts: commands on small experiments, 6", "[golden]")
+{
+  check_texts("commands-6");
+}
+
 TEST_CASE("texts: commands on small experiments, 4", "[golden]")
 {
   check_texts("commands-4");
+}
+
+TEST_CASE("texts: commands on small experiments, 5", "[golden]")
+{
+  check_texts("commands-5");
 }
 
 TEST_CASE("texts: commands on small experiments, 2", "[golden]")

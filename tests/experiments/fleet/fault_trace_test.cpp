@@ -33,8 +33,18 @@ TEST_CASE("a fault of a node that the cluster lacks is refused", "[fleet]")
                     Catch::Contains("line 3") &&
                         Catch::Contains("names node 2, and the cluster has nodes 0 to 1"));
   CHECK(read_fault_trace(file.path(), 3).size() == 2);
-  const test::TextFile turned("turned.csv", "node,start_day,end_day\n1,2,1\n");
-  CHECK_THROWS_WITH(read_fault_trace(turned.path(), 2), Catch::Contains("end_day not before"));
+}
+
+TEST_CASE("a fault of no node, or without a time, is refused with its line", "[fleet]")
+{
+  const std::string fault = GENERATE("1,2,1", "-1,0,1", "0.5,0,1", "1e30,0,1", "one,0,1", "1,-1,1",
+                                     "1,,1", "1,0,", "1,0,soon");
+  CAPTURE(fault);
+  const test::TextFile file("odd.csv", "node,start_day,end_day\n0,1,1\n" + fault + "\n");
+  CHECK_THROWS_WITH(
+      read_fault_trace(file.path(), 2),
+      Catch::Contains("line 3") &&
+          Catch::Contains("must have a node from 0 on, and an end_day not before its start_day"));
 }
 
 TEST_CASE("GPU hours add up to the makespan where jobs are rejected, all or the last", "[fleet]")

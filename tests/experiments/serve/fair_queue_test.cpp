@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <future>
+
 namespace foretrain::fair_queue_test {
 
 using namespace foretrain::serve;
@@ -27,6 +29,23 @@ TEST_CASE("No more than the places run, and who leaves makes room", "[serve]")
   CHECK(queue.enter(d, kNow));
   CHECK(queue.waiting() == 0);
   CHECK_FALSE(queue.enter(b, kNow)); // it has left
+}
+
+TEST_CASE("Who waits is woken by who leaves, not by the end of its patience", "[serve]")
+{
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kPatience{20};
+  FairQueue queue(
+      {.places = 1, .long_places = 1, .page_places = 1, .page_waits = 4, .address_waits = 6});
+  const auto first = queue.ask({"here", "a"}), second = queue.ask({"here", "b"});
+  REQUIRE(queue.enter(first, kNow));
+  const auto begin = Clock::now();
+  std::future<bool> entered =
+      std::async(std::launch::async, [&] { return queue.enter(second, kPatience); });
+  CHECK(entered.wait_for(std::chrono::milliseconds(20)) == std::future_status::timeout);
+  queue.leave(first);
+  CHECK(entered.get());
+  CHECK(Clock::now() - begin < kPatience / 2);
 }
 
 TEST_CASE("A page that floods waits behind one that asks once", "[serve]")

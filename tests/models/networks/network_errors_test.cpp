@@ -38,6 +38,7 @@ TEST_CASE("shapes that do not fit are refused at their layer", "[models][network
        "/layers/0 cannot concatenate"},
       {R"({"op": "linear", "out": 5})", "/layers/0 needs a vector or a sequence"},
       {R"({"op": "attention", "heads": 2})", "/layers/0 needs a sequence"},
+      {R"({"op": "image", "height": 20, "width": 30})", "/layers/0 needs a sequence"},
       {R"("flatten", "global_avg_pool")", "/layers/1 needs an image"},
       {R"({"op": "heads", "paths": [["relu"]]}, "relu")", "/layers/1 comes after 'heads'"},
       {R"({"op": "branches", "paths": [[{"op": "heads", "paths": [["relu"]]}], ["relu"]]})",

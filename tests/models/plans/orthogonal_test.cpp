@@ -3,6 +3,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/small_plan.hpp"
+#include "tests/support/transformers.hpp"
 
 namespace foretrain::models::orthogonal_test {
 
@@ -52,6 +53,28 @@ TEST_CASE("matrices of a layer are its products' weights", "[plans][closed-form]
   for (const WeightMatrix& matrix : weight_matrices(s, kExpertLayer))
     experts += matrix.of_experts ? matrix.count * matrix.rows * matrix.columns : 0;
   CHECK(experts == Approx(layer_parameters(s.model, kExpertLayer).experts / 4));
+}
+
+// Beside matrices there are norms, biases, convolutions over time and states of each head: little.
+TEST_CASE("matrices of every bundled transformer's layers hold nearly all that layers have",
+          "[plans]")
+{
+  int layers = 0;
+  for (const std::string& name : preset_names(kNetworkKind)) {
+    if (!is_transformer(resolve_preset(name, kNetworkKind)))
+      continue;
+    MemorySetting s = small_model(1).memory;
+    s.model = test::preset_transformer(name);
+    for (const LayerRun& run : s.model.runs()) {
+      const LayerParameters p = layer_parameters(s.model, run.parts);
+      const double held = values(weight_matrices(s, run.parts)), weights = p.total() - p.norms;
+      CAPTURE(name, static_cast<int>(run.parts.mixer), held, weights);
+      CHECK(held <= weights * (1 + 1e-12));
+      CHECK(held >= 0.98 * weights);
+      ++layers;
+    }
+  }
+  CHECK(layers > 50);
 }
 
 TEST_CASE("an update is as many products as iterations say, shared out from zero 1 on",

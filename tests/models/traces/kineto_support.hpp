@@ -99,7 +99,7 @@ inline MadeTrace made_steps(int steps)
       trace.host("cpu_op", "autograd::engine::evaluate_function: ConvolutionBackward0", 2, at, 20);
       trace.kernel("volta_scudnn_128x64_relu_interior_nn_v1", 2, at + 5, starts, lasts);
       trace.host("cpu_op", "torch::autograd::AccumulateGrad", 2, at + 21, 2,
-                 {{"Input Dims", {{elements}}}, {"Input type", {"float"}}});
+                 {{"Input Dims", {{elements / 10, 10}, {7, 3}}}, {"Input type", {"float", "int"}}});
     };
     backward(t + 40, t + 220, 300, 1000);
     backward(t + 80, t + 620, 200, 2000);

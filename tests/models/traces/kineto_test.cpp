@@ -12,6 +12,8 @@
 #include "tests/support/fuzzing.hpp"
 
 #include <limits>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include <zlib.h>
@@ -105,6 +107,19 @@ TEST_CASE("the model of a recording holds its times, gradients and batch")
   // Idle time does not grow with the batch, nor does the optimizer's.
   const ComputeProfile twice = measured_profile(*network.measured, 64, {});
   CHECK((twice.total() - same.total()).value() == Approx(700e-6).epsilon(1e-3));
+}
+
+TEST_CASE("a kernel that names no stream is of the line that it stands in")
+{
+  MadeTrace trace = made_steps(1);
+  trace.host("kernel", "of_line_9", 9, 300, 10, {{"device", 0}});
+  trace.events.back()["pid"] = 0;
+  const Trace made = read_made(trace);
+  std::map<std::string, std::set<int>> streams;
+  for (const DeviceWork& work : made.work)
+    streams[made.names[work.name]].insert(work.stream);
+  CHECK(streams.at("of_line_9") == std::set<int>{9});
+  CHECK(streams.at("volta_sgemm_128x64_nn") == std::set<int>{7});
 }
 
 TEST_CASE("the precision of products is what their names tell")

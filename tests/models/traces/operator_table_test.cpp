@@ -61,6 +61,9 @@ TEST_CASE("a wrong row is named")
   CHECK_THAT(table_problem("name,time_us\n"), Catch::Contains("no row below its header"));
   CHECK(looks_like_operator_table("name,count,time_us\n"));
   CHECK(looks_like_operator_table("[{\"name\": \"a\", \"time_ms\": 1}]"));
+  for (const char* const nothing : {"", " \n\t\r", "name,count\n", "[]", "[{\"name\": \"a\"}]"})
+    CHECK(!looks_like_operator_table(nothing));
+  CHECK(looks_like_operator_table("\n {\"ops\": [{\"name\": \"a\", \"total\": 1}]}"));
   CHECK(!looks_like_operator_table("{\"format\": \"foretrain.network/1\", \"name\": \"a\"}"));
 }
 

@@ -5,6 +5,14 @@
 
 namespace foretrain::text_test {
 
+TEST_CASE("An excerpt is one line that a terminal shows as it is")
+{
+  CHECK(excerpt("plain é", 20) == "plain é");
+  CHECK(excerpt("a\nb\x1b[1mc\x7f", 20) == "a?b?[1mc?");
+  CHECK(excerpt("abcdef", 6) == "abcdef");
+  CHECK(excerpt("abcdef", 5) == "abcde...");
+}
+
 TEST_CASE("The nearest name: exchanged letters are one mistake, of equals the one with all letters")
 {
   const std::vector<std::string> keys{"mode", "model", "gpus"};

@@ -28,6 +28,24 @@ TEST_CASE("fields are read as the encoding guide writes them")
   CHECK(reader.at_end());
 }
 
+TEST_CASE("a field has nothing of the one before it")
+{
+  // "ab" as field 2, then 7 as field 1, then an empty text as field 2.
+  const std::string bytes("\x12\x02"
+                          "ab\x08\x07\x12\x00",
+                          8);
+  WireReader reader(bytes);
+  WireField field;
+  REQUIRE(reader.next(field));
+  CHECK(field.bytes == "ab");
+  REQUIRE(reader.next(field));
+  CHECK(field.value == 7);
+  CHECK(field.bytes.empty());
+  REQUIRE(reader.next(field));
+  CHECK(field.value == 0);
+  CHECK(field.bytes.empty());
+}
+
 TEST_CASE("negative numbers take ten bytes")
 {
   const std::string bytes("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);

@@ -182,6 +182,9 @@ TEST_CASE("a program that is not whole is refused", "[error]")
   Program dangling = with_ranks(1);
   dangling.order(dangling.compute(0, Phase::forward, "layer", Seconds(1)), OpId{7});
   CHECK_THROWS_AS(dangling.check(), std::logic_error);
+  Program stranger = with_ranks(1);
+  stranger.add_group({"pair", {0, 1}, {{0, 1}}});
+  CHECK_THROWS_WITH(stranger.check(), Catch::Matchers::Contains("group 'pair' has no rank"));
   Program negative = with_ranks(1);
   negative.compute(0, Phase::forward, "layer", Seconds(-1));
   CHECK_THROWS_AS(negative.check(), std::logic_error);
