@@ -144,11 +144,11 @@ void Machine::add_flow(std::vector<sim::Use>& uses, int from, int to, double wir
         {resource(all.flows, from, to, {sim::ResourceKind::flow, -1, {}}, rate->value()), wire});
 }
 
-int Machine::layer_thread(int node, const ThreadWork& work) const
+int Machine::layer_thread(int node, const Stack& stack, const ThreadWork& work) const
 {
   NodeResources& all = *node_resources_;
-  const std::string& layer = stack_.transport.layers[work.layer].name;
-  const int guest = serves_one_guest(stack_, work) ? guest_ : 0;
+  const std::string& layer = stack.transport.layers[work.layer].name;
+  const int guest = serves_one_guest(stack, work) ? guest_ : 0;
   const auto [entry, added] = all.layer_threads.try_emplace({node, guest, layer});
   if (added)
     entry->second = all.engine.add_resource({sim::ResourceKind::layer_thread, node, layer}, 1.0);

@@ -91,8 +91,14 @@ public:
   /// Adds work of the kernel for the tenant, in core-seconds per unit: on cores of the node, and
   /// those of the virtual machine when the tenant lives in one.
   void add_core_work(std::vector<sim::Use>& uses, int node, double core_seconds) const;
-  /// Adds the core time of a byte of a TCP connection that ends on the node.
-  void add_network_work(std::vector<sim::Use>& uses, int node) const;
+  /// Adds the core time of a byte of a TCP connection that ends on the node: by default one of the
+  /// tenant's own network, else of this stack's, as connections to file servers are.
+  void add_network_work(std::vector<sim::Use>& uses, int node) const
+  {
+    add_network_work(uses, node, stack_, network_.framing);
+  }
+  void add_network_work(std::vector<sim::Use>& uses, int node, const Stack& stack,
+                        const Framing& framing) const;
   /// Adds what a byte takes on its way from an adapter into host memory.
   void add_received(std::vector<sim::Use>& uses, int node, int nic, double wire,
                     double dram_passes) const;
@@ -149,7 +155,7 @@ private:
   sim::Hop hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) const;
   Framing uncut(Framing framing) const;
   /// The thread that does this work for all connections of the node, or of the tenant's guest.
-  int layer_thread(int node, const ThreadWork& work) const;
+  int layer_thread(int node, const Stack& stack, const ThreadWork& work) const;
   /// Adds what a byte takes of the one flow between two nodes (Transport::one_flow).
   void add_flow(std::vector<sim::Use>& uses, int from, int to, double wire) const;
   void add_fabric(std::vector<sim::Use>& uses, int from_node, int to_node, double weight) const;

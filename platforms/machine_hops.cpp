@@ -74,7 +74,8 @@ sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) 
   sim::Hop hop;
   const Transport& transport = stack_.transport;
   hop.reach = sim::Reach::pcie;
-  hop.latency = transport.all_latency() + stack_.host.network_latency;
+  const bool guest = stack_.host.isolation == Isolation::vm; // what stays in it passes no adapter
+  hop.latency = transport.all_latency() + (guest ? Seconds(0) : stack_.host.network_latency);
   add_dram(hop.uses, a.node, a.local);
   add_dram(hop.uses, b.node, b.local);
   if (!spec_.gpu.on_host()) {
@@ -87,21 +88,22 @@ sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) 
                           2 * transport.all_copies()});
   }
   if (transport.protocol == NetworkProtocol::tcp) {
-    hop.uses.push_back({cores(a.node).value, 2 * cpu_seconds_per_byte(stack_, framing)});
+    add_core_work(hop.uses, a.node, 2 * cpu_seconds_per_byte(stack_, framing));
     hop.cap = connection_cap(stack_, framing, transport.connections);
   }
   return hop;
 }
 
 // Both ends of a connection: what the tenant's cores do, and what the host does for it.
-void Machine::add_network_work(std::vector<sim::Use>& uses, int node) const
+void Machine::add_network_work(std::vector<sim::Use>& uses, int node, const Stack& stack,
+                               const Framing& framing) const
 {
-  const ByteWork work = network_work(stack_, network_.framing);
+  const ByteWork work = network_work(stack, framing);
   add_core_work(uses, node, work.sockets);
   for (const ThreadWork& it : work.threads) {
     it.of_host ? uses.push_back({cores(node).value, it.seconds})
                : add_core_work(uses, node, it.seconds);
-    uses.push_back({layer_thread(node, it), it.seconds});
+    uses.push_back({layer_thread(node, stack, it), it.seconds});
   }
 }
 

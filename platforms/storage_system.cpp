@@ -146,7 +146,6 @@ void StorageSystem::add_written_servers(const Machine& machine, int node,
   const StorageServers& servers = *storage_.servers;
   const Stack stack = make_stack(machine.stack().host, transport_);
   const double wire = wire_expansion(network_.framing);
-  const double core = cpu_seconds_per_byte(stack, network_.framing);
   const double bare = cpu_seconds_per_byte({.host = {}, .transport = transport_}, network_.framing);
   const double piece = storage_.request.value();
   const double media = servers.disk ? 1 / storage_.disk_type.write.value()
@@ -164,10 +163,19 @@ void StorageSystem::add_written_servers(const Machine& machine, int node,
   const double passes =
       3 + (transport_.protocol == NetworkProtocol::tcp ? 2 * transport_.copies : 0);
   machine.add_sent(uses, node, network_.nics.front(), wire, passes);
-  if (core > 0) {
-    machine.add_core_work(uses, node, core);
-    uses.push_back({first_mount_ + node, core});
-  }
+  add_client_work(machine, node, stack, uses);
+}
+
+// What the client does for a byte on one of its connections, each of which one core serves. A
+// guest's packets pass its virtual adapter's thread, too.
+void StorageSystem::add_client_work(const Machine& machine, int node, const Stack& stack,
+                                    std::vector<sim::Use>& uses) const
+{
+  const double core = network_work(stack, network_.framing).sockets;
+  if (core <= 0)
+    return;
+  machine.add_network_work(uses, node, stack, network_.framing);
+  uses.push_back({first_mount_ + node, core});
 }
 
 ReadCost StorageSystem::read_local(const Machine& machine, int node,
@@ -196,7 +204,6 @@ ReadCost StorageSystem::read_servers(const Machine& machine, int node,
   const StorageServers& servers = *storage_.servers;
   const Stack stack = make_stack(machine.stack().host, transport_);
   const double wire = wire_expansion(network_.framing);
-  const double core = cpu_seconds_per_byte(stack, network_.framing);
   const double bare = cpu_seconds_per_byte({.host = {}, .transport = transport_}, network_.framing);
   const double piece = piece_of(storage_, pattern);
   const double metadata =
@@ -218,12 +225,10 @@ ReadCost StorageSystem::read_servers(const Machine& machine, int node,
   const double passes =
       1 + (transport_.protocol == NetworkProtocol::tcp ? 2 * transport_.copies : 0);
   machine.add_received(uses, node, nic, wire, passes);
-  if (core > 0) {
-    machine.add_core_work(uses, node, core);
-    uses.push_back({first_mount_ + node, core});
-  }
+  add_client_work(machine, node, stack, uses);
   const Seconds disk = servers.disk ? storage_.disk_type.latency : Seconds(0);
-  const Seconds trip = 2 * (transport_.latency + stack.host.network_latency) +
+  // There and back, one end on this host.
+  const Seconds trip = 2 * transport_.latency + stack.host.network_latency +
                        machine.spec().nics[static_cast<std::size_t>(nic)].latency +
                        storage_.latency + servers.cpu_per_operation;
   const Seconds request = trip + missed * disk;

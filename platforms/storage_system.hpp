@@ -50,6 +50,8 @@ private:
   double seeks_per_byte(const ReadPattern& pattern) const;
   void add_written_local(const Machine& machine, int node, std::vector<sim::Use>& uses) const;
   void add_written_servers(const Machine& machine, int node, std::vector<sim::Use>& uses) const;
+  void add_client_work(const Machine& machine, int node, const Stack& stack,
+                       std::vector<sim::Use>& uses) const;
 
   Storage storage_;
   const Machine* machine_; // for the node's parts

@@ -46,9 +46,13 @@ std::string joint_words(const JointScore& joint)
 {
   if (joint.gpus_lost < 1e-3 * joint.gpus)
     return "Together as fast as alone: no GPU hours are lost.";
-  return fmt::format("Together {:.3f} times as slow as alone, weighted by GPUs: {} of {} GPU hours "
-                     "are lost in every hour.",
-                     joint.weighted_slowdown, number_text(joint.gpus_lost), joint.gpus);
+  const auto& range = joint.weighted_slowdown_range;
+  const std::string ends = range ? fmt::format(" ({:.0f} % interval {:.2f} to {:.2f})",
+                                               100 * range->interval, range->low, range->high)
+                                 : "";
+  return fmt::format("Together {:.3f} times as slow as alone{}, weighted by GPUs: {} of {} GPU "
+                     "hours are lost in every hour.",
+                     joint.weighted_slowdown, ends, number_text(joint.gpus_lost), joint.gpus);
 }
 
 std::string sharing_section(const Report& report)

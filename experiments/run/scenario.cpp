@@ -349,9 +349,9 @@ PointResult run_point(const Point& given, const RunOptions& asked)
     for (const auto& warning : experiment.jobs[i].warnings)
       result.warnings.push_back(warning);
   }
+  add_uncertainty(point, experiment, options, result);
   if (several)
     result.joint = joint_score(result.jobs);
-  add_uncertainty(point, experiment, options, result);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
     if (experiment.jobs[i].spec.mode == JobMode::inference)
       result.jobs[i].latency = result.jobs[i].step_time;

@@ -67,6 +67,42 @@ TEST_CASE("The joint score weighs slowdowns by GPUs: sum of g s / sum of g, and 
   CHECK_THAT(score.weighted_slowdown, test::is((6 * 1.5 + 2) / 8));
   CHECK_THAT(score.gpus_lost, test::is(6 * (1 - 1 / 1.5)));
   CHECK(score.gpus == 8);
+  CHECK_FALSE(score.weighted_slowdown_range);
+}
+
+TEST_CASE("The joint score's range holds all jobs at their ends together", "[closed-form]")
+{
+  std::vector<JobResult> jobs(2);
+  jobs[0].gpus = 6;
+  jobs[0].slowdown = 1.5;
+  jobs[0].slowdown_range = Range{1.5, 1.2, 2, 0.9};
+  jobs[1].gpus = 2;
+  jobs[1].slowdown = 1;
+  CHECK_FALSE(joint_score(jobs).weighted_slowdown_range); // one is not known
+  jobs[1].slowdown_range = Range{1, 0.8, 1.1, 0.9};
+  const Range range = joint_score(jobs).weighted_slowdown_range.value();
+  CHECK_THAT(range.median, test::is((6 * 1.5 + 2) / 8));
+  CHECK_THAT(range.low, test::is((6 * 1.2 + 2 * 0.8) / 8));
+  CHECK_THAT(range.high, test::is((6 * 2 + 2 * 1.1) / 8));
+  CHECK(range.interval == 0.9);
+}
+
+TEST_CASE("Cores are busy with decoding and with what each GPU's process does while it computes")
+{
+  const char* const reads = R"({
+    "cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 1},
+    "jobs": [{"model": "resnet50", "framework": {"extends": "tensorflow-horovod"},
+              "batch_per_gpu": 64, "gpus": 4,
+              "input": {"format": "tfrecord", "cache": "warm", "threads": 24}}]})";
+  const auto busy = [&](const char* threads) {
+    const PointResult point = test::run_text(reads, {{"/jobs/0/framework/host_threads", threads}});
+    return std::pair(40 * point.node->cores, point.jobs.front());
+  };
+  const auto [without, job] = busy("0");
+  const auto [with, same] = busy("0.5");
+  CHECK(same.throughput.median == Approx(job.throughput.median).epsilon(1e-6)); // cores are left
+  const double computing = job.time.compute.value() / job.step_time.median;
+  CHECK(with - without == Approx(4 * 0.5 * computing).epsilon(0.02));
 }
 
 TEST_CASE("A node's drawing has a box for each part, and colours links by their load")

@@ -60,7 +60,8 @@ public:
     }
     for (int i = 0; i < 3; ++i)
       point.jobs.push_back(job());
-    point.joint = JointScore{number(), number(), whole()};
+    point.joint =
+        JointScore{number(), coin() ? std::optional(range()) : std::nullopt, number(), whole()};
     point.node = NodeUse{whole(),
                          number(),
                          {{text(), "gpu", number()}, {text(), "adapter", {}}},

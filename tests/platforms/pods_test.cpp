@@ -132,4 +132,18 @@ TEST_CASE("a tunnel that is one flow stays one over another, and in a guest", "[
   CHECK_FALSE(stack("container", "calico").transport.one_flow);
 }
 
+TEST_CASE("workers of one guest exchange on its own cores, and pass no adapter", "[hops]")
+{
+  sim::Engine engine;
+  const Stack guest = stack("vm", "tcp");
+  const Machine machine(engine, platform("vm-2core"), guest, 1);
+  const sim::ResourceId own = engine.add_resource({sim::ResourceKind::cores, 0, "guest"}, 1.0);
+  const sim::Hop hop = machine.tenant(guest, {own}).hop({0, 0}, {0, 1}, Mover::collective);
+  const double both_ends = test::weight_of(hop, engine, "node0/cores");
+  CHECK(both_ends > 0);
+  CHECK(test::weight_of(hop, engine, engine.name(own)) == both_ends);
+  REQUIRE(guest.host.network_latency.value() > 0);
+  CHECK(hop.latency == guest.transport.all_latency());
+}
+
 } // namespace foretrain::pods_test

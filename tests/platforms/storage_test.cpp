@@ -178,4 +178,48 @@ TEST_CASE("what is written goes in by its own side of ports, and at the media's 
                     Catch::Contains("write_rate must be left out"));
 }
 
+TEST_CASE("what a guest reads from servers and writes to them passes its adapter's thread",
+          "[storage][closed-form]")
+{
+  const Reading reading(kServer);
+  const Stack stack{load_host(resolve_preset(std::string("vm"), kHostKind)),
+                    load_transport(resolve_preset(std::string("tcp"), kTransportKind))};
+  const auto threads = [&](const sim::PathPtr& path) {
+    std::vector<sim::Use> found;
+    for (const sim::Use& use : path->uses)
+      if (reading.engine.resource({use.resource}).kind == sim::ResourceKind::layer_thread)
+        found.push_back(use);
+    return found;
+  };
+  ReadPattern pattern;
+  pattern.file = Bytes(1e9);
+  CHECK(threads(reading.system.read(reading.machine, 0, pattern).path).empty());
+  const Machine first = reading.machine.tenant(stack, {});
+  const Machine second = reading.machine.tenant(stack, {});
+  const auto read = threads(reading.system.read(first, 0, pattern).path);
+  const auto written = threads(reading.system.write(first, 0));
+  REQUIRE(read.size() == 1);
+  REQUIRE(written.size() == 1);
+  CHECK(read[0].resource == written[0].resource);
+  CHECK(read[0].resource != threads(reading.system.write(second, 0)).at(0).resource);
+  const ByteWork work =
+      network_work(make_stack(stack.host, stack.transport), reading.machine.framing());
+  CHECK_THAT(read[0].weight, test::is(work.threads.at(0).seconds));
+}
+
+TEST_CASE("a request to a server has one of its two ends in a guest", "[storage][closed-form]")
+{
+  const Reading reading(kServer);
+  const Stack stack{load_host(resolve_preset(std::string("vm"), kHostKind)),
+                    load_transport(resolve_preset(std::string("tcp"), kTransportKind))};
+  ReadPattern pattern;
+  pattern.file = Bytes(1e5);
+  pattern.each_opened = true;
+  const Machine guest = reading.machine.tenant(stack, {});
+  const Seconds longer = reading.system.read(guest, 0, pattern).wait_to_read -
+                         reading.system.read(reading.machine, 0, pattern).wait_to_read;
+  REQUIRE(stack.host.network_latency.value() > 0);
+  CHECK_THAT(longer.value(), test::is(2 * 0.5 * stack.host.network_latency.value()));
+}
+
 } // namespace foretrain::storage_test

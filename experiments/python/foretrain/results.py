@@ -472,14 +472,18 @@ class Joint(Record):
 
     Attributes:
         weighted_slowdown: mean of their slowdown, weighted by GPUs
+        weighted_slowdown_range: where it may lie: as if all slowdowns were at their ends together, since most of
+            what is not known of them is the same machine's
         gpus_lost: GPU hours lost in every hour: GPUs x (1 - 1 / slowdown), summed
         gpus: of all jobs
     """
 
     weighted_slowdown: float
+    weighted_slowdown_range: Range | None
     gpus_lost: float
     gpus: int
-    _known = ("weighted_slowdown", "gpus_lost", "gpus")
+    _known = ("weighted_slowdown", "weighted_slowdown_range", "gpus_lost", "gpus")
+    _kinds = {"weighted_slowdown_range": Range}
 
 
 class Part(Record):

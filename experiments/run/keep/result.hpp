@@ -170,9 +170,10 @@ struct JobResult {
 
 /// What jobs on one machine lose together.
 struct JointScore {
-  double weighted_slowdown = 1; // mean of the jobs' slowdowns, weighted by GPUs
-  double gpus_lost = 0;         // GPU hours that are lost in every hour: GPUs x (1 - 1 / slowdown)
-  int gpus = 0;                 // of all jobs
+  double weighted_slowdown = 1;                 // mean of the jobs' slowdowns, weighted by GPUs
+  std::optional<Range> weighted_slowdown_range; // where theirs are known
+  double gpus_lost = 0; // GPU hours that are lost in every hour: GPUs x (1 - 1 / slowdown)
+  int gpus = 0;         // of all jobs
 };
 
 /// How busy parts and links of one node are while the first job is measured, by all jobs.

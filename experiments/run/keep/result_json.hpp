@@ -312,6 +312,10 @@ void describe(V& v, JointScore& s)
 {
   v.required("weighted_slowdown", s.weighted_slowdown, "mean of their slowdown, weighted by GPUs",
              non_negative());
+  v.optional(
+      "weighted_slowdown_range", s.weighted_slowdown_range,
+      "where it may lie: as if all slowdowns were at their ends together, since most of what "
+      "is not known of them is the same machine's");
   v.required("gpus_lost", s.gpus_lost,
              "GPU hours lost in every hour: GPUs x (1 - 1 / slowdown), summed");
   v.required("gpus", s.gpus, "of all jobs", at_least(1));

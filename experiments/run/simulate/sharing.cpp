@@ -38,14 +38,25 @@ std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const Li
 
 JointScore joint_score(const std::vector<JobResult>& jobs)
 {
-  JointScore score{0, 0, 0};
+  JointScore score{0, {}, 0, 0};
+  Range ends{0, 0, 0, 0};
   for (const JobResult& job : jobs) {
     const double slowdown = job.slowdown.value_or(1);
     score.gpus += job.gpus;
     score.weighted_slowdown += job.gpus * slowdown;
     score.gpus_lost += job.gpus * std::max(0.0, 1 - 1 / slowdown);
+    if (const auto& range = job.slowdown_range) {
+      ends.low += job.gpus * range->low;
+      ends.high += job.gpus * range->high;
+      ends.interval = range->interval;
+    }
   }
-  score.weighted_slowdown /= std::max(1, score.gpus);
+  const double gpus = std::max(1, score.gpus);
+  score.weighted_slowdown /= gpus;
+  const auto ranged = [](const JobResult& job) { return job.slowdown_range.has_value(); };
+  if (std::all_of(jobs.begin(), jobs.end(), ranged))
+    score.weighted_slowdown_range =
+        Range{score.weighted_slowdown, ends.low / gpus, ends.high / gpus, ends.interval};
   return score;
 }
 

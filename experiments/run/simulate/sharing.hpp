@@ -26,7 +26,8 @@ std::optional<Meeting> meeting_resource(const LimitedPerStep& together, const Li
                                         int ranks, Seconds grown,
                                         const std::function<bool(const sim::Resource&)>& shared);
 
-/// Of jobs whose slowdown is known.
+/// Of jobs whose slowdown is known. Where all their ranges are, its own holds all of them at their
+/// lower ends together, and at their upper ones: most of what is not known is the same machine's.
 JointScore joint_score(const std::vector<JobResult>& jobs);
 
 } // namespace foretrain::experiments

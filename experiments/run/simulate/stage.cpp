@@ -161,10 +161,12 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   }
   for (const auto& link : shaped_)
     parts.shaped.push_back(link.get());
-  // The process behind a GPU takes part of a core; that matters only where cores can run short.
+  // The process behind a GPU takes part of a core; that matters where threads decode, or cores can
+  // run short.
   for (const sim::WorkRank& rank : plan->program.ranks) {
     const auto& place = job.ranks.at(static_cast<std::size_t>(rank.device));
-    parts.host_threads.push_back(tenancy_.crowded(place.node) ? job.framework.host_threads : 0);
+    const bool asked = !job.input.synthetic || tenancy_.crowded(place.node);
+    parts.host_threads.push_back(asked ? job.framework.host_threads : 0);
   }
   models::JobSchedule schedule = schedule_of(experiment, i, options);
   schedule.samples_per_step = plan->samples_per_step;
