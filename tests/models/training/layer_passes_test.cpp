@@ -114,6 +114,10 @@ TEST_CASE("chains of element-wise layers ride along with what is bound by memory
   CHECK(apart(words, linear + R"(, "tanh", "softmax")").compare("2") == 0); // behind the last
   CHECK(apart(words, R"("relu", )" + linear).empty());
   CHECK(apart(words, linear + R"(, "relu", )" + linear, true).empty());
+  // Six layers of embedding, projections, regrouping and scores come before scale and mask.
+  const std::string attention = R"({"op": "embedding", "vocab": 9, "hidden": 8},
+                                   {"op": "attention", "heads": 2})";
+  CHECK(apart(R"("tokens": 4)", attention).compare("7") == 0); // softmax
   CHECK(apart(kInput, kBetween).empty());
   CHECK(apart(kInput, R"({"op": "conv", "out": 8, "kernel": 3}, "relu", "flatten", )" + linear)
             .empty());
