@@ -2,34 +2,19 @@
 #include "experiments/fleet/fleet.hpp"
 #include "experiments/fleet/fleet_answer.hpp"
 #include "sim/base/error.hpp"
-#include "tests/experiments/fleet/text_file.hpp"
+#include "tests/experiments/fleet/small_fleet.hpp"
 #include "tests/support/catch.hpp"
 
 namespace foretrain::fleet_errors_test {
 
 using namespace foretrain::experiments;
+using test::answer;
+using test::load;
+using test::with_trace;
 
 namespace {
 
 const std::string kTrace = "1 0 0 100 2 -1 -1 2 200 -1 1 1 0 -1 0 -1 -1 -1\n";
-
-LoadedFleet load(const std::string& text, const std::vector<std::string>& set = {},
-                 const std::string& policy = "")
-{
-  const test::TextFile file("fleet.json", text);
-  return load_fleet(file.path(), set, policy);
-}
-
-std::string with_trace(const test::TextFile& trace, const std::string& more = "")
-{
-  return R"({"name": "small", "cluster": {"nodes": 4, "gpus_per_node": 1}, )" + more +
-         R"("jobs": {"kind": "swf", "trace": ")" + trace.path().string() + "\"}}";
-}
-
-FleetAnswer answer(const LoadedFleet& fleet)
-{
-  return fleet_answer(fleet, run_fleet(fleet, {1, 1, false, {}}));
-}
 
 } // namespace
 
