@@ -164,7 +164,7 @@ struct KernelSpec {
   BatchNorm batch_norm = BatchNorm::alone;
   /// With fused chains: of linear layers too (epilogues of cuBLASLt).
   bool activations_in_products = false;
-  /// Whose operations have no kernels of their own, unless chains are fused.
+  /// Whose operations have no kernels of their own; with fused chains what is left of these.
   Composition composed = Composition::none;
 };
 
@@ -329,8 +329,9 @@ void describe(V& v, KernelSpec& s)
              "it while it writes its result, and its gradient backward (epilogues of cuBLASLt)");
   v.optional("composed", s.composed,
              "of layered networks: GELU, swish, layer normalisation, dropout and softmax have no "
-             "kernels of their own but are composed of others as in this framework, unless "
-             "fused_elementwise; in half precision GELU and layer normalisation compute in single");
+             "kernels of their own but are composed of others as in this framework; with "
+             "fused_elementwise what its compiler leaves of them; in half precision GELU and layer "
+             "normalisation compute in single");
 }
 
 template <class V>
