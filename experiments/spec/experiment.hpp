@@ -147,10 +147,10 @@ struct JobSpec {
   RoutingSpec routing;
   std::optional<models::Adapters> lora;
   double offload = 0;
-  int offload_activations = 0; // layers of each piece
-  AttentionWay attention = AttentionWay::flash;
-  double kernel_time = 1; // by which its kernels take longer than computed
-  Value tokens;           // a number, or a text like "1T"
+  int offload_activations = 0;           // layers of each piece
+  std::optional<AttentionWay> attention; // else the framework's
+  double kernel_time = 1;                // by which its kernels take longer than computed
+  Value tokens;                          // a number, or a text like "1T"
 };
 
 struct ExpectationSpec {
@@ -369,7 +369,10 @@ void describe_transformer(V& v, JobSpec& s)
       "so many layers of each stage, or of each of its pieces, keep their activations in host "
       "memory (Megatron's cpu_offloading_num_layers)",
       between(0, 10000));
-  v.optional("attention", s.attention, "in one kernel, or with scores that pass through memory");
+  v.optional(
+      "attention", s.attention,
+      "in one kernel, or with scores that pass through memory; the framework's where it is not "
+      "told");
   v.optional("kernel_time", s.kernel_time,
              "by this factor kernels take longer than computed, or the host's launches where a "
              "network's kernels are shorter than these; an anchor says it by a rate",

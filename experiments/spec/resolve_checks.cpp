@@ -163,16 +163,6 @@ void remark_age(ResolvedJob& job, const platforms::PlatformSpec& platform)
       job.framework.newer.empty() ? "" : "; for later code: \"" + job.framework.newer + "\""));
 }
 
-void remark_composed(ResolvedJob& job)
-{
-  if (job.transformer && job.framework.kernels.composed != models::Composition::none)
-    job.warnings.push_back(fmt::format(
-        "{}: '{}' composes GELU, layer normalisation, dropout and softmax of other kernels, "
-        "counted of networks that are told by their layers (bert-base, bert-large) and not of "
-        "transformers: this one will be slower",
-        job.spec.name, job.framework.name));
-}
-
 // Host times, fusion and attention of frameworks are known of CUDA's code alone.
 void remark_vendor(ResolvedJob& job, const platforms::Gpu& gpu)
 {
@@ -282,7 +272,6 @@ void add_remarks(ResolvedExperiment& e)
     remark_input(job);
     remark_links(job, e.platform);
     remark_age(job, e.platform);
-    remark_composed(job);
     remark_vendor(job, e.platform.gpu);
     remark_program(job);
     remark_selective(job);

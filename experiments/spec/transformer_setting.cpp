@@ -138,6 +138,19 @@ Batch batch_of(const JobSpec& job, const models::TransformerFile& model, const V
   return batch;
 }
 
+// Of a framework that says nothing of transformers: what its scripts do with any network. Queries,
+// keys and values are products of their own (BERT of google-research and of huggingface), and its
+// optimizer launches what it does for each tensor.
+models::TransformerRules rules_of_scripts(const models::Framework& framework,
+                                          const models::Optimizer& optimizer)
+{
+  models::TransformerRules rules;
+  rules.joined_projections = false;
+  rules.optimizer_kernels =
+      static_cast<int>(models::form_of(optimizer, framework.optimizer_style).launches_per_tensor);
+  return rules;
+}
+
 models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& rules,
                             const models::Optimizer& optimizer, double element)
 {
@@ -208,8 +221,10 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                "leave them out: gradients of a transformer are exchanged by collectives");
   TransformerSetting setting;
   setting.model = models::load_transformer(resolve_preset(job.model, models::kNetworkKind));
+  const models::Optimizer optimizer =
+      models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
   const models::TransformerRules rules = models::in_effect(
-      framework.transformer.value_or(models::TransformerRules{}),
+      framework.transformer ? *framework.transformer : rules_of_scripts(framework, optimizer),
       job.precision != Precision::fp16 && (!job.parallel || job.parallel->zero < 2));
   const Batch batch = batch_of(job, setting.model, at);
   const models::Transformer& t = setting.model.transformer;
@@ -229,12 +244,11 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.treatments = {job.bf16_layers.first, job.bf16_layers.last, job.recompute_layers,
                          job.offload_activations};
   s.memory.expert_load = job.routing.load();
-  s.memory.flash = job.attention == AttentionWay::flash;
+  s.memory.flash =
+      job.attention ? *job.attention == AttentionWay::flash : framework.kernels.fused_attention;
   s.memory.element = is_narrow(job.precision) ? 2 : bytes_of(job.precision);
   s.memory.per_node = gpus_per_node;
   s.memory.stages_keep_weights = rules.stages_keep_weights;
-  const models::Optimizer optimizer =
-      models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
   refuse_idle_of_transformer(job, t, s.memory.plan, optimizer, at);
   s.memory.state = state_of(job, rules, optimizer, s.memory.element);
   s.newton_schulz = optimizer.newton_schulz ? optimizer.newton_schulz->iterations : 0;
@@ -244,6 +258,8 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.separate_gate = !(framework.fused_elementwise && rules.fused_activation);
   s.rules = rules;
   s.fused_elementwise = framework.fused_elementwise;
+  s.composed = framework.kernels.composed;
+  s.autocast = framework.kernels.autocast;
   // Where what is too much is left out, nobody asks how much came.
   s.rules.dropless = rules.dropless && !job.routing.capacity;
   // Frameworks tell what Adam moves; another optimizer reads and writes its own state instead.

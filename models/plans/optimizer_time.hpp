@@ -5,7 +5,7 @@
 
 namespace foretrain::models {
 
-/// Of one GPU's share of `trained` parameters in so many layers: what it moves, or its launches.
-Seconds optimizer_time(const StepSetting& setting, const PieceParameters& trained, int layers);
+/// Of one GPU's share of `trained` parameters in so many layers: what it moves, and its launches.
+OperatorTime optimizer_time(const StepSetting& setting, const PieceParameters& trained, int layers);
 
 } // namespace foretrain::models

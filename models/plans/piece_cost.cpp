@@ -101,14 +101,14 @@ struct PassWaits {
 
 // A host that is never waited for runs ahead from pass to pass, and over a micro-batch's part of
 // the `update`.
-PassWaits waits_of_passes(const Pass& ahead, const Pass& back, Seconds update)
+PassWaits waits_of_passes(const Pass& ahead, const Pass& back, const HostedPiece& update)
 {
   std::vector<HostedPiece> pieces;
   for (const OperatorTime& part : ahead.work)
     pieces.push_back({part.device, part.host});
   for (auto part = back.work.rbegin(); part != back.work.rend(); ++part)
     pieces.push_back({part->device, part->host});
-  pieces.push_back({update, Seconds(0)});
+  pieces.push_back(update);
   PassWaits waits;
   const std::vector<Seconds> each = waits_for_host(pieces);
   for (std::size_t i = 0; i < each.size(); ++i)
@@ -267,10 +267,11 @@ private:
   // the logits start when the layers are done.
   PassWaits waits_of_host(const OperatorTime& ahead, const OperatorTime& back) const
   {
-    if (s_.rules.host_per_micro_batch.value() <= 0)
-      return waits_of_passes(ahead_, back_,
-                             optimizer_time(s_, trained_, cost_.layers) /
-                                 s_.memory.batch.micro_batches);
+    if (s_.rules.host_per_micro_batch.value() <= 0) {
+      const OperatorTime update = optimizer_time(s_, trained_, cost_.layers);
+      const double parts = s_.memory.batch.micro_batches;
+      return waits_of_passes(ahead_, back_, {update.device / parts, update.host / parts});
+    }
     const OperatorTime layers{ahead.device - output_.device, ahead.host - output_.host};
     return {time_in_order(layers, output_) - ahead.device, back.time() - back.device};
   }

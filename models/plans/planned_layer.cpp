@@ -360,6 +360,8 @@ OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
   shape.sequence_parallel = s.memory.plan.sequence_parallel && s.memory.plan.tensor > 1;
   shape.flash = s.memory.flash;
   shape.fused = s.fused_elementwise;
+  shape.composed = s.composed;
+  shape.autocast = s.autocast && !s.fused_elementwise && s.memory.element == 2;
   shape.fused_activation = s.rules.fused_activation;
   shape.fused_rotary = s.rules.fused_rotary;
   shape.fused_rotary_scale = s.rules.fused_rotary_scale;

@@ -411,12 +411,23 @@ Bytes training_memory(const Network& network, int batch, const Device& device)
   const auto parameters = static_cast<double>(sum.parameters);
   const double state = parameters * (2 * 4 + device.optimizer.state_bytes_per_parameter +
                                      (device.master_weights ? device.bytes_per_element : 0));
-  // Activations that overwrite their input (ReLU, dropout) need no memory of their own, and what no
-  // backward pass reads is not kept.
+  // Activations that overwrite their input (ReLU) or come in place of it (softmax) need no memory
+  // of their own, and what no backward pass reads is not kept. GELU and swish read what they were
+  // given, as does the product behind them what they made; dropout keeps a mask of a byte, and
+  // behind a softmax, which reads its own result, another one.
   double activations = 0;
-  for (const Layer& layer : network.layers)
-    if (layer.trained && layer.kind != LayerKind::elementwise && layer.kind != LayerKind::regroup)
-      activations += static_cast<double>(layer.output_elements);
+  const Layer* before = nullptr;
+  for (const Layer& layer : network.layers) {
+    const auto elements = static_cast<double>(layer.output_elements);
+    const bool keeps_both = layer.op == "gelu" || layer.op == "swish" ||
+                            (layer.op == "dropout" && before && before->op == "softmax");
+    if (layer.trained &&
+        (keeps_both || (layer.kind != LayerKind::elementwise && layer.kind != LayerKind::regroup)))
+      activations += elements;
+    if (layer.trained && layer.op == "dropout")
+      activations += elements / device.bytes_per_element;
+    before = &layer;
+  }
   const double tables = static_cast<double>(sum.divided_parameters) / device.ranks *
                         (4 + device.optimizer.state_bytes_per_parameter);
   return Bytes(state + tables) + moved(activations * batch, device);

@@ -161,6 +161,9 @@ struct KernelSpec {
   /// In half precision, softmax and normalisation of positions compute in single precision
   /// (torch.autocast), and what follows up to the next product.
   bool autocast = false;
+  /// One kernel does attention of a transformer (FlashAttention); else its scores pass through
+  /// memory. Layers say it themselves.
+  bool fused_attention = true;
   BatchNorm batch_norm = BatchNorm::alone;
   /// With fused chains: of linear layers too (epilogues of cuBLASLt).
   bool activations_in_products = false;
@@ -320,6 +323,10 @@ void describe(V& v, KernelSpec& s)
   v.optional("autocast", s.autocast,
              "in half precision softmax and layer and group normalisation compute in single "
              "precision, with conversions before them and before the next product");
+  v.optional("fused_attention", s.fused_attention,
+             "a transformer's attention is one kernel (FlashAttention), else scores pass through "
+             "memory; a job's \"attention\" comes first, and networks told by their layers say "
+             "it themselves");
   v.optional("batch_norm", s.batch_norm,
              "alone: kernels of its own; sums-in-convolution: the convolution before it adds up "
              "the batch's statistics while it writes; in-convolutions: and the one after it "
@@ -328,7 +335,7 @@ void describe(V& v, KernelSpec& s)
              "with fused_elementwise: the product of a linear layer applies the activation behind "
              "it while it writes its result, and its gradient backward (epilogues of cuBLASLt)");
   v.optional("composed", s.composed,
-             "of layered networks: GELU, swish, layer normalisation, dropout and softmax have no "
+             "GELU, swish, layer normalisation, dropout and softmax have no "
              "kernels of their own but are composed of others as in this framework; with "
              "fused_elementwise what its compiler leaves of them; in half precision GELU and layer "
              "normalisation compute in single");

@@ -122,8 +122,39 @@ void OperatorWriter::memory(const char* name, double elements, double forward, d
   operators.push_back(op);
 }
 
+// Each conversion reads one width and writes the other; backward undoes both. Chains that a
+// compiler fuses convert on their way.
+void OperatorWriter::in_single(double elements)
+{
+  Operator& op = operators.back();
+  if (shape.element != 2)
+    return;
+  op.forward_bytes *= 2;
+  op.backward_bytes *= 2;
+  if (shape.fused)
+    return;
+  const double converted = 2 * (2 + 4) * elements;
+  op.forward_bytes += converted;
+  op.backward_bytes += converted;
+}
+
+bool OperatorWriter::composed(const char* name, const char* op, double elements)
+{
+  const std::optional<ComposedOperation> of = composed_operation(shape.composed, shape.fused, op);
+  if (!of)
+    return false;
+  memory(name, elements, of->forward, of->backward);
+  operators.back().forward_kernels = of->forward_kernels;
+  operators.back().backward_kernels = of->backward_kernels;
+  if (of->single)
+    in_single(elements);
+  return true;
+}
+
 void OperatorWriter::norm(const char* name, double elements)
 {
+  if (!t.rms() && composed(name, "layer_norm", elements))
+    return;
   // Read and written; backward reads input and gradient, writes the gradient. RMSNorm written in
   // Python (Llama's, torchtune's) has a kernel for each of cast, square, mean, two products and
   // cast back: 36 bytes an element of 2 bytes. Its gradient: 92 in 16 kernels, of which 32 are of
@@ -133,12 +164,18 @@ void OperatorWriter::norm(const char* name, double elements)
   if (t.rms()) {
     operators.back().forward_kernels = static_cast<int>(eager(1, 8));
     operators.back().backward_kernels = static_cast<int>(eager(1, 16));
+  } else if (shape.autocast) {
+    in_single(elements);
   }
 }
 
 void OperatorWriter::residual(const char* name)
 {
   const double elements = shape.own_tokens() * t.hidden;
+  if (t.has_bias() && composed("dropout", "dropout", elements)) {
+    memory(name, elements, shape.fused ? 0 : 2 + 3, 1, 2); // bias and sum
+    return;
+  }
   // With a bias there is dropout, whose mask is a byte, and the gradient of the bias reads all.
   memory(name, elements, t.has_bias() ? eager(3.5, 5) : 3, t.has_bias() ? 3.5 : eager(1, 2));
   if (t.has_bias())

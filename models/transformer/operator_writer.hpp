@@ -34,6 +34,8 @@ public:
   /// `forward`, `backward`: passes over `elements`; eager frameworks need more of both.
   void memory(const char* name, double elements, double forward, double backward, int kernels = 1);
   double eager(double fused, double separate) const { return shape.fused ? fused : separate; }
+  /// An operation that the framework composes of others; whether it does.
+  bool composed(const char* name, const char* op, double elements);
   void norm(const char* name, double elements);
   void residual(const char* name);
   void attention();
@@ -51,6 +53,9 @@ public:
   std::vector<Operator> operators;
 
 private:
+  void softmax(double scores);
+  /// What was just written computes in single precision, between conversions.
+  void in_single(double elements);
   void plain_attention(const sim::AttentionShape& a);
   void fused_attention(const sim::AttentionShape& a);
   void gathered_attention(const sim::AttentionShape& a, double times);

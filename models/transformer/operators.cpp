@@ -17,10 +17,25 @@ void OperatorWriter::plain_attention(const sim::AttentionShape& a)
   // Heads are brought before the tokens, and back.
   memory("heads first", a.batch * a.queries * a.head_size * (2 * a.heads + 2 * a.kv_heads), 2, 2,
          4);
-  // Scale, mask and softmax in one pass or three, then dropout with its mask of a byte.
-  memory("softmax", a.batch * a.heads * a.queries * a.keys, eager(2, 6) + 2.5, eager(3, 6) + 2.5,
-         static_cast<int>(eager(2, 4)));
-  operators.back().module = LayerModule::core_attn;
+  const std::size_t first = operators.size();
+  softmax(a.batch * a.heads * a.queries * a.keys);
+  for (std::size_t i = first; i < operators.size(); ++i)
+    operators[i].module = LayerModule::core_attn;
+}
+
+// Scale, mask and softmax in one pass or three, then dropout with its mask of a byte.
+void OperatorWriter::softmax(double scores)
+{
+  if (shape.composed != Composition::none) {
+    for (const char* op : {"scale_mask", "softmax", "dropout"})
+      composed(op, op, scores);
+  } else if (shape.autocast) { // from the softmax on in single precision
+    memory("scale and mask", scores, 4, 3, 2);
+    memory("softmax", scores, 2 + 2.25, 3 + 2.25, 2);
+    in_single(scores);
+  } else {
+    memory("softmax", scores, eager(2, 6) + 2.5, eager(3, 6) + 2.5, static_cast<int>(eager(2, 4)));
+  }
 }
 
 void OperatorWriter::attention_kernel(const char* name, const sim::AttentionShape& part,
@@ -233,6 +248,8 @@ void OperatorWriter::feed_forward(const char* up, const char* down, double token
     memory("swiglu", elements, 3 - cast, 5 - 2 * cast);
   else if (t.gated)
     memory("swiglu", elements, 5, halves ? 13 : 9, halves ? 4 : 3);
+  else if (composed("gelu", "gelu", elements))
+    memory("ffn bias", elements, t.has_bias() ? 2 : 0, t.has_bias() ? 1 : 0);
   else
     memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), t.has_bias() ? 4 : 3);
   within(whole);

@@ -200,17 +200,23 @@ TEST_CASE("an anchor's batch is passes of the job's micro-batch, or the job says
 
 TEST_CASE("BERT-large takes the same as layers and as a transformer", "[anchor]")
 {
-  // Attention with scores that pass through memory, as the layers say it, all in half precision.
-  const std::string job =
-      R"("framework": "pytorch-apex-ddp", "precision": "fp16", "batch_per_gpu": 16)";
+  // Attention with scores that pass through memory, as the layers say it; all in half precision, or
+  // cast to single and back, or composed; the device or the host in charge.
+  const auto framework = GENERATE("pytorch-apex-ddp", "pytorch-ddp", "tensorflow-2-horovod",
+                                  "tensorflow-2-xla-horovod");
+  const auto batch = GENERATE(1, 16);
+  CAPTURE(framework, batch);
+  const std::string job = R"("framework": ")" + std::string(framework) +
+                          R"(", "precision": "fp16", "batch_per_gpu": )" + std::to_string(batch);
   const auto text = [&](const std::string& model) {
     return R"({"cluster": {"platform": "dgx-a100"}, "jobs": [{)" + model + ", " + job + "}]}";
   };
   const double layers =
       rate(text(R"("model": {"extends": "bert-large", "input": {"tokens": 512}})"), {});
   const double transformer = rate(text(R"("model": "bert-large-512", "attention": "plain")"), {});
-  // A transformer's scores are scaled and masked by two kernels, a layer's by one.
-  CHECK(layers == Approx(transformer).epsilon(0.1));
+  // A transformer's scores are scaled and masked by two kernels, a layer's by one, and gradients of
+  // what queries, keys and values are made of are added up.
+  CHECK(layers == Approx(transformer).epsilon(0.15));
 }
 
 } // namespace foretrain::anchors_test

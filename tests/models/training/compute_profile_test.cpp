@@ -62,6 +62,28 @@ TEST_CASE("frozen layers run forward alone, and the first trained one hands on n
   CHECK_THAT(training_memory(network, 64, device).value(), test::is(state + 2.0 * 64 * 1000 * 4));
 }
 
+TEST_CASE("a layer of a transformer keeps 34 s b h + 5 a s^2 b bytes", "[profile][closed-form]")
+{
+  // Korthikanti et al., arXiv:2205.05198, equation 1; here without its state.
+  const auto kept = [](int layers, int batch) {
+    const Network network = test::network_of(
+        R"("tokens": 512)",
+        R"({"op": "embedding", "vocab": 100, "hidden": 64}, {"op": "repeat", "name": "e", "times": )" +
+            std::to_string(layers) + R"(, "body": [
+        {"op": "residual", "main": [{"op": "attention", "heads": 4, "dropout": true}, "dropout"],
+         "then": ["layer_norm"]},
+        {"op": "residual", "then": ["layer_norm"], "main": [
+          {"op": "linear", "out": 256, "then": ["gelu"]},
+          {"op": "linear", "out": 64, "then": ["dropout"]}]}]})");
+    Device device;
+    device.bytes_per_element = 2;
+    return training_memory(network, batch, device).value() -
+           training_memory(network, 0, device).value();
+  };
+  const double s = 512, b = 3, h = 64, a = 4;
+  CHECK_THAT(kept(3, 3) - kept(2, 3), test::is(34 * s * b * h + 5 * a * s * s * b));
+}
+
 TEST_CASE("borrowed weights are read as a layer's own", "[profile][closed-form]")
 {
   Network network = two_linear_layers(1000);
