@@ -92,7 +92,7 @@ BytesPerSecond cluster_bisection(const PlatformSpec& spec, int nodes)
   for (const auto& name : spec.networks.front().nics)
     for (std::size_t i = 0; i < spec.node.nics.size(); ++i)
       if (spec.node.nics[i].name == name)
-        adapters += std::min(spec.nics[i].rate, spec.fabrics.front().port_rate).value();
+        adapters += spec.nics[i].rate.value();
   const int half = nodes / 2; // of an odd number the smaller one
   const bool tiers =
       nodes * static_cast<int>(spec.networks.front().nics.size()) > spec.fabrics.front().ports;

@@ -89,7 +89,7 @@ sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) 
   }
   if (transport.protocol == NetworkProtocol::tcp) {
     add_core_work(hop.uses, a.node, 2 * cpu_seconds_per_byte(stack_, framing));
-    hop.cap = connection_cap(stack_, framing, transport.connections);
+    hop.cap = connection_cap(stack_, framing, transport.parallel());
   }
   return hop;
 }
@@ -201,7 +201,7 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   if (transport.protocol == NetworkProtocol::rdma)
     hop.handling += receiver.completion;
   if (transport.protocol == NetworkProtocol::tcp)
-    hop.cap = socket_cap(transport.connections, transport.connections);
+    hop.cap = socket_cap(transport.parallel(), transport.parallel());
   return hop;
 }
 

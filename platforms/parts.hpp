@@ -124,6 +124,8 @@ constexpr auto choices(LinkLayer)
 struct Nic {
   std::string name;
   BytesPerSecond rate; // line rate, one direction
+  BytesPerSecond line; // the same where no switch's ports are slower (limit_to_ports)
+  int ports = 1;       // of a switch; more where several are joined
   int pcie_generation = 3;
   int pcie_lanes = 16;
   LinkLayer link = LinkLayer::ethernet;

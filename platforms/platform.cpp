@@ -155,7 +155,8 @@ void join_adapters(PlatformSpec& spec)
         ++i;
         continue;
       }
-      spec.nics[first].rate += spec.nics[i].rate;
+      spec.nics[first].line += spec.nics[i].line;
+      spec.nics[first].ports += spec.nics[i].ports;
       spec.nics[first].pcie_lanes += spec.nics[i].pcie_lanes;
       for (NetworkSpec& network : spec.networks)
         std::erase(network.nics, other.name);
@@ -180,8 +181,10 @@ PlatformSpec read_platform(const Value& value)
       spec.gpu.pcie_lanes = std::min(spec.gpu.pcie_lanes, *spec.node.gpus->lanes);
   }
   spec.cpu = read_as<Cpu>(resolve_preset(spec.node.cpu, kCpuKind));
-  for (const auto& nic : spec.node.nics)
+  for (const auto& nic : spec.node.nics) {
     spec.nics.push_back(read_as<Nic>(resolve_preset(nic.type, kNicKind)));
+    spec.nics.back().line = spec.nics.back().rate;
+  }
   for (const auto& disk : spec.node.disks)
     spec.disks.push_back(striped(read_as<Disk>(resolve_preset(disk.type, kDiskKind)), disk.count));
   for (const auto& network : spec.networks)
@@ -192,10 +195,31 @@ PlatformSpec read_platform(const Value& value)
   checker.nvlink();
   checker.networks(value);
   join_adapters(spec);
+  limit_to_ports(spec);
   return spec;
 }
 
 } // namespace
+
+void limit_to_ports(PlatformSpec& spec)
+{
+  spec.remarks.clear();
+  for (std::size_t i = 0; i < spec.nics.size(); ++i) {
+    Nic& nic = spec.nics[i];
+    nic.rate = nic.line;
+    for (std::size_t n = 0; n < spec.networks.size(); ++n) {
+      const auto& plugged = spec.networks[n].nics;
+      const BytesPerSecond port = nic.ports * spec.fabrics[n].port_rate;
+      if (std::find(plugged.begin(), plugged.end(), spec.node.nics[i].name) == plugged.end() ||
+          nic.rate <= port)
+        continue;
+      nic.rate = port;
+      spec.remarks.push_back(fmt::format("{}, a {} of {}, runs at the {} of a port of the {}",
+                                         spec.node.nics[i].name, nic.name, to_text(nic.line),
+                                         to_text(port), spec.fabrics[n].name));
+    }
+  }
+}
 
 PlatformSpec load_platform(const Value& reference)
 {

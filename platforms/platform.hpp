@@ -79,9 +79,14 @@ struct PlatformSpec {
   std::vector<Disk> disks;     // parallel to node.disks
   std::vector<Fabric> fabrics; // parallel to networks
   Value origin;
+  std::vector<std::string> remarks; // what is not as its parts by themselves say
 
   int gpus_per_node() const { return node.gpus ? static_cast<int>(node.gpus->on.size()) : 0; }
 };
+
+/// A link runs at the rate of the slower of its ends, an adapter or a switch's port: adapters get
+/// the rate at which they run, and where that is not their own, a remark.
+void limit_to_ports(PlatformSpec& spec);
 
 /// Reads and checks a platform. Throws ConfigError.
 PlatformSpec load_platform(const Value& reference);

@@ -26,8 +26,8 @@ const Nic* SocketThreads::seen(int nic) const
 
 int SocketThreads::own(int nic) const
 {
-  if (const int asked = machine_.stack().transport.connections; asked > 1)
-    return asked;
+  if (const auto& asked = machine_.stack().transport.connections)
+    return *asked;
   const Nic* const adapter = seen(nic);
   return std::max(version_ < kByRanksThread ? 1 : 0,
                   adapter != nullptr ? adapter->socket_threads : 0);
@@ -35,8 +35,8 @@ int SocketThreads::own(int nic) const
 
 int SocketThreads::connections(int nic) const
 {
-  if (const int asked = machine_.stack().transport.connections; asked > 1)
-    return asked;
+  if (const auto& asked = machine_.stack().transport.connections)
+    return *asked;
   const Nic* const adapter = seen(nic);
   return adapter != nullptr && adapter->socket_threads > 0
              ? adapter->socket_threads * adapter->sockets_per_thread

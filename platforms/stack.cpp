@@ -33,6 +33,10 @@ Stack make_stack(Host host, Transport transport)
   stack.assumed.push_back("network '" + stack.transport.name + "' was taken to pass '" +
                           guest.name + "' in a '" + stack.host.name +
                           "'; one with \"passthrough\" has an adapter of its own");
+  // The virtual adapter does not look inside tunnels, whatever the host's does.
+  for (TransportLayer& layer : stack.transport.layers)
+    if (layer.aggregation == Aggregation::adapter)
+      layer.aggregation = Aggregation::never;
   stack.transport = over(std::move(stack.transport), guest);
   return stack;
 }

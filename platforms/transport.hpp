@@ -87,9 +87,9 @@ struct Transport {
   Seconds cpu_per_segment{}; // core time per segment, each end
   Seconds cpu_per_packet{};  // core time per packet on the wire, each end
   double copies = 0;         // memory copies per byte by the CPU, each end
-  BytesPerSecond copy_rate{8e9}; // of one core
-  int connections = 1;           // parallel connections per channel of a collective
-  bool one_flow = false;         // what two nodes send each other has addresses, but no ports
+  BytesPerSecond copy_rate{8e9};  // of one core
+  std::optional<int> connections; // parallel, per channel of a collective; else the library's
+  bool one_flow = false;          // what two nodes send each other has addresses, but no ports
   /// rdma only: what software that knows sockets alone takes over the same adapters.
   std::optional<SocketTransports> sockets;
   // Of one that stands over another, the values above are those of the lowest, and its own are:
@@ -99,6 +99,8 @@ struct Transport {
   {
     return link == LinkLayer::infiniband ? infiniband : ethernet;
   }
+  /// Connections of a channel where the library opens none by an adapter's vendor.
+  int parallel() const { return connections.value_or(1); }
   /// Copies of a byte, and latency, of all layers.
   double all_copies() const;
   Seconds all_latency() const;
@@ -192,8 +194,11 @@ void describe(V& v, TransportFile& file)
              non_negative());
   v.optional("copies", s.copies, "memory copies per byte by the CPU, each end", non_negative());
   v.optional("copy_rate", s.copy_rate, "of one core; with 'over' as below", positive());
-  v.optional("connections", s.connections, "parallel connections per channel; with 'over' as below",
-             between(1, 64));
+  v.optional(
+      "connections", s.connections,
+      "parallel connections per channel, instead of what the library opens by itself; with 'over' "
+      "as below",
+      between(1, 64));
   v.optional("one_flow", s.one_flow,
              "its packets have addresses, but no ports (IP in IP): to networks and adapters all "
              "that one node sends another is one flow, which one core of each end serves, and a "

@@ -34,14 +34,19 @@ std::string limits_text(const PathPart& part)
   return joined(words);
 }
 
-// What brings nothing when doubled, as one sentence.
+// What brings nothing when doubled, and what costs.
 std::string nothing_text(const ExplainedJob& job)
 {
-  std::vector<std::string> names;
+  std::vector<std::string> nothing, slower;
   for (const LeverGain& lever : job.levers)
-    if (lever.twice < kWorthALine)
-      names.push_back(lever.name);
-  return names.empty() ? "" : "Would bring nothing: " + joined(names) + ".";
+    if (lever.twice <= -kWorthALine)
+      slower.push_back(fmt::format("{} ({})", lever.doubled, gain_text(lever.twice)));
+    else if (lever.twice < kWorthALine)
+      nothing.push_back(lever.name);
+  std::string text = nothing.empty() ? "" : "Would bring nothing: " + joined(nothing) + ".";
+  if (!slower.empty())
+    text += (text.empty() ? "" : " ") + ("Would cost: " + joined(slower) + ".");
+  return text;
 }
 
 std::string headline(const ExplainedJob& job)

@@ -246,6 +246,7 @@ void use_fabric(ResolvedExperiment& e, const Value& root)
                                              "' can run on");
   e.platform.fabrics[static_cast<std::size_t>(network)] =
       read_as<platforms::Fabric>(resolve_preset(e.spec.cluster.fabric, platforms::kFabricKind));
+  platforms::limit_to_ports(e.platform);
 }
 
 } // namespace

@@ -268,6 +268,8 @@ void add_remarks(ResolvedExperiment& e)
 {
   for (ResolvedJob& job : e.jobs) {
     remark_slow_network(job, e.platform);
+    if (spans_nodes(job))
+      job.warnings.insert(job.warnings.end(), e.platform.remarks.begin(), e.platform.remarks.end());
     remark_limits(job, e.platform);
     remark_input(job);
     remark_links(job, e.platform);

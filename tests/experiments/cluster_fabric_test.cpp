@@ -7,6 +7,7 @@
 
 namespace foretrain::cluster_fabric_test {
 
+using namespace foretrain::experiments;
 using namespace foretrain::test;
 using Catch::Matchers::Contains;
 
@@ -40,6 +41,35 @@ TEST_CASE("NCCL that sees the adapter of a cloud has connections enough", "[fabr
 {
   CHECK(step(R"("platform": "g4dn-12xlarge")", "host-network") <
         0.7 * step(R"("platform": "g4dn-12xlarge")"));
+}
+
+TEST_CASE("Twice the connections of a cloud's adapter are twice what the library opens by itself",
+          "[fabric]")
+{
+  const auto with = [](const std::string& better) {
+    return run_text("{" + better + pods(R"("platform": "p3dn")", "host-network").substr(1))
+        .jobs[0]
+        .step_time.median;
+  };
+  CHECK(with(R"("better": {"connections": 2}, )") <= 1.001 * with(""));
+  CHECK(with(R"("better": {"connections": 1}, )") == with(""));
+}
+
+TEST_CASE("a port is as slow as the slower of its ends, and that is told", "[fabric][closed-form]")
+{
+  const auto job = [](const std::string& fabric) {
+    std::string text = pods(R"("platform": "c4140-m-v100-sxm2")" + fabric, "rdma");
+    text.replace(text.find("resnet50"), 8, "vgg16");
+    return run_text(text);
+  };
+  const PointResult slow = job(R"(, "fabric": "s3048-1gbe")");
+  // The gradients of 138,357,544 parameters leave and enter a node over 125 MB/s.
+  CHECK(slow.jobs[0].step_time.median > 138357544.0 * 4 / 125e6);
+  CHECK_THAT(slow.warnings.front(), Contains("ib0") && Contains("runs at the 125 MB/s of a port"));
+  CHECK(job("").warnings.empty());
+  const auto step_of = [](const PointResult& point) { return point.jobs[0].step_time.median; };
+  CHECK(step_of(job(R"(, "fabric": {"extends": "sb7800-edr", "port_rate": "400 Gb/s"})")) ==
+        step_of(job("")));
 }
 
 TEST_CASE("Of several networks that is meant which jobs train over", "[fabric]")

@@ -297,6 +297,31 @@ TEST_CASE("of a large model: what doubled brings is what the same platform twice
                                       .epsilon(0.002));
 }
 
+TEST_CASE("what costs hides nothing that helps, and is told apart from what brings nothing")
+{
+  // BytePS' reads pass one another: more of some resources makes them slower.
+  const Json json = {{"cluster", {{"platform", "dgx1-v100"}}},
+                     {"jobs",
+                      {{{"model", "vgg11"},
+                        {"framework", "byteps"},
+                        {"precision", "fp16"},
+                        {"batch_per_gpu", 32},
+                        {"gpus", 12}}}}};
+  ExplainOptions options;
+  options.swaps = false;
+  const Explanation told = explain(loaded(json), 0, options);
+  const ExplainedJob& job = told.jobs.front();
+  const auto [worst, best] =
+      std::minmax_element(job.levers.begin(), job.levers.end(),
+                          [](const LeverGain& a, const LeverGain& b) { return a.twice < b.twice; });
+  REQUIRE(worst->twice < -0.005);
+  REQUIRE(best->twice > 0.005);
+  REQUIRE(job.limited_by);
+  CHECK(job.limited_by->twice == Approx(best->twice).margin(0.01));
+  const std::string text = report_explain(told);
+  CHECK_THAT(text, Contains("Would cost: ") && Contains(worst->doubled));
+}
+
 TEST_CASE("code that the job's own has replaced is no swap, nor what is older than the GPU")
 {
   const Json json = {{"cluster", {{"platform", "hgx-h100"}}},

@@ -19,6 +19,8 @@ PlatformSpec with_adapters(double gbit, int threads)
 {
   auto document =
       std::make_shared<Document>(*resolve_preset(std::string("a3-mega"), kPlatformKind).document());
+  for (Json& network : document->root["networks"])
+    network["fabric"] = {{"extends", network["fabric"]}, {"port_rate", "400 Gb/s"}};
   for (Json& nic : document->root["node"]["nics"])
     nic["type"] = {{"extends", "gcp-200g"},
                    {"rate", fmt::format("{} Gb/s", gbit)},
@@ -105,6 +107,10 @@ TEST_CASE("threads for sockets are those that the transport asks for, or the ada
   asked.transport.connections = 2; // fewer than the vendor's
   const Machine fewer(engine, with_adapters(200, 4), asked, 2);
   CHECK(SocketThreads(fewer, {}).own(0) == 2);
+  asked.transport.connections = 1; // which is not the same as nothing
+  const Machine one(engine, with_adapters(200, 4), asked, 2);
+  CHECK(SocketThreads(one, {}).own(0) == 1);
+  CHECK(SocketThreads(one, {}).connections(0) == 1);
   const Machine plain(engine, with_adapters(200, 0), sockets(), 2);
   CHECK(SocketThreads(plain, {}).own(0) == 0);
   CHECK(SocketThreads(plain, {2408}).own(0) == 1);

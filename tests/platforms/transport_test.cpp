@@ -81,6 +81,13 @@ TEST_CASE("a guest's packets pass its virtual adapter, one by one out of a tunne
   CHECK(connection_cap(pod, inside, 1) < connection_cap(guest, framing, 1));
   CHECK_THAT(connection_cap(pod, inside, 3), test::is(3 * connection_cap(pod, inside, 1)));
 
+  // Nor where the host's adapter looks inside tunnels: the guest's does not.
+  Framing offloaded = inside;
+  offloaded.sees_tunnels = true;
+  CHECK_THAT(network_work(pod, offloaded).all(), test::is(network_work(pod, inside).all()));
+  const Stack on_host = make_stack(host("container"), transport("flannel-vxlan"));
+  CHECK(network_work(on_host, offloaded).all() < 0.5 * network_work(on_host, inside).all());
+
   // Not twice, and not where the adapter itself is in the guest.
   CHECK(make_stack(host("vm"), transport("virtio")).transport.layers.size() == 1);
   CHECK(make_stack(host("vm"), transport("ipoib")).transport.layers.empty());

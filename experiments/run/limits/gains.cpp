@@ -63,14 +63,15 @@ public:
   }
 
 private:
-  // What brings clearly less together than the best so far brings alone holds no better one.
+  // What brings clearly less together than the best so far brings alone holds no better one, unless
+  // one of them costs, and hides what another brings.
   void halve(const Group& group)
   {
     std::vector<double> gains =
         gains_over(base_, throughputs_with(experiment_, group, 2, options_));
     bool more = false;
     for (std::size_t i = 0; i < gains.size(); ++i)
-      more |= gains[i] > std::max(kNoGain, most_[i] - kClearlyMore);
+      more |= gains[i] > std::max(kNoGain, most_[i] - kClearlyMore) || gains[i] < -kNoGain;
     if (group.size() == 1) {
       for (std::size_t i = 0; i < gains.size(); ++i)
         most_[i] = std::max(most_[i], gains[i]);

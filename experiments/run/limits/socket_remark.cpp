@@ -21,9 +21,9 @@ bool over_sockets(const ResolvedExperiment& experiment, const ResolvedJob& job)
     nodes.insert(place.node);
   const platforms::Transport& transport = experiment.stack.transport;
   return nodes.size() > 1 && !experiment.platform.gpu.on_host() &&
-         transport.protocol == platforms::NetworkProtocol::tcp &&
-         transport.connections < kThreads && job.library.version >= kFirstVersion &&
-         !job.parameter_servers && !job.library.host && job.ranks.size() <= kMostRanks;
+         transport.protocol == platforms::NetworkProtocol::tcp && transport.parallel() < kThreads &&
+         job.library.version >= kFirstVersion && !job.parameter_servers && !job.library.host &&
+         job.ranks.size() <= kMostRanks;
 }
 
 } // namespace

@@ -137,7 +137,7 @@ void add_network(List& list, const ResolvedExperiment& e)
   if (t.protocol == platforms::NetworkProtocol::tcp) {
     list.add("network/cpu_per_packet", t.cpu_per_packet);
     list.add("network/copies", t.all_copies());
-    list.add("network/connections", t.connections);
+    list.add("network/connections", t.parallel());
   }
 }
 
