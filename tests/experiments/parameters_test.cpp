@@ -121,4 +121,23 @@ TEST_CASE("only what a job has is listed", "[parameters]")
   CHECK(named(list, "j/step_on_one_gpu").source == "roofline of the GPU over the model's layers");
 }
 
+TEST_CASE("variation of a program's or a recording's step is that of its file", "[parameters]")
+{
+  const auto list = listed(R"({
+    "cluster": {"platform": "c4140-k-v100-sxm2"},
+    "jobs": [{"name": "p", "program": "pipeline-2x4", "framework": "pytorch-ddp", "gpus": 2},
+             {"name": "r", "framework": "pytorch-ddp", "gpus": 2, "model": {"name": "recorded",
+      "measured": {"device": "V100", "gpu": "v100-sxm2-16gb", "precision": "fp32", "batch": 32,
+        "step": "10 ms", "ranks": 2, "variation": 0.03,
+        "forward": [{"product": "2 ms", "kernels": 10}],
+        "backward": [{"product": "4 ms", "kernels": 20, "gradients": [1000]}],
+        "exchanges": [{"kind": "all-to-all", "size": "100 MB"}],
+        "lines": [{"pieces": [
+          {"phase": "forward", "product": "2 ms", "kernels": 10, "starts": [0]},
+          {"phase": "backward", "product": "4 ms", "kernels": 20, "after": [0]}]}]}}}]})");
+  CHECK(named(list, "p/step_variation").source.find("pipeline-2x4.json") != std::string::npos);
+  CHECK(named(list, "r/step_variation").value == "0.03");
+  CHECK(named(list, "r/step_variation").source.find("test") == 0);
+}
+
 } // namespace foretrain::parameters_test
