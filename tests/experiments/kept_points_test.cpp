@@ -37,7 +37,11 @@ TEST_CASE("points that are kept are taken from there, damaged ones are run again
   PredictOptions options;
   options.uncertainty.method = UncertaintyMethod::steps;
   options.keeper.key_of = &key_of;
-  options.keeper.put = [&kept](const std::string& key, const Json& json) { kept[key] = json; };
+  int put = 0;
+  options.keeper.put = [&](const std::string& key, const Json& json) {
+    ++put;
+    kept[key] = json;
+  };
   const auto ask = [&] {
     options.keeper.holds = [keys = kept](const std::string& key) { return keys.contains(key); };
     options.keeper.find = [&kept](const std::string& key) -> std::optional<Json> {
@@ -50,10 +54,12 @@ TEST_CASE("points that are kept are taken from there, damaged ones are run again
   REQUIRE(kept.size() == 3);
   const Json whole = written(first.result);
   CHECK(ask().known == 3);
+  CHECK(put == 3);
   kept.erase(kept.begin());                 // one is gone
   std::next(kept.begin())->second = Json(); // another one can't be read
   const Prediction again = ask();
   CHECK(again.known == 1);
+  CHECK(put == 5); // those two alone are run
   CHECK(again.damaged == 1);
   CHECK(again.status == 0);
   CHECK(written(again.result) == whole);

@@ -1,6 +1,7 @@
 // Jobs whose model is a recording: what the file says holds where the job says nothing, and one GPU
 // is what the others are measured by.
 #include "experiments/answers/programs.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 
@@ -69,6 +70,18 @@ TEST_CASE("a recording that waits for its host is limited by that, and says what
   CHECK(job.bottleneck.resource == "framework");
   CHECK(job.bottleneck.name == "overheads of the framework");
   CHECK(*job.bottleneck.gain_if_doubled == Approx(51.0 / 28.5 - 1).epsilon(1e-3));
+}
+
+TEST_CASE("stretches of a recording's backward pass are its layers", "[traces]")
+{
+  experiments::Point point;
+  point.document = parse_document(kRecorded, "test");
+  const auto layers = experiments::resolve(point).jobs.front().network.layers;
+  REQUIRE(layers.size() == 1);
+  CHECK(layers[0].op == "measured");
+  CHECK(layers[0].name == "backward0");
+  CHECK(layers[0].kind == models::LayerKind::linear); // all of it is products
+  CHECK(layers[0].parameters == 1000);
 }
 
 TEST_CASE("a recording's program is called like its job", "[traces]")
