@@ -156,9 +156,9 @@ double samples_per_second(const MlperfLog& log, const std::string& name)
   double rate = 0;
   if (!log.throughput.empty())
     rate = median(log.throughput);
-  else if (log.train_samples > 0 && !log.epochs.empty())
+  else if (!log.epochs.empty())
     rate = log.train_samples / median(log.epochs).value();
-  else if (log.train_samples > 0 && !log.blocks.empty())
+  else if (!log.blocks.empty())
     rate = log.train_samples / median(log.blocks).value();
   if (rate <= 0)
     throw ConfigError(name, "", "tells no rate",

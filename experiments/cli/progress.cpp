@@ -17,12 +17,13 @@ constexpr int kBarWidth = 24;
 
 std::string left_text(double seconds)
 {
-  if (seconds < 60)
-    return fmt::format("{:.0f} s", seconds);
-  if (seconds < 3600)
-    return fmt::format("{:.0f} min {:02.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60));
-  return fmt::format("{:.0f} h {:02.0f} min", std::floor(seconds / 3600),
-                     std::fmod(seconds, 3600) / 60);
+  const auto whole = std::llround(seconds);
+  if (whole < 60)
+    return fmt::format("{} s", whole);
+  if (whole < 3600)
+    return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  const auto minutes = std::llround(seconds / 60);
+  return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }
 
 } // namespace

@@ -152,6 +152,7 @@ void faster_disks(ResolvedExperiment& e, double factor)
   faster_disk(e.storage->disk_type, factor);
   if (e.storage->servers) {
     e.storage->servers->rate *= factor;
+    e.storage->servers->write_rate *= factor;
     e.storage->servers->operations *= factor;
   }
 }
@@ -164,13 +165,9 @@ void faster_server_links(ResolvedExperiment& e, double factor)
   e.storage->gateway *= factor;
 }
 
-void faster_servers(ResolvedExperiment& e, double factor)
+void more_server_cores(ResolvedExperiment& e, double factor)
 {
-  if (!e.storage || !e.storage->servers)
-    return;
-  e.storage->servers->cpu_per_operation *= 1 / factor;
-  e.storage->servers->cpu_per_metadata *= 1 / factor;
-  if (e.storage->server_cpu)
+  if (e.storage && e.storage->server_cpu)
     e.storage->server_cpu->cores = as_many(e.storage->server_cpu->cores, factor);
 }
 
@@ -309,7 +306,7 @@ const std::vector<Lever>& all_levers()
       {&faster_pcie, {pcie, root_port, socket_link}},
       {&faster_disks, {disk, storage_disks, storage_operations}},
       {&faster_server_links, {storage_link, storage_gateway}},
-      {&faster_servers, {storage_cores}},
+      {&more_server_cores, {storage_cores}},
       {&more_mounts, {mount}},
       {&faster_memory, {dram}},
       {&more_cores, {cores}},

@@ -104,7 +104,7 @@ Json jamba(const Config& c)
   if (c.number_or("num_experts", 1) > 1) {
     t["experts"] = c.number("num_experts");
     t["top_k"] = c.number("num_experts_per_tok");
-    t["experts_every"] = c.number_or("expert_layer_period", 1);
+    t["experts_every"] = c.number_or("expert_layer_period", 2);
   }
   t["mamba"] = {{"heads", c.number_or("mamba_expand", 2) * hidden},
                 {"head_size", 1},

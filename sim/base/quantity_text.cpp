@@ -81,7 +81,7 @@ ParsedQuantity parse_quantity(std::string_view text, std::span<const Unit> units
   if (start == std::string_view::npos)
     return {false, 0, "is empty", form};
   std::string_view rest = text.substr(start);
-  if (!rest.empty() && rest.front() == '+')
+  if (rest.starts_with('+') && !rest.starts_with("+-"))
     rest.remove_prefix(1);
   double number = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);

@@ -3,7 +3,9 @@
 
 #include "calibration/nccl_tests_log.hpp"
 
+#include "experiments/learn/calibrate_training.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files.hpp"
 #include "tests/experiments/calibrate_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/damage.hpp"
@@ -84,6 +86,19 @@ TEST_CASE("copies teach link efficiencies and latencies", "[calibrate]")
   CHECK(refused(c, "/socket_link")); // all GPUs hang on one socket
   CHECK(c.profile.outliers.empty());
   CHECK(find(c, "/copy_latency")->preset == "v100-sxm2-16gb");
+  std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a of 64 bits, as its authors have it
+  for (const char byte : read_file(log)) {
+    hash ^= static_cast<unsigned char>(byte);
+    hash *= 0x100000001b3;
+  }
+  CHECK(c.profile.logs.at(0).digest == fmt::format("fnv1a64:{:016x}", hash));
+}
+
+TEST_CASE("a median is of the values in order", "[calibrate]")
+{
+  CHECK(median_of({3, 1, 2}) == 2);
+  CHECK(median_of({4, 1, 3, 2}) == 2.5);
+  CHECK(median_of({7}) == 7);
 }
 
 TEST_CASE("collectives teach latencies, and only of what they ran over", "[calibrate]")

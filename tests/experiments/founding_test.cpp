@@ -129,6 +129,17 @@ TEST_CASE("what was published may lie inside the interval of a claim that is mis
   CHECK(it.verdict.inside == true);
 }
 
+TEST_CASE("a bound is inside an interval that reaches it")
+{
+  const Range rate =
+      judged({{"experiment", "one"}, {"published", 1e6}, {"within", 0.01}}).verdict.numbers.at(0);
+  const auto inside = [](double bound) {
+    return judged({{"experiment", "one"}, {"at_least", bound}}).verdict.inside;
+  };
+  CHECK(inside(0.99 * rate.high) == true); // missed, perhaps
+  CHECK(inside(1.01 * rate.high) == false);
+}
+
 TEST_CASE("a claim about a text holds where the text names one of several")
 {
   const Json asked = {{"experiment", "one"}, {"quantity", "/bottleneck/resource"}};

@@ -54,6 +54,33 @@ TEST_CASE("a pipeline from a file takes (m + p - 1) forward and backward passes 
   CHECK(job.throughput.median == Approx(4 / job.step_time.median).epsilon(1e-6));
 }
 
+TEST_CASE("work of a program's host takes a core for as long as it says", "[program][closed-form]")
+{
+  const Json program = {{"format", "foretrain.program/1"},
+                        {"name", "hosted"},
+                        {"streams", {"compute"}},
+                        {"ranks", Json::array({{{"device", 0}}})},
+                        {"operations",
+                         {{{"kind", "compute"},
+                           {"phase", "forward"},
+                           {"rank", 0},
+                           {"stream", "compute"},
+                           {"time_s", 0.01}},
+                          {{"kind", "host"},
+                           {"phase", "framework"},
+                           {"rank", 0},
+                           {"stream", "compute"},
+                           {"time_s", 0.02}}}},
+                        {"samples_per_step", 1}};
+  const PointResult result = run(Json::array(
+      {{{"name", "p"},
+        {"program", program},
+        {"gpus", 1},
+        {"framework", {{"extends", "pytorch-ddp"}, {"step_variation", 0}, {"host_threads", 0}}}}}));
+  CHECK(result.jobs.front().step_time.median == Approx(0.03).epsilon(0.02)); // of one GPU's speed
+  CHECK(result.node->cores == Approx(2.0 / 3 / 40).epsilon(0.02));           // of 40 cores
+}
+
 TEST_CASE("a program shares a machine with other jobs", "[program]")
 {
   const Json cnn = {{"name", "cnn"},

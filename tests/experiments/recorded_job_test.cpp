@@ -1,5 +1,7 @@
 // Jobs whose model is a recording: what the file says holds where the job says nothing, and one GPU
 // is what the others are measured by.
+#include "experiments/answers/programs.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 
@@ -68,6 +70,36 @@ TEST_CASE("a recording that waits for its host is limited by that, and says what
   CHECK(job.bottleneck.resource == "framework");
   CHECK(job.bottleneck.name == "overheads of the framework");
   CHECK(*job.bottleneck.gain_if_doubled == Approx(51.0 / 28.5 - 1).epsilon(1e-3));
+}
+
+TEST_CASE("stretches of a recording's backward pass are its layers", "[traces]")
+{
+  experiments::Point point;
+  point.document = parse_document(kRecorded, "test");
+  const auto layers = experiments::resolve(point).jobs.front().network.layers;
+  REQUIRE(layers.size() == 1);
+  CHECK(layers[0].op == "measured");
+  CHECK(layers[0].name == "backward0");
+  CHECK(layers[0].kind == models::LayerKind::linear); // all of it is products
+  CHECK(layers[0].parameters == 1000);
+}
+
+TEST_CASE("a recording's program is called like its job", "[traces]")
+{
+  const auto loaded = experiments::load_experiment(parse_document(kRecorded, "test"), {});
+  CHECK(experiments::programs_of(loaded, 0).at("jobs").at(0).at("name") == "train");
+}
+
+TEST_CASE("what a recording waited for batches and their copies is part of its step",
+          "[traces][closed-form]")
+{
+  const auto job = run_text(kRecorded, {{"/jobs/0/gpus", "1"},
+                                        {"/jobs/0/model/measured/input", "\"2 ms\""},
+                                        {"/jobs/0/model/measured/copy", "\"3 ms\""},
+                                        {"/jobs/0/model/measured/host", "\"1 ms\""}})
+                       .jobs.front();
+  CHECK_THAT(job.step_time.median, is(9e-3 + 6e-3));
+  CHECK_THAT(job.time.compute.value(), is(6e-3));
 }
 
 } // namespace foretrain::recorded_job_test

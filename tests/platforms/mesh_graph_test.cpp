@@ -58,6 +58,7 @@ TEST_CASE("rings over a full mesh use every link alike", "[graphs][closed-form]"
       const CollectiveGraph ring = graphs(first(n), between).ring;
       CHECK(ring.channels == static_cast<int>(ring.orders.size()));
       CHECK(ring.reach_inside == PathReach::nvlink);
+      CHECK(ring.bandwidth_between == ring.bandwidth_inside); // of a channel, wherever it leads
       for (auto order : ring.orders) {
         std::sort(order.begin(), order.end());
         CHECK(order == first(n));

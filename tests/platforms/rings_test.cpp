@@ -158,4 +158,51 @@ TEST_CASE("channels that take one way carry the share of all of them", "[rings][
   CHECK(uneven);
 }
 
+TEST_CASE("a communicator is as wide as what its narrowest node finds", "[rings][property]")
+{
+  sim::Engine engine;
+  const Machine machine(engine, load_platform("dgx1-v100"), bare_metal(), 3);
+  sim::RandomStream random(5, "parts of nodes");
+  std::set<int> widths; // channels
+  for (int draw = 0; draw < 12; ++draw) {
+    std::vector<GpuPlace> ranks;
+    std::vector<std::vector<int>> local(2 + static_cast<std::size_t>(draw % 2));
+    for (std::size_t node = 0; node < local.size(); ++node) {
+      for (int gpu = 0; gpu < 8; ++gpu)
+        if (random() % 2 == 0 || (gpu == 7 && local[node].empty())) {
+          local[node].push_back(gpu);
+          ranks.push_back({static_cast<int>(node), gpu});
+        }
+    }
+    const auto comm = make_communicator(machine, ranks, "job");
+    const auto check = [&](const sim::GraphAssumption& told,
+                           CollectiveGraph CollectiveGraphs::*of) {
+      int channels = 1 << 20;
+      double inside = 1e30;
+      double between = 1e30;
+      bool nvlink = true;
+      bool near = true;
+      for (const auto& gpus : local) {
+        const CollectiveGraph graph = graphs_of(machine, gpus, true, {}).*of;
+        channels = std::min(channels, graph.channels);
+        inside = std::min(inside, 1e9 * graph.bandwidth_inside);
+        between = std::min(between, 1e9 * graph.bandwidth_between);
+        nvlink = nvlink && (gpus.size() == 1 || graph.reach_inside <= PathReach::nvlink_relay);
+        near = near && graph.reach_between <= PathReach::pxb; // of a V100
+      }
+      CAPTURE(draw);
+      CHECK(told.channels == channels);
+      CHECK(told.inside == inside);
+      CHECK(told.between == between);
+      CHECK(told.nvlink == nvlink);
+      CHECK(told.near_adapter == near);
+      widths.insert(channels);
+    };
+    check(comm.ring_graph, &CollectiveGraphs::ring);
+    check(comm.tree_graph, &CollectiveGraphs::tree);
+    CHECK(static_cast<int>(comm.channels.size()) <= comm.ring_graph.channels);
+  }
+  CHECK(widths.size() > 1);
+}
+
 } // namespace foretrain::rings_test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "experiments/cli/commands.hpp"
+#include "sim/base/units.hpp" // before <sys/wait.h>, to which si_value is a macro
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -61,6 +61,13 @@ TEST_CASE("the smallest fleet that reaches the goal is recommended", "[fleet-pla
   CHECK_THAT(fleet_plan_table(answer), Catch::Contains("needs 1 node with spares, the fewest of"));
 }
 
+TEST_CASE("costs of a plan over a fleet are in its currency", "[fleet-plan]")
+{
+  const std::string changes = R"(, "goals": [{"wait_p90_at_most": "1 h"}], "changes": [
+    {"name": "nodes", "vary": "/cluster/nodes", "values": [1, 2]}])";
+  CHECK(answer_of(load(easy_life(R"("currency": "EUR")" + changes))).currency == "EUR");
+}
+
 TEST_CASE("goals: waits, goodput, an end", "[fleet-plan]")
 {
   const auto reached = [](const std::string& goal) {

@@ -52,5 +52,39 @@ TEST_CASE("kernels of one and of three dimensions count each of theirs")
   CHECK(macs(cube[0]) == 4 * 7 * 6 * 5 * 3 * 2 * 3 * 4);
 }
 
+TEST_CASE("a product multiplies rows by columns over what they share, in each of its batch")
+{
+  struct Product {
+    const char* name;
+    std::vector<AtenShape> inputs;
+    double all; // multiplications
+    const char* kind;
+  };
+  // Weights are [k, n], those of linear() [n, k]; what addmm and baddbmm add comes first.
+  for (const auto& [name, inputs, all, kind] : std::initializer_list<Product>{
+           {"aten::linear", {{8, 10, 6}, {5, 6}}, 8 * 10 * 6 * 5, "linear"},
+           {"aten::linear", {{8, 6}, {5, 6}}, 8 * 6 * 5, "linear"},
+           {"aten::mm", {{8, 6}, {6, 5}}, 8 * 6 * 5, "linear"},
+           {"aten::addmm", {{5}, {8, 6}, {6, 5}}, 8 * 6 * 5, "linear"},
+           {"aten::matmul", {{8, 10, 6}, {6, 5}}, 8 * 10 * 6 * 5, "linear"},
+           {"aten::matmul", {{8, 2, 10, 6}, {8, 2, 6, 5}}, 8 * 2 * 10 * 6 * 5, "attention"},
+           {"aten::bmm", {{16, 10, 6}, {16, 6, 5}}, 16 * 10 * 6 * 5, "attention"},
+           {"aten::baddbmm",
+            {{16, 10, 5}, {16, 10, 6}, {16, 6, 5}},
+            16 * 10 * 6 * 5,
+            "attention"}}) {
+    CAPTURE(name, inputs);
+    AtenShape out = inputs[inputs.size() - 2];
+    out.back() = 5;
+    const auto operators = operators_of({name, inputs, {out}, {}, 1}, 8);
+    REQUIRE(operators.size() == 1);
+    CHECK(8 * macs(operators[0]) == all);
+    CHECK(operators[0].kind == kind);
+  }
+  for (const auto& inputs :
+       std::vector<std::vector<AtenShape>>{{{6}, {6, 5}}, {{8, 6}, {6}}, {{8, 6}}})
+    CHECK(operators_of({"aten::mm", inputs, {{8, 5}}, {}, 1}, 8).empty());
+}
+
 } // namespace
 } // namespace foretrain::test::aten_operator_test

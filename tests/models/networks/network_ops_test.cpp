@@ -83,6 +83,19 @@ TEST_CASE("defaults hold for every conv that does not say otherwise", "[models][
   CHECK(network.layers[4].gradient_tensors == Tensors{4, 4});
 }
 
+TEST_CASE("defaults of a convolution are those of a transposed one", "[models][network]")
+{
+  const Network network = network_of(R"({
+    "input": {"channels": 3, "height": 8, "width": 8},
+    "defaults": {"conv": {"bias": false, "then": ["relu"]}},
+    "layers": [{"op": "transposed_conv", "out": 4, "kernel": 2},
+               {"op": "transposed_conv", "out": 4, "kernel": 2, "bias": true, "then": []}]})");
+  REQUIRE(network.layers.size() == 3);
+  CHECK(network.layers[0].gradient_tensors == Tensors{3 * 4 * 4});
+  CHECK(network.layers[1].op == "relu");
+  CHECK(network.layers[2].gradient_tensors == Tensors{4 * 4 * 4, 4});
+}
+
 TEST_CASE("defaults of linear hold as well", "[models][network]")
 {
   const Network network = network_of(R"({

@@ -64,6 +64,23 @@ TEST_CASE("an exchange is cut out where it was released and waited for")
   CHECK(pieces[2].work.idle.value() == Approx(399 * kUs).epsilon(1e-3));
 }
 
+TEST_CASE("an exchange behind another one was released by the kernels launched before it")
+{
+  MadeTrace trace;
+  trace.host("user_annotation", "ProfilerStep#0", 1, 0, 2000);
+  trace.kernel("volta_sgemm_128x64_nn", 1, 10, 20, 200);
+  trace.kernel("ncclDevKernel_SendRecv", 1, 15, 220, 480, message("all_to_all", 100, 100, 2));
+  trace.kernel("void elementwise_kernel", 1, 18, 221, 400); // until 621
+  trace.kernel("ncclDevKernel_SendRecv", 1, 22, 701, 100, message("all_to_all", 100, 100, 2));
+  trace.kernel("void elementwise_kernel", 1, 25, 900, 50); // launched later: not waited for
+  const Trace read = read_made(trace);
+  const RecordedExchanges found = find_exchanges(read, find_steps(read).list.at(0));
+  REQUIRE(found.list.size() == 2);
+  CHECK(found.list[1].start - found.list[0].start == Approx(481 * kUs));
+  CHECK(found.list[1].released - found.list[0].start == Approx((621 - 220) * kUs));
+  CHECK(found.list[0].released == found.list[0].start);
+}
+
 TEST_CASE("what an exchange took longer than its like is told as waiting")
 {
   const Trace trace = read_made(exchanging(4, 150));

@@ -110,6 +110,24 @@ TEST_CASE("a delta rule does its products' FLOP, and a token counts its states' 
   CHECK(flops(small_linear(32), 4, true) == Approx((both - down) / 4 + down));
 }
 
+TEST_CASE("tensor-parallel ranks take tokens into a delta rule and add up what comes out of it",
+          "[models][transformer]")
+{
+  for (const int rank : {0, 32}) { // its narrow products are of each rank alone
+    OperatorShape shape;
+    shape.tensor = 4;
+    std::vector<std::string> in, out;
+    for (const Operator& op : layer_operators(small_linear(rank), shape, kLinear)) {
+      if (op.end == TensorEnd::in)
+        in.push_back(op.name);
+      if (op.end == TensorEnd::out)
+        out.push_back(op.name);
+    }
+    CHECK(in == std::vector<std::string>{"linear in"});
+    CHECK(out == std::vector<std::string>{"linear out"});
+  }
+}
+
 TEST_CASE("what a delta rule writes and its states are made anew backward", "[models][transformer]")
 {
   OperatorShape shape;

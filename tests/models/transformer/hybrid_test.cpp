@@ -298,4 +298,18 @@ TEST_CASE("a hybrid's table has its layers, its scan and what experts see", "[mo
   CHECK(deepseek["expert_hidden"] == deepseek["hidden"]);
 }
 
+TEST_CASE("experts every third layer are in the last of each three behind the dense ones",
+          "[models][transformer][closed-form]")
+{
+  Transformer t;
+  t.layers = 12;
+  t.hidden = 64;
+  t.heads = 1;
+  t.experts = 4;
+  t.experts_every = 3;
+  t.dense_layers = 2;
+  for (int layer = 0; layer < t.layers; ++layer)
+    CHECK((t.parts_of(layer).has_experts()) == (layer == 4 || layer == 7 || layer == 10));
+}
+
 } // namespace foretrain::models::hybrid_test

@@ -111,4 +111,20 @@ TEST_CASE("what is no quantity is refused with what is allowed", "[quantity][err
   CHECK_THAT(problem("5 GB"), Catch::Matchers::Contains("us"));
 }
 
+TEST_CASE("a quantity may have a sign and spaces, and nothing else besides number and unit",
+          "[base]")
+{
+  for (const char* text : {"5 us", "+5 us", " 5 us", "+5us", "5   us ", "0.005 ms", "5e0 us"}) {
+    CAPTURE(text);
+    const auto read = parse_measure(text);
+    REQUIRE(read);
+    CHECK(read->si() == Approx(5e-6).epsilon(1e-12));
+  }
+  CHECK(parse_measure("-5 us")->si() == Approx(-5e-6).epsilon(1e-12));
+  for (const char* text : {"++5 us", "+-5 us", "us", "+ 5 us", "5 us 6", "nan us", "inf us", ""}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_measure(text));
+  }
+}
+
 } // namespace foretrain::quantity_test

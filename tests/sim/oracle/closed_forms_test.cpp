@@ -66,4 +66,45 @@ TEST_CASE("weight counts as so many bytes, a cap holds, the rest goes to others"
   }
 }
 
+TEST_CASE("weights of up to 64 count alike in both, and a path over several resources waits for "
+          "the slowest",
+          "[engine][closed-form]")
+{
+  for (const Sharing sharing : kBoth) {
+    const Scene scene{{64e9, 4e9, 1e9},
+                      {make_path({{0, 64.0}, {1, 2.0}}), make_path({{2, 1.0}}, Seconds(0.5))},
+                      {{0, 1e9}, {1, 1e9}}};
+    const auto finish = scene.run(sharing); // 64 x = 64, 2 x < 4
+    CHECK_THAT(finish[0], test::is(1.0));
+    CHECK_THAT(finish[1], test::is(1.5));
+  }
+}
+
+TEST_CASE("SimGrid's own sharing refuses what it has no route for", "[engine][errors]")
+{
+  // Ends of an isolated run with an error are an error here.
+  for (const double weight : {0.5, 65.0})
+    CHECK_THROWS(Scene{{1e9}, {make_path({{0, weight}})}, {{0, 1.0}}}.run(Sharing::native));
+  CHECK_NOTHROW(Scene{{1e9}, {make_path({{0, 0.5}})}, {{0, 1.0}}}.run(Sharing::plugged));
+}
+
+TEST_CASE("runs of one process begin where the last one ended, each at its own zero",
+          "[engine][closed-form]")
+{
+  const auto finish = isolated([] {
+    std::vector<double> dates;
+    for (int run = 0; run < 3; ++run) {
+      Engine engine;
+      engine.add_resource("r", 1e9);
+      const auto path = make_path({{0, 1.0}}, Seconds(0.25));
+      engine.start({path, 1e9, 1, "flow"},
+                   [&dates](const FlowRecord& r) { dates.push_back(r.finish.value()); });
+      engine.run();
+      dates.push_back(engine.now().value());
+    }
+    return dates;
+  });
+  CHECK(finish == std::vector<double>(6, 1.25));
+}
+
 } // namespace foretrain::closed_forms_test

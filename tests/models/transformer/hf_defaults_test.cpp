@@ -1,0 +1,92 @@
+// What a config.json leaves out is what the configuration class of transformers has by default
+// (src/transformers/models/*/configuration_*.py).
+#include "models/transformer/hf_config.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace foretrain::models::hf_defaults_test {
+
+namespace {
+
+struct Known {
+  const char* type;
+  const char* needed;
+  const char* defaults;
+};
+
+// Sizes that differ from every default.
+constexpr const char* kSizes = R"("hidden_size": 4090, "num_hidden_layers": 32,
+  "num_attention_heads": 10, "vocab_size": 65536, "intermediate_size": 14336)";
+
+const Known kKnown[] = {
+    {"llama", "", R"("tie_word_embeddings": false, "attention_bias": false,
+      "num_key_value_heads": 10)"},
+    {"gemma", "", R"("tie_word_embeddings": true, "attention_bias": false)"},
+    {"qwen2", "", R"("tie_word_embeddings": false)"},
+    {"llama4_text", R"("num_local_experts": 16, "num_experts_per_tok": 1,
+      "intermediate_size_mlp": 16384)",
+     R"("interleave_moe_layer_step": 1)"},
+    {"gpt2", R"("n_layer": 12, "n_embd": 770, "n_head": 10)", R"("n_positions": 1024)"},
+    {"gpt_neox", "", R"("tie_word_embeddings": false, "use_parallel_residual": true)"},
+    {"gptj", R"("n_layer": 12, "n_embd": 770, "n_head": 10)",
+     R"("n_inner": 3080, "tie_word_embeddings": false)"},
+    {"phi", "", R"("num_key_value_heads": 10, "tie_word_embeddings": false)"},
+    {"cohere", "", R"("tie_word_embeddings": true, "use_qk_norm": false)"},
+    {"falcon", "", R"("new_decoder_architecture": false, "multi_query": true, "alibi": false,
+      "bias": false, "parallel_attn": true, "num_ln_in_parallel_attn": 1)"},
+    {"falcon", R"("new_decoder_architecture": true, "num_kv_heads": 2)",
+     R"("num_ln_in_parallel_attn": 2)"},
+    {"mpt", R"("n_layers": 12, "d_model": 770, "n_heads": 10)",
+     R"("expansion_ratio": 4, "max_seq_len": 2048, "no_bias": true)"},
+    {"bert", "", R"("type_vocab_size": 2)"},
+    {"vit", "", R"("patch_size": 16, "image_size": 224, "num_channels": 3)"},
+    {"nemotron_h", R"("hybrid_override_pattern": "M*-", "num_key_value_heads": 2,
+      "mamba_num_heads": 16, "ssm_state_size": 128)",
+     R"("mamba_head_dim": 64, "n_groups": 8, "conv_kernel": 4, "chunk_size": 128,
+      "tie_word_embeddings": false, "mlp_bias": false, "attention_bias": false)"},
+    {"mamba", "", R"("state_size": 16, "conv_kernel": 4, "time_step_rank": 256,
+      "tie_word_embeddings": true)"},
+    {"jamba", R"("num_key_value_heads": 2, "attn_layer_period": 8, "num_experts": 16,
+      "num_experts_per_tok": 2)",
+     R"("mamba_d_state": 16, "mamba_d_conv": 4, "mamba_expand": 2, "mamba_dt_rank": 256,
+      "expert_layer_period": 2)"},
+    {"qwen3_next", R"("num_key_value_heads": 2, "linear_num_value_heads": 32,
+      "linear_num_key_heads": 16, "linear_value_head_dim": 100, "linear_key_head_dim": 90,
+      "num_experts": 64, "num_experts_per_tok": 8, "moe_intermediate_size": 500,
+      "shared_expert_intermediate_size": 500)",
+     R"("full_attention_interval": 4, "linear_conv_kernel_dim": 4, "decoder_sparse_step": 1,
+      "attention_bias": false)"},
+};
+
+Json imported(const Known& it, bool told)
+{
+  std::string text = std::string("{\"model_type\": \"") + it.type + "\", " + kSizes;
+  for (const std::string more : {it.needed, told ? it.defaults : ""})
+    text += more.empty() ? "" : ", " + more;
+  return import_hf_config(Value(parse_document(text + "}", "config.json")));
+}
+
+} // namespace
+
+TEST_CASE("a default of a config.json is the same told or left out",
+          "[models][transformer][import]")
+{
+  for (const Known& it : kKnown) {
+    CAPTURE(it.type);
+    CHECK(imported(it, false) == imported(it, true));
+  }
+}
+
+TEST_CASE("a sample of an imported model is of no more than 8192 tokens, of 2048 untold",
+          "[models][transformer][import]")
+{
+  const auto sequence = [](const char* defaults) {
+    return imported({"llama", "", defaults}, true).at("sequence").get<int>();
+  };
+  CHECK(sequence("") == 2048);
+  CHECK(sequence(R"("max_position_embeddings": 4096)") == 4096);
+  CHECK(sequence(R"("max_position_embeddings": 131072)") == 8192);
+  CHECK(imported(kKnown[13], false).at("sequence") == 14 * 14 + 1); // patches and a class
+}
+
+} // namespace foretrain::models::hf_defaults_test
