@@ -43,7 +43,7 @@ void note(Numbers& all, const std::string& name, const platforms::Stack& stack)
   all[name + "/segment work"] = t.cpu_per_segment.value();
   all[name + "/packet work"] = t.cpu_per_packet.value();
   all[name + "/copy rate"] = t.copy_rate.value();
-  all[name + "/connections"] = t.connections;
+  all[name + "/connections"] = t.parallel();
   all[name + "/layer segment work"] = t.layers.at(0).cpu_per_segment.value();
   all[name + "/layer packet work"] = t.layers.at(0).cpu_per_packet.value();
   all[name + "/host latency"] = stack.host.network_latency.value();
