@@ -91,6 +91,34 @@ TEST_CASE("where nothing varies a transformer takes as long beside others", "[la
   }
 }
 
+TEST_CASE("processes of a stage share the cores of their nodes, however many it stands for",
+          "[large][closed-form]")
+{
+  const auto step = [](const std::string& plan, int gpus, int cores) {
+    return run_text(fmt::format(R"({{"cluster": {{"platform": "hgx-h100"}}, "jobs": [{{
+        "model": "gpt3-1.7b", "precision": "bf16", "gpus": {0}, "global_batch": {0}, "steps": 1,
+        "framework": {{"extends": "megatron", "step_variation": 0}}, "cores": {1},
+        "parallel": {{{2}}}}}]}})",
+                                gpus, cores, plan))
+        .jobs[0]
+        .step_time.median;
+  };
+  const auto slowed = [&](const std::string& plan, int gpus) {
+    const double free = step(plan, gpus, 8);
+    return std::pair(step(plan, gpus, 4) - free, step(plan, gpus, 1) - free);
+  };
+  // Eight processes that keep a core busy each: kernels take 8 / cores as long, exchanges as
+  // before.
+  for (const auto& [plan, gpus] : {std::pair(R"("tensor": 8)", 8), std::pair(R"("tensor": 8)", 16),
+                                   std::pair(R"("zero": 1)", 8), std::pair(R"("zero": 1)", 16),
+                                   std::pair(R"("tensor": 8, "pipeline": 2)", 16)}) {
+    INFO(plan << " on " << gpus);
+    const auto [half, eighth] = slowed(plan, gpus);
+    CHECK(half > 0.2 * step(plan, gpus, 8));
+    CHECK(eighth == Approx(7 * half).epsilon(0.02));
+  }
+}
+
 TEST_CASE("a divided transformer and another job take bandwidth from each other", "[large]")
 {
   // Half of two nodes each: gradients of both leave by the same adapter.

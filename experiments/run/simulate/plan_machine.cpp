@@ -178,13 +178,35 @@ std::vector<platforms::GpuPlace> PlanMachine::places(const std::vector<int>& dev
   return found;
 }
 
+int PlanMachine::first_device(int rank) const
+{
+  const sim::WorkRank& of = program().ranks.at(static_cast<std::size_t>(rank));
+  // A transformer's stages follow each other, and any device of one may be looked at.
+  return job_.transformer ? of.device - of.device % of.stands_for : of.device;
+}
+
+// Every device that a rank stands for has a process, on cores of its own node.
 sim::PathPtr PlanMachine::compute(int rank)
 {
   sim::PathPtr& path = compute_[rank];
-  if (!path)
-    path =
-        machine_.compute_path(place(rank), parts_.host_threads.at(static_cast<std::size_t>(rank)));
-  return path;
+  if (path)
+    return path;
+  path = machine_.compute_path(place(rank), 0);
+  const int count = program().ranks.at(static_cast<std::size_t>(rank)).stands_for;
+  sim::Held held;
+  std::map<int, double> cores; // core-seconds by resource
+  for (int device = first_device(rank); device < first_device(rank) + count; ++device) {
+    const auto at = static_cast<std::size_t>(device);
+    const sim::Held one =
+        machine_.compute_path(job_.ranks.at(at), parts_.host_threads.at(at))->held;
+    for (const sim::Use& use : one.uses)
+      cores[use.resource] += use.weight;
+    if (!one.uses.empty())
+      held.priority = one.priority;
+  }
+  for (const auto& [resource, weight] : cores)
+    held.uses.push_back({resource, weight});
+  return path = sim::make_path(path->uses, path->latency, path->cap, std::move(held));
 }
 
 sim::PathPtr PlanMachine::host(int rank)

@@ -19,8 +19,8 @@ namespace foretrain::experiments {
 
 /// What a job brings along beside its program.
 struct JobParts {
-  std::vector<double> host_threads; // of each rank: cores that its process keeps busy, where they
-                                    // can run short
+  std::vector<double> host_threads; // of each of the job's devices: cores that its process keeps
+                                    // busy, where they can run short
   std::set<int> shared;             // nodes whose links other jobs use
   std::vector<sim::TokenBucket*> shaped;                     // links that let bursts through
   std::shared_ptr<models::Synchroniser> synchroniser;        // of what the program synchronises
@@ -68,6 +68,8 @@ private:
 
   const sim::Program& program() const { return plan_.program; }
   platforms::GpuPlace place(int rank) const;
+  /// The first of the devices that a rank stands for.
+  int first_device(int rank) const;
   const Calls& calls(int group, sim::CollectiveKind kind);
   void hold(const sim::Operation& op, int change);
   std::string buckets_summary() const;

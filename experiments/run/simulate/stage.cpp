@@ -163,8 +163,7 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
     parts.shaped.push_back(link.get());
   // The process behind a GPU takes part of a core; that matters where threads decode, or cores can
   // run short.
-  for (const sim::WorkRank& rank : plan->program.ranks) {
-    const auto& place = job.ranks.at(static_cast<std::size_t>(rank.device));
+  for (const auto& place : job.ranks) {
     const bool asked = !job.input.synthetic || tenancy_.crowded(place.node);
     parts.host_threads.push_back(asked ? job.framework.host_threads : 0);
   }
