@@ -330,7 +330,9 @@ Json import_hf_config(const Value& config)
   if (type == "vit")
     file["dataset"] = "imagenet";
   Json transformer = known->read(c);
-  const int limit = c.number_or("max_position_embeddings", 2048);
+  // GPT-2 and its kin have a name of their own for it (GPT2Config: n_positions, 1024 unless told).
+  const int limit = c.number_or("max_position_embeddings",
+                                c.number_or("n_positions", type == "gpt2" ? 1024 : 2048));
   file["sequence"] =
       type == "vit" ? transformer["positions"].get<int>() : std::min(limit, kUsualSequence);
   file["transformer"] = std::move(transformer);

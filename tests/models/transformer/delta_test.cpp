@@ -230,6 +230,15 @@ TEST_CASE("blocks of two parts beside each other have a norm each or one",
   CHECK(parameters(imported(R"({"model_type": "gptj", "n_layer": 28, "n_embd": 4096, "n_head": 16,
     "vocab_size": 50400, "n_inner": null, "n_positions": 2048})"))
             .total() == Approx(6050882784.0).epsilon(1e-4));
+  // Lengths have another name there.
+  const auto sequence = [](const std::string& rest) {
+    const std::string config = R"({"model_type": "gpt2", "n_layer": 12, "n_embd": 768,
+      "n_head": 12, "vocab_size": 50257)" +
+                               rest + "}";
+    return import_hf_config(Value(parse_document(config, "config.json")))["sequence"].get<int>();
+  };
+  CHECK(sequence(R"(, "n_positions": 512)") == 512);
+  CHECK(sequence("") == 1024);
   // microsoft/phi-2: 2,779,683,840 with a bias of its logits.
   CHECK(parameters(imported(R"({"model_type": "phi", "hidden_size": 2560, "num_hidden_layers": 32,
     "num_attention_heads": 32, "num_key_value_heads": 32, "intermediate_size": 10240,
