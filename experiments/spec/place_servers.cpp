@@ -34,6 +34,13 @@ public:
     job.parameter_servers =
         wanted || job.framework.synchronisation == models::Synchronisation::parameter_server ||
         (workers.size() > 1 && between_nodes(job));
+    if (job.transformer && job.parameter_servers && job.ranks.size() > 1)
+      at.fail_at("framework",
+                 fmt::format("is '{}', which adds gradients by parameter servers, and those of a "
+                             "transformer are known by collectives alone",
+                             job.framework.name),
+                 "one with collectives, such as pytorch-ddp or nemo; or a model that is told by "
+                 "its layers, such as bert-base-128");
     // A GPU alone still copies variables that live in host memory.
     if (!job.parameter_servers ||
         (job.ranks.size() < 2 && job.framework.servers->worker != models::ServerClient::gpu))
@@ -72,8 +79,8 @@ public:
 private:
   static bool between_nodes(const ResolvedJob& job)
   {
-    return job.framework.servers && job.framework.servers->between_nodes && !job.transformer &&
-           !job.plan && job.spec.mode == JobMode::train;
+    return job.framework.servers && job.framework.servers->between_nodes && !job.plan &&
+           job.spec.mode == JobMode::train;
   }
 
   bool place_apart(ResolvedJob& job, int count)

@@ -91,11 +91,28 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   job.measured_steps = job.spec.steps.value_or(default_steps(job.spec.gpus));
 }
 
+void check_trains(const ResolvedJob& job, const Value& at)
+{
+  if (!job.framework.trains && job.spec.mode == JobMode::train)
+    at.fail_at("framework", "is " + job.framework.name + ", which does not train",
+               "set \"mode\": \"inference\", or another framework");
+}
+
 void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
   if (const std::string idle = idle_keys_of_transformer(job.spec, at); !idle.empty())
     job.warnings.push_back(idle);
   job.framework = framework_of(job.spec, e.platform.gpu);
+  check_trains(job, at);
+  if (job.framework.library_between_nodes && !job.spec.library &&
+      most_on_a_node(job.ranks) < job.spec.gpus)
+    at.fail_at("framework",
+               fmt::format("is '{}', which adds gradients between nodes by {}, and those of a "
+                           "transformer are known by collectives among GPUs alone",
+                           job.framework.name,
+                           models::load_library(job.framework.library_between_nodes).name),
+               "GPUs of one node, \"library\": \"nccl\", or another framework, such as "
+               "pytorch-ddp or nemo");
   job.library = models::load_device_library(job.framework.library);
   const auto setting = std::make_shared<const TransformerSetting>(transformer_setting(
       job.spec, at, job.framework, e.platform, job.stack, most_on_a_node(job.ranks)));
@@ -163,9 +180,7 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   if (spec.batch_per_gpu < 1)
     at.fail_at("batch_per_gpu", "is missing");
   job.framework = framework_of(spec, e.platform.gpu);
-  if (!job.framework.trains && spec.mode == JobMode::train)
-    at.fail_at("framework", "is " + job.framework.name + ", which does not train",
-               "set \"mode\": \"inference\", or another framework");
+  check_trains(job, at);
   if (job.framework.library_between_nodes && !spec.library && most_on_a_node(job.ranks) < spec.gpus)
     job.framework.library = job.framework.library_between_nodes;
   job.library = models::load_library(job.framework.library);

@@ -178,11 +178,12 @@ void remark_vendor(ResolvedJob& job, const platforms::Gpu& gpu)
 void remark_program(ResolvedJob& job)
 {
   const auto bundled = preset_names(models::kNetworkKind);
-  const bool named = std::ranges::find(bundled, job.network.name) != bundled.end();
-  if (named && !models::written_for(job.framework, job.network.name))
+  const std::string& model = job.transformer ? job.transformer->model.name : job.network.name;
+  const bool named = std::ranges::find(bundled, model) != bundled.end();
+  if (named && !models::written_for(job.framework, model))
     job.warnings.push_back(fmt::format(
         "{}: '{}' is a program for {}; of {} it says what it would take if it ran it alike",
-        job.spec.name, job.framework.name, joined(job.framework.networks), job.network.name));
+        job.spec.name, job.framework.name, joined(job.framework.networks), model));
 }
 
 // Flash attention keeps nothing of what Megatron's selective recomputation would repeat.

@@ -44,6 +44,9 @@ void refuse_recomputation(const JobSpec& job, const models::Transformer& t, cons
 
 void refuse_precision(const JobSpec& job, const models::Transformer& t, const Value& at)
 {
+  if (job.precision == sim::Precision::int8)
+    at.fail_at("precision", "is 'int8', in which no transformer is trained",
+               "\"bf16\", or \"fp8\" where the GPU has it");
   const bool narrow = is_narrow(job.precision);
   const int wide = job.bf16_layers.first + job.bf16_layers.last;
   if (wide > 0 && !narrow)
@@ -60,6 +63,21 @@ void refuse_precision(const JobSpec& job, const models::Transformer& t, const Va
   if (job.lora->weights == models::FrozenWeights::nf4 && narrow)
     at.at("lora").fail_at("weights", "are 'nf4', and products are '" + word_of(job.precision) + "'",
                           "16 bits are made of them: \"precision\": \"bf16\"");
+}
+
+// Lists that say what is done, and say nothing.
+void refuse_empty_lists(const JobSpec& job, const Value& at)
+{
+  const auto refuse = [](const Value& holder, const char* key, const char* all) {
+    const Json list = holder.json().value(key, Json());
+    if (list.is_array() && list.empty())
+      holder.fail_at(key, "is an empty list", fmt::format("leave it out for {}", all));
+  };
+  refuse(at, "recompute_modules", "what the framework repeats");
+  if (job.parallel)
+    refuse(at.at("parallel"), "stage_layers", "stages that are as even as can be");
+  if (job.lora)
+    refuse(at.at("lora"), "targets", "an adapter beside every product");
 }
 
 void refuse_orthogonal_updates(const JobSpec& job, const models::Optimizer& optimizer,

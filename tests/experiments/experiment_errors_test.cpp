@@ -194,6 +194,14 @@ TEST_CASE("keys of large jobs that do not go together are refused", "[experiment
        "/jobs/0/offload_activations is 33, and no stage has more than 32 layers"},
       {"/jobs/0/bf16_layers", R"({"first": 1})",
        "/jobs/0/bf16_layers are for products of fewer bits, and they are 'bf16'"},
+      {"/jobs/0/precision", "\"int8\"", "/jobs/0/precision is 'int8', in which no transformer"},
+      {"/jobs/0/framework", "\"tensorrt\"", "/jobs/0/framework is TensorRT, which does not train"},
+      {"/jobs/0/framework", "\"byteps\"", "which adds gradients by parameter servers"},
+      {"/jobs/0/framework", "\"tensorflow-ps\"", "which adds gradients by parameter servers"},
+      {"/jobs/0/lora", R"({"rank": 8, "targets": []})", "/jobs/0/lora/targets is an empty list"},
+      {"/jobs/0/parallel", R"({"pipeline": 2, "stage_layers": []})",
+       "/jobs/0/parallel/stage_layers is an empty list"},
+      {"/jobs/0/recompute_modules", "[]", "/jobs/0/recompute_modules is an empty list"},
       {"/jobs/0/lora", R"({"rank": 8, "weights": "fp8"})",
        "/jobs/0/lora/weights are 'fp8', and products are 'bf16'"},
   }));
@@ -228,6 +236,20 @@ TEST_CASE("pairs of keys of large jobs that do not go together are refused", "[e
   CHECK_THAT(problem(kExperts, {{"/jobs/0/routing", R"({"padded": true})"}}),
              Contains("/jobs/0/routing/padded fills experts up to a capacity, and none is given"));
   CHECK(problem(kExperts, {{"/jobs/0/routing", R"({"padded": true, "capacity": 1.25})"}}).empty());
+}
+
+TEST_CASE("frameworks whose gradients go another way between nodes train no transformer there",
+          "[experiment][errors]")
+{
+  const auto on = [](const std::string& framework, const char* gpus) {
+    return problem(
+        kLarge,
+        {{"/jobs/0/framework", framework}, {"/jobs/0/gpus", gpus}, {"/jobs/0/global_batch", "16"}});
+  };
+  CHECK(on("\"mxnet\"", "8").empty()); // of one node: by its GPUs
+  CHECK_THAT(on("\"mxnet\"", "16"), Contains("which adds gradients by parameter servers"));
+  CHECK(on("\"caffe2\"", "8").empty());
+  CHECK_THAT(on("\"caffe2\"", "16"), Contains("which adds gradients between nodes by Gloo"));
 }
 
 TEST_CASE("tokens of a training are numbers with or without a unit", "[experiment]")

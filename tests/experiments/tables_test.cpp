@@ -90,6 +90,7 @@ TEST_CASE("a program for some networks is told where it is asked of others", "[t
     });
   };
   CHECK(told(R"("vgg11")"));
+  CHECK(told(R"("gpt2-small")"));
   CHECK_FALSE(told(R"("dlrm")"));
   CHECK_FALSE(told(R"({"extends": "dlrm", "input": {"features": 20}})"));
 }
