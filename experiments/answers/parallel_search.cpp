@@ -2,6 +2,7 @@
 
 #include "experiments/run/simulate/plan_exchanges.hpp"
 #include "experiments/spec/fitting_plan.hpp"
+#include "experiments/spec/transformer_setting.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -151,6 +152,7 @@ private:
         plan.zero = zero;
         plan.shard = shard;
         memory.plan = plan;
+        use_routing(memory, job_.spec.routing);
         if (!least_recompute(memory)) {
           ++found.too_large;
           continue;

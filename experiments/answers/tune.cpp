@@ -68,6 +68,11 @@ Point with_plan(const Point& point, const ParallelPlan& plan, int micro_batch, R
     set_in_experiment(*document, std::string("/jobs/0/") + key, std::move(value), "tune");
   };
   set("parallel", std::move(parallel));
+  // Fewer GPUs that share the experts are less uneven at the most.
+  Json& job = document->root.at("jobs").at(0);
+  if (plan.expert > 1 && job.contains("routing") && job.at("routing").contains("imbalance"))
+    set("routing/imbalance",
+        std::min<double>(job.at("routing").at("imbalance").get<double>(), plan.expert));
   set("micro_batch", micro_batch);
   set("recompute", word_of(recompute));
   if (recompute != Recompute::selective)

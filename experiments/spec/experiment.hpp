@@ -102,10 +102,21 @@ struct RoutingSpec {
   std::optional<double> capacity; // that an expert takes at most, beside the mean
   bool padded = false;            // experts are filled up to that
 
-  /// Of the fullest GPU.
-  double load() const
+  /// Of the fullest GPU, which gets `most` at most.
+  double load(double most) const
   {
-    return capacity ? (padded ? *capacity : std::min(imbalance, *capacity)) : imbalance;
+    const double uneven = std::min(imbalance, most);
+    return capacity ? (padded ? *capacity : std::min(uneven, *capacity)) : uneven;
+  }
+  /// Share of the tokens for experts that these take: the fullest of so many GPUs up to the
+  /// capacity, and so the others, which get as much as each other of what is left.
+  double taken(int gpus, double most) const
+  {
+    if (!capacity)
+      return 1;
+    const double fullest = std::min(imbalance, most);
+    const double others = gpus > 1 ? (gpus - fullest) / (gpus - 1) : 0;
+    return (std::min(fullest, *capacity) + (gpus - 1) * std::min(others, *capacity)) / gpus;
   }
 };
 

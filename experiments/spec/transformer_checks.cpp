@@ -102,6 +102,25 @@ void refuse_orthogonal_updates(const JobSpec& job, const models::Optimizer& opti
                "\"optimizer\": \"adamw\", or leave offload out");
 }
 
+void refuse_routing(const JobSpec& job, const models::Transformer& t,
+                    const models::ParallelPlan& plan, const Value& at)
+{
+  if (t.experts == 0 && at.json().contains("routing"))
+    at.fail_at("routing", "is how tokens go to experts, and the model has none", "leave it out");
+  if (job.routing.padded && !job.routing.capacity)
+    at.at("routing").fail_at("padded", "fills experts up to a capacity, and none is given",
+                             "\"capacity\": 1.25");
+  // Where every GPU has all experts no imbalance is, which is told as a warning.
+  const int gpus = plan.expert > 1 ? plan.expert : t.experts;
+  if (t.experts > 0 && job.routing.imbalance > most_expert_load(t, gpus))
+    at.at("routing").fail_at(
+        "imbalance",
+        fmt::format("is {:g}, and the fullest of {} GPUs gets at most {:g} times the mean: a token "
+                    "goes to {} of {} experts",
+                    job.routing.imbalance, gpus, most_expert_load(t, gpus), t.top_k, t.experts),
+        fmt::format("at most {:g}", most_expert_load(t, gpus)));
+}
+
 // Layers of each piece that are told, and more than the largest one has.
 void refuse_missing_layers(const JobSpec& job, const models::Transformer& t,
                            const models::ParallelPlan& plan, const Value& at)
@@ -120,18 +139,20 @@ void refuse_missing_layers(const JobSpec& job, const models::Transformer& t,
 
 } // namespace
 
+double most_expert_load(const models::Transformer& t, int gpus)
+{
+  return std::min<double>(gpus, static_cast<double>(t.experts) / t.top_k);
+}
+
 void refuse_idle_of_transformer(const JobSpec& job, const models::Transformer& t,
                                 const models::ParallelPlan& plan,
                                 const models::Optimizer& optimizer, const Value& at)
 {
+  refuse_empty_lists(job, at);
   refuse_recomputation(job, t, at);
   refuse_precision(job, t, at);
   refuse_orthogonal_updates(job, optimizer, at);
-  if (t.experts == 0 && at.json().contains("routing"))
-    at.fail_at("routing", "is how tokens go to experts, and the model has none", "leave it out");
-  if (job.routing.padded && !job.routing.capacity)
-    at.at("routing").fail_at("padded", "fills experts up to a capacity, and none is given",
-                             "\"capacity\": 1.25");
+  refuse_routing(job, t, plan, at);
   refuse_missing_layers(job, t, plan, at);
 }
 

@@ -192,6 +192,14 @@ std::string unmeasured(const JobSpec& job, const platforms::Gpu& gpu)
 
 } // namespace
 
+void use_routing(models::MemorySetting& memory, const RoutingSpec& routing)
+{
+  const int gpus = memory.plan.expert;
+  const double most = memory.model.experts > 0 ? most_expert_load(memory.model, gpus) : 1;
+  memory.expert_load = routing.load(most);
+  memory.experts_take = routing.taken(gpus, most);
+}
+
 double kernel_spread(const TransformerSetting& setting)
 {
   const double tables = setting.step.device.tables ? kTableSpread : kDataSheetSpread;
@@ -243,7 +251,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.adapters = job.lora;
   s.memory.treatments = {job.bf16_layers.first, job.bf16_layers.last, job.recompute_layers,
                          job.offload_activations};
-  s.memory.expert_load = job.routing.load();
+  use_routing(s.memory, job.routing);
   s.memory.flash =
       job.attention ? *job.attention == AttentionWay::flash : framework.kernels.fused_attention;
   s.memory.element = is_narrow(job.precision) ? 2 : bytes_of(job.precision);
@@ -285,6 +293,14 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
     setting.warnings.push_back(
         fmt::format("{}: what is offloaded needs {} of main memory on each node, which has {}",
                     job.name, to_text(needed), to_text(platform.node.memory)));
+  if (job.routing.imbalance > 1 && s.memory.plan.expert == 1)
+    setting.warnings.push_back(job.name + ": \"imbalance\" has no influence: expert is 1, so every "
+                                          "GPU has all experts and as much to do as the others");
+  if (s.memory.experts_take < 1)
+    setting.warnings.push_back(fmt::format("{}: experts leave out {:.3g} % of what goes to them "
+                                           "(\"capacity\"): model FLOP are of what "
+                                           "is done",
+                                           job.name, 100 * (1 - s.memory.experts_take)));
   if (!s.device.tables)
     setting.warnings.push_back(unmeasured(job, platform.gpu));
   return setting;

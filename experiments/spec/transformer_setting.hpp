@@ -28,6 +28,9 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                                        const platforms::PlatformSpec& platform,
                                        const platforms::Stack& stack, int gpus_per_node);
 
+/// What the fullest GPU's experts get and what all of them take, under the plan in `memory`.
+void use_routing(models::MemorySetting& memory, const RoutingSpec& routing);
+
 /// Whether a plan divides the model; else it is whole on each GPU.
 bool divides(const models::ParallelPlan& plan);
 

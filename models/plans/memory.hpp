@@ -39,6 +39,7 @@ struct MemorySetting {
   SelectiveRecompute selective = SelectiveRecompute::attention; // what that is
   LayerTreatments treatments;
   double expert_load = 1;           // of the fullest GPU's experts beside the mean
+  double experts_take = 1;          // share of the tokens for experts; the others are left out
   std::optional<Adapters> adapters; // they alone are trained
   bool flash = true;
   double element = 2;                  // bytes of an activation

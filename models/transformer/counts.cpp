@@ -226,7 +226,8 @@ double attended(const Transformer& t, int sequence, AttentionCount count)
   return t.windowed() * (w * w / 2 + (s - w) * w) / s + (1 - t.windowed()) * s / 2;
 }
 
-Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count)
+Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count,
+                              double experts_take)
 {
   LayerRuns runs = t.runs();
   add(runs, t.prediction_parts(), t.mtp_layers);
@@ -235,7 +236,7 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
   double states = 0; // FLOP for what is carried from token to token
   for (const LayerRun& run : runs) {
     const LayerParameters one = layer_parameters(t, run.parts);
-    weights += run.count * (one.dense + one.experts * met_share(t));
+    weights += run.count * (one.dense + one.experts * met_share(t) * experts_take);
     if (run.parts.mixer == Mixer::attention) {
       weights += run.count * one.mixer;
       attentions += run.count;
@@ -262,16 +263,16 @@ Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount
 }
 
 Flops training_flops_per_token(const Transformer& t, const std::optional<Adapters>& adapters,
-                               int sequence, AttentionCount count)
+                               int sequence, AttentionCount count, double experts_take)
 {
   if (!adapters)
-    return training_flops_per_token(t, sequence, count);
+    return 3 * forward_flops_per_token(t, sequence, count, experts_take);
   double met = 0;
   for (const LayerRun& run : t.runs()) {
     const LayerParameters one = adapter_parameters(t, *adapters, run.parts);
-    met += run.count * (one.mixer + one.dense + one.experts * met_share(t));
+    met += run.count * (one.mixer + one.dense + one.experts * met_share(t) * experts_take);
   }
-  return 2 * forward_flops_per_token(t, sequence, count) + Flops(6 * met);
+  return 2 * forward_flops_per_token(t, sequence, count, experts_take) + Flops(6 * met);
 }
 
 } // namespace foretrain::models

@@ -47,7 +47,9 @@ enum class AttentionCount { full, causal };
 /// attention, seven for each value of a state of Mamba's scan and eight of a delta rule's
 /// (Megatron-LM, training.py, num_floating_point_operations), nothing else. `full` counts all pairs
 /// of tokens (Megatron's formula, PaLM's MFU), `causal` those that are needed: half, or the window.
-Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count);
+/// `experts_take`: share of a token's choices that its experts take, as their capacity says.
+Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count,
+                              double experts_take = 1);
 
 /// Forward and backward: three times that.
 inline Flops training_flops_per_token(const Transformer& t, int sequence, AttentionCount count)
@@ -57,7 +59,7 @@ inline Flops training_flops_per_token(const Transformer& t, int sequence, Attent
 
 /// Where adapters alone are trained, if there are any: gradients of frozen weights are left out.
 Flops training_flops_per_token(const Transformer& t, const std::optional<Adapters>& adapters,
-                               int sequence, AttentionCount count);
+                               int sequence, AttentionCount count, double experts_take = 1);
 
 /// Tokens that one token attends to, on average.
 double attended(const Transformer& t, int sequence, AttentionCount count);

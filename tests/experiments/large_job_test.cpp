@@ -1,5 +1,7 @@
 // Jobs of large models, from their keys to what is simulated.
+#include "experiments/run/simulate/token_work.hpp"
 #include "experiments/spec/resolve.hpp"
+#include "models/transformer/counts.hpp"
 #include "tests/experiments/point.hpp"
 
 #include "tests/support/catch.hpp"
@@ -202,7 +204,9 @@ TEST_CASE("what is offloaded and does not fit into main memory is told", "[large
 TEST_CASE("routing says what the fullest GPU gets and what is left out", "[large]")
 {
   const auto step = [](const char* routing) {
-    return large({{"/jobs/0/model", "mixtral-8x7b"}, {"/jobs/0/routing", routing}})
+    return large({{"/jobs/0/model", "mixtral-8x7b"},
+                  {"/jobs/0/parallel", R"({"expert": 8, "zero": 1})"},
+                  {"/jobs/0/routing", routing}})
         .jobs.front()
         .transformer->step;
   };
@@ -215,6 +219,61 @@ TEST_CASE("routing says what the fullest GPU gets and what is left out", "[large
   CHECK_THROWS_WITH(step(R"({"padded": true})"), Catch::Contains("capacity"));
   CHECK_THROWS_WITH(large({{"/jobs/0/routing", R"({"imbalance": 2})"}}),
                     Catch::Contains("the model has none"));
+}
+
+TEST_CASE("the fullest of n GPUs gets at most n times the mean, and experts / top-k",
+          "[large][closed-form]")
+{
+  const auto with = [](const char* expert, const char* imbalance) {
+    return large({{"/jobs/0/model", "mixtral-8x7b"}, // two of eight experts
+                  {"/jobs/0/parallel", fmt::format(R"({{"expert": {}, "zero": 1}})", expert)},
+                  {"/jobs/0/routing", fmt::format(R"({{"imbalance": {}}})", imbalance)}})
+        .jobs.front();
+  };
+  CHECK(with("2", "2").transformer->step.memory.expert_load == 2);
+  CHECK_THROWS_WITH(with("2", "2.1"), Catch::Contains("/jobs/0/routing/imbalance is 2.1, and the "
+                                                      "fullest of 2 GPUs gets at most 2 times"));
+  CHECK(with("8", "4").transformer->step.memory.expert_load == 4);
+  CHECK_THROWS_WITH(with("8", "4.1"), Catch::Contains("at most 4 times the mean: a token goes to 2 "
+                                                      "of 8 experts"));
+  // Where every GPU has all of them it means nothing, and that is told.
+  const auto alone = with("1", "3");
+  CHECK(alone.transformer->step.memory.expert_load == 1);
+  CHECK(std::ranges::any_of(alone.warnings, [](const std::string& warning) {
+    return warning.find("\"imbalance\" has no influence: expert is 1") != std::string::npos;
+  }));
+  CHECK_THROWS_WITH(with("1", "4.1"), Catch::Contains("at most 4"));
+}
+
+TEST_CASE("what experts leave out is no model FLOP, and is told", "[large][closed-form]")
+{
+  const auto take = [](const char* routing) {
+    return large({{"/jobs/0/model", "mixtral-8x7b"},
+                  {"/jobs/0/parallel", R"({"expert": 8, "zero": 1})"},
+                  {"/jobs/0/routing", routing}})
+        .jobs.front();
+  };
+  const auto share = [&](const char* routing) {
+    return take(routing).transformer->step.memory.experts_take;
+  };
+  CHECK(share("{}") == 1);
+  CHECK(share(R"({"imbalance": 3})") == 1);
+  CHECK(share(R"({"capacity": 1.25, "padded": true})") == 1);
+  CHECK(share(R"({"capacity": 0.25})") == Approx(0.25));
+  // The fullest has 3 of 8 and takes 1.5; seven have 5 / 7 each.
+  CHECK(share(R"({"imbalance": 3, "capacity": 1.5})") == Approx((1.5 + 5) / 8));
+  CHECK(share(R"({"imbalance": 3, "capacity": 0.5})") == Approx(0.5));
+  const auto half = take(R"({"capacity": 0.5})");
+  CHECK(std::ranges::any_of(half.warnings, [](const std::string& warning) {
+    return warning.find("leave out 50 % of what goes to them") != std::string::npos;
+  }));
+  const auto flops = [&](const char* routing) {
+    return experiments::token_work(take(routing).transformer->step).flops.full.value();
+  };
+  const models::Transformer& t = half.transformer->step.memory.model;
+  const double tokens = 240.0 * half.transformer->step.memory.batch.sequence;
+  CHECK(flops("{}") - flops(R"({"capacity": 0.5})") ==
+        Approx(tokens * 6 * 0.5 * models::parameters(t).experts * 2 / 8));
 }
 
 TEST_CASE("Muon has a state of four bytes for matrices and works on whole gradients", "[large]")

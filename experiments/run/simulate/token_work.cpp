@@ -13,8 +13,8 @@ TokenWork token_work(const models::StepSetting& s)
   const double tokens = work.per_sample * work.samples_per_step;
   const int attended = static_cast<int>(std::lround(batch.attended()));
   const auto flops = [&](models::AttentionCount count) {
-    return tokens *
-           models::training_flops_per_token(s.memory.model, s.memory.adapters, attended, count);
+    return tokens * models::training_flops_per_token(s.memory.model, s.memory.adapters, attended,
+                                                     count, s.memory.experts_take);
   };
   work.flops.full = flops(models::AttentionCount::full);
   work.flops.causal = flops(models::AttentionCount::causal);
