@@ -135,6 +135,10 @@ std::vector<Settings> combinations(const Value& sweep)
                     "spaces between, which vary together");
     if (all.size() * list.json().size() > kMaxPoints)
       list.fail(fmt::format("makes more than {} points", kMaxPoints));
+    std::set<Json> known;
+    for (std::size_t i = 0; i < list.json().size(); ++i)
+      if (!known.insert(list.json().at(i)).second)
+        list.at(i).fail("is there twice: " + list.at(i).shown(), "each value once makes a point");
     const auto pointers = pointers_of(entry.key());
     std::vector<Settings> longer;
     for (const Settings& settings : all)
@@ -236,6 +240,9 @@ void check(const ExperimentSpec& spec, const Value& root)
     }
     if (!it.at_least && !it.at_most && !it.contains && !it.is)
       at.fail("must have at_least, at_most, contains or is");
+    if (it.at_least && it.at_most && *it.at_least > *it.at_most)
+      at.fail_at("at_most", fmt::format("is {:g}, below at_least, which is {:g}: no number is both",
+                                        *it.at_most, *it.at_least));
     if (it.point && !it.point.json().is_object())
       it.point.fail("must be an object of pointers and values, got " + it.point.shown());
     if (it.point)

@@ -252,6 +252,13 @@ void refuse_idle(const Value& job, const ParallelPlan& plan)
                      "is 'interleaved', which has several pieces of layers on each stage, and "
                      "virtual_stages is 1",
                      "\"virtual_stages\": 2 or more, or \"1f1b\"");
+  if (plan.pipeline == 1 &&
+      (plan.schedule == PipelineSchedule::zero_bubble || plan.schedule == PipelineSchedule::gpipe))
+    parallel.fail_at("schedule",
+                     fmt::format("is '{}', an order of micro-batches on several stages, and "
+                                 "pipeline is 1",
+                                 word_of(plan.schedule)),
+                     "leave it out, or \"pipeline\": 2 or more");
   if (plan.context == 1)
     for (const char* key : {"context_exchange", "context_heads"})
       if (says(key))
