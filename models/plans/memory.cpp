@@ -397,9 +397,11 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
     m.optimizer = Bytes((1 - s.state.offload) * divided(1, trained, s.state.optimizer));
     if (!s.adapters)
       m.optimizer += Bytes((1 - s.state.offload) * divided(1, {tables, 0}, s.state.table_more));
-    // With zero 3 two layers are there as a whole, with the gradients of one.
+    // With zero 3 two layers are there as a whole, with the gradients of one, as with zero 2.
     if (plan.zero == 3 && !s.keeps_weights())
       other += most_layers * (2 * s.element + s.state.gradient);
+    if (plan.zero == 2 && s.batch.data > 1)
+      other += most_layers * s.state.gradient;
     const double micro =
         held_micro_batches(plan, s.batch.micro_batches, stage) / plan.virtual_stages;
     // One layer is copied while the next one is filled.

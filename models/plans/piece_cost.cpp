@@ -9,7 +9,18 @@ namespace foretrain::models {
 
 namespace {
 
-// Weights of a layer gathered for a pass, gradients added up in the backward one; the next layer's
+// What zero shares out of a pass's weights: all with 3, and with 2 those of the forward pass where
+// they are shared out again behind the backward one (FSDP's SHARD_GRAD_OP).
+bool gathers(const StepSetting& s, bool backward)
+{
+  if (s.memory.plan.zero == 2)
+    return s.rules.reshard_after_backward && !backward;
+  return s.rules.micro_batch_gathers > 0;
+}
+
+// Weights of a layer gathered for a pass, gradients added up in the backward one: those of each
+// micro-batch, where a GPU has room for its share of them alone (zero 2 and 3: DeepSpeed,
+// stage_1_and_2.py; PyTorch, _runtime_utils.py, _post_backward_hook); the next layer's
 // travel while this one computes. What is outside the layers is gathered before them and kept to
 // the end of the backward pass, and its gradients are added up behind it (PyTorch, FSDP: the root's
 // parameters).
@@ -27,9 +38,9 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
   const auto add = [&](PlanGroup among, double weights, double gradients) {
     if (times.ranks(among) < 2)
       return;
-    if (plan.zero == 3 && s.rules.micro_batch_gathers > 0 && weights > 0)
+    if (gathers(s, backward) && weights > 0)
       calls.push_back({among, Operation::all_gather, Bytes(weights / layers * s.memory.element)});
-    if (backward && plan.zero == 3 && gradients > 0)
+    if (backward && gradients > 0)
       calls.push_back({among, Operation::reduce_scatter, Bytes(gradients / layers * gradient)});
   };
   const bool ends_trained = trained.shared > ends; // not where adapters alone are
@@ -37,15 +48,19 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
   add(PlanGroup::expert_data, held.experts, trained.experts);
   const Seconds exchange = times.time_of(calls);
   PlannedCalls outside;
-  if (ends > 0 && times.ranks(group) > 1 && plan.zero == 3) {
-    if (!backward && s.rules.micro_batch_gathers > 0)
+  if (ends > 0 && times.ranks(group) > 1) {
+    if (!backward && gathers(s, backward))
       outside.push_back({group, Operation::all_gather, Bytes(ends * s.memory.element)});
     if (backward && ends_trained)
       outside.push_back({group, Operation::reduce_scatter, Bytes(ends * gradient)});
   }
   const Seconds alone = times.time_of(outside);
   const Seconds of_layer = compute / layers;
-  const Seconds hidden = s.rules.launch_blocking ? Seconds(0) : std::min(exchange, of_layer);
+  const bool hides = plan.zero == 3 ? !s.rules.launch_blocking
+                     : backward     ? s.rules.overlap_gradients &&
+                                      (plan.pipeline == 1 || s.rules.stages_overlap_gradients)
+                                : s.rules.overlap_parameters;
+  const Seconds hidden = hides ? std::min(exchange, of_layer) : Seconds(0);
   for (PlannedCall& call : calls)
     call.times = layers;
   calls.insert(calls.end(), outside.begin(), outside.end());
@@ -62,14 +77,14 @@ OperatorTime sharing_copies(const StepSetting& s, const ExchangeTimes& times,
                             bool backward)
 {
   const ParallelPlan& plan = s.memory.plan;
-  if (plan.zero < 3 || s.memory.keeps_weights())
+  if (plan.zero < 2 || s.memory.keeps_weights())
     return {};
   const PlanGroup group = plan.shard == ZeroShard::node ? PlanGroup::shard : PlanGroup::data;
   const auto shared = [&](const PieceParameters& of) {
     return (times.ranks(group) > 1 ? of.shared : 0) +
            (times.ranks(PlanGroup::expert_data) > 1 ? of.experts : 0);
   };
-  const double bytes = (s.rules.micro_batch_gathers > 0 ? shared(held) * s.rules.gather_bytes : 0) +
+  const double bytes = (gathers(s, backward) ? shared(held) * s.rules.gather_bytes : 0) +
                        (backward ? shared(trained) * s.rules.reduce_bytes : 0);
   return {Bytes(bytes) / s.device.memory, Seconds(0)};
 }

@@ -31,14 +31,15 @@ DataCalls data_calls(const StepSetting& s, const ExchangeTimes& exchanges,
   const bool of_node = plan.shard == ZeroShard::node && plan.zero > 0;
   DataCalls data;
   const bool keeps = s.memory.keeps_weights();
+  const bool of_passes = plan.zero == 2; // gradients, and weights where these are shared out again
   const auto add = [&](PlanGroup group, double parameters, double gathered) {
     if (exchanges.ranks(group) < 2 || (plan.zero == 3 && !keeps))
       return;
     const bool whole = plan.zero == 0 || (s.rules.all_reduce_gradients && plan.zero == 1);
-    if (parameters > 0)
+    if (parameters > 0 && !of_passes)
       data.gradients.push_back({group, whole ? Operation::all_reduce : Operation::reduce_scatter,
                                 Bytes(parameters * gradient)});
-    if (plan.zero > 0 && gathered > 0)
+    if (plan.zero > 0 && gathered > 0 && !(of_passes && s.rules.reshard_after_backward))
       data.parameters.push_back({group, Operation::all_gather, Bytes(gathered * s.memory.element)});
   };
   // What the optimizer changed, or all that is kept.

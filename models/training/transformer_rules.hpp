@@ -167,11 +167,12 @@ struct TransformerRules {
   Seconds host_per_expert{};
   CudaGraphs cuda_graphs = CudaGraphs::none; // what is launched as a graph
   bool launch_blocking = false;              // each launch waits until its kernel is done
-  double overlap_cost = 0.12;       // of compute that runs beside exchanges: more time by this
-  int micro_batch_gathers = 1;      // zero 3: 1: gathers and reduces for each micro-batch
-  bool stages_keep_weights = false; // zero 3 in a pipeline: gathers and reduces once a step
-  double gather_bytes = 0;          // zero 3: moved on the device per parameter that is gathered
-  double reduce_bytes = 0;          // zero 3: and per parameter whose gradient is reduced
+  double overlap_cost = 0.12;          // of compute that runs beside exchanges: more time by this
+  int micro_batch_gathers = 1;         // zero 3: 1: gathers and reduces for each micro-batch
+  bool reshard_after_backward = false; // zero 2: gathers for each micro-batch
+  bool stages_keep_weights = false;    // zero 3 in a pipeline: gathers and reduces once a step
+  double gather_bytes = 0;             // zero 3: moved on the device per parameter that is gathered
+  double reduce_bytes = 0;             // zero 3: and per parameter whose gradient is reduced
 };
 
 /// Rules as they take effect, with weights that are not fp16 up to zero 1 (`bf16`) or others: where
@@ -270,6 +271,9 @@ void describe_shards(V& v, TransformerRules& s)
 {
   v.optional("micro_batch_gathers", s.micro_batch_gathers,
              "zero 3: 1: weights are gathered for each micro-batch; 0: once a step", between(0, 1));
+  v.optional("reshard_after_backward", s.reshard_after_backward,
+             "zero 2: weights are shared out again behind each backward pass and gathered in the "
+             "forward pass of each micro-batch (FSDP); else once a step, behind the optimizer");
   v.optional("stages_keep_weights", s.stages_keep_weights,
              "zero 3 in a pipeline: a stage gathers its weights beside its first forward pass and "
              "keeps them, adds up whole gradients, and shares these out behind its last backward "

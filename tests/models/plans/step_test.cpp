@@ -110,6 +110,14 @@ TEST_CASE("weights that are shared out are copied where the framework does so", 
   // Gathered in both passes, reduced once.
   const double copied = (2 * 4 + 6) * parameters / s.device.memory.value();
   CHECK((test::parts_of_plan(s, times).compute - without).value() == Approx(copied).epsilon(1e-6));
+  // Zero 2 reduces, and gathers once where weights are shared out again.
+  s.memory.plan.zero = 2;
+  const auto bytes = [&] {
+    return (test::parts_of_plan(s, times).compute - without).value() * s.device.memory.value();
+  };
+  CHECK(bytes() == Approx(6 * parameters).epsilon(1e-6));
+  s.rules.reshard_after_backward = true;
+  CHECK(bytes() == Approx((4 + 6) * parameters).epsilon(1e-6));
   s.memory.plan.zero = 1;
   CHECK(test::parts_of_plan(s, times).compute == without);
 }
@@ -442,6 +450,36 @@ TEST_CASE("the stage whose gradients are there last tells when the optimizers be
   const auto [late, slow] = optimizers_begin(1e7);
   CHECK(late.value() ==
         Approx((slow.run.ends[1] + slow.ends[1].gradients.exposed).value()).epsilon(1e-9));
+}
+
+TEST_CASE("shards of gradients are added to in every micro-batch, whole ones once a step",
+          "[plans][closed-form]")
+{
+  constexpr int kLayers = 4;
+  StepSetting s = small_model(kLayers);
+  s.memory.batch.micro_batches = 3;
+  s.rules.overlap_gradients = s.rules.overlap_parameters = false;
+  EqualTimes times(kExchange);
+  const auto exposed = [&](int zero, bool reshard) {
+    s.memory.plan.zero = zero;
+    s.rules.reshard_after_backward = reshard;
+    return test::parts_of_plan(s, times).data / kExchange;
+  };
+  // Of all gradients, and of all weights that the optimizer changed.
+  CHECK(exposed(1, false) == Approx(2));
+  // Of each layer's gradients and of those outside the layers, in each micro-batch.
+  CHECK(exposed(2, false) == Approx(3 * (kLayers + 1) + 1));
+  // FSDP gathers weights in each forward pass, and not again in the backward one.
+  CHECK(exposed(2, true) == Approx(3 * 2 * (kLayers + 1)));
+  const PlannedStep step = plan_step(s, times);
+  CHECK(step.ends.front().gradients.calls.empty());
+  REQUIRE(step.pieces.front().data_back.calls.size() == 2);
+  CHECK(step.pieces.front().data_back.calls.front().operation == Operation::reduce_scatter);
+  // Beside the layers where gradients travel beside them: the last layer's, and what is outside.
+  s.rules.overlap_gradients = s.rules.overlap_parameters = true;
+  s.rules.overlap_cost = 0;
+  s.device.half.peak = s.device.attention.peak = 1e3;
+  CHECK(exposed(2, false) == Approx(3 * 2).margin(1));
 }
 
 TEST_CASE("a pipeline whose engine reduces gradients at its end hides none of them", "[plans]")
