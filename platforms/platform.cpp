@@ -201,6 +201,10 @@ PlatformSpec read_platform(const Value& value)
 
 } // namespace
 
+// Rates of links differ by more from one generation to the next; what differs by less is the same
+// one, as it was measured or varies.
+constexpr double kSameLink = 1.15;
+
 void limit_to_ports(PlatformSpec& spec)
 {
   spec.remarks.clear();
@@ -211,7 +215,7 @@ void limit_to_ports(PlatformSpec& spec)
       const auto& plugged = spec.networks[n].nics;
       const BytesPerSecond port = nic.ports * spec.fabrics[n].port_rate;
       if (std::find(plugged.begin(), plugged.end(), spec.node.nics[i].name) == plugged.end() ||
-          nic.rate <= port)
+          nic.rate <= kSameLink * port)
         continue;
       nic.rate = port;
       spec.remarks.push_back(fmt::format("{}, a {} of {}, runs at the {} of a port of the {}",

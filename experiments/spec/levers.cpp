@@ -181,13 +181,15 @@ void more_mounts(ResolvedExperiment& e, double factor)
 
 void more_connections(ResolvedExperiment& e, double factor)
 {
-  // Those that the library opens by itself, by the vendor of an adapter, or what is asked for.
+  // Those that the library opens by itself, by the vendor of an adapter that it sees
+  // (SocketThreads), or what is asked for.
   const auto by_vendor = [](const platforms::Nic& nic) { return nic.socket_threads > 0; };
   const bool any_by_vendor = std::any_of(e.platform.nics.begin(), e.platform.nics.end(), by_vendor);
   for (platforms::Nic& nic : e.platform.nics)
     nic.socket_threads = as_many(nic.socket_threads, factor);
   const auto more = [&](platforms::Transport& transport) {
-    if (factor != 1 && (transport.connections || !any_by_vendor))
+    const bool seen = any_by_vendor && transport.layers.empty();
+    if (factor != 1 && (transport.connections || !seen))
       transport.connections = as_many(transport.parallel(), factor);
   };
   more(e.stack.transport);

@@ -62,20 +62,25 @@ double gain_of(const Json& job, const std::string& lever, const char* which = "g
   return 0;
 }
 
-// Gain when a rate in presets of a kind is `factor` times as high.
+// Gain when a rate in presets of a kind is `factor` times as high; an adapter's with its port's.
 double gain_in_presets(const Json& json, const std::string& kind, const std::string& pointer,
                        double factor)
 {
   const Point point = loaded(json).points.front();
   const auto base = throughputs_with(resolve(point), {}, 1, {});
   auto overlay = std::make_shared<Overlay>();
+  const auto raise = [&](const PresetUse& use, const std::string& at) {
+    if (!use.value.json().contains(Json::json_pointer(at)))
+      return;
+    Measure value = *parse_measure(use.value.json().at(Json::json_pointer(at)).get<std::string>());
+    value.value *= factor;
+    overlay->entries.push_back({use.kind, use.id, at, to_text(value), "test"});
+  };
   for (const PresetUse& use : resolve(point).presets)
-    if (use.kind == kind && use.value.json().contains(Json::json_pointer(pointer))) {
-      Measure value =
-          *parse_measure(use.value.json().at(Json::json_pointer(pointer)).get<std::string>());
-      value.value *= factor;
-      overlay->entries.push_back({kind, use.id, pointer, to_text(value), "test"});
-    }
+    if (use.kind == kind)
+      raise(use, pointer);
+    else if (kind == "nic" && use.kind == "fabric")
+      raise(use, "/port_rate");
   auto document = std::make_shared<Document>(*point.document);
   document->overlay = overlay;
   return throughputs_with(resolve({{}, document, nullptr}), {}, 1, {})[0] / base[0] - 1;

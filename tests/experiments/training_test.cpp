@@ -169,10 +169,6 @@ TEST_CASE("Presets of older code say their years and name the newer one", "[trai
   CHECK_THAT(warned("megatron"),
              Contains("stands for code of 2021 and before, and the H100-SXM5-80GB came later"));
   CHECK_THAT(warned("torchtitan"), !Contains("stands for code of"));
-  // What is counted of layers alone.
-  CHECK_THAT(warned("tensorflow-2-horovod"),
-             Contains("not of transformers: this one will be slower"));
-  CHECK_THAT(warned("pytorch-ddp"), !Contains("composes"));
 }
 
 TEST_CASE("A plan's hours are those of the training, however its length is told",

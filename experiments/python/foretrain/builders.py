@@ -244,7 +244,7 @@ class Job(Builder):
         offload: share of the optimizer's state in host memory
         offload_activations: so many layers of each stage, or of each of its pieces, keep their activations in
             host memory (Megatron's cpu_offloading_num_layers)
-        attention: in one kernel, or with scores that pass through memory; default "flash"
+        attention: in one kernel, or with scores that pass through memory; the framework's where it is not told
         kernel_time: by this factor kernels take longer than computed, or the host's launches where a network's
             kernels are shorter than these; an anchor says it by a rate; default 1.0
         tokens: length of the training in tokens: a number or a text like "1T"
