@@ -139,13 +139,14 @@ Batch batch_of(const JobSpec& job, const models::TransformerFile& model, const V
 }
 
 // Of a framework that says nothing of transformers: what its scripts do with any network. Queries,
-// keys and values are products of their own (BERT of google-research and of huggingface), and its
-// optimizer launches what it does for each tensor.
+// keys and values are products of their own in BERT and Llama (google-research, huggingface), one
+// in GPT-2 and vision transformers (timm), and its optimizer launches what it does for each tensor.
 models::TransformerRules rules_of_scripts(const models::Framework& framework,
-                                          const models::Optimizer& optimizer)
+                                          const models::Optimizer& optimizer,
+                                          const models::Transformer& t)
 {
   models::TransformerRules rules;
-  rules.joined_projections = false;
+  rules.joined_projections = !t.rms() && (!t.encoder || t.patch_values > 0);
   rules.optimizer_kernels =
       static_cast<int>(models::form_of(optimizer, framework.optimizer_style).launches_per_tensor);
   return rules;
@@ -190,6 +191,32 @@ std::string unmeasured(const JobSpec& job, const platforms::Gpu& gpu)
                      half ? "product in " + word_of(job.precision) : "kernel", gpu.name, follow);
 }
 
+void add_warnings(TransformerSetting& setting, const JobSpec& job, int sequence,
+                  const platforms::PlatformSpec& platform)
+{
+  const models::Transformer& t = setting.model.transformer;
+  const models::StepSetting& s = setting.step;
+  if (t.learned_positions() > 0 && sequence > t.learned_positions())
+    setting.warnings.push_back(
+        fmt::format("{}: sequences of {} tokens, but {} has {} learned positions", job.name,
+                    sequence, setting.model.name, t.learned_positions()));
+  if (const Bytes needed = s.memory.per_node * models::fullest_host(s.memory);
+      needed > platform.node.memory)
+    setting.warnings.push_back(
+        fmt::format("{}: what is offloaded needs {} of main memory on each node, which has {}",
+                    job.name, to_text(needed), to_text(platform.node.memory)));
+  if (job.routing.imbalance > 1 && s.memory.plan.expert == 1)
+    setting.warnings.push_back(job.name + ": \"imbalance\" has no influence: expert is 1, so every "
+                                          "GPU has all experts and as much to do as the others");
+  if (s.memory.experts_take < 1)
+    setting.warnings.push_back(fmt::format("{}: experts leave out {:.3g} % of what goes to them "
+                                           "(\"capacity\"): model FLOP are of what "
+                                           "is done",
+                                           job.name, 100 * (1 - s.memory.experts_take)));
+  if (!s.device.tables)
+    setting.warnings.push_back(unmeasured(job, platform.gpu));
+}
+
 } // namespace
 
 void use_routing(models::MemorySetting& memory, const RoutingSpec& routing)
@@ -232,7 +259,8 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   const models::Optimizer optimizer =
       models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
   const models::TransformerRules rules = models::in_effect(
-      framework.transformer ? *framework.transformer : rules_of_scripts(framework, optimizer),
+      framework.transformer ? *framework.transformer
+                            : rules_of_scripts(framework, optimizer, setting.model.transformer),
       job.precision != Precision::fp16 && (!job.parallel || job.parallel->zero < 2));
   const Batch batch = batch_of(job, setting.model, at);
   const models::Transformer& t = setting.model.transformer;
@@ -284,25 +312,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.overhead = stack.host.cpu_overhead * framework.step_overhead;
   if (job.tokens)
     setting.tokens = tokens_of(job.tokens);
-  if (t.learned_positions() > 0 && batch.sequence > t.learned_positions())
-    setting.warnings.push_back(
-        fmt::format("{}: sequences of {} tokens, but {} has {} learned positions", job.name,
-                    batch.sequence, setting.model.name, t.learned_positions()));
-  if (const Bytes needed = gpus_per_node * models::fullest_host(s.memory);
-      needed > platform.node.memory)
-    setting.warnings.push_back(
-        fmt::format("{}: what is offloaded needs {} of main memory on each node, which has {}",
-                    job.name, to_text(needed), to_text(platform.node.memory)));
-  if (job.routing.imbalance > 1 && s.memory.plan.expert == 1)
-    setting.warnings.push_back(job.name + ": \"imbalance\" has no influence: expert is 1, so every "
-                                          "GPU has all experts and as much to do as the others");
-  if (s.memory.experts_take < 1)
-    setting.warnings.push_back(fmt::format("{}: experts leave out {:.3g} % of what goes to them "
-                                           "(\"capacity\"): model FLOP are of what "
-                                           "is done",
-                                           job.name, 100 * (1 - s.memory.experts_take)));
-  if (!s.device.tables)
-    setting.warnings.push_back(unmeasured(job, platform.gpu));
+  add_warnings(setting, job, batch.sequence, platform);
   return setting;
 }
 

@@ -172,7 +172,11 @@ void OperatorWriter::norm(const char* name, double elements)
 void OperatorWriter::residual(const char* name)
 {
   const double elements = shape.own_tokens() * t.hidden;
-  if (t.has_bias() && composed("dropout", "dropout", elements)) {
+  if (t.has_bias() && !t.drops()) { // gradient of the bias
+    memory(name, elements, 3, eager(2, 3));
+    return;
+  }
+  if (t.drops() && composed("dropout", "dropout", elements)) {
     memory(name, elements, shape.fused ? 0 : 2 + 3, 1, 2); // bias and sum
     return;
   }

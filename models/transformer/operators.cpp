@@ -27,14 +27,26 @@ void OperatorWriter::plain_attention(const sim::AttentionShape& a)
 void OperatorWriter::softmax(double scores)
 {
   if (shape.composed != Composition::none) {
-    for (const char* op : {"scale_mask", "softmax", "dropout"})
+    for (const char* op : {"scale_mask", "softmax"})
       composed(op, op, scores);
-  } else if (shape.autocast) { // from the softmax on in single precision
-    memory("scale and mask", scores, 4, 3, 2);
-    memory("softmax", scores, 2 + 2.25, 3 + 2.25, 2);
-    in_single(scores);
+    if (t.masks())
+      composed("dropout", "dropout", scores);
+    return;
+  }
+  const double scaled = t.masks() ? 4 : 2; // passes, two by each kernel; a mask has no gradient
+  const double dropped = t.masks() ? 2 : 0;
+  const double mask = t.masks() ? 1 / shape.element : 0;
+  const int kernels = t.masks() ? 2 : 1;
+  if (shape.autocast) {
+    // The softmax takes 16 bits and gives 32, backward the other way (at::softmax with a dtype,
+    // half_to_float), dropout stays in 32, and what follows is cast back.
+    const double single = t.masks() ? 4 + 4 + 1 : 0;
+    memory("scale and mask", scores, scaled, t.masks() ? 3 : 2, kernels);
+    memory("softmax", scores, (2 + 4 + single + 6) / 2, (4 + 4 + 2 + single + 6) / 2, kernels);
   } else {
-    memory("softmax", scores, eager(2, 6) + 2.5, eager(3, 6) + 2.5, static_cast<int>(eager(2, 4)));
+    memory("softmax", scores, eager(2, 2 + scaled) + dropped + mask,
+           eager(3, t.masks() ? 6 : 5) + dropped + mask,
+           static_cast<int>(eager(kernels, 2 * kernels)));
   }
 }
 

@@ -134,6 +134,10 @@ struct Transformer {
   bool is_tied() const { return tied.value_or(!gated); }
   bool rms() const { return norm.empty() ? gated : norm == "rms"; }
   bool has_bias() const { return bias.value_or(!rms()); }
+  /// Vision transformers attend to all patches and are trained without dropout (timm's
+  /// vision_transformer.py; DeiT, arXiv:2012.12877, table 9), others of this kind with both.
+  bool masks() const { return patch_values == 0; }
+  bool drops() const { return has_bias() && patch_values == 0; }
   bool has_qkv_bias() const { return qkv_bias.value_or(has_bias()); }
   int learned_positions() const { return positions.value_or(rotary ? 0 : 2048); }
   /// Of layer 0, 1, ... Where layers take turns, the last of each turn has experts, or attends.

@@ -4,6 +4,7 @@
 #include "tests/support/catch.hpp"
 
 #include <map>
+#include <string>
 
 namespace foretrain::elementwise_test {
 
@@ -66,10 +67,11 @@ TEST_CASE("torch.autocast computes softmax and normalisation in single precision
   const double values = kBatch * kTokens * kHidden, casts = 2 * 6;
   expect(mixed.at("ffn norm"),
          {values * (2 * 4 + casts), values * (5 * 4 + casts), half.at("ffn norm").launches});
-  // Scaled and masked in half precision; softmax and dropout, whose mask is a byte, in single.
+  // Scaled and masked in half precision; the softmax reads that, and writes single, in which
+  // dropout, whose mask is a byte, stays until it is cast back.
   CHECK_THAT(mixed.at("scale and mask").forward, test::is(kScores * 4 * 2));
-  CHECK_THAT(mixed.at("softmax").forward, test::is(kScores * (4 * 4 + 1 + casts)));
-  CHECK_THAT(mixed.at("softmax").backward, test::is(kScores * (5 * 4 + 1 + casts)));
+  CHECK_THAT(mixed.at("softmax").forward, test::is(kScores * (2 + 4 + 8 + 1 + 6)));
+  CHECK_THAT(mixed.at("softmax").backward, test::is(kScores * (8 + 2 + 8 + 1 + 6)));
   expect(mixed.at("gelu"), half.at("gelu"));
   // In single precision there is nothing to cast.
   OperatorShape single = shape_of(Composition::none, false);
@@ -105,6 +107,29 @@ TEST_CASE("a transformer under TensorFlow is composed as its layers are", "[tran
   expect(fused.at("ffn norm"), expected(of("layer_norm", true), values, 4, 0));
   expect(fused.at("softmax"), expected(of("softmax", true), kScores, 2, 0));
   CHECK(fused.count("scale_mask") == 0);
+}
+
+TEST_CASE("vision transformers neither mask nor drop", "[transformer][closed-form]")
+{
+  Transformer t;
+  t.layers = 1;
+  t.hidden = static_cast<int>(kHidden);
+  t.heads = static_cast<int>(kHeads);
+  t.encoder = true;
+  t.patch_values = 768;
+  const double values = kBatch * kTokens * kHidden;
+  for (const bool autocast : {false, true})
+    for (const Operator& op : layer_operators(t, shape_of(Composition::none, autocast), {}))
+      if (op.name == "attention residual") {
+        CHECK_THAT(op.forward_bytes, test::is(values * 3 * 2));
+        CHECK_THAT(op.backward_bytes, test::is(values * 3 * 2));
+      } else if (op.name == "scale and mask") {
+        CHECK_THAT(op.forward_bytes, test::is(kScores * 2 * 2));
+      } else if (op.name == "softmax") {
+        CHECK_THAT(op.forward_bytes, test::is(kScores * (autocast ? 12 : 8)));
+        CHECK_THAT(op.backward_bytes, test::is(kScores * (autocast ? 16 : 10)));
+        CHECK(op.forward_kernels == (autocast ? 1 : 2));
+      }
 }
 
 } // namespace foretrain::elementwise_test
