@@ -156,6 +156,23 @@ TEST_CASE("exports hold every GPU and are well-formed enough to read back", "[pl
              Contains("<link_ctn id=\"node0/eth0/tx\"/>"));
 }
 
+TEST_CASE("an adapter runs at the rate of its port, where that is clearly slower", "[platforms]")
+{
+  const auto with = [](const char* rate) {
+    auto document = std::make_shared<Document>(
+        *resolve_preset(std::string("generic-4gpu"), kPlatformKind).document());
+    document->root["node"]["nics"][0]["type"] = {{"extends", "ethernet-10g"}, {"rate", rate}};
+    document->root["networks"][0]["fabric"] = {{"extends", "ethernet-10g"}};
+    return load_platform(Value(std::shared_ptr<const Document>(document)));
+  };
+  CHECK(with("40 Gb/s").nics[0].rate.value() == Approx(1.25e9));
+  CHECK(with("40 Gb/s").nics[0].line.value() == Approx(5e9));
+  CHECK_THAT(with("40 Gb/s").remarks.at(0), Contains("5 GB/s") && Contains("1.25 GB/s of a port"));
+  for (const char* as_it_is : {"1 Gb/s", "10 Gb/s", "11 Gb/s"}) // the last one as measured
+    CHECK(with(as_it_is).remarks.empty());
+  CHECK(with("1 Gb/s").nics[0].rate.value() == Approx(1.25e8));
+}
+
 TEST_CASE("one PCIe switch between two parts is near, two in a row are less so", "[platforms]")
 {
   auto document = std::make_shared<Document>(

@@ -172,4 +172,18 @@ TEST_CASE("of a master copy in host memory the gradients and weights are there, 
   CHECK(fullest_host(s.memory).value() == Approx(0.5 * trained * (12 + 4 + 2)));
 }
 
+TEST_CASE("a host whose updates take longer than all kernels sets the step", "[plans]")
+{
+  StepSetting s = small_model(2);
+  s.device.launches = HostLaunches{.per_operation = Seconds(0), .per_kernel = Seconds(1e-9)};
+  EqualTimes times(Seconds(0));
+  const Seconds alone = test::parts_of_plan(s, times).step;
+  s.rules.optimizer_kernels = 1000;
+  s.device.launches->per_kernel = alone / 1000; // twelve tensors of each layer
+  const Seconds update = 24.0 * alone;
+  const Seconds step = test::parts_of_plan(s, times).step;
+  CHECK(step > update);
+  CHECK(step < 1.1 * update + alone);
+}
+
 } // namespace foretrain::models::treatments_test

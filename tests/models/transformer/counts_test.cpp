@@ -41,6 +41,24 @@ constexpr Published kPublished[] = {
 
 } // namespace
 
+TEST_CASE("what experts leave out is no work of theirs", "[transformer][counts]")
+{
+  Transformer t;
+  t.layers = 3;
+  t.hidden = 64;
+  t.heads = 4;
+  t.experts = 8;
+  t.top_k = 2;
+  t.vocabulary = 100;
+  const auto flops = [&](double take) {
+    return training_flops_per_token(t, std::nullopt, 128, AttentionCount::full, take).value();
+  };
+  const double experts = flops(1) - flops(0);
+  CHECK(experts > 0.3 * flops(1));
+  CHECK(flops(0.25) == Approx(flops(0) + 0.25 * experts));
+  CHECK(flops(1) == training_flops_per_token(t, 128, AttentionCount::full).value());
+}
+
 TEST_CASE("parameters equal the published counts", "[models][transformer]")
 {
   for (const Published& row : kPublished) {
