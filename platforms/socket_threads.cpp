@@ -19,7 +19,7 @@ SocketThreads::SocketThreads(const Machine& machine, const SearchRules& rules)
 
 const Nic* SocketThreads::seen(int nic) const
 {
-  return nic >= 0 && machine_.stack().transport.layers.empty()
+  return nic >= 0 && machine_.stack().transport.shows_adapters()
              ? &machine_.spec().nics[static_cast<std::size_t>(nic)]
              : nullptr;
 }

@@ -99,6 +99,8 @@ struct Transport {
   {
     return link == LinkLayer::infiniband ? infiniband : ethernet;
   }
+  /// Whether software sees the adapters themselves, and not a virtual one above them.
+  bool shows_adapters() const { return layers.empty(); }
   /// Connections of a channel where the library opens none by an adapter's vendor.
   int parallel() const { return connections.value_or(1); }
   /// Copies of a byte, and latency, of all layers.

@@ -188,7 +188,7 @@ void more_connections(ResolvedExperiment& e, double factor)
   for (platforms::Nic& nic : e.platform.nics)
     nic.socket_threads = as_many(nic.socket_threads, factor);
   const auto more = [&](platforms::Transport& transport) {
-    const bool seen = any_by_vendor && transport.layers.empty();
+    const bool seen = any_by_vendor && transport.shows_adapters();
     if (factor != 1 && (transport.connections || !seen))
       transport.connections = as_many(transport.parallel(), factor);
   };

@@ -98,14 +98,20 @@ void check_trains(const ResolvedJob& job, const Value& at)
                "set \"mode\": \"inference\", or another framework");
 }
 
+// Gradients between nodes by another library than on one.
+bool changes_library(const ResolvedJob& job)
+{
+  return job.framework.library_between_nodes && !job.spec.library &&
+         most_on_a_node(job.ranks) < job.spec.gpus;
+}
+
 void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
   if (const std::string idle = idle_keys_of_transformer(job.spec, at); !idle.empty())
     job.warnings.push_back(idle);
   job.framework = framework_of(job.spec, e.platform.gpu);
   check_trains(job, at);
-  if (job.framework.library_between_nodes && !job.spec.library &&
-      most_on_a_node(job.ranks) < job.spec.gpus)
+  if (changes_library(job))
     at.fail_at("framework",
                fmt::format("is '{}', which adds gradients between nodes by {}, and those of a "
                            "transformer are known by collectives among GPUs alone",
@@ -181,7 +187,7 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
     at.fail_at("batch_per_gpu", "is missing");
   job.framework = framework_of(spec, e.platform.gpu);
   check_trains(job, at);
-  if (job.framework.library_between_nodes && !spec.library && most_on_a_node(job.ranks) < spec.gpus)
+  if (changes_library(job))
     job.framework.library = job.framework.library_between_nodes;
   job.library = models::load_library(job.framework.library);
   job.device = device_for(e.platform, job.stack, spec, job.framework, at);

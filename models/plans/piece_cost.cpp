@@ -18,6 +18,14 @@ bool gathers(const StepSetting& s, bool backward)
   return s.rules.micro_batch_gathers > 0;
 }
 
+// Whether what zero shares out of one layer travels while another one computes.
+bool ride_beside_layers(const StepSetting& s, bool backward)
+{
+  if (s.memory.plan.zero == 3)
+    return !s.rules.launch_blocking;
+  return backward ? s.hides_gradients() : s.rules.overlap_parameters;
+}
+
 // Weights of a layer gathered for a pass, gradients added up in the backward one: those of each
 // micro-batch, where a GPU has room for its share of them alone (zero 2 and 3: DeepSpeed,
 // stage_1_and_2.py; PyTorch, _runtime_utils.py, _post_backward_hook); the next layer's
@@ -56,11 +64,8 @@ Exposure shared_weights(const StepSetting& s, ExchangeTimes& times, const PieceP
   }
   const Seconds alone = times.time_of(outside);
   const Seconds of_layer = compute / layers;
-  const bool hides = plan.zero == 3 ? !s.rules.launch_blocking
-                     : backward     ? s.rules.overlap_gradients &&
-                                      (plan.pipeline == 1 || s.rules.stages_overlap_gradients)
-                                : s.rules.overlap_parameters;
-  const Seconds hidden = hides ? std::min(exchange, of_layer) : Seconds(0);
+  const Seconds hidden =
+      ride_beside_layers(s, backward) ? std::min(exchange, of_layer) : Seconds(0);
   for (PlannedCall& call : calls)
     call.times = layers;
   calls.insert(calls.end(), outside.begin(), outside.end());

@@ -118,8 +118,7 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
   const PieceCost& first = costs[static_cast<std::size_t>(stage)];
   DataCalls data = data_calls(s, exchanges, trained, held);
   StageEnds ends;
-  const bool beside = s.rules.overlap_gradients && !keeps &&
-                      (s.memory.plan.pipeline == 1 || s.rules.stages_overlap_gradients);
+  const bool beside = s.hides_gradients() && !keeps;
   const Outermost share = outermost(s, pieces, stage, trained, layers);
   ends.gradients =
       exposed(s, exchanges, std::move(data.gradients), beside, share, first.backward());

@@ -83,6 +83,11 @@ struct StepSetting {
   BytesPerSecond host_link;   // device to host memory, for what is offloaded
   BytesPerSecond host_memory; // a GPU's share of its node's, likewise
 
+  /// Whether gradients travel beside the backward pass.
+  bool hides_gradients() const
+  {
+    return rules.overlap_gradients && (memory.plan.pipeline == 1 || rules.stages_overlap_gradients);
+  }
   /// Coefficient of variation of a GPU's step, from step to step.
   double step_variation() const { return std::hypot(variation, memory.batch.varying_tokens()); }
 };

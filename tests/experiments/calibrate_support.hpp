@@ -5,32 +5,17 @@
 #include "experiments/spec/profiles.hpp"
 #include "models/collectives/library.hpp"
 #include "platforms/show.hpp"
+#include "tests/support/folder.hpp"
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace foretrain::test {
 
-/// A folder for one test's files.
-class LogFolder {
-public:
-  LogFolder() { std::filesystem::create_directories(path_); }
-  ~LogFolder() { std::filesystem::remove_all(path_); }
-  LogFolder(const LogFolder&) = delete;
-  LogFolder& operator=(const LogFolder&) = delete;
-  std::string write(const std::string& name, const std::string& text) const
-  {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return (path_ / name).string();
-  }
-
-private:
-  std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / ("foretrain-logs-" + std::to_string(getpid()));
+/// A folder for one test's logs.
+struct LogFolder : Folder {
+  LogFolder() : Folder("logs") {}
 };
 
 /// The truth behind a log: presets with these values laid over them.

@@ -5,11 +5,7 @@
 #include "experiments/spec/experiment.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
-
-#include <filesystem>
-#include <fstream>
-
-#include <unistd.h>
+#include "tests/support/folder.hpp"
 
 namespace foretrain::profiles_test {
 
@@ -19,21 +15,12 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-class Folder {
-public:
-  Folder() { std::filesystem::create_directories(path_); }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+struct Folder : test::Folder {
+  Folder() : test::Folder("profiles") {}
   std::string write(const std::string& name, const Json& json) const
   {
-    std::ofstream(path_ / name) << json.dump(1);
-    return (path_ / name).string();
+    return test::Folder::write(name, json.dump(1));
   }
-
-private:
-  std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / ("foretrain-profiles-" + std::to_string(getpid()));
 };
 
 Json parameter(const std::string& kind, const std::string& preset, const std::string& pointer,

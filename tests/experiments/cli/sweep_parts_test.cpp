@@ -2,6 +2,7 @@
 #include "experiments/run/keep/result_store.hpp"
 #include "sim/base/catalog.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/program.hpp"
 
 #include <unistd.h>
@@ -13,17 +14,8 @@ using experiments::SweepRun;
 
 namespace {
 
-class Folder {
-public:
-  Folder() { std::filesystem::create_directories(path_); }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
-private:
-  std::filesystem::path path_ = std::filesystem::temp_directory_path() /
-                                ("foretrain-sweep-parts-" + std::to_string(getpid()));
+struct Folder : test::Folder {
+  Folder() : test::Folder("sweep-parts") {}
 };
 
 test::Told foretrain(std::vector<std::string> words)

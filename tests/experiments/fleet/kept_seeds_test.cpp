@@ -6,8 +6,7 @@
 #include "sim/base/files.hpp"
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
-
-#include <unistd.h>
+#include "tests/support/folder.hpp"
 
 #include <filesystem>
 
@@ -17,21 +16,8 @@ using namespace foretrain::experiments;
 
 namespace {
 
-class Folder {
-public:
-  Folder()
-      : path_(std::filesystem::temp_directory_path() /
-              ("foretrain-kept-" + std::to_string(getpid())))
-  {
-    std::filesystem::create_directory(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string path() const { return path_.string(); }
-
-private:
-  std::filesystem::path path_;
+struct Folder : test::Folder {
+  Folder() : test::Folder("kept") {}
 };
 
 // Rare kinds, so that seeds know others in another order; checkpoints and failures.

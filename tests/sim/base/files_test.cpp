@@ -1,6 +1,7 @@
 #include "sim/base/files.hpp"
 
 #include "sim/base/error.hpp"
+#include "tests/support/folder.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -17,16 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {
-public:
-  Folder() { fs::create_directory(path_); }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
-private:
-  fs::path path_ = fs::temp_directory_path() / ("foretrain-files-" + std::to_string(getpid()));
+struct Folder : test::Folder {
+  Folder() : test::Folder("files") {}
 };
 
 std::string problem_of(const std::string& path, const std::string& name = "")
