@@ -35,6 +35,8 @@ const Kind kFiles[] = {
      kPlanKind.folder},
     {"fleet", "a cluster, its queues and policy, and jobs that come over time",
      &schema_as<FleetSpec>, kFleetKind.folder},
+    {kPolicyKind.name, "which job of a fleet runs next, and where",
+     &schema_as<models::fleet::Policy>, kPolicyKind.folder},
     {"suite", "measurements to hold predictions against", &schema_as<SuiteSpec>, kSuiteKind.folder},
     {"gates", "errors of a suite that must not grow", &schema_as<GatesSpec>,
      "experiments/validation/gates"},

@@ -2,7 +2,6 @@
 
 #include "experiments/fleet/fault_trace.hpp"
 #include "experiments/fleet/fleet_checks.hpp"
-#include "experiments/fleet/policy_names.hpp"
 #include "experiments/fleet/read_leases.hpp"
 #include "experiments/spec/experiment.hpp"
 #include "experiments/spec/training_length.hpp"
@@ -119,11 +118,13 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
     fleet.spec.name = default_name(*document, "fleet");
   fleet.shape = shape_of(fleet.spec, root);
   fleet.price = price_of(fleet.spec.cluster);
-  fleet.policy = read_policy(fleet.spec.policy);
+  if (fleet.spec.policy)
+    fleet.policy = read_as<Policy>(resolve_preset(fleet.spec.policy, kPolicyKind));
   fleet.policy_name = !fleet.spec.policy ? "fifo"
                       : fleet.spec.policy.json().is_string()
                           ? fleet.spec.policy.json().get<std::string>()
-                          : "policy of the file";
+                      : fleet.policy.name.empty() ? "policy of the file"
+                                                  : fleet.policy.name;
   if (fleet.spec.failures && fleet.spec.failures->keep_place && !fleet.policy.gang)
     root.at("failures")
         .at("keep_place")

@@ -16,6 +16,8 @@ namespace foretrain::models::fleet {
 template <class V>
 void describe(V& v, Policy& s)
 {
+  v.format("foretrain.policy/1");
+  v.optional("name", s.name, "of the policy");
   v.optional(
       "order", s.order,
       "who goes first: fifo by arrival, sjf the shortest by limit, srtf the shortest by what "
@@ -24,6 +26,10 @@ void describe(V& v, Policy& s)
   v.optional("backfill", s.backfill,
              "who may pass a job that does not fit: none, easy who delays not the first one, "
              "conservative who delays nobody; recorded: jobs run when and where /jobs/leases says");
+  v.optional("depth", s.depth,
+             "of conservative backfilling: how many waiting jobs, from the first, it looks at; "
+             "those behind wait for that (Slurm's bf_max_job_test)",
+             at_least(1));
   v.optional("preemption", s.preemption,
              "none; priority: who goes first in the order takes the GPUs of the last; quantum: the "
              "first in the order run, chosen again after each quantum");
@@ -34,6 +40,11 @@ void describe(V& v, Policy& s)
              "consolidate: as few nodes as can be, or wait; spread: many nodes");
   v.optional("quantum", s.quantum, "of preemption by quantum", positive());
   v.optional("half_life", s.half_life, "after which fair-share counts use half", positive());
+}
+inline void check_fields(const Value& at, const Policy& policy)
+{
+  if (at.json().contains("depth") && policy.backfill != Backfilling::conservative)
+    at.at("depth").fail("is only of conservative backfilling");
 }
 
 template <class V>
@@ -48,6 +59,7 @@ void describe(V& v, RepairLaw& s)
 namespace foretrain::experiments {
 
 inline const PresetKind kFleetKind{"fleet", "experiments/fleets"};
+inline const PresetKind kPolicyKind{"policy", "experiments/policies"};
 
 /// What the cluster draws, in watts.
 struct PowerSpec {
@@ -434,9 +446,7 @@ void describe(V& v, FleetSpec& s)
   v.required("cluster", s.cluster, "the machines");
   v.optional("stack", s.stack, "software of all jobs, as in an experiment");
   v.optional("queues", s.queues, "quotas and limits; queues that are not named here have none");
-  v.optional("policy", s.policy,
-             "which job runs next, and where: a name (fifo, sjf, srtf, las, priority, fair-share, "
-             "easy, conservative, slurm, kubernetes) or an object; default fifo");
+  v.optional("policy", s.policy, "which job runs next, and where; default fifo", preset("policy"));
   v.optional("jobs", s.jobs, "recorded jobs; else there are arrivals");
   v.optional("arrivals", s.arrivals, "jobs that are drawn");
   v.optional("failures", s.failures, "when nodes go down and come back; default never");

@@ -55,8 +55,11 @@ public:
     plan_->pass_to(now_);
     if (s.grew() && give_back_early_ends(s))
       move_forward(s);
-    plan_others(s);
-    start_due(s);
+    bool some_behind = false; // who starts lets them be looked at
+    do {
+      some_behind = s.some_behind_depth();
+      plan_others(s);
+    } while (start_due(s) && some_behind);
   }
 
   // Where those behind a job move after it did, it may begin when nobody ends.
@@ -170,11 +173,14 @@ private:
   void plan_others(Scheduler& s)
   {
     std::vector<JobId> others;
-    for (std::size_t i = s.waiting().size();
-         i > 0 && others.size() + starts_.size() < s.count_waiting(); --i)
+    for (std::size_t i = s.depth_end(); i > 0 && others.size() + starts_.size() < s.count_waiting();
+         --i)
       if (const Waiting& waiting = s.waiting()[i - 1]; !waiting.gone && !has_slot(waiting.job))
         others.push_back(waiting.job);
     std::for_each(others.rbegin(), others.rend(), [&](JobId id) { take_slot(s, id); });
+    for (const JobId id : s.arrived())
+      if (!has_slot(id) && s.cause(id) == Cause::nothing)
+        s.blame(id, Cause::depth);
   }
 
   void take_slot(Scheduler& s, JobId id)
@@ -199,10 +205,12 @@ private:
     planned_[id] = {std::move(slot), until};
   }
 
-  void start_due(Scheduler& s)
+  // Whether somebody started.
+  bool start_due(Scheduler& s)
   {
     if (starts_.empty() || starts_.begin()->first > s.now())
-      return;
+      return false;
+    bool started = false;
     for (Waiting& waiting : s.waiting()) {
       if (waiting.gone || !has_slot(waiting.job) || planned_[waiting.job].slot.start > s.now() ||
           !s.allowed(waiting.job))
@@ -211,13 +219,15 @@ private:
       if (!s.free().contains(due.slot.gpus)) { // somebody is overdue
         plan_.reset();
         s.blame(waiting.job, Cause::gpus);
-        return;
+        return false;
       }
       s.start(waiting, due.slot.gpus);
+      started = true;
       starts_.erase({due.slot.start, waiting.job});
       running_[waiting.job] = {std::move(due.slot.gpus), due.until};
       due = {};
     }
+    return started;
   }
 
   std::optional<PlanProfile> plan_;

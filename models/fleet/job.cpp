@@ -6,8 +6,8 @@ namespace foretrain::models::fleet {
 
 const char* text_of(Cause cause)
 {
-  constexpr std::array words{"",      "gpus",    "fragmentation", "quota",      "order",
-                             "guard", "failure", "maintenance",   "reservation"};
+  constexpr std::array words{"",      "gpus",    "fragmentation", "quota",       "order",
+                             "guard", "failure", "maintenance",   "reservation", "depth"};
   return words[static_cast<std::size_t>(cause)];
 }
 

@@ -60,6 +60,7 @@ enum class Cause : std::uint8_t {
   failure,       // it would fit if all nodes were up
   maintenance,   // it would not end before nodes are taken out of service
   reservation,   // nodes that would do are kept for others
+  depth,         // backfilling looks at no more jobs than those before it
 };
 const char* text_of(Cause cause);
 

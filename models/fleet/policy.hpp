@@ -4,6 +4,8 @@
 #include "models/fleet/placement.hpp"
 #include "sim/base/units.hpp"
 
+#include <string>
+
 namespace foretrain::models::fleet {
 
 enum class Order { fifo, sjf, srtf, las, priority, fair_share };
@@ -35,9 +37,11 @@ constexpr auto choices(Preemption)
 }
 
 struct Policy {
+  std::string name{};
   Order order = Order::fifo;
   Backfilling backfill = Backfilling::none;
   Preemption preemption = Preemption::none;
+  int depth = 1000; // waiting jobs, from the first, that conservative backfilling looks at
   bool gang = true; // all GPUs of a job at once; else node by node, as Kubernetes places pods
   Placement placement = Placement::first_fit;
   Seconds quantum{3600};         // after which preemption by quantum chooses again

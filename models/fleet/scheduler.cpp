@@ -85,6 +85,17 @@ Allocation Scheduler::in_place_of_lost(GpuSet free, const LostGpus& lost) const
   return taken;
 }
 
+std::size_t Scheduler::depth_end() const
+{
+  const auto depth = static_cast<std::size_t>(policy_.depth);
+  if (count_waiting() <= depth)
+    return waiting_.size();
+  std::size_t seen = 0, end = 0;
+  for (; seen < depth; ++end)
+    seen += waiting_[end].gone ? 0U : 1U;
+  return end;
+}
+
 Allocation Scheduler::place_at(const GpuSet& free, JobId id, Seconds start) const
 {
   if (windows_.empty())

@@ -49,6 +49,12 @@ public:
   std::vector<Waiting>& waiting() { return waiting_; }
   const std::vector<Waiting>& waiting() const { return waiting_; }
   std::size_t count_waiting() const { return waiting_.size() - gone_; }
+  /// In `waiting`, behind those that conservative backfilling looks at: the policy's depth.
+  std::size_t depth_end() const;
+  bool some_behind_depth() const
+  {
+    return count_waiting() > static_cast<std::size_t>(policy_.depth);
+  }
   /// Running jobs, the first to end first.
   std::span<const Ending> endings() const { return endings_; }
   const Allocation& held(JobId id) const { return held_[id]; }

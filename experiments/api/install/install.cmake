@@ -5,7 +5,7 @@ install(TARGETS foretrain RUNTIME COMPONENT program)
 foreach(room platforms models calibration experiments)
   install(DIRECTORY ${room}/data DESTINATION ${data}/${room} COMPONENT program)
 endforeach()
-install(DIRECTORY experiments/fleets experiments/page experiments/plans experiments/validation DESTINATION ${data}/experiments COMPONENT program
+install(DIRECTORY experiments/fleets experiments/page experiments/plans experiments/policies experiments/validation DESTINATION ${data}/experiments COMPONENT program
   PATTERN "recordings/*.gz" EXCLUDE PATTERN "recordings/*/*.gz" EXCLUDE) # notices stay: the models are derived from these
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.json"
   PATTERN "*.svg" PATTERN "*.ipynb")

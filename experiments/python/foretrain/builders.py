@@ -858,8 +858,7 @@ class Fleet(Builder):
         cluster: the machines
         stack: software of all jobs, as in an experiment
         queues: quotas and limits; queues that are not named here have none
-        policy: which job runs next, and where: a name (fifo, sjf, srtf, las, priority, fair-share, easy,
-            conservative, slurm, kubernetes) or an object; default fifo
+        policy: which job runs next, and where; default fifo
         jobs: recorded jobs; else there are arrivals
         arrivals: jobs that are drawn
         failures: when nodes go down and come back; default never
@@ -881,7 +880,7 @@ class Fleet(Builder):
     cluster: FleetCluster | dict[str, Any] | None = None
     stack: Any = None
     queues: Sequence[Queue | dict[str, Any]] | None = None
-    policy: Any = None
+    policy: str | Path | dict[str, Any] | None = None
     jobs: Jobs | dict[str, Any] | None = None
     arrivals: Arrivals | dict[str, Any] | None = None
     failures: Failures | dict[str, Any] | None = None

@@ -271,12 +271,14 @@ class Contribution(Record):
         parameter: kind, preset and pointer
         spread: its relative standard deviation
         effect: relative change of throughput when it is one standard deviation larger
+        of: a digest of what alone it is a parameter of
     """
 
     parameter: str
     spread: float
     effect: float
-    _known = ("parameter", "spread", "effect")
+    of: str | None
+    _known = ("parameter", "spread", "effect", "of")
 
 
 class Guest(Record):

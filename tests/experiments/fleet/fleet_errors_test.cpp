@@ -51,6 +51,8 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   };
   refused(R"("policy": "esay", )", "did you mean 'easy'?");
   refused(R"("policy": {"order": "fifo", "backfil": "easy"}, )", "did you mean 'backfill'?");
+  refused(R"("policy": {"backfill": "easy", "depth": 9}, )",
+          "/policy/depth is only of conservative backfilling");
   refused(R"("arrivals": {"per_hour": 1, "until": "1 d", "mix": []}, )",
           "must have either jobs or arrivals");
   refused(R"("failures": {}, )", "must have either a trace, or per_1000_node_days");

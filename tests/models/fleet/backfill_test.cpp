@@ -82,6 +82,33 @@ TEST_CASE("a strict order lets nobody pass, EASY only who delays nobody", "[flee
   CHECK(starts(Backfilling::conservative) == std::vector<double>{10, 2, 15});
 }
 
+TEST_CASE("conservative backfilling looks no deeper into the queue than it may", "[fleet]")
+{
+  // Three of four GPUs run for 10 s, then one job needs all four; behind it short ones.
+  Workload workload;
+  workload.jobs = {job(0, 3, 10, 10), job(1, 4, 5, 5), job(2, 1, 3, 3), job(3, 1, 4, 4)};
+  const auto run = [&](Order order, int depth) {
+    return simulate(
+        workload, test::one_gpu_nodes(
+                      4, {.order = order, .backfill = Backfilling::conservative, .depth = depth}));
+  };
+  const auto starts = [](const FleetResult& result) {
+    return std::vector<double>{result.jobs[1].start.value(), result.jobs[2].start.value(),
+                               result.jobs[3].start.value()};
+  };
+  // Equal priorities are in the order of arrival, and planned anew.
+  for (const Order order : {Order::fifo, Order::priority}) {
+    CHECK(starts(run(order, 3)) == std::vector<double>{10, 2, 5});
+    CHECK(starts(run(order, 2)) == std::vector<double>{10, 2, 5}); // once the other has started
+    const FleetResult first_only = run(order, 1);
+    // Who starts lets the next be looked at, in the same moment.
+    CHECK(starts(first_only) == std::vector<double>{10, 15, 15});
+    CHECK(first_only.jobs[1].waited_for == Cause::gpus);
+    CHECK(first_only.jobs[2].waited_for == Cause::depth);
+    CHECK(first_only.jobs[3].waited_for == Cause::depth);
+  }
+}
+
 TEST_CASE("jobs say what they waited for", "[fleet]")
 {
   Workload workload;

@@ -61,7 +61,11 @@ TEST_CASE("GPU time adds up to the cluster's, under every policy", "[fleet]")
   const auto preemption = GENERATE(Preemption::none, Preemption::priority, Preemption::quantum);
   const auto placement = GENERATE(Placement::first_fit, Placement::consolidate);
   const bool fails = GENERATE(false, true);
-  Policy policy{order, backfill, preemption, true, placement};
+  const Policy policy{.order = order,
+                      .backfill = backfill,
+                      .preemption = preemption,
+                      .depth = placement == Placement::first_fit ? 1000 : 10,
+                      .placement = placement};
   const Workload workload = random_workload(150, 3);
   FleetSetting setting = nodes_of_four(6, policy);
   setting.restart = Seconds(20);
