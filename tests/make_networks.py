@@ -132,8 +132,9 @@ def convnext(name, channels, blocks):
 WINDOW = 7
 
 
-def swin_block(heads, channels):
-    attention = {"op": "attention", "heads": heads, "window": WINDOW**2, "position_bias": (2 * WINDOW - 1)**2}
+def swin_block(heads, channels, shifted):
+    attention = {"op": "attention", "heads": heads, "window": WINDOW**2, "position_bias": (2 * WINDOW - 1)**2,
+                 **({} if shifted else {"mask": False}), "projections": "joined"}
     return [{"op": "residual", "main": ["layer_norm", attention]},
             {"op": "residual", "main": ["layer_norm", {"op": "linear", "out": 4 * channels, "then": ["gelu"]},
                                         {"op": "linear", "out": channels}]}]
@@ -145,10 +146,10 @@ def swin(name, channels, blocks):
         width = channels << stage
         if stage > 0:
             layers += [{"op": "merge_tokens", "count": 4}, "layer_norm", {"op": "linear", "out": width, "bias": False}]
-        layers.append(repeat(f"stage{stage + 1}", times, swin_block(width // 32, width)))
-    return {"source": f"Liu et al., Swin Transformer, arXiv:2103.14030; as pytorch/vision, torchvision/models/swin_transformer.py {name}, "
-                      "with three projections in place of one of three parts; stochastic depth and the copies that shift windows are "
-                      "left out",
+        layers.append(repeat(f"stage{stage + 1}", times // 2, swin_block(width // 32, width, False) + swin_block(width // 32, width, True)))
+    return {"source": f"Liu et al., Swin Transformer, arXiv:2103.14030; as pytorch/vision, torchvision/models/swin_transformer.py {name}; "
+                      "the windows of every second block are shifted, and their scores masked; stochastic depth and the copies that shift "
+                      "windows are left out",
             "dataset": "imagenet", "optimizer": "adamw", "input": {"channels": 3, "height": 224, "width": 224},
             "layers": layers + ["layer_norm", "global_avg_pool"], "head": [{"op": "linear", "out": 1000, "name": "classifier"}]}
 
@@ -375,14 +376,14 @@ def normed(body):
 
 def transformer_big():
     width, vocabulary, tokens = 1024, 33712, 30
-    attention = {"op": "attention", "heads": 16, "bias": False, "dropout": True}
+    attention = {"op": "attention", "heads": 16, "projections": "adding", "bias": False, "dropout": True}
     forward = [{"op": "linear", "out": 4 * width, "then": ["relu", "dropout"]}, {"op": "linear", "out": width}]
     table = {"op": "embedding", "vocab": vocabulary, "hidden": width}
     encoder = [table, "dropout", repeat("encoder", 6, [normed([attention]), normed(forward)]), "layer_norm"]
     decoder = repeat("decoder", 6, [normed([attention]), normed([{**attention, "cross": True, "name": "cross"}]), normed(forward)])
     return {"source": "Vaswani et al., Attention Is All You Need, arXiv:1706.03762, big; layer by layer as NVIDIA/DeepLearningExamples, "
-                      "PyTorch/Translation/Transformer (transformer_wmt_en_de_big_t2t, --share-all-embeddings), and MLPerf v0.6 and v0.7. 33712: the "
-                      "joined vocabulary of WMT en-de, filled up to a multiple of 16",
+                      "PyTorch/Translation/Transformer (transformer_wmt_en_de_big_t2t, --share-all-embeddings), and MLPerf v0.6 and v0.7; projections: "
+                      "fairseq/modules/multihead_attention.py there, SelfAttentionLinears. 33712: the joined vocabulary of WMT en-de, filled up to a multiple of 16",
             "notes": "A sample is a pair of sentences, of 30 tokens each in the mean (fairseq's preprocessing of WMT16 en-de: 4500966 sentences, 132886171 "
                      "tokens). Batches hold sentences of like lengths; what is filled up is left out. work_variation: fairseq fills a batch with sentences of "
                      "one length until the longer of source and target reaches the limit of tokens (fairseq/data/data_utils.py, batch_by_size; "
@@ -394,23 +395,25 @@ def transformer_big():
 
 
 # ---- Transformer-XL: Dai et al., arXiv:1901.02860
+HALF_LOSS = {"op": "softmax", "half": True}  # log_softmax within the model, which apex leaves as it is
+
+
 def transformer_xl():
     width, vocabulary = 512, 267735
-    attention = {"op": "attention", "heads": 8, "bias": False, "memory": 192, "relative": True}
+    attention = {"op": "attention", "heads": 8, "projections": "joined", "bias": False, "memory": 192, "relative": True}
     layer = [{"op": "residual", "main": [attention, "dropout"], "then": ["layer_norm"]},
              {"op": "residual", "main": [{"op": "linear", "out": 2048, "then": ["relu", "dropout"]}, {"op": "linear", "out": width}, "dropout"],
               "then": ["layer_norm"]}]
 
     def words(count, name, tokens=None):
         return ([{"op": "gather_tokens", "count": tokens}] if tokens else []) + [
-            {"op": "linear", "out": count, "tied": True, "then": ["softmax"], "name": name}]
+            {"op": "linear", "out": count, "tied": True, "then": [HALF_LOSS], "name": name}]
 
     return {"source": "Dai et al., Transformer-XL, arXiv:1901.02860, base, as NVIDIA/DeepLearningExamples, PyTorch/LanguageModeling/Transformer-XL, "
                       "wt103_base.yaml and mem_transformer.py: segments of 192 tokens that also look at the 192 before them, weights of the output tied "
-                      "to the table, adaptive softmax cut at 19997, 39997 and 199997 words (utils/proj_adaptive_softmax.py)",
+                      "to the table, adaptive softmax cut at 19997, 39997 and 199997 words (utils/proj_adaptive_softmax.py, whose log_softmax apex leaves in half precision)",
             "notes": "Rare words are asked for where one of them comes next: 2, 3 and 1 of 192 tokens, by the power law of frequencies that has the 103227021 "
-                     "tokens, 267735 words and cut at 3 occurrences of WikiText-103 (Merity et al., arXiv:1609.07843). Three projections stand in place "
-                     "of one of three parts.",
+                     "tokens, 267735 words and cut at 3 occurrences of WikiText-103 (Merity et al., arXiv:1609.07843).",
             "optimizer": "lamb", "input": {"tokens": 192},
             "layers": [{"op": "embedding", "vocab": vocabulary, "hidden": width}, "dropout", repeat("layer", 16, layer), "dropout"],
             "head": [heads([words(20000, "frequent"), words(20000, "rare1", 2), words(160000, "rare2", 3), words(67738, "rare3", 1)])]}
@@ -419,7 +422,7 @@ def transformer_xl():
 # Tables of fewer features for rarer words, each with a projection (div_val 4).
 def transformer_xl_large():
     width, inner, segment = 1024, 4096, 384
-    attention = {"op": "attention", "heads": 16, "bias": False, "dropout": True, "memory": segment, "relative": True}
+    attention = {"op": "attention", "heads": 16, "projections": "joined", "bias": False, "dropout": True, "memory": segment, "relative": True}
     layer = [{"op": "residual", "main": [attention, "dropout"], "then": ["layer_norm"]},
              {"op": "residual", "main": [{"op": "linear", "out": inner, "then": ["relu", "dropout"]}, {"op": "linear", "out": width}, "dropout"],
               "then": ["layer_norm"]}]
@@ -427,8 +430,8 @@ def transformer_xl_large():
     rare = [("rare1", 20000, 256, 4), ("rare2", 160000, 64, 6), ("rare3", 67738, 16, 2)]
     tables = [{"op": "encoder", "name": name, "tokens": tokens, "layers": [{"op": "embedding", "vocab": words, "hidden": wide}, project(width)]}
               for name, words, wide, tokens in rare]
-    ends = [[project(width), {"op": "linear", "out": 19997, "tied": True, "then": ["softmax"], "name": "frequent"}]]
-    ends += [[{"op": "gather_tokens", "count": tokens}, project(wide), {"op": "linear", "out": words, "tied": True, "then": ["softmax"], "name": name}]
+    ends = [[project(width), {"op": "linear", "out": 19997, "tied": True, "then": [HALF_LOSS], "name": "frequent"}]]
+    ends += [[{"op": "gather_tokens", "count": tokens}, project(wide), {"op": "linear", "out": words, "tied": True, "then": [HALF_LOSS], "name": name}]
              for name, words, wide, tokens in rare]
     return {"source": "Dai et al., Transformer-XL, arXiv:1901.02860, large, as NVIDIA/DeepLearningExamples, PyTorch/LanguageModeling/Transformer-XL, "
                       "wt103_large.yaml and mem_transformer.py: segments of 384 tokens that also look at the 384 before them, four tables of 1024, 256, 64 "

@@ -46,7 +46,7 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   device.ordinary = {ordinary.peak, 1.0, memory, launch, gpu.on_host(), gpu.function_time};
   if (!gpu.on_host()) {
     device.tiles = layer_curve(gpu, arithmetic, efficiency);
-    if (sixteen_bits(arithmetic) && on_tensor_cores(gpu, arithmetic)) {
+    if (has_product_kernels(gpu, arithmetic)) {
       device.products = product_curve(gpu, arithmetic);
       device.clock = sustained_clock(gpu);
     }
@@ -64,6 +64,7 @@ models::Device device_for(const platforms::PlatformSpec& platform, const platfor
   device.tensor_cores = half && on_tensor_cores(gpu, job.precision);
   device.fused_elementwise = framework.fused_elementwise;
   device.kernels = framework.kernels;
+  device.autocast = models::autocast_of(framework.kernels.autocast, job.precision);
   device.operation_gap = framework.operation_gap;
   device.launches = launches_of(framework, gpu, stack.host, job.precision);
   device.optimizer_style = framework.optimizer_style;

@@ -13,14 +13,22 @@ using sim::Precision;
 namespace {
 
 // Where nothing was measured: a middle of the GPUs that were.
-platforms::ProductKernels usual_kernels(const platforms::PrecisionRate& rate, bool tensor_cores)
+platforms::ProductKernels usual_kernels(const platforms::PrecisionRate& rate)
 {
   platforms::ProductKernels kernels;
-  kernels.efficiency = tensor_cores ? std::clamp(rate.dense_efficiency, 0.8, 1.0)
-                                    : std::clamp(rate.dense_efficiency, 0.5, 0.8);
+  kernels.efficiency = std::clamp(rate.dense_efficiency, 0.8, 1.0);
   if (rate.product_efficiency > 0)
     kernels.efficiency = rate.product_efficiency;
   return kernels;
+}
+
+// As convolutions, with the efficiency that long runs of networks of layers fixed.
+sim::ProductCurve plain_curve(const platforms::Gpu& gpu, Precision precision)
+{
+  const double efficiency = precision_rate(gpu, precision)->dense_efficiency;
+  sim::ProductCurve curve = layer_curve(gpu, precision, efficiency / sustained_clock(gpu));
+  curve.memory = gpu.memory_bandwidth.value();
+  return curve;
 }
 
 // Whether its tensor cores multiply blocks of 32 values with a scale each (OCP's MX formats): from
@@ -86,9 +94,10 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, Precision precision, 
   const platforms::GpuKernels none;
   const platforms::GpuKernels& measured = gpu.kernels ? *gpu.kernels : none;
   const auto& table = is_narrow(precision) ? measured.fp8 : measured.half;
-  const bool tensor_cores = on_tensor_cores(gpu, precision);
-  const bool known = table && tensor_cores && (!is_fp4(precision) || gpu.fp8);
-  platforms::ProductKernels k = known ? *table : usual_kernels(rate, tensor_cores);
+  if (!has_product_kernels(gpu, precision))
+    return plain_curve(gpu, precision);
+  const bool known = table && (!is_fp4(precision) || gpu.fp8);
+  platforms::ProductKernels k = known ? *table : usual_kernels(rate);
   // No table of fp4 is known: a tile takes as long to begin and to end as one of fp8.
   if (known && is_fp4(precision))
     k.fill *= rate.peak / gpu.fp8->peak;
@@ -106,7 +115,6 @@ sim::ProductCurve product_curve(const platforms::Gpu& gpu, Precision precision, 
   curve.quantise = in_tables ? k.quantise : 0;
   curve.quantise_floor = in_tables ? k.quantise_floor.value() : 0;
   curve.split_floor = k.split_floor.value();
-  curve.tensor_cores = tensor_cores;
   curve.processors = gpu.multiprocessors;
   return curve;
 }
@@ -126,6 +134,11 @@ bool on_tensor_cores(const platforms::Gpu& gpu, Precision precision)
   if (precision == Precision::int8)
     return gpu.compute_capability >= 7.2; // Volta's have half precision alone
   return gpu.compute_capability >= 7.0;
+}
+
+bool has_product_kernels(const platforms::Gpu& gpu, Precision precision)
+{
+  return (sixteen_bits(precision) || is_narrow(precision)) && on_tensor_cores(gpu, precision);
 }
 
 Precision arithmetic_of(const platforms::Gpu& gpu, Precision precision, bool training)

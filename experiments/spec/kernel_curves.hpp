@@ -19,9 +19,10 @@ const platforms::PrecisionRate& checked_rate(const platforms::Gpu& gpu, sim::Pre
 /// The GPU's precision of 16 bits: bfloat16 where it has it.
 sim::Precision sixteen_bits_of(const platforms::Gpu& gpu);
 
-/// Products in a precision that the GPU has. What was not measured follows the data sheet with
-/// efficiencies in the middle of the GPUs that were. `in_tables`: with the conversions that the
-/// tables of fp8 hold; operators of a transformer have them apart.
+/// Products in a precision that the GPU has, of layers and of a transformer. What was not measured
+/// follows the data sheet with efficiencies in the middle of the GPUs that were; single precision
+/// and TF32, of which nobody's are, follow convolutions (docs/calibration-data.md). `in_tables`:
+/// with the conversions that the tables of fp8 hold; operators of a transformer have them apart.
 sim::ProductCurve product_curve(const platforms::Gpu& gpu, sim::Precision precision,
                                 bool in_tables = false);
 
@@ -30,6 +31,9 @@ double sustained_clock(const platforms::Gpu& gpu);
 
 /// Whether the GPU computes products of a precision on tensor cores.
 bool on_tensor_cores(const platforms::Gpu& gpu, sim::Precision precision);
+
+/// Whether products have other curves than convolutions: of 16 bits and fewer on tensor cores.
+bool has_product_kernels(const platforms::Gpu& gpu, sim::Precision precision);
 
 /// What layers compute in. Without tensor cores, training in half precision stores halves and
 /// computes in single precision: TensorFlow (cuda_dnn.cc, TF_FP16_CONV_USE_FP32_COMPUTE, on by

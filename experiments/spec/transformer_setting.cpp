@@ -67,8 +67,9 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
     checked_rate(gpu, one, kOfTransformers, at);
   models::TransformerDevice device;
   const bool fp8_tables = gpu.kernels && gpu.kernels->fp8 && !is_fp4(job.precision);
-  device.tables = gpu.kernels && gpu.kernels->half && (!narrow || fp8_tables);
-  device.half = product_curve(gpu, wide);
+  device.tables =
+      gpu.kernels && gpu.kernels->half && has_product_kernels(gpu, wide) && (!narrow || fp8_tables);
+  device.half = product_curve(gpu, arithmetic_of(gpu, wide, true));
   if (narrow)
     device.narrow = product_curve(gpu, job.precision);
   device.attention = attention_curve(gpu, job.precision);
@@ -138,15 +139,14 @@ Batch batch_of(const JobSpec& job, const models::TransformerFile& model, const V
   return batch;
 }
 
-// Of a framework that says nothing of transformers: what its scripts do with any network. Queries,
-// keys and values are products of their own in BERT and Llama (google-research, huggingface), one
-// in GPT-2 and vision transformers (timm), and its optimizer launches what it does for each tensor.
+// Of a framework that says nothing of transformers: what its scripts do with any network. Its
+// optimizer launches what it does for each tensor.
 models::TransformerRules rules_of_scripts(const models::Framework& framework,
                                           const models::Optimizer& optimizer,
                                           const models::Transformer& t)
 {
   models::TransformerRules rules;
-  rules.joined_projections = !t.rms() && (!t.encoder || t.patch_values > 0);
+  rules.joined_projections = t.joins();
   rules.optimizer_kernels =
       static_cast<int>(models::form_of(optimizer, framework.optimizer_style).launches_per_tensor);
   return rules;
@@ -295,7 +295,9 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.rules = rules;
   s.fused_elementwise = framework.fused_elementwise;
   s.composed = framework.kernels.composed;
-  s.autocast = framework.kernels.autocast;
+  s.autocast =
+      models::autocast_of(framework.kernels.autocast,
+                          is_narrow(job.precision) ? sixteen_bits_of(platform.gpu) : job.precision);
   // Where what is too much is left out, nobody asks how much came.
   s.rules.dropless = rules.dropless && !job.routing.capacity;
   // Frameworks tell what Adam moves; another optimizer reads and writes its own state instead.

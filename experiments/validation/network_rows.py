@@ -32,7 +32,7 @@ TIMM = {"resnext101_32x8d": "resnext101-32x8d", "vit_base_patch32_224": "vit-b32
 # Fine-tuning on SQuAD: the encoder, and two numbers for each of 384 tokens.
 SQUAD = {"input": {"tokens": 384}, "head": [{"op": "linear", "out": 2, "name": "answers"}]}
 # Lambda's scripts do not ask for the adaptive softmax (pytorch/scripts/config_v1: no --adaptive): every token has a score for every word.
-ALL_WORDS = {"head": [{"op": "linear", "out": 267735, "tied": True, "then": ["softmax"], "name": "words"}]}
+ALL_WORDS = {"head": [{"op": "linear", "out": 267735, "tied": True, "then": [{"op": "softmax", "half": True}], "name": "words"}]}
 # XLA fuses what the network does between its products, and a compiled step hands its gradients over when all of it has run.
 XLA = "tensorflow-2-xla-horovod"
 XLA_1 = "tensorflow-1.15-xla-horovod"

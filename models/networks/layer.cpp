@@ -45,16 +45,17 @@ constexpr double kNormFlops = 6.0;
 
 // gelu: 0.5 x (1 + erf(x / sqrt 2)). swish: x / (1 + exp(-x)). softmax: compare, subtract, exp,
 // add, divide. dropout: mask and scale, its random numbers not counted. scale_mask: attention
-// scores / sqrt(head size) + mask. functions: evaluations of tanh; an exponential is taken as a
-// quarter of one.
+// scores / sqrt(head size) + mask; scale_scores: without mask. functions: evaluations of tanh; an
+// exponential is taken as a quarter of one.
 struct Elementwise {
   const char* op;
   double flops;
   double functions = 0;
 };
 constexpr Elementwise kElementwise[] = {
-    {"relu", 1},        {"gelu", 5, 1},       {"tanh", 1, 1}, {"sigmoid", 4, 0.25},
-    {"swish", 5, 0.25}, {"softmax", 5, 0.25}, {"dropout", 2}, {"scale_mask", 2}};
+    {"relu", 1},          {"gelu", 5, 1},     {"tanh", 1, 1},
+    {"sigmoid", 4, 0.25}, {"swish", 5, 0.25}, {"softmax", 5, 0.25},
+    {"dropout", 2},       {"scale_mask", 2},  {"scale_scores", 1}};
 
 double as_double(std::int64_t count)
 {

@@ -73,6 +73,11 @@ struct Layer {
   /// back. The next layer that `gathers` waits for them.
   std::int64_t exchanged_elements = 0;
   bool gathers = false;
+  /// A loss that stays in the network's half precision.
+  bool half_loss = false;
+  /// Gradients of its input that are there before its own, by layers behind it that take the same
+  /// input, each added to it.
+  int summed_gradients = 0;
   /// False: no gradient is computed in it, of weights or of its input.
   bool trained = true;
   /// Elements of each trainable tensor in the order of creation: weight, bias, gamma, beta.

@@ -11,10 +11,22 @@ namespace {
 
 using Form = Shape::Form;
 
+/// What makes queries, keys and values: a product each, whose gradients of their input kernels of
+/// their own add up, or the products themselves; or one product.
+enum class Projections { apart, adding, joined };
+constexpr auto choices(Projections)
+{
+  return std::to_array<Choice<Projections>>({{Projections::apart, "apart"},
+                                             {Projections::adding, "adding"},
+                                             {Projections::joined, "joined"}});
+}
+
 struct AttentionSpec : CommonSpec {
   int heads = 1;
   bool bias = true;
   bool dropout = false;
+  bool mask = true;
+  Projections projections = Projections::apart;
   std::optional<int> window;
   int position_bias = 0;
   bool cross = false;
@@ -31,6 +43,11 @@ void describe(V& v, AttentionSpec& s)
              between(1, kMaxDimension));
   v.optional("bias", s.bias, "the four projections have a bias");
   v.optional("dropout", s.dropout, "dropout on the attention probabilities");
+  v.optional("mask", s.mask, "a mask is added to the scores, where these are in memory");
+  v.optional("projections", s.projections,
+             "queries, keys and values are made by a product each, and gradients of what they are "
+             "made of are added up by kernels (apart) or by the products that make them (adding); "
+             "or by one product (joined; with \"cross\" keys and values)");
   v.optional("window", s.window,
              "tokens that attend to each other; divides their number, all when left out",
              between(1, kMaxDimension));
@@ -81,9 +98,21 @@ void project(NetworkBuilder& builder, const Value& at, const AttentionSpec& s, c
   const Shape& asking = s.memory > 0 ? others : in;
   if (s.memory > 0)
     builder.emit(at, "concat", "with_memory", copy_layer(others));
-  builder.emit(at, "linear", "query", linear_layer(asking, in.features, s.bias));
-  builder.emit(at, "linear", "key", linear_layer(others, in.features, s.bias));
-  builder.emit(at, "linear", "value", linear_layer(others, in.features, s.bias));
+  const bool joined = s.projections == Projections::joined;
+  if (!joined || s.cross)
+    builder.emit(at, "linear", "query", linear_layer(asking, in.features, s.bias));
+  if (joined) {
+    const std::int64_t made = s.cross ? 2 : 3;
+    Layer layer = linear_layer(others, made * in.features, s.bias);
+    layer.summed_gradients = s.cross ? 1 : 0; // to those of the decoder's other layers
+    builder.emit(at, "linear", s.cross ? "key_value" : "query_key_value", std::move(layer));
+  } else {
+    for (const char* name : {"key", "value"}) {
+      Layer layer = linear_layer(others, in.features, s.bias);
+      layer.summed_gradients = s.projections == Projections::apart ? 1 : 0;
+      builder.emit(at, "linear", name, std::move(layer));
+    }
+  }
   if (s.heads > 1)
     builder.emit(at, "regroup", "split_heads",
                  regroup_layer(Shape::sequence(in.tokens + 2 * others.tokens, in.features)));
@@ -142,7 +171,7 @@ void attention(NetworkBuilder& builder, const Value& at, const AttentionSpec& s)
   if (s.position_bias > 0)
     builder.emit(at, "add", "position_bias",
                  position_bias_layer(scores.output, s.position_bias, s.heads));
-  std::vector<const char*> functions{"scale_mask", "softmax"};
+  std::vector<const char*> functions{s.mask ? "scale_mask" : "scale_scores", "softmax"};
   if (s.dropout)
     functions.push_back("dropout");
   for (const char* op : functions)

@@ -162,6 +162,27 @@ void elementwise(NetworkBuilder& builder, const Value& at, const PlainSpec& s)
   builder.emit(at, s.op, s.name, activation_layer(builder.shape(), s.op));
 }
 
+struct SoftmaxSpec : CommonSpec {
+  bool half = false;
+};
+
+template <class V>
+void describe(V& v, SoftmaxSpec& s)
+{
+  describe_common(v, s);
+  v.optional("half", s.half,
+             "a loss that the model itself computes: behind a linear layer it is in half precision "
+             "where the network is and the framework does not cast it; else losses are in single");
+}
+
+void softmax(NetworkBuilder& builder, const Value& at, const SoftmaxSpec& s)
+{
+  builder.need(at, {Form::image, Form::sequence, Form::vector}, kNeedsEmbedding);
+  Layer layer = activation_layer(builder.shape(), s.op);
+  layer.half_loss = s.half;
+  builder.emit(at, s.op, s.name, std::move(layer));
+}
+
 struct LrnSpec : CommonSpec {
   int size = 5;
 };
@@ -302,7 +323,7 @@ constexpr Op kSimpleOps[] = {
     make_op<PlainSpec, &elementwise>("tanh", "hyperbolic tangent"),
     make_op<PlainSpec, &elementwise>("sigmoid", "1 / (1 + exp(-x))"),
     make_op<PlainSpec, &elementwise>("swish", "x times sigmoid(x), also called SiLU"),
-    make_op<PlainSpec, &elementwise>("softmax", "exp(x) over its sum"),
+    make_op<SoftmaxSpec, &softmax>("softmax", "exp(x) over its sum"),
     make_op<PlainSpec, &elementwise>("dropout", "zero some activations, scale the others"),
     make_op<PoolSpec, &pool>("max_pool", "maximum over a window"),
     make_op<PoolSpec, &pool>("avg_pool", "mean over a window"),

@@ -38,7 +38,13 @@ constexpr ComposedOperation kTensorFlow[] = {
      23, true},
     {"dropout", 1 + 1.25 + 2 + 1.25 + 3, 3 + 2, 5, 2},
     {"softmax", 1 + 1 + 2, 3 + 1 + 2 + 3, 3, 4},
-    {"scale_mask", 2 + 2, 2, 2, 1}};
+    {"scale_mask", 2 + 2, 2, 2, 1},
+    {"scale_scores", 2, 2, 1, 1}};
+
+// What every framework composes. Scores of attention are scaled, then masked, which has no gradient
+// (huggingface/transformers, BertSelfAttention; NVIDIA/DeepLearningExamples, the same).
+constexpr ComposedOperation kAnywhere[] = {{"scale_mask", 2 + 2, 2, 2, 1},
+                                           {"scale_scores", 2, 2, 1, 1}};
 
 // XLA ends a kernel at each reduction over a row or a column, and repeats in those that read it
 // what is element by element (compiler/xla/service/gpu/instruction_fusion.cc). layer_norm: mean 1,
@@ -55,10 +61,11 @@ constexpr ComposedOperation kFused[] = {{"layer_norm", 1 + 1 + 2, 2 + 2 + 3, 3, 
 std::optional<ComposedOperation> composed_operation(Composition composition, bool fused,
                                                     const std::string& op)
 {
-  if (composition == Composition::none)
+  if (composition == Composition::none && fused)
     return std::nullopt;
-  const std::span<const ComposedOperation> known =
-      fused ? std::span<const ComposedOperation>(kFused) : kTensorFlow;
+  std::span<const ComposedOperation> known = kAnywhere;
+  if (composition == Composition::tensorflow)
+    known = fused ? std::span<const ComposedOperation>(kFused) : kTensorFlow;
   const auto found =
       std::ranges::find_if(known, [&](const ComposedOperation& one) { return op == one.op; });
   return found == known.end() ? std::nullopt : std::optional(*found);

@@ -26,7 +26,8 @@ struct ComposedOperation {
   bool single = false;
 };
 
-/// Counted from the framework's source: composed_operations.cpp. Nothing where it has a kernel.
+/// Counted from the framework's source: composed_operations.cpp. Nothing where it has a kernel; of
+/// none scale and mask of attention's scores alone are composed.
 /// `fused`: what is left where a compiler fuses what is element by element with what reads it.
 std::optional<ComposedOperation> composed_operation(Composition composition, bool fused,
                                                     const std::string& op);

@@ -1,6 +1,7 @@
 #include "models/training/compute_profile.hpp"
 
 #include "models/training/composed_operations.hpp"
+#include "models/training/layer_casts.hpp"
 #include "models/training/layer_passes.hpp"
 #include "models/training/table_time.hpp"
 
@@ -217,43 +218,6 @@ struct Product {
   }
 };
 
-// What a framework keeps in single precision of a network in half precision, and what follows up to
-// the next product, which converts it back; each conversion reads one width and writes the other,
-// and backward undoes it, unless chains are fused. torch.autocast: softmax and normalisation of
-// positions (PyTorch documentation, "CUDA Ops that can autocast to float32"). A trained factor is
-// single already.
-class Autocast {
-public:
-  explicit Autocast(const Device& device) : device_(device), half_(device.bytes_per_element == 2) {}
-
-  /// The conversion before a layer, each way; nothing where it takes what there is.
-  Seconds before(const Layer& layer, const std::optional<ComposedOperation>& composed,
-                 double elements)
-  {
-    const bool was = single_;
-    if (layer.gemm.count > 0)
-      single_ = false;
-    else if (composed ? composed->single : device_.kernels.autocast && begins(layer))
-      single_ = half_;
-    if (was == single_ || layer.op == "scale" || device_.fused_elementwise)
-      return Seconds(0);
-    return device_.ordinary({Flops(0), Bytes(elements * (2 + 4))});
-  }
-  /// Of what a layer moves, beside half precision.
-  double width() const { return single_ ? 2 : 1; }
-
-private:
-  static bool begins(const Layer& layer)
-  {
-    return layer.kind == LayerKind::row_norm || layer.op == "softmax" || layer.op == "group_norm" ||
-           layer.op == "scale";
-  }
-
-  const Device& device_;
-  bool half_;
-  bool single_ = false;
-};
-
 // Kernels one after the other, as much work and traffic in each.
 Seconds in_kernels(int kernels, double passes, double elements, const Layer& layer, int batch,
                    const Device& device)
@@ -261,6 +225,23 @@ Seconds in_kernels(int kernels, double passes, double elements, const Layer& lay
   return kernels * device.ordinary({batch * layer.forward_flops / kernels,
                                     moved(passes * elements / kernels, device),
                                     batch * layer.functions / kernels});
+}
+
+// Of a linear layer's bias: a sum over the samples by a kernel of its own, unless the product that
+// makes the weight's gradient makes it, or counts it already (no fused_bias).
+Seconds bias_gradient(const Layer& layer, double out, const Device& device)
+{
+  if (layer.kind != LayerKind::linear || layer.gradient_tensors.size() < 2 ||
+      device.kernels.activations_in_products || !device.kernels.fused_bias)
+    return Seconds(0);
+  return device.ordinary({Flops(out), moved(out, device)});
+}
+
+// Gradients of `elements` that were made of them more than once.
+Seconds added_up(const AddedGradients& sum, double elements, const Device& device)
+{
+  const Bytes moving = moved(sum.passes * elements, device);
+  return sum.kernels * device.ordinary.launch + device.ordinary.moving(moving, moving);
 }
 
 // An operation of the framework each way, its kernels, and those that convert a product's weight
@@ -286,7 +267,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   const auto parameters = static_cast<double>(totals(network).parameters);
   const double passing = reduced(parameters, device);
   bool first = true; // no gradient of the network's own input is needed, or of frozen layers
-  Autocast autocast(device);
+  LayerCasts casts(device);
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
     const Passes passes = passes_of(network, i, device.kernels);
@@ -302,21 +283,23 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     }
     LayerTime time;
     double forward_kernels = passes.forward() ? 1 : 0;
-    const Seconds conversion = autocast.before(layer, composed, in);
+    const Seconds conversion = casts.before(layer, composed, in);
     if (layer.kind == LayerKind::tables) {
       time = table_time(layer, batch, device);
     } else if (gemm_like(layer)) {
       const Product product(layer, batch, device, 3 * parameters + passing);
       time.forward = product.forward();
-      time.backward = product.weight_gradient();
+      time.backward = product.weight_gradient() + bias_gradient(layer, out, device);
       time.product = true;
       if (!first) {
-        time.backward += product.input_gradient();
-        time.backward_kernels = 2;
+        const AddedGradients sum =
+            added_gradients(layer.summed_gradients, device.fused_elementwise);
+        time.backward += product.input_gradient() + added_up(sum, in, device);
+        time.backward_kernels = 2 + sum.kernels;
       }
       first = first && !layer.trained;
     } else if (composed) {
-      const double elements = autocast.width() * out;
+      const double elements = casts.out() * out;
       forward_kernels = composed->forward_kernels;
       time.backward_kernels = composed->backward_kernels;
       time.forward =
@@ -326,15 +309,13 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     } else {
       const Flops work = static_cast<double>(batch) * layer.forward_flops;
       const double functions = batch * layer.functions;
-      const double width = autocast.width();
+      const double read = casts.in() * in, written = casts.out() * out;
       if (passes.forward())
         time.forward = device.ordinary(
-            {work,
-             moved(width * (passes.forward_in * in + passes.forward_out * out) + weights, device),
+            {work, moved(passes.forward_in * read + passes.forward_out * written + weights, device),
              functions});
       time.backward = device.ordinary(
-          {work,
-           moved(width * (passes.backward_in * in + passes.backward_out * out) + weights, device),
+          {work, moved(passes.backward_in * read + passes.backward_out * written + weights, device),
            functions});
     }
     time.forward += device.operation_gap + conversion;

@@ -1,6 +1,7 @@
 // What a step's kernels run on, as a job's framework uses it.
 #pragma once
 
+#include "models/training/autocast.hpp"
 #include "models/training/framework.hpp"
 #include "models/training/optimizer.hpp"
 #include "sim/cost/products.hpp"
@@ -21,11 +22,12 @@ struct Device {
   sim::Roofline ordinary;  // everything else: arithmetic in single precision
   Optimizer optimizer;
   OptimizerStyle optimizer_style = OptimizerStyle::fused;
-  int bytes_per_element = 4;      // activations and weights as the kernels read them
-  bool tensor_cores = false;      // products run on them: they want channels last
-  bool master_weights = false;    // single-precision weights beside them
-  bool minimal_filtering = true;  // libraries use it in single precision, not on tensor cores
-  bool fused_elementwise = false; // activations and additions ride along with their neighbours
+  int bytes_per_element = 4;          // activations and weights as the kernels read them
+  bool tensor_cores = false;          // products run on them: they want channels last
+  bool master_weights = false;        // single-precision weights beside them
+  bool minimal_filtering = true;      // libraries use it in single precision, not on tensor cores
+  bool fused_elementwise = false;     // activations and additions ride along with their neighbours
+  Autocast autocast = Autocast::none; // of the framework, in the job's precision
   KernelSpec kernels;
   Seconds operation_gap;                     // of the framework
   std::optional<HostLaunches> launches;      // of the framework

@@ -322,7 +322,8 @@ void describe(V& v, KernelSpec& s)
       between(1, 1000));
   v.optional("autocast", s.autocast,
              "in half precision softmax and layer and group normalisation compute in single "
-             "precision, with conversions before them and before the next product");
+             "precision, with conversions before them (but for softmax of fp16, which takes it as "
+             "it is) and before the next product");
   v.optional("fused_attention", s.fused_attention,
              "a transformer's attention is one kernel (FlashAttention), else scores pass through "
              "memory; a job's \"attention\" comes first, and networks told by their layers say "

@@ -73,6 +73,11 @@ bool matrix_product(const Layer& layer)
 
 } // namespace
 
+AddedGradients added_gradients(int gradients, bool fused)
+{
+  return fused ? AddedGradients{1.0 * gradients, 0} : AddedGradients{3.0 * gradients, gradients};
+}
+
 bool rides_along(const Network& network, std::size_t index, const KernelSpec& kernels)
 {
   const auto& layers = network.layers;

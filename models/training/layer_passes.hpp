@@ -27,6 +27,17 @@ struct Passes {
 /// What convolutions beside a batch normalisation spare it: BatchNorm.
 Passes passes_of(const Network& network, std::size_t index, const KernelSpec& kernels);
 
+/// What adds up gradients of one tensor that several operations take.
+struct AddedGradients {
+  double passes = 0; // over the tensor
+  int kernels = 0;
+};
+
+/// Of `gradients` added to a first one: each by a kernel that reads both and writes their sum
+/// (PyTorch, torch/csrc/autograd/input_buffer.cpp), or read by the kernel behind them where chains
+/// are fused.
+AddedGradients added_gradients(int gradients, bool fused);
+
 /// Whether layer `index` costs nothing where chains of element-wise work are fused: activations and
 /// additions ride along with a convolution or a kernel that is bound by memory, before or behind
 /// them, but for a product of two tensors, which waits for both and reads them. Between matrix

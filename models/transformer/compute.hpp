@@ -26,10 +26,12 @@ struct TransformerDevice {
 struct OperatorTime {
   Seconds device;
   Seconds host;
+  Seconds idle{}; // of the device's, in which it does nothing but wait for what the host does
   OperatorTime& operator+=(const OperatorTime& other)
   {
     device += other.device;
     host += other.host;
+    idle += other.idle;
     return *this;
   }
   /// The slower of the two: launches run ahead of the device until they fall behind.

@@ -217,9 +217,12 @@ ParameterCount parameters(const Transformer& t)
 double attended(const Transformer& t, int sequence, AttentionCount count)
 {
   const double s = sequence;
-  if (count == AttentionCount::full || t.encoder)
+  const bool narrow = t.window > 0 && t.window < sequence;
+  if (t.encoder || (count == AttentionCount::full && !narrow))
     return s;
-  if (t.window <= 0 || t.window >= sequence)
+  if (count == AttentionCount::full)
+    return t.windowed() * t.window + (1 - t.windowed()) * s;
+  if (!narrow)
     return s / 2;
   // The first tokens of a sequence see fewer than the window.
   const double w = t.window;

@@ -46,7 +46,8 @@ enum class AttentionCount { full, causal };
 /// FLOP of one token's forward pass in a sequence: two per multiply-accumulate of products and
 /// attention, seven for each value of a state of Mamba's scan and eight of a delta rule's
 /// (Megatron-LM, training.py, num_floating_point_operations), nothing else. `full` counts all pairs
-/// of tokens (Megatron's formula, PaLM's MFU), `causal` those that are needed: half, or the window.
+/// of tokens, of a window's layers as many for each as the window (Megatron's formula, PaLM's MFU),
+/// `causal` those that are needed: half, or the window.
 /// `experts_take`: share of a token's choices that its experts take, as their capacity says.
 Flops forward_flops_per_token(const Transformer& t, int sequence, AttentionCount count,
                               double experts_take = 1);

@@ -27,6 +27,32 @@ int full_attention_every(const Config& c, const std::string& type)
   return type == "olmo3" ? 4 : type == "gemma3_text" ? 6 : 0;
 }
 
+// Whether layers have a window: of Qwen's, which has to be asked for, those from max_window_layers
+// on.
+bool has_window(const Config& c, const std::string& type)
+{
+  const bool qwen = type.starts_with("qwen");
+  if (!c.has("sliding_window") || !c.flag_or("use_sliding_window", !qwen))
+    return false;
+  const int without = qwen ? c.number_or("max_window_layers", 28) : 0;
+  if (without > 0 && without < c.number("num_hidden_layers"))
+    c.fail("max_window_layers", "must be 0 or num_hidden_layers: first layers without the window "
+                                "of others are not known here");
+  return without == 0;
+}
+
+// The first layers, which have no experts (mlp_only_layers).
+int layers_without_experts(const Config& c)
+{
+  if (!c.has("mlp_only_layers"))
+    return 0;
+  int layers = 0;
+  for (const Value& layer : c.members("mlp_only_layers"))
+    if (layer.json() != layers++)
+      layer.fail("must be the first layers in order: others without experts are not known here");
+  return layers;
+}
+
 // Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma, OLMo 2 and 3, GPT-OSS, MiniMax M2, SmolLM 3,
 // Seed-OSS, and what is built like them.
 Json llama_like(const Config& c)
@@ -34,14 +60,14 @@ Json llama_like(const Config& c)
   const std::string type = c.text("model_type");
   Json t = hf::gated_decoder(c);
   t["rotary"] = true;
-  t["tied"] = c.flag_or("tie_word_embeddings", type.starts_with("gemma"));
+  t["tied"] = c.flag_or("tie_word_embeddings", type.starts_with("gemma") || type == "smollm3");
   if (c.flag_or("attention_bias", type == "qwen2" || type == "qwen2_moe"))
     t["qkv_bias"] = true;
   const bool always = type.starts_with("qwen3") || type == "gemma3_text" ||
                       type.starts_with("olmo") || type == "dots1";
   if (c.flag_or("use_qk_norm", always))
     t["query_norm"] = true;
-  if (c.has("sliding_window") && c.flag_or("use_sliding_window", true)) {
+  if (has_window(c, type)) {
     t["window"] = c.number("sliding_window");
     if (const int every = full_attention_every(c, type); every > 0)
       t["full_attention_every"] = every;
@@ -52,6 +78,8 @@ Json llama_like(const Config& c)
       t["top_k"] = c.number("num_experts_per_tok");
       if (c.has("moe_intermediate_size"))
         t["expert_ffn"] = c.number("moe_intermediate_size");
+      t["dense_layers"] = layers_without_experts(c);
+      t["experts_every"] = c.number_or("decoder_sparse_step", 1);
     }
   if (c.has("shared_expert_intermediate_size") && c.has("moe_intermediate_size"))
     t["shared_experts"] =
@@ -182,15 +210,19 @@ Json falcon(const Config& c)
   return t;
 }
 
+// Slopes instead of positions (ALiBi) unless told otherwise; a norm of scales alone, as Cohere's.
 Json mpt(const Config& c)
 {
+  const bool slopes = !c.has("attn_config") || c.inside("attn_config").flag_or("alibi", true);
+  const bool bias = !c.flag_or("no_bias", true);
   return {{"layers", c.number("n_layers")},
           {"hidden", c.number("d_model")},
           {"heads", c.number("n_heads")},
           {"ffn", c.number("d_model") * c.number_or("expansion_ratio", 4)},
           {"vocabulary", c.number("vocab_size")},
-          {"positions", c.number_or("max_seq_len", 2048)},
-          {"bias", !c.flag_or("no_bias", true)},
+          {"positions", slopes ? 0 : c.number_or("max_seq_len", 2048)},
+          {"norm", bias ? "layer" : "rms"},
+          {"bias", bias},
           {"tied", true}};
 }
 
@@ -216,6 +248,10 @@ Json vit(const Config& c)
   t["classes"] = 1000;
   t["encoder"] = true;
   t["tied"] = true;
+  // ViTSelfAttention has no mask and a product each for query, key, value; both probabilities of
+  // dropout are 0 in ViTConfig.
+  for (const char* key : {"attention_mask", "dropout", "joined_projections"})
+    t[key] = false;
   return t;
 }
 
@@ -331,8 +367,9 @@ Json import_hf_config(const Value& config)
     file["dataset"] = "imagenet";
   Json transformer = known->read(c);
   // GPT-2 and its kin have a name of their own for it (GPT2Config: n_positions, 1024 unless told).
+  const int usual = type == "gpt2" ? 1024 : 2048;
   const int limit = c.number_or("max_position_embeddings",
-                                c.number_or("n_positions", type == "gpt2" ? 1024 : 2048));
+                                c.number_or("n_positions", c.number_or("max_seq_len", usual)));
   file["sequence"] =
       type == "vit" ? transformer["positions"].get<int>() : std::min(limit, kUsualSequence);
   file["transformer"] = std::move(transformer);

@@ -32,6 +32,7 @@ void add_routed(const Config& c, Json& t)
   t["expert_ffn"] = c.number("moe_intermediate_size");
   t["shared_experts"] = c.number_or("n_shared_experts", 0);
   t["dense_layers"] = c.number_or("first_k_dense_replace", 0);
+  t["experts_every"] = c.number_or("moe_layer_freq", 1);
   if (c.number_or("n_group", 1) > 1) {
     t["routing_groups"] = c.number("n_group");
     t["routed_groups"] = c.number("topk_group");

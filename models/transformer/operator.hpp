@@ -3,6 +3,7 @@
 // arXiv:2205.05198).
 #pragma once
 
+#include "models/training/autocast.hpp"
 #include "models/training/composed_operations.hpp"
 #include "models/transformer/adapters.hpp"
 #include "models/transformer/layer_module.hpp"
@@ -39,7 +40,7 @@ struct OperatorShape {
   bool sequence_parallel = false;
   bool flash = true; // attention as one kernel; else scores pass through memory
   Composition composed = Composition::none; // of which the framework's kernels are made
-  bool autocast = false;          // softmax and normalisation convert to single precision and back
+  Autocast autocast = Autocast::none;
   bool fused = true;              // element-wise chains are one kernel each
   bool fused_activation = true;   // also a gate and its activation
   bool fused_rotary = true;       // also rotations

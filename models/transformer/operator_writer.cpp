@@ -1,5 +1,9 @@
 #include "models/transformer/operator_writer.hpp"
 
+#include "models/training/layer_passes.hpp"
+
+#include <algorithm>
+
 namespace foretrain::models {
 
 Operator& OperatorWriter::inner_product(const char* name, double m, double n, double k,
@@ -93,10 +97,9 @@ void OperatorWriter::products(AdapterTarget target, const std::vector<Projection
   if (parts.size() < 2)
     return;
   // By a compiler in one kernel: in that of the norm before, or by itself where ranks exchange it.
-  const double made = static_cast<double>(parts.size());
+  const AddedGradients sum = added_gradients(static_cast<int>(parts.size()) - 1, shape.fused);
   memory("sum of gradients", count * m * k, 0,
-         eager(shape.tensor > 1 ? made + 1 : made - 1, 3 * (made - 1)),
-         static_cast<int>(eager(1, made - 1)));
+         sum.passes + (shape.fused && shape.tensor > 1 ? 2 : 0), std::max(1, sum.kernels));
 }
 
 void OperatorWriter::shared(TensorEnd end, double repeated)
@@ -124,7 +127,7 @@ void OperatorWriter::memory(const char* name, double elements, double forward, d
 
 // Each conversion reads one width and writes the other; backward undoes both. Chains that a
 // compiler fuses convert on their way.
-void OperatorWriter::in_single(double elements)
+void OperatorWriter::between_casts(double elements)
 {
   Operator& op = operators.back();
   if (shape.element != 2)
@@ -133,7 +136,7 @@ void OperatorWriter::in_single(double elements)
   op.backward_bytes *= 2;
   if (shape.fused)
     return;
-  const double converted = 2 * (2 + 4) * elements;
+  const double converted = 2 * kConvertedBytes * elements;
   op.forward_bytes += converted;
   op.backward_bytes += converted;
 }
@@ -147,7 +150,7 @@ bool OperatorWriter::composed(const char* name, const char* op, double elements)
   operators.back().forward_kernels = of->forward_kernels;
   operators.back().backward_kernels = of->backward_kernels;
   if (of->single)
-    in_single(elements);
+    between_casts(elements);
   return true;
 }
 
@@ -164,26 +167,31 @@ void OperatorWriter::norm(const char* name, double elements)
   if (t.rms()) {
     operators.back().forward_kernels = static_cast<int>(eager(1, 8));
     operators.back().backward_kernels = static_cast<int>(eager(1, 16));
-  } else if (shape.autocast) {
-    in_single(elements);
+  } else if (shape.autocast != Autocast::none) {
+    between_casts(elements);
   }
 }
 
+// Dropout with its mask of a byte, and the sum with what passes by; backward the gradient of a bias
+// reads all, and gradients of both ways are added up. A fused kernel reads and writes once.
 void OperatorWriter::residual(const char* name)
 {
   const double elements = shape.own_tokens() * t.hidden;
-  if (t.has_bias() && !t.drops()) { // gradient of the bias
-    memory(name, elements, 3, eager(2, 3));
-    return;
-  }
+  const double bias = t.has_bias() ? 1 : 0;
+  const AddedGradients sum = added_gradients(1, shape.fused);
   if (t.drops() && composed("dropout", "dropout", elements)) {
-    memory(name, elements, shape.fused ? 0 : 2 + 3, 1, 2); // bias and sum
+    memory(name, elements, shape.fused ? 0 : 2 + 3, bias + sum.passes, 2); // bias and sum
     return;
   }
-  // With a bias there is dropout, whose mask is a byte, and the gradient of the bias reads all.
-  memory(name, elements, t.has_bias() ? eager(3.5, 5) : 3, t.has_bias() ? 3.5 : eager(1, 2));
-  if (t.has_bias())
-    operators.back().forward_kernels = static_cast<int>(eager(1, 2));
+  const double mask = 1 / shape.element;
+  if (shape.fused) {
+    memory(name, elements, t.drops() ? 3 + mask : 3, (t.drops() ? 2 + mask : sum.passes) + bias);
+    return;
+  }
+  const double dropped = t.drops() ? 2 + mask : 0;
+  memory(name, elements, dropped + 3, dropped + sum.passes + bias);
+  operators.back().forward_kernels = t.drops() ? 2 : 1;
+  operators.back().backward_kernels = (t.drops() ? 1 : 0) + sum.kernels + static_cast<int>(bias);
 }
 
 } // namespace foretrain::models

@@ -47,6 +47,7 @@ public:
                     double count);
   void experts();
   void expert_bias(double elements, double local);
+  void log_softmax(double logits);
   /// What follows belongs to this module.
   void within(std::optional<LayerModule> of) { module_ = of; }
 
@@ -54,8 +55,9 @@ public:
 
 private:
   void softmax(double scores);
+  void softmax_kernels(double scores);
   /// What was just written computes in single precision, between conversions.
-  void in_single(double elements);
+  void between_casts(double elements);
   void plain_attention(const sim::AttentionShape& a);
   void fused_attention(const sim::AttentionShape& a);
   void gathered_attention(const sim::AttentionShape& a, double times);

@@ -23,31 +23,37 @@ void OperatorWriter::plain_attention(const sim::AttentionShape& a)
     operators[i].module = LayerModule::core_attn;
 }
 
-// Scale, mask and softmax in one pass or three, then dropout with its mask of a byte.
+// Scale, mask, softmax and dropout with its mask of a byte: in one pass each way and dropout's, or
+// a kernel each. Conversions of autocast are traffic alone, as in layers: none is launched.
 void OperatorWriter::softmax(double scores)
 {
-  if (shape.composed != Composition::none) {
-    for (const char* op : {"scale_mask", "softmax"})
-      composed(op, op, scores);
-    if (t.masks())
-      composed("dropout", "dropout", scores);
+  const double mask = 1 / shape.element;
+  if (shape.fused && shape.composed == Composition::none) {
+    memory("softmax", scores, 2 + (t.drops() ? 2 + mask : 0), 3 + (t.drops() ? 2 + mask : 0),
+           t.drops() ? 2 : 1);
     return;
   }
-  const double scaled = t.masks() ? 4 : 2; // passes, two by each kernel; a mask has no gradient
-  const double dropped = t.masks() ? 2 : 0;
-  const double mask = t.masks() ? 1 / shape.element : 0;
-  const int kernels = t.masks() ? 2 : 1;
-  if (shape.autocast) {
-    // The softmax takes 16 bits and gives 32, backward the other way (at::softmax with a dtype,
-    // half_to_float), dropout stays in 32, and what follows is cast back.
-    const double single = t.masks() ? 4 + 4 + 1 : 0;
-    memory("scale and mask", scores, scaled, t.masks() ? 3 : 2, kernels);
-    memory("softmax", scores, (2 + 4 + single + 6) / 2, (4 + 4 + 2 + single + 6) / 2, kernels);
-  } else {
-    memory("softmax", scores, eager(2, 2 + scaled) + dropped + mask,
-           eager(3, t.masks() ? 6 : 5) + dropped + mask,
-           static_cast<int>(eager(kernels, 2 * kernels)));
+  composed("scale and mask", t.masks() ? "scale_mask" : "scale_scores", scores);
+  if (!composed("softmax", "softmax", scores))
+    softmax_kernels(scores);
+  if (t.drops() && !composed("dropout", "dropout", scores)) {
+    const double passes = (shape.autocast == Autocast::none ? 2 : 4) + mask;
+    memory("dropout", scores, passes, passes);
   }
+  if (shape.autocast != Autocast::none)
+    memory("cast", scores, kConvertedBytes / shape.element, kConvertedBytes / shape.element, 0);
+}
+
+// Its gradient is made of the incoming one and the result.
+void OperatorWriter::softmax_kernels(double scores)
+{
+  if (shape.autocast == Autocast::none) {
+    memory("softmax", scores, 2, 3);
+    return;
+  }
+  const SingleBytes single = in_single(shape.autocast, "softmax");
+  memory("softmax", scores, (single.converted + single.in + single.out) / shape.element,
+         (2 * single.out + single.in + single.converted) / shape.element);
 }
 
 void OperatorWriter::attention_kernel(const char* name, const sim::AttentionShape& part,
@@ -91,8 +97,9 @@ void OperatorWriter::fused_attention(const sim::AttentionShape& a)
 {
   sim::AttentionShape windowed = a;
   windowed.window = t.window;
-  attention_kernel("attention in a window", windowed, t.windowed());
-  const double full = 1 - t.windowed();
+  const double narrow = t.window < a.keys ? t.windowed() : 0; // else nothing more is masked
+  attention_kernel("attention in a window", windowed, narrow);
+  const double full = 1 - narrow;
   if (shape.context_parts() == 1) {
     attention_kernel("attention", a, full);
     return;
@@ -263,7 +270,7 @@ void OperatorWriter::feed_forward(const char* up, const char* down, double token
   else if (composed("gelu", "gelu", elements))
     memory("ffn bias", elements, t.has_bias() ? 2 : 0, t.has_bias() ? 1 : 0);
   else
-    memory("gelu", elements, eager(2, t.has_bias() ? 4 : 2), t.has_bias() ? 4 : 3);
+    memory("gelu", elements, 2, t.has_bias() ? 4 : 3);
   within(whole);
   product(AdapterTarget::linear_fc2, down, tokens, outer, inner, count);
   shared(grouped ? TensorEnd::none : TensorEnd::out, grouped || !t.gated ? 1 : 0);
@@ -309,6 +316,17 @@ void OperatorWriter::experts()
   if (t.shared_experts > 0)
     feed_forward("shared up", "shared down", shape.tokens(), t.hidden,
                  static_cast<double>(t.shared_experts) * t.expert_inner() / shape.tensor, 1);
+}
+
+// Of logits, in single precision, that the script casts or autocast's kernel takes as they are; its
+// gradient after one of zeros.
+void OperatorWriter::log_softmax(double logits)
+{
+  const SingleBytes single = in_single(shape.autocast, "softmax");
+  const double cast = shape.element < single.out ? single.converted : 0;
+  const double in = std::max(shape.element, single.in);
+  memory("cross entropy", logits, (cast + in + single.out) / shape.element,
+         (3 * single.out + in + cast) / shape.element, cast > 0 ? 4 : 3);
 }
 
 std::vector<Operator> layer_operators(const Transformer& t, const OperatorShape& shape,
@@ -391,8 +409,8 @@ std::vector<Operator> output_operators(const Transformer& t, const OperatorShape
     case LossKernels::fused: // cast, maximum, exponential and sum; backward writes the gradient
       last.memory("cross entropy", logits, 4.5, 2.5, 8);
       break;
-    case LossKernels::pytorch: // cast, log-softmax; its gradient after one of zeros, cast back
-      last.memory("cross entropy", logits, 3.5, 5.5, 4);
+    case LossKernels::pytorch:
+      last.log_softmax(tokens * share);
       break;
     case LossKernels::megatron: // cast, maximum, difference, exponential, sum and quotient in
                                 // place; backward a product in place and the cast back

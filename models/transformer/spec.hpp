@@ -90,16 +90,19 @@ struct Transformer {
   std::optional<int> ffn;       // 4 x hidden
   bool gated = false;           // two products up, one multiplied with the other (SwiGLU, GeGLU)
   int vocabulary = 0;
-  std::optional<bool> tied;     // output weights are the embedding; default unless gated
-  std::string norm;             // "layer", "rms"; default rms when gated
-  bool rotary = false;          // positions turned into queries and keys
-  std::optional<int> positions; // learned ones; default 2048 unless rotary
-  std::optional<bool> bias;     // of products; default with layer norm
-  std::optional<bool> qkv_bias; // of the products that make queries, keys and values
-  bool query_norm = false;      // a norm on each head's queries and keys
-  bool attention_gate = false;  // what leaves attention is multiplied with a gate as wide
-  bool rotary_scaled = false;   // rotations scale queries and keys, too (YaRN)
-  bool clamped = false;         // what goes into a gated activation is clamped first (GPT-OSS)
+  std::optional<bool> tied;               // output weights are the embedding; default unless gated
+  std::string norm;                       // "layer", "rms"; default rms when gated
+  bool rotary = false;                    // positions turned into queries and keys
+  std::optional<int> positions;           // learned ones; default 2048 unless rotary
+  std::optional<bool> bias;               // of products; default with layer norm
+  std::optional<bool> qkv_bias;           // of the products that make queries, keys and values
+  std::optional<bool> joined_projections; // of these three, if the framework does not say
+  std::optional<bool> attention_mask;     // of scores; default unless patch_values
+  std::optional<bool> dropout;            // of scores and of each part; default as bias, likewise
+  bool query_norm = false;                // a norm on each head's queries and keys
+  bool attention_gate = false;            // what leaves attention is multiplied with a gate as wide
+  bool rotary_scaled = false;             // rotations scale queries and keys, too (YaRN)
+  bool clamped = false; // what goes into a gated activation is clamped first (GPT-OSS)
   Block block = Block::sequential;
   int window = 0;                // sliding window of attention; 0: all
   int full_attention_every = 0;  // one layer of so many attends to all, the others have a window or
@@ -134,10 +137,14 @@ struct Transformer {
   bool is_tied() const { return tied.value_or(!gated); }
   bool rms() const { return norm.empty() ? gated : norm == "rms"; }
   bool has_bias() const { return bias.value_or(!rms()); }
-  /// Vision transformers attend to all patches and are trained without dropout (timm's
-  /// vision_transformer.py; DeiT, arXiv:2012.12877, table 9), others of this kind with both.
-  bool masks() const { return patch_values == 0; }
-  bool drops() const { return has_bias() && patch_values == 0; }
+  /// GPT-2 has one product for queries, keys and values, BERT and Llama three (google-research,
+  /// huggingface).
+  bool joins() const
+  {
+    return joined_projections.value_or(!rms() && (!encoder || patch_values > 0));
+  }
+  bool masks() const { return attention_mask.value_or(patch_values == 0); }
+  bool drops() const { return dropout.value_or(has_bias() && patch_values == 0); }
   bool has_qkv_bias() const { return qkv_bias.value_or(has_bias()); }
   int learned_positions() const { return positions.value_or(rotary ? 0 : 2048); }
   /// Of layer 0, 1, ... Where layers take turns, the last of each turn has experts, or attends.
@@ -242,6 +249,14 @@ void describe(V& v, Transformer& s)
              between(0, 1e8));
   v.optional("bias", s.bias, "products have biases; default with layer norm");
   v.optional("qkv_bias", s.qkv_bias, "those that make queries, keys and values; default as bias");
+  v.optional("joined_projections", s.joined_projections,
+             "queries, keys and values are made by one product, where the framework's "
+             "'transformer' does not say; default with layer norm, but for encoders of tokens");
+  v.optional("attention_mask", s.attention_mask,
+             "a mask is added to scores that are in memory; default without patch_values");
+  v.optional("dropout", s.dropout,
+             "scores and what attention and the feed-forward part give are dropped in part; "
+             "default with bias and without patch_values");
   v.optional("query_norm", s.query_norm, "a norm on each head's queries and keys");
   v.optional("attention_gate", s.attention_gate,
              "what leaves attention is multiplied with a gate as wide (Qwen3-Next)");

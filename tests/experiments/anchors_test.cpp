@@ -198,25 +198,28 @@ TEST_CASE("an anchor's batch is passes of the job's micro-batch, or the job says
   CHECK_NOTHROW(run(R"("micro_batch": 14, "global_batch": 56)"));
 }
 
-TEST_CASE("BERT-large takes the same as layers and as a transformer", "[anchor]")
+TEST_CASE("BERT-large takes the same as layers and as a transformer", "[anchor][many]")
 {
   // Attention with scores that pass through memory, as the layers say it; all in half precision, or
-  // cast to single and back, or composed; the device or the host in charge.
+  // cast to single and back, or composed; on tensor cores or not; the device or the host in charge.
   const auto framework = GENERATE("pytorch-apex-ddp", "pytorch-ddp", "mxnet-horovod",
                                   "tensorflow-2-horovod", "tensorflow-2-xla-horovod");
+  const auto platform = GENERATE("dgx-a100", "dgx1-v100");
+  const auto precision = GENERATE("fp16", "bf16", "fp32", "tf32");
+  if (platform == std::string("dgx1-v100") && (precision[0] == 'b' || precision[0] == 't'))
+    return;
   const auto batch = GENERATE(4, 16);
-  CAPTURE(framework, batch);
-  const std::string job = R"("framework": ")" + std::string(framework) +
-                          R"(", "precision": "fp16", "batch_per_gpu": )" + std::to_string(batch);
+  CAPTURE(framework, platform, precision, batch);
   const auto text = [&](const std::string& model) {
-    return R"({"cluster": {"platform": "dgx-a100"}, "jobs": [{)" + model + ", " + job + "}]}";
+    return R"({"cluster": {"platform": ")" + std::string(platform) + R"("}, "jobs": [{)" + model +
+           R"(, "framework": ")" + framework + R"(", "precision": ")" + precision +
+           R"(", "batch_per_gpu": )" + std::to_string(batch) + "}]}";
   };
   const double layers =
       rate(text(R"("model": {"extends": "bert-large", "input": {"tokens": 512}})"), {});
   const double transformer = rate(text(R"("model": "bert-large-512", "attention": "plain")"), {});
-  // A transformer's scores are scaled and masked by two kernels, a layer's by one, and gradients of
-  // what queries, keys and values are made of are added up.
-  CHECK(layers == Approx(transformer).epsilon(0.15));
+  // Products of layers wait for the longer of arithmetic and memory, a transformer's for both.
+  CHECK(layers == Approx(transformer).epsilon(0.06));
   // Attention is one kernel in PyTorch alone, unless a job says otherwise.
   const double untold = rate(text(R"("model": "bert-large-512")"), {});
   CHECK((untold == transformer) == (framework != std::string("pytorch-ddp")));

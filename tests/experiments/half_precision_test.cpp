@@ -18,11 +18,13 @@ platforms::Gpu gpu(const std::string& name)
 }
 
 // Samples per second of VGG16, whose kernels are long: launches do not count.
-double rate(const std::string& precision, const std::string& more)
+double rate(const std::string& precision, const std::string& more, const char* model = "vgg16")
 {
   const std::string text = R"({"cluster": {"platform": "c4130-p100-pcie"},
-    "jobs": [{"model": "vgg16", "framework": "tensorflow-horovod", "batch_per_gpu": 64, )" +
-                           more + R"( "precision": ")" + precision + R"(", "gpus": 1}]})";
+    "jobs": [{"model": ")" +
+                           std::string(model) +
+                           R"(", "framework": "tensorflow-horovod", "batch_per_gpu": 64, )" + more +
+                           R"( "precision": ")" + precision + R"(", "gpus": 1}]})";
   return run_text(text).jobs[0].throughput.median;
 }
 
@@ -38,11 +40,36 @@ TEST_CASE("training without tensor cores stores halves and computes in single pr
   CHECK(arithmetic_of(gpu("a100-sxm4-40gb"), Precision::tf32, true) == Precision::tf32);
 }
 
+TEST_CASE("products in single precision and TF32 are those of layers, at the clock of long runs",
+          "[precision][closed-form]")
+{
+  const sim::Product product{4096, 1024, 4096, 4, 4, 1};
+  for (const char* name : {"v100-sxm2-16gb", "p100-sxm2-16gb", "a100-sxm4-40gb", "mi300x"})
+    for (const Precision precision : {Precision::fp32, Precision::tf32}) {
+      const platforms::Gpu one = gpu(name);
+      const platforms::PrecisionRate* const rate = precision_rate(one, precision);
+      if (rate == nullptr)
+        continue;
+      CHECK(!has_product_kernels(one, precision));
+      const double layers = layer_curve(one, precision, rate->dense_efficiency).arithmetic(product);
+      const sim::ProductCurve curve = product_curve(one, precision);
+      CHECK_THAT(curve.arithmetic(product, sustained_clock(one)), test::is(layers));
+      CHECK(curve.memory == one.memory_bandwidth.value());
+    }
+  CHECK(has_product_kernels(gpu("v100-sxm2-16gb"), Precision::fp16));
+  CHECK(!has_product_kernels(gpu("p100-sxm2-16gb"), Precision::fp16));
+  CHECK(has_product_kernels(gpu("b200-sxm-180gb"), Precision::nvfp4));
+  CHECK(!has_product_kernels(gpu("a100-sxm4-40gb"), Precision::int8)); // as convolutions
+}
+
 TEST_CASE("half precision without tensor cores gains what memory gains, at most", "[precision]")
 {
   const double training = rate("fp16", "") / rate("fp32", "");
   CHECK(training > 1.0);  // half of the bytes
   CHECK(training < 1.35); // the peak of half precision would give 1.8
+  const double transformer = rate("fp16", "", "bert-base-512") / rate("fp32", "", "bert-base-512");
+  CHECK(transformer > 1.0);
+  CHECK(transformer < 1.35);
   const std::string engine = R"("mode": "inference",)";
   CHECK(rate("fp16", engine) / rate("fp32", engine) > 1.7);
 }

@@ -107,6 +107,37 @@ TEST_CASE("a table is tied to its first rows, and to another input's",
       Contains("/layers/0/tied needs an embedding of 9 x 8"));
 }
 
+TEST_CASE("projections are a product each, or one, and scores masked or not", "[models][network]")
+{
+  const auto attention = [](const std::string& keys) {
+    return network_of(R"("tokens": 6, "hidden": 8)",
+                      R"({"op": "attention", "heads": 2, )" + keys + "}");
+  };
+  const Network apart = attention(R"("projections": "apart")");
+  CHECK(named(apart, "attention.query").summed_gradients == 0);
+  for (const char* name : {"attention.key", "attention.value"}) {
+    CHECK(named(apart, name).summed_gradients == 1);
+    CHECK(named(attention(R"("projections": "adding")"), name).summed_gradients == 0);
+  }
+  CHECK(named(apart, "attention.scale_mask").op == "scale_mask");
+  const Network joined = attention(R"("projections": "joined", "mask": false)");
+  CHECK(named(joined, "attention.scale_scores").op == "scale_scores");
+  const Layer all = named(joined, "attention.query_key_value");
+  CHECK(all.macs == 3 * 6 * 8 * 8);
+  CHECK(all.gradient_tensors == std::vector<std::int64_t>{3 * 8 * 8, 3 * 8});
+  CHECK(all.summed_gradients == 0);
+  CHECK(totals(joined).macs == totals(apart).macs);
+  CHECK(totals(joined).parameters == totals(apart).parameters);
+  // Of an encoder's tokens keys and values, whose gradients are added to those of other layers.
+  const Network cross = network_of("\"tokens\": 6", R"(
+    {"op": "encoder", "tokens": 10, "layers": [{"op": "embedding", "vocab": 50, "hidden": 8}]},
+    {"op": "embedding", "vocab": 50, "hidden": 8, "tied": true},
+    {"op": "attention", "heads": 2, "cross": true, "projections": "joined"})");
+  CHECK(named(cross, "attention.query").macs == 6 * 8 * 8);
+  CHECK(named(cross, "attention.key_value").macs == 2 * 10 * 8 * 8);
+  CHECK(named(cross, "attention.key_value").summed_gradients == 1);
+}
+
 TEST_CASE("cross attention meets the encoder's tokens", "[models][network][closed-form]")
 {
   const Network network = network_of("\"tokens\": 6", R"(

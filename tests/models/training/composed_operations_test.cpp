@@ -30,10 +30,11 @@ double passes(const Kernels& kernels)
   return sum;
 }
 
-void expect_kernels(const char* op, bool fused, const Kernels& forward, const Kernels& backward)
+void expect_kernels(const char* op, bool fused, const Kernels& forward, const Kernels& backward,
+                    Composition of = Composition::tensorflow)
 {
   INFO(op << (fused ? ", fused" : ""));
-  const auto composed = composed_operation(Composition::tensorflow, fused, op);
+  const auto composed = composed_operation(of, fused, op);
   REQUIRE(composed);
   CHECK(composed->forward == passes(forward));
   CHECK(composed->backward == passes(backward));
@@ -105,6 +106,15 @@ TEST_CASE("other operations, and other frameworks, have kernels of their own", "
   CHECK(!composed_operation(Composition::tensorflow, false, "relu"));
   CHECK(!composed_operation(Composition::none, false, "gelu"));
   CHECK(!composed_operation(Composition::none, true, "softmax"));
+}
+
+TEST_CASE("every framework scales scores, and then masks them", "[composed]")
+{
+  for (const Composition of : {Composition::none, Composition::tensorflow}) {
+    expect_kernels("scale_mask", false, {kOfOne, kOfOne}, {kOfOne}, of);
+    expect_kernels("scale_scores", false, {kOfOne}, {kOfOne}, of);
+    CHECK(!composed_operation(of, true, "scale_mask"));
+  }
 }
 
 TEST_CASE("a composed operation takes what its kernels move, and a launch for each",

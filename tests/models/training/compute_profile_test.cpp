@@ -403,38 +403,46 @@ TEST_CASE("a product of two tensors rides along with nothing", "[profile][closed
   CHECK(time(R"("relu")") == 0);
 }
 
-TEST_CASE("autocast computes softmax in single precision up to the next product",
+TEST_CASE("gradients of an input that several layers take are added up", "[profile][closed-form]")
+{
+  Device device = arithmetic(1e30);
+  device.ordinary.memory = BytesPerSecond(1e9);
+  device.ordinary.launch = Seconds(1e-5);
+  Network network = two_linear_layers(1000);
+  const auto one = compute_profile(network, 64, device).layers[1];
+  network.layers[1].summed_gradients = 2;
+  const double pass = 64 * 1000.0 * device.bytes_per_element / 1e9;
+  const auto added = compute_profile(network, 64, device).layers[1];
+  CHECK_THAT((added.backward - one.backward).value(), test::is(2 * (3 * pass + 1e-5)));
+  CHECK(added.backward_kernels == one.backward_kernels + 2);
+  // By the kernel that takes the sum, where chains are fused.
+  device.fused_elementwise = true;
+  CHECK_THAT((compute_profile(network, 64, device).layers[1].backward - one.backward).value(),
+             test::is(2 * pass));
+}
+
+TEST_CASE("the gradient of a linear layer's bias reads that of its result",
           "[profile][closed-form]")
 {
   Device device = arithmetic(1e30);
-  device.ordinary.memory = device.dense.memory = BytesPerSecond(1e9);
-  device.bytes_per_element = 2;
-  Network network;
-  const Shape shape = Shape::sequence(64, 1000);
-  network.layers = {activation_layer(shape, "softmax"), activation_layer(shape, "dropout"),
-                    linear_layer(shape, 10, false, true), activation_layer(shape, "softmax")};
-  for (Layer& layer : network.layers)
-    layer.op = layer.kind == LayerKind::linear ? "linear" : "softmax";
-  network.layers[1].op = "dropout";
-  const auto half = compute_profile(network, 8, device);
-  device.kernels.autocast = true;
-  const auto cast = compute_profile(network, 8, device);
-  const double pass = 8 * 64 * 1000.0 * 2 / 1e9; // of half precision
-  const auto more = [&](std::size_t layer) {
-    return std::pair{(cast.layers[layer].forward - half.layers[layer].forward).value() / pass,
-                     (cast.layers[layer].backward - half.layers[layer].backward).value() / pass};
+  device.ordinary.memory = BytesPerSecond(1e9);
+  Network network = two_linear_layers(1000);
+  const Seconds without = compute_profile(network, 64, device).layers[1].backward;
+  network.layers[1] = linear_layer(Shape::vector(1000), 1000, true, false);
+  const auto more = [&] {
+    return (compute_profile(network, 64, device).layers[1].backward - without).value();
   };
-  CHECK(more(0).first == Approx(3 + 2)); // converted, then twice as wide each way
-  CHECK(more(0).second == Approx(3 + 3));
-  CHECK(more(1).first == Approx(2)); // wide already
-  CHECK(more(1).second == Approx(3));
-  CHECK(more(2).first == Approx(3)); // converted back
-  CHECK(more(2).second == Approx(3));
-  CHECK(more(3).first == Approx(5));
-  device.bytes_per_element = 4;
-  const auto single = compute_profile(network, 8, device);
-  device.kernels.autocast = false;
-  CHECK(single.total() == compute_profile(network, 8, device).total());
+  CHECK_THAT(more(), test::is(64 * 1000.0 * device.bytes_per_element / 1e9));
+  device.kernels.activations_in_products = true;
+  CHECK(more() == 0);
+  // Without fused biases its pass is the product's.
+  device.kernels.activations_in_products = false;
+  device.kernels.fused_bias = false;
+  device.dense.memory = BytesPerSecond(1e9);
+  const Seconds both = compute_profile(network, 64, device).layers[1].backward;
+  network.layers[1] = linear_layer(Shape::vector(1000), 1000, false, false);
+  CHECK((both - compute_profile(network, 64, device).layers[1].backward).value() ==
+        Approx(64 * 1000.0 * device.bytes_per_element / 1e9).epsilon(0.05)); // and the bias itself
 }
 
 TEST_CASE("heads are regrouped once each way, where their products are one call",

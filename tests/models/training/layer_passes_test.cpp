@@ -91,6 +91,16 @@ TEST_CASE("other normalisations pass over their input as they do", "[passes]")
                 BatchNorm::in_convolutions) == Forward{2, 1});
 }
 
+TEST_CASE("a gradient is added to another by a kernel that reads both, or read on the way",
+          "[passes]")
+{
+  CHECK(added_gradients(0, false).kernels == 0);
+  CHECK(added_gradients(2, false).kernels == 2);
+  CHECK(added_gradients(2, false).passes == 2 * 3);
+  CHECK(added_gradients(2, true).kernels == 0);
+  CHECK(added_gradients(2, true).passes == 2);
+}
+
 TEST_CASE("chains of element-wise layers ride along with what is bound by memory or a convolution",
           "[passes]")
 {

@@ -1,5 +1,6 @@
 // Attention of context-parallel ranks: parts of it, and their sums.
 #include "models/transformer/compute.hpp"
+#include "models/transformer/counts.hpp"
 #include "models/transformer/operators.hpp"
 
 #include "tests/support/catch.hpp"
@@ -53,6 +54,41 @@ TEST_CASE("context-parallel ranks share the pairs of an attention", "[models][tr
       CHECK(flops(attention_of(t, ranks, OperatorKind::attention)) == Approx(whole / ranks));
     }
   }
+}
+
+TEST_CASE("a window as long as the sequence masks nothing more", "[models][transformer]")
+{
+  Transformer wide = small_model();
+  for (const int window : {4096, 5000}) {
+    wide.window = window;
+    for (const int ranks : {1, 4}) {
+      CAPTURE(window, ranks);
+      const auto plain = attention_of(small_model(), ranks, OperatorKind::attention);
+      const auto windowed = attention_of(wide, ranks, OperatorKind::attention);
+      REQUIRE(windowed.size() == plain.size());
+      for (std::size_t i = 0; i < plain.size(); ++i) {
+        CHECK(windowed[i].attention.window == 0);
+        CHECK(windowed[i].forward_flops() == plain[i].forward_flops());
+      }
+    }
+    CHECK(forward_flops_per_token(wide, 4096, AttentionCount::full) ==
+          forward_flops_per_token(small_model(), 4096, AttentionCount::full));
+  }
+}
+
+TEST_CASE("all pairs of a window are as many for each token as the window", "[models][transformer]")
+{
+  Transformer narrow = small_model();
+  narrow.window = 1024;
+  const auto full = [](const Transformer& t) {
+    return forward_flops_per_token(t, 4096, AttentionCount::full).value();
+  };
+  CHECK(full(small_model()) - full(narrow) == Approx(2.0 * 2 * (4096 - 1024) * 8 * 128));
+  narrow.full_attention_every = 2;
+  narrow.layers = 2;
+  Transformer dense = small_model();
+  dense.layers = 2;
+  CHECK(full(dense) - full(narrow) == Approx(2.0 * 2 * (4096 - 1024) * 8 * 128));
 }
 
 TEST_CASE("of others' keys a rank takes half, or is half of the queries", "[models][transformer]")

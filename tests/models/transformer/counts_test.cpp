@@ -169,15 +169,21 @@ TEST_CASE("config.json of Hugging Face becomes the preset of the same model",
                     Catch::Contains("llama"));
 }
 
+namespace {
+
+Transformer imported(const char* text)
+{
+  return load_transformer(
+             Value(parse_document(
+                 import_hf_config(Value(parse_document(text, "config.json"))).dump(), "imported")))
+      .transformer;
+}
+
+} // namespace
+
 TEST_CASE("config.json of models of 2025 has their published parameters",
           "[models][transformer][import]")
 {
-  const auto imported = [](const char* text) {
-    return load_transformer(Value(parse_document(
-                                import_hf_config(Value(parse_document(text, "config.json"))).dump(),
-                                "imported")))
-        .transformer;
-  };
   // openai/gpt-oss-120b: 116.83 B, 5.13 B of them active (model card, arXiv:2508.10925).
   const Transformer oss = imported(R"({"model_type": "gpt_oss", "hidden_size": 2880,
     "intermediate_size": 2880, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
@@ -311,6 +317,22 @@ TEST_CASE("element-wise work in single kernels moves what its kernels read and w
   // Cast 6, maximum 4, difference 8, exponential 8, sum 4, quotient 8; product 8 and cast 6.
   CHECK(loss(LossKernels::megatron).forward_bytes == Approx(38 * logits));
   CHECK(loss(LossKernels::megatron).backward_bytes == Approx(14 * logits));
+}
+
+TEST_CASE("MPT has slopes and no biases, unless it is told to have them",
+          "[models][transformer][import]")
+{
+  const auto mpt = [](const std::string& more) {
+    return imported((R"({"model_type": "mpt", "n_layers": 32, "d_model": 4096, "n_heads": 32,
+                                "vocab_size": 50432)" +
+                     more + "}")
+                        .c_str());
+  };
+  CHECK(parameters(mpt("")).total() == 6'649'286'656); // mosaicml/mpt-7b
+  CHECK(parameters(mpt(R"(, "attn_config": {"alibi": false})")).total() ==
+        6'649'286'656 + 2048 * 4096);
+  CHECK(parameters(mpt(R"(, "no_bias": false)")).total() ==
+        6'649'286'656 + 65 * 4096 + 32 * 9 * 4096);
 }
 
 } // namespace foretrain::models::counts_test

@@ -22,7 +22,11 @@ const Known kKnown[] = {
     {"llama", "", R"("tie_word_embeddings": false, "attention_bias": false,
       "num_key_value_heads": 10)"},
     {"gemma", "", R"("tie_word_embeddings": true, "attention_bias": false)"},
-    {"qwen2", "", R"("tie_word_embeddings": false)"},
+    {"qwen2", R"("sliding_window": 1024)",
+     R"("tie_word_embeddings": false, "use_sliding_window": false, "max_window_layers": 28)"},
+    {"qwen3_moe", R"("num_experts": 16, "num_experts_per_tok": 2)",
+     R"("decoder_sparse_step": 1, "mlp_only_layers": [])"},
+    {"smollm3", "", R"("tie_word_embeddings": true)"},
     {"llama4_text", R"("num_local_experts": 16, "num_experts_per_tok": 1,
       "intermediate_size_mlp": 16384)",
      R"("interleave_moe_layer_step": 1)"},
@@ -37,7 +41,7 @@ const Known kKnown[] = {
     {"falcon", R"("new_decoder_architecture": true, "num_kv_heads": 2)",
      R"("num_ln_in_parallel_attn": 2)"},
     {"mpt", R"("n_layers": 12, "d_model": 770, "n_heads": 10)",
-     R"("expansion_ratio": 4, "max_seq_len": 2048, "no_bias": true)"},
+     R"("expansion_ratio": 4, "max_seq_len": 2048, "no_bias": true, "attn_config": {"alibi": true})"},
     {"bert", "", R"("type_vocab_size": 2)"},
     {"vit", "", R"("patch_size": 16, "image_size": 224, "num_channels": 3)"},
     {"nemotron_h", R"("hybrid_override_pattern": "M*-", "num_key_value_heads": 2,
@@ -77,6 +81,16 @@ TEST_CASE("a default of a config.json is the same told or left out",
   }
 }
 
+TEST_CASE("an imported vision transformer neither masks nor drops", "[models][transformer][import]")
+{
+  const Json t =
+      import_hf_config(Value(parse_document(std::string(R"({"model_type": "vit", )") + kSizes + "}",
+                                            "config.json")))
+          .at("transformer");
+  for (const char* key : {"attention_mask", "dropout", "joined_projections"})
+    CHECK(t.at(key) == false);
+}
+
 TEST_CASE("a sample of an imported model is of no more than 8192 tokens, of 2048 untold",
           "[models][transformer][import]")
 {
@@ -86,7 +100,26 @@ TEST_CASE("a sample of an imported model is of no more than 8192 tokens, of 2048
   CHECK(sequence("") == 2048);
   CHECK(sequence(R"("max_position_embeddings": 4096)") == 4096);
   CHECK(sequence(R"("max_position_embeddings": 131072)") == 8192);
-  CHECK(imported(kKnown[13], false).at("sequence") == 14 * 14 + 1); // patches and a class
+  CHECK(imported({"vit", "", ""}, false).at("sequence") == 14 * 14 + 1); // patches and a class
+}
+
+TEST_CASE("a config.json says which layers have experts or a window",
+          "[models][transformer][import]")
+{
+  const auto told = [](const char* type, const std::string& more) {
+    return imported({type, R"("num_experts": 16, "num_experts_per_tok": 2)", more.c_str()}, true)
+        .at("transformer");
+  };
+  CHECK(told("qwen3_moe", R"("decoder_sparse_step": 2)").at("experts_every") == 2);
+  CHECK(told("qwen3_moe", R"("mlp_only_layers": [0, 1])").at("dense_layers") == 2);
+  CHECK_THROWS_WITH(told("qwen3_moe", R"("mlp_only_layers": [1])"),
+                    Catch::Contains("/mlp_only_layers/0 must be the first layers in order"));
+  const std::string asked = R"("sliding_window": 64, "use_sliding_window": true, )";
+  CHECK(told("qwen2", asked + R"("max_window_layers": 0)").at("window") == 64);
+  CHECK_FALSE(told("qwen2", asked + R"("max_window_layers": 99)").contains("window"));
+  CHECK_THROWS_WITH(told("qwen2", asked + R"("max_window_layers": 3)"),
+                    Catch::Contains("/max_window_layers must be 0 or num_hidden_layers"));
+  CHECK(told("mistral", R"("sliding_window": 64)").at("window") == 64);
 }
 
 } // namespace foretrain::models::hf_defaults_test
