@@ -156,7 +156,7 @@ struct Nic {
 struct Fabric {
   std::string name;
   int ports = 36;           // of one switch
-  BytesPerSecond port_rate; // line rate, one direction
+  BytesPerSecond port_rate; // line rate, one direction; 0: that of the adapters
   Seconds switch_latency{1e-7};
   double oversubscription = 1; // leaf to spine, once the nodes need more than one switch
   bool reduces = false;        // switches add streams of any length (SHARP v2)
@@ -366,7 +366,8 @@ void describe(V& v, Fabric& s)
   v.format("foretrain.fabric/1");
   v.required("name", s.name, "name of the switch or fabric");
   v.optional("ports", s.ports, "ports of one switch", at_least(2));
-  v.required("port_rate", s.port_rate, "line rate of a port, one direction", positive());
+  v.optional("port_rate", s.port_rate,
+             "line rate of a port, one direction; default that of the adapters", positive());
   v.optional("switch_latency", s.switch_latency, "port to port", latency());
   v.optional("oversubscription", s.oversubscription,
              "leaf to spine, once more than one switch is needed", at_least(1));

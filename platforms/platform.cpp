@@ -201,21 +201,35 @@ PlatformSpec read_platform(const Value& value)
 
 } // namespace
 
+namespace {
+
+// Whether an adapter is of a network.
+bool is_plugged(const PlatformSpec& spec, std::size_t network, std::size_t nic)
+{
+  const auto& plugged = spec.networks[network].nics;
+  return std::find(plugged.begin(), plugged.end(), spec.node.nics[nic].name) != plugged.end();
+}
+
 // Rates of one kind of link differ by a quarter at least from one generation to the next
 // (Ethernet's 40 and 50 Gb/s); what differs by less is the same one, as it was measured or varies.
 constexpr double kSameLink = 1.15;
 
+} // namespace
+
 void limit_to_ports(PlatformSpec& spec)
 {
   spec.remarks.clear();
+  for (std::size_t n = 0; n < spec.networks.size(); ++n)
+    if (Fabric& fabric = spec.fabrics[n]; fabric.port_rate.value() <= 0)
+      for (std::size_t i = 0; i < spec.nics.size(); ++i)
+        if (is_plugged(spec, n, i))
+          fabric.port_rate = std::max(fabric.port_rate, spec.nics[i].line / spec.nics[i].ports);
   for (std::size_t i = 0; i < spec.nics.size(); ++i) {
     Nic& nic = spec.nics[i];
     nic.rate = nic.line;
     for (std::size_t n = 0; n < spec.networks.size(); ++n) {
-      const auto& plugged = spec.networks[n].nics;
       const BytesPerSecond port = nic.ports * spec.fabrics[n].port_rate;
-      if (std::find(plugged.begin(), plugged.end(), spec.node.nics[i].name) == plugged.end() ||
-          nic.rate <= kSameLink * port)
+      if (!is_plugged(spec, n, i) || nic.rate <= kSameLink * port)
         continue;
       nic.rate = port;
       spec.remarks.push_back(fmt::format("{}, a {} of {}, runs at the {} of a port of the {}",

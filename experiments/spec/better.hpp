@@ -31,7 +31,7 @@ inline constexpr auto kLeverTexts = std::to_array<LeverText>({
     {"core-speed", "speed of the CPU cores", "CPU cores twice as fast"},
     {"threads", "threads that decode", "twice as many threads that decode"},
     {"page-cache", "main memory of the nodes", "twice the main memory"},
-    {"fabric", "switches between the nodes", "uplinks of the switches twice as fast"},
+    {"fabric", "switches between the nodes", "ports and uplinks of the switches twice as fast"},
     {"nic", "network adapters", "network adapters twice as fast"},
     {"connections", "connections of the transport", "twice the connections of the transport"},
     {"latency", "latency of network, links and collective library",

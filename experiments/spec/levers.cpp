@@ -57,13 +57,17 @@ void faster_pcie(ResolvedExperiment& e, double factor)
 void faster_adapters(ResolvedExperiment& e, double factor)
 {
   for (platforms::Nic& nic : e.platform.nics)
-    nic.rate *= factor;
+    if (nic.rate >= nic.line) // no slower port limits it
+      nic.rate *= factor;
 }
 
 void faster_switches(ResolvedExperiment& e, double factor)
 {
   for (platforms::Fabric& fabric : e.platform.fabrics)
     fabric.port_rate *= factor;
+  for (platforms::Nic& nic : e.platform.nics)
+    if (nic.rate < nic.line) // a port limits it
+      nic.rate = std::min(nic.line, nic.rate * factor);
 }
 
 void more_cores(ResolvedExperiment& e, double factor)
@@ -100,7 +104,7 @@ void faster_cores(ResolvedExperiment& e, double factor)
   for (ResolvedJob& job : e.jobs) {
     faster_on_cores(job.stack, factor);
     job.profile = job.profile.hosted(1 / factor);
-    quicker_launches(job, factor);
+    quicker_host(job, factor);
     if (job.framework.servers)
       job.framework.servers->sum_rate *= factor;
     if (job.library.host) {
@@ -125,6 +129,8 @@ void more_threads(ResolvedExperiment& e, double factor)
 void faster_memory(ResolvedExperiment& e, double factor)
 {
   e.platform.cpu.memory_bandwidth *= factor;
+  for (ResolvedJob& job : e.jobs)
+    faster_host_memory(job, factor);
 }
 
 void more_memory(ResolvedExperiment& e, double factor)

@@ -27,7 +27,7 @@ constexpr Algorithm kAlgorithms[] = {
     {reduce_scatter, "ring", "every part once around", &ring_applies, &ring_one_round, nullptr},
     {broadcast, "ring", "a pipeline along the ring", &ring_applies, &ring_broadcast, nullptr},
     {all_to_all, "pairwise", "every rank to every other", &pairwise_applies, &pairwise_all_to_all, nullptr},
-    {send_receive, "neighbour", "every rank to the next", &pairwise_applies, &pairwise_send_receive, nullptr},
+    {send_receive, "neighbour", "every rank to the next", &neighbours_apply, &pairwise_send_receive, nullptr},
 };
 // clang-format on
 

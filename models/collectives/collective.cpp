@@ -2,6 +2,7 @@
 
 #include "models/collectives/blocks.hpp"
 #include "models/collectives/choice.hpp"
+#include "models/collectives/pairwise.hpp"
 #include "models/collectives/tuning.hpp"
 
 #include "sim/base/error.hpp"
@@ -12,6 +13,8 @@
 #include <set>
 #include <stdexcept>
 #include <tuple>
+
+#include <fmt/format.h>
 
 namespace foretrain::models {
 
@@ -147,6 +150,10 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
                              {}});
     }
   }
+  if (candidates_.empty() && operation == Operation::all_to_all && comm_.ranks > kMostPairwise)
+    throw UsageError(fmt::format("{} GPUs are more than send to each other here\n  hint: up to {} "
+                                 "may, each to all others",
+                                 comm_.ranks, kMostPairwise));
   if (candidates_.empty())
     throw UsageError("the algorithm '" + algorithm + "' does not apply to " + comm_.name +
                      "\n  hint: known algorithms: " + joined(algorithm_names(operation)));
@@ -308,19 +315,14 @@ std::vector<Collective::Choice> Collective::candidates(Bytes size) const
   return choices;
 }
 
-Collective::Choice Collective::choose(Bytes size, Fidelity fidelity) const
+Collective::Choice Collective::choose(Bytes size) const
 {
-  const auto choices = candidates(size);
-  if (fidelity == Fidelity::chunks)
-    for (const Choice& choice : choices)
-      if (candidates_[choice.index].algorithm->chunks != nullptr)
-        return choice;
-  return choices.front();
+  return candidates(size).front();
 }
 
-double Collective::used(sim::ResourceId resource, Fidelity fidelity) const
+double Collective::used(sim::ResourceId resource) const
 {
-  const Candidate& chosen = candidates_[choose(Bytes(1e9), fidelity).index];
+  const Candidate& chosen = candidates_[choose(Bytes(1e9)).index];
   const Loads& loads = patterns_[chosen.pattern].loads;
   return expanded(loads.sums()[loads.sum_of(resource.value)], *chosen.protocol) * call_time_;
 }
@@ -328,7 +330,7 @@ double Collective::used(sim::ResourceId resource, Fidelity fidelity) const
 sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                             Fidelity fidelity, std::vector<sim::TaskId>& flows) const
 {
-  const Candidate& chosen = candidates_[choose(size, fidelity).index];
+  const Candidate& chosen = candidates_[choose(size).index];
   const double work = size.value() * chosen.unit * call_time_;
   const auto flow = [&](const sim::PathPtr& path, sim::TaskId after) {
     const sim::TaskId task = graph.add_flow("collective", index, path, work);

@@ -44,9 +44,8 @@ public:
     std::size_t index = 0;
   };
   bool empty() const { return candidates_.empty(); } // one rank: nothing to do
-  /// The candidate that the library takes for this size: the cheapest by its own estimate. With
-  /// Fidelity::chunks one that has a chunk-level form, if there is any.
-  Choice choose(Bytes size, Fidelity fidelity = Fidelity::coupled) const;
+  /// The candidate that the library takes for this size: the cheapest by its own estimate.
+  Choice choose(Bytes size) const;
   /// Every candidate, the one that the library expects to be the cheapest first.
   std::vector<Choice> candidates(Bytes size) const;
 
@@ -56,7 +55,7 @@ public:
                   Fidelity fidelity, std::vector<sim::TaskId>& flows) const;
 
   /// Units of a resource that a large call takes per byte.
-  double used(sim::ResourceId resource, Fidelity fidelity) const;
+  double used(sim::ResourceId resource) const;
 
   const sim::Communicator& communicator() const { return comm_; }
   const Library& library() const { return library_; }

@@ -8,7 +8,12 @@ namespace foretrain::models {
 
 bool pairwise_applies(const sim::Communicator& comm)
 {
-  return comm.connect && comm.ranks <= 512;
+  return comm.connect && comm.ranks <= kMostPairwise;
+}
+
+bool neighbours_apply(const sim::Communicator& comm)
+{
+  return comm.connect != nullptr;
 }
 
 void pairwise_all_to_all(const sim::Communicator& comm, Pattern& pattern)

@@ -193,15 +193,41 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   return "known " + std::string(label) + ": " + joined(shown);
 }
 
+namespace {
+
+// Bytes of the character that a text begins with, in UTF-8; 0 where that is none.
+std::size_t character_size(std::string_view text)
+{
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t size = byte(0) < 0x80             ? 1
+                           : (byte(0) & 0xe0) == 0xc0 ? 2
+                           : (byte(0) & 0xf0) == 0xe0 ? 3
+                           : (byte(0) & 0xf8) == 0xf0 ? 4
+                                                      : 0;
+  if (size > text.size())
+    return 0;
+  for (std::size_t i = 1; i < size; ++i)
+    if ((byte(i) & 0xc0) != 0x80)
+      return 0;
+  return size;
+}
+
+} // namespace
+
 std::string excerpt(std::string_view text, std::size_t limit)
 {
-  std::string shown(text.substr(0, limit));
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      c = '?';
-  if (text.size() > limit)
-    shown += "...";
-  return shown;
+  std::string shown;
+  std::size_t i = 0;
+  while (i < text.size() && i < limit) {
+    const std::size_t size = character_size(text.substr(i));
+    const auto first = static_cast<unsigned char>(text[i]);
+    const bool is_shown = size > 1 || (size == 1 && first >= 0x20 && first != 0x7f);
+    if (is_shown && i + size > limit)
+      break;
+    shown += is_shown ? std::string(text.substr(i, size)) : "?";
+    i += std::max<std::size_t>(1, size);
+  }
+  return i < text.size() ? shown + "..." : shown;
 }
 
 } // namespace foretrain

@@ -24,7 +24,8 @@ std::string hint(std::string_view word, const std::vector<std::string>& candidat
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
                        std::string_view label);
 
-/// At most `limit` characters of `text`, with "..." where cut; control characters shown as '?'.
+/// At most `limit` bytes of `text`, of whole characters, with "..." where cut; control characters
+/// and what is not UTF-8 shown as '?'.
 std::string excerpt(std::string_view text, std::size_t limit = 60);
 
 } // namespace foretrain

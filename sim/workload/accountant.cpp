@@ -11,9 +11,11 @@ std::size_t at(Phase phase)
   return static_cast<std::size_t>(phase);
 }
 
-// A collective that a rank takes part in while it runs.
+// A collective that a rank takes part in.
 struct Running {
-  Seconds start, end;
+  Seconds arrived; // the rank
+  Seconds start;   // when all had
+  Seconds end;
   Phase phase;
 };
 
@@ -40,7 +42,7 @@ public:
     const Seconds end = dates_.finished(op);
     if (end > told_) {
       const bool idle = operation(op).kind == WorkKind::wait;
-      const Seconds beside = idle ? exposed_beside(told_, end) : Seconds(0);
+      const Seconds beside = idle ? exposed_beside(told_, end, &Running::arrived) : Seconds(0);
       worked(op, end - told_ - beside);
     }
     told_ = std::max(told_, end);
@@ -49,15 +51,15 @@ public:
   /// Collectives in the order in which they are told.
   void takes_part(OpId collective)
   {
-    const Seconds begin = dates_.arrived(collective, rank_); // its kernel waits for the others'
+    const Seconds arrived = dates_.arrived(collective, rank_);
     const Seconds end = dates_.finished(collective);
-    if (end > begin)
-      running_.push_back({begin, end, operation(collective).phase});
+    if (end > arrived)
+      running_.push_back({arrived, dates_.started(collective), end, operation(collective).phase});
   }
   void sort_collectives()
   {
     std::sort(running_.begin(), running_.end(),
-              [](const Running& a, const Running& b) { return a.start < b.start; });
+              [](const Running& a, const Running& b) { return a.arrived < b.arrived; });
   }
 
   /// Nothing of its own follows: until `end` it waited for `last`, the step's last operation.
@@ -76,14 +78,15 @@ private:
     return dates_.program().operations[static_cast<std::size_t>(op.value)];
   }
 
-  // Of a stretch in which the device does nothing: the time beside a collective is exposed.
-  Seconds exposed_beside(Seconds begin, Seconds end)
+  // Of a stretch in which the device does nothing: the time beside a collective is exposed, from
+  // when the rank had arrived, as its kernel waits for the others', or from its start.
+  Seconds exposed_beside(Seconds begin, Seconds end, Seconds Running::*since)
   {
     Seconds sum;
     while (next_ < running_.size() && running_[next_].end <= begin)
       ++next_;
-    for (std::size_t i = next_; i < running_.size() && running_[i].start < end; ++i) {
-      const Seconds from = std::max(begin, running_[i].start);
+    for (std::size_t i = next_; i < running_.size() && running_[i].arrived < end; ++i) {
+      const Seconds from = std::max(begin, running_[i].*since);
       const Seconds to = std::min(end, running_[i].end);
       if (to <= from)
         continue;
@@ -143,8 +146,8 @@ private:
         return;
       const OpId before = dates_.released_by(op);
       const WorkKind kind = operation(op).kind;
-      if (kind == WorkKind::transfer) {
-        shares_.bubble += end - begin;
+      if (kind == WorkKind::transfer) { // which came later than exchanges of its own may have ended
+        shares_.bubble += end - begin - exposed_beside(begin, end, &Running::start);
         return;
       }
       if (kind == WorkKind::collective && before && operation(before).kind != WorkKind::wait &&
@@ -230,9 +233,10 @@ StepShares shares_of(const StepDates& dates, Seconds start, Seconds end,
     devices += program.ranks[static_cast<std::size_t>(rank)].stands_for;
   }
   const auto& operations = program.operations;
-  const bool idles = std::any_of(operations.begin(), operations.end(), [](const Operation& op) {
-    return op.kind == WorkKind::wait && op.stream == 0;
-  });
+  const bool idles =
+      stages || std::any_of(operations.begin(), operations.end(), [](const Operation& op) {
+        return op.kind == WorkKind::wait && op.stream == 0;
+      });
   for (int i = 0; idles && i < static_cast<int>(operations.size()); ++i)
     if (const Operation& op = operations[static_cast<std::size_t>(i)];
         op.kind == WorkKind::collective)

@@ -72,6 +72,22 @@ TEST_CASE("a port is as slow as the slower of its ends, and that is told", "[fab
         step_of(job("")));
 }
 
+TEST_CASE("what a port limits its switch betters, not the adapter", "[fabric]")
+{
+  const auto step_of = [](const std::string& fabric, const std::string& better) {
+    std::string text = pods(R"("platform": "c4140-m-v100-sxm2", "fabric": )" + fabric, "rdma");
+    text.replace(text.find("resnet50"), 8, "vgg16");
+    return run_text("{\"better\": {" + better + "}, " + text.substr(1)).jobs[0].step_time.median;
+  };
+  const double limited = step_of(R"("s3048-1gbe")", "");
+  CHECK(step_of(R"("s3048-1gbe")", R"("nic": 2)") == limited);
+  CHECK_THAT(step_of(R"("s3048-1gbe")", R"("fabric": 2)"),
+             test::is(step_of(R"({"extends": "s3048-1gbe", "port_rate": "2 Gb/s"})", "")));
+  // No further than the adapter.
+  CHECK(step_of(R"("s3048-1gbe")", R"("fabric": 100)") ==
+        step_of(R"({"extends": "s3048-1gbe", "port_rate": "100 Gb/s"})", ""));
+}
+
 TEST_CASE("Of several networks that is meant which jobs train over", "[fabric]")
 {
   const char* const leaf = R"("platform": "c4140-k-v100-sxm2", "fabric": {"extends": "sb7800-edr",

@@ -105,6 +105,24 @@ TEST_CASE("a hop over the spine goes up from its leaf and down to the other", "[
   }
 }
 
+TEST_CASE("a node with more adapters than a switch's lower ports has several switches above it",
+          "[machine][closed-form]")
+{
+  const auto uplinks = [](const std::string& nics) {
+    sim::Engine engine;
+    const Machine machine(engine, patched("generic-4gpu", R"({"node": {"nics": [)" + nics + R"(]},
+      "networks": [{"nics": ["n0", "n1", "n2"], "fabric": {"name": "small", "ports": 4,
+        "port_rate": "100 Gb/s", "switch_latency": "1 us"}}]})"),
+                          stack_of("tcp"), 2);
+    return capacity_of(engine, "leaf0/up");
+  };
+  std::string nics;
+  for (const char* name : {"n0", "n1", "n2"})
+    nics += (nics.empty() ? "" : ", ") + std::string(R"({"name": ")") + name +
+            R"(", "type": "connectx4-100gbe", "on": "socket0"})";
+  CHECK_THAT(uplinks(nics), test::is(4 * 12.5e9)); // two for each of two switches
+}
+
 TEST_CASE("oversubscription divides what a leaf sends to the spine", "[machine][closed-form]")
 {
   for (const double oversubscription : {1.0, 2.0, 4.0}) {

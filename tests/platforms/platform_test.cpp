@@ -173,6 +173,17 @@ TEST_CASE("an adapter runs at the rate of its port, where that is clearly slower
   CHECK(with("1 Gb/s").nics[0].rate.value() == Approx(1.25e8));
 }
 
+TEST_CASE("ports whose rate is not told are as fast as the adapters", "[platforms]")
+{
+  auto document = std::make_shared<Document>(
+      *resolve_preset(std::string("generic-4gpu"), kPlatformKind).document());
+  document->root["networks"][0]["fabric"] = {{"name", "cloud"}, {"ports", 64}};
+  const PlatformSpec spec = load_platform(Value(std::shared_ptr<const Document>(document)));
+  CHECK(spec.fabrics[0].port_rate == spec.nics[0].line);
+  CHECK(spec.nics[0].rate == spec.nics[0].line);
+  CHECK(spec.remarks.empty());
+}
+
 TEST_CASE("one PCIe switch between two parts is near, two in a row are less so", "[platforms]")
 {
   auto document = std::make_shared<Document>(

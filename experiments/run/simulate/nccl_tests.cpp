@@ -114,7 +114,7 @@ std::vector<NcclTestsRow> run_nccl_test(const NcclTest& test,
     row.count = std::floor(size / options.element_size / per_rank);
     row.size = row.count * per_rank * options.element_size;
     if (n > 1 && row.size > 0) {
-      row.choice = collective.choose(Bytes(row.size), options.fidelity);
+      row.choice = collective.choose(Bytes(row.size));
       const auto candidates = collective.candidates(Bytes(row.size));
       row.quickest =
           *std::min_element(candidates.begin(), candidates.end(),

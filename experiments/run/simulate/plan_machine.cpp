@@ -349,7 +349,7 @@ void PlanMachine::begins(const sim::Operation& op)
   for (sim::TokenBucket* link : parts_.shaped) {
     double units = 0; // of the link that a byte takes
     for (const auto& set : calls(op.group, op.collective))
-      units += set->used(link->resource(), fidelity_);
+      units += set->used(link->resource());
     if (units > 0)
       link->begin(op.calls * op.amount * units);
   }
@@ -363,7 +363,7 @@ void PlanMachine::ends(const sim::Operation& op)
   for (sim::TokenBucket* link : parts_.shaped)
     if (const Calls& sets = calls(op.group, op.collective);
         std::any_of(sets.begin(), sets.end(),
-                    [&](const auto& set) { return set->used(link->resource(), fidelity_) > 0; }))
+                    [&](const auto& set) { return set->used(link->resource()) > 0; }))
       link->end();
 }
 
@@ -389,7 +389,7 @@ std::string PlanMachine::call(const sim::Operation& op) const
   const auto known = calls_.find({op.group, op.collective});
   if (known == calls_.end() || known->second.front()->empty())
     return fmt::format("ncclDevKernel_{}", kernel_of(op.collective));
-  const auto choice = known->second.front()->choose(Bytes(op.amount), fidelity_);
+  const auto choice = known->second.front()->choose(Bytes(op.amount));
   return fmt::format("ncclDevKernel_{}_{}_{}", kernel_of(op.collective), choice.algorithm,
                      choice.protocol);
 }
@@ -424,7 +424,7 @@ std::string PlanMachine::buckets_summary() const
   if (parts_.synchroniser)
     how = parts_.synchroniser->summary(largest, fidelity_);
   else if (parts_.all_reduce) {
-    const auto choice = parts_.all_reduce->choose(largest, fidelity_);
+    const auto choice = parts_.all_reduce->choose(largest);
     how = fmt::format("{} {}, {} channels", choice.algorithm, choice.protocol,
                       parts_.all_reduce->communicator().channels.size());
   }
@@ -453,7 +453,7 @@ std::string PlanMachine::exchange_summary(const sim::Program& program) const
   if (known == calls_.end() || known->second.front()->empty())
     return text;
   const auto& call = *known->second.front();
-  const auto choice = call.choose(Bytes(largest[heaviest->first]), fidelity_);
+  const auto choice = call.choose(Bytes(largest[heaviest->first]));
   const std::string& group =
       program.groups.at(static_cast<std::size_t>(heaviest->first.first)).name;
   return fmt::format("{}; most bytes: {} of {}, {} {}, {} channels", text,

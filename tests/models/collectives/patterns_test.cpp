@@ -209,6 +209,16 @@ TEST_CASE("an algorithm that does not apply is refused by name", "[collectives]"
       Catch::Matchers::Contains("known algorithms: auto, ring, tree"));
 }
 
+TEST_CASE("who sends to too many others is refused by their number", "[collectives]")
+{
+  const Star star(129, 8);
+  CHECK_THROWS_WITH(
+      Collective(star.engine, star.comm, two_protocols(), Operation::all_to_all, "auto"),
+      Catch::Matchers::Contains("1032 GPUs are more than send to each other here"));
+  CHECK_NOTHROW(
+      Collective(star.engine, star.comm, two_protocols(), Operation::send_receive, "auto"));
+}
+
 TEST_CASE("long messages are announced at every hop between nodes", "[collectives][closed-form]")
 {
   Star star(2, 1);

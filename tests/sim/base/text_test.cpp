@@ -11,6 +11,15 @@ TEST_CASE("An excerpt is one line that a terminal shows as it is")
   CHECK(excerpt("a\nb\x1b[1mc\x7f", 20) == "a?b?[1mc?");
   CHECK(excerpt("abcdef", 6) == "abcdef");
   CHECK(excerpt("abcdef", 5) == "abcde...");
+  // No half characters: neither as they were given nor as they are cut.
+  CHECK(excerpt("a\xc3'", 20) == "a?'");
+  CHECK(excerpt("a\xc3", 20) == "a?");
+  CHECK(excerpt("\xa9"
+                "b",
+                20) == "?b");
+  CHECK(excerpt("abcdé", 5) == "abcd...");
+  CHECK(excerpt("a€b😀", 8) == "a€b...");
+  CHECK(excerpt("a€b😀", 9) == "a€b😀");
 }
 
 TEST_CASE("The nearest name: exchanged letters are one mistake, of equals the one with all letters")

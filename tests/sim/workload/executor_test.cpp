@@ -218,6 +218,32 @@ TEST_CASE("idle time beside a collective is exposed, what a rank came too early 
   CHECK(ran.shares.total().value() == Approx(8));
 }
 
+TEST_CASE("a stage that exchanges before it waits for another one is exposed, then in a bubble",
+          "[workload][accountant]")
+{
+  // Ranks 1 and 2 compute 1 s and exchange 2 s; what they need from rank 0 is there after 5 s.
+  Program program = with_ranks(3);
+  const int stream = program.add_stream("communication");
+  const int stage = program.add_group({"stage", {1, 2}, {{1, 2}}});
+  const OpId first = program.compute(0, Phase::forward, "kernel", Seconds(5));
+  const OpId sum =
+      program.collective(stage, CollectiveKind::all_to_all, Phase::expert, "a2a", Bytes(2), stream);
+  for (const int rank : {1, 2}) {
+    program.order(program.compute(rank, Phase::forward, "kernel", Seconds(1)), sum);
+    const OpId sent = program.transfer(0, rank, Phase::pipeline, "send", Bytes(1e-12), stream);
+    program.order(first, sent);
+    const OpId last = program.compute(rank, Phase::forward, "kernel", Seconds(1));
+    program.order(sum, last);
+    program.order(sent, last);
+  }
+  const Ran ran = run(program);
+  CHECK(ran.time.value() == Approx(6));
+  const auto expert = static_cast<std::size_t>(Phase::expert);
+  CHECK(ran.shares.exposed[expert].value() == Approx(2 * 2 / 3.0));
+  CHECK(ran.shares.bubble.value() == Approx((2 * 2 + 1) / 3.0)); // 3 to 5 s; rank 0 at the end
+  CHECK(ran.shares.total().value() == Approx(6));
+}
+
 TEST_CASE("an evaluated step has the dates of a simulated one", "[workload][property]")
 {
   for (const int stages : {1, 2, 5})
