@@ -25,9 +25,9 @@ std::map<std::string, double> difference(const JobResult& a, const JobResult& b)
 {
   std::map<std::string, double> effects;
   for (const Uncertainty::Part& part : a.uncertainty->parts)
-    effects[part.parameter] += part.effect;
+    effects[part.parameter + part.of] += part.effect;
   for (const Uncertainty::Part& part : b.uncertainty->parts)
-    effects[part.parameter] -= part.effect;
+    effects[part.parameter + part.of] -= part.effect;
   return effects;
 }
 

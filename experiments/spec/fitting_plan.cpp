@@ -2,6 +2,8 @@
 
 #include "sim/base/quantity_text.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
@@ -10,7 +12,26 @@ namespace {
 
 constexpr double kFragmentation = 0.05;
 
-// The plan nearest to the one asked for that fits: more recomputation, then more sharing.
+const char* asked(models::Recompute recompute)
+{
+  return recompute == models::Recompute::full ? "\"recompute\": \"full\""
+                                              : "\"recompute\": \"selective\"";
+}
+
+// More recomputation, alone or beside the sharing that is asked for.
+std::string with_recomputation(models::MemorySetting s, const platforms::PlatformSpec& platform)
+{
+  for (const auto recompute : {models::Recompute::selective, models::Recompute::full})
+    if (recompute > s.recompute) {
+      s.recompute = recompute;
+      if (plan_fits(s, platform))
+        return asked(recompute);
+    }
+  return "";
+}
+
+// The plan nearest to the one asked for that fits: the optimizer's state shared out, which costs
+// next to nothing, then more recomputation, then more sharing.
 std::string fitting(models::MemorySetting s, const platforms::PlatformSpec& platform)
 {
   if (s.recompute == models::Recompute::full && s.treatments.repeated) {
@@ -18,16 +39,19 @@ std::string fitting(models::MemorySetting s, const platforms::PlatformSpec& plat
     if (plan_fits(s, platform))
       return "recompute_layers left out, so that all are made anew";
   }
-  for (const auto recompute : {models::Recompute::selective, models::Recompute::full}) {
-    if (recompute > s.recompute) {
-      s.recompute = recompute;
-      if (plan_fits(s, platform))
-        return recompute == models::Recompute::full ? "\"recompute\": \"full\""
-                                                    : "\"recompute\": \"selective\"";
-    }
-  }
+  models::MemorySetting shared = s;
+  shared.plan.zero = std::max(1, s.plan.zero);
+  const bool shares_more = shared.plan.zero > s.plan.zero;
+  if (shares_more && plan_fits(shared, platform))
+    return "\"zero\": 1";
+  if (std::string alone = with_recomputation(s, platform); !alone.empty())
+    return alone;
+  if (shares_more)
+    if (const std::string beside = with_recomputation(shared, platform); !beside.empty())
+      return "\"zero\": 1 and " + beside;
+  s.recompute = std::max(s.recompute, models::Recompute::full);
   const models::MemorySetting repeated = s;
-  for (int zero = s.plan.zero + 1; zero <= 3; ++zero) {
+  for (int zero = shared.plan.zero + 1; zero <= 3; ++zero) {
     s.plan.zero = zero;
     if (plan_fits(s, platform))
       return fmt::format("full recomputation and \"zero\": {}", zero);

@@ -27,23 +27,28 @@ void faster_kernels(ResolvedJob& job, double factor)
   });
 }
 
-void quicker_launches(ResolvedJob& job, double factor)
+void quicker_host(ResolvedJob& job, double factor)
 {
   change(job, [&](models::StepSetting& s) {
     if (s.device.launches)
       for (Seconds* time : {&s.device.launches->per_operation, &s.device.launches->per_kernel})
         *time *= 1 / factor;
+    models::TransformerRules& rules = s.rules;
+    for (Seconds* time : {&rules.host_per_exchange, &rules.host_per_micro_batch,
+                          &rules.host_per_shard, &rules.host_per_routing, &rules.host_per_expert})
+      *time *= 1 / factor;
   });
 }
 
 void leaner_host(ResolvedJob& job, double factor)
 {
-  quicker_launches(job, factor);
-  change(job, [&](models::StepSetting& s) {
-    for (Seconds* time : {&s.rules.host_per_exchange, &s.rules.host_per_micro_batch,
-                          &s.rules.host_per_shard, &s.overhead})
-      *time *= 1 / factor;
-  });
+  quicker_host(job, factor);
+  change(job, [&](models::StepSetting& s) { s.overhead *= 1 / factor; });
+}
+
+void faster_host_memory(ResolvedJob& job, double factor)
+{
+  change(job, [&](models::StepSetting& s) { s.host_memory *= factor; });
 }
 
 void faster_host_link(ResolvedJob& job, double factor)

@@ -131,7 +131,8 @@ private:
       put_off = put_off - filled;
     }
     wait_for_all_gradients();
-    work({{Phase::optimizer, ends.optimizer}}, "optimizer");
+    work({{Phase::optimizer, ends.optimizer - ends.idle}, {Phase::framework, ends.idle}},
+         "optimizer");
     const OpId host = program_.wait(stage_, Phase::framework, "host work", s_.overhead, 0);
     for (const OpId each : pending_)
       program_.order(each, host);

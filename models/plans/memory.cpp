@@ -83,10 +83,10 @@ Kept kept_by_attention(const MemorySetting& s, const Keeping& keeping)
   // Its adapter keeps what it dropped of that, and a mask; the first one what it dropped instead.
   kept.outside += keeping.mask(AdapterTarget::linear_qkv) * t.hidden;
   kept.inside += keeping.mask(AdapterTarget::linear_proj) * (s.element + 1) * t.heads * value;
-  if (t.has_bias())
+  if (t.drops())
     kept.outside += t.hidden; // a mask
   if (!s.flash && !keeping.repeats(LayerModule::core_attn))
-    kept.scores = t.has_bias() ? 5 : 4; // softmax, and with dropout its mask and result
+    kept.scores = t.drops() ? 5 : 4; // softmax, and with dropout its mask and result
   return kept;
 }
 
@@ -248,7 +248,7 @@ Bytes layer_activations(const MemorySetting& s, const LayerParts& parts)
   const Keeping keeping(s);
   Kept kept = kept_by_mixer(s, keeping, parts.mixer);
   const double routed = keep_ffn(s, keeping, parts.feed, tokens, kept);
-  if (t.has_bias() && parts.feed != FeedForward::none)
+  if (t.drops() && parts.feed != FeedForward::none)
     kept.outside += t.hidden; // a mask
   const double pairs = tokens * s.batch.attended() * t.heads / tensor;
   return Bytes(tokens * (kept.outside / replicated + kept.inside / tensor) + kept.scores * pairs +
@@ -380,7 +380,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
         other += (1 + piece.predictions) * tokens * t.predicted *
                  (static_cast<double>(t.vocabulary) / plan.tensor * logit_bytes(s) +
                   2 * s.element * t.hidden);
-      if (piece.embedding && t.has_bias())
+      if (piece.embedding && t.drops())
         other += tokens * t.hidden;
     }
     if (plan.context > 1 && plan.context_exchange == ContextExchange::all_gather)

@@ -17,20 +17,22 @@ OperatorTime optimizer_time(const StepSetting& s, const PieceParameters& trained
   const Seconds launches =
       host.time(0, tensors * (s.rules.optimizer_kernels + host.checks_per_gradient));
   const int shards = s.memory.weight_shards();
+  Seconds idle;
   if (s.memory.plan.zero > 0 && shards > 1)
-    time += tensors * shards * s.rules.host_per_shard;
+    idle = tensors * shards * s.rules.host_per_shard;
   // Gradients go to the host, where cores that all ranks of the node share run Adam; weights come
   // back.
   const double away = own * s.memory.state.offload;
   if (away > 0)
-    time +=
+    idle +=
         Bytes(away * 6) / s.host_link + Bytes(away * s.rules.host_optimizer_bytes) / s.host_memory;
+  time += idle;
   if (s.rules.launch_blocking)
-    return {time + launches, Seconds(0)};
+    return {time + launches, Seconds(0), idle + launches};
   // A host that waits for the device in each micro-batch launches no update ahead of it.
   if (s.rules.host_per_micro_batch.value() > 0)
-    return {std::max(time, launches), Seconds(0)};
-  return {time, launches};
+    return {std::max(time, launches), Seconds(0), idle};
+  return {time, launches, idle};
 }
 
 } // namespace foretrain::models

@@ -163,7 +163,9 @@ void share_out(PieceCost& cost, const PassWaits& waits, double ahead_left, doubl
 // Where each launch waits for its kernel, the device waits for each launch, too.
 OperatorTime launched(const OperatorTime& time, const TransformerRules& rules)
 {
-  return rules.launch_blocking ? OperatorTime{time.device + time.host, time.host} : time;
+  return rules.launch_blocking
+             ? OperatorTime{time.device + time.host, time.host, time.idle + time.host}
+             : time;
 }
 
 class PieceWriter {
@@ -280,6 +282,8 @@ private:
     const Seconds backward = back.device + waits.back;
     cost_.recompute = std::min(repeated_.time(), backward);
     cost_.backward_compute = backward - cost_.recompute;
+    waits.ahead += ahead.idle;
+    waits.back += back.idle;
     share_out(cost_, waits, ahead_left, back_left);
   }
 

@@ -21,7 +21,7 @@ struct PlanUnit {
 /// Exchanges are what is exposed of them.
 struct PieceCost {
   int layers = 0;
-  Seconds forward_compute; // with what the device waits for its host
+  Seconds forward_compute; // with what the device waits for its host, as the others
   Seconds backward_compute;
   Seconds recompute; // in the backward pass
   Seconds tensor, context, expert;

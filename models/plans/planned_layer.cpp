@@ -88,7 +88,8 @@ Seconds PlannedLayer::wait_for_host() const
 OperatorTime PlannedLayer::waiting() const
 {
   const Seconds wait = wait_for_host();
-  return {s_.rules.launch_blocking ? Seconds(0) : wait, wait};
+  const Seconds idle = s_.rules.launch_blocking ? Seconds(0) : wait;
+  return {idle, wait, idle};
 }
 
 OperatorTime PlannedLayer::forward() const
@@ -124,7 +125,7 @@ OperatorTime PlannedLayer::repeated() const
   switch (s_.rules.selective) {
   case SelectiveRecompute::half:
     time = forward();
-    return {0.5 * time.device, 0.5 * time.host};
+    return {0.5 * time.device, 0.5 * time.host, 0.5 * time.idle};
   case SelectiveRecompute::operations:
     for (const Operator& op : operators_) {
       const OperatorTime one = forward_time(op, device_of(op));
@@ -361,7 +362,7 @@ OperatorShape operator_shape(const StepSetting& s, const LayerParts& parts)
   shape.flash = s.memory.flash;
   shape.fused = s.fused_elementwise;
   shape.composed = s.composed;
-  shape.autocast = s.autocast && !s.fused_elementwise && s.memory.element == 2;
+  shape.autocast = s.fused_elementwise ? Autocast::none : s.autocast;
   shape.fused_activation = s.rules.fused_activation;
   shape.fused_rotary = s.rules.fused_rotary;
   shape.fused_rotary_scale = s.rules.fused_rotary_scale;

@@ -124,7 +124,9 @@ StageEnds stage_ends(const StepSetting& s, ExchangeTimes& exchanges,
       exposed(s, exchanges, std::move(data.gradients), beside, share, first.backward());
   ends.parameters = exposed(s, exchanges, std::move(data.parameters), s.rules.overlap_parameters,
                             share, keeps ? forward : first.forward());
-  ends.optimizer = optimizer_time(s, trained, layers).device + orthogonal_time(s, runs);
+  const OperatorTime update = optimizer_time(s, trained, layers);
+  ends.optimizer = update.device + orthogonal_time(s, runs);
+  ends.idle = update.idle;
   if (keeps)
     ends.optimizer +=
         Bytes(held.total() * s.rules.gather_bytes + trained.total() * s.rules.reduce_bytes) /

@@ -11,6 +11,7 @@ struct StageEnds {
   Exposure parameters; // shared-out ones, before the first forward pass
   Exposure gradients;  // after the last backward pass
   Seconds optimizer;
+  Seconds idle; // of it, in which GPUs wait for what hosts do
 };
 
 struct PlannedStep {

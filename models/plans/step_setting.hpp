@@ -74,14 +74,14 @@ struct StepSetting {
   TransformerRules rules;
   bool fused_elementwise = true;            // chains of element-wise work are one kernel each
   Composition composed = Composition::none; // of which the framework's kernels are made
-  bool autocast = false;    // softmax and normalisation in single precision, where nothing is fused
-  Conversion conversion;    // of an activation to what products take
-  double variation = 0.005; // coefficient of variation of a GPU's equal steps
-  double speed_variation = 0; // and of the GPUs
-  Seconds overhead;           // of the framework per step
-  int newton_schulz = 0;      // iterations that make an update orthogonal; 0: none do
-  BytesPerSecond host_link;   // device to host memory, for what is offloaded
-  BytesPerSecond host_memory; // a GPU's share of its node's, likewise
+  Autocast autocast = Autocast::none;       // where nothing is fused
+  Conversion conversion;                    // of an activation to what products take
+  double variation = 0.005;                 // coefficient of variation of a GPU's equal steps
+  double speed_variation = 0;               // and of the GPUs
+  Seconds overhead;                         // of the framework per step
+  int newton_schulz = 0;                    // iterations that make an update orthogonal; 0: none do
+  BytesPerSecond host_link;                 // device to host memory, for what is offloaded
+  BytesPerSecond host_memory;               // a GPU's share of its node's, likewise
 
   /// Whether gradients travel beside the backward pass.
   bool hides_gradients() const

@@ -85,6 +85,7 @@ struct Uncertainty {
     std::string parameter;
     double spread = 0; // relative standard deviation of the parameter
     double effect = 0; // relative change of throughput when it is one standard deviation larger
+    std::string of{};  // what alone it is a parameter of; empty: of all that names it
   };
   std::string method;      // "linear", "monte-carlo" or "steps"
   double parameters = 0;   // relative standard deviation of throughput from all parameters

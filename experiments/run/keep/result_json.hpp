@@ -153,6 +153,7 @@ void describe(V& v, Uncertainty::Part& p)
   v.required("spread", p.spread, "its relative standard deviation", non_negative());
   v.required("effect", p.effect,
              "relative change of throughput when it is one standard deviation larger");
+  v.optional("of", p.of, "a digest of what alone it is a parameter of", {}, !p.of.empty());
 }
 
 template <class V>

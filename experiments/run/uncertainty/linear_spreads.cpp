@@ -1,5 +1,6 @@
 #include "experiments/run/uncertainty/linear_spreads.hpp"
 
+#include "calibration/spreads.hpp"
 #include "experiments/run/uncertainty/unexplained.hpp"
 
 #include <algorithm>
@@ -65,6 +66,15 @@ std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<V
     if (const double effect = effect_of(fit, variables, own); effect > kNoEffect)
       parts.push_back({fit.name, fit.spread, effect});
   return parts;
+}
+
+double spread_of(const char* kind)
+{
+  double variance = 0;
+  for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
+    if (line.kind == kind)
+      variance += line.spread * line.spread;
+  return std::sqrt(variance);
 }
 
 double deviation_of(const std::vector<Uncertainty::Part>& parts)

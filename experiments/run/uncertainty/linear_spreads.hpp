@@ -33,6 +33,9 @@ Range time_widened(const Range& range, const Deviations& deviations, double besi
 /// Relative standard deviation of a rate, of causes that are independent.
 double deviation_of(const std::vector<Uncertainty::Part>& parts);
 
+/// Relative standard deviation that the bundled spreads of a kind make together.
+double spread_of(const char* kind);
+
 /// What fits of profiles left over, and does to a rate: independent of the parameters.
 std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<Variable>& variables,
                                          const std::vector<LogRates>& effects, std::size_t rate);

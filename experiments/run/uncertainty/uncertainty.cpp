@@ -7,6 +7,7 @@
 #include "experiments/run/simulate/one_gpu.hpp"
 #include "experiments/run/simulate/tenancy.hpp"
 #include "experiments/run/uncertainty/linear_spreads.hpp"
+#include "experiments/run/uncertainty/not_modelled.hpp"
 #include "experiments/run/uncertainty/unexplained.hpp"
 #include "sim/engine/random.hpp"
 
@@ -26,15 +27,6 @@ constexpr std::uint64_t kCheap = 300000;
 // whatever its parameters, and is not run again.
 constexpr double kSharesNothing = 1e-6;
 
-double spread_of(const char* kind)
-{
-  double variance = 0;
-  for (const calibration::SpreadLine& line : calibration::load_spreads().spreads)
-    if (line.kind == kind)
-      variance += line.spread * line.spread;
-  return std::sqrt(variance);
-}
-
 // Relative standard deviation of a job's rate from run to run, in which no parameter differs.
 // Runs that taught a profile hold it in what its fit left over, but not what comes on top where
 // tenants ask for more cores than there are.
@@ -44,16 +36,6 @@ double between_runs(const ResolvedExperiment& experiment,
   const bool shared = experiment.jobs.size() > 1 && experiment.platform.gpu.on_host() &&
                       Tenancy(experiment).crowded(experiment.jobs.front().ranks.front().node);
   return std::hypot(left.empty() ? spread_of("run") : 0, shared ? spread_of("shared-cores") : 0);
-}
-
-// The same of what of a transformer's step is not modelled: in each of its runs alike. With experts
-// that is more.
-double not_modelled(const ResolvedJob& job)
-{
-  if (!job.transformer)
-    return 0;
-  const bool experts = job.transformer->model.transformer.experts > 0;
-  return spread_of(experts ? "transformer-experts" : "transformer");
 }
 
 RatesOf rates_by(const Probe& probe)
@@ -100,6 +82,11 @@ struct Effects {
     return deviations_of(variables, differences, matrix, job);
   }
 
+  NotModelled not_modelled(std::size_t job) const
+  {
+    return experiments::not_modelled(probe.point(), experiment, job);
+  }
+
   // What one GPU does not have in common with several: relative standard deviation.
   double of_several(std::size_t job) const
   {
@@ -130,9 +117,9 @@ Effects effects_of(const Probe& probe, const ResolvedExperiment& experiment,
 
 // Of a job's rate, beside its parameters; relative standard deviations.
 struct Chance {
-  std::vector<Uncertainty::Part> left; // by fits of profiles
+  std::vector<Uncertainty::Part> left; // by fits of profiles, and by what is not modelled
   double run = 0;                      // from run to run, of its steps, too
-  double runs = 0;                     // of many steps: from run to run, and what is not modelled
+  double runs = 0; // of many steps: from run to run, and what is not modelled of one scale
   double beside() const { return std::hypot(deviation_of(left), runs); }
 };
 
@@ -141,7 +128,11 @@ Chance chance_of(const Effects& effects, std::size_t i, const JobResult& job)
   Chance chance{effects.left(i)};
   const double between = between_runs(effects.experiment, chance.left);
   chance.run = std::hypot(job.uncertainty->run_to_run, between);
-  chance.runs = std::hypot(between, not_modelled(effects.experiment.jobs[i]));
+  const NotModelled beside = effects.not_modelled(i);
+  chance.runs = std::hypot(between, beside.own);
+  if (beside.common > 0)
+    chance.left.push_back(
+        {"what is not modelled of a transformer's steps", beside.common, beside.common, beside.of});
   return chance;
 }
 
@@ -176,8 +167,7 @@ void add_slowdown_range(const Effects& effects, std::size_t i, double run, JobRe
   const double runs = between_runs(only(effects.experiment, i), left);
   job.slowdown_range =
       time_widened(exactly(*job.slowdown, job), effects.over(alone, i), std::hypot(own, runs, run));
-  const double beside =
-      std::hypot(runs, deviation_of(left), not_modelled(effects.experiment.jobs[i]));
+  const double beside = std::hypot(runs, deviation_of(left), effects.not_modelled(i).total());
   job.alone->throughput = rate_widened(steps, alone.deviations(i), beside);
   job.alone->step_time = time_widened(job.alone->step_time, alone.deviations(i), beside);
 }

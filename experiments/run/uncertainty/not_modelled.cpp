@@ -1,0 +1,46 @@
+#include "experiments/run/uncertainty/not_modelled.hpp"
+
+#include "experiments/run/uncertainty/linear_spreads.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace foretrain::experiments {
+
+namespace {
+
+// FNV-1a (draft-eastlake-fnv), the same everywhere: results of two machines are compared.
+std::uint64_t digest(const std::string& text)
+{
+  std::uint64_t sum = 0xcbf29ce484222325;
+  for (const char c : text)
+    sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return sum;
+}
+
+} // namespace
+
+double NotModelled::total() const
+{
+  return std::hypot(common, own);
+}
+
+NotModelled not_modelled(const Point& point, const ResolvedExperiment& experiment, std::size_t job)
+{
+  const ResolvedJob& it = experiment.jobs[job];
+  if (!it.transformer)
+    return {};
+  const bool experts = it.transformer->model.transformer.experts > 0;
+  const double whole = spread_of(experts ? "transformer-experts" : "transformer");
+  const double own = std::min(whole, spread_of("transformer-scale"));
+  Json told = point.document->root.at("jobs").at(it.number);
+  for (const char* scale : {"name", "gpus", "global_batch"})
+    told.erase(scale);
+  return {std::sqrt(whole * whole - own * own), own,
+          fmt::format("{:016x}", digest(experiment.platform.gpu.name + told.dump()))};
+}
+
+} // namespace foretrain::experiments
