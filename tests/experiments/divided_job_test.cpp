@@ -63,7 +63,7 @@ TEST_CASE("of a divided transformer what limits it has a name", "[large]")
   CHECK_THAT(few.why, Catch::Contains("waits for other stages"));
   const Bottleneck many =
       named(R"("gpus": 8, "global_batch": 64, "parallel": {"pipeline": 2}, "recompute": "full")");
-  CHECK(many.resource == "node0/gpu0/compute");
+  CHECK(many.resource == "node1/gpu0/compute"); // the stage of the logits
   CHECK(many.name == "GPUs");
   CHECK_THAT(many.why, Catch::Contains("of it what was not kept"));
 }

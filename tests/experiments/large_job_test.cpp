@@ -445,4 +445,22 @@ TEST_CASE("nanotron keeps what its activation makes, other presets that fuse it 
   CHECK(step("pytorch-fsdp").memory.separate_gate); // element by element
 }
 
+TEST_CASE("what does not fit is told the cheapest plan that does", "[large]")
+{
+  const auto advice = [](const char* zero, const char* micro_batch) {
+    const auto warnings = large({{"/jobs/0/gpus", "32"},
+                                 {"/jobs/0/global_batch", "256"},
+                                 {"/jobs/0/micro_batch", micro_batch},
+                                 {"/jobs/0/parallel/tensor", "1"},
+                                 {"/jobs/0/parallel/zero", zero}})
+                              .jobs.front()
+                              .warnings;
+    return warnings.empty() ? "" : warnings.front();
+  };
+  // Sharing the optimizer's state out costs next to nothing: it comes first, and alone.
+  CHECK_THAT(advice("0", "1"), Catch::EndsWith("this would fit: \"zero\": 1"));
+  CHECK_THAT(advice("1", "8"), Catch::Contains("this would fit: \"recompute\": "));
+  CHECK_THAT(advice("0", "8"), Catch::Contains("this would fit: \"zero\": 1 and \"recompute\": "));
+}
+
 } // namespace foretrain::large_job_test

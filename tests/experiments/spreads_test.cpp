@@ -2,6 +2,7 @@
 #include "experiments/run/uncertainty/uncertainty.hpp"
 
 #include "calibration/spreads.hpp"
+#include "experiments/answers/comparisons.hpp"
 #include "experiments/answers/predict.hpp"
 #include "experiments/api/parameter_table.hpp"
 #include "experiments/api/schemas.hpp"
@@ -219,23 +220,35 @@ TEST_CASE("what a profile's fit left unexplained counts for the share of the ste
   CHECK(effect_of(run(2, UncertaintyMethod::linear), "left unexplained") == 0);
 }
 
-TEST_CASE("what is not modelled of a transformer's step is more with experts", "[uncertainty]")
+TEST_CASE(
+    "what is not modelled of a transformer's step is more with experts, and nearly all common",
+    "[uncertainty]")
 {
-  const auto between_runs = [](const char* model) {
+  const auto job = [](const char* model, const char* more) {
     Json json = Json::parse(R"({"cluster": {"platform": "hgx-h200"}, "jobs": [{"framework": "nemo",
-      "precision": "bf16", "gpus": 8, "global_batch": 8, "sequence": 1024}]})");
+      "precision": "bf16", "gpus": 8, "global_batch": 64, "sequence": 4096}]})");
     json["jobs"][0]["model"] = model;
+    json["jobs"][0].update(Json::parse(more));
     const LogFolder folder;
     const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
-    return run_point(loaded.points[0], with(UncertaintyMethod::linear))
-        .jobs.front()
-        .uncertainty->run_to_run;
+    return run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front();
   };
-  const auto with_runs = [](const char* kind) {
-    return std::hypot(spread_of(kind), spread_of("run"));
+  const double own = spread_of("transformer-scale");
+  for (const auto& [model, kind] : {std::pair{"llama-3-8b", "transformer"},
+                                    std::pair{"qwen3-30b-a3b", "transformer-experts"}}) {
+    const JobResult one = job(model, "{}");
+    CHECK_THAT(one.uncertainty->run_to_run, WithinRel(std::hypot(own, spread_of("run")), 0.02));
+    CHECK_THAT(std::hypot(own, effect_of(one, "not modelled")), WithinRel(spread_of(kind), 1e-9));
+  }
+  // It cancels between two numbers of GPUs or batches of one job, not between two plans.
+  const JobResult base = job("llama-3-8b", "{}");
+  const auto deviation = [&](const char* more) {
+    return std::sqrt(log_ratio_variance(base, job("llama-3-8b", more), nullptr));
   };
-  CHECK_THAT(between_runs("llama-3-8b"), WithinRel(with_runs("transformer"), 0.02));
-  CHECK_THAT(between_runs("qwen3-30b-a3b"), WithinRel(with_runs("transformer-experts"), 0.02));
+  const double runs = std::sqrt(2.0) * std::hypot(own, spread_of("run"));
+  CHECK_THAT(deviation("{}"), WithinRel(runs, 0.02));
+  CHECK(deviation(R"({"gpus": 4, "global_batch": 32})") < 1.3 * runs);
+  CHECK(deviation(R"({"parallel": {"tensor": 2}})") > std::sqrt(2.0) * spread_of("transformer"));
 }
 
 TEST_CASE("a preset may state spreads of its own", "[uncertainty]")
@@ -262,7 +275,7 @@ TEST_CASE("the bundled spreads speak of keys that exist", "[uncertainty]")
   for (const auto& line : calibration::load_spreads().spreads) {
     if (line.kind == "anchor" || line.kind == "run" || line.kind == "shared-cores" ||
         line.kind == "transformer" || line.kind == "transformer-experts" || line.kind == "layers" ||
-        line.kind == "anchored-ranks")
+        line.kind == "anchored-ranks" || line.kind == "transformer-scale")
       continue;
     CAPTURE(line.name);
     REQUIRE(preset_kind(line.kind) != nullptr);

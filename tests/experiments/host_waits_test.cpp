@@ -1,0 +1,70 @@
+// GPUs of large models that wait for their hosts: which part of the step that is, and what betters
+// it.
+#include "tests/experiments/point.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace foretrain::host_waits_test {
+
+using namespace foretrain::test;
+using experiments::JobResult;
+
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+JobResult run(const char* text, const Settings& settings)
+{
+  return run_text(text, settings).jobs[0];
+}
+
+const char* const kExperts = R"({
+  "cluster": {"platform": "hgx-h100"},
+  "jobs": [{"model": "qwen3-30b-a3b", "framework": "nemo", "precision": "bf16", "gpus": 16,
+            "sequence": 1024, "global_batch": 16, "parallel": {"expert": 8, "zero": 1}}]})";
+
+const char* const kOffloaded = R"({
+  "cluster": {"platform": "hgx-h100"},
+  "jobs": [{"model": "llama-2-7b", "framework": "nemo", "precision": "bf16", "gpus": 16,
+            "global_batch": 16, "parallel": {"pipeline": 2}, "offload": 1}]})";
+
+} // namespace
+
+TEST_CASE("what experts wait for their host is the framework's part", "[large]")
+{
+  const JobResult waits = run(kExperts, {});
+  const JobResult none =
+      run(kExperts, {{"/jobs/0/framework", R"({"extends": "nemo", "transformer": {
+                       "host_per_routing": "0 s", "host_per_expert": "0 s"}})"}});
+  const double longer = (waits.step_time.median - none.step_time.median);
+  REQUIRE(longer > 0.3 * none.step_time.median);
+  CHECK(waits.time.compute.value() == Approx(none.time.compute.value()).epsilon(0.02));
+  const double idle = (waits.time.framework - none.time.framework).value();
+  CHECK(idle > 0.8 * longer); // the rest stands beside exchanges
+  const auto exposed = waits.time.exposed_communication - none.time.exposed_communication;
+  CHECK(idle + exposed.value() == Approx(longer).epsilon(0.03));
+  // A host twice as fast, and a framework with half of its overheads, halve them, and launches.
+  for (const char* better : {R"({"core_speed": 2})", R"({"framework": 2})"}) {
+    const JobResult quicker = run(kExperts, {{"/better", better}});
+    CAPTURE(better);
+    CHECK(waits.step_time.median - quicker.step_time.median > 0.45 * longer);
+  }
+}
+
+TEST_CASE("an update by hosts is the framework's part, and their memory's", "[large]")
+{
+  const JobResult away = run(kOffloaded, {});
+  const JobResult here = run(kOffloaded, {{"/jobs/0/offload", "0"}});
+  const double longer = away.step_time.median - here.step_time.median;
+  REQUIRE(longer > here.step_time.median);
+  CHECK((away.time.framework - here.time.framework).value() == Approx(longer).epsilon(0.05));
+  CHECK(away.time.compute.value() <= here.time.compute.value() * 1.01);
+  const JobResult better = run(kOffloaded, {{"/better", R"({"memory": 2})"}});
+  const JobResult twice =
+      run(kOffloaded, {{"/cluster/platform", R"({"extends": "hgx-h100", "node": {"cpu": {
+                         "extends": "xeon-platinum-8480c", "memory_bandwidth": "614.4 GB/s"}}})"}});
+  CHECK(twice.step_time.median < 0.8 * away.step_time.median);
+  CHECK(better.step_time.median == Approx(twice.step_time.median).epsilon(1e-9));
+}
+
+} // namespace foretrain::host_waits_test
