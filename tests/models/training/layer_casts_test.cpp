@@ -93,7 +93,7 @@ TEST_CASE("the loss of a half-precision network is in single precision, whoever 
   const double elements = 8 * 64 * 1000.0 / 1e9;
   // Converted unless the kernel takes halves; the gradient reads what came and the result.
   const auto loss = [&] {
-    const LayerTime& time = compute_profile(network, 8, device).layers[1];
+    const LayerTime time = compute_profile(network, 8, device).layers[1];
     return std::pair{time.forward.value() / elements, time.backward.value() / elements};
   };
   for (const Autocast one : {Autocast::none, Autocast::bf16}) {
