@@ -228,6 +228,33 @@ void describe(V& v, DeltaNet& s)
 }
 
 template <class V>
+void describe_experts(V& v, Transformer& s)
+{
+  v.optional("experts", s.experts, "of each layer; 0: dense", between(0, 10000));
+  v.optional("top_k", s.top_k, "experts that each token goes to", between(0, 10000));
+  v.optional("routing_groups", s.routing_groups,
+             "groups that experts are divided into where a token goes to experts of some of them "
+             "alone (DeepSeek-V3: 8); 0: any experts",
+             between(0, 10000));
+  v.optional("routed_groups", s.routed_groups, "and how many that are (DeepSeek-V3: 4)",
+             between(0, 10000));
+  v.optional("expert_ffn", s.expert_ffn, "width of an expert; default ffn", between(1, 1e7));
+  v.optional("expert_hidden", s.expert_hidden,
+             "values of a token as routed experts see it, made by a product before they are sent "
+             "(LatentMoE, as in Nemotron 3 Super); default hidden",
+             between(1, 1e6));
+  v.optional("shared_experts", s.shared_experts, "experts that every token goes to",
+             between(0, 1000));
+  v.optional("dense_layers", s.dense_layers, "the first layers, which have no experts",
+             between(0, 10000));
+  v.optional(
+      "experts_every", s.experts_every,
+      "one layer of so many has experts, the last of each turn (2: every second, as in Llama "
+      "4 Maverick)",
+      between(1, 10000));
+}
+
+template <class V>
 void describe(V& v, Transformer& s)
 {
   v.required("layers", s.layers, "number of layers", between(1, 10000));
@@ -281,28 +308,7 @@ void describe(V& v, Transformer& s)
   v.optional("patch_values", s.patch_values, "values of an image's patch, instead of a vocabulary",
              between(0, 1e7));
   v.optional("classes", s.classes, "of a classifier on the first token", between(0, 1e7));
-  v.optional("experts", s.experts, "of each layer; 0: dense", between(0, 10000));
-  v.optional("top_k", s.top_k, "experts that each token goes to", between(0, 10000));
-  v.optional("routing_groups", s.routing_groups,
-             "groups that experts are divided into where a token goes to experts of some of them "
-             "alone (DeepSeek-V3: 8); 0: any experts",
-             between(0, 10000));
-  v.optional("routed_groups", s.routed_groups, "and how many that are (DeepSeek-V3: 4)",
-             between(0, 10000));
-  v.optional("expert_ffn", s.expert_ffn, "width of an expert; default ffn", between(1, 1e7));
-  v.optional("expert_hidden", s.expert_hidden,
-             "values of a token as routed experts see it, made by a product before they are sent "
-             "(LatentMoE, as in Nemotron 3 Super); default hidden",
-             between(1, 1e6));
-  v.optional("shared_experts", s.shared_experts, "experts that every token goes to",
-             between(0, 1000));
-  v.optional("dense_layers", s.dense_layers, "the first layers, which have no experts",
-             between(0, 10000));
-  v.optional(
-      "experts_every", s.experts_every,
-      "one layer of so many has experts, the last of each turn (2: every second, as in Llama "
-      "4 Maverick)",
-      between(1, 10000));
+  describe_experts(v, s);
   v.optional("latent", s.latent, "latent attention");
   v.optional("mamba", s.mamba,
              "Mamba mixers: of the layers that pattern or full_attention_every leaves them");
