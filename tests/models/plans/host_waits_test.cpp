@@ -8,7 +8,7 @@
 #include "tests/support/plan_parts.hpp"
 #include "tests/support/small_plan.hpp"
 
-namespace foretrain::models::plan_host_waits_test {
+namespace foretrain::models::host_waits_test {
 
 using test::EqualTimes;
 using test::small_model;
@@ -115,4 +115,4 @@ TEST_CASE("where launches block, host and device take turns: the sum of both", "
         Approx((16.0 * kLayers * 52 * s.device.launches->per_kernel).value()).epsilon(1e-9));
 }
 
-} // namespace foretrain::models::plan_host_waits_test
+} // namespace foretrain::models::host_waits_test
