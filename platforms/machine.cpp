@@ -289,7 +289,7 @@ void Machine::build_fabric(sim::Engine& engine)
     if (const int below = nodes_per_leaf(spec_, n, nodes_); below > 0) {
       leaves.nodes = below;
       // Half of a switch's ports go up; a node with more adapters than that has several above it.
-      const int half = std::max(1, switches.ports / 2);
+      const int half = switches.ports / 2;
       const int adapters = static_cast<int>(spec_.networks[n].nics.size());
       const int uplink_ports = half * ((adapters + half - 1) / half);
       const double uplinks = uplink_ports * switches.port_rate.value() / switches.oversubscription;

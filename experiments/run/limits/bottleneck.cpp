@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -227,21 +226,19 @@ std::string held_up(const sim::Engine& engine, const models::Job& job)
 }
 
 // The GPU of the job that paces a pipeline. Only GPUs that were simulated have resources.
-sim::ResourceId busiest_gpu(const sim::Engine& engine, const models::Job& job,
-                            const std::vector<platforms::GpuPlace>& ranks, sim::ResourceId gpu)
+sim::ResourceId busiest_gpu(const sim::Engine& engine, const platforms::Machine& machine,
+                            const models::Job& job, const std::vector<platforms::GpuPlace>& ranks)
 {
-  std::set<std::pair<int, std::string>> own;
+  std::set<int> simulated; // nodes
+  for (int r = 0; r < engine.resource_count(); ++r)
+    simulated.insert(engine.resource({r}).node);
+  sim::ResourceId busiest = machine.compute(ranks.front());
   for (const platforms::GpuPlace& place : ranks)
-    own.emplace(place.node, fmt::format("gpu{}", place.local));
-  for (int r = 0; r < engine.resource_count(); ++r) {
-    if (engine.kind({r}) != sim::ResourceKind::compute ||
-        job.utilisation({r}) <= 1.001 * job.utilisation(gpu)) // not the first of equal ones
-      continue;
-    const sim::Resource resource = engine.resource({r});
-    if (own.contains({resource.node, resource.part}))
-      gpu = {r};
-  }
-  return gpu;
+    if (simulated.contains(place.node))
+      if (const sim::ResourceId gpu = machine.compute(place);
+          job.utilisation(gpu) > 1.001 * job.utilisation(busiest)) // not the first of equal ones
+        busiest = gpu;
+  return busiest;
 }
 
 } // namespace
@@ -296,8 +293,8 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
   if (name == "input")
     return job.input().empty() ? copy_bottleneck(engine, machine, job, ranks.front(), share)
                                : input_bottleneck(engine, job, share);
-  const sim::ResourceId first = machine.compute(ranks.front());
-  const sim::ResourceId gpu = t.bubble.value() > 0 ? busiest_gpu(engine, job, ranks, first) : first;
+  const sim::ResourceId gpu = t.bubble.value() > 0 ? busiest_gpu(engine, machine, job, ranks)
+                                                   : machine.compute(ranks.front());
   const double busy = job.utilisation(gpu);
   Bottleneck found;
   const auto kernels = job.compute_limits();

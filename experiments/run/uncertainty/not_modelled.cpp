@@ -1,27 +1,12 @@
 #include "experiments/run/uncertainty/not_modelled.hpp"
 
+#include "experiments/run/keep/fingerprint.hpp"
 #include "experiments/run/uncertainty/linear_spreads.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-
-#include <fmt/format.h>
 
 namespace foretrain::experiments {
-
-namespace {
-
-// FNV-1a (draft-eastlake-fnv), the same everywhere: results of two machines are compared.
-std::uint64_t digest(const std::string& text)
-{
-  std::uint64_t sum = 0xcbf29ce484222325;
-  for (const char c : text)
-    sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return sum;
-}
-
-} // namespace
 
 double NotModelled::total() const
 {
@@ -40,7 +25,7 @@ NotModelled not_modelled(const Point& point, const ResolvedExperiment& experimen
   for (const char* scale : {"name", "gpus", "global_batch"})
     told.erase(scale);
   return {std::sqrt(whole * whole - own * own), own,
-          fmt::format("{:016x}", digest(experiment.platform.gpu.name + told.dump()))};
+          checksum(experiment.platform.gpu.name + told.dump())};
 }
 
 } // namespace foretrain::experiments
