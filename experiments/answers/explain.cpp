@@ -1,12 +1,14 @@
 #include "experiments/answers/explain.hpp"
 
 #include "experiments/run/limits/gains.hpp"
+#include "experiments/run/limits/lever_sets.hpp"
 #include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/limits/resource_words.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "platforms/link_words.hpp"
+#include "sim/base/text.hpp"
 #include "sim/base/version.hpp"
 
 #include <algorithm>
@@ -31,14 +33,16 @@ public:
       : experiment_(experiment), options_(options), base_(base)
   {
     const auto all = levers();
+    std::vector<std::vector<double>> doubled;
     for (const Lever& lever : all) {
       const auto with = [&](double factor) {
         return gains_over(base_, throughputs_with(experiment_, {&lever}, factor, options_.run));
       };
       pulled_.push_back({&lever, with(kTenPercent), with(2)});
-      if (options_.progress)
-        options_.progress(static_cast<int>(pulled_.size()), static_cast<int>(all.size()));
+      doubled.push_back(pulled_.back().doubled);
+      tell();
     }
+    sets_ = sets_that_help(experiment_, base_, doubled, options_.run, [this] { tell(); });
   }
 
   /// Those that job `i` feels, the best first.
@@ -59,12 +63,50 @@ public:
     return list;
   }
 
+  /// Several at once that bring job `i` more than one by one.
+  std::vector<TogetherGain> sets_of_job(std::size_t i) const
+  {
+    const sim::GpuVendor vendor = experiment_.platform.gpu.vendor;
+    std::vector<TogetherGain> list;
+    for (const LeverSet& set : sets_[i]) {
+      TogetherGain& gain = list.emplace_back();
+      std::vector<std::string> words;
+      for (const Lever* lever : set.levers) {
+        gain.levers.emplace_back(lever->key);
+        words.push_back(platforms::link_words(lever->better, vendor));
+      }
+      gain.doubled = joined(words, " and ");
+      gain.twice = set.gain;
+    }
+    return list;
+  }
+
 private:
+  void tell()
+  {
+    if (options_.progress)
+      options_.progress(++told_, 2 * static_cast<int>(levers().size()) + kMostSets);
+  }
+
   const ResolvedExperiment& experiment_;
   const ExplainOptions& options_;
   const std::vector<double>& base_;
   std::vector<Pulled> pulled_;
+  std::vector<std::vector<LeverSet>> sets_; // by job
+  int told_ = 0;
 };
+
+// Of links that limit only together.
+LeverGain together(const Bottleneck& limit, std::size_t job, const ResolvedExperiment& experiment,
+                   const std::vector<double>& base, const RunOptions& options)
+{
+  std::vector<std::string> keys;
+  for (const Lever* lever : limit.tight)
+    keys.emplace_back(lever->key);
+  const auto slightly =
+      gains_over(base, throughputs_with(experiment, limit.tight, kTenPercent, options));
+  return {joined(keys, "+"), limit.name, limit.doubled, slightly[job], *limit.gain_if_doubled};
+}
 
 } // namespace
 
@@ -102,8 +144,11 @@ Explanation explain(const LoadedExperiment& experiment, std::size_t number,
     job.waits_for = {limit.resource, limit.words, limit.why};
     job.ties = limit.ties;
     job.levers = ranking.of_job(i);
+    job.together = ranking.sets_of_job(i);
+    if (!limit.tight.empty())
+      job.limited_by = together(limit, i, resolved, base, same.run);
     for (const LeverGain& lever : job.levers)
-      if (limit.lever != nullptr && *limit.gain_if_doubled > kNoGain &&
+      if (limit.tight.empty() && limit.lever != nullptr && *limit.gain_if_doubled > kNoGain &&
           lever.lever == limit.lever->key)
         job.limited_by = lever;
     job.swaps = std::move(swaps[i]);

@@ -25,6 +25,13 @@ struct LeverGain {
   double twice = 0;
 };
 
+/// Levers at once, where that saves more than one by one.
+struct TogetherGain {
+  std::vector<std::string> levers; // their keys
+  std::string doubled;             // "PCIe twice as fast and network adapters twice as fast"
+  double twice = 0;
+};
+
 /// What the job waits for.
 struct WaitsFor {
   std::string resource, name, why;
@@ -39,6 +46,7 @@ struct ExplainedJob {
   std::optional<LeverGain> limited_by; // none: nothing that is simulated would help
   std::vector<std::string> ties;       // what would bring as much, in words
   std::vector<LeverGain> levers;       // what brings most first
+  std::vector<TogetherGain> together;  // what hides most first
   std::vector<SwapGain> swaps;         // likewise
 };
 
@@ -60,11 +68,19 @@ Explanation explain(const LoadedExperiment& experiment, std::size_t point,
 template <class V>
 void describe(V& v, LeverGain& s)
 {
-  v.required("lever", s.lever, "its key");
+  v.required("lever", s.lever, "its key; \"pcie+nic\" of links that limit only together");
   v.required("name", s.name, "as people call it");
   v.required("doubled", s.doubled, "what twice as good means");
   v.required("gain_if_10_percent_better", s.slightly, "relative, of throughput");
   v.required("gain_if_doubled", s.twice, "relative, of throughput");
+}
+
+template <class V>
+void describe(V& v, TogetherGain& s)
+{
+  v.required("levers", s.levers, "their keys");
+  v.required("doubled", s.doubled, "what twice as good means");
+  v.required("gain_if_doubled", s.twice, "of all at once: relative, of throughput");
 }
 
 template <class V>
@@ -87,6 +103,10 @@ void describe(V& v, ExplainedJob& s)
   v.required("limited_by", s.limited_by, "what brings most; null: nothing that is simulated does");
   v.optional("ties", s.ties, "what would bring as much, within a percent, in words");
   v.required("levers", s.levers, "what brings most first");
+  v.optional(
+      "together", s.together,
+      "two or three levers at once, where they save at least a percent of the step more than "
+      "one by one; what hides most first");
   v.required("swaps", s.swaps, "other choices of software and storage, what brings most first");
 }
 

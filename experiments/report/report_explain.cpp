@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kWorthALine = 0.005; // gain of a lever
 constexpr std::size_t kSwapsTold = 12;
+constexpr std::size_t kSetsTold = 3;
 
 std::string part_title(std::string key)
 {
@@ -43,7 +44,7 @@ std::string nothing_text(const ExplainedJob& job)
       slower.push_back(fmt::format("{} ({})", lever.doubled, gain_text(lever.twice)));
     else if (lever.twice < kWorthALine)
       nothing.push_back(lever.name);
-  std::string text = nothing.empty() ? "" : "Would bring nothing: " + joined(nothing) + ".";
+  std::string text = nothing.empty() ? "" : "Would bring nothing alone: " + joined(nothing) + ".";
   if (!slower.empty())
     text += (text.empty() ? "" : " ") + ("Would cost: " + joined(slower) + ".");
   return text;
@@ -58,6 +59,16 @@ std::string headline(const ExplainedJob& job)
   for (const std::string& tie : job.ties)
     text += "; " + tie + " as much";
   return text + ".";
+}
+
+// What helps only, or far more, together.
+std::string together_text(const ExplainedJob& job)
+{
+  std::vector<std::string> told;
+  for (std::size_t i = 0; i < std::min(kSetsTold, job.together.size()); ++i)
+    told.push_back(
+        fmt::format("{} ({})", job.together[i].doubled, gain_text(job.together[i].twice)));
+  return told.empty() ? "" : "More together than one by one: " + joined(told, "; ") + ".";
 }
 
 std::string swap_text(const SwapGain& swap)
@@ -142,6 +153,8 @@ std::string report_explain(const Explanation& answer, const TableStyle& style)
       text += "\n" + levers;
     if (const std::string nothing = nothing_text(job); !nothing.empty())
       text += item_text(nothing, style.columns);
+    if (const std::string together = together_text(job); !together.empty())
+      text += item_text(together, style.columns);
     const auto& swaps = job.swaps;
     if (!swaps.empty())
       text += "\nOther choices of software and storage\n";
@@ -178,7 +191,7 @@ std::string explain_html(const Explanation& answer)
                     "<p>" + prose(speed_text(job) + ". " + headline(job)) + "</p>" +
                         "<h3>Where a step goes</h3>" + bar_list(parts, BarValue::share) +
                         "<h3>What would help</h3>" + bar_list(gains, BarValue::gain) + "<p>" +
-                        prose(nothing_text(job)) + "</p>" +
+                        prose(nothing_text(job)) + "</p><p>" + prose(together_text(job)) + "</p>" +
                         (swaps.empty() ? ""
                                        : "<h3>Other choices of software and storage</h3>" +
                                              bar_list(swaps, BarValue::gain)));

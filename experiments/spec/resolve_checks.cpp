@@ -186,19 +186,19 @@ void remark_program(ResolvedJob& job)
         job.spec.name, job.framework.name, joined(job.framework.networks), model));
 }
 
-// Flash attention keeps nothing of what Megatron's selective recomputation would repeat.
+// Flash attention keeps nothing of what selective recomputation of attention's core would repeat.
 void remark_selective(ResolvedJob& job)
 {
   if (!job.transformer || job.spec.recompute != models::Recompute::selective)
     return;
   const models::MemorySetting& memory = job.transformer->step.memory;
+  const bool repeats = memory.selective == models::SelectiveRecompute::core;
   if (memory.flash && memory.modules.empty() &&
-      memory.selective == models::SelectiveRecompute::attention)
+      (repeats || memory.selective == models::SelectiveRecompute::attention))
     job.warnings.push_back(fmt::format(
         "{}: selective recomputation repeats attention's core, of which flash attention "
-        "keeps nothing: it saves no memory, and what it would repeat is not counted; "
-        "\"recompute_modules\" says what else may be repeated",
-        job.spec.name));
+        "keeps nothing: it saves no memory{}; \"recompute_modules\" says what else may be repeated",
+        job.spec.name, repeats ? "" : ", and this framework leaves it as it is"));
 }
 
 // Jobs on one GPU need their memory at the same time.

@@ -18,13 +18,7 @@ void change(ResolvedJob& job, const Change& change)
 
 void faster_kernels(ResolvedJob& job, double factor)
 {
-  change(job, [&](models::StepSetting& s) {
-    models::TransformerDevice& device = s.device;
-    for (double* rate : {&device.half.peak, &device.half.memory, &device.narrow.peak,
-                         &device.narrow.memory, &device.attention.peak, &device.attention.memory})
-      *rate *= factor;
-    device.memory *= factor;
-  });
+  change(job, [&](models::StepSetting& s) { s.device.quicken(factor); });
 }
 
 void quicker_host(ResolvedJob& job, double factor)

@@ -82,9 +82,9 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
   device.memory = gpu.memory_efficiency * gpu.memory_bandwidth;
   device.kernel_floor = std::min(gpu.kernel_floor, gpu.kernel_launch);
   device.launches = launches_of(framework, gpu, stack.host, job.precision);
-  device.clock = sustained_clock(gpu) / job.kernel_time;
+  device.clock = sustained_clock(gpu);
   device.functions = device.clock * function_rate(gpu);
-  device.memory = device.memory / job.kernel_time;
+  device.quicken(1 / job.kernel_time);
   return device;
 }
 
@@ -258,7 +258,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   setting.model = models::load_transformer(resolve_preset(job.model, models::kNetworkKind));
   const models::Optimizer optimizer =
       models::load_optimizer(job.optimizer ? job.optimizer : preset_reference("adamw", at));
-  const models::TransformerRules rules = models::in_effect(
+  models::TransformerRules rules = models::in_effect(
       framework.transformer ? *framework.transformer
                             : rules_of_scripts(framework, optimizer, setting.model.transformer),
       job.precision != Precision::fp16 && (!job.parallel || job.parallel->zero < 2));
@@ -275,6 +275,10 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.batch.lengths = job.lengths;
   s.memory.recompute = job.recompute;
   s.memory.modules = job.recompute_modules;
+  if (s.memory.modules == std::vector{models::LayerModule::core_attn}) { // Megatron-Core's default
+    rules.selective = models::SelectiveRecompute::core;
+    s.memory.modules.clear();
+  }
   s.memory.selective = rules.selective;
   s.memory.adapters = job.lora;
   s.memory.treatments = {job.bf16_layers.first, job.bf16_layers.last, job.recompute_layers,

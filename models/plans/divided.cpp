@@ -4,7 +4,7 @@
 #include "models/plans/written_pass.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <deque>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -105,30 +105,37 @@ private:
     times_.of_stage(stage_);
     last_ = OpId{};
     pending_.clear();
-    Seconds put_off; // gradients of weights that zero-bubble has still to make
+    std::deque<Seconds> put_off; // gradients of weights that are still to be made
     const StageEnds& ends = step_.ends[static_cast<std::size_t>(stage_)];
     const OpId rest = start_parameters(ends.parameters);
     const auto& slices = step_.run.slices[static_cast<std::size_t>(stage_)];
     for (std::size_t i = 0; i < slices.size(); ++i) {
       const PipelineSlice& slice = slices[i];
-      wait_for_arrival(slice);
+      const bool second = i > 0 && slices[i - 1].paired;
+      if (!second)
+        wait_for_arrival(slice);
+      if (slice.paired)
+        wait_for_arrival(slices[i + 1]);
       const bool last = i + 1 == slices.size();
-      const OpId gradients = last ? start_gradients(ends.gradients, slice) : OpId{};
-      put_off += write_slice(slice);
+      OpId gradients;
+      if (last && slice.weights == 0)
+        gradients = start_gradients(ends.gradients, slice.end - slice.start);
+      if (const Seconds later = write_slice(slice); slice.split)
+        put_off.push_back(later);
       if (i == 0 && rest)
         pending_.push_back(rest);
-      const bool sent = send(slice);
+      if (second)
+        send(slices[i - 1]);
+      if (!slice.paired)
+        send(slice);
+      for (int made = 0; made < slice.weights; ++made) {
+        if (last && made + 1 == slice.weights)
+          gradients = start_gradients(ends.gradients, put_off.front());
+        work({{Phase::backward, put_off.front()}}, "gradients of weights");
+        put_off.pop_front();
+      }
       if (last)
         finish_gradients(ends.gradients, gradients);
-      Seconds gap = put_off;
-      if (i + 1 < slices.size()) {
-        gap = slices[i + 1].start - slice.end;
-        if (sent && step_.pipeline.blocking)
-          gap = gap - transfer_time(step_.pipeline, slice);
-      }
-      const Seconds filled = std::clamp(gap, Seconds(0), put_off);
-      work({{Phase::backward, filled}}, "gradients of weights");
-      put_off = put_off - filled;
     }
     wait_for_all_gradients();
     work({{Phase::optimizer, ends.optimizer - ends.idle}, {Phase::framework, ends.idle}},
@@ -155,11 +162,10 @@ private:
       pending_.push_back(arrival(slice.backward, slice.piece, slice.micro_batch));
   }
 
-  // When enough of the last pass is done for what of the gradients rides beside it; none: nothing
-  // does.
-  OpId start_gradients(const Exposure& gradients, const PipelineSlice& pass)
+  // When enough of the last pass, or of the last gradients of weights, is done for what of the
+  // gradients rides beside it; none: nothing does.
+  OpId start_gradients(const Exposure& gradients, Seconds length)
   {
-    const Seconds length = pass.end - pass.start;
     const Seconds hidden = std::clamp(gradients.whole - gradients.exposed, Seconds(0), length);
     if (hidden.value() <= 0)
       return {};
@@ -186,7 +192,7 @@ private:
     pending_ = {all_gradients_};
   }
 
-  // One pass through a piece. Returns what zero-bubble puts off.
+  // One pass through a piece. Returns what of it is put off.
   Seconds write_slice(const PipelineSlice& slice)
   {
     const auto [known, anew] = passes_.try_emplace({slice.piece, slice.backward, slice.split});
@@ -279,15 +285,15 @@ private:
     return last;
   }
 
-  // To the next piece, or back to the one before. Returns whether there is any.
-  bool send(const PipelineSlice& slice)
+  // To the next piece, or back to the one before, where that is another stage's.
+  void send(const PipelineSlice& slice)
   {
     const int next = slice.piece + (slice.backward ? -1 : 1);
     if (next < 0 || next >= static_cast<int>(step_.pieces.size()) || step_.pipeline.stages < 2)
-      return false;
+      return;
     const int to = stage_of_piece(step_.pipeline.schedule, step_.pipeline.stages, next);
     if (to == stage_)
-      return false;
+      return;
     const bool blocking = step_.pipeline.blocking;
     const OpId sent = program_.transfer(
         stage_, to, Phase::pipeline, slice.backward ? "gradients of activations" : "activations",
@@ -299,7 +305,6 @@ private:
       pending_.clear();
       last_ = sent;
     }
-    return true;
   }
 
   OpId arrival(bool backward, int piece, int micro_batch)

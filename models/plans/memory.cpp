@@ -335,6 +335,9 @@ double held_micro_batches(const ParallelPlan& plan, int micro_batches, int stage
   if (returns(plan.schedule))
     return std::min(2 * plan.pipeline + (plan.schedule == PipelineSchedule::dualpipe_v ? 1 : 0),
                     micro_batches * pieces);
+  // Those of a later stage wait longer for the gradients of their weights (ZB-H1, pipeline.cpp).
+  if (plan.schedule == PipelineSchedule::zero_bubble)
+    return std::min(plan.pipeline, micro_batches);
   if (pieces == 1)
     return std::min(plan.pipeline - stage, micro_batches);
   // Pieces that have gone forward before the first one comes back (arXiv:2104.04473, section 2.2).

@@ -3,7 +3,7 @@
 #include "models/plans/v_schedules.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <deque>
 #include <stdexcept>
 
 namespace foretrain::models {
@@ -17,7 +17,10 @@ PipelineSlice turn(const PipelineSetting& s, int stage, int k, bool backward)
   const int chunk = k % group / s.stages;
   PipelineSlice slice;
   slice.backward = backward;
+  // Gradients of ZB-H1's weights wait for as many micro-batches as keep the stage's memory at that
+  // of 1F1B's first one (arXiv:2401.10241, section 2.3): as many as stages stand before it.
   slice.split = backward && s.schedule == PipelineSchedule::zero_bubble;
+  slice.weights = slice.split && k >= stage ? 1 : 0;
   slice.micro_batch = k / group * s.stages + k % s.stages;
   slice.piece = (backward ? s.virtual_stages - 1 - chunk : chunk) * s.stages + stage;
   return slice;
@@ -47,7 +50,7 @@ struct StageState {
   std::vector<PipelineSlice> order;
   std::size_t next = 0;
   double now = 0;
-  double put_off = 0; // gradients of weights that are still to be made
+  std::deque<Seconds> put_off{}; // gradients of weights that are still to be made
 };
 
 class Pipeline {
@@ -73,7 +76,7 @@ public:
     for (StageState& stage : stages_) {
       if (stage.next < stage.order.size())
         throw std::logic_error("a pipeline schedule waits for itself");
-      run.ends.push_back(Seconds(stage.now + stage.put_off));
+      run.ends.push_back(Seconds(stage.now));
       run.end = std::max(run.end, run.ends.back());
       Seconds busy;
       for (const PipelineSlice& slice : stage.order)
@@ -109,28 +112,39 @@ private:
 
   bool advance(StageState& stage)
   {
-    PipelineSlice& slice = stage.order[stage.next];
-    const double given = ready(slice);
-    if (given < 0)
-      return false;
-    if (given > stage.now) {
-      stage.put_off = std::max(0.0, stage.put_off - (given - stage.now));
-      stage.now = given;
+    const std::span<PipelineSlice> unit(stage.order.data() + stage.next,
+                                        stage.order[stage.next].paired ? 2 : 1);
+    for (const PipelineSlice& slice : unit)
+      if (ready(slice) < 0)
+        return false;
+    for (const PipelineSlice& slice : unit)
+      stage.now = std::max(stage.now, ready(slice));
+    for (PipelineSlice& slice : unit)
+      pass(stage, slice);
+    for (const PipelineSlice& slice : unit) {
+      dates_.of(slice.backward, slice.piece, slice.micro_batch) = stage.now;
+      if (s_.blocking)
+        stage.now += transfer_time(s_, slice).value();
     }
+    for (int made = 0; made < unit.back().weights; ++made) {
+      stage.now += stage.put_off.front().value();
+      stage.put_off.pop_front();
+    }
+    stage.next += unit.size();
+    return true;
+  }
+
+  void pass(StageState& stage, PipelineSlice& slice) const
+  {
     const PieceTime& time = piece(slice);
     double length = slice.backward ? time.backward.value() : time.forward.value();
     if (slice.split) {
       length -= time.weights.value();
-      stage.put_off += time.weights.value();
+      stage.put_off.push_back(time.weights);
     }
     slice.start = Seconds(stage.now);
     stage.now += length;
     slice.end = Seconds(stage.now);
-    dates_.of(slice.backward, slice.piece, slice.micro_batch) = stage.now;
-    if (s_.blocking)
-      stage.now += transfer_time(s_, slice).value();
-    ++stage.next;
-    return true;
   }
 
   const PipelineSetting& s_;
@@ -156,6 +170,8 @@ std::vector<PipelineSlice> stage_order(const PipelineSetting& s, int stage)
   }
   while (backward < all)
     order.push_back(turn(s, stage, backward++, true));
+  if (order.back().split) // those of ZB-H1's last micro-batches
+    order.back().weights += std::min(stage, all);
   return order;
 }
 

@@ -30,7 +30,9 @@ struct PipelineSlice {
   int micro_batch = 0;
   int piece = 0;
   Seconds start{}, end{};
-  bool split = false; // gradients of weights are put off into waits
+  bool split = false;  // gradients of weights are put off
+  int weights = 0;     // of those that were: so many are made behind the pass, the oldest first
+  bool paired = false; // begins when the pass behind it may, too, and sends when that one does
 };
 
 /// The work of every stage, in its order.

@@ -132,12 +132,14 @@ OperatorTime PlannedLayer::repeated() const
       time += {op.repeated * one.device, op.repeated * one.host};
     }
     return time;
-  case SelectiveRecompute::attention:
+  case SelectiveRecompute::attention: // a fused kernel repeats it by itself
+    if (shape_.flash)
+      return {};
+    break;
+  case SelectiveRecompute::core:
     break;
   }
-  // A fused kernel repeats the attention's core by itself.
-  return shape_.flash ? OperatorTime{}
-                      : modules_time(operators_, {LayerModule::core_attn}, s_.device);
+  return modules_time(operators_, {LayerModule::core_attn}, s_.device);
 }
 
 bool PlannedLayer::repeats_feed_forward() const

@@ -24,6 +24,15 @@ public:
 
   void forward(bool back) { add(false, back, false); }
   void backward(bool back, bool split = false) { add(true, back, split); }
+  /// A forward pass of one piece and a backward one of the other as one.
+  void pair(bool forward_back)
+  {
+    forward(forward_back);
+    passes.back().paired = true;
+    backward(!forward_back);
+  }
+  /// Gradients that were put off, behind the last pass.
+  void weights(int passes_of = 1) { passes.back().weights += passes_of; }
   std::vector<PipelineSlice> passes;
 
 private:
@@ -41,6 +50,7 @@ private:
   std::array<int, 4> next_{};
 };
 
+// The steps of deepseek-ai/DualPipe, dualpipe/dualpipev.py.
 std::vector<PipelineSlice> dualpipe_v_order(int stages, int micro_batches, int stage)
 {
   const int behind = stages - stage - 1;
@@ -52,19 +62,22 @@ std::vector<PipelineSlice> dualpipe_v_order(int stages, int micro_batches, int s
     list.forward(true);
   }
   for (int i = 0; i < behind; ++i) {
-    list.backward(true);
+    list.backward(true, true);
+    list.weights();
     list.forward(true);
   }
   for (int i = 0; i < micro_batches - 2 * stages + stage + 1; ++i) {
-    list.forward(false);
-    list.backward(true);
-    list.forward(true);
-    list.backward(false);
+    if (i == 0 && behind == 0) { // "we don't overlap these two chunks"
+      list.forward(false);
+      list.backward(true);
+    } else {
+      list.pair(false);
+    }
+    list.pair(true);
   }
   for (int i = 0; i < behind; ++i) {
     list.backward(true);
-    list.forward(true);
-    list.backward(false);
+    list.pair(true);
   }
   // The second half puts gradients of weights off; on odd stages one pass earlier.
   const int half = (stage + 1) / 2;
@@ -72,8 +85,11 @@ std::vector<PipelineSlice> dualpipe_v_order(int stages, int micro_batches, int s
     list.backward(true, i > half || (i == half && stage % 2 == 1));
     list.backward(false, i >= half);
   }
-  for (int i = 0; i < behind; ++i)
+  for (int i = 0; i < behind; ++i) {
+    list.weights();
     list.backward(false, true);
+  }
+  list.weights(stage + 1);
   return list.passes;
 }
 
@@ -205,6 +221,7 @@ private:
       --stage.kept;
       stage.wakes = stage.now += stage.put_off.front().value();
       stage.put_off.pop_front();
+      lists_[static_cast<std::size_t>(at)].weights();
     } else {
       stage.wakes = wait;
     }

@@ -24,13 +24,14 @@ constexpr auto choices(GradientSum)
       {{GradientSum::product, "product"}, {GradientSum::kernels, "kernels"}});
 }
 
-/// What selective recomputation repeats: attention's core; every second layer; or of each layer all
-/// but attention and every second product.
-enum class SelectiveRecompute { attention, half, operations };
+/// What selective recomputation repeats: attention's core, unless a fused kernel does it by itself,
+/// or even then; every second layer; or of each layer all but attention and every second product.
+enum class SelectiveRecompute { attention, core, half, operations };
 constexpr auto choices(SelectiveRecompute)
 {
   return std::to_array<Choice<SelectiveRecompute>>(
       {{SelectiveRecompute::attention, "attention"},
+       {SelectiveRecompute::core, "core"},
        {SelectiveRecompute::half, "half"},
        {SelectiveRecompute::operations, "operations"}});
 }
@@ -329,10 +330,12 @@ void describe(V& v, TransformerRules& s)
   v.optional("scan_efficiency", s.scan_efficiency,
              "rate of the products of chunks in a scan (Mamba) beside a library's of their shapes",
              between(0.01, 1));
-  v.optional("selective", s.selective,
-             "what selective recomputation repeats: the attention's core (Megatron), every second "
-             "layer (half), or of each layer all but attention and every second product "
-             "(operations)");
+  v.optional(
+      "selective", s.selective,
+      "what selective recomputation repeats: the attention's core unless it is flash attention "
+      "(attention: Megatron-LM until 2023), flash attention too (core: Megatron-Core), every "
+      "second layer (half), or of each layer all but attention and every second product "
+      "(operations)");
   v.optional("loss", s.loss,
              "kernels of the cross entropy: fused ones, PyTorch's, those of Megatron's "
              "vocab_parallel_cross_entropy, or the first two as fused_elementwise says; fused ones "

@@ -70,6 +70,14 @@ double ProductCurve::operator()(const Product& product, double clock) const
          quantise * product.count * product.m * product.k / memory;
 }
 
+void ProductCurve::quicken(double factor)
+{
+  for (double* rate : {&peak, &memory})
+    *rate *= factor;
+  for (double* time : {&floor, &quantise_floor, &split_floor})
+    *time /= factor;
+}
+
 double AttentionCurve::forward(const AttentionShape& shape, double clock) const
 {
   constexpr double kBlock = 128; // queries, and keys
@@ -105,6 +113,13 @@ double AttentionCurve::backward_time(const AttentionShape& shape, double clock) 
   AttentionCurve alone = *this;
   alone.passes = 0;
   return floor + 2.5 / backward * (alone.forward(shape, clock) - floor);
+}
+
+void AttentionCurve::quicken(double factor)
+{
+  peak *= factor;
+  memory *= factor;
+  floor /= factor;
 }
 
 } // namespace foretrain::sim

@@ -48,6 +48,8 @@ struct ProductCurve {
   double operator()(const Product& product, double clock = 1) const;
   /// Seconds of the arithmetic alone.
   double arithmetic(const Product& product, double clock = 1) const;
+  /// Makes every kernel take its time divided by `factor`.
+  void quicken(double factor);
 };
 
 /// Attention in one kernel (FlashAttention): per block of queries all blocks of keys before it.
@@ -77,6 +79,8 @@ struct AttentionCurve {
   double forward(const AttentionShape& shape, double clock = 1) const;
   /// Seconds of the backward pass: 2.5 times the FLOP (FlashAttention-2, arXiv:2307.08691).
   double backward_time(const AttentionShape& shape, double clock = 1) const;
+  /// Makes every kernel take its time divided by `factor`.
+  void quicken(double factor);
 };
 
 } // namespace foretrain::sim

@@ -6,7 +6,10 @@
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cmath>
 #include <set>
+
+#include <fmt/format.h>
 
 namespace foretrain::anchors_test {
 
@@ -179,6 +182,24 @@ TEST_CASE("an anchor that no time of kernels gives is refused", "[anchor]")
       problem_of(kNetwork, {{"/jobs/0/anchor", R"({"samples_per_s": 5e6, "gpus": 8})"}});
   CHECK_THAT(problem, Contains("/jobs/0/anchor/samples_per_s"));
   CHECK_THAT(problem, Contains("which no time of kernels gives"));
+}
+
+TEST_CASE("an interval holds machines on which an anchor's rate cannot be reached", "[anchor]")
+{
+  // Bound by its host: with any later launches no time of kernels gives the rate.
+  const std::string text = R"({"cluster": {"platform": "hgx-h100"},
+    "jobs": [{"model": "llama-3-8b", "framework": "megatron", "precision": "bf16", "gpus": 16,
+              "sequence": 2048, "global_batch": 32, "micro_batch": 1, "steps": 3,
+              "parallel": {"tensor": 2, "context": 4, "zero": 1}}]})";
+  const double own = rate(text, {});
+  const auto anchored =
+      test::run_text(text, {{"/jobs/0/anchor", fmt::format(R"({{"samples_per_s": {}}})", own)}});
+  const Range& range = anchored.jobs.front().throughput;
+  CHECK(range.median == Approx(own).epsilon(2e-4));
+  // A slower host contradicts the measurement, a quicker one leaves kernels more time.
+  const Range cold = test::run_text(text).jobs.front().throughput;
+  CHECK(std::log(range.high / range.low) < 0.5 * std::log(cold.high / cold.low));
+  CHECK(std::log(range.high / range.low) > 0.05);
 }
 
 TEST_CASE("an anchor's batch is passes of the job's micro-batch, or the job says none", "[anchor]")

@@ -240,6 +240,13 @@ TEST_CASE(
     CHECK_THAT(one.uncertainty->run_to_run, WithinRel(std::hypot(own, spread_of("run")), 0.02));
     CHECK_THAT(std::hypot(own, effect_of(one, "not modelled")), WithinRel(spread_of(kind), 1e-9));
   }
+  // An anchor holds it, all in the job that was measured, and what is common at another scale.
+  const JobResult measured = job("llama-3-8b", R"({"anchor": {"samples_per_s": 20}})");
+  CHECK(effect_of(measured, "not modelled") == 0);
+  CHECK_THAT(measured.uncertainty->run_to_run, WithinRel(spread_of("run"), 0.05));
+  const JobResult fewer = job("llama-3-8b", R"({"anchor": {"samples_per_s": 10, "gpus": 4}})");
+  CHECK(effect_of(fewer, "not modelled") == 0);
+  CHECK_THAT(fewer.uncertainty->run_to_run, WithinRel(std::hypot(own, spread_of("run")), 0.02));
   // It cancels between two numbers of GPUs or batches of one job, not between two plans.
   const JobResult base = job("llama-3-8b", "{}");
   const auto deviation = [&](const char* more) {

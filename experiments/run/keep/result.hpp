@@ -27,7 +27,8 @@ struct Bottleneck {
   std::vector<std::string> ties{};         // what would bring as much, within a percent
   std::string name{};                      // of whatever limits, on any node: "network adapters"
   const std::string& label() const { return name.empty() ? resource : name; }
-  bool open = false; // the lever is a guess until doubling was asked
+  bool open = false;                 // the lever is a guess until doubling was asked
+  std::vector<const Lever*> tight{}; // links that limit only together, one of them the lever
 };
 
 struct ResourceUse {

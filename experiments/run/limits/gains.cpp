@@ -3,6 +3,9 @@
 #include "experiments/run/limits/other_algorithm.hpp"
 #include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/limits/socket_remark.hpp"
+#include "experiments/run/limits/tight_links.hpp"
+
+#include "sim/base/text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +16,8 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr double kClearlyMore = 0.01; // gain by which another lever must be ahead
+constexpr double kClearlyMore = 0.01;  // gain by which another lever must be ahead
+constexpr double kClearlyWaits = 0.05; // part of the step that waits for exchanges
 constexpr double kMore = 1e-9; // what levers that bring the same differ by; the first one is named
 
 using Group = std::vector<const Lever*>;
@@ -34,7 +38,7 @@ public:
     halve(others);
   }
 
-  double base(std::size_t job) const { return base_[job]; }
+  const std::vector<double>& base() const { return base_; }
   /// 0 for what was not worth asking.
   double gain(const Lever* lever, std::size_t job) const
   {
@@ -92,13 +96,13 @@ private:
   std::vector<std::pair<const Lever*, std::vector<double>>> gains_;
 };
 
-// The busiest resource that a lever is about, else what people call the lever.
-void name_instead(const Lever& lever, JobResult& job)
+// The busiest resource that levers are about, else what people call them.
+void name_instead(const Group& levers, const std::string& name, JobResult& job)
 {
-  job.bottleneck.resource = job.bottleneck.words = job.bottleneck.name = lever.name;
+  job.bottleneck.resource = job.bottleneck.words = job.bottleneck.name = name;
   job.bottleneck.utilisation = 0;
   for (const ResourceUse& use : job.busiest)
-    if (lever_of(use.kind) == &lever) {
+    if (std::find(levers.begin(), levers.end(), lever_of(use.kind)) != levers.end()) {
       job.bottleneck.resource = use.resource;
       job.bottleneck.words = use.words;
       job.bottleneck.utilisation = use.utilisation;
@@ -112,6 +116,43 @@ void add_ties(Bottleneck& bottleneck)
     bottleneck.why += fmt::format("; {} would bring as much", tie);
 }
 
+// Jobs that wait for exchanges, where no single lever takes a third of what they wait away.
+std::vector<bool> hardly_helped(const Doubled& doubled, const PointResult& result)
+{
+  std::vector<bool> asked;
+  for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+    const models::StepTimes& t = result.jobs[i].time;
+    const double waits = t.exposed_communication / t.total();
+    const Lever* best = doubled.best(i);
+    const double gain = best != nullptr ? doubled.gain(best, i) : 0;
+    asked.push_back(waits > kClearlyWaits && gain / (1 + gain) < waits / 3);
+  }
+  return asked;
+}
+
+// Links that hide each other are one limit.
+void name_together(const TightLinks& links, JobResult& job)
+{
+  std::vector<std::string> names, better, alone;
+  for (const Lever* lever : links.levers) {
+    names.emplace_back(lever->name);
+    better.emplace_back(lever->better);
+  }
+  for (const double gain : links.alone)
+    alone.push_back(fmt::format("{:+.0f} %", 100 * gain));
+  const std::string name = joined(names, " and ");
+  name_instead(links.levers, name, job);
+  Bottleneck& limit = job.bottleneck;
+  limit.lever = links.levers.front();
+  limit.tight = links.levers;
+  limit.gain_if_doubled = links.gain;
+  limit.doubled = joined(better, " and ");
+  limit.open = false;
+  limit.why = fmt::format("each hides what the other would bring: {:+.0f} % twice as fast "
+                          "together, one by one {}; {}",
+                          100 * links.gain, joined(alone, " and "), limit.why);
+}
+
 } // namespace
 
 void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, PointResult& result)
@@ -122,13 +163,19 @@ void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, 
         lever != nullptr && std::find(awaited.begin(), awaited.end(), lever) == awaited.end())
       awaited.push_back(lever);
   const Doubled doubled(experiment, options, awaited);
+  const auto tight =
+      tight_links(experiment, doubled.base(), hardly_helped(doubled, result), options);
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
     for (const auto remark : {&remark_algorithm, &remark_sockets})
-      if (std::string said = remark(experiment, i, doubled.base(i), options, job); !said.empty())
+      if (std::string said = remark(experiment, i, doubled.base()[i], options, job); !said.empty())
         result.warnings.push_back(std::move(said));
     const Lever* named = job.bottleneck.lever;
     const Lever* best = doubled.best(i);
+    if (tight[i] && tight[i]->gain > (best != nullptr ? doubled.gain(best, i) : 0) + kClearlyMore) {
+      name_together(*tight[i], job);
+      continue;
+    }
     const double own = named != nullptr ? doubled.gain(named, i) : 0;
     const bool stays = best == nullptr || doubled.gain(best, i) <= own + kClearlyMore;
     const Lever* limit = stays && named != nullptr ? named : best;
@@ -144,7 +191,7 @@ void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, 
       continue;
     }
     if (named != nullptr) // else it is a limit of its own, like threads that nobody can double
-      name_instead(*best, job);
+      name_instead({best}, best->name, job);
     job.bottleneck.why = fmt::format("{} would bring most, {:+.0f} %; {}", best->better,
                                      100 * *job.bottleneck.gain_if_doubled, job.bottleneck.why);
     add_ties(job.bottleneck);

@@ -163,12 +163,16 @@ private:
 
   [[noreturn]] void fail(double error) const
   {
-    at_.fail_at("samples_per_s",
-                fmt::format("is {:g} on {} GPUs, which no time of kernels gives: {}",
-                            samples_per_s_, anchor_gpus(spec_),
-                            error > 0 ? "exchanges, input and host alone take longer"
-                                      : "the job is faster whatever its kernels take"),
-                "is it the rate of all GPUs together, at this batch and precision?");
+    try {
+      at_.fail_at("samples_per_s",
+                  fmt::format("is {:g} on {} GPUs, which no time of kernels gives: {}",
+                              samples_per_s_, anchor_gpus(spec_),
+                              error > 0 ? "exchanges, input and host alone take longer"
+                                        : "the job is faster whatever its kernels take"),
+                  "is it the rate of all GPUs together, at this batch and precision?");
+    } catch (const ConfigError& problem) {
+      throw UnreachedRate(problem);
+    }
   }
 
   Point point_;

@@ -3,13 +3,21 @@
 
 #include "experiments/run/keep/result.hpp"
 #include "experiments/spec/experiment.hpp"
+#include "sim/base/error.hpp"
 
 namespace foretrain::experiments {
+
+/// No time of kernels gives an anchor's rate: what else the machine is said to be like is not what
+/// was measured.
+class UnreachedRate : public ConfigError {
+public:
+  explicit UnreachedRate(const ConfigError& problem) : ConfigError(problem) {}
+};
 
 /// The point with the `kernel_time` of each job whose anchor needs runs (anchored_by_runs): the one
 /// with which the same job, alone on the anchor's GPUs and at its batch, has the anchor's rate. In
 /// a sweep that job is the file's own (Point::anchored), so that all points have one time of
-/// kernels. Throws ConfigError where no time of kernels gives that rate.
+/// kernels. Throws UnreachedRate where no time of kernels gives that rate.
 Point with_anchors(const Point& point, const RunOptions& options);
 
 /// The same with these anchors gone: `kernel_time` as the job's own plan has it, for other plans of

@@ -1,7 +1,10 @@
 #include "experiments/run/uncertainty/linear_effects.hpp"
 
+#include "experiments/run/simulate/anchor_runs.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace foretrain::experiments {
 
@@ -73,21 +76,47 @@ private:
   // cancel out.
   LogRates measure(const Group& group)
   {
+    if (group.size() == 1)
+      return measure_alone(group.front());
     std::vector<double> shift(variables_.size(), 0);
     for (const std::size_t v : group)
-      shift[v] = (group.size() > 1 && is_time(variables_[v]) ? -1 : 1) * shift_for(variables_[v]);
+      shift[v] = (is_time(variables_[v]) ? -1 : 1) * shift_for(variables_[v]);
+    if (const auto changes = changes_with(shift, group))
+      return *changes;
+    for (const std::size_t v : group)
+      measure_alone(v);
+    return LogRates(base_.size(), 0); // all are known
+  }
+
+  LogRates measure_alone(std::size_t v)
+  {
+    const Variable& variable = variables_[v];
+    std::vector<double> shift(variables_.size(), 0);
+    for (const int direction : {1, -1}) {
+      shift[v] = direction * shift_for(variable);
+      if (const auto changes = changes_with(shift, {v})) {
+        for (std::size_t i = 0; i < changes->size(); ++i)
+          effects_[v][i] = (*changes)[i] * variable.spread / shift[v];
+        return *changes;
+      }
+    }
+    return LogRates(base_.size(), 0);
+  }
+
+  // Nothing where the shift contradicts an anchor.
+  std::optional<LogRates> changes_with(const std::vector<double>& shift, const Group& group)
+  {
     const bool same_exchanges = std::none_of(group.begin(), group.end(), [&](std::size_t v) {
       return changes_exchanges(variables_[v]);
     });
-    LogRates changes = rates_(shifted(point_, variables_, shift), same_exchanges);
-    for (std::size_t i = 0; i < changes.size(); ++i)
-      changes[i] -= base_[i];
-    if (group.size() == 1) {
-      const Variable& alone = variables_[group[0]];
+    try {
+      LogRates changes = rates_(shifted(point_, variables_, shift), same_exchanges);
       for (std::size_t i = 0; i < changes.size(); ++i)
-        effects_[group[0]][i] = changes[i] * alone.spread / shift_for(alone);
+        changes[i] -= base_[i];
+      return changes;
+    } catch (const UnreachedRate&) {
+      return std::nullopt;
     }
-    return changes;
   }
 
   // Halves a group that changes the rates by so much, until each variable that does is alone. What

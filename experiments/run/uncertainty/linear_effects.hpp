@@ -17,6 +17,8 @@ bool changes_exchanges(const Variable& variable);
 
 /// Effect of one standard deviation of each variable on the logarithm of each rate, of a job or
 /// whatever has one: [variable][rate]. Variables that do nothing together are not run one by one.
+/// One whose shift contradicts an anchor (UnreachedRate) is shifted the other way; that measurement
+/// says what one is like that contradicts it both ways, and then it has no effect.
 std::vector<LogRates> linear_effects(const Point& point, const RatesOf& rates,
                                      const std::vector<Variable>& variables);
 

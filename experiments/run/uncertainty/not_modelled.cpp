@@ -2,6 +2,7 @@
 
 #include "experiments/run/keep/fingerprint.hpp"
 #include "experiments/run/uncertainty/linear_spreads.hpp"
+#include "experiments/spec/anchor.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,40 @@ double NotModelled::total() const
   return std::hypot(common, own);
 }
 
+namespace {
+
+// What names the same job at another scale.
+Json without_scale(Json job)
+{
+  for (const char* scale : {"name", "gpus", "global_batch"})
+    job.erase(scale);
+  return job;
+}
+
+// How the job that was measured differs from this one.
+enum class Measured { not_at_all, elsewhere, at_another_scale, itself };
+
+Measured measured(const Point& point, const ResolvedJob& job)
+{
+  if (!job.spec.anchor)
+    return Measured::not_at_all;
+  const Json& now = point.document->root;
+  const Json& then = point.anchored ? point.anchored->root : now;
+  const Json& own = now.at("jobs").at(job.number);
+  const Json& other = then.at("jobs").at(job.number);
+  if (now.at("cluster").at("platform") != then.at("cluster").at("platform") ||
+      without_scale(own) != without_scale(other))
+    return Measured::elsewhere;
+  const auto is = [&](const char* key) {
+    return own.value(key, Json()) == other.value(key, Json());
+  };
+  const bool same = anchor_gpus(job.spec) == job.spec.gpus && !job.spec.anchor->batch_per_gpu &&
+                    is("gpus") && is("global_batch");
+  return same ? Measured::itself : Measured::at_another_scale;
+}
+
+} // namespace
+
 NotModelled not_modelled(const Point& point, const ResolvedExperiment& experiment, std::size_t job)
 {
   const ResolvedJob& it = experiment.jobs[job];
@@ -21,9 +56,12 @@ NotModelled not_modelled(const Point& point, const ResolvedExperiment& experimen
   const bool experts = it.transformer->model.transformer.experts > 0;
   const double whole = spread_of(experts ? "transformer-experts" : "transformer");
   const double own = std::min(whole, spread_of("transformer-scale"));
-  Json told = point.document->root.at("jobs").at(it.number);
-  for (const char* scale : {"name", "gpus", "global_batch"})
-    told.erase(scale);
+  const Json told = without_scale(point.document->root.at("jobs").at(it.number));
+  const Measured anchor = measured(point, it);
+  if (anchor == Measured::itself)
+    return {};
+  if (anchor == Measured::at_another_scale)
+    return {0, own, ""};
   return {std::sqrt(whole * whole - own * own), own,
           checksum(experiment.platform.gpu.name + told.dump())};
 }

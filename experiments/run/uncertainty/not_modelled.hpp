@@ -16,7 +16,8 @@ struct NotModelled {
   double total() const;
 };
 
-/// Of a job as the point describes it; nothing of networks of layers.
+/// Of a job as the point describes it; nothing of networks of layers. An anchor holds what all
+/// scales have in common, on its platform and in its plan; of the job that was measured, all.
 NotModelled not_modelled(const Point& point, const ResolvedExperiment& experiment, std::size_t job);
 
 } // namespace foretrain::experiments

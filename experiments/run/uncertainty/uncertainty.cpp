@@ -4,6 +4,7 @@
 #include "calibration/spreads.hpp"
 #include "experiments/run/keep/range.hpp"
 #include "experiments/run/limits/gains.hpp"
+#include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/simulate/one_gpu.hpp"
 #include "experiments/run/simulate/tenancy.hpp"
 #include "experiments/run/uncertainty/linear_spreads.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -196,32 +198,52 @@ struct Samples {
   std::vector<double> within;                  // [job], variance of a sample's mean from its steps
 };
 
+// Standard normal, and correlated as the variables are.
+std::vector<double> drawn(const std::vector<std::vector<double>>& root, sim::RandomStream& random)
+{
+  std::vector<double> z;
+  for (std::size_t v = 0; v < root.size(); ++v)
+    z.push_back(random.normal());
+  std::vector<double> draws;
+  for (const auto& row : root)
+    draws.push_back(std::inner_product(row.begin(), row.begin() + std::ssize(z), z.begin(), 0.0));
+  return draws;
+}
+
+// Step times of each job with variables drawn, and what was drawn. What contradicts an anchor is
+// drawn again.
+std::pair<std::vector<double>, std::vector<std::vector<double>>>
+sample(const Effects& effects, const std::vector<std::vector<double>>& root, std::uint64_t seed,
+       std::uint64_t number)
+{
+  constexpr int kMostDraws = 100;
+  const Probe& probe = effects.probe;
+  sim::RandomStream random(seed, "uncertainty", number);
+  for (int draws = 1;; ++draws) {
+    auto z = drawn(root, random);
+    std::vector<double> shift;
+    for (std::size_t v = 0; v < z.size(); ++v)
+      shift.push_back(z[v] * effects.variables[v].spread);
+    try {
+      auto steps = probe.steps(shifted(probe.point(), effects.variables, shift), seed + 1 + number);
+      return {std::move(z), std::move(steps)};
+    } catch (const UnreachedRate&) {
+      if (draws == kMostDraws)
+        throw;
+    }
+  }
+}
+
 Samples draw(const Effects& effects, const RunOptions& options, std::size_t jobs)
 {
-  const Probe& probe = effects.probe;
-  const std::vector<Variable>& variables = effects.variables;
   const auto root = calibration::correlation_root(effects.matrix);
   Samples samples;
   samples.mean.resize(jobs);
   samples.every_step.resize(jobs);
   samples.within.resize(jobs);
   for (int s = 0; s < options.uncertainty.samples; ++s) {
-    const auto number = static_cast<std::uint64_t>(s);
-    sim::RandomStream random(options.seed, "uncertainty", number);
-    std::vector<double> z;
-    for (std::size_t v = 0; v < variables.size(); ++v)
-      z.push_back(random.normal());
-    samples.draws.emplace_back();
-    std::vector<double> shift;
-    for (std::size_t v = 0; v < variables.size(); ++v) {
-      double correlated = 0;
-      for (std::size_t k = 0; k < z.size(); ++k)
-        correlated += root[v][k] * z[k];
-      samples.draws.back().push_back(correlated);
-      shift.push_back(correlated * variables[v].spread);
-    }
-    const auto steps =
-        probe.steps(shifted(probe.point(), variables, shift), options.seed + 1 + number);
+    auto [draws, steps] = sample(effects, root, options.seed, static_cast<std::uint64_t>(s));
+    samples.draws.push_back(std::move(draws));
     for (std::size_t i = 0; i < jobs; ++i) {
       const auto n = static_cast<double>(steps[i].size());
       double sum = 0;

@@ -115,6 +115,27 @@ TEST_CASE("a stage of a divided model computes what its pieces take", "[plans]")
   }
 }
 
+TEST_CASE("a program ends when the pipeline that it is written from does, whatever the schedule",
+          "[plans]")
+{
+  using enum PipelineSchedule;
+  for (const auto schedule : {gpipe, one_f_one_b, interleaved, zero_bubble, zb_v, dualpipe_v})
+    for (const int pipeline : {2, 4}) {
+      CAPTURE(word_of(schedule), pipeline);
+      StepSetting s = model(1, pipeline, 1, 0);
+      s.memory.plan.schedule = schedule;
+      s.memory.plan.virtual_stages = schedule == interleaved || returns(schedule) ? 2 : 1;
+      s.memory.batch.micro_batches = s.memory.batch.global_batch = 12;
+      RateTimes times(s.memory);
+      const PlannedStep step = plan_step(s, times);
+      Seconds optimizer;
+      for (const StageEnds& ends : step.ends)
+        optimizer = std::max(optimizer, ends.optimizer);
+      CHECK(time_of_plan(s, times).step.value() ==
+            Approx((step.run.end + optimizer + s.overhead).value()).epsilon(1e-9));
+    }
+}
+
 TEST_CASE("a divided model exchanges the bytes of its plan", "[plans]")
 {
   // Korthikanti et al., arXiv:2205.05198: an all-gather and a reduce-scatter of s b h around

@@ -122,7 +122,8 @@ TEST_CASE("bubbles of pipelines: (p - 1) / m, and v times less when interleaved"
       CHECK(bubble(equal_stages(p, 1, m, PipelineSchedule::one_f_one_b)) == Approx(closed));
       CHECK(bubble(equal_stages(p, 2, m, PipelineSchedule::interleaved)) == Approx(closed / 2));
       CHECK(bubble(equal_stages(p, 4, m, PipelineSchedule::interleaved)) == Approx(closed / 4));
-      CHECK(bubble(equal_stages(p, 1, m, PipelineSchedule::zero_bubble)) < closed);
+      // (p - 1) (F + B - W) of m (F + B + W), arXiv:2401.10241, table 1
+      CHECK(bubble(equal_stages(p, 1, m, PipelineSchedule::zero_bubble)) == Approx(closed / 3));
     }
 }
 
@@ -154,6 +155,9 @@ TEST_CASE("a stage holds as many micro-batches as its schedule says", "[plans][m
   CHECK(held_micro_batches(plan, 32, 0) == 8);
   CHECK(held_micro_batches(plan, 32, 7) == 1);
   CHECK(held_micro_batches(plan, 4, 0) == 4);
+  plan.schedule = PipelineSchedule::zero_bubble; // those whose gradients of weights wait, too
+  CHECK(held_micro_batches(plan, 32, 7) == 8);
+  CHECK(held_micro_batches(plan, 4, 7) == 4);
   plan.schedule = PipelineSchedule::gpipe;
   CHECK(held_micro_batches(plan, 32, 5) == 32);
   // p (1 + (p - 1) / (p v)) micro-batches of the stage's layers (arXiv:2205.05198, section 4.2.3).
