@@ -340,14 +340,16 @@ std::vector<int> ChannelSearch::next_gpus(int g, int sort_net)
   return neighbours;
 }
 
-// The next reach that any path has; false when there is none up to `last`.
-bool ChannelSearch::farther(PathReach& reach, PathReach last, bool to_net) const
+// The next reach that any path has, for as long as another one may be tried; false when there is
+// none up to `last`.
+bool ChannelSearch::farther(PathReach& reach, PathReach last, bool to_net,
+                            const std::function<bool()>& may_try) const
 {
-  for (int next = static_cast<int>(reach) + 1; next <= static_cast<int>(last); ++next)
-    if (system_.has_reach(static_cast<PathReach>(next), to_net)) {
-      reach = static_cast<PathReach>(next);
+  while (reach < last && may_try()) {
+    reach = static_cast<PathReach>(static_cast<int>(reach) + 1);
+    if (system_.has_reach(reach, to_net))
       return true;
-    }
+  }
   return false;
 }
 

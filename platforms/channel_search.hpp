@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -59,7 +60,8 @@ private:
   };
   const std::vector<Next>& sorted_from(int g, int net);
   std::vector<int> next_gpus(int g, int sort_net);
-  bool farther(PathReach& reach, PathReach last, bool to_net) const;
+  bool farther(PathReach& reach, PathReach last, bool to_net,
+               const std::function<bool()>& may_try) const;
   int replayed(int step) const;
   std::vector<int>& order() { return draft_.orders[static_cast<std::size_t>(draft_.channels)]; }
   std::array<int, 2>& nic() { return draft_.nics[static_cast<std::size_t>(draft_.channels)]; }

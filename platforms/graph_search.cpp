@@ -152,14 +152,14 @@ Draft ChannelSearch::run(Draft wanted)
     }
     draft_.pattern = wanted.pattern;
     const PathReach far = system_.nets() > 0 ? draft_.reach_between : PathReach::sys;
-    if ((best_.channels == 0 || draft_.reach_inside < best_.reach_inside) &&
-        farther(draft_.reach_inside, far, false))
+    if (farther(draft_.reach_inside, far, false,
+                [&] { return best_.channels == 0 || draft_.reach_inside < best_.reach_inside; }))
       continue;
     draft_.reach_inside = wanted.reach_inside;
-    if (system_.nets() > 0 &&
-        (best_.channels == 0 || draft_.reach_between < best_.reach_between ||
-         draft_.reach_between < PathReach::pxn) &&
-        farther(draft_.reach_between, PathReach::sys, true))
+    if (system_.nets() > 0 && farther(draft_.reach_between, PathReach::sys, true, [&] {
+          return best_.channels == 0 || draft_.reach_between < best_.reach_between ||
+                 draft_.reach_between < PathReach::pxn;
+        }))
       continue;
     draft_.reach_between = PathReach::pix;
     if (may_cross && !draft_.crosses_nics) {
@@ -220,10 +220,19 @@ void ChannelSearch::raise(const Draft& wanted, std::span<const double> speeds)
 
 namespace {
 
+AdapterOwners owners_in(const SearchSystem& system, const SearchRules& rules)
+{
+  AdapterOwners owners;
+  for (int n = 0; rules.proxies() && n < system.nets(); ++n)
+    if (const int owner = system.gpu_of_net(n); owner >= 0)
+      owners.gpu_of.emplace_back(system.nic_number(n), system.gpu_number(owner));
+  return owners;
+}
+
 CollectiveGraphs search(SearchSystem& system, const SearchRules& rules, bool in_switch)
 {
   if (rules.tables && system.mesh_bandwidth() > 0)
-    return {mesh_rings(system), mesh_trees(system), {}};
+    return {mesh_rings(system), mesh_trees(system), {}, owners_in(system, rules)};
   const auto find = [&](GraphPattern pattern, int least, int most) {
     Draft wanted;
     wanted.pattern = pattern;
@@ -232,6 +241,7 @@ CollectiveGraphs search(SearchSystem& system, const SearchRules& rules, bool in_
     return ChannelSearch(system, rules).run(wanted);
   };
   CollectiveGraphs graphs;
+  graphs.owners = owners_in(system, rules);
   graphs.ring = find(GraphPattern::ring, 1, kMostChannels);
   const int rings = std::max(1, graphs.ring.channels);
   graphs.tree = find(rules.version < 2800 ? GraphPattern::split_tree : GraphPattern::balanced_tree,
@@ -242,11 +252,17 @@ CollectiveGraphs search(SearchSystem& system, const SearchRules& rules, bool in_
 }
 
 // Puts the GPUs of one set into the places of those of another.
-void rename(CollectiveGraph& graph, const std::vector<int>& from, const std::vector<int>& to)
+void rename(CollectiveGraphs& graphs, const std::vector<int>& from, const std::vector<int>& to)
 {
-  for (auto& order : graph.orders)
-    for (int& gpu : order)
-      gpu = to[static_cast<std::size_t>(std::find(from.begin(), from.end(), gpu) - from.begin())];
+  const auto renamed = [&](int gpu) {
+    return to[static_cast<std::size_t>(std::find(from.begin(), from.end(), gpu) - from.begin())];
+  };
+  for (CollectiveGraph* graph : {&graphs.ring, &graphs.tree, &graphs.in_switch})
+    for (auto& order : graph->orders)
+      for (int& gpu : order)
+        gpu = renamed(gpu);
+  for (auto& [nic, owner] : graphs.owners.gpu_of)
+    owner = renamed(owner);
 }
 
 struct FoundGraphs {
@@ -255,6 +271,14 @@ struct FoundGraphs {
 };
 
 } // namespace
+
+int AdapterOwners::of(int nic) const
+{
+  for (const auto& [adapter, gpu] : gpu_of)
+    if (adapter == nic)
+      return gpu;
+  return -1;
+}
 
 CollectiveGraphs search_graphs(const PlatformSpec& spec, const NodeGraph& node, const Stack& stack,
                                const std::vector<int>& gpus, const std::vector<int>& nics,
@@ -275,8 +299,7 @@ CollectiveGraphs search_graphs(const PlatformSpec& spec, const NodeGraph& node, 
     entry->second = {gpus, search(system, rules, in_switch)};
   }
   CollectiveGraphs graphs = entry->second.graphs;
-  for (CollectiveGraph* graph : {&graphs.ring, &graphs.tree, &graphs.in_switch})
-    rename(*graph, entry->second.gpus, gpus);
+  rename(graphs, entry->second.gpus, gpus);
   fall_back(graphs.ring, gpus, nics);
   fall_back(graphs.tree, gpus, nics);
   return graphs;

@@ -10,12 +10,21 @@
 
 #include "platforms/collective_graph.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace foretrain::platforms {
 
+/// By way of which GPU of a communicator its others reach an adapter that is not beside them
+/// (NCCL's PXN, from 2.12 on): the one to whose share the adapter belongs.
+struct AdapterOwners {
+  std::vector<std::pair<int, int>> gpu_of; // adapter, GPU
+  int of(int nic) const;                   // -1: none
+};
+
 struct CollectiveGraphs {
   CollectiveGraph ring, tree, in_switch;
+  AdapterOwners owners;
 };
 
 /// The graphs over some GPUs of a node; with `nics` (adapters of the training network) between

@@ -66,8 +66,14 @@ public:
   bool staged(int gpu_a, int gpu_b) const;
   /// What a payload byte costs from a to b.
   sim::Hop hop(GpuPlace a, GpuPlace b, Mover mover) const;
-  /// The same between nodes, through adapters of one's choice (indices into spec().node.nics).
-  sim::Hop network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const;
+  /// One end of a hop between nodes.
+  struct NetworkEnd {
+    GpuPlace gpu;
+    int nic = 0;    // index into spec().nics
+    int owner = -1; // GPU by way of which others reach the adapter (AdapterOwners); -1: none
+  };
+  /// The same between nodes, through adapters of one's choice.
+  sim::Hop network_hop(const NetworkEnd& from, const NetworkEnd& to) const;
   /// The same inside a node, by way of a third GPU when both have NVLinks to it but not to each
   /// other: through the one with the most bricks to both.
   sim::Hop relay_hop(GpuPlace a, GpuPlace b) const;
@@ -150,8 +156,8 @@ private:
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to) const;
   void add_dram(std::vector<sim::Use>& uses, int node, int gpu) const;
   Seconds network_latency(int from_node, int to_node, int nic) const;
-  /// The GPU through which another one reaches an adapter: itself, or one beside the adapter.
-  int proxy_of(int gpu, int nic) const;
+  /// The GPU through which one reaches an adapter: itself, or the adapter's owner.
+  int proxy_of(const NetworkEnd& end) const;
   sim::Hop hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) const;
   Framing uncut(Framing framing) const;
   /// The thread that does this work for all connections of the node, or of the tenant's guest.

@@ -14,11 +14,11 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
     const int nic_b = nic_of(b.local);
     if (nic_a < 0)
       throw std::logic_error("a hop between nodes without a network");
-    return network_hop(a, b, nic_a, nic_b);
+    return network_hop({a, nic_a}, {b, nic_b});
   }
   const bool apart = stack_.host.container_per_gpu && mover == Mover::collective;
   if (apart && networked() && stack_.transport.protocol == NetworkProtocol::rdma)
-    return network_hop(a, b, nic_of(a.local), nic_of(b.local));
+    return network_hop({a, nic_of(a.local)}, {b, nic_of(b.local)});
   if (spec_.gpu.on_host() || apart)
     return hop_in_memory(a, b, apart ? uncut(local_framing_) : local_framing_);
   const int bricks = stack_.host.nvlink ? graph_.bricks(a.local, b.local) : 0;
@@ -131,20 +131,18 @@ Seconds Machine::network_latency(int from, int to, int nic) const
          spec_.nics[static_cast<std::size_t>(nic)].latency + switches * fabric().switch_latency;
 }
 
-int Machine::proxy_of(int gpu, int nic) const
+int Machine::proxy_of(const NetworkEnd& end) const
 {
-  const auto distance = [&](int g) { return graph_.classify(graph_.gpu(g), graph_.nic(nic)); };
-  if (!stack_.host.nvlink || distance(gpu) <= PathClass::pxb)
-    return gpu;
-  int best = gpu;
-  for (int other = 0; other < graph_.gpus(); ++other)
-    if (graph_.bricks(gpu, other) > 0 && distance(other) <= PathClass::pxb &&
-        distance(other) < distance(best))
-      best = other;
-  return best;
+  const int gpu = end.gpu.local;
+  const auto near = [&](int g) {
+    return graph_.classify(graph_.gpu(g), graph_.nic(end.nic)) <= PathClass::pxb;
+  };
+  const bool passes_on =
+      end.owner >= 0 && stack_.host.nvlink && graph_.bricks(gpu, end.owner) > 0 && near(end.owner);
+  return passes_on && !near(gpu) ? end.owner : gpu;
 }
 
-sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) const
+sim::Hop Machine::network_hop(const NetworkEnd& from, const NetworkEnd& to) const
 {
   sim::Hop hop;
   const Transport& transport = stack_.transport;
@@ -152,14 +150,14 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
   const double back = acknowledged(transport, network_.framing);
   hop.reach = sim::Reach::network;
   const bool direct = uses_gpudirect(stack_);
-  const Nic& receiver = spec_.nics[static_cast<std::size_t>(nic_b)];
-  const auto side = [&](GpuPlace gpu, int nic, bool sending) {
+  const Nic& receiver = spec_.nics[static_cast<std::size_t>(to.nic)];
+  const auto side = [&](const NetworkEnd& end, bool sending) {
+    const auto [gpu, nic, owner] = end;
     const int gpu_part = graph_.gpu(gpu.local);
     const int nic_part = graph_.nic(nic);
-    const int proxy = proxy_of(gpu.local, nic);
+    const int proxy = proxy_of(end);
     // NCCL's default (NCCL_NET_GDR_LEVEL=PXB): not by way of the host bridge.
     if (direct && graph_.classify(graph_.gpu(proxy), nic_part) <= PathClass::pxb) {
-      // By way of a GPU beside the adapter where NVLink leads there (NCCL's PXN, from 2.12 on).
       const int near_part = graph_.gpu(proxy);
       sending ? add_route(hop.uses, gpu.node, near_part, nic_part)
               : add_route(hop.uses, gpu.node, nic_part, near_part);
@@ -193,11 +191,11 @@ sim::Hop Machine::network_hop(GpuPlace a, GpuPlace b, int nic_a, int nic_b) cons
     if (transport.protocol == NetworkProtocol::tcp)
       add_network_work(hop.uses, gpu.node);
   };
-  side(a, nic_a, true);
-  add_fabric(hop.uses, a.node, b.node, wire);
-  add_flow(hop.uses, a.node, b.node, wire);
-  side(b, nic_b, false);
-  hop.latency += network_latency(a.node, b.node, nic_a);
+  side(from, true);
+  add_fabric(hop.uses, from.gpu.node, to.gpu.node, wire);
+  add_flow(hop.uses, from.gpu.node, to.gpu.node, wire);
+  side(to, false);
+  hop.latency += network_latency(from.gpu.node, to.gpu.node, from.nic);
   if (transport.protocol == NetworkProtocol::rdma)
     hop.handling += receiver.completion;
   if (transport.protocol == NetworkProtocol::tcp)

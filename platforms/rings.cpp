@@ -97,13 +97,14 @@ sim::Hop local_hop(const RankLayout& job, GpuPlace a, GpuPlace b, PathReach reac
 
 // From one of the communicator's nodes to another over these adapters, for `alike` channels of
 // `sharing` that meet the network at one GPU.
-sim::Hop hop_between(const Machine& machine, const SocketThreads& threads, GpuPlace a, GpuPlace b,
-                     std::pair<int, int> nics, int alike, int sharing)
+sim::Hop hop_between(const Machine& machine, const SocketThreads& threads,
+                     const Machine::NetworkEnd& from, const Machine::NetworkEnd& to, int alike,
+                     int sharing)
 {
-  if (a.node == b.node) // containers of one machine
-    return machine.hop(a, b, Mover::collective);
-  sim::Hop hop = machine.network_hop(a, b, nics.first, nics.second);
-  threads.raise(hop, alike, sharing, nics.first, nics.second);
+  if (from.gpu.node == to.gpu.node) // containers of one machine
+    return machine.hop(from.gpu, to.gpu, Mover::collective);
+  sim::Hop hop = machine.network_hop(from, to);
+  threads.raise(hop, alike, sharing, from.nic, to.nic);
   return hop;
 }
 
@@ -123,13 +124,18 @@ sim::Channel ring_channel(const RankLayout& job, const SocketThreads& threads,
   for (std::size_t i = 0; i < stops.size(); ++i) {
     const Stop& a = stops[i];
     const Stop& b = stops[(i + 1) % stops.size()];
-    const CollectiveGraph& from = job.graphs_at(a.node).ring;
-    const CollectiveGraph& to = job.graphs_at(b.node).ring;
+    const CollectiveGraphs& found_from = job.graphs_at(a.node);
+    const CollectiveGraphs& found_to = job.graphs_at(b.node);
+    const CollectiveGraph& from = found_from.ring;
+    const CollectiveGraph& to = found_to.ring;
+    const int out = from.nics[c][1];
+    const int in = to.nics[c][0];
     channel.ring.push_back(job.rank_of.at(a.place));
     channel.hops.push_back(a.node == b.node
                                ? local_hop(job, a.place, b.place, from.reach_inside)
-                               : hop_between(job.machine, threads, a.place, b.place,
-                                             {from.nics[c][1], to.nics[c][0]}, alike,
+                               : hop_between(job.machine, threads,
+                                             {a.place, out, found_from.owners.of(out)},
+                                             {b.place, in, found_to.owners.of(in)}, alike,
                                              std::max(meeting(from, channels, c, End::last),
                                                       meeting(to, channels, c, End::first))));
     channel.hops.back().from = job.rank_of.at(a.place);
@@ -209,6 +215,7 @@ std::function<sim::Hop(int, int, int)> connector(const RankLayout& job,
 {
   struct Node { // of the communicator
     PathReach reach = PathReach::local;
+    AdapterOwners owners{};
     std::vector<int> nics{};    // adapter of each channel
     std::vector<int> sharing{}; // how many have its GPU at the network
   };
@@ -224,7 +231,7 @@ std::function<sim::Hop(int, int, int)> connector(const RankLayout& job,
   auto ends = std::make_shared<Ends>(Ends{job.machine, threads, ranks, node_of, distinct});
   for (std::size_t n = 0; n < job.nodes.size(); ++n) {
     const CollectiveGraph& found = graph(job.graphs_at(n));
-    Node node{found.reach_inside};
+    Node node{found.reach_inside, job.graphs_at(n).owners};
     for (const auto& [c, alike] : distinct) {
       node.nics.push_back(found.nics[c][0]);
       node.sharing.push_back(meeting(found, distinct, c, End::first));
@@ -239,12 +246,13 @@ std::function<sim::Hop(int, int, int)> connector(const RankLayout& job,
     };
     const bool nearest = channel == sim::Communicator::kNearest || ends->distinct.empty();
     const std::size_t c = nearest ? 0 : static_cast<std::size_t>(channel) % ends->distinct.size();
-    const auto nic = [&](int rank, GpuPlace gpu) {
-      return nearest ? ends->machine.nic_of(gpu.local) : node(rank).nics[c];
+    const auto end = [&](int rank, GpuPlace gpu) -> Machine::NetworkEnd {
+      const int nic = nearest ? ends->machine.nic_of(gpu.local) : node(rank).nics[c];
+      return {gpu, nic, node(rank).owners.of(nic)};
     };
     sim::Hop hop =
         &node(from) != &node(to)
-            ? hop_between(ends->machine, ends->threads, a, b, {nic(from, a), nic(to, b)},
+            ? hop_between(ends->machine, ends->threads, end(from, a), end(to, b),
                           nearest ? 1 : ends->distinct[c].second,
                           nearest ? 1 : std::max(node(from).sharing[c], node(to).sharing[c]))
         : node(from).reach == PathReach::nvlink_relay ? ends->machine.relay_hop(a, b)

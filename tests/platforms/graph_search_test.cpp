@@ -85,6 +85,22 @@ TEST_CASE("from 2.20 on two rings take the same two adapters in turn", "[graphs]
     CHECK(in == out);
 }
 
+TEST_CASE("one GPU of a node keeps to its own adapter", "[graphs][closed-form]")
+{
+  // Past PXN another reach is tried only where nothing was found (ncclTopoCompute); a GPU on PCIe
+  // 5.0 could feed two adapters of 200 Gb/s, and the second one is behind the host's bridge.
+  const auto spec = load_platform("a3-mega");
+  for (const int gpu : {0, 3})
+    for (const int version : {20800, 21806, 22707}) {
+      const auto graphs = search(spec, {gpu}, true, version);
+      for (const CollectiveGraph* graph : {&graphs.ring, &graphs.tree}) {
+        CHECK(graph->reach_between == PathReach::pix);
+        for (const auto& [in, out] : graph->nics)
+          CHECK((in == graph->nics.front()[0] && out == in));
+      }
+    }
+}
+
 TEST_CASE("every subset of a DGX-1 V100 as NCCL's code has it", "[graphs][oracle]")
 {
   // On Xeons of the Skylake generation, as the machine that the table is of.

@@ -49,7 +49,7 @@ struct Cluster {
 
 sim::Hop first_to_second(const Machine& machine)
 {
-  return machine.network_hop({0, 0}, {1, 0}, 0, 0);
+  return machine.network_hop({{0, 0}, 0}, {{1, 0}, 0});
 }
 
 } // namespace
@@ -67,7 +67,7 @@ TEST_CASE("all that a node sends and receives passes its tunnel's daemon, whoeve
   const int thread = it.only(out, 0).resource;
   CHECK(it.engine.name({thread}) == "node0/flannel, UDP/thread");
   CHECK(it.only(out, 1).resource != thread);
-  CHECK(it.only(first.network_hop({1, 0}, {0, 0}, 0, 0), 0).resource == thread);
+  CHECK(it.only(first.network_hop({{1, 0}, 0}, {{0, 0}, 0}), 0).resource == thread);
   CHECK(it.only(first_to_second(second), 0).resource == thread);
   CHECK(it.only(second.host_hop(0, 1, 0), 0).resource == thread);
   // It runs on the node's cores beside the sockets' work, and caps no connection by itself.

@@ -55,7 +55,7 @@ TEST_CASE("what an adapter writes to GPU memory is flushed, and announced when i
   const auto hop_over = [](const char* network, const char* patch) {
     sim::Engine engine;
     const Machine machine(engine, patched("dgx-a100", patch), stack_of(network), 2);
-    return machine.network_hop({0, 0}, {1, 0}, 0, 0);
+    return machine.network_hop({{0, 0}, 0}, {{1, 0}, 0});
   };
   const char* plain = "{}";
   const char* efa = R"({"node": {"nics": [{"name": "nic0", "on": "pex0", "type": {

@@ -96,8 +96,8 @@ TEST_CASE("packets without ports are one flow between two nodes", "[hops][pods][
   sim::Engine engine;
   const Machine machine(engine, platform("g4dn-12xlarge", "aws-vpc"),
                         stack("container", "calico-ipip"), 3);
-  const sim::Hop out = machine.network_hop({0, 0}, {1, 0}, 0, 0);
-  const sim::Hop back = machine.network_hop({1, 0}, {0, 0}, 0, 0);
+  const sim::Hop out = machine.network_hop({{0, 0}, 0}, {{1, 0}, 0});
+  const sim::Hop back = machine.network_hop({{1, 0}, 0}, {{0, 0}, 0});
   const sim::Hop other = machine.host_hop(0, 2, 0);
   const Framing framing = machine.framing();
   const double payload = (framing.mtu - framing.packet_headers).value();
@@ -119,8 +119,8 @@ TEST_CASE("packets without ports are one flow between two nodes", "[hops][pods][
   const Machine ports(engine, platform("g4dn-12xlarge", "aws-vpc"),
                       stack("container", "calico-vxlan"), 2);
   CHECK(ports.socket_cap(1, 1) < ports.socket_cap(1, 7));
-  CHECK(weight_of(ports.network_hop({0, 0}, {1, 0}, 0, 0), engine, "node0/flow-to-node1/core") ==
-        0);
+  CHECK(weight_of(ports.network_hop({{0, 0}, 0}, {{1, 0}, 0}), engine,
+                  "node0/flow-to-node1/core") == 0);
 }
 
 TEST_CASE("a tunnel that is one flow stays one over another, and in a guest", "[transports][pods]")

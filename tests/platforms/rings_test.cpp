@@ -125,6 +125,72 @@ TEST_CASE("a job on parts of nodes gets a ring through exactly its GPUs", "[ring
   }
 }
 
+TEST_CASE("exchanges pass no GPU that their communicator does not have", "[rings][property]")
+{
+  for (const char* name : {"dgx-a100", "a3-mega", "dgx1-v100", "p4de", "hgx-h100", "gb200-nvl72"})
+    for (const char* library : {"before PXN", "with PXN"})
+      for (const std::vector<int>& local :
+           {std::vector{0}, {1}, {3}, {1, 5}, {2, 6}, {0, 3}, {1, 3}, {1, 3, 5, 7}, {0, 2, 4, 6}}) {
+        CAPTURE(name, library, local);
+        sim::Engine engine;
+        const Machine machine(engine, load_platform(name), bare_metal(), 2);
+        std::vector<GpuPlace> ranks;
+        for (const int node : {0, 1})
+          for (const int gpu : local)
+            ranks.push_back({node, gpu});
+        GraphRules rules;
+        rules.search.version = library == std::string_view("with PXN") ? 22707 : 20800;
+        const auto comm = make_communicator(machine, ranks, "job", rules);
+        std::set<std::string> foreign;
+        const auto look_at = [&](const sim::Hop& hop) {
+          for (const sim::Use& use : hop.uses) {
+            const std::string part = engine.resource({use.resource}).part;
+            if (!part.starts_with("gpu"))
+              continue;
+            const int gpu = std::stoi(part.substr(3));
+            if (std::find(local.begin(), local.end(), gpu) == local.end())
+              foreign.insert(part);
+          }
+        };
+        for (const auto& channel : comm.channels)
+          for (const auto& hop : channel.hops)
+            look_at(hop);
+        const int across = static_cast<int>(local.size());
+        for (int from = 0; from < across; ++from)
+          for (const int channel : {0, 1, sim::Communicator::kNearest}) {
+            look_at(comm.connect(from, across + from, channel));
+            look_at(comm.connect_tree(across - 1 - from, across + from, channel));
+          }
+        CHECK(foreign.empty());
+      }
+}
+
+TEST_CASE("groups of a node that exchange at once share its adapters out among them", "[rings]")
+{
+  // Two GPUs and two adapters on each PCIe switch: of two of them each GPU has its own.
+  sim::Engine engine;
+  const Machine machine(engine, load_platform("dgx-a100"), bare_metal(), 2);
+  std::map<std::string, double> load; // of a byte in each group
+  for (int first = 0; first < 4; ++first) {
+    const auto comm =
+        make_communicator(machine, {{0, first}, {0, first + 4}, {1, first}, {1, first + 4}}, "job");
+    for (const auto& channel : comm.channels)
+      for (const auto& hop : channel.hops)
+        for (const sim::Use& use : hop.uses)
+          if (engine.resource({use.resource}).kind == sim::ResourceKind::adapter ||
+              engine.resource({use.resource}).kind == sim::ResourceKind::pcie)
+            load[sim::name_of(engine.resource({use.resource}))] += channel.share * use.weight;
+  }
+  double most = 0;
+  int adapters = 0;
+  for (const auto& [name, weight] : load) {
+    most = std::max(most, weight);
+    adapters += name.ends_with("/tx") && weight > 0.4 ? 1 : 0;
+  }
+  CHECK(adapters == 2 * 8);
+  CHECK(most < 0.6); // each of its two channels carries half of a group's bytes
+}
+
 TEST_CASE("channels that take one way carry the share of all of them", "[rings][property]")
 {
   sim::Engine engine;

@@ -58,7 +58,7 @@ double one_connection()
 {
   sim::Engine engine;
   const Machine machine(engine, with_adapters(200, 0), sockets(), 2);
-  return machine.network_hop({0, 0}, {1, 0}, 0, 0).cap;
+  return machine.network_hop({{0, 0}, 0}, {{1, 0}, 0}).cap;
 }
 
 } // namespace
@@ -83,7 +83,7 @@ TEST_CASE("Threads of several channels of one adapter by version", "[rings][clos
   sim::Engine engine;
   const Machine plain(engine, with_adapters(200, 0), sockets(), 2);
   const auto raised = [&](int version) {
-    sim::Hop hop = plain.network_hop({0, 0}, {1, 0}, 0, 0);
+    sim::Hop hop = plain.network_hop({{0, 0}, 0}, {{1, 0}, 0});
     SocketThreads(plain, {version}).raise(hop, 3, 6, 0, 0); // three of six that one rank sends
     return hop.cap / one_connection();
   };
@@ -142,7 +142,7 @@ double channel_cap(const std::string& flow_rate, const char* network, int versio
 {
   sim::Engine engine;
   const Machine machine(engine, of_amazon(flow_rate), over_network(network), 2);
-  sim::Hop hop = machine.network_hop({0, 0}, {1, 0}, 0, 0);
+  sim::Hop hop = machine.network_hop({{0, 0}, 0}, {{1, 0}, 0});
   SocketThreads(machine, {version}).raise(hop, 1, 1, 0, 0);
   return hop.cap;
 }
@@ -165,7 +165,7 @@ TEST_CASE("Software without NCCL's sockets has one flow between two hosts", "[ho
   sim::Engine engine;
   const Machine capped(engine, of_amazon("1 Gb/s"), over_network("tcp"), 2);
   CHECK_THAT(capped.host_hop(0, 1, 0).cap, test::is(1e9 / 8 * 1448 / 1538));
-  CHECK_THAT(capped.network_hop({0, 0}, {1, 0}, 0, 0).cap, test::is(1e9 / 8 * 1448 / 1538));
+  CHECK_THAT(capped.network_hop({{0, 0}, 0}, {{1, 0}, 0}).cap, test::is(1e9 / 8 * 1448 / 1538));
   CHECK_THAT(capped.socket_cap(1, 3), test::is(3e9 / 8 * 1448 / 1538));
 }
 
