@@ -258,6 +258,32 @@ TEST_CASE(
   CHECK(deviation(R"({"parallel": {"tensor": 2}})") > std::sqrt(2.0) * spread_of("transformer"));
 }
 
+TEST_CASE("presets that say the same vary together, named or written out", "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto run = [&](bool written_out) {
+    Json json =
+        Json::parse(R"({"cluster": {"platform": "dgx-a100", "nodes": 2}, "jobs": [{"model": "vgg16",
+      "framework": "pytorch-ddp", "precision": "fp16", "batch_per_gpu": 16, "gpus": 16}]})");
+    if (written_out) {
+      Json nics = resolve_preset(std::string("dgx-a100"), platforms::kPlatformKind)
+                      .json()
+                      .at("node")
+                      .at("nics");
+      for (Json& nic : nics)
+        nic["type"] = {{"extends", nic.at("type")}};
+      json["cluster"]["platform"] = {{"extends", "dgx-a100"}, {"node", {{"nics", nics}}}};
+    }
+    const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+    return run_point(loaded.points[0], with(UncertaintyMethod::linear)).jobs.front();
+  };
+  const JobResult named = run(false);
+  const JobResult written = run(true);
+  CHECK_THAT(written.throughput.low, WithinRel(named.throughput.low, 1e-9));
+  CHECK_THAT(written.throughput.high, WithinRel(named.throughput.high, 1e-9));
+  CHECK(written.uncertainty->parts.size() == named.uncertainty->parts.size());
+}
+
 TEST_CASE("a preset may state spreads of its own", "[uncertainty]")
 {
   const LogFolder folder;

@@ -6,6 +6,7 @@
 #include "experiments/spec/preset_kinds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -111,13 +112,28 @@ private:
     // A value at the edge of its format is meant exactly: nothing lost, nothing added.
     if (value && value->si() > format.smallest && value->si() < format.largest)
       variable.at.push_back({pointer, *value, format.smallest, format.largest,
-                             held ? "" : at.parent_pointer().to_string()});
+                             held ? "" : at.parent_pointer().to_string(), use.id});
   }
 
   void keep(Variable variable)
   {
     if (!variable.at.empty() && variable.spread > 0)
       variables_.push_back(std::move(variable));
+  }
+
+  // Of a preset: with that of another one that says the same, if there is any. `what`: of all that
+  // vary there.
+  void keep_of(const PresetUse& use, const std::string& what, Variable variable)
+  {
+    if (variable.at.empty() || variable.spread <= 0)
+      return;
+    const auto [same, first] =
+        same_.try_emplace({use.kind, what, use.value.json().dump()}, variables_.size());
+    if (first)
+      variables_.push_back(std::move(variable));
+    else
+      for (Variable::At& at : variable.at)
+        variables_[same->second].at.push_back(std::move(at));
   }
 
   void from_profiles(const PresetUse& use)
@@ -134,7 +150,6 @@ private:
           continue;
         Variable variable{use.kind + " " + use.told() + " " + laid.pointer,
                           use.kind,
-                          use.id,
                           {},
                           calibration::relative_spread(parameters[i]),
                           false,
@@ -171,7 +186,6 @@ private:
         continue;
       Variable variable{use.kind + " " + use.told() + " " + item.key(),
                         use.kind,
-                        use.id,
                         {},
                         spread.get<double>(),
                         at_most};
@@ -181,7 +195,7 @@ private:
           at.largest = at.value.si();
       if (variable.at.empty() && of_use(item.key()))
         spreads.fail_at(item.key(), "is about no positive number of this file");
-      keep(std::move(variable));
+      keep_of(use, item.key(), std::move(variable));
     }
   }
 
@@ -190,15 +204,14 @@ private:
     for (const calibration::SpreadLine& line : table_.spreads) {
       if (line.kind != use.kind)
         continue;
-      Variable variable{
-          use.kind + " " + use.told() + ": " + line.name, use.kind, use.id, {}, line.spread};
+      Variable variable{use.kind + " " + use.told() + ": " + line.name, use.kind, {}, line.spread};
       for (const std::string& pointer : calibration::pointers_in(use.value.json(), line))
         put(variable, use, pointer);
       for (const std::string& pointer : line.pointers) // what the file leaves to its default
         if ((line.defaults || pointer.rfind('/') == 0) &&
             !use.value.json().contains(Json::json_pointer(pointer)))
           put(variable, use, pointer);
-      keep(std::move(variable));
+      keep_of(use, ": " + line.name, std::move(variable));
     }
   }
 
@@ -220,11 +233,7 @@ private:
         continue;
       const double known = anchor->spread.value_or(spread_of("anchor"));
       const double of_several = beside_anchor(job);
-      Variable variable{job.spec.name + ": anchor",
-                        "anchor",
-                        std::to_string(i),
-                        {},
-                        std::hypot(known, of_several)};
+      Variable variable{job.spec.name + ": anchor", "anchor", {}, std::hypot(known, of_several)};
       variable.of_several = of_several;
       variable.at.push_back({fmt::format("/jobs/{}/anchor/samples_per_s", i),
                              {anchor->samples_per_s, "", 1},
@@ -253,7 +262,6 @@ private:
         continue;
       Variable variable{job.spec.name + ": time of kernels",
                         "job",
-                        std::to_string(i),
                         {},
                         job.transformer ? kernel_spread(*job.transformer) : spread_of("layers")};
       variable.at.push_back({fmt::format("/jobs/{}/kernel_time", i),
@@ -280,6 +288,7 @@ private:
   std::set<sim::Precision> precisions_;
   std::set<std::string> taken_; // pointers of the preset at hand
   std::vector<Variable> variables_;
+  std::map<std::array<std::string, 3>, std::size_t> same_; // kind, what varies, text: variable
 };
 
 } // namespace
@@ -300,9 +309,9 @@ Point shifted(const Point& point, const std::vector<Variable>& variables,
     if (shift[i] == 0)
       continue;
     for (const Variable::At& at : variables[i].at) {
-      if (!at.missing.empty() && made.insert({variables[i].preset, at.missing}).second)
+      if (!at.missing.empty() && made.insert({at.preset, at.missing}).second)
         overlay->entries.push_back(
-            {variables[i].kind, variables[i].preset, at.missing, Json::object(), "uncertainty"});
+            {variables[i].kind, at.preset, at.missing, Json::object(), "uncertainty"});
       Measure value = at.value;
       value.value =
           std::clamp(value.si() * std::exp(shift[i]), at.smallest, at.largest) / value.unit_si;
@@ -310,8 +319,7 @@ Point shifted(const Point& point, const std::vector<Variable>& variables,
       if (variables[i].kind == "anchor" || variables[i].kind == "job")
         set_value(*document, at.pointer, json, "uncertainty");
       else
-        overlay->entries.push_back(
-            {variables[i].kind, variables[i].preset, at.pointer, json, "uncertainty"});
+        overlay->entries.push_back({variables[i].kind, at.preset, at.pointer, json, "uncertainty"});
     }
   }
   document->overlay = std::move(overlay);

@@ -13,7 +13,7 @@
 
 namespace foretrain::experiments {
 
-/// One independent cause of error.
+/// One independent cause of error. Presets that say the same are one thing, wherever they stand.
 struct Variable {
   struct At {
     std::string pointer;
@@ -21,10 +21,10 @@ struct Variable {
     double smallest; // that the format allows, SI
     double largest;
     std::string missing{}; // the object that should hold it, where the preset has none
+    std::string preset{};  // id
   };
   std::string name;     // "gpu v100-sxm2-16gb: efficiency of dense kernels"
   std::string kind;     // of preset; "anchor" for the anchor of a job, "job" for a value of its own
-  std::string preset;   // id; the job's place for these
   std::vector<At> at;   // multiplied by one factor
   double spread = 0;    // standard deviation of its logarithm
   bool at_most = false; // the value is the most that it can be: it varies downwards alone
