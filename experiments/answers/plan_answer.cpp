@@ -209,11 +209,12 @@ private:
   }
   bool better(std::size_t a, std::size_t b) const
   {
-    if (plan_.spec.goals.empty())
-      return rate(a) != rate(b) ? rate(a) > rate(b) : cost(a) < cost(b);
-    if (std::abs(cost(a) - cost(b)) > (kSame - 1) * std::abs(cost(b)))
+    const bool faster = rate(a) > rate(b) * kSame;
+    const bool as_fast = !faster && rate(b) <= rate(a) * kSame;
+    const bool as_dear = std::abs(cost(a) - cost(b)) <= (kSame - 1) * std::abs(cost(b));
+    if (as_fast || (!plan_.spec.goals.empty() && !as_dear))
       return cost(a) < cost(b);
-    return rate(a) > rate(b) * kSame;
+    return faster;
   }
 
   const LoadedPlan& plan_;

@@ -326,6 +326,18 @@ double logit_bytes(const MemorySetting& s)
 
 } // namespace
 
+namespace {
+
+// Of embedding and output, on a tensor-parallel rank.
+double table_parameters(const Piece& piece, const Transformer& t, const ParallelPlan& plan)
+{
+  const int tables =
+      (piece.embedding ? 1 : 0) + (piece.output && !shares_table(piece, t, plan) ? 1 : 0);
+  return tables * static_cast<double>(t.vocabulary) * t.hidden / plan.tensor;
+}
+
+} // namespace
+
 double held_micro_batches(const ParallelPlan& plan, int micro_batches, int stage)
 {
   const int pieces = plan.virtual_stages;
@@ -374,10 +386,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       }
       kept += piece.predictions * bytes.of(t.prediction_parts());
       most_layers = std::max(most_layers, own.total() / std::max(1, piece.layers()));
-      if (piece.embedding || piece.output)
-        tables +=
-            static_cast<double>(t.vocabulary) * t.hidden / plan.tensor *
-            ((piece.embedding ? 1 : 0) + (piece.output && !shares_table(piece, t, plan) ? 1 : 0));
+      tables += table_parameters(piece, t, plan);
       // Logits and what the loss needs of them; embedding's dropout.
       if (piece.output)
         other += (1 + piece.predictions) * tokens * t.predicted *
@@ -417,13 +426,14 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
 
 Bytes checkpoint_bytes(const MemorySetting& s)
 {
+  const ParallelPlan whole;
   double trained = 0;
-  if (s.adapters)
-    for (const Piece& piece : pieces_of(s.model, ParallelPlan{}))
-      trained += trained_of(piece, s.model, ParallelPlan{}, s.adapters).total();
-  else
-    trained = parameters(s.model).total();
-  return Bytes(trained * (s.state.weight + s.state.optimizer));
+  double tables = 0;
+  for (const Piece& piece : pieces_of(s.model, whole)) {
+    trained += trained_of(piece, s.model, whole, s.adapters).total();
+    tables += s.adapters ? 0 : table_parameters(piece, s.model, whole);
+  }
+  return Bytes(trained * (s.state.weight + s.state.optimizer) + tables * s.state.table_more);
 }
 
 std::pair<int, StageMemory> fullest_stage(const MemorySetting& setting)

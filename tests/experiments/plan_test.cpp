@@ -188,6 +188,28 @@ TEST_CASE("Goals for steps and trainings, and a budget alone")
   CHECK(judge(plan, prediction(plan, {500, 800, 1250, 2000}, 0.05)).recommended == expected);
 }
 
+TEST_CASE("Of rates within half a percent the cheaper one is recommended, as on the frontier")
+{
+  Json json = plan_json();
+  json["goals"][0] = {{"throughput_at_least", 100}};
+  Json& quick = json["changes"][0]["options"][1];
+  SECTION("cheaper by less than that, too") // 3 * 2 nodes * 1000 / rate hours
+  {
+    quick.erase("cost");
+    const LoadedPlan plan = load(json);
+    CHECK(judge(plan, prediction(plan, {1000, 200, 1002, 200}, 0.05)).recommended == 2);
+    CHECK(judge(plan, prediction(plan, {1002, 200, 1000, 200}, 0.05)).recommended == 0);
+  }
+  SECTION("with a budget alone")
+  {
+    json.erase("goals");
+    json["budget"] = 5300;
+    const LoadedPlan plan = load(json);
+    CHECK(judge(plan, prediction(plan, {1000, 200, 1002, 200}, 0.05)).recommended == 0);
+    CHECK(judge(plan, prediction(plan, {1000, 200, 1010, 200}, 0.05)).recommended == 2);
+  }
+}
+
 TEST_CASE("Goals in tokens per second are of transformers")
 {
   Json json = plan_json();

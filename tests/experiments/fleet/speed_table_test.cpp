@@ -173,6 +173,17 @@ TEST_CASE("a checkpoint has what a job trains, with its optimizer's state", "[fl
                     Catch::Contains("must have write, or rate"));
 }
 
+TEST_CASE("a checkpoint of Muon has Adam's moments of embedding and logits", "[fleet]")
+{
+  SpeedTable table = table_of("hgx-h100", {8, 8, 0});
+  const auto kind = table.kind({job(R"({"model": "llama-3-8b", "framework": "nemo",
+    "precision": "bf16", "optimizer": "muon", "global_batch": 64, "parallel": {"zero": 1}})"),
+                                64});
+  const double tables = 2 * 128256 * 4096.0;
+  const double bytes = table.checkpoint_bytes(kind).value().value();
+  CHECK_THAT(bytes, Catch::WithinRel(10 * 8.03e9 + 4 * tables, 1e-3)); // 2 + 4 + 4, and 4 more
+}
+
 TEST_CASE("a checkpoint of adapters has them alone", "[fleet]")
 {
   SpeedTable table = table_of("dgx-a100", {1, 8, 0});
