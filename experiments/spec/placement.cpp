@@ -56,8 +56,7 @@ std::vector<GpuPlace> Placer::listed(const JobSpec& job, const Value& at)
   }
   if (at.json().contains("gpus") && static_cast<int>(ranks.size()) != job.gpus)
     at.fail_at("gpus", fmt::format("is {}, but 'placement' lists {} GPUs", job.gpus, ranks.size()));
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
+  return ranks; // as the job numbers them
 }
 
 std::vector<GpuPlace> Placer::in_order(const JobSpec& job, const std::string& how)

@@ -50,6 +50,21 @@ TEST_CASE("a large job has equally many GPUs on each of its nodes", "[large]")
   CHECK(share(10, "5") == 2);
 }
 
+TEST_CASE("the order of a placement is that of the ranks: groups may cross nodes", "[large]")
+{
+  const auto step = [](const char* places) {
+    const auto of = run_text(kJob, {{"/cluster/platform", "\"xe8545\""},
+                                    {"/jobs/0/parallel/tensor", "4"},
+                                    {"/jobs/0/global_batch", "8"},
+                                    {"/jobs/0/placement", places}});
+    return of.jobs.front().step_time.median;
+  };
+  const double packed = step("[[0,0],[0,1],[0,2],[0,3],[1,0],[1,1],[1,2],[1,3]]");
+  CHECK(step("[[1,3],[1,2],[1,0],[1,1],[0,0],[0,2],[0,3],[0,1]]") == Approx(packed));
+  // Tensor-parallel exchanges of the layers pass an adapter of 100 Gb/s.
+  CHECK(step("[[0,0],[1,0],[0,1],[1,1],[0,2],[1,2],[0,3],[1,3]]") > 1.5 * packed);
+}
+
 TEST_CASE("adapters make a step shorter and its memory smaller", "[large]")
 {
   const auto job = [](const std::vector<std::pair<std::string, std::string>>& settings) {

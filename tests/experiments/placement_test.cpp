@@ -24,6 +24,17 @@ TEST_CASE("Round-robin goes on where the last job ended, spread begins anew")
         (round_robin ? Expected{{3, 0}, {3, 1}} : Expected{{0, 1}, {3, 0}}));
 }
 
+TEST_CASE("A list is in the order of ranks")
+{
+  const auto document =
+      parse_document(R"({"placement": [[1, 1], [0, 1], [1, 0]], "gpus": 3})", "job");
+  const Value at(std::shared_ptr<const Document>{document});
+  JobSpec job;
+  job.placement = at.at("placement");
+  job.gpus = 3;
+  CHECK(Placer(2, 2).place(job, at, 0) == std::vector<GpuPlace>{{1, 1}, {0, 1}, {1, 0}});
+}
+
 TEST_CASE("Ranks that belong together share a node, on as few nodes as can be")
 {
   const auto document = parse_document(R"({"gpus": 12})", "job");
