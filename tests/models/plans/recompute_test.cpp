@@ -40,6 +40,45 @@ StepSetting mixture(int layers)
 
 } // namespace
 
+TEST_CASE("attention's core is repeated whatever its kernel, or unless it is a fused one",
+          "[plans]")
+{
+  StepSetting s = test::small_model(3);
+  s.memory.recompute = Recompute::selective;
+  NotedTimes times;
+  const auto repeated = [&](SelectiveRecompute what, bool flash) {
+    s.rules.selective = what;
+    s.memory.flash = flash;
+    return test::parts_of_plan(s, times).recompute.value();
+  };
+  CHECK(repeated(SelectiveRecompute::core, true) > 0);
+  CHECK(repeated(SelectiveRecompute::attention, true) == 0);
+  CHECK(repeated(SelectiveRecompute::core, false) > 0);
+  CHECK(repeated(SelectiveRecompute::core, false) ==
+        repeated(SelectiveRecompute::attention, false));
+}
+
+TEST_CASE("quicker kernels take their times divided, all of them", "[plans]")
+{
+  for (const bool scans : {false, true}) {
+    StepSetting s = scans ? test::small_model(2) : mixture(2);
+    if (scans) {
+      s.memory.model.pattern = "M*";
+      s.memory.model.mamba = Mamba{32, 64, 128, 8, 4, 128};
+    }
+    s.device.functions = 1e12;
+    s.device.launches.reset();
+    NotedTimes times;
+    const auto busy = [&] {
+      const test::PlanParts parts = test::parts_of_plan(s, times);
+      return parts.compute.value();
+    };
+    const double before = busy();
+    s.device.quicken(2);
+    CHECK(busy() == Approx(before / 2).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("where operations are repeated, tensor-parallel ranks gather again", "[plans]")
 {
   constexpr int kLayers = 3;

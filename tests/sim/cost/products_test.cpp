@@ -140,6 +140,33 @@ TEST_CASE("causal attention of long sequences takes half of full attention", "[c
   CHECK(curve.backward_time(shape) == Approx(2.5 / curve.backward * curve.forward(shape)));
 }
 
+TEST_CASE("quicker kernels take their times divided, whatever limits them", "[cost]")
+{
+  ProductCurve curve = plain();
+  curve.floor = 3e-6;
+  curve.memory = 1e12;
+  curve.quantise = 2;
+  curve.quantise_floor = 5e-6;
+  curve.split_floor = 4e-6;
+  ProductCurve twice = curve;
+  twice.quicken(2);
+  for (const Product& product :
+       {Product{8192, 8192, 8192}, Product{16, 8192, 8192}, Product{256, 128, 65536}})
+    CHECK(twice(product, 0.9) == Approx(curve(product, 0.9) / 2).epsilon(1e-12));
+  AttentionCurve attention;
+  attention.peak = 100e12;
+  attention.memory = 1e12;
+  attention.passes = 2;
+  attention.processors = 100;
+  AttentionCurve quick = attention;
+  quick.quicken(2);
+  for (const double length : {128.0, 16384.0}) {
+    const AttentionShape shape{1, length, length, 8, 8, 128};
+    CHECK(quick.forward(shape) == Approx(attention.forward(shape) / 2).epsilon(1e-12));
+    CHECK(quick.backward_time(shape) == Approx(attention.backward_time(shape) / 2).epsilon(1e-12));
+  }
+}
+
 TEST_CASE("a tile pays for filling its pipeline as for longer sums", "[cost][product]")
 {
   ProductCurve curve = plain();
