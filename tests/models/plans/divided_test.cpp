@@ -136,6 +136,30 @@ TEST_CASE("a program ends when the pipeline that it is written from does, whatev
     }
 }
 
+TEST_CASE("gradients of weights that are put off have those that are exchanged beside them",
+          "[plans]")
+{
+  // On each stage something waits, until enough of the last pass or of what was put off is done.
+  const auto beside = [](PipelineSchedule schedule) {
+    StepSetting s = model(1, 2, 2, 0);
+    s.memory.plan.schedule = schedule;
+    s.rules.overlap_gradients = true;
+    const sim::Program program = program_of(s);
+    std::map<int, double> until;
+    for (const sim::Operation& op : program.operations)
+      if (op.name >= 0 &&
+          program.names.at(static_cast<std::size_t>(op.name)) == "until gradients are there")
+        until[op.rank] += op.amount;
+    return until;
+  };
+  const auto whole = beside(PipelineSchedule::one_f_one_b);
+  const auto split = beside(PipelineSchedule::zero_bubble);
+  REQUIRE(whole.size() == 2);
+  REQUIRE(split.size() == 2);
+  for (const int stage : {0, 1})
+    CHECK(split.at(stage) < whole.at(stage)); // as gradients of weights are a part of the pass
+}
+
 TEST_CASE("a divided model exchanges the bytes of its plan", "[plans]")
 {
   // Korthikanti et al., arXiv:2205.05198: an all-gather and a reduce-scatter of s b h around

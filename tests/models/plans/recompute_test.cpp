@@ -65,8 +65,9 @@ TEST_CASE("quicker kernels take their times divided, all of them", "[plans]")
     if (scans) {
       s.memory.model.pattern = "M*";
       s.memory.model.mamba = Mamba{32, 64, 128, 8, 4, 128};
+      s.memory.model.mamba->step_rank = 64;
     }
-    s.device.functions = 1e12;
+    s.device.functions = 1e9;
     s.device.launches.reset();
     NotedTimes times;
     const auto busy = [&] {
