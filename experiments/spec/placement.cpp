@@ -28,7 +28,24 @@ GpuPlace read_place(const Value& entry)
   return {json[0].get<int>(), json[1].get<int>()};
 }
 
+// Whether so many nodes can have equally many GPUs of a job each, and whole groups of `together`.
+bool shares_evenly(int gpus, int nodes, int gpus_per_node, int together)
+{
+  return gpus % nodes == 0 && (together > gpus_per_node || gpus / nodes % together == 0);
+}
+
 } // namespace
+
+int nodes_for(const JobSpec& job, int gpus_per_node, int together)
+{
+  const int least = (job.gpus + gpus_per_node - 1) / gpus_per_node;
+  if (job.placement || together == 0)
+    return least;
+  for (int count = least; count <= least + std::max(1, least / 4); ++count)
+    if (shares_evenly(job.gpus, count, gpus_per_node, together))
+      return count;
+  return least;
+}
 
 int listed_nodes(const JobSpec& job)
 {
@@ -95,11 +112,9 @@ std::vector<int> Placer::free_on(int node) const
 std::vector<GpuPlace> Placer::evenly(const JobSpec& job, int together)
 {
   for (int count = (job.gpus + per_node_ - 1) / per_node_; count <= nodes_; ++count) {
-    if (job.gpus % count != 0)
+    if (!shares_evenly(job.gpus, count, per_node_, together))
       continue;
     const int share = job.gpus / count;
-    if (together <= per_node_ && share % together != 0)
-      continue;
     std::vector<GpuPlace> ranks;
     for (int node = 0; node < nodes_ && static_cast<int>(ranks.size()) < job.gpus; ++node) {
       const std::vector<int> free = free_on(node);

@@ -33,6 +33,10 @@ private:
   std::set<platforms::GpuPlace> taken_;
 };
 
+/// Nodes that a job alone gets where nobody says how many there are: as few as hold it, or up to a
+/// quarter more (at least one) where these can share it evenly, whole groups of `together` on each.
+int nodes_for(const JobSpec& job, int gpus_per_node, int together);
+
 /// Nodes that lists of GPUs need, at least.
 int listed_nodes(const JobSpec& job);
 

@@ -327,7 +327,9 @@ ResolvedExperiment resolve(const Point& given)
     wanted += job.placement && job.placement.json().is_array() ? 0 : job.gpus;
     listed = std::max(listed, listed_nodes(job));
   }
-  const int needed = (wanted + per_node - 1) / per_node;
+  const bool alone = e.spec.jobs.size() == 1 && wanted > 0;
+  const int needed = alone ? nodes_for(e.spec.jobs[0], per_node, together(e.spec.jobs[0]))
+                           : (wanted + per_node - 1) / per_node;
   if (!e.spec.cluster.nodes && needed > e.platform.max_nodes)
     root.at("cluster").fail_at(
         "platform",

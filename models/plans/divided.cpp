@@ -31,6 +31,7 @@ Phase phase_of(PlanGroup group)
   case PlanGroup::ring:
     return Phase::context;
   case PlanGroup::expert:
+  case PlanGroup::expert_node:
     return Phase::expert;
   case PlanGroup::data:
   case PlanGroup::shard:
@@ -271,9 +272,9 @@ private:
     OpId last;
     for (const PlannedCall& call : calls) {
       const Phase phase = phase_of(call.group);
-      const OpId op =
-          program_.collective(group(call.group), kind_of(call.operation), phase,
-                              sim::name_of(kind_of(call.operation)), call.size, streams_.at(phase));
+      const OpId op = program_.collective(group(call.group), kind_of(call.operation), phase,
+                                          sim::name_of(kind_of(call.operation)), call.size,
+                                          stream_of(call.group));
       program_.operations.back().calls = call.times;
       program_.operations.back().alone =
           call.times * times_.time(call.group, call.operation, call.size);
@@ -283,6 +284,17 @@ private:
       last = op;
     }
     return last;
+  }
+
+  // Sums between shards of nodes do not queue behind those among them (PyTorch, fully_shard:
+  // all_reduce_stream).
+  int stream_of(PlanGroup group)
+  {
+    if (group != PlanGroup::across)
+      return streams_.at(phase_of(group));
+    if (across_ < 0)
+      across_ = program_.add_stream("data across nodes");
+    return across_;
   }
 
   // To the next piece, or back to the one before, where that is another stage's.
@@ -354,6 +366,7 @@ private:
   int together_ = 1; // layers
   std::map<Phase, int> streams_;
   int copies_ = -1; // stream of them
+  int across_ = -1; // stream of sums between nodes' shards
   std::map<std::pair<PlanGroup, int>, int> groups_;
   std::map<std::pair<int, int>, int> pairs_;
   std::map<std::tuple<int, bool, bool>, WrittenPass> passes_; // by piece, forward and backward

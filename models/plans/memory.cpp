@@ -411,7 +411,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       m.optimizer += Bytes((1 - s.state.offload) * divided(1, {tables, 0}, s.state.table_more));
     // With zero 3 two layers are there as a whole, with the gradients of one, as with zero 2.
     if (plan.zero == 3 && !s.keeps_weights())
-      other += most_layers * (2 * s.element + s.state.gradient);
+      other += most_layers * (2 * s.element + s.state.gradient) + tables * s.state.ends;
     if (plan.zero == 2 && s.batch.data > 1)
       other += most_layers * s.state.gradient;
     const double micro =

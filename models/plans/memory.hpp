@@ -27,6 +27,8 @@ struct StateBytes {
   double gradient = 4;   // of the buffer that gradients are added to
   double optimizer = 12; // master weights and both moments of Adam
   double table_more = 0; // per parameter of embedding and logits, beside that
+  double ends = 0;       // per parameter of embedding and logits: what is gathered of them and kept
+                         // from pass to pass (PyTorch's FSDP: the root's parameters)
   double offload = 0;    // share of the optimizer's state that lives in host memory
 };
 

@@ -21,9 +21,9 @@ bool gathers(const StepSetting& s, bool backward)
 // Whether what zero shares out of one layer travels while another one computes.
 bool ride_beside_layers(const StepSetting& s, bool backward)
 {
-  if (s.memory.plan.zero == 3)
-    return !s.rules.launch_blocking;
-  return backward ? s.hides_gradients() : s.rules.overlap_parameters;
+  if (backward)
+    return s.hides_gradients();
+  return s.memory.plan.zero == 3 ? !s.rules.launch_blocking : s.rules.overlap_parameters;
 }
 
 // Weights of a layer gathered for a pass, gradients added up in the backward one: those of each

@@ -25,6 +25,10 @@ GroupLayout layout_of(PlanGroup group, const MemorySetting& setting)
     return {replicas / setting.weight_shards(), plan.tensor * setting.weight_shards()};
   case PlanGroup::expert:
     return {plan.expert, plan.expert_tensor};
+  case PlanGroup::expert_node: {
+    const int local = std::max(1, setting.per_node / plan.expert_tensor);
+    return {local < plan.expert && plan.expert % local == 0 ? local : 1, plan.expert_tensor};
+  }
   case PlanGroup::expert_tensor:
     return {plan.expert_tensor, 1};
   case PlanGroup::expert_data:

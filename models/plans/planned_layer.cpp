@@ -308,14 +308,16 @@ Seconds PlannedLayer::exposed_beside_products(const PlannedCalls& calls, bool ba
 }
 
 // To the experts and back. Libraries that send one copy to each place instead of one for each
-// expert do so between nodes, which is what takes the time, or between the GPUs of one node.
+// expert send one to each node, where it is handed on to each GPU that has one of its experts
+// (DeepEP, csrc/kernels/internode.cu: forwarders of RDMA to NVLink), piece by piece: the longer of
+// both takes the time.
 PlannedCalls PlannedLayer::expert_calls() const
 {
   const double choices = s_.memory.model.top_k;
-  const auto all_to_all = [&](double share) {
+  const auto all_to_all = [&](double share, PlanGroup among = PlanGroup::expert) {
     // The fullest GPU takes in more than the others.
     return PlannedCalls{
-        {PlanGroup::expert, Operation::all_to_all, share * s_.memory.expert_load * routed(), 2}};
+        {among, Operation::all_to_all, share * s_.memory.expert_load * routed(), 2}};
   };
   switch (s_.rules.dispatcher) {
   case Dispatcher::all_to_all:
@@ -328,7 +330,14 @@ PlannedCalls PlannedLayer::expert_calls() const
   case Dispatcher::deep_ep:
   case Dispatcher::hybrid_ep: {
     const int nodes = times_.nodes(PlanGroup::expert);
-    return all_to_all(places_reached(s_.memory.model, nodes > 1 ? nodes : shape_.expert) / choices);
+    const double copies = places_reached(s_.memory.model, shape_.expert) / choices;
+    if (nodes < 2)
+      return all_to_all(copies);
+    PlannedCalls between = all_to_all(places_reached(s_.memory.model, nodes) / choices);
+    if (times_.ranks(PlanGroup::expert_node) < 2)
+      return between;
+    PlannedCalls inside = all_to_all(copies, PlanGroup::expert_node);
+    return times_.time_of(inside) > times_.time_of(between) ? inside : between;
   }
   }
   return all_to_all(1);

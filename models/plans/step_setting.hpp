@@ -21,6 +21,7 @@ enum class PlanGroup {
   shard,  // zero with "shard": "node": those of them on a node
   across, // and the same shard on other nodes
   expert,
+  expert_node,   // those of them on a node, where they are on several
   expert_tensor, // that share each expert
   expert_data,   // holders of the same experts
 };
@@ -83,9 +84,12 @@ struct StepSetting {
   BytesPerSecond host_link;                 // device to host memory, for what is offloaded
   BytesPerSecond host_memory;               // a GPU's share of its node's, likewise
 
-  /// Whether gradients travel beside the backward pass.
+  /// Whether gradients travel beside the backward pass. With zero 3 their sums between shards of
+  /// nodes do as those among them (PyTorch, fully_shard: foreach_reduce, all_reduce_stream).
   bool hides_gradients() const
   {
+    if (memory.plan.zero == 3 && !memory.keeps_weights())
+      return !rules.launch_blocking;
     return rules.overlap_gradients && (memory.plan.pipeline == 1 || rules.stages_overlap_gradients);
   }
   /// Coefficient of variation of a GPU's step, from step to step.

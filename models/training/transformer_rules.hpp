@@ -60,12 +60,14 @@ constexpr auto choices(Fp8Kept)
                                          {Fp8Kept::activation, "activation"}});
 }
 
-/// The optimizer's copy of bf16 weights: in single precision, or the 16 bits of it that they lack.
-enum class MasterWeights { fp32, remainder };
+/// The optimizer's copy of bf16 weights: in single precision, or the 16 bits of it that they lack;
+/// or weights are in single precision themselves, and what is gathered of them in 16 bits.
+enum class MasterWeights { fp32, remainder, weights };
 constexpr auto choices(MasterWeights)
 {
-  return std::to_array<Choice<MasterWeights>>(
-      {{MasterWeights::fp32, "fp32"}, {MasterWeights::remainder, "remainder"}});
+  return std::to_array<Choice<MasterWeights>>({{MasterWeights::fp32, "fp32"},
+                                               {MasterWeights::remainder, "remainder"},
+                                               {MasterWeights::weights, "weights"}});
 }
 
 /// Scales of fp8 operands: one for a tensor, from values of earlier steps (delayed) or its own
@@ -349,7 +351,7 @@ void describe(V& v, TransformerRules& s)
              "into products (inputs), and what goes into the activation function (activation)");
   v.optional("master", s.master,
              "the optimizer's copy of bf16 weights: in fp32, or the 16 bits of it that they lack "
-             "(remainder)");
+             "(remainder); or with zero 3 the shards themselves, gathered in 16 bits (weights)");
   describe_gradients(v, s);
   v.optional("stages", s.stages,
              "layers of a pipeline's stages: as many on each (even), or as much of the weights of "

@@ -45,6 +45,9 @@ TEST_CASE("a large job has equally many GPUs on each of its nodes", "[large]")
   CHECK(share(16) == 8);
   CHECK(share(12) == 6);      // 6 and 6, not 8 and 4
   CHECK(share(24, "6") == 8); // on as few nodes as can be
+  CHECK(share(30) == 6);      // on five nodes, as four can't share them
+  CHECK(share(30, "4") == 8);
+  CHECK(share(20) == 8); // nor can four, in pairs
   // Pairs of tensor-parallel GPUs stay on a node: five each would cut one.
   CHECK(share(10) == 8);
   CHECK(share(10, "5") == 2);
@@ -98,6 +101,29 @@ TEST_CASE("NeMo 1 keeps of master weights what bf16 lacks", "[large]")
   CHECK(state("nemo-1", "bf16") == 10);
   CHECK(state("nemo-1", "fp8") == 10);
   CHECK(state("nemo-1", "fp16") == 12);
+}
+
+TEST_CASE("FSDP's shards are the master weights, and its root's parameters stay gathered",
+          "[large]")
+{
+  const auto memory = [](const char* framework, const char* zero) {
+    return large({{"/jobs/0/framework", framework},
+                  {"/jobs/0/parallel", zero},
+                  {"/jobs/0/global_batch", "8"}})
+        .jobs.front()
+        .transformer->step.memory;
+  };
+  const auto shards = memory("\"torchtitan\"", R"({"zero": 3})");
+  CHECK(shards.state.weight + shards.state.gradient + shards.state.optimizer == 16);
+  const auto deepspeed = memory("\"deepspeed\"", R"({"zero": 3})");
+  CHECK(deepspeed.state.weight == 2);
+  CHECK(deepspeed.state.ends == 0);
+  CHECK(memory("\"torchtitan\"", R"({"zero": 1})").state.weight == 2);
+  // Embedding and logits of Llama 3 8B in 16 bits, beside the layers.
+  auto none = shards;
+  none.state.ends = 0;
+  CHECK((models::stage_memory(shards).front().other - models::stage_memory(none).front().other)
+            .value() == Approx(2 * 2 * 128256 * 4096.0));
 }
 
 TEST_CASE("DeepSpeed adds up gradients of bf16 weights in fp32, up to ZeRO 1", "[large]")
