@@ -153,14 +153,12 @@ models::TransformerRules rules_of_scripts(const models::Framework& framework,
 }
 
 models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& rules,
-                            const models::Optimizer& optimizer, const models::MemorySetting& memory)
+                            const models::Optimizer& optimizer, double element)
 {
-  const double element = memory.element;
   models::StateBytes state;
-  const bool gathers = memory.plan.zero == 3 && !memory.keeps_weights();
-  const bool masters = gathers && rules.master == models::MasterWeights::weights && !job.lora;
-  state.weight = masters && element < 4 ? 0 : element;
-  state.ends = gathers && rules.reshard_after_backward ? element : 0;
+  state.weight = element;
+  state.masters = rules.master == models::MasterWeights::weights;
+  state.root = rules.reshard_after_backward;
   state.frozen = !job.lora || job.lora->weights == models::FrozenWeights::compute ? element
                  : job.lora->weights == models::FrozenWeights::fp8                ? 1
                                                                    : models::kNf4Bytes;
@@ -294,7 +292,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.memory.per_node = gpus_per_node;
   s.memory.stages_keep_weights = rules.stages_keep_weights;
   refuse_idle_of_transformer(job, t, s.memory.plan, optimizer, at);
-  s.memory.state = state_of(job, rules, optimizer, s.memory);
+  s.memory.state = state_of(job, rules, optimizer, s.memory.element);
   s.newton_schulz = optimizer.newton_schulz ? optimizer.newton_schulz->iterations : 0;
   s.memory.operand = is_narrow(job.precision) ? bytes_of(job.precision) : s.memory.element;
   s.memory.fp8_kept = is_narrow(job.precision) ? rules.fp8_kept : models::Fp8Kept::nothing;

@@ -401,17 +401,18 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
       const int zero = s.keeps_weights() ? 1 : plan.zero;
       return each * (zero >= from_stage ? s.share_of(of) : of.total());
     };
-    m.weights = Bytes(divided(3, held, s.state.weight));
+    m.weights = Bytes(divided(3, held, s.weight()));
     if (s.adapters)
       m.weights -= Bytes((s.state.weight - s.state.frozen) * std::max(0.0, held.total() - tables) /
-                         (plan.zero == 3 && !s.keeps_weights() ? s.weight_shards() : 1));
+                         (s.gathers() ? s.weight_shards() : 1));
     m.gradients = Bytes(divided(2, trained, s.state.gradient));
     m.optimizer = Bytes((1 - s.state.offload) * divided(1, trained, s.state.optimizer));
     if (!s.adapters)
       m.optimizer += Bytes((1 - s.state.offload) * divided(1, {tables, 0}, s.state.table_more));
     // With zero 3 two layers are there as a whole, with the gradients of one, as with zero 2.
-    if (plan.zero == 3 && !s.keeps_weights())
-      other += most_layers * (2 * s.element + s.state.gradient) + tables * s.state.ends;
+    if (s.gathers())
+      other += most_layers * (2 * s.element + s.state.gradient) +
+               (s.state.root ? tables * s.element : 0.0);
     if (plan.zero == 2 && s.batch.data > 1)
       other += most_layers * s.state.gradient;
     const double micro =
@@ -433,7 +434,7 @@ Bytes checkpoint_bytes(const MemorySetting& s)
     trained += trained_of(piece, s.model, whole, s.adapters).total();
     tables += s.adapters ? 0 : table_parameters(piece, s.model, whole);
   }
-  return Bytes(trained * (s.state.weight + s.state.optimizer) + tables * s.state.table_more);
+  return Bytes(trained * (s.weight() + s.state.optimizer) + tables * s.state.table_more);
 }
 
 std::pair<int, StageMemory> fullest_stage(const MemorySetting& setting)

@@ -27,8 +27,8 @@ struct StateBytes {
   double gradient = 4;   // of the buffer that gradients are added to
   double optimizer = 12; // master weights and both moments of Adam
   double table_more = 0; // per parameter of embedding and logits, beside that
-  double ends = 0;       // per parameter of embedding and logits: what is gathered of them and kept
-                         // from pass to pass (PyTorch's FSDP: the root's parameters)
+  bool masters = false;  // with zero 3 shards are the master weights; kernels read what is gathered
+  bool root = false;     // and what is gathered of embedding and logits stays (PyTorch's FSDP)
   double offload = 0;    // share of the optimizer's state that lives in host memory
 };
 
@@ -57,6 +57,13 @@ struct MemorySetting {
   /// gradients (torchtitan: reshard_after_forward is off in a pipeline; PyTorch, distributed/
   /// pipelining/stage.py, backward_maybe_with_nosync).
   bool keeps_weights() const { return stages_keep_weights && plan.zero == 3 && plan.pipeline > 1; }
+  /// Whether each layer's weights are gathered when they are needed.
+  bool gathers() const { return plan.zero == 3 && !keeps_weights(); }
+  /// Bytes per parameter of the copy that kernels read, beside what is gathered.
+  double weight() const
+  {
+    return state.masters && gathers() && !adapters && element < 4 ? 0 : state.weight;
+  }
   /// GPUs that zero divides weights, or optimizer state alone, among.
   int weight_shards() const;
   /// Of a stage's parameters what one of the GPUs that hold the same ones has where they are shared

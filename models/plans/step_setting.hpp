@@ -88,7 +88,7 @@ struct StepSetting {
   /// nodes do as those among them (PyTorch, fully_shard: foreach_reduce, all_reduce_stream).
   bool hides_gradients() const
   {
-    if (memory.plan.zero == 3 && !memory.keeps_weights())
+    if (memory.gathers())
       return !rules.launch_blocking;
     return rules.overlap_gradients && (memory.plan.pipeline == 1 || rules.stages_overlap_gradients);
   }

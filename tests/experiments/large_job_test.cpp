@@ -30,44 +30,6 @@ large(const std::vector<std::pair<std::string, std::string>>& settings)
 
 } // namespace
 
-TEST_CASE("a large job has equally many GPUs on each of its nodes", "[large]")
-{
-  const auto share = [](int gpus, const char* nodes = nullptr) {
-    std::vector<std::pair<std::string, std::string>> settings{
-        {"/jobs/0/gpus", std::to_string(gpus)}};
-    if (nodes != nullptr)
-      settings.emplace_back("/cluster/nodes", nodes);
-    const auto ranks = large(settings).jobs.front().ranks;
-    return std::count_if(ranks.begin(), ranks.end(),
-                         [](const platforms::GpuPlace& place) { return place.node == 0; });
-  };
-  CHECK(share(4) == 4);
-  CHECK(share(16) == 8);
-  CHECK(share(12) == 6);      // 6 and 6, not 8 and 4
-  CHECK(share(24, "6") == 8); // on as few nodes as can be
-  CHECK(share(30) == 6);      // on five nodes, as four can't share them
-  CHECK(share(30, "4") == 8);
-  CHECK(share(20) == 8); // nor can four, in pairs
-  // Pairs of tensor-parallel GPUs stay on a node: five each would cut one.
-  CHECK(share(10) == 8);
-  CHECK(share(10, "5") == 2);
-}
-
-TEST_CASE("the order of a placement is that of the ranks: groups may cross nodes", "[large]")
-{
-  const auto step = [](const char* places) {
-    const auto of = run_text(kJob, {{"/cluster/platform", "\"xe8545\""},
-                                    {"/jobs/0/parallel/tensor", "4"},
-                                    {"/jobs/0/global_batch", "8"},
-                                    {"/jobs/0/placement", places}});
-    return of.jobs.front().step_time.median;
-  };
-  const double packed = step("[[0,0],[0,1],[0,2],[0,3],[1,0],[1,1],[1,2],[1,3]]");
-  CHECK(step("[[1,3],[1,2],[1,0],[1,1],[0,0],[0,2],[0,3],[0,1]]") == Approx(packed));
-  // Tensor-parallel exchanges of the layers pass an adapter of 100 Gb/s.
-  CHECK(step("[[0,0],[1,0],[0,1],[1,1],[0,2],[1,2],[0,3],[1,3]]") > 1.5 * packed);
-}
-
 TEST_CASE("adapters make a step shorter and its memory smaller", "[large]")
 {
   const auto job = [](const std::vector<std::pair<std::string, std::string>>& settings) {
@@ -114,14 +76,14 @@ TEST_CASE("FSDP's shards are the master weights, and its root's parameters stay 
         .transformer->step.memory;
   };
   const auto shards = memory("\"torchtitan\"", R"({"zero": 3})");
-  CHECK(shards.state.weight + shards.state.gradient + shards.state.optimizer == 16);
+  CHECK(shards.weight() + shards.state.gradient + shards.state.optimizer == 16);
   const auto deepspeed = memory("\"deepspeed\"", R"({"zero": 3})");
-  CHECK(deepspeed.state.weight == 2);
-  CHECK(deepspeed.state.ends == 0);
-  CHECK(memory("\"torchtitan\"", R"({"zero": 1})").state.weight == 2);
+  CHECK(deepspeed.weight() == 2);
+  CHECK(!deepspeed.state.root);
+  CHECK(memory("\"torchtitan\"", R"({"zero": 1})").weight() == 2);
   // Embedding and logits of Llama 3 8B in 16 bits, beside the layers.
   auto none = shards;
-  none.state.ends = 0;
+  none.state.root = false;
   CHECK((models::stage_memory(shards).front().other - models::stage_memory(none).front().other)
             .value() == Approx(2 * 2 * 128256 * 4096.0));
 }
