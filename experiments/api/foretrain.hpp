@@ -83,6 +83,13 @@ struct Lever {
   double gain_if_doubled = 0;
 };
 
+/// Two or three of them at once, where they save more together than one by one.
+struct Together {
+  std::vector<std::string> levers; // their keys: "pcie", "nic"
+  std::string doubled;             // what twice as good means
+  double gain_if_doubled = 0;      // of all at once, relative
+};
+
 /// Another choice of software or storage, and what it would bring, relative.
 struct Swap {
   std::string pointer; // into the experiment
@@ -96,7 +103,8 @@ struct ExplainedJob {
   std::map<std::string, double> time; // seconds of the step by part
   std::optional<Lever> limited_by;    // absent: nothing that is simulated would help
   std::vector<Lever> levers;          // what brings most first
-  std::vector<Swap> swaps;            // likewise
+  std::vector<Together> together;     // what hides most first
+  std::vector<Swap> swaps;            // what brings most first
 };
 
 struct Explanation {

@@ -83,6 +83,8 @@ ExplainedJob explained_job(const experiments::ExplainedJob& of)
     job.limited_by = lever_of(*of.limited_by);
   for (const experiments::LeverGain& lever : of.levers)
     job.levers.push_back(lever_of(lever));
+  for (const experiments::TogetherGain& set : of.together)
+    job.together.push_back({set.levers, set.doubled, set.twice});
   for (const experiments::SwapGain& swap : of.swaps)
     job.swaps.push_back({swap.pointer, value_text(swap.from), value_text(swap.to), swap.gain});
   return job;

@@ -56,6 +56,21 @@ TEST_CASE("a prediction's jobs have the JSON's numbers", "[library]")
   CHECK(parts == Approx(256 / job.throughput.median).epsilon(1e-9)); // of the mean step
 }
 
+TEST_CASE("an explanation names what helps only together", "[library]")
+{
+  const Explanation it =
+      Experiment::from_text(
+          R"({"name": "tight", "cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 2},
+        "jobs": [{"model": "vgg16", "framework": "pytorch-ddp", "precision": "fp16", "gpus": 2,
+                  "batch_per_gpu": 2, "placement": "spread"}]})")
+          .explain();
+  REQUIRE_FALSE(it.jobs[0].together.empty());
+  const Together& both = it.jobs[0].together.front();
+  CHECK(both.levers == std::vector<std::string>{"pcie", "nic"});
+  CHECK(both.doubled == it.jobs[0].limited_by->doubled);
+  CHECK(both.gain_if_doubled == Approx(it.jobs[0].limited_by->gain_if_doubled));
+}
+
 TEST_CASE("an explanation names what would help most", "[library]")
 {
   const Explanation it = vgg().explain();
