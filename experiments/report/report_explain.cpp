@@ -121,6 +121,11 @@ std::string levers_text(const ExplainedJob& job)
   return table.lines.empty() ? "" : table_text(table);
 }
 
+std::string advice_html(const std::string& text)
+{
+  return text.empty() ? "" : "<p>" + prose(text) + "</p>";
+}
+
 enum class BarValue { share, gain };
 
 std::string bar_list(const std::vector<std::pair<std::string, double>>& bars, BarValue kind)
@@ -190,8 +195,8 @@ std::string explain_html(const Explanation& answer)
     body += section(fmt::format("job-{}", ++number), job.path.name,
                     "<p>" + prose(speed_text(job) + ". " + headline(job)) + "</p>" +
                         "<h3>Where a step goes</h3>" + bar_list(parts, BarValue::share) +
-                        "<h3>What would help</h3>" + bar_list(gains, BarValue::gain) + "<p>" +
-                        prose(nothing_text(job)) + "</p><p>" + prose(together_text(job)) + "</p>" +
+                        "<h3>What would help</h3>" + bar_list(gains, BarValue::gain) +
+                        advice_html(nothing_text(job)) + advice_html(together_text(job)) +
                         (swaps.empty() ? ""
                                        : "<h3>Other choices of software and storage</h3>" +
                                              bar_list(swaps, BarValue::gain)));
