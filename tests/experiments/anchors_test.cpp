@@ -199,7 +199,7 @@ TEST_CASE("an interval holds machines on which an anchor's rate cannot be reache
   // A slower host contradicts the measurement, a quicker one leaves kernels more time.
   const Range cold = test::run_text(text).jobs.front().throughput;
   CHECK(std::log(range.high / range.low) < 0.5 * std::log(cold.high / cold.low));
-  CHECK(std::log(range.high / range.low) > 0.05);
+  CHECK(std::log(range.high / range.low) > 0.075); // the anchor is uncertain itself
 }
 
 TEST_CASE("an anchor's batch is passes of the job's micro-batch, or the job says none", "[anchor]")
