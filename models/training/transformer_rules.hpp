@@ -274,9 +274,11 @@ void describe_shards(V& v, TransformerRules& s)
 {
   v.optional("micro_batch_gathers", s.micro_batch_gathers,
              "zero 3: 1: weights are gathered for each micro-batch; 0: once a step", between(0, 1));
-  v.optional("reshard_after_backward", s.reshard_after_backward,
-             "zero 2: weights are shared out again behind each backward pass and gathered in the "
-             "forward pass of each micro-batch (FSDP); else once a step, behind the optimizer");
+  v.optional(
+      "reshard_after_backward", s.reshard_after_backward,
+      "zero 2: weights are shared out again behind each backward pass and gathered in the "
+      "forward pass of each micro-batch (FSDP); else once a step, behind the optimizer. zero "
+      "3: what is gathered outside the layers stays from pass to pass (FSDP's root)");
   v.optional("stages_keep_weights", s.stages_keep_weights,
              "zero 3 in a pipeline: a stage gathers its weights beside its first forward pass and "
              "keeps them, adds up whole gradients, and shares these out behind its last backward "

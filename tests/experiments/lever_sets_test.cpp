@@ -57,11 +57,6 @@ Explanation explained()
   return explain(two_nodes(), 0, options);
 }
 
-double saved(double gain)
-{
-  return gain / (1 + gain);
-}
-
 } // namespace
 
 TEST_CASE("links that are equally tight are one limit, which brings what both bring")
@@ -81,7 +76,7 @@ TEST_CASE("links that are equally tight are one limit, which brings what both br
   CHECK(*limit.gain_if_doubled == Approx(together).epsilon(0.02));
   const double pcie = gain({{"pcie", 2}});
   const double nic = gain({{"nic", 2}});
-  CHECK(saved(together) > 2 * (saved(pcie) + saved(nic)));
+  CHECK(saved_by(together) > 2 * (saved_by(pcie) + saved_by(nic)));
   CHECK_THAT(limit.why,
              Contains(fmt::format("one by one {:+.0f} % and {:+.0f} %", 100 * pcie, 100 * nic)));
 }
@@ -125,8 +120,8 @@ TEST_CASE("what helps only together is what all pairs, run one by one, say")
     for (std::size_t b = a + 1; b < all.size(); ++b) {
       const double together =
           gains_over(base, throughputs_with(experiment, {&all[a], &all[b]}, 2, {})).front();
-      const double surplus = saved(together) - std::max(0.0, saved(doubled[a].front())) -
-                             std::max(0.0, saved(doubled[b].front()));
+      const double surplus = saved_by(together) - std::max(0.0, saved_by(doubled[a].front())) -
+                             std::max(0.0, saved_by(doubled[b].front()));
       const Keys keys{std::string(all[a].key), std::string(all[b].key)};
       INFO(all[a].key << " " << all[b].key << " " << surplus);
       CHECK(told.contains(keys) == (surplus > 0.01));

@@ -4,7 +4,6 @@
 #include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/limits/socket_remark.hpp"
 #include "experiments/run/limits/tight_links.hpp"
-
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -125,7 +124,7 @@ std::vector<bool> hardly_helped(const Doubled& doubled, const PointResult& resul
     const double waits = t.exposed_communication / t.total();
     const Lever* best = doubled.best(i);
     const double gain = best != nullptr ? doubled.gain(best, i) : 0;
-    asked.push_back(waits > kClearlyWaits && gain / (1 + gain) < waits / 3);
+    asked.push_back(waits > kClearlyWaits && saved_by(gain) < waits / 3);
   }
   return asked;
 }

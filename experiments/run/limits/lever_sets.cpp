@@ -15,12 +15,6 @@ constexpr int kLargest = 3;
 // By place among the levers that are missed.
 using Members = unsigned;
 
-// Part of a step that a gain of throughput saves.
-double saved(double gain)
-{
-  return gain / (1 + gain);
-}
-
 // Those, by place in levers(), that some job misses when all others are doubled; in their order.
 std::vector<std::size_t> missed_levers(const ResolvedExperiment& experiment,
                                        const RunOptions& options, const std::function<void()>& done)
@@ -52,8 +46,8 @@ double saved_by_parts(Members set, std::size_t job,
 {
   double most = 0;
   for (Members part = (set - 1) & set; part != 0; part = (part - 1) & set)
-    most = std::max(most, std::max(0.0, saved(gains.at(part)[job])) +
-                              std::max(0.0, saved(gains.at(set ^ part)[job])));
+    most = std::max(most, std::max(0.0, saved_by(gains.at(part)[job])) +
+                              std::max(0.0, saved_by(gains.at(set ^ part)[job])));
   return most;
 }
 
@@ -82,7 +76,7 @@ std::vector<std::vector<LeverSet>> sets_that_help(const ResolvedExperiment& expe
           gains_over(base, throughputs_with(experiment, pulled, 2, options));
       done();
       for (std::size_t i = 0; i < base.size(); ++i) {
-        const double surplus = saved(gained[i]) - saved_by_parts(set, i, gains);
+        const double surplus = saved_by(gained[i]) - saved_by_parts(set, i, gains);
         if (surplus > kFelt)
           sets[i].push_back({pulled, gained[i], surplus});
       }

@@ -32,6 +32,11 @@ std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
   return rates;
 }
 
+double saved_by(double gain)
+{
+  return gain / (1 + gain);
+}
+
 std::vector<double> gains_over(const std::vector<double>& base, const std::vector<double>& rates)
 {
   std::vector<double> gains;

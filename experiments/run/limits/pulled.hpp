@@ -14,6 +14,9 @@ std::vector<double> throughputs_with(const ResolvedExperiment& experiment,
                                      const std::vector<const Lever*>& pulled, double factor,
                                      const RunOptions& options);
 
+/// Part of a step that a gain of throughput saves.
+double saved_by(double gain);
+
 /// What rates are more than these, relative, by job.
 std::vector<double> gains_over(const std::vector<double>& base, const std::vector<double>& rates);
 

@@ -41,8 +41,10 @@ Measured measured(const Point& point, const ResolvedJob& job)
   const auto is = [&](const char* key) {
     return own.value(key, Json()) == other.value(key, Json());
   };
-  const bool same = anchor_gpus(job.spec) == job.spec.gpus && !job.spec.anchor->batch_per_gpu &&
-                    is("gpus") && is("global_batch");
+  const bool around = now.at("cluster") == then.at("cluster") && !now.contains("better") &&
+                      now.value("stack", Json()) == then.value("stack", Json());
+  const bool same = around && anchor_gpus(job.spec) == job.spec.gpus &&
+                    !job.spec.anchor->batch_per_gpu && is("gpus") && is("global_batch");
   return same ? Measured::itself : Measured::at_another_scale;
 }
 

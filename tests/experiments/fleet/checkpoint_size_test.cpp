@@ -12,13 +12,8 @@ namespace foretrain::checkpoint_size_test {
 
 using namespace foretrain::experiments;
 using test::job;
+using test::kAlexnet;
 using test::table_of;
-
-namespace {
-
-const char* const kAlexnet = R"({"model": "alexnet", "framework": "tensorflow-horovod",
-                                 "batch_per_gpu": 128})";
-} // namespace
 
 TEST_CASE("a checkpoint has what a job trains, with its optimizer's state", "[fleet]")
 {

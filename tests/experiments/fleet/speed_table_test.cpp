@@ -15,12 +15,11 @@ namespace foretrain::speed_table_test {
 
 using namespace foretrain::experiments;
 using test::job;
+using test::kAlexnet;
 using test::table_of;
 
 namespace {
 
-const char* const kAlexnet = R"({"model": "alexnet", "framework": "tensorflow-horovod",
-                                 "batch_per_gpu": 128})";
 const char* const kResnet = R"({"model": "resnet50", "framework": "tensorflow-horovod",
                                 "precision": "fp16", "batch_per_gpu": 128})";
 

@@ -5,6 +5,9 @@
 
 namespace foretrain::test {
 
+inline const char* const kAlexnet = R"({"model": "alexnet", "framework": "tensorflow-horovod",
+                                        "batch_per_gpu": 128})";
+
 inline Value job(const char* text)
 {
   return Value{DocumentPtr(parse_document(text, "job"))};
