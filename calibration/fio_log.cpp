@@ -107,6 +107,7 @@ FioLog read_fio(const std::string& text, const std::string& name)
     job.pattern = option(options, global, "rw");
     job.block_size = option(options, global, "bs");
     job.depth = count(options, global, "iodepth") * count(options, global, "numjobs");
+    job.cached = option(options, global, "direct") == "0";
     job.read = side(value, "read");
     job.write = side(value, "write");
     if (!job.read && !job.write)

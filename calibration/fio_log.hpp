@@ -15,13 +15,17 @@ struct FioSide {
   BytesPerSecond rate;
   PerSecond operations;
   Seconds mean_latency; // submission to completion
+
+  /// Operations in flight, by Little's law: an engine that waits for each has one at any depth.
+  double in_flight() const { return operations.value() * mean_latency.value(); }
 };
 
 struct FioJob {
   std::string name;
   std::string pattern;    // "read", "randread", "write", ...; "" when fio does not repeat it
   std::string block_size; // as given to fio, "" when fio does not repeat it
-  double depth = 1;       // operations in flight: iodepth x numjobs
+  double depth = 1;       // operations in flight that were asked for: iodepth x numjobs
+  bool cached = false;    // through the page cache, as it says (direct=0)
   std::optional<FioSide> read;
   std::optional<FioSide> write;
 };

@@ -242,6 +242,7 @@ private:
     const MatrixXd j = w.cwiseSqrt().asDiagonal() * jacobian();
     knowledge(j, fit);
     fit.noise = noise_;
+    fit.scatter = scatter();
     fit.evaluations = evaluations_;
     fit.converged = converged_;
     return fit;

@@ -55,7 +55,8 @@ struct Fit {
   std::vector<FittedParameter> parameters;
   std::vector<std::vector<double>> correlation; // of parameters; 0 beside those without effect
   std::vector<FitRow> rows;
-  double noise = 1; // robust standard deviation of the residuals
+  double noise = 1;   // standard deviation of the residuals: what is known of it, or scatter
+  double scatter = 1; // their robust standard deviation
   int evaluations = 0;
   bool converged = false;
 };

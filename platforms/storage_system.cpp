@@ -15,6 +15,26 @@ double disk_seconds(const Disk& disk, double seeks_per_byte)
   return 1 / disk.read.value() + seeks_per_byte * seek;
 }
 
+// Until the first byte of a request comes, of which so many are seeks: an arm's way is paid for
+// those alone, the rest of the latency by each.
+Seconds wait_of(const Disk& disk, double seeks)
+{
+  const Seconds seek = disk.read_operations.value() > 0
+                           ? std::min(disk.latency, Seconds(1 / disk.read_operations.value()))
+                           : Seconds(0);
+  return disk.latency - seek + seeks * seek;
+}
+
+// Eight requests of 1 MiB.
+constexpr double kUsuallyAsked = 8.0 * (1 << 20);
+
+// A disk or a server takes requests in turn: who asks for more at a time, in more streams or larger
+// pieces, gets more.
+double priority_of(const ReadPattern& pattern, double piece)
+{
+  return std::max(1.0, pattern.streams) * piece / kUsuallyAsked;
+}
+
 double piece_of(const Storage& storage, const ReadPattern& pattern)
 {
   return std::max(1.0, std::min(storage.request.value(), pattern.file.value()));
@@ -112,6 +132,11 @@ double StorageSystem::seeks_per_byte(const ReadPattern& pattern) const
   return (1 - 1 / std::max(1.0, pattern.all_streams)) / run;
 }
 
+double StorageSystem::seeks_of_request(const ReadPattern& pattern) const
+{
+  return pattern.each_opened ? 1 : seeks_per_byte(pattern) * piece_of(storage_, pattern);
+}
+
 ReadCost StorageSystem::read(const Machine& machine, int node, const ReadPattern& pattern) const
 {
   return storage_.local() ? read_local(machine, node, pattern)
@@ -187,7 +212,8 @@ ReadCost StorageSystem::read_local(const Machine& machine, int node,
   uses.push_back({first_disk_ + node, disk_seconds(disk_, seeks_per_byte(pattern))});
   uses.push_back({machine.dram(node, 0).value, 1.0 + host.memory_copies});
   machine.add_core_work(uses, node, host.cpu_overhead * host.cpu_per_disk_request.value() / piece);
-  const Seconds request = disk_.latency + host.disk_latency + storage_.latency;
+  const Seconds request =
+      wait_of(disk_, seeks_of_request(pattern)) + host.disk_latency + storage_.latency;
   ReadCost cost;
   cost.wait_to_read =
       Seconds(pattern.file.value() / disk_.read.value()) + (1 + storage_.metadata_reads) * request;
@@ -195,6 +221,7 @@ ReadCost StorageSystem::read_local(const Machine& machine, int node,
   cost.path = sim::make_path(
       uses, {}, pattern.streams * piece / (request.value() + piece / disk_.read.value()));
   cost.cap_name = "parallel reads";
+  cost.priority = priority_of(pattern, piece);
   return cost;
 }
 
@@ -227,11 +254,14 @@ ReadCost StorageSystem::read_servers(const Machine& machine, int node,
   machine.add_received(uses, node, nic, wire, passes);
   add_client_work(machine, node, stack, uses);
   const Seconds disk = servers.disk ? storage_.disk_type.latency : Seconds(0);
-  // There and back, one end on this host.
-  const Seconds trip = 2 * transport_.latency + stack.host.network_latency +
+  // There and back, one end on this host, with what its guest's virtual adapter adds.
+  const Seconds trip = transport_.latency + stack.transport.all_latency() +
+                       stack.host.network_latency +
                        machine.spec().nics[static_cast<std::size_t>(nic)].latency +
                        storage_.latency + servers.cpu_per_operation;
-  const Seconds request = trip + missed * disk;
+  const Seconds request =
+      trip +
+      (servers.disk ? missed * wait_of(storage_.disk_type, seeks_of_request(pattern)) : Seconds(0));
   const double link = std::min(machine.spec().nics[static_cast<std::size_t>(nic)].rate.value(),
                                servers.link.value()) /
                       wire;
@@ -241,6 +271,7 @@ ReadCost StorageSystem::read_servers(const Machine& machine, int node,
   cost.open_cpu = stack.host.cpu_overhead * storage_.open_cpu;
   cost.path = sim::make_path(uses, {}, pattern.streams * piece / (request.value() + piece / link));
   cost.cap_name = "parallel reads";
+  cost.priority = priority_of(pattern, piece);
   return cost;
 }
 

@@ -25,6 +25,7 @@ struct ReadCost {
   Seconds wait_to_open; // that a thread is blocked for when it opens a file
   Seconds wait_to_read; // and when it reads the file itself, unless the page cache has it
   Seconds open_cpu;     // core time to open and close one file
+  double priority = 1;  // beside other reads: bytes that are asked for at a time, of kUsuallyAsked
 };
 
 class StorageSystem {
@@ -48,6 +49,7 @@ private:
   ReadCost read_local(const Machine& machine, int node, const ReadPattern& pattern) const;
   ReadCost read_servers(const Machine& machine, int node, const ReadPattern& pattern) const;
   double seeks_per_byte(const ReadPattern& pattern) const;
+  double seeks_of_request(const ReadPattern& pattern) const;
   void add_written_local(const Machine& machine, int node, std::vector<sim::Use>& uses) const;
   void add_written_servers(const Machine& machine, int node, std::vector<sim::Use>& uses) const;
   void add_client_work(const Machine& machine, int node, const Stack& stack,

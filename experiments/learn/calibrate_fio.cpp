@@ -3,6 +3,10 @@
 #include "experiments/learn/calibrate_logs.hpp"
 #include "sim/base/text.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
@@ -11,6 +15,51 @@ namespace {
 
 constexpr double kFioSpread = 0.05; // of repeated runs
 constexpr double kSmall = 16384;    // bytes of one operation: below, operations count, not bytes
+constexpr double kAlone = 1.5;  // operations in flight, up to which they wait for none before them
+constexpr double kQueued = 1.5; // times as long as one alone they take where they wait for others
+
+using calibration::FioJob;
+using calibration::FioLog;
+using calibration::FioSide;
+
+enum Shows : std::size_t { kRead, kWrite, kReadOperations, kLatency };
+
+double bytes_of_one(const FioSide& side)
+{
+  return side.rate.value() / side.operations.value();
+}
+
+bool small_reads(const FioJob& job)
+{
+  return job.read && !job.write && !job.cached && bytes_of_one(*job.read) <= kSmall;
+}
+
+// What a small read takes alone: as measured, else as the disk's description says.
+Seconds alone(const std::vector<FioLog>& logs, Seconds described)
+{
+  Seconds least = Seconds(std::numeric_limits<double>::infinity());
+  for (const FioLog& log : logs)
+    for (const FioJob& job : log.jobs)
+      if (small_reads(job) && job.read->in_flight() <= kAlone)
+        least = std::min(least, job.read->mean_latency);
+  return std::isfinite(least.value()) ? least : described;
+}
+
+// Why a job shows nothing of a disk; "" where it does.
+std::string useless(const FioJob& job, Seconds of_one)
+{
+  if (job.read && job.write)
+    return "reads and writes mixed: neither shows what the disk does of it alone";
+  if (job.cached)
+    return "direct=0: the page cache answers in the disk's place; --direct=1 would tell";
+  if (small_reads(job) && job.read->in_flight() > kAlone &&
+      job.read->mean_latency < kQueued * of_one)
+    return fmt::format("{:.0f} reads in flight take {:.3g} us each, one alone {:.3g}: not the most "
+                       "that the disk does; a deeper queue would tell",
+                       job.read->in_flight(), 1e6 * job.read->mean_latency.value(),
+                       1e6 * of_one.value());
+  return "";
+}
 
 // The disk that --disk names, else the platform's first.
 Value disk_of(const Setup& setup, const std::string& log,
@@ -39,52 +88,64 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
       {part, "/read_operations", 1, 1e9, "fio --rw=randread --bs=4k --iodepth=32 --direct=1"},
       {part, "/latency", 1e-8, 10, "fio --rw=randread --bs=4k --iodepth=1 --direct=1"},
   };
-  std::vector<std::size_t> of_knob; // of each measurement
-  const auto add = [&](std::size_t knob, const LogText& log, const calibration::FioJob& job,
-                       const char* what, double value) {
-    of_knob.push_back(knob);
-    task.measurements.push_back({log.path + " job " + job.name, what, value, kFioSpread});
+  struct Row {
+    Shows shows;
+    double in_flight;
+    double bytes; // of one operation
   };
-  std::vector<std::string> taught;
-  for (const LogText& text : logs) {
-    const std::size_t before = of_knob.size();
-    for (const calibration::FioJob& job : calibration::read_fio(text.text, text.path).jobs) {
-      if (job.read && job.write) {
-        setup.notes.push_back(
-            fmt::format("{} job {}: reads and writes mixed: neither shows what the "
-                        "disk does of it alone; left out",
-                        text.path, job.name));
+  std::vector<Row> rows; // of each measurement
+  std::vector<FioLog> read;
+  for (const LogText& text : logs)
+    read.push_back(calibration::read_fio(text.text, text.path));
+  const auto disk = [&](const std::shared_ptr<const Overlay>& overlay) {
+    return read_as<platforms::Disk>(
+        resolve_preset(disk_of(setup, first, overlay), platforms::kDiskKind));
+  };
+  const Seconds of_one = alone(read, disk(setup.learnt()).latency);
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const LogText& text = logs[i];
+    const auto add = [&](Shows shows, const FioJob& job, const FioSide& side, const char* what,
+                         double value) {
+      rows.push_back({shows, std::max(1.0, side.in_flight()), bytes_of_one(side)});
+      task.measurements.push_back({text.path + " job " + job.name, what, value, kFioSpread});
+    };
+    const std::size_t before = rows.size();
+    for (const FioJob& job : read[i].jobs) {
+      if (const std::string why = useless(job, of_one); !why.empty()) {
+        setup.notes.push_back(fmt::format("{} job {}: {}; left out", text.path, job.name, why));
         continue;
       }
-      for (const auto* side : {&job.read, &job.write}) {
-        if (!*side)
-          continue;
-        const calibration::FioSide& it = **side;
-        const double size = it.rate.value() / it.operations.value(); // of one operation
-        const bool reads = side == &job.read;
-        if (size > kSmall)
-          add(reads ? 0 : 1, text, job, reads ? "read" : "write", it.rate.value());
-        else if (reads && job.depth == 1)
-          add(3, text, job, "time of a read", it.mean_latency.value());
-        else if (reads)
-          add(2, text, job, "reads per second", it.operations.value());
-      }
+      if (job.write && bytes_of_one(*job.write) > kSmall)
+        add(kWrite, job, *job.write, "write", job.write->rate.value());
+      if (!job.read)
+        continue;
+      const FioSide& it = *job.read;
+      if (!small_reads(job))
+        add(kRead, job, it, "read", it.rate.value());
+      else if (it.in_flight() <= kAlone)
+        add(kLatency, job, it, "time of a read", it.mean_latency.value());
+      else
+        add(kReadOperations, job, it, "reads per second", it.operations.value());
     }
-    if (of_knob.size() == before)
+    if (rows.size() == before)
       setup.notes.push_back(text.path + ": nothing in a disk's description depends on "
                                         "what its jobs do");
-    taught.emplace_back();
   }
+  std::vector<std::string> taught(logs.size());
   if (task.measurements.empty())
     return taught;
   task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
-    const auto spec = read_as<platforms::Disk>(
-        resolve_preset(disk_of(setup, first, overlay), platforms::kDiskKind));
-    const double values[] = {spec.read.value(), spec.write.value(), spec.read_operations.value(),
-                             spec.latency.value()};
+    const platforms::Disk spec = disk(overlay);
     std::vector<double> result;
-    for (const std::size_t knob : of_knob)
-      result.push_back(values[knob]);
+    for (const Row& row : rows) {
+      const double rate = spec.read.value();
+      // As one that trains reads (docs/input.md): each waits for the disk before its bytes come.
+      const double stream = row.in_flight * row.bytes / (of_one.value() + row.bytes / rate);
+      result.push_back(row.shows == kRead             ? std::min(rate, stream)
+                       : row.shows == kWrite          ? spec.write.value()
+                       : row.shows == kReadOperations ? spec.read_operations.value()
+                                                      : spec.latency.value());
+    }
     return result;
   };
   const std::string all = joined(setup.learning.learn(task));

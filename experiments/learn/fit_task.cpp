@@ -22,6 +22,7 @@ constexpr double kSeen = 1e-6;       // the same on what the fit has seen: round
 constexpr double kHopeless = 0.5;    // mean error beyond which a profile is of something else
 constexpr std::size_t kThird = 3;    // every third measurement is held back
 constexpr double kCorrelated = 0.05; // below, a correlation is not worth a line
+constexpr double kGained = 9;        // squares of the noise: three standard deviations
 
 using OverlayPtr = std::shared_ptr<const Overlay>;
 
@@ -188,6 +189,42 @@ struct Outcome {
 
 using Seen = std::vector<bool>; // by measurement: whether the fit may use it
 
+// Huber's loss of a residual, in squares of the noise.
+double loss_of(double residual, double noise)
+{
+  constexpr double kBound = calibration::FitOptions{}.huber;
+  const double size = std::abs(residual) / noise;
+  return size <= kBound ? size * size : kBound * (2 * size - kBound);
+}
+
+// Whether a rate that limits nothing where the fit began does so for one slow measurement alone:
+// without the one that gains the most by it nothing is gained.
+template <class R>
+bool one_row_s(const calibration::Fit& fit, std::size_t parameter,
+               const calibration::FitParameter& begun, const R& residuals)
+{
+  std::vector<double> values;
+  for (const auto& p : fit.parameters)
+    values.push_back(p.value);
+  const double further = std::min(kScreen * begun.start, begun.high);
+  if (values[parameter] >= begun.start || further == begun.start)
+    return false;
+  values[parameter] = begun.start;
+  const std::vector<double> without = residuals(values);
+  values[parameter] = further;
+  if (residuals(values) != without)
+    return false;
+  const double noise = std::max(fit.noise, fit.scatter);
+  double gained = 0;
+  double most = 0;
+  for (std::size_t i = 0; i < without.size(); ++i) {
+    const double by = loss_of(without[i], noise) - loss_of(fit.rows[i].residual, noise);
+    gained += by;
+    most = std::max(most, by);
+  }
+  return gained - most < kGained;
+}
+
 Outcome fit_known(const FitTask& task, const Bench& bench, const Seen& seen, Learning& learning)
 {
   Outcome outcome;
@@ -216,10 +253,17 @@ Outcome fit_known(const FitTask& task, const Bench& bench, const Seen& seen, Lea
   while (!parameters.empty()) {
     outcome.fit = calibration::fit(parameters, residuals,
                                    {.derivative_step = kDerivative, .enough = task.enough});
-    const std::size_t worst = least_known(outcome.fit);
+    std::size_t worst = least_known(outcome.fit);
+    const bool known = worst == parameters.size();
+    for (std::size_t i = 0; known && task.series && i < parameters.size(); ++i)
+      if (one_row_s(outcome.fit, i, parameters[i], residuals))
+        worst = i;
     if (worst == parameters.size())
       break;
-    learning.refuse(parameters[worst].name, reason_for(outcome.fit.parameters[worst]),
+    learning.refuse(parameters[worst].name,
+                    known ? "one slow measurement alone asks for it to be the limit: it keeps the "
+                            "preset's value"
+                          : reason_for(outcome.fit.parameters[worst]),
                     task.knobs[outcome.knobs[worst]].measurement);
     outcome.knobs.erase(outcome.knobs.begin() + static_cast<std::ptrdiff_t>(worst));
     parameters.erase(parameters.begin() + static_cast<std::ptrdiff_t>(worst));

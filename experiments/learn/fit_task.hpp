@@ -47,6 +47,7 @@ struct FitTask {
   std::vector<calibration::ProfileRange> valid;
   double enough = 1e-12;   // as of a fit's options
   bool hold_back = true;   // a part of the measurements, for FitCheck: costs a fit more
+  bool series = false;     // of one thing by size: a slow one alone shows no limit
   std::string objection{}; // why nothing that it teaches is kept unasked
 };
 

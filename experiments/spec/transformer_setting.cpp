@@ -170,6 +170,9 @@ models::StateBytes state_of(const JobSpec& job, const models::TransformerRules& 
       rules.master == models::MasterWeights::remainder && job.precision != Precision::fp16;
   const double master = element >= 4 ? 0 : remainder ? 4 - element : 4;
   state.optimizer = master + optimizer.state_bytes_per_parameter;
+  // Masters in single precision are told gradients in single precision.
+  if (master >= 4 && !state.masters && state.gradient < 4)
+    state.step = 4 + (rules.joined_gradients ? element : 0);
   if (optimizer.newton_schulz)
     state.table_more =
         optimizer.newton_schulz->table_bytes_per_parameter - optimizer.state_bytes_per_parameter;

@@ -420,7 +420,8 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
     // One layer is copied while the next one is filled.
     m.activations = Bytes(kept * micro + 2 * passing) + repeated_layer(s);
     m.in_host = Bytes(away * micro) + state_in_host(s, trained);
-    m.other = Bytes(other);
+    const double step = (1 - s.state.offload) * divided(1, trained, s.state.step);
+    m.other = Bytes(std::max(other, kContext + step - m.activations.value()));
   }
   return stages;
 }

@@ -26,6 +26,7 @@ struct StateBytes {
   double frozen = 2;     // of layers' weights beside adapters
   double gradient = 4;   // of the buffer that gradients are added to
   double optimizer = 12; // master weights and both moments of Adam
+  double step = 0;       // and what its step copies, when activations are gone
   double table_more = 0; // per parameter of embedding and logits, beside that
   bool masters = false;  // with zero 3 shards are the master weights; kernels read what is gathered
   bool root = false;     // and what is gathered of embedding and logits stays (PyTorch's FSDP)

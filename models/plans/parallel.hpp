@@ -139,7 +139,8 @@ struct PlannedBatch {
   /// Tokens that a micro-batch has at most.
   double most_tokens() const
   {
-    return lengths ? models::most_tokens(*lengths, micro_batch, sequence)
+    return lengths ? models::most_tokens(*lengths, micro_batch, sequence,
+                                         static_cast<double>(data) * micro_batches)
                    : static_cast<double>(micro_batch) * sequence;
   }
   /// Standard deviation of a rank's tokens from step to step, relative to their mean; 0 where ranks

@@ -34,10 +34,11 @@ double token_variation(const SequenceLengths& lengths, double samples)
   return lengths.deviation / lengths.mean / std::sqrt(samples);
 }
 
-double most_tokens(const SequenceLengths& lengths, double samples, int longest)
+double most_tokens(const SequenceLengths& lengths, double samples, int longest, double batches)
 {
+  const double alike = lengths.balanced ? batches : 1;
   return std::min(samples * longest,
-                  samples * lengths.mean + 3 * lengths.deviation * std::sqrt(samples));
+                  samples * lengths.mean + 3 * lengths.deviation * std::sqrt(samples / alike));
 }
 
 } // namespace foretrain::models

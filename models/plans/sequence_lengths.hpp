@@ -33,7 +33,8 @@ double attended_length(const SequenceLengths& lengths);
 double token_variation(const SequenceLengths& lengths, double samples);
 
 /// Tokens that hardly any batch of so many sequences has more of: the mean and three standard
-/// deviations, at most all of the longest.
-double most_tokens(const SequenceLengths& lengths, double samples, int longest);
+/// deviations, at most all of the longest. Where they are balanced, the `batches` of a step have as
+/// many each: the mean of all varies less.
+double most_tokens(const SequenceLengths& lengths, double samples, int longest, double batches);
 
 } // namespace foretrain::models

@@ -147,6 +147,7 @@ struct TransformerRules {
   GradientPrecision gradient = GradientPrecision::fp32; // what gradients are added up in
   GradientPrecision reduce = GradientPrecision::fp32;   // what of them travels
   GradientSum gradient_sum = GradientSum::product;      // what adds them up
+  bool joined_gradients = false;     // the step copies them into one tensor first
   bool all_reduce_gradients = false; // zero 1: whole, though only a share of them is needed
   bool bf16_optimizer = false;       // DeepSpeed's, for weights in bf16 (in_effect)
   int optimizer_kernels = 0;         // per parameter tensor; 0: all tensors in few kernels
@@ -262,6 +263,9 @@ void describe_gradients(V& v, TransformerRules& s)
   v.optional("gradient_sum", s.gradient_sum,
              "what adds a micro-batch's gradients to those before: the products that make them, or "
              "kernels of their own, behind a cast where they are added up in another precision");
+  v.optional("joined_gradients", s.joined_gradients,
+             "masters in fp32 with gradients in 16 bits: the optimizer's step copies these into one "
+             "tensor before it copies them to fp32 (DeepSpeed)");
   v.optional("all_reduce_gradients", s.all_reduce_gradients,
              "zero 1: gradients are all-reduced whole, not scattered to the optimizer's shards");
   v.optional("bf16_optimizer", s.bf16_optimizer,

@@ -214,7 +214,7 @@ TEST_CASE("fio teaches what its pattern measures", "[calibrate]")
   const std::string stream =
       folder.write("a.json", fio_log({"read", "1M", 8, 3000, 1048576, 2e-3}));
   const std::string random =
-      folder.write("b.json", fio_log({"randread", "4k", 32, 5e5, 4096, 6e-5}));
+      folder.write("b.json", fio_log({"randread", "4k", 128, 5e5, 4096, 2.5e-4}));
   const std::string single =
       folder.write("c.json", fio_log({"randread", "4k", 1, 9e3, 4096, 1.1e-4}));
   const std::string write =
@@ -227,6 +227,42 @@ TEST_CASE("fio teaches what its pattern measures", "[calibrate]")
   const Calibration one = calibrate({stream}, {.disk = "nvme-1.6tb"});
   CHECK(one.profile.parameters.size() == 1);
   CHECK(refused(one, "/latency"));
+}
+
+TEST_CASE("fio teaches no limit that its queue does not reach", "[calibrate]")
+{
+  const LogFolder folder;
+  const auto left_out = [&](const FioRun& run, const char* why) {
+    const Calibration c = calibrate({folder.write("l.json", fio_log(run))}, {.disk = "nvme-1.6tb"});
+    CHECK(c.profile.parameters.empty());
+    REQUIRE(!c.notes.empty());
+    CHECK_THAT(c.notes.front(), Contains(why));
+  };
+  // Four in flight that take as long as one alone (90 us): the disk waits for requests.
+  left_out({"randread", "4k", 4, 4e4, 4096, 1e-4}, "4 reads in flight take 100 us each");
+  // One alone is measured, too, and takes as long: two thirds more than described are no queue.
+  const std::string single =
+      folder.write("c.json", fio_log({"randread", "4k", 1, 6666, 4096, 1.5e-4}));
+  const std::string few = folder.write("b.json", fio_log({"randread", "4k", 2, 1e4, 4096, 2e-4}));
+  const Calibration both = calibrate({single, few}, {.disk = "nvme-1.6tb"});
+  CHECK(both.profile.parameters.size() == 1);
+  CHECK_THAT(learnt(both, "/latency"), WithinRel(1.5e-4, 1e-4));
+  // An engine that waits for each has one in flight at any depth.
+  const Calibration waits =
+      calibrate({folder.write("s.json", fio_log({"randread", "4k", 64, 1e4, 4096, 1e-4}))},
+                {.disk = "nvme-1.6tb"});
+  CHECK_THAT(learnt(waits, "/latency"), WithinRel(1e-4, 1e-4));
+  // 1 MiB in 700 us, 90 of them before the first byte.
+  const Calibration stream =
+      calibrate({folder.write("r.json", fio_log({"read", "1M", 1, 1 / 7e-4, 1048576, 7e-4}))},
+                {.disk = "nvme-1.6tb"});
+  CHECK(stream.profile.parameters.size() == 1);
+  CHECK_THAT(learnt(stream, "/read"), WithinRel(1048576 / 6.1e-4, 1e-3));
+  std::string cached = fio_log({"read", "1M", 8, 25000, 1048576, 3e-4});
+  cached.insert(cached.find("\"iodepth\""), "\"direct\": \"0\", ");
+  const Calibration cache = calibrate({folder.write("p.json", cached)}, {.disk = "nvme-1.6tb"});
+  CHECK(cache.profile.parameters.empty());
+  CHECK_THAT(cache.notes.at(0), Contains("direct=0: the page cache answers"));
 }
 
 TEST_CASE("logs that do not belong are refused with a reason", "[calibrate]")

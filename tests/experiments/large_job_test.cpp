@@ -52,6 +52,23 @@ TEST_CASE("adapters make a step shorter and its memory smaller", "[large]")
   CHECK(repeated.memory.needed < all.memory.needed);
 }
 
+TEST_CASE("an optimizer's step copies gradients in 16 bits to its masters' precision", "[large]")
+{
+  const auto step = [](const char* framework, const char* precision) {
+    return large({{"/jobs/0/framework", framework}, {"/jobs/0/precision", precision}})
+        .jobs.front()
+        .transformer->step.memory.state.step;
+  };
+  CHECK(step(R"("nemo")", R"("bf16")") == 4);
+  CHECK(step(R"("nemo-1")", R"("bf16")") == 0);   // its masters are no copies in fp32
+  CHECK(step(R"("megatron")", R"("bf16")") == 0); // gradients have 32 bits
+  CHECK(step(R"("deepspeed")", R"("fp16")") == 6);
+  CHECK(step(R"("deepspeed")", R"("bf16")") == 0);
+  CHECK(step(R"("torchtitan")", R"("bf16")") == 0);
+  CHECK(step(R"({"extends": "deepspeed", "transformer": {"joined_gradients": false}})",
+             R"("fp16")") == 4);
+}
+
 TEST_CASE("NeMo 1 keeps of master weights what bf16 lacks", "[large]")
 {
   const auto state = [](const char* framework, const char* precision) {

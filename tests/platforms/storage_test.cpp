@@ -84,6 +84,47 @@ TEST_CASE("a lone reader of a long file never seeks, several do between their pi
   }
 }
 
+TEST_CASE("a stream waits for the arm of a disk as often as that seeks", "[storage][closed-form]")
+{
+  ReadPattern pattern;
+  pattern.file = Bytes(1e9);
+  const auto seconds_of_request = [&](const Reading& reading, double streams) {
+    pattern.streams = pattern.all_streams = streams;
+    return streams * 1e6 / reading.system.read(reading.machine, 0, pattern).path->cap;
+  };
+  const Reading arm(R"({ "name": "disk", "disk": "hdd-sata", "request": "1 MB" })");
+  CHECK_THAT(seconds_of_request(arm, 1), test::is(1e6 / 160e6));
+  CHECK_THAT(seconds_of_request(arm, 4), test::is(1e6 / 160e6 + 0.75 * 13e-3));
+  // A solid-state disk has no arm: nearly all of its latency is each request's.
+  const Reading solid(R"({ "name": "disk", "disk": "ssd-sata-1.92tb", "request": "1 MB" })");
+  CHECK_THAT(seconds_of_request(solid, 1), test::is(1e6 / 530e6 + 1e-4 - 1 / 95e3));
+  CHECK_THAT(seconds_of_request(solid, 4) - seconds_of_request(solid, 1),
+             Catch::Matchers::WithinRel(0.75 / 95e3, 1e-6));
+  // A server reads runs of ten requests.
+  const Reading runs(R"({ "name": "server", "request": "1 MB", "servers": { "disk": "nlsas-12tb",
+    "disks": 8, "media_read": "10 MB", "memory": "64 GB", "link": "100 Gb/s" } })");
+  CHECK_THAT(seconds_of_request(runs, 2) - seconds_of_request(runs, 1),
+             Catch::Matchers::WithinRel(0.5 * 0.1 * 12e-3, 1e-6));
+  // Each small file is one seek at least.
+  pattern.each_opened = true;
+  CHECK_THAT(seconds_of_request(arm, 1), test::is(1e6 / 160e6 + 13e-3));
+}
+
+TEST_CASE("a disk is shared by the bytes that are asked for at a time", "[storage][closed-form]")
+{
+  const Reading reading(R"({ "name": "disk", "request": "1 MB" })");
+  ReadPattern pattern;
+  pattern.file = Bytes(1e9);
+  const auto priority = [&](double streams, double file) {
+    pattern.streams = streams;
+    pattern.file = Bytes(file);
+    return reading.system.read(reading.machine, 0, pattern).priority;
+  };
+  const double one = priority(1, 1e9);
+  CHECK_THAT(priority(20, 1e9), test::is(20 * one));
+  CHECK_THAT(priority(4, 1e5), test::is(0.4 * one)); // whole files, smaller than a request
+}
+
 TEST_CASE("what servers hold in memory is not read from their media", "[storage][closed-form]")
 {
   const Reading reading(kServer);
@@ -219,7 +260,9 @@ TEST_CASE("a request to a server has one of its two ends in a guest", "[storage]
   const Seconds longer = reading.system.read(guest, 0, pattern).wait_to_read -
                          reading.system.read(reading.machine, 0, pattern).wait_to_read;
   REQUIRE(stack.host.network_latency.value() > 0);
-  CHECK_THAT(longer.value(), test::is(2 * 0.5 * stack.host.network_latency.value()));
+  const Seconds adapter = load_transport(stack.host.guest_network).layers.at(0).latency;
+  REQUIRE(adapter.value() > 0);
+  CHECK_THAT(longer.value(), test::is(2 * 0.5 * (stack.host.network_latency + adapter).value()));
 }
 
 } // namespace foretrain::storage_test

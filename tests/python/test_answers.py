@@ -297,6 +297,8 @@ class OtherCommands(unittest.TestCase):
             checked = ft.check(path)
             self.assertEqual((checked.failed, checked.status), (1, 1))
             self.assertIn("failed", [row["state"] for row in checked.rows()])
+        wrong = {**SMALL, "expect": [{"quantity": "/speedup", "at_least": 9}]}
+        self.assertEqual((ft.check(wrong).failed, ft.check([wrong, SMALL, wrong]).failed), (1, 2))
         validation = ft.validate("twin", only="*")
         self.assertEqual(validation.json(), command_json("validate", "twin", "--only", "*"))
         counted = [row for row in validation.rows() if row["role"] == "validation"]
@@ -316,7 +318,14 @@ class OtherCommands(unittest.TestCase):
             self.assertTrue(learnt.parameters)
             profile = pathlib.Path(folder) / "profile.json"
             profile.write_text(json.dumps(learnt.json()))
-            self.assertGreater(ft.predict(SMALL, profiles=profile).only().throughput_samples_per_s.median, 0)
+            rate = ft.predict(SMALL, profiles=profile).only().throughput_samples_per_s.median
+            self.assertGreater(rate, 0)
+            for given in (learnt, [learnt], learnt.json(), [str(profile)]):
+                self.assertEqual(ft.predict(SMALL, profiles=given).only().throughput_samples_per_s.median, rate)
+            self.assertEqual(ft.predict({**SMALL, "profiles": [learnt]}).only().throughput_samples_per_s.median, rate)
+            words = dict(platform="dgx1-v100", ngpus=8, minbytes="64M", maxbytes="64M")
+            self.assertEqual(ft.nccl_tests("all_reduce_perf", profiles=learnt, **words).rows(),
+                             ft.nccl_tests("all_reduce_perf", profiles=profile, **words).rows())
 
 
 class Catalog(unittest.TestCase):

@@ -78,6 +78,15 @@ class Mistakes(unittest.TestCase):
             ft.sweep(SMALL, anew=True)
 
 
+class WrongTypes(unittest.TestCase):
+    def test_what_is_no_file_is_told_by_its_type(self):
+        for given, name in ((None, "NoneType"), (5, "int"), ([1], "list"), (b"{}", "bytes")):
+            with self.assertRaisesRegex(TypeError, f"must be a name, a path, .*, got {name}"):
+                ft.predict(given)
+        with self.assertRaisesRegex(TypeError, "got int"):
+            ft.predict("c4140-resnet50", profiles=5)
+
+
 class NoProgram(unittest.TestCase):
     def test_named_program_is_not_there(self):
         with mock.patch.dict(os.environ, FORETRAIN="/nonsuch/foretrain"), self.assertRaises(ft.ProgramNotFound) as caught:

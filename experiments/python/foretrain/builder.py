@@ -7,10 +7,12 @@ import json
 from os import PathLike, fspath
 from typing import Any
 
+from .values import Record
+
 
 def plain(value: Any) -> Any:
-    """JSON of a value: builders become dicts, paths texts, NumPy's numbers and arrays Python's."""
-    if isinstance(value, Builder):
+    """JSON of a value: builders and answers become dicts, paths texts, NumPy's numbers and arrays Python's."""
+    if isinstance(value, (Builder, Record)):
         return value.json()
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}

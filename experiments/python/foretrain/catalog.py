@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import Any, Union
 
 from .errors import error_of
-from .given import options
+from .given import plain_options
 from .process import run
 from .values import Record, wrapped
 
@@ -98,7 +98,7 @@ def import_model(files: Path | Iterable[Path], *, name: str | None = None, batch
         The model, to be named inside an experiment (`"model": imported`) or written to a file.
     """
     listed = [files] if isinstance(files, (str, PathLike)) else list(files)
-    words = options({"name": name, "batch": batch, "ranks": ranks, "like": like, "gpu": gpu, "exchanges": exchanges})
+    words = plain_options({"name": name, "batch": batch, "ranks": ranks, "like": like, "gpu": gpu, "exchanges": exchanges})
     imported: dict[str, Any] = json.loads(_told("model", "import", *[fspath(file) for file in listed], *words))
     return imported
 
@@ -124,7 +124,7 @@ def import_platform(file: Path, *, name: str | None = None, gpu: str | None = No
     Returns:
         The platform, to be named inside an experiment or written to a file.
     """
-    words = options({"name": name, "gpu": gpu, "cpu": cpu, "nic": nic, "nvlink": nvlink, "memory": memory,
+    words = plain_options({"name": name, "gpu": gpu, "cpu": cpu, "nic": nic, "nvlink": nvlink, "memory": memory,
                      "fabric": fabric, "nodes": nodes, "numa_per_socket": numa_per_socket})
     imported: dict[str, Any] = json.loads(_told("platform", "import", fspath(file), *words))
     return imported

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, Union
 from . import answers
 from .errors import ForetrainError, error_of
 from .frames import Frame, nccl_log_of, suite_of
-from .given import Given, Input, options
+from .given import FileOption, Given, Input, Word, listed, options
 from .policy import Conversation, Policy
 from .process import Finished, Partner, Progress, run
 from .progress import Bar, default_bar
@@ -23,18 +23,25 @@ Settings = Mapping[str, Any]
 _A = TypeVar("_A", bound=answers.Answer)
 
 
-def _execute(command: Sequence[str], given: Sequence[Given], words: Sequence[str], progress: Progress | None = None,
+def _execute(command: Sequence[str], given: Sequence[Given], words: Sequence[Word], progress: Progress | None = None,
              names: Sequence[str] = (), partner: Partner | None = None) -> Finished:
     """Run a command whose files are given, with a bar where somebody looks."""
     bar = default_bar() if progress is None else None
     with ExitStack() as stack:
         inputs = [stack.enter_context(Input(entry, alone=len(given) == 1)) for entry in given]
         standard = next((entry.text for entry in inputs if entry.standard), None)
+        told: list[str] = []
+        beside: list[Input] = []
+        for word in words:
+            if isinstance(word, FileOption):
+                beside.append(stack.enter_context(Input(word.given, alone=False)))
+                word = f"{word.flag}={beside[-1].word}"
+            told.append(word)
         try:
             finished = run(
-                [*command, *(entry.word for entry in inputs), *words],
+                [*command, *(entry.word for entry in inputs), *told],
                 standard_input=standard,
-                files=[entry.text for entry in inputs if entry.text is not None and not entry.standard],
+                files=[entry.text for entry in [*inputs, *beside] if entry.text is not None and not entry.standard],
                 progress=progress or bar,
                 partner=partner,
             )
@@ -57,10 +64,10 @@ def _checked(finished: Finished) -> Finished:
 
 
 def _answer(kind: Callable[[Any, Finished, answers.Again], _A], command: Sequence[str], given: Sequence[Given],
-            words: Sequence[str], progress: Progress | None = None, names: Sequence[str] = (),
+            words: Sequence[Word], progress: Progress | None = None, names: Sequence[str] = (),
             partner: Partner | None = None) -> _A:
     def again(more: list[str]) -> Finished:
-        kept = [word for word in words if not (word.startswith("--out=") and "--out" in more)]
+        kept = [word for word in words if not (isinstance(word, str) and word.startswith("--out=") and "--out" in more)]
         return _execute(command, given, [*kept, *more], names=names)
 
     finished = _checked(_execute(command, given, [*words, "--format=json"], progress, names, partner))
@@ -71,7 +78,7 @@ def predict(
     experiment: Given,
     *,
     set: Settings | None = None,
-    profiles: Files | None = None,
+    profiles: Given | Iterable[Given] | None = None,
     seed: int | None = None,
     fidelity: Literal["coupled", "edges", "chunks"] | None = None,
     jobs: int | None = None,
@@ -86,7 +93,8 @@ def predict(
     Args:
         experiment: the name of a bundled one, a path, its text (JSON or YAML), a dict, or an `Experiment`.
         set: JSON pointer -> value: changes of the file, like {"/jobs/0/gpus": 8}.
-        profiles: calibrated parameters to lay over the presets; later ones override.
+        profiles: calibrated parameters to lay over the presets, as files, dicts or what `calibrate` gave; later ones
+            override.
         seed: of all random streams.
         fidelity: how finely collectives run.
         jobs: points at a time; default one per core.
@@ -120,7 +128,7 @@ def sweep(
     db: str | PathLike[str] | None = None,
     anew: bool = False,
     set: Settings | None = None,
-    profiles: Files | None = None,
+    profiles: Given | Iterable[Given] | None = None,
     seed: int | None = None,
     fidelity: Literal["coupled", "edges", "chunks"] | None = None,
     jobs: int | None = None,
@@ -170,7 +178,7 @@ def compare(
     fail_below: float | None = None,
     fail_above: float | None = None,
     confidence: float | None = None,
-    profiles: Files | None = None,
+    profiles: Given | Iterable[Given] | None = None,
     seed: int | None = None,
     uncertainty: Literal["auto", "steps", "linear", "monte-carlo"] | None = None,
     interval: float | None = None,
@@ -215,7 +223,7 @@ def explain(
     point: int | None = None,
     swaps: bool = True,
     set: Settings | None = None,
-    profiles: Files | None = None,
+    profiles: Given | Iterable[Given] | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> answers.Explanation:
@@ -238,7 +246,7 @@ def plan(
     plan: Given,
     *,
     set: Settings | None = None,
-    profiles: Files | None = None,
+    profiles: Given | Iterable[Given] | None = None,
     seed: int | None = None,
     seeds: int | None = None,
     jobs: int | None = None,
@@ -378,13 +386,13 @@ def fleet_when(
     return _answer(answers.Plain, ["fleet"], [fleet], words, progress)
 
 
-def check(paths: Files, *, baseline: str | PathLike[str] | None = None, update_baseline: bool = False,
+def check(paths: Given | Iterable[Given], *, baseline: str | PathLike[str] | None = None, update_baseline: bool = False,
           tolerance: float | None = None, confidence: float | None = None, strict: bool = False,
           junit: str | PathLike[str] | None = None, progress: Progress | None = None) -> answers.Checked:
     """Hold experiments and fleets against what they expect, and experiments against a baseline.
 
     Args:
-        paths: experiments and fleets, or directories that hold some.
+        paths: experiments and fleets as for `predict`, or directories that hold some.
         baseline: directory of stored results: throughput must not fall below them.
         update_baseline: write what is predicted now into that directory instead.
         tolerance: part of a baseline's throughput that may be lost; default 0.05.
@@ -395,11 +403,11 @@ def check(paths: Files, *, baseline: str | PathLike[str] | None = None, update_b
     """
     words = options({"baseline": baseline, "update_baseline": update_baseline, "tolerance": tolerance,
                      "confidence": confidence, "strict": strict, "junit": junit})
-    return _answer(answers.Checked, ["check", *_listed(paths)], [], words, progress)
+    return _answer(answers.Checked, ["check"], listed(paths), words, progress)
 
 
 def validate(suites: Given | Frame | Sequence[Given | Frame] | None = None, *, experiment: Given | None = None,
-             only: str | None = None, profiles: Files | None = None, seed: int | None = None, jobs: int | None = None,
+             only: str | None = None, profiles: Given | Iterable[Given] | None = None, seed: int | None = None, jobs: int | None = None,
              out: str | PathLike[str] | None = None, progress: Progress | None = None) -> answers.Validation:
     """Tell how far predictions are from measurements, by regime.
 
@@ -434,7 +442,7 @@ def calibrate(
     nodes: int | None = None,
     program: str | None = None,
     force: bool = False,
-    profiles: Files | None = None,
+    profiles: Given | Iterable[Given] | None = None,
 ) -> answers.Calibration:
     """Make a profile of parameters from logs of your machine.
 
@@ -466,7 +474,7 @@ def calibrate(
             log = Path(folder) / "frame.txt"
             log.write_text(nccl_log_of(logs))
             logs = log
-        finished = run(["calibrate", *_listed(logs), *words])
+        finished = _execute(["calibrate", *_listed(logs)], [], words)
         if finished.status in (2, 3):
             raise error_of(finished.messages, finished.status)
         text = path.read_text() if path.exists() else ""
@@ -492,7 +500,7 @@ def nccl_tests(
     library: str | None = None,
     algorithm: str | None = None,
     fidelity: Literal["coupled", "edges", "chunks"] | None = None,
-    profiles: Files | None = None,
+    profiles: Given | Iterable[Given] | None = None,
     explain: bool = False,
 ) -> answers.NcclTests:
     """Give what nccl-tests would print on a described machine.
@@ -520,7 +528,7 @@ def nccl_tests(
                      "stepbytes": stepbytes, "ngpus": ngpus, "nthreads": nthreads, "nodes": nodes,
                      "datatype": datatype, "host": host, "network": network, "library": library,
                      "algorithm": algorithm, "fidelity": fidelity, "profile": profiles, "explain": explain})
-    return answers.NcclTests(_checked(run(["nccl-tests", program, *words])))
+    return answers.NcclTests(_checked(_execute(["nccl-tests", program], [], words)))
 
 
 def program(experiment: Given, *, point: int | None = None, set: Settings | None = None) -> Any:

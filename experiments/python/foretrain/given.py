@@ -9,14 +9,19 @@ from typing import Any, Union
 
 from .builder import Builder, plain
 from .process import TextFile
+from .values import Record
 
-Given = Union[str, "PathLike[str]", Mapping[str, Any], Builder]
-"""A file: the name of a bundled one, a path, its text (JSON or YAML), a dict, or a builder."""
+Given = Union[str, "PathLike[str]", Mapping[str, Any], Builder, Record]
+"""A file: the name of a bundled one, a path, its text (JSON or YAML), a dict, a builder, or a profile as `calibrate` gave it."""
+FILES = frozenset({"profile"})
+"""Options whose values are given files."""
 
 
 def text_of(given: Given) -> str | None:
     """Text of what is no file; None for a path or a name."""
-    if isinstance(given, (Builder, Mapping)):
+    if not isinstance(given, (str, PathLike, Mapping, Builder, Record)):
+        raise TypeError(f"must be a name, a path, a text, a dict or an object of foretrain, got {type(given).__name__}")
+    if isinstance(given, (Builder, Mapping, Record)):
         return json.dumps(plain(dict(given) if isinstance(given, Mapping) else given))
     if isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{")):
         return given
@@ -53,7 +58,37 @@ class Input:
             self.text.close()
 
 
-def options(values: Mapping[str, Any]) -> list[str]:
+def listed(given: Given | Iterable[Given]) -> list[Given]:
+    """One file, or several."""
+    if isinstance(given, (str, PathLike, Mapping, Builder, Record)) or not isinstance(given, Iterable):
+        return [given]
+    return list(given)
+
+
+class FileOption:
+    """An option whose value is a given file, which has a name once its command runs."""
+
+    def __init__(self, flag: str, given: Given) -> None:
+        """Keep both."""
+        self.flag = flag
+        self.given = given
+
+
+Word = Union[str, FileOption]
+
+
+def options(values: Mapping[str, Any]) -> list[Word]:
+    """Words for options, files among them."""
+    words: list[Word] = []
+    for name, value in values.items():
+        if name in FILES and value is not None:
+            words += [FileOption("--" + name, entry) for entry in listed(value)]
+        else:
+            words += plain_options({name: value})
+    return words
+
+
+def plain_options(values: Mapping[str, Any]) -> list[str]:
     """Words for options: None is left out, True a flag, lists repeat, dicts are POINTER=VALUE."""
     words: list[str] = []
     for name, value in values.items():
@@ -66,7 +101,7 @@ def options(values: Mapping[str, Any]) -> list[str]:
             for pointer, entry in value.items():
                 words += [flag, f"{pointer}={json.dumps(plain(entry))}"]
         else:
-            listed = isinstance(value, Iterable) and not isinstance(value, (str, PathLike))
-            for entry in value if listed else [value]:
+            several = isinstance(value, Iterable) and not isinstance(value, (str, PathLike))
+            for entry in value if several else [value]:
                 words.append(f"{flag}={fspath(entry) if isinstance(entry, PathLike) else entry}")
     return words

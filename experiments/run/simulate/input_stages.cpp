@@ -1,6 +1,7 @@
 #include "experiments/run/simulate/input_stages.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace foretrain::experiments {
 
@@ -52,6 +53,7 @@ std::vector<models::InputStage> input_stages(const ResolvedJob& job,
   read.cap_name = cost.cap_name;
   read.path = cost.path;
   read.amount = batch * bytes * missed;
+  read.priority = cost.priority;
   read.room = kBatchesReadAhead;
 
   // Core time of a sample: decoding, the copy out of the page cache, and opening its file.
@@ -71,12 +73,13 @@ std::vector<models::InputStage> input_stages(const ResolvedJob& job,
   const int socket = machine.graph().socket_of(machine.graph().gpu(place.local));
   const double touched = 2 * bytes + 2 * input.copied_sample.value(); // each written and read
   const double memory_rate = touched / core_seconds; // bytes that a thread asks for in a second
-  std::vector<sim::Use> uses{{machine.dram(place.node, socket).value, memory_rate}};
+  // A thread that has no file yet sleeps: it holds its core for those handed out alone.
+  sim::Held work = machine.thread_work(place.node, 1.0, share.threads);
   if (pattern.each_opened && share.file_thread.value >= 0)
-    uses.push_back(
+    work.uses.push_back(
         {share.file_thread.value, overhead * input.settings.file_time.value() / core_seconds});
-  decode.path = sim::make_path(uses, {}, share.threads * core_seconds / thread_seconds,
-                               machine.thread_work(place.node, 1.0, share.threads));
+  decode.path = sim::make_path({{machine.dram(place.node, socket).value, memory_rate}}, {},
+                               share.threads * core_seconds / thread_seconds, std::move(work));
   decode.amount = batch * core_seconds;
   // Assumed: a memory controller serves those who wait in turn, a thread as much as a copy engine.
   decode.priority = share.threads / memory_rate;

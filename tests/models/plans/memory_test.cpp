@@ -95,6 +95,29 @@ TEST_CASE("a stage that keeps its weights has them and their gradients whole", "
   CHECK(stage_memory(s)[0].weights == alone);
 }
 
+TEST_CASE("what an optimizer's step copies takes the place of activations", "[plans][memory]")
+{
+  MemorySetting s = llama();
+  const StageMemory without = stage_memory(s).front();
+  const double parameters = without.weights.value() / s.state.weight;
+  s.state.step = 0.9 * without.activations.value() / parameters; // less than what is gone
+  CHECK(stage_memory(s).front().total() == without.total());
+  s.state.step = 100;
+  constexpr double kContext = 1e9;
+  const auto stepping = [&] {
+    const StageMemory m = stage_memory(s).front();
+    return m.total().value() - m.weights.value() - m.gradients.value() - m.optimizer.value() -
+           kContext;
+  };
+  CHECK(stepping() == Approx(100 * parameters));
+  s.plan.zero = 1; // of its share alone
+  s.batch.data = 4;
+  s.batch.gpus = 4;
+  CHECK(stepping() == Approx(25 * parameters));
+  s.state.offload = 0.5; // and not of what the host steps
+  CHECK(stepping() == Approx(12.5 * parameters));
+}
+
 TEST_CASE("frozen weights of layers may be kept in fp8", "[plans][memory]")
 {
   MemorySetting s = llama();

@@ -44,8 +44,10 @@ TEST_CASE("tokens of many sequences vary less than those of one", "[lengths][clo
 TEST_CASE("a batch has three deviations more than its mean at most, and no more than all long ones",
           "[lengths][closed-form]")
 {
-  CHECK_THAT(most_tokens({100, 10, false}, 16, 512), test::is(1600 + 3 * 10 * 4));
-  CHECK_THAT(most_tokens({500, 70, false}, 4, 512), test::is(4 * 512));
+  CHECK_THAT(most_tokens({100, 10, false}, 16, 512, 4), test::is(1600 + 3 * 10 * 4));
+  CHECK_THAT(most_tokens({500, 70, false}, 4, 512, 1), test::is(4 * 512));
+  // Four balanced ones have a quarter each of what 64 sequences have at most.
+  CHECK_THAT(most_tokens({100, 10, true}, 16, 512, 4), test::is((6400 + 3 * 10 * 8) / 4.0));
 }
 
 TEST_CASE("lengths that no sequences have are refused", "[lengths][errors]")
