@@ -158,8 +158,8 @@ private:
   Seconds network_latency(int from_node, int to_node, int nic) const;
   /// The GPU through which one reaches an adapter: itself, or the adapter's owner.
   int proxy_of(const NetworkEnd& end) const;
-  sim::Hop hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) const;
-  Framing uncut(Framing framing) const;
+  sim::Hop hop_in_memory(GpuPlace a, GpuPlace b, const Stack& stack, const Framing& framing) const;
+  sim::Hop hop_between_pods(GpuPlace a, GpuPlace b) const;
   /// The thread that does this work for all connections of the node, or of the tenant's guest.
   int layer_thread(int node, const Stack& stack, const ThreadWork& work) const;
   /// Adds what a byte takes of the one flow between two nodes (Transport::one_flow).

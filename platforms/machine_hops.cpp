@@ -19,8 +19,10 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
   const bool apart = stack_.host.container_per_gpu && mover == Mover::collective;
   if (apart && networked() && stack_.transport.protocol == NetworkProtocol::rdma)
     return network_hop({a, nic_of(a.local)}, {b, nic_of(b.local)});
-  if (spec_.gpu.on_host() || apart)
-    return hop_in_memory(a, b, apart ? uncut(local_framing_) : local_framing_);
+  if (apart)
+    return hop_between_pods(a, b);
+  if (spec_.gpu.on_host())
+    return hop_in_memory(a, b, stack_, local_framing_);
   const int bricks = stack_.host.nvlink ? graph_.bricks(a.local, b.local) : 0;
   if (bricks > 0) {
     hop.reach = sim::Reach::nvlink;
@@ -60,19 +62,23 @@ sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
 
 // Between virtual interfaces of one machine no adapter cuts segments into packets, and no tunnel is
 // passed.
-Framing Machine::uncut(Framing framing) const
+sim::Hop Machine::hop_between_pods(GpuPlace a, GpuPlace b) const
 {
-  framing.mtu = stack_.transport.segment + framing.packet_headers;
+  const auto& within = stack_.transport.within_node;
+  const Stack stack = within.empty() ? stack_ : Stack{stack_.host, within.front()};
+  Framing framing = local_framing_;
+  framing.mtu = stack.transport.segment + framing.packet_headers;
   framing.sees_tunnels = true;
-  return framing;
+  return hop_in_memory(a, b, stack, framing);
 }
 
 // Between workers on cores of one node, or GPUs that do not see each other: through memory, by a
 // connection whose both ends work here.
-sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) const
+sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b, const Stack& stack,
+                                const Framing& framing) const
 {
   sim::Hop hop;
-  const Transport& transport = stack_.transport;
+  const Transport& transport = stack.transport;
   hop.reach = sim::Reach::pcie;
   const bool guest = stack_.host.isolation == Isolation::vm; // what stays in it passes no adapter
   hop.latency = transport.all_latency() + (guest ? Seconds(0) : stack_.host.network_latency);
@@ -88,8 +94,8 @@ sim::Hop Machine::hop_in_memory(GpuPlace a, GpuPlace b, const Framing& framing) 
                           2 * transport.all_copies()});
   }
   if (transport.protocol == NetworkProtocol::tcp) {
-    add_core_work(hop.uses, a.node, 2 * cpu_seconds_per_byte(stack_, framing));
-    hop.cap = connection_cap(stack_, framing, transport.parallel());
+    add_core_work(hop.uses, a.node, 2 * cpu_seconds_per_byte(stack, framing));
+    hop.cap = connection_cap(stack, framing, transport.parallel());
   }
   return hop;
 }

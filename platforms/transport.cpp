@@ -50,7 +50,7 @@ Transport load(const Value& reference, int depth)
   const Value value = resolve_preset(reference, kTransportKind);
   auto file = read_as<TransportFile>(value);
   if (!file.over) {
-    for (const char* key : {"encapsulation", "aggregation", "thread"})
+    for (const char* key : {"encapsulation", "aggregation", "thread", "within_node"})
       if (value.json().contains(key))
         value.fail_at(key, "is of a layer over another transport: 'over' names that");
     if (!value.json().contains("protocol"))
@@ -77,6 +77,8 @@ Transport load(const Value& reference, int depth)
   encapsulate(result.infiniband, file.encapsulation);
   take_what_is_given(result, own, value.json());
   check_framing(value, result);
+  if (file.within_node)
+    result.within_node = {load(file.within_node, depth + 1)};
   return result;
 }
 

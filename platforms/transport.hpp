@@ -94,6 +94,8 @@ struct Transport {
   std::optional<SocketTransports> sockets;
   // Of one that stands over another, the values above are those of the lowest, and its own are:
   std::vector<TransportLayer> layers; // the uppermost first
+  // Between pods of one node, whose bridge or routes join them before any tunnel; none: the same.
+  std::vector<Transport> within_node{};
 
   const std::optional<Framing>& framing(LinkLayer link) const
   {
@@ -143,6 +145,7 @@ Transport over(Transport upper, const Transport& lower);
 struct TransportFile {
   Transport transport;
   Value over;
+  Value within_node;
   Bytes encapsulation{};
   Aggregation aggregation = Aggregation::always;
   LayerThread thread = LayerThread::connection;
@@ -207,6 +210,10 @@ void describe(V& v, TransportFile& file)
              "cloud that caps flows caps all of it");
   v.optional("sockets", s.sockets,
              "rdma only: what software takes over the same adapters that knows sockets alone");
+  v.optional("within_node", file.within_node,
+             "with 'over': the transport between pods of one node, which a bridge or routes join "
+             "before any tunnel; default this one",
+             preset("network"));
   v.optional("encapsulation", file.encapsulation, "with 'over': bytes around each packet",
              non_negative());
   v.optional("aggregation", file.aggregation,

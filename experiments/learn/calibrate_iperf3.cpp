@@ -55,16 +55,6 @@ int adapter(const Setup& setup, const platforms::PlatformSpec& spec,
   return -1;
 }
 
-// Packets as in the log: its segment size, the transport's headers.
-Framing framing_of(const platforms::Transport& transport, platforms::LinkLayer link,
-                   const Iperf3Log& log)
-{
-  Framing framing = transport.framing(link).value();
-  if (log.segment.value() > 0)
-    framing.mtu = log.segment + framing.packet_headers;
-  return framing;
-}
-
 // Which of the parameters of core time carries most of it with the preset's values.
 const char* largest_share(const platforms::Transport& t, const Framing& framing)
 {
@@ -88,6 +78,21 @@ struct Run {
   std::string path;
   Iperf3Log log;
 };
+
+// Of the layer whose file is learnt the thread that iperf3's processes do not show.
+bool has_own_thread(const platforms::Transport& t)
+{
+  return !t.layers.empty() && t.layers.front().thread != platforms::LayerThread::connection;
+}
+
+// Core time per byte of the busiest of such threads.
+double slowest_thread(const platforms::ByteWork& work)
+{
+  double most = 0;
+  for (const platforms::ThreadWork& it : work.threads)
+    most = std::max(most, it.seconds);
+  return most;
+}
 
 class Lesson {
 public:
@@ -128,8 +133,9 @@ public:
       return {};
     }
     const auto stack = setup_.stack(setup_.learnt());
-    const Framing framing = framing_of(stack.transport, link_, counted.front()->log);
-    const std::string main = largest_share(stack.transport, framing);
+    const Framing framing = framing_of(stack.transport, counted.front()->log);
+    const std::string main =
+        has_own_thread(stack.transport) ? "" : largest_share(stack.transport, framing);
     for (const auto& [pointer, low, high] : kCoreTimeBounds) {
       const bool second = segments.size() > 1 && pointer != std::string("/cpu_per_segment");
       if (pointer == main || second)
@@ -146,11 +152,44 @@ public:
       std::vector<double> values;
       for (const Run* run : counted)
         values.push_back(
-            platforms::cpu_seconds_per_byte(fitted, framing_of(fitted.transport, link_, run->log)));
+            platforms::network_work(fitted, framing_of(fitted.transport, run->log)).sockets);
       return values;
     };
     task.valid = {{"TCP segment", loose_value(to_text(Bytes(*segments.begin()))),
                    loose_value(to_text(Bytes(*segments.rbegin())))}};
+    return setup_.learning.learn(task);
+  }
+
+  /// What a layer's thread takes, where it, and neither iperf3 nor the adapter, is the limit.
+  std::vector<std::string> thread()
+  {
+    const auto stack = setup_.stack(setup_.learnt());
+    if (!has_own_thread(stack.transport))
+      return {};
+    FitTask task;
+    task.source = "iperf3, TCP over " + transport_.id;
+    std::vector<const Run*> counted;
+    for (const Run& run : runs_)
+      if (busier_end(run.log) <= kCoreBound && share_of_line(run) <= kLineBound) {
+        counted.push_back(&run);
+        task.measurements.push_back({run.path, "core time per byte (s) of the layer's thread",
+                                     1 / run.log.rate.value(), kIperfSpread});
+      }
+    if (counted.empty())
+      return {};
+    const std::string main =
+        largest_share(stack.transport, framing_of(stack.transport, counted.front()->log));
+    for (const auto& [pointer, low, high] : kCoreTimeBounds)
+      if (pointer == main)
+        task.knobs.push_back({transport_, pointer, low, high, "iperf3 on an idle host"});
+    task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+      const auto fitted = setup_.stack(overlay);
+      std::vector<double> values;
+      for (const Run* run : counted)
+        values.push_back(slowest_thread(
+            platforms::network_work(fitted, framing_of(fitted.transport, run->log))));
+      return values;
+    };
     return setup_.learning.learn(task);
   }
 
@@ -175,14 +214,35 @@ public:
       const auto transport = setup_.stack(overlay).transport;
       std::vector<double> values;
       for (const Run* run : counted)
-        values.push_back(rate.value() /
-                         platforms::wire_expansion(framing_of(transport, link_, run->log)));
+        values.push_back(rate.value() / platforms::wire_expansion(framing_of(transport, run->log)));
       return values;
     };
     return setup_.learning.learn(task);
   }
 
 private:
+  // Packets as in the log: its segment size, the transport's headers; what the adapter sees of
+  // them.
+  Framing framing_of(const platforms::Transport& transport, const Iperf3Log& log) const
+  {
+    Framing framing = transport.framing(link_).value();
+    framing.sees_tunnels = nic_ >= 0 && spec_.nics[static_cast<std::size_t>(nic_)].tunnel_offload;
+    if (log.segment.value() > 0)
+      framing.mtu = log.segment + framing.packet_headers;
+    return framing;
+  }
+
+  // Of what the adapter carries; 0 where it is not known.
+  double share_of_line(const Run& run) const
+  {
+    if (nic_ < 0)
+      return 0;
+    const auto& nic = spec_.nics[static_cast<std::size_t>(nic_)];
+    return run.log.rate.value() *
+           platforms::wire_expansion(framing_of(setup_.stack(setup_.learnt()).transport, run.log)) /
+           nic.rate.value();
+  }
+
   // Whether the adapter limited a run; says why not when neither it nor a core did.
   bool line_bound(const Run& run)
   {
@@ -197,18 +257,17 @@ private:
       return false;
     }
     const auto& nic = spec_.nics[static_cast<std::size_t>(nic_)];
-    const double payload_rate =
-        nic.rate.value() / platforms::wire_expansion(
-                               framing_of(setup_.stack(setup_.learnt()).transport, link_, run.log));
-    const double share = run.log.rate.value() / payload_rate;
+    const double share = share_of_line(run);
     if (share > 1.05)
       throw ConfigError(run.path, "",
                         fmt::format("is of {}, but {} of '{}' carries {} of payload at most",
                                     to_text(run.log.rate), nic.name, spec_.name,
-                                    to_text(BytesPerSecond(payload_rate))),
+                                    to_text(run.log.rate / share)),
                         "is it of another machine or adapter?");
     if (share > kLineBound)
       return true;
+    if (has_own_thread(setup_.stack(setup_.learnt()).transport))
+      return false; // thread()
     setup_.learning.refuse(
         "nic rate",
         where + fmt::format(", {:.0f} % of the adapter: neither limits it (a window, a "
@@ -252,8 +311,8 @@ std::vector<std::string> teach_iperf3(const std::vector<LogText>& logs, Setup& s
     return std::vector<std::string>(logs.size());
   Lesson lesson(std::move(runs), setup);
   auto taught = lesson.cores();
-  for (const std::string& it : lesson.line())
-    taught.push_back(it);
+  for (const auto& more : {lesson.thread(), lesson.line()})
+    taught.insert(taught.end(), more.begin(), more.end());
   return std::vector<std::string>(logs.size(), joined(taught));
 }
 

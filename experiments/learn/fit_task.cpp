@@ -22,6 +22,7 @@ constexpr double kSeen = 1e-6;       // the same on what the fit has seen: round
 constexpr double kHopeless = 0.5;    // mean error beyond which a profile is of something else
 constexpr std::size_t kThird = 3;    // every third measurement is held back
 constexpr double kCorrelated = 0.05; // below, a correlation is not worth a line
+constexpr double kHardly = 10;       // times its value that a parameter may be off
 constexpr double kGained = 9;        // squares of the noise: three standard deviations
 
 using OverlayPtr = std::shared_ptr<const Overlay>;
@@ -164,6 +165,8 @@ std::string reason_for(const calibration::FittedParameter& p)
   if (!p.together_with.empty())
     return "only its combination with " + joined(p.together_with) +
            " shows in the measurements: it keeps the preset's value";
+  if (p.spread > kHardly * p.value)
+    return "the measurements hardly depend on it";
   return fmt::format("the measurements know it only to {:.0f} %", 100 * p.spread / p.value);
 }
 

@@ -78,18 +78,29 @@ void more_cores(ResolvedExperiment& e, double factor)
       *job.spec.cores *= factor;
 }
 
+// A transport, and what stands for it between pods of one node.
+template <class F>
+void of_each(platforms::Transport& transport, const F& change)
+{
+  change(transport);
+  for (platforms::Transport& within : transport.within_node)
+    change(within);
+}
+
 void faster_on_cores(platforms::Stack& stack, double factor)
 {
-  stack.transport.cpu_per_segment *= 1 / factor;
-  stack.transport.cpu_per_packet *= 1 / factor;
-  for (auto* framing : {&stack.transport.ethernet, &stack.transport.infiniband})
-    if (*framing)
-      (*framing)->cpu_per_packet *= 1 / factor;
-  for (platforms::TransportLayer& layer : stack.transport.layers) {
-    layer.cpu_per_segment *= 1 / factor;
-    layer.cpu_per_packet *= 1 / factor;
-  }
-  stack.transport.copy_rate *= factor;
+  of_each(stack.transport, [factor](platforms::Transport& transport) {
+    transport.cpu_per_segment *= 1 / factor;
+    transport.cpu_per_packet *= 1 / factor;
+    for (auto* framing : {&transport.ethernet, &transport.infiniband})
+      if (*framing)
+        (*framing)->cpu_per_packet *= 1 / factor;
+    for (platforms::TransportLayer& layer : transport.layers) {
+      layer.cpu_per_segment *= 1 / factor;
+      layer.cpu_per_packet *= 1 / factor;
+    }
+    transport.copy_rate *= factor;
+  });
   stack.host.cpu_per_packet *= 1 / factor;
   stack.host.cpu_per_disk_request *= 1 / factor;
 }
@@ -198,9 +209,9 @@ void more_connections(ResolvedExperiment& e, double factor)
     if (factor != 1 && (transport.connections || !seen))
       transport.connections = as_many(transport.parallel(), factor);
   };
-  more(e.stack.transport);
+  of_each(e.stack.transport, more);
   for (ResolvedJob& job : e.jobs)
-    more(job.stack.transport);
+    of_each(job.stack.transport, more);
 }
 
 void shorter_hops(models::HopLatency& hop, double factor)
@@ -219,10 +230,11 @@ void shorter_latencies(ResolvedExperiment& e, double factor)
     nic.latency *= part;
   for (platforms::Fabric& fabric : e.platform.fabrics)
     fabric.switch_latency *= part;
-  e.stack.transport.latency *= part;
+  const auto shorter = [part](platforms::Transport& transport) { transport.latency *= part; };
+  of_each(e.stack.transport, shorter);
   e.stack.host.network_latency *= part;
   for (ResolvedJob& job : e.jobs) {
-    job.stack.transport.latency *= part;
+    of_each(job.stack.transport, shorter);
     job.stack.host.network_latency *= part;
     for (models::Protocol& protocol : job.library.protocols) {
       for (Seconds* base : {&protocol.ring_base, &protocol.tree_base, &protocol.in_switch_base})

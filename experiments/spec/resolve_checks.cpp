@@ -41,6 +41,15 @@ void check_network(const ResolvedExperiment& e, const platforms::Transport& tran
       hint);
 }
 
+// Whether processes of one node reach each other over the transport alone, and it can join them
+// nowhere: neither an adapter carries it nor an Ethernet bridge between pods.
+bool joins_no_pods(const ResolvedJob& job)
+{
+  const platforms::Transport& transport = job.stack.transport;
+  return job.stack.host.container_per_gpu && job.spec.gpus > 1 &&
+         (transport.protocol == platforms::NetworkProtocol::rdma || !transport.ethernet);
+}
+
 // What stands under /stack/network of an experiment or a job, if anything.
 Value network_asked_for(const Value& holder)
 {
@@ -235,11 +244,12 @@ bool predates(const models::Framework& framework, const platforms::Gpu& gpu)
 
 void check_networks(const ResolvedExperiment& e, const Value& root)
 {
-  if (e.nodes < 2)
-    return;
   const Value everybody = network_asked_for(root);
-  check_network(e, e.stack.transport, everybody, root);
+  if (e.nodes > 1)
+    check_network(e, e.stack.transport, everybody, root);
   for (std::size_t j = 0; j < e.jobs.size(); ++j) {
+    if (e.nodes < 2 && !joins_no_pods(e.jobs[j]))
+      continue;
     const Value own = network_asked_for(root.at("jobs").at(j));
     check_network(e, e.jobs[j].stack.transport, own ? own : everybody, root);
   }

@@ -40,9 +40,9 @@ void InputPipeline::fetch(std::function<void()> ready)
     throw std::logic_error("a batch is asked for while one is still being waited for");
   waiting_ = std::move(ready);
   if (++watched_.fetches > 1) {
-    watched_.full = watched_.full || full();
+    watched_.full = full();
     // The batch that follows an empty queue is late for its way through the stages alone.
-    watched_.starved = watched_.starved || (watched_.fetches > 2 && states_[ahead_].ready == 0);
+    watched_.starved = watched_.fetches > 2 && states_[ahead_].ready == 0;
   }
   advance();
 }

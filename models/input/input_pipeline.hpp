@@ -37,7 +37,7 @@ public:
 
   /// Forgets what was watched, and watches from here on.
   void watch();
-  /// Whether it was seen to be as fast as who asks, or slower, with queues as they are.
+  /// Whether it was as fast as who asks, or slower, with queues as they were at the last fetch.
   bool steady() const { return watched_.full || watched_.starved; }
   /// What batches made ready do, one being taken every `step`: more than zero where they become
   /// more, less than zero where they become fewer, zero in the steady state.
@@ -67,8 +67,8 @@ private:
   /// What happened since watch(). What the first fetch finds was made before.
   struct Watched {
     int fetches = 0;
-    bool full = false;    // nothing was left to make ready when a batch was asked for
-    bool starved = false; // none was ready when a batch was asked for
+    bool full = false;    // nothing was left to make ready when the last batch was asked for
+    bool starved = false; // none was ready then
     int made = 0;         // batches, by the first stage: the slowest lets it make no more
     Seconds first_made, last_made;
   };

@@ -20,6 +20,13 @@ void Job::launch(std::function<void()> finished)
   });
 }
 
+void Job::stop()
+{
+  if (finished_ && schedule_.measures_on && schedule_.keep_running)
+    measured_.close();
+  schedule_.keep_running = false;
+}
+
 // Until all jobs have started, and until steps of none change any more.
 bool Job::more_warm_up()
 {
@@ -53,8 +60,10 @@ void Job::begin_step()
 void Job::end_step()
 {
   const Seconds end = engine_.now();
-  const bool measured = steps_done_ >= schedule_.warmup_steps &&
-                        steps_done_ < schedule_.warmup_steps + schedule_.measured_steps;
+  const bool goes_on = schedule_.measures_on && schedule_.keep_running;
+  const bool measured =
+      steps_done_ >= schedule_.warmup_steps &&
+      (goes_on || steps_done_ < schedule_.warmup_steps + schedule_.measured_steps);
   if (measured) {
     step_times_.push_back(end - step_start_);
     const StepTimes times = account(step_start_, end);
@@ -68,7 +77,8 @@ void Job::end_step()
   const bool enough = steps_done_ >= schedule_.warmup_steps + schedule_.measured_steps;
   if (enough && !finished_) {
     finished_ = true;
-    measured_.close();
+    if (!goes_on)
+      measured_.close();
     if (when_finished_)
       when_finished_();
   }

@@ -54,6 +54,7 @@ struct JobSchedule {
   Seconds measure_from; // steps that begin earlier are not measured: others are still to start
   std::shared_ptr<Settling> settling; // with the jobs measured beside it; null: none
   bool keep_running = false; // goes on after its measured steps until every job has measured
+  bool measures_on = false;  // and measures all of these: another's step may last as long as many
   std::function<void(int step)> on_step; // after each one, those of warm-up included
 };
 
@@ -67,7 +68,7 @@ public:
   /// Schedules the first step. `finished` is called after the last measured one.
   void launch(std::function<void()> finished);
   /// Ends after the current step.
-  void stop() { schedule_.keep_running = false; }
+  void stop();
 
   const JobSchedule& schedule() const { return schedule_; }
   const std::vector<Seconds>& step_times() const { return step_times_; } // measured ones

@@ -28,7 +28,8 @@ TaskId Executor::add(const Operation& op, int index, TaskId begin)
   };
   switch (op.kind) {
   case WorkKind::compute:
-    return follow(graph_.add_flow("kernels", index, machine_.compute(op.rank), op.amount));
+    return follow(
+        graph_.add_flow("kernels", index, machine_.compute(op.rank), op.amount, kKernelPriority));
   case WorkKind::host:
     return follow(graph_.add_flow("host work", index, machine_.host(op.rank), op.amount));
   case WorkKind::offload:

@@ -9,6 +9,10 @@
 
 namespace foretrain::sim {
 
+/// Kernels share GPUs with kernels alone. Those that hold a core go by its priority where that is
+/// lower (MaxMin::add_follower): below any of these all kernels are alike.
+inline constexpr double kKernelPriority = 1e-12;
+
 /// What a program's operations are done with on one machine. Each `add` appends the tasks of an
 /// operation that begins after `begin` and returns the last one; tasks whose limits are kept are
 /// appended to `flows`.

@@ -174,6 +174,38 @@ TEST_CASE("iperf3 teaches core time, split by segment size where there are two",
   CHECK_THAT(one.profile.refused[0].measurement, Contains("-M 536"));
 }
 
+TEST_CASE("iperf3 teaches a tunnel what it takes where the adapter looks inside", "[calibrate]")
+{
+  const LogFolder folder;
+  const std::string log = folder.write("t.json", iperf3_log(6e8, 0.6, 0.96, 1398));
+  CalibrateOptions options{.platform = "generic-4gpu", .network = "flannel-vxlan"};
+  const Calibration c = calibrate({log}, options);
+  // Sockets and routes of the host's network, and this tunnel's work on a segment of 64 KiB: all of
+  // the core time that the processes report.
+  const platforms::Transport below = platforms::load_transport(
+      resolve_preset(std::string("host-network"), platforms::kTransportKind));
+  const double host = below.cpu_per_segment.value() / 65536 + below.cpu_per_packet.value() / 1398 +
+                      below.copies / below.copy_rate.value();
+  CHECK_THAT(learnt(c, "/cpu_per_segment"), WithinRel(65536 * (0.96 / 6e8 - host), 1e-4));
+  CHECK(refused(c, "/cpu_per_packet"));
+}
+
+TEST_CASE("the thread that all packets pass is learnt from a rate that nothing else limits",
+          "[calibrate]")
+{
+  const LogFolder folder;
+  const auto packet = [&](double rate) {
+    const std::string log = folder.write("d.json", iperf3_log(rate, 0.3, 0.5, 1472 - 52));
+    const CalibrateOptions options{.platform = "generic-4gpu", .network = "flannel-udp"};
+    return learnt(calibrate({log}, options), "/cpu_per_packet");
+  };
+  // Beside two copies of each byte: as much time as the packet itself takes.
+  const double copies = packet(1.5e8) - packet(3e8);
+  CHECK_THAT(copies, WithinRel(1420 * (1 / 1.5e8 - 1 / 3e8), 0.35));
+  CHECK(packet(1.5e8) < 1420 / 1.5e8);
+  CHECK(packet(3e8) < packet(1.5e8));
+}
+
 TEST_CASE("a run too short to tell anything is refused", "[calibrate]")
 {
   LogFolder folder;

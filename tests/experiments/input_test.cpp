@@ -249,4 +249,40 @@ TEST_CASE("Time to train is start-up, a first epoch and later ones")
         Approx(7 + 1000 / job.throughput.median + 2 * 1000 / job.later_epochs->throughput.median));
 }
 
+TEST_CASE("Kernels of two processes share a GPU alike, whether their threads hold cores or not")
+{
+  auto document = parse_document(kOne, "test");
+  Json& jobs = document->root["jobs"];
+  jobs[0]["gpus"] = 1;
+  jobs[0]["placement"] = {{0, 0}};
+  jobs[0]["framework"]["host_threads"] = 0.5;
+  Json other = jobs[0];
+  other["name"] = "other";
+  other["input"] = "synthetic";
+  jobs.push_back(other);
+  const auto shared = run_text(document->root.dump());
+  for (const auto& job : shared.jobs)
+    CHECK(*job.slowdown == Approx(2).epsilon(0.05));
+}
+
+TEST_CASE("Threads that wait for the one that hands out files hold no core")
+{
+  auto document = parse_document(kOne, "test");
+  Json& job = document->root["jobs"][0];
+  job["input"]["format"] = "jpeg";
+  job["framework"]["input"]["file_time"] = "5 ms"; // 200 files a second
+  job["framework"]["host_threads"] = 0;
+  const auto run = [&](int threads) {
+    job["framework"]["input"]["threads_per_gpu"] = threads;
+    return run_text(document->root.dump());
+  };
+  const auto few = run(2);
+  const auto many = run(40);
+  CHECK(rate(few) == Approx(200).epsilon(0.02));
+  CHECK(rate(many) == Approx(rate(few)).epsilon(1e-3));
+  // 1 ms of decoding a file, by ten cores.
+  for (const auto* it : {&few, &many})
+    CHECK(it->node.value().cores == Approx(200 * 1e-3 / 10).epsilon(0.03));
+}
+
 } // namespace foretrain::input_test

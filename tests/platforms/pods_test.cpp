@@ -72,12 +72,24 @@ TEST_CASE("pods of one machine exchange whole segments through its memory", "[ho
   const Stack pods = stack("pod-per-gpu", "calico-ipip");
   const Machine machine(engine, platform("g4dn-12xlarge"), pods, 1);
   const sim::Hop hop = machine.hop({0, 1}, {0, 2}, Mover::collective);
-  // TCP's and the layer's work on a segment of 64 KiB, no packets, and a copy.
-  const double segment = 3e-6 + 0.2e-6 + 1.6e-6;
+  // TCP's and the routes' work on a segment of 64 KiB, no tunnel, no packets, and a copy.
+  const double segment = 3e-6 + 0.2e-6 + 1.1e-6;
   const double end = pods.host.cpu_overhead * (segment / 65536 + 1 / 10.5e9);
   CHECK_THAT(hop.cap, test::is(1 / end));
   CHECK_THAT(weight_of(hop, engine, "node0/cores"), test::is(2 * end));
-  CHECK_THAT(hop.latency.value(), test::is(15e-6 + 11e-6));
+  CHECK_THAT(hop.latency.value(), test::is(15e-6 + 4e-6));
+  // Whatever tunnels other nodes are behind.
+  for (const auto& [tunnel, routes] : {std::pair{"flannel-vxlan", "flannel-host-gw"},
+                                       {"flannel-vxlan-no-offload", "flannel-host-gw"},
+                                       {"flannel-udp", "flannel-host-gw"},
+                                       {"calico-vxlan", "calico"}}) {
+    const auto joined = [&](const char* network) {
+      return Machine(engine, platform("g4dn-12xlarge"), stack("pod-per-gpu", network), 1)
+          .hop({0, 1}, {0, 2}, Mover::collective);
+    };
+    CHECK(joined(tunnel).cap == joined(routes).cap);
+    CHECK(joined(tunnel).latency == joined(routes).latency);
+  }
   // Written and read once by a GPU and twice by copies, at either end; sockets have each a GPU.
   CHECK_THAT(weight_of(hop, engine, "node0/socket0/dram"), test::is(3));
   CHECK_THAT(weight_of(hop, engine, "node0/socket1/dram"), test::is(3));

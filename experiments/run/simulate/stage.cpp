@@ -95,6 +95,17 @@ void Stage::add_view(const ResolvedExperiment& experiment, std::size_t i)
       std::make_unique<platforms::Machine>(machine_.tenant(job.stack, std::move(core_sets))));
 }
 
+bool Stage::shares_input(const ResolvedExperiment& experiment, std::size_t i) const
+{
+  const auto reads = [&](std::size_t j) { return !experiment.jobs[j].input.synthetic; };
+  bool others = false;
+  for (std::size_t j = 0; j < experiment.jobs.size(); ++j)
+    others = others || (j != i && reads(j));
+  return reads(i) && others &&
+         ((experiment.storage && !experiment.storage->local()) ||
+          !shared_nodes(experiment, i).empty());
+}
+
 models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std::size_t i,
                                        const RunOptions& options) const
 {
@@ -118,6 +129,7 @@ models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std
   const bool others = experiment.jobs.size() + experiment.transfers.size() > 1;
   if (others && !job.spec.ends) {
     schedule.keep_running = true;
+    schedule.measures_on = shares_input(experiment, i);
     schedule.settling = settling_;
     schedule.measure_from = *std::max_element(starts.begin(), starts.end());
   }

@@ -59,6 +59,9 @@ private:
                Epoch epoch);
   models::JobSchedule schedule_of(const ResolvedExperiment& experiment, std::size_t i,
                                   const RunOptions& options) const;
+  /// Whether the job reads what another one reads from, too: a disk of a node or servers. A batch
+  /// at a time, so that the rate of one goes up and down with the steps of the other.
+  bool shares_input(const ResolvedExperiment& experiment, std::size_t i) const;
   /// Nodes of a job whose links other jobs use, too.
   std::set<int> shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const;
   /// Of each GPU's input; none with synthetic batches.

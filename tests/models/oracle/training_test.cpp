@@ -102,7 +102,7 @@ TEST_CASE("a synchronous step waits for its slowest rank", "[closed-form][oracle
       ProgramJob& job = *job_owned;
       const auto neighbour = sim::make_path({{scene.gpus[2].value, 1.0}}, {}, 1.0);
       scene.engine.declare(neighbour);
-      scene.engine.start({neighbour, 10.0, 1, "neighbour"}, nullptr);
+      scene.engine.start({neighbour, 10.0, sim::kKernelPriority, "neighbour"}, nullptr);
       job.launch(nullptr);
       scene.engine.run();
       return std::vector<double>{job.step_times().front().value(),
