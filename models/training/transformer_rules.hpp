@@ -263,9 +263,10 @@ void describe_gradients(V& v, TransformerRules& s)
   v.optional("gradient_sum", s.gradient_sum,
              "what adds a micro-batch's gradients to those before: the products that make them, or "
              "kernels of their own, behind a cast where they are added up in another precision");
-  v.optional("joined_gradients", s.joined_gradients,
-             "masters in fp32 with gradients in 16 bits: the optimizer's step copies these into one "
-             "tensor before it copies them to fp32 (DeepSpeed)");
+  v.optional(
+      "joined_gradients", s.joined_gradients,
+      "masters in fp32 with gradients in 16 bits: the optimizer's step copies these into one "
+      "tensor before it copies them to fp32 (DeepSpeed)");
   v.optional("all_reduce_gradients", s.all_reduce_gradients,
              "zero 1: gradients are all-reduced whole, not scattered to the optimizer's shards");
   v.optional("bf16_optimizer", s.bf16_optimizer,
