@@ -165,7 +165,7 @@ private:
     const double bound = options_.huber * noise_;
     double sum = 0;
     for (const double it : r)
-      sum += std::abs(it) <= bound ? it * it : bound * (2 * std::abs(it) - bound);
+      sum += huber_loss(it, bound);
     return sum;
   }
 
@@ -332,6 +332,12 @@ private:
 };
 
 } // namespace
+
+double huber_loss(double residual, double bound)
+{
+  const double size = std::abs(residual);
+  return size <= bound ? size * size : bound * (2 * size - bound);
+}
 
 Fit fit(const std::vector<FitParameter>& parameters, const Residuals& residuals,
         const FitOptions& options)

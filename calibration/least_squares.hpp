@@ -61,6 +61,9 @@ struct Fit {
   bool converged = false;
 };
 
+/// Huber's loss of a residual: its square up to `bound` (in the residual's unit), linear beyond.
+double huber_loss(double residual, double bound);
+
 /// Residuals (predicted - measured, each over its standard deviation) at given parameter values.
 using Residuals = std::function<std::vector<double>(const std::vector<double>&)>;
 

@@ -25,7 +25,7 @@ Seconds wait_of(const Disk& disk, double seeks)
   return disk.latency - seek + seeks * seek;
 }
 
-// Eight requests of 1 MiB.
+// Eight requests of 1 MiB have the priority of any other flow that they meet on the way: assumed.
 constexpr double kUsuallyAsked = 8.0 * (1 << 20);
 
 // A disk or a server takes requests in turn: who asks for more at a time, in more streams or larger

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kFioSpread = 0.05; // of repeated runs
 constexpr double kSmall = 16384;    // bytes of one operation: below, operations count, not bytes
+// Assumed, both:
 constexpr double kAlone = 1.5;  // operations in flight, up to which they wait for none before them
 constexpr double kQueued = 1.5; // times as long as one alone they take where they wait for others
 

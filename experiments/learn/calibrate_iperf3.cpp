@@ -115,6 +115,9 @@ public:
 
   std::vector<std::string> cores()
   {
+    const auto stack = setup_.stack(setup_.learnt());
+    if (has_own_thread(stack.transport))
+      return {}; // thread()
     FitTask task;
     task.source = "iperf3, TCP over " + transport_.id;
     std::vector<const Run*> counted;
@@ -132,10 +135,8 @@ public:
                              "no log says how busy the processors were", "iperf3 of both ends");
       return {};
     }
-    const auto stack = setup_.stack(setup_.learnt());
-    const Framing framing = framing_of(stack.transport, counted.front()->log);
     const std::string main =
-        has_own_thread(stack.transport) ? "" : largest_share(stack.transport, framing);
+        largest_share(stack.transport, framing_of(stack.transport, counted.front()->log));
     for (const auto& [pointer, low, high] : kCoreTimeBounds) {
       const bool second = segments.size() > 1 && pointer != std::string("/cpu_per_segment");
       if (pointer == main || second)
@@ -175,8 +176,14 @@ public:
         task.measurements.push_back({run.path, "core time per byte (s) of the layer's thread",
                                      1 / run.log.rate.value(), kIperfSpread});
       }
-    if (counted.empty())
+    if (counted.empty()) {
+      setup_.learning.refuse(
+          "network " + transport_.id + " core time",
+          "its packets pass a thread of their own, and iperf3 or the adapter was "
+          "the limit",
+          "iperf3 with more connections (-P)");
       return {};
+    }
     const std::string main =
         largest_share(stack.transport, framing_of(stack.transport, counted.front()->log));
     for (const auto& [pointer, low, high] : kCoreTimeBounds)

@@ -192,19 +192,11 @@ struct Outcome {
 
 using Seen = std::vector<bool>; // by measurement: whether the fit may use it
 
-// Huber's loss of a residual, in squares of the noise.
-double loss_of(double residual, double noise)
-{
-  constexpr double kBound = calibration::FitOptions{}.huber;
-  const double size = std::abs(residual) / noise;
-  return size <= kBound ? size * size : kBound * (2 * size - kBound);
-}
-
 // Whether a rate that limits nothing where the fit began does so for one slow measurement alone:
 // without the one that gains the most by it nothing is gained.
-template <class R>
-bool one_row_s(const calibration::Fit& fit, std::size_t parameter,
-               const calibration::FitParameter& begun, const R& residuals)
+bool rests_on_one_row(const calibration::Fit& fit, std::size_t parameter,
+                      const calibration::FitParameter& begun,
+                      const calibration::Residuals& residuals)
 {
   std::vector<double> values;
   for (const auto& p : fit.parameters)
@@ -217,11 +209,13 @@ bool one_row_s(const calibration::Fit& fit, std::size_t parameter,
   values[parameter] = further;
   if (residuals(values) != without)
     return false;
+  constexpr double kBound = calibration::FitOptions{}.huber;
   const double noise = std::max(fit.noise, fit.scatter);
   double gained = 0;
   double most = 0;
   for (std::size_t i = 0; i < without.size(); ++i) {
-    const double by = loss_of(without[i], noise) - loss_of(fit.rows[i].residual, noise);
+    const double by = calibration::huber_loss(without[i] / noise, kBound) -
+                      calibration::huber_loss(fit.rows[i].residual / noise, kBound);
     gained += by;
     most = std::max(most, by);
   }
@@ -259,7 +253,7 @@ Outcome fit_known(const FitTask& task, const Bench& bench, const Seen& seen, Lea
     std::size_t worst = least_known(outcome.fit);
     const bool known = worst == parameters.size();
     for (std::size_t i = 0; known && task.series && i < parameters.size(); ++i)
-      if (one_row_s(outcome.fit, i, parameters[i], residuals))
+      if (rests_on_one_row(outcome.fit, i, parameters[i], residuals))
         worst = i;
     if (worst == parameters.size())
       break;

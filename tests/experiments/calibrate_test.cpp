@@ -197,7 +197,9 @@ TEST_CASE("the thread that all packets pass is learnt from a rate that nothing e
   const auto packet = [&](double rate) {
     const std::string log = folder.write("d.json", iperf3_log(rate, 0.3, 0.5, 1472 - 52));
     const CalibrateOptions options{.platform = "generic-4gpu", .network = "flannel-udp"};
-    return learnt(calibrate({log}, options), "/cpu_per_packet");
+    const Calibration c = calibrate({log}, options);
+    CHECK(c.profile.refused.empty());
+    return learnt(c, "/cpu_per_packet");
   };
   // Beside two copies of each byte: as much time as the packet itself takes.
   const double copies = packet(1.5e8) - packet(3e8);

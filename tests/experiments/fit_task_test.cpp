@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kOther = 6.39e9; // B/s of what limits large sizes, whatever the disk does
 const std::vector<double> kSizes{1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7, 1e8, 3e8};
+const std::vector<double> kOneLarge{1e2, 2e2, 5e2, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 3e8};
 
 double time_of(double size, double latency, double rate)
 {
@@ -26,7 +27,8 @@ double time_of(double size, double latency, double rate)
 
 // Copies through a disk of such a rate, the last one of which took so many times as long. The
 // preset is a little faster than what is behind it.
-std::vector<calibration::ProfileRefusal> refused(double rate, double last, bool series)
+std::vector<calibration::ProfileRefusal> refused(double rate, double last, bool series,
+                                                 const std::vector<double>& sizes = kSizes)
 {
   const auto disk = [](const std::shared_ptr<const Overlay>& overlay) {
     return read_as<platforms::Disk>(
@@ -38,13 +40,13 @@ std::vector<calibration::ProfileRefusal> refused(double rate, double last, bool 
   task.series = series;
   task.knobs = {{part, "/read", 1e3, 1e13, "larger copies"},
                 {part, "/latency", 1e-8, 10, "smaller copies"}};
-  for (std::size_t i = 0; i < kSizes.size(); ++i)
-    task.measurements.push_back({"log", "copy", time_of(kSizes[i], 1.2e-4, rate)});
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    task.measurements.push_back({"log", "copy", time_of(sizes[i], 1.2e-4, rate)});
   task.measurements.back().value *= last;
   task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
     const platforms::Disk it = disk(overlay);
     std::vector<double> times;
-    for (const double size : kSizes)
+    for (const double size : sizes)
       times.push_back(time_of(size, it.latency.value(), it.read.value()));
     return times;
   };
@@ -64,6 +66,11 @@ TEST_CASE("one slow measurement of a series shows no limit, all large ones do", 
   CHECK_THAT(alone[0].parameter, Contains("/read"));
   CHECK_THAT(alone[0].reason, Contains("one slow measurement alone"));
   CHECK(refused(1e12, 3, false).empty()); // measurements that stand for themselves
+  // Nothing else speaks against it: still one.
+  const auto only = refused(1e12, 3, true, kOneLarge);
+  REQUIRE(only.size() == 1);
+  CHECK_THAT(only[0].reason, Contains("one slow measurement alone"));
+  CHECK(refused(1e12, 3, false, kOneLarge).empty());
   CHECK(refused(2e9, 1, true).empty());
   CHECK(refused(2e9, 3, true).empty());
 }

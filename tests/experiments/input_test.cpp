@@ -285,4 +285,21 @@ TEST_CASE("Threads that wait for the one that hands out files hold no core")
     CHECK(it->node.value().cores == Approx(200 * 1e-3 / 10).epsilon(0.03));
 }
 
+TEST_CASE("A job is measured over whole steps of another one that reads in bursts")
+{
+  auto document = parse_document(kOne, "test");
+  Json& jobs = document->root["jobs"];
+  jobs[0]["model"] = "alexnet"; // as fast as it reads, in steps of 15 ms
+  jobs[0]["batch_per_gpu"] = 10;
+  Json slow = jobs[0];
+  slow["name"] = "slow";
+  slow["model"] = "resnet50"; // a batch in each 0.7 s, which it reads at once
+  slow["batch_per_gpu"] = 256;
+  jobs.push_back(slow);
+  const auto both = run_text(document->root.dump());
+  // The disk's 100 MB/s, in samples of 100 kB, but what the slow one takes of them.
+  CHECK(rate(both, 0) == Approx(1000 - rate(both, 1)).epsilon(0.05));
+  CHECK(rate(both, 1) == Approx(both.jobs[1].alone->throughput.median).epsilon(0.02));
+}
+
 } // namespace foretrain::input_test

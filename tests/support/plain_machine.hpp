@@ -18,6 +18,11 @@ public:
     for (int r = 0; r < ranks; ++r)
       gpus_.push_back(path());
   }
+  /// Rank 1 on the GPU of rank 0; its kernels hold as much of a core.
+  void share_first_gpu(sim::Held core)
+  {
+    gpus_.at(1) = sim::make_path(gpus_.at(0)->uses, {}, 1.0, std::move(core));
+  }
   sim::PathPtr compute(int rank) override { return gpus_.at(static_cast<std::size_t>(rank)); }
   sim::PathPtr host(int rank) override { return link({-1, rank}); }
   sim::PathPtr offload(int rank, bool to_host) override { return link({to_host ? -2 : -3, rank}); }

@@ -355,4 +355,22 @@ TEST_CASE("buckets are synchronised by the machine, and their variables brought 
   CHECK_THAT(ran.shares.busy[static_cast<std::size_t>(Phase::forward)].value(), test::is(1));
 }
 
+TEST_CASE("kernels share a GPU alike, whatever cores they hold", "[workload][closed-form]")
+{
+  Engine engine;
+  PlainMachine machine(engine, 2);
+  const ResourceId cores = engine.add_resource("cores", 8.0);
+  machine.share_first_gpu({{{cores.value, 0.5}}, 3e-10}); // as little as a thread beside bytes
+  Program program = with_ranks(2);
+  program.compute(0, Phase::forward, "kernels", Seconds(1));
+  program.compute(1, Phase::forward, "kernels", Seconds(3));
+  const WorkOrder order(program);
+  StepDates dates(program, order);
+  Executor executor(engine, program, order, machine);
+  executor.start({1.0, 1.0}, 0, [&] { executor.tell(dates); });
+  engine.run();
+  CHECK(dates.finished({0}).value() == Approx(2).epsilon(1e-9)); // a half each, then all of it
+  CHECK(dates.finished({1}).value() == Approx(4).epsilon(1e-9));
+}
+
 } // namespace foretrain::executor_test
