@@ -18,8 +18,8 @@ std::vector<std::string> words_of(const std::string& name)
       words.back() += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     else if (!words.back().empty())
       words.emplace_back();
-  static constexpr std::array<std::string_view, 6> kMakers{"",        "NVIDIA", "TESLA",
-                                                           "GEFORCE", "QUADRO", "GRAPHICS"};
+  static constexpr std::array<std::string_view, 8> kMakers{
+      "", "NVIDIA", "TESLA", "GEFORCE", "QUADRO", "GRAPHICS", "AMD", "INSTINCT"};
   std::erase_if(words, [](const std::string& word) {
     return std::find(kMakers.begin(), kMakers.end(), word) != kMakers.end();
   });

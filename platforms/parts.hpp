@@ -185,12 +185,15 @@ void describe(V& v, PrecisionRate& s)
 {
   v.required("peak", s.peak, "peak rate of the data sheet", positive());
   v.optional("dense_efficiency", s.dense_efficiency,
-             "share of the peak that convolutions and products reach in whole waves of large "
-             "tiles; above 1 where libraries do fewer multiplications than are counted",
+             "share of the peak that layers' convolutions and products reach in whole waves of "
+             "large tiles (of transformers: product_efficiency); above 1 where libraries do fewer "
+             "multiplications than are counted",
              between(0.01, 2));
   v.optional("product_efficiency", s.product_efficiency,
-             "for a GPU without a table of products (kernels): share of the peak that the best of "
-             "them reach at the clock that long runs keep (sustained_clock); 0: not known",
+             "for a GPU without a table of products (kernels): share of the peak that the best "
+             "products of transformers on tensor cores reach at the clock that long runs keep "
+             "(sustained_clock); 0: not known, and 0.8 is taken, as of most GPUs that were "
+             "measured, or dense_efficiency where that is more",
              between(0, 1));
 }
 

@@ -3,6 +3,7 @@
 #include "experiments/run/simulate/plan_exchanges.hpp"
 #include "experiments/spec/fitting_plan.hpp"
 #include "experiments/spec/transformer_setting.hpp"
+#include "models/plans/supported_plan.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -71,6 +72,7 @@ class Search {
 public:
   Search(const ResolvedExperiment& experiment, models::Fidelity fidelity)
       : e_(experiment), job_(experiment.jobs.front()), setting_(job_.transformer->step),
+        limits_(job_.framework.plans),
         exchanges_({e_.platform, job_.stack, job_.library, e_.nodes, job_.ranks, e_.pcie_scale},
                    setting_.memory, fidelity)
   {
@@ -121,7 +123,8 @@ private:
                 plan.tensor = tensor;
                 plan.sequence_parallel = tensor > 1;
                 plan.context = context;
-                plan.context_heads = std::gcd(context, job.plan.context_heads);
+                plan.context_heads =
+                    limits_.context_rings ? std::gcd(context, job.plan.context_heads) : context;
                 if (context == 1)
                   plan.context_exchange = models::ContextExchange::ring;
                 plan.pipeline = pipeline;
@@ -151,6 +154,8 @@ private:
       for (const auto& [zero, shard] : sharings(plan, memory.batch.data)) {
         plan.zero = zero;
         plan.shard = shard;
+        if (!models::unsupported(limits_, plan).empty())
+          continue;
         memory.plan = plan;
         use_routing(memory, job_.spec.routing);
         if (!least_recompute(memory)) {
@@ -195,9 +200,17 @@ private:
   }
 
   // Frameworks divide the weights of whole models only, and within nodes where there are several.
+  // Less than all is what the framework has first.
   std::vector<std::pair<int, models::ZeroShard>> sharings(const ParallelPlan& plan, int data) const
   {
-    std::vector<std::pair<int, models::ZeroShard>> list{{1, models::ZeroShard::all}};
+    int least = 0;
+    for (int zero = 1; zero <= 2 && least == 0; ++zero) {
+      ParallelPlan shared = plan;
+      shared.zero = zero;
+      if (models::unsupported(limits_, shared).empty())
+        least = zero;
+    }
+    std::vector<std::pair<int, models::ZeroShard>> list{{least, models::ZeroShard::all}};
     if (plan.pipeline > 1)
       return list;
     list.emplace_back(3, models::ZeroShard::all);
@@ -209,6 +222,7 @@ private:
   const ResolvedExperiment& e_;
   const ResolvedJob& job_;
   const models::StepSetting& setting_;
+  const models::PlanLimits& limits_;
   PlanExchanges exchanges_;
   std::vector<BoundedPlan> candidates_;
 };

@@ -64,6 +64,7 @@ struct FleetAnswer {
   std::optional<double> interval_of_daly;
   std::optional<int> situations; // of jobs that were simulated together
   std::optional<FleetTraceAnswer> trace;
+  std::vector<std::string> warnings;
 };
 
 /// A part of the GPU hours, by its name for people.
@@ -204,6 +205,7 @@ void describe(V& v, FleetAnswer& s)
   v.optional("situations", s.situations,
              "of jobs on their nodes beside others that were simulated, where speeds are");
   v.optional("trace", s.trace, "the file of recorded jobs");
+  v.optional("warnings", s.warnings, "what the reader has to know");
 }
 
 } // namespace foretrain::experiments

@@ -42,6 +42,9 @@ void check_failures(const FailuresSpec& spec, const Value& at)
       spec.per_1000_node_days || (spec.gpus && spec.gpus->takes == GpuTakes::node);
   if (spec.drained > 0 && !takes_nodes)
     at.at("drained").fail("needs per_1000_node_days, or gpus that take their node");
+  if (spec.lemons && spec.lemons->nodes * spec.lemons->failures == 0 &&
+      spec.lemons->nodes != spec.lemons->failures)
+    at.at("lemons").fail("must have nodes and failures above 0, or neither");
   if (spec.law == FailureLaw::exponential && spec.shape != 1)
     at.at("shape").fail("is only for Weibull's law");
 }
@@ -87,6 +90,10 @@ void check_job(const Value& job)
 
 void check_mix(const MixSpec& mix, const Value& at)
 {
+  if (at.json().contains("spread") && mix.law != RunTimeLaw::log_normal)
+    at.at("spread").fail("is only of the law log-normal, and the law is " + word_of(mix.law));
+  if (mix.job && at.json().contains("law"))
+    at.at("law").fail("must not be given beside a job: it is of run_time");
   if (!mix.job) {
     if (mix.gpus < 1 || !mix.run_time)
       at.fail("must have a job, or gpus and run_time");
@@ -206,6 +213,10 @@ void check_fleet(const FleetSpec& spec, const Value& root)
   }
   if (simulates(spec) && !spec.cluster.platform)
     root.at("cluster").fail_at("platform", "is missing: speeds are simulated");
+  if (!spec.cluster.platform && spec.stack)
+    root.at("stack").fail("needs a platform in /cluster");
+  if (!spec.cluster.platform && spec.cluster.storage)
+    root.at("cluster").at("storage").fail("needs a platform beside it");
   if (spec.arrivals)
     check_arrivals(*spec.arrivals, root.at("arrivals"));
   if (spec.failures)

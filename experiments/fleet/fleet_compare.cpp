@@ -219,6 +219,8 @@ FleetComparison compare_fleets(const FleetSide& a, const FleetSide& b,
     comparison.pairs.push_back(compared_pair(pair, run_a, run_b));
     add_warnings_of(comparison.pairs.back(), warnings);
     add_currencies(run_a.answer, run_b.answer, warnings);
+    for (const FleetAnswer* answer : {&run_a.answer, &run_b.answer})
+      warnings.insert(answer->warnings.begin(), answer->warnings.end());
   }
   const std::size_t pairs = comparison.pairs.size();
   comparison.unmatched = {side_a.points.size() - std::min(side_a.points.size(), pairs),

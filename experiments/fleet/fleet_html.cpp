@@ -28,7 +28,8 @@ public:
   std::string html() const
   {
     const std::string body =
-        section("answer", "In short", lead()) + section("hours", "Where GPU hours went", hours()) +
+        section("answer", "In short", lead() + warnings()) +
+        section("hours", "Where GPU hours went", hours()) +
         section("time", "Use and queue over time", over_time()) +
         section("gantt", "Who held which nodes", fleet_gantt(run_)) +
         section("overheads", "Failures and checkpoints over time", overheads_over_time(run_)) +
@@ -128,6 +129,14 @@ private:
       head += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", number);
     return "<table class=\"stacking\"><thead><tr>" + head + "</tr></thead><tbody>" + rows +
            "</tbody></table>";
+  }
+
+  std::string warnings() const
+  {
+    std::string items;
+    for (const std::string& warning : answer_.warnings)
+      items += "<li>" + prose(warning) + "</li>";
+    return items.empty() ? "" : "<ul>" + items + "</ul>";
   }
 
   std::string trace() const

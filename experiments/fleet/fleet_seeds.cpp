@@ -133,6 +133,7 @@ std::vector<FleetRun> run_all_seeds(const LoadedFleet& fleet, const FleetOptions
   for (FleetRun& run : runs) {
     run.situations = static_cast<int>(table.situations());
     run.interval_scale = fleet.interval_scale;
+    run.misfits = table.misfits();
   }
   return runs;
 }

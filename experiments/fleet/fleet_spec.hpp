@@ -45,6 +45,10 @@ inline void check_fields(const Value& at, const Policy& policy)
 {
   if (at.json().contains("depth") && policy.backfill != Backfilling::conservative)
     at.at("depth").fail("is only of conservative backfilling");
+  if (at.json().contains("quantum") && policy.preemption != Preemption::quantum)
+    at.at("quantum").fail("is only of preemption by quantum");
+  if (at.json().contains("half_life") && policy.order != Order::fair_share)
+    at.at("half_life").fail("is only of the order fair-share");
 }
 
 template <class V>

@@ -194,6 +194,8 @@ std::string fleet_table(const FleetAnswer& answer)
     text += fmt::format("\nSpeeds: {} situations of jobs beside each other were simulated.\n",
                         *answer.situations);
   text += failures(answer) + notes(answer);
+  for (const std::string& warning : answer.warnings)
+    text += "\nwarning: " + warning + "\n";
   if (answer.interrupted)
     text += "\nInterrupted: this is of what has happened so far.\n";
   return text;

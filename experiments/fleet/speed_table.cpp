@@ -3,11 +3,14 @@
 #include "experiments/run/keep/fingerprint.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "experiments/spec/training_length.hpp"
+#include "sim/base/text.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
 #include <tuple>
+
+#include <fmt/format.h>
 
 namespace foretrain::experiments {
 
@@ -194,6 +197,21 @@ std::optional<Bytes> SpeedTable::checkpoint_bytes(std::uint32_t kind) const
   if (kind >= kinds_.size()) // of jobs whose run times are given
     return {};
   return experiments::checkpoint_bytes(resolve(alone(job_json(kind), kind)).jobs.front());
+}
+
+std::vector<std::string> SpeedTable::misfits() const
+{
+  std::vector<std::string> list;
+  for (std::uint32_t k = 0; k < kinds_.size(); ++k) {
+    const ResolvedExperiment e = resolve(alone(job_json(k), k));
+    const Bytes needed = device_memory(e.jobs.front());
+    if (needed > e.platform.gpu.memory)
+      list.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}: such jobs "
+                                 "would not run, and their speed is what more memory would allow",
+                                 kinds_[k].does.job.pointer(), to_text(needed), e.platform.gpu.name,
+                                 to_text(e.platform.gpu.memory)));
+  }
+  return list;
 }
 
 const PointRates& SpeedTable::simulated(const std::vector<SpeedJob>& asked)

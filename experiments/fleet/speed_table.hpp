@@ -76,6 +76,9 @@ public:
   /// Rates of the jobs of a workload, where 1 is the reference of their kind.
   models::fleet::Speeds speeds(const models::fleet::Workload& workload);
 
+  /// Kinds that need more device memory than a GPU has, in words.
+  std::vector<std::string> misfits() const;
+
   /// Of the cluster, where jobs are placed that have it to themselves.
   void set_nodes(int nodes) { cluster_.shape.nodes = nodes; }
 

@@ -1,7 +1,7 @@
 // What each kind of log teaches: one function per kind, in a file of its own.
 #pragma once
 
-#include "experiments/learn/fit_task.hpp"
+#include "experiments/learn/learning.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/stack.hpp"
 

@@ -130,14 +130,10 @@ std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs
   const Part gpu = part_of(spec.node.gpus->type, platforms::kGpuKind);
   const Part cpu = part_of(spec.node.cpu, platforms::kCpuKind);
   const std::string large = "nccl-tests up to 1 GiB (-e 1G)";
-  std::vector<Knob> knobs = {
-      {gpu, "/nvlink_collective_efficiency", 0.05, 1, large + " on GPUs joined by NVLink"},
-      {gpu, "/nvlink_in_switch_efficiency", 0.05, 1, large + " with NVLS"},
-      {cpu, "/root_port_duplex", 1e8, 1e12, large + " over PCIe"},
-      {cpu, "/socket_link", 1e8, 1e12, large + " across sockets"},
-  };
+  std::vector<Knob> knobs;
   const bool several_nodes = std::any_of(runs.begin(), runs.end(),
                                          [](const NcclRun& run) { return run.options.nodes > 1; });
+  // What is slow between nodes alone is looked for there first.
   if (several_nodes) {
     const Part transport = part_of(setup.transport(setup.learnt()), platforms::kTransportKind);
     if (setup.stack(setup.learnt()).transport.protocol == platforms::NetworkProtocol::tcp) {
@@ -149,6 +145,11 @@ std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs
         knobs.push_back({part_of(spec.node.nics[n].type, platforms::kNicKind), "/rate", 1e6, 1e13,
                          large + " between nodes"});
   }
+  knobs.push_back(
+      {gpu, "/nvlink_collective_efficiency", 0.05, 1, large + " on GPUs joined by NVLink"});
+  knobs.push_back({gpu, "/nvlink_in_switch_efficiency", 0.05, 1, large + " with NVLS"});
+  knobs.push_back({cpu, "/root_port_duplex", 1e8, 1e12, large + " over PCIe"});
+  knobs.push_back({cpu, "/socket_link", 1e8, 1e12, large + " across sockets"});
   // The plateau of small sizes when one thread launches on several GPUs.
   if (std::any_of(runs.begin(), runs.end(),
                   [](const NcclRun& run) { return run.options.gpus_per_thread > 1; }))

@@ -1,8 +1,8 @@
 // One fit: parameters of presets, measurements, and a way to predict the measurements from presets.
-// What the logs of one kind teach is told as such tasks; learn() does the rest for all of them.
+// What the logs of one kind teach is told as such tasks (learning.hpp).
 #pragma once
 
-#include "calibration/least_squares.hpp"
+#include "calibration/profile.hpp"
 #include "experiments/spec/profiles.hpp"
 
 #include <functional>
@@ -49,38 +49,6 @@ struct FitTask {
   bool hold_back = true;   // a part of the measurements, for FitCheck: costs a fit more
   bool series = false;     // of one thing by size: a slow one alone shows no limit
   std::string objection{}; // why nothing that it teaches is kept unasked
-};
-
-/// Presets against what was learnt, on measurements that the fit did not see where those that it
-/// saw teach the same parameters, else on all.
-struct FitCheck {
-  std::string source;
-  int measurements = 0;
-  bool held_back = false;
-  double presets = 0; // mean relative error
-  double profile = 0;
-  std::string objection{}; // why it is not kept unasked; empty: it is
-};
-
-/// Why a fit with these mean errors is not to be kept; "" where it is. On what it has seen it must
-/// be no worse than the presets at all, on what was held back by no more than the scatter there.
-std::string objection_to(const FitCheck& check);
-
-/// What has been learnt so far. Each task sees what the ones before it learnt.
-struct Learning {
-  Profiles profiles; // earlier ones, then what was learnt
-  calibration::Profile learnt;
-  std::vector<FitCheck> checks;
-  bool judging = true; // what is no better than the presets is not kept,
-  bool force = false;  // unless that is asked for
-
-  /// Fits a task. Parameters that the measurements do not know keep the preset's value, and the
-  /// others are fitted again with it, so that the profile alone gives the fitted times. What is no
-  /// better than the presets, or half off, or objected to, is refused. Returns the
-  /// names of what it taught ("gpu v100-sxm2-16gb /memory_efficiency").
-  std::vector<std::string> learn(const FitTask& task);
-  void refuse(const std::string& parameter, const std::string& reason,
-              const std::string& measurement);
 };
 
 std::string name_of(const Knob& knob);

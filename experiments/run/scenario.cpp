@@ -113,7 +113,7 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   JobResult result;
   result.name = resolved.spec.name;
   result.gpus = static_cast<int>(resolved.ranks.size());
-  result.memory = {device_memory(resolved), experiment.platform.gpu.memory, {}};
+  result.memory = {device_memory(resolved), memory_left_to(experiment, i), {}};
   if (resolved.transformer)
     result.memory.parts =
         models::memory_parts(models::fullest_stage(resolved.transformer->step.memory).second);

@@ -335,8 +335,9 @@ ResolvedExperiment resolve(const Point& given)
         "platform",
         fmt::format("has at most {} node{}, and {} are needed: '{}'", e.platform.max_nodes,
                     e.platform.max_nodes == 1 ? "" : "s", needed, e.platform.name),
-        fmt::format("fewer GPUs, or a larger one: {{\"extends\": \"{}\", \"max_nodes\": {}}}",
-                    e.platform.name, needed));
+        fmt::format("fewer GPUs, or a larger one: {{\"extends\": \"{}\", \"max_nodes\": {}{}}}",
+                    e.platform.name, needed,
+                    e.platform.networks.empty() ? ", \"networks\": [...]" : ""));
   e.nodes =
       e.spec.cluster.nodes.value_or(std::min(std::max({1, listed, needed}), e.platform.max_nodes));
   if (e.nodes > e.platform.max_nodes)

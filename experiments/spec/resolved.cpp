@@ -1,5 +1,9 @@
 #include "experiments/spec/resolved.hpp"
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 namespace foretrain::experiments {
 
 int gradient_bytes(const ResolvedJob& job)
@@ -39,6 +43,25 @@ Bytes device_memory(const ResolvedJob& job)
   return job.spec.mode == JobMode::inference
              ? models::inference_memory(job.network, batch, job.device)
              : models::training_memory(job.network, batch, job.device);
+}
+
+Bytes memory_left_to(const ResolvedExperiment& experiment, std::size_t job)
+{
+  const auto& ranks = experiment.jobs[job].ranks;
+  const std::set<platforms::GpuPlace> mine(ranks.begin(), ranks.end());
+  std::map<platforms::GpuPlace, Bytes> taken;
+  for (std::size_t j = 0; j < experiment.jobs.size(); ++j) {
+    if (j == job)
+      continue;
+    const Bytes needed = device_memory(experiment.jobs[j]);
+    for (const auto& place : experiment.jobs[j].ranks)
+      if (mine.count(place) > 0)
+        taken[place] += needed;
+  }
+  Bytes most{};
+  for (const auto& [place, bytes] : taken)
+    most = std::max(most, bytes);
+  return std::max(Bytes{}, experiment.platform.gpu.memory - most);
 }
 
 } // namespace foretrain::experiments

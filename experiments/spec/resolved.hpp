@@ -69,4 +69,7 @@ struct ResolvedExperiment {
   std::shared_ptr<KnownExchanges> exchanges = std::make_shared<KnownExchanges>();
 };
 
+/// What the other jobs on a job's GPUs leave it of a device's memory, where they need most.
+Bytes memory_left_to(const ResolvedExperiment& experiment, std::size_t job);
+
 } // namespace foretrain::experiments

@@ -3,6 +3,7 @@
 #include "experiments/spec/job_framework.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/transformer_checks.hpp"
+#include "models/plans/supported_plan.hpp"
 #include "models/training/optimizer.hpp"
 #include "models/transformer/conversion.hpp"
 
@@ -188,7 +189,8 @@ std::string unmeasured(const JobSpec& job, const platforms::Gpu& gpu)
   const char* const follow = !half && rate != nullptr && rate->product_efficiency > 0
                                  ? "products follow the best ones of its maker, attention its data "
                                    "sheet"
-                             : !half ? "products and attention follow its data sheet"
+                             : !half ? "products and attention follow its data sheet "
+                                       "(\"product_efficiency\" says what products reach)"
                              : is_fp4(job.precision) && gpu.kernels->fp8
                                  ? "products follow those in fp8 at the peak of its data sheet"
                                  : "products follow its data sheet";
@@ -197,7 +199,7 @@ std::string unmeasured(const JobSpec& job, const platforms::Gpu& gpu)
 }
 
 void add_warnings(TransformerSetting& setting, const JobSpec& job, int sequence,
-                  const platforms::PlatformSpec& platform)
+                  const models::Framework& framework, const platforms::PlatformSpec& platform)
 {
   const models::Transformer& t = setting.model.transformer;
   const models::StepSetting& s = setting.step;
@@ -220,6 +222,11 @@ void add_warnings(TransformerSetting& setting, const JobSpec& job, int sequence,
                                            job.name, 100 * (1 - s.memory.experts_take)));
   if (!s.device.tables)
     setting.warnings.push_back(unmeasured(job, platform.gpu));
+  if (const std::string missing = models::unsupported(framework.plans, s.memory.plan);
+      !missing.empty())
+    setting.warnings.push_back(
+        fmt::format("{}: {} has no {}: the answer is what it would take if it had", job.name,
+                    framework.name, missing));
 }
 
 } // namespace
@@ -323,7 +330,7 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
   s.overhead = stack.host.cpu_overhead * framework.step_overhead;
   if (job.tokens)
     setting.tokens = tokens_of(job.tokens);
-  add_warnings(setting, job, batch.sequence, platform);
+  add_warnings(setting, job, batch.sequence, framework, platform);
   return setting;
 }
 

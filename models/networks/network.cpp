@@ -62,6 +62,8 @@ Network load_network(const Value& preset)
   auto file = read_as<NetworkFile>(preset);
   check_name(preset, file.name);
   Network network;
+  if (!file.optimizer.empty())
+    network.optimizer = file.optimizer;
   network.name = file.name.empty() ? default_name(preset) : file.name;
   if (!file.input && !file.measured && file.operators.empty())
     preset.fail_at("input", "is missing");
@@ -71,8 +73,6 @@ Network load_network(const Value& preset)
                     : network.samples == "images" ? "imagenet"
                                                   : "wikipedia-books";
   network.dataset_named = !file.dataset.empty();
-  if (!file.optimizer.empty())
-    network.optimizer = file.optimizer;
   network.work_variation = file.work_variation;
 
   if (file.measured) {
@@ -100,6 +100,10 @@ Network load_network(const Value& preset)
   network.layers = builder.take_layers();
   if (network.layers.empty())
     preset.fail_at("layers", "holds no layer that computes anything");
+  const bool tables = std::ranges::any_of(
+      network.layers, [](const Layer& layer) { return layer.kind == LayerKind::tables; });
+  if (tables && file.optimizer.empty())
+    network.optimizer = "plain-sgd";
   return network;
 }
 

@@ -114,7 +114,8 @@ void describe(V& v, NetworkFile& s)
       "dataset", s.dataset,
       "data set it is usually trained on; default imagenet for images, wikipedia-books else");
   v.optional("optimizer", s.optimizer,
-             "optimizer it is usually trained with; default sgd-momentum");
+             "optimizer it is usually trained with; default sgd-momentum, of a network with tables "
+             "plain-sgd");
   v.optional("work_variation", s.work_variation,
              "coefficient of variation of the work in a batch, where it hangs on the samples: "
              "each GPU of a job waits for the one that has most",

@@ -413,7 +413,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
     if (s.gathers())
       other += most_layers * (2 * s.element + s.state.gradient) +
                (s.state.root ? tables * s.element : 0.0);
-    if (plan.zero == 2 && s.batch.data > 1)
+    if (plan.zero == 2 && !s.keeps_weights() && s.batch.data > 1)
       other += most_layers * s.state.gradient;
     const double micro =
         held_micro_batches(plan, s.batch.micro_batches, stage) / plan.virtual_stages;

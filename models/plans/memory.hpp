@@ -54,10 +54,10 @@ struct MemorySetting {
   bool stages_keep_weights = false; // as the framework does
   StateBytes state;
 
-  /// Whether weights that zero 3 shares out are whole on a stage throughout a step, with their
-  /// gradients (torchtitan: reshard_after_forward is off in a pipeline; PyTorch, distributed/
+  /// Whether weights and gradients that zero 2 and 3 share out are whole on a stage throughout a
+  /// step (torchtitan: reshard_after_forward is off in a pipeline; PyTorch, distributed/
   /// pipelining/stage.py, backward_maybe_with_nosync).
-  bool keeps_weights() const { return stages_keep_weights && plan.zero == 3 && plan.pipeline > 1; }
+  bool keeps_weights() const { return stages_keep_weights && plan.zero > 1 && plan.pipeline > 1; }
   /// Whether each layer's weights are gathered when they are needed.
   bool gathers() const { return plan.zero == 3 && !keeps_weights(); }
   /// Bytes per parameter of the copy that kernels read, beside what is gathered.

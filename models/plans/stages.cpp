@@ -117,6 +117,19 @@ EndParameters end_parameters(const Piece& piece, const Transformer& t, const Par
   return ends;
 }
 
+namespace {
+
+// Of a layer's attention: a tensor-parallel rank has at least one whole head of keys and values.
+double copied_heads(const Transformer& t, LayerParts parts, double cut)
+{
+  if (parts.mixer != Mixer::attention || t.latent)
+    return 0;
+  const double copied = std::max(0.0, 1 - t.kv() / cut);
+  return copied * 2 * t.head() * (t.hidden + (t.has_qkv_bias() ? 1 : 0));
+}
+
+} // namespace
+
 PieceParameters parameters_of(const Piece& piece, const Transformer& t, const ParallelPlan& plan)
 {
   const double cut = plan.tensor;
@@ -126,7 +139,8 @@ PieceParameters parameters_of(const Piece& piece, const Transformer& t, const Pa
   p.shared = piece.predictions * prediction_parameters(t) / cut;
   for (const LayerRun& run : runs) {
     const LayerParameters one = layer_parameters(t, run.parts);
-    p.shared += run.count * ((one.mixer + one.dense) / cut + one.norms);
+    p.shared +=
+        run.count * ((one.mixer + one.dense) / cut + one.norms + copied_heads(t, run.parts, cut));
     p.experts += run.count * one.experts / (plan.expert * plan.expert_tensor);
   }
   p.shared += end_parameters(piece, t, plan).total();

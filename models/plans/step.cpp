@@ -31,7 +31,8 @@ DataCalls data_calls(const StepSetting& s, const ExchangeTimes& exchanges,
   const bool of_node = plan.shard == ZeroShard::node && plan.zero > 0;
   DataCalls data;
   const bool keeps = s.memory.keeps_weights();
-  const bool of_passes = plan.zero == 2; // gradients, and weights where these are shared out again
+  const bool of_passes =
+      plan.zero == 2 && !keeps; // gradients, and weights where these are shared out again
   const auto add = [&](PlanGroup group, double parameters, double gathered) {
     if (exchanges.ranks(group) < 2 || (plan.zero == 3 && !keeps))
       return;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kAtOnceAfter = 5e-6;  // a collective behind another one of its stream
 constexpr double kSlowBegin = 50e-6;   // NCCL's smallest messages: 10 to 60 us within a node
-constexpr double kSlowestLink = 1e9;   // B/s; no network of GPUs in use is slower than 10 GbE
+constexpr double kSlowestLink = 1e8;   // B/s; no network of GPUs in use is slower than 1 GbE
 constexpr double kResolution = 0.5e-6; // s, of old traces
 constexpr double kSameSize = 0.1;      // sizes of lists of indices vary from step to step
 

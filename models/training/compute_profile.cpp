@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace foretrain::models {
 
@@ -122,10 +123,11 @@ struct Product {
     return Seconds(device.tiles->arithmetic(tile));
   }
 
-  // `tiled`: the kernels cut products into tiles, on tensor cores where there are any.
+  // Of kernels that cut products into tiles, on tensor cores where there are any, and of others
+  // that do the same without.
   struct Arithmetic {
-    Seconds time;
-    bool tiled = true;
+    Seconds tiled;
+    std::optional<Seconds> direct{};
   };
 
   Arithmetic arithmetic(const sim::Product& shape, bool weight_gradient = false) const
@@ -144,7 +146,7 @@ struct Product {
                 : direct};
   }
 
-  // Groups of a convolution: the quicker of two kinds of kernels. One treats neighbouring groups as
+  // Groups of a convolution have two kinds of kernels. One treats neighbouring groups as
   // a wider product, whose weights are zero off its diagonal blocks, so that it fills its tiles:
   // all of them together are the dense convolution, which none is slower than. The other reads its
   // windows as they are.
@@ -160,8 +162,7 @@ struct Product {
       if (together >= shape.count)
         break;
     }
-    const Seconds direct = Flops(2 * shape.count * shape.m * shape.n * shape.k) / device.direct;
-    return direct < tiled ? Arithmetic{direct, false} : Arithmetic{tiled};
+    return {tiled, Flops(2 * shape.count * shape.m * shape.n * shape.k) / device.direct};
   }
 
   Seconds time(Seconds arithmetic, Seconds moving) const
@@ -178,19 +179,22 @@ struct Product {
   }
 
   // Tensor cores want channels last: what comes with channels first is converted, and back.
-  Seconds converting(double elements, bool tiled) const
+  Seconds converting(double elements) const
   {
-    if (!tiled || !device.tensor_cores || layer.kind != LayerKind::conv)
+    if (!device.tensor_cores || layer.kind != LayerKind::conv)
       return Seconds(0);
     return device.dense.moving(moved(device.kernels.tensor_core_layout * elements, device),
                                moved(elements, device));
   }
 
-  // A kernel and what goes with it; `image_passes` over the image beside the matrix of patches.
+  // The quicker kernel and what goes with it; `image_passes` over the image beside the matrix of
+  // patches.
   Seconds kernel(const Arithmetic& work, double image_passes, Seconds moving) const
   {
-    return patch_pass(image_passes) + converting(left + result, work.tiled) +
-           time(work.time, moving);
+    Seconds quicker = converting(left + result) + time(work.tiled, moving);
+    if (work.direct)
+      quicker = std::min(quicker, time(*work.direct, moving));
+    return patch_pass(image_passes) + quicker;
   }
 
   Seconds forward() const
@@ -339,7 +343,8 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   profile.optimizer_exposed = update.exposed;
   profile.optimizer_launches = update.launches;
   if (const auto& host = device.launches)
-    profile.optimizer_host = host->time(0, update.launches + tensors * host->checks_per_gradient);
+    profile.optimizer_host =
+        std::max(host->time(0, update.launches + tensors * host->checks_per_gradient), update.host);
   return behind_host(std::move(profile));
 }
 

@@ -7,6 +7,7 @@
 #include "models/training/frequent_rows.hpp"
 #include "models/training/host_launches.hpp"
 #include "models/training/optimizer.hpp"
+#include "models/training/plan_limits.hpp"
 #include "models/training/table_plan.hpp"
 #include "models/training/transformer_rules.hpp"
 #include "sim/base/catalog.hpp"
@@ -210,6 +211,7 @@ struct Framework {
   bool fused_elementwise = false;       // chains of element-wise work are one kernel, or ride along
   KernelSpec kernels;
   std::optional<TransformerRules> transformer; // absent: the defaults
+  PlanLimits plans;                            // of large models
   std::string kernel_library; // generation of its library of kernels; empty: the latest
   OptimizerStyle optimizer_style = OptimizerStyle::fused;
   std::optional<OneProcess> one_process;     // absent: each GPU has a process of its own
@@ -427,6 +429,9 @@ void describe(V& v, Framework& s)
              "of element-wise work, activations and additions with what stands beside them");
   v.optional("kernels", s.kernels, "memory traffic of its products and convolutions");
   v.optional("transformer", s.transformer, "what it does around the kernels of a transformer");
+  v.optional("plans", s.plans,
+             "ways to divide a large model that it has; others are predicted as if it had them, "
+             "with a warning, and tune proposes none of them");
   v.optional("kernel_library", s.kernel_library,
              "generation of its kernels, as GPUs name them under \"generations\", like cudnn-7.0; "
              "default the latest");

@@ -36,14 +36,14 @@ OptimizerCost optimizer_cost(const Optimizer& optimizer, OptimizerStyle style, d
   const double bytes = optimizer.fused.bytes_per_parameter + copy_bytes;
   OptimizerCost cost;
   const Bytes traffic(bytes * parameters);
+  const double passes =
+      std::max(0.0, form.bytes_per_parameter - optimizer.fused.bytes_per_parameter);
   cost.kernels = device(Flops(optimizer.flops_per_parameter * parameters),
                         device.moving(traffic, traffic + beside)) +
                  std::max(0.0, optimizer.fused.launches - 1) * device.launch;
-  const double passes =
-      std::max(0.0, form.bytes_per_parameter - optimizer.fused.bytes_per_parameter);
   cost.launches = form.launches + tensors * form.launches_per_tensor;
-  cost.exposed =
-      form.host + tensors * form.host_per_tensor + Bytes(passes * parameters) / device.memory;
+  cost.host = form.host + tensors * form.host_per_tensor;
+  cost.exposed = cost.host + Bytes(passes * parameters) / device.memory;
   return cost;
 }
 

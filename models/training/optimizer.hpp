@@ -54,9 +54,10 @@ struct Optimizer {
 
 /// What an update costs on one GPU.
 struct OptimizerCost {
-  Seconds kernels;     // of the leanest form: what runs with one GPU, hidden behind nothing
+  Seconds kernels;     // of the leanest form
   double launches = 0; // of the form that runs
-  Seconds exposed;     // on top, where the host waits for gradients before it launches the update
+  Seconds host;        // that a framework's Python takes to launch it
+  Seconds exposed; // on top of kernels, where the host waits for gradients before it launches it
 };
 
 /// Reads and checks an optimizer. Throws ConfigError.

@@ -174,7 +174,7 @@ struct TransformerRules {
   double overlap_cost = 0.12;          // of compute that runs beside exchanges: more time by this
   int micro_batch_gathers = 1;         // zero 3: 1: gathers and reduces for each micro-batch
   bool reshard_after_backward = false; // zero 2: gathers for each micro-batch
-  bool stages_keep_weights = false;    // zero 3 in a pipeline: gathers and reduces once a step
+  bool stages_keep_weights = false;    // zero 2, 3 in a pipeline: gathers and reduces once a step
   double gather_bytes = 0;             // zero 3: moved on the device per parameter that is gathered
   double reduce_bytes = 0;             // zero 3: and per parameter whose gradient is reduced
 };
@@ -284,10 +284,11 @@ void describe_shards(V& v, TransformerRules& s)
       "zero 2: weights are shared out again behind each backward pass and gathered in the "
       "forward pass of each micro-batch (FSDP); else once a step, behind the optimizer. zero "
       "3: what is gathered outside the layers stays from pass to pass (FSDP's root)");
-  v.optional("stages_keep_weights", s.stages_keep_weights,
-             "zero 3 in a pipeline: a stage gathers its weights beside its first forward pass and "
-             "keeps them, adds up whole gradients, and shares these out behind its last backward "
-             "pass");
+  v.optional(
+      "stages_keep_weights", s.stages_keep_weights,
+      "zero 2 and 3 in a pipeline: a stage gathers its weights beside its first forward pass and "
+      "keeps them, adds up whole gradients, and shares these out behind its last backward "
+      "pass");
   v.optional("gather_bytes", s.gather_bytes,
              "zero 3: bytes read and written on the device per parameter that is gathered, where "
              "weights are copied out of the exchange's buffer",

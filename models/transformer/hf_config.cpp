@@ -17,9 +17,28 @@ using hf::sizes;
 // Tokens of a sample in pre-training, where positions allow more (Llama 3: arXiv:2407.21783).
 constexpr int kUsualSequence = 8192;
 
+// The same, where each layer's kind is told.
+int told_full_attention_every(const Config& c)
+{
+  const std::vector<Value> kinds = c.members("layer_types");
+  const auto full = [](const Value& kind) { return kind.json() == "full_attention"; };
+  const auto first = std::ranges::find_if(kinds, full);
+  if (first == kinds.end())
+    return 0;
+  const auto every = first - kinds.begin() + 1;
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (full(kinds[i]) != (static_cast<std::ptrdiff_t>(i + 1) % every == 0))
+      kinds[i].fail(fmt::format("is {}, and the first layer that attends to everything is number "
+                                "{}: other distances than every {} are not known here",
+                                kinds[i].shown(), every, every));
+  return static_cast<int>(every);
+}
+
 // Of layers with a window: how often one attends to everything; 0: never.
 int full_attention_every(const Config& c, const std::string& type)
 {
+  if (c.has("layer_types"))
+    return told_full_attention_every(c);
   if (c.has("sliding_window_pattern"))
     return c.number("sliding_window_pattern");
   if (type == "gpt_oss" || type == "gemma2")
@@ -53,11 +72,25 @@ int layers_without_experts(const Config& c)
   return layers;
 }
 
+// Attention to all tokens, to those before, or to those of the same chunk (of which no more than
+// full attention's is known).
+void check_layer_types(const Config& c)
+{
+  if (!c.has("layer_types"))
+    return;
+  for (const Value& kind : c.members("layer_types"))
+    if (kind.json() != "full_attention" && kind.json() != "sliding_attention" &&
+        kind.json() != "chunked_attention")
+      kind.fail("must be one of full_attention, sliding_attention, chunked_attention; got " +
+                kind.shown());
+}
+
 // Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma, OLMo 2 and 3, GPT-OSS, MiniMax M2, SmolLM 3,
 // Seed-OSS, and what is built like them.
 Json llama_like(const Config& c)
 {
   const std::string type = c.text("model_type");
+  check_layer_types(c);
   Json t = hf::gated_decoder(c);
   t["rotary"] = true;
   t["tied"] = c.flag_or("tie_word_embeddings", type.starts_with("gemma") || type == "smollm3");
@@ -245,7 +278,7 @@ Json vit(const Config& c)
   const int side = c.number_or("image_size", 224) / std::max(1, patch);
   t["positions"] = side * side + 1;
   t["patch_values"] = patch * patch * c.number_or("num_channels", 3);
-  t["classes"] = 1000;
+  t["classes"] = c.has("id2label") ? c.labels() : 1000;
   t["encoder"] = true;
   t["tied"] = true;
   // ViTSelfAttention has no mask and a product each for query, key, value; both probabilities of

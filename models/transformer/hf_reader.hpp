@@ -47,6 +47,8 @@ public:
       members.push_back(list.at(i));
     return members;
   }
+  /// Of a classifier.
+  int labels() const { return static_cast<int>(at_.json().at("id2label").size()); }
   std::string text(const std::string& key) const
   {
     return has(key) && at_.json().at(key).is_string() ? at_.json().at(key).get<std::string>() : "";

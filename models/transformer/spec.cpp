@@ -76,8 +76,21 @@ void check(const Value& at, const Transformer& t)
   if ((t.routing_groups > 0) != (t.routed_groups > 0) || t.routed_groups > t.routing_groups)
     at.fail_at("routed_groups",
                fmt::format("is {} of {} routing_groups", t.routed_groups, t.routing_groups));
+  if (t.expert_ffn && t.experts == 0)
+    at.fail_at("expert_ffn", "is of experts, and the model has none");
+  if (t.full_attention_every > 0 && t.window == 0 && !t.scans())
+    at.fail_at("full_attention_every",
+               "tells which layers attend to everything, and all do: the model has no window, "
+               "mamba or delta");
+  if (t.rotary_scaled && !t.rotary)
+    at.fail_at("rotary_scaled", "is of rotary positions, and the model has none");
+  if (t.clamped && !t.gated)
+    at.fail_at("clamped", "is of a gated activation, and the model has none");
   if (t.dense_layers > t.layers)
     at.fail_at("dense_layers", fmt::format("is {} of {} layers", t.dense_layers, t.layers));
+  if (t.experts > 0 && t.pattern.empty() && t.dense_layers + t.experts_every > t.layers)
+    at.fail_at(t.experts_every > 1 ? "experts_every" : "dense_layers",
+               fmt::format("leaves none of the {} layers with experts", t.layers));
 }
 
 } // namespace

@@ -159,11 +159,11 @@ struct Transformer {
   LayerRuns runs() const { return runs(0, layers); }
   /// Whether layers carry states from token to token.
   bool scans() const { return mamba || delta; }
-  /// Of layers, those whose attention has the window.
+  /// Of layers, the share whose attention has the window.
   double windowed() const
   {
-    const bool turns = full_attention_every > 0 && !scans();
-    return window > 0 ? (turns ? 1 - 1.0 / full_attention_every : 1.0) : 0.0;
+    const int full = full_attention_every > 0 && !scans() ? layers / full_attention_every : 0;
+    return window > 0 ? static_cast<double>(layers - full) / layers : 0.0;
   }
 };
 

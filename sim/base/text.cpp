@@ -111,6 +111,21 @@ std::vector<std::string> that_nearly_begin(std::string_view word,
   const std::string part = nearest(word, parts);
   return part.empty() ? std::vector<std::string>{} : that_contain(part, candidates);
 }
+
+// The keys whose first word the word begins with: "batchsize", "batch_per_gpu".
+std::vector<std::string> with_first_word_of(std::string_view word,
+                                            const std::vector<std::string>& candidates)
+{
+  constexpr std::size_t kLetters = 4; // fewer begin too much
+  const std::string asked = lower_case(word);
+  std::vector<std::string> found;
+  for (const auto& candidate : candidates)
+    if (const auto end = candidate.find('_');
+        end != std::string::npos && end >= kLetters && asked.starts_with(candidate.substr(0, end)))
+      found.push_back(candidate);
+  return found;
+}
+
 } // namespace
 
 std::string lower_case(std::string_view text)
@@ -164,6 +179,8 @@ std::string hint(std::string_view word, const std::vector<std::string>& candidat
   auto longer = that_contain(word, candidates);
   if (guess.empty() && longer.empty() && word.size() > 4)
     longer = that_nearly_begin(word, candidates);
+  if (guess.empty() && longer.empty())
+    longer = with_first_word_of(word, candidates);
   if (guess.empty() || edit_distance(lower_case(word), lower_case(guess)) > 1 ||
       (digits(word) != digits(guess) && !lower_case(guess).starts_with(lower_case(word)))) {
     if (longer.size() > 1)

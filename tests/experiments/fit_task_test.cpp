@@ -1,6 +1,6 @@
 // What a fit learns from measurements of many sizes, some of which were interrupted.
 #include "experiments/learn/calibrate.hpp"
-#include "experiments/learn/fit_task.hpp"
+#include "experiments/learn/learning.hpp"
 #include "platforms/storage.hpp"
 #include "tests/experiments/calibrate_support.hpp"
 #include "tests/support/catch.hpp"
@@ -73,6 +73,90 @@ TEST_CASE("one slow measurement of a series shows no limit, all large ones do", 
   CHECK(refused(1e12, 3, false, kOneLarge).empty());
   CHECK(refused(2e9, 1, true).empty());
   CHECK(refused(2e9, 3, true).empty());
+}
+
+namespace {
+
+// Copies through a reader and then a writer of four disks, the tighter of which shows, and where
+// asked for others from the reader alone. The presets hold 6.4 and 12 GB/s.
+calibration::Profile copied(double read, double write, bool reader_alone, bool writer_first = true)
+{
+  const Part part = part_of(loose_value("nvme-1.6tb"), platforms::kDiskKind);
+  FitTask task;
+  task.source = "copies";
+  task.series = true;
+  task.knobs = {{part, "/write", 1e7, 1e12, "copies to the writer"},
+                {part, "/read", 1e7, 1e12, "copies from the reader"}};
+  if (!writer_first)
+    std::swap(task.knobs[0], task.knobs[1]);
+  const auto times = [&](double reader, double writer) {
+    std::vector<double> list;
+    for (const double size : kSizes)
+      list.push_back(1e-4 + size / std::min(reader, 4 * writer));
+    for (const double size : kSizes)
+      if (reader_alone)
+        list.push_back(1e-4 + size / reader);
+    return list;
+  };
+  for (const double time : times(read, write))
+    task.measurements.push_back({"log", "copy", time});
+  task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+    const auto disk = read_as<platforms::Disk>(
+        resolve_preset(std::string("nvme-1.6tb"), platforms::kDiskKind, overlay));
+    return times(disk.read.value(), disk.write.value());
+  };
+  Learning learning;
+  learning.profiles.overlay = std::make_shared<Overlay>();
+  learning.judging = false;
+  learning.learn(task);
+  return learning.learnt;
+}
+
+double learnt_rate(const calibration::Profile& profile, const std::string& pointer)
+{
+  for (const auto& it : profile.parameters)
+    if (it.pointer == pointer)
+      return parse_measure(it.value.json().get<std::string>())->si();
+  return 0;
+}
+
+std::string refusal_of(const calibration::Profile& profile, const std::string& pointer)
+{
+  for (const auto& it : profile.refused)
+    if (it.parameter.ends_with(pointer))
+      return it.reason;
+  return "";
+}
+
+} // namespace
+
+TEST_CASE("a slower link is found behind one that was tighter", "[calibrate]")
+{
+  const auto slow_writer = copied(6.4e9, 1e9, true);
+  CHECK(learnt_rate(slow_writer, "/write") == Approx(1e9).epsilon(0.01));
+  CHECK(learnt_rate(slow_writer, "/read") == Approx(6.4e9).epsilon(0.01));
+  // Lowered together with the one in front.
+  const auto both = copied(4e9, 0.5e9, true);
+  CHECK(learnt_rate(both, "/write") == Approx(0.5e9).epsilon(0.01));
+  CHECK(learnt_rate(both, "/read") == Approx(4e9).epsilon(0.01));
+  // Nothing is asked of what was not the limit.
+  CHECK(learnt_rate(copied(4e9, 3e9, true), "/read") == Approx(4e9).epsilon(0.01));
+  CHECK(learnt_rate(copied(4e9, 3e9, true), "/write") == 0);
+}
+
+TEST_CASE("of links that explain measurements alike the first named is taken, the other told",
+          "[calibrate]")
+{
+  for (const bool writer_first : {true, false}) {
+    const auto profile = copied(6.4e9, 1e9, false, writer_first);
+    const std::string taken = writer_first ? "/write" : "/read";
+    const std::string other = writer_first ? "/read" : "/write";
+    CHECK(learnt_rate(profile, taken) == Approx(writer_first ? 1e9 : 4e9).epsilon(0.01));
+    CHECK(learnt_rate(profile, other) == 0);
+    CHECK_THAT(refusal_of(profile, other),
+               Contains(writer_first ? "explained by 4" : "explained by 1") &&
+                   Contains("do not tell it from disk nvme-1.6tb " + taken));
+  }
 }
 
 TEST_CASE("of the two halves of a row of nccl-tests the interrupted one is left out", "[calibrate]")

@@ -51,6 +51,32 @@ TEST_CASE("what experts wait for their host is the framework's part", "[large]")
   }
 }
 
+TEST_CASE("an update that Python launches tensor by tensor holds up one GPU as it does two")
+{
+  const auto bert = [](int gpus, const std::string& optimizer, int batch) {
+    return run_text(R"({"cluster": {"platform": "hgx-h100"}, "jobs": [{"model": "bert-base",
+        "framework": "pytorch-horovod", "precision": "fp16", "batch_per_gpu": )" +
+                    std::to_string(batch) + R"(, "optimizer": ")" + optimizer + R"(", "gpus": )" +
+                    std::to_string(gpus) + "}]}")
+        .jobs[0];
+  };
+  const JobResult one = bert(1, "adam", 8), two = bert(2, "adam", 8);
+  const JobResult few = bert(2, "sgd-momentum", 8);
+  // 206 tensors of 210 us.
+  const double host = 206 * 210e-6;
+  CHECK(one.step_time.median > host);
+  CHECK(two.step_time.median > one.step_time.median);
+  CHECK(two.step_time.median < 1.6 * one.step_time.median);
+  // GPUs wait: they do not compute.
+  CHECK(two.time.framework.value() > 0.9 * host);
+  CHECK(two.time.compute.value() < few.time.compute.value() + 0.01);
+  // A long step hides it on one GPU, which launches ahead.
+  const double beyond =
+      bert(1, "adam", 512).step_time.median - bert(1, "sgd-momentum", 512).step_time.median;
+  CHECK(beyond > 0);
+  CHECK(beyond < 0.3 * host);
+}
+
 TEST_CASE("an update by hosts is the framework's part, and their memory's", "[large]")
 {
   const JobResult away = run(kOffloaded, {});

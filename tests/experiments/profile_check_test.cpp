@@ -139,6 +139,7 @@ TEST_CASE("Models of GPUs are told from their names", "[calibrate]")
                                                        {"GeForce RTX 2080 Ti", "RTX 2080"},
                                                        {"TITAN RTX", "TITAN RTX"},
                                                        {"NVIDIA RTX A6000", "RTX A6000"},
+                                                       {"AMD Instinct MI300X", "MI300X"},
                                                        {"GPU", ""},
                                                        {"", ""}};
   for (const auto& [name, model] : names)

@@ -111,12 +111,64 @@ TEST_CASE("a job without a plan is tuned where its batch is too small for data p
 TEST_CASE("sequences that no GPU holds alone are shared", "[tune]")
 {
   Json job = llama(16);
+  job["framework"] = "nemo"; // the older Megatron-LM shares none
   job["sequence"] = 131072;
   job["global_batch"] = 4;
   const TuneAnswer answer = tune(point_of(job), 3, {});
   REQUIRE(!answer.best.empty());
   CHECK(answer.best.front().plan.context > 1);
   CHECK_THAT(tune_text(answer), Contains("context"));
+}
+
+TEST_CASE("no plan is proposed that the framework does not have", "[tune][many]")
+{
+  std::set<std::string> found;
+  for (const char* framework : {"torchtitan", "deepspeed", "megatron", "pytorch-fsdp", "nemo"}) {
+    CAPTURE(framework);
+    Json job = llama(16);
+    job["framework"] = framework;
+    job["sequence"] = 32768;
+    job["global_batch"] = 16;
+    const TuneAnswer answer = tune(point_of(job), 6, {});
+    REQUIRE(!answer.best.empty());
+    for (const auto& it : answer.best) {
+      const models::ParallelPlan& plan = it.plan;
+      const std::string name = framework;
+      if (plan.context > 1)
+        found.insert(name + " context");
+      if (plan.pipeline > 1)
+        found.insert(name + " pipeline");
+      found.insert(name + " zero " + std::to_string(plan.zero));
+      CHECK((name != "torchtitan" || plan.zero > 1));
+      CHECK((name != "megatron" || (plan.zero == 1 && plan.context == 1)));
+      CHECK((name != "pytorch-fsdp" || (plan.zero > 1 && plan.pipeline == 1)));
+      if (name == "deepspeed") {
+        CHECK(plan.virtual_stages == 1);
+        CHECK(plan.context_heads == plan.context);
+      }
+    }
+  }
+  for (const char* way : {"torchtitan zero 2", "torchtitan zero 3", "deepspeed zero 1",
+                          "deepspeed context", "megatron pipeline", "nemo context", "nemo zero 3"})
+    CHECK(found.count(way) == 1);
+}
+
+TEST_CASE("a plan that the framework does not have is predicted, and that is told", "[tune]")
+{
+  const auto told = [](const char* framework, int zero) {
+    Json job = llama(8);
+    job["framework"] = framework;
+    job["parallel"] = {{"zero", zero}};
+    RunOptions options;
+    options.uncertainty.method = UncertaintyMethod::steps;
+    for (const std::string& warning : run_point(point_of(job), options).warnings)
+      if (warning.find("what it would take if it had") != std::string::npos)
+        return warning;
+    return std::string();
+  };
+  CHECK_THAT(told("torchtitan", 1), Contains("has no ZeRO 1 (it has 2, 3)"));
+  CHECK(told("torchtitan", 2) == "");
+  CHECK(told("nemo", 1) == "");
 }
 
 TEST_CASE("weights are shared within nodes where that is quicker, whatever the job said", "[tune]")

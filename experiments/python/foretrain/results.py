@@ -135,7 +135,7 @@ class DeviceMemoryByte(Record):
 
     Attributes:
         needed: estimate: weights, gradients, optimizer state, stored activations
-        available: of the device
+        available: of the device, less what other jobs on it need
         parts: programs and large models: of needed, by use, of the fullest stage
     """
 
@@ -823,6 +823,7 @@ class FleetResult(Record):
         interval_of_daly: between checkpoints, that held least GPU time in simulations, of Daly's
         situations: of jobs on their nodes beside others that were simulated, where speeds are
         trace: the file of recorded jobs
+        warnings: what the reader has to know
     """
 
     fleet: str
@@ -852,6 +853,7 @@ class FleetResult(Record):
     interval_of_daly: float | None
     situations: int | None
     trace: Trace | None
+    warnings: list[str] | None
     _known = (
         "fleet",
         "version",
@@ -880,6 +882,7 @@ class FleetResult(Record):
         "interval_of_daly",
         "situations",
         "trace",
+        "warnings",
     )
     _kinds = {
         "jobs": Jobs,

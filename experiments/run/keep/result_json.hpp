@@ -245,7 +245,8 @@ void describe_memory(V& v, JobResult& j)
     memory.required("needed", j.memory.needed,
                     "estimate: weights, gradients, optimizer state, stored activations",
                     columns({"device_memory_byte"}, in_si(non_negative())));
-    memory.required("available", j.memory.available, "of the device",
+    memory.required("available", j.memory.available,
+                    "of the device, less what other jobs on it need",
                     columns({"device_memory_available_byte"}, in_si(non_negative())));
     memory.optional("parts", j.memory.parts,
                     "programs and large models: of needed, by use, of the fullest stage",

@@ -131,7 +131,11 @@ DataParallelJob data_parallel_job(const ResolvedJob& job, const std::vector<bool
   const bool adds =
       job.spec.mode != JobMode::inference && (job.ranks.size() > 1 || !job.server_nodes.empty());
   if (adds) {
-    writing.profile.optimizer += writing.profile.optimizer_exposed;
+    // The host launches the update when it has the gradients, and GPUs wait for it meanwhile.
+    const Seconds waits =
+        std::max(Seconds(0), writing.profile.optimizer_exposed - writing.profile.optimizer_idle);
+    writing.profile.optimizer += waits;
+    writing.profile.optimizer_idle += waits;
     if (job.framework.bucket_copies)
       writing.profile =
           models::with_bucket_copies(std::move(writing.profile), job.network, gradient_bytes(job),

@@ -42,6 +42,39 @@ TEST_CASE("what is wrong with a job of a fleet is told where the fleet says it",
   refused(R"(, "tokens": "1T")", "/arrivals/mix/0/job/tokens stands beside the job");
 }
 
+TEST_CASE("a spread without a law that has one is refused", "[fleet]")
+{
+  const auto mix = [](const std::string& more) {
+    return load(R"({"cluster": {"gpus_per_node": 1, "nodes": 2}, "arrivals": {"per_hour": 1,
+        "until": "2 h", "mix": [{"gpus": 1, "run_time": "1 h")" +
+                more + "}]}}");
+  };
+  CHECK_THROWS_WITH(mix(R"(, "spread": 2)"),
+                    Catch::Contains("/arrivals/mix/0/spread is only of the law log-normal, and "
+                                    "the law is fixed"));
+  CHECK_THROWS_WITH(mix(R"(, "law": "exponential", "spread": 2)"), Catch::Contains("exponential"));
+  CHECK_NOTHROW(mix(R"(, "law": "log-normal", "spread": 2)"));
+}
+
+TEST_CASE("a fleet tells which of its jobs no GPU holds", "[fleet]")
+{
+  const auto warnings = [](int batch) {
+    return answer(load(R"({"cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 2},
+        "arrivals": {"process": "even", "per_hour": 1, "until": "1.5 h", "mix": [
+          {"steps": 10, "job": {"model": "resnet50", "framework": "pytorch-ddp",
+                                "batch_per_gpu": 64, "gpus": 8}},
+          {"steps": 10, "job": {"model": "resnet50", "framework": "pytorch-ddp",
+                                "batch_per_gpu": )" +
+                       std::to_string(batch) + R"(, "gpus": 4}}]}})"))
+        .warnings;
+  };
+  CHECK(warnings(32).empty());
+  const auto told = warnings(4096);
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0],
+             Catch::Contains("/arrivals/mix/1/job: about") && Catch::Contains("would not run"));
+}
+
 TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
 {
   const test::TextFile trace("jobs.swf", kTrace);
@@ -53,6 +86,10 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   refused(R"("policy": {"order": "fifo", "backfil": "easy"}, )", "did you mean 'backfill'?");
   refused(R"("policy": {"backfill": "easy", "depth": 9}, )",
           "/policy/depth is only of conservative backfilling");
+  refused(R"("stack": {"network": "tcp"}, )", "/stack needs a platform in /cluster");
+  refused(R"("policy": {"quantum": "1 h"}, )", "/policy/quantum is only of preemption by quantum");
+  refused(R"("policy": {"order": "las", "half_life": "1 h"}, )",
+          "/policy/half_life is only of the order fair-share");
   refused(R"("arrivals": {"per_hour": 1, "until": "1 d", "mix": []}, )",
           "must have either jobs or arrivals");
   refused(R"("failures": {}, )", "must have either a trace, or per_1000_node_days");
@@ -64,6 +101,9 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   refused(R"("failures": {"gpus": {"per_1000_days": 5, "repair": {"median": "3 h",
                                                                   "mean": "2 h"}}}, )",
           "/failures/gpus/repair/mean");
+  refused(R"("failures": {"per_1000_node_days": 5, "repair": {"median": "1 h", "mean": "1 h"},
+                          "lemons": {"nodes": 0, "failures": 0.4}}, )",
+          "/failures/lemons must have nodes and failures above 0");
   const std::string drawn =
       R"("failures": {"per_1000_node_days": 5, "repair": {"median": "1 h", "mean": "1 h"}, )";
   refused(drawn + R"("spare_start": "1 h"}, )", "needs spares");

@@ -21,6 +21,15 @@ std::string problem_with(const std::string& layer)
 
 } // namespace
 
+TEST_CASE("a network with tables that names no optimizer has none with momentum",
+          "[models][network]")
+{
+  CHECK(network_of(kFeatures, R"({"op": "tables", "hidden": 16, "rows": [9], "lookups": [1],
+                     "main": [{"op": "linear", "out": 16}]}, "interact")")
+            .optimizer == "plain-sgd");
+  CHECK(network_of(kFeatures, R"({"op": "linear", "out": 16})").optimizer == "sgd-momentum");
+}
+
 TEST_CASE("tables send a row each, made of as many as a sample looks up", "[models][network]")
 {
   const Network network = network_of(

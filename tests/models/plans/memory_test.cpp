@@ -88,6 +88,13 @@ TEST_CASE("a stage that keeps its weights has them and their gradients whole", "
   CHECK(kept.optimizer == shared.optimizer);
   // And no two layers beside them.
   CHECK(kept.other < shared.other);
+  s.plan.zero = 2; // which shares out no less then
+  const StageMemory gradients = stage_memory(s)[1];
+  CHECK(gradients.weights == kept.weights);
+  CHECK(gradients.gradients == kept.gradients);
+  CHECK(gradients.optimizer == kept.optimizer);
+  CHECK(gradients.other == kept.other);
+  s.plan.zero = 3;
   s.plan.pipeline = 1;
   s.batch.gpus = 8;
   const Bytes alone = stage_memory(s)[0].weights;

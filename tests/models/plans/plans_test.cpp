@@ -254,6 +254,29 @@ TEST_CASE("tensor parallelism cuts products of layers with and without experts, 
   CHECK(parameters_of(piece, t, halves).experts == Approx(3 * with.experts));
 }
 
+TEST_CASE("a tensor-parallel rank has a whole head of keys and values at least",
+          "[plans][closed-form]")
+{
+  Transformer t;
+  t.layers = 4;
+  t.hidden = 1024;
+  t.heads = 16;
+  t.kv_heads = 4;
+  t.vocabulary = 32000;
+  t.norm = "rms";
+  const Piece piece{{{kDenseLayer, 4}}, false, false, 0};
+  const LayerParameters one = layer_parameters(t, kDenseLayer);
+  const double head = 1024.0 * 64;
+  for (const int tensor : {1, 2, 4, 8, 16}) {
+    CAPTURE(tensor);
+    ParallelPlan plan;
+    plan.tensor = tensor;
+    const double copies = std::max(0.0, 1 - 4.0 / tensor); // of a key's head and a value's
+    CHECK(parameters_of(piece, t, plan).shared ==
+          Approx(4 * ((one.mixer + one.dense) / tensor + one.norms + 2 * copies * head)));
+  }
+}
+
 TEST_CASE("plans that do not divide name the nearest that do", "[plans]")
 {
   Transformer t;

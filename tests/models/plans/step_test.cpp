@@ -445,6 +445,16 @@ TEST_CASE("a stage that keeps its weights gathers and reduces them once a step",
     CHECK((ends.optimizer - before.optimizer).value() ==
           Approx((4 + 6) * held / s.device.memory.value()));
   }
+  // Zero 2 keeps no more of them.
+  s.memory.plan.zero = 2;
+  const PlannedStep gradients = plan_step(s, times);
+  for (std::size_t stage = 0; stage < 2; ++stage) {
+    CHECK(gradients.pieces[stage].data_back.calls.empty());
+    CHECK(gradients.ends[stage].gradients.exposed == kept.ends[stage].gradients.exposed);
+    CHECK(gradients.ends[stage].parameters.exposed == kept.ends[stage].parameters.exposed);
+  }
+  CHECK(gradients.run.end == kept.run.end);
+  s.memory.plan.zero = 3;
   // Each micro-batch casts its gradients and adds them up, in place of the products.
   CHECK(operator_shape(s).summed() == 2 + 4 + 3 * 4);
   // Alone, nothing is kept.

@@ -64,6 +64,22 @@ TEST_CASE("an exchange is cut out where it was released and waited for")
   CHECK(pieces[2].work.idle.value() == Approx(399 * kUs).epsilon(1e-3));
 }
 
+TEST_CASE("an exchange over half a gigabyte a second is slow, and waits for nobody")
+{
+  MadeTrace trace;
+  for (int s = 0; s < 4; ++s) {
+    const double t = 200e3 * s;
+    trace.host("user_annotation", "ProfilerStep#" + std::to_string(s), 1, t, 199e3);
+    trace.kernel("volta_sgemm_128x64_nn", 1, t + 10, t + 20, 200);
+    trace.kernel("ncclDevKernel_SendRecv(ncclDevKernelArgs)", 1, t + 15, t + 220, 100e3,
+                 message("all_to_all", 25000000, 25000000, 2)); // 50 MB to the other rank
+  }
+  const Trace read = read_made(trace);
+  const RecordedRank rank = recorded_rank(read, find_steps(read));
+  REQUIRE(rank.alone.exchanges.size() == 1);
+  CHECK(rank.alone.exchanges[0].waited == 0);
+}
+
 TEST_CASE("an exchange behind another one was released by the kernels launched before it")
 {
   MadeTrace trace;

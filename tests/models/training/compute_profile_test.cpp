@@ -290,6 +290,24 @@ TEST_CASE("a depthwise convolution runs at the rate of kernels without tiles, or
   CHECK_THAT(profile.layers[1].forward.value(), test::is((2 * image + weights) * 4 / 1e9));
 }
 
+TEST_CASE("a faster GPU has no slower groups where its tiles want another layout", "[profile]")
+{
+  Device device = tiled();
+  device.direct = FlopsPerSecond(1e11);
+  device.dense.memory = BytesPerSecond(1e9);
+  device.tensor_cores = true;
+  device.kernels.tensor_core_layout = 2;
+  double before = 1e30;
+  for (const double peak : {1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16}) {
+    CAPTURE(peak);
+    device.tiles->peak = peak;
+    const auto profile = compute_profile(grouped_convolution(128), 8, device);
+    const double now = (profile.layers[1].forward + profile.layers[1].backward).value();
+    CHECK(now <= before * (1 + 1e-12));
+    before = now;
+  }
+}
+
 TEST_CASE("statistics of a batch take a second pass over memory, those of a position none",
           "[profile][closed-form]")
 {

@@ -244,12 +244,40 @@ TEST_CASE("config.json of models of 2025 has their published parameters",
     "num_hidden_layers": 32, "sliding_window": 4096, "vocab_size": 100278})");
   CHECK(olmo.query_norm);
   CHECK(olmo.windowed() == Approx(0.75));
+  Transformer gemma = olmo; // whole layers: the sixth, twelfth, ... of 26
+  gemma.layers = 26;
+  gemma.full_attention_every = 6;
+  CHECK(gemma.windowed() == Approx(22.0 / 26));
+  gemma.full_attention_every = 27;
+  CHECK(gemma.windowed() == 1);
   CHECK(parameters(olmo).total() == Approx(7.298e9).epsilon(1e-3));
   for (const auto& [type, why] :
        {std::pair{"qwen3_vl", "vision encoder"}, std::pair{"qwen2_5_vl", "vision encoder"},
         std::pair{"deepseek_v32", "indexer"}, std::pair{"glm_moe_dsa", "indexer"}})
     CHECK_THROWS_WITH(imported((R"({"model_type": ")" + std::string(type) + R"("})").c_str()),
                       Catch::Contains(why) && Catch::Contains("import"));
+}
+
+TEST_CASE("what a transformer tells and has no use for is refused", "[models][transformer]")
+{
+  const auto refused = [](const std::string& more, const std::string& why) {
+    CAPTURE(more);
+    CHECK_THROWS_WITH(
+        load_transformer(Value(parse_document(
+            R"({"transformer": {"layers": 4, "hidden": 128, "heads": 4, "vocabulary": 100, )" +
+                more + "}}",
+            "m.json"))),
+        Catch::Contains(why));
+  };
+  refused(R"("expert_ffn": 64)", "/transformer/expert_ffn is of experts");
+  refused(R"("full_attention_every": 2)", "/transformer/full_attention_every tells which layers");
+  refused(R"("rotary_scaled": true)", "/transformer/rotary_scaled is of rotary positions");
+  refused(R"("clamped": true)", "/transformer/clamped is of a gated activation");
+  refused(R"("experts": 4, "top_k": 1, "experts_every": 5)",
+          "/transformer/experts_every leaves none of the 4 layers");
+  refused(R"("experts": 4, "top_k": 1, "dense_layers": 4)",
+          "/transformer/dense_layers leaves none of the 4 layers");
+  refused(R"("experts": 4, "top_k": 1, "dense_layers": 5)", "/transformer/dense_layers is 5 of 4");
 }
 
 TEST_CASE("a transformer that does not divide is refused", "[models][transformer]")

@@ -122,4 +122,35 @@ TEST_CASE("a config.json says which layers have experts or a window",
   CHECK(told("mistral", R"("sliding_window": 64)").at("window") == 64);
 }
 
+TEST_CASE("a config.json says which layers attend to everything", "[models][transformer][import]")
+{
+  const auto told = [](const char* type, const std::vector<bool>& full) {
+    Json kinds = Json::array();
+    for (const bool it : full)
+      kinds.push_back(it ? "full_attention" : "sliding_attention");
+    const std::string more = R"("sliding_window": 64, "layer_types": )" + kinds.dump();
+    return imported({type, "", more.c_str()}, true).at("transformer");
+  };
+  for (const char* type : {"gpt_oss", "gemma3_text", "mistral"}) {
+    CHECK(told(type, {false, false, true, false, false, true, false}).at("full_attention_every") ==
+          3);
+    CHECK(told(type, {true, true}).at("full_attention_every") == 1);
+    CHECK_FALSE(told(type, {false, false, false}).contains("full_attention_every"));
+    CHECK_THROWS_WITH(told(type, {false, true, true, true}), Catch::Contains("/layer_types/2 is"));
+    CHECK_THROWS_WITH(told(type, {false, true, false, false}),
+                      Catch::Contains("/layer_types/3 is") &&
+                          Catch::Contains("other distances than every 2"));
+  }
+  CHECK_THROWS_WITH(imported({"qwen3", "", R"("layer_types": ["linear_attention"])"}, true),
+                    Catch::Contains("/layer_types/0 must be one of full_attention"));
+}
+
+TEST_CASE("an imported vision transformer has as many classes as labels",
+          "[models][transformer][import]")
+{
+  const char* const three = R"("id2label": {"0": "cat", "1": "dog", "2": "cow"})";
+  CHECK(imported({"vit", "", three}, true).at("transformer").at("classes") == 3);
+  CHECK(imported({"vit", "", three}, false).at("transformer").at("classes") == 1000);
+}
+
 } // namespace foretrain::models::hf_defaults_test

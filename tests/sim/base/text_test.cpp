@@ -63,6 +63,10 @@ TEST_CASE("A name with a number is a misspelling of its own family's alone")
   CHECK(nearest("resnt50", gpus) == "resnet50");
   CHECK(nearest("L40", gpus) == "l40s");
   CHECK(suggestion("V100", gpus, "gpus") == "did you mean 'v100-pcie-16gb'?");
+  const std::vector<std::string> keys{"gpus", "batch_per_gpu", "micro_batch", "net_rate"};
+  for (const char* size : {"batchsize", "batch_size", "Batch"})
+    CHECK(suggestion(size, keys, "keys") == "did you mean 'batch_per_gpu'?");
+  CHECK(suggestion("network", keys, "keys").starts_with("known keys: ")); // of three letters
   CHECK(suggestion("m40", {"k80", "t4"}, "gpus") == "known gpus: k80, t4");
   const std::vector<std::string> precisions{"fp16", "bf16", "fp8", "mxfp8", "mxfp4", "nvfp4"};
   CHECK(hint("fp4", precisions) == "did you mean one of mxfp4, nvfp4?");
