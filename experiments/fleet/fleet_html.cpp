@@ -6,6 +6,7 @@
 #include "experiments/report/report_html_parts.hpp"
 #include "experiments/report/svg.hpp"
 #include "experiments/report/svg_bars.hpp"
+#include "experiments/report/svg_text.hpp"
 
 #include <algorithm>
 #include <cmath>
