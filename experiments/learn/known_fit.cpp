@@ -253,7 +253,7 @@ KnownFit best_of(std::vector<KnownFit> all, const KnownFits& fits, const FitTask
   std::vector<std::string> names;
   for (const std::size_t knob : fits.moved(chosen))
     names.push_back(name_of(task.knobs[knob]));
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (std::size_t i = 0; i < all.size() && !names.empty(); ++i) {
     if (i == best || losses[i] >= least + kGained)
       continue;
     for (std::size_t k = 0; k < all[i].knobs.size(); ++k)
