@@ -182,7 +182,8 @@ TuneAnswer tune(const Point& asked, int top, const RunOptions& options)
   TuneAnswer answer;
   answer.name = experiment.jobs.front().spec.name;
   answer.gpus = experiment.jobs.front().spec.gpus;
-  answer.not_tried = "what the framework lacks, zero 2 beside 1, uneven stages by hand, other schedules, other ways to share a "
+  answer.not_tried = "what the framework lacks, zero 2 beside 1, uneven stages by hand, other "
+                     "schedules, other ways to share a "
                      "sequence, offloading, recomputation of some modules";
   const FoundPlans found = search_plans(experiment, options.fidelity, top);
   answer.tried = found.tried;

@@ -53,7 +53,7 @@ std::size_t least_known(const calibration::Fit& fit)
   return worst;
 }
 
-// A fit of a task's measurements.
+// Fits of a task's measurements, from one beginning or another.
 class KnownFits {
 public:
   KnownFits(const FitTask& task, const FitBench& bench, const Seen& seen)

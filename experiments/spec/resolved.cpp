@@ -47,6 +47,8 @@ Bytes device_memory(const ResolvedJob& job)
 
 Bytes memory_left_to(const ResolvedExperiment& experiment, std::size_t job)
 {
+  if (experiment.jobs.size() == 1)
+    return experiment.platform.gpu.memory;
   const auto& ranks = experiment.jobs[job].ranks;
   const std::set<platforms::GpuPlace> mine(ranks.begin(), ranks.end());
   std::map<platforms::GpuPlace, Bytes> taken;
