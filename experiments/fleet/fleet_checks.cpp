@@ -42,8 +42,7 @@ void check_failures(const FailuresSpec& spec, const Value& at)
       spec.per_1000_node_days || (spec.gpus && spec.gpus->takes == GpuTakes::node);
   if (spec.drained > 0 && !takes_nodes)
     at.at("drained").fail("needs per_1000_node_days, or gpus that take their node");
-  if (spec.lemons && spec.lemons->nodes * spec.lemons->failures == 0 &&
-      spec.lemons->nodes != spec.lemons->failures)
+  if (spec.lemons && (spec.lemons->nodes == 0) != (spec.lemons->failures == 0))
     at.at("lemons").fail("must have nodes and failures above 0, or neither");
   if (spec.law == FailureLaw::exponential && spec.shape != 1)
     at.at("shape").fail("is only for Weibull's law");

@@ -17,7 +17,7 @@ using hf::sizes;
 // Tokens of a sample in pre-training, where positions allow more (Llama 3: arXiv:2407.21783).
 constexpr int kUsualSequence = 8192;
 
-// The same, where each layer's kind is told.
+// Every which layer attends to everything, where each layer's kind is told; 0: none does.
 int told_full_attention_every(const Config& c)
 {
   const std::vector<Value> kinds = c.members("layer_types");
