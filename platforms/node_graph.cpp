@@ -15,11 +15,9 @@ constexpr double kPacketOverhead =
 
 BytesPerSecond gpu_link(const PlatformSpec& platform)
 {
-  const auto& slots = *platform.node.gpus;
-  return std::max(platform.gpu.host_link,
-                  pcie_bandwidth(slots.generation.value_or(platform.gpu.pcie_generation),
-                                 slots.lanes.value_or(platform.gpu.pcie_lanes),
-                                 platform.node.pcie_max_payload));
+  const Gpu& gpu = platform.gpu;
+  return std::max(gpu.host_link, pcie_bandwidth(gpu.pcie_generation, gpu.pcie_lanes,
+                                                platform.node.pcie_max_payload));
 }
 
 BytesPerSecond pcie_bandwidth(int generation, int lanes, Bytes max_payload)

@@ -18,6 +18,9 @@ inline constexpr PresetKind kNicKind{"nic", "platforms/data/nics"};
 inline constexpr PresetKind kFabricKind{"fabric", "platforms/data/fabrics"};
 inline constexpr PresetKind kDiskKind{"disk", "platforms/data/disks"};
 
+/// Of a part that tells none.
+inline constexpr int kPcieGeneration = 3;
+
 /// How well kernels of one precision use the device; see sim/cost/roofline.hpp.
 struct PrecisionRate {
   FlopsPerSecond peak;           // data sheet
@@ -73,7 +76,7 @@ struct Gpu {
   double nvlink_copy_efficiency = 0.94;       // payload share of raw, copy engine
   double nvlink_collective_efficiency = 0.84; // payload share of raw, collective library kernels
   double nvlink_in_switch_efficiency = 0.85;  // what is left of that when the switch adds (NVLS)
-  int pcie_generation = 3;
+  int pcie_generation = kPcieGeneration;
   int pcie_lanes = 16;
   BytesPerSecond host_link;         // to its CPU beside PCIe, one direction; zero: PCIe alone
   Seconds copy_latency{3.6e-6};     // a small copy inside the device
@@ -111,6 +114,7 @@ struct Cpu {
   // host memory. Calibrated: nccl-4v100-pcie-1n above 1 MiB, 7.2 GB/s each way on one port.
   double kernel_staging = 0.706;
   Bytes peer_packet{64}; // payload of a PCIe packet of peer traffic through the host bridge
+  std::optional<int> pcie_generation; // of its lanes; none: as of what is plugged into them
 };
 
 /// What an adapter speaks.
@@ -126,7 +130,7 @@ struct Nic {
   BytesPerSecond rate; // line rate, one direction
   BytesPerSecond line; // the same where no switch's ports are slower (limit_to_ports)
   int ports = 1;       // of a switch; more where several are joined
-  int pcie_generation = 3;
+  int pcie_generation = kPcieGeneration;
   int pcie_lanes = 16;
   LinkLayer link = LinkLayer::ethernet;
   bool rdma = false;
@@ -306,6 +310,9 @@ void describe(V& v, Cpu& s)
              between(0.01, 1));
   v.optional("socket_link", s.socket_link, "to the other socket, one direction, usable",
              non_negative());
+  v.optional("pcie_generation", s.pcie_generation,
+             "of its lanes: what is plugged into them is no faster; default no limit",
+             between(1, 6));
   v.required("root_port_duplex", s.root_port_duplex,
              "both directions together through one x16 gen3 root port", positive());
   v.optional("copy_rate", s.copy_rate, "one core copying memory", positive());

@@ -166,6 +166,27 @@ void join_adapters(PlatformSpec& spec)
   }
 }
 
+// What hangs on a socket is as fast as the CPU's lanes let it be; a switch was made for its GPUs.
+void limit_to_lanes(PlatformSpec& spec)
+{
+  const auto& switches = spec.node.pcie_switches;
+  const auto at_socket = [&](const std::string& part) {
+    return std::ranges::find(switches, part, &PcieSwitchSpec::name) == switches.end();
+  };
+  const auto at_most = [&](int generation) {
+    return std::min(generation, spec.cpu.pcie_generation.value_or(generation));
+  };
+  const int of_gpus = spec.node.gpus ? spec.gpu.pcie_generation : kPcieGeneration;
+  if (spec.node.gpus && std::ranges::any_of(spec.node.gpus->on, at_socket))
+    spec.gpu.pcie_generation = at_most(spec.gpu.pcie_generation);
+  for (std::size_t i = 0; i < spec.nics.size(); ++i)
+    if (at_socket(spec.node.nics[i].on))
+      spec.nics[i].pcie_generation = at_most(spec.nics[i].pcie_generation);
+  for (PcieSwitchSpec& it : spec.node.pcie_switches)
+    if (it.generation == 0)
+      it.generation = at_socket(it.on) ? at_most(of_gpus) : of_gpus;
+}
+
 PlatformSpec read_platform(const Value& value)
 {
   auto spec = read_as<PlatformSpec>(value);
@@ -189,6 +210,7 @@ PlatformSpec read_platform(const Value& value)
     spec.disks.push_back(striped(read_as<Disk>(resolve_preset(disk.type, kDiskKind)), disk.count));
   for (const auto& network : spec.networks)
     spec.fabrics.push_back(read_as<Fabric>(resolve_preset(network.fabric, kFabricKind)));
+  limit_to_lanes(spec);
   Checker checker(spec, value);
   checker.switches();
   checker.devices();

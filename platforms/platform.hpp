@@ -12,8 +12,8 @@ inline constexpr PresetKind kPlatformKind{"platform", "platforms/data/platforms"
 
 struct PcieSwitchSpec {
   std::string name;
-  std::string on; // "socket0" or another switch
-  int generation = 3;
+  std::string on;     // "socket0" or another switch
+  int generation = 0; // 0, until the platform is read: as of what hangs on it
   int lanes = 16;
 };
 
@@ -97,7 +97,9 @@ void describe(V& v, PcieSwitchSpec& s)
 {
   v.required("name", s.name, "name that devices refer to");
   v.required("on", s.on, "what its uplink is plugged into: a socket or another switch");
-  v.optional("generation", s.generation, "PCIe generation of the uplink", between(1, 6));
+  v.optional("generation", s.generation,
+             "PCIe generation of the uplink; default the GPUs', at a socket not above its CPU's",
+             between(1, 6));
   v.optional("lanes", s.lanes, "lanes of the uplink", between(1, 16));
 }
 

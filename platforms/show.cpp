@@ -226,8 +226,11 @@ std::string platform_text(const PlatformSpec& spec, const Stack& stack)
   for (std::size_t i = 0; i < spec.nics.size(); ++i)
     text += fmt::format("  {}: {} ({}{})\n", spec.node.nics[i].name, spec.nics[i].name,
                         to_text(spec.nics[i].rate), spec.nics[i].rdma ? ", RDMA" : "");
-  for (std::size_t i = 0; i < spec.disks.size(); ++i)
-    text += fmt::format("  {}: {}\n", spec.node.disks[i].name, spec.disks[i].name);
+  for (std::size_t i = 0; i < spec.disks.size(); ++i) {
+    const int count = spec.node.disks[i].count;
+    text += fmt::format("  {}: {}{}\n", spec.node.disks[i].name,
+                        count > 1 ? fmt::format("{} x ", count) : "", spec.disks[i].name);
+  }
   text += fmt::format("  up to {} nodes", spec.max_nodes);
   for (const auto& fabric : spec.fabrics)
     text += fmt::format(", {}", fabric.name);

@@ -54,6 +54,7 @@ std::function<int()> compare(CLI::App& app);
 std::function<int()> check(CLI::App& app);
 std::function<int()> explain(CLI::App& app);
 std::function<int()> plan(CLI::App& app);
+std::function<int()> list(CLI::App& app);
 std::function<int()> fleet(CLI::App& app);
 std::function<int()> tune(CLI::App& app);
 std::function<int()> validate(CLI::App& app);

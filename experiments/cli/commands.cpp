@@ -29,6 +29,7 @@ constexpr Command kCommands[] = {
     {"validate", "how far predictions are from measurements, by regime", &validate},
     {"calibrate", "make a profile of parameters from logs of your machine", &calibrate},
     {"nccl-tests", "what nccl-tests would print on a described machine", &nccl_tests},
+    {"list", "the names that files may use: presets of every kind", &list},
     {"platform", "list, show, check or export platforms", &platform},
     {"program", "print the work program of an experiment's jobs", &program},
     {"model", "list, show or import neural networks", &model},

@@ -1,3 +1,4 @@
+#include "experiments/api/preset_list.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/import.hpp"
 #include "experiments/run/simulate/nccl_tests.hpp"
@@ -39,13 +40,9 @@ Stack stack_for(const PlatformArguments& a, const PlatformSpec& spec)
           load_transport(resolve_preset(network, kTransportKind))};
 }
 
-int list()
+int list_platforms()
 {
-  for (const auto& name : preset_names(kPlatformKind)) {
-    const auto spec = load_platform(name);
-    std::cout << name << std::string(name.size() < 26 ? 26 - name.size() : 1, ' ')
-              << spec.description << "\n";
-  }
+  std::cout << experiments::preset_list_text(experiments::preset_list(kPlatformKind.name));
   return done;
 }
 
@@ -127,7 +124,9 @@ std::function<int()> platform(CLI::App& app)
     sub->callback([a, action, run] { *action = [a, run] { return run(*a); }; });
     return sub;
   };
-  app.add_subcommand("list", "all bundled platforms")->callback([action] { *action = list; });
+  app.add_subcommand("list", "all bundled platforms")->callback([action] {
+    *action = list_platforms;
+  });
   CLI::App* shown = add("show", "topology, bandwidths, latencies, bisection", show);
   shown->add_flag("--rings", a->rings, "show the rings of collectives instead");
   shown->add_flag("--graphs", a->graphs,

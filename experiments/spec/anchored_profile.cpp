@@ -38,9 +38,12 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
   device.optimizer = job.optimizer;
   const auto profile = job.network.measured ? measured_profile_of(measured, e.platform, bare, at)
                                             : profile_of(measured, device);
-  const Seconds step(spec.batch_per_gpu / spec.anchor->samples_per_s);
-  const Seconds computed = profile.computed();
-  const Seconds left = step - job.framework.step_overhead - (profile.total() - computed);
+  const Seconds step(batch_of_step(spec) / spec.anchor->samples_per_s);
+  const Seconds again =
+      (spec.gradient_accumulation - 1.0) * (profile.forward() + profile.backward());
+  const Seconds computed = profile.computed() + again;
+  const Seconds left = step - job.framework.step_overhead - (profile.total() - profile.computed()) -
+                       (spec.gradient_accumulation - 1.0) * adding_up(measured);
   Seconds kernels = left;
   for (int i = 0; i < 3; ++i) // what is exposed depends on how long kernels take
     kernels =

@@ -128,7 +128,8 @@ struct JobSpec {
   Value library; // null: the framework's
   sim::Precision precision = sim::Precision::fp32;
   int batch_per_gpu = 0;
-  Value optimizer; // absent: the one that the model is usually trained with
+  int gradient_accumulation = 1; // batches of a step
+  Value optimizer;               // absent: the one that the model is usually trained with
   JobMode mode = JobMode::train;
   Value input; // a format, or an InputSpec; absent: synthetic
   int gpus = 1;
@@ -240,6 +241,12 @@ Point single_point(std::shared_ptr<Document> document, Settings settings,
                    const std::vector<std::string>& profiles);
 
 ExperimentSpec read_point(const Point& point);
+
+/// Samples of a step on one GPU, of a job whose model is not a transformer.
+inline double batch_of_step(const JobSpec& job)
+{
+  return static_cast<double>(job.batch_per_gpu) * job.gradient_accumulation;
+}
 
 /// Position of the job of this name, or of the first when there is none; throws ConfigError at
 /// "job" of `at`.
@@ -416,6 +423,10 @@ void describe(V& v, JobSpec& s)
       "samples per GPU and step; transformers may have global_batch and micro_batch instead, "
       "a recorded model its own",
       between(1, 1e6));
+  v.optional("gradient_accumulation", s.gradient_accumulation,
+             "batches whose gradients are added up before they are exchanged and applied, together "
+             "a step (of transformers: global_batch and micro_batch say it)",
+             between(1, 1e6));
   v.optional("input", s.input,
              "where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object");
   v.optional("gpus", s.gpus, "number of GPUs", between(1, kMostJobGpus));

@@ -23,10 +23,28 @@ std::string without_influence(const JobSpec& spec, const Value& job,
                                   count == 1 ? "has" : "have", where);
 }
 
+// A step of other models is told by its batches.
+std::string other_global_batch(const JobSpec& spec)
+{
+  if (!spec.global_batch || *spec.global_batch == batch_of_step(spec) * spec.gpus)
+    return "";
+  return fmt::format(
+      "{}: \"global_batch\" has no influence on a job whose model is not a transformer: "
+      "a step has {:g} samples, {} of them on each of {} GPUs; gradients of several "
+      "batches are added up with \"gradient_accumulation\" (here {:g})",
+      spec.name, batch_of_step(spec) * spec.gpus, batch_of_step(spec), spec.gpus,
+      static_cast<double>(*spec.global_batch) / spec.gpus / spec.batch_per_gpu);
+}
+
 } // namespace
 
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
 {
+  if (spec.gradient_accumulation > 1)
+    job.fail_at("gradient_accumulation", "is not for transformers",
+                fmt::format("\"micro_batch\": {}, \"global_batch\": {} times that and the model's "
+                            "replicas",
+                            std::max(1, spec.batch_per_gpu), spec.gradient_accumulation));
   if (spec.input && read_input(spec.input).format != InputFormat::synthetic)
     return without_influence(spec, job, {"input", "memory", "epochs"},
                              "a transformer's job, whose tokens are there at once");
@@ -47,12 +65,14 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
                 fmt::format("batch_per_gpu is samples per GPU: {} on {} GPUs are {:g}",
                             *spec.global_batch, spec.gpus,
                             static_cast<double>(*spec.global_batch) / spec.gpus));
-  return without_influence(spec, job,
-                           {"sequence", "lengths", "global_batch", "micro_batch", "parallel",
-                            "recompute", "recompute_modules", "recompute_layers", "bf16_layers",
-                            "routing", "lora", "offload", "offload_activations", "attention",
-                            "tokens"},
-                           "a job whose model is not a transformer");
+  const std::string batch = other_global_batch(spec);
+  const std::string idle =
+      without_influence(spec, job,
+                        {"sequence", "lengths", "micro_batch", "parallel", "recompute",
+                         "recompute_modules", "recompute_layers", "bf16_layers", "routing", "lora",
+                         "offload", "offload_activations", "attention", "tokens"},
+                        "a job whose model is not a transformer");
+  return batch.empty() || idle.empty() ? batch + idle : batch + "; " + idle;
 }
 
 } // namespace foretrain::experiments

@@ -185,6 +185,7 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
     take_as_recorded(job, e.platform, at);
   if (spec.batch_per_gpu < 1)
     at.fail_at("batch_per_gpu", "is missing");
+  check_accumulation(job, at);
   job.framework = framework_of(spec, e.platform.gpu);
   check_trains(job, at);
   if (changes_library(job))

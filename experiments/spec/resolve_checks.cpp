@@ -163,13 +163,20 @@ void remark_age(ResolvedJob& job, const platforms::PlatformSpec& platform)
 {
   if (!job.transformer || job.framework.last_year == 0)
     return;
+  constexpr int kFlashAttention = 2022; // arXiv:2205.14135; programs had it in the year after
+  const bool assumed = job.framework.last_year <= kFlashAttention && !job.spec.attention &&
+                       job.transformer->step.memory.flash;
   job.warnings.push_back(fmt::format(
-      "{}: '{}' stands for code of {} and before{}{}", job.spec.name, job.framework.name,
+      "{}: '{}' stands for code of {} and before{}{}{}", job.spec.name, job.framework.name,
       job.framework.last_year,
       predates(job.framework, platform.gpu)
           ? fmt::format(", and the {} came later", platform.gpu.name)
           : "",
-      job.framework.newer.empty() ? "" : "; for later code: \"" + job.framework.newer + "\""));
+      job.framework.newer.empty() ? "" : "; for later code: \"" + job.framework.newer + "\"",
+      assumed
+          ? ". Attention is taken to be one kernel, as came later: before, scores passed through "
+            "memory (\"attention\": \"plain\")"
+          : ""));
 }
 
 // Host times, fusion and attention of frameworks are known of CUDA's code alone.
@@ -184,15 +191,54 @@ void remark_vendor(ResolvedJob& job, const platforms::Gpu& gpu)
                                      job.library.name));
 }
 
+// Frameworks whose program is written for the network, by their presets' names; "" for none.
+std::string programs_for(const std::string& model)
+{
+  std::vector<std::string> names;
+  for (const std::string& name : preset_names(models::kFrameworkKind)) {
+    const auto framework = models::load_framework(resolve_preset(name, models::kFrameworkKind));
+    if (!framework.networks.empty() && models::written_for(framework, model))
+      names.push_back(name);
+  }
+  return names.empty() ? "" : fmt::format(" ({} is written for it)", joined(names));
+}
+
 void remark_program(ResolvedJob& job)
 {
   const auto bundled = preset_names(models::kNetworkKind);
   const std::string& model = job.transformer ? job.transformer->model.name : job.network.name;
   const bool named = std::ranges::find(bundled, model) != bundled.end();
-  if (named && !models::written_for(job.framework, model))
+  const bool transformers = job.framework.transformer && !job.transformer;
+  if (transformers || (named && !models::written_for(job.framework, model)))
     job.warnings.push_back(fmt::format(
-        "{}: '{}' is a program for {}; of {} it says what it would take if it ran it alike",
-        job.spec.name, job.framework.name, joined(job.framework.networks), model));
+        "{}: '{}' is a program for {}; of {} it says what it would take if it ran it alike{}",
+        job.spec.name, job.framework.name,
+        transformers ? "transformers" : joined(job.framework.networks), model,
+        programs_for(model)));
+}
+
+// What no bundled file knows is taken for the latest.
+void remark_kernel_library(ResolvedJob& job, const platforms::Gpu& gpu)
+{
+  const std::string& library = job.framework.kernel_library;
+  const auto named = [&](const platforms::Generation& it) { return it.library == library; };
+  if (library.empty() || std::ranges::any_of(gpu.generations, named))
+    return;
+  std::set<std::string> known;
+  for (const std::string& name : preset_names(platforms::kGpuKind)) {
+    const auto other = read_as<platforms::Gpu>(resolve_preset(name, platforms::kGpuKind));
+    for (const platforms::Generation& it : other.generations)
+      known.insert(it.library);
+  }
+  for (const std::string& name : preset_names(models::kFrameworkKind))
+    known.insert(
+        models::load_framework(resolve_preset(name, models::kFrameworkKind)).kernel_library);
+  known.erase("");
+  if (!known.contains(library))
+    job.warnings.push_back(fmt::format("{}: nothing is known of the \"kernel_library\" '{}': it is "
+                                       "taken for the latest. Known are {}",
+                                       job.spec.name, excerpt(library),
+                                       joined(std::vector(known.begin(), known.end()))));
 }
 
 // Flash attention keeps nothing of what selective recomputation of attention's core would repeat.
@@ -235,6 +281,12 @@ void remark_shared_gpus(ResolvedExperiment& e)
   }
 }
 
+bool divides_tables(const models::Network& network)
+{
+  return std::ranges::any_of(
+      network.layers, [](const models::Layer& layer) { return layer.exchanged_elements > 0; });
+}
+
 } // namespace
 
 bool predates(const models::Framework& framework, const platforms::Gpu& gpu)
@@ -255,16 +307,26 @@ void check_networks(const ResolvedExperiment& e, const Value& root)
   }
 }
 
+void check_accumulation(const ResolvedJob& job, const Value& at)
+{
+  if (job.spec.gradient_accumulation == 1)
+    return;
+  const char* const why = job.spec.mode == JobMode::inference ? "and inference has no gradients"
+                          : job.network.measured ? "and the model is a recording of whole steps"
+                          : divides_tables(job.network)
+                              ? "and the rows of divided tables are exchanged with each batch"
+                              : nullptr;
+  if (why != nullptr)
+    at.fail_at("gradient_accumulation",
+               fmt::format("is {}, {}", job.spec.gradient_accumulation, why), "leave it out");
+}
+
 void check_tables(const ResolvedExperiment& e, const Value& root)
 {
   for (std::size_t j = 0; j < e.jobs.size(); ++j) {
     const ResolvedJob& job = e.jobs[j];
-    const auto& layers = job.network.layers;
-    const bool divided = std::any_of(layers.begin(), layers.end(), [](const models::Layer& layer) {
-      return layer.exchanged_elements > 0;
-    });
-    if (divided && job.ranks.size() > 1 && job.spec.mode != JobMode::inference &&
-        (job.parameter_servers || job.library.host))
+    if (divides_tables(job.network) && job.ranks.size() > 1 &&
+        job.spec.mode != JobMode::inference && (job.parameter_servers || job.library.host))
       root.at("jobs").at(j).fail_at(
           "framework",
           fmt::format("adds gradients by {}, which hands no rows of tables from GPU to GPU: {} "
@@ -287,6 +349,7 @@ void add_remarks(ResolvedExperiment& e)
     remark_age(job, e.platform);
     remark_vendor(job, e.platform.gpu);
     remark_program(job);
+    remark_kernel_library(job, e.platform.gpu);
     remark_selective(job);
     remark_assumptions(job);
   }

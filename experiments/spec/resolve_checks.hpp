@@ -11,6 +11,10 @@ void check_networks(const ResolvedExperiment& e, const Value& root);
 /// Throws where a network's tables lie on several GPUs and nothing exchanges their rows.
 void check_tables(const ResolvedExperiment& e, const Value& root);
 
+/// Gradients are added up over several batches where a step is forward and backward passes alone.
+/// Throws ConfigError.
+void check_accumulation(const ResolvedJob& job, const Value& at);
+
 /// Whether a framework's code is older than the GPU's architecture.
 bool predates(const models::Framework& framework, const platforms::Gpu& gpu);
 

@@ -17,6 +17,13 @@ int gradient_bytes(const ResolvedJob& job)
              : 4;
 }
 
+Seconds adding_up(const ResolvedJob& job)
+{
+  return 3.0 * gradient_bytes(job) *
+         Bytes(static_cast<double>(models::totals(job.network).parameters)) /
+         job.device.ordinary.memory;
+}
+
 BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu)
 {
   return 0.5 * gpu.memory_efficiency * gpu.memory_bandwidth;

@@ -43,6 +43,10 @@ Bytes device_memory(const ResolvedJob& job);
 std::optional<Bytes> checkpoint_bytes(const ResolvedJob& job);
 /// Bytes of a gradient as it travels.
 int gradient_bytes(const ResolvedJob& job);
+
+/// What it takes a GPU to add the gradients of a batch to the sums of those before: these are read
+/// and written, and the gradients read.
+Seconds adding_up(const ResolvedJob& job);
 /// Rate at which a GPU copies into the fusion buffer: it reads and writes.
 BytesPerSecond fusion_copy_rate(const platforms::Gpu& gpu);
 

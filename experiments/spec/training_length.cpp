@@ -41,7 +41,7 @@ double samples_of_step(const ResolvedJob& job)
     return job.plan->samples_per_step;
   if (job.transformer)
     return job.transformer->step.memory.batch.global_batch;
-  return static_cast<double>(job.spec.batch_per_gpu) * job.spec.gpus;
+  return batch_of_step(job.spec) * job.spec.gpus;
 }
 
 std::optional<double> price_per_gpu_hour(const Value& price, const Value& named,

@@ -21,11 +21,11 @@ import sys
 from network_rows import FOUR_ADAPTERS, NODES, Suite, has_four_adapters, hosted, name_of
 
 LENGTHS = {"mean": 255.8, "deviation": 183, "balanced": True}
-MODEL = {"extends": "bert-large-512", "transformer": {"predicted": 0.15}}
+MODEL = "bert-large-mlperf"
 MORE_NODES = [(r"A100-SXM-40GB", 4, {"extends": "xe8545", "node": {"gpus": {"type": "a100-sxm4-40gb"}}}),
               (r"H100 80GB HBM3", 8, "hgx-h100")]
 FRAMEWORK = "pytorch-mlperf-bert"
-GRAPH = {"extends": FRAMEWORK, "transformer": {"cuda_graphs": "all"}}
+GRAPH = "pytorch-mlperf-bert-graphs"
 STRANGE = ("1opa", "2opa", "Paddle", "tinycorp", "Krai", "krai", "Clemson", "L40Sx16")
 
 

@@ -29,56 +29,35 @@ V100_32 = {"DGX-1 32 GB": "v100-sxm2-32gb", "DGX-2 32 GB": "v100-sxm3-32gb", "DG
 TIMM = {"resnext101_32x8d": "resnext101-32x8d", "vit_base_patch32_224": "vit-b32", "vit_small_patch16_224": "vit-s16",
         "efficientnet_b0": "efficientnet-b0", "swin_tiny_patch4_window7_224": "swin-tiny",
         "swin_base_patch4_window7_224": "swin-base"}
-# Fine-tuning on SQuAD: the encoder, and two numbers for each of 384 tokens.
-SQUAD = {"input": {"tokens": 384}, "head": [{"op": "linear", "out": 2, "name": "answers"}]}
 # Lambda's scripts do not ask for the adaptive softmax (pytorch/scripts/config_v1: no --adaptive): every token has a score for every word.
 ALL_WORDS = {"head": [{"op": "linear", "out": 267735, "tied": True, "then": [{"op": "softmax", "half": True}], "name": "words"}]}
 # XLA fuses what the network does between its products, and a compiled step hands its gradients over when all of it has run.
 XLA = "tensorflow-2-xla-horovod"
 XLA_1 = "tensorflow-1.15-xla-horovod"
-# apex.amp with O2: half precision throughout.
-O2 = {"extends": "pytorch-ddp", "kernels": {"autocast": False}}
-# nnU-Net's scripts/benchmark.py asks for "--norm instance_nvfuser --layout NDHWC" in three dimensions with --amp: channels last, and a
-# normalisation of its own in half precision.
-NDHWC = {"extends": "pytorch-ddp-channels-last", "kernels": {"autocast": False}}
+O2 = "pytorch-amp-o2"
+# nnU-Net's scripts/benchmark.py asks for "--norm instance_nvfuser --layout NDHWC" in three dimensions with --amp.
+NDHWC = "pytorch-amp-o2-channels-last"
 # NVIDIA's SSD reads its pictures from files and decodes them on the CPU (coco_pipeline.py: ImageSlice on "cpu"), in as many threads of DALI as its
 # --num-workers, 4 where nothing is said; Lambda's rows are of files in the page cache.
 COCO_FILES = {"format": "jpeg", "cache": "warm"}
 # Paddle's data parallelism is taken as PyTorch's.
 DLE_SQUAD = {"dle-bert-tensorflow": (XLA_1, "TensorFlow 1"), "dle-bert-tensorflow2": (XLA, "TensorFlow 2"), "dle-bert-pytorch": (O2, "PyTorch"),
              "dle-bert-paddlepaddle": ("pytorch-ddp", "Paddle")}
-# Options of NVIDIA's RetinaNet and Mask R-CNN: --jit --frozen-bn-fp16 --fp16-allreduce, channels last; NeMo's Stable Diffusion is
-# taken to be run alike (assumption: its options were not read); of its MXNet networks: layout
-# NHWC, BatchNormAddRelu and other fused operators.
-MLPERF_PYTORCH = {"extends": "pytorch-ddp-channels-last", "fused_elementwise": True, "gradient_precision": "compute",
-                  "kernels": {"autocast": False}}
-# NVIDIA's RetinaNet (--cuda-graphs) and Stable Diffusion (CAPTURE_CUDAGRAPH_ITERS=15) launch what is captured as a CUDA graph;
-# 1 us for a kernel of it is an assumption: the device, not the host, sets their pace.
-MLPERF_GRAPHS = {**MLPERF_PYTORCH, "launches": {"per_operation": "0 us", "per_kernel": "1 us"}}
-# NeMo's: gradients are views of buckets of 256 MB (examples/multimodal/text_to_image/stable_diffusion: gradient_as_bucket_view, bucket_cap_mb).
-MLPERF_NEMO = {**MLPERF_GRAPHS, "bucket_copies": False, "fusion_threshold": "256 MiB"}
-MLPERF_MXNET = {"extends": "mxnet-horovod", "fused_elementwise": True}
-# NVIDIA's Mask R-CNN captures its backbone for one shape of each orientation, and every image is filled up to it: the shorter side 800, the longer
-# 1333 up to a multiple of 32 (CUDA_GRAPH_NUM_SHAPES_PER_ORIENTATION 1, shapes_train of its tools/train_mlperf.py; graphs since v1.0). The files of
-# TensorFlow 2 have 832 x 1344 for all (mrcnn_tf2/config.py, image_size).
-MASKRCNN_GRAPHED = {"extends": "maskrcnn-resnet50", "input": {"channels": 3, "height": 800, "width": 1344}}
-MASKRCNN_TF2 = {"extends": "maskrcnn-resnet50", "input": {"channels": 3, "height": 832, "width": 1344}}
 MLPERF = {
-    "mlperf-ssd": {"model": "ssd300-resnet34", "framework": MLPERF_MXNET},
-    "mlperf-retinanet": {"model": "retinanet-resnext50", "framework": MLPERF_GRAPHS},
-    "mlperf-maskrcnn": {"model": MASKRCNN_GRAPHED, "framework": MLPERF_PYTORCH},
-    "mlperf-unet3d": {"model": "unet3d-kits19", "framework": MLPERF_MXNET},
-    "mlperf-transformer": {"model": "transformer-big", "framework": MLPERF_PYTORCH},
-    "mlperf-stable_diffusion": {"model": "stable-diffusion-2", "framework": MLPERF_NEMO},
+    "mlperf-ssd": {"model": "ssd300-resnet34", "framework": "mxnet-ngc-horovod"},
+    "mlperf-retinanet": {"model": "retinanet-resnext50", "framework": "pytorch-mlperf-graphs"},
+    "mlperf-maskrcnn": {"model": "maskrcnn-resnet50-800x1344", "framework": "pytorch-mlperf"},
+    "mlperf-unet3d": {"model": "unet3d-kits19", "framework": "mxnet-ngc-horovod"},
+    "mlperf-transformer": {"model": "transformer-big", "framework": "pytorch-mlperf"},
+    "mlperf-stable_diffusion": {"model": "stable-diffusion-2", "framework": "pytorch-mlperf-diffusion"},
     "mlperf-dlrm": {"model": "dlrm", "framework": "hugectr"},
     "mlperf-dlrm_dcnv2": {"model": "dlrm-dcnv2", "framework": "hugectr-23"},
     "mlperf-resnet": {"model": "resnet50-v1.5", "framework": "mxnet-mlperf"},
 }
-# In v3.0 no table lies on every GPU (its configurations have no DP_SHARDING_THRESHOLD).
-DIVIDED_TABLES = {"extends": "hugectr-23", "tables": {"replicated_below": "0 B", "replicated_below_between": "0 B"}}
+DIVIDED_TABLES = "hugectr-23-divided" # v3.0
 # What convolutions take over of batch normalisation hangs on the kernels that cuDNN has for a GPU: sources of the presets.
 RESNET = [(r"V100", "mxnet-mlperf-0.7"), (r"[HB][12]00", "mxnet-mlperf-3"),
-          (r"L40|A10G", {"extends": "mxnet-mlperf", "kernels": {"batch_norm": "alone"}})]
+          (r"L40|A10G", "mxnet-mlperf-unfused")]
 # Samples of a network are sentences or segments of so many tokens.
 TOKENS = {"transformer-big": 30, "transformer-xl-base": 192, "transformer-xl-large": 384}
 
@@ -115,7 +94,7 @@ def mlperf_job(row):
     if row["set"] == "mlperf-resnet":
         return next(({**job, "framework": framework} for words, framework in RESNET if re.search(words, row["system"]["gpu"])), job)
     if row["set"] == "mlperf-ssd" and row["round"] < "v1.0" and "mxnet" not in row["system"]["name"]:
-        return {**job, "framework": MLPERF_PYTORCH}
+        return {**job, "framework": "pytorch-mlperf"}
     return job
 
 
@@ -193,7 +172,7 @@ def job_of(row):
                 "optimizer": "adam"}, "DeepLearningExamples, nnU-Net, " + ("PyTorch" if pytorch else "TensorFlow 2")
     if name in ("dle-maskrcnn-pytorch", "dle-maskrcnn-tensorflow2"):
         pytorch = name.endswith("pytorch")
-        return {"model": "maskrcnn-resnet50" if pytorch else MASKRCNN_TF2, "framework": "pytorch-ddp" if pytorch else XLA}, (
+        return {"model": "maskrcnn-resnet50" if pytorch else "maskrcnn-resnet50-832x1344", "framework": "pytorch-ddp" if pytorch else XLA}, (
             "DeepLearningExamples, Mask R-CNN, " + ("PyTorch" if pytorch else "TensorFlow 2"))
     if name == "dle-transformer":
         return {"model": "transformer-big", "framework": "pytorch-ddp"}, "DeepLearningExamples, Transformer"
@@ -208,7 +187,7 @@ def job_of(row):
         return {"model": "vnet", "framework": XLA_1}, "DeepLearningExamples, V-Net"
     if name in DLE_SQUAD:
         framework, label = DLE_SQUAD[name]
-        return {"model": {"extends": "bert-large", **SQUAD}, "framework": framework, "optimizer": "adam"}, f"DeepLearningExamples, BERT SQuAD, {label}"
+        return {"model": "bert-large-squad", "framework": framework, "optimizer": "adam"}, f"DeepLearningExamples, BERT SQuAD, {label}"
     if name == "lambda-pytorch-transformerxlbase":
         return {"model": {"extends": "transformer-xl-base", **ALL_WORDS}, "framework": O2}, "lambda, Transformer-XL, all words"
     if name == "lambda-pytorch-SSD":
@@ -217,7 +196,7 @@ def job_of(row):
         return {"model": "resnet50-v1.5", "framework": "pytorch-ddp"}, "lambda, ResNet-50"
     if name in ("lambda-pytorch-bert_base_squad", "lambda-pytorch-bert_large_squad"):
         size = "base" if "base" in name else "large"
-        return {"model": {"extends": f"bert-{size}", **SQUAD}, "framework": "pytorch-ddp",
+        return {"model": f"bert-{size}-squad", "framework": "pytorch-ddp",
                 "optimizer": "adam"}, f"lambda, BERT-{size}, SQuAD"
     return None
 
@@ -228,8 +207,8 @@ def source_of(row):
 
 
 def network_of(job):
-    """The name of the job's network, or of the one that it extends."""
-    return job["model"] if isinstance(job["model"], str) else job["model"]["extends"]
+    """The name of the job's network, or of the one that it extends; whatever shape its images are filled up to."""
+    return re.sub(r"-\d+x\d{3,}$", "", job["model"] if isinstance(job["model"], str) else job["model"]["extends"])
 
 
 def rate_of(row, job):
@@ -377,7 +356,7 @@ def one_gpu(rows, anchors):
                 continue
             taken.add(key)
             platform = hosted(platform, system.get("cpu"), system["name"])
-            program = ", PyTorch" if job["framework"] == MLPERF_PYTORCH and row["set"] == "mlperf-ssd" else ""
+            program = ", PyTorch" if job["framework"] == "pytorch-mlperf" and row["set"] == "mlperf-ssd" else ""
             early = ", until v0.7" if job["model"] != MLPERF[row["set"]]["model"] else ", v3.0" if job["framework"] == DIVIDED_TABLES else ""
             suite.add(row, platform, job, f"MLPerf, one node, {network_of(job)}", "intra-node", gpus=system["gpus"],
                       label=f"{name_of(platform)}, {network_of(job)}, MLPerf{program}{early}")
@@ -396,7 +375,7 @@ def one_gpu(rows, anchors):
             taken.add(key)
         model = job["model"]
         if not isinstance(model, str):
-            model = model["extends"] + (" SQuAD" if "bert" in model["extends"] else ", all words" if "transformer" in model["extends"] else "")
+            model = model["extends"] + ", all words"
         kind = part.rsplit(", ", 1)[-1] if any(word in part for word in ("channels", "nnU-Net", "R-CNN", "Examples, BERT SQuAD")) else part.split(",")[0]
         layout = ", NDHWC" if job["framework"] == NDHWC else ""
         suite.add(row, of(gpu), job, part, "compute", label=f"{gpu}, {model}, {kind}{layout}")

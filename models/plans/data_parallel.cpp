@@ -97,10 +97,18 @@ private:
 
   void add_passes(int rank)
   {
-    if (job_.input)
-      program_.fetch(rank, 0);
-    const OpId forward = add_pass(rank, Phase::forward, needed_forward_, after_forward_, {});
-    const OpId last = add_pass(rank, Phase::backward, needed_backward_, after_backward_, forward);
+    OpId last;
+    for (int batch = 0; batch < job_.batches; ++batch) {
+      if (job_.input)
+        program_.fetch(rank, 0);
+      const bool first = batch == 0, exchanged = batch + 1 == job_.batches;
+      last = add_pass(rank, Phase::forward, first ? needed_forward_ : nothing_,
+                      first ? after_forward_ : nothing_, last);
+      last = add_pass(rank, Phase::backward, exchanged ? needed_backward_ : nothing_,
+                      exchanged ? after_backward_ : nothing_, last);
+      if (!exchanged && job_.adding_up.value() > 0)
+        last = program_.compute(rank, Phase::backward, "adding up gradients", job_.adding_up);
+    }
     if (job_.framework.overlap == Overlap::none)
       for (const OpId bucket : ready_)
         program_.order(last, bucket);
@@ -316,6 +324,7 @@ private:
   std::vector<OpId> ready_; // of each bucket
   OpId synchronised_;
   std::vector<Mark> needed_forward_, after_forward_, needed_backward_, after_backward_;
+  const std::vector<Mark> nothing_;
 };
 
 } // namespace

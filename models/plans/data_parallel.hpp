@@ -1,10 +1,11 @@
 // Data-parallel training as a work program: every rank computes on its own batch, buckets of
 // gradients are added as soon as they are whole. See docs/model.md.
 //
-// Per rank: fetch a batch, forward (layer by layer where variables are fetched), backward in
-// stretches that end where a bucket is complete, optimizer; rows of tables that the ranks divide,
-// and their gradients, are exchanged beside what does not need them. Per bucket: agreement, fusion
-// buffer, synchronisation. At the end the framework's host work.
+// Per rank, for each batch whose gradients are added up before they are exchanged: fetch it,
+// forward (layer by layer where variables are fetched), backward in stretches that end where a
+// bucket is complete, optimizer; rows of tables that the ranks divide, and their gradients, are
+// exchanged beside what does not need them. Per bucket: agreement, fusion buffer, synchronisation.
+// At the end the framework's host work.
 #pragma once
 
 #include "models/training/buckets.hpp"
@@ -36,6 +37,8 @@ struct DataParallel {
   BytesPerSecond fusion_copy{}; // at which a GPU copies into the fusion buffer; 0: it does not
   double held = 0;              // share of a GPU's arithmetic that an all-reduce takes
   bool input = false;           // batches are fetched
+  int batches = 1;              // of a step: gradients are added up over them, exchanged once
+  Seconds adding_up;            // of one batch's gradients to those before
 };
 
 sim::Program data_parallel_program(const DataParallel& job);

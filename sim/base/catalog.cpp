@@ -116,9 +116,8 @@ std::vector<std::string> names_and_aliases(const PresetKind& kind)
 {
   std::vector<std::string> names = preset_names(kind);
   for (const std::string& name : preset_names(kind))
-    for (const Json& alias : aliases_in(preset_file(name, kind)))
-      if (alias.is_string())
-        names.push_back(alias.get<std::string>());
+    for (std::string& alias : preset_aliases(name, kind))
+      names.push_back(std::move(alias));
   return names;
 }
 
@@ -239,6 +238,15 @@ Value finished(Value preset, const PresetKind& kind, const std::string& id)
 }
 
 } // namespace
+
+std::vector<std::string> preset_aliases(const std::string& name, const PresetKind& kind)
+{
+  std::vector<std::string> aliases;
+  for (const Json& alias : aliases_in(preset_file(name, kind)))
+    if (alias.is_string())
+      aliases.push_back(alias.get<std::string>());
+  return aliases;
+}
 
 Value resolve_preset(const Value& reference, const PresetKind& kind)
 {

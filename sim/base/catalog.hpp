@@ -32,6 +32,9 @@ void look_in(const std::string& folder);
 /// All names of a kind, sorted, without aliases.
 std::vector<std::string> preset_names(const PresetKind& kind);
 
+/// What else a preset answers to, as its file lists it.
+std::vector<std::string> preset_aliases(const std::string& name, const PresetKind& kind);
+
 /// The object a reference stands for, with its "extends" and overlays applied. Throws ConfigError
 /// with the nearest name when there is no such preset.
 Value resolve_preset(const Value& reference, const PresetKind& kind);

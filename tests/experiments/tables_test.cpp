@@ -2,6 +2,7 @@
 #include "tests/experiments/point.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 #include "tests/support/catch.hpp"
 
 namespace foretrain::tables_test {
@@ -86,13 +87,49 @@ TEST_CASE("a program for some networks is told where it is asked of others", "[t
   const auto told = [&](const char* model) {
     const auto all = warnings(model);
     return std::any_of(all.begin(), all.end(), [](const std::string& warning) {
-      return warning.find("is a program for dlrm, dlrm-dcnv2") != std::string::npos;
+      return warning.find("is a program for dlrm; ") != std::string::npos;
     });
   };
   CHECK(told(R"("vgg11")"));
   CHECK(told(R"("gpt2-small")"));
   CHECK_FALSE(told(R"("dlrm")"));
   CHECK_FALSE(told(R"({"extends": "dlrm", "input": {"features": 20}})"));
+}
+
+TEST_CASE("a program for transformers is told where it is asked of other networks", "[tables]")
+{
+  const auto warnings = [](const char* framework, const char* model) {
+    return joined(
+        run_text(R"({"cluster": {"platform": "dgx-a100-80gb"}, "jobs": [{"precision": "fp16",
+      "batch_per_gpu": 8, "gpus": 8, "steps": 2, "framework": )" +
+                 std::string(framework) + R"(, "model": )" + model + "}]}")
+            .warnings,
+        "\n");
+  };
+  using Catch::Matchers::Contains;
+  CHECK_THAT(warnings(R"("nemo")", R"("stable-diffusion-2")"),
+             Contains("is a program for transformers; of stable-diffusion-2") &&
+                 Contains("(pytorch-mlperf-diffusion is written for it)"));
+  CHECK_THAT(warnings(R"("nemo")", R"("gpt2-small")"), !Contains("is a program for"));
+  CHECK_THAT(warnings(R"("pytorch-ddp")", R"("resnet50")"), !Contains("is a program for"));
+}
+
+TEST_CASE("a library of kernels that no GPU knows is told", "[tables]")
+{
+  const auto told = [](const char* library) {
+    return joined(run_text(R"({"cluster": {"platform": "dgx1-v100"}, "jobs": [{"precision": "fp16",
+      "batch_per_gpu": 8, "gpus": 1, "steps": 2, "model": "alexnet",
+      "framework": {"extends": "mxnet", "kernel_library": ")" +
+                           std::string(library) + "\"}}]}")
+                      .warnings,
+                  "\n");
+  };
+  using Catch::Matchers::Contains;
+  CHECK_THAT(told("cudnn-banana"),
+             Contains("nothing is known of the \"kernel_library\" 'cudnn-banana'") &&
+                 Contains("cudnn-7.1"));
+  CHECK_THAT(told("cudnn-6"), !Contains("kernel_library")); // of the P100, not of this one
+  CHECK_THAT(told(""), !Contains("kernel_library"));
 }
 
 } // namespace foretrain::tables_test

@@ -167,7 +167,8 @@ TEST_CASE("Presets of older code say their years and name the newer one", "[trai
   CHECK_THAT(warned("pytorch-fsdp"), Contains("stands for code of 2023 and before; for later code: "
                                               "\"torchtitan\""));
   CHECK_THAT(warned("megatron"),
-             Contains("stands for code of 2021 and before, and the H100-SXM5-80GB came later"));
+             Contains("stands for code of 2021 and before, and the H100-SXM5-80GB came later") &&
+                 Contains("\"attention\": \"plain\""));
   CHECK_THAT(warned("torchtitan"), !Contains("stands for code of"));
 }
 

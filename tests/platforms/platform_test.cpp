@@ -184,6 +184,39 @@ TEST_CASE("ports whose rate is not told are as fast as the adapters", "[platform
   CHECK(spec.remarks.empty());
 }
 
+TEST_CASE("what hangs on a socket is no faster than the CPU's lanes", "[platforms]")
+{
+  const auto read = [](const std::string& node) {
+    auto document = std::make_shared<Document>(
+        *resolve_preset(std::string("generic-4gpu"), kPlatformKind).document());
+    document->root.merge_patch(Json::parse(R"({"node": )" + node + "}"));
+    return load_platform(Value(std::shared_ptr<const Document>(document)));
+  };
+  const std::string switches = R"("pcie_switches": [{"name": "upper", "on": "socket0"},
+    {"name": "lower", "on": "upper"}], "gpus": {"type": "a100-pcie-80gb",
+    "on": ["upper", "lower", "lower", "upper"]})";
+  const std::string plugged = R"("gpus": {"type": "a100-pcie-80gb",
+    "on": ["socket0", "socket0", "socket0", "socket0"]})";
+  const std::string nic =
+      R"(, "nics": [{"name": "eth0", "type": "connectx6-hdr", "on": "socket0"}])";
+  const auto third = read(R"({"cpu": {"extends": "xeon-gold-6148", "pcie_generation": 3}, )" +
+                          switches + nic + "}");
+  CHECK(third.node.pcie_switches[0].generation == 3);
+  CHECK(third.node.pcie_switches[1].generation == 4); // under a switch: as its GPUs
+  CHECK(third.gpu.pcie_generation == 4);
+  CHECK(third.nics[0].pcie_generation == 3);
+  const auto fifth =
+      read(R"({"cpu": {"extends": "xeon-gold-6148", "pcie_generation": 5}, )" + switches + "}");
+  CHECK(fifth.node.pcie_switches[0].generation == 4); // the GPUs' own
+  const auto alone = [&](int generation) {
+    return read(R"({"cpu": {"extends": "xeon-gold-6148", "pcie_generation": )" +
+                std::to_string(generation) + "}, " + plugged + "}")
+        .gpu.pcie_generation;
+  };
+  CHECK(alone(3) == 3);
+  CHECK(alone(5) == 4);
+}
+
 TEST_CASE("one PCIe switch between two parts is near, two in a row are less so", "[platforms]")
 {
   auto document = std::make_shared<Document>(

@@ -210,6 +210,8 @@ class Job(Builder):
         mode: train, or inference: forward passes only; default "train"
         batch_per_gpu: samples per GPU and step; transformers may have global_batch and micro_batch instead, a
             recorded model its own
+        gradient_accumulation: batches whose gradients are added up before they are exchanged and applied,
+            together a step (of transformers: global_batch and micro_batch say it); default 1
         input: where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object
         gpus: number of GPUs; default 1
         anchor: measured rate that scales the times of kernels
@@ -259,6 +261,7 @@ class Job(Builder):
     optimizer: str | Path | dict[str, Any] | None = None
     mode: Literal["train", "inference"] | None = None
     batch_per_gpu: int | None = None
+    gradient_accumulation: int | None = None
     input: Any = None
     gpus: int | None = None
     anchor: Anchor | dict[str, Any] | None = None

@@ -128,6 +128,8 @@ DataParallelJob data_parallel_job(const ResolvedJob& job, const std::vector<bool
   writing.profile = job.profile;
   writing.framework = job.framework;
   writing.input = !job.input.synthetic;
+  writing.batches = job.spec.gradient_accumulation;
+  writing.adding_up = adding_up(job);
   const bool adds =
       job.spec.mode != JobMode::inference && (job.ranks.size() > 1 || !job.server_nodes.empty());
   if (adds) {
@@ -164,7 +166,7 @@ DataParallelJob data_parallel_job(const ResolvedJob& job, const std::vector<bool
   auto plan = std::make_shared<models::WorkPlan>();
   plan->program = models::data_parallel_program(writing);
   plan->samples_per_step =
-      static_cast<double>(job.spec.batch_per_gpu) * static_cast<double>(job.ranks.size());
+      static_cast<double>(batch_of_step(job.spec)) * static_cast<double>(job.ranks.size());
   // Alone a GPU waits for none that has more work.
   const double of_work = job.ranks.size() > 1 ? job.network.work_variation : 0;
   plan->step_variation = std::hypot(job.framework.step_variation, of_work);

@@ -102,6 +102,23 @@ TEST_CASE("what a step waits for after backward is told by its cause", "[closed-
   CHECK_THAT(found.steps.back().value(), test::is(23.3e-3 + 2e-4 + ring_time(6, 6e6)));
 }
 
+TEST_CASE("gradients of several batches are exchanged once, and added up before", "[closed-form]")
+{
+  JobScene scene(6, Sharing::plugged);
+  const Collective any(scene.engine, scene.comm, test_library(), Operation::all_reduce, "ring");
+  auto setup = scene.setup(&any, 10.0_ms, {5.0_ms, 5.0_ms}, Bytes(6e6));
+  setup.plan.profile.optimizer = Seconds(2e-3);
+  const Outcome one = outcome(setup, {{0, 6}});
+  setup.plan.batches = 4;
+  setup.plan.adding_up = Seconds(1e-3);
+  const Outcome found = outcome(setup, {{0, 6}});
+  const double passes = 10e-3 + 10e-3; // forward, and backward in two layers
+  CHECK_THAT(found.steps.back().value(), test::is(one.steps.back().value() + 3 * (passes + 1e-3)));
+  CHECK_THAT(found.parts.compute.value(), test::is(4 * passes + 3e-3 + 2e-3));
+  CHECK_THAT(found.parts.exposed_communication.value(),
+             test::is(one.parts.exposed_communication.value()));
+}
+
 TEST_CASE("time in which a recorded GPU had no kernel is the host's", "[closed-form]")
 {
   JobScene scene(6, Sharing::plugged);
