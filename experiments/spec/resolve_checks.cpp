@@ -191,15 +191,25 @@ void remark_vendor(ResolvedJob& job, const platforms::Gpu& gpu)
                                      job.library.name));
 }
 
+// The bundled ones by name, read once.
+const std::map<std::string, models::Framework>& bundled_frameworks()
+{
+  static const auto all = [] {
+    std::map<std::string, models::Framework> read;
+    for (const std::string& name : preset_names(models::kFrameworkKind))
+      read[name] = models::load_framework(resolve_preset(name, models::kFrameworkKind));
+    return read;
+  }();
+  return all;
+}
+
 // Frameworks whose program is written for the network, by their presets' names; "" for none.
 std::string programs_for(const std::string& model)
 {
   std::vector<std::string> names;
-  for (const std::string& name : preset_names(models::kFrameworkKind)) {
-    const auto framework = models::load_framework(resolve_preset(name, models::kFrameworkKind));
+  for (const auto& [name, framework] : bundled_frameworks())
     if (!framework.networks.empty() && models::written_for(framework, model))
       names.push_back(name);
-  }
   return names.empty() ? "" : fmt::format(" ({} is written for it)", joined(names));
 }
 
@@ -217,28 +227,37 @@ void remark_program(ResolvedJob& job)
         programs_for(model)));
 }
 
-// What no bundled file knows is taken for the latest.
+// Libraries of kernels that bundled files know.
+const std::set<std::string>& known_kernel_libraries()
+{
+  static const auto all = [] {
+    std::set<std::string> known;
+    for (const std::string& name : preset_names(platforms::kGpuKind)) {
+      const auto gpu = read_as<platforms::Gpu>(resolve_preset(name, platforms::kGpuKind));
+      for (const platforms::Generation& it : gpu.generations)
+        known.insert(it.library);
+    }
+    for (const auto& [name, framework] : bundled_frameworks())
+      known.insert(framework.kernel_library);
+    known.erase("");
+    return known;
+  }();
+  return all;
+}
+
+// What is not known is taken for the latest.
 void remark_kernel_library(ResolvedJob& job, const platforms::Gpu& gpu)
 {
   const std::string& library = job.framework.kernel_library;
   const auto named = [&](const platforms::Generation& it) { return it.library == library; };
-  if (library.empty() || std::ranges::any_of(gpu.generations, named))
+  if (library.empty() || std::ranges::any_of(gpu.generations, named) ||
+      known_kernel_libraries().contains(library))
     return;
-  std::set<std::string> known;
-  for (const std::string& name : preset_names(platforms::kGpuKind)) {
-    const auto other = read_as<platforms::Gpu>(resolve_preset(name, platforms::kGpuKind));
-    for (const platforms::Generation& it : other.generations)
-      known.insert(it.library);
-  }
-  for (const std::string& name : preset_names(models::kFrameworkKind))
-    known.insert(
-        models::load_framework(resolve_preset(name, models::kFrameworkKind)).kernel_library);
-  known.erase("");
-  if (!known.contains(library))
-    job.warnings.push_back(fmt::format("{}: nothing is known of the \"kernel_library\" '{}': it is "
-                                       "taken for the latest. Known are {}",
-                                       job.spec.name, excerpt(library),
-                                       joined(std::vector(known.begin(), known.end()))));
+  const auto& known = known_kernel_libraries();
+  job.warnings.push_back(fmt::format("{}: nothing is known of the \"kernel_library\" '{}': it is "
+                                     "taken for the latest. Known are {}",
+                                     job.spec.name, excerpt(library),
+                                     joined(std::vector(known.begin(), known.end()))));
 }
 
 // Flash attention keeps nothing of what selective recomputation of attention's core would repeat.

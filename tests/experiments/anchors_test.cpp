@@ -184,7 +184,8 @@ TEST_CASE("an anchor that no time of kernels gives is refused", "[anchor]")
   CHECK_THAT(problem, Contains("which no time of kernels gives"));
 }
 
-TEST_CASE("an interval holds machines on which an anchor's rate cannot be reached", "[anchor]")
+TEST_CASE("an interval holds machines on which an anchor's rate cannot be reached",
+          "[anchor][long]")
 {
   // Bound by its host: with any later launches no time of kernels gives the rate.
   const std::string text = R"({"cluster": {"platform": "hgx-h100"},

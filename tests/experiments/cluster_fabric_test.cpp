@@ -27,7 +27,7 @@ double step(const std::string& cluster, const std::string& network = "calico")
 
 } // namespace
 
-TEST_CASE("A cluster's fabric is as if the platform had it", "[fabric]")
+TEST_CASE("A cluster's fabric is as if the platform had it", "[fabric][long]")
 {
   const double outside = step(R"("platform": "g4dn-12xlarge")");
   const double group = step(R"("platform": "g4dn-12xlarge", "fabric": "aws-placement-group")");
@@ -44,7 +44,7 @@ TEST_CASE("NCCL that sees the adapter of a cloud has connections enough", "[fabr
 }
 
 TEST_CASE("Twice the connections of a cloud's adapter are twice what the library opens by itself",
-          "[fabric]")
+          "[fabric][long]")
 {
   const auto with = [](const std::string& better) {
     return run_text("{" + better + pods(R"("platform": "p3dn")", "host-network").substr(1))
@@ -55,7 +55,8 @@ TEST_CASE("Twice the connections of a cloud's adapter are twice what the library
   CHECK(with(R"("better": {"connections": 1}, )") == with(""));
 }
 
-TEST_CASE("a port is as slow as the slower of its ends, and that is told", "[fabric][closed-form]")
+TEST_CASE("a port is as slow as the slower of its ends, and that is told",
+          "[fabric][closed-form][long]")
 {
   const auto job = [](const std::string& fabric) {
     std::string text = pods(R"("platform": "c4140-m-v100-sxm2")" + fabric, "rdma");
@@ -72,7 +73,7 @@ TEST_CASE("a port is as slow as the slower of its ends, and that is told", "[fab
         step_of(job("")));
 }
 
-TEST_CASE("what a port limits its switch betters, not the adapter", "[fabric]")
+TEST_CASE("what a port limits its switch betters, not the adapter", "[fabric][long]")
 {
   const auto step_of = [](const std::string& fabric, const std::string& better) {
     std::string text = pods(R"("platform": "c4140-m-v100-sxm2", "fabric": )" + fabric, "rdma");

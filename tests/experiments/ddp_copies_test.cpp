@@ -20,7 +20,7 @@ double step(const std::string& job, const std::string& host = "container")
 
 } // namespace
 
-TEST_CASE("PyTorch's copies of gradients are those of several GPUs", "[buckets]")
+TEST_CASE("PyTorch's copies of gradients are those of several GPUs", "[buckets][long]")
 {
   const std::string plain = R"("framework": {"extends": "pytorch-ddp", "bucket_copies": false}, )";
   const std::string ddp = R"("framework": "pytorch-ddp", )";
@@ -31,7 +31,7 @@ TEST_CASE("PyTorch's copies of gradients are those of several GPUs", "[buckets]"
   CHECK(more < 4e-3);
 }
 
-TEST_CASE("A pod for each GPU loses NVLink between them", "[rings]")
+TEST_CASE("A pod for each GPU loses NVLink between them", "[rings][long]")
 {
   const std::string eight = R"("framework": "pytorch-ddp", "gpus": 8)";
   CHECK(step(eight, "pod-per-gpu") > 1.02 * step(eight));

@@ -53,7 +53,7 @@ TEST_CASE("a divided transformer takes beside others what it takes alone",
   }
 }
 
-TEST_CASE("of a divided transformer what limits it has a name", "[large]")
+TEST_CASE("of a divided transformer what limits it has a name", "[large][long]")
 {
   const auto named = [](const std::string& plan) {
     return on("c4140-m-v100-sxm2", 3, transformer(plan) + kBeside).jobs[0].bottleneck;
@@ -92,7 +92,7 @@ TEST_CASE("where nothing varies a transformer takes as long beside others", "[la
 }
 
 TEST_CASE("processes of a stage share the cores of their nodes, however many it stands for",
-          "[large][closed-form]")
+          "[large][closed-form][long]")
 {
   const auto step = [](const std::string& plan, int gpus, int cores) {
     return run_text(fmt::format(R"({{"cluster": {{"platform": "hgx-h100"}}, "jobs": [{{
@@ -119,7 +119,7 @@ TEST_CASE("processes of a stage share the cores of their nodes, however many it 
   }
 }
 
-TEST_CASE("a divided transformer and another job take bandwidth from each other", "[large]")
+TEST_CASE("a divided transformer and another job take bandwidth from each other", "[large][long]")
 {
   // Half of two nodes each: gradients of both leave by the same adapter.
   const auto places = [](int first) {

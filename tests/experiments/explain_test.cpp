@@ -112,7 +112,7 @@ TEST_CASE("Parts of the critical path add up to the step")
   CHECK(sum == Approx(job.at("step_time_s").get<double>()).epsilon(1e-4));
 }
 
-TEST_CASE("Copies of batches wait for their way to the GPU, stalls for what comes before")
+TEST_CASE("Copies of batches wait for their way to the GPU, stalls for what comes before", "[long]")
 {
   Json json = experiment_json("c4140-k-v100-sxm2", "resnet50", "", 2, 64, "jpeg");
   json["jobs"][0]["framework"] = "mxnet";
@@ -182,7 +182,7 @@ TEST_CASE("A recorded job is not offered another framework than it was recorded 
   CHECK(!offered(data_root() / "experiments/validation/hardware/resnet50-v100.json"));
 }
 
-TEST_CASE("A job is offered what it could choose, and nothing at another job's cost")
+TEST_CASE("A job is offered what it could choose, and nothing at another job's cost", "[long]")
 {
   // Two jobs that share adapters: one in double the bytes would leave the other one more time.
   Json json = experiment_json("hgx-h100-100gbe", "vgg16", "tcp", 4, 32, "synthetic");
@@ -219,7 +219,7 @@ TEST_CASE("A job is offered what it could choose, and nothing at another job's c
   CHECK(!frameworks.contains("tensorflow-ps"));
 }
 
-TEST_CASE("The named limit, doubled, is the best single change on random systems")
+TEST_CASE("The named limit, doubled, is the best single change on random systems", "[long]")
 {
   sim::RandomStream random(7, "explain", 0);
   const auto one = [&random](const std::vector<std::string>& of) {
@@ -302,7 +302,8 @@ TEST_CASE("of a large model: what doubled brings is what the same platform twice
                                       .epsilon(0.002));
 }
 
-TEST_CASE("what costs hides nothing that helps, and is told apart from what brings nothing")
+TEST_CASE("what costs hides nothing that helps, and is told apart from what brings nothing",
+          "[long]")
 {
   // BytePS' reads pass one another: more of some resources makes them slower.
   const Json json = {{"cluster", {{"platform", "dgx1-v100"}}},

@@ -24,7 +24,7 @@ experiments::JobResult job(const std::string& order, int gpus, double anchor = 2
 
 } // namespace
 
-TEST_CASE("an anchor holds what one GPU waits for its variables", "[fetch]")
+TEST_CASE("an anchor holds what one GPU waits for its variables", "[fetch][long]")
 {
   for (const char* order : {"forward", "any"})
     CHECK(job(order, 1).throughput.median == Approx(219).epsilon(0.01));

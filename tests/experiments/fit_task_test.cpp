@@ -159,7 +159,8 @@ TEST_CASE("of links that explain measurements alike the first named is taken, th
   }
 }
 
-TEST_CASE("of the two halves of a row of nccl-tests the interrupted one is left out", "[calibrate]")
+TEST_CASE("of the two halves of a row of nccl-tests the interrupted one is left out",
+          "[calibrate][long]")
 {
   const LogFolder folder;
   const auto machine = truth({});

@@ -51,7 +51,8 @@ TEST_CASE("what experts wait for their host is the framework's part", "[large]")
   }
 }
 
-TEST_CASE("an update that Python launches tensor by tensor holds up one GPU as it does two")
+TEST_CASE("an update that Python launches tensor by tensor holds up one GPU as it does two",
+          "[long]")
 {
   const auto bert = [](int gpus, const std::string& optimizer, int batch) {
     return run_text(R"({"cluster": {"platform": "hgx-h100"}, "jobs": [{"model": "bert-base",

@@ -128,7 +128,7 @@ TEST_CASE("Frameworks start a thread for each thread of a core, which do the wor
   CHECK(rate(run_text(document->root.dump())) == Approx(10 * core).epsilon(1e-3));
 }
 
-TEST_CASE("Two jobs that decode share the cores by threads, or have their own")
+TEST_CASE("Two jobs that decode share the cores by threads, or have their own", "[long]")
 {
   auto document = parse_document(kOne, "test");
   Json& jobs = document->root["jobs"];

@@ -383,7 +383,7 @@ TEST_CASE("each group's exposed exchanges are its own", "[large]")
   CHECK(of(gathered, "context") > of(ring, "context"));
 }
 
-TEST_CASE("a transformer runs beside other jobs as it does alone", "[large][property]")
+TEST_CASE("a transformer runs beside other jobs as it does alone", "[large][property][long]")
 {
   const auto run = [](const std::string& transformer, const std::string& beside) {
     return run_text(R"({"cluster": {"platform": "dgx1-v100", "nodes": 1},

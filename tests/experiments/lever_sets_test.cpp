@@ -59,7 +59,7 @@ Explanation explained()
 
 } // namespace
 
-TEST_CASE("links that are equally tight are one limit, which brings what both bring")
+TEST_CASE("links that are equally tight are one limit, which brings what both bring", "[long]")
 {
   const PointResult base = predicted();
   const Bottleneck& limit = base.jobs.front().bottleneck;

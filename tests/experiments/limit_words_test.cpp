@@ -96,7 +96,7 @@ TEST_CASE("a tunnel that is one flow waits for a core, which a faster one better
   CHECK_THAT(job.bottleneck.why, Contains("core that serves the packets of a flow of node 0"));
 }
 
-TEST_CASE("more connections are advised where there are connections", "[limits]")
+TEST_CASE("more connections are advised where there are connections", "[limits][long]")
 {
   // One adapter for four GPUs on two sockets: one ring, whose rate the library sets.
   const std::string machine = R"({"extends": "generic-4gpu", "node": {"cpu": "epyc-7763", "gpus": {

@@ -185,7 +185,7 @@ TEST_CASE("More of a resource makes MXNet's servers hardly slower", "[property][
   check_servers(kDraws / 2);
 }
 
-TEST_CASE("More of a resource makes some jobs no slower", "[property]")
+TEST_CASE("More of a resource makes some jobs no slower", "[property][long]")
 {
   check_synthetic(kSome);
   check_servers(kSome);

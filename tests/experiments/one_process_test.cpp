@@ -33,7 +33,7 @@ double more(int gpus, const std::string& precision, const std::string& key)
 
 } // namespace
 
-TEST_CASE("launches of the update follow each other, GPU after GPU", "[launch][closed-form]")
+TEST_CASE("launches of the update follow each other, GPU after GPU", "[launch][closed-form][long]")
 {
   for (const int gpus : {2, 8})
     CHECK(more(gpus, "fp32", "launches_per_gradient") ==

@@ -175,7 +175,7 @@ TEST_CASE("runs that did the same arithmetic at other speeds contradict each oth
 }
 
 TEST_CASE("records of another machine than the platform's teach its cache as well",
-          "[realrun][calibrate]")
+          "[realrun][calibrate][long]")
 {
   // A core whose cache holds a batch and its weights, but not those of a wide model.
   std::vector<std::string> paths;

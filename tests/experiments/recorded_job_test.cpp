@@ -43,7 +43,7 @@ TEST_CASE("a recording on two GPUs is measured by the same on one", "[traces]")
   CHECK_THAT(two.time.framework.value(), is(3e-3));
 }
 
-TEST_CASE("a recording is of its own precision where the job names none", "[traces]")
+TEST_CASE("a recording is of its own precision where the job names none", "[traces][long]")
 {
   const auto silent = run_text(kRecorded).jobs.front();
   const auto same = run_text(kRecorded, {{"/jobs/0/precision", "tf32"}}).jobs.front();

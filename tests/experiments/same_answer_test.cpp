@@ -125,7 +125,7 @@ TEST_CASE("what shares nothing with some jobs changes nothing", "[same][property
   check_scenes(4, 2, UncertaintyMethod::steps);
 }
 
-TEST_CASE("the limit does not depend on how intervals are found", "[same]")
+TEST_CASE("the limit does not depend on how intervals are found", "[same][long]")
 {
   test::Draw draw(3);
   for (int i = 0; i < 4; ++i) {
@@ -141,7 +141,7 @@ TEST_CASE("the limit does not depend on how intervals are found", "[same]")
 }
 
 TEST_CASE("a data-parallel job and its own printed program have the same answer",
-          "[same][property]")
+          "[same][property][long]")
 {
   test::Draw draw(4);
   for (int i = 0; i < 40; ++i) {

@@ -128,7 +128,7 @@ TEST_CASE("Some of what is made scarce is named as the bottleneck, 4", "[many]")
   check_scarce(4, 3);
 }
 
-TEST_CASE("Input that never rests is named though the GPUs compute most of the time")
+TEST_CASE("Input that never rests is named though the GPUs compute most of the time", "[long]")
 {
   // Threads that decode at 90 % of what the GPUs could take.
   const auto busy =

@@ -26,7 +26,7 @@ std::vector<experiments::JobResult> beside(int gpu, int batch)
 
 } // namespace
 
-TEST_CASE("a job on a GPU leaves the others on it the rest of its memory")
+TEST_CASE("a job on a GPU leaves the others on it the rest of its memory", "[long]")
 {
   const auto apart = beside(2, 150);
   for (const auto& job : apart) {

@@ -50,7 +50,7 @@ double log_width(const Range& range)
 
 } // namespace
 
-TEST_CASE("a slowdown is as uncertain as what the job alone does not share", "[uncertainty]")
+TEST_CASE("a slowdown is as uncertain as what the job alone does not share", "[uncertainty][long]")
 {
   const Point asked = point();
   const PointResult result = run_point(asked, with(UncertaintyMethod::linear));

@@ -45,7 +45,8 @@ TEST_CASE("the rate of an anchored GPU is as uncertain as its anchor", "[uncerta
   CHECK_THAT(log_width(job.step_time), WithinRel(2 * kHalf90 * all, 0.02));
 }
 
-TEST_CASE("a rate of fewer GPUs leaves what several do beside each other unknown", "[uncertainty]")
+TEST_CASE("a rate of fewer GPUs leaves what several do beside each other unknown",
+          "[uncertainty][long]")
 {
   const LogFolder folder;
   const auto spread_on = [&](int gpus, int anchor_gpus) {
@@ -185,7 +186,7 @@ TEST_CASE("a profile that knows links alone leaves what is not known of kernels"
 }
 
 TEST_CASE("what a profile's fit left unexplained counts for the share of the step it is about",
-          "[uncertainty]")
+          "[uncertainty][long]")
 {
   const LogFolder folder;
   const auto run = [&](int measurements, UncertaintyMethod method) {
@@ -222,7 +223,7 @@ TEST_CASE("what a profile's fit left unexplained counts for the share of the ste
 
 TEST_CASE(
     "what is not modelled of a transformer's step is more with experts, and nearly all common",
-    "[uncertainty]")
+    "[uncertainty][long]")
 {
   const auto job = [](const char* model, const char* more) {
     Json json = Json::parse(R"({"cluster": {"platform": "hgx-h200"}, "jobs": [{"framework": "nemo",

@@ -46,7 +46,7 @@ TEST_CASE("nothing is cut after a job that may have left by then", "[starts]")
         std::vector<double>{0, 60, 3660});
 }
 
-TEST_CASE("ten hours later is as ten minutes later", "[starts]")
+TEST_CASE("ten hours later is as ten minutes later", "[starts][long]")
 {
   const std::string text = R"({
     "cluster": { "platform": "c4140-k-v100-sxm2", "nodes": 1 },

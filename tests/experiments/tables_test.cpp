@@ -53,7 +53,8 @@ TEST_CASE("what is computed beside rows on their way hides them", "[tables][prop
   CHECK(more < few);
 }
 
-TEST_CASE("rows that are looked up often stay where they are wanted, of several nodes", "[tables]")
+TEST_CASE("rows that are looked up often stay where they are wanted, of several nodes",
+          "[tables][long]")
 {
   const auto on_two_nodes = [](const std::string& framework) {
     std::string text = experiment(framework, "", 16);

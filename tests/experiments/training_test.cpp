@@ -173,7 +173,7 @@ TEST_CASE("Presets of older code say their years and name the newer one", "[trai
 }
 
 TEST_CASE("A plan's hours are those of the training, however its length is told",
-          "[training][plan]")
+          "[training][plan][long]")
 {
   for (const Json& job : {transformer({{"tokens", "20B"}}), transformer({{"training_steps", 3e5}}),
                           network({{"epochs", 90}})}) {
@@ -204,7 +204,7 @@ TEST_CASE("A plan's hours are those of the training, however its length is told"
                     Contains("they need the length of the training in job 'train'"));
 }
 
-TEST_CASE("A training is judged as a whole, its first epoch is told as such", "[training]")
+TEST_CASE("A training is judged as a whole, its first epoch is told as such", "[training][long]")
 {
   Json json = R"({"cluster": {"platform": "c4140-k-v100-sxm2", "storage": "local-hdd"},
     "jobs": [{"model": "resnet50", "framework": "tensorflow-horovod", "precision": "fp16",

@@ -66,7 +66,7 @@ Json llama(int gpus)
 
 } // namespace
 
-TEST_CASE("a tuned plan has the rate, interval and memory of its prediction", "[tune]")
+TEST_CASE("a tuned plan has the rate, interval and memory of its prediction", "[tune][long]")
 {
   for (const int gpus : {8, 16}) {
     CAPTURE(gpus);

@@ -53,7 +53,7 @@ TEST_CASE("each cause is found as if it had been varied by itself", "[uncertaint
   CHECK(found >= 3);
 }
 
-TEST_CASE("a speedup is as uncertain as what one GPU does not share", "[uncertainty]")
+TEST_CASE("a speedup is as uncertain as what one GPU does not share", "[uncertainty][long]")
 {
   const LogFolder folder;
   Json json = experiment(8, true);
@@ -121,7 +121,7 @@ TEST_CASE("linear and Monte Carlo agree", "[uncertainty][many]")
   CHECK(linear.throughput.median == sampled.throughput.median);
 }
 
-TEST_CASE("a value that is the most that there is acts on one side alone", "[uncertainty]")
+TEST_CASE("a value that is the most that there is acts on one side alone", "[uncertainty][long]")
 {
   const LogFolder folder;
   const auto throughput = [&](const char* flow_rate, const Json& spread) {
@@ -190,7 +190,7 @@ TEST_CASE("shifts stay within what a format allows", "[uncertainty]")
   }
 }
 
-TEST_CASE("wider intervals are wider, and long runs keep to steps unasked", "[uncertainty]")
+TEST_CASE("wider intervals are wider, and long runs keep to steps unasked", "[uncertainty][long]")
 {
   const LogFolder folder;
   const auto loaded = load_experiment(folder.write("e.json", experiment(2, true, 0.02).dump()), {});

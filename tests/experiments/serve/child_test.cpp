@@ -72,7 +72,7 @@ TEST_CASE("A child that does not read or dies is an answer", "[serve]")
   CHECK(run_child({}, "", setting, go_on).end == ChildEnd::not_started);
 }
 
-TEST_CASE("Time, output and memory of a child are bounded", "[serve]")
+TEST_CASE("Time, output and memory of a child are bounded", "[serve][long]")
 {
   auto setting = shell();
   setting.time = std::chrono::seconds(1);
