@@ -182,6 +182,20 @@ int run_and_tell(const ExperimentArguments& arguments, const LoadedExperiment& e
   return tell(arguments, experiment, run(experiment, std::move(options)));
 }
 
+namespace {
+
+// Where the answer itself has no place for them, each once.
+void tell_warnings(const ExperimentResult& result)
+{
+  std::set<std::string> told;
+  for (const PointResult& point : result.points)
+    for (const std::string& warning : point.warnings)
+      if (told.insert(warning).second)
+        std::cerr << "warning: " << warning << "\n";
+}
+
+} // namespace
+
 int tell(const ExperimentArguments& arguments, const LoadedExperiment& experiment,
          const Prediction& prediction)
 {
@@ -193,6 +207,8 @@ int tell(const ExperimentArguments& arguments, const LoadedExperiment& experimen
     std::cout << report_table(prediction.result, {110, isatty(STDOUT_FILENO) == 1});
   std::cout.flush();
   tell_errors(prediction);
+  if (arguments.format == "csv")
+    tell_warnings(prediction.result);
   tell_misfits(prediction);
   for (const auto& line : prediction.expectations)
     std::cerr << experiment.document->name << ": expectation not met: " << line << "\n";

@@ -66,12 +66,17 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
                             *spec.global_batch, spec.gpus,
                             static_cast<double>(*spec.global_batch) / spec.gpus));
   const std::string batch = other_global_batch(spec);
-  const std::string idle =
+  std::string idle =
       without_influence(spec, job,
                         {"sequence", "lengths", "micro_batch", "parallel", "recompute",
                          "recompute_modules", "recompute_layers", "bf16_layers", "routing", "lora",
                          "offload", "offload_activations", "attention", "tokens"},
                         "a job whose model is not a transformer");
+  if (spec.sequence)
+    idle +=
+        fmt::format(". Its samples are as long as the model says: \"model\": {{ \"extends\": ..., "
+                    "\"input\": {{ \"tokens\": {} }} }}",
+                    *spec.sequence);
   return batch.empty() || idle.empty() ? batch + idle : batch + "; " + idle;
 }
 

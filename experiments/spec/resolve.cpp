@@ -183,10 +183,10 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   job.network = models::load_network(resolve_preset(spec.model, models::kNetworkKind));
   if (job.network.measured)
     take_as_recorded(job, e.platform, at);
+  job.framework = framework_of(spec, e.platform.gpu);
   if (spec.batch_per_gpu < 1)
     at.fail_at("batch_per_gpu", "is missing");
   check_accumulation(job, at);
-  job.framework = framework_of(spec, e.platform.gpu);
   check_trains(job, at);
   if (changes_library(job))
     job.framework.library = job.framework.library_between_nodes;

@@ -77,4 +77,25 @@ TEST_CASE("what has no gradients of its own batches adds none up", "[accumulatio
           "\"micro_batch\": 4");
 }
 
+TEST_CASE("sums of gradients are read and written once, gradients read once",
+          "[accumulation][closed-form]")
+{
+  // What one batch more takes, with sums of 4 bytes and of 2: three times 2 bytes of each
+  // parameter.
+  const auto more = [](const char* precision) {
+    const auto computed = [&](int batches) {
+      return run_text(
+                 text(R"("model": "resnet50", "batch_per_gpu": 32, "precision": "fp16", "gpus": 1,
+        "framework": {"extends": "pytorch-ddp", "step_variation": 0, "gradient_precision": ")" +
+                      std::string(precision) + R"("}, "gradient_accumulation": )" +
+                      std::to_string(batches)))
+          .jobs.at(0)
+          .time.compute.value();
+    };
+    return computed(2) - computed(1);
+  };
+  const double parameters = 25557032, memory = 0.825 * 900e9; // of a V100
+  CHECK(more("fp32") - more("compute") == Approx(3 * 2 * parameters / memory).epsilon(0.01));
+}
+
 } // namespace foretrain::accumulation_test
