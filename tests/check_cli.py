@@ -109,7 +109,7 @@ for arguments, message in [
     (["sweep", changed()], "sweep needs --db FILE"),
     (["compare", changed(), "nowhere.db"], "there is no file 'nowhere.db'"),
     (["report", "nowhere.db"], "there is no file 'nowhere.db'"),
-    (["platform", "show", "dgx1"], "did you mean one of dgx1-p100, dgx1-v100"),
+    (["platform", "show", "dgx-a1"], "did you mean one of dgx-a100, dgx-a100-80gb"),
     (["predict", changed(), "--fidelity", "best"], "fidelity"),
     (["schema", "experimnt"], "did you mean 'experiment'?"),
     (["platform", "show", "c4140"], "did you mean"),
