@@ -175,6 +175,7 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   if (const std::string idle = idle_keys_of_other(spec, at); !idle.empty())
     job.warnings.push_back(idle);
   if (spec.program) {
+    check_accumulation(job, at);
     resolve_program(job, at, e);
     return job;
   }

@@ -330,7 +330,8 @@ void check_accumulation(const ResolvedJob& job, const Value& at)
 {
   if (job.spec.gradient_accumulation == 1)
     return;
-  const char* const why = job.spec.mode == JobMode::inference ? "and inference has no gradients"
+  const char* const why = job.spec.program ? "and the job's program is a whole step"
+                          : job.spec.mode == JobMode::inference ? "and inference has no gradients"
                           : job.network.measured ? "and the model is a recording of whole steps"
                           : divides_tables(job.network)
                               ? "and the rows of divided tables are exchanged with each batch"

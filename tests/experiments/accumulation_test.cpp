@@ -73,6 +73,7 @@ TEST_CASE("what has no gradients of its own batches adds none up", "[accumulatio
   refused(kResNet + std::string(R"(, "mode": "inference")"), "inference has no gradients");
   refused(R"("model": "dlrm", "framework": "hugectr", "precision": "fp16", "batch_per_gpu": 64)",
           "rows of divided tables");
+  refused(R"("program": "pair-copies", "framework": "pytorch-ddp")", "program is a whole step");
   refused(R"("model": "gpt2-small", "framework": "pytorch-ddp", "batch_per_gpu": 4)",
           "\"micro_batch\": 4");
 }
