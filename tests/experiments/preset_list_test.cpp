@@ -5,6 +5,8 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 namespace foretrain::preset_list_test {
 
@@ -26,6 +28,16 @@ TEST_CASE("presets of a kind are listed with their other names and what they are
   CHECK(preset_list("libraries").size() == preset_list("library").size());
   CHECK_THAT(preset_list_text(frameworks),
              Contains("PyTorch DistributedDataParallel (also pytorch, ddp)\n"));
+}
+
+TEST_CASE("the page of frameworks says what each of them is for", "[presets]")
+{
+  std::ifstream in(data_root() / "docs/frameworks.md");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  for (const PresetLine& line : preset_list("framework")) {
+    INFO(line.name);
+    CHECK(page.find("`" + line.name + "`") != std::string::npos);
+  }
 }
 
 TEST_CASE("whatever is bundled says what it is", "[presets]")
