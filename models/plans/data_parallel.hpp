@@ -1,11 +1,11 @@
 // Data-parallel training as a work program: every rank computes on its own batch, buckets of
 // gradients are added as soon as they are whole. See docs/model.md.
 //
-// Per rank, for each batch whose gradients are added up before they are exchanged: fetch it,
-// forward (layer by layer where variables are fetched), backward in stretches that end where a
-// bucket is complete, optimizer; rows of tables that the ranks divide, and their gradients, are
-// exchanged beside what does not need them. Per bucket: agreement, fusion buffer, synchronisation.
-// At the end the framework's host work.
+// Per rank, for each batch of the step: fetch it, forward (layer by layer where variables are
+// fetched), backward, of the last batch in stretches that end where a bucket is complete; gradients
+// of the others are added up. Then the optimizer. Rows of tables that the ranks divide, and their
+// gradients, are exchanged beside what does not need them. Per bucket: agreement, fusion buffer,
+// synchronisation. At the end the framework's host work.
 #pragma once
 
 #include "models/training/buckets.hpp"
