@@ -31,14 +31,13 @@ void check_fields(const Value& at, const GuestClass& guests)
     at.fail_at("high", "must be at least the median, got " + at.shown());
 }
 
-double slower_guest(const std::vector<GuestClass>& classes, double interval)
+double guest_loss(const std::vector<GuestClass>& classes, double share)
 {
   double shares = 0;
   for (const GuestClass& guests : classes)
     shares += guests.share;
   if (shares <= 0)
     return 0;
-  const double tail = 0.5 - interval / 2;
   double near = 0;
   double far = 10; // a factor of 22,000
   for (int i = 0; i < 60; ++i) {
@@ -46,9 +45,14 @@ double slower_guest(const std::vector<GuestClass>& classes, double interval)
     double beyond = 0;
     for (const GuestClass& guests : classes)
       beyond += guests.share / shares * part_beyond(guests, distance);
-    (beyond > tail ? near : far) = distance;
+    (beyond > share ? near : far) = distance;
   }
-  return far;
+  return near;
+}
+
+double typical_guest(const std::vector<GuestClass>& classes)
+{
+  return std::exp(guest_loss(classes, 0.5));
 }
 
 } // namespace foretrain::platforms

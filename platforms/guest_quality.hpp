@@ -1,6 +1,7 @@
 // How well a guest is set up, where nobody says: pinned cores, huge pages, interrupts that do not
 // leave the guest. Published guests are of two kinds, those of data centres and those that nobody
-// tuned; which one a guest is decides more than any cause that is modelled.
+// tuned; which one a guest is decides more than any cause that is modelled. Rates are those of the
+// guest in the middle, intervals hold nine in ten.
 #pragma once
 
 #include "sim/base/schema.hpp"
@@ -33,9 +34,13 @@ void describe(V& v, GuestClass& s)
 }
 void check_fields(const Value& at, const GuestClass& guests);
 
-/// How far below bare metal the lower end of a central interval lies, as the logarithm of the ratio
-/// of throughputs: 0 without classes. The logarithm of each class is normal with one deviation
-/// below its median and another above; shares are taken in proportion.
-double slower_guest(const std::vector<GuestClass>& classes, double interval);
+/// The logarithm of bare metal's throughput over that of a guest of which `share` of all guests are
+/// slower: 0 without classes, and never below. The logarithm of each class is normal with one
+/// deviation below its median and another above; shares of classes are taken in proportion.
+double guest_loss(const std::vector<GuestClass>& classes, double share);
+
+/// How many times as long as on bare metal kernels and their launches take in the guest in the
+/// middle.
+double typical_guest(const std::vector<GuestClass>& classes);
 
 } // namespace foretrain::platforms

@@ -80,7 +80,8 @@ void describe(V& v, Host& s)
              between(1, 10));
   v.optional("quality", s.quality,
              "kinds of guests that it may be: how much slower each is than bare metal, beside what "
-             "the other keys say; the slow side of intervals holds them");
+             "the other keys say; kernels and their launches are those of the one in the middle, "
+             "intervals hold the others");
   v.optional("pageable_copies", s.pageable_copies,
              "core time of copies out of pageable memory, on top of cpu_overhead", between(1, 10));
   v.optional("kernel_launch", s.kernel_launch, "added to each kernel launch", non_negative());

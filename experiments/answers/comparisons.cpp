@@ -98,13 +98,20 @@ double log_ratio_variance(const JobResult& a, const JobResult& b, const Profiles
 
 double guest_variance(const JobResult* slower, const JobResult* other)
 {
-  if (slower == nullptr || !slower->uncertainty->guest)
+  const auto deviation = [](const JobResult* job, double GuestSpread::*side) {
+    return job == nullptr || !job->uncertainty->guest
+               ? 0
+               : *job->uncertainty->guest.*side / half_width(job->throughput.interval);
+  };
+  const auto host = [](const JobResult* job) {
+    return job == nullptr || !job->uncertainty->guest ? std::string()
+                                                      : job->uncertainty->guest->host;
+  };
+  if (host(slower) == host(other))
     return 0;
-  const auto& of = slower->uncertainty->guest;
-  if (other != nullptr && other->uncertainty->guest && other->uncertainty->guest->host == of->host)
-    return 0;
-  const double deviation = of->slower / half_width(slower->throughput.interval);
-  return deviation * deviation;
+  const double below = deviation(slower, &GuestSpread::slower);
+  const double above = deviation(other, &GuestSpread::faster);
+  return below * below + above * above;
 }
 
 double probability_faster(const JobResult& a, const JobResult& b, const Profiles* profiles)

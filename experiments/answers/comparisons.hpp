@@ -11,7 +11,7 @@ namespace foretrain::experiments {
 /// is each result's own.
 double log_ratio_variance(const JobResult& a, const JobResult& b, const Profiles* profiles);
 
-/// What guests that are set up badly add to it where `slower` is slower than expected; 0 where both
+/// What guests add to it where `slower` is slower than expected, or `other` faster; 0 where both
 /// results are of one layer of the host, whose guests are alike. Null: a number, which has no
 /// guest.
 double guest_variance(const JobResult* slower, const JobResult* other);

@@ -42,8 +42,9 @@ std::optional<models::HostLaunches> launches_of(const models::Framework& framewo
   std::optional<models::HostLaunches> launches = framework.launches;
   if (!launches)
     return launches;
-  launches->per_operation *= host.cpu_overhead;
-  launches->per_kernel = host.cpu_overhead * launches->per_kernel + host.kernel_launch;
+  const double guest = platforms::typical_guest(host.quality);
+  launches->per_operation *= guest * host.cpu_overhead;
+  launches->per_kernel = guest * (host.cpu_overhead * launches->per_kernel + host.kernel_launch);
   if (!sim::sixteen_bits(precision) || !on_tensor_cores(gpu, precision))
     launches->casts_per_weight = launches->checks_per_gradient = 0;
   return launches;

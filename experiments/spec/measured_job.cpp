@@ -131,8 +131,9 @@ void use_recorded_exchanges(ResolvedJob& job, const platforms::PlatformSpec& pla
   if (measured.batch)
     recorded.batch = static_cast<double>(job.spec.batch_per_gpu) / *measured.batch;
   recorded.ratios = scaling_of(job, platform, at).ratios;
-  recorded.ratios.product *= job.anchor_factor;
-  recorded.ratios.memory *= job.anchor_factor;
+  const double longer = job.anchor_factor * platforms::typical_guest(job.stack.host.quality);
+  recorded.ratios.product *= longer;
+  recorded.ratios.memory *= longer;
   recorded.launch = job.stack.host.kernel_launch;
   auto plan = std::make_shared<models::WorkPlan>();
   plan->program = models::recorded_program(measured, recorded);

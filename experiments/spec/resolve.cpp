@@ -212,6 +212,7 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
     job.profile =
         models::lengthened(job.profile, models::lengthening_of(job.profile, spec.kernel_time));
   }
+  job.profile = models::lengthened(job.profile, {platforms::typical_guest(job.stack.host.quality)});
   tell_anchor(job);
   finish_job(job, at, e);
   return job;

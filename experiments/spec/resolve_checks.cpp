@@ -191,6 +191,27 @@ void remark_vendor(ResolvedJob& job, const platforms::Gpu& gpu)
                                      job.library.name));
 }
 
+// What recipes of one program differ in, and what moves a step with experts most.
+void remark_experts(ResolvedJob& job)
+{
+  if (!job.transformer || job.spec.mode == JobMode::inference || job.framework.last_year > 0 ||
+      job.transformer->step.memory.model.experts == 0)
+    return;
+  const Value framework = resolve_preset(job.spec.framework, models::kFrameworkKind);
+  const Json rules = framework.json().value("transformer", Json::object());
+  std::vector<std::string> assumed;
+  if (!rules.contains("dispatcher") && job.transformer->step.memory.plan.expert > 1)
+    assumed.push_back("tokens go to their experts by all-to-all (\"dispatcher\")");
+  if (!rules.contains("cuda_graphs"))
+    assumed.push_back("nothing is launched as a CUDA graph (\"cuda_graphs\")");
+  if (!assumed.empty())
+    job.warnings.push_back(fmt::format(
+        "{}: assumed, as '{}' does not say: {}. Recipes differ in it by up to 1.75 times, which "
+        "the interval does not hold; \"framework\": {{ \"extends\": ..., \"transformer\": {{ "
+        "\"dispatcher\": \"hybrid-ep\", \"cuda_graphs\": \"layer\" }} }} says it",
+        job.spec.name, job.framework.name, joined(assumed)));
+}
+
 // The bundled ones by name, read once.
 const std::map<std::string, models::Framework>& bundled_frameworks()
 {
@@ -368,6 +389,7 @@ void add_remarks(ResolvedExperiment& e)
     remark_links(job, e.platform);
     remark_age(job, e.platform);
     remark_vendor(job, e.platform.gpu);
+    remark_experts(job);
     remark_program(job);
     remark_kernel_library(job, e.platform.gpu);
     remark_selective(job);

@@ -85,7 +85,7 @@ models::TransformerDevice device_of(const platforms::Gpu& gpu, const JobSpec& jo
   device.launches = launches_of(framework, gpu, stack.host, job.precision);
   device.clock = sustained_clock(gpu);
   device.functions = device.clock * function_rate(gpu);
-  device.quicken(1 / job.kernel_time);
+  device.quicken(1 / (job.kernel_time * platforms::typical_guest(stack.host.quality)));
   return device;
 }
 

@@ -154,9 +154,10 @@ double between_runs(const Json& uncertainty)
                                              : steps;
 }
 
-double guest_deviation(const Json& job, const Json& guest)
+// What a standard deviation of its guests, "slower" or "faster", does to the job's throughput.
+double guest_deviation(const Json& job, const std::string& side)
 {
-  return guest.at("slower").get<double>() /
+  return job.at("uncertainty").at("guest").at(side).get<double>() /
          half_width(job.at("throughput_samples_per_s").at("interval").get<double>());
 }
 
@@ -223,8 +224,9 @@ LinearNumber linear_number(const Json& result, const Asked& asked, const std::st
         scale * part.at("effect").get<double>();
   number.effects[runs] = scale * between_runs(uncertainty);
   if (uncertainty.contains("guest")) {
-    const Json& guest = uncertainty.at("guest");
-    number.guests[guest.at("host").get<std::string>()] = -scale * guest_deviation(job, guest);
+    const auto host = uncertainty.at("guest").at("host").get<std::string>();
+    number.guests[host + ", slower"] = -scale * guest_deviation(job, "slower");
+    number.guests[host + ", faster"] = scale * guest_deviation(job, "faster");
   }
   return number;
 }

@@ -48,18 +48,18 @@ double probability(double z)
 
 } // namespace
 
-TEST_CASE("A guest widens a comparison on the side on which it is slower")
+TEST_CASE("Guests widen a comparison by those that are slower, and by those that are faster")
 {
   JobResult guest = job(1050, {{"gpu", 0.03}});
-  guest.uncertainty->guest = GuestSpread{"vm", 0.4 * 1.644854};
+  guest.uncertainty->guest = GuestSpread{"vm", 0.4 * 1.644854, 0.1 * 1.644854};
   const auto ratio = [](const JobResult& a, const JobResult& b) {
     return compare(side({{8, a}}), side({{8, b}}), {}).pairs[0].ratio;
   };
   const Range b_guest = ratio(job(1000, {}), guest);
   CHECK(b_guest.low == Approx(1.05 * std::exp(-1.644854 * std::hypot(0.03, 0.4))).epsilon(1e-5));
-  CHECK(b_guest.high == Approx(1.05 * std::exp(1.644854 * 0.03)).epsilon(1e-5));
+  CHECK(b_guest.high == Approx(1.05 * std::exp(1.644854 * std::hypot(0.03, 0.1))).epsilon(1e-5));
   const Range a_guest = ratio(guest, job(1000, {}));
-  CHECK(a_guest.low == Approx(std::exp(-1.644854 * 0.03) / 1.05).epsilon(1e-5));
+  CHECK(a_guest.low == Approx(std::exp(-1.644854 * std::hypot(0.03, 0.1)) / 1.05).epsilon(1e-5));
   CHECK(a_guest.high == Approx(std::exp(1.644854 * std::hypot(0.03, 0.4)) / 1.05).epsilon(1e-5));
 }
 

@@ -43,6 +43,18 @@ TEST_CASE("a recording on two GPUs is measured by the same on one", "[traces]")
   CHECK_THAT(two.time.framework.value(), is(3e-3));
 }
 
+TEST_CASE("kernels of a recording take longer in a guest, its waits do not", "[traces][guest]")
+{
+  const char* const guest = R"({"host": {"extends": "bare-metal", "quality": [
+    {"name": "slow", "low": 0.7, "median": 0.8, "high": 0.9}]}})";
+  for (const char* gpus : {"1", "2"}) {
+    const auto job = run_text(kRecorded, {{"/jobs/0/gpus", gpus}, {"/stack", guest}}).jobs.front();
+    INFO(gpus);
+    CHECK(job.time.compute.value() == Approx(6e-3 / 0.8).epsilon(1e-3));
+    CHECK_THAT(job.time.framework.value(), is(3e-3));
+  }
+}
+
 TEST_CASE("a recording is of its own precision where the job names none", "[traces][long]")
 {
   const auto silent = run_text(kRecorded).jobs.front();

@@ -172,6 +172,28 @@ TEST_CASE("Presets of older code say their years and name the newer one", "[trai
   CHECK_THAT(warned("torchtitan"), !Contains("stands for code of"));
 }
 
+TEST_CASE("What recipes with experts differ in is named where a framework does not say it",
+          "[training]")
+{
+  const auto warned = [](const Json& framework, int expert) {
+    std::string all;
+    for (const std::string& warning :
+         run(experiment(transformer({{"model", "mixtral-8x7b"},
+                                     {"framework", framework},
+                                     {"parallel", {{"expert", expert}}},
+                                     {"sequence", 4096}})))
+             .warnings)
+      all += warning + "\n";
+    return all;
+  };
+  CHECK_THAT(warned("nemo", 8), Contains("(\"dispatcher\"), nothing is launched as a CUDA graph"));
+  CHECK_THAT(warned("nemo", 1), !Contains("\"dispatcher\"), ") && Contains("(\"cuda_graphs\")"));
+  const Json told = {{"extends", "nemo"},
+                     {"transformer", {{"dispatcher", "deep-ep"}, {"cuda_graphs", "none"}}}};
+  CHECK_THAT(warned(told, 8), !Contains("cuda_graphs"));
+  CHECK_THAT(warned("megatron", 8), !Contains("cuda_graphs")); // code that had neither
+}
+
 TEST_CASE("A plan's hours are those of the training, however its length is told",
           "[training][plan][long]")
 {

@@ -286,12 +286,15 @@ class Guest(Record):
 
     Attributes:
         host: layer of the host whose guests differ
-        slower: logarithm of throughput by which guests that are set up badly are slower, at the interval's end
+        slower: logarithm of throughput by which guests that are set up badly are slower than the one in the
+            middle, at the interval's end
+        faster: and by which those that are set up well are faster
     """
 
     host: str
     slower: float
-    _known = ("host", "slower")
+    faster: float
+    _known = ("host", "slower", "faster")
 
 
 class Uncertainty(Record):

@@ -74,10 +74,11 @@ struct Training {
   std::optional<double> samples_per_epoch{};
 };
 
-/// A guest may be slower than what is modelled of it, never faster.
+/// How far guests are from the one in the middle, whose rate is reported.
 struct GuestSpread {
   std::string host;
-  double slower = 0; // logarithm of throughput, by which the lower end of the interval lies deeper
+  double slower = 0; // logarithm of throughput, from the middle to the lower end of the interval
+  double faster = 0; // and to the upper one
 };
 
 /// How a job's ranges came about: what its throughput owes to the spread of parameters.

@@ -161,8 +161,10 @@ void describe(V& v, GuestSpread& g)
 {
   v.required("host", g.host, "layer of the host whose guests differ");
   v.required("slower", g.slower,
-             "logarithm of throughput by which guests that are set up badly are slower, at the "
-             "interval's end",
+             "logarithm of throughput by which guests that are set up badly are slower than the "
+             "one in the middle, at the interval's end",
+             non_negative());
+  v.required("faster", g.faster, "and by which those that are set up well are faster",
              non_negative());
 }
 

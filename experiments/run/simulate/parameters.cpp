@@ -141,6 +141,16 @@ void add_network(List& list, const ResolvedExperiment& e)
   }
 }
 
+// A guest that nobody measured is the one in the middle of those published.
+void add_guest(List& list, const ResolvedExperiment& e)
+{
+  if (e.stack.host.quality.empty())
+    return;
+  list.from(e.spec.stack.host, platforms::kHostKind);
+  list.add("host", e.stack.host.name);
+  list.add("host/kernel_time", platforms::typical_guest(e.stack.host.quality));
+}
+
 void add_launches(List& list, const std::optional<models::HostLaunches>& launches,
                   const std::string& prefix)
 {
@@ -271,6 +281,7 @@ std::vector<Parameter> effective_parameters(const ResolvedExperiment& e)
   List list(parameters, e);
   add_gpu(list, e);
   add_network(list, e);
+  add_guest(list, e);
   for (const ResolvedJob& job : e.jobs) {
     add_job(list, job);
     add_input(list, job);

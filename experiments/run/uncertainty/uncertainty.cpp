@@ -309,21 +309,23 @@ void add_samples(const Effects& linear, const RunOptions& options, PointResult& 
   }
 }
 
-// Which guest it is, whatever the way in which parameters vary: the slow side alone.
+// Which guest it is, whatever the way in which parameters vary: around the one in the middle.
 void add_guests(const ResolvedExperiment& experiment, double interval, PointResult& result)
 {
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     const platforms::Host& host = experiment.jobs[i].stack.host;
-    if (host.quality.empty())
+    if (host.quality.empty() || anchored_by_runs(experiment.jobs[i].spec)) // measured in its guest
       continue;
     JobResult& job = result.jobs[i];
-    const double slower = platforms::slower_guest(host.quality, interval);
-    job.uncertainty->guest = GuestSpread{host.name, slower};
-    job.throughput = widened(job.throughput, slower, 0);
-    job.step_time = widened(job.step_time, 0, slower);
+    const double typical = platforms::guest_loss(host.quality, 0.5);
+    const double slower = platforms::guest_loss(host.quality, 0.5 - interval / 2) - typical;
+    const double faster = typical - platforms::guest_loss(host.quality, 0.5 + interval / 2);
+    job.uncertainty->guest = GuestSpread{host.name, slower, faster};
+    job.throughput = widened(job.throughput, slower, faster);
+    job.step_time = widened(job.step_time, faster, slower);
     if (job.alone) { // in the same guest
-      job.alone->throughput = widened(job.alone->throughput, slower, 0);
-      job.alone->step_time = widened(job.alone->step_time, 0, slower);
+      job.alone->throughput = widened(job.alone->throughput, slower, faster);
+      job.alone->step_time = widened(job.alone->step_time, faster, slower);
     }
   }
 }
