@@ -153,7 +153,7 @@ void check_checkpoint(const CheckpointSpec& spec, const Value& at, bool simulate
   if (interval_by_failures(spec))
     return;
   Seconds interval{};
-  Reader::read(spec.interval, interval, positive());
+  Reader::read(spec.interval, interval, at_least(kShortestInterval.value()));
 }
 
 void check_expectations(const FleetSpec& spec, const Value& root)

@@ -217,7 +217,7 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, SpeedTable& table, cons
                           job.id));
   }
   if (!interval_by_failures(spec)) {
-    Reader::read(spec.interval, made.interval, positive());
+    Reader::read(spec.interval, made.interval, any());
     return made;
   }
   const int nodes = job.nodes > 0
@@ -230,10 +230,10 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, SpeedTable& table, cons
   per_day *= 1 - failures.drained;
   if (failures.gpus && failures.gpus->takes == GpuTakes::gpu)
     per_day += failures.gpus->per_1000_days / 1000 * job.gpus;
-  const Seconds least(1e-3); // a write that costs nothing is best done always
-  if (per_day > 0)
+  if (per_day > 0) // a write that costs nothing is best done always
     made.interval =
-        std::max(least, fleet.interval_scale * daly_interval(made.write, Seconds(86400 / per_day)));
+        std::max(kShortestInterval,
+                 fleet.interval_scale * daly_interval(made.write, Seconds(86400 / per_day)));
   return made;
 }
 

@@ -1,6 +1,7 @@
 #include "experiments/report/report_certainty.hpp"
 
 #include "experiments/report/report_html_answer.hpp"
+#include "sim/base/text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,17 +17,22 @@ constexpr double kPart = 0.001; // of throughput: below, a parameter is not wort
 constexpr double kSure = 0.999; // beyond, that one point is faster goes without saying
 
 // "efficiency of dense kernels (13 % uncertain, moves it by 11 %)"
-std::string parts_text(const std::vector<Uncertainty::Part>& parts)
+std::vector<std::string> causes_of(const Uncertainty& uncertainty)
 {
-  std::string text;
+  std::vector<std::string> causes;
+  if (const auto& guest = uncertainty.guest)
+    causes.push_back(fmt::format("which guest it is ({}, {:+.0f} to {:+.0f} %)", guest->host,
+                                 100 * std::expm1(-guest->slower),
+                                 100 * std::expm1(guest->faster)));
+  const auto& parts = uncertainty.parts;
   for (std::size_t i = 0; i < std::min(parts.size(), kLargestParts); ++i) {
     const double effect = std::abs(parts[i].effect);
     if (effect < kPart)
       break;
-    text += fmt::format("{}{} ({:.0f} % uncertain, moves it by {:.1f} %)", i == 0 ? "" : ", ",
-                        parts[i].parameter, 100 * parts[i].spread, 100 * effect);
+    causes.push_back(fmt::format("{} ({:.0f} % uncertain, moves it by {:.1f} %)",
+                                 parts[i].parameter, 100 * parts[i].spread, 100 * effect));
   }
-  return text;
+  return causes;
 }
 
 std::string probability_text(double probability)
@@ -40,12 +46,12 @@ std::vector<std::string> certainty(const Report& report)
 {
   std::vector<std::string> sentences;
   for (const Answer& answer : answers(report)) {
-    const std::string parts = parts_text(answer.best->job->uncertainty->parts);
-    if (parts.empty())
+    const auto causes = causes_of(*answer.best->job->uncertainty);
+    if (causes.empty())
       continue;
     const std::string label = report.label(*answer.best);
     sentences.push_back(fmt::format("{}the interval comes mostly from: {}",
-                                    label.empty() ? "" : label + ": ", parts));
+                                    label.empty() ? "" : label + ": ", joined(causes)));
   }
   std::string told; // job whose nearest rival has been named
   for (const PointComparison& it : report.result().comparisons) {

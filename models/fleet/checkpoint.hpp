@@ -22,6 +22,9 @@ struct Checkpointing {
   Seconds read{};            // of the last one by a job that goes on, alone and packed
 };
 
+/// Between two writes at least: each is simulated, and no program writes more often.
+inline constexpr Seconds kShortestInterval{1};
+
 /// The interval that loses least, to first order: tau = sqrt(2 C M).
 /// Young, "A first order approximation to the optimum checkpoint interval", CACM 1974.
 Seconds young_interval(Seconds write, Seconds mean_time_to_failure);

@@ -1,5 +1,7 @@
 // What an untold guest does to intervals and comparisons.
 #include "experiments/answers/comparisons.hpp"
+#include "experiments/report/report_certainty.hpp"
+#include "experiments/report/report_html_answer.hpp"
 #include "platforms/guest_quality.hpp"
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
@@ -97,6 +99,21 @@ TEST_CASE("a rate of several GPUs was measured in its guest", "[guest][anchor]")
           .jobs[0];
   CHECK(job.throughput.median == Approx(1300).epsilon(0.002));
   CHECK_FALSE(job.uncertainty->guest);
+}
+
+TEST_CASE("which guest it is stands first among the causes of an interval", "[guest]")
+{
+  ExperimentResult result;
+  result.points.resize(1);
+  JobResult job = on(R"("vm-tuned")");
+  job.uncertainty->guest = GuestSpread{"some guest", std::log(1.25), std::log(1.1)};
+  result.points[0].jobs.push_back(job);
+  const Report report(result);
+  REQUIRE(certainty(report).size() == 1);
+  CHECK_THAT(certainty(report)[0],
+             Catch::Matchers::Contains(
+                 "comes mostly from: which guest it is (some guest, -20 to +10 %), ") &&
+                 Catch::Matchers::Contains("time of kernels"));
 }
 
 TEST_CASE("guests of one layer are alike, those of two are not", "[guest][closed-form]")

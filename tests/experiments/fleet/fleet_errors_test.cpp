@@ -122,6 +122,8 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   refused(R"("checkpoint": {"interval": "1 h", "write": "1 s", "to": "disk"}, )",
           "/checkpoint/to must not be disk beside write and rate");
   refused(R"("checkpoint": {"interval": "-1 s", "write": "1 s"}, )", "/checkpoint/interval");
+  refused(R"("checkpoint": {"interval": "1 ns", "write": "1 s"}, )",
+          "/checkpoint/interval must be at least 1");
   refused(R"("checkpoint": {"interval": "simulated", "write": "1 s"}, )",
           "needs failures with per_1000_node_days or gpus to be simulated");
   refused(R"("checkpoint": {"interval": "1 h", "write": "1 s", "read_rate": "1 GB/s"}, )",
