@@ -71,6 +71,7 @@ struct PlatformSpec {
   std::optional<int> nodes_told; // "max_nodes" of the file
   int max_nodes = 1;
   std::vector<NetworkSpec> networks;
+  bool guest = false; // told as its guests see it
 
   // The presets above, read.
   Gpu gpu;
@@ -174,6 +175,10 @@ void describe(V& v, PlatformSpec& s)
   v.optional("max_nodes", s.nodes_told,
              "how many nodes there can be; else 1024 where networks join them, or 1", at_least(1));
   v.optional("networks", s.networks, "fabrics that join the nodes, the one for training first");
+  v.optional(
+      "guest", s.guest,
+      "told as its guests see it, as instances of clouds are: a virtual machine as host layer "
+      "adds nothing to it");
 }
 
 } // namespace foretrain::platforms

@@ -207,11 +207,11 @@ sim::GraphAssumption assumption(const RankLayout& job, GraphOf graph)
   return least;
 }
 
-// A function from two ranks to the hop between them, over the adapters of a channel.
-std::function<sim::Hop(int, int, int)> connector(const RankLayout& job,
-                                                 const std::vector<GpuPlace>& ranks,
-                                                 const std::vector<int>& node_of,
-                                                 const SocketThreads& threads, GraphOf graph)
+// A function from two ranks to the hop between them, over the adapters of a channel that carries
+// `halves` patterns at a time.
+std::function<sim::Hop(int, int, int)>
+connector(const RankLayout& job, const std::vector<GpuPlace>& ranks,
+          const std::vector<int>& node_of, const SocketThreads& threads, GraphOf graph, int halves)
 {
   struct Node { // of the communicator
     PathReach reach = PathReach::local;
@@ -234,7 +234,7 @@ std::function<sim::Hop(int, int, int)> connector(const RankLayout& job,
     Node node{found.reach_inside, job.graphs_at(n).owners};
     for (const auto& [c, alike] : distinct) {
       node.nics.push_back(found.nics[c][0]);
-      node.sharing.push_back(meeting(found, distinct, c, End::first));
+      node.sharing.push_back(halves * meeting(found, distinct, c, End::first));
     }
     ends->nodes.push_back(std::move(node));
   }
@@ -331,9 +331,9 @@ sim::Communicator make_communicator(const Machine& machine, const std::vector<Gp
                                       machine.spec().nics[static_cast<std::size_t>(nic)].in_order);
   comm.fabric_reduction = comm.nodes > 1 && machine.fabric_reduces() &&
                           machine.stack().transport.protocol == NetworkProtocol::rdma;
-  const auto connect = connector(job, ranks, comm.node_of, threads, &ring_of);
-  comm.connect_tree = connector(job, ranks, comm.node_of, threads, &tree_of);
-  comm.connect_head = connector(job, ranks, comm.node_of, threads, &switch_of);
+  const auto connect = connector(job, ranks, comm.node_of, threads, &ring_of, 1);
+  comm.connect_tree = connector(job, ranks, comm.node_of, threads, &tree_of, 2);
+  comm.connect_head = connector(job, ranks, comm.node_of, threads, &switch_of, 1);
   comm.connect = connect;
   comm.relay = [&machine, ranks, connect, nodes = comm.node_of](int from, int to, int channel) {
     const GpuPlace a = ranks[static_cast<std::size_t>(from)];

@@ -36,6 +36,7 @@ struct Host {
   Isolation isolation = Isolation::none; // how two tenants are kept apart: none, cgroup, vm
   Seconds start;                         // from launch to the first instruction of the job
   Value guest_network;    // transport whose layers TCP of a guest passes; none: no guest
+  Value on_guests;        // the layer that is left of it on a platform told as its guests see it
   std::string assumption; // what the layer takes for granted, told with each answer
 };
 
@@ -98,6 +99,11 @@ void describe(V& v, Host& s)
              "in a virtual machine: the virtual adapter that TCP passes, unless the transport says "
              "\"passthrough\"",
              preset("network"));
+  v.optional(
+      "on_guests", s.on_guests,
+      "of a virtual machine: the layer that stands for it on platforms that are told as their "
+      "guests see them",
+      preset("host"));
   v.optional("assumption", s.assumption, "what it takes for granted, told with each answer");
 }
 

@@ -207,6 +207,13 @@ for arguments, message in [
     result = run(*arguments)
     expect(" ".join(arguments), result.returncode == 2 and message in result.stderr, result.stderr)
 
+plain = run("nccl-tests", "all_reduce_perf", "--platform", "hgx-h100", "-g", "8", "-b", "16M", "-e", "16M",
+            "--algorithm", "in-switch").stdout
+real = run("nccl-tests", "all_reduce_perf", "--platform", "hgx-h100", "-g", "8", "-b", "16MB", "-e", "16MiB",
+           "--algorithm", "NVLS", "-c", "0", "-z", "0", "-o", "sum", "-G", "0", "-m", "1", "-N", "1").stdout
+expect("nccl-tests takes the flags and words of the real one", real == plain and "16777216" in real, real)
+guest = run("nccl-tests", "all_reduce_perf", "--platform", "p4de", "-g", "8", "--host", "vm").stdout
+expect("nccl-tests tells what it assumes", "# assumed: 'p4de' is told as its guests see it" in guest, guest)
 shown = run("nccl-tests", "all_reduce_perf", "--platform", "dgx1-v100", "--nodes", "2", "-g", "8", "-b", "1M", "-e", "1G",
             "-f", "4", "--explain")
 expect("the choice is explained", "LL128: latency" in shown.stdout and "Simple: latency" in shown.stdout, shown.stdout)

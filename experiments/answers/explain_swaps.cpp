@@ -44,6 +44,26 @@ struct Alternative {
   std::vector<std::string> options;
 };
 
+// What programs of today have for experts (docs/large-models.md).
+std::vector<Alternative> rules_for_experts()
+{
+  return {{"dispatcher", {"all-to-all", "all-gather", "deep-ep", "hybrid-ep"}},
+          {"cuda_graphs", {"none", "layer", "all"}}};
+}
+
+// A framework told by its name becomes an object, for a rule of its own.
+void set_choice(Document& document, const std::string& pointer, const std::string& option)
+{
+  const std::size_t rule = pointer.find("/framework/transformer/");
+  if (rule != std::string::npos) {
+    Json& job = document.root.at(Json::json_pointer(pointer.substr(0, rule)));
+    if (job.at("framework").is_string())
+      job["framework"] = {{"extends", job.at("framework")}};
+    job["framework"].emplace("transformer", Json::object());
+  }
+  set_in_experiment(document, pointer, option, "explain");
+}
+
 std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const Value& root)
 {
   std::vector<Alternative> choices{{"/stack/host", preset_names(platforms::kHostKind)}};
@@ -61,6 +81,9 @@ std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const 
     if (transformer) {
       choices.push_back({job + "/precision", {"fp16", "bf16", "fp8", "mxfp8", "nvfp4"}});
       choices.push_back({job + "/recompute", {"none", "selective", "full"}});
+      if (experiment.jobs[i].transformer->step.memory.model.experts > 0)
+        for (const auto& [key, options] : rules_for_experts())
+          choices.push_back({job + "/framework/transformer/" + key, options});
     } else if (!experiment.jobs[i].spec.anchor) {
       choices.push_back({job + "/precision", {"fp32", "tf32", "fp16", "bf16"}});
     }
@@ -124,7 +147,7 @@ std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExp
         continue;
       try {
         auto document = std::make_shared<Document>(*point.document);
-        set_in_experiment(*document, choice.pointer, option, "explain");
+        set_choice(*document, choice.pointer, option);
         const ResolvedExperiment changed =
             resolve({point.settings, std::move(document), point.profiles, point.anchored});
         if (fit(experiment) && !fit(changed))

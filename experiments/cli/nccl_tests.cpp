@@ -12,9 +12,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <iostream>
+#include <map>
 
 namespace foretrain::cli {
 
@@ -50,6 +52,7 @@ struct NcclTestsArguments {
   int threads = 0;
   int nodes = 0; // likewise; 1 without a log
   int iterations = 20, warmup = 5;
+  std::map<std::string, std::string> ignored; // by flag
   std::string type = "float";
   std::string algorithm = "auto";
   std::string fidelity = "coupled";
@@ -59,7 +62,7 @@ struct NcclTestsArguments {
   bool force = false;
 };
 
-// "8", "128M", "1G": nccl-tests' suffixes are powers of 1024.
+// "8", "128M", "1G", "16MB": nccl-tests' suffixes are powers of 1024, of which it reads one letter.
 double size_of(const std::string& text, const char* flag)
 {
   std::size_t used = 0;
@@ -69,7 +72,10 @@ double size_of(const std::string& text, const char* flag)
   } catch (const std::exception&) {
     used = 0;
   }
-  const std::string suffix = text.substr(used);
+  std::string suffix = text.substr(used);
+  for (const char* byte : {"iB", "B"})
+    if (suffix.size() > 1 && suffix.ends_with(byte))
+      suffix.erase(1);
   const char* const known = "KMGT";
   const char letter = suffix.empty() ? ' ' : static_cast<char>(std::toupper(suffix[0]));
   const char* const at = std::strchr(known, letter);
@@ -78,6 +84,14 @@ double size_of(const std::string& text, const char* flag)
     throw UsageError(
         fmt::format("{} needs a size like 8, 128K, 1M or 1G, got '{}'", flag, excerpt(text)));
   return letter == ' ' ? value : value * std::pow(1024.0, static_cast<double>(at - known) + 1);
+}
+
+// NCCL_ALGO's words beside ours.
+std::string algorithm_of(std::string name)
+{
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return std::tolower(letter); });
+  return name == "nvls" ? "in-switch" : name == "nvlstree" ? "in-switch-tree" : name;
 }
 
 int element_size(const std::string& type)
@@ -126,6 +140,16 @@ Predicted predict(const NcclTest& test, const CallMachine& own, const CallMachin
   return predicted;
 }
 
+std::vector<std::string> assumptions_of(const platforms::Stack& stack, int nodes)
+{
+  std::vector<std::string> assumed;
+  if (!stack.host.assumption.empty())
+    assumed.push_back(stack.host.assumption);
+  if (nodes > 1)
+    assumed.insert(assumed.end(), stack.assumed.begin(), stack.assumed.end());
+  return assumed;
+}
+
 // As comments: how sure the times are, and what makes them so.
 void print_ranges(const Predicted& predicted)
 {
@@ -143,13 +167,15 @@ void print_ranges(const Predicted& predicted)
   }
 }
 
-void print(const NcclTest& test, const NcclTestsArguments& a,
-           const platforms::PlatformSpec& platform, const NcclTestsOptions& options,
-           const Predicted& predicted)
+void print(const NcclTest& test, const NcclTestsArguments& a, const CallMachine& machine,
+           const NcclTestsOptions& options, const Predicted& predicted)
 {
+  const platforms::PlatformSpec& platform = machine.platform;
   const std::vector<NcclTestsRow>& rows = predicted.rows;
   const bool sums = test.operation == models::Operation::all_reduce ||
                     test.operation == models::Operation::reduce_scatter;
+  for (const std::string& assumed : assumptions_of(machine.stack, options.nodes))
+    std::cout << "# assumed: " << assumed << '\n';
   std::cout << fmt::format(
       "# foretrain: {} simulated on {}, {} node(s) x {} GPU(s)\n"
       "# nThread {} nGpus {} minBytes {:.0f} maxBytes {:.0f} step: {}({}) "
@@ -358,7 +384,7 @@ int run_nccl_tests(const NcclTestsArguments& a)
   options.factor = a.factor;
   options.gpus_per_thread = a.threads > 0 ? std::max(1, a.gpus) : 1;
   options.element_size = element_size(a.type);
-  options.algorithm = a.algorithm;
+  options.algorithm = algorithm_of(a.algorithm);
   options.fidelity = choice_of<models::Fidelity>(a.fidelity).value();
   options.library = own.library;
   if (!a.diff.empty())
@@ -372,7 +398,7 @@ int run_nccl_tests(const NcclTestsArguments& a)
     throw UsageError("more than 10000 sizes: raise -f");
   if (a.factor <= 1 && (options.end - options.begin) / options.increment > 100000)
     throw UsageError("more than 100000 sizes: raise -i, or use -f 2");
-  print(*test, a, own.platform, options, predict(*test, own, machine, options, profiles));
+  print(*test, a, own, options, predict(*test, own, machine, options, profiles));
   return done;
 }
 
@@ -400,6 +426,11 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("-n,--iters", a->iterations,
                  "taken and ignored: a simulation repeats itself exactly");
   app.add_option("-w,--warmup_iters", a->warmup, "taken and ignored");
+  for (const char* flag :
+       {"-m,--agg_iters", "-p,--parallel_init", "-c,--check", "-o,--op", "-r,--root",
+        "-z,--blocking", "-y,--stream_null", "-T,--timeout", "-G,--cudagraph",
+        "-C,--report_cputime", "-a,--average", "-R,--local_register", "-N,--run_cycles"})
+    app.add_option(flag, a->ignored[flag], "taken and ignored");
   app.add_option("-d,--datatype", a->type, "type of the elements");
   app.add_option("--stack", a->stack.stack,
                  "host layer and transport, like container+flannel-vxlan; an object with \"host\" "
@@ -407,9 +438,9 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("--host", a->stack.host, "host layer; default that of --stack, or bare-metal");
   app.add_option("--network", a->stack.network,
                  "transport between nodes; default that of --stack, or rdma where there is any");
-  app.add_option("--library", a->library, "collective library; default nccl, on AMD's GPUs rccl");
+  app.add_option("--library", a->library, "collective library; default nccl, on Blackwell nccl-2.27, on AMD's GPUs rccl");
   app.add_option("--profile", a->profiles, "calibrated parameters to lay over the presets");
-  app.add_option("--algorithm", a->algorithm, "auto, or an algorithm's name");
+  app.add_option("--algorithm", a->algorithm, "auto, or an algorithm's name, ours or NCCL_ALGO's");
   app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks")
       ->check(CLI::IsMember(words_of<models::Fidelity>()));
   app.add_option("--diff", a->diff, "a real log: predict its sizes and print the error of each");

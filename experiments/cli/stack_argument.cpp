@@ -1,6 +1,7 @@
 #include "experiments/cli/stack_argument.hpp"
 
 #include "experiments/spec/experiment.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file_name.hpp"
 #include "sim/base/text.hpp"
@@ -69,14 +70,7 @@ platforms::Stack stack_of(const StackArguments& arguments, const platforms::Plat
   document->overlay = overlay;
   const Value root{DocumentPtr(document)};
   auto spec = read_as<experiments::StackSpec>(root);
-  const bool rdma = std::any_of(platform.nics.begin(), platform.nics.end(),
-                                [](const platforms::Nic& nic) { return nic.rdma; });
-  if (!spec.host)
-    spec.host = preset_reference("bare-metal", root);
-  if (!spec.transport)
-    spec.transport = preset_reference(rdma ? "rdma" : "tcp", root);
-  return platforms::make_stack(platforms::load_host(spec.host),
-                               platforms::load_transport(spec.transport));
+  return experiments::resolve_stack(spec, nullptr, platform, root);
 }
 
 } // namespace foretrain::cli

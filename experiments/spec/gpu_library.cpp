@@ -8,7 +8,10 @@ namespace foretrain::experiments {
 
 const char* usual_library(const platforms::Gpu& gpu)
 {
-  return gpu.vendor == sim::GpuVendor::amd ? "rccl" : "nccl";
+  if (gpu.vendor == sim::GpuVendor::amd)
+    return "rccl";
+  constexpr double kBlackwell = 10; // which NCCL knows from 2.25 on (its release notes)
+  return gpu.compute_capability < kBlackwell ? "nccl" : "nccl-2.27";
 }
 
 // A library that adds through host memory uses others inside a process, which have their like.

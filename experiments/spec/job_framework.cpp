@@ -22,7 +22,7 @@ models::Framework framework_of(const JobSpec& job, const platforms::Gpu& gpu)
   if (!framework.library)
     framework.library = preset_reference(usual_library(gpu), job.framework);
   for (Value* named : {&framework.library, &framework.library_between_nodes})
-    if (*named && runs_elsewhere(models::load_library(*named), gpu))
+    if (*named && (named->json() == "nccl" || runs_elsewhere(models::load_library(*named), gpu)))
       *named = preset_reference(usual_library(gpu), job.framework);
   if (!job.library)
     return framework;

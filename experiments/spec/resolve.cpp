@@ -170,6 +170,7 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   const JobSpec& spec = job.spec;
   if (has_transformer(spec)) {
     resolve_transformer(job, at, e);
+    remark_untold(job, at, e.platform.gpu);
     return job;
   }
   if (const std::string idle = idle_keys_of_other(spec, at); !idle.empty())
@@ -214,6 +215,7 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   }
   job.profile = models::lengthened(job.profile, {platforms::typical_guest(job.stack.host.quality)});
   tell_anchor(job);
+  remark_untold(job, at, e.platform.gpu);
   finish_job(job, at, e);
   return job;
 }
@@ -307,8 +309,15 @@ platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,
   if (!spec.transport)
     spec.transport = experiment != nullptr ? experiment->transport
                                            : preset_reference(rdma ? "rdma" : "tcp", root);
-  return platforms::make_stack(platforms::load_host(spec.host),
-                               platforms::load_transport(spec.transport));
+  platforms::Host host = platforms::load_host(spec.host);
+  if (platform.guest && host.on_guests) {
+    const std::string asked = host.name;
+    host = platforms::load_host(host.on_guests);
+    host.assumption = fmt::format("'{}' is told as its guests see it: host layer '{}' adds nothing "
+                                  "to it, '{}' is taken",
+                                  platform.name, asked, host.name);
+  }
+  return platforms::make_stack(std::move(host), platforms::load_transport(spec.transport));
 }
 
 ResolvedExperiment resolve(const Point& given)

@@ -1,5 +1,6 @@
 #include "experiments/spec/resolve_checks.hpp"
 
+#include "experiments/spec/kernel_curves.hpp"
 #include "platforms/link_words.hpp"
 #include "sim/base/text.hpp"
 
@@ -191,27 +192,6 @@ void remark_vendor(ResolvedJob& job, const platforms::Gpu& gpu)
                                      job.library.name));
 }
 
-// What recipes of one program differ in, and what moves a step with experts most.
-void remark_experts(ResolvedJob& job)
-{
-  if (!job.transformer || job.spec.mode == JobMode::inference || job.framework.last_year > 0 ||
-      job.transformer->step.memory.model.experts == 0)
-    return;
-  const Value framework = resolve_preset(job.spec.framework, models::kFrameworkKind);
-  const Json rules = framework.json().value("transformer", Json::object());
-  std::vector<std::string> assumed;
-  if (!rules.contains("dispatcher") && job.transformer->step.memory.plan.expert > 1)
-    assumed.push_back("tokens go to their experts by all-to-all (\"dispatcher\")");
-  if (!rules.contains("cuda_graphs"))
-    assumed.push_back("nothing is launched as a CUDA graph (\"cuda_graphs\")");
-  if (!assumed.empty())
-    job.warnings.push_back(fmt::format(
-        "{}: assumed, as '{}' does not say: {}. Recipes differ in it by up to 1.75 times, which "
-        "the interval does not hold; \"framework\": {{ \"extends\": ..., \"transformer\": {{ "
-        "\"dispatcher\": \"hybrid-ep\", \"cuda_graphs\": \"layer\" }} }} says it",
-        job.spec.name, job.framework.name, joined(assumed)));
-}
-
 // The bundled ones by name, read once.
 const std::map<std::string, models::Framework>& bundled_frameworks()
 {
@@ -347,6 +327,41 @@ void check_networks(const ResolvedExperiment& e, const Value& root)
   }
 }
 
+void remark_untold(ResolvedJob& job, const Value& at, const platforms::Gpu& gpu)
+{
+  const Json& told = at.json();
+  const auto tells = [](const Json& object, const char* outer, const char* inner) {
+    return object.value(outer, Json::object()).contains(inner);
+  };
+  std::vector<std::string> assumed;
+  if (!told.contains("precision") && !job.network.measured) {
+    if (job.transformer)
+      assumed.push_back("\"precision\" (fp32; programs for large models compute in bf16)");
+    else if (precision_rate(gpu, sim::Precision::tf32) != nullptr)
+      assumed.push_back("\"precision\" (fp32; frameworks run convolutions in tf32 here)");
+  }
+  if (job.transformer && job.spec.mode != JobMode::inference) {
+    const models::MemorySetting& memory = job.transformer->step.memory;
+    const auto& schedules = job.framework.plans.schedules;
+    if (memory.plan.pipeline > 1 && !tells(told, "parallel", "virtual_stages") &&
+        !tells(told, "parallel", "schedule") &&
+        std::ranges::find(schedules, "interleaved") != schedules.end())
+      assumed.push_back("\"virtual_stages\" of \"parallel\" (1)");
+    if (told.contains("lora") && !tells(told, "lora", "targets"))
+      assumed.push_back("\"targets\" of \"lora\" (all four)");
+    const Json framework = resolve_preset(job.spec.framework, models::kFrameworkKind).json();
+    if (memory.model.experts > 0 && job.framework.last_year == 0) {
+      if (memory.plan.expert > 1 && !tells(framework, "transformer", "dispatcher"))
+        assumed.push_back("\"dispatcher\" of the framework's \"transformer\" (all-to-all)");
+      if (!tells(framework, "transformer", "cuda_graphs"))
+        assumed.push_back("\"cuda_graphs\" of the framework's \"transformer\" (none)");
+    }
+  }
+  if (!assumed.empty())
+    job.warnings.push_back(fmt::format("{}: not told, assumed, and outside the interval: {}",
+                                       job.spec.name, joined(assumed)));
+}
+
 void check_accumulation(const ResolvedJob& job, const Value& at)
 {
   if (job.spec.gradient_accumulation == 1)
@@ -389,7 +404,6 @@ void add_remarks(ResolvedExperiment& e)
     remark_links(job, e.platform);
     remark_age(job, e.platform);
     remark_vendor(job, e.platform.gpu);
-    remark_experts(job);
     remark_program(job);
     remark_kernel_library(job, e.platform.gpu);
     remark_selective(job);

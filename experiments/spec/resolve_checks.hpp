@@ -13,6 +13,8 @@ void check_tables(const ResolvedExperiment& e, const Value& root);
 
 /// Gradients are added up over several batches where a step is forward and backward passes alone.
 /// Throws ConfigError.
+/// Warns of what moves a step most, where the job at `at` and its framework do not say it.
+void remark_untold(ResolvedJob& job, const Value& at, const platforms::Gpu& gpu);
 void check_accumulation(const ResolvedJob& job, const Value& at);
 
 /// Whether a framework's code is older than the GPU's architecture.

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace foretrain::explain_test {
@@ -345,6 +346,32 @@ TEST_CASE("code that the job's own has replaced is no swap, nor what is older th
   CHECK(offered.count("torchtitan") == 1);
   CHECK(offered.count("nemo-1") == 0);   // whose newer code is nemo
   CHECK(offered.count("megatron") == 0); // of 2021, and H100 came in 2022
+}
+
+TEST_CASE("other rules for experts are offered where a framework is told by its name")
+{
+  const auto offered = [](const char* model) {
+    const Json json = {{"cluster", {{"platform", "hgx-h100"}, {"nodes", 2}}},
+                       {"jobs",
+                        {{{"model", model},
+                          {"framework", "nemo"},
+                          {"precision", "bf16"},
+                          {"gpus", 16},
+                          {"parallel", {{"expert", model[0] == 'q' ? 16 : 1}, {"zero", 1}}},
+                          {"global_batch", 64}}}}};
+    std::map<std::string, double> gains;
+    const Json answer = written(explain(loaded(json), 0, {}));
+    for (const Json& swap : answer.at("jobs")[0].at("swaps"))
+      if (swap.at("pointer").get<std::string>().starts_with("/jobs/0/framework/transformer/"))
+        gains[swap.at("to")] = swap.at("gain");
+    return gains;
+  };
+  const auto experts = offered("qwen3-30b-a3b");
+  REQUIRE(experts.contains("layer"));
+  CHECK(experts.at("layer") > 0.02);
+  REQUIRE(experts.contains("hybrid-ep"));
+  CHECK(experts.at("hybrid-ep") > 0.02);
+  CHECK(offered("llama-3.2-1b").empty());
 }
 
 } // namespace foretrain::explain_test

@@ -101,6 +101,30 @@ TEST_CASE("a rate of several GPUs was measured in its guest", "[guest][anchor]")
   CHECK_FALSE(job.uncertainty->guest);
 }
 
+TEST_CASE("a virtual machine adds nothing to a platform that is told as its guests see it",
+          "[guest]")
+{
+  const auto with = [](const std::string& host) {
+    return run_text(R"({"cluster": {"platform": "p3-16xlarge"}, "stack": {"host": ")" + host +
+                    R"("}, "jobs": [{"model": "resnet50", "framework": "pytorch-ddp",
+                        "precision": "fp16", "batch_per_gpu": 64, "gpus": 4, "steps": 3}]})");
+  };
+  const auto told = [](const PointResult& point) {
+    std::string all;
+    for (const std::string& warning : point.warnings)
+      all += warning + "\n";
+    return all;
+  };
+  const PointResult bare = with("bare-metal"), vm = with("vm-tuned"), pod = with("container-on-vm");
+  CHECK(vm.jobs[0].step_time.median == bare.jobs[0].step_time.median);
+  CHECK(vm.jobs[0].throughput.low == bare.jobs[0].throughput.low);
+  CHECK(pod.jobs[0].elapsed.total().value() == with("container").jobs[0].elapsed.total().value());
+  CHECK_THAT(told(vm), Catch::Matchers::Contains(
+                           "'p3-16xlarge' is told as its guests see it: host layer 'virtual "
+                           "machine, tuned' adds nothing to it, 'bare metal' is taken"));
+  CHECK_THAT(told(bare), !Catch::Matchers::Contains("adds nothing"));
+}
+
 TEST_CASE("which guest it is stands first among the causes of an interval", "[guest]")
 {
   ExperimentResult result;

@@ -172,26 +172,65 @@ TEST_CASE("Presets of older code say their years and name the newer one", "[trai
   CHECK_THAT(warned("torchtitan"), !Contains("stands for code of"));
 }
 
-TEST_CASE("What recipes with experts differ in is named where a framework does not say it",
-          "[training]")
+TEST_CASE("What moves a step most is named where nobody tells it", "[training]")
 {
-  const auto warned = [](const Json& framework, int expert) {
+  const auto warned = [](Json job, const Json& more, const char* left_out = "") {
+    job.update(more);
+    job.erase(left_out);
     std::string all;
-    for (const std::string& warning :
-         run(experiment(transformer({{"model", "mixtral-8x7b"},
-                                     {"framework", framework},
-                                     {"parallel", {{"expert", expert}}},
-                                     {"sequence", 4096}})))
-             .warnings)
+    for (const std::string& warning : run(experiment(job)).warnings)
       all += warning + "\n";
     return all;
   };
-  CHECK_THAT(warned("nemo", 8), Contains("(\"dispatcher\"), nothing is launched as a CUDA graph"));
-  CHECK_THAT(warned("nemo", 1), !Contains("\"dispatcher\"), ") && Contains("(\"cuda_graphs\")"));
+  const auto experts = [&](const Json& framework, int expert) {
+    return warned(transformer(Json::object()), {{"model", "mixtral-8x7b"},
+                                                {"framework", framework},
+                                                {"parallel", {{"expert", expert}}},
+                                                {"sequence", 4096}});
+  };
+  CHECK_THAT(experts("nemo", 8),
+             Contains("outside the interval: \"dispatcher\" of the framework's \"transformer\" "
+                      "(all-to-all), \"cuda_graphs\" of the framework's \"transformer\" (none)"));
+  CHECK_THAT(experts("nemo", 1), !Contains("\"dispatcher\"") && Contains("\"cuda_graphs\""));
   const Json told = {{"extends", "nemo"},
                      {"transformer", {{"dispatcher", "deep-ep"}, {"cuda_graphs", "none"}}}};
-  CHECK_THAT(warned(told, 8), !Contains("cuda_graphs"));
-  CHECK_THAT(warned("megatron", 8), !Contains("cuda_graphs")); // code that had neither
+  CHECK_THAT(experts(told, 8), !Contains("outside the interval"));
+  CHECK_THAT(experts("megatron", 8), !Contains("outside the interval")); // code that had neither
+  const Json dense = {{"framework", "nemo"}};
+  CHECK_THAT(warned(transformer(Json::object()), dense), !Contains("outside the interval"));
+  CHECK_THAT(warned(transformer(Json::object()), dense, "precision"),
+             Contains("outside the interval: \"precision\" (fp32; programs"));
+  CHECK_THAT(warned(transformer(Json::object()), {{"framework", "nemo"}, {"lora", {{"rank", 16}}}}),
+             Contains("\"targets\" of \"lora\" (all four)"));
+  CHECK_THAT(
+      warned(transformer(Json::object()), {{"framework", "nemo"}, {"parallel", {{"pipeline", 2}}}}),
+      Contains("\"virtual_stages\" of \"parallel\" (1)"));
+  CHECK_THAT(
+      warned(transformer(Json::object()),
+             {{"framework", "nemo"}, {"parallel", {{"pipeline", 2}, {"virtual_stages", 1}}}}),
+      !Contains("outside the interval"));
+  CHECK_THAT(warned(network(Json::object()), Json::object()),
+             Contains("(fp32; frameworks run convolutions in tf32 here)"));
+  CHECK_THAT(warned(network(Json::object()), {{"precision", "fp32"}}),
+             !Contains("outside the interval"));
+}
+
+TEST_CASE("Blackwell's collective library is one that knows it, unless a job names another",
+          "[training]")
+{
+  const auto library = [](const char* platform, const Json& more) {
+    Json job = transformer(more);
+    job["framework"] = "nemo";
+    Json all = experiment(job);
+    all["cluster"]["platform"] = platform;
+    for (const Parameter& it : run(all).parameters)
+      if (it.name.ends_with("/library"))
+        return it.value;
+    return std::string();
+  };
+  CHECK(library("hgx-h100", Json::object()) == "NCCL 2.18");
+  CHECK(library("hgx-b200", Json::object()) == "NCCL 2.27");
+  CHECK(library("hgx-b200", {{"library", "nccl"}}) == "NCCL 2.18");
 }
 
 TEST_CASE("A plan's hours are those of the training, however its length is told",

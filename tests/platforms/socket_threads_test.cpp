@@ -78,6 +78,19 @@ TEST_CASE("without threads of its own a rank's thread moves the bytes of all its
   CHECK_THAT(ring_cap(340, 0), test::is(4 * one_connection())); // of four ranks that send
 }
 
+TEST_CASE("a rank's one thread moves both halves of a tree", "[rings][closed-form]")
+{
+  const auto tree_over_ring = [](int threads) {
+    sim::Engine engine;
+    const PlatformSpec spec = with_adapters(200, threads);
+    const Machine machine(engine, spec, sockets(), 2);
+    const auto comm = make_communicator(machine, {{0, 0}, {1, 0}}, "test", {});
+    return comm.connect_tree(0, 1, 0).cap / comm.connect(0, 1, 0).cap;
+  };
+  CHECK_THAT(tree_over_ring(0), test::is(0.5));
+  CHECK_THAT(tree_over_ring(4), test::is(1)); // each half is a channel with threads of its own
+}
+
 TEST_CASE("Threads of several channels of one adapter by version", "[rings][closed-form]")
 {
   sim::Engine engine;
