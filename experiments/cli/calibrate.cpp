@@ -64,7 +64,7 @@ std::function<int()> calibrate(CLI::App& app)
   app.add_option("--host", a->options.host, "host layer they ran on");
   app.add_option("--network", a->options.network, "transport between nodes they ran over");
   app.add_option("--library", a->options.library,
-                 "collective library; default nccl, on AMD's GPUs rccl");
+                 "collective library; default nccl, nccl-2.27 on Blackwell, rccl on AMD's");
   app.add_option("--disk", a->options.disk, "disk of fio logs; default the platform's first");
   app.add_option("--gpus", a->options.gpus, "GPUs per node, for logs that do not say")
       ->check(CLI::Range(1, 1024));

@@ -438,7 +438,8 @@ std::function<int()> nccl_tests(CLI::App& app)
   app.add_option("--host", a->stack.host, "host layer; default that of --stack, or bare-metal");
   app.add_option("--network", a->stack.network,
                  "transport between nodes; default that of --stack, or rdma where there is any");
-  app.add_option("--library", a->library, "collective library; default nccl, on Blackwell nccl-2.27, on AMD's GPUs rccl");
+  app.add_option("--library", a->library,
+                 "collective library; default nccl, nccl-2.27 on Blackwell, rccl on AMD's");
   app.add_option("--profile", a->profiles, "calibrated parameters to lay over the presets");
   app.add_option("--algorithm", a->algorithm, "auto, or an algorithm's name, ours or NCCL_ALGO's");
   app.add_option("--fidelity", a->fidelity, "coupled, edges or chunks")

@@ -137,8 +137,9 @@ std::function<int()> platform(CLI::App& app)
       ->check(CLI::Range(1, 65536));
   shown->add_option("--nodes", a->nodes, "with --graphs: number of nodes")
       ->check(CLI::Range(1, 65536));
-  shown->add_option("--library", a->library,
-                    "with --graphs: the collective library; default nccl, on AMD's GPUs rccl");
+  shown->add_option(
+      "--library", a->library,
+      "with --graphs: the collective library; default nccl, nccl-2.27 on Blackwell, rccl on AMD's");
   shown->add_option("--host", a->host, "host layer");
   shown->add_option("--network", a->network, "transport between nodes");
   add("check", "read a platform file and report the first mistake", check);

@@ -91,7 +91,7 @@ std::function<int()> trace(CLI::App& app)
   shown->add_option("--stack", a->stack.stack, "host layer and transport, as of nccl-tests");
   shown->add_option("--network", a->stack.network, "transport between nodes");
   shown->add_option("--library", a->library,
-                    "collective library; default nccl, on AMD's GPUs rccl");
+                    "collective library; default nccl, nccl-2.27 on Blackwell, rccl on AMD's");
   shown->add_option("--profile", a->profiles, "calibrated parameters to lay over the presets");
   CLI::App* differ = app.add_subcommand("diff", "two recordings, or one and a prediction");
   differ->add_option("A", a->file, "a trace")->required();

@@ -337,7 +337,8 @@ void remark_untold(ResolvedJob& job, const Value& at, const platforms::Gpu& gpu)
   if (!told.contains("precision") && !job.network.measured) {
     if (job.transformer)
       assumed.push_back("\"precision\" (fp32; programs for large models compute in bf16)");
-    else if (precision_rate(gpu, sim::Precision::tf32) != nullptr)
+    else if (gpu.vendor == sim::GpuVendor::nvidia &&
+             precision_rate(gpu, sim::Precision::tf32) != nullptr)
       assumed.push_back("\"precision\" (fp32; frameworks run convolutions in tf32 here)");
   }
   if (job.transformer && job.spec.mode != JobMode::inference) {
@@ -349,8 +350,8 @@ void remark_untold(ResolvedJob& job, const Value& at, const platforms::Gpu& gpu)
       assumed.push_back("\"virtual_stages\" of \"parallel\" (1)");
     if (told.contains("lora") && !tells(told, "lora", "targets"))
       assumed.push_back("\"targets\" of \"lora\" (all four)");
-    const Json framework = resolve_preset(job.spec.framework, models::kFrameworkKind).json();
     if (memory.model.experts > 0 && job.framework.last_year == 0) {
+      const Json framework = resolve_preset(job.spec.framework, models::kFrameworkKind).json();
       if (memory.plan.expert > 1 && !tells(framework, "transformer", "dispatcher"))
         assumed.push_back("\"dispatcher\" of the framework's \"transformer\" (all-to-all)");
       if (!tells(framework, "transformer", "cuda_graphs"))
