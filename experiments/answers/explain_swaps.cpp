@@ -83,7 +83,7 @@ std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const 
       choices.push_back({job + "/recompute", {"none", "selective", "full"}});
       if (experiment.jobs[i].transformer->step.memory.model.experts > 0)
         for (const auto& [key, options] : rules_for_experts())
-          choices.push_back({job + "/framework/transformer/" + key, options});
+          choices.push_back({fmt::format("{}/framework/transformer/{}", job, key), options});
     } else if (!experiment.jobs[i].spec.anchor) {
       choices.push_back({job + "/precision", {"fp32", "tf32", "fp16", "bf16"}});
     }
