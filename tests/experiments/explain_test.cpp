@@ -348,7 +348,7 @@ TEST_CASE("code that the job's own has replaced is no swap, nor what is older th
   CHECK(offered.count("megatron") == 0); // of 2021, and H100 came in 2022
 }
 
-TEST_CASE("other rules for experts are offered where a framework is told by its name")
+TEST_CASE("other rules for experts are offered where a framework is told by its name", "[long]")
 {
   const auto offered = [](const char* model) {
     const Json json = {{"cluster", {{"platform", "hgx-h100"}, {"nodes", 2}}},
