@@ -47,8 +47,8 @@ struct Alternative {
 // What programs of today have for experts (docs/large-models.md).
 std::vector<Alternative> rules_for_experts()
 {
-  return {{"dispatcher", {"all-to-all", "all-gather", "deep-ep", "hybrid-ep"}},
-          {"cuda_graphs", {"none", "layer", "all"}}};
+  return {{"dispatcher", words_of<models::Dispatcher>()},
+          {"cuda_graphs", words_of<models::CudaGraphs>()}};
 }
 
 // A framework told by its name becomes an object, for a rule of its own.

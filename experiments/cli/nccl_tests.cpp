@@ -6,6 +6,7 @@
 #include "experiments/run/uncertainty/call_ranges.hpp"
 #include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/profiles.hpp"
+#include "experiments/spec/resolve_checks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -140,16 +141,6 @@ Predicted predict(const NcclTest& test, const CallMachine& own, const CallMachin
   return predicted;
 }
 
-std::vector<std::string> assumptions_of(const platforms::Stack& stack, int nodes)
-{
-  std::vector<std::string> assumed;
-  if (!stack.host.assumption.empty())
-    assumed.push_back(stack.host.assumption);
-  if (nodes > 1)
-    assumed.insert(assumed.end(), stack.assumed.begin(), stack.assumed.end());
-  return assumed;
-}
-
 // As comments: how sure the times are, and what makes them so.
 void print_ranges(const Predicted& predicted)
 {
@@ -174,7 +165,7 @@ void print(const NcclTest& test, const NcclTestsArguments& a, const CallMachine&
   const std::vector<NcclTestsRow>& rows = predicted.rows;
   const bool sums = test.operation == models::Operation::all_reduce ||
                     test.operation == models::Operation::reduce_scatter;
-  for (const std::string& assumed : assumptions_of(machine.stack, options.nodes))
+  for (const std::string& assumed : assumptions_of(machine.stack, options.nodes > 1))
     std::cout << "# assumed: " << assumed << '\n';
   std::cout << fmt::format(
       "# foretrain: {} simulated on {}, {} node(s) x {} GPU(s)\n"

@@ -11,6 +11,7 @@
 #include "experiments/learn/calibrate_logs.hpp"
 #include "experiments/learn/reader_of.hpp"
 #include "experiments/spec/gpu_library.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "models/collectives/library.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -108,9 +109,10 @@ Value Setup::transport(const OverlayPtr& overlay) const
 
 platforms::Stack Setup::stack(const OverlayPtr& overlay) const
 {
-  return platforms::make_stack(
-      platforms::load_host(resolve_preset(options.host, platforms::kHostKind, overlay)),
-      platforms::load_transport(transport(overlay)));
+  StackSpec stack{resolve_preset(options.host, platforms::kHostKind, overlay), transport(overlay)};
+  return resolve_stack(stack, nullptr,
+                       options.platform.empty() ? platforms::PlatformSpec{} : platform(overlay),
+                       stack.host);
 }
 
 Value Setup::library(const OverlayPtr& overlay) const

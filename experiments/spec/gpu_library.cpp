@@ -10,7 +10,7 @@ const char* usual_library(const platforms::Gpu& gpu)
 {
   if (gpu.vendor == sim::GpuVendor::amd)
     return "rccl";
-  constexpr double kBlackwell = 10; // which NCCL knows from 2.25 on (its release notes)
+  constexpr double kBlackwell = 10; // of 2024; NCCL 2.18, which "nccl" stands for, is of 2023
   return gpu.compute_capability < kBlackwell ? "nccl" : "nccl-2.27";
 }
 

@@ -135,16 +135,6 @@ void remark_links(ResolvedJob& job, const platforms::PlatformSpec& platform)
                                        platforms::link_words("NVLink", platform.gpu.vendor)));
 }
 
-// What a host layer takes for granted, and what its guests' packets pass.
-void remark_assumptions(ResolvedJob& job)
-{
-  if (!job.stack.host.assumption.empty())
-    job.warnings.push_back(job.spec.name + ": " + job.stack.host.assumption);
-  if (spans_nodes(job))
-    for (const std::string& assumed : job.stack.assumed)
-      job.warnings.push_back(job.spec.name + ": " + assumed);
-}
-
 // Year in which the first GPU of an architecture came (NVIDIA's and AMD's white papers).
 int year_of(const platforms::Gpu& gpu)
 {
@@ -327,6 +317,16 @@ void check_networks(const ResolvedExperiment& e, const Value& root)
   }
 }
 
+std::vector<std::string> assumptions_of(const platforms::Stack& stack, bool between_nodes)
+{
+  std::vector<std::string> assumed;
+  if (!stack.host.assumption.empty())
+    assumed.push_back(stack.host.assumption);
+  if (between_nodes)
+    assumed.insert(assumed.end(), stack.assumed.begin(), stack.assumed.end());
+  return assumed;
+}
+
 void remark_untold(ResolvedJob& job, const Value& at, const platforms::Gpu& gpu)
 {
   const Json& told = at.json();
@@ -408,7 +408,8 @@ void add_remarks(ResolvedExperiment& e)
     remark_program(job);
     remark_kernel_library(job, e.platform.gpu);
     remark_selective(job);
-    remark_assumptions(job);
+    for (const std::string& assumed : assumptions_of(job.stack, spans_nodes(job)))
+      job.warnings.push_back(job.spec.name + ": " + assumed);
   }
   remark_shared_gpus(e);
 }

@@ -13,9 +13,13 @@ void check_tables(const ResolvedExperiment& e, const Value& root);
 
 /// Gradients are added up over several batches where a step is forward and backward passes alone.
 /// Throws ConfigError.
+void check_accumulation(const ResolvedJob& job, const Value& at);
+
 /// Warns of what moves a step most, where the job at `at` and its framework do not say it.
 void remark_untold(ResolvedJob& job, const Value& at, const platforms::Gpu& gpu);
-void check_accumulation(const ResolvedJob& job, const Value& at);
+
+/// What a host layer takes for granted and, between nodes, what its guests' packets pass.
+std::vector<std::string> assumptions_of(const platforms::Stack& stack, bool between_nodes);
 
 /// Whether a framework's code is older than the GPU's architecture.
 bool predates(const models::Framework& framework, const platforms::Gpu& gpu);

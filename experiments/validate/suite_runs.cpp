@@ -5,11 +5,11 @@
 #include "experiments/run/uncertainty/call_ranges.hpp"
 #include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/graph_rules.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "platforms/show.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/text.hpp"
 
-#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -22,17 +22,6 @@ Value or_default(const Value& reference, const char* name, const PresetKind& kin
                  const Value& beside)
 {
   return resolve_preset(reference ? reference : preset_reference(name, beside), kind);
-}
-
-platforms::Stack stack_of(const platforms::PlatformSpec& platform, const Value& host,
-                          const Value& transport, const Value& beside)
-{
-  const bool rdma = std::any_of(platform.nics.begin(), platform.nics.end(),
-                                [](const platforms::Nic& nic) { return nic.rdma; });
-  return platforms::make_stack(
-      platforms::load_host(or_default(host, "bare-metal", platforms::kHostKind, beside)),
-      platforms::load_transport(
-          or_default(transport, rdma ? "rdma" : "tcp", platforms::kTransportKind, beside)));
 }
 
 } // namespace
@@ -52,8 +41,9 @@ namespace {
 CallMachine machine_of(const SuiteTable& table)
 {
   const auto platform = platforms::load_platform(table.platform);
+  StackSpec stack{table.host, table.transport};
   return {
-      platform, stack_of(platform, table.host, table.transport, table.platform),
+      platform, resolve_stack(stack, nullptr, platform, table.platform),
       or_default(table.library, usual_library(platform.gpu), models::kLibraryKind, table.platform)};
 }
 
@@ -106,7 +96,8 @@ SuiteRun table_run(const SuiteTable& table, const Value& at,
 SuiteRun copies_run(const SuiteCopies& copies)
 {
   const auto platform = platforms::load_platform(copies.platform);
-  const auto stack = stack_of(platform, {}, {}, copies.platform);
+  StackSpec usual;
+  const auto stack = resolve_stack(usual, nullptr, platform, copies.platform);
   return [platform, stack, quantity = copies.quantity,
           peer_access = copies.peer_access](const RunOptions&) {
     const auto all = platforms::peer_matrix(platform, stack, peer_access);
