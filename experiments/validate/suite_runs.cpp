@@ -10,7 +10,6 @@
 #include "sim/base/catalog.hpp"
 #include "sim/base/text.hpp"
 
-
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
