@@ -213,7 +213,7 @@ std::function<sim::Hop(int, int, int)>
 connector(const RankLayout& job, const std::vector<GpuPlace>& ranks,
           const std::vector<int>& node_of, const SocketThreads& threads, GraphOf graph, int halves)
 {
-  struct Node { // of the communicator
+  struct NodeEnds { // of the communicator
     PathReach reach = PathReach::local;
     AdapterOwners owners{};
     std::vector<int> nics{};    // adapter of each channel
@@ -225,13 +225,13 @@ connector(const RankLayout& job, const std::vector<GpuPlace>& ranks,
     std::vector<GpuPlace> ranks;
     std::vector<int> node_of;
     AlikeChannels distinct;
-    std::vector<Node> nodes{};
+    std::vector<NodeEnds> nodes{};
   };
   const auto distinct = distinct_channels(job, graph);
   auto ends = std::make_shared<Ends>(Ends{job.machine, threads, ranks, node_of, distinct});
   for (std::size_t n = 0; n < job.nodes.size(); ++n) {
     const CollectiveGraph& found = graph(job.graphs_at(n));
-    Node node{found.reach_inside, job.graphs_at(n).owners};
+    NodeEnds node{found.reach_inside, job.graphs_at(n).owners};
     for (const auto& [c, alike] : distinct) {
       node.nics.push_back(found.nics[c][0]);
       node.sharing.push_back(halves * meeting(found, distinct, c, End::first));
@@ -241,7 +241,7 @@ connector(const RankLayout& job, const std::vector<GpuPlace>& ranks,
   return [ends](int from, int to, int channel) {
     const GpuPlace a = ends->ranks[static_cast<std::size_t>(from)];
     const GpuPlace b = ends->ranks[static_cast<std::size_t>(to)];
-    const auto node = [&](int rank) -> const Node& {
+    const auto node = [&](int rank) -> const NodeEnds& {
       return ends->nodes[static_cast<std::size_t>(ends->node_of[static_cast<std::size_t>(rank)])];
     };
     const bool nearest = channel == sim::Communicator::kNearest || ends->distinct.empty();

@@ -16,14 +16,7 @@ cmake --build --preset release
 ctest --preset release -j "$(($(nproc) + 1))" # pages and servers wait more than they compute
 
 if [ "$ci" = ON ]; then
-  # clang-tidy cannot read g++'s precompiled headers: a configuration of its own, never built. Rooms are read
-  # whole, all files as one, which takes a third of the time.
-  cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DBUILD_TESTING=OFF -DFORETRAIN_UNITY_BATCH=0 >/dev/null
-  cmake --build build/tidy --target foretrain_commit >/dev/null # a header that version.cpp includes
-  grep -o '"file": "[^"]*"' build/tidy/compile_commands.json | cut -d'"' -f4 |
-    xargs -P "$(nproc)" -n 1 clang-tidy-14 -p build/tidy --quiet --checks=-bugprone-suspicious-include \
-      --header-filter='(sim|platforms|models|calibration|experiments)/.*[.][ch]pp$' \
-      --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+  tests/tidy.sh build/release
   cmake --preset asan-ubsan >/dev/null
   cmake --build --preset asan-ubsan
   # SimGrid keeps its engine until the process ends.

@@ -26,12 +26,12 @@ double samples_per_step(const JobResult& job)
 }
 
 // Where the time of a step goes that B takes longer, or saves; the largest part first.
-std::vector<Cause> causes_of(const JobResult& a, const JobResult& b)
+std::vector<DifferenceCause> causes_of(const JobResult& a, const JobResult& b)
 {
   // The same samples: B's step may be of more of them.
   const double scale = samples_per_step(a) / samples_per_step(b);
   const Seconds all(b.step_time.median * scale - a.step_time.median);
-  std::vector<Cause> causes;
+  std::vector<DifferenceCause> causes;
   for (const StepPart& part : kStepParts) {
     const Seconds before = a.time.*part.time;
     const Seconds after = b.time.*part.time * scale;
@@ -40,9 +40,10 @@ std::vector<Cause> causes_of(const JobResult& a, const JobResult& b)
       causes.push_back(
           {part.key, before, after, difference, all.value() != 0 ? difference / all : 0.0});
   }
-  std::stable_sort(causes.begin(), causes.end(), [](const Cause& x, const Cause& y) {
-    return std::abs(x.difference.value()) > std::abs(y.difference.value());
-  });
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const DifferenceCause& x, const DifferenceCause& y) {
+                     return std::abs(x.difference.value()) > std::abs(y.difference.value());
+                   });
   return causes;
 }
 

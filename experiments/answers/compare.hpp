@@ -16,7 +16,7 @@ struct CompareOptions {
 };
 
 /// A part of the step that B takes longer for, or saves, of as many samples.
-struct Cause {
+struct DifferenceCause {
   std::string part;
   Seconds a, b, difference;
   double share = 0; // of the difference of the steps
@@ -62,7 +62,7 @@ struct JobComparison {
   Range ratio; // of B's throughput over A's
   double probability_b_faster = 0;
   SamplesPerStep samples_per_step;
-  std::vector<Cause> causes; // the largest first
+  std::vector<DifferenceCause> causes; // the largest first
   std::vector<RatioBound> bounds;
   std::vector<SettingDifference> differs;
   std::vector<SettingAlone> settings_alone;
@@ -87,7 +87,7 @@ struct CompareAnswer {
 CompareAnswer compare(const CompareSide& a, const CompareSide& b, const CompareOptions& options);
 
 template <class V>
-void describe(V& v, Cause& s)
+void describe(V& v, DifferenceCause& s)
 {
   v.required("part", s.part, "of time_s");
   v.required("a_s", s.a, "of A's step", in_si());

@@ -48,7 +48,7 @@ bool applies(const ExpectationSpec& expectation, const Json& settings, const Jso
 }
 
 // A number of a job's results; a range stands for its median.
-std::optional<double> number_of(const Json& found)
+std::optional<double> expected_number(const Json& found)
 {
   if (found.is_number())
     return found.get<double>();
@@ -107,14 +107,15 @@ std::string violation(const ExpectationSpec& expectation, const std::vector<Told
       return fmt::format("is {}, expected {}", found.dump(), *expectation.is);
     return "";
   }
-  const auto number = number_of(found);
+  const auto number = expected_number(found);
   if (!number)
     return "is not a number";
   if (!expectation.than && expectation.than_job.empty())
     return violation(expectation, *number, "is");
   const ToldJob* other = counterpart(all, job, expectation);
-  const auto reference =
-      other != nullptr && other->json.contains(at) ? number_of(other->json.at(at)) : std::nullopt;
+  const auto reference = other != nullptr && other->json.contains(at)
+                             ? expected_number(other->json.at(at))
+                             : std::nullopt;
   if (!reference)
     return "has nothing to be compared with: no such point or job";
   return violation(expectation, *number / *reference,
@@ -193,7 +194,8 @@ std::optional<double> chance_of_violation(const ExpectationSpec& expectation,
   const ToldJob* told_other = ratio ? counterpart(all, told, expectation) : nullptr;
   // 0 stands for nothing to take a logarithm of.
   const auto number_in = [&at](const ToldJob* of) {
-    return of != nullptr && of->json.contains(at) ? number_of(of->json.at(at)).value_or(0) : 0;
+    return of != nullptr && of->json.contains(at) ? expected_number(of->json.at(at)).value_or(0)
+                                                  : 0;
   };
   const double number = number_in(&told);
   const double reference = ratio ? number_in(told_other) : 1;

@@ -19,7 +19,7 @@ namespace foretrain::experiments {
 
 namespace {
 
-Json written(const models::WorkPlan& plan)
+Json program_json(const models::WorkPlan& plan)
 {
   Json json = sim::to_json(plan.program);
   json["summary"] = plan.summary;
@@ -31,7 +31,7 @@ Json written(const models::WorkPlan& plan)
 }
 
 // Of a data-parallel job of a network.
-Json written(const ResolvedExperiment& experiment, std::size_t i)
+Json program_json(const ResolvedExperiment& experiment, std::size_t i)
 {
   const ResolvedJob& job = experiment.jobs[i];
   sim::Engine engine;
@@ -46,17 +46,17 @@ Json written(const ResolvedExperiment& experiment, std::size_t i)
   for (const sim::Operation& op : plan.program.operations)
     buckets += op.kind == sim::WorkKind::agree ? 1 : 0;
   plan.summary = fmt::format("data parallel, {} GPUs, {} buckets", job.ranks.size(), buckets);
-  return written(plan);
+  return program_json(plan);
 }
 
 Json program_of(const ResolvedExperiment& experiment, std::size_t i)
 {
   const ResolvedJob& job = experiment.jobs[i];
   Json program =
-      job.plan ? written(*job.plan)
+      job.plan ? program_json(*job.plan)
       : job.transformer
-          ? written(write_plan(experiment, i, models::Fidelity::coupled, PlanFor::people).work)
-          : written(experiment, i);
+          ? program_json(write_plan(experiment, i, models::Fidelity::coupled, PlanFor::people).work)
+          : program_json(experiment, i);
   if (const Bytes memory = device_memory(job); memory.value() > 0)
     program["device_memory_byte"] = memory.value();
   return program;

@@ -46,7 +46,7 @@ constexpr PlanColumn kPlanColumns[] = {
 };
 
 // Zero where no plan divides anything that way.
-std::size_t width_of(const PlanColumn& column, const std::vector<TunedPlan>& plans)
+std::size_t column_width(const PlanColumn& column, const std::vector<TunedPlan>& plans)
 {
   std::size_t width = column.name.size();
   bool any = false;
@@ -69,7 +69,7 @@ std::string tune_text(const TuneAnswer& a)
   const auto row = [&](const std::string& rank, const auto& cell_of) {
     text += fmt::format("{:>3}", rank);
     for (const PlanColumn& column : kPlanColumns)
-      if (const std::size_t width = width_of(column, a.best); width > 0)
+      if (const std::size_t width = column_width(column, a.best); width > 0)
         text += fmt::format(" {:>{}}", cell_of(column), width);
   };
   row("", [](const PlanColumn& column) { return std::string(column.name); });

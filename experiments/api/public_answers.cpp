@@ -158,7 +158,7 @@ Comparison public_answer(const experiments::CompareAnswer& answer)
     job.name = pair.job;
     job.ratio = interval_of(pair.ratio);
     job.probability_b_faster = pair.probability_b_faster;
-    for (const experiments::Cause& cause : pair.causes)
+    for (const experiments::DifferenceCause& cause : pair.causes)
       job.causes.emplace_back(cause.part, cause.difference.value());
   }
   return made;

@@ -44,7 +44,7 @@ void check_disks(const FleetSpec& spec, const platforms::PlatformSpec& platform,
               "name a storage system in /cluster/storage, or give write or rate");
 }
 
-ClusterShape shape_of(const FleetSpec& spec, const Value& root)
+ClusterShape cluster_shape(const FleetSpec& spec, const Value& root)
 {
   const Value at = root.at("cluster");
   ClusterShape shape;
@@ -116,7 +116,7 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
   check_fleet(fleet.spec, root);
   if (!document->root.contains("name"))
     fleet.spec.name = default_name(*document, "fleet");
-  fleet.shape = shape_of(fleet.spec, root);
+  fleet.shape = cluster_shape(fleet.spec, root);
   fleet.price = price_of(fleet.spec.cluster);
   if (fleet.spec.policy)
     fleet.policy = read_as<Policy>(resolve_preset(fleet.spec.policy, kPolicyKind));

@@ -18,7 +18,7 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr std::size_t kPlanColumns = 110;
+constexpr std::size_t kPlanTextColumns = 110;
 constexpr std::size_t kOptionWidth = 24;
 constexpr std::size_t kMostInTable = 60; // candidates; more are left to --format csv
 
@@ -96,12 +96,12 @@ std::vector<std::string> sentences_of(const FleetPlanAnswer& answer)
   return sentences;
 }
 
-struct PlanColumn {
+struct FleetPlanColumn {
   const char* name;
   std::string (*text)(const FleetPlanAnswer&, const FleetCandidateAnswer&);
 };
 
-const PlanColumn kPlanTable[] = {
+const FleetPlanColumn kPlanTable[] = {
     {"nodes with spares", [](const FleetPlanAnswer&,
                              const FleetCandidateAnswer& it) { return std::to_string(it.nodes); }},
     {"cost",
@@ -133,10 +133,10 @@ const PlanColumn kPlanTable[] = {
 };
 
 // Columns of which no candidate has anything are left out.
-std::vector<const PlanColumn*> columns_of_plan(const FleetPlanAnswer& answer)
+std::vector<const FleetPlanColumn*> columns_of_plan(const FleetPlanAnswer& answer)
 {
-  std::vector<const PlanColumn*> columns;
-  for (const PlanColumn& column : kPlanTable)
+  std::vector<const FleetPlanColumn*> columns;
+  for (const FleetPlanColumn& column : kPlanTable)
     if (std::any_of(answer.candidates.begin(), answer.candidates.end(),
                     [&](const auto& it) { return !column.text(answer, it).empty(); }))
       columns.push_back(&column);
@@ -158,14 +158,14 @@ std::string fleet_plan_table(const FleetPlanAnswer& answer)
   for (const std::string& goal : answer.goals)
     text += item_text(
         fmt::format("goal: {}, in {} of the seeds", goal, percent_text(answer.confidence)),
-        kPlanColumns);
+        kPlanTextColumns);
   const auto columns = columns_of_plan(answer);
   TextTable table;
   table.header = {""};
   for (const auto& [change, option] : answer.candidates.front().options)
     table.header.push_back(change);
   table.texts = table.header.size();
-  for (const PlanColumn* column : columns)
+  for (const FleetPlanColumn* column : columns)
     table.header.emplace_back(column->name);
   const std::size_t shown = std::min(kMostInTable, answer.candidates.size());
   for (std::size_t i = 0; i < answer.candidates.size(); ++i) {
@@ -174,7 +174,7 @@ std::string fleet_plan_table(const FleetPlanAnswer& answer)
     table.lines.push_back({is_recommended(answer, i) ? "*" : i == 0 ? "today" : ""});
     for (const auto& [change, option] : answer.candidates[i].options)
       table.lines.back().push_back(clipped(option, kOptionWidth));
-    for (const PlanColumn* column : columns)
+    for (const FleetPlanColumn* column : columns)
       table.lines.back().push_back(column->text(answer, answer.candidates[i]));
   }
   text += "\n";
@@ -183,7 +183,7 @@ std::string fleet_plan_table(const FleetPlanAnswer& answer)
     text += fmt::format("... of {}; --format csv has all\n", answer.candidates.size());
   text += "\n";
   for (const std::string& sentence : sentences_of(answer))
-    text += item_text(sentence, kPlanColumns);
+    text += item_text(sentence, kPlanTextColumns);
   return text;
 }
 
@@ -238,7 +238,7 @@ std::string fleet_plan_html(const FleetPlanAnswer& answer)
   const auto columns = columns_of_plan(answer);
   for (const auto& [change, option] : answer.candidates.front().options)
     head += "<th>" + escaped(change) + "</th>";
-  for (const PlanColumn* column : columns)
+  for (const FleetPlanColumn* column : columns)
     head += std::string("<th>") + column->name + "</th>";
   for (std::size_t i = 0; i < answer.candidates.size(); ++i) {
     rows += std::string("<tr><th scope=\"row\">") +
@@ -248,7 +248,7 @@ std::string fleet_plan_html(const FleetPlanAnswer& answer)
             "</th>";
     for (const auto& [change, option] : answer.candidates[i].options)
       rows += cell(change, escaped(option));
-    for (const PlanColumn* column : columns)
+    for (const FleetPlanColumn* column : columns)
       rows += cell(column->name, escaped(column->text(answer, answer.candidates[i])));
     rows += "</tr>";
   }

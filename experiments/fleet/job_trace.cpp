@@ -34,9 +34,9 @@ TraceReader reader_of(TraceKind kind)
   throw std::logic_error("a kind of trace without a reader");
 }
 
-constexpr int kMostGpus = 1 << 24; // of a job: more is a mistake of the trace
-constexpr double kWaits = -1;      // elapsed, of a job that does not run
-constexpr Seconds kLook{1e-6};     // when the queue is looked at
+constexpr int kMostGpusOfJob = 1 << 24; // of a job: more is a mistake of the trace
+constexpr double kWaits = -1;           // elapsed, of a job that does not run
+constexpr Seconds kLook{1e-6};          // when the queue is looked at
 
 } // namespace
 
@@ -91,7 +91,7 @@ bool JobCollector::makes_sense(const TraceJob& job, const std::string& where)
     why = "have a negative run time or none";
   else if (job.gpus <= 0)
     why = "use no GPU";
-  else if (job.gpus > kMostGpus)
+  else if (job.gpus > kMostGpusOfJob)
     why = "have more than 16,777,216 GPUs";
   else if (job.limit_s && !(*job.limit_s > 0))
     why = "have a limit that is not positive";

@@ -136,7 +136,7 @@ void describe(V& v, AnswerSpec& s)
   v.optional("when_full", s.when_full, "ask also while no GPU is free");
 }
 
-const Value& list_at(const Value& list)
+const Value& checked_list(const Value& list)
 {
   if (!list.json().is_array())
     list.fail("must be a list of jobs, got " + list.shown());
@@ -152,10 +152,10 @@ Decisions decisions_of(const std::string& line, Seconds now)
   const auto spec = read_as<AnswerSpec>(answer);
   Decisions decisions;
   if (spec.start)
-    for (std::size_t i = 0; i < list_at(spec.start).json().size(); ++i)
+    for (std::size_t i = 0; i < checked_list(spec.start).json().size(); ++i)
       decisions.start.push_back(decision_of(spec.start.at(i)));
   if (spec.stop)
-    for (std::size_t i = 0; i < list_at(spec.stop).json().size(); ++i)
+    for (std::size_t i = 0; i < checked_list(spec.stop).json().size(); ++i)
       decisions.stop.push_back(job_of(spec.stop.at(i)));
   if (spec.again_s)
     decisions.again = now + Seconds(*spec.again_s);

@@ -29,7 +29,7 @@ void read_table(const std::filesystem::path& path, JobCollector& jobs)
   });
 }
 
-std::string text_at(const Json& object, const char* key)
+std::string member_text(const Json& object, const char* key)
 {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -48,9 +48,9 @@ int gpus_of(const Json& attempt)
 // Every attempt ran; the job is replayed as one run of them all.
 void add_logged(const Json& job, const std::string& where, JobCollector& jobs)
 {
-  if (!job.is_object() || text_at(job, "jobid").empty())
+  if (!job.is_object() || member_text(job, "jobid").empty())
     return jobs.leave_out("cannot be read: no jobid", where);
-  const auto submit = time_of(text_at(job, "submitted_time"));
+  const auto submit = time_of(member_text(job, "submitted_time"));
   const auto attempts = job.find("attempts");
   if (!submit || attempts == job.end() || !attempts->is_array())
     return jobs.leave_out("cannot be read: no submitted_time or attempts", where);
@@ -58,8 +58,8 @@ void add_logged(const Json& job, const std::string& where, JobCollector& jobs)
   for (const Json& attempt : *attempts) {
     if (!attempt.is_object())
       continue;
-    const auto start = time_of(text_at(attempt, "start_time"));
-    const auto end = time_of(text_at(attempt, "end_time"));
+    const auto start = time_of(member_text(attempt, "start_time"));
+    const auto end = time_of(member_text(attempt, "end_time"));
     if (start && end && *end >= *start)
       one.run_s += *end - *start;
     one.gpus = std::max(one.gpus, gpus_of(attempt));
@@ -68,9 +68,9 @@ void add_logged(const Json& job, const std::string& where, JobCollector& jobs)
     return jobs.leave_out("never ran", where);
   if (attempts->size() > 1)
     jobs.note("ran in several attempts: they are replayed as one run", where);
-  one.id = text_at(job, "jobid");
-  one.queue = text_at(job, "vc");
-  one.account = text_at(job, "user");
+  one.id = member_text(job, "jobid");
+  one.queue = member_text(job, "vc");
+  one.account = member_text(job, "user");
   one.submit_s = *submit;
   jobs.add(std::move(one), where);
 }

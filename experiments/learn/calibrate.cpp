@@ -38,7 +38,7 @@ bool is_copy_test(const std::string& text)
 }
 
 // In the order in which they are fitted: what a copy teaches is known when collectives are fitted.
-constexpr LogKind kKinds[] = {
+constexpr LogKind kLogKinds[] = {
     {"topology", &is_topology, &teach_topology},
     {"p2pBandwidthLatencyTest, nvbandwidth", &is_copy_test, &teach_p2p},
     {"fio", &calibration::is_fio, &teach_fio},
@@ -60,11 +60,11 @@ std::string digest_of(const std::string& text)
 
 const LogKind& kind_of(const LogText& log)
 {
-  for (const LogKind& kind : kKinds)
+  for (const LogKind& kind : kLogKinds)
     if (kind.is(log.text))
       return kind;
   std::vector<std::string> names;
-  for (const LogKind& kind : kKinds)
+  for (const LogKind& kind : kLogKinds)
     names.emplace_back(kind.name);
   const std::string reader = reader_of(log.path, log.text);
   throw ConfigError(log.path, "", "is not a log that is known here",
@@ -148,7 +148,7 @@ Calibration calibrate(const std::vector<std::string>& paths, const CalibrateOpti
     setup.learning.profiles.add(name);
   calibration::Profile& profile = setup.learning.learnt;
   profile.made_by = fmt::format("foretrain calibrate {}", version());
-  for (const LogKind& kind : kKinds) {
+  for (const LogKind& kind : kLogKinds) {
     std::vector<LogText> these;
     for (std::size_t i = 0; i < logs.size(); ++i)
       if (kinds[i] == &kind)

@@ -9,10 +9,10 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr double kScreen = 1.5;    // by which a knob is turned to see whether it matters
-constexpr double kHidden = 0.1;    // of a rate: it then shows where anything passes it
-constexpr double kCheap = 1e-3;    // made so cheap, what the machine has would be used
-constexpr double kNoEffect = 1e-9; // relative change of a prediction
+constexpr double kScreen = 1.5;     // by which a knob is turned to see whether it matters
+constexpr double kHidden = 0.1;     // of a rate: it then shows where anything passes it
+constexpr double kCheapened = 1e-3; // made so cheap, what the machine has would be used
+constexpr double kSameValue = 1e-9; // relative change of a prediction
 
 void lay(Overlay& overlay, const Part& part, const Laid& it)
 {
@@ -37,7 +37,7 @@ FitBench::FitBench(const FitTask& task, const Overlay& base) : task_(task), base
       const Laid it{pointer, value_of(knob, base)};
       // Of values that are tied, those that are about something this machine does not have are
       // left out: no value of theirs would change a prediction.
-      if (it.value.value > 0 && (knob.tied.empty() || changes(knob.part, {it}, kCheap)))
+      if (it.value.value > 0 && (knob.tied.empty() || changes(knob.part, {it}, kCheapened)))
         values_.back().push_back(it);
     }
   }
@@ -83,7 +83,7 @@ bool FitBench::changes(const Part& part, std::vector<Laid> values, double factor
   }
   const auto there = task_.predict(overlay);
   for (std::size_t i = 0; i < here_.size(); ++i)
-    if (std::abs(there[i] - here_[i]) > kNoEffect * std::abs(here_[i]))
+    if (std::abs(there[i] - here_[i]) > kSameValue * std::abs(here_[i]))
       return true;
   return false;
 }

@@ -44,13 +44,13 @@ bool is_topology(const std::string& head)
   return head.find("<system") != std::string::npos || platforms::has_topo_matrix(head);
 }
 
-struct Reader {
+struct LogReader {
   bool (*knows)(const std::string& head);
   const char* what;
   const char* command; // {} is the file
 };
 
-constexpr Reader kReaders[] = {
+constexpr LogReader kReaders[] = {
     {&is_mlperf, "a result log of MLPerf", "mlperf-import {} --experiment NAME"},
     {&is_measurement, "a log of a measurement", "calibrate {} --platform NAME --out PROFILE.json"},
     {&models::looks_like_execution_trace, "an execution trace of PyTorch",
@@ -65,7 +65,7 @@ constexpr Reader kReaders[] = {
 
 std::string reader_of(const std::string& path, const std::string& head)
 {
-  for (const Reader& reader : kReaders)
+  for (const LogReader& reader : kReaders)
     if (reader.knows(head)) {
       std::string command = reader.command;
       for (auto at = command.find("{}"); at != std::string::npos; at = command.find("{}", at))

@@ -19,9 +19,9 @@ constexpr std::size_t kPipelines = 3;     // drawn
 constexpr std::size_t kMostPasses = 4000; // drawn of one
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::size_t kMostSimulated = 2'000'000; // passes forward, and as many backward
-constexpr double kWidth = 1000;                   // of the drawing, in its own units
-constexpr double kRow = 22;
-constexpr double kGap = 4;
+constexpr double kModelWidth = 1000;              // of the drawing, in its own units
+constexpr double kModelRow = 22;
+constexpr double kModelGap = 4;
 constexpr double kGigabyte = 1e9;
 
 struct MemoryPart {
@@ -90,16 +90,16 @@ Seconds drawn_until(const models::PipelineRun& run)
 std::string pipeline_svg(const models::PipelineSetting& setting, const models::PipelineRun& run,
                          Seconds until)
 {
-  const double height = (kRow + kGap) * setting.stages;
+  const double height = (kModelRow + kModelGap) * setting.stages;
   std::string svg = fmt::format(
       R"(<svg class="pipeline" viewBox="0 0 {} {}" width="100%" height="{}" )"
       R"(preserveAspectRatio="none" role="img" aria-label="{} stages, {} micro-batches, {}">)",
-      kWidth, coordinate(height), coordinate(height), setting.stages, setting.micro_batches,
+      kModelWidth, coordinate(height), coordinate(height), setting.stages, setting.micro_batches,
       word_of(setting.schedule));
   for (std::size_t stage = 0; stage < run.slices.size(); ++stage) {
-    const double y = (kRow + kGap) * static_cast<double>(stage);
+    const double y = (kModelRow + kModelGap) * static_cast<double>(stage);
     svg += fmt::format(R"(<rect class="wait" x="0" y="{}" width="{}" height="{}"/>)", coordinate(y),
-                       kWidth, kRow);
+                       kModelWidth, kModelRow);
     for (const models::PipelineSlice& slice : run.slices[stage]) {
       if (slice.start >= until)
         break;
@@ -107,8 +107,8 @@ std::string pipeline_svg(const models::PipelineSetting& setting, const models::P
       svg += fmt::format(
           R"(<g class="{}{}"><rect x="{}" y="{}" width="{}" height="{}"/><title>{}</title></g>)",
           slice.backward ? "t1" : "t0", slice.micro_batch % 2 == 0 ? "" : " odd",
-          coordinate(kWidth * (slice.start / until)), coordinate(y),
-          coordinate(kWidth * ((end - slice.start) / until)), kRow,
+          coordinate(kModelWidth * (slice.start / until)), coordinate(y),
+          coordinate(kModelWidth * ((end - slice.start) / until)), kModelRow,
           fmt::format("stage {}, micro-batch {}, {}{}: {} to {} ms", stage, slice.micro_batch,
                       slice.backward ? "backward" : "forward",
                       setting.virtual_stages > 1 ? fmt::format(" of piece {}", slice.piece) : "",

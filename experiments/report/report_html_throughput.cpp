@@ -23,15 +23,15 @@ namespace {
 constexpr std::size_t kMaxPanels = 12; // charts drawn at all
 
 // "100 Gb/s" is 100 of unit "Gb/s"; a number has no unit; a word is no number.
-struct Measure {
+struct MeasureView {
   double value = 0;
   std::string unit;
 };
 
-std::optional<Measure> measure_of(const Json& value)
+std::optional<MeasureView> measure_of(const Json& value)
 {
   if (value.is_number())
-    return Measure{value.get<double>(), ""};
+    return MeasureView{value.get<double>(), ""};
   if (!value.is_string())
     return std::nullopt;
   const auto text = value.get<std::string>();
@@ -39,7 +39,7 @@ std::optional<Measure> measure_of(const Json& value)
   const double number = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end != ' ' || text.find_first_of("0123456789") != 0)
     return std::nullopt;
-  return Measure{number, end + 1};
+  return MeasureView{number, end + 1};
 }
 
 // All values are numbers of one unit.

@@ -17,13 +17,13 @@ namespace {
 constexpr std::size_t kKernelsShown = 15;
 constexpr std::size_t kNameShown = 72;
 
-struct Part {
+struct TracePart {
   const char* name;
   double models::TraceSummary::*value;
 };
 
 // They add up to the length of a step.
-constexpr std::array<Part, 5> kTraceParts{
+constexpr std::array<TracePart, 5> kTraceParts{
     {{"compute", &models::TraceSummary::compute},
      {"exposed communication", &models::TraceSummary::exposed},
      {"copies", &models::TraceSummary::copies},
@@ -33,7 +33,7 @@ constexpr std::array<Part, 5> kTraceParts{
 double total(const models::TraceSummary& t)
 {
   double sum = 0;
-  for (const Part& part : kTraceParts)
+  for (const TracePart& part : kTraceParts)
     sum += t.*part.value;
   return sum;
 }
@@ -153,7 +153,7 @@ std::string trace_text(const models::TraceSummary& t, const TracePrediction* the
   text += fmt::format("\nstep time {:.3f} ms (variation {:.1f} %), on average:\n", t.step * 1e3,
                       t.variation * 100);
   const double all = total(t);
-  for (const Part& part : kTraceParts)
+  for (const TracePart& part : kTraceParts)
     text += fmt::format("  {:<22} {:>10.3f} ms  {:>5.1f} %\n", part.name, t.*part.value * 1e3,
                         all > 0 ? 100 * (t.*part.value) / all : 0.0);
   text += fmt::format("  {:<22} {:>10.3f} ms  (beside compute)\n", "hidden communication",
@@ -182,7 +182,7 @@ std::string trace_text(const models::TraceSummary& t, const TracePrediction* the
 Json trace_json(const models::TraceSummary& t, const TracePrediction* there)
 {
   Json parts = Json::object();
-  for (const Part& part : kTraceParts)
+  for (const TracePart& part : kTraceParts)
     parts[key_of(part.name)] = t.*part.value;
   Json json = {{"file", t.file},
                {"format", t.format},
@@ -253,7 +253,7 @@ std::string trace_html(const models::TraceSummary& t, const TracePrediction* the
       html += fmt::format("<div title=\"{} {:.3f} ms\" style=\"background:{};flex:{:.6f}\"></div>",
                           kTraceParts[i].name, value * 1e3, kColours[i], value);
   html += "</div>\n<table>" + row({"part of a step", "ms"}, "th");
-  for (const Part& part : kTraceParts)
+  for (const TracePart& part : kTraceParts)
     html += row({part.name, fmt::format("{:.3f}", t.*part.value * 1e3)});
   html += row({"hidden communication", fmt::format("{:.3f}", t.hidden * 1e3)}) + "</table>\n";
   if (!t.collectives.empty()) {
@@ -314,7 +314,7 @@ std::string trace_diff_text(const models::TraceSummary& a, const models::TraceSu
                         x > 0 ? fmt::format("{:.3f}", y / x) : "-");
   };
   line("step time", a.step, b.step);
-  for (const Part& part : kTraceParts)
+  for (const TracePart& part : kTraceParts)
     line(part.name, a.*part.value, b.*part.value);
   line("hidden communication", a.hidden, b.hidden);
   text += fmt::format("\n{:<60} {:>10} {:>10} {:>10}\n", "kernel", "A ms", "B ms", "B - A");

@@ -1,6 +1,7 @@
 #include "experiments/report/svg_chart.hpp"
 
 #include "experiments/report/svg.hpp"
+#include "experiments/report/svg_axes.hpp"
 #include "experiments/report/svg_scale.hpp"
 #include "experiments/report/svg_text.hpp"
 
@@ -13,11 +14,6 @@
 namespace foretrain::experiments {
 
 namespace {
-
-constexpr double kLeft = 62;
-constexpr double kRight = 24;
-constexpr double kTop = 30;
-constexpr double kBottom = 46;
 
 struct Extent {
   double low = std::numeric_limits<double>::infinity();
@@ -35,19 +31,6 @@ struct Frame {
   std::vector<double> x_ticks;
   std::vector<double> y_ticks;
 };
-
-std::string line(const char* looks, double x1, double y1, double x2, double y2)
-{
-  return fmt::format(R"(<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"/>)", looks, coordinate(x1),
-                     coordinate(y1), coordinate(x2), coordinate(y2));
-}
-
-std::string label(const char* looks, double x, double y, const char* anchor,
-                  const std::string& text)
-{
-  return fmt::format(R"(<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>)", looks,
-                     coordinate(x), coordinate(y), anchor, escaped(text));
-}
 
 // The values that occur, as far as their labels fit; else round numbers.
 std::vector<double> x_ticks(const LineChart& chart, const Scale& x)
@@ -90,9 +73,9 @@ Frame frame_of(const LineChart& chart, double width, double height)
       std::max({y.high, chart.y_least, std::min(ideal, (by_ratio ? 4 : 1.3) * y.high)});
   Frame frame;
   frame.y_ticks = by_ratio ? ratio_ticks(y.low, top) : round_ticks(std::min(0.0, y.low), top, 5);
-  frame.y = {frame.y_ticks.front(), frame.y_ticks.back(), height - kBottom, kTop, by_ratio};
+  frame.y = {frame.y_ticks.front(), frame.y_ticks.back(), height - kPlotBottom, kPlotTop, by_ratio};
   const double first = by_ratio ? x.low : x.low >= 0 && x.low < 0.5 * x.high ? 0 : x.low;
-  frame.x = {first, x.high, kLeft, width - kRight, by_ratio};
+  frame.x = {first, x.high, kPlotLeft, width - kPlotRight, by_ratio};
   if (!by_ratio && first == x.low && x.high > x.low) { // keep markers off the axis
     const double pad = 0.04 * (x.high - x.low);
     frame.x.low -= pad;
@@ -109,17 +92,18 @@ std::string axes(const LineChart& chart, const Frame& frame)
   std::string svg;
   for (const double tick : frame.y_ticks) {
     const double y = frame.y(tick);
-    svg += line(tick == frame.y_ticks.front() ? "axis" : "grid", frame.x.from, y, frame.x.to, y);
-    svg += label("tick", frame.x.from - 8, y + 4, "end", tick_text(tick));
+    svg +=
+        svg_line(tick == frame.y_ticks.front() ? "axis" : "grid", frame.x.from, y, frame.x.to, y);
+    svg += svg_label("tick", frame.x.from - 8, y + 4, "end", tick_text(tick));
   }
   for (const double tick : frame.x_ticks) {
     const double x = frame.x(tick);
-    svg += line("axis", x, frame.y.from, x, frame.y.from + 5);
-    svg += label("tick", x, frame.y.from + 19, "middle", tick_text(tick));
+    svg += svg_line("axis", x, frame.y.from, x, frame.y.from + 5);
+    svg += svg_label("tick", x, frame.y.from + 19, "middle", tick_text(tick));
   }
-  svg += label("title", 4, 14, "start", chart.y_title);
-  svg +=
-      label("title", (frame.x.from + frame.x.to) / 2, frame.y.from + 39, "middle", chart.x_title);
+  svg += svg_label("title", 4, 14, "start", chart.y_title);
+  svg += svg_label("title", (frame.x.from + frame.x.to) / 2, frame.y.from + 39, "middle",
+                   chart.x_title);
   return svg;
 }
 
@@ -131,8 +115,8 @@ std::string ideal_line(const Curve& curve, const Frame& frame)
   const double last = std::min(curve.points.back().x, frame.y.high / slope);
   if (!(slope > 0) || !(last > first))
     return "";
-  return line("ideal", frame.x(first), frame.y(slope * first), frame.x(last),
-              frame.y(slope * last));
+  return svg_line("ideal", frame.x(first), frame.y(slope * first), frame.x(last),
+                  frame.y(slope * last));
 }
 
 std::string curve_body(const Curve& curve, const Frame& frame)

@@ -11,12 +11,12 @@ namespace {
 
 constexpr const char* kThroughput = "/throughput_samples_per_s/median";
 
-using Place = ClaimPoints::Place;
+using NumberPlace = ClaimPoints::Place;
 
 // One case of a number: what is read, and what that is divided by.
 struct PlannedCase {
-  Place number;
-  std::optional<Place> than;
+  NumberPlace number;
+  std::optional<NumberPlace> than;
 };
 
 struct PlannedNumber {
@@ -95,9 +95,9 @@ LinearNumber value_of(const PlannedCase& one, const ClaimPoints& points)
 }
 
 // Places by whose parameters the claim's numbers move: those of the cases that are taken.
-std::vector<Place> decisive(const PlannedClaim& plan, const ClaimPoints& points)
+std::vector<NumberPlace> decisive(const PlannedClaim& plan, const ClaimPoints& points)
 {
-  std::vector<Place> places;
+  std::vector<NumberPlace> places;
   const auto add = [&](const PlannedCase& one) {
     places.push_back(one.number);
     if (one.than)
@@ -272,7 +272,7 @@ std::optional<std::vector<ClaimVerdict>> judge_claims(const ClaimsFile& file,
   for (std::size_t c = 0; c < plans.size(); ++c) {
     verdicts.push_back(judged(file.claims[c], plans[c], points, interval));
     if (verdicts.back().inside == false)
-      for (const Place& place : decisive(plans[c], points))
+      for (const NumberPlace& place : decisive(plans[c], points))
         points.need_effects(place);
   }
   if (!points.simulate(options, jobs, told))

@@ -34,17 +34,19 @@ const LatencyTable& latencies(int version)
 
 // GB/s, for one, two and more nodes: llMaxBws, perChMaxRingLL128Bws, perChMaxTreeLL128Bws,
 // perChMaxTreeBws.
-struct Limits {
+struct ChannelLimits {
   PerProtocol ll, ring_ll128, tree_ll128, tree;
 };
-constexpr Limits kVolta = {{39, 39, 20.4}, {20, 20, 20}, {20, 20, 20}, {26.5, 18.5, 10}};
-constexpr Limits kAmpere = {{87.7, 22.5, 19}, {20, 20, 20}, {20, 20, 20}, {24, 23.6, 17.8}};
-constexpr Limits kHopper = {{141, 45, 35}, {36.7, 36.7, 36.7}, {36.7, 36.7, 29}, {38.7, 41.4, 36}};
-constexpr Limits kBlackwell225 = {
+constexpr ChannelLimits kVolta = {{39, 39, 20.4}, {20, 20, 20}, {20, 20, 20}, {26.5, 18.5, 10}};
+constexpr ChannelLimits kAmpere = {{87.7, 22.5, 19}, {20, 20, 20}, {20, 20, 20}, {24, 23.6, 17.8}};
+constexpr ChannelLimits kHopper = {
+    {141, 45, 35}, {36.7, 36.7, 36.7}, {36.7, 36.7, 29}, {38.7, 41.4, 36}};
+constexpr ChannelLimits kBlackwell225 = {
     {282, 90, 70}, {73.4, 73.4, 73.4}, {73.4, 73.4, 58}, {77.4, 82.8, 72}};
-constexpr Limits kBlackwell228 = {{282, 90, 70}, {40, 40, 40}, {55.6, 31.67, 20}, {70, 42.8, 24}};
+constexpr ChannelLimits kBlackwell228 = {
+    {282, 90, 70}, {40, 40, 40}, {55.6, 31.67, 20}, {70, 42.8, 24}};
 
-const Limits& limits(int version, double capability)
+const ChannelLimits& limits(int version, double capability)
 {
   if (capability >= 10 && version >= 22500)
     return version < 22800 ? kBlackwell225 : kBlackwell228;
@@ -53,7 +55,7 @@ const Limits& limits(int version, double capability)
 
 // Those of LL: Hopper has its own from 2.19 on; between hosts of other makers than AMD they are
 // those of Volta.
-const Limits& ll_limits(int version, const sim::Communicator& comm)
+const ChannelLimits& ll_limits(int version, const sim::Communicator& comm)
 {
   if (comm.nodes > 1 && !comm.amd_hosts)
     return limits(version, 7);
@@ -110,8 +112,8 @@ double ring_bandwidth(int version, const sim::Communicator& comm, Operation oper
                       std::size_t p)
 {
   const auto scale = static_cast<std::size_t>(std::min(comm.nodes, 3) - 1);
-  const Limits& ll = ll_limits(version, comm);
-  const Limits& own = limits(version, comm.compute_capability);
+  const ChannelLimits& ll = ll_limits(version, comm);
+  const ChannelLimits& own = limits(version, comm.compute_capability);
   const sim::GraphAssumption& graph = comm.ring_graph;
   double bus = graph.channels * (comm.nodes <= 2 ? graph.inside : graph.between) / 1e9;
   if (version < 2800 && comm.compute_capability == 8)
@@ -131,8 +133,8 @@ double ring_bandwidth(int version, const sim::Communicator& comm, Operation oper
 double tree_bandwidth(int version, const sim::Communicator& comm, std::size_t p)
 {
   const auto scale = static_cast<std::size_t>(std::min(comm.nodes, 3) - 1);
-  const Limits& ll = ll_limits(version, comm);
-  const Limits& own = limits(version, comm.compute_capability);
+  const ChannelLimits& ll = ll_limits(version, comm);
+  const ChannelLimits& own = limits(version, comm.compute_capability);
   const sim::GraphAssumption& graph = comm.tree_graph;
   double bus = graph.channels * (comm.nodes <= 2 ? graph.inside : graph.between) / 1e9;
   if (version < 2800) {

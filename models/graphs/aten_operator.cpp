@@ -9,52 +9,53 @@ namespace foretrain::models {
 
 namespace {
 
-enum class Family { conv, linear, product, attention, simple, embedding };
+enum class OperatorFamily { conv, linear, product, attention, simple, embedding };
 
 struct Known {
   const char* name; // behind "aten::", without a trailing '_'
-  Family family;
+  OperatorFamily family;
   const char* kind;
   double flops; // per element of the output
 };
 
 // Operations as docs/networks.md counts them.
-constexpr Known kKnown[] = {{"conv1d", Family::conv, "conv", 0},
-                            {"conv2d", Family::conv, "conv", 0},
-                            {"conv3d", Family::conv, "conv", 0},
-                            {"convolution", Family::conv, "conv", 0},
-                            {"linear", Family::linear, "linear", 0},
-                            {"addmm", Family::product, "linear", 0},
-                            {"mm", Family::product, "linear", 0},
-                            {"matmul", Family::product, "attention", 0},
-                            {"bmm", Family::product, "attention", 0},
-                            {"baddbmm", Family::product, "attention", 0},
-                            {"scaled_dot_product_attention", Family::attention, "attention", 0},
-                            {"batch_norm", Family::simple, "norm", 8},
-                            {"layer_norm", Family::simple, "row_norm", 8},
-                            {"group_norm", Family::simple, "norm", 8},
-                            {"rms_norm", Family::simple, "row_norm", 4},
-                            {"relu", Family::simple, "elementwise", 1},
-                            {"gelu", Family::simple, "elementwise", 5},
-                            {"silu", Family::simple, "elementwise", 5},
-                            {"tanh", Family::simple, "elementwise", 1},
-                            {"sigmoid", Family::simple, "elementwise", 4},
-                            {"hardtanh", Family::simple, "elementwise", 2},
-                            {"hardswish", Family::simple, "elementwise", 4},
-                            {"leaky_relu", Family::simple, "elementwise", 2},
-                            {"softmax", Family::simple, "elementwise", 5},
-                            {"log_softmax", Family::simple, "elementwise", 5},
-                            {"dropout", Family::simple, "elementwise", 2},
-                            {"add", Family::simple, "elementwise", 1},
-                            {"sub", Family::simple, "elementwise", 1},
-                            {"mul", Family::simple, "elementwise", 1},
-                            {"div", Family::simple, "elementwise", 1},
-                            {"max_pool2d", Family::simple, "pool", 9},
-                            {"avg_pool2d", Family::simple, "pool", 9},
-                            {"adaptive_avg_pool2d", Family::simple, "pool", 0},
-                            {"cat", Family::simple, "copy", 0},
-                            {"embedding", Family::embedding, "embedding", 0},
-                            {"embedding_bag", Family::embedding, "embedding", 0}};
+constexpr Known kKnown[] = {
+    {"conv1d", OperatorFamily::conv, "conv", 0},
+    {"conv2d", OperatorFamily::conv, "conv", 0},
+    {"conv3d", OperatorFamily::conv, "conv", 0},
+    {"convolution", OperatorFamily::conv, "conv", 0},
+    {"linear", OperatorFamily::linear, "linear", 0},
+    {"addmm", OperatorFamily::product, "linear", 0},
+    {"mm", OperatorFamily::product, "linear", 0},
+    {"matmul", OperatorFamily::product, "attention", 0},
+    {"bmm", OperatorFamily::product, "attention", 0},
+    {"baddbmm", OperatorFamily::product, "attention", 0},
+    {"scaled_dot_product_attention", OperatorFamily::attention, "attention", 0},
+    {"batch_norm", OperatorFamily::simple, "norm", 8},
+    {"layer_norm", OperatorFamily::simple, "row_norm", 8},
+    {"group_norm", OperatorFamily::simple, "norm", 8},
+    {"rms_norm", OperatorFamily::simple, "row_norm", 4},
+    {"relu", OperatorFamily::simple, "elementwise", 1},
+    {"gelu", OperatorFamily::simple, "elementwise", 5},
+    {"silu", OperatorFamily::simple, "elementwise", 5},
+    {"tanh", OperatorFamily::simple, "elementwise", 1},
+    {"sigmoid", OperatorFamily::simple, "elementwise", 4},
+    {"hardtanh", OperatorFamily::simple, "elementwise", 2},
+    {"hardswish", OperatorFamily::simple, "elementwise", 4},
+    {"leaky_relu", OperatorFamily::simple, "elementwise", 2},
+    {"softmax", OperatorFamily::simple, "elementwise", 5},
+    {"log_softmax", OperatorFamily::simple, "elementwise", 5},
+    {"dropout", OperatorFamily::simple, "elementwise", 2},
+    {"add", OperatorFamily::simple, "elementwise", 1},
+    {"sub", OperatorFamily::simple, "elementwise", 1},
+    {"mul", OperatorFamily::simple, "elementwise", 1},
+    {"div", OperatorFamily::simple, "elementwise", 1},
+    {"max_pool2d", OperatorFamily::simple, "pool", 9},
+    {"avg_pool2d", OperatorFamily::simple, "pool", 9},
+    {"adaptive_avg_pool2d", OperatorFamily::simple, "pool", 0},
+    {"cat", OperatorFamily::simple, "copy", 0},
+    {"embedding", OperatorFamily::embedding, "embedding", 0},
+    {"embedding_bag", OperatorFamily::embedding, "embedding", 0}};
 
 const Known* known(const std::string& name)
 {
@@ -155,17 +156,17 @@ std::vector<std::size_t> weight_inputs(const std::string& name)
   if (it == nullptr)
     return {};
   switch (it->family) {
-  case Family::conv:
-  case Family::linear:
+  case OperatorFamily::conv:
+  case OperatorFamily::linear:
     return {1, 2};
-  case Family::embedding:
+  case OperatorFamily::embedding:
     return {0};
-  case Family::simple:
+  case OperatorFamily::simple:
     return !std::string(it->kind).ends_with("norm") ? std::vector<std::size_t>{}
            : std::string(it->name) == "batch_norm"  ? std::vector<std::size_t>{1, 2}
                                                     : std::vector<std::size_t>{2, 3};
-  case Family::product:
-  case Family::attention:
+  case OperatorFamily::product:
+  case OperatorFamily::attention:
     break;
   }
   return {};
@@ -183,23 +184,25 @@ std::vector<OperatorSpec> operators_of(const AtenCall& call, double batch)
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
     if (std::find(weights.begin(), weights.end(), i) == weights.end() && !call.inputs[i].empty())
       one.input_elements += elements(call.inputs[i]) / batch;
-  if (it->family != Family::simple || it->kind == std::string("norm"))
+  if (it->family != OperatorFamily::simple || it->kind == std::string("norm"))
     one.input_elements =
-        elements(call.inputs[it->family == Family::embedding ? 1 % call.inputs.size() : 0]) / batch;
+        elements(
+            call.inputs[it->family == OperatorFamily::embedding ? 1 % call.inputs.size() : 0]) /
+        batch;
   one.output_elements = elements(call.outputs[0]) / batch;
   if (call.outputs[0].empty())
     return {};
   switch (it->family) {
-  case Family::conv:
+  case OperatorFamily::conv:
     return set_conv(call, batch, one) ? std::vector{one} : std::vector<OperatorSpec>{};
-  case Family::linear:
+  case OperatorFamily::linear:
     return set_linear(call, batch, one) ? std::vector{one} : std::vector<OperatorSpec>{};
-  case Family::product:
+  case OperatorFamily::product:
     one.input_elements = 0;
     for (const AtenShape& in : call.inputs)
       one.input_elements += in.size() < 2 ? 0 : elements(in) / batch;
     return set_product(call, batch, one) ? std::vector{one} : std::vector<OperatorSpec>{};
-  case Family::attention: {
+  case OperatorFamily::attention: {
     if (call.inputs.size() < 3 || call.inputs[0].size() < 2 || call.inputs[1].size() < 2)
       return {};
     const AtenShape& q = call.inputs[0];
@@ -212,10 +215,10 @@ std::vector<OperatorSpec> operators_of(const AtenCall& call, double batch)
     one.gemm = {dimension(heads), dimension(m), dimension(q.back()), dimension(keys)};
     return {scores, one};
   }
-  case Family::embedding:
+  case OperatorFamily::embedding:
     one.input_elements = one.output_elements;
     return {one};
-  case Family::simple:
+  case OperatorFamily::simple:
     one.flops = it->flops * one.output_elements;
     if (one.op.starts_with("adaptive"))
       one.flops = one.input_elements;

@@ -25,7 +25,7 @@ struct Node {
   std::int32_t call = -1; // into the calls
 };
 
-struct Call {
+struct TracedCall {
   std::int64_t id = 0;
   AtenCall call;
   std::vector<double> storages; // of the inputs; -1: no tensor
@@ -115,14 +115,14 @@ public:
   {
     if (nodes_.empty())
       throw ConfigError(path_, "", "holds no nodes");
-    std::vector<const Call*> forward = forward_calls();
+    std::vector<const TracedCall*> forward = forward_calls();
     if (forward.empty())
       throw ConfigError(path_, "", "holds no operator with shapes whose cost is known",
                         "expected what torch.profiler's ExecutionTraceObserver writes");
     batch_ = batch ? *batch : batch_of(forward);
     ImportedGraph graph;
     std::set<double> counted;
-    for (const Call* call : forward) {
+    for (const TracedCall* call : forward) {
       auto operators = operators_of(call->call, batch_);
       if (operators.empty())
         continue;
@@ -146,7 +146,7 @@ public:
 private:
   std::int32_t add_call(const Json& node, std::int64_t id, const std::string& name)
   {
-    Call call;
+    TracedCall call;
     call.id = id;
     call.call.name = name;
     call.call.inputs = shapes_of(node, "inputs");
@@ -192,9 +192,9 @@ private:
   }
 
   // By step, in the order of their ids; of the first whole one.
-  std::vector<const Call*> forward_calls()
+  std::vector<const TracedCall*> forward_calls()
   {
-    std::map<std::int64_t, std::vector<const Call*>> by_step;
+    std::map<std::int64_t, std::vector<const TracedCall*>> by_step;
     for (const auto& [id, node] : nodes_) {
       if (node.mark != Mark::known)
         continue;
@@ -202,19 +202,20 @@ private:
       if (is_forward(id, step))
         by_step[step].push_back(&calls_[static_cast<std::size_t>(node.call)]);
     }
-    std::vector<const Call*> most;
+    std::vector<const TracedCall*> most;
     for (auto& [step, calls] : by_step)
       if (calls.size() > most.size()) {
         most = std::move(calls);
         step_ = step;
       }
-    std::sort(most.begin(), most.end(), [](const Call* a, const Call* b) { return a->id < b->id; });
+    std::sort(most.begin(), most.end(),
+              [](const TracedCall* a, const TracedCall* b) { return a->id < b->id; });
     return most;
   }
 
-  static double batch_of(const std::vector<const Call*>& calls)
+  static double batch_of(const std::vector<const TracedCall*>& calls)
   {
-    for (const Call* call : calls)
+    for (const TracedCall* call : calls)
       if (!weight_inputs(call->call.name).empty() && !call->call.inputs.empty()) {
         const bool table = call->call.name.find("embedding") != std::string::npos;
         const std::size_t input = table && call->call.inputs.size() > 1 ? 1 : 0;
@@ -224,7 +225,7 @@ private:
     return 1;
   }
 
-  std::vector<int> gradients(const Call& call, std::set<double>& counted) const
+  std::vector<int> gradients(const TracedCall& call, std::set<double>& counted) const
   {
     std::vector<int> sizes;
     for (const std::size_t input : weight_inputs(call.call.name)) {
@@ -260,7 +261,7 @@ private:
 
   std::string path_;
   std::map<std::int64_t, Node> nodes_;
-  std::vector<Call> calls_;
+  std::vector<TracedCall> calls_;
   std::vector<std::int64_t> steps_;
   std::int64_t step_ = -1;
   double batch_ = 1;

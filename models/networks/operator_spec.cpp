@@ -19,7 +19,7 @@ LayerKind layer_kind(const std::string& name)
   return LayerKind::elementwise;
 }
 
-std::int64_t whole(double number)
+std::int64_t rounded(double number)
 {
   return std::llround(number);
 }
@@ -38,9 +38,9 @@ std::vector<Layer> operator_layers(const std::vector<OperatorSpec>& operators, c
     layer.name = spec.name.empty() ? fmt::format("{}{}", spec.kind, i) : spec.name;
     layer.op = spec.op.empty() ? spec.kind : spec.op;
     layer.kind = layer_kind(spec.kind);
-    layer.output = Shape::vector(std::max<std::int64_t>(1, whole(spec.output_elements)));
-    layer.input_elements = whole(spec.input_elements);
-    layer.output_elements = whole(spec.output_elements);
+    layer.output = Shape::vector(std::max<std::int64_t>(1, rounded(spec.output_elements)));
+    layer.input_elements = rounded(spec.input_elements);
+    layer.output_elements = rounded(spec.output_elements);
     layer.window = spec.window;
     layer.minimal_filtering = spec.minimal_filtering;
     layer.forward_flops = Flops(spec.flops);

@@ -93,11 +93,11 @@ std::vector<PipelineSlice> dualpipe_v_order(int stages, int micro_batches, int s
   return list.passes;
 }
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNotYet = std::numeric_limits<double>::infinity();
 
 struct Stage {
   double now = 0;
-  double wakes = 0; // when it looks for work; kNever: for none that is known
+  double wakes = 0; // when it looks for work; kNotYet: for none that is known
   std::array<int, 2> forward{}, backward{}; // passes of both pieces that have begun
   std::deque<Seconds> put_off;              // gradients of weights
   int kept = 0;                             // activations of passes, until these are made
@@ -131,13 +131,13 @@ public:
     stages_.resize(static_cast<std::size_t>(s_.stages));
     for (int stage = 0; stage < s_.stages; ++stage)
       lists_.emplace_back(s_.stages, stage);
-    ends_.assign(2 * s_.pieces.size() * static_cast<std::size_t>(s_.micro_batches), kNever);
+    ends_.assign(2 * s_.pieces.size() * static_cast<std::size_t>(s_.micro_batches), kNotYet);
   }
 
   StageOrders orders()
   {
     for (int at = first(); at >= 0; at = first()) {
-      if (of(at).wakes == kNever)
+      if (of(at).wakes == kNotYet)
         throw std::logic_error("a pipeline schedule waits for itself");
       of(at).now = of(at).wakes;
       step(at);
@@ -175,7 +175,7 @@ private:
                  static_cast<std::size_t>(micro_batch)];
   }
 
-  // When what a pass needs is there; kNever: not known yet.
+  // When what a pass needs is there; kNotYet: not known yet.
   double ready(bool backward, int piece, int micro_batch)
   {
     const int last = static_cast<int>(s_.pieces.size()) - 1;
@@ -201,7 +201,7 @@ private:
   void step(int at)
   {
     Stage& stage = of(at);
-    double wait = kNever;
+    double wait = kNotYet;
     std::optional<Option> best;
     for (const bool backward : {true, false})
       for (const std::size_t back : {1U, 0U}) {

@@ -52,9 +52,9 @@ constexpr ComposedOperation kAnywhere[] = {{"scale_mask", 2 + 2, 2, 2, 1},
 // largest 1, sum 1, result 2; backward sum 2, result 3. Clusters that are found on GPUs hold no
 // random numbers (compiler/tf2xla/xla_op_registry.cc: cluster_stateful_rng_ops is left as it is).
 // dropout: these are written 1 and read 1 by the chain, backward read again 1.
-constexpr ComposedOperation kFused[] = {{"layer_norm", 1 + 1 + 2, 2 + 2 + 3, 3, 3, true},
-                                        {"softmax", 1 + 1 + 2, 2 + 3, 3, 2},
-                                        {"dropout", 1 + 1, 1, 1, 1}};
+constexpr ComposedOperation kFusedOperations[] = {{"layer_norm", 1 + 1 + 2, 2 + 2 + 3, 3, 3, true},
+                                                  {"softmax", 1 + 1 + 2, 2 + 3, 3, 2},
+                                                  {"dropout", 1 + 1, 1, 1, 1}};
 
 } // namespace
 
@@ -65,7 +65,7 @@ std::optional<ComposedOperation> composed_operation(Composition composition, boo
     return std::nullopt;
   std::span<const ComposedOperation> known = kAnywhere;
   if (composition == Composition::tensorflow)
-    known = fused ? std::span<const ComposedOperation>(kFused) : kTensorFlow;
+    known = fused ? std::span<const ComposedOperation>(kFusedOperations) : kTensorFlow;
   const auto found =
       std::ranges::find_if(known, [&](const ComposedOperation& one) { return op == one.op; });
   return found == known.end() ? std::nullopt : std::optional(*found);

@@ -25,15 +25,15 @@ Seconds idle_between(Layer first, Layer last, Seconds LayerTime::*time, Seconds 
 }
 
 // Of a pass of a layer, or of the update.
-struct Piece {
+struct LayerPiece {
   Seconds& time; // with what of it the GPU waits
   Seconds& idle;
   Seconds host;
 };
 
-std::vector<Piece> pieces_in_order(ComputeProfile& profile)
+std::vector<LayerPiece> pieces_in_order(ComputeProfile& profile)
 {
-  std::vector<Piece> pieces;
+  std::vector<LayerPiece> pieces;
   pieces.reserve(2 * profile.layers.size() + 1);
   for (LayerTime& layer : profile.layers)
     pieces.push_back({layer.forward, layer.forward_idle, layer.forward_host});
@@ -129,10 +129,10 @@ ComputeProfile behind_host(ComputeProfile profile)
 {
   if (profile.host().value() <= 0)
     return profile;
-  const std::vector<Piece> pieces = pieces_in_order(profile);
+  const std::vector<LayerPiece> pieces = pieces_in_order(profile);
   std::vector<HostedPiece> hosted;
   hosted.reserve(pieces.size());
-  for (const Piece& piece : pieces)
+  for (const LayerPiece& piece : pieces)
     hosted.push_back({piece.time - piece.idle, piece.host});
   const std::vector<Seconds> waits = waits_for_host(hosted);
   for (std::size_t i = 0; i < pieces.size(); ++i) {

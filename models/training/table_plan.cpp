@@ -20,7 +20,7 @@ struct Cut {
   Bytes part() const { return size / shards; }
 };
 
-struct Place {
+struct TablePlace {
   std::vector<std::size_t> tables; // one shard each
   double lookups = 0;
   Bytes held;
@@ -33,13 +33,13 @@ public:
   {
   }
 
-  std::vector<Place> plan()
+  std::vector<TablePlace> plan()
   {
-    std::vector<Place> best = evenly();
+    std::vector<TablePlace> best = evenly();
     double least = cost(best);
     for (int round = 0; round < kRounds; ++round) {
       std::optional<std::size_t> too_large;
-      std::vector<Place> found = greedily(too_large);
+      std::vector<TablePlace> found = greedily(too_large);
       if (too_large) {
         if (!cut(*too_large))
           break;
@@ -56,24 +56,24 @@ public:
 
 private:
   // Every table on every place: what takes least memory.
-  std::vector<Place> evenly() const
+  std::vector<TablePlace> evenly() const
   {
-    Place each;
+    TablePlace each;
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       each.tables.push_back(t);
       each.lookups += tables_[t].lookups / places_;
     }
-    return std::vector<Place>(static_cast<std::size_t>(places_), each);
+    return std::vector<TablePlace>(static_cast<std::size_t>(places_), each);
   }
 
-  double cost(const Place& place) const
+  double cost(const TablePlace& place) const
   {
     return place.lookups + shard_cost_ * static_cast<double>(place.tables.size());
   }
-  double cost(const std::vector<Place>& places) const
+  double cost(const std::vector<TablePlace>& places) const
   {
     double most = 0;
-    for (const Place& place : places)
+    for (const TablePlace& place : places)
       most = std::max(most, cost(place));
     return most;
   }
@@ -90,10 +90,10 @@ private:
   }
 
   // A place has one shard of a table at most.
-  Place* cheapest_for(std::vector<Place>& places, std::size_t table) const
+  TablePlace* cheapest_for(std::vector<TablePlace>& places, std::size_t table) const
   {
-    Place* found = nullptr;
-    for (Place& place : places) {
+    TablePlace* found = nullptr;
+    for (TablePlace& place : places) {
       const bool has =
           std::find(place.tables.begin(), place.tables.end(), table) != place.tables.end();
       if (has || place.held + tables_[table].part() > memory_)
@@ -104,12 +104,12 @@ private:
     return found;
   }
 
-  std::vector<Place> greedily(std::optional<std::size_t>& too_large) const
+  std::vector<TablePlace> greedily(std::optional<std::size_t>& too_large) const
   {
-    std::vector<Place> places(static_cast<std::size_t>(places_));
+    std::vector<TablePlace> places(static_cast<std::size_t>(places_));
     for (const std::size_t table : by_heat())
       for (int shard = 0; shard < tables_[table].shards; ++shard) {
-        Place* place = cheapest_for(places, table);
+        TablePlace* place = cheapest_for(places, table);
         if (place == nullptr) {
           too_large = table;
           return places;
@@ -162,7 +162,7 @@ TableShare share_of_tables(std::span<const TableSize> tables, Bytes row, int pla
   }
   if (divided.empty())
     return share;
-  for (const Place& place : Planner(std::move(divided), places, shard_cost, memory).plan()) {
+  for (const TablePlace& place : Planner(std::move(divided), places, shard_cost, memory).plan()) {
     const auto shards = static_cast<double>(place.tables.size());
     share.mean_shards += shards / places;
     if (place.lookups > share.lookups) {

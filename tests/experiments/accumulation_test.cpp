@@ -29,7 +29,7 @@ experiments::PointResult resnet(int gpus, int batches, const std::string& more =
 
 } // namespace
 
-TEST_CASE("a step of several batches has their samples and one exchange", "[accumulation]")
+TEST_CASE("a step of several batches has their samples and one exchange", "[accumulation][long]")
 {
   const auto one = resnet(8, 1).jobs.at(0), four = resnet(8, 4).jobs.at(0);
   const auto samples = [](const experiments::JobResult& job) {

@@ -145,7 +145,7 @@ TEST_CASE("RCCL stands where a framework says NCCL, and what is another's is ref
                     Contains("'TensorRT', which runs on GPUs of NVIDIA"));
 }
 
-TEST_CASE("an AMD GPU trains networks of convolutions", "[amd]")
+TEST_CASE("an AMD GPU trains networks of convolutions", "[amd][long]")
 {
   const auto rate = [](const std::string& platform) {
     return run_text(R"({"cluster": {"platform": ")" + platform + R"("}, "jobs": [{

@@ -131,7 +131,8 @@ TEST_CASE("an anchor holds the host's launches", "[anchor][many]")
   CHECK(rate(kNetwork, from_one) == Approx(rate(kNetwork, large)).epsilon(0.01));
 }
 
-TEST_CASE("a sweep's points share the kernels of the anchored job, whatever they try", "[anchor]")
+TEST_CASE("a sweep's points share the kernels of the anchored job, whatever they try",
+          "[anchor][long]")
 {
   const auto document = std::make_shared<Document>(*parse_document(R"({
     "cluster": {"platform": "hgx-h100", "nodes": 1},
@@ -203,7 +204,8 @@ TEST_CASE("an interval holds machines on which an anchor's rate cannot be reache
   CHECK(std::log(range.high / range.low) > 0.075); // the anchor is uncertain itself
 }
 
-TEST_CASE("an anchor's batch is passes of the job's micro-batch, or the job says none", "[anchor]")
+TEST_CASE("an anchor's batch is passes of the job's micro-batch, or the job says none",
+          "[anchor][long]")
 {
   const auto run = [](const std::string& batch) {
     return test::run_text(

@@ -101,7 +101,7 @@ TEST_CASE("a median is of the values in order", "[calibrate]")
   CHECK(median_of({7}) == 7);
 }
 
-TEST_CASE("collectives teach latencies, and only of what they ran over", "[calibrate]")
+TEST_CASE("collectives teach latencies, and only of what they ran over", "[calibrate][long]")
 {
   const LogFolder folder;
   const auto machine =
@@ -125,7 +125,7 @@ TEST_CASE("collectives teach latencies, and only of what they ran over", "[calib
   CHECK(tied);
 }
 
-TEST_CASE("the profile alone gives the fitted times", "[calibrate]")
+TEST_CASE("the profile alone gives the fitted times", "[calibrate][long]")
 {
   const LogFolder folder;
   const auto machine =
@@ -344,7 +344,7 @@ TEST_CASE("damaged logs are refused or fitted, never anything else", "[calibrate
   int fitted = 0;
   int refusals = 0;
   for (const Sample& sample : samples)
-    for (int i = 0; i < 25; ++i) {
+    for (int i = 0; i < 10; ++i) {
       const std::string path = folder.write("log", damaged(sample.text, random));
       try {
         const Calibration c = calibrate({path}, sample.options);
@@ -359,8 +359,8 @@ TEST_CASE("damaged logs are refused or fitted, never anything else", "[calibrate
       }
     }
   CAPTURE(fitted, refusals);
-  CHECK(fitted > 5);
-  CHECK(refusals > 20);
+  CHECK(fitted > 2);
+  CHECK(refusals > 8);
 }
 
 } // namespace foretrain::calibrate_test

@@ -81,7 +81,7 @@ TEST_CASE("a call's range is that of independent causes, around its time", "[unc
   }
 }
 
-TEST_CASE("inside a node other causes count than between nodes", "[uncertainty]")
+TEST_CASE("inside a node other causes count than between nodes", "[uncertainty][long]")
 {
   const CallRange large = asked(machine_of("hgx-h100", "rdma"), 1, {1e9}).ranges.front();
   CHECK(effect_of(large, "calls inside a node over NVLink") < -0.1);

@@ -37,7 +37,7 @@ TEST_CASE("A cluster's fabric is as if the platform had it", "[fabric][long]")
   CHECK(outside == step(R"("platform": "g4dn-12xlarge", "fabric": "aws-vpc")"));
 }
 
-TEST_CASE("NCCL that sees the adapter of a cloud has connections enough", "[fabric]")
+TEST_CASE("NCCL that sees the adapter of a cloud has connections enough", "[fabric][long]")
 {
   CHECK(step(R"("platform": "g4dn-12xlarge")", "host-network") <
         0.7 * step(R"("platform": "g4dn-12xlarge")"));
@@ -89,7 +89,7 @@ TEST_CASE("what a port limits its switch betters, not the adapter", "[fabric][lo
         step_of(R"({"extends": "s3048-1gbe", "port_rate": "100 Gb/s"})", ""));
 }
 
-TEST_CASE("Of several networks that is meant which jobs train over", "[fabric]")
+TEST_CASE("Of several networks that is meant which jobs train over", "[fabric][long]")
 {
   const char* const leaf = R"("platform": "c4140-k-v100-sxm2", "fabric": {"extends": "sb7800-edr",
                               "ports": 2, "oversubscription": 8})";

@@ -110,7 +110,7 @@ std::vector<std::string> spread(int gpus)
 } // namespace
 
 TEST_CASE("a ring sends 2 (n - 1) / n of the buffer out of each GPU, on random meshes",
-          "[collectives][property]")
+          "[collectives][property][long]")
 {
   int over_nvlink = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -131,7 +131,8 @@ TEST_CASE("a ring sends 2 (n - 1) / n of the buffer out of each GPU, on random m
   CHECK(over_nvlink > 5);
 }
 
-TEST_CASE("every node's adapters carry what the algorithm's theory says", "[collectives][property]")
+TEST_CASE("every node's adapters carry what the algorithm's theory says",
+          "[collectives][property][long]")
 {
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     sim::RandomStream random(seed, "nodes");
@@ -154,7 +155,7 @@ TEST_CASE("every node's adapters carry what the algorithm's theory says", "[coll
   }
 }
 
-TEST_CASE("no all-reduce beats the cut through its machine", "[collectives][property]")
+TEST_CASE("no all-reduce beats the cut through its machine", "[collectives][property][long]")
 {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     sim::RandomStream random(seed, "cut");

@@ -131,7 +131,7 @@ TEST_CASE("Causes are parts of the step for the same samples, the largest first"
 {
   JobResult slow = job(500, {}); // 2 s a step, of which 1.6 s communication
   const auto answer = compare(side({{8, job(1000, {})}}), side({{8, slow}}), {});
-  const std::vector<Cause>& causes = answer.pairs[0].causes;
+  const std::vector<DifferenceCause>& causes = answer.pairs[0].causes;
   REQUIRE(causes.size() == 1);
   CHECK(causes[0].part == "exposed_communication");
   CHECK_THAT(causes[0].difference.value(), test::is(1.0));

@@ -100,7 +100,7 @@ TEST_CASE("More of a resource never makes a divided transformer slower", "[prope
   check_draws(kDraws);
 }
 
-TEST_CASE("More of a resource makes some divided transformers no slower", "[property]")
+TEST_CASE("More of a resource makes some divided transformers no slower", "[property][long]")
 {
   check_draws(3);
 }

@@ -136,7 +136,7 @@ TEST_CASE("Copies of batches wait for their way to the GPU, stalls for what come
   CHECK(copies);
 }
 
-TEST_CASE("Gains are those of the same change in the presets")
+TEST_CASE("Gains are those of the same change in the presets", "[explain][long]")
 {
   const Json json = experiment_json("c4140-k-v100-sxm2", "vgg16", "tcp", 8, 32, "synthetic");
   const Json job = explained(json);
@@ -170,7 +170,8 @@ TEST_CASE("Runs that are compared take four steps of a job whose steps repeat, t
   CHECK(rate("tensorflow-horovod", 20) != rate("tensorflow-horovod", 11));
 }
 
-TEST_CASE("A recorded job is not offered another framework than it was recorded with")
+TEST_CASE("A recorded job is not offered another framework than it was recorded with",
+          "[explain][long]")
 {
   const auto offered = [](const std::string& model) {
     Json json = experiment_json("p3dn", model, "", 1, 32, "synthetic");
@@ -267,7 +268,7 @@ TEST_CASE("Resources in words")
 }
 
 TEST_CASE("of a large model: what doubled brings is what the same platform twice as fast brings",
-          "[explain]")
+          "[explain][long]")
 {
   Json json = {{"cluster", {{"platform", "hgx-h100"}, {"nodes", 2}}},
                {"jobs",

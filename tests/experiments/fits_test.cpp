@@ -48,7 +48,7 @@ std::string states(const LoadedExperiment& experiment)
 
 } // namespace
 
-TEST_CASE("The best of a sweep is the best of what fits", "[fits]")
+TEST_CASE("The best of a sweep is the best of what fits", "[fits][long]")
 {
   const ExperimentResult result = predicted(loaded()).result;
   const auto job = [&](std::size_t i) -> const JobResult& {
@@ -72,7 +72,7 @@ TEST_CASE("The best of a sweep is the best of what fits", "[fits]")
   }
 }
 
-TEST_CASE("Where nothing fits the headline says so", "[fits]")
+TEST_CASE("Where nothing fits the headline says so", "[fits][long]")
 {
   ExperimentResult result = predicted(loaded()).result;
   result.points.erase(result.points.begin(), result.points.begin() + 2);
@@ -81,7 +81,7 @@ TEST_CASE("Where nothing fits the headline says so", "[fits]")
   CHECK_THAT(answers(one)[0].sentences.front(), Contains("It does not fit as it is: about"));
 }
 
-TEST_CASE("A check fails for what does not fit unless the file says that it may", "[fits]")
+TEST_CASE("A check fails for what does not fit unless the file says that it may", "[fits][long]")
 {
   CHECK(states(loaded()) == "passed failed");
   const std::string expected =

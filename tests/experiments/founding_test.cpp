@@ -70,7 +70,8 @@ TEST_CASE("a claim may be about the ratio of two quantities of one job")
   CHECK(it.verdict.holds);
 }
 
-TEST_CASE("an order holds where each number is above the next by half a percent of the larger")
+TEST_CASE("an order holds where each number is above the next by half a percent of the larger",
+          "[founding][long]")
 {
   CHECK(order_holds({64, 16}));
   CHECK_FALSE(order_holds({16, 64}));

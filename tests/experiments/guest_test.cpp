@@ -67,7 +67,7 @@ TEST_CASE("an untold guest is the one in the middle, with others on both sides",
   CHECK(added(below(untold.step_time), below(known.step_time)) == Approx(faster).epsilon(0.02));
 }
 
-TEST_CASE("every kind of work takes as much longer in a guest", "[guest]")
+TEST_CASE("every kind of work takes as much longer in a guest", "[guest][long]")
 {
   const auto compute = [](const std::string& host, const std::string& job) {
     return run_text(R"({"cluster": {"platform": "dgx-a100-80gb"}, "stack": {"host": )" + host +
@@ -90,7 +90,7 @@ TEST_CASE("every kind of work takes as much longer in a guest", "[guest]")
   }
 }
 
-TEST_CASE("a rate of several GPUs was measured in its guest", "[guest][anchor]")
+TEST_CASE("a rate of several GPUs was measured in its guest", "[guest][anchor][long]")
 {
   const JobResult job =
       run_text(R"({"cluster": {"platform": "dgx1-v100"}, "stack": {"host": "vm"}, "jobs": [{
@@ -102,7 +102,7 @@ TEST_CASE("a rate of several GPUs was measured in its guest", "[guest][anchor]")
 }
 
 TEST_CASE("a virtual machine adds nothing to a platform that is told as its guests see it",
-          "[guest]")
+          "[guest][long]")
 {
   const auto with = [](const std::string& host) {
     return run_text(R"({"cluster": {"platform": "p3-16xlarge"}, "stack": {"host": ")" + host +

@@ -98,7 +98,7 @@ TEST_CASE("products in fp4 are those in fp8 at their own peak", "[precision][clo
 }
 
 TEST_CASE("a GPU without fp4 names what it has, one with it says that nothing was measured",
-          "[precision]")
+          "[precision][long]")
 {
   const auto job = [](const std::string& platform) {
     return R"({"cluster": {"platform": ")" + platform + R"("}, "jobs": [{"model": "llama-3-8b",

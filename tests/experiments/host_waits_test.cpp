@@ -30,7 +30,7 @@ const char* const kOffloaded = R"({
 
 } // namespace
 
-TEST_CASE("what experts wait for their host is the framework's part", "[large]")
+TEST_CASE("what experts wait for their host is the framework's part", "[large][long]")
 {
   const JobResult waits = run(kExperts, {});
   const JobResult none =
@@ -78,7 +78,7 @@ TEST_CASE("an update that Python launches tensor by tensor holds up one GPU as i
   CHECK(beyond < 0.3 * host);
 }
 
-TEST_CASE("an update by hosts is the framework's part, and their memory's", "[large]")
+TEST_CASE("an update by hosts is the framework's part, and their memory's", "[large][long]")
 {
   const JobResult away = run(kOffloaded, {});
   const JobResult here = run(kOffloaded, {{"/jobs/0/offload", "0"}});

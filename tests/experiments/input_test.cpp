@@ -51,7 +51,7 @@ double rate(const experiments::PointResult& result, std::size_t job = 0)
 
 } // namespace
 
-TEST_CASE("Input-bound throughput is the least of storage, decoding and GPU")
+TEST_CASE("Input-bound throughput is the least of storage, decoding and GPU", "[input][long]")
 {
   const double gpu = rate(run_text(kOne, {{"/jobs/0/input", "synthetic"}}));
   const double disk = 100e6 / 100e3;   // bytes per second over bytes per sample
@@ -69,7 +69,7 @@ TEST_CASE("Input-bound throughput is the least of storage, decoding and GPU")
   CHECK_THAT(slow.jobs[0].bottleneck.resource, Contains("plx0"));
 }
 
-TEST_CASE("Later epochs read from the page cache when it is large enough")
+TEST_CASE("Later epochs read from the page cache when it is large enough", "[input][long]")
 {
   const std::string read = "/cluster/platform/node/disks/0/type/read";
   const auto fits = run_text(kOne, {{read, "\"10 MB/s\""}});
@@ -203,7 +203,7 @@ TEST_CASE("A file server is shared by its clients until its link is full")
   CHECK(alone < 1000);
 }
 
-TEST_CASE("Where jobs go and when they start is up to the file")
+TEST_CASE("Where jobs go and when they start is up to the file", "[input][long]")
 {
   auto document = parse_document(kOne, "test");
   Json& jobs = document->root["jobs"];
@@ -249,7 +249,8 @@ TEST_CASE("Time to train is start-up, a first epoch and later ones")
         Approx(7 + 1000 / job.throughput.median + 2 * 1000 / job.later_epochs->throughput.median));
 }
 
-TEST_CASE("Kernels of two processes share a GPU alike, whether their threads hold cores or not")
+TEST_CASE("Kernels of two processes share a GPU alike, whether their threads hold cores or not",
+          "[input][long]")
 {
   auto document = parse_document(kOne, "test");
   Json& jobs = document->root["jobs"];
@@ -285,7 +286,7 @@ TEST_CASE("Threads that wait for the one that hands out files hold no core")
     CHECK(it->node.value().cores == Approx(200 * 1e-3 / 10).epsilon(0.03));
 }
 
-TEST_CASE("A job is measured over whole steps of another one that reads in bursts")
+TEST_CASE("A job is measured over whole steps of another one that reads in bursts", "[input][long]")
 {
   auto document = parse_document(kOne, "test");
   Json& jobs = document->root["jobs"];

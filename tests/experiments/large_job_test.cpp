@@ -30,7 +30,7 @@ large(const std::vector<std::pair<std::string, std::string>>& settings)
 
 } // namespace
 
-TEST_CASE("adapters make a step shorter and its memory smaller", "[large]")
+TEST_CASE("adapters make a step shorter and its memory smaller", "[large][long]")
 {
   const auto job = [](const std::vector<std::pair<std::string, std::string>>& settings) {
     return run_text(kJob, settings).jobs[0];
@@ -359,7 +359,7 @@ TEST_CASE("schedules that come back have two pieces on each stage, and room to t
                     Catch::Contains("dualpipe-v"));
 }
 
-TEST_CASE("each group's exposed exchanges are its own", "[large]")
+TEST_CASE("each group's exposed exchanges are its own", "[large][long]")
 {
   // Tensor-parallel exchanges are hidden in part, as are those of the ring: alone and together.
   const auto exposed = [](const char* plan) {

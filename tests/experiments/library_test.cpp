@@ -56,7 +56,7 @@ TEST_CASE("a prediction's jobs have the JSON's numbers", "[library]")
   CHECK(parts == Approx(256 / job.throughput.median).epsilon(1e-9)); // of the mean step
 }
 
-TEST_CASE("an explanation names what helps only together", "[library]")
+TEST_CASE("an explanation names what helps only together", "[library][long]")
 {
   const Explanation it =
       Experiment::from_text(
@@ -71,7 +71,7 @@ TEST_CASE("an explanation names what helps only together", "[library]")
   CHECK(both.gain_if_doubled == Approx(it.jobs[0].limited_by->gain_if_doubled));
 }
 
-TEST_CASE("an explanation names what would help most", "[library]")
+TEST_CASE("an explanation names what would help most", "[library][long]")
 {
   const Explanation it = vgg().explain();
   REQUIRE(it.jobs.size() == 1);
@@ -92,7 +92,7 @@ TEST_CASE("an explanation names what would help most", "[library]")
   CHECK_THROWS_WITH(vgg().explain(1), Contains("points are 0 to 0"));
 }
 
-TEST_CASE("two experiments are compared, the second over the first", "[library]")
+TEST_CASE("two experiments are compared, the second over the first", "[library][long]")
 {
   Experiment quick = vgg();
   quick.set("/stack/network", "rdma");
@@ -153,7 +153,7 @@ TEST_CASE("a plan's choice is one of its candidates", "[library][many]")
         chosen.jobs.at(0).throughput.median);
 }
 
-TEST_CASE("a fleet is simulated, with a sweep or without", "[library]")
+TEST_CASE("a fleet is simulated, with a sweep or without", "[library][long]")
 {
   Fleet fleet = Fleet::load("two-queues");
   fleet.set("/seeds", "2");

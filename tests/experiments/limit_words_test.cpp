@@ -26,7 +26,7 @@ Json explained(const std::string& text)
 
 } // namespace
 
-TEST_CASE("exchanges whose time alone is known are not said to wait for latency", "[limits]")
+TEST_CASE("exchanges whose time alone is known are not said to wait for latency", "[limits][long]")
 {
   // NCCL takes rings over four of the eight adapters: the threads of four ranks send.
   const std::string text =
@@ -48,7 +48,7 @@ TEST_CASE("exchanges whose time alone is known are not said to wait for latency"
   CHECK(limit_with(false).name == "exchanges between GPUs");
 }
 
-TEST_CASE("links between AMD's GPUs are called what they are", "[limits][amd]")
+TEST_CASE("links between AMD's GPUs are called what they are", "[limits][amd][long]")
 {
   const std::string job = R"("model": "llama-3-8b", "global_batch": 8, "gpus": 8,
                              "parallel": {"tensor": 8}, "sequence": 1024)";
@@ -76,7 +76,7 @@ TEST_CASE("one thread that opens files is not bettered by more threads that deco
   CHECK(std::log(job.throughput.high / job.throughput.low) > 2 * 1.6 * 0.09);
 }
 
-TEST_CASE("what a step waits for is told in words, not by a resource's name", "[limits]")
+TEST_CASE("what a step waits for is told in words, not by a resource's name", "[limits][long]")
 {
   const JobResult job =
       run_text(R"({"cluster": {"platform": "c4140-k-v100-sxm2"}, "jobs": [{"model": "vgg16",
@@ -85,7 +85,8 @@ TEST_CASE("what a step waits for is told in words, not by a resource's name", "[
   CHECK_THAT(job.bottleneck.why, Contains("ib0 (receiving) of node ") && !Contains("ib0/"));
 }
 
-TEST_CASE("a tunnel that is one flow waits for a core, which a faster one betters", "[limits]")
+TEST_CASE("a tunnel that is one flow waits for a core, which a faster one betters",
+          "[limits][long]")
 {
   const JobResult job = run_text(R"({"cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 2},
       "stack": {"host": "container", "network": "calico-ipip"}, "jobs": [{"model": "bert-base",

@@ -141,13 +141,8 @@ std::string told(const Drawn& drawn, unsigned seed)
                      text_of(dial, 1), written(drawn, 0, 1)->root.dump());
 }
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr unsigned kDraws = 100; // the same code over and over, ten times as slow
-constexpr unsigned kRare = 5;    // where one draw in 50 is an anomaly, more have a chance of 2 %
-#else
-constexpr unsigned kDraws = 500;
+constexpr unsigned kDraws = 250;
 constexpr unsigned kRare = kDraws / 50;
-#endif
 constexpr unsigned kSome = 12;
 
 void check_synthetic(unsigned draws)

@@ -87,7 +87,8 @@ TEST_CASE("The joint score's range holds all jobs at their ends together", "[clo
   CHECK(range.interval == 0.9);
 }
 
-TEST_CASE("Cores are busy with decoding and with what each GPU's process does while it computes")
+TEST_CASE("Cores are busy with decoding and with what each GPU's process does while it computes",
+          "[node-use][long]")
 {
   const char* const reads = R"({
     "cluster": {"platform": "c4140-k-v100-sxm2", "nodes": 1},

@@ -42,7 +42,8 @@ TEST_CASE("launches of the update follow each other, GPU after GPU", "[launch][c
         Approx(20 * 8 * kTensors * kLaunch).epsilon(1e-6)); // a process for each node
 }
 
-TEST_CASE("the scale of the loss costs launches in half precision only", "[launch][closed-form]")
+TEST_CASE("the scale of the loss costs launches in half precision only",
+          "[launch][closed-form][long]")
 {
   CHECK(more(8, "fp16", "launches_per_half_gradient") ==
         Approx(20 * 8 * kTensors * kLaunch).epsilon(1e-6));

@@ -101,7 +101,7 @@ TEST_CASE("Programs with the same numbers are told apart by how they print them"
 }
 
 TEST_CASE("Ambiguous logs ask for their program, and take none that they cannot be of",
-          "[calibrate]")
+          "[calibrate][long]")
 {
   const LogFolder folder;
   const Printed either{"redop root", "none -1", "N/A", "N/A"};
@@ -146,7 +146,7 @@ TEST_CASE("Models of GPUs are told from their names", "[calibrate]")
     CHECK(calibration::gpu_model(name) == model);
 }
 
-TEST_CASE("A profile is kept where it beats the presets on what was held back", "[calibrate]")
+TEST_CASE("A profile is kept where it beats the presets on what was held back", "[calibrate][long]")
 {
   const LogFolder folder;
   const auto machine =
@@ -182,7 +182,7 @@ TEST_CASE("What follows the logs it was fitted to no better than the presets is 
 }
 
 TEST_CASE("What a log of another GPU, or of noise, teaches is not kept without --force",
-          "[calibrate]")
+          "[calibrate][long]")
 {
   const LogFolder folder;
   std::string text = nccl_log("dgx1-v100", "nccl-2.4", 8, truth({}));

@@ -89,7 +89,7 @@ TEST_CASE("the network of a record has the record's parameters", "[realrun]")
   }
 }
 
-TEST_CASE("runs that share a core take turns, runs with a core each do not", "[closed-form]")
+TEST_CASE("runs that share a core take turns, runs with a core each do not", "[closed-form][long]")
 {
   const double alone = step_of(record("shared-mlp-same-core-2-alone"));
   CHECK_THAT(step_of(record("shared-mlp-same-core-2-tenant0")), test::is(2 * alone));
@@ -196,7 +196,7 @@ TEST_CASE("records of another machine than the platform's teach its cache as wel
 }
 
 TEST_CASE("records of a machine that is quicker than the platform's teach its own rates",
-          "[realrun][calibrate]")
+          "[realrun][calibrate][long]")
 {
   std::vector<std::string> paths;
   for (const char* name : {"convnet-b32", "convnet-d1", "convnet-w8", "mlp-b32", "mlp-d1",

@@ -111,7 +111,7 @@ void check_scarce(std::size_t every, std::size_t beginning)
 
 } // namespace
 
-TEST_CASE("Some of what is made scarce is named as the bottleneck, 1")
+TEST_CASE("Some of what is made scarce is named as the bottleneck, 1", "[scarce][long]")
 {
   check_scarce(4, 0);
 }
@@ -140,7 +140,8 @@ TEST_CASE("Input that never rests is named though the GPUs compute most of the t
   CHECK(faster.throughput.median > 1.05 * busy.throughput.median);
 }
 
-TEST_CASE("Processes that count all cores as their own hold up what launches kernels")
+TEST_CASE("Processes that count all cores as their own hold up what launches kernels",
+          "[scarce][long]")
 {
   const auto with = [](const std::string& own) {
     const std::string framework = R"({"extends": "tensorflow-horovod", "input": {

@@ -93,7 +93,7 @@ TEST_CASE("a slowdown is as uncertain as what the job alone does not share", "[u
 }
 
 TEST_CASE("what is not modelled of a transformer slows it down beside others as it does alone",
-          "[uncertainty]")
+          "[uncertainty][long]")
 {
   const JobResult job = run_text(R"({"cluster": {"platform": "hgx-h100", "nodes": 2}, "jobs": [
       {"name": "large", "model": "gpt3-1.7b", "framework": "megatron", "precision": "bf16", "gpus": 8,

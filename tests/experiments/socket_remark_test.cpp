@@ -37,7 +37,7 @@ std::string remark(double gbit, const std::string& threads)
 
 } // namespace
 
-TEST_CASE("faster adapters do not make a job over sockets slower", "[property]")
+TEST_CASE("faster adapters do not make a job over sockets slower", "[property][long]")
 {
   double before = 0;
   for (const double gbit : {200, 350, 800}) {
@@ -48,7 +48,8 @@ TEST_CASE("faster adapters do not make a job over sockets slower", "[property]")
   }
 }
 
-TEST_CASE("a job that NCCL's threads hold up is told the variable that gives it more", "[explain]")
+TEST_CASE("a job that NCCL's threads hold up is told the variable that gives it more",
+          "[explain][long]")
 {
   const std::string none = R"(, "socket_threads": 0)";
   CHECK_THAT(remark(350, none), Contains("mine: ") && Contains("NCCL_SOCKET_NTHREADS=4"));

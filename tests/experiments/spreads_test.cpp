@@ -68,7 +68,8 @@ TEST_CASE("a rate of fewer GPUs leaves what several do beside each other unknown
   CHECK_THAT(spread_on(4, 4), WithinRel(0.05, 1e-9));
 }
 
-TEST_CASE("tenants that must share cores differ by more than runs of one job", "[uncertainty]")
+TEST_CASE("tenants that must share cores differ by more than runs of one job",
+          "[uncertainty][long]")
 {
   const LogFolder folder;
   const auto run_to_run = [&](int jobs) {
@@ -90,7 +91,7 @@ TEST_CASE("tenants that must share cores differ by more than runs of one job", "
   CHECK(run_to_run(3) >= std::hypot(spread_of("run"), spread_of("shared-cores")));
 }
 
-TEST_CASE("what calls leave unexplained widens what waits for them", "[uncertainty]")
+TEST_CASE("what calls leave unexplained widens what waits for them", "[uncertainty][long]")
 {
   const LogFolder folder;
   Json json = experiment(8, true);
@@ -107,7 +108,7 @@ TEST_CASE("what calls leave unexplained widens what waits for them", "[uncertain
 }
 
 TEST_CASE("what collectives do to kernels is uncertain, also where a file does not say it",
-          "[uncertainty]")
+          "[uncertainty][long]")
 {
   const LogFolder folder;
   // No cycles, on which agreements fall alike whatever kernels take.
@@ -259,7 +260,7 @@ TEST_CASE(
   CHECK(deviation(R"({"parallel": {"tensor": 2}})") > std::sqrt(2.0) * spread_of("transformer"));
 }
 
-TEST_CASE("presets that say the same vary together, named or written out", "[uncertainty]")
+TEST_CASE("presets that say the same vary together, named or written out", "[uncertainty][long]")
 {
   const LogFolder folder;
   const auto run = [&](bool written_out) {

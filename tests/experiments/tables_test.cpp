@@ -77,7 +77,7 @@ TEST_CASE("tables need a library that hands rows from GPU to GPU", "[tables][err
   CHECK_NOTHROW(job(R"({"extends": "pytorch-ddp", "library": "gloo"})", "", 1));
 }
 
-TEST_CASE("a program for some networks is told where it is asked of others", "[tables]")
+TEST_CASE("a program for some networks is told where it is asked of others", "[tables][long]")
 {
   const auto warnings = [](const char* model) {
     return run_text(R"({"cluster": {"platform": "dgx-a100-80gb"}, "jobs": [{"framework": "hugectr",
@@ -97,7 +97,8 @@ TEST_CASE("a program for some networks is told where it is asked of others", "[t
   CHECK_FALSE(told(R"({"extends": "dlrm", "input": {"features": 20}})"));
 }
 
-TEST_CASE("a program for transformers is told where it is asked of other networks", "[tables]")
+TEST_CASE("a program for transformers is told where it is asked of other networks",
+          "[tables][long]")
 {
   const auto warnings = [](const char* framework, const char* model) {
     return joined(

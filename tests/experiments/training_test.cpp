@@ -295,7 +295,7 @@ TEST_CASE("A training is judged as a whole, its first epoch is told as such", "[
   CHECK(total(0) < 1.5 * total(1));
 }
 
-TEST_CASE("The cheapest is told beside the fastest", "[training]")
+TEST_CASE("The cheapest is told beside the fastest", "[training][long]")
 {
   Json json = experiment(network({{"epochs", 90}}));
   json["sweep"] = {{"/jobs/0/gpus", {1, 8}}};
@@ -309,7 +309,7 @@ TEST_CASE("The cheapest is told beside the fastest", "[training]")
 }
 
 TEST_CASE("A tuned plan costs what its prediction says, and is written as an experiment",
-          "[training][tune]")
+          "[training][tune][long]")
 {
   const Json json = experiment(transformer({{"tokens", "1T"}}));
   const TuneAnswer answer = tune(point_of(json), 2, {});

@@ -96,7 +96,7 @@ TEST_CASE("a tuned plan has the rate, interval and memory of its prediction", "[
 }
 
 TEST_CASE("a job without a plan is tuned where its batch is too small for data parallelism",
-          "[tune]")
+          "[tune][long]")
 {
   Json job = llama(16);
   job["global_batch"] = 8; // for 16 ranks
@@ -108,7 +108,7 @@ TEST_CASE("a job without a plan is tuned where its batch is too small for data p
   CHECK_THROWS_WITH(tune(point_of(job), 1, {}), Contains("must be a multiple of"));
 }
 
-TEST_CASE("sequences that no GPU holds alone are shared", "[tune]")
+TEST_CASE("sequences that no GPU holds alone are shared", "[tune][long]")
 {
   Json job = llama(16);
   job["framework"] = "nemo"; // the older Megatron-LM shares none
@@ -171,7 +171,8 @@ TEST_CASE("a plan that the framework does not have is predicted, and that is tol
   CHECK(told("nemo", 1) == "");
 }
 
-TEST_CASE("weights are shared within nodes where that is quicker, whatever the job said", "[tune]")
+TEST_CASE("weights are shared within nodes where that is quicker, whatever the job said",
+          "[tune][long]")
 {
   Json job = llama(32);
   job["framework"] = "torchtitan";
@@ -208,7 +209,7 @@ TEST_CASE("of a plan that must repeat no more layers are made anew than memory a
   CHECK(rate_of(with) < 0.99 * best.tokens_per_s.median);
 }
 
-TEST_CASE("a tuned plan keeps the job's way to share a sequence", "[tune]")
+TEST_CASE("a tuned plan keeps the job's way to share a sequence", "[tune][long]")
 {
   const auto ways = [](const Json& parallel) {
     const Json job = {{"model", "llama-3-8b"}, {"framework", "nemo"},
@@ -268,7 +269,7 @@ TEST_CASE("no plan drawn at random beats the tuned one", "[tune][property][many]
               150, 10);
 }
 
-TEST_CASE("no plan of some beats the tuned one", "[tune][property]")
+TEST_CASE("no plan of some beats the tuned one", "[tune][property][long]")
 {
   check_tuned({{"llama-3-8b", "nemo", 16, 8192, 64, false}}, 30, 1);
 }

@@ -24,7 +24,7 @@ using Catch::Matchers::Contains;
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
 
-TEST_CASE("each cause is found as if it had been varied by itself", "[uncertainty]")
+TEST_CASE("each cause is found as if it had been varied by itself", "[uncertainty][long]")
 {
   const LogFolder folder;
   // The adapter's rate brings time, calls and latencies of the library take it.
@@ -85,7 +85,8 @@ TEST_CASE("a speedup is as uncertain as what one GPU does not share", "[uncertai
       WithinRel(log_width(*job.speedup_range), 0.01));
 }
 
-TEST_CASE("what is one GPU, or does not run on one, has no range of its speedup", "[uncertainty]")
+TEST_CASE("what is one GPU, or does not run on one, has no range of its speedup",
+          "[uncertainty][long]")
 {
   const LogFolder folder;
   const auto range = [&](const Json& json, UncertaintyMethod method) {
@@ -210,7 +211,7 @@ TEST_CASE("wider intervals are wider, and long runs keep to steps unasked", "[un
             .uncertainty->method == "steps");
 }
 
-TEST_CASE("an interval does not narrow where one more node comes", "[uncertainty]")
+TEST_CASE("an interval does not narrow where one more node comes", "[uncertainty][long]")
 {
   const LogFolder folder;
   Json text = experiment(64, false, 0.01);
@@ -277,7 +278,7 @@ TEST_CASE("few steps make an interval as wide as Student's distribution says", "
       WithinRel(boost::math::quantile(student, 0.95) / boost::math::quantile(student, 0.85), 1e-6));
 }
 
-TEST_CASE("what two points share does not count against their order", "[uncertainty]")
+TEST_CASE("what two points share does not count against their order", "[uncertainty][long]")
 {
   const LogFolder folder;
   Json json = experiment(8, false, 0.01);

@@ -55,7 +55,8 @@ void check(const CollectiveGraph& graph, const nlohmann::json& wanted)
 
 } // namespace
 
-TEST_CASE("rings, trees and in-switch reduction as NCCL's code finds them", "[graphs][oracle]")
+TEST_CASE("rings, trees and in-switch reduction as NCCL's code finds them",
+          "[graphs][oracle][long]")
 {
   const auto table = oracle();
   for (const auto& row : table["cases"]) {
@@ -171,7 +172,8 @@ TEST_CASE("every bundled machine has a ring through all of its GPUs, alone and b
   check_bundled({20408, 21806, 22703}, 1000);
 }
 
-TEST_CASE("every small bundled machine has a ring through all of its GPUs", "[graphs][property]")
+TEST_CASE("every small bundled machine has a ring through all of its GPUs",
+          "[graphs][property][long]")
 {
   check_bundled({20408, 22703}, 4);
 }

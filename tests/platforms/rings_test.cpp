@@ -30,7 +30,7 @@ std::vector<GpuPlace> first(int gpus, int per_node)
 } // namespace
 
 TEST_CASE("rings are Hamiltonian and never use a brick twice, on random meshes",
-          "[rings][property]")
+          "[rings][property][long]")
 {
   const auto base = resolve_preset(std::string("dgx1-v100"), kPlatformKind);
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -125,7 +125,7 @@ TEST_CASE("a job on parts of nodes gets a ring through exactly its GPUs", "[ring
   }
 }
 
-TEST_CASE("exchanges pass no GPU that their communicator does not have", "[rings][property]")
+TEST_CASE("exchanges pass no GPU that their communicator does not have", "[rings][property][long]")
 {
   for (const char* name : {"dgx-a100", "a3-mega", "dgx1-v100", "p4de", "hgx-h100", "gb200-nvl72"})
     for (const char* library : {"before PXN", "with PXN"})
@@ -191,7 +191,7 @@ TEST_CASE("groups of a node that exchange at once share its adapters out among t
   CHECK(most < 0.6); // each of its two channels carries half of a group's bytes
 }
 
-TEST_CASE("channels that take one way carry the share of all of them", "[rings][property]")
+TEST_CASE("channels that take one way carry the share of all of them", "[rings][property][long]")
 {
   sim::Engine engine;
   const Machine machine(engine, load_platform("dgx1-v100"), bare_metal(), 1);
@@ -224,7 +224,7 @@ TEST_CASE("channels that take one way carry the share of all of them", "[rings][
   CHECK(uneven);
 }
 
-TEST_CASE("a communicator is as wide as what its narrowest node finds", "[rings][property]")
+TEST_CASE("a communicator is as wide as what its narrowest node finds", "[rings][property][long]")
 {
   sim::Engine engine;
   const Machine machine(engine, load_platform("dgx1-v100"), bare_metal(), 3);

@@ -63,7 +63,7 @@ double one_connection()
 
 } // namespace
 
-TEST_CASE("channels that take the same way have the threads of each", "[rings][closed-form]")
+TEST_CASE("channels that take the same way have the threads of each", "[rings][closed-form][long]")
 {
   const double one = one_connection();
   // 12 rings of one adapter each; from 340 Gb/s on 8 on four adapters, in pairs of the same way.

@@ -18,7 +18,7 @@ namespace foretrain::experiments {
 namespace {
 
 // A part of the step time that could be the largest.
-struct Part {
+struct LimitPart {
   Seconds time;
   const char* name;
 };
@@ -272,15 +272,15 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
                            const JobResult& result)
 {
   const models::StepTimes& t = result.time;
-  const Part parts[] = {{t.compute + t.recompute, "compute"},
-                        {t.exposed_communication, "communication"},
-                        {t.input_stall + t.host_to_device, "input"},
-                        {t.straggler_wait, "stragglers"},
-                        {t.bubble, "bubble"},
-                        {t.framework, "framework"}};
-  const Part* largest =
+  const LimitPart parts[] = {{t.compute + t.recompute, "compute"},
+                             {t.exposed_communication, "communication"},
+                             {t.input_stall + t.host_to_device, "input"},
+                             {t.straggler_wait, "stragglers"},
+                             {t.bubble, "bubble"},
+                             {t.framework, "framework"}};
+  const LimitPart* largest =
       std::max_element(std::begin(parts), std::end(parts),
-                       [](const Part& a, const Part& b) { return a.time < b.time; });
+                       [](const LimitPart& a, const LimitPart& b) { return a.time < b.time; });
   const double share = largest->time / t.total();
 
   // Input runs beside the step: GPUs that wait for a stage that never rests are paced by it,

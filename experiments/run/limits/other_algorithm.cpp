@@ -12,11 +12,11 @@ namespace foretrain::experiments {
 
 namespace {
 
-struct Variable {
+struct NcclVariable {
   const char* algorithm;
   const char* value; // of NCCL_ALGO
 };
-constexpr Variable kValues[] = {
+constexpr NcclVariable kValues[] = {
     {"ring", "Ring"}, {"tree", "Tree"}, {"in-switch", "NVLS"}, {"in-switch-tree", "NVLSTree"}};
 
 bool chooses_by_itself(const ResolvedJob& job)
@@ -52,8 +52,8 @@ std::string remark_algorithm(const ResolvedExperiment& experiment, std::size_t j
   for (const platforms::GpuPlace& place : resolved.ranks)
     nodes.insert(place.node);
   double best = (1 + kClearlyFaster) * rate;
-  const Variable* named = nullptr;
-  for (const Variable& variable : kValues) {
+  const NcclVariable* named = nullptr;
+  for (const NcclVariable& variable : kValues) {
     if (!resolved.library.chooses(variable.algorithm, static_cast<int>(nodes.size())))
       continue;
     if (const double other = rate_with(experiment, job, variable.algorithm, options);

@@ -14,7 +14,7 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr int kRuns = 12;
+constexpr int kAnchorRuns = 12;
 constexpr double kSame = 1e-4;                     // of the rate
 constexpr double kJump = 0.01;                     // of the rate, on either side of a jump
 constexpr double kShortest = 0.01, kLongest = 100; // of kernel_time's format
@@ -78,7 +78,7 @@ public:
     double before = 1;
     double error_before = search.add(before, error(before));
     double now = std::clamp(before / (1 + error_before), kShortest, kLongest);
-    for (int run = 0; run < kRuns && std::abs(search.error) > kSame; ++run) {
+    for (int run = 0; run < kAnchorRuns && std::abs(search.error) > kSame; ++run) {
       const double error_now = search.add(now, error(now));
       const double slope = (error_now - error_before) / (now - before);
       const bool at_end = (now <= kShortest && error_now > 0) || (now >= kLongest && error_now < 0);

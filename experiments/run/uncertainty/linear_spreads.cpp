@@ -10,7 +10,7 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr double kNoEffect = 1e-6; // relative
+constexpr double kNoSpread = 1e-6; // relative
 
 } // namespace
 
@@ -63,7 +63,7 @@ std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<V
     own.push_back(effect[rate]);
   std::vector<Uncertainty::Part> parts;
   for (const Unexplained& fit : unexplained(point, variables))
-    if (const double effect = effect_of(fit, variables, own); effect > kNoEffect)
+    if (const double effect = effect_of(fit, variables, own); effect > kNoSpread)
       parts.push_back({fit.name, fit.spread, effect});
   return parts;
 }
@@ -91,7 +91,7 @@ std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
 {
   std::vector<Uncertainty::Part> parts = std::move(left);
   for (std::size_t v = 0; v < variables.size(); ++v)
-    if (std::abs(effects[v][rate]) > kNoEffect)
+    if (std::abs(effects[v][rate]) > kNoSpread)
       parts.push_back({variables[v].name, variables[v].spread, effects[v][rate]});
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return std::abs(a.effect) > std::abs(b.effect);

@@ -23,7 +23,7 @@ namespace foretrain::experiments {
 namespace {
 
 // Of flows or GPUs in a run: up to which parameters are varied unasked.
-constexpr std::uint64_t kCheap = 300000;
+constexpr std::uint64_t kCheapWork = 300000;
 
 // Slowdown, less one, of a job that what is beside it does not touch: alone it does the same,
 // whatever its parameters, and is not run again.
@@ -336,7 +336,7 @@ void add_parameters(const Point& point, const ResolvedExperiment& experiment,
   std::uint64_t gpus = 0; // those of a transformer are classes
   for (const ResolvedJob& job : experiment.jobs)
     gpus += job.transformer ? 1 : job.ranks.size();
-  const bool cheap = std::max(result.flows, gpus) <= kCheap;
+  const bool cheap = std::max(result.flows, gpus) <= kCheapWork;
   if (cheap && options.doubles_limits)
     add_gains(experiment, options, result);
   UncertaintyMethod method = options.uncertainty.method;

@@ -56,7 +56,7 @@ TEST_CASE("pages of answers are well formed and draw within their pictures", "[r
 }
 
 TEST_CASE("pages of predictions are well formed and draw within their pictures",
-          "[report][property]")
+          "[report][property][long]")
 {
   const std::string file = GENERATE("shared.json", "job.json", "transformer.json");
   CAPTURE(file);

@@ -365,7 +365,7 @@ void check_fleets(unsigned seed, int count)
 
 } // namespace
 
-TEST_CASE("all commands say the same of a fleet, 1 to 10", "[fleet][same][property]")
+TEST_CASE("all commands say the same of a fleet, 1 to 10", "[fleet][same][property][long]")
 {
   check_fleets(1, 10);
 }

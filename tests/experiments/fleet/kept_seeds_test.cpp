@@ -50,7 +50,7 @@ std::size_t files_in(const Folder& folder)
 
 } // namespace
 
-TEST_CASE("a seed that is kept is not simulated again, and says the same", "[fleet]")
+TEST_CASE("a seed that is kept is not simulated again, and says the same", "[fleet][long]")
 {
   const test::TextFile file("fleet.json", kFleet);
   const LoadedFleet fleet = load_fleet(file.path(), {}, "");
@@ -74,7 +74,7 @@ TEST_CASE("a seed that is kept is not simulated again, and says the same", "[fle
   CHECK(told(fleet, more) == told(fleet, run_fleet(fleet, options_with(nullptr, 4))));
 }
 
-TEST_CASE("parts of the seeds are together all of them", "[fleet]")
+TEST_CASE("parts of the seeds are together all of them", "[fleet][long]")
 {
   const test::TextFile file("fleet.json", kFleet);
   FleetFile fleets = load_fleet_file(file.path(), {"/sweep={\"/cluster/nodes\": [3, 4]}"}, "");

@@ -84,7 +84,8 @@ TEST_CASE("a training of a fleet is as long as predict says, in steps and in tok
   CHECK(table.step_samples(recorded) == 32);
 }
 
-TEST_CASE("two jobs that share a node have exactly the rates that predict says of both", "[fleet]")
+TEST_CASE("two jobs that share a node have exactly the rates that predict says of both",
+          "[fleet][long]")
 {
   SpeedTable table = table_of_c4140(2);
   const auto a = table.kind({job(kAlexnet), 4}), b = table.kind({job(kResnet), 4});
@@ -172,7 +173,7 @@ TEST_CASE("a job of a fleet that reads its data takes as long as predict says", 
   CHECK_THAT(1 + runs[0].result.gpu_time.contended, test::is(1));
 }
 
-TEST_CASE("jobs on nodes of their own meet at the storage that they read from", "[fleet]")
+TEST_CASE("jobs on nodes of their own meet at the storage that they read from", "[fleet][long]")
 {
   const LoadedFleet fleet =
       readers(mix_of(kReader, R"("steps": 1000)", R"("per_hour": 3600, "until": "2.5 s")"), 2);
@@ -266,7 +267,7 @@ TEST_CASE("a recorded job's first pass over its data is in its run time", "[flee
   CHECK_THAT(1 + runs[0].result.gpu_time.contended, test::is(1));
 }
 
-TEST_CASE("each of the jobs that meet has its own rate", "[fleet]")
+TEST_CASE("each of the jobs that meet has its own rate", "[fleet][long]")
 {
   SpeedTable table = table_of_c4140(2);
   models::fleet::Workload workload;

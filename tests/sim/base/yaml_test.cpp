@@ -122,7 +122,7 @@ TEST_CASE("anchors and merge keys are resolved", "[base]")
   CHECK_THAT(error_of("a: {<<: 1}"), Contains("has a merge key (<<)"));
 }
 
-TEST_CASE("bombs of aliases, nesting and keys end in a message", "[base]")
+TEST_CASE("bombs of aliases, nesting and keys end in a message", "[base][long]")
 {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 10; ++i) {
