@@ -17,6 +17,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::string plural(std::string noun)
+{
+  if (noun.ends_with('y'))
+    return noun.replace(noun.size() - 1, 1, "ies");
+  return noun.ends_with('s') ? noun : noun + "s";
+}
+
 // Where packages put data: a program of somebody else's that is linked with the library lies
 // anywhere.
 constexpr const char* kPackaged = "/usr/share/foretrain";
@@ -159,8 +166,7 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
   if (file.empty()) {
     const auto names = names_and_aliases(kind);
     fail("is not a known " + std::string(kind.name), name,
-         suggestion(name, names, std::string(kind.name) + "s") +
-             " (or give a path ending in .json or .yaml)");
+         suggestion(name, names, plural(kind.name)) + " (or give a path ending in .json or .yaml)");
   }
   return open_document(file, overlay);
 }

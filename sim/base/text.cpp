@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace foretrain {
 
@@ -112,7 +114,25 @@ std::vector<std::string> that_nearly_begin(std::string_view word,
   return part.empty() ? std::vector<std::string>{} : that_contain(part, candidates);
 }
 
-// The keys whose first word the word begins with: "batchsize", "batch_per_gpu".
+// What the field calls by a few letters: a candidate of that name is meant.
+std::string written_out(std::string_view word, const std::vector<std::string>& candidates)
+{
+  constexpr std::pair<const char*, const char*> kShort[] = {
+      {"tp", "tensor"},          {"pp", "pipeline"},          {"cp", "context"},
+      {"ep", "expert"},          {"etp", "expert_tensor"},    {"vp", "virtual_stages"},
+      {"vpp", "virtual_stages"}, {"sp", "sequence_parallel"}, {"mbs", "micro_batch"},
+      {"gbs", "global_batch"},   {"amp", "precision"},        {"dtype", "precision"},
+      {"seq_len", "sequence"}};
+  const std::string asked = lower_case(word);
+  for (const auto& [letters, name] : kShort)
+    if (asked == letters &&
+        std::find(candidates.begin(), candidates.end(), name) != candidates.end())
+      return name;
+  return "";
+}
+
+// The keys, or those whose first word, the word begins with: "tensor_parallel", "tensor";
+// "batchsize", "batch_per_gpu".
 std::vector<std::string> with_first_word_of(std::string_view word,
                                             const std::vector<std::string>& candidates)
 {
@@ -120,10 +140,54 @@ std::vector<std::string> with_first_word_of(std::string_view word,
   const std::string asked = lower_case(word);
   std::vector<std::string> found;
   for (const auto& candidate : candidates)
-    if (const auto end = candidate.find('_');
-        end != std::string::npos && end >= kLetters && asked.starts_with(candidate.substr(0, end)))
+    if (const std::string first = candidate.substr(0, candidate.find('_'));
+        first.size() >= kLetters && asked.starts_with(first) &&
+        (first.size() < candidate.size() || asked.substr(first.size()).starts_with('_')))
       found.push_back(candidate);
   return found;
+}
+
+// The numbers behind a stem that ends in '-': 2, 19, 4 of "nccl-2.19.4"; none of what is not all
+// digits and points.
+std::vector<int> version_of(std::string_view name, std::string_view stem)
+{
+  std::vector<int> numbers;
+  if (!name.starts_with(stem))
+    return numbers;
+  std::string_view rest = name.substr(stem.size());
+  while (!rest.empty()) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    if (error != std::errc() || number < 0)
+      return {};
+    numbers.push_back(number);
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    if (!rest.empty() && (rest.front() != '.' || rest.size() == 1))
+      return {};
+    if (!rest.empty())
+      rest.remove_prefix(1);
+  }
+  return numbers;
+}
+
+// Of a version that nobody has the newest one before it: "nccl-2.18" of "nccl-2.19.4"; "" where
+// there is none.
+std::string version_before(std::string_view word, const std::vector<std::string>& candidates)
+{
+  const std::string asked = lower_case(word);
+  const std::string stem = asked.substr(0, asked.rfind('-') + 1);
+  const std::vector<int> version = version_of(asked, stem);
+  std::string best;
+  std::vector<int> newest;
+  if (version.size() < 2 || stem.empty()) // a number without points is as often a size
+    return best;
+  for (const auto& candidate : candidates)
+    if (std::vector<int> known = version_of(lower_case(candidate), stem);
+        known > newest && known <= version) {
+      best = candidate;
+      newest = std::move(known);
+    }
+  return best;
 }
 
 } // namespace
@@ -175,6 +239,9 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 std::string hint(std::string_view word, const std::vector<std::string>& candidates)
 {
+  for (const auto known : {version_before, written_out})
+    if (const std::string name = known(word, candidates); !name.empty())
+      return "did you mean '" + name + "'?";
   std::string guess = nearest(word, candidates);
   auto longer = that_contain(word, candidates);
   if (guess.empty() && longer.empty() && word.size() > 4)

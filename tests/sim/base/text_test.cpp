@@ -32,6 +32,33 @@ TEST_CASE("The nearest name: exchanged letters are one mistake, of equals the on
   CHECK(nearest("framework", keys).empty());
 }
 
+TEST_CASE("Of a version that is not there the newest one before it is told")
+{
+  const std::vector<std::string> libraries{"nccl-1",    "nccl-2.4",  "nccl-2.12",  "nccl-2.18",
+                                           "nccl-2.27", "rccl-2.20", "nccl-2.20-x"};
+  CHECK(hint("NCCL-2.19.4", libraries) == "did you mean 'nccl-2.18'?");
+  CHECK(hint("nccl-2.9", libraries) == "did you mean 'nccl-2.4'?");
+  CHECK(hint("nccl-3.0", libraries) == "did you mean 'nccl-2.27'?");
+  CHECK(hint("nccl-2.27.0", libraries) == "did you mean 'nccl-2.27'?");
+  CHECK(hint("nccl-0.9", libraries) !=
+        "did you mean 'nccl-1'?"); // none is older: the nearest name, if any
+  CHECK(hint("torch-2.1", {"torch-9", "torch"}) == "did you mean 'torch-9'?");
+}
+
+TEST_CASE("What the field writes in a few letters is told by its name")
+{
+  const std::vector<std::string> keys{"source",  "tensor",        "sequence_parallel",
+                                      "context", "context_heads", "pipeline"};
+  CHECK(hint("tp", keys) == "did you mean 'tensor'?");
+  CHECK(hint("CP", keys) == "did you mean 'context'?");
+  CHECK(hint("sp", keys) == "did you mean 'sequence_parallel'?");
+  CHECK(hint("ep", keys).empty());
+  CHECK(hint("tensor_model_parallel_size", keys) == "did you mean 'tensor'?");
+  CHECK(hint("context_parallel_size", keys) == "did you mean one of context, context_heads?");
+  CHECK(hint("amp", {"name", "precision"}) == "did you mean 'precision'?");
+  CHECK(hint("tensors_of_all_layers", keys).empty());
+}
+
 TEST_CASE("Of several names that begin with the word all are told, unless one is nearly the word")
 {
   const std::vector<std::string> names{"dgx-2", "dgx1-p100", "dgx1-v100", "resnet50", "resnet101"};
