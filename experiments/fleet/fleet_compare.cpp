@@ -19,7 +19,6 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr std::size_t kTextColumns = 110;
 constexpr std::size_t kValueWidth = 60;
 
 constexpr std::string_view kCost = "/cost";

@@ -18,7 +18,6 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr std::size_t kPlanTextColumns = 110;
 constexpr std::size_t kOptionWidth = 24;
 constexpr std::size_t kMostInTable = 60; // candidates; more are left to --format csv
 
@@ -158,7 +157,7 @@ std::string fleet_plan_table(const FleetPlanAnswer& answer)
   for (const std::string& goal : answer.goals)
     text += item_text(
         fmt::format("goal: {}, in {} of the seeds", goal, percent_text(answer.confidence)),
-        kPlanTextColumns);
+        kTextColumns);
   const auto columns = columns_of_plan(answer);
   TextTable table;
   table.header = {""};
@@ -183,7 +182,7 @@ std::string fleet_plan_table(const FleetPlanAnswer& answer)
     text += fmt::format("... of {}; --format csv has all\n", answer.candidates.size());
   text += "\n";
   for (const std::string& sentence : sentences_of(answer))
-    text += item_text(sentence, kPlanTextColumns);
+    text += item_text(sentence, kTextColumns);
   return text;
 }
 

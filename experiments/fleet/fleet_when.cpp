@@ -17,8 +17,6 @@ namespace {
 
 using namespace models::fleet;
 
-constexpr std::size_t kWhenColumns = 110;
-
 std::optional<std::size_t> place_of_job(const Workload& workload, const std::string& id)
 {
   const auto it = std::find_if(workload.jobs.begin(), workload.jobs.end(),
@@ -111,7 +109,7 @@ std::string fleet_when_text(const FleetWhenAnswer& answer)
   if (!causes.empty())
     items.push_back("waits most for: " + joined(causes));
   for (const std::string& item : items)
-    text += item_text(item, kWhenColumns);
+    text += item_text(item, kTextColumns);
   return text;
 }
 

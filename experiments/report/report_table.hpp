@@ -2,6 +2,7 @@
 // means, and warnings.
 #pragma once
 
+#include "experiments/report/text_table.hpp"
 #include "experiments/run/keep/result.hpp"
 
 #include <string>
@@ -9,7 +10,7 @@
 namespace foretrain::experiments {
 
 struct TableStyle {
-  std::size_t columns = 110;
+  std::size_t columns = kTextColumns;
   bool colour = false; // escape sequences for terminals
 };
 

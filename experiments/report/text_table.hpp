@@ -6,6 +6,9 @@
 
 namespace foretrain::experiments {
 
+/// Columns of a text for people, where nobody says how many.
+inline constexpr std::size_t kTextColumns = 110;
+
 /// Numbers are right-aligned between texts: the first `texts` columns and the last two.
 struct TextTable {
   std::vector<std::string> header;

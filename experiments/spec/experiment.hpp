@@ -366,6 +366,7 @@ void describe_transformer(V& v, JobSpec& s)
   v.optional("global_batch", s.global_batch, "samples of a step on all GPUs", between(1, 1e8));
   v.optional("micro_batch", s.micro_batch, "samples that pass through the model at once",
              between(1, 1e6));
+  v.abbreviated({{"seq_len", "sequence"}, {"gbs", "global_batch"}, {"mbs", "micro_batch"}});
   v.optional("parallel", s.parallel, "how a transformer is divided; data-parallel is what is left");
   v.optional("recompute", s.recompute, "what the backward pass makes anew instead of keeping it");
   v.optional("recompute_modules", s.recompute_modules,
@@ -414,6 +415,7 @@ void describe(V& v, JobSpec& s)
   v.optional("precision", s.precision,
              "arithmetic; fp8, mxfp8, mxfp4 and nvfp4 for products of transformers, int8 for "
              "inference. Default: as recorded, where the model was and the GPU can, else fp32");
+  v.abbreviated({{"amp", "precision"}, {"dtype", "precision"}});
   v.optional("optimizer", s.optimizer,
              "updates the weights; default the one that the model is usually trained with",
              preset("optimizer"));

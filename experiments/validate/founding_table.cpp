@@ -10,7 +10,7 @@ namespace foretrain::experiments {
 namespace {
 
 // Rounding leaves a difference of equals a little off.
-std::string claim_number(double number)
+std::string four_digits(double number)
 {
   return fmt::format("{:.4g}", std::abs(number) < 1e-9 ? 0.0 : number);
 }
@@ -22,12 +22,12 @@ std::string numbers_text(const ClaimVerdict& verdict)
   if (verdict.claim->order.empty() && !verdict.numbers.empty()) {
     const Range& number = verdict.numbers.front();
     if (!verdict.ranges_known)
-      return claim_number(number.median);
+      return four_digits(number.median);
     return fmt::format("{:.4g} ({:.4g} to {:.4g})", number.median, number.low, number.high);
   }
   std::string text = fmt::format("{}", fmt::join(verdict.texts, ", "));
   for (std::size_t i = 0; i < verdict.numbers.size(); ++i)
-    text += (i == 0 ? "" : ", ") + claim_number(verdict.numbers[i].median);
+    text += (i == 0 ? "" : ", ") + four_digits(verdict.numbers[i].median);
   return text;
 }
 

@@ -117,6 +117,14 @@ void describe(V& v, ParallelPlan& s)
   v.optional("shard", s.shard,
              "zero 1 and 3: over all data-parallel ranks, or those of a node, between which "
              "gradients are added up");
+  v.abbreviated({{"tp", "tensor"},
+                 {"sp", "sequence_parallel"},
+                 {"cp", "context"},
+                 {"pp", "pipeline"},
+                 {"vp", "virtual_stages"},
+                 {"vpp", "virtual_stages"},
+                 {"ep", "expert"},
+                 {"etp", "expert_tensor"}});
 }
 
 /// A plan as it is meant: schedules that go down the stages and back have two pieces on each.

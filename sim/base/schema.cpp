@@ -202,6 +202,9 @@ void Reader::finish() const
     for (const auto& [key, instead] : removed_)
       if (key == item.key())
         object_.fail_at(key, "is no longer a key", instead + " tells it now");
+    for (const auto& [letters, key] : abbreviated_)
+      if (lower_case(item.key()) == letters)
+        object_.fail_at(item.key(), "is not a known key", fmt::format("did you mean '{}'?", key));
     object_.fail_at(item.key(), "is not a known key",
                     suggestion(item.key(), declared_, "keys here"));
   }

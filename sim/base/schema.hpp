@@ -30,6 +30,9 @@
 
 namespace foretrain {
 
+/// Few letters and the key that they stand for, {"tp", "tensor"}.
+using Abbreviations = std::initializer_list<std::pair<const char*, const char*>>;
+
 struct Limits {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -169,6 +172,11 @@ public:
   {
     removed_.emplace_back(key, instead);
   }
+  /// What the field calls some keys in a few letters, {"tp", "tensor"}: for the message.
+  void abbreviated(Abbreviations known)
+  {
+    abbreviated_.insert(abbreviated_.end(), known.begin(), known.end());
+  }
   /// An object of its own, described by `fields(visitor)`.
   template <class Fields>
   void object(const std::string& key, const char*, const Fields& fields)
@@ -260,7 +268,8 @@ private:
   Value object_;
   std::vector<std::string> declared_{"source", "notes", "spread"};
   std::vector<std::string> missing_;
-  std::vector<std::pair<std::string, std::string>> removed_; // and what tells it now
+  std::vector<std::pair<std::string, std::string>> removed_;     // and what tells it now
+  std::vector<std::pair<const char*, const char*>> abbreviated_; // and the key that is meant
 };
 
 /// Reads a whole struct from `value`; throws ConfigError.
@@ -304,6 +313,7 @@ public:
   }
   void derived(const std::string& key, double value, const char* doc) { required(key, value, doc); }
   void removed(const std::string&, const std::string&) {}
+  void abbreviated(Abbreviations) {}
   template <class Fields>
   void object(const std::string& key, const char* doc, const Fields& fields)
   {
@@ -393,6 +403,7 @@ public:
   }
   void derived(const std::string& key, double value, const char*) { json_[key] = value; }
   void removed(const std::string&, const std::string&) {}
+  void abbreviated(Abbreviations) {}
   template <class Fields>
   void object(const std::string& key, const char*, const Fields& fields)
   {

@@ -114,23 +114,6 @@ std::vector<std::string> that_nearly_begin(std::string_view word,
   return part.empty() ? std::vector<std::string>{} : that_contain(part, candidates);
 }
 
-// What the field calls by a few letters: a candidate of that name is meant.
-std::string written_out(std::string_view word, const std::vector<std::string>& candidates)
-{
-  constexpr std::pair<const char*, const char*> kShort[] = {
-      {"tp", "tensor"},          {"pp", "pipeline"},          {"cp", "context"},
-      {"ep", "expert"},          {"etp", "expert_tensor"},    {"vp", "virtual_stages"},
-      {"vpp", "virtual_stages"}, {"sp", "sequence_parallel"}, {"mbs", "micro_batch"},
-      {"gbs", "global_batch"},   {"amp", "precision"},        {"dtype", "precision"},
-      {"seq_len", "sequence"}};
-  const std::string asked = lower_case(word);
-  for (const auto& [letters, name] : kShort)
-    if (asked == letters &&
-        std::find(candidates.begin(), candidates.end(), name) != candidates.end())
-      return name;
-  return "";
-}
-
 // The keys, or those whose first word, the word begins with: "tensor_parallel", "tensor";
 // "batchsize", "batch_per_gpu".
 std::vector<std::string> with_first_word_of(std::string_view word,
@@ -151,23 +134,22 @@ std::vector<std::string> with_first_word_of(std::string_view word,
 // digits and points.
 std::vector<int> version_of(std::string_view name, std::string_view stem)
 {
-  std::vector<int> numbers;
   if (!name.starts_with(stem))
-    return numbers;
-  std::string_view rest = name.substr(stem.size());
-  while (!rest.empty()) {
+    return {};
+  std::vector<int> numbers;
+  const char* const end = name.data() + name.size();
+  for (const char* at = name.data() + stem.size();; ++at) {
     int number = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    if (error != std::errc() || number < 0)
+    const auto [tail, error] = std::from_chars(at, end, number);
+    if (error != std::errc())
       return {};
     numbers.push_back(number);
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    if (!rest.empty() && (rest.front() != '.' || rest.size() == 1))
+    if (tail == end)
+      return numbers;
+    if (*tail != '.')
       return {};
-    if (!rest.empty())
-      rest.remove_prefix(1);
+    at = tail;
   }
-  return numbers;
 }
 
 // Of a version that nobody has the newest one before it: "nccl-2.18" of "nccl-2.19.4"; "" where
@@ -239,9 +221,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 std::string hint(std::string_view word, const std::vector<std::string>& candidates)
 {
-  for (const auto known : {version_before, written_out})
-    if (const std::string name = known(word, candidates); !name.empty())
-      return "did you mean '" + name + "'?";
+  if (const std::string version = version_before(word, candidates); !version.empty())
+    return "did you mean '" + version + "'?";
   std::string guess = nearest(word, candidates);
   auto longer = that_contain(word, candidates);
   if (guess.empty() && longer.empty() && word.size() > 4)

@@ -43,6 +43,7 @@ public:
   }
   void derived(const std::string& key, double value, const char* doc) { required(key, value, doc); }
   void removed(const std::string&, const std::string&) {}
+  void abbreviated(Abbreviations) {}
   template <class Fields>
   void object(const std::string& key, const char*, const Fields& fields)
   {

@@ -43,6 +43,7 @@ void describe(V& v, Sample& s)
   v.optional("anchor", s.anchor, "measured", positive());
   v.optional("inner", s.inner, "parts");
   v.removed("wires", "'bandwidth'");
+  v.abbreviated({{"bw", "bandwidth"}});
 }
 
 // What an answer tells: null where there is nothing.
@@ -118,6 +119,14 @@ TEST_CASE("a key that was removed names what tells it now", "[base]")
   CHECK_THAT(error_of(R"({"gpus": 1, "bandwidth": "1 GB/s", "wires": 2})"),
              Contains("/wires is no longer a key") && Contains("'bandwidth' tells it now"));
   CHECK(!schema_as<Sample>().at("properties").contains("wires"));
+}
+
+TEST_CASE("what the field writes in a few letters is told by its key", "[base]")
+{
+  for (const char* key : {"bw", "BW"})
+    CHECK_THAT(error_of(fmt::format(R"({{"gpus": 1, "{}": 2, "bandwidth": "1 GB/s"}})", key)),
+               Contains("is not a known key\n  hint: did you mean 'bandwidth'?"));
+  CHECK(!schema_as<Sample>().at("properties").contains("bw"));
 }
 
 TEST_CASE("what is required and holds nothing is null, there and back", "[base]")
