@@ -122,12 +122,13 @@ Json measured_effects(const Point& point, const std::set<Asked>& asked, const Js
   Json effects = Json::object();
   for (std::size_t v = 0; v < variables.size(); ++v) {
     std::vector<double> shift(variables.size(), 0);
-    shift[v] = -kShift; // down: efficiencies may be at their most
+    // Down: efficiencies may be at their most. A library that is faster meets its links.
+    shift[v] = variables[v].kind == "library" ? kShift : -kShift;
     const Json result = plain_result(shifted(point, variables, shift), asked, options);
     for (const Asked& it : asked) {
       const double change =
           std::log(asked_value(result, it).get<double>() / asked_value(base, it).get<double>());
-      effects[key_of(it)][variables[v].name] = change * variables[v].spread / -kShift;
+      effects[key_of(it)][variables[v].name] = change * variables[v].spread / shift[v];
     }
   }
   return effects;

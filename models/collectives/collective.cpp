@@ -145,6 +145,7 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
                              base + protocol_latency(pattern.steps, hop, inside_factor(protocol)) +
                                  pattern.steps.doublings * protocol.peers + pattern.steps.transport,
                              idle_rate(*it, pattern, protocol),
+                             rate_of_links(loaded(pattern, protocol), pattern),
                              busiest_hop(pattern, protocol),
                              nullptr,
                              {}});
@@ -203,15 +204,23 @@ Collective::Loaded Collective::loaded(const Pattern& pattern, const Protocol& pr
   return all;
 }
 
-double Collective::idle_rate(const Algorithm& algorithm, const Pattern& pattern,
-                             const Protocol& protocol) const
+// What idle links let through, whatever the protocol.
+double Collective::rate_of_links(const Loaded& all, const Pattern& pattern) const
 {
-  const Loaded all = loaded(pattern, protocol);
-  const double most = limit_of(algorithm, pattern, protocol);
-  double rate = most > 0 ? std::min(most, all.cap) : all.cap;
+  double rate = all.cap;
   for (int resource = 0; resource < pattern.loads.resources(); ++resource)
     if (const std::size_t sum = pattern.loads.sum_of(resource); sum > 0)
       rate = std::min(rate, engine_.capacity({resource}) / all.weight[sum]);
+  return rate;
+}
+
+double Collective::idle_rate(const Algorithm& algorithm, const Pattern& pattern,
+                             const Protocol& protocol) const
+{
+  const double most = limit_of(algorithm, pattern, protocol);
+  double rate = rate_of_links(loaded(pattern, protocol), pattern);
+  if (most > 0)
+    rate = std::min(rate, most);
   const double local = local_copy(pattern, protocol);
   return local > 0 ? 1 / (1 / rate + pattern.own / local) : rate;
 }
@@ -221,9 +230,17 @@ double Collective::idle_rate(const Algorithm& algorithm, const Pattern& pattern,
 double Collective::most_of(const Candidate& candidate) const
 {
   const Pattern& pattern = patterns_[candidate.pattern];
-  if (pattern.own > 0 && local_copy(pattern, *candidate.protocol) > 0)
-    return candidate.rate;
-  return limit_of(*candidate.algorithm, pattern, *candidate.protocol);
+  const bool stays = pattern.own > 0 && local_copy(pattern, *candidate.protocol) > 0;
+  const double most =
+      stays ? candidate.rate : limit_of(*candidate.algorithm, pattern, *candidate.protocol);
+  return most / std::min(1.0, call_time_);
+}
+
+// A call that is slower than told keeps its links busy for longer; one that is faster hurries the
+// library, and no link carries more.
+double Collective::busy_factor() const
+{
+  return std::max(1.0, call_time_);
 }
 
 sim::PathPtr Collective::coupled_path(const Candidate& candidate) const
@@ -291,7 +308,7 @@ bool Collective::by_library(const Candidate& candidate) const
 Collective::Choice Collective::describe(const Candidate& c, Bytes size) const
 {
   const Seconds latency = latency_of(c, size);
-  const double rate = c.rate / call_time_;
+  const double rate = std::min(c.rate / call_time_, c.links / busy_factor());
   return {c.algorithm->name,
           c.protocol->name,
           latency,
@@ -324,14 +341,14 @@ double Collective::used(sim::ResourceId resource) const
 {
   const Candidate& chosen = candidates_[choose(Bytes(1e9)).index];
   const Loads& loads = patterns_[chosen.pattern].loads;
-  return expanded(loads.sums()[loads.sum_of(resource.value)], *chosen.protocol) * call_time_;
+  return expanded(loads.sums()[loads.sum_of(resource.value)], *chosen.protocol) * busy_factor();
 }
 
 sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size, int index,
                             Fidelity fidelity, std::vector<sim::TaskId>& flows) const
 {
   const Candidate& chosen = candidates_[choose(size).index];
-  const double work = size.value() * chosen.unit * call_time_;
+  const double work = size.value() * chosen.unit * busy_factor();
   const auto flow = [&](const sim::PathPtr& path, sim::TaskId after) {
     const sim::TaskId task = graph.add_flow("collective", index, path, work);
     graph.add_edge(after, task);
@@ -353,7 +370,7 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
         size.value(),
         index,
         [&](const Load& load) {
-          return hop_path(chosen, load.hop, call_time_, load.bytes / call_time_);
+          return hop_path(chosen, load.hop, busy_factor(), load.bytes / busy_factor());
         },
         [&](const sim::Hop& hop) {
           LatencySteps one;

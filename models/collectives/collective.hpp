@@ -66,7 +66,8 @@ private:
     const Protocol* protocol;
     std::size_t pattern; // index into patterns_
     Seconds latency;
-    double rate; // bytes of buffer per second, idle
+    double rate;  // bytes of buffer per second, idle
+    double links; // what links alone would let through of it
     double
         unit; // bytes the busiest hop moves per byte of buffer: the unit of progress of the flows
     mutable sim::PathPtr coupled;            // made when first used
@@ -92,9 +93,11 @@ private:
     double cap;                 // bytes of the buffer per second
   };
   Loaded loaded(const Pattern& pattern, const Protocol& protocol) const;
+  double rate_of_links(const Loaded& all, const Pattern& pattern) const;
   double idle_rate(const Algorithm& algorithm, const Pattern& pattern,
                    const Protocol& protocol) const;
   double most_of(const Candidate& candidate) const;
+  double busy_factor() const;
   sim::PathPtr coupled_path(const Candidate& candidate) const;
   sim::PathPtr hop_path(const Candidate& candidate, const sim::Hop& hop, double bytes,
                         double per_buffer_byte) const;

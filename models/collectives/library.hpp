@@ -127,7 +127,7 @@ struct Library {
   Seconds host_launch{}; // host time to launch a call on one GPU, for threads with several
   // Factors on the time of every call: inside a node over NVLink alone, inside a node otherwise,
   // and between nodes. 1, and as uncertain as measured calls are away from predicted ones
-  // (calibration/data/spreads.json).
+  // (calibration/data/spreads.json). Below 1 protocols and GPUs are faster, links are not.
   double call_time = 1;
   double call_time_pcie = 1;
   double call_time_between_nodes = 1;

@@ -38,12 +38,21 @@ TEST_CASE("each cause is found as if it had been varied by itself", "[uncertaint
   const auto variables = variables_of(resolve(point), point);
   int found = 0;
   for (std::size_t v = 0; v < variables.size(); ++v) {
-    std::vector<double> shift(variables.size(), 0);
-    shift[v] = variables[v].spread;
-    const auto options = with(UncertaintyMethod::steps);
-    const double rate =
-        run_point(shifted(point, variables, shift), options).jobs.front().throughput.median;
-    const double change = std::log(rate / job.throughput.median);
+    const auto per_deviation = [&](double deviations) {
+      std::vector<double> shift(variables.size(), 0);
+      shift[v] = deviations * variables[v].spread;
+      const auto options = with(UncertaintyMethod::steps);
+      const double rate =
+          run_point(shifted(point, variables, shift), options).jobs.front().throughput.median;
+      return std::log(rate / job.throughput.median) / deviations;
+    };
+    // What bytes go through may be slower by more than it may be faster.
+    const double reach = half_width(0.9);
+    const double change =
+        !acts_unevenly(variables[v])
+            ? per_deviation(1)
+            : std::max(per_deviation(reach), per_deviation(-reach),
+                       [](double a, double b) { return std::abs(a) < std::abs(b); });
     CAPTURE(variables[v].name, change);
     // Not linear, and of less than 0.0001 nobody asks.
     CHECK_THAT(effect_of(job, variables[v].name), WithinAbs(change, 2e-4 + 0.2 * std::abs(change)));
@@ -161,7 +170,8 @@ TEST_CASE("one-sided causes widen the side of slower rates, or of faster ones", 
 {
   std::vector<Variable> variables(3);
   variables[0].at_most = variables[1].at_most = true; // a rate and a latency
-  const std::vector<LogRates> effects{{0.3}, {-0.2}, {0.4}};
+  const std::vector<LogRates> both{{0.3}, {-0.2}, {0.4}};
+  const LinearEffects effects{both, both};
   const std::vector<std::vector<double>> alone{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const Deviations found = deviations_of(variables, effects, alone, 0);
   CHECK_THAT(found.below, WithinRel(0.5, 1e-12));
@@ -174,6 +184,16 @@ TEST_CASE("one-sided causes widen the side of slower rates, or of faster ones", 
   const Range time = time_widened({8, 8, 8, 0.9}, found, 0);
   CHECK_THAT(std::log(time.high / 8), WithinRel(0.5 * half_width(0.9), 1e-12));
   CHECK_THAT(std::log(8 / time.low), WithinRel(found.above * half_width(0.9), 1e-12));
+}
+
+TEST_CASE("a cause that does less one way than the other widens its sides by as much",
+          "[uncertainty]")
+{
+  const std::vector<Variable> variables(2);
+  const LinearEffects effects{{{-0.3}, {0.4}}, {{-0.1}, {0.4}}};
+  const Deviations found = deviations_of(variables, effects, {{1, 0}, {0, 1}}, 0);
+  CHECK_THAT(found.below, WithinRel(0.5, 1e-12)); // more of the first is slower
+  CHECK_THAT(found.above, WithinRel(std::hypot(0.1, 0.4), 1e-12));
 }
 
 TEST_CASE("shifts stay within what a format allows", "[uncertainty]")

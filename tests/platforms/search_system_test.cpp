@@ -24,7 +24,11 @@ struct Searched {
   SearchSystem system;
 
   Searched(const char* platform, int version, bool between = false, const char* network = "rdma")
-      : spec(load_platform(platform)), node(spec), system(made(between, version, network))
+      : Searched(load_platform(platform), version, between, network)
+  {
+  }
+  Searched(PlatformSpec platform, int version, bool between, const char* network)
+      : spec(std::move(platform)), node(spec), system(made(between, version, network))
   {
     system.find_paths({version});
   }
@@ -84,6 +88,29 @@ TEST_CASE("links carry what the library assumes of their kind", "[graphs][closed
     CHECK(it.system.most_in_all() ==
           std::max(pcie, nvlink * static_cast<double>(it.spec.gpu.nvlink_bricks)));
   }
+}
+
+TEST_CASE("the library takes an adapter for what its port says, not for what it attains",
+          "[graphs][closed-form]")
+{
+  PlatformSpec spec = load_platform("c4140-k-v100-sxm2");
+  const auto seen = [&](double gigabits) {
+    for (Nic& nic : spec.nics)
+      nic.rate = BytesPerSecond(gigabits * 1e9 / 8);
+    const Searched it(spec, 21806, true, "rdma");
+    return 8 * it.system.device(it.system.net(0)).net_bandwidth;
+  };
+  for (const auto& [rate, port] : {std::pair{100.0, 100.0},
+                                   {94, 100},
+                                   {105, 100},
+                                   {54.3, 56},
+                                   {9.4, 10},
+                                   {0.95, 1},
+                                   {190, 200},
+                                   {400, 400}})
+    CHECK_THAT(seen(rate), test::is(port));
+  for (const double other : {16.0, 32.0, 81.0, 0.5, 1600.0}) // of clouds, of QDR, of Aries, cut
+    CHECK_THAT(seen(other), test::is(other));
 }
 
 TEST_CASE("a path is as wide as its narrowest link and as far as its farthest one",

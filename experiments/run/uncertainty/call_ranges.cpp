@@ -59,7 +59,7 @@ std::vector<CallRange> call_ranges(const NcclTest& test, const CallMachineWith& 
   const auto matrix = correlations(point, variables);
   std::vector<CallRange> ranges;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto left = leftovers(point, variables, effects, i);
+    const auto left = leftovers(point, variables, effects.more, i);
     const double time = rows[i].time;
     ranges.push_back(
         {time_widened({time, time, time, interval}, deviations_of(variables, effects, matrix, i),

@@ -26,14 +26,16 @@ std::vector<std::vector<double>> correlations(const Point& point,
   return matrix;
 }
 
-Deviations deviations_of(const std::vector<Variable>& variables,
-                         const std::vector<LogRates>& effects,
+Deviations deviations_of(const std::vector<Variable>& variables, const LinearEffects& effects,
                          const std::vector<std::vector<double>>& correlations, std::size_t rate)
 {
   const auto towards = [&](double sign) {
     LogRates side;
-    for (std::size_t v = 0; v < variables.size(); ++v)
-      side.push_back(variables[v].at_most && sign * effects[v][rate] > 0 ? 0 : effects[v][rate]);
+    for (std::size_t v = 0; v < variables.size(); ++v) {
+      const bool more = sign * effects.more[v][rate] > 0;
+      const double effect = (more ? effects.more : effects.less)[v][rate];
+      side.push_back(variables[v].at_most && more ? 0 : effect);
+    }
     double variance = 0;
     for (std::size_t a = 0; a < side.size(); ++a)
       for (std::size_t b = 0; b < side.size(); ++b)
@@ -86,13 +88,16 @@ double deviation_of(const std::vector<Uncertainty::Part>& parts)
 }
 
 std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
-                                        const std::vector<LogRates>& effects, std::size_t rate,
+                                        const LinearEffects& effects, std::size_t rate,
                                         std::vector<Uncertainty::Part> left)
 {
   std::vector<Uncertainty::Part> parts = std::move(left);
-  for (std::size_t v = 0; v < variables.size(); ++v)
-    if (std::abs(effects[v][rate]) > kNoSpread)
-      parts.push_back({variables[v].name, variables[v].spread, effects[v][rate]});
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    const double more = effects.more[v][rate], less = effects.less[v][rate];
+    const double effect = std::abs(more) < std::abs(less) ? less : more;
+    if (std::abs(effect) > kNoSpread)
+      parts.push_back({variables[v].name, variables[v].spread, effect});
+  }
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return std::abs(a.effect) > std::abs(b.effect);
   });

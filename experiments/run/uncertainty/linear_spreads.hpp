@@ -20,10 +20,8 @@ struct Deviations {
   double larger() const { return std::max(below, above); }
 };
 
-/// Of effects as linear_effects() tells them. A value that is the most that it can be acts on one
-/// side alone.
-Deviations deviations_of(const std::vector<Variable>& variables,
-                         const std::vector<LogRates>& effects,
+/// Of effects on both sides. A value that is the most that it can be acts on one side alone.
+Deviations deviations_of(const std::vector<Variable>& variables, const LinearEffects& effects,
                          const std::vector<std::vector<double>>& correlations, std::size_t rate);
 /// The range of a rate with these deviations and an independent one of both sides; of a time the
 /// sides are the other way round.
@@ -39,9 +37,10 @@ double spread_of(const char* kind);
 /// What fits of profiles left over, and does to a rate: independent of the parameters.
 std::vector<Uncertainty::Part> leftovers(const Point& point, const std::vector<Variable>& variables,
                                          const std::vector<LogRates>& effects, std::size_t rate);
-/// These and each variable that does anything, the largest effect first.
+/// These and each variable that does anything, on the side where it does more; the largest effect
+/// first.
 std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
-                                        const std::vector<LogRates>& effects, std::size_t rate,
+                                        const LinearEffects& effects, std::size_t rate,
                                         std::vector<Uncertainty::Part> left);
 
 } // namespace foretrain::experiments

@@ -53,7 +53,7 @@ struct Effects {
   const ResolvedExperiment& experiment;
   const std::vector<Variable>& variables;
   std::vector<std::vector<double>> matrix; // correlations
-  std::vector<LogRates> of_rates;          // [variable][job]
+  LinearEffects of_rates;                  // [variable][job]
 
   Deviations deviations(std::size_t job) const
   {
@@ -61,7 +61,7 @@ struct Effects {
   }
   std::vector<Uncertainty::Part> left(std::size_t job) const
   {
-    return leftovers(probe.point(), variables, of_rates, job);
+    return leftovers(probe.point(), variables, of_rates.more, job);
   }
   // With the rate that the job has alone in place of the one beside the others.
   Effects without_others(std::size_t job) const
@@ -78,9 +78,11 @@ struct Effects {
   // Of the rate over another one, in which what both have in common cancels.
   Deviations over(const Effects& other, std::size_t job) const
   {
-    std::vector<LogRates> differences = of_rates;
-    for (std::size_t v = 0; v < variables.size(); ++v)
-      differences[v][job] -= other.of_rates[v][job];
+    LinearEffects differences = of_rates;
+    for (std::size_t v = 0; v < variables.size(); ++v) {
+      differences.more[v][job] -= other.of_rates.more[v][job];
+      differences.less[v][job] -= other.of_rates.less[v][job];
+    }
     return deviations_of(variables, differences, matrix, job);
   }
 
@@ -95,7 +97,8 @@ struct Effects {
     double variance = 0;
     for (std::size_t v = 0; v < variables.size(); ++v)
       if (variables[v].of_several > 0)
-        variance += std::pow(of_rates[v][job] * variables[v].of_several / variables[v].spread, 2);
+        variance +=
+            std::pow(of_rates.more[v][job] * variables[v].of_several / variables[v].spread, 2);
     return std::sqrt(variance);
   }
 
@@ -104,8 +107,10 @@ private:
   {
     Effects other = *this;
     const auto effects = linear_effects(probe.point(), rates, variables);
-    for (std::size_t v = 0; v < variables.size(); ++v)
-      other.of_rates[v][job] = effects[v][0];
+    for (std::size_t v = 0; v < variables.size(); ++v) {
+      other.of_rates.more[v][job] = effects.more[v][0];
+      other.of_rates.less[v][job] = effects.less[v][0];
+    }
     return other;
   }
 };
@@ -292,7 +297,7 @@ void add_samples(const Effects& linear, const RunOptions& options, PointResult& 
     const Chance chance = chance_of(linear, i, job);
     const double drawn = std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]));
     job.uncertainty->parameters = std::hypot(drawn, deviation_of(chance.left));
-    job.uncertainty->parts = parts_of(linear.variables, sampled, i, chance.left);
+    job.uncertainty->parts = parts_of(linear.variables, {sampled, sampled}, i, chance.left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, chance.runs);
     // Around the median of the long run; short runs say how far from it.
     const double below = quantile(samples.every_step[i], 0.5 - interval / 2) - base[i];

@@ -315,6 +315,35 @@ TEST_CASE("a factor on the time of calls holds where they run, at every fidelity
       }
 }
 
+TEST_CASE(
+    "a library that is faster than told starts earlier and moves more, up to what links carry",
+    "[collectives][closed-form]")
+{
+  const double size = 48e6, links = test::kBandwidth, protocol = links / 4;
+  const double sent = 1.5 * size; // by each of four ranks
+  const double steps = test::kCall + 6 * (test::kStep + test::kHopLatency);
+  for (const Fidelity fidelity : {Fidelity::coupled, Fidelity::edges, Fidelity::chunks})
+    for (const double factor : {0.9, 0.5, 0.2, 0.1}) {
+      CAPTURE(static_cast<int>(fidelity), factor);
+      const auto time = [&](bool limited) {
+        Library library = test::test_library();
+        library.call_time_pcie = factor;
+        if (limited) {
+          const BytesPerSecond bus(protocol);
+          library.protocols.front().bus_limits = {{0, bus, bus, bus}};
+        }
+        test::RingScene scene(4, sim::Sharing::plugged);
+        const double took = scene.all_reduce(Bytes(size), fidelity, library);
+        const Collective told(scene.engine, scene.comm, library, Operation::all_reduce, "ring");
+        if (fidelity != Fidelity::chunks)
+          CHECK_THAT(told.choose(Bytes(size)).time.value(), test::is(took));
+        return took;
+      };
+      CHECK_THAT(time(false), test::is(factor * steps + sent / links));
+      CHECK_THAT(time(true), test::is(factor * steps + sent / std::min(protocol / factor, links)));
+    }
+}
+
 TEST_CASE("a call that uses one channel of four waits for it", "[collectives][closed-form]")
 {
   Star star(1, 2);
