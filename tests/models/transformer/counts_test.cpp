@@ -22,21 +22,73 @@ struct Published {
 // Counts of the published weights: model cards and safetensors of Hugging Face; llm-foundry's
 // benchmarking tables for MPT; torchvision for ViT.
 constexpr Published kPublished[] = {
-    {"gpt2-small", 124'439'808},       {"gpt2-xl", 1'557'611'200},
-    {"llama-2-7b", 6'738'415'616},     {"llama-2-13b", 13'015'864'320},
-    {"llama-2-70b", 68'976'648'192},   {"llama-3.2-1b", 1'235'814'400},
-    {"llama-3.2-3b", 3'212'749'824},   {"llama-3-8b", 8'030'261'248},
-    {"llama-3-70b", 70'553'706'496},   {"llama-3.1-405b", 405'853'388'800},
-    {"mistral-7b", 7'241'732'096},     {"mixtral-8x7b", 46'702'792'704},
-    {"qwen3-0.6b", 596'049'920},       {"qwen3-8b", 8'190'735'360},
-    {"qwen3-30b-a3b", 30'532'122'624}, {"deepseek-v3", 671'026'404'352},
-    {"mpt-125m", 125'311'488},         {"mpt-350m", 355'985'408},
-    {"mpt-760m", 760'470'528},         {"mpt-1b", 1'315'950'592},
-    {"mpt-3b", 2'651'837'440},         {"mpt-7b", 6'658'859'008},
-    {"mpt-13b", 12'853'954'560},       {"mpt-30b", 29'975'214'080},
-    {"vit-b16", 86'567'656},           {"vit-l16", 304'326'632},
-    {"vit-s16", 22'050'664},           {"vit-b32", 88'224'232},
+    {"gpt2-small", 124'439'808},
+    {"gpt2-xl", 1'557'611'200},
+    {"llama-2-7b", 6'738'415'616},
+    {"llama-2-13b", 13'015'864'320},
+    {"llama-2-70b", 68'976'648'192},
+    {"llama-3.2-1b", 1'235'814'400},
+    {"llama-3.2-3b", 3'212'749'824},
+    {"llama-3-8b", 8'030'261'248},
+    {"llama-3-70b", 70'553'706'496},
+    {"llama-3.1-405b", 405'853'388'800},
+    {"mistral-7b", 7'241'732'096},
+    {"mixtral-8x7b", 46'702'792'704},
+    {"qwen3-0.6b", 596'049'920},
+    {"qwen3-8b", 8'190'735'360},
+    {"qwen3-30b-a3b", 30'532'122'624},
+    {"deepseek-v3", 671'026'404'352},
+    {"mpt-125m", 125'311'488},
+    {"mpt-350m", 355'985'408},
+    {"mpt-760m", 760'470'528},
+    {"mpt-1b", 1'315'950'592},
+    {"mpt-3b", 2'651'837'440},
+    {"mpt-7b", 6'658'859'008},
+    {"mpt-13b", 12'853'954'560},
+    {"mpt-30b", 29'975'214'080},
+    {"vit-b16", 86'567'656},
+    {"vit-l16", 304'326'632},
+    {"vit-s16", 22'050'664},
+    {"vit-b32", 88'224'232},
     {"gemma-7b", 8'537'680'896},
+    {"qwen2.5-0.5b", 494'032'768},
+    {"qwen2.5-1.5b", 1'543'714'304},
+    {"qwen2.5-3b", 3'085'938'688},
+    {"qwen2.5-7b", 7'615'616'512},
+    {"qwen2.5-14b", 14'770'033'664},
+    {"qwen2.5-32b", 32'763'876'352},
+    {"qwen2.5-72b", 72'706'203'648},
+    {"qwen3-coder-480b-a35b", 480'154'875'392},
+    {"deepseek-v2", 235'741'434'880},
+    {"mistral-nemo-12b", 12'247'782'400},
+    {"mistral-small-24b", 23'572'403'200},
+    {"mistral-large-123b", 122'610'069'504},
+    {"phi-3-mini", 3'821'079'552},
+    {"phi-3-medium", 13'960'238'080},
+    {"phi-4", 14'659'507'200},
+    {"gemma-2b", 2'506'172'416},
+    {"llama-7b", 6'738'415'616},
+    {"llama-13b", 13'015'864'320},
+    {"llama-30b", 32'528'943'616},
+    {"llama-65b", 65'285'660'672},
+    {"codellama-34b", 33'743'970'304},
+    {"smollm3-3b", 3'075'098'624},
+    {"pythia-410m", 405'334'016},
+    {"pythia-1.4b", 1'414'647'808},
+    {"pythia-6.9b", 6'857'302'016},
+    {"pythia-12b", 11'846'072'320},
+};
+// Those that have a few norms or biases more than are modelled.
+constexpr Published kNearly[] = {
+    {"gemma-2-2b", 2'614'341'888}, {"gemma-2-9b", 9'241'705'984}, {"gemma-2-27b", 27'227'128'320},
+    {"gpt-j-6b", 6'050'882'784},   {"olmo-2-7b", 7'298'617'344},  {"olmo-2-13b", 13'716'198'400},
+    {"olmo-3-7b", 7'298'011'136},
+};
+// What cards and reports say, rounded; Llama 4 with its vision encoder.
+constexpr Published kRounded[] = {
+    {"gpt-oss-20b", 20.9e9},     {"gpt-oss-120b", 116.8e9}, {"glm-4.5", 355e9},
+    {"glm-4.5-air", 106e9},      {"kimi-k2", 1.04e12},      {"llama-4-scout", 109e9},
+    {"llama-4-maverick", 400e9}, {"minimax-m2", 230e9},     {"falcon-40b", 41.3e9},
 };
 
 } // namespace
@@ -65,6 +117,15 @@ TEST_CASE("parameters equal the published counts", "[models][transformer]")
     CAPTURE(row.model);
     CHECK(parameters(preset_transformer(row.model)).total() == row.parameters);
   }
+  const auto near = [](const Published& row, double relative) {
+    CAPTURE(row.model);
+    CHECK(parameters(preset_transformer(row.model)).total() ==
+          Approx(row.parameters).epsilon(relative));
+  };
+  for (const Published& row : kNearly)
+    near(row, 1e-4);
+  for (const Published& row : kRounded)
+    near(row, 0.015);
 }
 
 TEST_CASE("GPT parameters and FLOP follow the formulas of Megatron-LM", "[models][transformer]")
