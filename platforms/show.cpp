@@ -1,57 +1,15 @@
 #include "platforms/show.hpp"
 
+#include "platforms/idle_copies.hpp"
+#include "platforms/link_tables.hpp"
 #include "platforms/link_words.hpp"
 #include "platforms/rings.hpp"
-#include "sim/engine/max_min.hpp"
-
-#include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
 namespace foretrain::platforms {
 
 namespace {
-
-constexpr double kProbeBytes = 4e9;
-
-// Copies of the same size that start together on an idle node, without their latency.
-class Copies {
-public:
-  explicit Copies(const sim::Engine& engine) : engine_(engine) {}
-
-  /// Seconds until the last of them has moved kProbeBytes.
-  double time(const std::vector<sim::PathPtr>& paths)
-  {
-    while (resources_ < engine_.resource_count())
-      shares_.add_resource(engine_.capacity({resources_++}));
-    std::vector<std::pair<int, double>> left; // flow, bytes
-    for (const sim::PathPtr& path : paths)
-      left.emplace_back(shares_.add_flow(path->uses, path->cap, 1), kProbeBytes);
-    double now = 0;
-    while (!left.empty()) {
-      shares_.solve([](int, double) {});
-      double step = std::numeric_limits<double>::infinity();
-      for (const auto& [flow, bytes] : left)
-        step = std::min(step, bytes / shares_.rate(flow));
-      now += step;
-      for (auto& [flow, bytes] : left)
-        bytes -= step * shares_.rate(flow);
-      std::erase_if(left, [&](const auto& it) {
-        const bool done = it.second <= 1e-9 * kProbeBytes;
-        if (done)
-          shares_.remove_flow(it.first);
-        return done;
-      });
-    }
-    return now;
-  }
-
-private:
-  const sim::Engine& engine_;
-  int resources_ = 0; // in shares_
-  sim::MaxMin shares_;
-};
 
 std::string matrix(const std::vector<std::vector<double>>& values, const char* title)
 {
@@ -78,7 +36,7 @@ PeerMatrix peer_matrix(const PlatformSpec& spec, const Stack& stack, bool peer_a
   PeerMatrix result{empty, empty, empty};
   sim::Engine engine;
   const Machine machine(engine, spec, stack, 1);
-  Copies copies(engine);
+  IdleCopies copies(engine);
   for (int a = 0; a < n; ++a)
     for (int b = 0; b < n; ++b) {
       const auto i = static_cast<std::size_t>(a);
@@ -90,8 +48,8 @@ PeerMatrix peer_matrix(const PlatformSpec& spec, const Stack& stack, bool peer_a
       const double counted = a == b ? 2 : 1; // read and written
       const sim::PathPtr path = copy(a, b);
       result.latency[i][j] = path->latency.value() * 1e6;
-      result.one_way[i][j] = counted * kProbeBytes / copies.time({path}) / 1e9;
-      result.both_ways[i][j] = 2 * counted * kProbeBytes / copies.time({path, copy(b, a)}) / 1e9;
+      result.one_way[i][j] = counted * copies.rate({path}) / 1e9;
+      result.both_ways[i][j] = counted * copies.rate({path, copy(b, a)}) / 1e9;
     }
   return result;
 }
@@ -236,9 +194,10 @@ std::string platform_text(const PlatformSpec& spec, const Stack& stack)
     text += fmt::format(", {}", fabric.name);
   text += "\n\n";
   if (spec.gpus_per_node() == 0)
-    return text;
+    return text + connections_text(spec, stack);
   text += topology_matrix(spec) + "\n";
-  text += peer_table(spec, stack, true) + peer_table(spec, stack, false) + "\n";
+  text += peer_table(spec, stack, true) + peer_table(spec, stack, false);
+  text += host_copies_text(spec, stack) + connections_text(spec, stack) + "\n";
   if (spec.gpus_per_node() > 1)
     text += fmt::format("bisection of a node: {} one way\n", to_text(node_bisection(spec)));
   for (const int nodes : {2, spec.max_nodes})

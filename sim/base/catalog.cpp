@@ -153,8 +153,10 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
     const bool exists = fs::exists(path, error);
     if (error)
       fail("names a file that cannot be opened (" + error.message() + ")", path.string(), "");
-    if (!exists)
-      fail("names a file that does not exist", path.string(), "");
+    if (!exists) { // meta-llama/Llama-3.1-8B
+      const std::string last = path.filename().string();
+      fail("names a file that does not exist", path.string(), hint(last, names_and_aliases(kind)));
+    }
     if (fs::is_directory(path, error))
       fail("names a directory; a file is needed", path.string(), "");
     return open_document(path.lexically_normal(), overlay);

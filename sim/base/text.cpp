@@ -152,6 +152,14 @@ std::vector<int> version_of(std::string_view name, std::string_view stem)
   }
 }
 
+// Letters that both begin with.
+std::ptrdiff_t letters_alike(std::string_view a, std::string_view b)
+{
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+}
+
+constexpr std::size_t kShown = 20; // names of a list
+
 // Of a version that nobody has the newest one before it: "nccl-2.18" of "nccl-2.19.4"; "" where
 // there is none.
 std::string version_before(std::string_view word, const std::vector<std::string>& candidates)
@@ -248,9 +256,14 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
 {
   if (std::string guess = hint(word, candidates); !guess.empty())
     return guess;
-  std::vector<std::string> shown(
-      candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(
-                                                   std::min<std::size_t>(candidates.size(), 20)));
+  std::vector<std::string> shown = candidates;
+  if (shown.size() > kShown) { // its family first
+    const std::string asked = lower_case(word);
+    std::stable_sort(shown.begin(), shown.end(), [&](const auto& a, const auto& b) {
+      return letters_alike(asked, lower_case(a)) > letters_alike(asked, lower_case(b));
+    });
+    shown.resize(kShown);
+  }
   for (std::string& name : shown)
     name = excerpt(name);
   if (shown.size() < candidates.size())

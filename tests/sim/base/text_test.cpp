@@ -61,6 +61,11 @@ TEST_CASE("Of several names that begin with the word all are told, unless one is
   CHECK(hint("resnet5", {"resnet50", "resnet50-v1.5"}) == "did you mean 'resnet50'?");
   CHECK(suggestion("dgx1-p10", names, "platforms") == "did you mean 'dgx1-p100'?");
   CHECK(suggestion("xyz", {"a", "b"}, "letters") == "known letters: a, b");
+  std::vector<std::string> many(30, "alexnet");
+  many.insert(many.end(), {"qwen2.5-7b", "qwen2.5-72b"});
+  const std::string listed = suggestion("qwen2.5-coder-instruct", many, "models");
+  CHECK(listed.starts_with("known models: qwen2.5-7b, qwen2.5-72b, alexnet, "));
+  CHECK(listed.ends_with("alexnet, ..."));
   const std::vector<std::string> frameworks{"mxnet",        "mxnet-horovod", "pytorch-ddp",
                                             "pytorch-fsdp", "tf-horovod",    "pytorch-horovod-bsp"};
   CHECK(suggestion("Horovod", frameworks, "frameworks") ==
