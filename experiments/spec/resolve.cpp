@@ -70,9 +70,8 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   const Value file = resolve_preset(job.spec.program, sim::kProgramKind);
   plan->program = sim::read_program(file, spec);
   const auto& operations = plan->program.operations;
-  if (std::none_of(operations.begin(), operations.end(), [](const sim::Operation& op) {
-        return op.amount > 0 || sim::of_group(op);
-      }))
+  if (std::none_of(operations.begin(), operations.end(),
+                   [](const sim::Operation& op) { return op.amount > 0 || sim::of_group(op); }))
     file.fail_at("operations", "take no time at all");
   plan->samples_per_step = spec.samples_per_step;
   plan->one_gpu = spec.one_gpu_samples_per_s;
