@@ -118,6 +118,28 @@ fs::path alias_file(const std::string& name, const PresetKind& kind)
   return {};
 }
 
+// "H100 SXM5_80GB" is h100-sxm5-80gb.
+std::string as_written_here(std::string name)
+{
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ' ' || c == '_'; }, '-');
+  return lower_case(name);
+}
+
+// The preset of that name or alias, however it is written.
+fs::path file_of_spelling(const std::string& name, const PresetKind& kind)
+{
+  const std::string asked = as_written_here(name);
+  for (const auto& candidate : preset_names(kind)) {
+    if (as_written_here(candidate) == asked)
+      return preset_file(candidate, kind);
+    for (const std::string& alias : preset_aliases(candidate, kind))
+      if (as_written_here(alias) == asked)
+        return preset_file(candidate, kind);
+  }
+  return {};
+}
+
 // Whatever a preset may be called by.
 std::vector<std::string> names_and_aliases(const PresetKind& kind)
 {
@@ -165,6 +187,8 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
   std::error_code error;
   if (name.empty() || !fs::exists(file, error))
     file = alias_file(name, kind);
+  if (file.empty() && !name.empty())
+    file = file_of_spelling(name, kind);
   if (file.empty()) {
     const auto names = names_and_aliases(kind);
     fail("is not a known " + std::string(kind.name), name,

@@ -79,6 +79,16 @@ TEST_CASE("the nearest name may be an alias", "[base]")
                     Catch::Contains("did you mean 'sixteen-wide'?"));
 }
 
+TEST_CASE("a name may be written as it is elsewhere", "[base]")
+{
+  const Parts parts;
+  for (const char* name : {"Base", "B", "Sixteen_Wide", "sixteen wide", "SIXTEEN-wide"})
+    CHECK(resolve_preset(std::string(name), kPart).json().at("rate") == "1 GB/s");
+  CHECK(resolve_preset(std::string("DERIVED"), kPart).json().at("share") == 0.9);
+  for (const char* name : {"sixteenwide", "bas", "derived-base", ""})
+    CHECK_THROWS_WITH(resolve_preset(std::string(name), kPart), Contains("is not a known part"));
+}
+
 TEST_CASE("what extends a preset inherits its overlay, unless it says otherwise", "[overlay]")
 {
   const Parts parts;
