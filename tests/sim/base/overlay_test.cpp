@@ -26,7 +26,7 @@ public:
     std::filesystem::create_directories(root_ / "parts");
     write(
         "base",
-        R"({ "aliases": ["b", "sixteen-wide"], "rate": "1 GB/s", "share": 0.5, "steps": [1, 2] })");
+        R"({ "aliases": ["b", "sixteen-wide", "The Base"], "rate": "1 GB/s", "share": 0.5, "steps": [1, 2] })");
     write("derived", R"({ "extends": "base", "share": 0.9 })");
     setenv("FORETRAIN_ROOT", root_.c_str(), 1);
   }
@@ -82,7 +82,7 @@ TEST_CASE("the nearest name may be an alias", "[base]")
 TEST_CASE("a name may be written as it is elsewhere", "[base]")
 {
   const Parts parts;
-  for (const char* name : {"Base", "B", "Sixteen_Wide", "sixteen wide", "SIXTEEN-wide"})
+  for (const char* name : {"Base", "B", "Sixteen_Wide", "sixteen wide", "SIXTEEN-wide", "the_base"})
     CHECK(resolve_preset(std::string(name), kPart).json().at("rate") == "1 GB/s");
   CHECK(resolve_preset(std::string("DERIVED"), kPart).json().at("share") == 0.9);
   for (const char* name : {"sixteenwide", "bas", "derived-base", ""})
