@@ -42,7 +42,7 @@ double socket_bandwidth(const Cpu& cpu, const SearchRules& rules)
 }
 
 // GB/s. The library reads a port's speed, whatever the adapter attains: 100 Gb/s where 94 are told,
-// 56 where the data of FDR are 54.3.
+// 56 where the data of FDR are 54.3. Near is less than half way between those next to each other.
 double port_speed(double rate)
 {
   constexpr double kNear = 1.15;

@@ -106,18 +106,6 @@ Json aliases_in(const fs::path& file)
   return document->root.is_object() ? document->root.value("aliases", Json()) : Json();
 }
 
-// Presets whose "aliases" hold the name; empty path when there is none.
-fs::path alias_file(const std::string& name, const PresetKind& kind)
-{
-  for (const auto& candidate : preset_names(kind)) {
-    fs::path file = preset_file(candidate, kind);
-    const Json aliases = aliases_in(file);
-    if (std::find(aliases.begin(), aliases.end(), name) != aliases.end())
-      return file;
-  }
-  return {};
-}
-
 // "H100 SXM5_80GB" is h100-sxm5-80gb.
 std::string as_written_here(std::string name)
 {
@@ -126,8 +114,8 @@ std::string as_written_here(std::string name)
   return lower_case(name);
 }
 
-// The preset of that name or alias, however it is written.
-fs::path file_of_spelling(const std::string& name, const PresetKind& kind)
+// The preset of that name or alias, however it is written; empty path when there is none.
+fs::path file_called(const std::string& name, const PresetKind& kind)
 {
   const std::string asked = as_written_here(name);
   for (const auto& candidate : preset_names(kind)) {
@@ -186,9 +174,7 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
   fs::path file = preset_file(name, kind);
   std::error_code error;
   if (name.empty() || !fs::exists(file, error))
-    file = alias_file(name, kind);
-  if (file.empty() && !name.empty())
-    file = file_of_spelling(name, kind);
+    file = file_called(name, kind);
   if (file.empty()) {
     const auto names = names_and_aliases(kind);
     fail("is not a known " + std::string(kind.name), name,

@@ -58,8 +58,9 @@ bool too_little(const LogRates& changes)
 class Measurement {
 public:
   Measurement(const Point& point, const RatesOf& rates, const std::vector<Variable>& variables)
-      : point_(point), rates_(rates), variables_(variables), base_(rates(point, true)),
-        effects_(variables.size(), LogRates(base_.size(), 0)), less_(effects_)
+      : point_(point), rates_(rates), variables_(variables),
+        base_(rates(point, true)), effects_{{variables.size(), LogRates(base_.size(), 0)},
+                                            {variables.size(), LogRates(base_.size(), 0)}}
   {
     Group unlikely;
     for (std::size_t v = 0; v < variables.size(); ++v)
@@ -71,7 +72,7 @@ public:
       look_into(unlikely, measure(unlikely));
   }
 
-  LinearEffects result() && { return {std::move(effects_), std::move(less_)}; }
+  LinearEffects result() && { return std::move(effects_); }
 
 private:
   using Group = std::vector<std::size_t>;
@@ -99,17 +100,21 @@ private:
     for (const int direction : {1, -1}) {
       shift[v] = direction * shift_for(variable);
       if (const auto changes = changes_with(shift, {v})) {
-        effects_[v] = per_deviation(*changes, variable, shift[v]);
-        less_[v] = effects_[v];
-        if (shift[v] > 0 && acts_unevenly(variable) && !too_little(*changes)) {
-          shift[v] = -shift[v];
-          if (const auto down = changes_with(shift, {v}))
-            less_[v] = per_deviation(*down, variable, shift[v]);
-        }
+        effects_.more[v] = effects_.less[v] = per_deviation(*changes, variable, shift[v]);
+        if (shift[v] > 0 && acts_unevenly(variable) && !too_little(*changes))
+          measure_less(v, std::move(shift));
         return *changes;
       }
     }
     return LogRates(base_.size(), 0);
+  }
+
+  // The same way down as `shift` went up.
+  void measure_less(std::size_t v, std::vector<double> shift)
+  {
+    shift[v] = -shift[v];
+    if (const auto changes = changes_with(shift, {v}))
+      effects_.less[v] = per_deviation(*changes, variables_[v], shift[v]);
   }
 
   static LogRates per_deviation(LogRates changes, const Variable& variable, double shift)
@@ -159,8 +164,7 @@ private:
   const RatesOf& rates_;
   const std::vector<Variable>& variables_;
   LogRates base_;
-  std::vector<LogRates> effects_;
-  std::vector<LogRates> less_;
+  LinearEffects effects_;
 };
 
 } // namespace
