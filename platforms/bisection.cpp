@@ -21,6 +21,8 @@ using FlowGraph = boost::adjacency_list<
         boost::property<boost::edge_residual_capacity_t, long long,
                         boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
 
+constexpr unsigned kMostSplit = 16; // GPUs of which every half is tried
+
 constexpr double kBoundless = 1e16; // more than any machine moves, and sums still fit a long long
 
 class FlowNetwork {
@@ -54,11 +56,7 @@ BytesPerSecond node_bisection(const PlatformSpec& spec)
   const auto gpus = static_cast<unsigned>(graph.gpus());
   const std::size_t parts = graph.parts().size();
   const std::size_t hub = parts; // the NVSwitch, if there is one
-  double least = kBoundless;
-  // GPU 0 stays on the left: a split and its mirror image are the same cut on full-duplex links.
-  for (unsigned split = 1; split < (1U << gpus); split += 2) {
-    if (static_cast<unsigned>(std::popcount(split)) != gpus / 2)
-      continue;
+  const auto cut = [&](const auto& is_left) {
     FlowNetwork network(parts + 3);
     const auto both_ways = [&](std::size_t a, std::size_t b, double capacity) {
       network.add(a, b, capacity);
@@ -76,11 +74,27 @@ BytesPerSecond node_bisection(const PlatformSpec& spec)
           both_ways(at, static_cast<std::size_t>(graph.gpu(static_cast<int>(b))),
                     spec.gpu.nvlink_brick.value() *
                         graph.bricks(static_cast<int>(a), static_cast<int>(b)));
-      const bool left = ((split >> a) & 1U) != 0;
-      left ? network.add(parts + 1, at, kBoundless) : network.add(at, parts + 2, kBoundless);
+      is_left(a) ? network.add(parts + 1, at, kBoundless) : network.add(at, parts + 2, kBoundless);
     }
-    least = std::min(least, network.maximum(parts + 1, parts + 2));
+    return network.maximum(parts + 1, parts + 2);
+  };
+  if (gpus > kMostSplit) {
+    const auto before = [&](unsigned a) { // in the order of sockets
+      const int socket = graph.socket_of(graph.gpu(static_cast<int>(a)));
+      unsigned count = 0;
+      for (unsigned b = 0; b < gpus; ++b) {
+        const int other = graph.socket_of(graph.gpu(static_cast<int>(b)));
+        count += other < socket || (other == socket && b < a) ? 1 : 0;
+      }
+      return count;
+    };
+    return BytesPerSecond(cut([&](unsigned a) { return before(a) < gpus / 2; }));
   }
+  double least = kBoundless;
+  // GPU 0 stays on the left: a split and its mirror image are the same cut on full-duplex links.
+  for (unsigned split = 1; split < (1U << gpus); split += 2)
+    if (static_cast<unsigned>(std::popcount(split)) == gpus / 2)
+      least = std::min(least, cut([&](unsigned a) { return ((split >> a) & 1U) != 0; }));
   return BytesPerSecond(least);
 }
 

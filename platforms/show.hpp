@@ -19,7 +19,8 @@ struct PeerMatrix {
 PeerMatrix peer_matrix(const PlatformSpec& spec, const Stack& stack, bool peer_access);
 
 /// Lowest bandwidth across any split of the GPUs into two equal halves, one direction: inside a
-/// node (maximum flow over NVLink and PCIe, all splits tried), and between halves of `nodes` nodes.
+/// node (maximum flow over NVLink and PCIe; all splits tried, of more than 16 GPUs the one
+/// by sockets alone), and between halves of `nodes` nodes.
 BytesPerSecond node_bisection(const PlatformSpec& spec);
 BytesPerSecond cluster_bisection(const PlatformSpec& spec, int nodes);
 

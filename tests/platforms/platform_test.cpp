@@ -142,6 +142,10 @@ TEST_CASE("bisections are the cuts they should be", "[platforms][closed-form]")
   const auto spec = load_platform("c4140-k-v100-sxm2");
   const double pcie = pcie_bandwidth(3, 16, Bytes(128)).value();
   CHECK_THAT(node_bisection(spec).value(), test::is(4 * 2 * 25e9 + 2 * pcie));
+  const PlatformSpec rack = load_platform("gb200-nvl72"); // too many halves to try
+  const double nvlink = 36 * rack.gpu.nvlink_bricks * rack.gpu.nvlink_brick.value();
+  CHECK(node_bisection(rack).value() >= nvlink);
+  CHECK(node_bisection(rack).value() < 1.1 * nvlink);
   CHECK_THAT(cluster_bisection(spec, 8).value(), test::is(4 * 12.5e9));
 }
 
