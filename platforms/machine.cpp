@@ -345,8 +345,9 @@ void Machine::add_route(std::vector<sim::Use>& uses, int node, int from, int to)
     return graph_.parts()[static_cast<std::size_t>(part)].kind;
   };
   const bool peer = kind(from) != PartKind::socket && kind(to) != PartKind::socket;
+  const bool redirected = spec_.node.pcie_acs || stack_.host.pcie_acs;
   double weight = 1;
-  for (const Leg& leg : graph_.route(from, to)) {
+  for (const Leg& leg : redirected ? graph_.redirected_route(from, to) : graph_.route(from, to)) {
     const Join& join = graph_.joins()[static_cast<std::size_t>(leg.join)];
     uses.push_back({at(node, pcie_ + 2 * leg.join + (leg.up ? 0 : 1)).value, weight});
     const int root = root_of_join_[static_cast<std::size_t>(leg.join)];

@@ -168,6 +168,21 @@ std::vector<Leg> NodeGraph::route(int from, int to) const
   return legs;
 }
 
+std::vector<Leg> NodeGraph::redirected_route(int from, int to) const
+{
+  std::vector<Leg> legs = route(from, to);
+  const auto turn = std::find_if(legs.begin(), legs.end(), [](const Leg& leg) { return !leg.up; });
+  if (turn == legs.begin() || turn == legs.end())
+    return legs; // between a device and what it hangs on
+  const int highest = joins_[static_cast<std::size_t>(turn->join)].upper;
+  std::vector<Leg> detour = route(highest, socket(socket_of(highest)));
+  const std::size_t climbed = detour.size();
+  for (std::size_t i = climbed; i-- > 0;)
+    detour.push_back({detour[i].join, false});
+  legs.insert(turn, detour.begin(), detour.end());
+  return legs;
+}
+
 int NodeGraph::socket_of(int part) const
 {
   while (parts_[static_cast<std::size_t>(part)].kind != PartKind::socket) {

@@ -57,6 +57,9 @@ public:
 
   /// Shortest PCIe route between two parts (Dijkstra over the joins; NVLink is not part of it).
   std::vector<Leg> route(int from, int to) const;
+  /// The same where PCIe switches send what passes between devices up to the host bridge and back
+  /// (access control services): PCI Express Base Specification, 6.12, ACS P2P Request Redirect.
+  std::vector<Leg> redirected_route(int from, int to) const;
   /// The socket a part hangs on.
   int socket_of(int part) const;
   PathClass classify(int from, int to) const;

@@ -55,6 +55,7 @@ struct NodeSpec {
   std::vector<NicSpec> nics;
   std::vector<DiskSpec> disks;
   bool peer_to_peer = true; // GPUs may reach each other's memory over PCIe
+  bool pcie_acs = false;    // switches send traffic between devices up to the host bridge
   Bytes pcie_max_payload{128};
 };
 
@@ -152,6 +153,9 @@ void describe(V& v, NodeSpec& s)
   v.optional("nics", s.nics, "network adapters");
   v.optional("disks", s.disks, "local disks");
   v.optional("peer_to_peer", s.peer_to_peer, "GPUs may reach each other's memory over PCIe");
+  v.optional("pcie_acs", s.pcie_acs,
+             "PCIe switches send traffic between the devices below them up to the host bridge and "
+             "back (access control services, as firmware may turn on with VT-d or AMD-Vi)");
   v.optional("pcie_max_payload", s.pcie_max_payload, "bytes of data in one PCIe packet",
              between(64, 4096));
 }

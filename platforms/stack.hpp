@@ -21,6 +21,7 @@ constexpr auto choices(Isolation)
 struct Host {
   std::string name;
   bool peer_to_peer = true; // GPUs reach each other over PCIe
+  bool pcie_acs = false;    // traffic between devices passes the host bridge
   bool nvlink = true;       // the guest sees NVLink
   bool gpudirect_rdma = true;
   bool container_per_gpu = false;  // no process sees another one's GPU, memory or name of the host
@@ -71,6 +72,9 @@ void describe(V& v, Host& s)
   v.format("foretrain.host/1");
   v.required("name", s.name, "name of the layer");
   v.optional("peer_to_peer", s.peer_to_peer, "GPUs may reach each other over PCIe");
+  v.optional("pcie_acs", s.pcie_acs,
+             "traffic between devices of one guest is translated by the IOMMU: PCIe switches send "
+             "it up to the host bridge and back (no direct translated peer-to-peer, no ATS)");
   v.optional("nvlink", s.nvlink, "NVLink is visible");
   v.optional("gpudirect_rdma", s.gpudirect_rdma, "adapters may reach GPU memory");
   v.optional(

@@ -272,6 +272,65 @@ TEST_CASE("a host bridge forwards peer traffic in packets of its own size",
   CHECK(spec.cpu.peer_packet < Bytes(256));
 }
 
+TEST_CASE("access control sends what passes between devices of a switch over the host bridge",
+          "[machine][closed-form]")
+{
+  const auto cascade = [](bool acs) {
+    return patched("generic-4gpu",
+                   fmt::format(R"({{"node": {{"pcie_acs": {}, "pcie_max_payload": "256 B",
+      "pcie_switches": [{{"name": "plx0", "on": "socket0"}}, {{"name": "plx1", "on": "plx0"}},
+                        {{"name": "plx2", "on": "plx0"}}],
+      "gpus": {{"type": "v100-pcie-16gb", "on": ["plx1", "plx1", "plx2", "socket0"]}}}}}})",
+                               acs));
+  };
+  sim::Engine engine;
+  const auto spec = cascade(true);
+  const Machine machine(engine, spec, stack_of("tcp"), 1);
+  const double small =
+      pcie_bandwidth(3, 1, Bytes(256)) / pcie_bandwidth(3, 1, spec.cpu.peer_packet);
+  SECTION("up all switches in whole packets, down in the host bridge's")
+  {
+    for (const int peer : {1, 2}) {
+      const auto hop = machine.hop({0, 0}, {0, peer}, Mover::collective);
+      const auto target = fmt::format("node0/gpu{}/pcie/down", peer);
+      CHECK(weight_of(hop.uses, engine, "node0/gpu0/pcie/up") == 1);
+      CHECK(weight_of(hop.uses, engine, "node0/plx1/pcie/up") == 1);
+      CHECK(weight_of(hop.uses, engine, "node0/plx0/pcie/up") == 1);
+      CHECK_THAT(weight_of(hop.uses, engine, "node0/plx0/root-port"), test::is(1 + small));
+      CHECK_THAT(weight_of(hop.uses, engine, "node0/plx0/pcie/down"), test::is(small));
+      CHECK_THAT(weight_of(hop.uses, engine, fmt::format("node0/plx{}/pcie/down", peer)),
+                 test::is(small));
+      CHECK_THAT(weight_of(hop.uses, engine, target), test::is(small));
+    }
+  }
+  SECTION("what passes the host bridge anyway, or ends in memory, goes as before")
+  {
+    sim::Engine free;
+    const Machine without(free, cascade(false), stack_of("tcp"), 1);
+    const auto weights = [](const sim::Engine& in, const std::vector<sim::Use>& uses) {
+      std::map<std::string, double> list;
+      for (const sim::Use& use : uses)
+        list[in.name({use.resource})] += use.weight;
+      return list;
+    };
+    CHECK(weights(engine, machine.hop({0, 0}, {0, 3}, Mover::collective).uses) ==
+          weights(free, without.hop({0, 0}, {0, 3}, Mover::collective).uses));
+    CHECK(weights(engine, machine.host_to_device({0, 0}, true)->uses) ==
+          weights(free, without.host_to_device({0, 0}, true)->uses));
+    CHECK(weight_of(without.hop({0, 0}, {0, 1}, Mover::collective).uses, free,
+                    "node0/plx1/pcie/up") == 0);
+  }
+  SECTION("a guest whose devices are translated by the IOMMU is one of these")
+  {
+    sim::Engine guest;
+    auto stack = stack_of("tcp");
+    stack.host.pcie_acs = true;
+    const Machine in_guest(guest, cascade(false), stack, 1);
+    CHECK(weight_of(in_guest.hop({0, 0}, {0, 1}, Mover::collective).uses, guest,
+                    "node0/plx0/pcie/up") == 1);
+  }
+}
+
 TEST_CASE("GPUs take turns on adapters that are equally near", "[machine]")
 {
   sim::Engine engine;
