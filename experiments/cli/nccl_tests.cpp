@@ -167,6 +167,8 @@ void print(const NcclTest& test, const NcclTestsArguments& a, const CallMachine&
                     test.operation == models::Operation::reduce_scatter;
   for (const std::string& assumed : assumptions_of(machine.stack, options.nodes > 1))
     std::cout << "# assumed: " << assumed << '\n';
+  if (const std::string remark = remark_on_version(a.library); !remark.empty())
+    std::cout << "# assumed: " << remark << '\n';
   std::cout << fmt::format(
       "# foretrain: {} simulated on {}, {} node(s) x {} GPU(s)\n"
       "# nThread {} nGpus {} minBytes {:.0f} maxBytes {:.0f} step: {}({}) "
@@ -296,6 +298,11 @@ void take_from_log(const NcclTestsArguments& a, const calibration::NcclTestsLog&
 // What takes part, against what is there and can exchange anything.
 void check_ranks(const NcclTestsOptions& options, const platforms::PlatformSpec& platform)
 {
+  if (const auto library = models::load_library(options.library);
+      options.nodes > 1 && !library.between_nodes)
+    throw UsageError(fmt::format("--nodes {}: {} has no network\n  hint: --library nccl-2.0, or a "
+                                 "later one",
+                                 options.nodes, library.name));
   if (options.gpus_per_node > platform.gpus_per_node())
     throw UsageError(fmt::format("-g {}: '{}' has {} GPUs per node", options.gpus_per_node,
                                  platform.name, platform.gpus_per_node()));

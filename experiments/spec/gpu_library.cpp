@@ -34,4 +34,13 @@ Value library_for(const std::string& named, const platforms::Gpu& gpu,
   return value;
 }
 
+std::string remark_on_version(const std::string& library)
+{
+  const std::string taken = preset_for_version(library, models::kLibraryKind);
+  return taken.empty() || library.starts_with(taken + ".") // a patch of it
+             ? ""
+             : fmt::format("library {} is taken as {}, the newest one described before it", library,
+                           taken);
+}
+
 } // namespace foretrain::experiments

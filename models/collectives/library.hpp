@@ -14,7 +14,7 @@
 
 namespace foretrain::models {
 
-inline const PresetKind kLibraryKind{"library", "models/data/libraries"};
+inline const PresetKind kLibraryKind{"library", "models/data/libraries", true};
 
 /// Time for one step of an algorithm over one hop, by how far the hop reaches.
 struct HopLatency {
@@ -151,6 +151,8 @@ struct Library {
 
   bool trees_between_nodes_only = false; // inside one node it does not choose a tree by itself
 
+  bool between_nodes = true; // it has a network
+
   std::optional<sim::GpuVendor> vendor{}; // of the GPUs that it runs on; none: anybody's
 
   bool chooses(const std::string& algorithm, int nodes) const
@@ -264,6 +266,7 @@ void describe(V& v, Library& s)
              "inside a node: searched for in the topology, or one in the order of the devices");
   v.optional("trees_between_nodes_only", s.trees_between_nodes_only,
              "inside one node it does not choose a tree by itself");
+  v.optional("between_nodes", s.between_nodes, "it exchanges between nodes, too");
   v.optional("relays", s.relays,
              "sends between two GPUs by way of a third one where that avoids PCIe");
   v.optional("socket_step", s.socket_step,

@@ -175,6 +175,9 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
   std::error_code error;
   if (name.empty() || !fs::exists(file, error))
     file = file_called(name, kind);
+  if (file.empty())
+    if (const std::string before = preset_for_version(name, kind); !before.empty())
+      file = preset_file(before, kind);
   if (file.empty()) {
     const auto names = names_and_aliases(kind);
     fail("is not a known " + std::string(kind.name), name,
@@ -264,6 +267,19 @@ std::vector<std::string> preset_aliases(const std::string& name, const PresetKin
     if (alias.is_string())
       aliases.push_back(alias.get<std::string>());
   return aliases;
+}
+
+std::string preset_for_version(const std::string& name, const PresetKind& kind)
+{
+  if (!kind.versions || is_path(name) || !file_called(name, kind).empty())
+    return "";
+  std::vector<std::string> of_major; // nothing is known of what comes after the last one
+  const std::string asked = as_written_here(name);
+  const std::string major = asked.substr(0, asked.find('.', asked.rfind('-') + 1));
+  for (std::string& known : preset_names(kind))
+    if (known == major || known.starts_with(major + "."))
+      of_major.push_back(std::move(known));
+  return version_before(asked, of_major);
 }
 
 Value resolve_preset(const Value& reference, const PresetKind& kind)

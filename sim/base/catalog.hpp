@@ -18,6 +18,8 @@ namespace foretrain {
 struct PresetKind {
   const char* name;   // "platform"
   const char* folder; // "platforms/data/platforms"
+  bool versions =
+      false; // of software: a name ends in its version, and presets stand for later ones
 };
 
 /// Where the data folders are: $FORETRAIN_DATA (or $FORETRAIN_ROOT), else what look_in() named,
@@ -34,6 +36,10 @@ std::vector<std::string> preset_names(const PresetKind& kind);
 
 /// What else a preset answers to, as its file lists it.
 std::vector<std::string> preset_aliases(const std::string& name, const PresetKind& kind);
+
+/// Of a version that has no preset of its own the one that stands for it: the newest before it;
+/// "" where a name, alias or file is meant.
+std::string preset_for_version(const std::string& name, const PresetKind& kind);
 
 /// The object a reference stands for, with its "extends" and overlays applied. Throws ConfigError
 /// with the nearest name when there is no such preset.

@@ -300,10 +300,14 @@ Json& step_into(const std::string& where, Json& at, const std::string& step,
   }
   if (at.is_object() && (last || at.contains(step)))
     return at[step];
+  if (!at.is_object())
+    throw ConfigError(
+        where, "", problem,
+        fmt::format("{} is {}, which has no keys", excerpt(walked, 200),
+                    excerpt(at.dump(-1, ' ', false, Json::error_handler_t::replace))));
   std::vector<std::string> known;
-  if (at.is_object())
-    for (const auto& item : at.items())
-      known.push_back(item.key());
+  for (const auto& item : at.items())
+    known.push_back(item.key());
   throw ConfigError(where, "", problem, suggestion(step, known, "keys there"));
 }
 } // namespace

@@ -160,26 +160,6 @@ std::ptrdiff_t letters_alike(std::string_view a, std::string_view b)
 
 constexpr std::size_t kShown = 20; // names of a list
 
-// Of a version that nobody has the newest one before it: "nccl-2.18" of "nccl-2.19.4"; "" where
-// there is none.
-std::string version_before(std::string_view word, const std::vector<std::string>& candidates)
-{
-  const std::string asked = lower_case(word);
-  const std::string stem = asked.substr(0, asked.rfind('-') + 1);
-  const std::vector<int> version = version_of(asked, stem);
-  std::string best;
-  std::vector<int> newest;
-  if (version.size() < 2 || stem.empty()) // a number without points is as often a size
-    return best;
-  for (const auto& candidate : candidates)
-    if (std::vector<int> known = version_of(lower_case(candidate), stem);
-        known > newest && known <= version) {
-      best = candidate;
-      newest = std::move(known);
-    }
-  return best;
-}
-
 } // namespace
 
 std::string lower_case(std::string_view text)
@@ -224,6 +204,24 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
       best_letters = letters;
     }
   }
+  return best;
+}
+
+std::string version_before(std::string_view word, const std::vector<std::string>& candidates)
+{
+  const std::string asked = lower_case(word);
+  const std::string stem = asked.substr(0, asked.rfind('-') + 1);
+  const std::vector<int> version = version_of(asked, stem);
+  std::string best;
+  std::vector<int> newest;
+  if (version.size() < 2 || stem.empty()) // a number without points is as often a size
+    return best;
+  for (const auto& candidate : candidates)
+    if (std::vector<int> known = version_of(lower_case(candidate), stem);
+        known > newest && known <= version) {
+      best = candidate;
+      newest = std::move(known);
+    }
   return best;
 }
 

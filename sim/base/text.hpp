@@ -17,6 +17,10 @@ std::string lower_case(std::string_view text);
 /// plausible misspelling.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+/// Of a version that no candidate has the newest one before it: "nccl-2.18" of "nccl-2.19.4"; ""
+/// where there is none, or the word is no version.
+std::string version_before(std::string_view word, const std::vector<std::string>& candidates);
+
 /// "did you mean 'x'?" when a near name exists, or one that contains the word; else "".
 std::string hint(std::string_view word, const std::vector<std::string>& candidates);
 

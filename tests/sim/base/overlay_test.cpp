@@ -28,6 +28,8 @@ public:
         "base",
         R"({ "aliases": ["b", "sixteen-wide", "The Base"], "rate": "1 GB/s", "share": 0.5, "steps": [1, 2] })");
     write("derived", R"({ "extends": "base", "share": 0.9 })");
+    write("part-2.4", R"({ "rate": "24 GB/s" })");
+    write("part-2.18", R"({ "rate": "218 GB/s" })");
     setenv("FORETRAIN_ROOT", root_.c_str(), 1);
   }
   ~Parts()
@@ -87,6 +89,27 @@ TEST_CASE("a name may be written as it is elsewhere", "[base]")
   CHECK(resolve_preset(std::string("DERIVED"), kPart).json().at("share") == 0.9);
   for (const char* name : {"sixteenwide", "bas", "derived-base", ""})
     CHECK_THROWS_WITH(resolve_preset(std::string(name), kPart), Contains("is not a known part"));
+}
+
+TEST_CASE("of a version without a preset the newest one before it is taken", "[base]")
+{
+  const Parts parts;
+  constexpr PresetKind versions{"part", "parts", true};
+  const auto rate = [&](const char* name) {
+    return resolve_preset(std::string(name), versions).json().at("rate");
+  };
+  CHECK(rate("part-2.4") == "24 GB/s");
+  for (const char* name : {"part-2.5", "part-2.10.3", "Part-2.17", "part-2.4.8"}) {
+    CHECK(rate(name) == "24 GB/s");
+    CHECK(preset_for_version(name, versions) == "part-2.4");
+  }
+  CHECK(rate("part-2.19") == "218 GB/s");
+  for (const char* name : {"part-2.4", "part-2.18", "part", "base", "b", "./part-2.19.json"})
+    CHECK(preset_for_version(name, versions).empty());
+  for (const char* name : {"part-3.0", "part-2.3", "part-1.9", "part-2", "part-2.x", "other-2.5"})
+    CHECK_THROWS_WITH(rate(name), Contains("is not a known part"));
+  CHECK_THROWS_WITH(resolve_preset(std::string("part-2.19"), kPart),
+                    Contains("did you mean 'part-2.18'?"));
 }
 
 TEST_CASE("what extends a preset inherits its overlay, unless it says otherwise", "[overlay]")
