@@ -26,11 +26,14 @@ public:
       return stop_asked == 0;
     };
   }
-  ~FleetWatch() { std::signal(SIGINT, before_); }
+  ~FleetWatch() { std::signal(SIGINT, before_ == SIG_IGN ? SIG_IGN : &next_one_ends); }
   FleetWatch(const FleetWatch&) = delete;
   FleetWatch& operator=(const FleetWatch&) = delete;
 
 private:
+  // What is done becomes an answer, whoever asks to stop now; who asks again ends that, too.
+  static void next_one_ends(int) { std::signal(SIGINT, SIG_DFL); }
+
   double all_; // seeds of all points
   void (*before_)(int);
   ProgressBar bar_{"% of jobs"};

@@ -284,7 +284,7 @@ FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> run
     answer.failures = failures_of(*fleet.spec.failures, runs);
   if (interval_by_simulation(fleet.spec))
     answer.interval_of_daly = runs.back().interval_scale;
-  answer.warnings = runs.front().misfits;
+  answer.warnings = runs.front().warnings;
   if (runs.back().situations > 0)
     answer.situations = runs.back().situations;
   if (fleet.spec.jobs)

@@ -113,7 +113,8 @@ void describe(V& v, FleetJobCounts& s)
       "larger than the cluster or their queue's quota, or more GPUs on a node than nodes have");
   v.required("waiting", s.waiting, "that never started");
   v.required("running", s.running, "when the simulation was interrupted");
-  v.required("stuck", s.stuck, "that wait for each other's GPUs for ever");
+  v.required("stuck", s.stuck,
+             "of those that never started: they wait for each other's GPUs for ever");
 }
 
 template <class V>

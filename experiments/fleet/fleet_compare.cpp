@@ -11,6 +11,7 @@
 #include "sim/base/version.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -42,6 +43,13 @@ CompareSide side_of_runs(const FleetSide& side, const std::vector<std::string>& 
   return found;
 }
 
+// Sums in another order differ in their last digits, and are the same.
+double difference_of(double a, double b)
+{
+  constexpr double kSame = 1e-9;
+  return std::abs(b - a) <= kSame * std::max(std::abs(a), std::abs(b)) ? 0 : b - a;
+}
+
 // Nothing where no seed has it on both sides: waits of jobs of which none ran.
 std::optional<FleetComparedQuantity> compared(const FleetQuantity& quantity, const FleetPointRun& a,
                                               const FleetPointRun& b)
@@ -57,7 +65,7 @@ std::optional<FleetComparedQuantity> compared(const FleetQuantity& quantity, con
     const Range *of_a = quantity.of(a.by_seed[i]), *of_b = quantity.of(b.by_seed[i]);
     if (of_a == nullptr || of_b == nullptr)
       continue;
-    differences.push_back(of_b->median - of_a->median);
+    differences.push_back(difference_of(of_a->median, of_b->median));
     it.b_less += differences.back() < 0 ? 1 : 0;
     it.b_more += differences.back() > 0 ? 1 : 0;
   }

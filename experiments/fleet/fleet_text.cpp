@@ -137,7 +137,7 @@ std::string jobs_text(const FleetAnswer& answer)
       {"rejected: larger than the cluster or their queue's quota, or more GPUs on a node than "
        "nodes have",
        jobs.rejected},
-      {"never started", jobs.waiting},
+      {"never started", jobs.waiting - jobs.stuck},
       {"still running", jobs.running},
       {"stuck: they wait for each other's GPUs", jobs.stuck}};
   for (const auto& [what, number_of_jobs] : others)

@@ -8,6 +8,8 @@ namespace foretrain::models::fleet {
 
 namespace {
 
+constexpr double kHour = 3600; // seconds
+
 double mean_of(const std::vector<double>& rates)
 {
   return rates.empty()
@@ -58,17 +60,41 @@ public:
   }
 
 private:
-  // A process of the greatest rate, of which a part is taken (Lewis and Shedler 1979).
+  double relative_rate(double time) const
+  {
+    return rate_at(arrivals_.by_hour, time, kHour) *
+           rate_at(arrivals_.by_weekday, time, 24 * kHour);
+  }
+
   Seconds next(Seconds after)
+  {
+    return arrivals_.process == ArrivalProcess::poisson ? next_by_chance(after) : next_even(after);
+  }
+
+  // At equal distances in what is to come: where the rate's integral has grown by one.
+  Seconds next_even(Seconds after) const
+  {
+    double time = after.value();
+    for (double left = arrivals_.burst / arrivals_.per_second; time < arrivals_.until.value();) {
+      const double rate = relative_rate(time);
+      const double end = (std::floor(time / kHour) + 1) * kHour; // until then it is the same
+      if (rate * (end - time) >= left)
+        return Seconds(time + left / rate);
+      left -= rate * (end - time);
+      time = end;
+    }
+    return arrivals_.until;
+  }
+
+  // A process of the greatest rate, of which a part is taken (Lewis and Shedler 1979).
+  Seconds next_by_chance(Seconds after)
   {
     const double most = greatest(arrivals_.by_hour) * greatest(arrivals_.by_weekday);
     const double between = arrivals_.burst / (arrivals_.per_second * most);
     double time = after.value();
     do {
-      time += arrivals_.process == ArrivalProcess::poisson ? exponential(times_, between) : between;
-    } while (time < arrivals_.until.value() &&
-             times_.uniform() * most >= rate_at(arrivals_.by_hour, time, 3600) *
-                                            rate_at(arrivals_.by_weekday, time, 86400));
+      time += exponential(times_, between);
+    } while (time < arrivals_.until.value() && times_.uniform() * most >= relative_rate(time));
     return Seconds(time);
   }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <memory>
 
+#include <boost/math/special_functions/gamma.hpp>
+
 namespace foretrain::models::fleet {
 
 namespace {
@@ -16,9 +18,13 @@ struct Renewal {
   sim::RandomStream stream;
   Outage next{};
 
-  void draw_next(Seconds from)
+  void draw_first() { draw_at(draw_first_gap(law, mean_scale, stream)); }
+  void draw_next() { draw_at(next.repaired + draw_gap(law, mean_scale, stream)); }
+
+private:
+  void draw_at(Seconds time)
   {
-    next.time = from + draw_gap(law, mean_scale, stream);
+    next.time = time;
     next.first = first;
     next.nodes = nodes;
     next.hits = law.hits;
@@ -40,7 +46,7 @@ public:
     for (std::size_t c = 0; c < classes.size(); ++c)
       add(classes[c], shape, seed, "fleet failures " + std::to_string(c));
     for (const auto& renewal : all_) {
-      renewal->draw_next(Seconds(0));
+      renewal->draw_first();
       queue_.push(renewal.get());
     }
   }
@@ -52,7 +58,7 @@ public:
     Renewal* renewal = queue_.top();
     queue_.pop();
     const Outage outage = renewal->next;
-    renewal->draw_next(outage.repaired);
+    renewal->draw_next();
     queue_.push(renewal);
     return outage;
   }
@@ -99,14 +105,29 @@ Seconds RepairLaw::draw(sim::RandomStream& stream) const
   return Seconds(median.value() * std::exp(std::sqrt(variance) * stream.normal()));
 }
 
+namespace {
+
+Seconds weibull_scale(const FailureClass& failures, double mean_scale)
+{
+  return mean_scale / std::tgamma(1 + 1 / failures.shape) * failures.mean_time;
+}
+
+} // namespace
+
 Seconds draw_gap(const FailureClass& failures, double mean_scale, sim::RandomStream& stream)
 {
-  const double mean = mean_scale * failures.mean_time.value();
   const double exponential = -std::log1p(-stream.uniform());
   if (failures.law == FailureLaw::exponential)
-    return Seconds(mean * exponential);
-  const double scale = mean / std::tgamma(1 + 1 / failures.shape);
-  return Seconds(scale * std::pow(exponential, 1 / failures.shape));
+    return mean_scale * exponential * failures.mean_time;
+  return std::pow(exponential, 1 / failures.shape) * weibull_scale(failures, mean_scale);
+}
+
+Seconds draw_first_gap(const FailureClass& failures, double mean_scale, sim::RandomStream& stream)
+{
+  if (failures.law == FailureLaw::exponential) // has no memory
+    return draw_gap(failures, mean_scale, stream);
+  const double power = boost::math::gamma_p_inv(1 / failures.shape, stream.uniform());
+  return std::pow(power, 1 / failures.shape) * weibull_scale(failures, mean_scale);
 }
 
 OutageSource draw_outages(const std::vector<FailureClass>& classes, const ClusterShape& shape,

@@ -63,8 +63,13 @@ struct FailureClass {
   double drained = 0;
 };
 
-/// Time from a repair, or from the start, to the next failure.
+/// Time from a repair to the next failure.
 Seconds draw_gap(const FailureClass& failures, double mean_scale, sim::RandomStream& stream);
+/// Time from a moment at which the thing has run for long to its next failure, so that the rate is
+/// the mean one from the start: the forward recurrence time of a renewal process, whose density is
+/// the share of gaps that are longer over their mean (Cox, Renewal Theory, 1962). With Weibull's
+/// law (x / scale)^shape has a gamma distribution of shape 1 / shape.
+Seconds draw_first_gap(const FailureClass& failures, double mean_scale, sim::RandomStream& stream);
 
 /// Of a cluster, each thing with a random stream of its own.
 OutageSource draw_outages(const std::vector<FailureClass>& classes, const ClusterShape& shape,

@@ -11,6 +11,8 @@ class PodByPod final : public Backfill {
 public:
   void pass(Scheduler& s) override
   {
+    for (const JobId id : s.arrived()) // they may have to wait before anything is free
+      s.blame(id, s.allowed(id) ? Cause::gpus : Cause::quota);
     bool placed = true;
     while (placed && s.free().count() > 0) {
       placed = false;

@@ -210,7 +210,7 @@ void Scheduler::blame(JobId id, Cause cause)
   if (blame.cause == cause)
     return;
   const double now = now_.value();
-  if (blame.cause != Cause::nothing && now - blame.since >= blame.longest) {
+  if (blame.cause != Cause::nothing && now > blame.since && now - blame.since >= blame.longest) {
     blame.longest = now - blame.since;
     blame.worst = blame.cause;
   }

@@ -89,13 +89,19 @@ void Service::outage(std::uint32_t which)
     gpu_fails(outages_[which]);
     break;
   case Hits::storage:
-    ++result_.failures;
+    count(outage, result_.failures);
     hurt_.no_storage(outage.repaired);
     break;
   }
   if (!outage.drained)
     events_.push({outage.repaired, Happens::repair, which, 0});
   take_outage();
+}
+
+// All that is told begins with the first job.
+void Service::count(const Outage& outage, int& number) const
+{
+  number += outage.time >= result_.start ? 1 : 0;
 }
 
 void Service::nodes_fail(Broken& broken)
@@ -108,7 +114,7 @@ void Service::nodes_fail(Broken& broken)
       broken.nodes.push_back(node);
     if (broke != NodeStates::Broke::in_service)
       continue;
-    ++result_.failures;
+    count(outage, result_.failures);
     std::erase_if(draining_, [&](std::uint32_t i) { return outages_[i].outage.first == node; });
     hurt_.lose_memory(node);
     go_down({node, scheduler_.every_gpu()});
@@ -123,7 +129,7 @@ void Service::gpu_fails(Broken& broken)
   if ((scheduler_.down_on(gpu.node) & gpu.gpus) != 0)
     return;
   broken.gpu = true;
-  ++result_.failures;
+  count(broken.outage, result_.failures);
   nodes_.break_gpus(gpu);
   go_down(gpu);
 }
@@ -135,7 +141,7 @@ void Service::drain(std::uint32_t which)
   const int node = outages_[which].outage.first;
   if (nodes_.is_out(node) || nodes_.in_maintenance(node) || scheduler_.drains(node))
     return;
-  ++result_.drained;
+  count(outages_[which].outage, result_.drained);
   scheduler_.drain(node);
   draining_.push_back(which);
   job_left();

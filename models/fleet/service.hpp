@@ -49,6 +49,7 @@ private:
   void repaired(std::uint32_t which);
   void open_window(const Window& window);
   void close_window(const Window& window);
+  void count(const Outage& outage, int& number) const;
   void nodes_fail(Broken& broken);
   void gpu_fails(Broken& broken);
   void drain(std::uint32_t which);

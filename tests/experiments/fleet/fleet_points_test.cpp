@@ -64,6 +64,18 @@ std::string queue(double stretch, const std::string& more = "")
 
 } // namespace
 
+TEST_CASE("what is the same in another order is not less or more", "[fleet]")
+{
+  const FleetFile fifo = load(queue(1)), shortest = load(queue(1), {"/policy=sjf"});
+  const FleetComparison comparison = compared(fifo, shortest, 20);
+  const FleetComparedQuantity& work = quantity(comparison.pairs.front(), "/gpu_hours/productive");
+  CHECK(work.b_less == 0);
+  CHECK(work.b_more == 0);
+  CHECK(work.difference.high == 0);
+  const FleetComparedQuantity& wait = quantity(comparison.pairs.front(), "/wait_s/mean");
+  CHECK(wait.b_less > 10);
+}
+
 TEST_CASE("points of a fleet's sweep are what --set makes of it", "[fleet]")
 {
   const test::TextFile trace("points.swf", kTrace);

@@ -237,6 +237,49 @@ TEST_CASE("Weibull's law has its mean, and repairs their median and mean", "[fle
   CHECK(std::abs(below / double(kDraws) - 0.5) < 0.005);
 }
 
+TEST_CASE("failures have their rate from the start, whatever their law", "[fleet][closed-form]")
+{
+  const auto [law, shape] = GENERATE(table<FailureLaw, double>({{FailureLaw::exponential, 1},
+                                                                {FailureLaw::weibull, 0.5},
+                                                                {FailureLaw::weibull, 1},
+                                                                {FailureLaw::weibull, 3}}));
+  const FailureClass failures{Seconds(1000), law, shape, {Seconds(1e-6), Seconds(1e-6)}};
+  // (mu^2 + sigma^2) / (2 mu) of a gap, until the first of those that have run for long.
+  const double mean = std::tgamma(1 + 1 / shape);
+  const double until_first = std::tgamma(1 + 2 / shape) / (2 * mean * mean);
+  sim::RandomStream stream(5, "first gaps");
+  constexpr int kDraws = 400000;
+  double first = 0;
+  for (int i = 0; i < kDraws; ++i)
+    first += draw_first_gap(failures, 1, stream).value() / 1000 / kDraws;
+  CHECK(std::abs(first / until_first - 1) < 0.03);
+  int begins = 0, later = 0; // in two times of a tenth of the mean
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const OutageSource source = draw_outages({failures}, {200, 1, 0}, seed);
+    for (auto it = source(); it && it->time < Seconds(600); it = source()) {
+      begins += it->time < Seconds(100) ? 1 : 0;
+      later += it->time >= Seconds(500) ? 1 : 0;
+    }
+  }
+  CHECK(std::abs(begins / 4000.0 - 1) < 0.06);
+  CHECK(std::abs(later / 4000.0 - 1) < 0.06);
+}
+
+TEST_CASE("what failed before the first job came is not counted", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(1000, 1, 1000)};
+  FleetSetting setting = test::one_gpu_nodes(3);
+  const auto down = [](double from, int node, double until, Hits hits = Hits::nodes) {
+    return Outage{Seconds(from), node, 1, Seconds(until), hits};
+  };
+  setting.outages = outages_of({down(100, 0, 200), down(500, 1, 5000), down(900, 0, 950, Hits::gpu),
+                                down(950, 0, 960, Hits::storage), down(1500, 2, 1600)});
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.failures == 1);
+  CHECK(result.jobs[0].state == JobState::completed);
+}
+
 TEST_CASE("lemons have their share of the failures", "[fleet]")
 {
   FailureClass law{Seconds(1000), FailureLaw::exponential, 1, {Seconds(1), Seconds(1)}};

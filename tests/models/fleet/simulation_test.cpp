@@ -243,6 +243,24 @@ TEST_CASE("pods that are placed one by one can wait for each other for ever", "[
   CHECK(pods.jobs[1].state == JobState::waiting);
 }
 
+TEST_CASE("who waits for pods waits for GPUs, who does not wait for nothing", "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {job(0, 4, 100), job(10, 4, 100)};
+  FleetSetting setting;
+  setting.shape = {1, 4, 0};
+  setting.policy.gang = false;
+  setting.quotas = {{}};
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[0].waited_for == Cause::nothing);
+  CHECK(result.jobs[1].waited_for == Cause::gpus);
+  setting.quotas = {{3, false}, {8, true}};
+  workload.jobs[1].gpus = 3;
+  workload.jobs.push_back(job(20, 3, 10));
+  workload.jobs[0].queue = 1;
+  CHECK(simulate(workload, setting).jobs[2].waited_for == Cause::quota);
+}
+
 TEST_CASE("two that share a node slow each other down while both run", "[fleet]")
 {
   Workload workload;
