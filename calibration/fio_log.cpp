@@ -50,10 +50,15 @@ std::optional<FioSide> side(const Value& job, const char* key)
   return side;
 }
 
+bool has_option(const Value& options, const char* key)
+{
+  return options && options.json().is_object() && options.json().contains(key);
+}
+
 std::string option(const Value& job, const Value& global, const char* key)
 {
   for (const Value& options : {job, global})
-    if (options && options.json().is_object() && options.json().contains(key))
+    if (has_option(options, key))
       return log_text(options, key);
   return "";
 }
@@ -69,6 +74,38 @@ double count(const Value& job, const Value& global, const char* key)
     (job && job.json().contains(key) ? job : global)
         .fail_at(key, "must be a whole number from 1, got '" + excerpt(text) + "'");
   return static_cast<double>(*number);
+}
+
+// fio's default is the page cache, and it repeats only options that were given.
+bool through_cache(const Value& job, const Value& global)
+{
+  return option(job, global, "buffered") != "0" &&
+         (option(job, global, "direct") == "0" ||
+          !(has_option(job, "direct") || has_option(global, "direct")));
+}
+
+// What ran at the same time, side by side.
+void add_side(std::optional<FioSide>& sum, const std::optional<FioSide>& more)
+{
+  if (!sum || !more) {
+    sum = sum ? sum : more;
+    return;
+  }
+  const double in_flight = sum->in_flight() + more->in_flight();
+  sum->bytes += more->bytes;
+  sum->runtime = std::max(sum->runtime, more->runtime);
+  sum->rate += more->rate;
+  sum->operations += more->operations;
+  sum->mean_latency = Seconds(in_flight / sum->operations.value());
+}
+
+// Jobs of one group run together, and have entries of their own without --group_reporting.
+void add_to(FioJob& group, const FioJob& job)
+{
+  group.depth = std::max(group.depth, job.depth);
+  group.cached |= job.cached;
+  add_side(group.read, job.read);
+  add_side(group.write, job.write);
 }
 
 } // namespace
@@ -97,6 +134,7 @@ FioLog read_fio(const std::string& text, const std::string& name)
   const Value none;
   const Value global = root.json().contains("global options") ? root.at("global options") : none;
   const Value jobs = log_list(root, "jobs");
+  std::vector<double> groups; // of the jobs in the log
   for (std::size_t i = 0; i < jobs.json().size(); ++i) {
     const Value value = jobs.at(i);
     FioJob job;
@@ -107,11 +145,19 @@ FioLog read_fio(const std::string& text, const std::string& name)
     job.pattern = option(options, global, "rw");
     job.block_size = option(options, global, "bs");
     job.depth = count(options, global, "iodepth") * count(options, global, "numjobs");
-    job.cached = option(options, global, "direct") == "0";
+    job.cached = through_cache(options, global);
     job.read = side(value, "read");
     job.write = side(value, "write");
     if (!job.read && !job.write)
       value.fail("neither read nor wrote");
+    const double group = value.json().contains("groupid") ? log_number(value, "groupid")
+                                                          : -1 - static_cast<double>(i); // alone
+    const auto known = std::find(groups.begin(), groups.end(), group);
+    if (known != groups.end()) {
+      add_to(log.jobs[static_cast<std::size_t>(known - groups.begin())], job);
+      continue;
+    }
+    groups.push_back(group);
     log.jobs.push_back(std::move(job));
   }
   if (log.jobs.empty())

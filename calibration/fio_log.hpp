@@ -20,12 +20,13 @@ struct FioSide {
   double in_flight() const { return operations.value() * mean_latency.value(); }
 };
 
+/// Jobs of one group, which run at the same time, are one.
 struct FioJob {
   std::string name;
   std::string pattern;    // "read", "randread", "write", ...; "" when fio does not repeat it
   std::string block_size; // as given to fio, "" when fio does not repeat it
   double depth = 1;       // operations in flight that were asked for: iodepth x numjobs
-  bool cached = false;    // through the page cache, as it says (direct=0)
+  bool cached = false;    // through the page cache: direct=0, which is fio's default
   std::optional<FioSide> read;
   std::optional<FioSide> write;
 };

@@ -44,8 +44,8 @@ void intervals(const Value& root, Iperf3Log& log)
 
 bool is_iperf3(const std::string& text)
 {
-  return text.find("\"test_start\"") != std::string::npos &&
-         text.find("\"intervals\"") != std::string::npos;
+  const auto has = [&text](const char* key) { return text.find(key) != std::string::npos; };
+  return has("\"intervals\"") && (has("\"test_start\"") || has("\"error\"")); // it failed
 }
 
 Iperf3Log read_iperf3_log(const std::string& text, const std::string& name)

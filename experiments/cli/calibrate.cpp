@@ -53,9 +53,10 @@ int run_calibrate(const CalibrateArguments& a)
 std::function<int()> calibrate(CLI::App& app)
 {
   const auto a = std::make_shared<CalibrateArguments>();
-  app.add_option("LOG", a->logs,
-                 "nccl-tests, p2pBandwidthLatencyTest, iperf3 --json, fio --output-format=json, "
-                 "nvidia-smi topo -m, NCCL topology XML")
+  app.add_option(
+         "LOG", a->logs,
+         "nccl-tests, p2pBandwidthLatencyTest, nvbandwidth, perftest, iperf3 --json, "
+         "fio --output-format=json, records of realrun, nvidia-smi topo -m, NCCL topology XML")
       ->required();
   app.add_option("--out", a->out, "the profile to write");
   app.add_flag("--dry-run", a->dry_run, "show what would be learnt, write nothing");

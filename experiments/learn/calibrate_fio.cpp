@@ -52,7 +52,8 @@ std::string useless(const FioJob& job, Seconds of_one)
   if (job.read && job.write)
     return "reads and writes mixed: neither shows what the disk does of it alone";
   if (job.cached)
-    return "direct=0: the page cache answers in the disk's place; --direct=1 would tell";
+    return "direct=0, fio's default: the page cache answers in the disk's place; --direct=1 would "
+           "tell";
   if (small_reads(job) && job.read->in_flight() > kAlone &&
       job.read->mean_latency < kQueued * of_one)
     return fmt::format("{:.0f} reads in flight take {:.3g} us each, one alone {:.3g}: not the most "

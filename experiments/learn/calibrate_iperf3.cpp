@@ -254,6 +254,15 @@ private:
   bool line_bound(const Run& run)
   {
     const double busy = busier_end(run.log);
+    const double share = share_of_line(run);
+    if (share > 1.05) {
+      const auto& nic = spec_.nics[static_cast<std::size_t>(nic_)];
+      throw ConfigError(run.path, "",
+                        fmt::format("is of {}, but {} of '{}' carries {} of payload at most",
+                                    to_text(run.log.rate), nic.name, spec_.name,
+                                    to_text(run.log.rate / share)),
+                        "is it of another machine or adapter?");
+    }
     if (busy > kCoreBound)
       return false;
     const std::string where =
@@ -263,14 +272,6 @@ private:
                                      "--platform");
       return false;
     }
-    const auto& nic = spec_.nics[static_cast<std::size_t>(nic_)];
-    const double share = share_of_line(run);
-    if (share > 1.05)
-      throw ConfigError(run.path, "",
-                        fmt::format("is of {}, but {} of '{}' carries {} of payload at most",
-                                    to_text(run.log.rate), nic.name, spec_.name,
-                                    to_text(run.log.rate / share)),
-                        "is it of another machine or adapter?");
     if (share > kLineBound)
       return true;
     if (has_own_thread(setup_.stack(setup_.learnt()).transport))

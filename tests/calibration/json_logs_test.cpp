@@ -95,6 +95,46 @@ void fuzz(const Read& read, const std::string& text)
 
 } // namespace
 
+TEST_CASE("a run of iperf3 that failed says so", "[iperf3-log]")
+{
+  const std::string failed = R"({ "start": {}, "intervals": [], "end": {},
+    "error": "error - unable to connect to server: Connection refused" })";
+  CHECK(is_iperf3(failed));
+  CHECK_THAT(error_of(&read_iperf3_log, failed), Contains("Connection refused"));
+}
+
+TEST_CASE("jobs of fio that run together are one, through the cache unless they say direct",
+          "[fio-log][closed-form]")
+{
+  const std::size_t begin = kFio.find("{\n    \"jobname\""), end = kFio.find(" ]\n}");
+  const std::string cold = kFio.substr(begin, end - begin);
+  const auto of_group = [&](const char* group, const char* direct) {
+    return replaced(replaced(cold, "\"error\"", fmt::format(R"("groupid" : {}, "error")", group)),
+                    "\"128k\"", fmt::format(R"("128k", "direct" : "{}", "numjobs" : "2")", direct));
+  };
+  const auto log = [&](const std::string& jobs) {
+    return read_fio(kFio.substr(0, begin) + jobs + kFio.substr(end), "log");
+  };
+  const FioJob alone = log(cold).jobs.at(0);
+  CHECK(alone.cached);
+  const FioLog apart = log(of_group("0", "1") + "," + of_group("1", "1"));
+  REQUIRE(apart.jobs.size() == 2);
+  CHECK_FALSE(apart.jobs.at(1).cached);
+  CHECK(apart.jobs.at(1).read->rate == alone.read->rate);
+  const FioLog together = log(of_group("0", "1") + "," + of_group("0", "1"));
+  REQUIRE(together.jobs.size() == 1);
+  const FioJob& job = together.jobs.front();
+  CHECK_FALSE(job.cached);
+  CHECK(job.depth == 2);
+  CHECK_FALSE(job.write);
+  CHECK(job.read->rate == 2 * alone.read->rate);
+  CHECK(job.read->bytes == 2 * alone.read->bytes);
+  CHECK(job.read->operations == 2 * alone.read->operations);
+  CHECK(job.read->runtime == alone.read->runtime);
+  CHECK_THAT(job.read->mean_latency.value(), test::is(alone.read->mean_latency.value()));
+  CHECK(log(of_group("0", "1") + "," + of_group("0", "0")).jobs.front().cached);
+}
+
 TEST_CASE("iperf3 over TCP and UDP", "[iperf3-log]")
 {
   REQUIRE(is_iperf3(kTcp));

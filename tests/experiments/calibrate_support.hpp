@@ -130,7 +130,7 @@ inline std::string fio_log(const FioRun& run)
       "total_ios": 0, "lat_ns": { "mean": 0 } })");
   };
   return fmt::format(R"({{ "fio version": "fio-3.33", "jobs": [ {{ "jobname": "{}", "error": 0,
-    "job options": {{ "rw": "{}", "bs": "{}", "iodepth": "{}" }},
+    "job options": {{ "rw": "{}", "bs": "{}", "iodepth": "{}", "direct": "1" }},
     "read": {}, "write": {} }} ] }})",
                      run.pattern, run.pattern, run.block, run.depth, side(reads), side(!reads));
 }
