@@ -101,11 +101,26 @@ JobComparison compare_jobs(const ComparedPair& pair, const JobResult& a, const J
   return told;
 }
 
+// Which side alone is extrapolated.
+void add_remarks_on(const ComparedPoint& side, const ComparedPoint& other, const char* name,
+                    std::set<std::string>& warnings)
+{
+  for (const std::string& remark : side.warnings)
+    if (remark.find("extrapolates") != std::string::npos &&
+        std::find(other.warnings.begin(), other.warnings.end(), remark) == other.warnings.end())
+      warnings.insert(fmt::format("{} alone: {}", name, remark));
+}
+
 // What the reader of intervals and ratios has to know.
 std::vector<std::string> warnings_of(const CompareSide& a, const CompareSide& b,
+                                     const std::vector<ComparedPair>& points,
                                      const std::vector<JobComparison>& pairs)
 {
   std::set<std::string> warnings(a.warnings.begin(), a.warnings.end());
+  for (const ComparedPair& pair : points) {
+    add_remarks_on(*pair.a, *pair.b, "A", warnings);
+    add_remarks_on(*pair.b, *pair.a, "B", warnings);
+  }
   warnings.insert(b.warnings.begin(), b.warnings.end());
   for (const CompareSide* side : {&a, &b})
     for (const ComparedPoint& point : side->points)
@@ -178,7 +193,7 @@ CompareAnswer compare(const CompareSide& a, const CompareSide& b, const CompareO
                      excerpt(b.name) + "'");
   answer.unmatched = {a.points.size() - std::min(a.points.size(), pairs.size()),
                       b.points.size() - std::min(b.points.size(), pairs.size())};
-  answer.warnings = warnings_of(a, b, answer.pairs);
+  answer.warnings = warnings_of(a, b, pairs, answer.pairs);
   return answer;
 }
 

@@ -82,14 +82,15 @@ CompareSide side_of_result(const std::string& path)
       !document->root.at("points").is_array())
     root.fail("must be a result of foretrain, with a list \"points\"");
   const auto result = read_as<ExperimentResult>(root);
-  CompareSide side{path, {}, {}};
+  CompareSide side{path.starts_with("/dev/") ? result.experiment : path, {}, {}};
   for (const PointResult& point : result.points) {
     if (point.jobs.empty())
       continue;
     const Json settings = settings_json(point.settings);
     side.points.push_back(
         {result.experiment, settings,
-         result.input.is_object() ? input_of_point(result.input, settings) : Json(), point.jobs});
+         result.input.is_object() ? input_of_point(result.input, settings) : Json(), point.jobs,
+         point.warnings});
   }
   return side;
 }
@@ -112,7 +113,7 @@ CompareSide side_of_store(const std::string& path)
     const StoredPoint& point = latest.at(key);
     PointResult result = read_from<PointResult>(point.result, "a point of " + path);
     ComparedPoint compared{point.experiment, settings_json(result.settings), Json(),
-                           std::move(result.jobs)};
+                           std::move(result.jobs), std::move(result.warnings)};
     if (experiments.size() > 1)
       compared.settings[kWhich] = point.experiment;
     side.points.push_back(std::move(compared));
@@ -129,7 +130,8 @@ CompareSide side_of_prediction(const LoadedExperiment& experiment, const Experim
     const Point& point = experiment.points[i];
     if (!told.jobs.empty())
       side.points.push_back({experiment.spec.name, settings_json(told.settings),
-                             point.document->root, told.jobs, point.profiles, point});
+                             point.document->root, told.jobs, told.warnings, point.profiles,
+                             point});
   }
   return side;
 }

@@ -16,6 +16,7 @@ struct ComparedPoint {
   Json settings = Json::object();
   Json input; // the experiment with the settings made; null where a store holds none
   std::vector<JobResult> jobs{};
+  std::vector<std::string> warnings{}; // about the point
   std::shared_ptr<const Profiles> profiles{};
   std::optional<Point> point{}; // with which it can be run again
   std::size_t place = 0;        // of a fleet: among its runs

@@ -159,21 +159,38 @@ void resolve_candidate(const PlanSpec& spec, const Value& root, const Point& poi
                   kLengths);
 }
 
+// Of a cluster for which there is no answer: what its description says. 0: it does not.
+void take_size(const Document& document, Candidate& candidate)
+{
+  candidate.nodes = candidate.gpus = 0;
+  try {
+    const Value cluster = Value(std::make_shared<Document>(document)).at("cluster");
+    candidate.nodes = cluster.at("nodes").json().get<int>();
+    candidate.gpus =
+        candidate.nodes * platforms::load_platform(cluster.at("platform")).gpus_per_node();
+  } catch (const std::exception&) { // it is told why there is no answer
+  }
+}
+
 // Points of the candidates that there can be.
 void make_points(LoadedPlan& plan, const Value& root, const Document& base,
                  const std::vector<std::string>& profiles)
 {
   std::vector<std::optional<ConfigError>> failures;
+  const auto today = std::make_shared<const Document>(base); // what anchors were measured with
   for (Candidate& candidate : plan.candidates) {
     failures.emplace_back();
+    auto document = std::make_shared<Document>(base);
     try {
-      const Point point = single_point(with_options(plan.spec, base, candidate),
-                                       chosen_options(plan.spec, candidate), profiles);
+      document = with_options(plan.spec, base, candidate);
+      Point point = single_point(document, chosen_options(plan.spec, candidate), profiles);
+      point.anchored = today;
       resolve_candidate(plan.spec, root, point, candidate);
       plan.experiment.points.push_back(point);
     } catch (const ConfigError& error) {
       failures.back() = error;
       candidate.error = error.what();
+      take_size(*document, candidate);
     }
   }
   refuse_hopeless(plan.spec, plan.candidates, failures);

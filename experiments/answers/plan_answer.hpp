@@ -90,8 +90,8 @@ void describe(V& v, JudgedCandidate& s)
 {
   const bool done = s.error.empty();
   v.required("options", s.options, "by change");
-  v.required("nodes", s.nodes, "of the cluster", at_least(1));
-  v.required("gpus", s.gpus, "of the cluster", at_least(1));
+  v.required("nodes", s.nodes, "of the cluster; 0: without answer, and not known", at_least(0));
+  v.required("gpus", s.gpus, "of the cluster; 0: likewise", at_least(0));
   v.optional("error", s.error, "instead of what follows: why it has no answer");
   v.optional("cost", s.cost, "in the plan's currency", {}, done);
   v.optional("goals", s.goals, "in the order of the plan's");

@@ -30,10 +30,10 @@ constexpr NamedQuestion kQuestions[] = {
     {"per-gpu", "the same for each GPU",
      "SELECT settings, job, throughput_samples_per_s / gpus AS samples_per_s_per_gpu FROM jobs "
      "WHERE fits ORDER BY 3 DESC LIMIT 10"},
-    {"scaling", "throughput and efficiency by number of GPUs",
+    {"scaling", "throughput and efficiency by number of GPUs, of points that fit",
      "SELECT job, gpus, count(*) AS points, min(throughput_samples_per_s) AS lowest, "
      "max(throughput_samples_per_s) AS highest, max(efficiency) AS best_efficiency FROM jobs "
-     "GROUP BY job, gpus ORDER BY job, gpus"},
+     "WHERE fits GROUP BY job, gpus ORDER BY job, gpus"},
     {"settings", "each value of each setting, and the best throughput with it",
      "SELECT pointer, value, count(*) AS points, max(throughput_samples_per_s) AS highest "
      "FROM settings JOIN jobs USING (point) WHERE fits GROUP BY pointer, value ORDER BY pointer, "

@@ -17,6 +17,15 @@ namespace foretrain::experiments {
 
 namespace {
 
+// A problem and its hint.
+std::string on_one_line(std::string error)
+{
+  constexpr std::string_view hint = "\n  hint: ";
+  if (const std::size_t at = error.find(hint); at != std::string::npos)
+    error.replace(at, hint.size(), "; ");
+  return error;
+}
+
 constexpr std::size_t kPlanTextWidth = 24; // of an option in the table
 
 class PlanText {
@@ -278,7 +287,7 @@ private:
     std::set<std::string> told;
     for (const JudgedCandidate& candidate : candidates_)
       if (!candidate.error.empty() && told.insert(candidate.error).second)
-        items.push_back("without answer: " + candidate.error);
+        items.push_back("without answer: " + on_one_line(candidate.error));
     return items;
   }
 

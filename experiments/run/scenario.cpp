@@ -349,6 +349,9 @@ PointResult run_point(const Point& given, const RunOptions& asked)
     for (const auto& warning : experiment.jobs[i].warnings)
       result.warnings.push_back(warning);
   }
+  std::vector<Range> of_steps; // throughputs by what steps vary alone
+  for (const JobResult& job : result.jobs)
+    of_steps.push_back(job.throughput);
   add_uncertainty(point, experiment, options, result);
   if (several)
     result.joint = joint_score(result.jobs);
@@ -359,7 +362,7 @@ PointResult run_point(const Point& given, const RunOptions& asked)
     if (job.tokens)
       add_token_rates(job);
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
-    add_training(experiment, i, result.jobs[i]);
+    add_training(experiment, i, of_steps[i], result.jobs[i]);
   use_link_words(experiment.platform.gpu.vendor, result);
   result.parameters = effective_parameters(experiment);
   if (point.profiles)

@@ -3,6 +3,7 @@
 #include "experiments/spec/training_length.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace foretrain::experiments {
 
@@ -21,9 +22,23 @@ Range days_of(const Training& training, Seconds start_up, const Range& throughpu
           throughput.interval};
 }
 
+// Range of the mean rate of a training, whose many steps make up for each other: what single steps
+// vary by stands in the range of throughput beside the rest, squares of logarithms added.
+Range over_many_steps(const Range& throughput, const Range& of_steps)
+{
+  const auto rest = [&](double whole, double steps) {
+    const double all = std::log(whole / throughput.median);
+    const double alone = std::log(steps / of_steps.median);
+    return std::sqrt(std::max(0.0, all * all - alone * alone));
+  };
+  return {throughput.median, throughput.median * std::exp(-rest(throughput.low, of_steps.low)),
+          throughput.median * std::exp(rest(throughput.high, of_steps.high)), throughput.interval};
+}
+
 } // namespace
 
-void add_training(const ResolvedExperiment& experiment, std::size_t job, JobResult& result)
+void add_training(const ResolvedExperiment& experiment, std::size_t job, const Range& of_steps,
+                  JobResult& result)
 {
   const ResolvedJob& resolved = experiment.jobs[job];
   const double rate = result.throughput.median;
@@ -46,7 +61,9 @@ void add_training(const ResolvedExperiment& experiment, std::size_t job, JobResu
   result.training = training;
   if (result.tokens)
     result.training_tokens = *samples * result.tokens->per_sample;
-  result.days = days_of(training, result.elapsed.start_up, result.throughput);
+  const bool varied = result.uncertainty && result.uncertainty->method != "steps";
+  result.days = days_of(training, result.elapsed.start_up,
+                        varied ? over_many_steps(result.throughput, of_steps) : result.throughput);
   const ClusterSpec& cluster = experiment.spec.cluster;
   if (const auto price = price_per_gpu_hour(cluster.price_per_gpu_hour, cluster.platform,
                                             experiment.platform.name)) {

@@ -57,7 +57,8 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
                            "of which framework and variables need {:.3g} ms",
                            spec.batch_per_gpu, step.value() * 1e3, (step - kernels).value() * 1e3));
   job.anchor_factor = kernels / computed;
-  job.profile = models::lengthened(job.profile, models::lengthening_of(profile, job.anchor_factor));
+  job.anchor_lengthening = models::lengthening_of(profile, job.anchor_factor);
+  job.profile = models::lengthened(job.profile, job.anchor_lengthening);
   if (spec.batch_per_gpu != job.spec.batch_per_gpu)
     job.warnings.push_back(fmt::format(
         "{}: extrapolates: the anchor, at a batch of {}, makes {} {:.3g} times as "
@@ -70,6 +71,23 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
                                        "precision and batch; is it the rate of one GPU?",
                                        spec.name, spec.anchor->samples_per_s,
                                        1 / job.anchor_factor));
+}
+
+void take_anchor_of(ResolvedJob& job, const ResolvedExperiment& e, const ResolvedExperiment& then)
+{
+  const ResolvedJob& measured = then.jobs[job.number];
+  job.anchor_factor = measured.anchor_factor;
+  job.anchor_lengthening = measured.anchor_lengthening;
+  job.profile = models::lengthened(job.profile, job.anchor_lengthening);
+  const int batch = job.spec.anchor->batch_per_gpu.value_or(measured.spec.batch_per_gpu);
+  if (batch != job.spec.batch_per_gpu || measured.spec.precision != job.spec.precision ||
+      measured.network.name != job.network.name || then.platform.gpu.name != e.platform.gpu.name)
+    job.warnings.push_back(fmt::format(
+        "{}: extrapolates: the anchor of {:g} samples/s is of the file as it stands ({} at a batch "
+        "of {}, {}, {}); kernels there take {:.3g} times as long as computed, and are taken to do "
+        "so here",
+        job.spec.name, job.spec.anchor->samples_per_s, measured.network.name, batch,
+        word_of(measured.spec.precision), then.platform.gpu.name, job.anchor_factor));
 }
 
 void tell_anchor(ResolvedJob& job)

@@ -200,7 +200,7 @@ Point make_point(const Document& base, const Settings& settings, ProfilesPtr pro
   return {settings, document, std::move(profiles)};
 }
 
-// The anchors of a sweep were measured once: with the file's own values, whatever the sweep tries.
+// Anchors were measured once: with the file's own values, whatever a sweep or --set tries.
 void tell_anchored(LoadedExperiment& experiment, const Point& plain)
 {
   const auto none_has_one = [](const ExperimentSpec& spec) {
@@ -304,6 +304,7 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   if (!document->root.is_object())
     Value(document).fail("must be a JSON object, got " + Value(document).shown());
   refuse_fleet(document);
+  const Document own = *document;
   std::set<std::string> given;
   for (const std::string& text : overrides) {
     if (!given.insert(text.substr(0, text.find('='))).second)
@@ -325,8 +326,8 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   experiment.spec = read_point(experiment.points.front());
   for (const std::size_t i : points_to_read(experiment))
     static_cast<void>(read_point(experiment.points[i]));
-  if (document->root.contains("sweep"))
-    tell_anchored(experiment, make_point(*document, {}, laid, profiles));
+  if (document->root.contains("sweep") || !overrides.empty())
+    tell_anchored(experiment, make_point(own, {}, laid, profiles));
   if (experiment.spec.name.empty())
     experiment.spec.name = default_name(*document, "experiment");
   return experiment;

@@ -197,8 +197,9 @@ struct Point {
   Settings settings;
   std::shared_ptr<const Document> document; // without "sweep"; carries the profiles' overlay
   std::shared_ptr<const Profiles> profiles;
-  /// What a sweep's anchors were measured with: the experiment without the sweep's values, or its
-  /// first point where it is nothing without them. Null: the point itself.
+  /// What anchors were measured with: the experiment as its file says it, without the values of a
+  /// sweep, --set or a plan's options, or the first point of its sweep where it is nothing without
+  /// them. Null: the point itself.
   std::shared_ptr<const Document> anchored{};
 };
 

@@ -192,7 +192,7 @@ sim::AttentionCurve attention_curve(const platforms::Gpu& gpu, Precision precisi
     k.efficiency = 0.35;
   if (gpu.kernels && gpu.kernels->attention)
     k = *gpu.kernels->attention;
-  const Precision wide = sixteen_bits(precision) ? precision : sixteen_bits_of(gpu);
+  const Precision wide = is_narrow(precision) ? sixteen_bits_of(gpu) : precision;
   const platforms::PrecisionRate* rate = precision_rate(gpu, wide);
   if (rate == nullptr)
     rate = precision_rate(gpu, precision);

@@ -23,8 +23,9 @@ struct ResolvedJob {
   models::Library library;
   models::Device device;
   models::Optimizer optimizer;
-  models::ComputeProfile profile; // anchored, if the job has an anchor
-  double anchor_factor = 1;       // by which the anchor stretched the profile
+  models::ComputeProfile profile;         // anchored, if the job has an anchor
+  double anchor_factor = 1;               // by which the anchor stretched the profile
+  models::Lengthening anchor_lengthening; // how
   ResolvedInput input;
   std::vector<platforms::GpuPlace> ranks;
   bool parameter_servers = false;               // instead of an all-reduce

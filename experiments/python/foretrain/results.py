@@ -637,7 +637,7 @@ class Jobs(Record):
         rejected: larger than the cluster or their queue's quota, or more GPUs on a node than nodes have
         waiting: that never started
         running: when the simulation was interrupted
-        stuck: that wait for each other's GPUs for ever
+        stuck: of those that never started: they wait for each other's GPUs for ever
     """
 
     submitted: int

@@ -47,6 +47,9 @@ std::string fingerprint(const Point& point, const RunOptions& options)
                 options.uncertainty.interval}},
               {"point", std::move(document)},
               {"presets", Json::array()}};
+  if (point.anchored)
+    for (const char* measured : {"cluster", "stack", "jobs"})
+      all["anchored"].push_back(point.anchored->root.value(measured, Json()));
   if (point.profiles) // whole: spreads, correlations and what a fit left over shape intervals
     for (const auto& profile : point.profiles->list)
       all["profiles"].push_back({profile.name, profile.origin.json()});

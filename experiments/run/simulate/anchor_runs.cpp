@@ -19,21 +19,6 @@ constexpr double kSame = 1e-4;                     // of the rate
 constexpr double kJump = 0.01;                     // of the rate, on either side of a jump
 constexpr double kShortest = 0.01, kLongest = 100; // of kernel_time's format
 
-// The experiment that the anchor of a job was measured with: of a sweep, unless that tries anchors,
-// the one before its values.
-Point measured_with(const Point& point, std::size_t job)
-{
-  const std::string anchor = fmt::format("/jobs/{}/anchor", job);
-  const bool tried = std::any_of(point.settings.begin(), point.settings.end(), [&](const auto& it) {
-    return it.first.starts_with(anchor) || anchor.starts_with(it.first + "/");
-  });
-  if (!point.anchored || tried || !point.anchored->root.contains(Json::json_pointer(anchor)))
-    return point;
-  auto document = std::make_shared<Document>(*point.anchored);
-  document->overlay = point.document->overlay; // what an interval's runs vary
-  return {{}, std::move(document), point.profiles};
-}
-
 // The anchor's job, alone.
 class AnchorRun {
 public:

@@ -186,8 +186,10 @@ bool acts_unevenly(const Variable& variable)
     return pointer.starts_with("/call_time");
   if (variable.kind == "gpu")
     return pointer.starts_with("/nvlink");
-  return variable.kind == "nic" || variable.kind == "network" || variable.kind == "cpu" ||
-         variable.kind == "fabric";
+  if (variable.kind == "framework") // there are cores enough, or not
+    return pointer == "/host_threads" || pointer.starts_with("/input/");
+  return variable.kind == "disk" || variable.kind == "storage" || variable.kind == "nic" ||
+         variable.kind == "network" || variable.kind == "cpu" || variable.kind == "fabric";
 }
 
 LinearEffects linear_effects(const Point& point, const RatesOf& rates,

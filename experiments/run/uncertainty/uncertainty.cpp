@@ -314,7 +314,16 @@ void add_samples(const Effects& linear, const RunOptions& options, PointResult& 
   }
 }
 
+// How much longer steps take, as a logarithm, where their kernels take so much longer and all else
+// as long.
+double longer_steps(const models::StepTimes& time, double kernels)
+{
+  const double share = (time.compute + time.recompute) / time.total();
+  return std::log1p(share * std::expm1(kernels));
+}
+
 // Which guest it is, whatever the way in which parameters vary: around the one in the middle.
+// Kernels and their launches are slower in it; what steps wait for else has causes of its own.
 void add_guests(const ResolvedExperiment& experiment, double interval, PointResult& result)
 {
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
@@ -323,8 +332,11 @@ void add_guests(const ResolvedExperiment& experiment, double interval, PointResu
       continue;
     JobResult& job = result.jobs[i];
     const double typical = platforms::guest_loss(host.quality, 0.5);
-    const double slower = platforms::guest_loss(host.quality, 0.5 - interval / 2) - typical;
-    const double faster = typical - platforms::guest_loss(host.quality, 0.5 + interval / 2);
+    const auto beside_typical = [&](double share) {
+      return longer_steps(job.time, platforms::guest_loss(host.quality, share) - typical);
+    };
+    const double slower = beside_typical(0.5 - interval / 2);
+    const double faster = -beside_typical(0.5 + interval / 2);
     job.uncertainty->guest = GuestSpread{host.name, slower, faster};
     job.throughput = widened(job.throughput, slower, faster);
     job.step_time = widened(job.step_time, faster, slower);
