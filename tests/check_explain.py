@@ -212,6 +212,11 @@ def double_framework(e):
     scale(framework, ["step_overhead", "coordination", "coordination_per_rank", "fusion_cycle"], 0.5)
     scale(framework["library"], ["host_launch"], 0.5)
     scale(framework.get("servers", {}), ["message"], 0.5)
+    scale(framework.get("servers", {}), ["verbs_rate"], 2)
+
+
+def double_files(e):
+    scale(e["jobs"][0]["framework"].get("input", {}), ["file_time"], 0.5)
 
 
 def double_variation(e):

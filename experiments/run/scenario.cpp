@@ -219,19 +219,40 @@ void add_spread(const std::vector<std::vector<double>>& rates, double interval, 
   }
 }
 
+// Starts within a step, drawn in the order of the jobs' first GPUs: the same whatever the order in
+// which they are told.
+std::vector<Seconds> phases_by_place(const ResolvedExperiment& experiment,
+                                     const std::vector<Lone>& lone, std::uint64_t seed, int run)
+{
+  std::vector<std::size_t> order(lone.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto place = [&](std::size_t job) {
+      const platforms::GpuPlace& first = experiment.jobs[job].ranks.front();
+      return std::pair(first.node, first.local);
+    };
+    return place(a) < place(b);
+  });
+  std::vector<Seconds> steps;
+  for (const std::size_t job : order)
+    steps.push_back(Seconds(lone[job].rates.step_time.median));
+  const std::vector<Seconds> drawn = random_phases(steps, seed, run);
+  std::vector<Seconds> late(lone.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    late[order[i]] = drawn[i];
+  return late;
+}
+
 // Of several runs of jobs that share, the typical one; options.late tells it from the others.
 Together run_typical(const ResolvedExperiment& experiment, const std::vector<Lone>& lone,
                      RunOptions& options)
 {
-  std::vector<Seconds> steps;
-  for (const Lone& job : lone)
-    steps.push_back(Seconds(job.rates.step_time.median));
   RunOptions untraced = options;
   untraced.trace_path.clear();
   std::vector<Together> runs;
   std::vector<std::vector<double>> rates;
   for (int run = 0; run < kRuns; ++run) {
-    untraced.late = random_phases(steps, options.seed, run);
+    untraced.late = phases_by_place(experiment, lone, options.seed, run);
     runs.push_back(run_together(experiment, untraced));
     rates.emplace_back();
     for (const JobResult& job : runs.back().jobs)
@@ -240,7 +261,7 @@ Together run_typical(const ResolvedExperiment& experiment, const std::vector<Lon
       break;
   }
   const std::size_t typical = typical_run(rates);
-  options.late = random_phases(steps, options.seed, static_cast<int>(typical));
+  options.late = phases_by_place(experiment, lone, options.seed, static_cast<int>(typical));
   if (!options.trace_path.empty())
     runs[typical] = run_together(experiment, options);
   add_spread(rates, options.uncertainty.interval, runs[typical]);

@@ -30,6 +30,7 @@ inline constexpr auto kLeverTexts = std::to_array<LeverText>({
     {"cores", "CPU cores", "twice as many CPU cores"},
     {"core-speed", "speed of the CPU cores", "CPU cores twice as fast"},
     {"threads", "threads that decode", "twice as many threads that decode"},
+    {"files", "thread that opens files", "files opened twice as fast"},
     {"page-cache", "main memory of the nodes", "twice the main memory"},
     {"fabric", "switches between the nodes", "ports and uplinks of the switches twice as fast"},
     {"nic", "network adapters", "network adapters twice as fast"},

@@ -271,6 +271,12 @@ void less_idle(ResolvedJob& job, double factor)
   job.plan = std::move(plan);
 }
 
+void faster_opening(ResolvedExperiment& e, double factor)
+{
+  for (ResolvedJob& job : e.jobs)
+    job.input.settings.file_time *= 1 / factor;
+}
+
 void leaner_framework(ResolvedExperiment& e, double factor)
 {
   const double part = 1 / factor;
@@ -283,8 +289,10 @@ void leaner_framework(ResolvedExperiment& e, double factor)
     job.framework.coordination_per_rank *= part;
     job.framework.fusion_cycle *= part;
     job.library.host_launch *= part;
-    if (job.framework.servers)
+    if (job.framework.servers) {
       job.framework.servers->message *= part;
+      job.framework.servers->verbs_rate *= factor;
+    }
   }
 }
 
@@ -332,6 +340,7 @@ const std::vector<Lever>& all_levers()
       {&more_cores, {cores}},
       {&faster_cores, {summation_thread, network_thread, flow_core, layer_thread}},
       {&more_threads, {}},
+      {&faster_opening, {file_thread}},
       {&more_memory, {}},
       {&faster_switches, {uplink}},
       {&faster_adapters, {adapter}},

@@ -105,6 +105,8 @@ Numbers numbers_of(const ResolvedExperiment& e)
   all["job/work variation"] = job.network.work_variation;
   all["job/sums"] = job.framework.servers->sum_rate.value();
   all["job/message"] = job.framework.servers->message.value();
+  all["job/verbs"] = job.framework.servers->verbs_rate.value();
+  all["job/file time"] = job.input.settings.file_time.value();
   const models::Protocol& protocol = job.library.protocols.at(0);
   all["library/ring base"] = protocol.ring_base.value();
   all["library/tree base"] = protocol.tree_base.value();
@@ -147,6 +149,7 @@ const Effect kEffects[] = {
       "job/layer segment work", "job/layer packet work", "job/host packet work",
       "storage/open work", "job/launches"}},
     {"threads", {"job/threads"}, {}},
+    {"files", {}, {"job/file time"}},
     {"page-cache", {"node/memory", "job/memory"}, {}},
     {"fabric", {"fabric/rate"}, {}},
     {"nic", {"nic/rate"}, {}},
@@ -158,7 +161,7 @@ const Effect kEffects[] = {
       "library/ring base", "library/tree base", "library/ring hop nvlink", "library/ring hop pcie",
       "library/ring hop network", "library/tree hop network"}},
     {"framework",
-     {},
+     {"job/verbs"},
      {"job/launches", "job/step overhead", "job/message", "library/launch", "other/coordination",
       "other/coordination of a rank"}},
     {"variation", {}, {"gpu/variation", "job/step variation", "job/work variation"}},

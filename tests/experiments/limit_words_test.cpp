@@ -69,7 +69,9 @@ TEST_CASE("one thread that opens files is not bettered by more threads that deco
       "batch_per_gpu": 256, "input": "jpeg"}]})";
   const JobResult job = run_text(text).jobs.front();
   CHECK(job.bottleneck.name == "thread that opens files");
-  CHECK(job.bottleneck.lever == nullptr);
+  REQUIRE(job.bottleneck.lever != nullptr);
+  CHECK(job.bottleneck.lever->key == std::string("files"));
+  CHECK(*job.bottleneck.gain_if_doubled == Approx(1).epsilon(0.02));
   CHECK_THAT(job.bottleneck.why, Contains("large files of records would help"));
   // 1 / 0.78 ms, whatever the threads; known to 10 %.
   CHECK(job.throughput.median == Approx(1 / 0.78e-3).epsilon(0.02));

@@ -125,6 +125,28 @@ TEST_CASE("what shares nothing with some jobs changes nothing", "[same][property
   check_scenes(4, 2, UncertaintyMethod::steps);
 }
 
+TEST_CASE("jobs that share nodes have the same answer in any order", "[same][property]")
+{
+  const auto job = [](const char* name, const char* model, int first) {
+    Json places = Json::array();
+    for (int rank = 0; rank < 4; ++rank)
+      places.push_back({rank / 2, first + rank % 2});
+    return Json{{"name", name},        {"model", model}, {"framework", "pytorch-ddp"},
+                {"batch_per_gpu", 32}, {"gpus", 4},      {"placement", places}};
+  };
+  const std::vector<Json> jobs{job("a", "vgg16", 0), job("b", "resnet50", 2)};
+  Scene scene;
+  scene.cluster = {{"platform", "c4140-k-v100-sxm2"}, {"nodes", 2}};
+  scene.stack = {{"network", "tcp"}};
+  const auto ab = predicted(scene, jobs, UncertaintyMethod::steps);
+  const auto ba = predicted(scene, {jobs[1], jobs[0]}, UncertaintyMethod::steps);
+  CHECK(*ab.jobs[0].slowdown > 1.001);
+  for (const std::size_t i : {0U, 1U}) {
+    CHECK_THAT(ab.jobs[i].throughput.median, test::is(ba.jobs[1 - i].throughput.median));
+    CHECK_THAT(*ab.jobs[i].slowdown, test::is(*ba.jobs[1 - i].slowdown));
+  }
+}
+
 TEST_CASE("the limit does not depend on how intervals are found", "[same][long]")
 {
   test::Draw draw(3);

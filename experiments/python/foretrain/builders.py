@@ -338,6 +338,7 @@ class Better(Builder):
         cores: CPU cores
         core_speed: speed of the CPU cores
         threads: threads that decode
+        files: thread that opens files
         page_cache: main memory of the nodes
         fabric: switches between the nodes
         nic: network adapters
@@ -358,6 +359,7 @@ class Better(Builder):
     cores: float | None = None
     core_speed: float | None = None
     threads: float | None = None
+    files: float | None = None
     page_cache: float | None = None
     fabric: float | None = None
     nic: float | None = None
