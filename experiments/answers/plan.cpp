@@ -177,7 +177,8 @@ void make_points(LoadedPlan& plan, const Value& root, const Document& base,
                  const std::vector<std::string>& profiles)
 {
   std::vector<std::optional<ConfigError>> failures;
-  const auto today = std::make_shared<const Document>(base); // what anchors were measured with
+  const auto today = std::make_shared<Document>(base); // what anchors were measured with
+  today->root.erase("sweep");
   for (Candidate& candidate : plan.candidates) {
     failures.emplace_back();
     auto document = std::make_shared<Document>(base);
