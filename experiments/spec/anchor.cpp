@@ -2,6 +2,8 @@
 
 #include "experiments/spec/transformer_setting.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
@@ -18,12 +20,17 @@ bool anchored_by_runs(const JobSpec& job)
 
 Point measured_with(const Point& point, std::size_t job)
 {
-  const Json::json_pointer anchor(fmt::format("/jobs/{}/anchor", job));
-  if (!point.anchored || !point.anchored->root.contains(anchor) ||
-      point.anchored->root.at(anchor) != point.document->root.at(anchor))
+  const std::string anchor = fmt::format("/jobs/{}/anchor", job);
+  const Json::json_pointer at(anchor);
+  const auto& changes = point.document->overridden;
+  const bool given = std::any_of(changes.begin(), changes.end(), [&](const auto& it) {
+    return it.second != kVaried && (is_within(it.first, anchor) || is_within(anchor, it.first));
+  });
+  if (!point.anchored || given || !point.anchored->root.contains(at))
     return point;
   auto document = std::make_shared<Document>(*point.anchored);
   document->overlay = point.document->overlay; // what an interval's runs vary
+  document->root.at(at) = point.document->root.at(at);
   return {{}, std::move(document), point.profiles};
 }
 

@@ -12,6 +12,9 @@ int anchor_gpus(const JobSpec& job);
 /// these take: a rate of several GPUs, or of a transformer. They set the job's kernel_time.
 bool anchored_by_runs(const JobSpec& job);
 
+/// Who changes a document that an interval's runs vary; nobody asked for it.
+inline constexpr const char* kVaried = "uncertainty";
+
 /// The experiment that the anchor of a job was measured with: before a sweep, --set or a plan's
 /// options changed anything (Point::anchored), unless they gave an anchor, too.
 Point measured_with(const Point& point, std::size_t job);

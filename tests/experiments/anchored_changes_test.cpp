@@ -38,6 +38,11 @@ double rate(const LoadedExperiment& experiment, std::size_t point = 0)
   return run_point(experiment.points.at(point), {}).jobs.front().throughput.median;
 }
 
+Range range(const LoadedExperiment& experiment)
+{
+  return run_point(experiment.points.front(), {}).jobs.front().throughput;
+}
+
 ResolvedJob resolved(const LoadedExperiment& experiment)
 {
   return resolve(experiment.points.front()).jobs.front();
@@ -55,6 +60,16 @@ TEST_CASE("another batch has the kernels of the one that was measured", "[anchor
       load(kAnchored, {R"(/sweep={"/jobs/0/batch_per_gpu": [16, 128]})"});
   CHECK_THAT(rate(sweep, 0), test::is(told));
   CHECK_THAT(rate(sweep, 1), test::is(rate(load(kAnchored))));
+}
+
+TEST_CASE("what an interval varies reaches the anchor's run, too", "[anchor]")
+{
+  const Range told = range(load(job(R"(, "anchor": {"samples_per_s": 400, "batch_per_gpu": 128})"),
+                                {"/jobs/0/batch_per_gpu=16"}));
+  const Range changed = range(load(kAnchored, {"/jobs/0/batch_per_gpu=16"}));
+  CHECK(changed.low == Approx(told.low).epsilon(1e-6));
+  CHECK(changed.high == Approx(told.high).epsilon(1e-6));
+  CHECK(told.low < 0.99 * told.median);
 }
 
 TEST_CASE("another GPU, precision or model has the same factor of its own kernels",
@@ -78,6 +93,11 @@ TEST_CASE("who changes the anchor too says what is measured there", "[anchor]")
       load(kAnchored, {"/cluster/platform=dgx-a100", "/jobs/0/anchor/samples_per_s=700"});
   CHECK(rate(own) == Approx(700).epsilon(0.01));
   CHECK(resolved(own).warnings.empty());
+  const LoadedExperiment plain =
+      load(job(R"(, "anchor": {"samples_per_s": 700})"),
+           {"/cluster/platform=dgx-a100", "/jobs/0/anchor/samples_per_s=700.0"});
+  CHECK(range(own).low == Approx(range(plain).low).epsilon(1e-6));
+  CHECK(range(own).low > 0.93 * 700); // it is as sure as an anchor
   // More GPUs of the same job, or another place for it, are what the anchor is for.
   const ResolvedJob more = resolved(load(kAnchored, {"/jobs/0/gpus=4"}));
   CHECK(more.anchor_factor == resolved(load(kAnchored)).anchor_factor);

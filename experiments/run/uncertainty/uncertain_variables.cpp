@@ -311,15 +311,17 @@ Point shifted(const Point& point, const std::vector<Variable>& variables,
     for (const Variable::At& at : variables[i].at) {
       if (!at.missing.empty() && made.insert({at.preset, at.missing}).second)
         overlay->entries.push_back(
-            {variables[i].kind, at.preset, at.missing, Json::object(), "uncertainty"});
+            {variables[i].kind, at.preset, at.missing, Json::object(), kVaried});
       Measure value = at.value;
       value.value =
           std::clamp(value.si() * std::exp(shift[i]), at.smallest, at.largest) / value.unit_si;
       const Json json = value.unit.empty() ? Json(value.value) : Json(to_text(value));
-      if (variables[i].kind == "anchor" || variables[i].kind == "job")
-        set_value(*document, at.pointer, json, "uncertainty");
-      else
-        overlay->entries.push_back({variables[i].kind, at.preset, at.pointer, json, "uncertainty"});
+      if (variables[i].kind == "anchor" || variables[i].kind == "job") {
+        const std::string given = origin_of(*document, at.pointer); // by whom, if not by the file
+        set_value(*document, at.pointer, json, given.empty() ? kVaried : given);
+      } else {
+        overlay->entries.push_back({variables[i].kind, at.preset, at.pointer, json, kVaried});
+      }
     }
   }
   document->overlay = std::move(overlay);
