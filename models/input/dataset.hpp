@@ -42,9 +42,10 @@ Dataset load_dataset(const Value& preset);
 /// epoch counts from 0. A node reads `share` of the data set in each epoch, in a new random order:
 /// the same part every time when `fixed_part`, else another random part. The cache drops what was
 /// used least recently. A sample that was read k epochs ago, with probability share (1 - share)^(k
-/// - 1), is still there when at most a fraction c of the data set, the cache's, was read in between:
-/// when (1 - share)^(k - 1) a b >= 1 - c with a, b uniform between 1 - share and 1, as the epochs'
-/// parts are drawn by themselves. For the whole data set (share 1) that is c + (1 - c) ln(1 - c).
+/// - 1), is still there when at most a fraction c of the data set, the cache's, was read in
+/// between: when (1 - share)^(k - 1) a b >= 1 - c with a, b uniform between 1 - share and 1, as the
+/// epochs' parts are drawn by themselves. For the whole data set (share 1) that is c + (1 - c) ln(1
+/// - c).
 double hit_ratio(Bytes part_per_epoch, Bytes whole, Bytes cache, int epoch, bool fixed_part);
 
 template <class V>
