@@ -76,17 +76,26 @@ def part(store, task):
     return {"store": store, "option": f"{task}/{TASKS}", "file": pathlib.Path(f"{store}.part-{task}-of-{TASKS}")}
 
 
-def begun(of_task, more_than):
-    """The process of a task that has finished more than so many points."""
-    return wait(lambda: count(of_task["file"]) > more_than and process_of(of_task), 60)
+def begun(more_than, *tasks):
+    """Processes of tasks that have finished more than so many points; they are stopped, lest they finish all of them."""
+    held = {}
+
+    def all_held():
+        for task in tasks:
+            if task["option"] not in held and count(task["file"]) > more_than and (process := process_of(task)):
+                os.kill(process, signal.SIGSTOP)
+                held[task["option"]] = process
+        return len(held) == len(tasks)
+
+    wait(all_held, 60)
+    return [held[task["option"]] for task in tasks]
 
 
 def lose_tasks(slurm, file, store):
     """Kills a task, cancels another and the collecting job; points that are left."""
     array, collecting = submit(slurm, file, store)
     killed, cancelled = part(store, 1), part(store, 2)
-    os.kill(begun(killed, 5), signal.SIGKILL)
-    begun(cancelled, 5)
+    os.kill(begun(5, killed, cancelled)[0], signal.SIGKILL)
     for job in (f"{array}_2", collecting):
         told = slurm.run("scancel", job)
         expect("scancel", told.returncode == 0, told.stderr)
@@ -106,7 +115,7 @@ def submit_again(slurm, file, store, left):
     """The second array runs what is missing; a task of it is lost, too, and the collecting job makes up for it."""
     array, collecting = submit(slurm, file, store)
     again = part(store, 2)
-    os.kill(begun(again, count(again["file"]) + 3), signal.SIGKILL)
+    os.kill(begun(count(again["file"]) + 3, again)[0], signal.SIGKILL)
     wait(lambda: slurm.ended(array) and slurm.ended(collecting), 120)
     expect("collected", slurm.states(collecting) == {None: "COMPLETED"}, slurm.states(collecting))
     log = pathlib.Path(f"{store}.slurm-{array}_0.log").read_text()
