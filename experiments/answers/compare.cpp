@@ -117,11 +117,11 @@ std::vector<std::string> warnings_of(const CompareSide& a, const CompareSide& b,
                                      const std::vector<JobComparison>& pairs)
 {
   std::set<std::string> warnings(a.warnings.begin(), a.warnings.end());
+  warnings.insert(b.warnings.begin(), b.warnings.end());
   for (const ComparedPair& pair : points) {
     add_remarks_on(*pair.a, *pair.b, "A", warnings);
     add_remarks_on(*pair.b, *pair.a, "B", warnings);
   }
-  warnings.insert(b.warnings.begin(), b.warnings.end());
   for (const CompareSide* side : {&a, &b})
     for (const ComparedPoint& point : side->points)
       for (const JobResult& job : point.jobs)

@@ -149,8 +149,10 @@ Explanation explain(const LoadedExperiment& experiment, std::size_t number,
       job.limited_by = together(limit, i, resolved, base, same.run);
     for (const LeverGain& lever : job.levers)
       if (limit.tight.empty() && limit.lever != nullptr && *limit.gain_if_doubled > kNoGain &&
-          lever.lever == limit.lever->key)
+          lever.lever == limit.lever->key) {
         job.limited_by = lever;
+        job.limited_by->name = limit.label(); // a bubble, which GPUs twice as fast would halve
+      }
     job.swaps = std::move(swaps[i]);
   }
   return answer;

@@ -2,8 +2,8 @@
 
 #include "experiments/run/limits/pulled.hpp"
 #include "experiments/spec/fitting_plan.hpp"
+#include "experiments/spec/remarks.hpp"
 #include "experiments/spec/resolve.hpp"
-#include "experiments/spec/resolve_checks.hpp"
 #include "sim/base/error.hpp"
 
 #include <algorithm>

@@ -160,11 +160,10 @@ void resolve_candidate(const PlanSpec& spec, const Value& root, const Point& poi
 }
 
 // Of a cluster for which there is no answer: what its description says. 0: it does not.
-void take_size(const Document& document, Candidate& candidate)
+void take_size(const DocumentPtr& document, Candidate& candidate)
 {
-  candidate.nodes = candidate.gpus = 0;
   try {
-    const Value cluster = Value(std::make_shared<Document>(document)).at("cluster");
+    const Value cluster = Value(document).at("cluster");
     candidate.nodes = cluster.at("nodes").json().get<int>();
     candidate.gpus =
         candidate.nodes * platforms::load_platform(cluster.at("platform")).gpus_per_node();
@@ -181,7 +180,7 @@ void make_points(LoadedPlan& plan, const Value& root, const Document& base,
   today->root.erase("sweep");
   for (Candidate& candidate : plan.candidates) {
     failures.emplace_back();
-    auto document = std::make_shared<Document>(base);
+    std::shared_ptr<Document> document;
     try {
       document = with_options(plan.spec, base, candidate);
       Point point = single_point(document, chosen_options(plan.spec, candidate), profiles);
@@ -191,7 +190,8 @@ void make_points(LoadedPlan& plan, const Value& root, const Document& base,
     } catch (const ConfigError& error) {
       failures.back() = error;
       candidate.error = error.what();
-      take_size(*document, candidate);
+      if (document)
+        take_size(document, candidate);
     }
   }
   refuse_hopeless(plan.spec, plan.candidates, failures);

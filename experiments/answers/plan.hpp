@@ -62,8 +62,8 @@ struct PlanSpec {
 /// One way to choose an option of every change.
 struct Candidate {
   std::vector<std::size_t> options; // by change
-  int nodes = 1;
-  int gpus = 1;      // of all nodes
+  int nodes = 0;
+  int gpus = 0;      // of all nodes
   std::string error; // why these options do not go together; then it has no point
 };
 

@@ -76,7 +76,7 @@ struct FleetRun {
   models::fleet::FleetResult result;
   int situations = 0;        // of jobs that were simulated together, in this seed and those before
   double interval_scale = 1; // of checkpoints, where simulations found the best interval
-  std::vector<std::string> warnings{}; // what the reader has to know
+  std::vector<std::string> misfits{}; // jobs whose speed is simulated and whom no GPU holds
 };
 
 struct FleetOptions {

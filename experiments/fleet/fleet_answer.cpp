@@ -212,6 +212,32 @@ FleetFailures failures_of(const FailuresSpec& spec, std::span<const FleetRun> ru
   return told;
 }
 
+// Queues that the fleet names and no job is in, and the other way round in its mix: likely
+// misspelt. `known`: those that jobs name.
+std::vector<std::string> remarks_on_queues(const FleetSpec& spec,
+                                           const std::vector<std::string>& known)
+{
+  std::vector<std::string> names, remarks;
+  for (const QueueSpec& queue : spec.queues)
+    names.push_back(queue.name);
+  const auto tell = [&](const std::string& text, const std::string& name,
+                        const std::vector<std::string>& others) {
+    const std::string guess = hint(name, others);
+    remarks.push_back(guess.empty() ? text : text + "; " + guess);
+  };
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::find(known.begin(), known.end(), names[i]) == known.end())
+      tell(fmt::format("/queues/{}: no job is in queue '{}'", i, names[i]), names[i], known);
+  if (spec.arrivals && !names.empty())
+    for (std::size_t i = 0; i < spec.arrivals->mix.size(); ++i)
+      if (const std::string& queue = spec.arrivals->mix[i].queue;
+          !queue.empty() && std::find(names.begin(), names.end(), queue) == names.end())
+        tell(fmt::format("/arrivals/mix/{}: queue '{}' is not in /queues, and has no limits", i,
+                         queue),
+             queue, names);
+  return remarks;
+}
+
 } // namespace
 
 std::span<const FleetHoursPart> fleet_hours_parts()
@@ -284,7 +310,9 @@ FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> run
     answer.failures = failures_of(*fleet.spec.failures, runs);
   if (interval_by_simulation(fleet.spec))
     answer.interval_of_daly = runs.back().interval_scale;
-  answer.warnings = runs.front().warnings;
+  answer.warnings = runs.front().misfits;
+  for (std::string& remark : remarks_on_queues(fleet.spec, runs.front().workload.queues))
+    answer.warnings.push_back(std::move(remark));
   if (runs.back().situations > 0)
     answer.situations = runs.back().situations;
   if (fleet.spec.jobs)

@@ -133,9 +133,7 @@ std::vector<FleetRun> run_all_seeds(const LoadedFleet& fleet, const FleetOptions
   for (FleetRun& run : runs) {
     run.situations = static_cast<int>(table.situations());
     run.interval_scale = fleet.interval_scale;
-    run.warnings = table.misfits();
-    for (std::string& remark : remarks_on_queues(fleet.spec, run.workload.queues))
-      run.warnings.push_back(std::move(remark));
+    run.misfits = table.misfits();
   }
   return runs;
 }

@@ -357,28 +357,4 @@ FleetSetting setting_of(const LoadedFleet& fleet, std::uint64_t seed, SpeedTable
   return setting;
 }
 
-std::vector<std::string> remarks_on_queues(const FleetSpec& spec,
-                                           const std::vector<std::string>& known)
-{
-  std::vector<std::string> names, remarks;
-  for (const QueueSpec& queue : spec.queues)
-    names.push_back(queue.name);
-  const auto tell = [&](const std::string& text, const std::string& name,
-                        const std::vector<std::string>& others) {
-    const std::string guess = hint(name, others);
-    remarks.push_back(guess.empty() ? text : text + "; " + guess);
-  };
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (std::find(known.begin(), known.end(), names[i]) == known.end())
-      tell(fmt::format("/queues/{}: no job is in queue '{}'", i, names[i]), names[i], known);
-  if (spec.arrivals && !names.empty())
-    for (std::size_t i = 0; i < spec.arrivals->mix.size(); ++i)
-      if (const std::string& queue = spec.arrivals->mix[i].queue;
-          !queue.empty() && std::find(names.begin(), names.end(), queue) == names.end())
-        tell(fmt::format("/arrivals/mix/{}: queue '{}' is not in /queues, and has no limits", i,
-                         queue),
-             queue, names);
-  return remarks;
-}
-
 } // namespace foretrain::experiments

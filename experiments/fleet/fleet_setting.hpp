@@ -18,9 +18,4 @@ models::fleet::Workload workload_of(const LoadedFleet& fleet, std::uint64_t seed
 models::fleet::FleetSetting setting_of(const LoadedFleet& fleet, std::uint64_t seed,
                                        SpeedTable& table, models::fleet::Workload& workload);
 
-/// Queues that the fleet names and no job is in, and the other way round in its mix: likely
-/// misspelt. `known`: those that jobs name.
-std::vector<std::string> remarks_on_queues(const FleetSpec& spec,
-                                           const std::vector<std::string>& known);
-
 } // namespace foretrain::experiments

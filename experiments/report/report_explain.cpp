@@ -54,11 +54,8 @@ std::string headline(const ExplainedJob& job)
 {
   if (!job.limited_by)
     return "No single change brings anything.";
-  constexpr const char* kBubble = "bubble"; // no part of the machine: what else would shorten it
-  const std::string& name =
-      job.waits_for.resource == kBubble ? job.waits_for.resource : job.limited_by->name;
-  std::string text = fmt::format("Limited by {}: {} would bring {}", name, job.limited_by->doubled,
-                                 gain_text(job.limited_by->twice));
+  std::string text = fmt::format("Limited by {}: {} would bring {}", job.limited_by->name,
+                                 job.limited_by->doubled, gain_text(job.limited_by->twice));
   for (const std::string& tie : job.ties)
     text += "; " + tie + " as much";
   return text + ".";

@@ -3,6 +3,7 @@
 #include "experiments/spec/transformer_setting.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,26 @@ Point measured_with(const Point& point, std::size_t job)
   document->overlay = point.document->overlay; // what an interval's runs vary
   document->root.at(at) = point.document->root.at(at);
   return {{}, std::move(document), point.profiles};
+}
+
+std::optional<Point> measured_elsewhere(const Point& point, const JobSpec& spec, std::size_t job)
+{
+  if (!spec.anchor || anchored_by_runs(spec))
+    return {};
+  const Point then = measured_with(point, job);
+  const auto says = [job](const Point& of, const char* pointer) {
+    const Json::json_pointer at(fmt::format(fmt::runtime(pointer), job));
+    return of.document->root.contains(at) ? of.document->root.at(at) : Json();
+  };
+  static constexpr const char* kOfKernels[] = {
+      "/cluster/platform", "/jobs/{}/model", "/jobs/{}/framework",    "/jobs/{}/precision",
+      "/jobs/{}/dataset",  "/jobs/{}/mode",  "/jobs/{}/batch_per_gpu"};
+  const bool same = then.document == point.document ||
+                    std::all_of(std::begin(kOfKernels), std::end(kOfKernels),
+                                [&](const char* it) { return says(then, it) == says(point, it); });
+  if (same || anchored_by_runs(read_point(then).jobs[job]))
+    return {};
+  return then;
 }
 
 } // namespace foretrain::experiments

@@ -3,6 +3,8 @@
 
 #include "experiments/spec/experiment.hpp"
 
+#include <optional>
+
 namespace foretrain::experiments {
 
 /// GPUs that reached the anchor's rate together. The job has an anchor.
@@ -18,5 +20,8 @@ inline constexpr const char* kVaried = "uncertainty";
 /// The experiment that the anchor of a job was measured with: before a sweep, --set or a plan's
 /// options changed anything (Point::anchored), unless they gave an anchor, too.
 Point measured_with(const Point& point, std::size_t job);
+
+/// The same of a rate of one GPU, where the job's kernels were others then.
+std::optional<Point> measured_elsewhere(const Point& point, const JobSpec& spec, std::size_t job);
 
 } // namespace foretrain::experiments

@@ -2,7 +2,6 @@
 
 #include "experiments/spec/job_framework.hpp"
 #include "experiments/spec/kernel_curves.hpp"
-#include "experiments/spec/resolve_checks.hpp"
 
 #include <algorithm>
 

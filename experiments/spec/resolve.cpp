@@ -3,7 +3,6 @@
 #include "experiments/spec/anchor.hpp"
 #include "experiments/spec/anchored_profile.hpp"
 #include "experiments/spec/fitting_plan.hpp"
-#include "experiments/spec/gpu_library.hpp"
 #include "experiments/spec/idle_keys.hpp"
 #include "experiments/spec/job_device.hpp"
 #include "experiments/spec/job_framework.hpp"
@@ -11,6 +10,7 @@
 #include "experiments/spec/measured_job.hpp"
 #include "experiments/spec/place_servers.hpp"
 #include "experiments/spec/placement.hpp"
+#include "experiments/spec/remarks.hpp"
 #include "experiments/spec/resolve_checks.hpp"
 #include "experiments/spec/take_sockets.hpp"
 #include "experiments/spec/training_length.hpp"
@@ -55,21 +55,6 @@ int even_nodes(const std::vector<platforms::GpuPlace>& ranks)
   return count / most;
 }
 
-// Where gradients have to go, and whether the library was named by a version of its own.
-void check_library(ResolvedJob& job, const Value& at)
-{
-  const JobSpec& spec = job.spec;
-  if (!job.library.between_nodes && most_on_a_node(job.ranks) < spec.gpus)
-    at.fail_at(spec.library ? "library" : "framework",
-               fmt::format("exchanges by {}, which has no network, and the job has several nodes",
-                           job.library.name),
-               "\"library\": \"nccl-2.0\" or a later one, or the GPUs of one node");
-  if (spec.library && spec.library.json().is_string())
-    if (const auto remark = remark_on_version(spec.library.json().get<std::string>());
-        !remark.empty())
-      job.warnings.push_back(fmt::format("{}: {}", spec.name, remark));
-}
-
 // A job that was handed over as a program: kernels have times, the machine is simulated.
 void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
@@ -80,7 +65,6 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
                "say how long the training is in \"training_steps\"");
   job.framework = framework_of(job.spec, e.platform.gpu);
   job.library = models::load_device_library(job.framework.library);
-  check_library(job, at);
   job.device = device_for(e.platform, job.stack, job.spec, job.framework, at);
   auto plan = std::make_shared<models::WorkPlan>();
   sim::ProgramSpec spec;
@@ -141,7 +125,6 @@ void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperi
                "GPUs of one node, \"library\": \"nccl\", or another framework, such as "
                "pytorch-ddp or nemo");
   job.library = models::load_device_library(job.framework.library);
-  check_library(job, at);
   const auto setting = std::make_shared<const TransformerSetting>(transformer_setting(
       job.spec, at, job.framework, e.platform, job.stack, most_on_a_node(job.ranks)));
   job.transformer = setting;
@@ -186,8 +169,7 @@ void finish_job(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
   job.measured_steps = spec.steps.value_or(default_steps(spec.gpus));
 }
 
-// `job` has its place on the machine.
-// `measured`: where the rate of one GPU was, if elsewhere.
+// `job` has its place on the machine; `measured`: where the rate of one GPU was, if elsewhere.
 ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperiment& e,
                         const std::optional<ResolvedExperiment>& measured)
 {
@@ -217,7 +199,6 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
   if (changes_library(job))
     job.framework.library = job.framework.library_between_nodes;
   job.library = models::load_library(job.framework.library);
-  check_library(job, at);
   job.device = device_for(e.platform, job.stack, spec, job.framework, at);
   job.device.nodes = even_nodes(job.ranks);
   job.optimizer = models::load_optimizer(
@@ -263,24 +244,6 @@ void resolve_storage(ResolvedExperiment& e, const Value& root)
   } else if (!given && reads) {
     e.storage = platforms::load_storage(preset_reference("local-disk", root));
   }
-}
-
-// Who asks for GPUs far apart and not for more nodes gets as few as hold them.
-void remark_on_placement(ResolvedExperiment& e, int per_node)
-{
-  int used = 0;
-  for (const ResolvedJob& job : e.jobs)
-    used += job.spec.gpus;
-  if (e.spec.cluster.nodes || e.nodes * per_node - used >= per_node)
-    return;
-  for (ResolvedJob& job : e.jobs)
-    if (const Value& placement = job.spec.placement;
-        placement && (placement.json() == "spread" || placement.json() == "round-robin") &&
-        job.spec.gpus > 1)
-      job.warnings.push_back(fmt::format(
-          "{}: \"placement\": {} has nowhere to go: the cluster's \"nodes\" are not given, and it "
-          "has as few as hold the jobs ({})",
-          job.spec.name, placement.json().dump(), e.nodes));
 }
 
 // Ranks in a row that belong on one node: those that share each product of a transformer.
@@ -365,33 +328,6 @@ platforms::Stack resolve_stack(StackSpec& spec, const StackSpec* experiment,
   return platforms::make_stack(std::move(host), platforms::load_transport(spec.transport));
 }
 
-namespace {
-
-// The experiment as it was when the rate of one GPU of a job was measured, where its kernels were
-// others.
-std::optional<ResolvedExperiment> measured_elsewhere(const Point& point,
-                                                     const ResolvedExperiment& e, std::size_t job)
-{
-  if (!e.spec.jobs[job].anchor || anchored_by_runs(e.spec.jobs[job]))
-    return {};
-  const Point then = measured_with(point, job);
-  const auto says = [job](const Point& of, const char* pointer) {
-    const Json::json_pointer at(fmt::format(fmt::runtime(pointer), job));
-    return of.document->root.contains(at) ? of.document->root.at(at) : Json();
-  };
-  static constexpr const char* kOfKernels[] = {
-      "/cluster/platform", "/jobs/{}/model", "/jobs/{}/framework",    "/jobs/{}/precision",
-      "/jobs/{}/dataset",  "/jobs/{}/mode",  "/jobs/{}/batch_per_gpu"};
-  const bool same = then.document == point.document ||
-                    std::all_of(std::begin(kOfKernels), std::end(kOfKernels),
-                                [&](const char* it) { return says(then, it) == says(point, it); });
-  if (same || anchored_by_runs(read_point(then).jobs[job]))
-    return {};
-  return resolve(then);
-}
-
-} // namespace
-
 ResolvedExperiment resolve(const Point& given)
 {
   const auto uses = std::make_shared<std::vector<PresetUse>>();
@@ -440,11 +376,14 @@ ResolvedExperiment resolve(const Point& given)
     StackSpec own = job.spec.stack.value_or(StackSpec{});
     job.stack = resolve_stack(own, &e.spec.stack, e.platform, root);
     check_training_length(job.spec, at);
-    e.jobs.push_back(resolve_job(std::move(job), at, e, measured_elsewhere(point, e, i)));
+    std::optional<ResolvedExperiment> measured;
+    if (const auto then = measured_elsewhere(point, e.spec.jobs[i], i))
+      measured = resolve(*then);
+    e.jobs.push_back(resolve_job(std::move(job), at, e, measured));
+    check_library(e.jobs.back(), at);
     if (e.jobs.back().network.measured)
       use_recorded_exchanges(e.jobs.back(), e.platform, at);
   }
-  remark_on_placement(e, per_node);
   place_servers(e, root);
   take_sockets(e);
   resolve_storage(e, root);
