@@ -46,8 +46,7 @@ bool Job::more_warm_up()
 void Job::begin_step()
 {
   step_start_ = engine_.now();
-  extra_step_ = more_warm_up();
-  if (extra_step_)
+  if (more_warm_up())
     --steps_done_;
   if (steps_done_ == schedule_.warmup_steps) {
     measured_start_ = step_start_;

@@ -115,9 +115,9 @@ public:
 protected:
   sim::Engine& engine() const { return engine_; }
   Seconds step_start() const { return step_start_; }
-  /// Whether this step only fills the time until all jobs have started. It must take nothing from
-  /// random streams: else what is measured would go by how long that takes.
-  bool extra_step() const { return extra_step_; }
+  /// Of the step that runs, counted from the first that is measured; those that only fill the time
+  /// until all jobs have started are -1.
+  int step() const { return steps_done_ - schedule_.warmup_steps; }
 
 private:
   virtual void before_first_step() {}
@@ -140,7 +140,6 @@ private:
   StepTimes sums_;
   Seconds step_start_, measured_start_, last_end_;
   int steps_done_ = 0;
-  bool extra_step_ = false;
   sim::UseWindow measured_; // resources while steps are measured
   bool finished_ = false;
   std::function<void()> when_finished_;

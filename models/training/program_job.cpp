@@ -1,10 +1,8 @@
 #include "models/training/program_job.hpp"
 
 #include "models/training/limits.hpp"
-#include "models/training/paces.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -32,6 +30,14 @@ bool moves(const sim::Operation& op)
          op.amount > 0;
 }
 
+int devices_of(const sim::Program& program)
+{
+  int devices = 0;
+  for (const sim::WorkRank& rank : program.ranks)
+    devices += rank.stands_for;
+  return devices;
+}
+
 } // namespace
 
 ProgramJob::ProgramJob(sim::Engine& engine, JobSchedule schedule,
@@ -39,17 +45,11 @@ ProgramJob::ProgramJob(sim::Engine& engine, JobSchedule schedule,
                        const ProgramSetup& setup)
     : Job(engine, std::move(schedule)), plan_(std::move(plan)), machine_(std::move(machine)),
       order_(plan_->program), dates_(plan_->program, order_),
-      cycles_(this->schedule().seed, setup.stream + "/cycles"),
+      draws_(devices_of(plan_->program), plan_->step_variation, setup.speed_variation,
+             this->schedule().seed, setup.stream),
       slowest_(plan_->program.ranks.size(), 1.0), mean_speed_(slowest_)
 {
   const sim::Program& program = plan_->program;
-  int devices = 0;
-  for (const sim::WorkRank& rank : program.ranks)
-    devices += rank.stands_for;
-  const std::uint64_t seed = this->schedule().seed;
-  paces_ = paces(devices, setup.speed_variation, sim::RandomStream(seed, setup.stream + "/paces"));
-  for (int device = 0; device < devices; ++device)
-    random_.emplace_back(seed, setup.stream, static_cast<std::uint64_t>(device));
   program.check();
   if (auto lengths = machine_->undisturbed()) {
     undisturbed_ = std::move(*lengths);
@@ -121,13 +121,13 @@ void ProgramJob::begin_measuring()
 // Devices that a rank stands for do the same, and wait for the slowest of them.
 void ProgramJob::draw()
 {
-  std::size_t device = 0;
+  int device = 0;
   for (std::size_t rank = 0; rank < slowest_.size(); ++rank) {
     double slowest = 0;
     double sum = 0;
     const int devices = plan_->program.ranks[rank].stands_for;
     for (int i = 0; i < devices; ++i, ++device) {
-      const double factor = paces_[device] * random_[device].spread(plan_->step_variation);
+      const double factor = draws_.factor(device, step());
       slowest = std::max(slowest, factor);
       sum += factor;
     }
@@ -138,14 +138,9 @@ void ProgramJob::draw()
 
 void ProgramJob::run_step(std::function<void()> done)
 {
-  const auto before = extra_step() ? std::pair(random_, cycles_)
-                                   : std::pair(std::vector<sim::RandomStream>{}, cycles_);
-  cycle_phase_ = cycles_.uniform();
   draw();
-  if (extra_step())
-    std::tie(random_, cycles_) = before;
   if (executor_)
-    executor_->start(slowest_, cycle_phase_, std::move(done));
+    executor_->start(slowest_, draws_.cycle_phase(step()), std::move(done));
   else
     evaluate(std::move(done));
 }

@@ -3,8 +3,8 @@
 
 #include "models/input/input_pipeline.hpp"
 #include "models/training/job.hpp"
+#include "models/training/step_draws.hpp"
 #include "models/training/work_plan.hpp"
-#include "sim/engine/random.hpp"
 #include "sim/workload/accountant.hpp"
 #include "sim/workload/executor.hpp"
 
@@ -69,10 +69,7 @@ private:
   std::unique_ptr<sim::Executor> executor_; // none where steps are evaluated
   std::vector<Seconds> undisturbed_;        // of each operation, where steps are evaluated
   std::vector<sim::PathPtr> devices_;       // of each rank, to which evaluated kernels are charged
-  std::vector<double> paces_;               // of each device, those of a rank in a row
-  std::vector<sim::RandomStream> random_;   // of each device
-  sim::RandomStream cycles_;                // of the framework's background loop
-  double cycle_phase_ = 0;                  // where in its cycle the loop is when a step begins
+  StepDraws draws_;                         // of each device, those of a rank in a row
   std::vector<double> slowest_;             // of each rank's devices in the step
   std::vector<double> mean_speed_;          // mean of each rank's devices over the slowest
   std::vector<std::pair<sim::TaskId, int>> kernels_; // whose limits are kept, of so many devices

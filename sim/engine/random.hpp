@@ -12,6 +12,13 @@
 
 namespace foretrain::sim {
 
+/// Log-normal with mean 1 and this coefficient of variation where the draw is standard normal.
+inline double log_normal(double normal, double coefficient_of_variation)
+{
+  const double variance = std::log1p(coefficient_of_variation * coefficient_of_variation);
+  return std::exp(std::sqrt(variance) * normal - 0.5 * variance);
+}
+
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) keyed by seed, entity name and index. Draws are the
 /// same with every compiler and library.
 class RandomStream {
@@ -24,6 +31,14 @@ public:
     for (const char c : entity)
       hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
     state_ = mix(mix(seed) ^ mix(hash) ^ mix(index + 0x5851f42d4c957f2dULL));
+  }
+
+  /// A stream of its own for each index, which goes by what this one has drawn.
+  RandomStream child(std::uint64_t index) const
+  {
+    RandomStream stream = *this;
+    stream.state_ = mix(state_ ^ mix(index + 0x5851f42d4c957f2dULL));
+    return stream;
   }
 
   static constexpr result_type min() { return 0; }
@@ -39,10 +54,7 @@ public:
   /// Log-normal with mean 1 and the given coefficient of variation; exactly 1 when it is 0.
   double spread(double coefficient_of_variation)
   {
-    if (coefficient_of_variation <= 0)
-      return 1.0;
-    const double variance = std::log1p(coefficient_of_variation * coefficient_of_variation);
-    return std::exp(std::sqrt(variance) * normal() - 0.5 * variance);
+    return coefficient_of_variation > 0 ? log_normal(normal(), coefficient_of_variation) : 1.0;
   }
 
   /// Puts the values in an order in which all are as likely (Fisher and Yates).
