@@ -42,6 +42,19 @@ double piece_of(const Storage& storage, const ReadPattern& pattern)
 
 } // namespace
 
+StorageWay way_to_servers(const Storage& storage, const PlatformSpec& spec)
+{
+  std::vector<Value> transports = storage.transports;
+  if (transports.empty())
+    transports.push_back(preset_reference("tcp", storage.origin));
+  StorageWay way;
+  for (std::size_t i = 0; i < transports.size() && way.network.index < 0; ++i) {
+    way.transport = load_transport(transports[i]);
+    way.network = find_network(spec, way.transport);
+  }
+  return way;
+}
+
 StorageSystem::StorageSystem(sim::Engine& engine, const Machine& machine, Storage storage,
                              const Value& at)
     : storage_(std::move(storage)), machine_(&machine)
@@ -72,17 +85,8 @@ void StorageSystem::build_servers(sim::Engine& engine, const Machine& machine, c
 {
   const StorageServers& servers = *storage_.servers;
   const PlatformSpec& spec = machine.spec();
-  const auto usable = [&](const Transport& transport) {
-    network_ = find_network(spec, transport);
-    if (network_.index >= 0)
-      transport_ = transport;
-    return network_.index >= 0;
-  };
-  if (storage_.transports.empty())
-    usable(load_transport(preset_reference("tcp", storage_.origin)));
-  for (std::size_t i = 0; i < storage_.transports.size() && network_.index < 0; ++i)
-    usable(load_transport(storage_.transports[i]));
-  if (network_.index < 0)
+  way_ = way_to_servers(storage_, spec);
+  if (way_.network.index < 0)
     at.fail("is '" + storage_.name + "', which no network of '" + spec.name + "' leads to",
             "its transports need an adapter of the right kind in every node");
   const auto add = [&](sim::ResourceKind kind, const char* what, double capacity) {
@@ -104,7 +108,7 @@ void StorageSystem::build_servers(sim::Engine& engine, const Machine& machine, c
     gateway_ = add(storage_gateway, "gateway", storage_.gateway.value());
     gateway_in_ = add(storage_gateway, "gateway-in", storage_.gateway.value());
   }
-  if (transport_.protocol == NetworkProtocol::tcp)
+  if (way_.transport.protocol == NetworkProtocol::tcp)
     for (int node = 0; node < machine.nodes(); ++node) {
       const auto id =
           engine.add_resource({mount, node, ""}, static_cast<double>(storage_.connections));
@@ -169,9 +173,10 @@ void StorageSystem::add_written_servers(const Machine& machine, int node,
                                         std::vector<sim::Use>& uses) const
 {
   const StorageServers& servers = *storage_.servers;
-  const Stack stack = make_stack(machine.stack().host, transport_);
-  const double wire = wire_expansion(network_.framing);
-  const double bare = cpu_seconds_per_byte({.host = {}, .transport = transport_}, network_.framing);
+  const Stack stack = make_stack(machine.stack().host, way_.transport);
+  const double wire = wire_expansion(way_.network.framing);
+  const double bare =
+      cpu_seconds_per_byte({.host = {}, .transport = way_.transport}, way_.network.framing);
   const double piece = storage_.request.value();
   const double media = servers.disk ? 1 / storage_.disk_type.write.value()
                        : servers.write_rate.value() > 0
@@ -186,8 +191,8 @@ void StorageSystem::add_written_servers(const Machine& machine, int node,
   if (gateway_in_ >= 0)
     uses.push_back({gateway_in_, wire});
   const double passes =
-      3 + (transport_.protocol == NetworkProtocol::tcp ? 2 * transport_.copies : 0);
-  machine.add_sent(uses, node, network_.nics.front(), wire, passes);
+      3 + (way_.transport.protocol == NetworkProtocol::tcp ? 2 * way_.transport.copies : 0);
+  machine.add_sent(uses, node, way_.network.nics.front(), wire, passes);
   add_client_work(machine, node, stack, uses);
 }
 
@@ -196,10 +201,10 @@ void StorageSystem::add_written_servers(const Machine& machine, int node,
 void StorageSystem::add_client_work(const Machine& machine, int node, const Stack& stack,
                                     std::vector<sim::Use>& uses) const
 {
-  const double core = network_work(stack, network_.framing).sockets;
+  const double core = network_work(stack, way_.network.framing).sockets;
   if (core <= 0)
     return;
-  machine.add_network_work(uses, node, stack, network_.framing);
+  machine.add_network_work(uses, node, stack, way_.network.framing);
   uses.push_back({first_mount_ + node, core});
 }
 
@@ -229,9 +234,10 @@ ReadCost StorageSystem::read_servers(const Machine& machine, int node,
                                      const ReadPattern& pattern) const
 {
   const StorageServers& servers = *storage_.servers;
-  const Stack stack = make_stack(machine.stack().host, transport_);
-  const double wire = wire_expansion(network_.framing);
-  const double bare = cpu_seconds_per_byte({.host = {}, .transport = transport_}, network_.framing);
+  const Stack stack = make_stack(machine.stack().host, way_.transport);
+  const double wire = wire_expansion(way_.network.framing);
+  const double bare =
+      cpu_seconds_per_byte({.host = {}, .transport = way_.transport}, way_.network.framing);
   const double piece = piece_of(storage_, pattern);
   const double metadata =
       pattern.each_opened ? storage_.metadata_operations / std::max(1.0, pattern.file.value()) : 0;
@@ -248,14 +254,14 @@ ReadCost StorageSystem::read_servers(const Machine& machine, int node,
   uses.push_back({link_, wire});
   if (gateway_ >= 0)
     uses.push_back({gateway_, wire});
-  const int nic = network_.nics.front();
+  const int nic = way_.network.nics.front();
   const double passes =
-      1 + (transport_.protocol == NetworkProtocol::tcp ? 2 * transport_.copies : 0);
+      1 + (way_.transport.protocol == NetworkProtocol::tcp ? 2 * way_.transport.copies : 0);
   machine.add_received(uses, node, nic, wire, passes);
   add_client_work(machine, node, stack, uses);
   const Seconds disk = servers.disk ? storage_.disk_type.latency : Seconds(0);
   // There and back, one end on this host, with what its guest's virtual adapter adds.
-  const Seconds trip = transport_.latency + stack.transport.all_latency() +
+  const Seconds trip = way_.transport.latency + stack.transport.all_latency() +
                        stack.host.network_latency +
                        machine.spec().nics[static_cast<std::size_t>(nic)].latency +
                        storage_.latency + servers.cpu_per_operation;

@@ -28,6 +28,15 @@ struct ReadCost {
   double priority = 1;  // beside other reads: bytes that are asked for at a time, of kUsuallyAsked
 };
 
+/// How nodes reach file servers.
+struct StorageWay {
+  Transport transport;
+  Network network; // none (index -1) where none leads there
+};
+
+/// The first of the storage's transports that the platform can run, else TCP.
+StorageWay way_to_servers(const Storage& storage, const PlatformSpec& spec);
+
 class StorageSystem {
 public:
   /// Creates the resources. Throws ConfigError at `at` when the platform cannot reach the servers
@@ -59,8 +68,7 @@ private:
   const Machine* machine_; // for the node's parts
   Disk disk_;              // local
   int first_disk_ = -1;    // local: of node 0, one per node
-  Transport transport_;    // to the servers
-  Network network_;
+  StorageWay way_;
   int media_ = -1, operations_ = -1, cpu_ = -1;
   int link_ = -1, link_in_ = -1, gateway_ = -1, gateway_in_ = -1;
   int first_mount_ = -1; // connections of each client node, in cores they can keep busy

@@ -48,9 +48,10 @@ std::vector<DifferenceCause> causes_of(const JobResult& a, const JobResult& b)
 }
 
 // Whether a bound of the ratio is broken: surely, surely not, or nobody knows.
-RatioBound bound(BoundSide side, double ratio, double mean, double variance, double confidence)
+RatioBound bound(BoundSide side, double ratio, double median, const Deviations& deviations,
+                 double confidence)
 {
-  const double above = probability_above(mean - std::log(ratio), variance);
+  const double above = probability_above(median - std::log(ratio), deviations);
   const double broken = side == BoundSide::below ? 1 - above : above;
   return {side, ratio, broken,
           broken >= confidence       ? BoundState::broken
@@ -77,9 +78,7 @@ JobComparison compare_jobs(const ComparedPair& pair, const JobResult& a, const J
 {
   const Profiles* profiles = pair.a->profiles ? pair.a->profiles.get() : pair.b->profiles.get();
   const double ratio = b.throughput.median / a.throughput.median;
-  const double variance = log_ratio_variance(b, a, profiles);
-  const double below = variance + guest_variance(&b, &a); // B slower than expected
-  const double above = variance + guest_variance(&a, &b);
+  const Deviations deviations = deviations_of_ratio(b, a, profiles);
   const double half = half_width(options.interval);
   JobComparison told;
   told.settings = pair.a->settings;
@@ -87,17 +86,17 @@ JobComparison compare_jobs(const ComparedPair& pair, const JobResult& a, const J
   told.job_b = b.name == a.name ? "" : b.name;
   told.a = {a};
   told.b = {b};
-  told.ratio = {ratio, ratio * std::exp(-half * std::sqrt(below)),
-                ratio * std::exp(half * std::sqrt(above)), options.interval};
-  told.probability_b_faster = probability_above(std::log(ratio), ratio > 1 ? below : above);
+  told.ratio = {ratio, ratio * std::exp(-half * deviations.below),
+                ratio * std::exp(half * deviations.above), options.interval};
+  told.probability_b_faster = probability_above(std::log(ratio), deviations);
   told.samples_per_step = {samples_per_step(a), samples_per_step(b)};
   told.causes = causes_of(a, b);
   if (options.fail_below)
-    told.bounds.push_back(
-        bound(BoundSide::below, *options.fail_below, std::log(ratio), below, options.confidence));
+    told.bounds.push_back(bound(BoundSide::below, *options.fail_below, std::log(ratio), deviations,
+                                options.confidence));
   if (options.fail_above)
-    told.bounds.push_back(
-        bound(BoundSide::above, *options.fail_above, std::log(ratio), above, options.confidence));
+    told.bounds.push_back(bound(BoundSide::above, *options.fail_above, std::log(ratio), deviations,
+                                options.confidence));
   return told;
 }
 

@@ -20,15 +20,31 @@ struct Compared {
   double rate;
 };
 
-// Effects of both points' parameters on the logarithm of the ratio of their throughputs.
-std::map<std::string, double> difference(const JobResult& a, const JobResult& b)
+// What a parameter does to the logarithm of a ratio of throughputs, as in Uncertainty::Part.
+struct Effect {
+  double if_larger = 0;
+  double if_smaller = 0;
+};
+
+// Of both points' parameters.
+std::map<std::string, Effect> difference(const JobResult& a, const JobResult& b)
 {
-  std::map<std::string, double> effects;
-  for (const Uncertainty::Part& part : a.uncertainty->parts)
-    effects[part.parameter + part.of] += part.effect;
-  for (const Uncertainty::Part& part : b.uncertainty->parts)
-    effects[part.parameter + part.of] -= part.effect;
+  std::map<std::string, Effect> effects;
+  for (const auto& [job, sign] : {std::pair{&a, 1}, std::pair{&b, -1}})
+    for (const Uncertainty::Part& part : job->uncertainty->parts) {
+      Effect& effect = effects[part.parameter + part.of];
+      effect.if_larger += sign * part.if_larger.value_or(part.effect);
+      effect.if_smaller += sign * part.if_smaller.value_or(part.effect);
+    }
   return effects;
+}
+
+std::map<std::string, double> on_one_side(double sign, const std::map<std::string, Effect>& effects)
+{
+  std::map<std::string, double> side;
+  for (const auto& [name, effect] : effects)
+    side[name] = on_side(sign, effect.if_larger, effect.if_smaller);
+  return side;
 }
 
 // Correlations of parameters that profiles taught together, by the names that effects have.
@@ -66,6 +82,24 @@ private:
   std::map<std::pair<std::string, std::string>, double> known_;
 };
 
+// What guests add to the deviations of a rate over another one (null: over a number, which has no
+// guest); nothing where both are of one layer of the host, whose guests are alike.
+Deviations with_guests(const Deviations& deviations, const JobResult& job, const JobResult* other)
+{
+  const auto* guest = job.uncertainty->guest ? &*job.uncertainty->guest : nullptr;
+  const auto* others =
+      other != nullptr && other->uncertainty->guest ? &*other->uncertainty->guest : nullptr;
+  if (guest != nullptr && others != nullptr && guest->host == others->host)
+    return deviations;
+  const auto of = [](const GuestSpread* spread, const JobResult* its, double GuestSpread::*side) {
+    return spread != nullptr ? spread->*side / half_width(its->throughput.interval) : 0;
+  };
+  return beside(
+      deviations,
+      std::hypot(of(guest, &job, &GuestSpread::slower), of(others, other, &GuestSpread::faster)),
+      std::hypot(of(guest, &job, &GuestSpread::faster), of(others, other, &GuestSpread::slower)));
+}
+
 // What a sample is: of different models it is not the same.
 bool same_work(const Settings& a, const Settings& b)
 {
@@ -81,44 +115,34 @@ bool same_work(const Settings& a, const Settings& b)
 
 } // namespace
 
-double probability_above(double mean, double variance)
+double probability_above(double median, const Deviations& deviations)
 {
-  if (variance <= 0)
-    return mean > 0 ? 1 : mean < 0 ? 0 : 0.5;
-  return 0.5 * std::erfc(-mean / std::sqrt(2 * variance));
+  const double deviation = median > 0 ? deviations.below : deviations.above;
+  if (deviation <= 0)
+    return median > 0 ? 1 : median < 0 ? 0 : 0.5;
+  return 0.5 * std::erfc(-median / (std::sqrt(2.0) * deviation));
 }
 
-double log_ratio_variance(const JobResult& a, const JobResult& b, const Profiles* profiles)
+Deviations deviations_of_ratio(const JobResult& a, const JobResult& b, const Profiles* profiles)
 {
-  double variance = Correlations(profiles).variance(difference(a, b));
-  for (const JobResult* job : {&a, &b})
-    variance += job->uncertainty->run_to_run * job->uncertainty->run_to_run;
-  return variance;
+  const auto effects = difference(a, b);
+  const Correlations correlations(profiles);
+  const auto towards = [&](double sign) {
+    return std::sqrt(correlations.variance(on_one_side(sign, effects)));
+  };
+  const double runs = std::hypot(a.uncertainty->run_to_run, b.uncertainty->run_to_run);
+  return with_guests(beside({towards(-1), towards(1)}, runs, runs), a, &b);
 }
 
-double guest_variance(const JobResult* slower, const JobResult* other)
+Deviations deviations_of_rate(const JobResult& job)
 {
-  const auto deviation = [](const JobResult* job, double GuestSpread::*side) {
-    return job == nullptr || !job->uncertainty->guest
-               ? 0
-               : *job->uncertainty->guest.*side / half_width(job->throughput.interval);
-  };
-  const auto host = [](const JobResult* job) {
-    return job == nullptr || !job->uncertainty->guest ? std::string()
-                                                      : job->uncertainty->guest->host;
-  };
-  if (host(slower) == host(other))
-    return 0;
-  const double below = deviation(slower, &GuestSpread::slower);
-  const double above = deviation(other, &GuestSpread::faster);
-  return below * below + above * above;
+  return with_guests(job.uncertainty->deviations(), job, nullptr);
 }
 
 double probability_faster(const JobResult& a, const JobResult& b, const Profiles* profiles)
 {
-  const double mean = std::log(judged_rate(a) / judged_rate(b));
-  const double guests = mean > 0 ? guest_variance(&a, &b) : guest_variance(&b, &a);
-  return probability_above(mean, log_ratio_variance(a, b, profiles) + guests);
+  return probability_above(std::log(judged_rate(a) / judged_rate(b)),
+                           deviations_of_ratio(a, b, profiles));
 }
 
 std::vector<PointComparison> compare_points(const std::vector<std::optional<PointResult>>& points,

@@ -5,22 +5,21 @@
 
 namespace foretrain::experiments {
 
-/// Variance of the logarithm of the ratio of two job results' throughputs: a parameter that both
-/// know by one name is off by one factor in both, and what it does to both alike cancels; what
-/// profiles taught together varies as they say (nullptr: no profiles). Variation from run to run
-/// is each result's own.
-double log_ratio_variance(const JobResult& a, const JobResult& b, const Profiles* profiles);
+/// Of the ratio of two job results' throughputs, a's over b's: a parameter that both know by one
+/// name is off by one factor in both, and what it does to both alike cancels; what profiles taught
+/// together varies as they say (nullptr: no profiles). Variation from run to run is each result's
+/// own, and so are guests, but where both are of one layer of the host.
+Deviations deviations_of_ratio(const JobResult& a, const JobResult& b, const Profiles* profiles);
 
-/// What guests add to it where `slower` is slower than expected, or `other` faster; 0 where both
-/// results are of one layer of the host, whose guests are alike. Null: a number, which has no
-/// guest.
-double guest_variance(const JobResult* slower, const JobResult* other);
+/// Of one job result's throughput.
+Deviations deviations_of_rate(const JobResult& job);
 
 /// Probability that job result `a` is faster than `b`, by its throughput.
 double probability_faster(const JobResult& a, const JobResult& b, const Profiles* profiles);
 
-/// Probability that a normal variable with this mean and variance is above zero.
-double probability_above(double mean, double variance);
+/// Probability that a variable is above zero whose median is this, and which is normal on each side
+/// of it.
+double probability_above(double median, const Deviations& deviations);
 
 /// For each job: the best point against the others that come nearest, each with the probability
 /// that the best is faster. What two points share (the same GPU, off by the same factor) does not

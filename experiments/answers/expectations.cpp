@@ -122,67 +122,72 @@ std::string violation(const ExpectationSpec& expectation, const std::vector<Told
                    fmt::format("is {:.6g} against {:.6g}, ratio", *number, *reference));
 }
 
-// What moves with throughput, or against it, by the same factor. The start-up that `training_s`,
-// `days` and `cost` hold is short beside a training.
+// Whether it is "/name" itself or its middle.
+bool is_quantity(const std::string& quantity, const char* name)
+{
+  return quantity == name || quantity == std::string(name) + "/median";
+}
+
+// Times and what is paid for them. The start-up that `training_s`, `days` and `cost` hold is short
+// beside a training.
+bool goes_against_throughput(const std::string& quantity)
+{
+  static const char* const kNames[] = {"/step_time_s", "/latency_s", "/days", "/cost"};
+  return quantity == "/training_s/total" ||
+         std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char* name) { return is_quantity(quantity, name); });
+}
+
+// What moves with throughput, or against it, by the same factor.
 bool follows_throughput(const std::string& quantity)
 {
-  static const char* const kAll[] = {
-      "/throughput_samples_per_s", "/step_time_s", "/latency_s", "/tokens_per_s", "/days", "/cost"};
-  static const char* const kSingle[] = {"/tokens_per_s_per_gpu",
-                                        "/model_tflops_per_gpu/full",
-                                        "/model_tflops_per_gpu/causal",
-                                        "/mfu",
-                                        "/mfu/full",
-                                        "/mfu/causal",
-                                        "/mfu/median",
-                                        "/training_s/total"};
-  const auto same = [&](const char* name) { return quantity == name; };
-  return std::any_of(std::begin(kSingle), std::end(kSingle), same) ||
-         std::any_of(std::begin(kAll), std::end(kAll), [&](const char* range) {
-           return quantity == range || quantity == std::string(range) + "/median";
-         });
+  static const char* const kNames[] = {"/throughput_samples_per_s", "/tokens_per_s", "/mfu"};
+  static const char* const kSingle[] = {"/tokens_per_s_per_gpu", "/model_tflops_per_gpu/full",
+                                        "/model_tflops_per_gpu/causal", "/mfu/full", "/mfu/causal"};
+  return goes_against_throughput(quantity) ||
+         std::any_of(std::begin(kSingle), std::end(kSingle),
+                     [&](const char* name) { return quantity == name; }) ||
+         std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char* name) { return is_quantity(quantity, name); });
 }
 
-// Of the logarithm of what the job does in two runs; where no parameter was varied, of both runs.
-double variance_of(const std::optional<Range>& ratio, const JobResult& job)
+// Of what the job does in two runs; where no parameter was varied, of both runs.
+Deviations deviations_of(const std::optional<Range>& ratio, const JobResult& job)
 {
-  const double run = job.uncertainty->run_to_run;
+  const double runs = std::sqrt(2.0) * job.uncertainty->run_to_run;
   if (!ratio)
-    return 2 * run * run;
-  return std::pow(std::log(ratio->high / ratio->low) / 2 / half_width(ratio->interval), 2);
+    return {runs, runs};
+  const double k = half_width(ratio->interval);
+  return {std::log(ratio->median / ratio->low) / k, std::log(ratio->high / ratio->median) / k};
 }
 
-// Variance of the logarithm of what the simulation says of a quantity, if it is known: of what
-// follows throughput, of its ratio to another job's, or of a ratio to one GPU or to the job alone;
-// of one GPU that is itself.
-std::optional<double> variance_of_quantity(const std::string& quantity, const JobResult& job,
-                                           const JobResult* other)
+// Of a ratio of two such: the other one is on the other side.
+Deviations over(const Deviations& one, const std::optional<Deviations>& other)
 {
-  const double run = job.uncertainty->run_to_run;
-  const double parameters = job.uncertainty->parameters;
+  return other ? beside(one, other->above, other->below) : one;
+}
+
+// Of what the simulation says of a quantity, if it is known: of what follows throughput (of times
+// the sides are the other way round), of its ratio to another job's, or of a ratio to one GPU or to
+// the job alone; of one GPU that is itself none.
+std::optional<Deviations> deviations_of_quantity(const std::string& quantity, const JobResult& job,
+                                                 const JobResult* other)
+{
+  const auto of_both = [&](std::optional<Range> JobResult::*range) {
+    return over(deviations_of(job.*range, job),
+                other != nullptr ? std::optional(deviations_of(other->*range, *other))
+                                 : std::nullopt);
+  };
   const bool itself = other == nullptr && job.gpus == 1 && !job.alone;
   if (quantity == "/speedup" || quantity == "/efficiency")
-    return itself ? 0
-                  : variance_of(job.speedup_range, job) +
-                        (other != nullptr ? variance_of(other->speedup_range, *other) : 0);
+    return itself ? Deviations{} : of_both(&JobResult::speedup_range);
   if (quantity == "/slowdown" && job.slowdown)
-    return variance_of(job.slowdown_range, job) +
-           (other != nullptr ? variance_of(other->slowdown_range, *other) : 0);
+    return of_both(&JobResult::slowdown_range);
   if (!follows_throughput(quantity))
     return std::nullopt;
-  return other != nullptr ? log_ratio_variance(job, *other, nullptr)
-                          : parameters * parameters + run * run;
-}
-
-// What guests add on the side on which the quantity is small, or large: of times it is the other.
-double guest_side(const std::string& quantity, bool small, const JobResult& job,
-                  const JobResult* other)
-{
-  if (quantity.starts_with("/throughput_samples_per_s"))
-    return small ? guest_variance(&job, other) : guest_variance(other, &job);
-  if (quantity.starts_with("/step_time_s"))
-    return small ? guest_variance(other, &job) : guest_variance(&job, other);
-  return 0;
+  const Deviations rate =
+      other != nullptr ? deviations_of_ratio(job, *other, nullptr) : deviations_of_rate(job);
+  return goes_against_throughput(quantity) ? Deviations{rate.above, rate.below} : rate;
 }
 
 // Probability that the bounds are violated; none where the quantity's spread is not known.
@@ -201,18 +206,16 @@ std::optional<double> chance_of_violation(const ExpectationSpec& expectation,
   const double reference = ratio ? number_in(told_other) : 1;
   const JobResult& job = *told.result;
   const JobResult* other = told_other != nullptr ? told_other->result : nullptr;
-  const auto variance = variance_of_quantity(expectation.quantity, job, other);
-  if (expectation.contains || expectation.is || !variance || *variance <= 0 || number <= 0 ||
-      reference <= 0)
+  const auto deviations = deviations_of_quantity(expectation.quantity, job, other);
+  if (expectation.contains || expectation.is || !deviations || deviations->larger() <= 0 ||
+      number <= 0 || reference <= 0)
     return std::nullopt;
-  const double mean = std::log(number / reference);
+  const double median = std::log(number / reference);
   double chance = 0;
   if (expectation.at_least && *expectation.at_least > 0)
-    chance += 1 - probability_above(mean - std::log(*expectation.at_least),
-                                    *variance + guest_side(expectation.quantity, true, job, other));
+    chance += 1 - probability_above(median - std::log(*expectation.at_least), *deviations);
   if (expectation.at_most && *expectation.at_most > 0)
-    chance += probability_above(mean - std::log(*expectation.at_most),
-                                *variance + guest_side(expectation.quantity, false, job, other));
+    chance += probability_above(median - std::log(*expectation.at_most), *deviations);
   return std::min(1.0, chance);
 }
 

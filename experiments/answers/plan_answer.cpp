@@ -17,13 +17,6 @@ namespace {
 
 constexpr double kSame = 1.005; // rates this close count as one
 
-// Of the logarithm of throughput.
-double variance_of(const JobResult& job)
-{
-  const Uncertainty& of = *job.uncertainty;
-  return of.parameters * of.parameters + of.run_to_run * of.run_to_run;
-}
-
 // How many times as fast as the goal asks for.
 double reached(const PlanGoal& goal, const JobResult& job)
 {
@@ -84,7 +77,7 @@ JudgedCandidate judged(const LoadedPlan& plan, const Candidate& of, Settings opt
   for (std::size_t g = 0; g < plan.spec.goals.size(); ++g) {
     const JobResult& job = it.jobs.at(plan.goal_jobs[g]);
     const double ratio = reached(plan.spec.goals[g], job);
-    it.goals.push_back({ratio, probability_above(std::log(ratio), variance_of(job))});
+    it.goals.push_back({ratio, probability_above(std::log(ratio), deviations_of_rate(job))});
     it.probability = std::min(it.probability, it.goals.back().probability);
   }
   it.fits = std::all_of(it.jobs.begin(), it.jobs.end(),

@@ -60,6 +60,7 @@ Point with_plan(const Point& point, const ParallelPlan& plan, int micro_batch, R
                 std::optional<int> recompute_layers)
 {
   auto document = std::make_shared<Document>(*point.document);
+  const int global_batch = global_batch_of(read_point(point).jobs.front());
   Json parallel = document->root.at("jobs").at(0).value("parallel", Json::object());
   for (const char* key : {"shard", "context_heads", "context_exchange"})
     parallel.erase(key);
@@ -73,6 +74,8 @@ Point with_plan(const Point& point, const ParallelPlan& plan, int micro_batch, R
   if (plan.expert > 1 && job.contains("routing") && job.at("routing").contains("imbalance"))
     set("routing/imbalance",
         std::min<double>(job.at("routing").at("imbalance").get<double>(), plan.expert));
+  if (document->root.at("jobs").at(0).erase("batch_per_gpu") > 0) // of each replica, as it was
+    set("global_batch", global_batch);
   set("micro_batch", micro_batch);
   set("recompute", word_of(recompute));
   if (recompute != Recompute::selective)
@@ -133,26 +136,53 @@ Json tuned_experiment(const Point& point, const TunedPlan& plan, const std::stri
 
 namespace {
 
-// A job that says nothing of its plan gets one that divides its batch: the search starts from a
-// plan that can run.
-Point startable(const Point& point)
+struct Start {
+  Point point;
+  ResolvedExperiment experiment;
+};
+
+// A plan that divides the job's batch, whatever the file says of one; none where there is none.
+std::optional<Point> divided(const Point& point)
 {
   const ExperimentSpec spec = read_point(point);
-  if (spec.jobs.size() != 1 || !has_transformer(spec.jobs.front()) || spec.jobs.front().parallel ||
+  if (spec.jobs.size() != 1 || !has_transformer(spec.jobs.front()) ||
       !spec.jobs.front().global_batch)
-    return point;
+    return std::nullopt;
   const JobSpec& job = spec.jobs.front();
   const models::TransformerFile model =
       models::load_transformer(resolve_preset(job.model, models::kNetworkKind));
   const int sequence = job.sequence.value_or(model.sequence);
-  const int micro = job.micro_batch.value_or(1);
-  ParallelPlan plan;
-  for (plan.pipeline = 1; plan.pipeline <= model.transformer.layers; ++plan.pipeline)
-    for (plan.tensor = 1; plan.tensor <= model.transformer.heads; plan.tensor *= 2)
-      if (models::problem_of(model.transformer, plan, job.gpus, sequence, micro, *job.global_batch)
-              .empty())
-        return with_plan(point, plan, micro, job.recompute, job.recompute_layers);
-  return point; // what is wrong is said where plans are read
+  Point bare = point;
+  auto document = std::make_shared<Document>(*point.document);
+  document->root.at("jobs").at(0).erase("parallel");
+  bare.document = std::move(document);
+  for (const int micro : {job.micro_batch.value_or(1), 1}) {
+    ParallelPlan plan;
+    for (plan.pipeline = 1; plan.pipeline <= model.transformer.layers; ++plan.pipeline)
+      for (plan.tensor = 1; plan.tensor <= model.transformer.heads; plan.tensor *= 2)
+        if (models::problem_of(model.transformer, plan, job.gpus, sequence, micro,
+                               *job.global_batch)
+                .empty())
+          return with_plan(bare, plan, micro, job.recompute, job.recompute_layers);
+  }
+  return std::nullopt;
+}
+
+// The search starts from a plan that can run: the job's, or where that cannot (or where it says
+// nothing of one, and its batch cannot be divided by all GPUs) any other.
+Start start_of(const Point& point)
+{
+  try {
+    return {point, resolve(point)};
+  } catch (const ConfigError&) {
+    if (const auto other = divided(point)) {
+      try {
+        return {*other, resolve(*other)};
+      } catch (const ConfigError&) { // it is not the plan: what is wrong is said of the file
+      }
+    }
+    throw;
+  }
 }
 
 } // namespace
@@ -168,8 +198,7 @@ const Point& only_point(const LoadedExperiment& experiment)
 
 TuneAnswer tune(const Point& asked, int top, const RunOptions& options)
 {
-  const Point point = startable(asked);
-  const ResolvedExperiment experiment = resolve(point);
+  const auto [point, experiment] = start_of(asked);
   if (experiment.jobs.size() != 1)
     Value(point.document)
         .fail_at("jobs", "are several: plans are tuned of one job that has the machine to itself");

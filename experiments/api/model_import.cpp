@@ -16,6 +16,8 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -35,12 +37,34 @@ std::string head_for(const std::filesystem::path& path)
   return head;
 }
 
+// Of a file's form, or the time at which a profiler wrote it.
+bool says_nothing(const std::string& ending)
+{
+  constexpr std::string_view kForms[] = {".json", ".gz",  ".pt",     ".trace", ".onnx", ".et",
+                                         ".csv",  ".txt", ".sqlite", ".db",    ".pb",   ".tsv"};
+  const bool digits = std::all_of(ending.begin() + 1, ending.end(),
+                                  [](unsigned char c) { return std::isdigit(c) != 0; });
+  constexpr std::size_t kTime = 8; // digits and more
+  return std::find(std::begin(kForms), std::end(kForms), ending) != std::end(kForms) ||
+         (digits && ending.size() > kTime);
+}
+
+// "llama-3.2-1b" of "llama-3.2-1b.json", "host" of "host.1700000000000.pt.trace.json".
 std::string name_for(const std::filesystem::path& path, const ModelImportOptions& options)
 {
   if (!options.name.empty())
     return options.name;
-  std::string stem = path.filename().string();
-  return stem.substr(0, stem.find('.', 1));
+  std::filesystem::path name = path.filename();
+  while (name.has_extension() && says_nothing(name.extension().string()))
+    name = name.stem();
+  return name.string();
+}
+
+// Whether a file that nobody recognised was meant to be JSON.
+bool looks_like_json(const std::string& head)
+{
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && (head[first] == '{' || head[first] == '[');
 }
 
 std::string device_of(const models::Trace& trace)
@@ -127,7 +151,8 @@ ImportedModel import_config(const std::filesystem::path& path, const ModelImport
   const auto document = load_document(path);
   if (!models::is_hf_config(document->root))
     Value(DocumentPtr(document)).fail("has no \"model_type\" at its top");
-  ImportedModel model{models::import_hf_config(Value(DocumentPtr(document))), {}};
+  const Value config{DocumentPtr(document)};
+  ImportedModel model{models::import_hf_config(config), models::left_out_of_hf_config(config)};
   if (!options.name.empty() || path.stem() != "config")
     model.json["name"] = name_for(path, options);
   check_transformer(model.json, path);
@@ -268,6 +293,8 @@ ImportedModel import_model(const std::filesystem::path& path, const ModelImportO
   for (const ModelImporter& importer : kImporters)
     kinds.emplace_back(importer.name);
   const std::string reader = reader_of(path.string(), head);
+  if (reader.empty() && looks_like_json(head))
+    load_document(path); // what is wrong with it is said where it stands
   throw ConfigError(path.string(), "",
                     head.empty() ? "is empty" : "is no file that can be imported",
                     reader.empty() ? "known: " + joined(kinds) : reader);

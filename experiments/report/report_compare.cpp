@@ -68,6 +68,7 @@ public:
     if (answer_.pairs.size() <= kPairsInFull)
       for (const JobComparison& pair : answer_.pairs)
         text += "\n" + table_text(parts_table(pair));
+    text += list("The training", trainings());
     text += list("Why", causes());
     text += list("Each setting alone, the others as in A", alone());
     text += list("Bounds", bounds());
@@ -188,6 +189,33 @@ private:
                              signed_number(after - before), "", ""});
     }
     return table;
+  }
+
+  // What planners pay for, where the experiments tell it.
+  std::vector<std::string> trainings() const
+  {
+    std::vector<std::string> items;
+    for (const JobComparison& pair : answer_.pairs) {
+      const JobResult& a = pair.a.job;
+      const JobResult& b = pair.b.job;
+      std::vector<std::string> words;
+      const auto tell = [&](const std::optional<Range>& of_a, const std::optional<Range>& of_b,
+                            const std::string& unit) {
+        if (of_a && of_b)
+          words.push_back(fmt::format("{} {} in A, {} in B", number_text(of_a->median, true), unit,
+                                      number_text(of_b->median, true)));
+      };
+      tell(a.tokens_per_s, b.tokens_per_s, "tokens/s");
+      tell(a.days, b.days, "days");
+      if (a.currency == b.currency)
+        tell(a.cost, b.cost, a.currency.empty() ? "to pay" : a.currency);
+      if (a.memory.needed.value() > 0 && a.memory.needed != b.memory.needed)
+        words.push_back(fmt::format("{} of device memory in A, {} in B", to_text(a.memory.needed),
+                                    to_text(b.memory.needed)));
+      if (a.tokens_per_s || a.days || a.cost)
+        items.push_back(leading_name(pair) + joined(words, "; "));
+    }
+    return items;
   }
 
   std::vector<std::string> causes() const

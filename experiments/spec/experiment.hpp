@@ -423,8 +423,8 @@ void describe(V& v, JobSpec& s)
   v.optional("mode", s.mode, "train, or inference: forward passes only");
   v.optional(
       "batch_per_gpu", s.batch_per_gpu,
-      "samples per GPU and step; transformers may have global_batch and micro_batch instead, "
-      "a recorded model its own",
+      "samples per GPU and step (of a transformer whose GPUs share it: per replica of the model); "
+      "transformers may have global_batch and micro_batch instead, a recorded model its own",
       between(1, 1e6));
   v.optional("gradient_accumulation", s.gradient_accumulation,
              "batches whose gradients are added up before they are exchanged and applied, together "

@@ -10,8 +10,6 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr double kFragmentation = 0.05;
-
 const char* asked(models::Recompute recompute)
 {
   return recompute == models::Recompute::full ? "\"recompute\": \"full\""
@@ -86,10 +84,9 @@ std::string why_not_fitting(const TransformerSetting& setting, const std::string
     return "";
   const std::string plan = fitting(setting.step.memory, platform);
   return fmt::format(
-      "{}: does not fit: stage {} needs about {} of device memory ({:.0f} % more for fragments), a "
-      "{} has {}; {}",
-      job, stage, to_text(memory.total()), 100 * kFragmentation, platform.gpu.name,
-      to_text(platform.gpu.memory),
+      "{}: does not fit: stage {} needs about {} of device memory, beside what the allocator loses "
+      "between blocks, a {} has {}; {}",
+      job, stage, to_text(memory.total()), platform.gpu.name, to_text(platform.gpu.memory),
       plan.empty() ? "no recomputation or sharing of this plan would fit"
                    : "this would fit: " + plan);
 }

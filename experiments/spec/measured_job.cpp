@@ -64,8 +64,11 @@ models::ComputeProfile measured_profile_of(const ResolvedJob& job,
                                            const platforms::PlatformSpec& platform,
                                            const platforms::Stack& stack, const Value& at)
 {
-  return models::measured_profile(*job.network.measured, job.spec.batch_per_gpu,
-                                  scaling_of(job, platform, at).ratios, stack.host.kernel_launch);
+  models::ComputeProfile profile =
+      models::measured_profile(*job.network.measured, job.spec.batch_per_gpu,
+                               scaling_of(job, platform, at).ratios, stack.host.kernel_launch);
+  profile.behind.launch = job.device.ordinary.launch;
+  return profile;
 }
 
 void use_measured_times(ResolvedJob& job, const platforms::PlatformSpec& platform, const Value& at)

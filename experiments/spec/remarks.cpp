@@ -4,6 +4,7 @@
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/resolve_checks.hpp"
 #include "platforms/link_words.hpp"
+#include "platforms/storage_system.hpp"
 #include "sim/base/text.hpp"
 
 #include <algorithm>
@@ -17,6 +18,24 @@ namespace foretrain::experiments {
 
 namespace {
 
+// What runs over an adapter of a node that has far faster ones.
+void remark_slow_adapter(ResolvedJob& job, const platforms::PlatformSpec& platform, int used,
+                         const std::string& what)
+{
+  const auto nic = [&](int i) -> const platforms::Nic& {
+    return platform.nics[static_cast<std::size_t>(i)];
+  };
+  int fastest = used;
+  for (int i = 0; i < static_cast<int>(platform.nics.size()); ++i)
+    if (nic(i).rate > nic(fastest).rate)
+      fastest = i;
+  const auto name = [&](int i) { return platform.node.nics[static_cast<std::size_t>(i)].name; };
+  if (nic(used).rate < 0.5 * nic(fastest).rate)
+    job.warnings.push_back(fmt::format("{}: {} over {} ({}); the nodes also have {} ({})",
+                                       job.spec.name, what, name(used), to_text(nic(used).rate),
+                                       name(fastest), to_text(nic(fastest).rate)));
+}
+
 void remark_slow_network(ResolvedJob& job, const platforms::PlatformSpec& platform)
 {
   const auto network = platforms::find_network(platform, job.stack.transport);
@@ -26,18 +45,21 @@ void remark_slow_network(ResolvedJob& job, const platforms::PlatformSpec& platfo
     return platform.nics[static_cast<std::size_t>(a)].rate <
            platform.nics[static_cast<std::size_t>(b)].rate;
   };
-  const int used = *std::max_element(network.nics.begin(), network.nics.end(), slower);
-  const auto& own = platform.nics[static_cast<std::size_t>(used)];
-  const auto fastest =
-      std::max_element(platform.nics.begin(), platform.nics.end(),
-                       [](const auto& a, const auto& b) { return a.rate < b.rate; });
-  if (own.rate < 0.5 * fastest->rate)
-    job.warnings.push_back(fmt::format(
-        "{}: '{}' runs over {} ({}); the nodes also have {} ({})", job.spec.name,
-        job.stack.transport.name, platform.node.nics[static_cast<std::size_t>(used)].name,
-        to_text(own.rate),
-        platform.node.nics[static_cast<std::size_t>(fastest - platform.nics.begin())].name,
-        to_text(fastest->rate)));
+  remark_slow_adapter(job, platform,
+                      *std::max_element(network.nics.begin(), network.nics.end(), slower),
+                      fmt::format("'{}' runs", job.stack.transport.name));
+}
+
+void remark_slow_storage(ResolvedJob& job, const ResolvedExperiment& e)
+{
+  if (job.input.synthetic || !e.storage || !e.storage->servers)
+    return;
+  const platforms::StorageWay way = platforms::way_to_servers(*e.storage, e.platform);
+  if (way.network.index >= 0)
+    remark_slow_adapter(
+        job, e.platform, way.network.nics.front(),
+        fmt::format("reads '{}' by '{}'{}", e.storage->name, way.transport.name,
+                    e.storage->transports.empty() ? " (no \"transports\" told)" : ""));
 }
 
 void remark_limits(ResolvedJob& job, const platforms::PlatformSpec& platform)
@@ -241,6 +263,40 @@ void remark_shared_gpus(ResolvedExperiment& e)
   }
 }
 
+// What the jobs of a node are given of it adds up to more than there is.
+void remark_shared_nodes(ResolvedExperiment& e)
+{
+  std::map<int, std::set<std::size_t>> jobs_on;
+  for (std::size_t j = 0; j < e.jobs.size(); ++j)
+    for (const auto& place : e.jobs[j].ranks)
+      jobs_on[place.node].insert(j);
+  const double all_cores = static_cast<double>(e.platform.cpu.cores) * e.platform.node.sockets;
+  std::set<std::set<std::size_t>> told;
+  for (const auto& [node, jobs] : jobs_on) {
+    if (jobs.size() < 2 || !told.insert(jobs).second)
+      continue;
+    double cores = 0;
+    Bytes memory;
+    std::vector<std::string> names;
+    for (const std::size_t j : jobs) {
+      const JobSpec& spec = e.jobs[j].spec;
+      cores += spec.cores.value_or(0);
+      memory += spec.memory.value_or(Bytes(0));
+      names.push_back(spec.name);
+    }
+    auto& warnings = e.jobs[*jobs.begin()].warnings;
+    if (cores > all_cores)
+      warnings.push_back(fmt::format("{}: on one node they are given {:g} cores together, it has "
+                                     "{:g}, which they share",
+                                     joined(names), cores, all_cores));
+    if (memory > e.platform.node.memory)
+      warnings.push_back(fmt::format("{}: on one node they are given {} of main memory together, "
+                                     "it has {}: what each caches is less",
+                                     joined(names), to_text(memory),
+                                     to_text(e.platform.node.memory)));
+  }
+}
+
 // A version of the library that has no description of its own.
 void remark_library(ResolvedJob& job)
 {
@@ -317,6 +373,7 @@ void add_remarks(ResolvedExperiment& e)
 {
   for (ResolvedJob& job : e.jobs) {
     remark_slow_network(job, e.platform);
+    remark_slow_storage(job, e);
     if (spans_nodes(job))
       job.warnings.insert(job.warnings.end(), e.platform.remarks.begin(), e.platform.remarks.end());
     remark_limits(job, e.platform);
@@ -332,6 +389,7 @@ void add_remarks(ResolvedExperiment& e)
       job.warnings.push_back(job.spec.name + ": " + assumed);
   }
   remark_shared_gpus(e);
+  remark_shared_nodes(e);
   remark_placement(e);
 }
 

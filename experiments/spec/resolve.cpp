@@ -381,6 +381,7 @@ ResolvedExperiment resolve(const Point& given)
       measured = resolve(*then);
     e.jobs.push_back(resolve_job(std::move(job), at, e, measured));
     check_library(e.jobs.back(), at);
+    check_algorithm(e.jobs.back());
     if (e.jobs.back().network.measured)
       use_recorded_exchanges(e.jobs.back(), e.platform, at);
   }

@@ -1,6 +1,7 @@
 #include "experiments/spec/resolve_checks.hpp"
 
 #include "experiments/spec/kernel_curves.hpp"
+#include "models/collectives/collective.hpp"
 #include "platforms/link_words.hpp"
 #include "sim/base/text.hpp"
 
@@ -15,13 +16,22 @@ namespace foretrain::experiments {
 
 namespace {
 
+// Whether it joins processes of one machine alone, and the platform's "nodes" are none such: GPUs
+// that are processes on a host's cores may be.
+bool stays_in_machine(const platforms::PlatformSpec& platform,
+                      const platforms::Transport& transport)
+{
+  return transport.one_machine && !platform.gpu.on_host();
+}
+
 // Bundled networks that the platform's adapters can carry.
 std::string networks_for(const platforms::PlatformSpec& platform, const Value& root)
 {
   std::vector<std::string> names;
   for (const auto& name : preset_names(platforms::kTransportKind)) {
     const auto transport = platforms::load_transport(preset_reference(name, root));
-    if (platforms::find_network(platform, transport).index >= 0)
+    if (!stays_in_machine(platform, transport) &&
+        platforms::find_network(platform, transport).index >= 0)
       names.push_back(name);
   }
   return names.empty() ? "it has no adapter in any network" : "it can use: " + joined(names);
@@ -30,9 +40,14 @@ std::string networks_for(const platforms::PlatformSpec& platform, const Value& r
 void check_network(const ResolvedExperiment& e, const platforms::Transport& transport,
                    const Value& asked, const Value& root)
 {
-  if (platforms::find_network(e.platform, transport).index >= 0)
+  const bool stays = stays_in_machine(e.platform, transport);
+  if (!stays && platforms::find_network(e.platform, transport).index >= 0)
     return;
   const std::string hint = networks_for(e.platform, root);
+  if (asked && stays)
+    asked.fail(fmt::format("is '{}', which joins processes of one machine, no nodes of a cluster",
+                           transport.name),
+               hint);
   const std::string problem =
       fmt::format("is '{}', which no adapter of '{}' can carry", transport.name, e.platform.name);
   if (asked)
@@ -82,6 +97,16 @@ void check_library(const ResolvedJob& job, const Value& at)
                fmt::format("exchanges by {}, which has no network, and the job has several nodes",
                            job.library.name),
                "\"library\": \"nccl-2.0\" or a later one, or the GPUs of one node");
+}
+
+void check_algorithm(const ResolvedJob& job)
+{
+  const auto known = models::algorithm_names(models::Operation::all_reduce);
+  if (job.library.host || std::ranges::find(known, job.framework.algorithm) != known.end())
+    return;
+  resolve_preset(job.spec.framework, models::kFrameworkKind)
+      .fail_at("algorithm", "is not a known algorithm: '" + excerpt(job.framework.algorithm) + "'",
+               suggestion(job.framework.algorithm, known, "algorithms"));
 }
 
 void check_networks(const ResolvedExperiment& e, const Value& root)

@@ -11,6 +11,9 @@ bool spans_nodes(const ResolvedJob& job);
 /// Throws ConfigError at `at`, the job, where it has several nodes and its library no network.
 void check_library(const ResolvedJob& job, const Value& at);
 
+/// Throws ConfigError in the framework whose algorithm has no such name.
+void check_algorithm(const ResolvedJob& job);
+
 /// Throws ConfigError when nodes must talk over a network that their adapters cannot carry.
 void check_networks(const ResolvedExperiment& e, const Value& root);
 

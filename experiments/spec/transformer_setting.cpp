@@ -129,14 +129,12 @@ struct Batch {
 Batch batch_of(const JobSpec& job, const models::TransformerFile& model, const Value& at)
 {
   Batch batch{job.sequence.value_or(model.sequence), 0, 0};
-  const models::ParallelPlan plan = job.parallel.value_or(models::ParallelPlan{});
-  const int data = std::max(1, job.gpus / (plan.tensor * plan.context * plan.pipeline));
   if (job.batch_per_gpu > 0 && job.global_batch)
     at.fail_at("batch_per_gpu", "beside global_batch: a job has one of them");
   if (job.batch_per_gpu == 0 && !job.global_batch)
     at.fail_at("global_batch", "is missing (or batch_per_gpu, for a data-parallel job)");
   batch.micro = job.micro_batch.value_or(job.batch_per_gpu > 0 ? job.batch_per_gpu : 1);
-  batch.global = job.global_batch.value_or(job.batch_per_gpu * data);
+  batch.global = global_batch_of(job);
   return batch;
 }
 
@@ -248,6 +246,13 @@ double kernel_spread(const TransformerSetting& setting)
 bool has_transformer(const JobSpec& job)
 {
   return job.model && models::is_transformer(resolve_preset(job.model, models::kNetworkKind));
+}
+
+int global_batch_of(const JobSpec& job)
+{
+  const models::ParallelPlan plan = job.parallel.value_or(models::ParallelPlan{});
+  const int replicas = std::max(1, job.gpus / (plan.tensor * plan.context * plan.pipeline));
+  return job.global_batch.value_or(job.batch_per_gpu * replicas);
 }
 
 bool divides(const models::ParallelPlan& plan)

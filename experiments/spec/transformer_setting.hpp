@@ -28,6 +28,9 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                                        const platforms::PlatformSpec& platform,
                                        const platforms::Stack& stack, int gpus_per_node);
 
+/// Samples of a step of all its GPUs: with "batch_per_gpu" so many of each replica of the model.
+int global_batch_of(const JobSpec& job);
+
 /// What the fullest GPU's experts get and what all of them take, under the plan in `memory`.
 void use_routing(models::MemorySetting& memory, const RoutingSpec& routing);
 

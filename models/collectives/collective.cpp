@@ -155,9 +155,15 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
     throw UsageError(fmt::format("{} GPUs are more than send to each other here\n  hint: up to {} "
                                  "may, each to all others",
                                  comm_.ranks, kMostPairwise));
-  if (candidates_.empty())
+  if (candidates_.empty()) {
+    const std::vector<std::string> known = algorithm_names(operation);
+    const bool is_known = std::find(known.begin(), known.end(), algorithm) != known.end();
     throw UsageError("the algorithm '" + algorithm + "' does not apply to " + comm_.name +
-                     "\n  hint: known algorithms: " + joined(algorithm_names(operation)));
+                     "\n  hint: " +
+                     (is_known ? "these GPUs, their links or switches do not do what it asks for; "
+                                 "\"auto\" takes one that works"
+                               : suggestion(algorithm, known, "algorithms")));
+  }
 }
 
 // What protocol and algorithm let through one GPU, in bytes of the buffer per second.

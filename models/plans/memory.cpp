@@ -257,23 +257,6 @@ Bytes layer_activations(const MemorySetting& s, const LayerParts& parts)
 
 namespace {
 
-// While a layer is repeated, what it keeps is there once more.
-Bytes repeated_layer(const MemorySetting& s)
-{
-  const bool whole = s.recompute == Recompute::full || follows(s, SelectiveRecompute::half);
-  if (!whole && s.modules.empty() && !follows(s, SelectiveRecompute::operations))
-    return Bytes(0);
-  MemorySetting all = s;
-  all.recompute = Recompute::none;
-  Bytes most;
-  for (LayerRun run : s.model.runs()) {
-    run.parts.wide = s.treatments.wide_first + s.treatments.wide_last > 0;
-    const Bytes one = layer_activations(all, run.parts);
-    most = std::max(most, whole ? one : one - layer_activations(s, run.parts));
-  }
-  return most;
-}
-
 // What layers of each kind keep of a micro-batch.
 class LayerBytes {
 public:
@@ -291,6 +274,37 @@ public:
 private:
   const MemorySetting& s_;
   std::vector<std::pair<LayerParts, double>> known_;
+};
+
+// While a layer is repeated, what it keeps is there once more.
+class RepeatedLayers {
+public:
+  explicit RepeatedLayers(const MemorySetting& setting)
+      : whole_(setting.recompute == Recompute::full || follows(setting, SelectiveRecompute::half)),
+        any_(whole_ || !setting.modules.empty() ||
+             follows(setting, SelectiveRecompute::operations)),
+        all_(without_recompute(setting)), bytes_(all_)
+  {
+  }
+
+  /// Of a layer that keeps so many bytes while it waits.
+  double of(const LayerParts& parts, double kept)
+  {
+    if (!any_ || parts.kept)
+      return 0;
+    return bytes_.of(parts) - (whole_ ? 0 : kept);
+  }
+
+private:
+  static MemorySetting without_recompute(MemorySetting s)
+  {
+    s.recompute = Recompute::none;
+    return s;
+  }
+
+  bool whole_, any_;
+  MemorySetting all_;
+  LayerBytes bytes_;
 };
 
 // All keys and values of a layer, where they are gathered before attention.
@@ -364,12 +378,14 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
   const auto pieces = pieces_of(t, plan, s.treatments);
   const double tokens = s.batch.most_tokens() / plan.context;
   LayerBytes bytes(s);
+  RepeatedLayers again(s);
   std::vector<StageMemory> stages(static_cast<std::size_t>(plan.pipeline));
   for (int stage = 0; stage < plan.pipeline; ++stage) {
     StageMemory& m = stages[static_cast<std::size_t>(stage)];
     double kept = 0;        // of a micro-batch by the stage's pieces
     double away = 0;        // and in host memory
     double passing = 0;     // of the largest layer on its way there
+    double repeated = 0;    // of the largest one while it is made anew
     double most_layers = 0; // parameters of the largest layer
     double tables = 0;      // parameters of embedding and output, which no adapter freezes in fp8
     PieceParameters held, trained;
@@ -383,8 +399,13 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
         const double one = bytes.of(run.parts);
         (run.parts.away ? away : kept) += run.count * one;
         passing = std::max(passing, run.parts.away ? one : 0.0);
+        repeated = std::max(repeated, again.of(run.parts, one));
       }
-      kept += piece.predictions * bytes.of(t.prediction_parts());
+      if (piece.predictions > 0) {
+        const double one = bytes.of(t.prediction_parts());
+        kept += piece.predictions * one;
+        repeated = std::max(repeated, again.of(t.prediction_parts(), one));
+      }
       most_layers = std::max(most_layers, own.total() / std::max(1, piece.layers()));
       tables += table_parameters(piece, t, plan);
       // Logits and what the loss needs of them; embedding's dropout.
@@ -418,7 +439,7 @@ std::vector<StageMemory> stage_memory(const MemorySetting& s)
     const double micro =
         held_micro_batches(plan, s.batch.micro_batches, stage) / plan.virtual_stages;
     // One layer is copied while the next one is filled.
-    m.activations = Bytes(kept * micro + 2 * passing) + repeated_layer(s);
+    m.activations = Bytes(kept * micro + 2 * passing + repeated);
     m.in_host = Bytes(away * micro) + state_in_host(s, trained);
     const double step = (1 - s.state.offload) * divided(1, trained, s.state.step);
     m.other = Bytes(std::max(other, kContext + step - m.activations.value()));

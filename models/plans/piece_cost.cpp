@@ -280,7 +280,10 @@ private:
     waits.ahead += s_.rules.host_per_micro_batch / s_.memory.plan.virtual_stages;
     cost_.forward_compute = ahead.device + waits.ahead;
     const Seconds backward = back.device + waits.back;
-    cost_.recompute = std::min(repeated_.time(), backward);
+    // Of what the device computes; what it waits for its host meanwhile is spread over both.
+    const Seconds kernels = back.device - back.idle;
+    const Seconds again = std::min(kernels, repeated_.device - repeated_.idle);
+    cost_.recompute = kernels.value() > 0 ? (again / kernels) * backward : Seconds(0);
     cost_.backward_compute = backward - cost_.recompute;
     waits.ahead += ahead.idle;
     waits.back += back.idle;

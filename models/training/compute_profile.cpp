@@ -340,7 +340,7 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
                      device.master_weights ? device.bytes_per_element : 0, device.ordinary,
                      moved(passing, device));
   profile.optimizer = update.kernels + tensors * device.operation_gap;
-  profile.optimizer_exposed = update.exposed;
+  profile.behind = {update.host, update.passes, device.ordinary.launch};
   profile.optimizer_launches = update.launches;
   if (const auto& host = device.launches)
     profile.optimizer_host =

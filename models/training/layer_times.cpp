@@ -97,6 +97,8 @@ ComputeProfile ComputeProfile::hosted(double factor) const
     layer.backward_host *= factor;
   }
   result.optimizer_host *= factor;
+  result.behind.host *= factor;
+  result.behind.launch *= factor;
   return behind_host(std::move(result));
 }
 
@@ -108,6 +110,7 @@ ComputeProfile ComputeProfile::scaled(double factor) const
     layer.backward += (factor - 1) * (layer.backward - layer.backward_idle);
   }
   result.optimizer += (factor - 1) * (optimizer - optimizer_idle);
+  result.behind.passes *= factor;
   return behind_host(std::move(result));
 }
 
@@ -122,7 +125,9 @@ Lengthening lengthening_of(const ComputeProfile& profile, double factor)
 
 ComputeProfile lengthened(const ComputeProfile& profile, const Lengthening& by)
 {
-  return profile.scaled(by.kernels).hosted(by.host);
+  ComputeProfile longer = profile.scaled(by.kernels).hosted(by.host);
+  longer.behind = profile.behind;
+  return longer;
 }
 
 ComputeProfile behind_host(ComputeProfile profile)

@@ -16,12 +16,20 @@ struct LayerTime {
   Seconds forward_host{}, backward_host{}; // that the host needs to launch it
 };
 
+/// What updates cost where the host launches them behind the exchange of gradients: no rate of one
+/// GPU holds it.
+struct BehindGradients {
+  Seconds host;   // of its own work
+  Seconds passes; // of what passes through memory more than once
+  Seconds launch; // of one kernel, where one process launches for several GPUs
+};
+
 struct ComputeProfile {
   std::vector<LayerTime> layers; // in forward order
   Seconds optimizer;
   Seconds optimizer_idle;        // of it, with no kernel on the GPU
   Seconds optimizer_host;        // that the host needs to launch it
-  Seconds optimizer_exposed;     // on top where the host waits for gradients; no anchor holds it
+  BehindGradients behind;        // on top where the host waits for them
   double optimizer_launches = 0; // of the optimizer's kernels in a step
   Seconds forward() const;
   Seconds backward() const;

@@ -43,7 +43,7 @@ OptimizerCost optimizer_cost(const Optimizer& optimizer, OptimizerStyle style, d
                  std::max(0.0, optimizer.fused.launches - 1) * device.launch;
   cost.launches = form.launches + tensors * form.launches_per_tensor;
   cost.host = form.host + tensors * form.host_per_tensor;
-  cost.exposed = cost.host + Bytes(passes * parameters) / device.memory;
+  cost.passes = Bytes(passes * parameters) / device.memory;
   return cost;
 }
 

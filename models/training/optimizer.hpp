@@ -57,7 +57,7 @@ struct OptimizerCost {
   Seconds kernels;     // of the leanest form
   double launches = 0; // of the form that runs
   Seconds host;        // that a framework's Python takes to launch it
-  Seconds exposed; // on top of kernels, where the host waits for gradients before it launches it
+  Seconds passes;      // of what passes through memory more often than in the leanest form
 };
 
 /// Reads and checks an optimizer. Throws ConfigError.

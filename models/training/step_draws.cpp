@@ -23,8 +23,8 @@ bool mirrored(int step)
 
 StepDraws::StepDraws(int devices, double step_variation, double speed_variation, std::uint64_t seed,
                      std::string_view stream)
-    : paces_(paces(devices, speed_variation,
-                   sim::RandomStream(seed, std::string(stream) + "/paces"))),
+    : paces_(
+          paces(devices, speed_variation, sim::RandomStream(seed, std::string(stream) + "/paces"))),
       step_variation_(step_variation), devices_(seed, stream),
       cycles_(seed, std::string(stream) + "/cycles")
 {

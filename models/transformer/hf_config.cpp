@@ -78,7 +78,12 @@ void check_layer_types(const Config& c)
 {
   if (!c.has("layer_types"))
     return;
-  for (const Value& kind : c.members("layer_types"))
+  const std::vector<Value> kinds = c.members("layer_types");
+  const int layers = c.number("num_hidden_layers");
+  if (static_cast<int>(kinds.size()) != layers)
+    c.fail("layer_types", fmt::format("tells the kinds of {} layers, num_hidden_layers is {}",
+                                      kinds.size(), layers));
+  for (const Value& kind : kinds)
     if (kind.json() != "full_attention" && kind.json() != "sliding_attention" &&
         kind.json() != "chunked_attention")
       kind.fail("must be one of full_attention, sliding_attention, chunked_attention; got " +
@@ -243,20 +248,41 @@ Json falcon(const Config& c)
   return t;
 }
 
+// Heads of keys and values (MPT's attn_type); 0: as many as there are of queries.
+int mpt_kv_heads(const Config& c)
+{
+  if (!c.has("attn_config"))
+    return 0;
+  const Config attention = c.inside("attn_config");
+  const std::string type = attention.text("attn_type");
+  if (type == "multiquery_attention")
+    return 1;
+  if (type == "grouped_query_attention")
+    return attention.number("kv_n_heads");
+  if (!type.empty() && type != "multihead_attention")
+    attention.fail("attn_type", "must be one of multihead_attention, multiquery_attention, "
+                                "grouped_query_attention; got '" +
+                                    excerpt(type) + "'");
+  return 0;
+}
+
 // Slopes instead of positions (ALiBi) unless told otherwise; a norm of scales alone, as Cohere's.
 Json mpt(const Config& c)
 {
   const bool slopes = !c.has("attn_config") || c.inside("attn_config").flag_or("alibi", true);
   const bool bias = !c.flag_or("no_bias", true);
-  return {{"layers", c.number("n_layers")},
-          {"hidden", c.number("d_model")},
-          {"heads", c.number("n_heads")},
-          {"ffn", c.number("d_model") * c.number_or("expansion_ratio", 4)},
-          {"vocabulary", c.number("vocab_size")},
-          {"positions", slopes ? 0 : c.number_or("max_seq_len", 2048)},
-          {"norm", bias ? "layer" : "rms"},
-          {"bias", bias},
-          {"tied", true}};
+  Json t = {{"layers", c.number("n_layers")},
+            {"hidden", c.number("d_model")},
+            {"heads", c.number("n_heads")},
+            {"ffn", c.number("d_model") * c.number_or("expansion_ratio", 4)},
+            {"vocabulary", c.number("vocab_size")},
+            {"positions", slopes ? 0 : c.number_or("max_seq_len", 2048)},
+            {"norm", bias ? "layer" : "rms"},
+            {"bias", bias},
+            {"tied", true}};
+  if (const int heads = mpt_kv_heads(c); heads > 0)
+    t["kv_heads"] = heads;
+  return t;
 }
 
 Json bert(const Config& c)
@@ -372,6 +398,22 @@ std::vector<std::string> hf_model_types()
   for (const ModelType& type : kTypes)
     names.emplace_back(type.name);
   return names;
+}
+
+std::vector<std::string> left_out_of_hf_config(const Value& config)
+{
+  const Config c(config);
+  std::vector<std::string> notes;
+  if (const int layers = c.number_or("num_nextn_predict_layers", 0); layers > 0)
+    notes.push_back(
+        fmt::format("num_nextn_predict_layers ({}): layers that predict further tokens are "
+                    "left out; \"mtp_layers\": {} in the model's \"transformer\" "
+                    "trains them, too",
+                    layers, layers));
+  if (c.flag_or("mlp_bias", false))
+    notes.push_back("mlp_bias: biases of the feed-forward parts are left out, far less than a "
+                    "thousandth of the weights");
+  return notes;
 }
 
 Json import_hf_config(const Value& config)

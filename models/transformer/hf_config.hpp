@@ -12,6 +12,9 @@ bool is_hf_config(const Json& config);
 /// models that are not known, with the nearest one, and for sizes that are missing.
 Json import_hf_config(const Value& config);
 
+/// What of the configuration is not in that file, in words.
+std::vector<std::string> left_out_of_hf_config(const Value& config);
+
 /// Kinds that are known: "llama", "mixtral" ...
 std::vector<std::string> hf_model_types();
 

@@ -3,9 +3,12 @@
 
 #include "sim/base/document.hpp"
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace foretrain::models::hf {
 
@@ -22,8 +25,11 @@ public:
     if (!has(key))
       at_.fail_at(key, "is missing");
     const Value value = at_.at(key);
+    constexpr int kMost = std::numeric_limits<int>::max();
     if (!value.json().is_number_integer())
       value.fail("must be a whole number, got " + value.shown());
+    if (value.json() > kMost || value.json() < -kMost)
+      value.fail(fmt::format("must be at most {}, got {}", kMost, value.shown()));
     return value.json().get<int>();
   }
   int number_or(const std::string& key, int otherwise) const

@@ -244,9 +244,8 @@ void keep_places(Document& object, const Value& reference)
         object.overridden["/" + pointer_token(item.key())] = origin;
     else if (is_within(pointer, reference.pointer()))
       object.overridden[pointer.substr(reference.pointer().size())] = origin;
-  if (file.places)
-    object.places_below += reference.pointer();
-  else
+  object.below += reference.pointer();
+  if (!file.places)
     object.text = text_from(file.text, reference.pointer());
 }
 

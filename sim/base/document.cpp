@@ -42,27 +42,53 @@ public:
 
   bool operator()(int depth, Json::parse_event_t event, Json& parsed)
   {
+    using enum Json::parse_event_t;
     if (depth > kMaxDepth)
       throw ConfigError(document_.name, "",
                         fmt::format("is nested deeper than {} levels", kMaxDepth));
-    if (event == Json::parse_event_t::object_start)
-      keys_.emplace_back();
-    else if (event == Json::parse_event_t::object_end)
-      keys_.pop_back();
-    else if (event == Json::parse_event_t::key && keys_.back().size() >= kMaxKeys)
-      throw ConfigError(document_.name, "",
-                        fmt::format("has an object of more than {} keys", kMaxKeys));
-    else if (event == Json::parse_event_t::key &&
-             !keys_.back().insert(parsed.get<std::string>()).second)
-      throw ConfigError(
-          document_.name, "",
-          fmt::format("has the key '{}' twice in one object", excerpt(parsed.get<std::string>())));
+    if (event == object_end || event == array_end) {
+      levels_.pop_back();
+      return true;
+    }
+    if (event == key) {
+      add_key(parsed.get<std::string>());
+      return true;
+    }
+    if (!levels_.empty())
+      ++levels_.back().index;
+    if (event == object_start || event == array_start)
+      levels_.push_back({event == array_start, -1, "", {}});
     return true;
   }
 
 private:
+  struct Level {
+    bool list;
+    int index; // of the element that is read
+    std::string key;
+    std::set<std::string> keys;
+  };
+
+  void add_key(std::string name)
+  {
+    Level& level = levels_.back();
+    if (level.keys.size() >= kMaxKeys)
+      throw ConfigError(document_.name, "",
+                        fmt::format("has an object of more than {} keys", kMaxKeys));
+    const bool twice = !level.keys.insert(name).second;
+    level.key = std::move(name);
+    if (!twice)
+      return;
+    std::string pointer;
+    for (const Level& outer : levels_)
+      pointer += "/" + (outer.list ? std::to_string(outer.index) : pointer_token(outer.key));
+    const std::string first = locate(document_.text, pointer, true);
+    throw ConfigError(first.empty() ? document_.name : document_.name + ":" + first,
+                      excerpt(pointer, kLongestQuote), "stands twice in one object");
+  }
+
   const Document& document_;
-  std::vector<std::set<std::string>> keys_;
+  std::vector<Level> levels_;
 };
 
 std::string parse_problem(const std::string& library_message)
@@ -109,35 +135,43 @@ Value Value::at(std::size_t index) const
 namespace {
 std::string place_in(const Document& document, const std::string& pointer, bool want_key)
 {
-  const auto it = document.places->find(document.places_below + pointer);
+  const auto it = document.places->find(document.below + pointer);
   if (it == document.places->end())
     return "";
   return want_key && !it->second.key.empty() ? it->second.key : it->second.value;
 }
 
-std::string where_is(const Document& document, const std::string& pointer, bool want_key)
+// Of a value: "file:line:col", or "file (--set ...)", and its pointer in that file.
+struct Spot {
+  std::string where;
+  std::string pointer;
+};
+
+Spot spot_of(const Document& document, const std::string& pointer, bool want_key)
 {
   for (const Document* d = &document; d != nullptr; d = d->base.get()) {
     for (const auto& [set_pointer, origin] : d->overridden)
       if (is_within(pointer, set_pointer))
-        return fmt::format("{} ({})", d->name, origin);
+        return {fmt::format("{} ({})", d->name, origin), d->below + pointer};
     const std::string position =
         d->places ? place_in(*d, pointer, want_key) : locate(d->text, pointer, want_key);
     if (!position.empty())
-      return d->name + ":" + position;
+      return {d->name + ":" + position, d->below + pointer};
   }
-  return document.name;
+  return {document.name, document.below + pointer};
 }
 } // namespace
 
 std::string Value::where() const
 {
-  return where_is(*document_, pointer_, false);
+  return spot_of(*document_, pointer_, false).where;
 }
 
 void Value::fail(const std::string& problem, const std::string& hint) const
 {
-  throw ConfigError(where(), pointer_.empty() ? "the file" : excerpt(pointer_, kLongestQuote),
+  const Spot spot = spot_of(*document_, pointer_, false);
+  throw ConfigError(spot.where,
+                    spot.pointer.empty() ? "the file" : excerpt(spot.pointer, kLongestQuote),
                     problem, hint);
 }
 
@@ -146,8 +180,10 @@ void Value::fail_at(const std::string& key, const std::string& problem,
 {
   const std::string pointer = pointer_ + "/" + pointer_token(key);
   const bool present = json_->is_object() && json_->contains(key);
-  throw ConfigError(where_is(*document_, present ? pointer : pointer_, present),
-                    excerpt(pointer, kLongestQuote), problem, hint);
+  // What is missing is told where it should be.
+  const Spot spot = spot_of(*document_, present ? pointer : pointer_, present);
+  const std::string told = present ? spot.pointer : spot.pointer + "/" + pointer_token(key);
+  throw ConfigError(spot.where, excerpt(told, kLongestQuote), problem, hint);
 }
 
 std::string Value::shown() const

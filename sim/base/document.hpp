@@ -32,7 +32,7 @@ struct Document {
   std::string name;           // what messages call it
   std::string text;
   std::shared_ptr<const Places> places; // of YAML
-  std::string places_below;             // pointer in there of the root
+  std::string below;                    // pointer of the root in that file
   Json root;
   std::shared_ptr<const Document> base; // what it extends, if anything
   std::map<std::string, std::string>

@@ -80,6 +80,26 @@ TEST_CASE("An expectation fails when it is violated with the confidence asked fo
         CheckState::failed);
 }
 
+TEST_CASE("What can only cost makes one side of a quantity unlikely")
+{
+  const auto state_of = [](const std::string& quantity, const std::string& bound, double value) {
+    const auto loaded = experiment(R"({"quantity": ")" + quantity + R"(", ")" + bound +
+                                   "\": " + std::to_string(value) + "}");
+    Prediction made = prediction(loaded, 1000, 0);
+    Uncertainty& uncertainty = *made.result.points[0].jobs[0].uncertainty;
+    uncertainty.parameters = uncertainty.slower.emplace(0.2);
+    uncertainty.faster = 0.01;
+    return check(loaded, made, {}).back().state;
+  };
+  // 5 % above what is told is five deviations away, 5 % below it a quarter of one.
+  CHECK(state_of("/throughput_samples_per_s", "at_least", 1050) == CheckState::failed);
+  CHECK(state_of("/throughput_samples_per_s", "at_most", 1050) == CheckState::passed);
+  CHECK(state_of("/throughput_samples_per_s", "at_least", 950) == CheckState::undecided);
+  CHECK(state_of("/throughput_samples_per_s", "at_most", 950) == CheckState::undecided);
+  CHECK(state_of("/step_time_s", "at_most", 0.95) == CheckState::failed); // of 1 s
+  CHECK(state_of("/step_time_s", "at_most", 1.05) == CheckState::undecided);
+}
+
 TEST_CASE("One GPU is exactly as fast as itself")
 {
   const auto with_gpus = [](int gpus) {

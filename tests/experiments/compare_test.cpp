@@ -63,6 +63,34 @@ TEST_CASE("Guests widen a comparison by those that are slower, and by those that
   CHECK(a_guest.high == Approx(std::exp(1.644854 * std::hypot(0.03, 0.4)) / 1.05).epsilon(1e-5));
 }
 
+TEST_CASE("A parameter that can only cost widens a comparison on one side")
+{
+  // Larger costs A 20 %, smaller brings it 1 %: B / A is up to 20 % more, and 1 % less.
+  JobResult a = job(1000, {{"host", -0.2}, {"gpu", 0.03}});
+  a.uncertainty->parts[0].if_larger = -0.2;
+  a.uncertainty->parts[0].if_smaller = -0.01;
+  const auto pair = [](const JobResult& first, const JobResult& second) {
+    return compare(side({{8, first}}), side({{8, second}}), {}).pairs[0];
+  };
+  const double k = 1.644853626951;
+  const JobComparison ahead = pair(a, job(1050, {}));
+  CHECK_THAT(ahead.ratio.low, test::is(1.05 * std::exp(-k * std::hypot(0.01, 0.03))));
+  CHECK_THAT(ahead.ratio.high, test::is(1.05 * std::exp(k * std::hypot(0.2, 0.03))));
+  CHECK_THAT(ahead.probability_b_faster,
+             test::is(probability(std::log(1.05) / std::hypot(0.01, 0.03))));
+  const JobComparison behind = pair(a, job(950, {}));
+  CHECK_THAT(behind.probability_b_faster,
+             test::is(probability(std::log(0.95) / std::hypot(0.2, 0.03))));
+  const JobComparison other = pair(job(1050, {}), a);
+  CHECK_THAT(other.ratio.low, test::is(1 / ahead.ratio.high));
+  CHECK_THAT(other.ratio.high, test::is(1 / ahead.ratio.low));
+  // Of a parameter that both have, what remains.
+  JobResult b = a;
+  b.uncertainty->parts[0].if_smaller = -0.03;
+  CHECK_THAT(pair(a, b).ratio.high, test::is(std::exp(k * 0.02)));
+  CHECK(pair(a, b).ratio.low == 1);
+}
+
 TEST_CASE("What both sides share cancels, what only one has does not")
 {
   const double ln = std::log(1.05);

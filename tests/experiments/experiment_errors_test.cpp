@@ -115,6 +115,40 @@ TEST_CASE("settings of the command line that undo each other are refused", "[exp
   CHECK_THAT(problem(R"({"jobs": {"trace": "x.swf"}})", {}), Contains("is a fleet, not an"));
 }
 
+TEST_CASE("parts that an experiment describes are wrong where they stand in it",
+          "[experiment][errors]")
+{
+  const auto [key, value, why] = GENERATE(table<std::string, std::string, std::string>({
+      {"/cluster/platform", R"({"extends": "dgx1-v10"})",
+       "/cluster/platform/extends is not a known platform: 'dgx1-v10'"},
+      {"/stack", R"({"host": {"extends": "vm", "quality": [{"low": 3, "median": 1, "high": 4}]}})",
+       "/stack/host/quality/0"},
+      {"/jobs/0/framework", R"({"extends": "pytorch-ddp", "algorithm": "tre"})",
+       "/jobs/0/framework/algorithm is not a known algorithm: 'tre'\n  hint: did you mean 'tree'?"},
+      {"/jobs/0/framework", R"({"extends": "pytorch-ddp", "algorithm": "tree"})", ""},
+  }));
+  CAPTURE(key, value);
+  const std::string found = problem(kSmall, {{key, value}});
+  CHECK_THAT(found, Contains(why));
+  CHECK((why.empty() == found.empty()));
+}
+
+TEST_CASE("nodes of a cluster do not talk as processes of one machine do", "[experiment][errors]")
+{
+  const Settings nodes{{"/jobs/0/gpus", "16"}};
+  const auto with = [&](const std::string& network) {
+    Settings settings = nodes;
+    settings.emplace_back("/stack", R"({"network": ")" + network + "\"}");
+    return problem(kSmall, settings);
+  };
+  for (const char* network : {"loopback", "veth", "veth-vxlan"})
+    CHECK_THAT(with(network), Contains("/stack/network is '") &&
+                                  Contains("which joins processes of one machine, no nodes") &&
+                                  !Contains("veth,"));
+  CHECK(with("tcp").empty());
+  CHECK(problem(kSmall, {{"/stack", R"({"network": "loopback"})"}}).empty()); // one node
+}
+
 TEST_CASE("a job that a cluster cannot hold is refused with what it has", "[experiment][errors]")
 {
   const auto [key, value, why] = GENERATE(table<std::string, std::string, std::string>({

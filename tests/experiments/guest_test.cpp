@@ -164,13 +164,17 @@ TEST_CASE("guests of one layer are alike, those of two are not", "[guest][closed
   const JobResult guest = result("vm", 110);
   const double own = std::hypot(0.03, 0.03);
   const JobResult alike = result("vm", 90), other = result("container-on-vm", 90);
-  CHECK(guest_variance(&guest, &bare) == Approx(0.16).epsilon(1e-5));
-  CHECK(guest_variance(&guest, nullptr) == guest_variance(&guest, &bare));
-  CHECK(guest_variance(&bare, &guest) == Approx(0.01).epsilon(1e-5));
-  CHECK(guest_variance(nullptr, &guest) == guest_variance(&bare, &guest));
-  CHECK(guest_variance(&bare, nullptr) == 0);
-  CHECK(guest_variance(&guest, &alike) == 0);
-  CHECK(guest_variance(&guest, &other) == Approx(0.17).epsilon(1e-5));
+  const auto check = [&](const Deviations& found, double below, double above) {
+    CHECK(found.below == Approx(below).epsilon(1e-5));
+    CHECK(found.above == Approx(above).epsilon(1e-5));
+  };
+  check(deviations_of_ratio(guest, bare, nullptr), std::hypot(own, 0.4), std::hypot(own, 0.1));
+  check(deviations_of_ratio(bare, guest, nullptr), std::hypot(own, 0.1), std::hypot(own, 0.4));
+  check(deviations_of_rate(guest), std::hypot(0.03, 0.4), std::hypot(0.03, 0.1));
+  check(deviations_of_rate(bare), 0.03, 0.03);
+  check(deviations_of_ratio(guest, alike, nullptr), own, own);
+  const double both = std::hypot(own, std::hypot(0.4, 0.1));
+  check(deviations_of_ratio(guest, other, nullptr), both, both);
   // The guest is ahead, and may be slower than that; where it is behind, it may be faster.
   CHECK(probability_faster(guest, bare, nullptr) ==
         Approx(probability(std::log(1.1), std::hypot(own, 0.4))).epsilon(1e-5));

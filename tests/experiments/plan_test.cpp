@@ -97,6 +97,24 @@ TEST_CASE("Candidates are all ways to choose, today's first, without the experim
   CHECK(last.at("/cluster/nodes"_json_pointer) == 4);
 }
 
+TEST_CASE("A goal above what is likely is as unlikely as the interval says")
+{
+  const LoadedPlan plan = load(plan_json());
+  Json points = prediction(plan, {950, 800, 900, 1100}, 0.2);
+  for (Json& point : points.at("points")) {
+    point["jobs"][0]["uncertainty"]["slower"] = 0.2;
+    point["jobs"][0]["uncertainty"]["faster"] = 0.05;
+  }
+  const Json answer = written(judge(plan, points));
+  const auto probability = [&](std::size_t i) {
+    return answer.at("candidates")[i].at("probability").get<double>();
+  };
+  const auto above = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
+  // The goal is 1000.
+  CHECK_THAT(probability(3), test::is(above(std::log(1.1) / 0.2)));
+  CHECK_THAT(probability(0), test::is(above(std::log(0.95) / 0.05)));
+}
+
 TEST_CASE("Costs add up over options, nodes, GPUs and hours; the cheapest way to the goal is told")
 {
   const LoadedPlan plan = load(plan_json());

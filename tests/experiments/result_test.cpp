@@ -42,6 +42,12 @@ public:
     job.elapsed = {seconds(), seconds()};
     job.memory = {Bytes(number()), Bytes(number()), {}};
     job.uncertainty = Uncertainty{"linear", number(), number(), {{text(), number(), -number()}}};
+    if (coin()) {
+      job.uncertainty->slower = number();
+      job.uncertainty->faster = number();
+      job.uncertainty->parts[0].if_larger = number();
+      job.uncertainty->parts[0].if_smaller = -number();
+    }
     job.busiest = {{text(), "", sim::ResourceKind::other, number()}};
     if (coin())
       add_optional(job);

@@ -252,7 +252,7 @@ TEST_CASE(
   // It cancels between two numbers of GPUs or batches of one job, not between two plans.
   const JobResult base = job("llama-3-8b", "{}");
   const auto deviation = [&](const char* more) {
-    return std::sqrt(log_ratio_variance(base, job("llama-3-8b", more), nullptr));
+    return deviations_of_ratio(base, job("llama-3-8b", more), nullptr).larger();
   };
   const double runs = std::sqrt(2.0) * std::hypot(own, spread_of("run"));
   CHECK_THAT(deviation("{}"), WithinRel(runs, 0.02));

@@ -74,6 +74,45 @@ TEST_CASE("limits of a job hold, up to what a node has", "[tenancy][closed-form]
   CHECK(tenancy.page_cache(1, 0) == Bytes(0)); // its processes have it all
 }
 
+TEST_CASE("what jobs may cache is together no more than a node has", "[tenancy][closed-form]")
+{
+  // 512 GB less 6 processes of 8 GB: 464 GB.
+  const auto check = [](const std::string& host, const std::string& first,
+                        const std::string& second, double a, double b) {
+    const auto e = resolved(host, {R"("gpus": 2)" + first, R"("gpus": 4)" + second});
+    const Tenancy tenancy(e);
+    CHECK_THAT(tenancy.page_cache(0, 0).value(), test::is(a * kGB));
+    CHECK_THAT(tenancy.page_cache(1, 0).value(), test::is(b * kGB));
+  };
+  const std::string host = GENERATE("bare-metal", "container");
+  const std::string most = R"(, "memory": "500 GB")";
+  check(host, most, most, 232, 232);
+  check(host, R"(, "memory": "100 GB")", most, 84, 380);
+  check(host, most, R"(, "memory": "132 GB")", 364, 100);
+  // Who has no limit may take what the other one may not.
+  check("bare-metal", R"(, "memory": "100 GB")", "", 84, 380);
+}
+
+TEST_CASE("jobs are told what together is more than their node has", "[tenancy]")
+{
+  const auto warned = [](const std::string& first, const std::string& second) {
+    const auto e = resolved("bare-metal", {R"("gpus": 2)" + first, R"("gpus": 4)" + second});
+    std::string all;
+    for (const ResolvedJob& job : e.jobs)
+      for (const std::string& warning : job.warnings)
+        if (warning.find("together") != std::string::npos)
+          all += warning + "\n";
+    return all;
+  };
+  CHECK(warned(R"(, "memory": "300 GB", "cores": 20)", R"(, "memory": "212 GB", "cores": 20)") ==
+        "");
+  CHECK(warned(R"(, "memory": "300 GB")", R"(, "memory": "213 GB")") ==
+        "0, 1: on one node they are given 513 GB of main memory together, it has 512 GB: what "
+        "each caches is less\n");
+  CHECK(warned(R"(, "cores": 30)", R"(, "cores": 12)") ==
+        "0, 1: on one node they are given 42 cores together, it has 40, which they share\n");
+}
+
 TEST_CASE("threads that decode: those told, or the cores that are left", "[tenancy][closed-form]")
 {
   const auto threads = [](const std::string& input, const std::string& more = "") {

@@ -1,6 +1,7 @@
 // A tuned plan is what the same plan is predicted to be.
 #include "experiments/answers/tune.hpp"
 
+#include "experiments/answers/parallel_words.hpp"
 #include "experiments/run/scenario.hpp"
 #include "sim/base/error.hpp"
 #include "tests/experiments/draw.hpp"
@@ -104,8 +105,52 @@ TEST_CASE("a job without a plan is tuned where its batch is too small for data p
   REQUIRE(answer.best.size() == 1);
   const models::ParallelPlan& plan = answer.best.front().plan;
   CHECK(plan.tensor * plan.context * plan.pipeline >= 2);
-  job["parallel"] = {{"tensor", 1}};
-  CHECK_THROWS_WITH(tune(point_of(job), 1, {}), Contains("must be a multiple of"));
+}
+
+TEST_CASE("what a file says of a plan that cannot run does not matter", "[tune][long]")
+{
+  Json job = llama(16);
+  job["global_batch"] = 16;
+  const TunedPlan best = tune(point_of(job), 1, {}).best.at(0);
+  for (const char* plan : {"{}", R"({"tensor": 3})", R"({"expert": 3})", R"({"pipeline": 5})"}) {
+    CAPTURE(plan);
+    job["parallel"] = Json::parse(plan);
+    const Point point = point_of(job);
+    const TunedPlan same = tune(point, 1, {}).best.at(0);
+    CHECK(plan_name(same.plan, same.micro_batch, same.recompute, same.recompute_layers) ==
+          plan_name(best.plan, best.micro_batch, best.recompute, best.recompute_layers));
+    CHECK_THAT(same.tokens_per_s.median, test::is(best.tokens_per_s.median));
+    CHECK_THAT(rate_of(tuned_experiment(point, same, "").at("jobs").at(0)),
+               test::is(best.tokens_per_s.median));
+  }
+  job["micro_batch"] = 3;
+  CHECK_THAT(tune(point_of(job), 1, {}).best.at(0).tokens_per_s.median,
+             test::is(best.tokens_per_s.median));
+  // What is wrong beside it is said of the file.
+  job["precision"] = "fp61";
+  CHECK_THROWS_WITH(tune(point_of(job), 1, {}), Contains("test:1:"));
+}
+
+TEST_CASE("every plan takes as many samples a step as the file's, told by replica or in all",
+          "[tune][long]")
+{
+  Json told = llama(16);
+  told.erase("global_batch");
+  told["batch_per_gpu"] = 4;
+  told["parallel"] = {{"tensor", 2}, {"zero", 1}};
+  Json all = told;
+  all.erase("batch_per_gpu");
+  all["global_batch"] = 32; // 4 on each of 8 replicas
+  const auto plans = [](const Json& job, int top) { return tune(point_of(job), top, {}).best; };
+  const auto few = plans(told, 1);
+  const auto many = plans(told, 30);
+  CHECK_THAT(few.at(0).tokens_per_s.median, test::is(many.at(0).tokens_per_s.median));
+  CHECK_THAT(few.at(0).tokens_per_s.median, test::is(plans(all, 1).at(0).tokens_per_s.median));
+  for (const TunedPlan& plan : many) {
+    const Json job = tuned_experiment(point_of(told), plan, "").at("jobs").at(0);
+    CHECK_FALSE(job.contains("batch_per_gpu"));
+    CHECK(job.at("global_batch") == 32);
+  }
 }
 
 TEST_CASE("sequences that no GPU holds alone are shared", "[tune][long]")

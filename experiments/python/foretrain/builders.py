@@ -208,8 +208,8 @@ class Job(Builder):
             Default: as recorded, where the model was and the GPU can, else fp32; default "fp32"
         optimizer: updates the weights; default the one that the model is usually trained with
         mode: train, or inference: forward passes only; default "train"
-        batch_per_gpu: samples per GPU and step; transformers may have global_batch and micro_batch instead, a
-            recorded model its own
+        batch_per_gpu: samples per GPU and step (of a transformer whose GPUs share it: per replica of the model);
+            transformers may have global_batch and micro_batch instead, a recorded model its own
         gradient_accumulation: batches whose gradients are added up before they are exchanged and applied,
             together a step (of transformers: global_batch and micro_batch say it); default 1
         input: where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object

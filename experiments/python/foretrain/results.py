@@ -271,14 +271,18 @@ class Contribution(Record):
         parameter: kind, preset and pointer
         spread: its relative standard deviation
         effect: relative change of throughput when it is one standard deviation larger
+        if_larger: the same, where a smaller one does not do the opposite
+        if_smaller: with its sign turned, what one that is a standard deviation smaller does
         of: a digest of what alone it is a parameter of
     """
 
     parameter: str
     spread: float
     effect: float
+    if_larger: float | None
+    if_smaller: float | None
     of: str | None
-    _known = ("parameter", "spread", "effect", "of")
+    _known = ("parameter", "spread", "effect", "if_larger", "if_smaller", "of")
 
 
 class Guest(Record):
@@ -303,17 +307,21 @@ class Uncertainty(Record):
     Attributes:
         method: how the interval came about
         from_parameters: relative standard deviation of throughput from all parameters
-        run_to_run: the same from run to run
+        slower: towards lower throughput, where the sides differ
+        faster: towards higher throughput
+        run_to_run: relative standard deviation from run to run
         contributions: of single parameters, the largest effect first
         guest: how well the guest is set up, where the host is one
     """
 
     method: Literal["linear", "monte-carlo", "steps"]
     from_parameters: float
+    slower: float | None
+    faster: float | None
     run_to_run: float
     contributions: list[Contribution]
     guest: Guest | None
-    _known = ("method", "from_parameters", "run_to_run", "contributions", "guest")
+    _known = ("method", "from_parameters", "slower", "faster", "run_to_run", "contributions", "guest")
     _kinds = {"contributions": Contribution, "guest": Guest}
 
 

@@ -21,6 +21,18 @@ Range scaled(const Range& range, double factor)
   return {factor * range.median, factor * range.low, factor * range.high, range.interval};
 }
 
+Deviations beside(const Deviations& deviations, double below, double above)
+{
+  return {std::hypot(deviations.below, below), std::hypot(deviations.above, above)};
+}
+
+double on_side(double sign, double more, double less)
+{
+  const double up = sign * more > 0 ? more : 0;
+  const double down = sign * less < 0 ? less : 0;
+  return std::abs(up) >= std::abs(down) ? up : down;
+}
+
 double quantile(std::vector<double> values, double q)
 {
   std::sort(values.begin(), values.end());

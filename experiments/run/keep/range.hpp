@@ -3,6 +3,7 @@
 
 #include "sim/base/schema.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -26,6 +27,20 @@ void describe(V& v, Range& r)
 void check_fields(const Value& at, const Range& range);
 
 Range scaled(const Range& range, double factor);
+
+/// Relative standard deviations of a quantity towards lower and towards higher values.
+struct Deviations {
+  double below = 0;
+  double above = 0;
+  double larger() const { return std::max(below, above); }
+};
+
+/// The same with independent causes added to each side.
+Deviations beside(const Deviations& deviations, double below, double above);
+
+/// What a parameter that moves a quantity by `more` when it is larger and by -`less` when it is
+/// smaller does towards higher values (`sign` 1) or lower ones (-1), per unit of the parameter.
+double on_side(double sign, double more, double less);
 
 /// Value below which a part q of the values lies, between neighbours by proportion. Not of none.
 double quantile(std::vector<double> values, double q);

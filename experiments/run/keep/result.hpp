@@ -88,6 +88,9 @@ struct Uncertainty {
     double spread = 0; // relative standard deviation of the parameter
     double effect = 0; // relative change of throughput when it is one standard deviation larger
     std::string of{};  // what alone it is a parameter of; empty: of all that names it
+    // Where the sides differ: the change when it is larger, and that when it is smaller with its
+    // sign turned.
+    std::optional<double> if_larger{}, if_smaller{};
   };
   std::string method;      // "linear", "monte-carlo" or "steps"
   double parameters = 0;   // relative standard deviation of throughput from all parameters
@@ -95,6 +98,15 @@ struct Uncertainty {
                            // of several jobs fall beside each other
   std::vector<Part> parts; // largest effect first
   std::optional<GuestSpread> guest{};
+  // From parameters towards lower and towards higher throughput, where the sides differ.
+  std::optional<double> slower{}, faster{};
+
+  /// Of the mean over the measured steps, but for guests.
+  Deviations deviations() const
+  {
+    return beside({slower.value_or(parameters), faster.value_or(parameters)}, run_to_run,
+                  run_to_run);
+  }
 };
 
 /// Throughput between the two ways to simulate collectives: all links at the pace of the slowest

@@ -153,6 +153,9 @@ void describe(V& v, Uncertainty::Part& p)
   v.required("spread", p.spread, "its relative standard deviation", non_negative());
   v.required("effect", p.effect,
              "relative change of throughput when it is one standard deviation larger");
+  v.optional("if_larger", p.if_larger, "the same, where a smaller one does not do the opposite");
+  v.optional("if_smaller", p.if_smaller,
+             "with its sign turned, what one that is a standard deviation smaller does");
   v.optional("of", p.of, "a digest of what alone it is a parameter of", {}, !p.of.empty());
 }
 
@@ -175,7 +178,11 @@ void describe(V& v, Uncertainty& u)
              one_of({"linear", "monte-carlo", "steps"}));
   v.required("from_parameters", u.parameters,
              "relative standard deviation of throughput from all parameters", non_negative());
-  v.required("run_to_run", u.run_to_run, "the same from run to run", non_negative());
+  v.optional("slower", u.slower, "towards lower throughput, where the sides differ",
+             non_negative());
+  v.optional("faster", u.faster, "towards higher throughput", non_negative());
+  v.required("run_to_run", u.run_to_run, "relative standard deviation from run to run",
+             non_negative());
   v.required("contributions", u.parts, "of single parameters, the largest effect first");
   v.optional("guest", u.guest, "how well the guest is set up, where the host is one");
 }

@@ -331,7 +331,7 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
     found.utilisation = busy;
     found.why =
         fmt::format("{} of the step is host work and coordination of the framework: a larger "
-                    "batch would hide it",
+                    "batch would spread it over more samples",
                     percent(share));
   }
   return found;

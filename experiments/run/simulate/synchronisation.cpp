@@ -113,7 +113,7 @@ Seconds launches_behind(const ResolvedJob& job, Seconds kernels)
   const double launches =
       job.profile.optimizer_launches +
       of_gradient * static_cast<double>(models::totals(job.network).gradient_tensors);
-  return std::max(Seconds(0), most * launches * job.device.ordinary.launch - kernels);
+  return std::max(Seconds(0), most * launches * job.profile.behind.launch - kernels);
 }
 
 } // namespace
@@ -135,7 +135,8 @@ DataParallelJob data_parallel_job(const ResolvedJob& job, const std::vector<bool
   if (adds) {
     // The host launches the update when it has the gradients, and GPUs wait for it meanwhile.
     const Seconds waits =
-        std::max(Seconds(0), writing.profile.optimizer_exposed - writing.profile.optimizer_idle);
+        std::max(Seconds(0), writing.profile.behind.host + writing.profile.behind.passes -
+                                 writing.profile.optimizer_idle);
     writing.profile.optimizer += waits;
     writing.profile.optimizer_idle += waits;
     if (job.framework.bucket_copies)

@@ -63,24 +63,39 @@ double Tenancy::cores(std::size_t job, int node) const
   return all;
 }
 
+// What a job may cache at most, whatever the others do; nothing of its own where it reads nothing.
+Bytes Tenancy::own_cache(std::size_t job, int node, Bytes processes) const
+{
+  if (gpus_on(job, node) == 0 || experiment_.jobs[job].input.synthetic)
+    return Bytes(0);
+  const Bytes all = experiment_.platform.node.memory;
+  const auto& limit = experiment_.jobs[job].spec.memory;
+  const Bytes own = limit                                ? std::min(all, *limit)
+                    : isolated(job) && tenants(node) > 1 ? share(job, node) * all
+                                                         : all;
+  return std::max(Bytes(0), own - processes);
+}
+
+// What processes leave is shared in equal parts; what one may not use of its part is the others'.
 Bytes Tenancy::page_cache(std::size_t job, int node) const
 {
-  const auto processes = [&](std::size_t j) {
-    return gpus_on(j, node) * experiment_.jobs[j].framework.input.process_memory;
-  };
-  const auto& limit = experiment_.jobs[job].spec.memory;
-  const Bytes all = experiment_.platform.node.memory;
-  if (limit || (isolated(job) && tenants(node) > 1)) {
-    const Bytes own = limit ? std::min(all, *limit) : share(job, node) * all;
-    return std::max(Bytes(0), own - processes(job));
-  }
-  Bytes left = all;
-  int readers = 0;
+  Bytes left = experiment_.platform.node.memory;
+  std::vector<std::pair<Bytes, std::size_t>> readers; // the least that may be cached first
   for (std::size_t j = 0; j < gpus_.size(); ++j) {
-    left -= processes(j);
-    readers += gpus_on(j, node) > 0 && !experiment_.jobs[j].input.synthetic ? 1 : 0;
+    const Bytes processes = gpus_on(j, node) * experiment_.jobs[j].framework.input.process_memory;
+    left -= processes;
+    if (const Bytes own = own_cache(j, node, processes); own.value() > 0)
+      readers.emplace_back(own, j);
   }
-  return std::max(Bytes(0), left / std::max(1, readers));
+  left = std::max(Bytes(0), left);
+  std::sort(readers.begin(), readers.end());
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    const Bytes part = std::min(readers[i].first, left / static_cast<double>(readers.size() - i));
+    if (readers[i].second == job)
+      return part;
+    left -= part;
+  }
+  return Bytes(0);
 }
 
 double Tenancy::decode_threads(std::size_t job, int node) const

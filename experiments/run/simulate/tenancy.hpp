@@ -34,6 +34,7 @@ private:
   double share(std::size_t job, int node) const;
   int tenants(int node) const;
   bool is_confined(std::size_t job) const;
+  Bytes own_cache(std::size_t job, int node, Bytes processes) const;
 
   const ResolvedExperiment& experiment_;
   std::vector<std::vector<int>> gpus_; // [job][node]

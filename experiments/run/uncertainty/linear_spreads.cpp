@@ -31,11 +31,9 @@ Deviations deviations_of(const std::vector<Variable>& variables, const LinearEff
 {
   const auto towards = [&](double sign) {
     LogRates side;
-    for (std::size_t v = 0; v < variables.size(); ++v) {
-      const bool more = sign * effects.more[v][rate] > 0;
-      const double effect = (more ? effects.more : effects.less)[v][rate];
-      side.push_back(variables[v].at_most && more ? 0 : effect);
-    }
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      side.push_back(
+          on_side(sign, variables[v].at_most ? 0 : effects.more[v][rate], effects.less[v][rate]));
     double variance = 0;
     for (std::size_t a = 0; a < side.size(); ++a)
       for (std::size_t b = 0; b < side.size(); ++b)
@@ -48,8 +46,8 @@ Deviations deviations_of(const std::vector<Variable>& variables, const LinearEff
 Range rate_widened(const Range& range, const Deviations& deviations, double beside)
 {
   const double k = half_width(range.interval);
-  return widened(range, k * std::hypot(deviations.below, beside),
-                 k * std::hypot(deviations.above, beside));
+  const Deviations all = experiments::beside(deviations, beside, beside);
+  return widened(range, k * all.below, k * all.above);
 }
 
 Range time_widened(const Range& range, const Deviations& deviations, double beside)
@@ -94,9 +92,14 @@ std::vector<Uncertainty::Part> parts_of(const std::vector<Variable>& variables,
   std::vector<Uncertainty::Part> parts = std::move(left);
   for (std::size_t v = 0; v < variables.size(); ++v) {
     const double more = effects.more[v][rate], less = effects.less[v][rate];
-    const double effect = std::abs(more) < std::abs(less) ? less : more;
-    if (std::abs(effect) > kNoSpread)
-      parts.push_back({variables[v].name, variables[v].spread, effect});
+    Uncertainty::Part part{variables[v].name, variables[v].spread,
+                           std::abs(more) < std::abs(less) ? less : more};
+    if (variables[v].at_most || more != less) {
+      part.if_larger = variables[v].at_most ? 0 : more;
+      part.if_smaller = less;
+    }
+    if (std::abs(part.effect) > kNoSpread)
+      parts.push_back(std::move(part));
   }
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return std::abs(a.effect) > std::abs(b.effect);

@@ -4,7 +4,6 @@
 #include "experiments/run/keep/result.hpp"
 #include "experiments/run/uncertainty/linear_effects.hpp"
 
-#include <algorithm>
 #include <vector>
 
 namespace foretrain::experiments {
@@ -13,14 +12,8 @@ namespace foretrain::experiments {
 std::vector<std::vector<double>> correlations(const Point& point,
                                               const std::vector<Variable>& variables);
 
-/// Relative standard deviations of a rate towards lower and towards higher ones.
-struct Deviations {
-  double below = 0;
-  double above = 0;
-  double larger() const { return std::max(below, above); }
-};
-
-/// Of effects on both sides. A value that is the most that it can be acts on one side alone.
+/// Of a rate, of effects on both sides. A value that is the most that it can be acts on one side
+/// alone.
 Deviations deviations_of(const std::vector<Variable>& variables, const LinearEffects& effects,
                          const std::vector<std::vector<double>>& correlations, std::size_t rate);
 /// The range of a rate with these deviations and an independent one of both sides; of a time the

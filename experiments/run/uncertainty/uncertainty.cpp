@@ -179,6 +179,15 @@ void add_slowdown_range(const Effects& effects, std::size_t i, double run, JobRe
   job.alone->step_time = time_widened(job.alone->step_time, alone.deviations(i), beside);
 }
 
+void set_parameters(const Deviations& all, Uncertainty& uncertainty)
+{
+  uncertainty.parameters = all.larger();
+  if (all.below != all.above) {
+    uncertainty.slower = all.below;
+    uncertainty.faster = all.above;
+  }
+}
+
 void add_linear(const Effects& effects, PointResult& result)
 {
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
@@ -186,7 +195,8 @@ void add_linear(const Effects& effects, PointResult& result)
     job.uncertainty->method = "linear";
     const Chance chance = chance_of(effects, i, job);
     const Deviations deviations = effects.deviations(i);
-    job.uncertainty->parameters = std::hypot(deviations.larger(), deviation_of(chance.left));
+    const double left = deviation_of(chance.left);
+    set_parameters(beside(deviations, left, left), *job.uncertainty);
     job.uncertainty->parts = parts_of(effects.variables, effects.of_rates, i, chance.left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, chance.runs);
     job.throughput = rate_widened(job.throughput, deviations, chance.beside());

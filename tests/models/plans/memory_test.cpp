@@ -201,4 +201,37 @@ TEST_CASE("an adapter that drops some of its input keeps a mask, and a copy wher
   CHECK(kept({AdapterTarget::linear_fc2}) == Approx(s.model.inner()));
 }
 
+TEST_CASE("a stage makes anew what its own layers have", "[plans][memory]")
+{
+  // Dense layers on the first stage, layers of experts on the second, where memory is needed.
+  MemorySetting s = llama();
+  s.model.layers = 4;
+  s.model.experts = 8;
+  s.model.top_k = 2;
+  s.model.expert_ffn = 2048;
+  s.model.dense_layers = 2;
+  s.plan.pipeline = 2;
+  s.batch.micro_batches = 2;
+  const auto activations = [&] {
+    std::vector<double> bytes;
+    for (const StageMemory& stage : stage_memory(s))
+      bytes.push_back(stage.activations.value());
+    return bytes;
+  };
+  const auto kept = activations();
+  s.recompute = Recompute::selective;
+  s.modules = {LayerModule::mlp};
+  const auto dense = activations();
+  CHECK_THAT(dense[1], test::is(kept[1])); // it has no such part
+  CHECK(dense[0] < kept[0]);
+  // All layers keep less; while one is made anew, what it had is there again.
+  s.modules.clear();
+  s.recompute = Recompute::full;
+  MemorySetting none = s;
+  none.recompute = Recompute::none;
+  const LayerParts experts = s.model.runs(2, 2).front().parts;
+  const double input = layer_activations(s, experts).value();
+  CHECK_THAT(activations()[1], test::is(2 * input + layer_activations(none, experts).value()));
+}
+
 } // namespace foretrain::models::memory_test

@@ -102,6 +102,21 @@ TEST_CASE("a step takes as long as the slower of host and kernels", "[profile][p
   }
 }
 
+TEST_CASE("what follows the exchange is as long as its host and its kernels are", "[profile]")
+{
+  ComputeProfile profile;
+  profile.layers.push_back({Seconds(1), Seconds(2)});
+  profile.behind = {Seconds(3), Seconds(5), Seconds(7)};
+  const auto check = [](const ComputeProfile& found, double host, double passes, double launch) {
+    CHECK_THAT(found.behind.host.value(), test::is(host));
+    CHECK_THAT(found.behind.passes.value(), test::is(passes));
+    CHECK_THAT(found.behind.launch.value(), test::is(launch));
+  };
+  check(profile.hosted(0.5), 1.5, 5, 3.5);
+  check(profile.scaled(0.5), 3, 2.5, 7);
+  check(lengthened(profile, {2, 3}), 3, 5, 7); // no rate of one GPU tells of it
+}
+
 TEST_CASE("host work is an operation each way and its kernels", "[profile][closed-form]")
 {
   Network network;

@@ -4,6 +4,8 @@
 
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+
 namespace foretrain::models::hf_defaults_test {
 
 namespace {
@@ -124,7 +126,11 @@ TEST_CASE("a config.json says which layers have experts or a window",
 
 TEST_CASE("a config.json says which layers attend to everything", "[models][transformer][import]")
 {
-  const auto told = [](const char* type, const std::vector<bool>& full) {
+  // The first of 32 layers; the others go on as these begin.
+  const auto told = [](const char* type, std::vector<bool> full) {
+    const auto every = std::find(full.begin(), full.end(), true) - full.begin() + 1;
+    while (full.size() < 32)
+      full.push_back(static_cast<std::ptrdiff_t>(full.size() + 1) % every == 0);
     Json kinds = Json::array();
     for (const bool it : full)
       kinds.push_back(it ? "full_attention" : "sliding_attention");
@@ -135,13 +141,15 @@ TEST_CASE("a config.json says which layers attend to everything", "[models][tran
     CHECK(told(type, {false, false, true, false, false, true, false}).at("full_attention_every") ==
           3);
     CHECK(told(type, {true, true}).at("full_attention_every") == 1);
-    CHECK_FALSE(told(type, {false, false, false}).contains("full_attention_every"));
+    CHECK_FALSE(told(type, std::vector(32, false)).contains("full_attention_every"));
     CHECK_THROWS_WITH(told(type, {false, true, true, true}), Catch::Contains("/layer_types/2 is"));
     CHECK_THROWS_WITH(told(type, {false, true, false, false}),
                       Catch::Contains("/layer_types/3 is") &&
                           Catch::Contains("other distances than every 2"));
   }
-  CHECK_THROWS_WITH(imported({"qwen3", "", R"("layer_types": ["linear_attention"])"}, true),
+  const std::string linear =
+      R"("layer_types": )" + Json(std::vector<std::string>(32, "linear_attention")).dump();
+  CHECK_THROWS_WITH(imported({"qwen3", "", linear.c_str()}, true),
                     Catch::Contains("/layer_types/0 must be one of full_attention"));
 }
 
@@ -151,6 +159,53 @@ TEST_CASE("an imported vision transformer has as many classes as labels",
   const char* const three = R"("id2label": {"0": "cat", "1": "dog", "2": "cow"})";
   CHECK(imported({"vit", "", three}, true).at("transformer").at("classes") == 3);
   CHECK(imported({"vit", "", three}, false).at("transformer").at("classes") == 1000);
+}
+
+namespace {
+
+Json from(const std::string& text)
+{
+  return import_hf_config(Value(parse_document("{" + text + "}", "config.json"))).at("transformer");
+}
+
+} // namespace
+
+TEST_CASE("MPT's attention says how many heads its keys have", "[models][transformer][import]")
+{
+  const auto heads = [](const std::string& attention) {
+    return from(R"("model_type": "mpt", "n_layers": 12, "d_model": 770, "n_heads": 10,
+                   "vocab_size": 1000, "attn_config": {)" +
+                attention + "}")
+        .value("kv_heads", 10);
+  };
+  CHECK(heads(R"("attn_type": "multihead_attention")") == 10);
+  CHECK(heads(R"("attn_type": "multiquery_attention")") == 1);
+  CHECK(heads(R"("attn_type": "grouped_query_attention", "kv_n_heads": 5)") == 5);
+  CHECK_THROWS_WITH(heads(R"("attn_type": "linear")"),
+                    Catch::Contains("/attn_config/attn_type must be one of"));
+}
+
+TEST_CASE("a config.json is taken as it says, or not at all", "[models][transformer][import]")
+{
+  const auto llama = [](const std::string& more) {
+    return from(std::string(R"("model_type": "llama", "hidden_size": 4096, "vocab_size": 32000,
+      "num_attention_heads": 32, "intermediate_size": 11008)") +
+                more);
+  };
+  CHECK(llama(R"(, "num_hidden_layers": 2)").at("layers") == 2);
+  CHECK_THROWS_WITH(
+      llama(R"(, "num_hidden_layers": 4294967328)"),
+      Catch::Contains("/num_hidden_layers must be at most 2147483647, got 4294967328"));
+  CHECK_THROWS_WITH(llama(R"(, "num_hidden_layers": 3, "sliding_window": 128,
+                            "layer_types": ["full_attention", "sliding_attention"])"),
+                    Catch::Contains("/layer_types tells the kinds of 2 layers"));
+  const auto left_out = [](const std::string& text) {
+    return left_out_of_hf_config(Value(parse_document("{" + text + "}", "config.json")));
+  };
+  CHECK(left_out(R"("num_nextn_predict_layers": 0, "mlp_bias": false)").empty());
+  REQUIRE(left_out(R"("num_nextn_predict_layers": 1, "mlp_bias": true)").size() == 2);
+  CHECK_THAT(left_out(R"("num_nextn_predict_layers": 1)").at(0),
+             Catch::Contains("\"mtp_layers\": 1"));
 }
 
 } // namespace foretrain::models::hf_defaults_test

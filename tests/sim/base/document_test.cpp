@@ -30,7 +30,11 @@ TEST_CASE("malformed JSON is refused with line and column", "[base]")
   CHECK_THAT(error_of("{ \"a\": 1e999 }"), Contains("not valid JSON"));
   CHECK(error_of("") == "file.json: error: is empty");
   CHECK(error_of(" \n") == "file.json: error: is empty");
-  CHECK_THAT(error_of("{ \"a\": 1, \"a\": 2 }"), Contains("the key 'a' twice"));
+  CHECK_THAT(error_of("{ \"a\": 1, \"a\": 2 }"),
+             Contains("file.json:1:3: error: /a stands twice in one object"));
+  CHECK_THAT(error_of("{\n \"x\": [1, {}, {\"y\": 3,\n \"y\": 2}] }"),
+             Contains("file.json:2:16: error: /x/2/y stands twice"));
+  CHECK(error_of(R"({ "a": {"b": 1}, "c": {"b": [{"b": 1}, {"b": 2}]} })").empty());
   CHECK_THAT(error_of(std::string(100000, '[')), Contains("nested deeper than 64"));
   CHECK(error_of("// a comment\n{ \"a\": /* another */ 1 }").empty());
 }
