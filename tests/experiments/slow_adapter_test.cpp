@@ -1,0 +1,57 @@
+// Jobs are told what runs over an adapter of nodes that have far faster ones.
+#include "experiments/spec/resolve.hpp"
+#include "tests/support/catch.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain::slow_adapter_test {
+
+using namespace foretrain::experiments;
+using Catch::Contains;
+
+namespace {
+
+// What is said of adapters, of AlexNet on nodes with 1 GbE and EDR InfiniBand.
+std::string told(const std::string& network, const std::string& storage, int gpus,
+                 const std::string& input = R"({"format": "tfrecord", "dataset": "imagenet"})")
+{
+  const std::string text = fmt::format(R"({{
+    "cluster": {{"platform": "c4140-k-v100-sxm2", "storage": {}}}, "stack": {{"network": "{}"}},
+    "jobs": [{{"name": "a", "model": "alexnet", "framework": "tensorflow-horovod",
+               "batch_per_gpu": 512, "gpus": {}, "input": {}}}]}})",
+                                       storage, network, gpus, input);
+  std::string found;
+  for (const ResolvedJob& job : resolve({{}, parse_document(text, "test"), nullptr}).jobs)
+    for (const std::string& warning : job.warnings)
+      if (warning.find("the nodes also have") != std::string::npos)
+        found += warning + "\n";
+  return found;
+}
+
+constexpr const char* kServers =
+    R"({"name": "s", "servers": {"link": "10 Gb/s", "rate": "1 GB/s"}})";
+
+} // namespace
+
+TEST_CASE("a network of slow adapters is told, between nodes", "[remarks]")
+{
+  CHECK(told("tcp", R"("nvme")", 8) ==
+        "a: 'TCP on Ethernet' runs over eth0 (125 MB/s); the nodes also have ib0 (12.5 GB/s)\n");
+  CHECK(told("rdma", R"("nvme")", 8) == "");
+  CHECK(told("tcp", R"("nvme")", 4) == ""); // one node
+}
+
+TEST_CASE("a storage reached by slow adapters is told, where it is read", "[remarks]")
+{
+  CHECK(told("rdma", kServers, 4) == "a: reads 's' by 'TCP on Ethernet' (no \"transports\" told) "
+                                     "over eth0 (125 MB/s); the nodes also have ib0 (12.5 GB/s)\n");
+  const std::string named =
+      R"({"name": "s", "transports": ["tcp"], "servers": {"link": "10 Gb/s", "rate": "1 GB/s"}})";
+  CHECK_THAT(told("rdma", named, 4), Contains("reads 's' by 'TCP on Ethernet' over eth0"));
+  const std::string quick =
+      R"({"name": "s", "transports": ["ipoib"], "servers": {"link": "10 Gb/s", "rate": "1 GB/s"}})";
+  CHECK(told("rdma", quick, 4) == "");
+  CHECK(told("rdma", kServers, 4, R"("synthetic")") == "");
+}
+
+} // namespace foretrain::slow_adapter_test
