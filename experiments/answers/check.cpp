@@ -151,7 +151,7 @@ std::vector<CheckCase> check(const LoadedExperiment& experiment, const Predictio
     cases.push_back({it.what, CheckState::failed, it.problem, ""});
   for (const JudgedExpectation& it :
        judged_expectations(experiment.spec, prediction.result,
-                           !experiment.document->overridden.empty() || !prediction.errors.empty()))
+                           is_narrowed(*experiment.document) || !prediction.errors.empty()))
     cases.push_back(case_of(it, *experiment.document, options));
   if (options.baseline)
     add_baseline(experiment, prediction, options, cases);

@@ -221,6 +221,12 @@ std::optional<double> chance_of_violation(const ExpectationSpec& expectation,
 
 } // namespace
 
+bool is_narrowed(const Document& experiment)
+{
+  return std::any_of(experiment.overridden.begin(), experiment.overridden.end(),
+                     [](const auto& set) { return !is_within(set.first, "/expect"); });
+}
+
 std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec,
                                                    const ExperimentResult& result, bool narrowed)
 {

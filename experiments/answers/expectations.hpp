@@ -19,6 +19,10 @@ struct JudgedExpectation {
   std::optional<double> chance{};
 };
 
+/// Whether --set or a profile changed anything but what is expected: points that an expectation is
+/// about may be gone then.
+bool is_narrowed(const Document& experiment);
+
 /// Every expectation at every point and job that it is about. One that is about none has a problem,
 /// unless --set `narrowed` the experiment.
 std::vector<JudgedExpectation> judged_expectations(const ExperimentSpec& spec,

@@ -1,6 +1,7 @@
 #include "experiments/answers/predict.hpp"
 
 #include "experiments/answers/comparisons.hpp"
+#include "experiments/answers/expectations.hpp"
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/workers.hpp"
@@ -311,7 +312,7 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
   }
   prediction.unwritten = stream.unwritten();
   prediction.expectations =
-      violated_expectations(experiment.spec, result, !experiment.document->overridden.empty());
+      violated_expectations(experiment.spec, result, is_narrowed(*experiment.document));
   if (prediction.status == 0 && !prediction.expectations.empty())
     prediction.status = 1;
   return prediction;

@@ -30,14 +30,14 @@ public:
     std::uint64_t hash = 14695981039346656037ULL; // FNV-1a
     for (const char c : entity)
       hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    state_ = mix(mix(seed) ^ mix(hash) ^ mix(index + 0x5851f42d4c957f2dULL));
+    state_ = keyed(mix(seed) ^ mix(hash), index);
   }
 
   /// A stream of its own for each index, which goes by what this one has drawn.
   RandomStream child(std::uint64_t index) const
   {
     RandomStream stream = *this;
-    stream.state_ = mix(state_ ^ mix(index + 0x5851f42d4c957f2dULL));
+    stream.state_ = keyed(state_, index);
     return stream;
   }
 
@@ -72,6 +72,11 @@ private:
     z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31U);
+  }
+
+  static std::uint64_t keyed(std::uint64_t state, std::uint64_t index)
+  {
+    return mix(state ^ mix(index + 0x5851f42d4c957f2dULL));
   }
 
   std::uint64_t state_;

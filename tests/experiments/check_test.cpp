@@ -100,6 +100,16 @@ TEST_CASE("What can only cost makes one side of a quantity unlikely")
   CHECK(state_of("/step_time_s", "at_most", 1.05) == CheckState::undecided);
 }
 
+TEST_CASE("What --set expects is about points that are there")
+{
+  const auto loaded = [](const std::vector<std::string>& set) {
+    return load_experiment(std::make_shared<Document>(*experiment(kAtLeast).document), set, {});
+  };
+  CHECK_FALSE(is_narrowed(*loaded({}).document));
+  CHECK_FALSE(is_narrowed(*loaded({"/expect/0/at_least=3"}).document));
+  CHECK(is_narrowed(*loaded({"/expect/0/at_least=3", "/jobs/0/gpus=2"}).document));
+}
+
 TEST_CASE("One GPU is exactly as fast as itself")
 {
   const auto with_gpus = [](int gpus) {

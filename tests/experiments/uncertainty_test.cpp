@@ -128,6 +128,9 @@ TEST_CASE("linear and Monte Carlo agree", "[uncertainty][many]")
   // 300 samples know a 90 % interval to about 8 %.
   CHECK_THAT(log_width(sampled.throughput), WithinRel(log_width(linear.throughput), 0.25));
   CHECK_THAT(sampled.uncertainty->parameters, WithinRel(linear.uncertainty->parameters, 0.2));
+  const Deviations one = linear.uncertainty->deviations(), many = sampled.uncertainty->deviations();
+  CHECK_THAT(many.below, WithinRel(one.below, 0.25));
+  CHECK_THAT(many.above, WithinRel(one.above, 0.25));
   CHECK(linear.throughput.median == sampled.throughput.median);
 }
 

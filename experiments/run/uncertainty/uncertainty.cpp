@@ -306,7 +306,14 @@ void add_samples(const Effects& linear, const RunOptions& options, PointResult& 
     job.uncertainty->method = "monte-carlo";
     const Chance chance = chance_of(linear, i, job);
     const double drawn = std::sqrt(std::max(0.0, variance(samples.mean[i]) - samples.within[i]));
-    job.uncertainty->parameters = std::hypot(drawn, deviation_of(chance.left));
+    const double left = deviation_of(chance.left);
+    job.uncertainty->parameters = std::hypot(drawn, left);
+    const auto towards = [&](double sign) { // of means, as far as the interval reaches
+      const double end = quantile(samples.mean[i], 0.5 + sign * interval / 2) - base[i];
+      return std::hypot(std::max(0.0, sign * end) / half_width(interval), left);
+    };
+    job.uncertainty->slower = towards(-1);
+    job.uncertainty->faster = towards(1);
     job.uncertainty->parts = parts_of(linear.variables, {sampled, sampled}, i, chance.left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, chance.runs);
     // Around the median of the long run; short runs say how far from it.
