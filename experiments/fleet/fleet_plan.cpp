@@ -23,6 +23,11 @@ struct GoalKind {
   std::function<bool(const FleetAnswer& of_seed, double all_wait_p90)> reached;
 };
 
+bool all_done(const FleetAnswer& answer)
+{
+  return never_run(answer.jobs) == 0 && answer.jobs.running == 0;
+}
+
 GoalKind kind_of_goal(const PlanGoal& goal)
 {
   if (goal.wait_p90_at_most) {
@@ -39,10 +44,9 @@ GoalKind kind_of_goal(const PlanGoal& goal)
   }
   const double most = goal.done_by->value();
   return {"all jobs done " + duration_text(most) + " after the first submission",
-          [](const FleetAnswer& answer) { return &answer.makespan_s; },
+          [](const FleetAnswer& answer) { return all_done(answer) ? &answer.makespan_s : nullptr; },
           [most](const FleetAnswer& answer, double) {
-            const bool all = never_run(answer.jobs) == 0 && answer.jobs.running == 0;
-            return all && answer.makespan_s.median <= most;
+            return all_done(answer) && answer.makespan_s.median <= most;
           }};
 }
 

@@ -132,7 +132,10 @@ TEST_CASE("jobs that never run hold no goal", "[fleet-plan]")
   CHECK(waits.candidates[1].never_run.value() > 0);
   CHECK(waits.candidates[1].wait_p90_s->median < 3600); // of those that ran
   CHECK(waits.candidates[1].probability == 0);
-  CHECK(answer_of(load(large + R"({"done_by": "11 h"}]})"), 3).candidates[1].probability == 0);
+  const FleetPlanAnswer done = answer_of(load(large + R"({"done_by": "11 h"}]})"), 3);
+  CHECK(done.candidates[1].probability == 0);
+  CHECK_FALSE(done.candidates[1].goals[0].value); // they are never done
+  CHECK(done.candidates[0].goals[0].value->median > 8 * 3600);
 }
 
 TEST_CASE("candidates that cannot be say why, and others are chosen from", "[fleet-plan]")
