@@ -31,11 +31,24 @@ void faster_operations(ResolvedJob& job, sim::WorkKind kind, double factor)
   job.plan = std::move(plan);
 }
 
+void quicken(sim::Roofline& kernels, double factor)
+{
+  kernels.peak *= factor;
+  kernels.memory *= factor;
+  kernels.cached *= factor;
+  for (Seconds* time : {&kernels.launch, &kernels.function})
+    *time *= 1 / factor;
+}
+
 void faster_gpus(ResolvedExperiment& e, double factor)
 {
   e.platform.gpu.memory_bandwidth *= factor;
   for (ResolvedJob& job : e.jobs) {
     job.profile = job.profile.scaled(1 / factor);
+    quicken(job.device.ordinary, factor); // of which an exchange adds kernels
+    for (models::LocalCopy& copy : job.library.local_copies)
+      for (BytesPerSecond* rate : {&copy.rate, &copy.to_itself})
+        *rate *= factor;
     faster_operations(job, sim::WorkKind::compute, factor);
     faster_kernels(job, factor);
   }
@@ -105,6 +118,15 @@ void faster_on_cores(platforms::Stack& stack, double factor)
   stack.host.cpu_per_disk_request *= 1 / factor;
 }
 
+// Of a network's job: what launches its kernels, those of an exchange among them.
+void host_in_less(ResolvedJob& job, double factor)
+{
+  job.profile = job.profile.hosted(1 / factor);
+  if (job.device.launches)
+    for (Seconds* time : {&job.device.launches->per_operation, &job.device.launches->per_kernel})
+      *time *= 1 / factor;
+}
+
 void faster_cores(ResolvedExperiment& e, double factor)
 {
   e.platform.cpu.clock *= factor;
@@ -114,7 +136,7 @@ void faster_cores(ResolvedExperiment& e, double factor)
     e.storage->open_cpu *= 1 / factor;
   for (ResolvedJob& job : e.jobs) {
     faster_on_cores(job.stack, factor);
-    job.profile = job.profile.hosted(1 / factor);
+    host_in_less(job, factor);
     quicker_host(job, factor);
     if (job.framework.servers)
       job.framework.servers->sum_rate *= factor;
@@ -237,11 +259,17 @@ void shorter_latencies(ResolvedExperiment& e, double factor)
     of_each(job.stack.transport, shorter);
     job.stack.host.network_latency *= part;
     for (models::Protocol& protocol : job.library.protocols) {
-      for (Seconds* base : {&protocol.ring_base, &protocol.tree_base, &protocol.in_switch_base})
+      for (Seconds* base :
+           {&protocol.ring_base, &protocol.tree_base, &protocol.in_switch_base, &protocol.peers})
         *base *= part;
       shorter_hops(protocol.ring_hop, factor);
       shorter_hops(protocol.tree_hop, factor);
+      for (models::GpuLatency& newer : protocol.gpu_latencies)
+        for (Seconds* time : {&newer.base, &newer.nvlink_hop, &newer.peers, &newer.tree_hop,
+                              &newer.send, &newer.filled, &newer.round})
+          *time *= part;
     }
+    job.library.socket_step *= part;
   }
 }
 
@@ -250,7 +278,7 @@ void shorter_latencies(ResolvedExperiment& e, double factor)
 void less_idle(ResolvedJob& job, double factor)
 {
   if (job.profile.host().value() > 0) {
-    job.profile = job.profile.hosted(1 / factor);
+    host_in_less(job, factor);
     return;
   }
   const auto shorten = [factor](Seconds& time, Seconds& idle) {
