@@ -1,7 +1,6 @@
 #include "experiments/answers/expectations.hpp"
 
 #include "experiments/answers/comparisons.hpp"
-#include "experiments/answers/predict.hpp"
 #include "experiments/run/keep/result_json.hpp"
 #include "sim/base/quantity_text.hpp"
 #include "sim/base/text.hpp"

@@ -37,4 +37,9 @@ struct Misfit {
 /// Those of which no expectation says whether they fit: nobody asked for rates that nobody gets.
 std::vector<Misfit> unexpected_misfits(const ExperimentSpec& spec, const ExperimentResult& result);
 
+/// One line for each expectation of the experiment that the result violates, or that is about no
+/// point of it, unless --set `narrowed` the experiment.
+std::vector<std::string> violated_expectations(const ExperimentSpec& spec,
+                                               const ExperimentResult& result, bool narrowed);
+
 } // namespace foretrain::experiments

@@ -55,9 +55,4 @@ Prediction predict(const LoadedExperiment& experiment, const PredictOptions& opt
 /// The result but for its points, before anything has run.
 ExperimentResult answer_head(const LoadedExperiment& experiment, const PredictOptions& options);
 
-/// One line for each expectation of the experiment that the result violates, or that is about no
-/// point of it, unless --set `narrowed` the experiment.
-std::vector<std::string> violated_expectations(const ExperimentSpec& spec,
-                                               const ExperimentResult& result, bool narrowed);
-
 } // namespace foretrain::experiments

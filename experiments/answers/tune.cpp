@@ -117,25 +117,6 @@ void relocate(Json& json, const std::filesystem::path& from, const std::filesyst
     json = std::filesystem::proximate(file, to).string();
 }
 
-} // namespace
-
-Json tuned_experiment(const Point& point, const TunedPlan& plan, const std::string& directory)
-{
-  const Point tuned =
-      with_plan(point, plan.plan, plan.micro_batch, choice_of<Recompute>(plan.recompute).value(),
-                plan.recompute_layers);
-  Json json = tuned.document->root;
-  const auto& file = tuned.document->path;
-  if (!file.empty())
-    relocate(json, std::filesystem::absolute(file).parent_path(),
-             std::filesystem::absolute(directory.empty() ? "." : directory));
-  json["description"] =
-      "Tuned: " + plan_name(plan.plan, plan.micro_batch, plan.recompute, plan.recompute_layers);
-  return json;
-}
-
-namespace {
-
 struct Start {
   Point point;
   ResolvedExperiment experiment;
@@ -186,6 +167,21 @@ Start start_of(const Point& point)
 }
 
 } // namespace
+
+Json tuned_experiment(const Point& point, const TunedPlan& plan, const std::string& directory)
+{
+  const Point tuned =
+      with_plan(start_of(point).point, plan.plan, plan.micro_batch,
+                choice_of<Recompute>(plan.recompute).value(), plan.recompute_layers);
+  Json json = tuned.document->root;
+  const auto& file = tuned.document->path;
+  if (!file.empty())
+    relocate(json, std::filesystem::absolute(file).parent_path(),
+             std::filesystem::absolute(directory.empty() ? "." : directory));
+  json["description"] =
+      "Tuned: " + plan_name(plan.plan, plan.micro_batch, plan.recompute, plan.recompute_layers);
+  return json;
+}
 
 const Point& only_point(const LoadedExperiment& experiment)
 {

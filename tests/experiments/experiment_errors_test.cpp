@@ -133,6 +133,15 @@ TEST_CASE("parts that an experiment describes are wrong where they stand in it",
   CHECK((why.empty() == found.empty()));
 }
 
+TEST_CASE("a part of a file is wrong where it stands in the file", "[experiment][errors]")
+{
+  const char* const text = R"({
+  "cluster": {"platform": {"extends": "dgx1-v100",
+                           "max_nodes": -3}},
+  "jobs": [{"model": "resnet50", "framework": "pytorch-ddp", "batch_per_gpu": 64}]})";
+  CHECK_THAT(problem(text, {}), Contains("test:3:41: error: /cluster/platform/max_nodes must be"));
+}
+
 TEST_CASE("nodes of a cluster do not talk as processes of one machine do", "[experiment][errors]")
 {
   const Settings nodes{{"/jobs/0/gpus", "16"}};
