@@ -112,7 +112,8 @@ TEST_CASE("a machine that is twice as good in all is twice as fast", "[explain][
     "latency": 2, "framework": 2)";
   const auto [platform, network, job] = GENERATE(table<std::string, std::string, std::string>({
       // Exchanges inside layers: calls of the library, of an A100's generation and an H100's.
-      {"dgx-a100", "rdma", R"("model": "gpt2-small", "framework": "megatron", "precision": "bf16",
+      {"dgx-a100", "rdma",
+       R"("model": "gpt2-small", "framework": "pytorch-mlperf-bert-graphs", "precision": "bf16",
          "global_batch": 64, "micro_batch": 1, "sequence": 1024, "gpus": 16,
          "parallel": {"tensor": 2, "pipeline": 2})"},
       {"hgx-h100", "rdma", R"("model": "mixtral-8x7b", "framework": "megatron", "gpus": 16,
