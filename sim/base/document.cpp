@@ -42,22 +42,22 @@ public:
 
   bool operator()(int depth, Json::parse_event_t event, Json& parsed)
   {
-    using enum Json::parse_event_t;
+    using Event = Json::parse_event_t;
     if (depth > kMaxDepth)
       throw ConfigError(document_.name, "",
                         fmt::format("is nested deeper than {} levels", kMaxDepth));
-    if (event == object_end || event == array_end) {
+    if (event == Event::object_end || event == Event::array_end) {
       levels_.pop_back();
       return true;
     }
-    if (event == key) {
+    if (event == Event::key) {
       add_key(parsed.get<std::string>());
       return true;
     }
     if (!levels_.empty())
       ++levels_.back().index;
-    if (event == object_start || event == array_start)
-      levels_.push_back({event == array_start, -1, "", {}});
+    if (event == Event::object_start || event == Event::array_start)
+      levels_.push_back({event == Event::array_start, -1, "", {}});
     return true;
   }
 
