@@ -110,7 +110,7 @@ TEST_CASE("a machine that is twice as good in all is twice as fast", "[explain][
   const char* const kAll = R"("gpu": 2, "nvlink": 2, "pcie": 2, "disk": 2, "storage_network": 2,
     "storage_cpu": 2, "mount": 2, "memory": 2, "core_speed": 2, "files": 2, "fabric": 2, "nic": 2,
     "latency": 2, "framework": 2)";
-  const auto [platform, network, job] = GENERATE(table<std::string, std::string, std::string>({
+  const auto asked = GENERATE(table<std::string, std::string, std::string>({
       // Exchanges inside layers: calls of the library, of an A100's generation and an H100's.
       {"dgx-a100", "rdma",
        R"("model": "gpt2-small", "framework": "pytorch-mlperf-bert-graphs", "precision": "bf16",
@@ -129,6 +129,9 @@ TEST_CASE("a machine that is twice as good in all is twice as fast", "[explain][
       {"c4140-k-v100-sxm2", "rdma", R"("model": "bert-large", "batch_per_gpu": 32, "gpus": 4,
          "framework": "tensorflow-1.15-xla-replicated", "precision": "fp16")"},
   }));
+  const std::string& platform = std::get<0>(asked);
+  const std::string& network = std::get<1>(asked);
+  const std::string& job = std::get<2>(asked);
   CAPTURE(platform, job);
   const auto with = [&](const std::string& better) {
     Point point;
