@@ -247,4 +247,18 @@ TEST_CASE("what was set in one entry of a list is not said of another", "[preset
   CHECK_THAT(where(10), !Contains("--set"));
 }
 
+TEST_CASE("a part inside a file is told by its pointer there, what it extends by its own",
+          "[catalog][errors]")
+{
+  const Parts parts;
+  const Value file(
+      parse_document("{ \"x\": [ { \"extends\": \"base\", \"share\": -1 } ] }", "f.json"));
+  const Value part = resolve_preset(file.at("x").at(0), kPart);
+  CHECK_THROWS_WITH(part.at("share").fail("is wrong"),
+                    Contains("f.json:1:40: error: /x/0/share is wrong"));
+  CHECK_THROWS_WITH(part.fail_at("rates", "is missing"), Contains("/x/0/rates is missing"));
+  CHECK_THROWS_WITH(part.at("rate").fail("is wrong"),
+                    Contains("base.json:1:") && Contains(": error: /rate is wrong"));
+}
+
 } // namespace foretrain::overlay_test
