@@ -96,8 +96,8 @@ Deviations with_guests(const Deviations& deviations, const JobResult& job, const
   };
   return beside(
       deviations,
-      std::hypot(of(guest, &job, &GuestSpread::slower), of(others, other, &GuestSpread::faster)),
-      std::hypot(of(guest, &job, &GuestSpread::faster), of(others, other, &GuestSpread::slower)));
+      {std::hypot(of(guest, &job, &GuestSpread::slower), of(others, other, &GuestSpread::faster)),
+       std::hypot(of(guest, &job, &GuestSpread::faster), of(others, other, &GuestSpread::slower))});
 }
 
 // What a sample is: of different models it is not the same.
@@ -131,7 +131,7 @@ Deviations deviations_of_ratio(const JobResult& a, const JobResult& b, const Pro
     return std::sqrt(correlations.variance(on_one_side(sign, effects)));
   };
   const double runs = std::hypot(a.uncertainty->run_to_run, b.uncertainty->run_to_run);
-  return with_guests(beside({towards(-1), towards(1)}, runs, runs), a, &b);
+  return with_guests(beside({towards(-1), towards(1)}, runs), a, &b);
 }
 
 Deviations deviations_of_rate(const JobResult& job)

@@ -163,7 +163,7 @@ Deviations deviations_of(const std::optional<Range>& ratio, const JobResult& job
 // Of a ratio of two such: the other one is on the other side.
 Deviations over(const Deviations& one, const std::optional<Deviations>& other)
 {
-  return other ? beside(one, other->above, other->below) : one;
+  return other ? beside(one, {other->above, other->below}) : one;
 }
 
 // Of what the simulation says of a quantity, if it is known: of what follows throughput (of times

@@ -25,8 +25,7 @@ void quicker_host(ResolvedJob& job, double factor)
 {
   change(job, [&](models::StepSetting& s) {
     if (s.device.launches)
-      for (Seconds* time : {&s.device.launches->per_operation, &s.device.launches->per_kernel})
-        *time *= 1 / factor;
+      s.device.launches->quicken(factor);
     models::TransformerRules& rules = s.rules;
     for (Seconds* time : {&rules.host_per_exchange, &rules.host_per_micro_batch,
                           &rules.host_per_shard, &rules.host_per_routing, &rules.host_per_expert})

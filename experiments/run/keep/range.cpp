@@ -21,9 +21,9 @@ Range scaled(const Range& range, double factor)
   return {factor * range.median, factor * range.low, factor * range.high, range.interval};
 }
 
-Deviations beside(const Deviations& deviations, double below, double above)
+Deviations beside(const Deviations& one, const Deviations& other)
 {
-  return {std::hypot(deviations.below, below), std::hypot(deviations.above, above)};
+  return {std::hypot(one.below, other.below), std::hypot(one.above, other.above)};
 }
 
 double on_side(double sign, double more, double less)

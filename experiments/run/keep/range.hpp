@@ -30,13 +30,18 @@ Range scaled(const Range& range, double factor);
 
 /// Relative standard deviations of a quantity towards lower and towards higher values.
 struct Deviations {
+  Deviations() = default;
+  /// As far to both sides.
+  Deviations(double both) : below(both), above(both) {}
+  Deviations(double to_lower, double to_higher) : below(to_lower), above(to_higher) {}
+
   double below = 0;
   double above = 0;
   double larger() const { return std::max(below, above); }
 };
 
-/// The same with independent causes added to each side.
-Deviations beside(const Deviations& deviations, double below, double above);
+/// Of two independent causes together.
+Deviations beside(const Deviations& one, const Deviations& other);
 
 /// What a parameter that moves a quantity by `more` when it is larger and by -`less` when it is
 /// smaller does towards higher values (`sign` 1) or lower ones (-1), per unit of the parameter.

@@ -104,8 +104,7 @@ struct Uncertainty {
   /// Of the mean over the measured steps, but for guests.
   Deviations deviations() const
   {
-    return beside({slower.value_or(parameters), faster.value_or(parameters)}, run_to_run,
-                  run_to_run);
+    return beside({slower.value_or(parameters), faster.value_or(parameters)}, run_to_run);
   }
 };
 

@@ -46,7 +46,7 @@ Deviations deviations_of(const std::vector<Variable>& variables, const LinearEff
 Range rate_widened(const Range& range, const Deviations& deviations, double beside)
 {
   const double k = half_width(range.interval);
-  const Deviations all = experiments::beside(deviations, beside, beside);
+  const Deviations all = experiments::beside(deviations, beside);
   return widened(range, k * all.below, k * all.above);
 }
 

@@ -196,7 +196,7 @@ void add_linear(const Effects& effects, PointResult& result)
     const Chance chance = chance_of(effects, i, job);
     const Deviations deviations = effects.deviations(i);
     const double left = deviation_of(chance.left);
-    set_parameters(beside(deviations, left, left), *job.uncertainty);
+    set_parameters(beside(deviations, left), *job.uncertainty);
     job.uncertainty->parts = parts_of(effects.variables, effects.of_rates, i, chance.left);
     job.uncertainty->run_to_run = std::hypot(job.uncertainty->run_to_run, chance.runs);
     job.throughput = rate_widened(job.throughput, deviations, chance.beside());
