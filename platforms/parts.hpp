@@ -165,6 +165,7 @@ struct Fabric {
   double oversubscription = 1; // leaf to spine, once the nodes need more than one switch
   bool reduces = false;        // switches add streams of any length (SHARP v2)
   std::optional<BytesPerSecond> flow_rate{}; // most of one flow of TCP, in a cloud that caps them
+  std::optional<LinkLayer> link{};         // what its ports speak; none: whatever the adapters do
 };
 
 struct Disk {
@@ -386,6 +387,9 @@ void describe(V& v, Fabric& s)
              "most that one TCP connection gets on the wire, in a cloud that caps flows; absent: "
              "no cap",
              positive());
+  v.optional("link", s.link,
+             "what its ports speak; a job over an adapter that speaks another is told so; absent: "
+             "whatever the adapters do");
 }
 
 template <class V>

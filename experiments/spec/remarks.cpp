@@ -62,6 +62,32 @@ void remark_slow_storage(ResolvedJob& job, const ResolvedExperiment& e)
                     e.storage->transports.empty() ? " (no \"transports\" told)" : ""));
 }
 
+const char* spoken(platforms::LinkLayer link)
+{
+  return link == platforms::LinkLayer::infiniband ? "InfiniBand" : "Ethernet";
+}
+
+// Who plugs an Ethernet adapter into an InfiniBand switch.
+void remark_other_link(ResolvedJob& job, const platforms::PlatformSpec& platform)
+{
+  const auto network = platforms::find_network(platform, job.stack.transport);
+  if (!spans_nodes(job) || network.index < 0)
+    return;
+  const platforms::Fabric& fabric = platform.fabrics[static_cast<std::size_t>(network.index)];
+  for (const int i : network.nics) {
+    const auto index = static_cast<std::size_t>(i);
+    const platforms::Nic& nic = platform.nics[index];
+    if (!fabric.link || *fabric.link == nic.link)
+      continue;
+    job.warnings.push_back(fmt::format(
+        "{}: {} ({}) speaks {}, and the fabric '{}' {}: one cannot be plugged into the other "
+        "(\"link\" of both)",
+        job.spec.name, platform.node.nics[index].name, nic.name, spoken(nic.link), fabric.name,
+        spoken(*fabric.link)));
+    return;
+  }
+}
+
 void remark_limits(ResolvedJob& job, const platforms::PlatformSpec& platform)
 {
   const double cores = static_cast<double>(platform.cpu.cores) * platform.node.sockets;
@@ -373,6 +399,7 @@ void add_remarks(ResolvedExperiment& e)
 {
   for (ResolvedJob& job : e.jobs) {
     remark_slow_network(job, e.platform);
+    remark_other_link(job, e.platform);
     remark_slow_storage(job, e);
     if (spans_nodes(job))
       job.warnings.insert(job.warnings.end(), e.platform.remarks.begin(), e.platform.remarks.end());

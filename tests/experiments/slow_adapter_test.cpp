@@ -1,4 +1,5 @@
-// Jobs are told what runs over an adapter of nodes that have far faster ones.
+// Jobs are told what runs over an adapter of nodes that have far faster ones, or over one that does
+// not fit its switch.
 #include "experiments/spec/resolve.hpp"
 #include "tests/support/catch.hpp"
 
@@ -52,6 +53,36 @@ TEST_CASE("a storage reached by slow adapters is told, where it is read", "[rema
       R"({"name": "s", "transports": ["ipoib"], "servers": {"link": "10 Gb/s", "rate": "1 GB/s"}})";
   CHECK(told("rdma", quick, 4) == "");
   CHECK(told("rdma", kServers, 4, R"("synthetic")") == "");
+}
+
+TEST_CASE("an adapter that does not fit its switch is told, between nodes", "[remarks]")
+{
+  const auto said = [](const std::string& adapter, const std::string& fabric, int gpus) {
+    const std::string text = fmt::format(R"({{
+      "cluster": {{"platform": {{"extends": "generic-4gpu", "node": {{"nics": [
+        {{"name": "eth0", "on": "socket0", "type": {}}}]}},
+        "networks": [{{"nics": ["eth0"], "fabric": {}}}]}}}}, "stack": {{"network": "rdma"}},
+      "jobs": [{{"name": "a", "model": "alexnet", "framework": "pytorch-ddp", "batch_per_gpu": 512,
+                 "gpus": {}}}]}})",
+                                         adapter, fabric, gpus);
+    std::string found;
+    for (const ResolvedJob& job : resolve({{}, parse_document(text, "test"), nullptr}).jobs)
+      for (const std::string& warning : job.warnings)
+        if (warning.find("plugged") != std::string::npos)
+          found += warning + "\n";
+    return found;
+  };
+  const std::string ethernet = R"("connectx4-100gbe")", infiniband = R"("connectx5-edr")";
+  CHECK(said(ethernet, R"("sb7800-edr")", 8) ==
+        "a: eth0 (Mellanox ConnectX-4 EN 100 GbE) speaks Ethernet, and the fabric 'Mellanox SB7800 "
+        "EDR switch' InfiniBand: one cannot be plugged into the other (\"link\" of both)\n");
+  CHECK_THAT(said(infiniband, R"("ethernet-100g")", 8),
+             Contains("speaks InfiniBand, and the fabric "
+                      "'100 GbE switch' Ethernet"));
+  CHECK(said(ethernet, R"("sb7800-edr")", 4) == ""); // one node
+  CHECK(said(ethernet, R"("ethernet-100g")", 8) == "");
+  CHECK(said(infiniband, R"("sb7800-edr")", 8) == "");
+  CHECK(said(ethernet, R"({"name": "ours", "port_rate": "100 Gb/s"})", 8) == ""); // not told
 }
 
 } // namespace foretrain::slow_adapter_test
