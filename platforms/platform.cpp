@@ -201,7 +201,15 @@ PlatformSpec read_platform(const Value& value)
     if (spec.node.gpus->lanes)
       spec.gpu.pcie_lanes = std::min(spec.gpu.pcie_lanes, *spec.node.gpus->lanes);
   }
-  spec.cpu = read_as<Cpu>(resolve_preset(spec.node.cpu, kCpuKind));
+  const Value cpu = resolve_preset(spec.node.cpu, kCpuKind);
+  spec.cpu = read_as<Cpu>(cpu);
+  if (spec.node.sockets > 1 && spec.cpu.socket_link.value() <= 0)
+    cpu.fail_at("socket_link",
+                fmt::format("is {}: the node has {} sockets, and something joins them",
+                            cpu.json().contains("socket_link") ? "0" : "missing",
+                            spec.node.sockets),
+                "usable rate of one direction, as NCCL takes it: \"9 GB/s\" (Xeon of 2017 to 2021), "
+                "\"22 GB/s\" (Xeon since 2023), \"16 GB/s\" (EPYC)");
   for (const auto& nic : spec.node.nics) {
     spec.nics.push_back(read_as<Nic>(resolve_preset(nic.type, kNicKind)));
     spec.nics.back().line = spec.nics.back().rate;

@@ -41,11 +41,14 @@ Json program_json(const ResolvedExperiment& experiment, std::size_t i)
   models::WorkPlan plan = *made.plan;
   RunOptions quiet;
   quiet.uncertainty.method = UncertaintyMethod::steps;
-  plan.one_gpu = one_gpu_throughput(experiment, i, quiet);
+  ResolvedExperiment without_input = experiment;
+  without_input.jobs[i].input.synthetic = true;
+  plan.one_gpu = one_gpu_throughput(without_input, i, quiet);
   int buckets = 0;
   for (const sim::Operation& op : plan.program.operations)
     buckets += op.kind == sim::WorkKind::agree ? 1 : 0;
-  plan.summary = fmt::format("data parallel, {} GPUs, {} buckets", job.ranks.size(), buckets);
+  plan.summary = fmt::format("data parallel, {} GPUs, {} buckets{}", job.ranks.size(), buckets,
+                             job.input.synthetic ? "" : "; reading and decoding are not in it");
   return program_json(plan);
 }
 

@@ -149,9 +149,10 @@ std::string trace_text(const models::TraceSummary& t, const TracePrediction* the
   if (t.world > 1)
     text += fmt::format(", rank {} of {}", t.rank, t.world);
   text += t.steps_by.empty() ? "\nno steps were found: the whole recording counts as one\n"
-                             : fmt::format("\n{} steps by {}\n", t.steps, t.steps_by);
-  text += fmt::format("\nstep time {:.3f} ms (variation {:.1f} %), on average:\n", t.step * 1e3,
-                      t.variation * 100);
+                             : fmt::format("\n{} whole step{} by {}\n", t.steps,
+                                           t.steps == 1 ? "" : "s", t.steps_by);
+  text += fmt::format("\nstep time {:.3f} ms{}, on average:\n", t.step * 1e3,
+                      t.steps < 3 ? "" : fmt::format(" (variation {:.1f} %)", t.variation * 100));
   const double all = total(t);
   for (const TracePart& part : kTraceParts)
     text += fmt::format("  {:<22} {:>10.3f} ms  {:>5.1f} %\n", part.name, t.*part.value * 1e3,
@@ -243,8 +244,8 @@ std::string trace_html(const models::TraceSummary& t, const TracePrediction* the
                      "border-bottom:1px solid #ccc;text-align:left}.bar{display:flex;height:2em}"
                      "</style>\n";
   html += "<h1>" + html_text(t.file) + "</h1>\n<p>" +
-          html_text(fmt::format("{}, {}; {} steps, {:.3f} ms", t.format, t.device, t.steps,
-                                t.step * 1e3)) +
+          html_text(fmt::format("{}, {}; {} step{}, {:.3f} ms", t.format, t.device, t.steps,
+                                t.steps == 1 ? "" : "s", t.step * 1e3)) +
           "</p>\n<div class=\"bar\">";
   constexpr std::array<const char*, 5> kColours{"#3b7dd8", "#d8553b", "#8a63d2", "#e0a526",
                                                 "#cccccc"};

@@ -13,4 +13,7 @@ std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job);
 /// transformers only.
 std::string idle_keys_of_other(const JobSpec& spec, const Value& job);
 
+/// Likewise of a job with a program.
+std::string idle_keys_of_program(const JobSpec& spec, const Value& job);
+
 } // namespace foretrain::experiments

@@ -55,6 +55,18 @@ int even_nodes(const std::vector<platforms::GpuPlace>& ranks)
   return count / most;
 }
 
+// `program show --format json` prints the programs of a point's jobs.
+Value only_program(const Value& file)
+{
+  if (!file.json().contains("jobs") || file.json().contains("operations"))
+    return file;
+  const Value jobs = file.at("jobs");
+  if (!jobs.json().is_array() || jobs.json().size() != 1)
+    jobs.fail("must hold the program of one job, got " + jobs.shown(),
+              "each element by itself is a program's file");
+  return jobs.at(0);
+}
+
 // A job that was handed over as a program: kernels have times, the machine is simulated.
 void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
@@ -68,7 +80,7 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   job.device = device_for(e.platform, job.stack, job.spec, job.framework, at);
   auto plan = std::make_shared<models::WorkPlan>();
   sim::ProgramSpec spec;
-  const Value file = resolve_preset(job.spec.program, sim::kProgramKind);
+  const Value file = only_program(resolve_preset(job.spec.program, sim::kProgramKind));
   plan->program = sim::read_program(file, spec);
   const auto& operations = plan->program.operations;
   if (std::none_of(operations.begin(), operations.end(),
@@ -83,15 +95,25 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   else
     job.warnings.push_back(job.spec.name + ": whether it fits is not known: its program tells no "
                                            "\"device_memory_byte\"");
-  int devices = 0;
+  int devices = 0, stood_for = 0;
   for (const sim::WorkRank& rank : plan->program.ranks)
     devices = std::max(devices, rank.device + 1);
   for (const sim::WorkGroup& group : plan->program.groups)
     for (const auto& set : group.devices)
       for (const int device : set)
         devices = std::max(devices, device + 1);
-  if (devices > job.spec.gpus)
-    at.fail_at("gpus", fmt::format("is {}, but the program names {} GPUs", job.spec.gpus, devices));
+  for (const sim::WorkRank& rank : plan->program.ranks)
+    stood_for += rank.stands_for;
+  devices = std::max(devices, stood_for);
+  if (devices != job.spec.gpus)
+    at.fail_at("gpus",
+               fmt::format("is {}, but the program has work for {}", job.spec.gpus, devices));
+  if (const std::string idle = idle_keys_of_program(job.spec, at); !idle.empty())
+    job.warnings.push_back(idle);
+  if (std::ranges::any_of(operations,
+                          [](const sim::Operation& op) { return op.kind == sim::WorkKind::fetch; }))
+    job.warnings.push_back(job.spec.name + ": its program fetches batches, which are taken to be "
+                                           "there: reading and decoding are in no program");
   job.plan = std::move(plan);
   job.measured_steps = job.spec.steps.value_or(default_steps(job.spec.gpus));
 }

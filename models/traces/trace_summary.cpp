@@ -281,11 +281,26 @@ void add_launches(TraceSummary& sum, const Trace& trace)
   sum.launch_delay = median(std::move(delays));
 }
 
+// Steps whose length is known: they are followed by another. The first of several holds what the
+// profiler needs to start. A single one is told as far as it goes.
+Steps whole(Steps steps)
+{
+  std::vector<TraceStep> followed;
+  for (const TraceStep& step : steps.list)
+    if (step.followed)
+      followed.push_back(step);
+  if (followed.size() > 2)
+    followed.erase(followed.begin());
+  if (!followed.empty())
+    steps.list = std::move(followed);
+  return steps;
+}
+
 } // namespace
 
 TraceSummary summarise(const Trace& trace)
 {
-  const Steps steps = find_steps(trace);
+  const Steps steps = whole(find_steps(trace));
   TraceSummary sum;
   sum.file = trace.file;
   sum.format = trace.format;

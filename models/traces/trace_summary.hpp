@@ -36,13 +36,14 @@ struct Slowdown {
   double added = 0; // seconds per kernel
 };
 
-/// Times are per step, on average over the steps that are told apart.
+/// Times are per step, on average over those that another one follows, without the first of several
+/// (it holds what a profiler needs to start).
 struct TraceSummary {
   std::string file, format, device, steps_by;
   int steps = 0;
   int rank = -1, world = 0;
   double step = 0;      // s: what follows adds up to it
-  double variation = 0; // of the steps' lengths
+  double variation = 0; // of the steps' lengths; 0 of fewer than three
   double compute = 0;   // any kernel but collectives
   double exposed = 0;   // a collective and no other kernel
   double hidden = 0;    // a collective beside other kernels

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include <unistd.h>
 
@@ -30,6 +31,16 @@ LoadedExperiment with_jobs(const Json& jobs)
   auto loaded = load_experiment(path.string(), {});
   std::filesystem::remove(path);
   return loaded;
+}
+
+std::string refusal(const std::function<void()>& of)
+{
+  try {
+    of();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "not refused";
 }
 
 PointResult run(const Json& jobs)
@@ -132,6 +143,53 @@ TEST_CASE("a printed program reads and runs as the one it was printed from", "[p
         Approx(run(Json::array({pipeline()})).jobs.front().step_time.median).epsilon(1e-9));
 }
 
+TEST_CASE("what prints programs prints a file that runs, of one job", "[program]")
+{
+  const Json all = programs_of(with_jobs(Json::array({pipeline()})), 0);
+  Json job = pipeline();
+  job["program"] = all;
+  CHECK(run(Json::array({job})).jobs.front().step_time.median ==
+        run(Json::array({pipeline()})).jobs.front().step_time.median);
+  Json second = pipeline();
+  second["name"] = "second";
+  job["program"] = programs_of(with_jobs(Json::array({pipeline(), second})), 0);
+  CHECK_THAT(refusal([&] { run(Json::array({job})); }),
+             Contains("/jobs/0/program/jobs must hold the program of one job"));
+}
+
+TEST_CASE("a program of a job that reads has neither its input nor the wait for it", "[program]")
+{
+  Json cnn = {{"name", "cnn"},
+              {"model", "resnet50"},
+              {"framework", "pytorch-ddp"},
+              {"precision", "fp16"},
+              {"batch_per_gpu", 32},
+              {"gpus", 2},
+              {"input", {{"format", "jpeg"}, {"threads", 1}}}};
+  const Json printed = programs_of(with_jobs(Json::array({cnn})), 0).at("jobs").at(0);
+  CHECK_THAT(printed.at("summary").get<std::string>(), Contains("reading and decoding are not"));
+  Json job = pipeline();
+  job["program"] = printed;
+  const PointResult result = run(Json::array({job}));
+  CHECK_THAT(result.warnings.front(), Contains("its program fetches batches, which are taken to "
+                                               "be there"));
+  cnn.erase("input");
+  const JobResult synthetic = run(Json::array({cnn})).jobs.front();
+  CHECK(result.jobs.front().throughput.median ==
+        Approx(synthetic.throughput.median).epsilon(0.01)); // its host waits for cores as well
+  CHECK(result.jobs.front().efficiency == Approx(synthetic.efficiency).epsilon(0.01));
+}
+
+TEST_CASE("keys that a program does not read are told", "[program]")
+{
+  Json job = pipeline();
+  job["batch_per_gpu"] = 4;
+  job["optimizer"] = "adam";
+  CHECK_THAT(run(Json::array({job})).warnings.back(),
+             Contains("pipe: \"optimizer\", \"batch_per_gpu\" have no influence on a job with a "
+                      "program"));
+}
+
 TEST_CASE("whether a program fits is told, or that nobody knows", "[program]")
 {
   Json job = pipeline();
@@ -153,19 +211,18 @@ TEST_CASE("programs that cannot run are refused with their place", "[program][er
     Json job = pipeline();
     job["program"] = programs_of(with_jobs(Json::array({pipeline()})), 0).at("jobs").at(0);
     job["program"][Json::json_pointer(pointer)] = value;
-    try {
-      run(Json::array({job}));
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string("not refused");
+    return refusal([&] { run(Json::array({job})); });
   };
   CHECK_THAT(refused("/operations/0/rank", 7), Contains("has 2 ranks"));
   CHECK_THAT(refused("/operations/0/stream", "comptue"), Contains("did you mean 'compute'"));
   CHECK_THAT(refused("/operations/0/after", Json::array({2})), Contains("in a circle"));
   CHECK_THAT(refused("/operations/0/after", Json::array({99})), Contains("there are 25"));
-  CHECK_THAT(refused("/ranks/1/device", 5), Contains("names 6 GPUs"));
+  CHECK_THAT(refused("/ranks/1/device", 5), Contains("is 2, but the program has work for 6"));
   CHECK_THAT(refused("/operations/0/kind", "compote"), Contains("compute"));
+  Json more = pipeline();
+  more["gpus"] = 3;
+  CHECK_THAT(refusal([&] { run(Json::array({more})); }),
+             Contains("/jobs/0/gpus is 3, but the program has work for 2"));
 }
 
 } // namespace foretrain::program_job_test

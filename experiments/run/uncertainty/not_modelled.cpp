@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace foretrain::experiments {
 
@@ -15,6 +16,19 @@ double NotModelled::total() const
 }
 
 namespace {
+
+// However presets are written: their names, or what stands in them.
+Json spelled_out(Json told, const JobSpec& job)
+{
+  for (const auto& [key, preset, kind] :
+       {std::tuple{"framework", &job.framework, &models::kFrameworkKind},
+        {"model", &job.model, &models::kNetworkKind},
+        {"library", &job.library, &models::kLibraryKind},
+        {"optimizer", &job.optimizer, &models::kOptimizerKind}})
+    if (*preset && told.contains(key))
+      told[key] = resolve_preset(*preset, *kind).json();
+  return told;
+}
 
 // What names the same job at another scale.
 Json without_scale(Json job)
@@ -58,7 +72,8 @@ NotModelled not_modelled(const Point& point, const ResolvedExperiment& experimen
   const bool experts = it.transformer->model.transformer.experts > 0;
   const double whole = spread_of(experts ? "transformer-experts" : "transformer");
   const double own = std::min(whole, spread_of("transformer-scale"));
-  const Json told = without_scale(point.document->root.at("jobs").at(it.number));
+  const Json told =
+      spelled_out(without_scale(point.document->root.at("jobs").at(it.number)), it.spec);
   const Measured anchor = measured(point, it);
   if (anchor == Measured::itself)
     return {};

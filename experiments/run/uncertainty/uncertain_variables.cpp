@@ -1,6 +1,7 @@
 #include "experiments/run/uncertainty/uncertain_variables.hpp"
 
 #include "calibration/spreads.hpp"
+#include "experiments/run/uncertainty/parameter_teller.hpp"
 #include "experiments/spec/anchor.hpp"
 #include "experiments/spec/kernel_curves.hpp"
 #include "experiments/spec/preset_kinds.hpp"
@@ -121,19 +122,27 @@ private:
       variables_.push_back(std::move(variable));
   }
 
-  // Of a preset: with that of another one that says the same, if there is any. `what`: of all that
-  // vary there.
+  // Of a preset: with that of another one that has it from the same file, or says the same, if
+  // there is any. `what`: of all that vary there.
   void keep_of(const PresetUse& use, const std::string& what, Variable variable)
   {
     if (variable.at.empty() || variable.spread <= 0)
       return;
-    const auto [same, first] =
-        same_.try_emplace({use.kind, what, use.value.json().dump()}, variables_.size());
-    if (first)
-      variables_.push_back(std::move(variable));
-    else
+    std::vector<std::string> pointers;
+    for (const Variable::At& at : variable.at)
+      pointers.push_back(at.pointer);
+    variable.name = use.kind + " " + teller_of(use, pointers) + what;
+    const std::array<std::string, 3> text = {use.kind, what, use.value.json().dump()};
+    auto same = same_.find({use.kind, variable.name, ""});
+    if (same == same_.end())
+      same = same_.find(text);
+    if (same != same_.end() && variables_[same->second].spread == variable.spread) {
       for (Variable::At& at : variable.at)
         variables_[same->second].at.push_back(std::move(at));
+      return;
+    }
+    same_[{use.kind, variable.name, ""}] = same_[text] = variables_.size();
+    variables_.push_back(std::move(variable));
   }
 
   void from_profiles(const PresetUse& use)
@@ -184,18 +193,14 @@ private:
         spreads.fail_at(item.key(), "must be a JSON pointer, like /latency");
       if (taken_.count(item.key()) > 0)
         continue;
-      Variable variable{use.kind + " " + use.told() + " " + item.key(),
-                        use.kind,
-                        {},
-                        spread.get<double>(),
-                        at_most};
+      Variable variable{"", use.kind, {}, spread.get<double>(), at_most};
       put(variable, use, item.key());
       if (at_most)
         for (Variable::At& at : variable.at)
           at.largest = at.value.si();
       if (variable.at.empty() && of_use(item.key()))
         spreads.fail_at(item.key(), "is about no positive number of this file");
-      keep_of(use, item.key(), std::move(variable));
+      keep_of(use, " " + item.key(), std::move(variable));
     }
   }
 
@@ -204,7 +209,7 @@ private:
     for (const calibration::SpreadLine& line : table_.spreads) {
       if (line.kind != use.kind)
         continue;
-      Variable variable{use.kind + " " + use.told() + ": " + line.name, use.kind, {}, line.spread};
+      Variable variable{"", use.kind, {}, line.spread};
       for (const std::string& pointer : calibration::pointers_in(use.value.json(), line))
         put(variable, use, pointer);
       for (const std::string& pointer : line.pointers) // what the file leaves to its default
@@ -288,7 +293,7 @@ private:
   std::set<sim::Precision> precisions_;
   std::set<std::string> taken_; // pointers of the preset at hand
   std::vector<Variable> variables_;
-  std::map<std::array<std::string, 3>, std::size_t> same_; // kind, what varies, text: variable
+  std::map<std::array<std::string, 3>, std::size_t> same_; // kind, name or what varies, text
 };
 
 } // namespace

@@ -223,8 +223,8 @@ TEST_CASE("a summary adds up to the step and knows what a collective hid")
                   {"dtype", "Float"}});
   }
   const TraceSummary sum = summarise(read(trace.text()));
-  // Three steps of 1000 us, and the last, which ends with its work.
-  CHECK(sum.step == Approx((3 * 1000e-6 + 850e-6) / 4).epsilon(1e-3));
+  CHECK(sum.steps == 2); // without the first one, and the last, of which nobody knows its end
+  CHECK(sum.step == Approx(1000e-6).epsilon(1e-3));
   CHECK(sum.compute + sum.exposed + sum.copies + sum.input + sum.idle == Approx(sum.step));
   CHECK(sum.compute == Approx(750e-6).epsilon(1e-2));
   CHECK(sum.hidden == Approx(200e-6).epsilon(1e-2));
@@ -234,6 +234,22 @@ TEST_CASE("a summary adds up to the step and knows what a collective hid")
   CHECK(sum.collectives[0].bytes == 1e6);
   CHECK(sum.collectives[0].seconds == Approx(300e-6).epsilon(1e-3)); // of the one that did not wait
   CHECK(sum.collectives[0].bus_rate == Approx(1e6 / 300e-6).epsilon(1e-3));
+}
+
+TEST_CASE("a step of a summary lasts until the next one begins, as an imported one does")
+{
+  MadeTrace trace;
+  for (int s = 0; s < 2; ++s) {
+    trace.host("user_annotation", "ProfilerStep#" + std::to_string(s), 1, 200e3 * s, 200e3 - 1);
+    trace.kernel("void elementwise_kernel", 1, 200e3 * s + 10, 200e3 * s + 20, 90e3);
+  }
+  const Trace recorded = read(trace.text());
+  const Steps steps = find_steps(recorded);
+  const TraceSummary sum = summarise(recorded);
+  CHECK(sum.step == Approx(0.2).epsilon(1e-3));
+  CHECK(sum.step == Approx(steps.list[steps.typical].period()));
+  CHECK(sum.compute == Approx(0.09).epsilon(1e-3));
+  CHECK(sum.idle == Approx(0.11).epsilon(1e-3));
 }
 
 TEST_CASE("kernels are compared with the same kernel at the same place, by grid and by time")
