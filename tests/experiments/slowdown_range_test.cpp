@@ -103,7 +103,8 @@ TEST_CASE("a slowdown is as uncertain as what the job alone does not share", "[u
           own.width(0));
   CHECK(log_width(*job.slowdown_range) > over.width(runs));
   CHECK(log_width(*job.slowdown_range) < 1.1 * over.width(std::sqrt(2.0) * runs));
-  CHECK(log_width(job.alone->throughput) > 0.95 * own.width(0));
+  // Less than in proportion: what exchanges wait for is hidden once it is quick enough.
+  CHECK(log_width(job.alone->throughput) > 0.75 * own.width(0));
   CHECK(log_width(job.alone->throughput) < 1.1 * own.width(runs));
   // What shares nothing is as slow as alone whatever is not known of it.
   const JobResult& apart = result.jobs[2];

@@ -148,7 +148,7 @@ TEST_CASE("a profile's spread replaces the kind's, and its correlations count", 
                                        {"preset", "v100-sxm2-16gb"},
                                        {"pointer", pointer},
                                        {"value", 0.8},
-                                       {"spread", 0.08}});
+                                       {"spread", 0.04}});
     if (correlation != 0)
       profile["correlations"] = {{{"a", 0}, {"b", 1}, {"value", correlation}}};
     const auto loaded = load_experiment(path, {}, {folder.write("p.json", profile.dump())});

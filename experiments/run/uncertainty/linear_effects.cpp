@@ -60,7 +60,8 @@ public:
   Measurement(const Point& point, const RatesOf& rates, const std::vector<Variable>& variables)
       : point_(point), rates_(rates), variables_(variables),
         base_(rates(point, true)), effects_{{variables.size(), LogRates(base_.size(), 0)},
-                                            {variables.size(), LogRates(base_.size(), 0)}}
+                                            {variables.size(), LogRates(base_.size(), 0)},
+                                            base_}
   {
     Group unlikely;
     for (std::size_t v = 0; v < variables.size(); ++v)

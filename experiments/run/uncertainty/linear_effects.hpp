@@ -24,6 +24,7 @@ bool acts_unevenly(const Variable& variable);
 struct LinearEffects {
   std::vector<LogRates> more; // of a variable
   std::vector<LogRates> less; // with the sign of `more`
+  LogRates base{};            // with all of them as they are
 };
 
 /// Variables that do nothing together are not run one by one. One whose shift contradicts an anchor

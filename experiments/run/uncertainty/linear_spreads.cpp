@@ -26,19 +26,32 @@ std::vector<std::vector<double>> correlations(const Point& point,
   return matrix;
 }
 
+std::vector<double> effects_towards(double sign, const std::vector<Variable>& variables,
+                                    const LinearEffects& effects, std::size_t rate)
+{
+  std::vector<double> side;
+  for (std::size_t v = 0; v < variables.size(); ++v)
+    side.push_back(
+        on_side(sign, variables[v].at_most ? 0 : effects.more[v][rate], effects.less[v][rate]));
+  return side;
+}
+
+double covariance(const std::vector<double>& a, const std::vector<double>& b,
+                  const std::vector<std::vector<double>>& correlations)
+{
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j < b.size(); ++j)
+      sum += a[i] * b[j] * correlations[i][j];
+  return sum;
+}
+
 Deviations deviations_of(const std::vector<Variable>& variables, const LinearEffects& effects,
                          const std::vector<std::vector<double>>& correlations, std::size_t rate)
 {
   const auto towards = [&](double sign) {
-    LogRates side;
-    for (std::size_t v = 0; v < variables.size(); ++v)
-      side.push_back(
-          on_side(sign, variables[v].at_most ? 0 : effects.more[v][rate], effects.less[v][rate]));
-    double variance = 0;
-    for (std::size_t a = 0; a < side.size(); ++a)
-      for (std::size_t b = 0; b < side.size(); ++b)
-        variance += side[a] * side[b] * correlations[a][b];
-    return std::sqrt(std::max(0.0, variance));
+    const auto side = effects_towards(sign, variables, effects, rate);
+    return std::sqrt(std::max(0.0, covariance(side, side, correlations)));
   };
   return {towards(-1), towards(1)};
 }

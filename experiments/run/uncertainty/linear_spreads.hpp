@@ -12,6 +12,13 @@ namespace foretrain::experiments {
 std::vector<std::vector<double>> correlations(const Point& point,
                                               const std::vector<Variable>& variables);
 
+/// What one standard deviation of each variable does to the logarithm of a rate, towards higher
+/// values (`sign` 1) or lower ones (-1).
+std::vector<double> effects_towards(double sign, const std::vector<Variable>& variables,
+                                    const LinearEffects& effects, std::size_t rate);
+/// Of two quantities with these effects.
+double covariance(const std::vector<double>& a, const std::vector<double>& b,
+                  const std::vector<std::vector<double>>& correlations);
 /// Of a rate, of effects on both sides. A value that is the most that it can be acts on one side
 /// alone.
 Deviations deviations_of(const std::vector<Variable>& variables, const LinearEffects& effects,

@@ -7,6 +7,7 @@
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/simulate/one_gpu.hpp"
 #include "experiments/run/simulate/tenancy.hpp"
+#include "experiments/run/uncertainty/interval_ends.hpp"
 #include "experiments/run/uncertainty/linear_spreads.hpp"
 #include "experiments/run/uncertainty/not_modelled.hpp"
 #include "experiments/run/uncertainty/unexplained.hpp"
@@ -40,12 +41,8 @@ double between_runs(const ResolvedExperiment& experiment,
   return std::hypot(left.empty() ? spread_of("run") : 0, shared ? spread_of("shared-cores") : 0);
 }
 
-RatesOf rates_by(const Probe& probe)
-{
-  return [&probe](const Point& point, bool same_exchanges) {
-    return probe.rates(point, same_exchanges);
-  };
-}
+// Of one of the jobs.
+using RateOf = std::function<double(const Point& point, std::size_t job, bool same_exchanges)>;
 
 // What the spread of each parameter does to the rate of each job.
 struct Effects {
@@ -54,10 +51,15 @@ struct Effects {
   const std::vector<Variable>& variables;
   std::vector<std::vector<double>> matrix; // correlations
   LinearEffects of_rates;                  // [variable][job]
+  RateOf rate;                             // logarithm
+  double half_width;                       // of intervals, in standard deviations
 
   Deviations deviations(std::size_t job) const
   {
-    return deviations_of(variables, of_rates, matrix, job);
+    return deviations_to_ends(
+        probe.point(), variables, of_rates, matrix,
+        {[&](const Point& point, bool same) { return LogRates{rate(point, job, same)}; },
+         of_rates.base[job], job, half_width});
   }
   std::vector<Uncertainty::Part> left(std::size_t job) const
   {
@@ -66,16 +68,18 @@ struct Effects {
   // With the rate that the job has alone in place of the one beside the others.
   Effects without_others(std::size_t job) const
   {
-    return instead(job, [&](const Point& point, bool same_exchanges) {
-      return LogRates{probe.alone(point, job, same_exchanges)};
+    return instead(job, [&it = probe](const Point& point, std::size_t i, bool same_exchanges) {
+      return it.alone(point, i, same_exchanges);
     });
   }
   Effects on_one_gpu(std::size_t job) const
   {
-    return instead(
-        job, [&](const Point& point, bool) { return LogRates{probe.on_one_gpu(point, job)}; });
+    return instead(job, [&it = probe](const Point& point, std::size_t i, bool) {
+      return it.on_one_gpu(point, i);
+    });
   }
-  // Of the rate over another one, in which what both have in common cancels.
+  // Of the rate over another one, in which what both have in common cancels. In proportion: each
+  // run of a ratio is two.
   Deviations over(const Effects& other, std::size_t job) const
   {
     LinearEffects differences = of_rates;
@@ -103,10 +107,14 @@ struct Effects {
   }
 
 private:
-  Effects instead(std::size_t job, const RatesOf& rates) const
+  Effects instead(std::size_t job, RateOf of) const
   {
     Effects other = *this;
-    const auto effects = linear_effects(probe.point(), rates, variables);
+    const auto effects = linear_effects(
+        probe.point(),
+        [&](const Point& point, bool same) { return LogRates{of(point, job, same)}; }, variables);
+    other.rate = std::move(of);
+    other.of_rates.base[job] = effects.base[0];
     for (std::size_t v = 0; v < variables.size(); ++v) {
       other.of_rates.more[v][job] = effects.more[v][0];
       other.of_rates.less[v][job] = effects.less[v][0];
@@ -116,10 +124,19 @@ private:
 };
 
 Effects effects_of(const Probe& probe, const ResolvedExperiment& experiment,
-                   const std::vector<Variable>& variables)
+                   const std::vector<Variable>& variables, double interval)
 {
-  return {probe, experiment, variables, correlations(probe.point(), variables),
-          linear_effects(probe.point(), rates_by(probe), variables)};
+  return {probe,
+          experiment,
+          variables,
+          correlations(probe.point(), variables),
+          linear_effects(
+              probe.point(),
+              [&](const Point& point, bool same) { return probe.rates(point, same); }, variables),
+          [&probe](const Point& point, std::size_t job, bool same) {
+            return probe.rates(point, same)[job];
+          },
+          half_width(interval)};
 }
 
 // Of a job's rate, beside its parameters; relative standard deviations.
@@ -175,8 +192,9 @@ void add_slowdown_range(const Effects& effects, std::size_t i, double run, JobRe
   job.slowdown_range =
       time_widened(exactly(*job.slowdown, job), effects.over(alone, i), std::hypot(own, runs, run));
   const double beside = std::hypot(runs, deviation_of(left), effects.not_modelled(i).total());
-  job.alone->throughput = rate_widened(steps, alone.deviations(i), beside);
-  job.alone->step_time = time_widened(job.alone->step_time, alone.deviations(i), beside);
+  const Deviations deviations = alone.deviations(i);
+  job.alone->throughput = rate_widened(steps, deviations, beside);
+  job.alone->step_time = time_widened(job.alone->step_time, deviations, beside);
 }
 
 void set_parameters(const Deviations& all, Uncertainty& uncertainty)
@@ -380,7 +398,7 @@ void add_parameters(const Point& point, const ResolvedExperiment& experiment,
     return;
   const auto variables = variables_of(experiment, point);
   const Probe probe(point, options, experiment.exchanges);
-  const Effects effects = effects_of(probe, experiment, variables);
+  const Effects effects = effects_of(probe, experiment, variables, options.uncertainty.interval);
   if (method == UncertaintyMethod::linear)
     add_linear(effects, result);
   else
