@@ -281,6 +281,9 @@ void refuse_hopeless(const PlanSpec& spec, const std::vector<Candidate>& candida
         if (!works && first == nullptr)
           first = &failures[i];
       }
+      const PlanOption& option = spec.changes[c].options[o];
+      if (!works && o > 0 && option.set)
+        option.set.fail("works in no combination: " + std::string((*first)->what()));
       if (!works)
         throw **first;
     }

@@ -447,7 +447,7 @@ void describe(V& v, JobSpec& s)
   v.optional("memory", s.memory, "main memory of each node that it may use; default likewise",
              positive());
   v.optional("warmup_steps", s.warmup_steps, "steps before measuring", between(0, 10000));
-  v.optional("steps", s.steps, "measured steps; default 20, fewer on many GPUs",
+  v.optional("steps", s.steps, "measured steps; default 20, fewer on many GPUs; 5 of a transformer",
              between(1, 100000));
   v.optional("start", s.start, "when it is launched", non_negative());
   v.optional("ends", s.ends,

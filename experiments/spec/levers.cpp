@@ -137,6 +137,7 @@ void faster_cores(ResolvedExperiment& e, double factor)
     faster_on_cores(job.stack, factor);
     host_in_less(job, factor);
     quicker_host(job, factor);
+    job.framework.host_threads *= 1 / factor; // the same work keeps a core busy for less
     if (job.framework.servers)
       job.framework.servers->sum_rate *= factor;
     if (job.library.host) {

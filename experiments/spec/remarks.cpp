@@ -62,6 +62,27 @@ void remark_slow_storage(ResolvedJob& job, const ResolvedExperiment& e)
                     e.storage->transports.empty() ? " (no \"transports\" told)" : ""));
 }
 
+// A job's traffic takes one network: adapters of several fabrics are no rails of one.
+void remark_other_network(ResolvedJob& job, const platforms::PlatformSpec& platform)
+{
+  const auto network = platforms::find_network(platform, job.stack.transport);
+  if (!spans_nodes(job) || network.index < 0)
+    return;
+  const platforms::Nic& used = platform.nics[static_cast<std::size_t>(network.nics.front())];
+  platforms::PlatformSpec others = platform;
+  others.networks.erase(others.networks.begin(), others.networks.begin() + network.index + 1);
+  const auto other = platforms::find_network(others, job.stack.transport);
+  if (other.index < 0)
+    return;
+  const auto index = static_cast<std::size_t>(other.nics.front());
+  if (platform.nics[index].rate >= 0.5 * used.rate)
+    job.warnings.push_back(
+        fmt::format("{}: '{}' takes the first of the nodes' \"networks\" that it can; {} is of "
+                    "another one, and "
+                    "idle (adapters that a job uses together are \"nics\" of one)",
+                    job.spec.name, job.stack.transport.name, platform.node.nics[index].name));
+}
+
 const char* spoken(platforms::LinkLayer link)
 {
   return link == platforms::LinkLayer::infiniband ? "InfiniBand" : "Ethernet";
@@ -206,6 +227,8 @@ void remark_program(ResolvedJob& job)
 {
   const auto bundled = preset_names(models::kNetworkKind);
   const std::string& model = job.transformer ? job.transformer->model.name : job.network.name;
+  if (model.empty()) // a program has none
+    return;
   const bool named = std::ranges::find(bundled, model) != bundled.end();
   const bool transformers = job.framework.transformer && !job.transformer;
   if (transformers || (named && !models::written_for(job.framework, model)))
@@ -399,6 +422,7 @@ void add_remarks(ResolvedExperiment& e)
 {
   for (ResolvedJob& job : e.jobs) {
     remark_slow_network(job, e.platform);
+    remark_other_network(job, e.platform);
     remark_other_link(job, e.platform);
     remark_slow_storage(job, e);
     if (spans_nodes(job))

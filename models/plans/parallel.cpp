@@ -259,11 +259,13 @@ void refuse_idle(const Value& job, const ParallelPlan& plan)
                                  "pipeline is 1",
                                  word_of(plan.schedule)),
                      "leave it out, or \"pipeline\": 2 or more");
-  if (plan.context == 1)
-    for (const char* key : {"context_exchange", "context_heads"})
-      if (says(key))
-        parallel.fail_at(key, "is for sequences that GPUs share, and context is 1",
-                         "\"context\": 2 or more, or leave it out");
+  const auto for_shared_sequences = [&](const char* key, bool standard) {
+    if (plan.context == 1 && !standard)
+      parallel.fail_at(key, "is for sequences that GPUs share, and context is 1",
+                       "\"context\": 2 or more, or leave it out");
+  };
+  for_shared_sequences("context_exchange", plan.context_exchange == ContextExchange::ring);
+  for_shared_sequences("context_heads", plan.context_heads == 1);
   if (plan.shard == ZeroShard::node && plan.zero != 1 && plan.zero != 3)
     parallel.fail_at(
         "shard",

@@ -1,5 +1,5 @@
 // Jobs are told what runs over an adapter of nodes that have far faster ones, or over one that does
-// not fit its switch.
+// not fit its switch, and which adapters nothing uses.
 #include "experiments/spec/resolve.hpp"
 #include "tests/support/catch.hpp"
 
@@ -83,6 +83,37 @@ TEST_CASE("an adapter that does not fit its switch is told, between nodes", "[re
   CHECK(said(ethernet, R"("ethernet-100g")", 8) == "");
   CHECK(said(infiniband, R"("sb7800-edr")", 8) == "");
   CHECK(said(ethernet, R"({"name": "ours", "port_rate": "100 Gb/s"})", 8) == ""); // not told
+}
+
+TEST_CASE("adapters of a second network are told to be idle", "[remarks]")
+{
+  const auto said = [](const std::string& networks, int gpus) {
+    const std::string text = fmt::format(R"({{
+      "cluster": {{"platform": {{"extends": "generic-4gpu", "node": {{"nics": [
+        {{"name": "eth0", "on": "socket0", "type": "connectx4-100gbe"}},
+        {{"name": "eth1", "on": "socket1", "type": "connectx4-100gbe"}},
+        {{"name": "eth2", "on": "socket1", "type": "ethernet-10g"}}]}},
+        "networks": {}}}}}, "stack": {{"network": "tcp"}},
+      "jobs": [{{"name": "a", "model": "alexnet", "framework": "pytorch-ddp", "batch_per_gpu": 512,
+                 "gpus": {}}}]}})",
+                                         networks, gpus);
+    std::string found;
+    for (const ResolvedJob& job : resolve({{}, parse_document(text, "test"), nullptr}).jobs)
+      for (const std::string& warning : job.warnings)
+        if (warning.find("of another one") != std::string::npos)
+          found += warning + "\n";
+    return found;
+  };
+  const auto fabric = [](const std::string& nics) {
+    return R"({"nics": [)" + nics + R"(], "fabric": "ethernet-100g"})";
+  };
+  const std::string two = "[" + fabric(R"("eth0")") + ", " + fabric(R"("eth1")") + "]";
+  CHECK(said(two, 8) ==
+        "a: 'TCP on Ethernet' takes the first of the nodes' \"networks\" that it can; eth1 is of "
+        "another one, and idle (adapters that a job uses together are \"nics\" of one)\n");
+  CHECK(said(two, 4) == ""); // one node
+  CHECK(said("[" + fabric(R"("eth0", "eth1")") + "]", 8) == "");
+  CHECK(said("[" + fabric(R"("eth0")") + ", " + fabric(R"("eth2")") + "]", 8) == ""); // slow
 }
 
 } // namespace foretrain::slow_adapter_test

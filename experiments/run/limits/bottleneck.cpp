@@ -108,8 +108,7 @@ Bottleneck communication_bottleneck(const sim::Engine& engine, const platforms::
                           "would help",
                           percent(share), what, to_text(each))
         : machine.stack().transport.protocol == platforms::NetworkProtocol::tcp
-            ? fmt::format("{} of the step waits for {} at the cap of a connection or protocol: "
-                          "more connections would help",
+            ? fmt::format("{} of the step waits for {} at the cap of a connection or protocol",
                           percent(share), what)
             : fmt::format("{} of the step waits for {} at the rate that the library's protocol "
                           "reaches",

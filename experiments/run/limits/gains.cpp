@@ -186,6 +186,8 @@ void add_gains(const ResolvedExperiment& experiment, const RunOptions& options, 
     if (stays) {
       if (job.bottleneck.open && limit != nullptr)
         job.bottleneck.name = limit->name;
+      if (limit != nullptr && limit->key == std::string("connections") && own > kClearlyMore)
+        job.bottleneck.why += ": more connections would help";
       add_ties(job.bottleneck);
       continue;
     }
