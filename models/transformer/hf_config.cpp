@@ -291,7 +291,7 @@ Json bert(const Config& c)
   t["positions"] = c.number_or("max_position_embeddings", 512);
   t["token_types"] = c.number_or("type_vocab_size", 2);
   t["encoder"] = true;
-  t["pooler"] = true;
+  t["pooler"] = c.architecture() != "BertForMaskedLM"; // built with add_pooling_layer=False
   t["prediction_head"] = true;
   t["tied"] = true;
   return t;

@@ -60,6 +60,15 @@ public:
     return has(key) && at_.json().at(key).is_string() ? at_.json().at(key).get<std::string>() : "";
   }
 
+  /// The class that the weights are of; "" where that is not told.
+  std::string architecture() const
+  {
+    const Json& all = has("architectures") ? at_.json().at("architectures") : Json();
+    return all.is_array() && !all.empty() && all.front().is_string()
+               ? all.front().get<std::string>()
+               : "";
+  }
+
   /// What stands at a key. Throws ConfigError where nothing does.
   Config inside(const std::string& key) const
   {

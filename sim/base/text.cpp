@@ -257,9 +257,13 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   std::vector<std::string> shown = candidates;
   if (shown.size() > kShown) { // its family first
     const std::string asked = lower_case(word);
-    std::stable_sort(shown.begin(), shown.end(), [&](const auto& a, const auto& b) {
-      return letters_alike(asked, lower_case(a)) > letters_alike(asked, lower_case(b));
-    });
+    const auto family = [&](const std::string& candidate) {
+      const std::string small = lower_case(candidate);
+      const bool inside = small.size() > 3 && asked.find(small) != std::string::npos;
+      return std::pair{inside, letters_alike(asked, small)};
+    };
+    std::stable_sort(shown.begin(), shown.end(),
+                     [&](const auto& a, const auto& b) { return family(a) > family(b); });
     shown.resize(kShown);
   }
   for (std::string& name : shown)

@@ -1,5 +1,6 @@
 // What a config.json leaves out is what the configuration class of transformers has by default
 // (src/transformers/models/*/configuration_*.py).
+#include "models/transformer/counts.hpp"
 #include "models/transformer/hf_config.hpp"
 
 #include "tests/support/catch.hpp"
@@ -91,6 +92,27 @@ TEST_CASE("an imported vision transformer neither masks nor drops", "[models][tr
           .at("transformer");
   for (const char* key : {"attention_mask", "dropout", "joined_projections"})
     CHECK(t.at(key) == false);
+}
+
+TEST_CASE("an imported BERT has a pooler unless its class has none",
+          "[models][transformer][import]")
+{
+  const auto parameters_of = [](const std::string& architectures) {
+    const auto text = R"({"model_type": "bert", "hidden_size": 384, "intermediate_size": 1536,
+      "num_hidden_layers": 6, "num_attention_heads": 12, "vocab_size": 30522)" +
+                      architectures + "}";
+    const Json model = import_hf_config(Value(parse_document(text, "config.json")));
+    return parameters(load_transformer(Value(parse_document(model.dump(), "model"))).transformer)
+        .total();
+  };
+  // Embeddings, six layers, transform and bias of the masked language model.
+  const double h = 384, f = 1536, v = 30522;
+  const double masked = (v + 512 + 2) * h + 2 * h +
+                        6 * (4 * (h * h + h) + h * f + f + f * h + h + 4 * h) + h * h + h + 2 * h +
+                        v;
+  CHECK(parameters_of(R"(, "architectures": ["BertForMaskedLM"])") == masked);
+  CHECK(parameters_of("") == masked + h * h + h);
+  CHECK(parameters_of(R"(, "architectures": [])") == masked + h * h + h);
 }
 
 TEST_CASE("a sample of an imported model is of no more than 8192 tokens, of 2048 untold",

@@ -66,6 +66,8 @@ TEST_CASE("Of several names that begin with the word all are told, unless one is
   const std::string listed = suggestion("qwen2.5-coder-instruct", many, "models");
   CHECK(listed.starts_with("known models: qwen2.5-7b, qwen2.5-72b, alexnet, "));
   CHECK(listed.ends_with("alexnet, ..."));
+  many.insert(many.end(), {"bert", "dlrm", "gpt"});
+  CHECK(suggestion("distilbert", many, "models").starts_with("known models: bert, dlrm, alexnet"));
   const std::vector<std::string> frameworks{"mxnet",        "mxnet-horovod", "pytorch-ddp",
                                             "pytorch-fsdp", "tf-horovod",    "pytorch-horovod-bsp"};
   CHECK(suggestion("Horovod", frameworks, "frameworks") ==
