@@ -65,6 +65,22 @@ TEST_CASE("faster cores are so in each layer of a tunnel", "[explain][closed-for
   CHECK_THAT(work("2"), test::is(work("1") / 2));
 }
 
+TEST_CASE("cores that are twice as fast do for processes what twice as many do", "[explain]")
+{
+  const auto rate_with = [](const std::string& better) {
+    Point point;
+    point.document = parse_document(
+        R"({"cluster": {"platform": "c4140-k-v100-sxm2"}, "better": {)" + better +
+            R"(}, "jobs": [{"model": "vgg16", "framework": "pytorch-ddp", "precision": "fp16",
+                "batch_per_gpu": 64, "gpus": 4, "cores": 1}]})",
+        "test");
+    return rate(point);
+  };
+  const double as_is = rate_with("");
+  CHECK(rate_with("\"cores\": 2") > 1.9 * as_is); // a core for four processes
+  CHECK(rate_with("\"core_speed\": 2") == Approx(rate_with("\"cores\": 2")).epsilon(0.01));
+}
+
 TEST_CASE("several things better, or worse, are told", "[explain]")
 {
   const ResolvedExperiment changed =

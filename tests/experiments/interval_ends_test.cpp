@@ -95,6 +95,34 @@ TEST_CASE("what follows its parameters in proportion has the deviation that they
   CHECK(made.runs == 0);
 }
 
+TEST_CASE("values of an object that no file has stay where they were shifted to",
+          "[uncertainty][closed-form]")
+{
+  // Both stand in one object; the kernels' is looked at where the host's was shifted to.
+  auto document = std::make_shared<Document>();
+  const Point point{{}, document, nullptr};
+  std::vector<Variable> variables;
+  for (const auto& [name, spread] : {std::pair{"host", 0.4}, std::pair{"kernels", 0.1}}) {
+    Variable variable{name, "gpu", {}, spread};
+    variable.at.push_back({std::string("/o/") + name, {1, "", 1}, 0, 1e9, "/o", "x"});
+    variables.push_back(variable);
+  }
+  const RatesOf rates = [](const Point& at, bool) {
+    Json laid = {{"o", Json::object()}};
+    if (at.document->overlay)
+      for (const OverlayEntry& entry : at.document->overlay->entries)
+        laid[Json::json_pointer(entry.pointer)] = entry.value;
+    return LogRates{-std::log(
+        std::max(1.1 * laid.at("o").value("host", 1.0), laid.at("o").value("kernels", 1.0)))};
+  };
+  const AskedQuantity quantity{rates, rates(point, true).front(), 0, kHalf};
+  const LinearEffects effects = linear_effects(point, rates, variables);
+  const Deviations found =
+      deviations_to_ends(point, variables, effects, {{1, 0}, {0, 1}}, quantity);
+  Made same{[](double host, double kernels) { return -std::log(std::max(1.1 * host, kernels)); }};
+  CHECK_THAT(found.above, WithinRel(same.deviations().above, 0.02));
+}
+
 TEST_CASE("correlated parameters move along to the end", "[uncertainty][closed-form]")
 {
   // The host alone counts until it is a third faster, but kernels go with it.

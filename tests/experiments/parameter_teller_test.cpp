@@ -1,4 +1,5 @@
 // One parameter, whoever builds on the file that says how large it is.
+#include "experiments/run/uncertainty/not_modelled.hpp"
 #include "experiments/run/uncertainty/uncertain_variables.hpp"
 #include "tests/support/catch.hpp"
 
@@ -66,6 +67,36 @@ TEST_CASE("who says something else has a parameter of his own", "[uncertainty]")
   REQUIRE(two.size() == 2);
   CHECK(two[0].first == std::string("framework test#/jobs/0/framework") + kHostTime);
   CHECK(two[1].first == std::string("framework pytorch-ddp") + kHostTime);
+}
+
+TEST_CASE("what nobody says is of the file that is built on", "[uncertainty]")
+{
+  const auto variables = of_frameworks({R"({"extends": "realrun-cpu", "step_overhead": "1 ms"})"});
+  CHECK(std::ranges::count_if(variables, [](const Variable& it) { // by default 1
+          return it.name == "framework realrun-cpu: cores that GPUs' processes keep busy";
+        }) == 1);
+}
+
+TEST_CASE("what is not modelled of a transformer is the same however its presets are written",
+          "[uncertainty]")
+{
+  const auto digest = [](const std::string& framework, const std::string& model) {
+    const Point point{{},
+                      parse_document(fmt::format(R"({{"cluster": {{"platform": "hgx-h100"}},
+                          "jobs": [{{"framework": {}, "model": {}, "gpus": 8, "precision": "bf16",
+                                     "global_batch": 64}}]}})",
+                                                 framework, model),
+                                     "test"),
+                      nullptr};
+    return not_modelled(point, resolve(point), 0).of;
+  };
+  const std::string by_name = digest(R"("megatron")", R"("gpt2-small")");
+  CHECK(!by_name.empty());
+  CHECK(digest(R"({"extends": "megatron"})", R"("gpt2-small")") == by_name);
+  CHECK(digest(R"("megatron")", R"({"extends": "gpt2-small"})") == by_name);
+  CHECK(digest(R"({"extends": "megatron", "step_overhead": "9 ms"})", R"("gpt2-small")") !=
+        by_name);
+  CHECK(digest(R"("megatron")", R"("llama-3.2-1b")") != by_name);
 }
 
 TEST_CASE("a copy of a preset under its name is that preset, where it says the same",

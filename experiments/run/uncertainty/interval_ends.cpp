@@ -52,7 +52,7 @@ std::vector<Variable> moved(std::vector<Variable> variables, const std::vector<d
 class End {
 public:
   End(const Point& point, const std::vector<Variable>& variables, const Matrix& correlations,
-      const Quantity& quantity, double sign)
+      const AskedQuantity& quantity, double sign)
       : point_(point), variables_(variables), correlations_(correlations), quantity_(quantity),
         sign_(sign)
   {
@@ -132,7 +132,7 @@ private:
   const Point& point_;
   const std::vector<Variable>& variables_;
   const Matrix& correlations_;
-  const Quantity& quantity_;
+  const AskedQuantity& quantity_;
   double sign_;
 };
 
@@ -140,7 +140,7 @@ private:
 
 Deviations deviations_to_ends(const Point& point, const std::vector<Variable>& variables,
                               const LinearEffects& effects, const Matrix& correlations,
-                              const Quantity& quantity)
+                              const AskedQuantity& quantity)
 {
   const auto towards = [&](double sign) {
     return End(point, variables, correlations, quantity, sign).deviation(effects);

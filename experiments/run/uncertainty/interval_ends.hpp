@@ -8,7 +8,7 @@
 namespace foretrain::experiments {
 
 /// A quantity that has an interval, such as a job's rate, and what is known of it.
-struct Quantity {
+struct AskedQuantity {
   RatesOf logarithm;        // of it, as the first of the list
   double base = 0;          // the logarithm at the point asked about
   std::size_t rate = 0;     // which column of the effects is its
@@ -24,6 +24,6 @@ struct Quantity {
 Deviations deviations_to_ends(const Point& point, const std::vector<Variable>& variables,
                               const LinearEffects& effects,
                               const std::vector<std::vector<double>>& correlations,
-                              const Quantity& quantity);
+                              const AskedQuantity& quantity);
 
 } // namespace foretrain::experiments
