@@ -195,7 +195,12 @@ PlatformSpec read_platform(const Value& value)
     spec.node.name = spec.name;
   spec.max_nodes = spec.nodes_told.value_or(spec.networks.empty() ? 1 : kNodesOfNetworks);
   if (spec.node.gpus) {
-    spec.gpu = read_as<Gpu>(resolve_preset(spec.node.gpus->type, kGpuKind));
+    const Value gpu = resolve_preset(spec.node.gpus->type, kGpuKind);
+    spec.gpu = read_as<Gpu>(gpu);
+    if (const Gpu& g = spec.gpu;
+        !(g.on_host() || g.fp32 || g.tf32 || g.fp16 || g.bf16 || g.fp8 || g.fp4 || g.int8))
+      gpu.fail_at("fp32", "is missing: the GPU has no rate in any precision",
+                  R"("fp32": { "peak": "15.7 TFLOP/s" }, and "fp16", "bf16" and others likewise)");
     if (spec.node.gpus->generation)
       spec.gpu.pcie_generation = std::min(spec.gpu.pcie_generation, *spec.node.gpus->generation);
     if (spec.node.gpus->lanes)
@@ -204,12 +209,12 @@ PlatformSpec read_platform(const Value& value)
   const Value cpu = resolve_preset(spec.node.cpu, kCpuKind);
   spec.cpu = read_as<Cpu>(cpu);
   if (spec.node.sockets > 1 && spec.cpu.socket_link.value() <= 0)
-    cpu.fail_at("socket_link",
-                fmt::format("is {}: the node has {} sockets, and something joins them",
-                            cpu.json().contains("socket_link") ? "0" : "missing",
-                            spec.node.sockets),
-                "usable rate of one direction, as NCCL takes it: \"9 GB/s\" (Xeon of 2017 to 2021), "
-                "\"22 GB/s\" (Xeon since 2023), \"16 GB/s\" (EPYC)");
+    cpu.fail_at(
+        "socket_link",
+        fmt::format("is {}: the node has {} sockets, and something joins them",
+                    cpu.json().contains("socket_link") ? "0" : "missing", spec.node.sockets),
+        "usable rate of one direction, as NCCL takes it: \"9 GB/s\" (Xeon of 2017 to 2021), "
+        "\"22 GB/s\" (Xeon since 2023), \"16 GB/s\" (EPYC)");
   for (const auto& nic : spec.node.nics) {
     spec.nics.push_back(read_as<Nic>(resolve_preset(nic.type, kNicKind)));
     spec.nics.back().line = spec.nics.back().rate;
