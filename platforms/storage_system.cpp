@@ -261,18 +261,18 @@ ReadCost StorageSystem::read_servers(const Machine& machine, int node,
   add_client_work(machine, node, stack, uses);
   const Seconds disk = servers.disk ? storage_.disk_type.latency : Seconds(0);
   // There and back, one end on this host, with what its guest's virtual adapter adds.
-  const Seconds trip = way_.transport.latency + stack.transport.all_latency() +
-                       stack.host.network_latency +
-                       machine.spec().nics[static_cast<std::size_t>(nic)].latency +
-                       storage_.latency + servers.cpu_per_operation;
+  const Seconds trip =
+      way_.transport.latency + stack.transport.all_latency() + stack.host.network_latency +
+      machine.spec().nics[static_cast<std::size_t>(nic)].latency + storage_.latency;
   const Seconds request =
-      trip +
+      trip + servers.cpu_per_operation +
       (servers.disk ? missed * wait_of(storage_.disk_type, seeks_of_request(pattern)) : Seconds(0));
   const double link = std::min(machine.spec().nics[static_cast<std::size_t>(nic)].rate.value(),
                                servers.link.value()) /
                       wire;
   ReadCost cost;
-  cost.wait_to_open = storage_.metadata_operations * trip + missed * storage_.metadata_reads * disk;
+  cost.wait_to_open = storage_.metadata_operations * (trip + servers.cpu_per_metadata) +
+                      missed * storage_.metadata_reads * disk;
   cost.wait_to_read = Seconds(pattern.file.value() / link) + request;
   cost.open_cpu = stack.host.cpu_overhead * storage_.open_cpu;
   cost.path = sim::make_path(uses, {}, pattern.streams * piece / (request.value() + piece / link));

@@ -68,6 +68,25 @@ TEST_CASE("opening a local file reads its metadata first", "[storage][closed-for
              test::is((pattern.file / disk.read + 1.5 * request).value()));
 }
 
+TEST_CASE("a file of a server waits for its metadata, a request for what serves it",
+          "[storage][closed-form]")
+{
+  const auto cost = [](const std::string& metadata, const std::string& operation) {
+    const Reading reading(R"({ "name": "server", "metadata_operations": 3, "servers": {
+      "rate": "1 GB/s", "link": "100 Gb/s", "memory": "64 GB", "cpu_per_metadata": ")" +
+                          metadata + R"(", "cpu_per_operation": ")" + operation + "\" } }");
+    ReadPattern pattern;
+    pattern.file = Bytes(1e5);
+    pattern.each_opened = true;
+    return reading.system.read(reading.machine, 0, pattern);
+  };
+  const ReadCost bare = cost("0 us", "0 us");
+  CHECK_THAT((cost("5 ms", "0 us").wait_to_open - bare.wait_to_open).value(), test::is(3 * 5e-3));
+  CHECK_THAT((cost("5 ms", "0 us").wait_to_read - bare.wait_to_read).value() + 1, test::is(1.0));
+  CHECK_THAT((cost("0 us", "7 ms").wait_to_read - bare.wait_to_read).value(), test::is(7e-3));
+  CHECK_THAT((cost("0 us", "7 ms").wait_to_open - bare.wait_to_open).value() + 1, test::is(1.0));
+}
+
 TEST_CASE("a lone reader of a long file never seeks, several do between their pieces",
           "[storage][closed-form]")
 {
