@@ -1,6 +1,7 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/model_import.hpp"
 #include "models/networks/network_table.hpp"
+#include "models/transformer/hf_config.hpp"
 #include "models/transformer/transformer_table.hpp"
 
 #include <iostream>
@@ -34,6 +35,7 @@ std::function<int()> model(CLI::App& app)
   show->callback([name, json, action] {
     *action = [name, json] {
       const Value preset = resolve_preset(*name, models::kNetworkKind);
+      models::refuse_hf_config(preset);
       if (models::is_transformer(preset)) {
         const auto file = models::load_transformer(preset);
         std::cout << (*json ? models::transformer_json(file).dump(2) + "\n"

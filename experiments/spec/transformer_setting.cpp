@@ -6,6 +6,7 @@
 #include "models/plans/supported_plan.hpp"
 #include "models/training/optimizer.hpp"
 #include "models/transformer/conversion.hpp"
+#include "models/transformer/hf_config.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -245,7 +246,11 @@ double kernel_spread(const TransformerSetting& setting)
 
 bool has_transformer(const JobSpec& job)
 {
-  return job.model && models::is_transformer(resolve_preset(job.model, models::kNetworkKind));
+  if (!job.model)
+    return false;
+  const Value model = resolve_preset(job.model, models::kNetworkKind);
+  models::refuse_hf_config(model);
+  return models::is_transformer(model);
 }
 
 int global_batch_of(const JobSpec& job)

@@ -392,6 +392,13 @@ bool is_hf_config(const Json& config)
   return config.is_object() && config.contains("model_type") && config["model_type"].is_string();
 }
 
+void refuse_hf_config(const Value& model)
+{
+  if (is_hf_config(model.json()))
+    model.fail("is a config.json of Hugging Face's transformers, which is to be imported",
+               "foretrain model import config.json --out model.json");
+}
+
 std::vector<std::string> hf_model_types()
 {
   std::vector<std::string> names;

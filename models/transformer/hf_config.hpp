@@ -8,6 +8,9 @@ namespace foretrain::models {
 /// Whether an object looks like such a file: it has a "model_type".
 bool is_hf_config(const Json& config);
 
+/// Throws ConfigError, with what to do, for such a file where a model is asked for.
+void refuse_hf_config(const Value& model);
+
 /// A model file (docs/networks.md) for the model that it describes. Throws ConfigError for kinds of
 /// models that are not known, with the nearest one, and for sizes that are missing.
 Json import_hf_config(const Value& config);

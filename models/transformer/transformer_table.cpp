@@ -56,6 +56,8 @@ Json dimensions(const Transformer& t)
                      {"convolution", t.delta->convolution},
                      {"chunk", t.delta->chunk},
                      {"gate_rank", t.delta->gate_rank}};
+  if (t.window > 0)
+    json["window"] = t.window;
   if (t.full_attention_every > 0)
     json["full_attention_every"] = t.full_attention_every;
   if (t.block != Block::sequential)

@@ -94,6 +94,16 @@ TEST_CASE("an imported vision transformer neither masks nor drops", "[models][tr
     CHECK(t.at(key) == false);
 }
 
+TEST_CASE("a config.json that nobody imported is told what to do with",
+          "[models][transformer][import]")
+{
+  const Value config(
+      parse_document(R"({"model_type": "bert", "hidden_size": 384})", "config.json"));
+  CHECK_THROWS_WITH(refuse_hf_config(config), Catch::Contains("which is to be imported") &&
+                                                  Catch::Contains("foretrain model import"));
+  CHECK_NOTHROW(refuse_hf_config(Value(parse_document(R"({"transformer": {}})", "model.json"))));
+}
+
 TEST_CASE("an imported BERT has a pooler unless its class has none",
           "[models][transformer][import]")
 {
