@@ -12,6 +12,17 @@ using Catch::Contains;
 
 namespace {
 
+// Warnings of an experiment's jobs that hold a phrase.
+std::string warnings_with(const std::string& phrase, const std::string& experiment)
+{
+  std::string found;
+  for (const ResolvedJob& job : resolve({{}, parse_document(experiment, "test"), nullptr}).jobs)
+    for (const std::string& warning : job.warnings)
+      if (warning.find(phrase) != std::string::npos)
+        found += warning + "\n";
+  return found;
+}
+
 // What is said of adapters, of AlexNet on nodes with 1 GbE and EDR InfiniBand.
 std::string told(const std::string& network, const std::string& storage, int gpus,
                  const std::string& input = R"({"format": "tfrecord", "dataset": "imagenet"})")
@@ -21,12 +32,7 @@ std::string told(const std::string& network, const std::string& storage, int gpu
     "jobs": [{{"name": "a", "model": "alexnet", "framework": "tensorflow-horovod",
                "batch_per_gpu": 512, "gpus": {}, "input": {}}}]}})",
                                        storage, network, gpus, input);
-  std::string found;
-  for (const ResolvedJob& job : resolve({{}, parse_document(text, "test"), nullptr}).jobs)
-    for (const std::string& warning : job.warnings)
-      if (warning.find("the nodes also have") != std::string::npos)
-        found += warning + "\n";
-  return found;
+  return warnings_with("the nodes also have", text);
 }
 
 constexpr const char* kServers =
@@ -65,12 +71,7 @@ TEST_CASE("an adapter that does not fit its switch is told, between nodes", "[re
       "jobs": [{{"name": "a", "model": "alexnet", "framework": "pytorch-ddp", "batch_per_gpu": 512,
                  "gpus": {}}}]}})",
                                          adapter, fabric, gpus);
-    std::string found;
-    for (const ResolvedJob& job : resolve({{}, parse_document(text, "test"), nullptr}).jobs)
-      for (const std::string& warning : job.warnings)
-        if (warning.find("plugged") != std::string::npos)
-          found += warning + "\n";
-    return found;
+    return warnings_with("plugged", text);
   };
   const std::string ethernet = R"("connectx4-100gbe")", infiniband = R"("connectx5-edr")";
   CHECK(said(ethernet, R"("sb7800-edr")", 8) ==
@@ -97,12 +98,7 @@ TEST_CASE("adapters of a second network are told to be idle", "[remarks]")
       "jobs": [{{"name": "a", "model": "alexnet", "framework": "pytorch-ddp", "batch_per_gpu": 512,
                  "gpus": {}}}]}})",
                                          networks, gpus);
-    std::string found;
-    for (const ResolvedJob& job : resolve({{}, parse_document(text, "test"), nullptr}).jobs)
-      for (const std::string& warning : job.warnings)
-        if (warning.find("of another one") != std::string::npos)
-          found += warning + "\n";
-    return found;
+    return warnings_with("of another one", text);
   };
   const auto fabric = [](const std::string& nics) {
     return R"({"nics": [)" + nics + R"(], "fabric": "ethernet-100g"})";
