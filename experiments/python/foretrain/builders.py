@@ -223,7 +223,7 @@ class Job(Builder):
             isolates tenants
         memory: main memory of each node that it may use; default likewise; a size with its unit, like "64 MiB"
         warmup_steps: steps before measuring; default 2
-        steps: measured steps; default 20, fewer on many GPUs
+        steps: measured steps; default 20, fewer on many GPUs; 5 of a transformer
         start: when it is launched; a time with its unit, like "1.5 us"; default "0 ns"
         ends: leaves after its measured steps; default: it runs on until every job has measured, so that all are
             measured while sharing
