@@ -113,13 +113,13 @@ TEST_CASE("values of an object that no file has stay where they were shifted to"
       for (const OverlayEntry& entry : at.document->overlay->entries)
         laid[Json::json_pointer(entry.pointer)] = entry.value;
     return LogRates{-std::log(
-        std::max(1.1 * laid.at("o").value("host", 1.0), laid.at("o").value("kernels", 1.0)))};
+        std::max(1.3 * laid.at("o").value("host", 1.0), laid.at("o").value("kernels", 1.0)))};
   };
   const AskedQuantity quantity{rates, rates(point, true).front(), 0, kHalf};
   const LinearEffects effects = linear_effects(point, rates, variables);
   const Deviations found =
       deviations_to_ends(point, variables, effects, {{1, 0}, {0, 1}}, quantity);
-  Made same{[](double host, double kernels) { return -std::log(std::max(1.1 * host, kernels)); }};
+  Made same{[](double host, double kernels) { return -std::log(std::max(1.3 * host, kernels)); }};
   CHECK_THAT(found.above, WithinRel(same.deviations().above, 0.02));
 }
 
