@@ -165,7 +165,7 @@ struct Fabric {
   double oversubscription = 1; // leaf to spine, once the nodes need more than one switch
   bool reduces = false;        // switches add streams of any length (SHARP v2)
   std::optional<BytesPerSecond> flow_rate{}; // most of one flow of TCP, in a cloud that caps them
-  std::optional<LinkLayer> link{};         // what its ports speak; none: whatever the adapters do
+  std::optional<LinkLayer> link{};           // what its ports speak; none: whatever the adapters do
 };
 
 struct Disk {
@@ -309,18 +309,20 @@ void describe(V& v, Cpu& s)
   v.required("memory_bandwidth", s.memory_bandwidth, "of one socket, data sheet", positive());
   v.optional("memory_efficiency", s.memory_efficiency, "fraction of it that copies reach",
              between(0.01, 1));
-  v.optional("socket_link", s.socket_link, "to the other socket, one direction, usable; needed where a node has several sockets "
+  v.optional("socket_link", s.socket_link,
+             "to the other socket, one direction, usable; needed where a node has several sockets "
              "(NCCL takes 6 GB/s of Xeons before 2017, 9 GB/s of those since, 22 GB/s since 2023, "
              "16 GB/s of EPYC)",
              non_negative());
   v.optional("pcie_generation", s.pcie_generation,
              "of its lanes: what is plugged into them is no faster; default no limit",
              between(1, 6));
-  v.required("root_port_duplex", s.root_port_duplex,
-             "both directions together through one x16 gen3 root port; on no data sheet: 20.4 GB/s was "
-             "measured on a C4140's Xeon, and where nothing is held presets take 26 GB/s, twice one "
-             "direction",
-             positive());
+  v.required(
+      "root_port_duplex", s.root_port_duplex,
+      "both directions together through one x16 gen3 root port; on no data sheet: 20.4 GB/s was "
+      "measured on a C4140's Xeon, and where nothing is held presets take 26 GB/s, twice one "
+      "direction",
+      positive());
   v.optional("copy_rate", s.copy_rate, "one core copying memory", positive());
   v.optional("kernel_staging", s.kernel_staging,
              "share of root_port_duplex that collective kernels reach through host memory",

@@ -82,13 +82,30 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
 
 std::string idle_keys_of_program(const JobSpec& spec, const Value& job)
 {
-  return without_influence(
-      spec, job,
-      {"precision", "optimizer", "mode", "batch_per_gpu", "global_batch", "gradient_accumulation",
-       "input", "anchor", "kernel_time", "sequence", "lengths", "micro_batch", "parallel",
-       "recompute", "recompute_modules", "recompute_layers", "bf16_layers", "routing", "lora",
-       "offload", "offload_activations", "attention"},
-      "a job with a program, whose kernels have their times");
+  return without_influence(spec, job,
+                           {"precision",
+                            "optimizer",
+                            "mode",
+                            "batch_per_gpu",
+                            "global_batch",
+                            "gradient_accumulation",
+                            "input",
+                            "anchor",
+                            "kernel_time",
+                            "sequence",
+                            "lengths",
+                            "micro_batch",
+                            "parallel",
+                            "recompute",
+                            "recompute_modules",
+                            "recompute_layers",
+                            "bf16_layers",
+                            "routing",
+                            "lora",
+                            "offload",
+                            "offload_activations",
+                            "attention"},
+                           "a job with a program, whose kernels have their times");
 }
 
 } // namespace foretrain::experiments
