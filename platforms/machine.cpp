@@ -53,7 +53,7 @@ Framing framing_on(const NetworkSpec& network, const Nic& nic, const Transport& 
 }
 } // namespace
 
-Network find_network(const PlatformSpec& spec, const Transport& transport)
+Network find_network(const PlatformSpec& spec, const Transport& transport, std::size_t first)
 {
   const auto nic_index = [&spec](const std::string& name) {
     for (std::size_t i = 0; i < spec.node.nics.size(); ++i)
@@ -62,7 +62,7 @@ Network find_network(const PlatformSpec& spec, const Transport& transport)
     throw std::logic_error("no adapter named " + name);
   };
   Network network;
-  for (std::size_t n = 0; n < spec.networks.size() && network.index < 0; ++n)
+  for (std::size_t n = first; n < spec.networks.size() && network.index < 0; ++n)
     for (const auto& name : spec.networks[n].nics) {
       const Nic& nic = spec.nics[static_cast<std::size_t>(nic_index(name))];
       const auto& framing = transport.framing(nic.link);

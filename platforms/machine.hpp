@@ -29,8 +29,8 @@ struct Network {
   std::vector<int> nics; // indices into spec.node.nics
 };
 
-/// The first network of the platform that the transport can run on.
-Network find_network(const PlatformSpec& spec, const Transport& transport);
+/// The first network of the platform that the transport can run on, of those from `first` on.
+Network find_network(const PlatformSpec& spec, const Transport& transport, std::size_t first = 0);
 
 /// Nodes below one leaf switch of a network, an index into spec.networks; 0 if one switch will do
 /// for so many.

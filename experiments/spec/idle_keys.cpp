@@ -8,8 +8,22 @@ namespace foretrain::experiments {
 
 namespace {
 
-std::string without_influence(const JobSpec& spec, const Value& job,
-                              std::initializer_list<const char*> keys, const std::string& where)
+using Keys = std::vector<const char*>;
+
+// What only transformers' jobs have.
+Keys keys_of_transformers()
+{
+  return {"sequence",         "lengths",
+          "micro_batch",      "parallel",
+          "recompute",        "recompute_modules",
+          "recompute_layers", "bf16_layers",
+          "routing",          "lora",
+          "offload",          "offload_activations",
+          "attention"};
+}
+
+std::string without_influence(const JobSpec& spec, const Value& job, const Keys& keys,
+                              const std::string& where)
 {
   std::string given;
   int count = 0;
@@ -66,12 +80,9 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
                             *spec.global_batch, spec.gpus,
                             static_cast<double>(*spec.global_batch) / spec.gpus));
   const std::string batch = other_global_batch(spec);
-  std::string idle =
-      without_influence(spec, job,
-                        {"sequence", "lengths", "micro_batch", "parallel", "recompute",
-                         "recompute_modules", "recompute_layers", "bf16_layers", "routing", "lora",
-                         "offload", "offload_activations", "attention", "tokens"},
-                        "a job whose model is not a transformer");
+  Keys keys = keys_of_transformers();
+  keys.push_back("tokens");
+  std::string idle = without_influence(spec, job, keys, "a job whose model is not a transformer");
   if (spec.sequence)
     idle +=
         fmt::format(". Its samples are as long as the model says: \"model\": {{ \"extends\": ..., "
@@ -82,30 +93,12 @@ std::string idle_keys_of_other(const JobSpec& spec, const Value& job)
 
 std::string idle_keys_of_program(const JobSpec& spec, const Value& job)
 {
-  return without_influence(spec, job,
-                           {"precision",
-                            "optimizer",
-                            "mode",
-                            "batch_per_gpu",
-                            "global_batch",
-                            "gradient_accumulation",
-                            "input",
-                            "anchor",
-                            "kernel_time",
-                            "sequence",
-                            "lengths",
-                            "micro_batch",
-                            "parallel",
-                            "recompute",
-                            "recompute_modules",
-                            "recompute_layers",
-                            "bf16_layers",
-                            "routing",
-                            "lora",
-                            "offload",
-                            "offload_activations",
-                            "attention"},
-                           "a job with a program, whose kernels have their times");
+  Keys keys{"precision",     "optimizer",    "mode",
+            "batch_per_gpu", "global_batch", "gradient_accumulation",
+            "input",         "anchor",       "kernel_time"};
+  for (const char* key : keys_of_transformers())
+    keys.push_back(key);
+  return without_influence(spec, job, keys, "a job with a program, whose kernels have their times");
 }
 
 } // namespace foretrain::experiments

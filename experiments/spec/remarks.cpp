@@ -69,9 +69,8 @@ void remark_other_network(ResolvedJob& job, const platforms::PlatformSpec& platf
   if (!spans_nodes(job) || network.index < 0)
     return;
   const platforms::Nic& used = platform.nics[static_cast<std::size_t>(network.nics.front())];
-  platforms::PlatformSpec others = platform;
-  others.networks.erase(others.networks.begin(), others.networks.begin() + network.index + 1);
-  const auto other = platforms::find_network(others, job.stack.transport);
+  const auto other = platforms::find_network(platform, job.stack.transport,
+                                             static_cast<std::size_t>(network.index) + 1);
   if (other.index < 0)
     return;
   const auto index = static_cast<std::size_t>(other.nics.front());

@@ -172,16 +172,12 @@ void collect_gradients(const Trace& trace, const std::vector<double>& begins,
 void measure(Steps& steps)
 {
   std::vector<std::pair<double, std::size_t>> periods;
-  for (std::size_t i = 0; i < steps.list.size(); ++i)
-    if (steps.list[i].followed)
-      periods.emplace_back(steps.list[i].period(), i);
+  for (const std::size_t i : whole_steps(steps.list))
+    periods.emplace_back(steps.list[i].period(), i);
   if (periods.empty()) {
     steps.typical = steps.list.size() - 1;
     return;
   }
-  // The first step of a recording holds what the profiler needs to start.
-  if (periods.size() > 2)
-    periods.erase(periods.begin());
   std::sort(periods.begin(), periods.end());
   steps.typical = periods[(periods.size() - 1) / 2].second;
   if (periods.size() < 3)
@@ -196,6 +192,17 @@ void measure(Steps& steps)
 }
 
 } // namespace
+
+std::vector<std::size_t> whole_steps(const std::vector<TraceStep>& steps)
+{
+  std::vector<std::size_t> whole;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].followed)
+      whole.push_back(i);
+  if (whole.size() > 2)
+    whole.erase(whole.begin());
+  return whole;
+}
 
 int main_stream(const Trace& trace, int device)
 {

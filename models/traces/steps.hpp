@@ -51,6 +51,10 @@ struct Steps {
   double variation = 0;
 };
 
+/// Places of the steps whose length is known: another one follows them. The first of more than two
+/// holds what the profiler needs to start, and is left out.
+std::vector<std::size_t> whole_steps(const std::vector<TraceStep>& steps);
+
 /// Of the device that did most, where a trace holds several. Never empty where the trace has device
 /// work; throws ConfigError when it has none.
 Steps find_steps(const Trace& trace);

@@ -31,10 +31,10 @@ struct Spans {
   std::vector<Span> compute, exchange, copy, all, loader;
 };
 
-Spans spans_of(const Trace& trace, const Steps& steps)
+Spans spans_of(const Trace& trace, const std::vector<TraceStep>& steps)
 {
   Spans spans;
-  for (const TraceStep& step : steps.list)
+  for (const TraceStep& step : steps)
     for (const StepWork& item : step.work) {
       const DeviceWork& work = trace.work[item.index];
       const Span span{work.start, work.finish};
@@ -82,16 +82,16 @@ std::vector<Span> within(const std::vector<Span>& spans, const std::vector<Span>
   return inside;
 }
 
-void add_times(TraceSummary& sum, const Trace& trace, const Steps& steps)
+void add_times(TraceSummary& sum, const Trace& trace, const std::vector<TraceStep>& steps)
 {
   Spans spans = spans_of(trace, steps);
   std::vector<Span> windows;
-  for (const TraceStep& step : steps.list)
+  for (const TraceStep& step : steps)
     windows.push_back({step.start, step.finish});
   windows = merged(std::move(windows));
   for (auto* list : {&spans.compute, &spans.exchange, &spans.copy, &spans.all, &spans.loader})
     *list = within(*list, windows);
-  const double share = 1.0 / static_cast<double>(steps.list.size());
+  const double share = 1.0 / static_cast<double>(steps.size());
   const auto both = [](const std::vector<Span>& a, const std::vector<Span>& b) {
     return length(a) + length(b) - common(a, b);
   };
@@ -106,11 +106,11 @@ void add_times(TraceSummary& sum, const Trace& trace, const Steps& steps)
   sum.idle = std::max(0.0, share * length(nothing) - sum.input);
 }
 
-void add_kernels(TraceSummary& sum, const Trace& trace, const Steps& steps)
+void add_kernels(TraceSummary& sum, const Trace& trace, const std::vector<TraceStep>& steps)
 {
   std::map<std::uint32_t, KernelSum> kernels;
-  const double share = 1.0 / static_cast<double>(steps.list.size());
-  for (const TraceStep& step : steps.list)
+  const double share = 1.0 / static_cast<double>(steps.size());
+  for (const TraceStep& step : steps)
     for (const StepWork& item : step.work) {
       const DeviceWork& work = trace.work[item.index];
       KernelSum& kernel = kernels[work.name];
@@ -127,10 +127,10 @@ void add_kernels(TraceSummary& sum, const Trace& trace, const Steps& steps)
                    [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
 }
 
-void add_collectives(TraceSummary& sum, const Trace& trace, const Steps& steps)
+void add_collectives(TraceSummary& sum, const Trace& trace, const std::vector<TraceStep>& steps)
 {
   std::map<std::tuple<std::string, double, int>, CollectiveSum> collectives;
-  for (const TraceStep& step : steps.list)
+  for (const TraceStep& step : steps)
     for (const StepWork& item : step.work) {
       const DeviceWork& work = trace.work[item.index];
       if (work.kind != KernelClass::collective)
@@ -231,13 +231,13 @@ void pair_up(const Trace& trace, const TraceStep& step, const Beside& beside,
   }
 }
 
-void add_slowdowns(TraceSummary& sum, const Trace& trace, const Steps& steps)
+void add_slowdowns(TraceSummary& sum, const Trace& trace, const std::vector<TraceStep>& steps)
 {
   const Beside beside = beside_main_stream(trace);
   if (beside.exchanges.empty())
     return;
   std::map<Place, Pairing> pairs;
-  for (const TraceStep& step : steps.list)
+  for (const TraceStep& step : steps)
     pair_up(trace, step, beside, pairs);
   const auto add = [&](const char* what, const auto& belongs) {
     Slowdown slow{what};
@@ -281,36 +281,31 @@ void add_launches(TraceSummary& sum, const Trace& trace)
   sum.launch_delay = median(std::move(delays));
 }
 
-// Steps whose length is known: they are followed by another. The first of several holds what the
-// profiler needs to start. A single one is told as far as it goes.
-Steps whole(Steps steps)
+// Those of known length; where there is none, all as far as they go.
+std::vector<TraceStep> told_steps(const Steps& steps)
 {
-  std::vector<TraceStep> followed;
-  for (const TraceStep& step : steps.list)
-    if (step.followed)
-      followed.push_back(step);
-  if (followed.size() > 2)
-    followed.erase(followed.begin());
-  if (!followed.empty())
-    steps.list = std::move(followed);
-  return steps;
+  std::vector<TraceStep> whole;
+  for (const std::size_t i : whole_steps(steps.list))
+    whole.push_back(steps.list[i]);
+  return whole.empty() ? steps.list : whole;
 }
 
 } // namespace
 
 TraceSummary summarise(const Trace& trace)
 {
-  const Steps steps = whole(find_steps(trace));
+  const Steps found = find_steps(trace);
+  const std::vector<TraceStep> steps = told_steps(found);
   TraceSummary sum;
   sum.file = trace.file;
   sum.format = trace.format;
   const auto device = static_cast<std::size_t>(busiest_device(trace));
   sum.device = device < trace.device_names.size() ? trace.device_names[device] : "";
-  sum.steps_by = steps.found_by;
-  sum.steps = static_cast<int>(steps.list.size());
+  sum.steps_by = found.found_by;
+  sum.steps = static_cast<int>(steps.size());
   sum.rank = trace.rank;
   sum.world = trace.world;
-  sum.variation = steps.variation;
+  sum.variation = found.variation;
   sum.notes = trace.notes;
   add_times(sum, trace, steps);
   add_kernels(sum, trace, steps);

@@ -17,7 +17,7 @@ namespace {
 using Matrix = std::vector<std::vector<double>>;
 using Effect = std::vector<double>; // of one standard deviation of each variable
 
-constexpr double kNearEnd = 0.05;     // end of an interval, as a logarithm, that is not looked into
+constexpr double kSmallEnd = 0.05;    // end of an interval, as a logarithm, that is not looked into
 constexpr double kInProportion = 0.1; // part of what effects promise that is not looked into
 constexpr double kNothing = 1e-6;
 
@@ -63,7 +63,7 @@ public:
     const Effect effect = effects_towards(sign_, variables_, effects, quantity_.rate);
     const double linear = deviation_of(effect);
     const double promised = quantity_.half_width * linear;
-    if (promised < kNearEnd)
+    if (promised < kSmallEnd)
       return linear;
     const Effect along = scaled(effect);
     const auto straight = reached(along);

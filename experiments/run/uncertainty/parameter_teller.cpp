@@ -69,7 +69,7 @@ std::string teller_of(const PresetUse& use, const std::vector<std::string>& poin
   const Json& json = use.value.json();
   const PresetKind* kind = preset_kind(use.kind);
   if (kind == nullptr || !json.contains("name") || !json.at("name").is_string() ||
-      std::ranges::binary_search(preset_names(*kind), use.id))
+      use.value.document()->path.parent_path() == data_root() / kind->folder)
     return use.told();
   const auto& named = named_presets(use.kind);
   const auto copied = named.find(json.at("name").get<std::string>());
