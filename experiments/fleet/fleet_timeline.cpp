@@ -1,7 +1,6 @@
 #include "experiments/fleet/fleet_timeline.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <set>
 
@@ -124,8 +123,8 @@ std::string fleet_timeline(const FleetRun& run, int gpus_per_node)
   for (const HeldSpan& span : run.result.spans) {
     const Job& job = run.workload.jobs[span.job];
     const JobOutcome& outcome = run.result.jobs[span.job];
-    timeline.piece(job.id, kFirstNode + span.slice.node, std::countr_zero(span.slice.gpus),
-                   span.from, span.until,
+    timeline.piece(job.id, kFirstNode + span.slice.node, lowest(span.slice.gpus), span.from,
+                   span.until,
                    {{"gpus", job.gpus},
                     {"gpus_here", count(span.slice)},
                     {"queue", run.workload.queues[job.queue]},
@@ -141,13 +140,12 @@ std::string fleet_timeline(const FleetRun& run, int gpus_per_node)
   const bool room = timeline_pieces(run) + overheads <= kMostTimelinePieces;
   each_overhead(run.result, [&](const HeldSpan& span, const OverheadSpan& overhead) {
     if (room)
-      timeline.piece(text_of(overhead.what), kFirstNode + span.slice.node,
-                     std::countr_zero(span.slice.gpus), overhead.from, overhead.until,
-                     {{"job", run.workload.jobs[overhead.job].id}});
+      timeline.piece(text_of(overhead.what), kFirstNode + span.slice.node, lowest(span.slice.gpus),
+                     overhead.from, overhead.until, {{"job", run.workload.jobs[overhead.job].id}});
   });
   for (const HeldSpan& span : run.result.held_waiting)
-    timeline.piece("waits", kFirstNode + span.slice.node, std::countr_zero(span.slice.gpus),
-                   span.from, span.until,
+    timeline.piece("waits", kFirstNode + span.slice.node, lowest(span.slice.gpus), span.from,
+                   span.until,
                    {{"job", run.workload.jobs[span.job].id}, {"gpus_here", count(span.slice)}});
   for (const DownSpan& span : run.result.down)
     timeline.piece("down", kFirstNode + span.node, gpus_per_node, span.from,

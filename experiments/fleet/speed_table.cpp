@@ -6,7 +6,6 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <tuple>
 
@@ -58,8 +57,8 @@ Json placement_of(Allocation gpus, NodeNumbers& numbers)
             [](const Slice& a, const Slice& b) { return a.node < b.node; });
   Json list = Json::array();
   for (const Slice& slice : gpus)
-    for (std::uint64_t left = slice.gpus; left != 0; left &= left - 1)
-      list.push_back({numbers.of(slice.node), std::countr_zero(left)});
+    for (GpuBits left = slice.gpus; left != 0; left &= left - 1)
+      list.push_back({numbers.of(slice.node), lowest(left)});
   return list;
 }
 
@@ -93,7 +92,7 @@ std::vector<std::size_t> SpeedTable::in_order(const std::vector<SpeedJob>& jobs)
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto key = [&](std::size_t i) {
-    std::vector<std::uint64_t> words;
+    std::vector<GpuBits> words;
     for (const Slice& slice : jobs[i].gpus)
       words.push_back(slice.gpus);
     std::sort(words.begin(), words.end());

@@ -17,7 +17,7 @@ Allocation first_fit(const GpuSet& free, const ClusterShape& shape, const Reques
   Allocation taken;
   int wanted = request.gpus;
   for (int node = 0; wanted > 0; ++node) {
-    const std::uint64_t gpus = lowest(free.on(node), wanted);
+    const GpuBits gpus = lowest(free.on(node), wanted);
     if (gpus == 0)
       continue;
     taken.push_back({node, gpus});

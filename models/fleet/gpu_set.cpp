@@ -7,12 +7,18 @@ namespace foretrain::models::fleet {
 namespace {
 
 // std::popcount is a call of a function where the processor is not told to have an instruction.
-int ones(std::uint64_t word)
+int ones_of(std::uint64_t word)
 {
   word -= word >> 1 & 0x5555555555555555;
   word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
   word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
   return static_cast<int>(word * 0x0101010101010101 >> 56);
+}
+
+int ones(GpuBits gpus)
+{
+  return ones_of(static_cast<std::uint64_t>(gpus)) +
+         ones_of(static_cast<std::uint64_t>(gpus >> 64));
 }
 
 } // namespace
@@ -35,9 +41,16 @@ std::vector<int> distinct_nodes(const Allocation& allocation)
   return nodes;
 }
 
-std::uint64_t lowest(std::uint64_t gpus, int wanted)
+int lowest(GpuBits gpus)
 {
-  std::uint64_t taken = 0;
+  const auto low = static_cast<std::uint64_t>(gpus);
+  return low != 0 ? std::countr_zero(low)
+                  : 64 + std::countr_zero(static_cast<std::uint64_t>(gpus >> 64));
+}
+
+GpuBits lowest(GpuBits gpus, int wanted)
+{
+  GpuBits taken = 0;
   for (int i = 0; i < wanted && gpus != 0; ++i) {
     taken |= gpus & (~gpus + 1);
     gpus &= gpus - 1;
@@ -45,24 +58,29 @@ std::uint64_t lowest(std::uint64_t gpus, int wanted)
   return taken;
 }
 
+GpuBits first_gpus(int gpus)
+{
+  return lowest(~GpuBits{0}, gpus);
+}
+
 GpuSet::GpuSet(const ClusterShape& shape)
     : nodes_(shape.nodes), bits_(std::bit_ceil(static_cast<unsigned>(shape.gpus_per_node))),
-      mask_(lowest(~std::uint64_t{0}, shape.gpus_per_node)), words_(word_of(shape.nodes) + 1, 0)
+      mask_(first_gpus(shape.gpus_per_node)), words_(word_of(shape.nodes) + 1, 0)
 {
 }
 
 void GpuSet::add(const Slice& slice)
 {
-  std::uint64_t& word = words_[word_of(slice.node)];
-  const std::uint64_t gpus = (slice.gpus & mask_) << shift_of(slice.node);
+  GpuBits& word = words_[word_of(slice.node)];
+  const GpuBits gpus = (slice.gpus & mask_) << shift_of(slice.node);
   count_ += ones(gpus & ~word);
   word |= gpus;
 }
 
 void GpuSet::remove(const Slice& slice)
 {
-  std::uint64_t& word = words_[word_of(slice.node)];
-  const std::uint64_t gpus = (slice.gpus & mask_) << shift_of(slice.node);
+  GpuBits& word = words_[word_of(slice.node)];
+  const GpuBits gpus = (slice.gpus & mask_) << shift_of(slice.node);
   count_ -= ones(gpus & word);
   word &= ~gpus;
 }

@@ -7,7 +7,22 @@
 
 namespace foretrain::models::fleet {
 
-inline constexpr int kMostGpusPerNode = 64;
+/// GPUs of one node: a bit for each. 128 hold a rack of 72 that is one node.
+__extension__ typedef unsigned __int128 GpuBits;
+inline constexpr int kMostGpusPerNode = 128;
+
+/// How many of some GPUs there are.
+inline int count(GpuBits gpus)
+{
+  return std::popcount(static_cast<std::uint64_t>(gpus)) +
+         std::popcount(static_cast<std::uint64_t>(gpus >> 64));
+}
+/// The lowest of some GPUs, which are not none.
+int lowest(GpuBits gpus);
+/// The `wanted` lowest of some GPUs.
+GpuBits lowest(GpuBits gpus, int wanted);
+/// The first `gpus` of a node, as a node of so many has them.
+GpuBits first_gpus(int gpus);
 
 struct ClusterShape {
   int nodes = 1;
@@ -19,21 +34,18 @@ struct ClusterShape {
 /// GPUs of one node.
 struct Slice {
   int node = 0;
-  std::uint64_t gpus = 0; // a bit for each
+  GpuBits gpus = 0;
   bool operator==(const Slice&) const = default;
 };
 using Allocation = std::vector<Slice>;
 
 inline int count(const Slice& slice)
 {
-  return std::popcount(slice.gpus);
+  return count(slice.gpus);
 }
 int count(const Allocation& allocation);
 /// In rising order.
 std::vector<int> distinct_nodes(const Allocation& allocation);
-
-/// The `wanted` lowest of some GPUs.
-std::uint64_t lowest(std::uint64_t gpus, int wanted);
 
 /// Nodes have as many bits as the next power of two of their GPUs, so that several share a word.
 class GpuSet {
@@ -44,8 +56,8 @@ public:
   int count() const { return count_; }
   /// No more than these can be free.
   int most() const { return nodes_ * static_cast<int>(bits_); }
-  std::uint64_t on(int node) const { return (words_[word_of(node)] >> shift_of(node)) & mask_; }
-  int count_on(int node) const { return std::popcount(on(node)); }
+  GpuBits on(int node) const { return (words_[word_of(node)] >> shift_of(node)) & mask_; }
+  int count_on(int node) const { return fleet::count(on(node)); }
 
   void add(const Slice& slice);
   void remove(const Slice& slice);
@@ -67,8 +79,8 @@ private:
 
   int nodes_;
   unsigned bits_;
-  std::uint64_t mask_;
-  std::vector<std::uint64_t> words_;
+  GpuBits mask_;
+  std::vector<GpuBits> words_;
   int count_ = 0;
 };
 

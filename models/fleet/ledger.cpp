@@ -40,7 +40,7 @@ int Ledger::held_by_waiting(const Scheduler& s)
     for (const Waiting& waiting : s.waiting())
       if (!waiting.gone)
         for (const Slice& slice : s.held(waiting.job)) {
-          const std::uint64_t gpus = slice.gpus & ~s.down_on(slice.node);
+          const GpuBits gpus = slice.gpus & ~s.down_on(slice.node);
           held += count(Slice{slice.node, gpus});
           if (history_ && gpus != 0)
             now.try_emplace({waiting.job, slice.node}, Holding{0, s.now()}).first->second.gpus |=

@@ -25,7 +25,7 @@ public:
 private:
   // What a job that waits holds of a node, and since when.
   struct Holding {
-    std::uint64_t gpus;
+    GpuBits gpus;
     Seconds since;
   };
   using Holdings = std::map<std::pair<JobId, int>, Holding>;

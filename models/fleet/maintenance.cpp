@@ -23,7 +23,7 @@ Allocation gpus_of(const Window& window, const ClusterShape& shape)
 {
   Allocation gpus;
   for (int node = window.first; node < window.first + window.nodes; ++node)
-    gpus.push_back({node, lowest(~std::uint64_t{0}, shape.gpus_per_node)});
+    gpus.push_back({node, first_gpus(shape.gpus_per_node)});
   return gpus;
 }
 

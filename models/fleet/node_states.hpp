@@ -18,7 +18,7 @@ public:
   bool is_out(int node) const { return at(node).state != State::in_service; }
   bool in_maintenance(int node) const { return at(node).windows > 0; }
   /// GPUs that broke by themselves.
-  std::uint64_t broken_gpus(int node) const { return at(node).broken_gpus; }
+  GpuBits broken_gpus(int node) const { return at(node).broken_gpus; }
 
   enum class Broke { nothing, spare, in_service };
   /// What breaks with a node: nothing where it is broken or in maintenance.
@@ -45,7 +45,7 @@ private:
     State state = State::in_service;
     int windows = 0;
     std::uint32_t starts = 0;
-    std::uint64_t broken_gpus = 0;
+    GpuBits broken_gpus = 0;
   };
 
   Node& at(int node) { return nodes_[static_cast<std::size_t>(node)]; }

@@ -32,7 +32,7 @@ Place place_by(Placement placement)
 Allocation on_empty_cluster(Placement placement, const ClusterShape& shape, const Request& request)
 {
   GpuSet all(shape);
-  const std::uint64_t every = lowest(~std::uint64_t{0}, shape.gpus_per_node);
+  const GpuBits every = first_gpus(shape.gpus_per_node);
   for (int node = 0; node < shape.nodes; ++node)
     all.add({node, every});
   return place_by(placement)(all, shape, request);

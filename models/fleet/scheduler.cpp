@@ -107,7 +107,7 @@ Allocation Scheduler::up_part(const Allocation& gpus) const
 {
   Allocation up;
   for (const Slice& slice : gpus)
-    if (const std::uint64_t rest = slice.gpus & ~down_on(slice.node);
+    if (const GpuBits rest = slice.gpus & ~down_on(slice.node);
         rest != 0 && !drains(slice.node))
       up.push_back({slice.node, rest});
   return up;
@@ -254,7 +254,7 @@ void Scheduler::release(JobId id)
 
 void Scheduler::set_down(const Slice& gpus, bool is_down)
 {
-  std::uint64_t& down = down_gpus_[static_cast<std::size_t>(gpus.node)];
+  GpuBits& down = down_gpus_[static_cast<std::size_t>(gpus.node)];
   const Slice changed{gpus.node, gpus.gpus & (is_down ? ~down : down)};
   if (changed.gpus == 0)
     return;

@@ -109,8 +109,8 @@ public:
   /// What waiting jobs hold of GPUs that went down they have to get again.
   void take_from_waiting(const Slice& gpus);
   bool is_down(int node) const { return down_on(node) == every_gpu(); }
-  std::uint64_t down_on(int node) const { return down_gpus_[static_cast<std::size_t>(node)]; }
-  std::uint64_t every_gpu() const { return lowest(~std::uint64_t{0}, shape_.gpus_per_node); }
+  GpuBits down_on(int node) const { return down_gpus_[static_cast<std::size_t>(node)]; }
+  GpuBits every_gpu() const { return first_gpus(shape_.gpus_per_node); }
   /// A job that failed waits for GPUs in place of those that are down, and keeps the others.
   void keep_place(JobId id);
   bool keeps_place(JobId id) const { return !lost_.empty() && lost_.contains(id); }
@@ -157,7 +157,7 @@ private:
   std::vector<Allocation> held_; // by job
   std::vector<JobId> started_, arrived_;
   std::map<JobId, LostGpus> lost_;       // of jobs that keep their place
-  std::vector<std::uint64_t> down_gpus_; // by node
+  std::vector<GpuBits> down_gpus_; // by node
   int down_ = 0;
   std::set<int> drains_; // nodes, as long as a job holds some of one
   int node_changes_ = 0;

@@ -9,7 +9,7 @@ namespace {
 
 Slice gpu_of(const Outage& outage)
 {
-  return {outage.first, std::uint64_t{1} << outage.gpu};
+  return {outage.first, GpuBits{1} << outage.gpu};
 }
 
 } // namespace

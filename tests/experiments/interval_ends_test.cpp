@@ -23,6 +23,7 @@ struct Made {
   double spread_kernels = 0.1;
   double correlation = 0;
   int runs = 0;
+  bool straight = false;
 
   Deviations deviations()
   {
@@ -44,7 +45,7 @@ struct Made {
     const LinearEffects effects = linear_effects(point, rates, variables);
     runs = 0;
     return deviations_to_ends(point, variables, effects, {{1, correlation}, {correlation, 1}},
-                              {rates, effects.base.front(), 0, kHalf});
+                              {rates, effects.base.front(), 0, kHalf, straight});
   }
 };
 
@@ -67,6 +68,9 @@ TEST_CASE("an interval ends where the slower of two is fast enough, and no furth
   CHECK(found.above < 0.6 * 0.4);                // of a host alone
   CHECK_THAT(found.below, WithinRel(0.4, 1e-3)); // a slower one is that
   CHECK(made.runs > 4);
+  made.straight = true; // the host alone has effects there, until the kernels take as long
+  CHECK_THAT(kHalf * made.deviations().above, WithinRel(lead, 0.03));
+  CHECK(made.runs == 2);
 }
 
 TEST_CASE("an interval reaches as far as it does, where effects grow", "[uncertainty][closed-form]")

@@ -1,14 +1,17 @@
 // What is not known of a slowdown: what a job beside others does not share with itself alone.
+#include "calibration/correlated.hpp"
 #include "experiments/run/scenario.hpp"
-#include "experiments/run/uncertainty/linear_effects.hpp"
+#include "experiments/run/uncertainty/linear_spreads.hpp"
 #include "experiments/run/uncertainty/probe.hpp"
 #include "experiments/run/uncertainty/uncertain_variables.hpp"
 #include "experiments/spec/resolve.hpp"
+#include "sim/engine/random.hpp"
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace foretrain::slowdown_range_test {
 
@@ -49,21 +52,6 @@ double log_width(const Range& range)
   return std::log(range.high / range.low);
 }
 
-// Variances towards lower and towards higher values: what more of a variable and less of it do.
-struct Sides {
-  double below = 0, above = 0;
-
-  void add(double more, double less)
-  {
-    below += std::pow(more < 0 ? more : less, 2);
-    above += std::pow(more > 0 ? more : less, 2);
-  }
-  double width(double beside) const
-  {
-    return kHalf90 * (std::hypot(std::sqrt(below), beside) + std::hypot(std::sqrt(above), beside));
-  }
-};
-
 } // namespace
 
 TEST_CASE("a slowdown is as uncertain as what the job alone does not share", "[uncertainty][long]")
@@ -74,38 +62,32 @@ TEST_CASE("a slowdown is as uncertain as what the job alone does not share", "[u
   REQUIRE(job.slowdown_range);
   CHECK(*job.slowdown > 1.05);
   CHECK(job.slowdown_range->median == *job.slowdown);
-  // Each parameter by itself, with the starts of the run that is told.
+  // Against draws of all parameters, with the starts of the run that is reported.
   RunOptions options;
   options.late = result.late;
   const Probe probe(asked, options, nullptr);
   const auto variables = variables_of(resolve(asked), asked);
-  const double alone = probe.alone(asked, 0, false);
-  const double beside = probe.rates(asked)[0];
-  Sides over, own; // of the slowdown, and of the job alone
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    // Effects on the job alone, and beside the others.
-    const auto effects = [&](double sign) {
-      const bool uneven = acts_unevenly(variables[v]);
-      std::vector<double> shift(variables.size(), 0);
-      shift[v] = sign * std::clamp((uneven ? kHalf90 : 1) * variables[v].spread, 0.1, 0.5);
-      const Point other = shifted(asked, variables, shift);
-      const double deviation = variables[v].spread / shift[v];
-      return std::pair{deviation * (probe.alone(other, 0, false) - alone),
-                       deviation * (probe.rates(other)[0] - beside)};
-    };
-    const auto more = effects(1);
-    const auto less = acts_unevenly(variables[v]) ? effects(-1) : more;
-    over.add(more.first - more.second, less.first - less.second);
-    own.add(more.first, less.first);
+  const auto root = calibration::correlation_root(correlations(asked, variables));
+  std::vector<double> slowdowns, alone; // logarithms
+  sim::RandomStream random(1, "slowdowns");
+  for (int draw = 0; draw < 200; ++draw) {
+    std::vector<double> z, shift;
+    for (std::size_t v = 0; v < variables.size(); ++v) {
+      z.push_back(random.normal());
+      shift.push_back(variables[v].spread *
+                      std::inner_product(z.begin(), z.end(), root[v].begin(), 0.0));
+    }
+    const Point other = shifted(asked, variables, shift);
+    alone.push_back(probe.alone(other, 0, false));
+    slowdowns.push_back(alone.back() - probe.rates(other)[0]);
   }
-  const double runs = job.uncertainty->run_to_run;
-  CAPTURE(log_width(*job.slowdown_range), over.width(0), runs, log_width(job.alone->throughput),
-          own.width(0));
-  CHECK(log_width(*job.slowdown_range) > over.width(runs));
-  CHECK(log_width(*job.slowdown_range) < 1.1 * over.width(std::sqrt(2.0) * runs));
-  // Less than in proportion: what exchanges wait for is hidden once it is quick enough.
-  CHECK(log_width(job.alone->throughput) > 0.75 * own.width(0));
-  CHECK(log_width(job.alone->throughput) < 1.1 * own.width(runs));
+  const auto width = [](const std::vector<double>& drawn) {
+    return quantile(drawn, 0.95) - quantile(drawn, 0.05);
+  };
+  CAPTURE(width(slowdowns), width(alone), log_width(*job.slowdown_range),
+          log_width(job.alone->throughput));
+  CHECK_THAT(log_width(*job.slowdown_range), WithinRel(width(slowdowns), 0.15));
+  CHECK_THAT(log_width(job.alone->throughput), WithinRel(width(alone), 0.15));
   // What shares nothing is as slow as alone whatever is not known of it.
   const JobResult& apart = result.jobs[2];
   CHECK(*apart.slowdown == Approx(1).epsilon(1e-9));

@@ -69,6 +69,8 @@ public:
     const auto straight = reached(along);
     if (!straight || std::abs(*straight - promised) <= kInProportion * promised)
       return linear;
+    if (quantity_.straight)
+      return std::max(0.0, *straight) / quantity_.half_width;
     double furthest = *straight;
     const Effect found = found_at(shift_along(along));
     const Effect beside =

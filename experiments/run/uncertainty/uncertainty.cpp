@@ -7,9 +7,8 @@
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/run/simulate/one_gpu.hpp"
 #include "experiments/run/simulate/tenancy.hpp"
-#include "experiments/run/uncertainty/interval_ends.hpp"
-#include "experiments/run/uncertainty/linear_spreads.hpp"
 #include "experiments/run/uncertainty/not_modelled.hpp"
+#include "experiments/run/uncertainty/rate_effects.hpp"
 #include "experiments/run/uncertainty/unexplained.hpp"
 #include "sim/engine/random.hpp"
 
@@ -41,104 +40,6 @@ double between_runs(const ResolvedExperiment& experiment,
   return std::hypot(left.empty() ? spread_of("run") : 0, shared ? spread_of("shared-cores") : 0);
 }
 
-// Of one of the jobs.
-using RateOf = std::function<double(const Point& point, std::size_t job, bool same_exchanges)>;
-
-// What the spread of each parameter does to the rate of each job.
-struct Effects {
-  const Probe& probe;
-  const ResolvedExperiment& experiment;
-  const std::vector<Variable>& variables;
-  std::vector<std::vector<double>> matrix; // correlations
-  LinearEffects of_rates;                  // [variable][job]
-  RateOf rate;                             // logarithm
-  double half_width;                       // of intervals, in standard deviations
-
-  Deviations deviations(std::size_t job) const
-  {
-    return deviations_to_ends(
-        probe.point(), variables, of_rates, matrix,
-        {[&](const Point& point, bool same) { return LogRates{rate(point, job, same)}; },
-         of_rates.base[job], job, half_width});
-  }
-  std::vector<Uncertainty::Part> left(std::size_t job) const
-  {
-    return leftovers(probe.point(), variables, of_rates.more, job);
-  }
-  // With the rate that the job has alone in place of the one beside the others.
-  Effects without_others(std::size_t job) const
-  {
-    return instead(job, [&it = probe](const Point& point, std::size_t i, bool same_exchanges) {
-      return it.alone(point, i, same_exchanges);
-    });
-  }
-  Effects on_one_gpu(std::size_t job) const
-  {
-    return instead(job, [&it = probe](const Point& point, std::size_t i, bool) {
-      return it.on_one_gpu(point, i);
-    });
-  }
-  // Of the rate over another one, in which what both have in common cancels. In proportion: each
-  // run of a ratio is two.
-  Deviations over(const Effects& other, std::size_t job) const
-  {
-    LinearEffects differences = of_rates;
-    for (std::size_t v = 0; v < variables.size(); ++v) {
-      differences.more[v][job] -= other.of_rates.more[v][job];
-      differences.less[v][job] -= other.of_rates.less[v][job];
-    }
-    return deviations_of(variables, differences, matrix, job);
-  }
-
-  NotModelled not_modelled(std::size_t job) const
-  {
-    return experiments::not_modelled(probe.point(), experiment, job);
-  }
-
-  // What one GPU does not have in common with several: relative standard deviation.
-  double of_several(std::size_t job) const
-  {
-    double variance = 0;
-    for (std::size_t v = 0; v < variables.size(); ++v)
-      if (variables[v].of_several > 0)
-        variance +=
-            std::pow(of_rates.more[v][job] * variables[v].of_several / variables[v].spread, 2);
-    return std::sqrt(variance);
-  }
-
-private:
-  Effects instead(std::size_t job, RateOf of) const
-  {
-    Effects other = *this;
-    const auto effects = linear_effects(
-        probe.point(),
-        [&](const Point& point, bool same) { return LogRates{of(point, job, same)}; }, variables);
-    other.rate = std::move(of);
-    other.of_rates.base[job] = effects.base[0];
-    for (std::size_t v = 0; v < variables.size(); ++v) {
-      other.of_rates.more[v][job] = effects.more[v][0];
-      other.of_rates.less[v][job] = effects.less[v][0];
-    }
-    return other;
-  }
-};
-
-Effects effects_of(const Probe& probe, const ResolvedExperiment& experiment,
-                   const std::vector<Variable>& variables, double interval)
-{
-  return {probe,
-          experiment,
-          variables,
-          correlations(probe.point(), variables),
-          linear_effects(
-              probe.point(),
-              [&](const Point& point, bool same) { return probe.rates(point, same); }, variables),
-          [&probe](const Point& point, std::size_t job, bool same) {
-            return probe.rates(point, same)[job];
-          },
-          half_width(interval)};
-}
-
 // Of a job's rate, beside its parameters; relative standard deviations.
 struct Chance {
   std::vector<Uncertainty::Part> left; // by fits of profiles, and by what is not modelled
@@ -147,12 +48,12 @@ struct Chance {
   double beside() const { return std::hypot(deviation_of(left), runs); }
 };
 
-Chance chance_of(const Effects& effects, std::size_t i, const JobResult& job)
+Chance chance_of(const RateEffects& effects, std::size_t i, const JobResult& job)
 {
   Chance chance{effects.left(i)};
   const double between = between_runs(effects.experiment, chance.left);
   chance.run = std::hypot(job.uncertainty->run_to_run, between);
-  const NotModelled beside = effects.not_modelled(i);
+  const NotModelled beside = not_modelled(effects.probe.point(), effects.experiment, i);
   chance.runs = std::hypot(between, beside.own);
   if (beside.common > 0)
     chance.left.push_back(
@@ -166,7 +67,7 @@ Range exactly(double value, const JobResult& job)
 }
 
 // A job that is one GPU alone has the speedup 1, whatever its parameters.
-void add_speedup_range(const Effects& effects, std::size_t i, JobResult& job)
+void add_speedup_range(const RateEffects& effects, std::size_t i, JobResult& job)
 {
   const bool itself = job.gpus == 1 && effects.experiment.jobs.size() == 1;
   if (itself || !runs_on_one_gpu(effects.experiment.jobs[i]))
@@ -179,19 +80,20 @@ void add_speedup_range(const Effects& effects, std::size_t i, JobResult& job)
 
 // The job without the others, which chance moves by less. `run`: relative standard deviation of its
 // run beside them.
-void add_slowdown_range(const Effects& effects, std::size_t i, double run, JobResult& job)
+void add_slowdown_range(const RateEffects& effects, std::size_t i, double run, JobResult& job)
 {
   if (!job.alone)
     return;
   const bool shares = std::abs(*job.slowdown - 1) > kSharesNothing;
-  const Effects alone = shares ? effects.without_others(i) : effects;
+  const RateEffects alone = shares ? effects.without_others(i) : effects;
   const auto left = alone.left(i);
   const Range& steps = job.alone->throughput;
   const double own = std::log(steps.high / steps.low) / 2 / half_width(steps.interval);
   const double runs = between_runs(only(effects.experiment, i), left);
   job.slowdown_range =
       time_widened(exactly(*job.slowdown, job), effects.over(alone, i), std::hypot(own, runs, run));
-  const double beside = std::hypot(runs, deviation_of(left), effects.not_modelled(i).total());
+  const double beside = std::hypot(
+      runs, deviation_of(left), not_modelled(effects.probe.point(), effects.experiment, i).total());
   const Deviations deviations = alone.deviations(i);
   job.alone->throughput = rate_widened(steps, deviations, beside);
   job.alone->step_time = time_widened(job.alone->step_time, deviations, beside);
@@ -206,7 +108,7 @@ void set_parameters(const Deviations& all, Uncertainty& uncertainty)
   }
 }
 
-void add_linear(const Effects& effects, PointResult& result)
+void add_linear(const RateEffects& effects, PointResult& result)
 {
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     JobResult& job = result.jobs[i];
@@ -246,7 +148,7 @@ std::vector<double> drawn(const std::vector<std::vector<double>>& root, sim::Ran
 // Step times of each job with variables drawn, and what was drawn. What contradicts an anchor is
 // drawn again.
 std::pair<std::vector<double>, std::vector<std::vector<double>>>
-sample(const Effects& effects, const std::vector<std::vector<double>>& root, std::uint64_t seed,
+sample(const RateEffects& effects, const std::vector<std::vector<double>>& root, std::uint64_t seed,
        std::uint64_t number)
 {
   constexpr int kMostDraws = 100;
@@ -267,7 +169,7 @@ sample(const Effects& effects, const std::vector<std::vector<double>>& root, std
   }
 }
 
-Samples draw(const Effects& effects, const RunOptions& options, std::size_t jobs)
+Samples draw(const RateEffects& effects, const RunOptions& options, std::size_t jobs)
 {
   const auto root = calibration::correlation_root(effects.matrix);
   Samples samples;
@@ -313,7 +215,7 @@ std::vector<LogRates> sampled_effects(const Samples& samples, std::size_t variab
 
 // Shares of a step are small differences, too small for slopes of scattered samples, and so is what
 // one GPU and several do not share: these are linear here, too.
-void add_samples(const Effects& linear, const RunOptions& options, PointResult& result)
+void add_samples(const RateEffects& linear, const RunOptions& options, PointResult& result)
 {
   const Samples samples = draw(linear, options, result.jobs.size());
   const auto sampled = sampled_effects(samples, linear.variables.size());
@@ -398,7 +300,8 @@ void add_parameters(const Point& point, const ResolvedExperiment& experiment,
     return;
   const auto variables = variables_of(experiment, point);
   const Probe probe(point, options, experiment.exchanges);
-  const Effects effects = effects_of(probe, experiment, variables, options.uncertainty.interval);
+  const RateEffects effects =
+      rate_effects(probe, experiment, variables, options.uncertainty.interval);
   if (method == UncertaintyMethod::linear)
     add_linear(effects, result);
   else

@@ -12,7 +12,6 @@
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
 
-#include <bit>
 #include <numeric>
 #include <sstream>
 
@@ -233,8 +232,8 @@ void check_history(const LoadedFleet& fleet, const FleetRun& run, const FleetRun
   const auto sum = [&](const std::vector<models::fleet::HeldSpan>& spans) {
     double held = 0;
     for (const auto& span : spans) {
-      held += std::popcount(span.slice.gpus) * (span.until - span.from).value();
-      CHECK(static_cast<int>(std::bit_width(span.slice.gpus)) <= fleet.shape.gpus_per_node);
+      held += count(span.slice) * (span.until - span.from).value();
+      CHECK((span.slice.gpus & ~models::fleet::first_gpus(fleet.shape.gpus_per_node)) == 0);
     }
     return held;
   };

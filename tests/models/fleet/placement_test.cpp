@@ -13,7 +13,7 @@ GpuSet free_gpus(const std::vector<int>& counts)
 {
   GpuSet free(ClusterShape{static_cast<int>(counts.size()), 4, 0});
   for (std::size_t node = 0; node < counts.size(); ++node)
-    free.add({static_cast<int>(node), lowest(~std::uint64_t{0}, counts[node])});
+    free.add({static_cast<int>(node), first_gpus(counts[node])});
   return free;
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("consolidate stays under one switch where it can", "[fleet]")
 
 TEST_CASE("a set of GPUs counts each once, and keeps nodes of a word apart", "[fleet]")
 {
-  GpuSet set(ClusterShape{20, 5, 0}); // eight bits a node, eight nodes a word
+  GpuSet set(ClusterShape{20, 5, 0}); // eight bits a node, sixteen nodes a word
   set.add({3, 0b10110});
   set.add({3, 0b00110}); // has them already
   set.add({4, 0b00001});
@@ -76,7 +76,7 @@ TEST_CASE("a set of GPUs counts each once, and keeps nodes of a word apart", "[f
   set.remove({3, 0b11100});
   CHECK(set.on(3) == 0b00010);
   CHECK(set.count() == 7);
-  set.add({5, ~std::uint64_t{0}}); // no more than a node has
+  set.add({5, ~GpuBits{0}}); // no more than a node has
   CHECK(set.on(5) == 0b11111);
   CHECK(set.on(6) == 0);
   GpuSet other(ClusterShape{20, 5, 0});
@@ -86,11 +86,15 @@ TEST_CASE("a set of GPUs counts each once, and keeps nodes of a word apart", "[f
   CHECK(set.count() == 2);
   CHECK(set.contains({{5, 0b00011}}));
   CHECK_FALSE(set.contains({{6, 0b00001}}));
-  GpuSet whole(ClusterShape{3, 64, 0}); // a word a node
-  whole.add({1, ~std::uint64_t{0}});
-  CHECK(whole.count() == 64);
-  CHECK(whole.on(1) == ~std::uint64_t{0});
-  CHECK(whole.on(2) == 0);
+  GpuSet racks(ClusterShape{3, 72, 0}); // a word a node
+  racks.add({1, ~GpuBits{0}});
+  CHECK(racks.count() == 72);
+  CHECK(racks.on(1) == first_gpus(72));
+  CHECK(racks.on(2) == 0);
+  racks.remove({1, first_gpus(70)});
+  CHECK(racks.count_on(1) == 2);
+  CHECK(lowest(racks.on(1)) == 70);
+  CHECK(lowest(racks.on(1), 1) == GpuBits{1} << 70);
 }
 
 } // namespace foretrain::placement_test

@@ -27,7 +27,7 @@ GpuSet free_between(const std::vector<Taken>& taken, double from, double until,
 {
   GpuSet free(shape);
   for (int node = 0; node < shape.nodes; ++node)
-    free.add({node, lowest(~std::uint64_t{0}, shape.gpus_per_node)});
+    free.add({node, first_gpus(shape.gpus_per_node)});
   for (const Taken& it : taken)
     if (it.from < until && from < it.until)
       free.remove(it.gpus);

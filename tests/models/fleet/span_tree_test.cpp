@@ -15,7 +15,7 @@ GpuSet all_free()
 {
   GpuSet free(kShape);
   for (int node = 0; node < kShape.nodes; ++node)
-    free.add({node, lowest(~std::uint64_t{0}, kShape.gpus_per_node)});
+    free.add({node, first_gpus(kShape.gpus_per_node)});
   return free;
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("spans with enough free GPUs for long enough are those that a walk fin
     const Seconds from(up_to(100)), until = from + Seconds(1 + up_to(30));
     spans.cut(from);
     spans.cut(until);
-    const Allocation gpus{{up_to(2), lowest(~std::uint64_t{0}, 1 + up_to(3))}};
+    const Allocation gpus{{up_to(2), first_gpus(1 + up_to(3))}};
     stream.uniform() < 0.6 ? spans.remove(gpus, from, until) : spans.add(gpus, from, until);
     // Spans that differ are joined: the first one's GPUs count. Several at once, so that what was
     // kept of them is asked for before a change of GPUs makes it anew.
