@@ -1,6 +1,7 @@
 #include "experiments/answers/compare.hpp"
 
 #include "experiments/answers/comparisons.hpp"
+#include "experiments/run/keep/judged.hpp"
 #include "experiments/run/keep/range.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -19,17 +20,30 @@ namespace {
 constexpr std::size_t kMostRuns = 48; // of single settings
 constexpr int kMostGpus = 64;         // of a point worth running again for each setting
 
+constexpr double kSameWork = 1e-6; // relative
+
+bool same(double a, double b)
+{
+  return std::abs(b / a - 1) <= kSameWork;
+}
+
 // Every step of a job is of that many samples.
 double samples_per_step(const JobResult& job)
 {
   return job.throughput.median * job.step_time.median;
 }
 
-// Where the time of a step goes that B takes longer, or saves; the largest part first.
-std::vector<DifferenceCause> causes_of(const JobResult& a, const JobResult& b)
+CountedIn counted_in(const JobResult& a, const JobResult& b)
 {
-  // The same samples: B's step may be of more of them.
-  const double scale = samples_per_step(a) / samples_per_step(b);
+  return a.tokens_per_s && b.tokens_per_s && !same(tokens_per_sample(a), tokens_per_sample(b))
+             ? CountedIn::tokens
+             : CountedIn::samples;
+}
+
+// Where the time of a step goes that B takes longer, or saves; the largest part first. B's step may
+// be of more work, by that factor less.
+std::vector<DifferenceCause> causes_of(const JobResult& a, const JobResult& b, double scale)
+{
   const Seconds all(b.step_time.median * scale - a.step_time.median);
   std::vector<DifferenceCause> causes;
   for (const StepPart& part : kStepParts) {
@@ -77,10 +91,11 @@ JobComparison compare_jobs(const ComparedPair& pair, const JobResult& a, const J
                            const CompareOptions& options)
 {
   const Profiles* profiles = pair.a->profiles ? pair.a->profiles.get() : pair.b->profiles.get();
-  const double ratio = b.throughput.median / a.throughput.median;
+  JobComparison told;
+  told.counted_in = counted_in(a, b);
+  const double ratio = told.rate(b) / told.rate(a);
   const Deviations deviations = deviations_of_ratio(b, a, profiles);
   const double half = half_width(options.interval);
-  JobComparison told;
   told.settings = pair.a->settings;
   told.job = a.name;
   told.job_b = b.name == a.name ? "" : b.name;
@@ -90,7 +105,7 @@ JobComparison compare_jobs(const ComparedPair& pair, const JobResult& a, const J
                 ratio * std::exp(half * deviations.above), options.interval};
   told.probability_b_faster = probability_above(std::log(ratio), deviations);
   told.samples_per_step = {samples_per_step(a), samples_per_step(b)};
-  told.causes = causes_of(a, b);
+  told.causes = causes_of(a, b, told.work_per_step(a) / told.work_per_step(b));
   if (options.fail_below)
     told.bounds.push_back(bound(BoundSide::below, *options.fail_below, std::log(ratio), deviations,
                                 options.confidence));
@@ -137,9 +152,14 @@ std::vector<std::string> warnings_of(const CompareSide& a, const CompareSide& b,
     for (const SettingDifference& it : pair.differs)
       if (it.pointer.ends_with("/model") || it.pointer.ends_with("/dataset"))
         warnings.insert("models or data sets differ: a sample of A is not one of B");
+    const std::string work = word_of(pair.counted_in);
+    if (pair.counted_in == CountedIn::tokens)
+      warnings.insert("samples are of different numbers of tokens: by these throughputs are "
+                      "compared");
     if (!pair.same_work())
-      warnings.insert("steps are of different numbers of samples: \"Why\" counts of B's as many as "
-                      "A's has, the parts above are of whole steps");
+      warnings.insert("steps are of different numbers of " + work +
+                      ": \"Why\" counts of B's as many as A's has, the parts above are of whole "
+                      "steps");
   }
   return {warnings.begin(), warnings.end()};
 }
@@ -154,10 +174,19 @@ bool worth_running(const ComparedPair& pair)
 
 } // namespace
 
+double JobComparison::rate(const JobResult& side) const
+{
+  return side.throughput.median * (counted_in == CountedIn::tokens ? tokens_per_sample(side) : 1);
+}
+
+double JobComparison::work_per_step(const JobResult& side) const
+{
+  return rate(side) * side.step_time.median;
+}
+
 bool JobComparison::same_work() const
 {
-  constexpr double kSame = 1e-6; // relative
-  return std::abs(samples_per_step.b / samples_per_step.a - 1) <= kSame;
+  return same(work_per_step(a.job), work_per_step(b.job));
 }
 
 void check_fields(const Value& at, const CompareAnswer& answer)

@@ -44,6 +44,15 @@ struct RatioBound {
   BoundState state = BoundState::undecided;
 };
 
+/// What rates are counted in: samples, or tokens where both sides' samples are made of them, in
+/// different numbers.
+enum class CountedIn { samples, tokens };
+constexpr auto choices(CountedIn)
+{
+  return std::to_array<Choice<CountedIn>>(
+      {{CountedIn::samples, "samples"}, {CountedIn::tokens, "tokens"}});
+}
+
 struct SamplesPerStep {
   double a = 0, b = 0;
 };
@@ -59,6 +68,7 @@ struct JobComparison {
   std::string job;
   std::string job_b; // where its name is another
   JobOfSide a, b;
+  CountedIn counted_in = CountedIn::samples;
   Range ratio; // of B's throughput over A's
   double probability_b_faster = 0;
   SamplesPerStep samples_per_step;
@@ -67,7 +77,10 @@ struct JobComparison {
   std::vector<SettingDifference> differs;
   std::vector<SettingAlone> settings_alone;
 
-  /// Steps of both are of as many samples.
+  /// Rate of one of the sides, and what a step of it is of, in what both are counted in.
+  double rate(const JobResult& side) const;
+  double work_per_step(const JobResult& side) const;
+  /// Steps of both are of as much.
   bool same_work() const;
 };
 
@@ -91,7 +104,7 @@ void describe(V& v, DifferenceCause& s)
 {
   v.required("part", s.part, "of time_s");
   v.required("a_s", s.a, "of A's step", in_si());
-  v.required("b_s", s.b, "of B's step, for as many samples as A's", in_si());
+  v.required("b_s", s.b, "of B's step, for as many samples or tokens as A's", in_si());
   v.required("difference_s", s.difference, "B less A", in_si());
   v.required("share", s.share, "of the difference of the steps");
 }
@@ -135,6 +148,9 @@ void describe(V& v, JobComparison& s)
   v.optional("job_b", s.job_b, "its name in B, where that is another");
   v.required("a", s.a, "of A");
   v.required("b", s.b, "of B");
+  v.optional("counted_in", s.counted_in,
+             "what throughputs are compared by: tokens where both sides' samples are made of them, "
+             "in different numbers");
   v.required("ratio", s.ratio, "of B's throughput over A's");
   v.required("probability_b_faster", s.probability_b_faster, "by its throughput", between(0, 1));
   v.required("samples_per_step", s.samples_per_step, "of the whole job");

@@ -1,6 +1,7 @@
 #include "experiments/answers/compare_settings.hpp"
 
 #include "experiments/run/scenario.hpp"
+#include "experiments/spec/resolve.hpp"
 #include "sim/base/error.hpp"
 
 #include <algorithm>
@@ -52,6 +53,16 @@ Point with_setting(const Point& point, const std::string& pointer, const Json& v
   return {point.settings, std::move(document), point.profiles, point.anchored};
 }
 
+// In tokens, where samples are made of them, per second.
+double quick_rate(const Point& point, std::size_t job)
+{
+  const double samples = quick_throughputs(point, {}).at(job);
+  const ResolvedJob resolved = resolve(point).jobs.at(job);
+  return resolved.transformer
+             ? samples * resolved.transformer->step.memory.batch.tokens_per_sample()
+             : samples;
+}
+
 } // namespace
 
 std::vector<SettingDifference> differing_settings(const ComparedPoint& a, const ComparedPoint& b)
@@ -76,11 +87,11 @@ std::vector<SettingAlone> settings_alone(const ComparedPoint& a,
                                          std::size_t job)
 {
   std::vector<SettingAlone> list;
-  const double base = quick_throughputs(*a.point, {})[job];
+  const double base = quick_rate(*a.point, job);
   for (const SettingDifference& it : differing)
     try {
       const Point changed = with_setting(*a.point, it.pointer, it.b);
-      list.push_back({it, quick_throughputs(changed, {}).at(job) / base});
+      list.push_back({it, quick_rate(changed, job) / base});
     } catch (const ConfigError&) { // it goes with another one only
       continue;
     }

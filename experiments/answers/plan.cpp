@@ -97,12 +97,14 @@ std::vector<Candidate> combinations(const PlanSpec& spec, const Value& root)
 
 constexpr const char* kGoals =
     "throughput_at_least, tokens_per_s_at_least, step_time_at_most, training_at_most";
-constexpr const char* kLengths = "it is told by epochs, tokens (of transformers) or training_steps";
+constexpr const char* kLengths =
+    "it is told by training_steps, by tokens of a transformer, or by epochs of other jobs";
 
 bool says_length(const JobSpec& job)
 {
-  return job.training_steps ||
-         (has_transformer(job) ? static_cast<bool>(job.tokens) : job.epochs.has_value());
+  const bool by_tokens = has_transformer(job);
+  return job.training_steps || (by_tokens && job.tokens) ||
+         (job.epochs && (!by_tokens || counts_epochs(job)));
 }
 
 // The job each goal is about. All goals are things that the jobs tell.

@@ -16,6 +16,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr double kSame = 1.005; // rates this close count as one
+constexpr double kRounding = 1e-9;
 
 // How many times as fast as the goal asks for.
 double reached(const PlanGoal& goal, const JobResult& job)
@@ -204,7 +205,7 @@ private:
   {
     const bool faster = rate(a) > rate(b) * kSame;
     const bool as_fast = !faster && rate(b) <= rate(a) * kSame;
-    const bool as_dear = std::abs(cost(a) - cost(b)) <= (kSame - 1) * std::abs(cost(b));
+    const bool as_dear = std::abs(cost(a) - cost(b)) <= kRounding * std::abs(cost(b));
     if (as_fast || (!plan_.spec.goals.empty() && !as_dear))
       return cost(a) < cost(b);
     return faster;

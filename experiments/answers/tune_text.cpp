@@ -20,10 +20,18 @@ std::string training_header(const TuneAnswer& a)
          (cost ? fmt::format("{:>12}  ", currency.empty() ? "cost" : "cost, " + currency) : "");
 }
 
+// With three digits where there are few.
+std::string rounded(double value, double tenths_below)
+{
+  return value < 1              ? fmt::format("{:.3g}", value)
+         : value < tenths_below ? fmt::format("{:.1f}", value)
+                                : fmt::format("{:.0f}", value);
+}
+
 std::string training_cells(const TunedPlan& p)
 {
-  return (p.days ? fmt::format("{:>8.1f}  ", p.days->median) : "") +
-         (p.cost ? fmt::format("{:>12.0f}  ", p.cost->median) : "");
+  return (p.days ? fmt::format("{:>8}  ", rounded(p.days->median, 1e6)) : "") +
+         (p.cost ? fmt::format("{:>12}  ", rounded(p.cost->median, 100)) : "");
 }
 
 // A key of plans in the table.

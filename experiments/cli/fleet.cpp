@@ -28,20 +28,20 @@ using namespace experiments;
 struct FleetArguments {
   std::string file;
   std::vector<std::string> set;
-  std::string policy, policy_command, format = "table", out, when, keep;
+  std::string policy, policy_command, policy_name, format = "table", out, when, keep;
   int seed = 1, seeds = 1, jobs = 1;
   LauncherArguments launcher;
   CLI::Option *seed_given = nullptr, *seeds_given = nullptr, *jobs_given = nullptr;
 };
 
 // A policy's command decides instead of the file's backfill.
-void decide_by_command(FleetFile& file, const std::string& command)
+void decide_by_command(FleetFile& file, const std::string& name)
 {
   for (FleetPoint& point : file.points) {
     if (!point.fleet.policy.gang)
       throw UsageError(
           "--policy-command decides about whole jobs: the policy must have \"gang\": true");
-    point.fleet.policy_name = command;
+    point.fleet.policy_name = name;
   }
 }
 
@@ -179,7 +179,7 @@ int run_fleet_command(const FleetArguments& a)
   require_folder_of_seeds(a);
   FleetFile file = load_fleet_file(a.file, a.set, a.policy);
   if (!a.policy_command.empty())
-    decide_by_command(file, a.policy_command);
+    decide_by_command(file, a.policy_name.empty() ? a.policy_command : a.policy_name);
   if (!a.out.empty())
     make_directory(a.out, "--out");
   FleetSeeds given;
@@ -217,6 +217,8 @@ std::function<int()> fleet(CLI::App& app)
   app.add_option("--policy-command", a->policy_command,
                  "a command that decides who starts: it reads a line of JSON for each decision and "
                  "answers with one (docs/fleet.md)");
+  app.add_option("--policy-name", a->policy_name,
+                 "what answers call the policy of --policy-command; default the command");
   app.add_option("--format", a->format,
                  "table, json or csv (one row a job; of a sweep one a point)")
       ->check(CLI::IsMember({"table", "json", "csv"}));

@@ -24,21 +24,23 @@ struct NamedQuestion {
 };
 
 constexpr NamedQuestion kQuestions[] = {
-    {"fastest", "the ten points of highest throughput that fit",
-     "SELECT settings, job, throughput_samples_per_s, efficiency, bottleneck_resource FROM jobs "
-     "WHERE fits ORDER BY throughput_samples_per_s DESC LIMIT 10"},
+    {"fastest", "the ten points of highest throughput (in tokens, where they are told) that fit",
+     "SELECT settings, job, throughput_samples_per_s, tokens_per_s, efficiency, "
+     "bottleneck_resource FROM jobs "
+     "WHERE fits ORDER BY coalesce(tokens_per_s, throughput_samples_per_s) DESC LIMIT 10"},
     {"per-gpu", "the same for each GPU",
-     "SELECT settings, job, throughput_samples_per_s / gpus AS samples_per_s_per_gpu FROM jobs "
-     "WHERE fits ORDER BY 3 DESC LIMIT 10"},
+     "SELECT settings, job, throughput_samples_per_s / gpus AS samples_per_s_per_gpu, "
+     "tokens_per_s / gpus AS tokens_per_s_per_gpu FROM jobs "
+     "WHERE fits ORDER BY coalesce(tokens_per_s, throughput_samples_per_s) / gpus DESC LIMIT 10"},
     {"scaling", "throughput and efficiency by number of GPUs, of points that fit",
      "SELECT job, gpus, count(*) AS points, min(throughput_samples_per_s) AS lowest, "
      "max(throughput_samples_per_s) AS highest, max(efficiency) AS best_efficiency FROM jobs "
      "WHERE fits GROUP BY job, gpus ORDER BY job, gpus"},
     {"settings", "each value of each setting, and the best throughput with it",
-     "SELECT pointer, value, count(*) AS points, max(throughput_samples_per_s) AS highest "
-     "FROM settings JOIN jobs USING (point) WHERE fits GROUP BY pointer, value ORDER BY pointer, "
-     "highest "
-     "DESC"},
+     "SELECT pointer, value, count(*) AS points, max(throughput_samples_per_s) AS highest, "
+     "max(tokens_per_s) AS most_tokens_per_s FROM settings JOIN jobs USING (point) WHERE fits "
+     "GROUP BY pointer, value ORDER BY pointer, "
+     "coalesce(most_tokens_per_s, highest) DESC"},
     {"limits", "what limits how many points",
      "SELECT bottleneck_resource, count(*) AS points FROM jobs GROUP BY 1 ORDER BY 2 DESC"},
     {"waiting", "the ten points that lose most of a step to communication and input",

@@ -7,6 +7,7 @@
 #include "experiments/spec/training_length.hpp"
 #include "sim/base/catalog.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/readable.hpp"
 
 #include <algorithm>
 
@@ -131,6 +132,9 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
         .fail("needs a policy with gangs: pods are placed one by one, and keep their nodes anyway");
   if (fleet.spec.jobs) {
     const auto path = beside(*document, "/jobs/trace");
+    require_readable(path);
+    if (!std::filesystem::exists(path))
+      root.at("jobs").at("trace").fail("is no file: " + path.string());
     const FleetJobsSpec& jobs = *fleet.spec.jobs;
     auto& trace = known[{path.string(), jobs.kind, jobs.take}];
     if (!trace)
@@ -159,8 +163,8 @@ FleetFile load_fleet_file(const std::shared_ptr<Document>& document,
   for (const std::string& text : overrides)
     apply_override(*document, text, "/cluster/nodes=16");
   if (!policy.empty()) {
-    hold_in_sweep(*document, "/policy");
     set_value(*document, "/policy", Json(policy), "--policy " + policy);
+    hold_in_sweep(*document, "/policy");
   }
   FleetFile file;
   file.document = document;

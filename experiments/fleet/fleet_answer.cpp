@@ -161,6 +161,7 @@ void count_jobs(FleetAnswer& answer, const FleetRun& run)
       break;
     case JobState::waiting:
       ++answer.jobs.waiting;
+      answer.jobs.unfinished += outcome.start != kNever ? 1 : 0;
       break;
     case JobState::running:
       ++answer.jobs.running;

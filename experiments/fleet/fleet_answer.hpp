@@ -18,7 +18,8 @@ struct FleetSpread {
 };
 
 struct FleetJobCounts {
-  int submitted = 0, completed = 0, timeout = 0, rejected = 0, waiting = 0, running = 0, stuck = 0;
+  int submitted = 0, completed = 0, timeout = 0, rejected = 0, waiting = 0, unfinished = 0,
+      running = 0, stuck = 0;
 };
 
 struct FleetGroup {
@@ -111,19 +112,22 @@ void describe(V& v, FleetJobCounts& s)
   v.required(
       "rejected", s.rejected,
       "larger than the cluster or their queue's quota, or more GPUs on a node than nodes have");
-  v.required("waiting", s.waiting, "that never started");
+  v.required("waiting", s.waiting, "at the end: they never got all their GPUs, or not again");
+  v.optional("unfinished", s.unfinished,
+             "of those that wait: they had started, and a failure took their GPUs");
   v.required("running", s.running, "when the simulation was interrupted");
-  v.required("stuck", s.stuck,
-             "of those that never started: they wait for each other's GPUs for ever");
+  v.required("stuck", s.stuck, "of those that wait: they wait for each other's GPUs for ever");
 }
 
 template <class V>
 void describe(V& v, FleetGroup& s)
 {
-  v.required("jobs", s.jobs,
-             "that ran, of the first seed; ranges are over the seeds that have such jobs");
-  v.optional("wait_s", s.wait_s, "from submission to start, of those that ran");
-  v.optional("completion_s", s.completion_s, "from submission to end, of those that ran");
+  v.required(
+      "jobs", s.jobs,
+      "that ran to their end, of the first seed; ranges are over the seeds that have such jobs");
+  v.optional("wait_s", s.wait_s, "from submission to start, of those that ran to their end");
+  v.optional("completion_s", s.completion_s,
+             "from submission to end, of those that ran to their end");
   v.required("gpu_hours", s.gpu_hours,
              "that they held while they ran, broken ones too until that is noticed");
 }
@@ -184,8 +188,10 @@ void describe(V& v, FleetAnswer& s)
   v.optional("interrupted", s.interrupted, "it was stopped before its end", {}, s.interrupted);
   v.required("jobs", s.jobs, "how many there were, and what became of them");
   v.required("makespan_s", s.makespan_s, "from the first submission to the last end");
-  v.optional("wait_s", s.wait_s, "from submission to the first start, of jobs that ran");
-  v.optional("completion_s", s.completion_s, "from submission to end, of jobs that ran");
+  v.optional("wait_s", s.wait_s,
+             "from submission to the first start, of jobs that ran to their end");
+  v.optional("completion_s", s.completion_s,
+             "from submission to end, of jobs that ran to their end");
   v.optional("slowdown", s.slowdown,
              "completion over run time, of which at least ten seconds count (bounded slowdown)");
   v.required("utilisation", s.utilisation, "GPU time that jobs held, of the cluster's");

@@ -230,10 +230,11 @@ void check_fleet(const FleetSpec& spec, const Value& root)
         .fail("needs failures with keep_place to be neighbour: memory of nodes that a job gives "
               "back is lost");
   if (spec.checkpoint && interval_by_failures(*spec.checkpoint) &&
-      !(spec.failures && (spec.failures->per_1000_node_days || spec.failures->gpus)))
+      !(spec.failures && (spec.failures->per_1000_node_days ||
+                          spec.failures->per_1000_switch_days || spec.failures->gpus)))
     root.at("checkpoint")
         .at("interval")
-        .fail("needs failures with per_1000_node_days or gpus to be " +
+        .fail("needs failures with per_1000_node_days, per_1000_switch_days or gpus to be " +
               spec.checkpoint->interval.json().get<std::string>());
   for (std::size_t i = 0; i < spec.queues.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)

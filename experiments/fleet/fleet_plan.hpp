@@ -86,9 +86,9 @@ void describe(V& v, FleetCandidateAnswer& s)
              between(0, 1));
   v.optional("never_run", s.never_run,
              "jobs that were rejected, stuck or waiting at the end, of the first seed");
-  v.optional("wait_p90_s", s.wait_p90_s, "nine of ten jobs that ran waited less");
-  v.optional("wait_mean_s", s.wait_mean_s, "of jobs that ran");
-  v.optional("completion_mean_s", s.completion_mean_s, "of jobs that ran");
+  v.optional("wait_p90_s", s.wait_p90_s, "nine of ten jobs that ran to their end waited less");
+  v.optional("wait_mean_s", s.wait_mean_s, "of jobs that ran to their end");
+  v.optional("completion_mean_s", s.completion_mean_s, "of jobs that ran to their end");
   v.optional("makespan_s", s.makespan_s, "from the first submission to the last end");
   v.optional("utilisation", s.utilisation, "GPU time that jobs held, of the cluster's");
   v.optional("goodput", s.goodput, "productive GPU time, of the cluster's");

@@ -203,8 +203,9 @@ std::string fleet_points_csv(const FleetSweepAnswer& answer)
   std::vector<std::string> header{"point"};
   for (const std::string& pointer : pointers_of_points(answer))
     header.push_back(pointer);
-  header.insert(header.end(), {"gpus", "jobs_submitted", "jobs_completed", "jobs_timeout",
-                               "jobs_rejected", "jobs_waiting", "jobs_running", "jobs_stuck"});
+  header.insert(header.end(),
+                {"gpus", "jobs_submitted", "jobs_completed", "jobs_timeout", "jobs_rejected",
+                 "jobs_waiting", "jobs_unfinished", "jobs_running", "jobs_stuck"});
   for (const FleetQuantity* column : columns)
     for (const char* end : {"", "_low", "_high"})
       header.push_back(column->column() + end);
@@ -215,8 +216,9 @@ std::string fleet_points_csv(const FleetSweepAnswer& answer)
     for (const auto& [pointer, value] : point.settings)
       fields.push_back(value_text(value));
     const FleetJobCounts& jobs = point.answer.jobs;
-    for (const int number : {point.answer.gpus, jobs.submitted, jobs.completed, jobs.timeout,
-                             jobs.rejected, jobs.waiting, jobs.running, jobs.stuck})
+    for (const int number :
+         {point.answer.gpus, jobs.submitted, jobs.completed, jobs.timeout, jobs.rejected,
+          jobs.waiting, jobs.unfinished, jobs.running, jobs.stuck})
       fields.push_back(std::to_string(number));
     for (const FleetQuantity* column : columns) {
       const Range* const range = column->of(point.answer);

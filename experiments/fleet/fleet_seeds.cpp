@@ -8,6 +8,7 @@
 #include "experiments/fleet/seed_workers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -111,6 +112,21 @@ void check_jobs(const LoadedFleet& fleet, const std::vector<FleetRun>& runs)
             "raise per_hour or until");
 }
 
+// Without the moment after those that run had got their GPUs, at which the queue is looked at.
+void hide_look(FleetRun& run)
+{
+  constexpr double kPerSecond = 1e5; // ten times as long as that moment
+  const auto hide = [](Seconds& time) {
+    if (time < models::fleet::kNever)
+      time = Seconds(std::round(time.value() * kPerSecond) / kPerSecond);
+  };
+  for (models::fleet::Job& job : run.workload.jobs)
+    hide(job.submit);
+  for (models::fleet::JobOutcome& outcome : run.result.jobs)
+    for (Seconds* time : {&outcome.start, &outcome.end, &outcome.run})
+      hide(*time);
+}
+
 std::vector<FleetRun> run_all_seeds(const LoadedFleet& fleet, const FleetOptions& options,
                                     SpeedTables& tables)
 {
@@ -134,6 +150,8 @@ std::vector<FleetRun> run_all_seeds(const LoadedFleet& fleet, const FleetOptions
     run.situations = static_cast<int>(table.situations());
     run.interval_scale = fleet.interval_scale;
     run.misfits = table.misfits();
+    if (fleet.spec.jobs && fleet.spec.jobs->take == TakeJobs::unfinished)
+      hide_look(run);
   }
   return runs;
 }

@@ -234,6 +234,9 @@ Checkpointing checkpointing_of(const LoadedFleet& fleet, SpeedTable& table, cons
   per_day *= 1 - failures.drained;
   if (failures.gpus && failures.gpus->takes == GpuTakes::gpu)
     per_day += failures.gpus->per_1000_days / 1000 * job.gpus;
+  const int under = fleet.shape.nodes_per_switch;
+  const int switches = under > 0 ? (nodes + under - 1) / under : 1; // packed
+  per_day += failures.per_1000_switch_days.value_or(0) / 1000 * switches;
   if (per_day > 0) // a write that costs nothing is best done always
     made.interval =
         std::max(kShortestInterval,

@@ -47,6 +47,12 @@ inline void check_fields(const Value& at, const Policy& policy)
     at.at("depth").fail("is only of conservative backfilling");
   if (at.json().contains("quantum") && policy.preemption != Preemption::quantum)
     at.at("quantum").fail("is only of preemption by quantum");
+  const bool passes =
+      policy.backfill == Backfilling::easy || policy.backfill == Backfilling::conservative;
+  if (!policy.gang && passes)
+    at.at("backfill")
+        .fail("is of policies that start whole jobs (gang): node by node all who wait "
+              "are looked at, and none is left out for an earlier one");
   if (at.json().contains("half_life") && policy.order != Order::fair_share)
     at.at("half_life").fail("is only of the order fair-share");
 }

@@ -137,7 +137,8 @@ std::string jobs_text(const FleetAnswer& answer)
       {"rejected: larger than the cluster or their queue's quota, or more GPUs on a node than "
        "nodes have",
        jobs.rejected},
-      {"never started", jobs.waiting - jobs.stuck},
+      {"never started", jobs.waiting - jobs.unfinished - jobs.stuck},
+      {"started and never got GPUs again", jobs.unfinished},
       {"still running", jobs.running},
       {"stuck: they wait for each other's GPUs", jobs.stuck}};
   for (const auto& [what, number_of_jobs] : others)

@@ -59,8 +59,11 @@ void JobCollector::tell(const std::string& what, const std::string& where)
   ++trace_.notes[known->second].jobs;
 }
 
-void JobCollector::leave_out(const std::string& why, const std::string& where)
+void JobCollector::leave_out(const std::string& why, const std::string& where,
+                             const std::string& id)
 {
+  if (!id.empty() && take_ == TakeJobs::unfinished)
+    trace_.why_left_out.emplace(id, note_text({why, 1, where}).substr(2));
   ++trace_.read;
   ++trace_.left_out;
   tell(why, where);
@@ -96,7 +99,7 @@ bool JobCollector::makes_sense(const TraceJob& job, const std::string& where)
   else if (job.limit_s && !(*job.limit_s > 0))
     why = "have a limit that is not positive";
   if (why != nullptr)
-    leave_out(why, where);
+    leave_out(why, where, job.id);
   return why == nullptr;
 }
 
@@ -134,7 +137,7 @@ void JobCollector::add(TraceJob job, const std::string& where)
   if (take_ == TakeJobs::unfinished) {
     if (job.limit_s)
       trace_.used_of_limit.push_back(std::min(1.0, job.run_s / *job.limit_s));
-    return leave_out("have ended: they tell how much of their limits jobs take", where);
+    return leave_out("have ended: they tell how much of their limits jobs take", where, job.id);
   }
   if (!job.limit_s)
     note("have no limit: schedulers expect their run time", where);
@@ -149,10 +152,13 @@ void JobCollector::add_unfinished(TraceJob job, std::optional<double> elapsed_s,
   if (!makes_sense(job, where))
     return;
   if (!job.limit_s)
-    return leave_out("have no limit: nobody knows how long they may run", where);
-  if (elapsed_s && !(*elapsed_s >= 0 && *elapsed_s < *job.limit_s))
-    return leave_out("should have ended: their limit is over", where);
-  trace_.elapsed.push_back(elapsed_s ? *elapsed_s / *job.limit_s : kWaits);
+    note("have no limit: nobody knows how long they run, and they are taken to hold their GPUs for "
+         "ever",
+         where);
+  const double limit = job.limit_s.value_or(models::fleet::kNever.value());
+  if (elapsed_s && !(*elapsed_s >= 0 && *elapsed_s < limit))
+    return leave_out("should have ended: their limit is over", where, job.id);
+  trace_.elapsed.push_back(elapsed_s ? *elapsed_s / limit : kWaits);
   trace_.workload.jobs.push_back(kept(std::move(job), where));
 }
 

@@ -65,8 +65,9 @@ struct JobTrace {
   std::size_t read = 0;     // jobs and other lines
   std::size_t left_out = 0; // for reasons that notes tell
   // Of unfinished jobs, of which those that run come first; their work is what their limits leave:
-  std::vector<double> elapsed;       // by job: shares of limits that are gone
-  std::vector<double> used_of_limit; // by jobs that have ended, in ascending order
+  std::vector<double> elapsed;                     // by job: shares of limits that are gone
+  std::vector<double> used_of_limit;               // by jobs that have ended, in ascending order
+  std::map<std::string, std::string> why_left_out; // by id, beside unfinished jobs
 };
 
 /// Unfinished jobs take the shares of their limits that jobs took which have ended: one of those
@@ -83,7 +84,7 @@ public:
   void add(TraceJob job, const std::string& where);
   /// One that runs, for `elapsed_s` so far, or waits (nothing).
   void add_unfinished(TraceJob job, std::optional<double> elapsed_s, const std::string& where);
-  void leave_out(const std::string& why, const std::string& where);
+  void leave_out(const std::string& why, const std::string& where, const std::string& id = "");
   /// Something worth telling of a job that is kept.
   void note(const std::string& what, const std::string& where);
   JobTrace finish();

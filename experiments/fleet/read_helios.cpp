@@ -30,6 +30,8 @@ void read_helios(const std::filesystem::path& path, JobCollector& jobs)
     if (!at || !length || !number)
       return jobs.leave_out("cannot be read: no submit_time, duration or number of GPUs",
                             row.where());
+    if (table.has("start_time") && !submitted(row.at("start_time"), slice) && *length <= 0)
+      return jobs.leave_out("were cancelled before they started", row.where());
     TraceJob one;
     one.id = row.at(id);
     one.queue = row.at(queue);

@@ -30,15 +30,25 @@ std::optional<double> condition(const Json& workload, const std::string& type)
   return {};
 }
 
+// Of "nvidia.com/gpu", "amd.com/gpu".
+double gpus_among(const Json& resources)
+{
+  double gpus = 0;
+  for (const auto& [name, amount] : resources.items())
+    if (name.ends_with("/gpu"))
+      gpus += amount.is_number()   ? amount.get<double>()
+              : amount.is_string() ? number_of(amount.get_ref<const std::string&>()).value_or(0)
+                                   : 0;
+  return gpus;
+}
+
+// What a container does not request is what its limits are: as written, that is nowhere else.
 double gpus_of_pod(const Json& pod_set)
 {
   double gpus = 0;
   for (const Json& container : below(pod_set, "/template/spec/containers")) {
-    const Json& asked = below(container, "/resources/requests/nvidia.com~1gpu");
-    if (asked.is_number())
-      gpus += asked.get<double>();
-    else if (asked.is_string())
-      gpus += number_of(asked.get<std::string>()).value_or(0);
+    const double requested = gpus_among(below(container, "/resources/requests"));
+    gpus += requested > 0 ? requested : gpus_among(below(container, "/resources/limits"));
   }
   return gpus;
 }

@@ -162,7 +162,7 @@ void add_job(const TraceTable::Row& row, JobCollector& jobs)
     return jobs.leave_out("are steps of jobs (sacct without -X)", row.where());
   const std::string state = first_word(row.at("State"));
   if (state == "SUSPENDED")
-    return jobs.leave_out("are suspended", row.where());
+    return jobs.leave_out("are suspended", row.where(), id);
   const auto submit = time_of(row.at("Submit"));
   if (!submit)
     return jobs.leave_out("cannot be read: no time of submission", row.where());
@@ -172,7 +172,7 @@ void add_job(const TraceTable::Row& row, JobCollector& jobs)
   if (state == "PENDING" || state == "RUNNING")
     return add_running_or_waiting(row, std::move(one), state == "RUNNING", jobs);
   if (!time_of(row.at("Start")))
-    return jobs.leave_out("were cancelled before they started", row.where());
+    return jobs.leave_out("were cancelled before they started", row.where(), id);
   const auto run = run_of(row, jobs);
   if (!run)
     return jobs.leave_out("cannot be read: no run time", row.where());

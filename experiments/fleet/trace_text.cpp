@@ -171,6 +171,25 @@ int whole_of(double number)
   return static_cast<int>(std::clamp(number, -1e9, 1e9));
 }
 
+namespace {
+
+// Seconds that a clock is ahead of UTC, of what follows the seconds of a time: a fraction, and "Z",
+// "+01:00", "+0100" or nothing, which is as the trace's own clock.
+std::optional<double> ahead_of_utc(std::string_view rest)
+{
+  if (!rest.empty() && rest.front() == '.')
+    rest.remove_prefix(std::min(rest.find_first_not_of("0123456789", 1), rest.size()));
+  if (rest.empty() || (rest.front() != '+' && rest.front() != '-'))
+    return 0;
+  const std::size_t minutes = rest.size() > 3 && rest[3] == ':' ? 4 : 3;
+  const int hour = digits(rest, 1, 2), minute = rest.size() > 3 ? digits(rest, minutes, 2) : 0;
+  if (hour < 0 || minute < 0)
+    return {};
+  return (rest.front() == '-' ? -1 : 1) * (hour * 3600.0 + minute * 60);
+}
+
+} // namespace
+
 std::optional<double> time_of(std::string_view text)
 {
   const int year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);
@@ -178,7 +197,10 @@ std::optional<double> time_of(std::string_view text)
   if (year < 0 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 24 ||
       minute < 0 || minute > 59 || second < 0 || second > 60)
     return {};
-  return days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+  const auto ahead = ahead_of_utc(text.substr(std::min<std::size_t>(19, text.size())));
+  if (!ahead)
+    return {};
+  return days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - *ahead;
 }
 
 std::optional<double> elapsed_of(std::string_view text)

@@ -153,7 +153,14 @@ private:
   TextTable pairs_table() const
   {
     TextTable table;
-    table.header = {"job", "A samples/s", "B samples/s", "B / A"};
+    const bool tokens =
+        std::all_of(answer_.pairs.begin(), answer_.pairs.end(),
+                    [](const JobComparison& pair) { return pair.counted_in == CountedIn::tokens; });
+    const auto rate = [&](const JobComparison& pair, const JobResult& side) {
+      return number_text(tokens ? pair.rate(side) : side.throughput.median, tokens);
+    };
+    table.header = tokens ? std::vector<std::string>{"job", "A tokens/s", "B tokens/s", "B / A"}
+                          : std::vector<std::string>{"job", "A samples/s", "B samples/s", "B / A"};
     table.texts = 1;
     table.header.push_back(
         fmt::format("{:.0f} % int.", 100 * answer_.pairs.front().ratio.interval));
@@ -165,8 +172,7 @@ private:
       const std::string& before = a.bottleneck.label();
       const std::string& after = b.bottleneck.label();
       table.lines.push_back(
-          {pair_name(pair), number_text(a.throughput.median), number_text(b.throughput.median),
-           fmt::format("{:.3f}", pair.ratio.median),
+          {pair_name(pair), rate(pair, a), rate(pair, b), fmt::format("{:.3f}", pair.ratio.median),
            fmt::format("{:.3f}-{:.3f}", pair.ratio.low, pair.ratio.high),
            number_text(1e3 * a.step_time.median), number_text(1e3 * b.step_time.median),
            percent_text(pair.probability_b_faster),
@@ -227,8 +233,10 @@ private:
         words.push_back(words_of(pair.causes[i].part) + " " +
                         signed_ms(pair.causes[i].difference.value()));
       if (!words.empty())
-        items.push_back(leading_name(pair) + (pair.same_work() ? "" : "for as many samples ") +
-                        joined(words) + "; " + resource_change(pair));
+        items.push_back(
+            leading_name(pair) +
+            (pair.same_work() ? "" : fmt::format("for as many {} ", word_of(pair.counted_in))) +
+            joined(words) + "; " + resource_change(pair));
     }
     if (items.empty())
       items.emplace_back("no part of the step differs");

@@ -50,6 +50,26 @@ ToldRate told_rate(const JobResult& job)
                           : ToldRate{job.throughput, "samples/s"};
 }
 
+OneUnit::OneUnit(const std::vector<ReportRow>& rows)
+{
+  double least = 0, most = 0;
+  for (const ReportRow& row : rows) {
+    if (row.job && !row.job->tokens_per_s)
+      return;
+    if (!row.job)
+      continue;
+    const double tokens = tokens_per_sample(*row.job);
+    least = most > 0 ? std::min(least, tokens) : tokens;
+    most = std::max(most, tokens);
+  }
+  tokens_ = most > least * (1 + 1e-6);
+}
+
+double OneUnit::rate_alone(const JobResult& job) const
+{
+  return job.alone ? job.alone->throughput.median * (tokens_ ? tokens_per_sample(job) : 1) : 0;
+}
+
 std::string money_text(const JobResult& job)
 {
   return job.cost ? number_text(job.cost->median, true) +

@@ -48,6 +48,22 @@ struct ToldRate {
 };
 ToldRate told_rate(const JobResult& job);
 
+/// The same by one unit: tokens where all jobs' samples are made of them, in different numbers.
+class OneUnit {
+public:
+  explicit OneUnit(const std::vector<ReportRow>& rows);
+  const char* name() const { return tokens_ ? "tokens/s" : "samples/s"; }
+  const Range& rate(const JobResult& job) const
+  {
+    return tokens_ ? *job.tokens_per_s : job.throughput;
+  }
+  /// Of the same kind of samples.
+  double rate_alone(const JobResult& job) const;
+
+private:
+  bool tokens_ = false;
+};
+
 /// What the training costs, with its currency; "" where it is not told.
 std::string money_text(const JobResult& job);
 

@@ -113,11 +113,12 @@ std::vector<std::string> choose_panels(const Report& report, const std::string& 
   return panels;
 }
 
-std::string rate_text(const ReportRow& row)
+std::string rate_text(const ReportRow& row, const OneUnit& unit)
 {
-  const Range& rate = row.job->throughput;
-  const std::string text = fmt::format("{} samples/s ({} to {})", number_text(rate.median, true),
-                                       number_text(rate.low, true), number_text(rate.high, true));
+  const Range& rate = unit.rate(*row.job);
+  const std::string text =
+      fmt::format("{} {} ({} to {})", number_text(rate.median, true), unit.name(),
+                  number_text(rate.low, true), number_text(rate.high, true));
   return row.fits() ? text : text + ", does not fit";
 }
 
@@ -130,10 +131,11 @@ Curve curve_of(const Report& report, Series series, const std::string& axis)
   std::stable_sort(series.begin(), series.end(),
                    [&](const ReportRow* a, const ReportRow* b) { return x(a) < x(b); });
   Curve curve;
+  const OneUnit unit(report.rows());
   for (const ReportRow* row : series) {
-    const Range& y = row->job->throughput;
+    const Range& y = unit.rate(*row->job);
     curve.points.push_back(
-        {x(row), y.median, y.low, y.high, report.label(*row) + ": " + rate_text(*row)});
+        {x(row), y.median, y.low, y.high, report.label(*row) + ": " + rate_text(*row, unit)});
   }
   const ReportRow& first = *series.front();
   if (axis == fmt::format("/jobs/{}/gpus", first.job_index) && !curve.points.empty()) {
@@ -186,7 +188,7 @@ double highest(const Panel& panel)
   return y;
 }
 
-void describe_panel(Panel& panel, const std::string& x_title)
+void describe_panel(Panel& panel, const std::string& x_title, const std::string& unit)
 {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < panel.labels.size(); ++i)
@@ -195,9 +197,9 @@ void describe_panel(Panel& panel, const std::string& x_title)
                                   number_text(points.front().y, true), tick_text(points.front().x),
                                   number_text(points.back().y, true), tick_text(points.back().x)));
   panel.chart.x_title = x_title;
-  panel.chart.y_title = "samples/s";
+  panel.chart.y_title = unit;
   panel.chart.description =
-      fmt::format("{} samples/s over {}: {}", panel.title, x_title, joined(words, "; "));
+      fmt::format("{} {} over {}: {}", panel.title, unit, x_title, joined(words, "; "));
 }
 
 std::string legend(const std::vector<Panel>& panels, bool ideal)
@@ -262,7 +264,7 @@ std::string curves(const Report& report, const std::string& axis)
   const bool one_scale = panels.size() > 1 && top < 5 * least;
   bool ideal = false;
   for (Panel& panel : panels) {
-    describe_panel(panel, axis_title(report, axis));
+    describe_panel(panel, axis_title(report, axis), OneUnit(report.rows()).name());
     panel.chart.y_least = one_scale ? top : 0;
     if (panel.chart.curves.size() > 4) // more ideal lines would hide the curves: keep the steepest
       for (Curve& curve : panel.chart.curves)
@@ -299,20 +301,18 @@ std::string bars_of(const Report& report, const Series& rows, std::size_t look,
                     const std::string& model)
 {
   double top = 0;
-  const auto alone_rate = [](const ReportRow* row) {
-    return row->job->alone ? row->job->alone->throughput.median : 0;
-  };
+  const OneUnit unit(report.rows());
   for (const ReportRow* row : rows)
-    top = std::max({top, row->job->throughput.high, alone_rate(row)});
+    top = std::max({top, unit.rate(*row->job).high, unit.rate_alone(*row->job)});
   std::vector<std::string> items;
   for (const ReportRow* row : rows) {
-    const Range& rate = row->job->throughput;
-    const double alone = alone_rate(row);
+    const Range& rate = unit.rate(*row->job);
+    const double alone = unit.rate_alone(*row->job);
     const ValueBar bar{rate.median / top, rate.low / top, rate.high / top, alone / top, look};
     const std::string label = report.label(*row);
     items.push_back(
         bar_row(model.empty() ? label : report.label(*row, {model}),
-                value_bar(bar, label + ": " + rate_text(*row) +
+                value_bar(bar, label + ": " + rate_text(*row, unit) +
                                    (row->job->alone ? ", alone " + number_text(alone, true) : "")),
                 number_text(rate.median, true) + (row->fits() ? "" : ", does not fit")));
   }
@@ -347,8 +347,10 @@ std::string rate_bars(const Report& report)
   const bool models = std::any_of(report.varying().begin(), report.varying().end(),
                                   [](const auto& pointer) { return pointer.ends_with("/model"); });
   std::string html = fmt::format(
-      "<p class=\"note\">Samples per second; whiskers: {} interval.{}{}</p>", report.interval(),
-      alone ? " The upright line is the job running alone." : "",
+      "<p class=\"note\">{}; whiskers: {} interval.{}{}</p>",
+      std::string_view(OneUnit(report.rows()).name()) == "tokens/s" ? "Tokens per second"
+                                                                    : "Samples per second",
+      report.interval(), alone ? " The upright line is the job running alone." : "",
       report.jobs().size() > 1 || models ? " Each job and each model has its own scale." : "");
   for (std::size_t i = 0; i < report.jobs().size(); ++i)
     html += job_bars(report, i);

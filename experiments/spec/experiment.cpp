@@ -72,8 +72,9 @@ void refuse_conflicts(const Json& sweep, const std::string& pointer)
                          excerpt(varied, 200) + "=VALUE holds it at one value");
 }
 
-// What --set fixes is no longer varied.
-void drop_from_sweep(Json& sweep, const std::string& pointer)
+// What --set fixes is no longer varied. Settings that vary together with it keep the values that
+// they have beside this one, all of them where the sweep has it nowhere.
+void drop_from_sweep(Json& sweep, const std::string& pointer, const Json& value)
 {
   Json kept = Json::object();
   for (const auto& entry : sweep.items()) {
@@ -87,12 +88,19 @@ void drop_from_sweep(Json& sweep, const std::string& pointer)
     pointers.erase(at);
     if (pointers.empty())
       continue;
+    const auto has_it = [&](const Json& together) {
+      return together.is_array() && index < together.size() && together[index] == value;
+    };
+    const bool known = std::any_of(entry.value().begin(), entry.value().end(), has_it);
     Json values = Json::array();
-    for (Json value : entry.value()) {
-      if (value.is_array() && index < value.size())
-        value.erase(index);
-      values.push_back(pointers.size() == 1 && value.is_array() && value.size() == 1 ? value[0]
-                                                                                     : value);
+    for (Json together : entry.value()) {
+      if (known && !has_it(together))
+        continue;
+      if (together.is_array() && index < together.size())
+        together.erase(index);
+      values.push_back(pointers.size() == 1 && together.is_array() && together.size() == 1
+                           ? together[0]
+                           : together);
     }
     kept[joined(pointers, " ")] = std::move(values);
   }
@@ -348,12 +356,22 @@ std::string default_name(const Document& document, const std::string& otherwise)
   return named ? document.path.stem().string() : otherwise;
 }
 
+namespace {
+
+bool has_sweep(const Document& document)
+{
+  return document.root.contains("sweep") && document.root.at("sweep").is_object();
+}
+
+} // namespace
+
 void hold_in_sweep(Document& document, const std::string& pointer)
 {
-  if (!document.root.contains("sweep") || !document.root.at("sweep").is_object())
+  if (!has_sweep(document))
     return;
   refuse_conflicts(document.root.at("sweep"), pointer);
-  drop_from_sweep(document.root.at("sweep"), pointer);
+  drop_from_sweep(document.root.at("sweep"), pointer,
+                  document.root.at(Json::json_pointer(pointer)));
 }
 
 void apply_override(Document& document, const std::string& text, const char* example)
@@ -363,9 +381,11 @@ void apply_override(Document& document, const std::string& text, const char* exa
     throw UsageError(std::string("--set needs POINTER=VALUE, like --set ") + example + "; got '" +
                      excerpt(text, 200) + "'");
   const std::string pointer = text.substr(0, equals);
-  hold_in_sweep(document, pointer);
+  if (has_sweep(document))
+    refuse_conflicts(document.root.at("sweep"), pointer);
   make_optional_parents(document, pointer);
   set_value(document, pointer, text.substr(equals + 1));
+  hold_in_sweep(document, pointer);
 }
 
 std::vector<Settings> sweep_settings(const Value& sweep)

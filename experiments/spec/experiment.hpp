@@ -228,7 +228,8 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
 /// is one that messages show. Throws ConfigError and UsageError.
 void apply_override(Document& document, const std::string& text, const char* example);
 
-/// What the command line sets, the sweep no longer varies. Throws UsageError where the sweep varies
+/// What the document has at a pointer the command line has set: the sweep no longer varies it, and
+/// of settings that vary together with it keeps those that stand beside that value. Throws UsageError where the sweep varies
 /// what holds it, or a part of it.
 void hold_in_sweep(Document& document, const std::string& pointer);
 
@@ -453,7 +454,10 @@ void describe(V& v, JobSpec& s)
   v.optional("ends", s.ends,
              "leaves after its measured steps; default: it runs on until every job "
              "has measured, so that all are measured while sharing");
-  v.optional("epochs", s.epochs, "length of the training in passes over the data set", positive());
+  v.optional("epochs", s.epochs,
+             "length of the training in passes over the data set; of transformers those of images "
+             "alone",
+             positive());
   v.optional("training_steps", s.training_steps,
              "length of the training in steps (\"steps\" are those that are measured)", positive());
   describe_transformer(v, s);

@@ -59,10 +59,17 @@ std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
                 fmt::format("\"micro_batch\": {}, \"global_batch\": {} times that and the model's "
                             "replicas",
                             std::max(1, spec.batch_per_gpu), spec.gradient_accumulation));
-  if (spec.input && read_input(spec.input).format != InputFormat::synthetic)
-    return without_influence(spec, job, {"input", "memory", "epochs"},
-                             "a transformer's job, whose tokens are there at once");
-  return without_influence(spec, job, {"memory", "epochs"}, "a transformer's job");
+  Keys idle{"memory"};
+  std::string what = "a transformer's job";
+  if (spec.input && read_input(spec.input).format != InputFormat::synthetic) {
+    idle.emplace_back("input");
+    what += ", whose tokens are there at once";
+  }
+  if (spec.epochs && !counts_epochs(spec)) {
+    idle.emplace_back("epochs");
+    what += "; its length is \"tokens\" or \"training_steps\"";
+  }
+  return without_influence(spec, job, idle, what);
 }
 
 std::string idle_keys_of_other(const JobSpec& spec, const Value& job)

@@ -134,6 +134,9 @@ bool changes_library(const ResolvedJob& job)
 
 void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
+  if (job.spec.epochs && counts_epochs(job.spec))
+    job.input.dataset = models::load_dataset(resolve_preset(
+        resolve_preset(job.spec.model, models::kNetworkKind).at("dataset"), models::kDatasetKind));
   if (const std::string idle = idle_keys_of_transformer(job.spec, at); !idle.empty())
     job.warnings.push_back(idle);
   job.framework = framework_of(job.spec, e.platform.gpu);

@@ -25,12 +25,9 @@ std::optional<double> samples_of_training(const ResolvedJob& job, double samples
     return std::nullopt;
   if (job.spec.training_steps)
     return *job.spec.training_steps * samples_per_step;
-  if (job.transformer)
-    return job.transformer->tokens
-               ? std::optional(*job.transformer->tokens /
-                               job.transformer->step.memory.batch.tokens_per_sample())
-               : std::nullopt;
-  if (job.spec.epochs && !job.plan)
+  if (job.transformer && job.transformer->tokens)
+    return *job.transformer->tokens / job.transformer->step.memory.batch.tokens_per_sample();
+  if (job.spec.epochs && (job.transformer ? counts_epochs(job.spec) : !job.plan))
     return *job.spec.epochs * job.input.dataset.samples;
   return std::nullopt;
 }
@@ -78,8 +75,8 @@ void add_length_warnings(ResolvedExperiment& experiment)
           "{}: \"price_per_gpu_hour\" tells nothing: the job does not say how long its training "
           "is ({})",
           job.spec.name,
-          job.transformer ? "\"tokens\" or \"training_steps\""
-                          : "\"epochs\" or \"training_steps\""));
+          job.transformer && !counts_epochs(job.spec) ? "\"tokens\" or \"training_steps\""
+                                                      : "\"epochs\" or \"training_steps\""));
 }
 
 } // namespace foretrain::experiments

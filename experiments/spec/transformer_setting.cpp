@@ -253,6 +253,13 @@ bool has_transformer(const JobSpec& job)
   return models::is_transformer(model);
 }
 
+bool counts_epochs(const JobSpec& job)
+{
+  const Value model = resolve_preset(job.model, models::kNetworkKind);
+  return models::load_transformer(model).transformer.patch_values > 0 &&
+         model.json().contains("dataset");
+}
+
 int global_batch_of(const JobSpec& job)
 {
   const models::ParallelPlan plan = job.parallel.value_or(models::ParallelPlan{});

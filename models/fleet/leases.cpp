@@ -15,12 +15,13 @@ public:
   {
     std::stable_sort(leases.begin(), leases.end(),
                      [](const Lease& a, const Lease& b) { return a.start < b.start; });
-    for (Lease& lease : leases) {
+    for (const Lease& lease : leases) {
       times_.push_back(lease.start);
       times_.push_back(lease.end);
-      leases_[lease.job].push_back(std::move(lease));
+      leases_[lease.job].push_back(lease);
     }
     std::sort(times_.begin(), times_.end());
+    by_start_ = std::move(leases);
   }
 
   Decisions decide(const Scheduler& s)
@@ -38,10 +39,9 @@ public:
     for (const JobId job : plan.waiting)
       if (const Lease* lease = lease_at(job, s.now()))
         start_leased(plan, *lease);
-    int left = std::accumulate(plan.free.begin(), plan.free.end(), 0);
     for (const JobId job : plan.waiting)
       if (beyond_leases(job, s.now()))
-        start_where_free(plan, job, left);
+        start_beside_leases(plan, job);
     return decisions;
   }
 
@@ -111,16 +111,80 @@ private:
     plan.decisions.start.push_back({lease.job, lease.nodes});
   }
 
-  static void start_where_free(Plan& plan, JobId job, int& left)
+  static bool in_use(const Plan& plan, const Lease& lease)
   {
-    if (plan.s.job(job).gpus > left)
+    const auto& starts = plan.decisions.start;
+    return std::any_of(starts.begin(), starts.end(),
+                       [&](const Decision& it) { return it.job == lease.job; }) ||
+           distinct_nodes(plan.s.held(lease.job)) == lease.nodes;
+  }
+
+  // GPUs of each node, of those free now, that no lease needs which begins until a job is expected
+  // to have ended: what is leased now counts as given back when its lease ends.
+  std::vector<int> spare_until(const Plan& plan, Seconds end) const
+  {
+    const Seconds now = plan.s.now();
+    std::vector<std::map<Seconds, int>> changes(plan.free.size()); // of what is free
+    const auto each = [&](const Lease& lease) {
+      return plan.s.job(lease.job).gpus / static_cast<int>(lease.nodes.size());
+    };
+    for (const Lease& lease : by_start_) {
+      if (lease.start >= end)
+        break;
+      if (lease.end <= now || (lease.start <= now && !in_use(plan, lease)))
+        continue;
+      for (const int node : lease.nodes) {
+        auto& of_node = changes[static_cast<std::size_t>(node)];
+        if (lease.start > now)
+          of_node[lease.start] -= each(lease);
+        of_node[lease.end] += each(lease);
+      }
+    }
+    std::vector<int> spare = plan.free;
+    for (std::size_t node = 0; node < spare.size(); ++node) {
+      int free = plan.free[node];
+      for (const auto& [time, change] : changes[node])
+        if (time < end) {
+          free += change;
+          spare[node] = std::min(spare[node], free);
+        }
+      spare[node] = std::max(0, spare[node]);
+    }
+    return spare;
+  }
+
+  // On as few nodes as it can be divided over evenly, those with least to spare.
+  void start_beside_leases(Plan& plan, JobId job) const
+  {
+    const int gpus = plan.s.job(job).gpus;
+    const std::vector<int> spare = spare_until(plan, plan.s.now() + plan.s.expected(job));
+    std::vector<int> nodes(spare.size());
+    std::iota(nodes.begin(), nodes.end(), 0);
+    const auto of = [](const std::vector<int>& list, int node) {
+      return list[static_cast<std::size_t>(node)];
+    };
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [&](int a, int b) { return of(spare, a) < of(spare, b); });
+    for (int count = 1; count <= static_cast<int>(nodes.size()); ++count) {
+      if (gpus % count != 0)
+        continue;
+      std::vector<int> chosen;
+      for (const int node : nodes)
+        if (static_cast<int>(chosen.size()) < count && of(spare, node) >= gpus / count)
+          chosen.push_back(node);
+      if (static_cast<int>(chosen.size()) < count)
+        continue;
+      for (const int node : chosen)
+        plan.free[static_cast<std::size_t>(node)] -= gpus / count;
+      std::sort(chosen.begin(), chosen.end());
+      plan.decisions.start.push_back({job, chosen});
       return;
-    left -= plan.s.job(job).gpus;
-    plan.decisions.start.push_back({job});
+    }
   }
 
   std::map<JobId, std::vector<Lease>> leases_; // in order of time
-  std::vector<Seconds> times_;                 // at which one begins or ends
+  std::vector<Lease> by_start_;
+  std::vector<Seconds> times_; // at which one begins or ends
 };
 
 } // namespace

@@ -107,8 +107,7 @@ Allocation Scheduler::up_part(const Allocation& gpus) const
 {
   Allocation up;
   for (const Slice& slice : gpus)
-    if (const GpuBits rest = slice.gpus & ~down_on(slice.node);
-        rest != 0 && !drains(slice.node))
+    if (const GpuBits rest = slice.gpus & ~down_on(slice.node); rest != 0 && !drains(slice.node))
       up.push_back({slice.node, rest});
   return up;
 }

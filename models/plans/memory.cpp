@@ -345,8 +345,8 @@ namespace {
 // Of embedding and output, on a tensor-parallel rank.
 double table_parameters(const Piece& piece, const Transformer& t, const ParallelPlan& plan)
 {
-  const int tables =
-      (piece.embedding ? 1 : 0) + (piece.output && !shares_table(piece, t, plan) ? 1 : 0);
+  const int tables = (piece.embedding ? 1 : 0) +
+                     (piece.output && t.has_logits() && !shares_table(piece, t, plan) ? 1 : 0);
   return tables * static_cast<double>(t.vocabulary) * t.hidden / plan.tensor;
 }
 

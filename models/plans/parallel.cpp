@@ -114,12 +114,26 @@ Problem of_context(const Transformer& t, const ParallelPlan& plan, int sequence)
   return {};
 }
 
-Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
+// What tensor-parallel ranks share out evenly: their number divides all of it.
+Problem of_tensor(const Transformer& t, const ParallelPlan& plan, int sequence)
 {
-  if (t.heads % plan.tensor != 0)
-    return not_dividing("parallel/tensor", plan.tensor, t.heads, "heads");
-  if (t.inner() % plan.tensor != 0)
-    return not_dividing("parallel/tensor", plan.tensor, t.inner(), "values of the ffn");
+  std::vector<std::pair<int, const char*>> wholes{{t.heads, "heads"},
+                                                  {t.inner(), "values of the ffn"}};
+  if (t.mamba && !t.mamba->selective())
+    wholes.emplace_back(t.mamba->groups, "groups of Mamba");
+  if (t.delta)
+    wholes.emplace_back(key_heads(*t.delta), "heads of the linear attention's keys");
+  if (plan.sequence_parallel)
+    wholes.emplace_back(sequence, "tokens of a sequence");
+  int common = 0;
+  for (const auto& [whole, what] : wholes)
+    common = std::gcd(common, whole);
+  for (const auto& [whole, what] : wholes)
+    if (whole % plan.tensor != 0) {
+      Problem found = not_dividing("parallel/tensor", plan.tensor, whole, what);
+      found.hint = divisors_near(common, plan.tensor);
+      return found;
+    }
   if (t.mamba && t.mamba->selective() && plan.tensor > 1)
     return {
         "parallel/tensor",
@@ -127,13 +141,13 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
                     "needs all values",
                     plan.tensor),
         "1: share weights out with zero, stages or experts instead"};
-  if (t.mamba && !t.mamba->selective() && t.mamba->groups % plan.tensor != 0)
-    return not_dividing("parallel/tensor", plan.tensor, t.mamba->groups, "groups of Mamba");
-  if (t.delta && key_heads(*t.delta) % plan.tensor != 0)
-    return not_dividing("parallel/tensor", plan.tensor, key_heads(*t.delta),
-                        "heads of the linear attention's keys");
-  if (plan.sequence_parallel && sequence % plan.tensor != 0)
-    return not_dividing("parallel/tensor", plan.tensor, sequence, "tokens of a sequence");
+  return {};
+}
+
+Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
+{
+  if (Problem tensor = of_tensor(t, plan, sequence); !tensor.what.empty())
+    return tensor;
   if (t.mamba && t.mamba->heads / plan.tensor % plan.context != 0)
     return not_dividing("parallel/context", plan.context, t.mamba->heads / plan.tensor,
                         "heads of Mamba on a GPU");

@@ -111,7 +111,7 @@ EndParameters end_parameters(const Piece& piece, const Transformer& t, const Par
   if (piece.output) {
     ends.output = all.output / cut + all.final_norm;
     // A tied embedding is kept on the last stage too.
-    if (t.is_tied() && !shares_table(piece, t, plan))
+    if (t.is_tied() && t.has_logits() && !shares_table(piece, t, plan))
       ends.output += static_cast<double>(t.vocabulary) * t.hidden / cut;
   }
   return ends;

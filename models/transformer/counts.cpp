@@ -199,9 +199,9 @@ ParameterCount parameters(const Transformer& t)
   const LayerParameters further = layer_parameters(t, t.prediction_parts());
   count.prediction = t.mtp_layers * (further.total() + prediction_parameters(t));
   count.experts += t.mtp_layers * further.experts;
-  if (!t.is_tied() && t.vocabulary > 0)
+  if (!t.is_tied() && t.has_logits())
     count.output = t.vocabulary * h;
-  if (t.prediction_head)
+  if (t.prediction_head && t.has_logits())
     count.output += dense(h, h, true) + norm_parameters(t) + t.vocabulary; // its output bias
   if (t.pooler)
     count.output += dense(h, h, true);

@@ -4,6 +4,8 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -95,8 +97,13 @@ void check_layer_types(const Config& c)
 Json llama_like(const Config& c)
 {
   const std::string type = c.text("model_type");
+  const bool mixtral = type == "mixtral"; // MixtralConfig's: 8 experts, 2 of a token
   check_layer_types(c);
   Json t = hf::gated_decoder(c);
+  if (type == "mistral" || mixtral) // MistralConfig's and MixtralConfig's
+    t["kv_heads"] = c.number_or("num_key_value_heads", 8);
+  if (!c.has("head_dim") && (type.starts_with("gemma") || type == "qwen3"))
+    t["head_size"] = type == "qwen3" ? 128 : 256; // GemmaConfig's, Qwen3Config's
   t["rotary"] = true;
   t["tied"] = c.flag_or("tie_word_embeddings", type.starts_with("gemma") || type == "smollm3");
   if (c.flag_or("attention_bias", type == "qwen2" || type == "qwen2_moe"))
@@ -111,9 +118,10 @@ Json llama_like(const Config& c)
       t["full_attention_every"] = every;
   }
   for (const char* key : {"num_local_experts", "num_experts"})
-    if (c.has(key)) {
-      t["experts"] = c.number(key);
-      t["top_k"] = c.number("num_experts_per_tok");
+    if (c.has(key) || (mixtral && std::string_view(key) == "num_local_experts")) {
+      t["experts"] = c.number_or(key, 8);
+      t["top_k"] =
+          mixtral ? c.number_or("num_experts_per_tok", 2) : c.number("num_experts_per_tok");
       if (c.has("moe_intermediate_size"))
         t["expert_ffn"] = c.number("moe_intermediate_size");
       t["dense_layers"] = layers_without_experts(c);
@@ -291,7 +299,10 @@ Json bert(const Config& c)
   t["positions"] = c.number_or("max_position_embeddings", 512);
   t["token_types"] = c.number_or("type_vocab_size", 2);
   t["encoder"] = true;
-  t["pooler"] = c.architecture() != "BertForMaskedLM"; // built with add_pooling_layer=False
+  // Built with add_pooling_layer=False.
+  static const std::set<std::string> kWithout{"BertForMaskedLM", "BertForTokenClassification",
+                                              "BertForQuestionAnswering"};
+  t["pooler"] = !kWithout.contains(c.architecture());
   t["prediction_head"] = true;
   t["tied"] = true;
   return t;
@@ -312,6 +323,24 @@ Json vit(const Config& c)
   for (const char* key : {"attention_mask", "dropout", "joined_projections"})
     t[key] = false;
   return t;
+}
+
+// A class that ends so has no output over the vocabulary: what follows the layers are some outputs
+// of a sample or a token, or nothing.
+void set_head(const Config& c, Json& t)
+{
+  const std::string type = c.architecture();
+  const bool classifies =
+      type.ends_with("ForSequenceClassification") || type.ends_with("ForTokenClassification") ||
+      type.ends_with("ForQuestionAnswering") || type.ends_with("ForMultipleChoice");
+  const bool bare =
+      type.ends_with("Model") && !type.ends_with("HeadModel") && !type.ends_with("HeadsModel");
+  if (!classifies && !bare)
+    return;
+  t["predicted"] = 0;
+  t.erase("prediction_head");
+  if (classifies)
+    t["classes"] = type.ends_with("ForMultipleChoice") ? 1 : c.has("id2label") ? c.labels() : 2;
 }
 
 struct ModelType {
@@ -420,6 +449,14 @@ std::vector<std::string> left_out_of_hf_config(const Value& config)
   if (c.flag_or("mlp_bias", false))
     notes.push_back("mlp_bias: biases of the feed-forward parts are left out, far less than a "
                     "thousandth of the weights");
+  const std::string type = c.text("model_type");
+  if (type == "llama" && c.flag_or("attention_bias", false))
+    notes.emplace_back("attention_bias: that of the output product is left out, far less than a "
+                       "thousandth of the weights");
+  if (type == "gemma2" || type == "gemma3_text")
+    notes.push_back(type + ": the norms behind attention and behind the feed-forward part are left "
+                           "out: their weights, and what passing over the activations twice more "
+                           "takes");
   return notes;
 }
 
@@ -448,6 +485,8 @@ Json import_hf_config(const Value& config)
   if (type == "vit")
     file["dataset"] = "imagenet";
   Json transformer = known->read(c);
+  if (transformer.contains("vocabulary"))
+    set_head(c, transformer);
   // GPT-2 and its kin have a name of their own for it (GPT2Config: n_positions, 1024 unless told).
   const int usual = type == "gpt2" ? 1024 : 2048;
   const int limit = c.number_or("max_position_embeddings",

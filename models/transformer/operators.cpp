@@ -394,7 +394,7 @@ std::vector<Operator> output_operators(const Transformer& t, const OperatorShape
 {
   OperatorWriter writer(t, shape);
   writer.norm("final norm", shape.own_tokens() * t.hidden);
-  if (t.vocabulary > 0) {
+  if (t.has_logits()) {
     const double share = static_cast<double>(t.vocabulary) / shape.tensor;
     const double tokens = shape.tokens() * t.predicted;
     OperatorShape plain = shape;

@@ -134,6 +134,8 @@ struct Transformer {
   int inner() const { return ffn.value_or(4 * hidden); }
   int expert_inner() const { return expert_ffn.value_or(inner()); }
   int routed_hidden() const { return expert_hidden.value_or(hidden); }
+  /// Whether an output over the vocabulary is computed of any token.
+  bool has_logits() const { return vocabulary > 0 && predicted > 0; }
   bool is_tied() const { return tied.value_or(!gated); }
   bool rms() const { return norm.empty() ? gated : norm == "rms"; }
   bool has_bias() const { return bias.value_or(!rms()); }
@@ -303,8 +305,9 @@ void describe(V& v, Transformer& s)
   v.optional("prediction_head", s.prediction_head, "a dense layer and a norm before the output");
   v.optional("predicted", s.predicted,
              "share of the tokens whose output is computed, where the others are left out: of "
-             "masked language models 0.15",
-             between(0.001, 1));
+             "masked language models 0.15; 0: there is no output over the vocabulary, as of "
+             "classifiers and embedding models",
+             between(0, 1));
   v.optional("patch_values", s.patch_values, "values of an image's patch, instead of a vocabulary",
              between(0, 1e7));
   v.optional("classes", s.classes, "of a classifier on the first token", between(0, 1e7));

@@ -173,6 +173,33 @@ TEST_CASE("Causes are parts of the step for the same samples, the largest first"
   CHECK_THAT(report_compare(answer), !Contains("for as many samples"));
 }
 
+TEST_CASE("Samples of different numbers of tokens are compared by tokens")
+{
+  const auto model = [](double rate, double tokens_per_sample) {
+    JobResult of = job(rate, {});
+    of.tokens_per_s = scaled(of.throughput, tokens_per_sample);
+    return side({{8, of}});
+  };
+  CompareOptions options;
+  options.fail_below = 1;
+  const auto answer = compare(model(1000, 2048), model(1500, 1024), options);
+  const JobComparison& pair = answer.pairs[0];
+  CHECK(pair.counted_in == CountedIn::tokens);
+  CHECK(pair.ratio.median == Approx(0.75));
+  CHECK(pair.probability_b_faster < 0.5);
+  CHECK(pair.bounds[0].probability_broken == Approx(1 - pair.probability_b_faster));
+  CHECK_FALSE(pair.same_work());
+  // Steps of 1 s and 2 / 3 s hold twice as many tokens in A as in B.
+  CHECK(pair.causes[0].part == "compute");
+  CHECK(pair.causes[0].b.value() == Approx(0.8));
+  CHECK_THAT(report_compare(answer), Contains("B tokens/s") && Contains("for as many tokens "));
+  CHECK_THAT(Json(answer.warnings).dump(), Contains("different numbers of tokens"));
+  // As many tokens a sample: as ever.
+  const auto same = compare(model(1000, 2048), model(1500, 2048), options);
+  CHECK(same.pairs[0].counted_in == CountedIn::samples);
+  CHECK(same.pairs[0].ratio.median == Approx(1.5));
+}
+
 TEST_CASE("Each differing setting is told alone")
 {
   const auto text = [](const std::string& network, int batch) {

@@ -282,6 +282,7 @@ class OtherCommands(unittest.TestCase):
             return {"stop": oldest, "start": start, "when_full": True}
 
         answer = ft.fleet(fleet, policy=last_come_first_served)
+        self.assertEqual(answer.policy, "last_come_first_served")
         self.assertEqual([(row["start_s"], row["end_s"]) for row in answer.rows()], [(60, 7260), (120, 3720)])
 
     def test_what_a_policy_raises_is_raised(self):

@@ -227,7 +227,7 @@ class Job(Builder):
         start: when it is launched; a time with its unit, like "1.5 us"; default "0 ns"
         ends: leaves after its measured steps; default: it runs on until every job has measured, so that all are
             measured while sharing
-        epochs: length of the training in passes over the data set
+        epochs: length of the training in passes over the data set; of transformers those of images alone
         training_steps: length of the training in steps ("steps" are those that are measured)
         sequence: tokens of a sample of a transformer
         lengths: of sequences that differ, without padding or packed; default: all have `sequence` tokens, padding

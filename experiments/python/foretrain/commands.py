@@ -309,7 +309,9 @@ def fleet(
         progress: see `predict`.
     """
     partner = Conversation(policy) if callable(policy) else None
-    decides: dict[str, Any] = {"policy_command": partner.command} if partner else {"policy": policy}
+    decides: dict[str, Any] = (
+        {"policy_command": partner.command, "policy_name": partner.name} if partner else {"policy": policy}
+    )
     words = options({"set": set, "seed": seed, "seeds": seeds, "jobs": jobs, "keep": keep, **decides})
     with tempfile.TemporaryDirectory() as folder:
 

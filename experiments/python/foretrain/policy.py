@@ -67,6 +67,11 @@ class Conversation:
         """Shell command that joins its standard streams with the pipes."""
         return f"cat /dev/fd/{self._answers} & exec cat >/dev/fd/{self._ask}"
 
+    @property
+    def name(self) -> str:
+        """What the policy is called: the function's name."""
+        return getattr(self._policy, "__name__", type(self._policy).__name__)
+
     def start(self, process: subprocess.Popen[bytes]) -> None:
         """Answer what the process asks; where the policy fails, end the process."""
         for descriptor in self.descriptors:

@@ -643,9 +643,10 @@ class Jobs(Record):
         completed: with all their work
         timeout: killed at their limit
         rejected: larger than the cluster or their queue's quota, or more GPUs on a node than nodes have
-        waiting: that never started
+        waiting: at the end: they never got all their GPUs, or not again
+        unfinished: of those that wait: they had started, and a failure took their GPUs
         running: when the simulation was interrupted
-        stuck: of those that never started: they wait for each other's GPUs for ever
+        stuck: of those that wait: they wait for each other's GPUs for ever
     """
 
     submitted: int
@@ -653,13 +654,14 @@ class Jobs(Record):
     timeout: int
     rejected: int
     waiting: int
+    unfinished: int | None
     running: int
     stuck: int
-    _known = ("submitted", "completed", "timeout", "rejected", "waiting", "running", "stuck")
+    _known = ("submitted", "completed", "timeout", "rejected", "waiting", "unfinished", "running", "stuck")
 
 
 class WaitS(Record):
-    """From submission to the first start, of jobs that ran.
+    """From submission to the first start, of jobs that ran to their end.
 
     Attributes:
         mean: over jobs
@@ -677,7 +679,7 @@ class WaitS(Record):
 
 
 class CompletionS(Record):
-    """From submission to end, of jobs that ran.
+    """From submission to end, of jobs that ran to their end.
 
     Attributes:
         mean: over jobs
@@ -816,8 +818,8 @@ class FleetResult(Record):
         interrupted: it was stopped before its end
         jobs: how many there were, and what became of them
         makespan_s: from the first submission to the last end
-        wait_s: from submission to the first start, of jobs that ran
-        completion_s: from submission to end, of jobs that ran
+        wait_s: from submission to the first start, of jobs that ran to their end
+        completion_s: from submission to end, of jobs that ran to their end
         slowdown: completion over run time, of which at least ten seconds count (bounded slowdown)
         utilisation: GPU time that jobs held, of the cluster's
         goodput: productive GPU time, of the cluster's

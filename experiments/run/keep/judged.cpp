@@ -13,4 +13,11 @@ double judged_rate(const JobResult& job)
   return total > 0 && whole > 0 ? rate / samples * whole / total : rate;
 }
 
+double tokens_per_sample(const JobResult& job)
+{
+  return job.tokens_per_s && job.throughput.median > 0
+             ? job.tokens_per_s->median / job.throughput.median
+             : 1;
+}
+
 } // namespace foretrain::experiments

@@ -9,4 +9,7 @@ namespace foretrain::experiments {
 /// job says how long that is, else in the measured steps.
 double judged_rate(const JobResult& job);
 
+/// 1 where samples are not made of tokens.
+double tokens_per_sample(const JobResult& job);
+
 } // namespace foretrain::experiments

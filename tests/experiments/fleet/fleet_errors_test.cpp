@@ -125,7 +125,7 @@ TEST_CASE("a fleet file is told what is wrong with it", "[fleet]")
   refused(R"("checkpoint": {"interval": "1 ns", "write": "1 s"}, )",
           "/checkpoint/interval must be at least 1");
   refused(R"("checkpoint": {"interval": "simulated", "write": "1 s"}, )",
-          "needs failures with per_1000_node_days or gpus to be simulated");
+          "needs failures with per_1000_node_days, per_1000_switch_days or gpus to be simulated");
   refused(R"("checkpoint": {"interval": "1 h", "write": "1 s", "read_rate": "1 GB/s"}, )",
           "/checkpoint/read_rate must not be given without rate");
   refused(R"("checkpoint": {"interval": "1 h", "bytes_per_gpu": "1 GB", "rate": "1 GB/s",

@@ -99,10 +99,11 @@ TEST_CASE("points of a fleet's sweep are what --set makes of it", "[fleet]")
   CHECK(json.at("points")[2].at("policy") == "easy");
   CHECK(json.at("points")[2].at("wait_s").at("mean").at("median") == 33);
   const std::string csv = fleet_points_csv(answer);
-  CHECK(csv.starts_with("point,/policy,/cluster/nodes,gpus,jobs_submitted,jobs_completed,"
-                        "jobs_timeout,jobs_rejected,jobs_waiting,jobs_running,jobs_stuck,"
-                        "makespan_s,makespan_s_low,makespan_s_high,wait_s_mean,"));
-  CHECK_THAT(csv, Catch::Contains("\r\n3,easy,4,4,3,3,0,0,0,0,0,150,150,150,33,33,33,"));
+  CHECK(csv.starts_with(
+      "point,/policy,/cluster/nodes,gpus,jobs_submitted,jobs_completed,"
+      "jobs_timeout,jobs_rejected,jobs_waiting,jobs_unfinished,jobs_running,jobs_stuck,"
+      "makespan_s,makespan_s_low,makespan_s_high,wait_s_mean,"));
+  CHECK_THAT(csv, Catch::Contains("\r\n3,easy,4,4,3,3,0,0,0,0,0,0,150,150,150,33,33,33,"));
   CHECK_THAT(fleet_points_table(answer), Catch::Contains("policy") && Catch::Contains("nodes"));
   CHECK_THAT(fleet_points_html(answer), Catch::Contains("Where GPU hours went"));
 }
@@ -123,6 +124,11 @@ TEST_CASE("what the command line sets the sweep no longer varies", "[fleet]")
   const std::string text =
       replay(trace, R"("sweep": {"/policy": ["fifo", "easy"], "/cluster/nodes": [4, 6]}, )");
   CHECK(load(text, {"/cluster/nodes=5"}).points.size() == 2);
+  const std::string linked = replay(
+      trace, R"("sweep": {"/policy /cluster/nodes": [["fifo", 4], ["easy", 6], ["sjf", 4]]}, )");
+  CHECK(load(linked, {"/cluster/nodes=4"}).points.size() == 2); // those that have it beside them
+  CHECK(load(linked, {"/policy=easy"}).points.front().fleet.shape.nodes == 6);
+  CHECK(load(linked, {"/cluster/nodes=5"}).points.size() == 3); // nobody has
   const FleetFile one = load(text, {"/cluster/nodes=5"}, "sjf");
   REQUIRE(one.points.size() == 1);
   CHECK(one.points.front().fleet.policy_name == "sjf");
@@ -271,7 +277,7 @@ TEST_CASE("what no job has that ran is no 0 in tables, comparisons and expectati
              Catch::Contains("2              -         -           - ") &&
                  Catch::Contains("4            0 s       0 s  0 s to 0 s"));
   CHECK_THAT(fleet_points_csv(answer),
-             Catch::Contains("\r\n1,2,2,2,0,0,2,0,0,0,3600,3600,3600,,,,"));
+             Catch::Contains("\r\n1,2,2,2,0,0,2,0,0,0,0,3600,3600,3600,,,,"));
   CHECK_THAT(fleet_points_html(answer),
              Catch::Contains(R"(<td class="number" data-label="wait p90">-</td>)") &&
                  Catch::Contains(">0 s</td>"));

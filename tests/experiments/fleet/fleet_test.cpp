@@ -237,6 +237,38 @@ TEST_CASE("nodes that checks find faulty drain, and jobs write as seldom as is b
   CHECK_THAT(fleet_table(most), Catch::Contains("nodes drained"));
 }
 
+TEST_CASE("checkpoints are as often as is best for failures of nodes, or as many of switches",
+          "[fleet]")
+{
+  const auto written = [](const std::string& failures) {
+    const FleetAnswer found =
+        answer(load(R"({
+      "cluster": {"nodes": 16, "gpus_per_node": 8, "nodes_per_switch": 4},
+      "arrivals": {"per_hour": 0.1, "until": "10 d", "mix": [{"gpus": 64, "run_time": "8 h"}]},
+      "failures": {"repair": {"median": "1 h", "mean": "1 h"}, )" +
+                    failures + R"(}, "checkpoint": {"interval": "best", "write": "60 s"}})"),
+               5);
+    return found.gpu_hours.checkpoint.median / found.gpu_hours.productive.median;
+  };
+  const double often = written(R"("per_1000_node_days": 100)"); // of 8 nodes, and of 2 switches
+  CHECK(written(R"("per_1000_switch_days": 400)") == Approx(often).epsilon(0.02));
+  CHECK(written(R"("per_1000_switch_days": 100)") == Approx(often / 2).epsilon(0.02));
+}
+
+TEST_CASE("who lost its GPUs for ever had started", "[fleet]")
+{
+  const test::TextFile trace("two.swf", "1 0 -1 900 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n"
+                                        "2 0 -1 900 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n");
+  const test::TextFile faults("faults.csv", "node,start_day,end_day\n0,0.005,1000\n");
+  const FleetAnswer found =
+      answer(load(R"({"cluster": {"nodes": 2, "gpus_per_node": 1}, "failures": {"trace": ")" +
+                  faults.path().string() + R"("}, "jobs": {"kind": "swf", "trace": ")" +
+                  trace.path().string() + "\"}}"));
+  CHECK(found.jobs.waiting == 2);
+  CHECK(found.jobs.unfinished == 1);
+  CHECK_THAT(fleet_table(found), Catch::Contains("1 never started, 1 started and never got GPUs"));
+}
+
 TEST_CASE("jobs that are drawn: Poisson arrivals of a mix, with failures and checkpoints",
           "[fleet]")
 {

@@ -105,6 +105,9 @@ TEST_CASE("jobs of a replay are asked for by their ids", "[fleet]")
   const auto runs = run_fleet(fleet, {1, 1, false, {}});
   CHECK(fleet_when(fleet, runs, "2").start_s->median == 0);
   CHECK_THROWS_WITH(fleet_when(fleet, runs, "4"), Catch::Contains("no job of the trace is called"));
+  const test::TextFile rest("rest.sacct", kHead + kEnded + kWaiting);
+  const LoadedFleet waits = load(rest, R"(, "take": "unfinished")");
+  CHECK_THROWS_WITH(require_job(waits, "1"), Catch::Contains("job '1' is left out: it has ended"));
   const test::TextFile drawn("when.json",
                              R"({"cluster": {"nodes": 1, "gpus_per_node": 1}, "arrivals":
     {"per_hour": 1, "until": "2 h", "mix": [{"gpus": 1, "run_time": "1 h"}]}})");
@@ -123,8 +126,6 @@ TEST_CASE("what of unfinished jobs makes no sense is told", "[fleet]")
   refused(kEnded, take, "holds no job that runs or waits");
   refused(kWaiting, "", "holds no job that can be replayed");
   refused(running(100), take, "should have ended: their limit is over");
-  refused("7|gpu|a|2026-03-01T10:00:01|Unknown|Unknown|0||PENDING|1|gres/gpu=4\n", take,
-          "have no limit");
   refused(kWaiting, take + R"(, "speed": "simulated", "job": {})", "must be recorded");
   refused(kWaiting, R"(, "take": "unfinish")", "did you mean 'unfinished'?");
   const test::TextFile swf("when.swf", "1 0 0 100 2 -1 -1 2 200 -1 1 1 0 -1 0 -1 -1 -1\n");

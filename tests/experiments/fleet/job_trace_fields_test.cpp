@@ -3,6 +3,7 @@
 
 #include "experiments/fleet/fleet.hpp"
 #include "experiments/fleet/fleet_answer.hpp"
+#include "experiments/fleet/trace_text.hpp"
 #include "sim/base/error.hpp"
 #include "tests/experiments/fleet/text_file.hpp"
 #include "tests/support/catch.hpp"
@@ -118,6 +119,11 @@ TEST_CASE("every field of a trace's line is the job's", "[fleet][trace]")
       kOne + "}]}}}]";
   CHECK(jobs_in(read(TraceKind::kueue, "[" + kueue(pods, ran) + "]")) ==
         "n/w  n 9 3 0 60 inf 0\n"); // a pod set without count is one pod
+  const std::string limits = R"("podSets": [{"template": {"spec": {"containers": [
+      {"resources": {"limits": {"nvidia.com/gpu": "4", "cpu": "9"}}},
+      {"resources": {"limits": {"amd.com/gpu": 2}, "requests": {"amd.com/gpu": "1"}}}]}}}])";
+  CHECK(jobs_in(read(TraceKind::kueue, "[" + kueue(limits, ran) + "]")) ==
+        "n/w  n 5 1 0 60 inf 0\n"); // what is not requested is what the limits say
   CHECK(jobs_in(read(TraceKind::kueue, "[" +
                                            kueue(pods + R"(, "priority": 7, "queueName": "mine",
                                           "maximumExecutionTimeSeconds": 90)",
@@ -198,6 +204,10 @@ TEST_CASE("lines that tell no job are counted with the reason and the first of t
                                  "4,v,1,2026-01-01 00:00:00,long\n") ==
         "1" + no_limit +
             "(line 2)\n3 cannot be read: no submit_time, duration or number of GPUs (line 3)\n");
+  CHECK(notes(TraceKind::helios, "job_id,vc,gpu_num,submit_time,start_time,duration\n"
+                                 "1,v,1,2026-01-01 00:00:00,2026-01-01 00:00:00,0\n"
+                                 "2,v,1,2026-01-01 00:00:00,,0\n") ==
+        "1" + no_limit + "(line 2)\n1 were cancelled before they started (line 3)\n");
   CHECK(notes(TraceKind::openb, "name,num_gpu,gpu_milli,creation_time,deletion_time,"
                                 "scheduled_time\na,1,999,0,9,1\nb,1,1000,0,9,1\nc,1,0,0,9,1\n"
                                 "d,1,1,,9,1\ne,1,1,0,,1\nf,,1,0,9,1\ng,1,1,0,9,\n") ==
@@ -251,6 +261,19 @@ TEST_CASE("sacct: jobs that ran again, are suspended, have no time, or a damaged
                            "2 use no GPU (line 5)\n");
 }
 
+TEST_CASE("times with their distance from UTC are on one clock", "[fleet][trace]")
+{
+  const auto at = [](const char* rest) {
+    return *time_of(std::string("2026-03-01T10:00:00") + rest);
+  };
+  CHECK(at("Z") == at(""));
+  CHECK(at("+0100") == at("") - 3600);
+  CHECK(at("-03:30") == at("") + 3.5 * 3600);
+  CHECK(at(".250+02") == at("") - 7200);
+  CHECK(at(" UTC") == at(""));
+  CHECK_FALSE(time_of("2026-03-01T10:00:00+1"));
+}
+
 TEST_CASE("unfinished jobs: those that run hold their GPUs first, for what their limit leaves",
           "[fleet][trace]")
 {
@@ -268,23 +291,26 @@ TEST_CASE("unfinished jobs: those that run hold their GPUs first, for what their
                "7" + when + "4|2026-03-01T10:00:05|Unknown|9|UNLIMITED|RUNNING|gres/gpu=1\n",
            TakeJobs::unfinished);
   CHECK(jobs_in(trace) == "2 default  2 0 0 30 30 0\n3 default  3 0 0 60 60 0\n"
+                          "7 default  1 0 0 inf inf 0\n"
                           "0 default  1 0 1e-06 180 180 0\n1 default  1 0 1e-06 120 120 0\n");
-  CHECK(trace.elapsed == std::vector<double>{0.5, 0, 0, 0});
+  CHECK(trace.elapsed == std::vector<double>{0.5, 0, 0, 0, 0});
   CHECK(trace.used_of_limit == std::vector<double>{0.25, 1});
   CHECK_THAT(
       notes_of(trace),
       Catch::Contains("2 have ended: they tell how much of their limits jobs take (line 6)") &&
           Catch::Contains("1 should have ended: their limit is over (line 8)") &&
-          Catch::Contains("1 have no limit: nobody knows how long they may run (line 9)"));
+          Catch::Contains("1 have no limit: nobody knows how long they run, and they are "
+                          "taken to hold their GPUs for ever (line 9)"));
   // A job that runs takes the share of one that took more; one that waits, of any.
   for (std::uint64_t seed = 1; seed < 30; ++seed) {
     models::fleet::Workload workload = trace.workload;
     draw_run_times(workload, trace, seed);
     CHECK(workload.jobs[0].work == Seconds(30)); // 1 alone is above one half
-    CHECK((workload.jobs[3].work == Seconds(30) || workload.jobs[3].work == Seconds(120)));
+    CHECK((workload.jobs[4].work == Seconds(30) || workload.jobs[4].work == Seconds(120)));
+    CHECK(workload.jobs[2].work == models::fleet::kNever);
     models::fleet::Workload again = trace.workload;
     draw_run_times(again, trace, seed);
-    CHECK(again.jobs[3].work == workload.jobs[3].work);
+    CHECK(again.jobs[4].work == workload.jobs[4].work);
   }
 }
 

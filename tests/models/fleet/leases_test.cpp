@@ -87,6 +87,26 @@ TEST_CASE("a job without a lease gets what leases leave over", "[fleet]")
             .start == Seconds(100));
 }
 
+TEST_CASE("a job without a lease takes no GPU that a lease needs before it is done", "[fleet]")
+{
+  // The lease begins after 10 s: who takes 9 s goes before, who takes 40 s after it, or beside it
+  // on the other node.
+  const std::vector<Lease> leases{lease(0, 10, 60, {0})};
+  const auto starts = [&](double work, int nodes) {
+    const auto result = replayed({test::job(0, 1, 50), test::job(0, 1, work)}, leases, nodes);
+    CHECK(result.jobs[0].start == Seconds(10));
+    return result.jobs[1].start.value();
+  };
+  CHECK(starts(9, 1) == 0);
+  CHECK(starts(40, 1) == 60);
+  CHECK(starts(40, 2) == 0);
+  // What is leased now is there again when its lease ends; two nodes are more than one has left.
+  const auto result = replayed({test::job(0, 1, 20), test::job(0, 1, 30), test::job(0, 2, 15)},
+                               {lease(0, 0, 20, {0}), lease(1, 40, 70, {1})});
+  CHECK(result.jobs[2].start == Seconds(20));
+  CHECK(result.jobs[1].start == Seconds(40));
+}
+
 TEST_CASE("a job that comes after its lease has begun starts then", "[fleet]")
 {
   const auto result = replayed({test::job(0, 1, 10), test::job(50, 1, 20)},

@@ -2,6 +2,7 @@
 // (src/transformers/models/*/configuration_*.py).
 #include "models/transformer/counts.hpp"
 #include "models/transformer/hf_config.hpp"
+#include "models/transformer/operators.hpp"
 
 #include "tests/support/catch.hpp"
 
@@ -123,6 +124,57 @@ TEST_CASE("an imported BERT has a pooler unless its class has none",
   CHECK(parameters_of(R"(, "architectures": ["BertForMaskedLM"])") == masked);
   CHECK(parameters_of("") == masked + h * h + h);
   CHECK(parameters_of(R"(, "architectures": [])") == masked + h * h + h);
+  // Without the masked language model's transform, norm and bias: a pooler and two classes, two
+  // outputs of each token, or a pooler alone.
+  const double body = masked - (h * h + h + 2 * h + v), pooler = h * h + h, two = 2 * h + 2;
+  CHECK(parameters_of(R"(, "architectures": ["BertForSequenceClassification"])") ==
+        body + pooler + two);
+  CHECK(parameters_of(R"(, "architectures": ["BertForQuestionAnswering"])") == body + two);
+  CHECK(parameters_of(R"(, "architectures": ["BertModel"])") == body + pooler);
+}
+
+TEST_CASE("a model without an output over the vocabulary computes none, and keeps no table for it",
+          "[models][transformer][import]")
+{
+  const auto imported = [](const std::string& type) {
+    const auto text = R"({"model_type": "llama", "hidden_size": 512, "intermediate_size": 1024,
+      "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 32000,
+      "architectures": [")" +
+                      type + "\"]}";
+    const Json model = import_hf_config(Value(parse_document(text, "config.json")));
+    return load_transformer(Value(parse_document(model.dump(), "model"))).transformer;
+  };
+  const Transformer language = imported("LlamaForCausalLM"), bare = imported("LlamaModel");
+  CHECK(imported("GPT2LMHeadModel").has_logits()); // an end that says the opposite
+  CHECK(parameters(language).total() - parameters(bare).total() == 32000.0 * 512);
+  const auto flops = [](const Transformer& t) {
+    return forward_flops_per_token(t, 1024, AttentionCount::full, 1).value();
+  };
+  CHECK(flops(language) - flops(bare) == Approx(2 * 32000.0 * 512));
+  OperatorShape shape;
+  shape.sequence = 1024;
+  CHECK(output_operators(bare, shape).size() == 1); // the last norm
+  CHECK(output_operators(language, shape).size() > 2);
+  const Transformer rewards = imported("LlamaForSequenceClassification");
+  CHECK(rewards.classes == 2);
+  CHECK_FALSE(rewards.has_logits());
+}
+
+TEST_CASE("what a config.json leaves out is what its class says", "[models][transformer][import]")
+{
+  const auto read = [](const std::string& type) {
+    const auto text = R"({"model_type": ")" + type + R"(", "hidden_size": 2048,
+      "intermediate_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,
+      "vocab_size": 32000})";
+    return import_hf_config(Value(parse_document(text, "config.json"))).at("transformer");
+  };
+  CHECK(read("mixtral").at("experts") == 8);
+  CHECK(read("mixtral").at("top_k") == 2);
+  CHECK(read("mistral").at("kv_heads") == 8);
+  CHECK(read("llama").at("kv_heads") == 16);
+  CHECK_FALSE(read("llama").contains("experts"));
+  CHECK(read("gemma2").at("head_size") == 256);
+  CHECK(read("qwen3").at("head_size") == 128);
 }
 
 TEST_CASE("a sample of an imported model is of no more than 8192 tokens, of 2048 untold",
