@@ -85,7 +85,7 @@ def check_exit_codes(folder):
     assert "did you mean 'c4140-month'?" in run("fleet", "c4140-mont", status=2).stderr
     for command in (["predict"], ["explain"], ["sweep", "--db", folder / "none.db"]):
         assert "is a fleet, not an experiment" in run(command[0], strict, *command[1:], status=2).stderr
-    assert "cannot be read" in run("fleet", "c4140-month", "--set", "/jobs/trace=nowhere.txt", status=2).stderr
+    assert "/jobs/trace is no file" in run("fleet", "c4140-month", "--set", "/jobs/trace=nowhere.txt", status=2).stderr
 
 
 JOBS = "".join(f"{line} -1 1 1 0 -1 0 -1 -1 -1\n" for line in (  # four GPUs: the second job needs all of them
