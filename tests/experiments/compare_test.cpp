@@ -221,4 +221,23 @@ TEST_CASE("Each differing setting is told alone")
   CHECK(pair.settings_alone[0].ratio < 0.7);
 }
 
+TEST_CASE("A longer sequence alone counts by its tokens")
+{
+  const auto side_of = [](int sequence, int batch) {
+    const auto document = parse_document(
+        R"({"cluster": {"platform": "hgx-h100"}, "jobs": [{"model": "gpt2-small", "gpus": 1,
+            "framework": "nemo", "precision": "bf16", "sequence": )" +
+            std::to_string(sequence) + R"(, "global_batch": )" + std::to_string(batch) + "}]}",
+        "test");
+    ComparedPoint it{"e", Json::object(), document->root, {job(1000, {})}};
+    it.point = Point{{}, document, nullptr};
+    return CompareSide{"side", {it}, {}};
+  };
+  const auto answer = compare(side_of(1024, 32), side_of(512, 64), {});
+  for (const SettingAlone& it : answer.pairs[0].settings_alone)
+    if (it.setting.pointer == "/jobs/0/sequence")
+      CHECK(std::abs(std::log(it.ratio)) < 0.5); // samples are 1.9 times as many
+  CHECK(answer.pairs[0].settings_alone.size() == 2);
+}
+
 } // namespace foretrain::compare_test

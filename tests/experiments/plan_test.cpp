@@ -218,6 +218,18 @@ TEST_CASE("Of rates within half a percent the cheaper one is recommended, as on 
     CHECK(judge(plan, prediction(plan, {1000, 200, 1002, 200}, 0.05)).recommended == 2);
     CHECK(judge(plan, prediction(plan, {1002, 200, 1000, 200}, 0.05)).recommended == 0);
   }
+  SECTION("dearer by less than that, and faster by more")
+  {
+    const auto with = [&](double fixed) {
+      quick["cost"] = {{"fixed", fixed}};
+      const LoadedPlan plan = load(json);
+      return judge(plan, prediction(plan, {1000, 200, 1100, 200}, 0.05));
+    };
+    const PlanAnswer free = with(0);
+    const double today = free.candidates[0].cost;
+    CHECK(with(1.004 * today - free.candidates[2].cost).recommended == 0);
+    CHECK(with(0.996 * today - free.candidates[2].cost).recommended == 2);
+  }
   SECTION("with a budget alone")
   {
     json.erase("goals");

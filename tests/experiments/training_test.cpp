@@ -91,10 +91,14 @@ TEST_CASE("days = (start-up + samples / rate) / 86400, cost = days 24 GPUs price
           "[training][closed-form]")
 {
   const double samples = 1e6;
-  const Json jobs[] = {
+  std::vector<Json> all{
       transformer({{"tokens", samples * 1024}}), transformer({{"training_steps", samples / 64}}),
       network({{"training_steps", samples / 512}}), network({{"epochs", samples / 1281167}})};
-  for (const Json& json : jobs) {
+  Json images = transformer({{"epochs", samples / 1281167}});
+  images["model"] = "vit-b16";
+  images["sequence"] = 197;
+  all.push_back(images);
+  for (const Json& json : all) {
     CAPTURE(json.dump());
     const JobResult job = run(experiment(json)).jobs.at(0);
     const double start = job.elapsed.start_up.value();
@@ -139,6 +143,8 @@ TEST_CASE("A price without a length is told, two lengths are refused", "[trainin
   CHECK_THAT(warned(network(Json::object())), Contains("\"price_per_gpu_hour\" tells nothing") &&
                                                   Contains("\"epochs\" or \"training_steps\""));
   CHECK_THAT(warned(transformer(Json::object())), Contains("\"tokens\" or \"training_steps\""));
+  CHECK_THAT(warned(transformer({{"epochs", 2}})),
+             Contains("its length is \"tokens\" or \"training_steps\""));
   CHECK_THAT(warned(network({{"steps", 1000}})), Contains("of a training is \"training_steps\""));
   CHECK_THAT(warned(network({{"steps", 999}})), !Contains("are simulated and measured"));
   CHECK_THROWS_WITH(run(experiment(transformer({{"tokens", 1e9}, {"training_steps", 5}}))),

@@ -290,6 +290,13 @@ TEST_CASE("plans that do not divide name the nearest that do", "[plans]")
       parse_document(R"({"gpus": 8, "parallel": {"tensor": 3}, "global_batch": 8})", "job.json"));
   CHECK_THROWS_WITH(check_plan(job, t, plan, 8, 2048, 1, 8),
                     Catch::Contains("32 heads") && Catch::Contains("2, 4"));
+  Transformer uneven = t; // what divides the heads alone is no help
+  uneven.heads = 12;
+  uneven.hidden = 1536;
+  uneven.ffn = 4864;
+  plan.tensor = 8;
+  CHECK_THROWS_WITH(check_plan(job, uneven, plan, 8, 2048, 1, 8),
+                    Catch::Contains("12 heads") && Catch::Contains("nearest that does: 4"));
   plan.tensor = 4;
   CHECK(problem_of(t, plan, 8, 2048, 1, 8).empty());
   CHECK(check_plan(job, t, plan, 8, 2048, 1, 8).micro_batches == 4);
