@@ -105,6 +105,11 @@ TEST_CASE("a job without a lease takes no GPU that a lease needs before it is do
                                {lease(0, 0, 20, {0}), lease(1, 40, 70, {1})});
   CHECK(result.jobs[2].start == Seconds(20));
   CHECK(result.jobs[1].start == Seconds(40));
+  // Who is done early has given its GPU back already, and the end of its lease gives no other one.
+  const auto early = replayed({test::job(0, 1, 10), test::job(0, 1, 20), test::job(12, 1, 40)},
+                              {lease(0, 0, 30, {0}), lease(1, 40, 60, {0})}, 1);
+  CHECK(early.jobs[1].start == Seconds(40));
+  CHECK(early.jobs[2].start == Seconds(60));
 }
 
 TEST_CASE("a job that comes after its lease has begun starts then", "[fleet]")
