@@ -236,7 +236,7 @@ TEST_CASE("A longer sequence alone counts by its tokens")
   const auto answer = compare(side_of(1024, 32), side_of(512, 64), {});
   for (const SettingAlone& it : answer.pairs[0].settings_alone)
     if (it.setting.pointer == "/jobs/0/sequence")
-      CHECK(std::abs(std::log(it.ratio)) < 0.5); // samples are 1.9 times as many
+      CHECK(it.ratio < 1); // more samples, of half the tokens each
   CHECK(answer.pairs[0].settings_alone.size() == 2);
 }
 
