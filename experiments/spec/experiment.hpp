@@ -229,8 +229,8 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
 void apply_override(Document& document, const std::string& text, const char* example);
 
 /// What the document has at a pointer the command line has set: the sweep no longer varies it, and
-/// of settings that vary together with it keeps those that stand beside that value. Throws UsageError where the sweep varies
-/// what holds it, or a part of it.
+/// of settings that vary together with it keeps those that stand beside that value. Throws
+/// UsageError where the sweep varies what holds it, or a part of it.
 void hold_in_sweep(Document& document, const std::string& pointer);
 
 /// The settings of all points of a sweep (an object of pointers and lists), in their order. Throws

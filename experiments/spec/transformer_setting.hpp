@@ -28,8 +28,8 @@ TransformerSetting transformer_setting(const JobSpec& job, const Value& at,
                                        const platforms::PlatformSpec& platform,
                                        const platforms::Stack& stack, int gpus_per_node);
 
-/// Whether a transformer's job can say its length in passes over its data set: that of images has as
-/// many samples as files; how many text makes is the length of its sequences.
+/// Whether a transformer's job can say its length in passes over its data set: that of images has
+/// as many samples as files; how many text makes is the length of its sequences.
 bool counts_epochs(const JobSpec& job);
 
 /// Samples of a step of all its GPUs: with "batch_per_gpu" so many of each replica of the model.

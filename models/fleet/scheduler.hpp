@@ -156,7 +156,7 @@ private:
   std::vector<Ending> endings_;
   std::vector<Allocation> held_; // by job
   std::vector<JobId> started_, arrived_;
-  std::map<JobId, LostGpus> lost_;       // of jobs that keep their place
+  std::map<JobId, LostGpus> lost_; // of jobs that keep their place
   std::vector<GpuBits> down_gpus_; // by node
   int down_ = 0;
   std::set<int> drains_; // nodes, as long as a job holds some of one

@@ -20,8 +20,8 @@ struct AskedQuantity {
 /// interval ends where the quantity is with its parameters as they most likely are then (the design
 /// point of first-order reliability methods: Hasofer, Lind, J. Eng. Mech. 100, 1974, 111-121). That
 /// point is looked for where effects lead, and where that is a tenth off what they promise, in the
-/// plane of these effects and those that are found there, or else along these alone. About 2 runs, 20
-/// where much is uneven; none where effects are small.
+/// plane of these effects and those that are found there, or else along these alone. About 2 runs,
+/// 20 where much is uneven; none where effects are small.
 Deviations deviations_to_ends(const Point& point, const std::vector<Variable>& variables,
                               const LinearEffects& effects,
                               const std::vector<std::vector<double>>& correlations,
