@@ -115,7 +115,7 @@ void check_jobs(const LoadedFleet& fleet, const std::vector<FleetRun>& runs)
 // Without the moment after those that run had got their GPUs, at which the queue is looked at.
 void hide_look(FleetRun& run)
 {
-  constexpr double kPerSecond = 1e5; // ten times as long as that moment
+  constexpr double kPerSecond = 0.1 / kLook.value();
   const auto hide = [](Seconds& time) {
     if (time < models::fleet::kNever)
       time = Seconds(std::round(time.value() * kPerSecond) / kPerSecond);

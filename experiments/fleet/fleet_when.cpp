@@ -44,9 +44,9 @@ void require_job(const LoadedFleet& fleet, const std::string& job)
       return;
     ids.push_back(known.id);
   }
-  if (const auto left = fleet.trace->why_left_out.find(job);
-      left != fleet.trace->why_left_out.end())
-    throw UsageError("--when: job '" + excerpt(job) + "' is left out: it " + left->second);
+  if (const auto left = fleet.trace->left_out_by.find(job); left != fleet.trace->left_out_by.end())
+    throw UsageError("--when: job '" + excerpt(job) + "' is left out: it " +
+                     what_of_one(fleet.trace->notes[left->second].what));
   const std::string meant = nearest(job, ids);
   throw UsageError("--when: no job of the trace is called '" + excerpt(job) + "'" +
                    (meant.empty() ? "" : "\n  hint: did you mean '" + meant + "'?"));

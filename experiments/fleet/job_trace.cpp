@@ -36,37 +36,42 @@ TraceReader reader_of(TraceKind kind)
 
 constexpr int kMostGpusOfJob = 1 << 24; // of a job: more is a mistake of the trace
 constexpr double kWaits = -1;           // elapsed, of a job that does not run
-constexpr Seconds kLook{1e-6};          // when the queue is looked at
 
 } // namespace
 
-std::string note_text(const TraceNote& note)
+std::string what_of_one(const std::string& what)
 {
   constexpr std::pair<std::string_view, std::string_view> kOfOne[] = {
       {"have ", "has "}, {"are ", "is "}, {"were ", "was "}};
-  std::string what = note.what;
   for (const auto& [of_many, of_one] : kOfOne)
-    if (note.jobs == 1 && what.starts_with(of_many))
-      what.replace(0, of_many.size(), of_one);
-  return fmt::format("{} {} (first: {})", note.jobs, what, note.first);
+    if (what.starts_with(of_many))
+      return std::string(of_one) + what.substr(of_many.size());
+  return what;
 }
 
-void JobCollector::tell(const std::string& what, const std::string& where)
+std::string note_text(const TraceNote& note)
+{
+  return fmt::format("{} {} (first: {})", note.jobs,
+                     note.jobs == 1 ? what_of_one(note.what) : note.what, note.first);
+}
+
+std::size_t JobCollector::tell(const std::string& what, const std::string& where)
 {
   const auto [known, is_new] = notes_.emplace(what, trace_.notes.size());
   if (is_new)
     trace_.notes.push_back({what, 0, where});
   ++trace_.notes[known->second].jobs;
+  return known->second;
 }
 
 void JobCollector::leave_out(const std::string& why, const std::string& where,
                              const std::string& id)
 {
-  if (!id.empty() && take_ == TakeJobs::unfinished)
-    trace_.why_left_out.emplace(id, note_text({why, 1, where}).substr(2));
   ++trace_.read;
   ++trace_.left_out;
-  tell(why, where);
+  const std::size_t note = tell(why, where);
+  if (!id.empty() && take_ == TakeJobs::unfinished)
+    trace_.left_out_by.emplace(id, note);
 }
 
 void JobCollector::note(const std::string& what, const std::string& where)

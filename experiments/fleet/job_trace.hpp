@@ -15,6 +15,9 @@
 
 namespace foretrain::experiments {
 
+/// When the queue of unfinished jobs is looked at: those that run have got their GPUs by then.
+inline constexpr Seconds kLook{1e-6};
+
 enum class TraceKind { sacct, swf, batsim, philly, helios, acme, openb, kueue };
 constexpr auto choices(TraceKind)
 {
@@ -44,6 +47,8 @@ struct TraceNote {
   std::string first; // the first of them, like "line 17"
 };
 
+/// "have no limit", of one job "has no limit".
+std::string what_of_one(const std::string& what);
 /// "3 have no limit (first: line 17)"; of one "1 has no limit".
 std::string note_text(const TraceNote& note);
 
@@ -65,9 +70,9 @@ struct JobTrace {
   std::size_t read = 0;     // jobs and other lines
   std::size_t left_out = 0; // for reasons that notes tell
   // Of unfinished jobs, of which those that run come first; their work is what their limits leave:
-  std::vector<double> elapsed;                     // by job: shares of limits that are gone
-  std::vector<double> used_of_limit;               // by jobs that have ended, in ascending order
-  std::map<std::string, std::string> why_left_out; // by id, beside unfinished jobs
+  std::vector<double> elapsed;                    // by job: shares of limits that are gone
+  std::vector<double> used_of_limit;              // by jobs that have ended, in ascending order
+  std::map<std::string, std::size_t> left_out_by; // notes by id, beside unfinished jobs
 };
 
 /// Unfinished jobs take the shares of their limits that jobs took which have ended: one of those
@@ -93,7 +98,7 @@ private:
   JobTrace finish_unfinished();
   bool makes_sense(const TraceJob& job, const std::string& where);
   models::fleet::Job kept(TraceJob job, const std::string& where);
-  void tell(const std::string& what, const std::string& where);
+  std::size_t tell(const std::string& what, const std::string& where); // which note it is
   std::uint32_t position(std::vector<std::string>& names,
                          std::map<std::string, std::uint32_t>& known, const std::string& name);
 

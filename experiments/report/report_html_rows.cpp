@@ -100,6 +100,7 @@ Report::Report(const ExperimentResult& result) : result_(result)
     add_warning(warning, std::nullopt);
   for (const PointResult& point : result.points)
     add_point(point);
+  unit_ = OneUnit(rows_);
   find_varying();
   find_parts();
 }

@@ -51,8 +51,10 @@ ToldRate told_rate(const JobResult& job);
 /// The same by one unit: tokens where all jobs' samples are made of them, in different numbers.
 class OneUnit {
 public:
+  OneUnit() = default;
   explicit OneUnit(const std::vector<ReportRow>& rows);
   const char* name() const { return tokens_ ? "tokens/s" : "samples/s"; }
+  const char* sentence() const { return tokens_ ? "Tokens per second" : "Samples per second"; }
   const Range& rate(const JobResult& job) const
   {
     return tokens_ ? *job.tokens_per_s : job.throughput;
@@ -100,6 +102,9 @@ public:
   /// The different values of a setting, in order of appearance.
   std::vector<Json> values_of(const std::string& pointer) const;
 
+  /// By which rows are shown beside each other.
+  const OneUnit& unit() const { return unit_; }
+
   /// The parts of the step time that occur, known ones first.
   const std::vector<TimePart>& parts() const { return parts_; }
 
@@ -124,6 +129,7 @@ private:
 
   const ExperimentResult& result_;
   std::vector<ReportRow> rows_;
+  OneUnit unit_;
   std::vector<std::string> jobs_;
   std::vector<ReportWarning> warnings_;
   std::map<std::string, std::size_t> warning_of_; // text -> index

@@ -131,7 +131,7 @@ Curve curve_of(const Report& report, Series series, const std::string& axis)
   std::stable_sort(series.begin(), series.end(),
                    [&](const ReportRow* a, const ReportRow* b) { return x(a) < x(b); });
   Curve curve;
-  const OneUnit unit(report.rows());
+  const OneUnit& unit = report.unit();
   for (const ReportRow* row : series) {
     const Range& y = unit.rate(*row->job);
     curve.points.push_back(
@@ -264,7 +264,7 @@ std::string curves(const Report& report, const std::string& axis)
   const bool one_scale = panels.size() > 1 && top < 5 * least;
   bool ideal = false;
   for (Panel& panel : panels) {
-    describe_panel(panel, axis_title(report, axis), OneUnit(report.rows()).name());
+    describe_panel(panel, axis_title(report, axis), report.unit().name());
     panel.chart.y_least = one_scale ? top : 0;
     if (panel.chart.curves.size() > 4) // more ideal lines would hide the curves: keep the steepest
       for (Curve& curve : panel.chart.curves)
@@ -301,7 +301,7 @@ std::string bars_of(const Report& report, const Series& rows, std::size_t look,
                     const std::string& model)
 {
   double top = 0;
-  const OneUnit unit(report.rows());
+  const OneUnit& unit = report.unit();
   for (const ReportRow* row : rows)
     top = std::max({top, unit.rate(*row->job).high, unit.rate_alone(*row->job)});
   std::vector<std::string> items;
@@ -347,9 +347,7 @@ std::string rate_bars(const Report& report)
   const bool models = std::any_of(report.varying().begin(), report.varying().end(),
                                   [](const auto& pointer) { return pointer.ends_with("/model"); });
   std::string html = fmt::format(
-      "<p class=\"note\">{}; whiskers: {} interval.{}{}</p>",
-      std::string_view(OneUnit(report.rows()).name()) == "tokens/s" ? "Tokens per second"
-                                                                    : "Samples per second",
+      "<p class=\"note\">{}; whiskers: {} interval.{}{}</p>", report.unit().sentence(),
       report.interval(), alone ? " The upright line is the job running alone." : "",
       report.jobs().size() > 1 || models ? " Each job and each model has its own scale." : "");
   for (std::size_t i = 0; i < report.jobs().size(); ++i)

@@ -40,8 +40,8 @@ public:
       if (const Lease* lease = lease_at(job, s.now()))
         start_leased(plan, *lease);
     for (const JobId job : plan.waiting)
-      if (beyond_leases(job, s.now()))
-        start_beside_leases(plan, job);
+      if (beyond_leases(job, s.now()) && !start_beside_leases(plan, job))
+        break;
     return decisions;
   }
 
@@ -153,8 +153,9 @@ private:
     return spare;
   }
 
-  // On as few nodes as it can be divided over evenly, those with least to spare.
-  void start_beside_leases(Plan& plan, JobId job) const
+  // On as few nodes as it can be divided over evenly, those with least to spare; where there are
+  // none, as placement chooses, if no lease is in the way. Whether it is known what is free then.
+  bool start_beside_leases(Plan& plan, JobId job) const
   {
     const int gpus = plan.s.job(job).gpus;
     const std::vector<int> spare = spare_until(plan, plan.s.now() + plan.s.expected(job));
@@ -178,8 +179,12 @@ private:
         plan.free[static_cast<std::size_t>(node)] -= gpus / count;
       std::sort(chosen.begin(), chosen.end());
       plan.decisions.start.push_back({job, chosen});
-      return;
+      return true;
     }
+    if (spare != plan.free || std::accumulate(spare.begin(), spare.end(), 0) < gpus)
+      return true;
+    plan.decisions.start.push_back({job});
+    return false;
   }
 
   std::map<JobId, std::vector<Lease>> leases_; // in order of time

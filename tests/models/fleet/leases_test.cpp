@@ -112,6 +112,20 @@ TEST_CASE("a job without a lease takes no GPU that a lease needs before it is do
   CHECK(early.jobs[2].start == Seconds(60));
 }
 
+TEST_CASE(
+    "a job without a lease that nodes cannot share evenly is placed when no lease is in the way",
+    "[fleet]")
+{
+  Workload workload;
+  workload.jobs = {test::job(0, 2, 50), test::job(0, 3, 20)};
+  FleetSetting setting = test::one_gpu_nodes(2);
+  setting.shape.gpus_per_node = 2;
+  setting.decide = follow_leases({lease(0, 10, 60, {0})});
+  const auto result = simulate(workload, setting);
+  CHECK(result.jobs[0].start == Seconds(10));
+  CHECK(result.jobs[1].start == Seconds(60)); // two GPUs on one node, one on the other
+}
+
 TEST_CASE("a job that comes after its lease has begun starts then", "[fleet]")
 {
   const auto result = replayed({test::job(0, 1, 10), test::job(50, 1, 20)},
