@@ -64,6 +64,17 @@ double protocol_rate(const Pattern& pattern, const Protocol& protocol,
   return sent > 0 ? bus.value() / sent : sim::MaxMin::kNoCap;
 }
 
+// Likewise of a ring, whose blocks may be slower than that.
+double ring_rate(const Pattern& pattern, const Protocol& protocol, const sim::Communicator& comm)
+{
+  const double rate = protocol_rate(pattern, protocol, comm);
+  const double sent = pattern.loads.bytes() / comm.ranks;
+  if (protocol.ring_limit.value() <= 0 || sent <= 0)
+    return rate;
+  const double blocks = protocol.ring_limit.value() / sent;
+  return rate > 0 ? std::min(rate, blocks) : blocks;
+}
+
 Seconds base_latency(const Algorithm& algorithm, Family family, const Protocol& protocol)
 {
   if (sends(algorithm.operation))
@@ -175,7 +186,9 @@ double Collective::limit_of(const Algorithm& algorithm, const Pattern& pattern,
                ? sim::MaxMin::kNoCap
                : round_of_ring(comm_) /
                      (steps_of_blocks(comm_, algorithm.operation) * protocol.round.value());
-  const double limit = protocol_rate(pattern, protocol, comm_);
+  const double limit = pattern.family == Family::ring && !sends(algorithm.operation)
+                           ? ring_rate(pattern, protocol, comm_)
+                           : protocol_rate(pattern, protocol, comm_);
   const double tree = library_.estimate == Estimate::nccl_2_5 && pattern.family == Family::tree
                           ? tree_limit(library_.version, comm_)
                           : 0;

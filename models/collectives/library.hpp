@@ -42,6 +42,7 @@ struct GpuLatency {
   Seconds send{};     // a call of sends between two ranks, as in an all-to-all; 0: base and a step
   Seconds filled{}; // LL: more where blocks have all their threads, for one rank and each doubling
   Seconds round{};  // of a block's threads that go round again in a step; of the switch that adds
+  BytesPerSecond ring_limit{}; // bus bandwidth at which blocks move a ring's data; 0: as the links
 };
 
 /// The protocols that a library's own model of itself knows, by their names.
@@ -62,13 +63,14 @@ struct Protocol {
   Seconds in_switch_base; // zero: the switch cannot add in this protocol
   HopLatency ring_hop;
   HopLatency tree_hop;
-  Seconds peers;            // see GpuLatency
-  Seconds send_base{};      // of a call of sends between two ranks; set by on()
-  HopLatency send_hop{};    // one of them; set by on()
-  Seconds filled{};         // see GpuLatency; set by on()
-  Seconds round{};          // likewise
-  double inside_factor = 1; // by which steps inside nodes take longer when there are several
-  bool nvlink_only = false; // needs NVLink inside nodes
+  Seconds peers;               // see GpuLatency
+  Seconds send_base{};         // of a call of sends between two ranks; set by on()
+  HopLatency send_hop{};       // one of them; set by on()
+  Seconds filled{};            // see GpuLatency; set by on()
+  Seconds round{};             // likewise
+  BytesPerSecond ring_limit{}; // likewise
+  double inside_factor = 1;    // by which steps inside nodes take longer when there are several
+  bool nvlink_only = false;    // needs NVLink inside nodes
   /// By rising compute capability; between nodes of other makers than AMD the first one holds.
   std::vector<BusLimit> bus_limits; // none: no limit
   /// By rising compute capability, in place of the values above; older GPUs keep those.
@@ -95,6 +97,7 @@ struct Protocol {
         it.send_hop.nvlink = own ? Seconds{} : latency.nvlink_hop;
         it.filled = latency.filled;
         it.round = latency.round;
+        it.ring_limit = latency.ring_limit;
       }
     return it;
   }
@@ -203,6 +206,9 @@ void describe(V& v, GpuLatency& s)
   v.optional("round", s.round,
              "LL: of the threads of a block that go round again in one step; Simple: more of each "
              "round of the pipeline of a switch that adds",
+             non_negative());
+  v.optional("ring_limit", s.ring_limit,
+             "bus bandwidth at which a ring's blocks move data at most; 0: links alone limit them",
              non_negative());
 }
 

@@ -2,11 +2,12 @@
 
 namespace foretrain::models::hf {
 
-Json sizes(const Config& c)
+Json sizes(const Config& c, int heads)
 {
   Json t = {{"layers", c.number("num_hidden_layers")},
             {"hidden", c.number("hidden_size")},
-            {"heads", c.number("num_attention_heads")}};
+            {"heads", heads > 0 ? c.number_or("num_attention_heads", heads)
+                                : c.number("num_attention_heads")}};
   if (c.has("vocab_size"))
     t["vocabulary"] = c.number("vocab_size");
   if (c.has("intermediate_size"))
@@ -14,10 +15,10 @@ Json sizes(const Config& c)
   return t;
 }
 
-Json gated_decoder(const Config& c)
+Json gated_decoder(const Config& c, int heads)
 {
-  Json t = sizes(c);
-  t["kv_heads"] = c.number_or("num_key_value_heads", c.number("num_attention_heads"));
+  Json t = sizes(c, heads);
+  t["kv_heads"] = c.number_or("num_key_value_heads", t["heads"].get<int>());
   if (c.has("head_dim"))
     t["head_size"] = c.number("head_dim");
   t["gated"] = true;

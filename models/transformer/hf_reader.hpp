@@ -12,6 +12,9 @@
 
 namespace foretrain::models::hf {
 
+/// Positions before that of the first token (OPT, RoBERTa).
+constexpr int kPadding = 2;
+
 class Config {
 public:
   explicit Config(Value config) : at_(std::move(config)) {}
@@ -85,11 +88,11 @@ private:
   Value at_;
 };
 
-/// Dimensions that most kinds call the same.
-Json sizes(const Config& c);
+/// Dimensions that most kinds call the same. `heads`: the class's own default; 0: it must be told.
+Json sizes(const Config& c, int heads = 0);
 
 /// These, and what decoders with gated feed-forward parts have beside them.
-Json gated_decoder(const Config& c);
+Json gated_decoder(const Config& c, int heads = 0);
 
 /// Experts as DeepSeek's kinds tell them, put into `t`.
 void add_routed(const Config& c, Json& t);

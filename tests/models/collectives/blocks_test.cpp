@@ -135,6 +135,35 @@ TEST_CASE("a ring of LL takes its steps once, and more rounds of its blocks",
   CHECK_THAT(scene.time(library, all_reduce, 3 * round, "ring"), test::is(20e-6 + 2 * 7e-3));
 }
 
+TEST_CASE("blocks that move a ring's data slower than links limit rings alone",
+          "[blocks][closed-form]")
+{
+  const double size = 64e6; // of which a ring's ranks send three quarters, twice to add up
+  for (const int nodes : {1, 2}) {
+    CAPTURE(nodes);
+    const Scene scene(4, nodes);
+    Library library = one_protocol("LL128");
+    library.protocols.front().gpu_latencies = {{8, Seconds(8e-6), Seconds(0), Seconds(0)}};
+    const double links = scene.time(library, all_gather, size) - 8e-6;
+    CHECK_THAT(links, test::is(0.75 * size / 10e9)); // each hop's resource carries 10 GB/s
+    BytesPerSecond& limit = library.protocols.front().gpu_latencies.front().ring_limit;
+    limit = BytesPerSecond(40e9); // more than the links
+    CHECK_THAT(scene.time(library, all_gather, size), test::is(8e-6 + links));
+    const double tree = scene.time(library, all_reduce, size, "tree");
+    const double sent = scene.time(library, all_to_all, size);
+    limit = BytesPerSecond(2e9);
+    CHECK_THAT(scene.time(library, all_gather, size), test::is(8e-6 + 0.75 * size / 2e9));
+    CHECK_THAT(scene.time(library, reduce_scatter, size), test::is(8e-6 + 0.75 * size / 2e9));
+    CHECK_THAT(scene.time(library, all_reduce, size, "ring"), test::is(8e-6 + 1.5 * size / 2e9));
+    CHECK_THAT(scene.time(library, all_reduce, size, "tree"), test::is(tree));
+    CHECK_THAT(scene.time(library, all_to_all, size), test::is(sent));
+    // The protocol's own limit holds where it is the lower one.
+    library.protocols.front().bus_limits = {
+        {0, BytesPerSecond(1e9), BytesPerSecond(1e9), BytesPerSecond(1e9)}};
+    CHECK_THAT(scene.time(library, all_gather, size), test::is(8e-6 + 0.75 * size / 1e9));
+  }
+}
+
 TEST_CASE("sends are cut into parts for channels by version", "[blocks][closed-form]")
 {
   sim::Communicator comm = Scene(4).comm; // 32 channels for sends, 8 for each of 4 ranks
