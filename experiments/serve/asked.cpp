@@ -24,14 +24,19 @@ void check_name(const Value& value, const char* key, const std::string& name)
 
 } // namespace
 
+void check_length(const std::string& text)
+{
+  if (text.size() > kLongestText)
+    throw ConfigError("request.json", "/text", "is larger than 1 MiB");
+}
+
 Asked read_asked(const std::string& body)
 {
   const Value root{DocumentPtr(parse_document(body, "request.json"))};
   Asked asked = read_as<Asked>(root);
   check_name(root, "page", asked.page);
   check_name(root, "run", asked.run);
-  if (asked.text.size() > kLongestText)
-    root.fail_at("text", "is larger than 1 MiB");
+  check_length(asked.text);
   if (const std::size_t points = points_in(asked.text);
       asked.command == Question::predict && points > kMostPoints)
     throw ConfigError("standard input", "/sweep",

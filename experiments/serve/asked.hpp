@@ -57,6 +57,9 @@ void describe(V& v, Asked& s)
 constexpr std::size_t kMostPoints = 2000;
 constexpr std::size_t kFewPoints = 24;
 
+/// Throws ConfigError for a text that is larger than a request's may be.
+void check_length(const std::string& text);
+
 /// Throws ConfigError where the request is none, or asks for more than is allowed.
 Asked read_asked(const std::string& body);
 

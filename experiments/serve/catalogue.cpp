@@ -42,8 +42,10 @@ fs::path bundled_folder(const std::string& kind)
 
 std::string bundled_text(const std::string& kind, const std::string& name)
 {
+  if (bundled_folder(kind).empty())
+    throw UsageError("'" + excerpt(kind) + "' is no kind of bundled file: experiment, fleet, plan");
   const auto names = experiments::bundled_names(kind);
-  if (!contains(names, name) || bundled_folder(kind).empty())
+  if (!contains(names, name))
     throw UsageError("'" + excerpt(name) +
                      "' is not bundled\n  hint: " + suggestion(name, names, kind + "s"));
   return read_file(bundled_folder(kind) / (name + ".json"));

@@ -1,5 +1,6 @@
 #include "experiments/serve/server.hpp"
 
+#include "experiments/serve/asked.hpp"
 #include "experiments/serve/request_guard.hpp"
 #include "experiments/serve/told.hpp"
 #include "experiments/serve/work.hpp"
@@ -87,9 +88,11 @@ std::string dumped(const Json& json)
 
 std::string text_at(const Json& body, const char* key)
 {
-  return body.is_object() && body.contains(key) && body.at(key).is_string()
-             ? body.at(key).get<std::string>()
-             : "";
+  if (!body.is_object())
+    throw UsageError("the request is no JSON object");
+  if (!body.contains(key) || !body.at(key).is_string())
+    throw UsageError(fmt::format("the request has no text '{}'", key));
+  return body.at(key).get<std::string>();
 }
 
 class Page {
@@ -197,6 +200,7 @@ private:
   // The text's value, for forms: JSON may carry comments, YAML is another language.
   static std::string read(const std::string& text)
   {
+    check_length(text);
     try {
       return dumped({{"value", parse_document(text, "standard input")->root}});
     } catch (const ConfigError& error) {

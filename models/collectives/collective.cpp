@@ -169,8 +169,8 @@ Collective::Collective(const sim::Engine& engine, sim::Communicator comm, Librar
   if (candidates_.empty()) {
     const std::vector<std::string> known = algorithm_names(operation);
     const bool is_known = std::find(known.begin(), known.end(), algorithm) != known.end();
-    throw UsageError("the algorithm '" + algorithm + "' does not apply to " + comm_.name +
-                     "\n  hint: " +
+    throw UsageError("the algorithm '" + algorithm + "' does not apply to " +
+                     (comm_.name.empty() ? "these GPUs" : comm_.name) + "\n  hint: " +
                      (is_known ? "these GPUs, their links or switches do not do what it asks for; "
                                  "\"auto\" takes one that works"
                                : suggestion(algorithm, known, "algorithms")));

@@ -96,11 +96,9 @@ bool set_conv(const AtenCall& call, double batch, OperatorSpec& one)
   one.window = dimension(std::min(area, 1e6));
   const bool ones = std::all_of(call.stride.begin(), call.stride.end(),
                                 [](double stride) { return stride == 1; });
-  if (ones && groups == 1 && weight.size() == 4 && weight[2] == 3 && weight[3] == 3)
+  if (ones && weight.size() == 4)
     one.minimal_filtering =
-        conv_layer(Shape::image(dimension(weight[1]), dimension(out[2]), dimension(out[3])),
-                   {{3, 3}, {1, 1}, true, {0, 0}}, dimension(weight[0]), 1, false)
-            .minimal_filtering;
+        minimal_filtering({{dimension(weight[2]), dimension(weight[3])}, {1, 1}, false, {0, 0}});
   return true;
 }
 

@@ -109,7 +109,10 @@ private:
     const auto found = file_.shapes.find(tensor);
     return found == file_.shapes.end() ? nullptr : &found->second;
   }
-  bool is_weight(const std::string& tensor) const { return file_.weights.count(tensor) > 0; }
+  bool is_weight(const std::string& tensor) const
+  {
+    return file_.weights.contains(tensor) && !file_.whole_numbers.contains(tensor);
+  }
 
   // Of a product: fails where it is not told.
   const OnnxShape& need(const OnnxNode& node, const std::string& tensor, std::size_t rank) const
@@ -129,17 +132,48 @@ private:
     OperatorSpec one;
     one.name = label(node);
     one.op = node.op;
-    if (node.op == "Conv" || node.op == "ConvTranspose")
+    const bool convolves = node.op == "Conv" || node.op == "ConvTranspose";
+    const bool multiplies = node.op == "Gemm" || node.op == "MatMul";
+    if (convolves || multiplies || node.op == "Einsum" || node.op == "Gather")
+      take_constants(node);
+    if (convolves)
       conv(node, one);
-    else if (node.op == "Gemm" || node.op == "MatMul")
+    else if (multiplies)
       product(node, one);
     else if (node.op == "Gather" && !node.inputs.empty() && is_weight(node.inputs[0]))
       embedding(node, one);
-    else if (!simple(node, one)) {
+    else if (node.op == "Einsum" && einsum(node, one)) {
+    } else if (!simple(node, one)) {
+      check_holds_nothing(node);
       ++unknown_[node.op];
       return;
     }
     graph_.operators.push_back(std::move(one));
+  }
+
+  // Some programs write weights as constants; elsewhere these are masks and factors.
+  void take_constants(const OnnxNode& node)
+  {
+    for (const std::string& input : node.inputs)
+      if (const auto found = file_.constants.find(input);
+          found != file_.constants.end() && found->second.size() > 1)
+        file_.weights.insert(*found);
+  }
+
+  // Left out with its weights, an operator would take most of what a network is along.
+  void check_holds_nothing(const OnnxNode& node) const
+  {
+    double held = 0;
+    for (const std::string& input : node.inputs)
+      if (is_weight(input) && file_.weights.at(input).size() > 1)
+        held += elements_of(file_.weights.at(input));
+    if (held > 0)
+      throw ConfigError(path_, "",
+                        fmt::format("{} '{}' holds {:.0f} weights, and what it computes is not "
+                                    "known here",
+                                    node.op, label(node), held),
+                        "describe the network as layers (docs/networks.md), or leave the operator "
+                        "out of the file");
   }
 
   static std::string label(const OnnxNode& node)
@@ -170,6 +204,17 @@ private:
       one.output_elements = elements_of(*out) / batch_;
   }
 
+  static double filtering(const OnnxWindow& window)
+  {
+    const auto dilated = [](std::int64_t distance) { return distance != 1; };
+    if (window.kernel.size() != 2 || std::ranges::any_of(window.dilations, dilated))
+      return 1;
+    return minimal_filtering({{window.kernel[0], window.kernel[1]},
+                              {window.strides[0], window.strides[1]},
+                              false,
+                              {0, 0}});
+  }
+
   void conv(const OnnxNode& node, OperatorSpec& one)
   {
     one.kind = "conv";
@@ -181,11 +226,8 @@ private:
         given == node.integers.end() ? 1 : std::max(1.0, static_cast<double>(given->second));
     const OnnxWindow window = window_of(node, &weight, weight.size() - 2);
     double area = 1;
-    bool ones = true;
-    for (std::size_t i = 0; i < window.kernel.size(); ++i) {
-      area *= static_cast<double>(window.kernel[i]);
-      ones = ones && window.strides[i] == 1;
-    }
+    for (const std::int64_t length : window.kernel)
+      area *= static_cast<double>(length);
     const bool transposed = node.op == "ConvTranspose"; // each input position meets the kernel
     const OnnxShape& places = transposed ? in : out;
     double positions = static_cast<double>(places[0]) / batch_;
@@ -193,13 +235,11 @@ private:
       positions *= static_cast<double>(places[i]);
     const double outputs = static_cast<double>(out[1]) / groups;
     const double inputs = static_cast<double>(in[1]) / groups;
-    one.gemm = {bounded(groups), bounded(positions), bounded(outputs), bounded(inputs * area)};
-    one.window = bounded(std::min(area, 1e6));
-    if (!transposed && ones && groups == 1 && window.kernel == std::vector<std::int64_t>{3, 3})
-      one.minimal_filtering =
-          conv_layer(Shape::image(in[1], in[2], in[3]), {{3, 3}, {1, 1}, true, {0, 0}},
-                     std::clamp<std::int64_t>(out[1], 1, 1'000'000), 1, false)
-              .minimal_filtering;
+    one.gemm = {bounded(groups), bounded(positions), bounded(outputs * (transposed ? area : 1)),
+                bounded(inputs * (transposed ? 1 : area))};
+    one.window = transposed ? 1 : bounded(std::min(area, 1e6));
+    if (!transposed)
+      one.minimal_filtering = filtering(window);
     traffic(node, one);
     weights(node, one, 2);
   }
@@ -225,6 +265,47 @@ private:
       one.gemm = {bounded(rows / std::max(1.0, m) / batch_), bounded(m), bounded(n), bounded(k)};
     }
     traffic(node, one);
+  }
+
+  // Of two operands: letters of both and of the result count products, those of both alone are
+  // summed over. False where the equation is of another kind.
+  bool einsum(const OnnxNode& node, OperatorSpec& one)
+  {
+    const auto given = node.texts.find("equation");
+    std::string equation = given == node.texts.end() ? "" : given->second;
+    std::erase(equation, ' ');
+    const std::size_t comma = equation.find(','), arrow = equation.find("->");
+    if (node.inputs.size() != 2 || comma > arrow || arrow == std::string::npos ||
+        equation.find('.') != std::string::npos)
+      return false;
+    const std::string sides[] = {equation.substr(0, comma),
+                                 equation.substr(comma + 1, arrow - comma - 1)};
+    const std::string result = equation.substr(arrow + 2);
+    std::map<char, double> length;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const OnnxShape& told = need(node, node.inputs[side], sides[side].size());
+      for (std::size_t i = 0; i < sides[side].size(); ++i)
+        length[sides[side][i]] = static_cast<double>(told[i]);
+    }
+    double count = 1, m = 1, n = 1, k = 1;
+    for (const auto& [letter, size] : length) {
+      const bool left = sides[0].find(letter) != std::string::npos;
+      const bool right = sides[1].find(letter) != std::string::npos;
+      const bool kept = result.find(letter) != std::string::npos;
+      (!kept ? k : left && right ? count : left ? m : n) *= size;
+    }
+    const bool weight = is_weight(node.inputs[0]) || is_weight(node.inputs[1]);
+    one.kind = weight ? "linear" : "attention";
+    if (is_weight(node.inputs[0]))
+      std::swap(m, n); // rows are what is not a weight's
+    // A batch is among the products, or among the rows of a weight's.
+    (weight ? m : count) /= batch_;
+    one.gemm = {bounded(count), bounded(m), bounded(n), bounded(k)};
+    traffic(node, one);
+    for (const std::string& input : node.inputs)
+      if (is_weight(input) && counted_.insert(input).second)
+        one.gradients.push_back(gradient_elements(elements_of(file_.weights.at(input))));
+    return true;
   }
 
   void embedding(const OnnxNode& node, OperatorSpec& one)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uintmax_t kLargest = 2'000'000'000; // protobuf's own limit is 2 GiB
 constexpr std::size_t kSmallTensor = 64;           // integers that may be a shape
-constexpr int kInt64 = 7, kInt32 = 6;              // TensorProto.DataType
+constexpr int kInt64 = 7, kInt32 = 6, kBool = 9;   // TensorProto.DataType
 
 std::string text_of(std::string_view bytes)
 {
@@ -209,8 +209,9 @@ private:
     if (values.size() <= kSmallTensor)
       file_.values[name] = std::move(values);
     file_.shapes[name] = dims;
-    if (given.empty())
-      file_.weights[name] = std::move(dims);
+    if (type == kInt64 || type == kInt32 || type == kBool)
+      file_.whole_numbers.insert(name);
+    (given.empty() ? file_.weights : file_.constants)[name] = std::move(dims);
   }
 
   // Notes the shape; returns the name.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct OnnxFile {
   std::string graph;                                       // its name
   std::vector<OnnxNode> nodes;                             // in the order of execution
   std::map<std::string, OnnxShape> weights;                // initializers
+  std::map<std::string, OnnxShape> constants;              // what nodes of that kind make
+  std::set<std::string> whole_numbers;                     // of both: shapes or indices
   std::map<std::string, std::vector<std::int64_t>> values; // of small integer initializers
   std::map<std::string, OnnxShape> shapes;                 // of tensors that the file tells
   std::vector<std::string> inputs;                         // of the graph, weights left out

@@ -87,10 +87,7 @@ void train(Layer& layer, std::int64_t elements)
 
 } // namespace
 
-// F(2x2, rxr) takes (r + 1)^2 multiplications for the 4 r^2 of the direct form: 2.25 times fewer
-// for 3x3 kernels, 2.78 for 5x5; only with stride 1. Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks", CVPR 2016.
-static double minimal_filtering(const Window& window)
+double minimal_filtering(const Window& window)
 {
   const std::int64_t r = window.kernel.height;
   const bool square = r == window.kernel.width && window.kernel.depth == 1 && (r == 3 || r == 5);

@@ -79,7 +79,7 @@ void heads(NetworkBuilder& builder, const Value&, const BranchesSpec& s)
   const NetworkBuilder::Scope scope(builder, s.name);
   const Shape in = builder.shape();
   for (std::size_t i = 0; i < count_paths(s.paths, 1); ++i) {
-    builder.set_shape(in);
+    builder.go_back_to(in);
     builder.walk(s.paths.at(i));
   }
   builder.set_shape(Shape{});

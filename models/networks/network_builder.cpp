@@ -55,8 +55,10 @@ void NetworkBuilder::walk(const Value& list, bool may_be_empty)
 
 Shape NetworkBuilder::walk_path(const Shape& input, const Value& list, bool may_be_empty)
 {
-  shape_ = input;
+  const bool other_paths = trained_;
+  go_back_to(input);
   walk(list, may_be_empty);
+  trained_ = trained_ || other_paths;
   if (shape_.form == Shape::Form::none)
     list.fail("ends in 'heads', which leaves nothing to join", "'heads' can only end the network");
   return shape_;
@@ -67,10 +69,12 @@ Shape NetworkBuilder::walk_aside(const Value& at, const std::string& name, const
 {
   const Scope scope(*this, name);
   const Shape flows = shape_;
+  const bool trained = std::exchange(trained_where_scope_began_, false);
   const Shape made = walk_path(input, layers, false);
   if (made.form != form)
     at.fail_at("layers", fmt::format("must end in {}, not in {}", words, made.text()));
   shape_ = flows;
+  trained_ = trained;
   return made;
 }
 
@@ -128,6 +132,8 @@ void NetworkBuilder::emit(const Value& at, const std::string& op, const std::str
     layer = frozen_layer(std::move(layer));
   layer.op = op;
   layer.name = unique_name(op, name);
+  layer.input_gradient = trained_;
+  trained_ = trained_ || (layer.trained && layer.parameters + layer.divided_parameters > 0);
   shape_ = layer.output;
   layers_.push_back(std::move(layer));
 }
@@ -186,7 +192,8 @@ std::string NetworkBuilder::unique_name(const std::string& op, const std::string
 }
 
 NetworkBuilder::Scope::Scope(NetworkBuilder& builder, const std::string& name)
-    : builder_(builder), length_(builder.prefix_.size())
+    : builder_(builder), length_(builder.prefix_.size()),
+      outside_(std::exchange(builder.trained_where_scope_began_, builder.trained_))
 {
   if (!name.empty())
     builder_.prefix_ += name + ".";

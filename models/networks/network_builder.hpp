@@ -22,13 +22,19 @@ public:
 
   const Shape& shape() const { return shape_; }
   void set_shape(const Shape& shape) { shape_ = shape; }
+  /// What flowed where the innermost Scope began flows again.
+  void go_back_to(const Shape& shape)
+  {
+    shape_ = shape;
+    trained_ = trained_where_scope_began_;
+  }
   const LayerDefaults& defaults() const { return defaults_; }
   std::vector<Layer> take_layers() { return std::move(layers_); }
 
   /// Applies a list of layers to the current shape. An empty list is refused unless `may_be_empty`.
   void walk(const Value& list, bool may_be_empty = false);
-  /// The same for one way through a block: what it makes must be joined later, so it cannot end in
-  /// heads.
+  /// The same for one way through a block, from where its Scope began: what it makes must be joined
+  /// later, so it cannot end in heads.
   Shape walk_path(const Shape& input, const Value& list, bool may_be_empty);
 
   /// Throws unless the current shape has one of the forms; `hint` says how to get there.
@@ -66,17 +72,22 @@ public:
                    const Value& layers, Shape::Form form, const char* words);
 
   /// Puts "name." before the names of the layers inside, while it lives; nothing when name is
-  /// empty.
+  /// empty. Paths of a block begin where it began.
   class Scope {
   public:
     Scope(NetworkBuilder& builder, const std::string& name);
-    ~Scope() { builder_.prefix_.resize(length_); }
+    ~Scope()
+    {
+      builder_.prefix_.resize(length_);
+      builder_.trained_where_scope_began_ = outside_;
+    }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
   private:
     NetworkBuilder& builder_;
     std::size_t length_;
+    bool outside_;
   };
 
 private:
@@ -91,6 +102,8 @@ private:
   std::vector<std::vector<std::int64_t>> convs_;              // elements of weight and bias
   std::optional<Shape> encoded_, condition_;
   bool frozen_ = false;
+  bool trained_ = false; // something that made what flows
+  bool trained_where_scope_began_ = false;
   std::map<std::string, int> used_names_;
   std::map<std::string, int> numbers_; // prefix and op -> how many so far
   std::string prefix_;

@@ -25,7 +25,7 @@ void side(NetworkBuilder& builder, const Value&, const BodySpec& s)
   const NetworkBuilder::Scope scope(builder, s.name);
   const Shape in = builder.shape();
   builder.walk(s.body);
-  builder.set_shape(in);
+  builder.go_back_to(in);
 }
 
 void frozen(NetworkBuilder& builder, const Value&, const BodySpec& s)

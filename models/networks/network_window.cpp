@@ -13,9 +13,8 @@ constexpr double kMaxKernel = 1000;
 Pair read_pair(const Value& value, std::int64_t low, Pair fallback, const Shape& image)
 {
   const bool volume = image.depth > 1;
-  fallback.depth = volume ? fallback.width : low;
   if (!value)
-    return fallback;
+    return volume ? fallback : Pair{fallback.height, fallback.width, low};
   const Limits limits = between(static_cast<double>(low), kMaxKernel);
   if (!value.json().is_array()) {
     int length = 0;

@@ -29,6 +29,7 @@ std::int64_t rounded(double number)
 std::vector<Layer> operator_layers(const std::vector<OperatorSpec>& operators, const Value& at)
 {
   std::vector<Layer> layers;
+  bool trained = false; // something before
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const OperatorSpec& spec = operators[i];
     if (!spec.gemm.empty() && spec.gemm.size() != 4)
@@ -53,6 +54,8 @@ std::vector<Layer> operator_layers(const std::vector<OperatorSpec>& operators, c
       layer.gradient_tensors.push_back(elements);
       layer.parameters += elements;
     }
+    layer.input_gradient = trained;
+    trained = trained || layer.parameters > 0;
     layers.push_back(std::move(layer));
   }
   return layers;

@@ -140,10 +140,16 @@ struct Product {
       return {Seconds(device.products->arithmetic(shape, device.clock))};
     if (layer.kind == LayerKind::conv && shape.count > 1)
       return grouped_arithmetic(shape, weight_gradient);
+    return {convolving(shape, weight_gradient)};
+  }
+
+  // By products, or by those of minimal filtering.
+  Seconds convolving(const sim::Product& shape, bool weight_gradient) const
+  {
     const Seconds direct(device.tiles->arithmetic(shape));
-    return {filtered() && layer.minimal_filtering > 1
-                ? std::min(direct, filtered_arithmetic(shape, weight_gradient))
-                : direct};
+    return filtered() && layer.minimal_filtering > 1
+               ? std::min(direct, filtered_arithmetic(shape, weight_gradient))
+               : direct;
   }
 
   // Groups of a convolution have two kinds of kernels. One treats neighbouring groups as
@@ -158,7 +164,7 @@ struct Product {
       block.count = std::ceil(shape.count / together);
       block.n *= together;
       (weight_gradient ? block.m : block.k) *= together;
-      tiled = std::min(tiled, Seconds(device.tiles->arithmetic(block)));
+      tiled = std::min(tiled, convolving(block, weight_gradient));
       if (together >= shape.count)
         break;
     }
@@ -270,7 +276,6 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
   ComputeProfile profile;
   const auto parameters = static_cast<double>(totals(network).parameters);
   const double passing = reduced(parameters, device);
-  bool first = true; // no gradient of the network's own input is needed, or of frozen layers
   LayerCasts casts(device);
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
@@ -295,13 +300,12 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
       time.forward = product.forward();
       time.backward = product.weight_gradient() + bias_gradient(layer, out, device);
       time.product = true;
-      if (!first) {
+      if (layer.input_gradient) {
         const AddedGradients sum =
             added_gradients(layer.summed_gradients, device.fused_elementwise);
         time.backward += product.input_gradient() + added_up(sum, in, device);
         time.backward_kernels = 2 + sum.kernels;
       }
-      first = first && !layer.trained;
     } else if (composed) {
       const double elements = casts.out() * out;
       forward_kernels = composed->forward_kernels;
@@ -324,7 +328,8 @@ ComputeProfile compute_profile(const Network& network, int batch, const Device& 
     }
     time.forward += device.operation_gap + conversion;
     time.backward += device.operation_gap + conversion;
-    if (!layer.trained) {
+    const bool weights_train = layer.parameters + layer.divided_parameters > 0;
+    if (!layer.trained || (!layer.input_gradient && !weights_train)) {
       time.backward = Seconds(0);
       time.backward_kernels = 0;
     }

@@ -45,6 +45,18 @@ bool exchanges(Phase phase)
   return phase >= Phase::tensor && phase <= Phase::data;
 }
 
+bool takes_bytes(WorkKind kind)
+{
+  return kind == WorkKind::offload || kind == WorkKind::collective || kind == WorkKind::transfer ||
+         kind == WorkKind::synchronise || kind == WorkKind::variables;
+}
+
+bool takes_time(WorkKind kind)
+{
+  return kind == WorkKind::compute || kind == WorkKind::host || kind == WorkKind::agree ||
+         kind == WorkKind::wait;
+}
+
 bool varies(const Operation& op)
 {
   return op.kind == WorkKind::compute && op.phase != Phase::optimizer;

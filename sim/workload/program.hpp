@@ -92,6 +92,12 @@ struct Operation {
 /// Whether every rank of its group takes part, none in particular.
 bool of_group(const Operation& op);
 
+/// Whether an operation's amount is bytes.
+bool takes_bytes(WorkKind kind);
+
+/// Whether it is seconds.
+bool takes_time(WorkKind kind);
+
 /// Whether the operation's time differs between devices and from step to step.
 bool varies(const Operation& op);
 

@@ -32,6 +32,7 @@ public:
     const auto kind = kind_of<WorkKind>(op.kind, kKindCount);
     const auto phase = kind_of<Phase>(op.phase, kPhases);
     const int stream = op.stream ? stream_of(at, *op.stream) : -1;
+    check_keys(at, op, kind);
     const std::string& what = op.name.empty() ? op.kind : op.name;
     const Bytes size(op.size_byte);
     switch (kind) {
@@ -58,10 +59,14 @@ public:
       program_.operations.back().calls = op.calls;
       program_.operations.back().holds = op.holds;
       break;
-    case WorkKind::transfer:
-      program_.transfer(rank(at, "rank", op.rank), rank(at, "to", op.to), phase, what, size, stream,
-                        op.group ? pairs(at, op) : -1);
+    case WorkKind::transfer: {
+      const int from = rank(at, "rank", op.rank), to = rank(at, "to", op.to);
+      if (from == to)
+        at.fail_at("to", fmt::format("is {}, the sender itself", to));
+      program_.transfer(from, to, phase, what, size, stream,
+                        op.group ? pairs(at, op, from, to) : -1);
       break;
+    }
     case WorkKind::agree:
       program_.agree(Seconds(op.time_s), Seconds(op.period_s));
       break;
@@ -101,13 +106,45 @@ private:
   }
 
   // The group of a transfer, whose sets are pairs.
-  int pairs(const Value& at, const OperationSpec& op) const
+  int pairs(const Value& at, const OperationSpec& op, int from, int to) const
   {
     const int found = group(at, op);
-    for (const auto& set : program_.groups[static_cast<std::size_t>(found)].devices)
+    const WorkGroup& pair = program_.groups[static_cast<std::size_t>(found)];
+    for (const auto& set : pair.devices)
       if (set.size() != 2)
         at.fail_at("group", "must have sets of two GPUs: sender and receiver");
+    if (pair.ranks != std::vector<int>{from, to})
+      at.fail_at("group",
+                 fmt::format("has the ranks {}, and this goes from {} to {}",
+                             fmt::join(pair.ranks, ", "), from, to),
+                 "a group of these two in this order, or none");
     return found;
+  }
+
+  // What an operation of its kind does not read.
+  static void check_keys(const Value& at, const OperationSpec& op, WorkKind kind)
+  {
+    const bool exchanges = kind == WorkKind::collective || kind == WorkKind::transfer;
+    const bool has_rank =
+        kind != WorkKind::collective && kind != WorkKind::agree && kind != WorkKind::join;
+    const struct {
+      const char* key;
+      bool read, given;
+    } keys[] = {
+        {"time_s", takes_time(kind), op.time_s != 0},
+        {"size_byte", takes_bytes(kind), op.size_byte != 0},
+        {"period_s", kind == WorkKind::agree, op.period_s != 0},
+        {"calls", kind == WorkKind::collective, op.calls != 1},
+        {"holds", kind == WorkKind::collective, op.holds != 0},
+        {"collective", kind == WorkKind::collective, op.collective.has_value()},
+        {"to_host", kind == WorkKind::offload, op.to_host},
+        {"to", kind == WorkKind::transfer, op.to.has_value()},
+        {"group", exchanges, op.group.has_value()},
+        {"rank", has_rank, op.rank.has_value()},
+    };
+    for (const auto& it : keys)
+      if (it.given && !it.read)
+        at.fail_at(it.key, fmt::format("has no influence on a {}", op.kind));
   }
 
   int stream_of(const Value& at, const std::string& name) const
@@ -156,6 +193,11 @@ Program read_program(const Value& at, ProgramSpec& spec)
         at.at("groups").at(g).fail_at("ranks", fmt::format("names rank {}, but there are {}, "
                                                            "counted from 0",
                                                            rank, spec.ranks.size()));
+    for (std::size_t i = 0; i < group.ranks.size(); ++i)
+      if (const auto here = group.ranks.begin() + static_cast<std::ptrdiff_t>(i);
+          std::find(group.ranks.begin(), here, *here) != here)
+        at.at("groups").at(g).at("ranks").at(i).fail(
+            fmt::format("is {}, which is there twice", group.ranks[i]));
     if (made.devices.empty()) {
       made.devices.emplace_back();
       for (const int rank : group.ranks)

@@ -4,18 +4,6 @@ namespace foretrain::sim {
 
 namespace {
 
-bool takes_bytes(WorkKind kind)
-{
-  return kind == WorkKind::offload || kind == WorkKind::collective || kind == WorkKind::transfer ||
-         kind == WorkKind::synchronise || kind == WorkKind::variables;
-}
-
-bool takes_time(WorkKind kind)
-{
-  return kind == WorkKind::compute || kind == WorkKind::host || kind == WorkKind::agree ||
-         kind == WorkKind::wait;
-}
-
 Json to_json(const Program& program, const Operation& op)
 {
   Json json = {{"kind", name_of(op.kind)}, {"phase", name_of(op.phase)}};

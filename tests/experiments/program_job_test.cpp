@@ -218,11 +218,55 @@ TEST_CASE("programs that cannot run are refused with their place", "[program][er
   CHECK_THAT(refused("/operations/0/after", Json::array({2})), Contains("in a circle"));
   CHECK_THAT(refused("/operations/0/after", Json::array({99})), Contains("there are 25"));
   CHECK_THAT(refused("/ranks/1/device", 5), Contains("is 2, but the program has work for 6"));
+  CHECK_THAT(refused("/groups", {{{"ranks", {0, 1}}, {"algorithm", "rign"}}}),
+             Contains("/groups/0/algorithm is not known") && Contains("did you mean 'ring'"));
+  CHECK_THAT(refused("/groups", {{{"ranks", {1, 1}}}}),
+             Contains("/groups/0/ranks/1 is 1, which is there twice"));
   CHECK_THAT(refused("/operations/0/kind", "compote"), Contains("compute"));
   Json more = pipeline();
   more["gpus"] = 3;
   CHECK_THAT(refusal([&] { run(Json::array({more})); }),
              Contains("/jobs/0/gpus is 3, but the program has work for 2"));
+}
+
+TEST_CASE("an operation of a program has no key that it does not read", "[program][error]")
+{
+  const auto refused = [](const Json& op) {
+    Json job = pipeline();
+    job["program"] = {{"format", "foretrain.program/1"},
+                      {"ranks", {{{"device", 0}}, {{"device", 1}}}},
+                      {"groups", {{{"ranks", {0, 1}}}, {{"ranks", {1, 0}}}}},
+                      {"operations", {{{"kind", "compute"}, {"rank", 0}, {"time_s", 1e-3}}, op}}};
+    return refusal([&] { run(Json::array({job})); });
+  };
+  const auto with = [](Json op, const char* key, const Json& value) {
+    op[key] = value;
+    return op;
+  };
+  const Json sum = {
+      {"kind", "collective"}, {"collective", "all-reduce"}, {"group", 0}, {"size_byte", 1e6}};
+  const Json send = {{"kind", "transfer"}, {"rank", 0}, {"to", 1}, {"size_byte", 1e6}};
+  const Json kernel = {{"kind", "compute"}, {"rank", 1}, {"time_s", 1e-3}};
+  const Json agree = {{"kind", "agree"}, {"time_s", 1e-3}};
+  for (const Json& whole : {with(with(sum, "calls", 2), "holds", 0.1), with(send, "group", 0),
+                            kernel, with(agree, "period_s", 1e-3)})
+    CHECK(refused(whole) == "not refused");
+  CHECK_THAT(refused(with(sum, "time_s", 5)),
+             Contains("/operations/1/time_s has no influence on a collective"));
+  CHECK_THAT(refused(with(sum, "rank", 0)), Contains("/operations/1/rank has no influence"));
+  CHECK_THAT(refused(with(send, "calls", 10)), Contains("/calls has no influence on a transfer"));
+  CHECK_THAT(refused(with(send, "holds", 0.1)), Contains("/holds has no influence"));
+  CHECK_THAT(refused(with(send, "collective", "broadcast")), Contains("/collective has no"));
+  CHECK_THAT(refused(with(kernel, "size_byte", 8)), Contains("/size_byte has no influence"));
+  CHECK_THAT(refused(with(kernel, "to", 0)), Contains("/to has no influence on a compute"));
+  CHECK_THAT(refused(with(kernel, "group", 0)), Contains("/group has no influence"));
+  CHECK_THAT(refused(with(kernel, "to_host", true)), Contains("/to_host has no influence"));
+  CHECK_THAT(refused(with(kernel, "period_s", 1)), Contains("/period_s has no influence"));
+  CHECK_THAT(refused(with(agree, "size_byte", 8)), Contains("/size_byte has no influence"));
+  // Who sends to whom is said once.
+  CHECK_THAT(refused(with(send, "to", 0)), Contains("/operations/1/to is 0, the sender itself"));
+  CHECK_THAT(refused(with(send, "group", 1)),
+             Contains("/group has the ranks 1, 0, and this goes from 0 to 1"));
 }
 
 } // namespace foretrain::program_job_test

@@ -28,13 +28,18 @@ inline std::string bytes_field(int number, const std::string& bytes)
 
 using Dims = std::vector<std::uint64_t>;
 
-/// A weight of so many floats, without its values.
-inline std::string weight(const std::string& name, const Dims& dims)
+/// A tensor without its values; types as of TensorProto, 1 floats, 7 whole numbers.
+inline std::string tensor(const Dims& dims, int type)
 {
   std::string tensor;
   for (const std::uint64_t size : dims)
     tensor += number_field(1, size);
-  return bytes_field(5, tensor + number_field(2, 1) + bytes_field(8, name));
+  return tensor + number_field(2, static_cast<std::uint64_t>(type));
+}
+
+inline std::string weight(const std::string& name, const Dims& dims, int type = 1)
+{
+  return bytes_field(5, tensor(dims, type) + bytes_field(8, name));
 }
 
 inline std::string value(const std::string& name, const Dims& dims, int field = 11)
@@ -49,6 +54,17 @@ inline std::string value(const std::string& name, const Dims& dims, int field = 
 inline std::string integer_attribute(const std::string& name, std::uint64_t number)
 {
   return bytes_field(5, bytes_field(1, name) + number_field(3, number) + number_field(20, 2));
+}
+
+inline std::string text_attribute(const std::string& name, const std::string& text)
+{
+  return bytes_field(5, bytes_field(1, name) + bytes_field(4, text) + number_field(20, 3));
+}
+
+inline std::string tensor_attribute(const std::string& name, const Dims& dims)
+{
+  return bytes_field(5,
+                     bytes_field(1, name) + bytes_field(5, tensor(dims, 1)) + number_field(20, 4));
 }
 
 inline std::string list_attribute(const std::string& name, const Dims& numbers)

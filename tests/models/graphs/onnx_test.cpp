@@ -108,6 +108,111 @@ TEST_CASE("products without weights are attention and a shared weight counts onc
   CHECK_THAT(read.notes[1], Catch::Contains("count as 1: batch"));
 }
 
+TEST_CASE("a transposed convolution of an ONNX model is that of a list of layers")
+{
+  const ImportedGraph read = read_graph(
+      onnx_model(node("ConvTranspose", {"x", "w", "b"}, "y",
+                      list_attribute("kernel_shape", {2, 2}) + list_attribute("strides", {2, 2})) +
+                 weight("w", {64, 32, 2, 2}) + weight("b", {32}) + value("x", {2, 64, 16, 20}) +
+                 value("y", {2, 32, 32, 40}, 12)));
+  const Network layers = load_network(Value(parse_document(
+      R"({"format": "foretrain.network/1", "input": {"channels": 64, "height": 16, "width": 20},
+          "layers": [{"op": "transposed_conv", "out": 32, "kernel": 2, "stride": 2}]})",
+      "same.json")));
+  const Layer got = network_of(read).layers.at(0), wanted = layers.layers.at(0);
+  CHECK(got.gemm.m == wanted.gemm.m);
+  CHECK(got.gemm.n == wanted.gemm.n);
+  CHECK(got.gemm.k == wanted.gemm.k);
+  CHECK(got.window == wanted.window);
+  CHECK(got.gradient_tensors == wanted.gradient_tensors);
+  CHECK(got.output_elements == wanted.output_elements);
+  CHECK(got.minimal_filtering == wanted.minimal_filtering);
+}
+
+TEST_CASE("minimal filtering is of kernels of 3 and 5 without stride or dilation, in groups, too")
+{
+  const auto filtered = [](const Dims& kernel, const Dims& strides, const Dims& dilations,
+                           std::uint64_t groups) {
+    Dims weights{16, 16 / groups};
+    weights.insert(weights.end(), kernel.begin(), kernel.end());
+    return read_graph(onnx_model(node("Conv", {"x", "w"}, "y",
+                                      list_attribute("kernel_shape", kernel) +
+                                          list_attribute("strides", strides) +
+                                          list_attribute("dilations", dilations) +
+                                          integer_attribute("group", groups)) +
+                                 weight("w", weights) + value("x", {1, 16, 40, 40})))
+        .operators.at(0)
+        .minimal_filtering;
+  };
+  CHECK(filtered({3, 3}, {1, 1}, {1, 1}, 1) == 2.25);
+  CHECK(filtered({3, 3}, {1, 1}, {1, 1}, 4) == 2.25);
+  CHECK(filtered({5, 5}, {1, 1}, {1, 1}, 1) == Approx(100 / 36.0));
+  CHECK(filtered({3, 3}, {1, 2}, {1, 1}, 1) == 1);
+  CHECK(filtered({3, 3}, {1, 1}, {2, 2}, 1) == 1);
+  CHECK(filtered({3, 5}, {1, 1}, {1, 1}, 1) == 1);
+}
+
+TEST_CASE("sums of products by their letters cost what the products cost")
+{
+  const auto einsum = [](const std::string& equation) {
+    return node("Einsum", {"x", "w"}, "y", text_attribute("equation", equation));
+  };
+  // A linear layer, its weight on either side.
+  const ImportedGraph linear =
+      read_graph(onnx_model(einsum("bsd, de -> bse") + weight("w", {64, 96}) +
+                            value("x", {4, 128, 64}) + value("y", {4, 128, 96}, 12)));
+  REQUIRE(linear.operators.size() == 1);
+  CHECK(linear.operators[0].kind == "linear");
+  CHECK(linear.operators[0].gemm == std::vector<int>{1, 128, 96, 64});
+  CHECK(linear.operators[0].gradients == std::vector<int>{64 * 96});
+  CHECK(linear.operators[0].output_elements == 128 * 96);
+  const ImportedGraph turned = read_graph(
+      onnx_model(node("Einsum", {"w", "x"}, "y", text_attribute("equation", "ed,bsd->bse")) +
+                 weight("w", {96, 64}) + value("x", {4, 128, 64})));
+  CHECK(turned.operators.at(0).gemm == std::vector<int>{1, 128, 96, 64});
+  // Scores of attention: a product for each sample and head.
+  const ImportedGraph scores = read_graph(onnx_model(
+      einsum("bhqd,bhkd->bhqk") + value("x", {4, 8, 100, 64}) + value("w", {4, 8, 50, 64})));
+  CHECK(scores.operators.at(0).kind == "attention");
+  CHECK(scores.operators.at(0).gemm == std::vector<int>{8, 100, 50, 64});
+}
+
+TEST_CASE("an operator that holds weights is computed or refused, never left out")
+{
+  const auto with = [](const std::string& made) {
+    return onnx_model(made + node("MatMul", {"h", "w"}, "y") + weight("w", {400, 10}) +
+                      value("x", {1, 35, 200}) + value("h", {1, 35, 400}));
+  };
+  CHECK_THAT(onnx_problem(with(node("LSTM", {"x", "i", "r"}, "h") + weight("i", {1, 1600, 200}) +
+                               weight("r", {1, 1600, 400}))),
+             Catch::Contains("LSTM 'LSTM_h' holds 960000 weights"));
+  CHECK_THAT(onnx_problem(
+                 with(node("Einsum", {"x", "v"}, "h", text_attribute("equation", "...d,de->...e")) +
+                      weight("v", {200, 400}))),
+             Catch::Contains("Einsum 'Einsum_h' holds 80000 weights"));
+  // Lists of whole numbers and of factors are none.
+  const auto notes = read_graph(with(node("Other", {"x", "t", "f"}, "h") + weight("t", {2, 3}, 7) +
+                                     weight("f", {200})))
+                         .notes;
+  CHECK_THAT(notes.back(), Catch::Contains("1 Other left out"));
+}
+
+TEST_CASE("constants are weights where a product takes them, and nowhere else")
+{
+  const auto constant = [](const char* name, const Dims& dims) {
+    return node("Constant", {}, name, tensor_attribute("value", dims));
+  };
+  const ImportedGraph read = read_graph(
+      onnx_model(constant("w", {64, 96}) + constant("mask", {128, 96}) + constant("half", {}) +
+                 node("MatMul", {"x", "w"}, "p") + node("Add", {"p", "mask"}, "m") +
+                 node("Mul", {"m", "half"}, "y") + value("x", {4, 128, 64})));
+  REQUIRE(read.operators.size() == 3);
+  CHECK(read.operators[0].kind == "linear");
+  CHECK(read.operators[0].gradients == std::vector<int>{64 * 96});
+  CHECK(read.operators[1].gradients.empty());
+  CHECK(read.operators[2].gradients.empty());
+}
+
 TEST_CASE("what an ONNX model does not tell is one clear line")
 {
   const std::string unknown = node("Conv", {"x", "w"}, "y") + weight("w", {4, 4, 3, 3});

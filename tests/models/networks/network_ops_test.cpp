@@ -318,6 +318,15 @@ TEST_CASE("volumes have a third side in every window", "[models][network][closed
   const Layer pool = only_layer(volume, R"({"op": "max_pool", "kernel": 2})");
   CHECK(pool.output == Shape::volume(4, 4, 10, 15));
   CHECK(pool.forward_flops.value() == 7 * 4 * 4 * 10 * 15);
+  // Each side steps by the kernel's own unless told otherwise.
+  for (const char* op : {"max_pool", "avg_pool"}) {
+    const auto pooled = [&](const std::string& kernel) {
+      return only_layer(volume, std::string(R"({"op": ")") + op + R"(", "kernel": )" + kernel + "}")
+          .output;
+    };
+    CHECK(pooled("[1, 2, 2]") == Shape::volume(4, 8, 10, 15));
+    CHECK(pooled("[4, 1, 3]") == Shape::volume(4, 2, 20, 10));
+  }
   const Layer grown =
       only_layer(volume, R"({"op": "transposed_conv", "out": 2, "kernel": 2, "stride": 2})");
   CHECK(grown.output == Shape::volume(2, 16, 40, 60));

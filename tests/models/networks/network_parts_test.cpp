@@ -41,6 +41,61 @@ TEST_CASE("an end on the way leaves its input to what follows", "[models][networ
   CHECK(named(network, "next").macs == 600 * 16 * 8);
 }
 
+TEST_CASE("a layer with nothing trained before it needs no gradient of its input",
+          "[models][network]")
+{
+  const auto without = [](const Network& network) {
+    std::vector<std::string> names;
+    for (const Layer& layer : network.layers)
+      if (!layer.input_gradient)
+        names.push_back(layer.name);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  const std::string conv = R"({"op": "conv", "out": 16, "kernel": 1, "name": ")";
+  const auto named_conv = [&](const char* name) { return conv + name + "\"}"; };
+  const std::string a = named_conv("a"), b = named_conv("b"), c = named_conv("c");
+  CHECK(without(network_of(kImage, "\"relu\", " + a + ", " + b)) == Names{"relu1", "a"});
+  // Both ways through a block begin at the input, whichever is told first; what follows has one.
+  CHECK(without(network_of(kImage, R"({"op": "residual", "main": [)" + a + ", " + b +
+                                       R"(], "shortcut": [)" + c + "]}, " + named_conv("d"))) ==
+        Names{"a", "c"});
+  CHECK(without(network_of(kImage, R"({"op": "residual", "main": [)" + c + R"(], "shortcut": [)" +
+                                       a + ", " + b + "]}, " + named_conv("d"))) ==
+        Names{"c", "a"});
+  CHECK(without(network_of(kImage, R"({"op": "residual", "main": [)" + a + "]}, " + b)) ==
+        Names{"a"});
+  CHECK(without(network_of(kImage, R"({"op": "branches", "paths": [["relu"], [)" + a + "], [" + b +
+                                       "]]}, " + c)) == Names{"relu1", "a", "b"});
+  CHECK(without(network_of(kImage, a + R"(, {"op": "branches", "paths": [[)" + b + "], [" + c +
+                                       "]]}")) == Names{"a"});
+  CHECK(without(network_of(kImage, R"({"op": "side", "body": [)" + a + "]}, " + b + ", " + c)) ==
+        Names{"a", "b"});
+  CHECK(without(network_of(kImage, R"({"op": "heads", "paths": [[)" + a + "], [" + b + ", " + c +
+                                       "]]}")) == Names{"a", "b"});
+  // Nested ways begin where their own block does.
+  CHECK(without(network_of(
+            kImage, R"({"op": "residual", "main": [)" + a + R"(, {"op": "branches", "paths": [[)" +
+                        b + "], [" + c + R"(]]}], "shortcut": [)" +
+                        R"({"op": "conv", "out": 32, "kernel": 1, "name": "d"})" + "]}")) ==
+        Names{"a", "d"});
+  // Vectors and embeddings are trained, too; frozen layers are not.
+  CHECK(without(network_of(kImage, "\"batch_norm\", " + a)) == Names{"batch_norm1"});
+  CHECK(without(network_of(R"("tokens": 8)",
+                           R"({"op": "embedding", "vocab": 10, "hidden": 4},
+                              {"op": "attention", "heads": 2})"))
+            .size() == 1);
+  CHECK(without(network_of(kImage, R"({"op": "frozen", "body": [)" + a + "]}, " + b + ", " + c)) ==
+        Names{"a", "b"});
+  // A second input begins anew, and leaves what flows as it is.
+  CHECK(without(network_of(kImage, a + R"(, {"op": "condition", "features": 8, "name": "t",
+      "layers": [{"op": "linear", "out": 8, "name": "x"}, {"op": "linear", "out": 8}]}, )" +
+                                       b)) == Names{"a", "t.x"});
+  CHECK(without(network_of(kImage, R"({"op": "condition", "features": 8, "name": "t",
+      "layers": [{"op": "linear", "out": 8, "name": "x"}]}, )" +
+                                       a + ", " + b)) == Names{"t.x", "a"});
+}
+
 TEST_CASE("frozen layers keep their weights as state and train none",
           "[models][network][closed-form]")
 {

@@ -16,6 +16,7 @@ Network two_linear_layers(std::int64_t width)
 {
   Network network;
   network.layers.assign(2, linear_layer(Shape::vector(width), width, false, false));
+  network.layers.front().input_gradient = false;
   return network;
 }
 
@@ -47,8 +48,9 @@ TEST_CASE("frozen layers run forward alone, and the first trained one hands on n
 {
   const double product = 2 * 64 * 1000.0 * 1000.0 / 1e12;
   Network network = two_linear_layers(1000);
-  network.layers.push_back(network.layers.front());
+  network.layers.push_back(network.layers.back());
   network.layers.front() = frozen_layer(network.layers.front());
+  network.layers[1].input_gradient = false;
   Device device = arithmetic(1e12);
   device.operation_gap = Seconds(1e-6);
   const auto profile = compute_profile(network, 64, device);
@@ -166,6 +168,7 @@ Network two_convolutions(int stride)
   const Window second{{3, 3}, {stride, stride}, false, {1, 1}};
   Network network;
   network.layers.push_back(conv_layer(Shape::image(64, 64, 64), same, 64, 1, false));
+  network.layers.back().input_gradient = false;
   network.layers.push_back(conv_layer(Shape::image(64, 64, 64), second, 128, 1, false));
   return network;
 }
@@ -261,6 +264,7 @@ TEST_CASE("more groups of a convolution never take longer", "[profile]")
 {
   Device device = tiled();
   device.direct = FlopsPerSecond(GENERATE(0.0, 1e9, 1e11));
+  device.minimal_filtering = GENERATE(false, true); // of groups as of all
   double before = 1e30;
   for (const std::int64_t groups : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
     const auto profile = compute_profile(grouped_convolution(groups), 8, device);

@@ -121,6 +121,7 @@ TEST_CASE("host work is an operation each way and its kernels", "[profile][close
 {
   Network network;
   network.layers.assign(2, linear_layer(Shape::vector(10), 10, true, false));
+  network.layers.front().input_gradient = false;
   network.layers.push_back(batch_norm_layer(Shape::vector(10), true));
   Device device;
   for (sim::Roofline* roofline : {&device.dense, &device.ordinary}) {
