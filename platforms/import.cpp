@@ -64,7 +64,7 @@ public:
         options_.name.empty() ? std::filesystem::path(found_.file).stem().string() : options_.name);
     Json node = {{"name", name},
                  {"sockets", found_.sockets.size()},
-                 {"cpu", cpu_preset(found_, options_, notes_)},
+                 {"cpu", cpu_part(found_, options_, notes_)},
                  {"memory", memory()}};
     if (!found_.switches.empty())
       node["pcie_switches"] = switches();

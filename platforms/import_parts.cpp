@@ -27,17 +27,37 @@ constexpr std::pair<int, const char*> kGpuDevices[] = {
     {0x15f9, "p100-sxm2-16gb"},
     {0x1b00, "titanx-pascal"},
     {0x1b06, "gtx1080ti"},
+    {0x1b38, "p40"},
     {0x1b80, "gtx1080"},
+    {0x1bb3, "p4"},
     {0x1db1, "v100-sxm2-16gb"},
     {0x1db4, "v100-pcie-16gb"},
     {0x1db5, "v100-sxm2-32gb"},
     {0x1db8, "v100-sxm3-32gb"},
+    {0x1df6, "v100s-pcie-32gb"},
     {0x1e04, "rtx2080ti"},
     {0x1e07, "rtx2080ti"},
+    {0x1eb8, "t4"},
     {0x20b0, "a100-sxm4-40gb"},
     {0x20b2, "a100-sxm4-80gb"},
+    {0x20b5, "a100-pcie-80gb"},
+    {0x20b7, "a30"},
+    {0x20f1, "a100-pcie-40gb"},
+    {0x2204, "rtx3090"},
+    {0x2230, "a6000"},
+    {0x2231, "a5000"},
+    {0x2235, "a40"},
+    {0x2236, "a10"},
+    {0x2237, "a10g"},
     {0x2330, "h100-sxm5-80gb"},
+    {0x2331, "h100-pcie"},
     {0x2335, "h200-sxm-141gb"},
+    {0x2684, "rtx4090"},
+    {0x26b1, "rtx6000-ada"},
+    {0x26b5, "l40"},
+    {0x26b9, "l40s"},
+    {0x27b8, "l4"},
+    {0x2901, "b200-sxm-180gb"},
 };
 
 // Compute capability (CUDA C++ Programming Guide) to the bundled GPU nearest to it, with NVLink
@@ -53,8 +73,12 @@ constexpr Capability kCapabilities[] = {
     {61, nullptr, "gtx1080"},
     {70, "v100-sxm2-16gb", "v100-pcie-16gb"},
     {75, nullptr, "rtx2080ti"},
-    {80, "a100-sxm4-40gb", nullptr},
-    {90, "h100-sxm5-80gb", nullptr},
+    {80, "a100-sxm4-40gb", "a100-pcie-40gb"},
+    {86, nullptr, "a40"},
+    {89, nullptr, "l40s"},
+    {90, "h100-sxm5-80gb", "h100-pcie"},
+    {100, "b200-sxm-180gb", nullptr},
+    {120, nullptr, "rtx5090"},
 };
 
 // Number of NVLinks of a GPU on a board with several peers: P100, V100, A100, H100 white papers.
@@ -176,25 +200,30 @@ struct CpuModel {
   bool exact;
 };
 constexpr CpuModel kCpuModels[] = {
-    {"GenuineIntel", 6, 45, "xeon-e5-2690v3", false},       // Sandy Bridge-EP
-    {"GenuineIntel", 6, 62, "xeon-e5-2690v3", false},       // Ivy Bridge-EP
-    {"GenuineIntel", 6, 63, "xeon-e5-2690v3", true},        // Haswell-EP
-    {"GenuineIntel", 6, 79, "xeon-e5-2698v4", true},        // Broadwell-EP
-    {"GenuineIntel", 6, 86, "xeon-e5-2698v4", false},       // Broadwell-DE
-    {"GenuineIntel", 6, 85, "xeon-gold-6148", true},        // Skylake-SP, Cascade Lake
-    {"GenuineIntel", 6, 106, "xeon-gold-6230", false},      // Ice Lake-SP
-    {"GenuineIntel", 6, 108, "xeon-gold-6230", false},      // Ice Lake-D
-    {"GenuineIntel", 6, 143, "xeon-platinum-8480c", true},  // Sapphire Rapids
-    {"GenuineIntel", 6, 207, "xeon-platinum-8480c", false}, // Emerald Rapids
-    {"GenuineIntel", 6, 173, "xeon-platinum-8480c", false}, // Granite Rapids
-    {"GenuineIntel", 6, 174, "xeon-platinum-8480c", false}, // Granite Rapids-D
-    {"GenuineIntel", 6, 94, "i5-6600", true},               // Skylake client
-    {"GenuineIntel", 6, -1, "i5-6600", false},              // other clients: Kaby Lake and later
-    {"AuthenticAMD", 23, 49, "epyc-7742", true},            // Rome
-    {"AuthenticAMD", 23, -1, "epyc-7742", false},           // Naples, Zen+
-    {"AuthenticAMD", 25, -1, "epyc-7742", false},           // Milan, Genoa, Bergamo
-    {"AuthenticAMD", 26, -1, "epyc-7742", false},           // Turin
-    {"HygonGenuine", 24, -1, "epyc-7742", false},           // Dhyana, a Naples
+    {"GenuineIntel", 6, 45, "xeon-e5-2690v3", false},      // Sandy Bridge-EP
+    {"GenuineIntel", 6, 62, "xeon-e5-2690v3", false},      // Ivy Bridge-EP
+    {"GenuineIntel", 6, 63, "xeon-e5-2690v3", true},       // Haswell-EP
+    {"GenuineIntel", 6, 79, "xeon-e5-2698v4", true},       // Broadwell-EP
+    {"GenuineIntel", 6, 86, "xeon-e5-2698v4", false},      // Broadwell-DE
+    {"GenuineIntel", 6, 85, "xeon-gold-6148", true},       // Skylake-SP, Cascade Lake
+    {"GenuineIntel", 6, 106, "xeon-platinum-8380", true},  // Ice Lake-SP
+    {"GenuineIntel", 6, 108, "xeon-platinum-8380", false}, // Ice Lake-D
+    {"GenuineIntel", 6, 143, "xeon-platinum-8480c", true}, // Sapphire Rapids
+    {"GenuineIntel", 6, 207, "xeon-platinum-8570", true},  // Emerald Rapids
+    {"GenuineIntel", 6, 173, "xeon-platinum-8570", false}, // Granite Rapids
+    {"GenuineIntel", 6, 174, "xeon-platinum-8570", false}, // Granite Rapids-D
+    {"GenuineIntel", 6, 94, "i5-6600", true},              // Skylake client
+    {"GenuineIntel", 6, -1, "i5-6600", false},             // other clients: Kaby Lake and later
+    {"AuthenticAMD", 23, 49, "epyc-7742", true},           // Rome
+    {"AuthenticAMD", 23, -1, "epyc-7742", false},          // Naples, Zen+
+    {"AuthenticAMD", 25, 1, "epyc-7763", true},            // Milan
+    {"AuthenticAMD", 25, 17, "epyc-9654", true},           // Genoa
+    {"AuthenticAMD", 25, 160, "epyc-9654", true},          // Bergamo, Siena
+    {"AuthenticAMD", 25, -1, "epyc-7763", false},          // Threadripper Pro, clients
+    {"AuthenticAMD", 26, 2, "epyc-9575f", true},           // Turin
+    {"AuthenticAMD", 26, 17, "epyc-9575f", true},          // Turin Dense
+    {"AuthenticAMD", 26, -1, "epyc-9575f", false},
+    {"HygonGenuine", 24, -1, "epyc-7742", false}, // Dhyana, a Naples
 };
 
 // The family as the kernel counts it.
@@ -215,15 +244,57 @@ void compare_cores(const FoundNode& found, const std::string& name, Notes& notes
 
 } // namespace
 
-std::string cpu_preset(const FoundNode& found, const ImportOptions& options, Notes& notes)
+namespace {
+
+constexpr int kFastestPcie = 6;
+
+// The generation of the fastest link of a socket that the file tells; 0: it tells none.
+int fastest_link(const FoundNode& found)
 {
-  if (!options.cpu.empty())
-    return checked_preset(options.cpu, kCpuKind);
+  int fastest = 0;
+  const auto look = [&](const std::string& on, const FoundLink& link) {
+    if (on.starts_with("socket"))
+      fastest = std::max(fastest, link.generation.value_or(0));
+  };
+  for (const FoundGpu& gpu : found.gpus)
+    look(gpu.on, gpu.link);
+  for (const FoundNic& nic : found.nics)
+    look(nic.on, nic.link);
+  for (const FoundSwitch& it : found.switches)
+    look(it.on, it.uplink);
+  return fastest;
+}
+
+// A CPU whose lanes are slower than what the file says of links is another one in that.
+Json with_links(const std::string& preset, const FoundNode& found, Notes& notes)
+{
+  const Cpu cpu = read_as<Cpu>(resolve_preset(preset, kCpuKind));
+  const int fastest = fastest_link(found);
+  if (!cpu.pcie_generation || *cpu.pcie_generation >= fastest)
+    return preset;
+  notes.insert(fmt::format("cpu: PCIe generation {} instead of {}'s {}, as the file says of links",
+                           fastest, preset, *cpu.pcie_generation));
+  return {{"extends", preset}, {"pcie_generation", fastest}};
+}
+
+} // namespace
+
+Json cpu_part(const FoundNode& found, const ImportOptions& options, Notes& notes)
+{
+  if (!options.cpu.empty()) {
+    const std::string cpu = checked_preset(options.cpu, kCpuKind);
+    const Cpu told = read_as<Cpu>(resolve_preset(cpu, kCpuKind));
+    if (told.pcie_generation && *told.pcie_generation < fastest_link(found))
+      notes.insert(fmt::format("cpu: PCIe generation {} of {} limits links that the file says run "
+                               "at generation {}",
+                               *told.pcie_generation, cpu, fastest_link(found)));
+    return cpu;
+  }
   const FoundSocket& socket = found.sockets.front();
   if (socket.vendor.empty()) {
-    notes.insert("cpu: xeon-gold-6148 was assumed, as in generic-4gpu; the file does not name the "
-                 "CPU (--cpu)");
-    return "xeon-gold-6148";
+    notes.insert("cpu: xeon-gold-6148 was assumed, as in generic-4gpu, with PCIe as fast as what "
+                 "is plugged in; the file does not name the CPU (--cpu)");
+    return {{"extends", "xeon-gold-6148"}, {"pcie_generation", kFastestPcie}};
   }
   for (const CpuModel& it : kCpuModels)
     if (socket.vendor == it.vendor && kernel_family(socket) == it.family &&
@@ -233,7 +304,7 @@ std::string cpu_preset(const FoundNode& found, const ImportOptions& options, Not
                                it.preset, it.exact ? "of" : "nearest to", socket.family,
                                socket.model));
       compare_cores(found, it.preset, notes);
-      return it.preset;
+      return with_links(it.preset, found, notes);
     }
   ask(found,
       fmt::format("no bundled CPU is near to {} family {} model {}", excerpt(socket.vendor),
@@ -282,6 +353,25 @@ std::string by_generation(const FoundNic& nic, const Gpu& gpu, const ImportOptio
 
 } // namespace
 
+namespace {
+
+// The preset, or one with the link that its slot gave it.
+Json linked_as_told(const char* preset, const FoundNic& found, Notes& notes)
+{
+  const Nic nic = read_as<Nic>(resolve_preset(std::string(preset), kNicKind));
+  const int generation = found.link.generation.value_or(nic.pcie_generation);
+  const int lanes = found.link.lanes.value_or(nic.pcie_lanes);
+  if (generation == nic.pcie_generation && lanes == nic.pcie_lanes)
+    return preset;
+  notes.insert(fmt::format("nics: the link of {} runs at PCIe generation {} with {} lanes, a {} "
+                           "can have generation {} with {}",
+                           found.name, generation, lanes, preset, nic.pcie_generation,
+                           nic.pcie_lanes));
+  return {{"extends", preset}, {"pcie_generation", generation}, {"pcie_lanes", lanes}};
+}
+
+} // namespace
+
 Json nic_part(const FoundNic& nic, const Gpu& gpu, const ImportOptions& options, Notes& notes)
 {
   if (!options.nic.empty())
@@ -299,7 +389,7 @@ Json nic_part(const FoundNic& nic, const Gpu& gpu, const ImportOptions& options,
   if (nic.vendor == 0x15b3)
     for (const NicModel& it : kNicModels)
       if (it.device == nic.device && it.infiniband == infiniband && it.megabits == nic.megabits)
-        return it.preset;
+        return linked_as_told(it.preset, nic, notes);
   if (!nic.fabric)
     notes.insert(fmt::format("nics: {} was assumed to speak {}, by its name", nic.name,
                              infiniband ? "InfiniBand" : "Ethernet"));

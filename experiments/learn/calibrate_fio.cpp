@@ -63,17 +63,22 @@ std::string useless(const FioJob& job, Seconds of_one)
   return "";
 }
 
-// The disk that --disk names, else the platform's first.
-Value disk_of(const Setup& setup, const std::string& log,
-              const std::shared_ptr<const Overlay>& overlay)
+struct Measured {
+  Value type;
+  int count = 1; // alike, striped over
+};
+
+// The disk that --disk names, else the platform's first, which may be several.
+Measured disk_of(const Setup& setup, const std::string& log,
+                 const std::shared_ptr<const Overlay>& overlay)
 {
   if (!setup.options.disk.empty())
-    return resolve_preset(setup.options.disk, platforms::kDiskKind, overlay);
+    return {resolve_preset(setup.options.disk, platforms::kDiskKind, overlay)};
   setup.need_platform(log);
   const auto spec = setup.platform(overlay);
   if (spec.node.disks.empty())
     spec.origin.fail("has no disk that '" + log + "' could be of", "name one with --disk");
-  return spec.node.disks.front().type;
+  return {spec.node.disks.front().type, spec.node.disks.front().count};
 }
 
 } // namespace
@@ -81,7 +86,13 @@ Value disk_of(const Setup& setup, const std::string& log,
 std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setup)
 {
   const std::string& first = logs.front().path;
-  const Part part = part_of(disk_of(setup, first, setup.learnt()), platforms::kDiskKind);
+  const Measured measured = disk_of(setup, first, setup.learnt());
+  const Part part = part_of(measured.type, platforms::kDiskKind);
+  const double count = measured.count;
+  if (measured.count > 1)
+    setup.notes.push_back(fmt::format("{}: taken to be of the platform's {} disks of {} together, "
+                                      "striped; --disk {} says that it is of one",
+                                      first, measured.count, part.id, part.id));
   FitTask task;
   task.source = "fio";
   task.knobs = {
@@ -101,7 +112,7 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
     read.push_back(calibration::read_fio(text.text, text.path));
   const auto disk = [&](const std::shared_ptr<const Overlay>& overlay) {
     return read_as<platforms::Disk>(
-        resolve_preset(disk_of(setup, first, overlay), platforms::kDiskKind));
+        resolve_preset(disk_of(setup, first, overlay).type, platforms::kDiskKind));
   };
   const Seconds of_one = alone(read, disk(setup.learnt()).latency);
   for (std::size_t i = 0; i < logs.size(); ++i) {
@@ -140,12 +151,12 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
     const platforms::Disk spec = disk(overlay);
     std::vector<double> result;
     for (const Row& row : rows) {
-      const double rate = spec.read.value();
+      const double rate = count * spec.read.value();
       // As one that trains reads (docs/input.md): each waits for the disk before its bytes come.
       const double stream = row.in_flight * row.bytes / (of_one.value() + row.bytes / rate);
       result.push_back(row.shows == kRead             ? std::min(rate, stream)
-                       : row.shows == kWrite          ? spec.write.value()
-                       : row.shows == kReadOperations ? spec.read_operations.value()
+                       : row.shows == kWrite          ? count * spec.write.value()
+                       : row.shows == kReadOperations ? count * spec.read_operations.value()
                                                       : spec.latency.value());
     }
     return result;

@@ -42,6 +42,13 @@ double busier_end(const Iperf3Log& log)
   return std::max(log.client_cpu, log.server_cpu);
 }
 
+// From 3.16 on each stream has a thread of its own: more than a core is the work of several.
+double busiest_thread(const Iperf3Log& log)
+{
+  const double busy = busier_end(log);
+  return busy > 1 ? busy / std::max(1, log.streams) : busy;
+}
+
 // The adapter a TCP transport would use, as an index; -1 without platform.
 int adapter(const Setup& setup, const platforms::PlatformSpec& spec,
             const platforms::Transport& transport)
@@ -142,6 +149,11 @@ public:
       if (pointer == main || second)
         task.knobs.push_back(
             {transport_, pointer, low, high, "iperf3 with other segment sizes (-M)"});
+      else if (segments.size() > 1)
+        setup_.learning.refuse("network " + transport_.id + " " + pointer,
+                               "segment sizes tell what packets and bytes take; it keeps the "
+                               "preset's value",
+                               "iperf3 with segmentation offload switched off (ethtool -K)");
       else
         setup_.learning.refuse("network " + transport_.id + " " + pointer,
                                "runs with one segment size tell one share of the core time; it "
@@ -171,7 +183,7 @@ public:
     task.source = "iperf3, TCP over " + transport_.id;
     std::vector<const Run*> counted;
     for (const Run& run : runs_)
-      if (busier_end(run.log) <= kCoreBound && share_of_line(run) <= kLineBound) {
+      if (busiest_thread(run.log) <= kCoreBound && share_of_line(run) <= kLineBound) {
         counted.push_back(&run);
         task.measurements.push_back({run.path, "core time per byte (s) of the layer's thread",
                                      1 / run.log.rate.value(), kIperfSpread});
@@ -253,7 +265,6 @@ private:
   // Whether the adapter limited a run; says why not when neither it nor a core did.
   bool line_bound(const Run& run)
   {
-    const double busy = busier_end(run.log);
     const double share = share_of_line(run);
     if (share > 1.05) {
       const auto& nic = spec_.nics[static_cast<std::size_t>(nic_)];
@@ -263,10 +274,10 @@ private:
                                     to_text(run.log.rate / share)),
                         "is it of another machine or adapter?");
     }
-    if (busy > kCoreBound)
+    if (busiest_thread(run.log) > kCoreBound)
       return false;
-    const std::string where =
-        fmt::format("{}: {} at {:.0f} % of a core", run.path, to_text(run.log.rate), 100 * busy);
+    const std::string where = fmt::format("{}: {} at {:.0f} % of a core", run.path,
+                                          to_text(run.log.rate), 100 * busier_end(run.log));
     if (nic_ < 0) {
       setup_.notes.push_back(where + ": whether the adapter is the limit cannot be told without "
                                      "--platform");

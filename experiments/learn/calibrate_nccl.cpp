@@ -123,6 +123,18 @@ NcclRun read_run(const calibration::NcclTestsLog& log, const std::string& collec
   return run;
 }
 
+// Which of a protocol's latencies of GPUs hold for this one; -1: none.
+int own_latencies(const models::Protocol& protocol, const Value& gpu)
+{
+  const double capability =
+      read_as<platforms::Gpu>(resolve_preset(gpu, platforms::kGpuKind)).compute_capability;
+  int own = -1;
+  for (const models::GpuLatency& latency : protocol.gpu_latencies)
+    if (latency.compute_capability <= capability)
+      ++own;
+  return own;
+}
+
 std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs)
 {
   const auto spec = setup.platform(setup.learnt());
@@ -155,12 +167,23 @@ std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs
                   [](const NcclRun& run) { return run.options.gpus_per_thread > 1; }))
     knobs.push_back({library, "/host_launch", 1e-8, 1e-3, "nccl-tests -b 8 with -g above 1"});
   // A protocol's hand-shakes are the same work on every link: its latencies are fitted by one
-  // factor.
+  // factor; by another one those of blocks on a generation of GPUs, where they are told apart.
   const auto protocols = read_as<models::Library>(library.value).protocols;
   for (std::size_t i = 0; i < protocols.size(); ++i) {
     const std::string at = fmt::format("/protocols/{}", i);
+    const int own = own_latencies(protocols[i], spec.node.gpus->type);
+    if (own >= 0) {
+      const std::string of_gpu = fmt::format("{}/gpu_latencies/{}", at, own);
+      Knob knob{library, of_gpu + "/base", 1e-8, 1e-2,
+                "nccl-tests from 8 bytes on (-b 8) in one node with NCCL_PROTO=" +
+                    protocols[i].name};
+      for (const char* step : {"/nvlink_hop", "/tree_hop", "/send", "/peers", "/filled"})
+        knob.tied.push_back(of_gpu + step);
+      knobs.push_back(std::move(knob));
+    }
     Knob knob{library, at + "/ring_base", 1e-8, 1e-2,
-              "nccl-tests from 8 bytes on (-b 8) with NCCL_PROTO=" + protocols[i].name};
+              fmt::format("nccl-tests from 8 bytes on (-b 8){} with NCCL_PROTO={}",
+                          own >= 0 ? " between nodes" : "", protocols[i].name)};
     knob.tied = {at + "/tree_base"};
     for (const char* family : {"/ring_hop", "/tree_hop"})
       for (const char* reach : {"/nvlink", "/pcie", "/network"})

@@ -125,6 +125,30 @@ TEST_CASE("collectives teach latencies, and only of what they ran over", "[calib
   CHECK(tied);
 }
 
+TEST_CASE("latencies of a generation of GPUs are learnt in a node, and the network's keep theirs",
+          "[calibrate][long]")
+{
+  const LogFolder folder;
+  const std::string own = "/protocols/0/gpu_latencies/0";
+  const auto machine = truth({{"library", "nccl-2.18", own + "/base", "16.2 us", "t"},
+                              {"library", "nccl-2.18", own + "/nvlink_hop", "1.96 us", "t"},
+                              {"library", "nccl-2.18", own + "/filled", "3.1 us", "t"}});
+  std::vector<std::string> logs;
+  for (const int gpus : {2, 4, 8})
+    logs.push_back(folder.write(fmt::format("g{}.log", gpus),
+                                nccl_log("dgx-a100", "nccl-2.18", gpus, machine, 1 << 16)));
+  const Calibration c = calibrate(logs, {.platform = "dgx-a100", .library = "nccl-2.18"});
+  CHECK_THAT(learnt(c, own + "/base"), WithinRel(16.2e-6, 0.01));
+  CHECK_THAT(learnt(c, own + "/nvlink_hop"), WithinRel(1.96e-6, 0.01));
+  CHECK_THAT(learnt(c, own + "/filled"), WithinRel(3.1e-6, 0.01));
+  CHECK(c.profile.parameters.front().residuals->maximum < 0.01);
+  CHECK(refused(c, "/protocols/0/ring_base")); // of older GPUs, and of what is between nodes
+  for (const auto& r : c.profile.refused)
+    if (r.parameter.find("/protocols/0/ring_base") != std::string::npos)
+      CHECK_THAT(r.measurement, Contains("between nodes"));
+  CHECK(find(c, "/protocols/0/tree_hop/network") == nullptr);
+}
+
 TEST_CASE("the profile alone gives the fitted times", "[calibrate][long]")
 {
   const LogFolder folder;
@@ -172,6 +196,8 @@ TEST_CASE("iperf3 teaches core time, split by segment size where there are two",
   CHECK(one.profile.parameters.size() == 1);
   CHECK(one.profile.refused.size() == 2);
   CHECK_THAT(one.profile.refused[0].measurement, Contains("-M 536"));
+  for (const auto& r : both.profile.refused)
+    CHECK_THAT(r.measurement, !Contains("-M 536")); // which it has
 }
 
 TEST_CASE("iperf3 teaches a tunnel what it takes where the adapter looks inside", "[calibrate]")
@@ -239,6 +265,13 @@ TEST_CASE("iperf3 on an idle core teaches the adapter, if the rate is near its o
   CHECK_THAT(learnt(calibrate({full}, options), "/rate"), WithinRel(115e6 * 1538 / 1448, 1e-3));
   CHECK(refused(calibrate({half}, options), "rate"));
   CHECK_THAT(error_of({fast}, options), Contains("fast.json") && Contains("at most"));
+  // Eight streams of 3.16 have a thread each: 180 % of a core are none that is busy.
+  const std::string many = folder.write("many.json", iperf3_log(115e6, 1.5, 1.8, 1448, 8));
+  CHECK_THAT(learnt(calibrate({many}, options), "/rate"), WithinRel(115e6 * 1538 / 1448, 1e-3));
+  const std::string few = folder.write("few.json", iperf3_log(60e6, 1.5, 1.8, 1448, 8));
+  CHECK(refused(calibrate({few}, options), "nic rate"));
+  const std::string full_cores = folder.write("cores.json", iperf3_log(60e6, 1.5, 1.9, 1448, 2));
+  CHECK_FALSE(refused(calibrate({full_cores}, options), "nic rate"));
   CHECK_THAT(error_of({full}, {.platform = "c4140-v100-sxm2"}), Contains("--network"));
 }
 
@@ -261,6 +294,26 @@ TEST_CASE("fio teaches what its pattern measures", "[calibrate]")
   const Calibration one = calibrate({stream}, {.disk = "nvme-1.6tb"});
   CHECK(one.profile.parameters.size() == 1);
   CHECK(refused(one, "/latency"));
+}
+
+TEST_CASE("fio on a platform's striped disks is of all of them, unless one is named", "[calibrate]")
+{
+  const LogFolder folder;
+  const std::string read = folder.write("r.json", fio_log({"read", "1M", 8, 1900, 1048576, 2e-3}));
+  const std::string write =
+      folder.write("w.json", fio_log({"write", "1M", 8, 1200, 1048576, 2e-3}));
+  const std::string random =
+      folder.write("o.json", fio_log({"randread", "4k", 256, 3e5, 4096, 1e-3}));
+  const Calibration array = calibrate({read, write, random}, {.platform = "dgx1-v100"});
+  CHECK_THAT(learnt(array, "/read"), WithinRel(1900 * 1048576.0 / 4, 1e-4)); // four in RAID 0
+  CHECK_THAT(learnt(array, "/write"), WithinRel(1200 * 1048576.0 / 4, 1e-4));
+  CHECK_THAT(learnt(array, "/read_operations"), WithinRel(3e5 / 4, 1e-4));
+  REQUIRE(!array.notes.empty());
+  CHECK_THAT(array.notes.front(), Contains("4 disks") && Contains("--disk ssd-sata-1.92tb"));
+  const std::string one = folder.write("1.json", fio_log({"read", "1M", 8, 480, 1048576, 1.6e-2}));
+  const Calibration single = calibrate({one}, {.platform = "dgx1-v100", .disk = "ssd-sata-1.92tb"});
+  CHECK_THAT(learnt(single, "/read"), WithinRel(480 * 1048576.0, 1e-4));
+  CHECK(single.notes.empty());
 }
 
 TEST_CASE("fio teaches no limit that its queue does not reach", "[calibrate]")

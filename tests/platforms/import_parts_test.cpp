@@ -4,6 +4,8 @@
 #include "sim/base/error.hpp"
 #include "tests/support/catch.hpp"
 
+#include <fmt/format.h>
+
 namespace foretrain::import_parts_test {
 
 using namespace foretrain::platforms;
@@ -69,7 +71,19 @@ TEST_CASE("a GPU is named by its device, else by what it can compute and its NVL
   CHECK(by_capability(60, 1) == "p100-sxm2-16gb");
   CHECK(by_capability(61, 0) == "gtx1080");
   CHECK(by_capability(90, 18) == "h100-sxm5-80gb");
-  for (const auto& [capability, bricks] : {std::pair(80, 0), {61, 2}, {88, 1}})
+  for (const auto& [capability, name] : {std::pair(80, "a100-pcie-40gb"),
+                                         {86, "a40"},
+                                         {89, "l40s"},
+                                         {90, "h100-pcie"},
+                                         {120, "rtx5090"}})
+    CHECK(by_capability(capability, 0) == name);
+  for (const auto& [device, name] :
+       {std::pair(0x1eb8, "t4"), {0x20f1, "a100-pcie-40gb"}, {0x2331, "h100-pcie"}}) {
+    for (FoundGpu& gpu : found.gpus)
+      gpu.device = device;
+    CHECK(gpu_of(found) == name);
+  }
+  for (const auto& [capability, bricks] : {std::pair(88, 0), {61, 2}, {88, 1}})
     CHECK_THROWS_WITH(by_capability(capability, bricks), Contains("give --gpu"));
   // A matrix alone: links to all peers together, or through a switch the links to each.
   CHECK(gpu_of(node(5, 1)) == "p100-sxm2-16gb");
@@ -92,7 +106,7 @@ TEST_CASE("a CPU is named by vendor, family and model, as NCCL or the kernel cou
       socket.model = model;
       socket.logical_cpus = logical;
     }
-    return cpu_preset(found, {}, notes);
+    return cpu_part(found, {}, notes);
   };
   Notes notes;
   CHECK(cpu("GenuineIntel", 6, 79, 0, notes) == "xeon-e5-2698v4");
@@ -102,7 +116,11 @@ TEST_CASE("a CPU is named by vendor, family and model, as NCCL or the kernel cou
   CHECK(cpu("GenuineIntel", 6, 158, 0, notes) == "i5-6600"); // a client
   CHECK(cpu("AuthenticAMD", 143, 49, 0, notes) == "epyc-7742");
   CHECK(cpu("AuthenticAMD", 23, 49, 0, notes) == "epyc-7742");
-  CHECK(cpu("AuthenticAMD", 175, 1, 0, notes) == "epyc-7742"); // 25 = 15 + 10
+  CHECK(cpu("AuthenticAMD", 175, 1, 0, notes) == "epyc-7763"); // 25 = 15 + 10
+  CHECK(cpu("AuthenticAMD", 25, 17, 0, notes) == "epyc-9654");
+  CHECK(cpu("AuthenticAMD", 26, 2, 0, notes) == "epyc-9575f");
+  CHECK(cpu("GenuineIntel", 6, 106, 0, notes) == "xeon-platinum-8380");
+  CHECK(cpu("GenuineIntel", 6, 207, 0, notes) == "xeon-platinum-8570");
   CHECK_THROWS_WITH(cpu("AuthenticAMD", 22, 1, 0, notes), Contains("give --cpu"));
   CHECK_THROWS_WITH(cpu("GenuineIntel", 7, 79, 0, notes), Contains("give --cpu"));
   // 20 cores: 20 and 40 logical CPUs of a socket are right, others told.
@@ -112,8 +130,48 @@ TEST_CASE("a CPU is named by vendor, family and model, as NCCL or the kernel cou
     CHECK(of_cores.size() == (told ? 2 : 1));
   }
   Notes none;
-  CHECK(cpu("", 0, 0, 0, none) == "xeon-gold-6148");
+  CHECK(cpu("", 0, 0, 0, none) == Json{{"extends", "xeon-gold-6148"}, {"pcie_generation", 6}});
   CHECK_THAT(*none.begin(), Contains("the file does not name the CPU"));
+}
+
+TEST_CASE("a CPU's PCIe is no slower than what the file says of the links of its sockets",
+          "[import]")
+{
+  FoundNode found;
+  found.sockets.resize(1);
+  found.sockets.front() = {.vendor = "GenuineIntel", .family = 6, .model = 85}; // generation 3
+  found.gpus = {{.on = "socket0", .link = {4, 16}}};
+  const auto with_pcie = [](const char* cpu, int generation) {
+    return Json{{"extends", cpu}, {"pcie_generation", generation}};
+  };
+  Notes notes;
+  CHECK(cpu_part(found, {}, notes) == with_pcie("xeon-gold-6148", 4));
+  CHECK_THAT(fmt::format("{}", fmt::join(notes, " ")),
+             Contains("PCIe generation 4 instead of xeon-gold-6148's 3"));
+  found.gpus.front().link.generation = 3;
+  CHECK(cpu_part(found, {}, notes) == "xeon-gold-6148");
+  found.gpus.front().link.generation.reset();
+  CHECK(cpu_part(found, {}, notes) == "xeon-gold-6148");
+  // Behind a switch the socket sees the uplink alone.
+  found.switches = {{.name = "switch0", .on = "socket0", .uplink = {3, 16}}};
+  found.gpus = {{.on = "switch0", .link = {5, 16}}};
+  CHECK(cpu_part(found, {}, notes) == "xeon-gold-6148");
+  found.switches.front().uplink.generation = 5;
+  CHECK(cpu_part(found, {}, notes) == with_pcie("xeon-gold-6148", 5));
+  found.switches.clear();
+  found.gpus.clear();
+  found.nics = {adapter("mlx5_0", 100000)};
+  found.nics.front().on = "socket0";
+  found.nics.front().link.generation = 4;
+  CHECK(cpu_part(found, {}, notes) == with_pcie("xeon-gold-6148", 4));
+  // Who names a CPU has it, and is told.
+  Notes named;
+  CHECK(cpu_part(found, {.cpu = "xeon-gold-6148"}, named) == "xeon-gold-6148");
+  REQUIRE(named.size() == 1);
+  CHECK_THAT(*named.begin(), Contains("limits links that the file says run at generation 4"));
+  Notes fast;
+  CHECK(cpu_part(found, {.cpu = "epyc-7742"}, fast) == "epyc-7742");
+  CHECK(fast.empty());
 }
 
 TEST_CASE("an adapter is a bundled one by its ids and speed, else as the file tells", "[import]")
@@ -124,6 +182,16 @@ TEST_CASE("an adapter is a bundled one by its ids and speed, else as the file te
   CHECK(Part(nic).part == "connectx5-edr"); // of InfiniBand by its name
   nic.fabric = false;
   CHECK(Part(nic).part == "connectx5-100gbe");
+  // The link that its slot gave it is the file's, whatever the adapter could have.
+  nic.link = {3, 8};
+  const Part narrow(nic);
+  CHECK(narrow.part ==
+        Json{{"extends", "connectx5-100gbe"}, {"pcie_generation", 3}, {"pcie_lanes", 8}});
+  CHECK_THAT(*narrow.notes.begin(),
+             Contains("the link of mlx5_0 runs at PCIe generation 3 with 8"));
+  nic.link = {3, 16};
+  CHECK(Part(nic).part == "connectx5-100gbe");
+  nic.link = {};
   nic.megabits = 25000; // a slower one
   CHECK(Part(nic).part.at("rate") == "25 Gb/s");
   nic = adapter("eth0", 10000);
