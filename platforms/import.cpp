@@ -16,14 +16,30 @@ namespace foretrain::platforms {
 
 namespace {
 
+constexpr std::size_t kHead = 2000; // bytes, in which a file says what made it
+
 bool is_json(const std::string& text)
 {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string::npos && text[first] == '{';
 }
 
+// What others print of a machine, and is not read.
+struct OtherPrinter {
+  const char* mark;
+  const char* what;
+};
+constexpr OtherPrinter kOthers[] = {{"ROCm System Management", "rocm-smi's"},
+                                    {"hwloc", "hwloc's (lstopo)"}};
+
 FoundNode read_any(const std::string& text, const std::string& name, int numa_per_socket)
 {
+  const std::string head = text.substr(0, kHead);
+  for (const OtherPrinter& other : kOthers)
+    if (head.find(other.mark) != std::string::npos)
+      throw ConfigError(name, "", fmt::format("is {}, which is not read", other.what),
+                        "`nvidia-smi topo -m` or NCCL_TOPO_DUMP_FILE=topo.xml (RCCL has it, too); "
+                        "or describe the node by hand (docs/hardware.md)");
   const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (first != std::string::npos && text[first] == '<')
     return read_nccl_topology(text, name, numa_per_socket);
@@ -64,7 +80,7 @@ public:
         options_.name.empty() ? std::filesystem::path(found_.file).stem().string() : options_.name);
     Json node = {{"name", name},
                  {"sockets", found_.sockets.size()},
-                 {"cpu", cpu_part(found_, options_, notes_)},
+                 {"cpu", cpu_part(found_, gpu_, options_, notes_)},
                  {"memory", memory()}};
     if (!found_.switches.empty())
       node["pcie_switches"] = switches();

@@ -246,8 +246,6 @@ void compare_cores(const FoundNode& found, const std::string& name, Notes& notes
 
 namespace {
 
-constexpr int kFastestPcie = 6;
-
 // The generation of the fastest link of a socket that the file tells; 0: it tells none.
 int fastest_link(const FoundNode& found)
 {
@@ -279,7 +277,7 @@ Json with_links(const std::string& preset, const FoundNode& found, Notes& notes)
 
 } // namespace
 
-Json cpu_part(const FoundNode& found, const ImportOptions& options, Notes& notes)
+Json cpu_part(const FoundNode& found, const Gpu& gpu, const ImportOptions& options, Notes& notes)
 {
   if (!options.cpu.empty()) {
     const std::string cpu = checked_preset(options.cpu, kCpuKind);
@@ -292,9 +290,13 @@ Json cpu_part(const FoundNode& found, const ImportOptions& options, Notes& notes
   }
   const FoundSocket& socket = found.sockets.front();
   if (socket.vendor.empty()) {
-    notes.insert("cpu: xeon-gold-6148 was assumed, as in generic-4gpu, with PCIe as fast as what "
-                 "is plugged in; the file does not name the CPU (--cpu)");
-    return {{"extends", "xeon-gold-6148"}, {"pcie_generation", kFastestPcie}};
+    const char* name = gpu.pcie_generation <= 3   ? "xeon-gold-6148"
+                       : gpu.pcie_generation == 4 ? "epyc-7742"
+                                                  : "xeon-platinum-8480c";
+    notes.insert(fmt::format("cpu: {} was assumed, as in bundled platforms with PCIe generation {} "
+                             "GPUs; the file does not name the CPU (--cpu)",
+                             name, gpu.pcie_generation));
+    return with_links(name, found, notes);
   }
   for (const CpuModel& it : kCpuModels)
     if (socket.vendor == it.vendor && kernel_family(socket) == it.family &&

@@ -12,7 +12,7 @@ using Notes = std::set<std::string>;
 /// when there is no such preset. What was guessed is added to `notes`.
 std::string gpu_preset(const FoundNode& found, const ImportOptions& options, Notes& notes);
 /// Likewise, or one whose PCIe is as fast as the file says.
-Json cpu_part(const FoundNode& found, const ImportOptions& options, Notes& notes);
+Json cpu_part(const FoundNode& found, const Gpu& gpu, const ImportOptions& options, Notes& notes);
 
 /// A preset's name, or an object where no preset fits.
 Json nic_part(const FoundNic& nic, const Gpu& gpu, const ImportOptions& options, Notes& notes);

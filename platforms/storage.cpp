@@ -37,6 +37,13 @@ Storage load_storage(const Value& reference)
   storage.origin = value;
   if (storage.servers && storage.disk)
     value.fail("has both 'disk' (in every node) and 'servers'");
+  if (storage.servers && storage.stripes > 1)
+    value.fail_at("stripes", "is of disks in every node, and this storage has 'servers'",
+                  "\"disks\" of \"servers\": those of one server that hold data");
+  for (const auto& [key, given] : {std::pair("connections", storage.connections > 1),
+                                   {"gateway", storage.gateway.value() > 0}})
+    if (given && !storage.servers)
+      value.fail_at(key, "is of a network to file servers, and this storage has no 'servers'");
   if (storage.servers)
     check_servers(value.at("servers"), storage);
   else if (storage.disk)

@@ -20,6 +20,7 @@ constexpr double kGained = 9;        // squares of the noise: three standard dev
 constexpr double kFurther = 1.5;     // a limit that is turned so far up limits no more
 constexpr double kLower = 0.8;       // steps in which a hidden limit is turned down,
 constexpr int kLowest = 12;          // and how many: to 7 %
+constexpr double kLongest = 0.02;    // seconds: no latency is longer, no rate or efficiency so low
 constexpr double kShows = 0.1;       // standard deviations of a measurement
 constexpr double kChanged = 0.05;    // relative; what the noise of a series changes stays below
 
@@ -70,13 +71,23 @@ public:
     }
   }
 
-  /// The fit that begins at the presets, or with one of the parameters elsewhere.
-  KnownFit fitted(std::optional<std::size_t> other = {}, double begin = 0) const
+  /// The fit that begins at the presets, or with one of the parameters elsewhere; without some of
+  /// the knobs.
+  KnownFit fitted(std::optional<std::size_t> other = {}, double begin = 0,
+                  const std::vector<std::size_t>& without = {}) const
   {
     KnownFit outcome{knobs_, {}, refused_};
     auto parameters = parameters_;
     if (other)
       parameters[*other].start = begin;
+    for (const std::size_t knob : without) {
+      const auto at = std::ranges::find(outcome.knobs, knob) - outcome.knobs.begin();
+      outcome.refused.push_back({name_of(task_.knobs[knob]),
+                                 "the measurements are explained without it",
+                                 task_.knobs[knob].measurement});
+      outcome.knobs.erase(outcome.knobs.begin() + at);
+      parameters.erase(parameters.begin() + at);
+    }
     while (!parameters.empty()) {
       outcome.fit = calibration::fit(parameters, residuals(outcome.knobs),
                                      {.derivative_step = kDerivative, .enough = task_.enough});
@@ -99,9 +110,9 @@ public:
     return outcome;
   }
 
-  /// Fits that begin with a limit which nobody sees at the presets, where the measurements ask for
-  /// one.
-  std::vector<KnownFit> with_hidden_limits() const
+  /// Fits that begin with a limit which nobody sees at the presets, or which `first` has given up
+  /// since another one had taken its place, where the measurements ask for one.
+  std::vector<KnownFit> with_other_limits(const KnownFit& first) const
   {
     std::vector<KnownFit> fits;
     std::vector<double> values;
@@ -114,7 +125,9 @@ public:
         turned[i] = std::clamp(value, parameters_[i].low, parameters_[i].high);
         return residuals(knobs_)(turned);
       };
-      if (shows(here, at(kFurther * values[i])))
+      const bool hidden = !shows(here, at(kFurther * values[i]));
+      const bool kept = std::ranges::find(first.knobs, knobs_[i]) != first.knobs.end();
+      if (kept && !hidden)
         continue;
       const double before = loss(here, 1);
       double best = before;
@@ -126,8 +139,12 @@ public:
           begin = value;
         }
       }
-      if (begin > parameters_[i].low && before - best > kGained)
+      if (begin <= parameters_[i].low || before - best <= kGained)
+        continue;
+      if (hidden)
         fits.push_back(fitted(i, begin));
+      if (!kept)
+        fits.push_back(in_the_place_of(first, i, begin));
     }
     return fits;
   }
@@ -153,6 +170,33 @@ public:
   }
 
 private:
+  // The fit in which a knob stays that another one has taken the place of, and then others would.
+  KnownFit in_the_place_of(const KnownFit& first, std::size_t parameter, double begin) const
+  {
+    std::vector<std::size_t> without = limits_of(first);
+    while (true) {
+      KnownFit outcome = fitted(parameter, begin, without);
+      const std::vector<std::size_t> others = limits_of(outcome);
+      if (others.empty() ||
+          std::ranges::find(outcome.knobs, knobs_[parameter]) != outcome.knobs.end())
+        return outcome;
+      without.insert(without.end(), others.begin(), others.end());
+    }
+  }
+
+  // What a fit has made a limit, or more of one: rates and efficiencies that it has turned down.
+  std::vector<std::size_t> limits_of(const KnownFit& known) const
+  {
+    std::vector<std::size_t> list;
+    for (const std::size_t knob : moved(known)) {
+      const auto at = std::ranges::find(known.knobs, knob) - known.knobs.begin();
+      const double now = known.fit.parameters[static_cast<std::size_t>(at)].value;
+      if (bench_.start(knob) > kLongest && now < bench_.start(knob))
+        list.push_back(knob);
+    }
+    return list;
+  }
+
   // Where a fit of the knob begins.
   double begin_of(std::size_t knob) const
   {
@@ -274,7 +318,7 @@ KnownFit fit_known(const FitTask& task, const FitBench& bench, const Seen& seen)
   const KnownFits fits(task, bench, seen);
   std::vector<KnownFit> all{fits.fitted()};
   if (task.series)
-    for (KnownFit& it : fits.with_hidden_limits())
+    for (KnownFit& it : fits.with_other_limits(all.front()))
       all.push_back(std::move(it));
   if (all.size() == 1)
     return std::move(all.front());

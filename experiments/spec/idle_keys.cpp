@@ -52,6 +52,18 @@ std::string other_global_batch(const JobSpec& spec)
 
 } // namespace
 
+std::string idle_keys_of_input(const JobSpec& spec)
+{
+  if (!spec.input || !spec.input.json().is_object() ||
+      read_input(spec.input).format != InputFormat::synthetic)
+    return "";
+  Keys keys{"threads", "prefetch_batches", "cache", "fixed_parts"};
+  if (!spec.epochs)
+    keys.push_back("dataset");
+  return without_influence(spec, spec.input, keys,
+                           "input that is synthetic: it is there without reading");
+}
+
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
 {
   if (spec.gradient_accumulation > 1)

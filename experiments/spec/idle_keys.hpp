@@ -6,7 +6,10 @@
 
 namespace foretrain::experiments {
 
-/// A warning that lists the given keys of a transformer's job that have no influence, or "".
+/// A warning that lists the keys of a job's input that have no influence, or "".
+std::string idle_keys_of_input(const JobSpec& spec);
+
+/// The same of a transformer's job.
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job);
 
 /// The same of a job that is not a transformer's: refuses a parallel plan and precisions of

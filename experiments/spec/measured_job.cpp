@@ -97,6 +97,10 @@ void use_measured_times(ResolvedJob& job, const platforms::PlatformSpec& platfor
     warn(fmt::format("was recorded on a '{}', of which there is no preset: its times are used as "
                      "they are, as if every GPU were one",
                      measured.device));
+  else if (measured.gpu.empty())
+    warn(fmt::format("its file does not tell the GPU that it was recorded on (\"gpu\"): its times "
+                     "are used as they are on a {}, as on any other",
+                     platform.gpu.name));
   if (measured.batch && *measured.batch != job.spec.batch_per_gpu)
     warn(fmt::format("extrapolates: recorded with a batch of {}; kernels of forward and backward "
                      "are taken in proportion for {}",

@@ -218,6 +218,8 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
                         const std::optional<ResolvedExperiment>& measured)
 {
   const JobSpec& spec = job.spec;
+  if (const std::string idle = idle_keys_of_input(spec); !idle.empty())
+    job.warnings.push_back(idle);
   if (has_transformer(spec)) {
     resolve_transformer(job, at, e);
     remark_untold(job, at, e.platform.gpu);

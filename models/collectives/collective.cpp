@@ -399,8 +399,9 @@ sim::TaskId Collective::add(sim::TaskGraph& graph, sim::TaskId begin, Bytes size
         }};
     return chosen.algorithm->chunks(comm_, schedule);
   }
+  // Where steps are set shorter than the first round that is in them, bytes flow all the same.
   const sim::TaskId latency =
-      graph.add_delay("collective latency", index, latency_of(chosen, size));
+      graph.add_delay("collective latency", index, std::max(Seconds(0), latency_of(chosen, size)));
   graph.add_edge(begin, latency);
   if (fidelity != Fidelity::edges)
     return flow(coupled_path(chosen), latency);

@@ -7,6 +7,7 @@
 #include "platforms/show.hpp"
 #include "tests/support/folder.hpp"
 
+#include <random>
 #include <string>
 
 #include <fmt/format.h>
@@ -68,26 +69,32 @@ inline std::string p2p_log(const std::string& platform, const std::shared_ptr<Ov
 }
 
 inline std::string nccl_log(const std::string& platform, const std::string& library, int gpus,
-                            const std::shared_ptr<Overlay>& overlay, double end = 1 << 28)
+                            const std::shared_ptr<Overlay>& overlay, double end = 1 << 28,
+                            int nodes = 1, std::mt19937* noise = nullptr)
 {
+  std::lognormal_distribution<double> factor(0, 0.02);
   const auto spec =
       platforms::load_platform(resolve_preset(platform, platforms::kPlatformKind, overlay));
   experiments::NcclTestsOptions options;
   options.gpus_per_node = gpus;
+  options.nodes = nodes;
   options.begin = 1024;
   options.end = end;
   options.factor = 4;
   options.library = resolve_preset(library, models::kLibraryKind, overlay);
   const auto* test = experiments::find_nccl_test("all_reduce_perf");
   std::string text = "$ ./build/all_reduce_perf -b 1024 -e 256M -f 4\n# Using devices\n";
-  for (int r = 0; r < gpus; ++r)
-    text += fmt::format("#   Rank {:2} Pid {:6} on node0 device {:2} [0x1a] GPU\n", r, 4000 + r, r);
+  for (int r = 0; r < gpus * nodes; ++r)
+    text += fmt::format("#   Rank {:2} Pid {:6} on node{} device {:2} [0x1a] GPU\n", r, 4000 + r,
+                        r / gpus, r % gpus);
   text += "#\n#       size         count      type   redop     time   algbw   busbw  error\n"
           "#        (B)    (elements)                       (us)  (GB/s)  (GB/s)\n";
-  for (const auto& row : experiments::run_nccl_test(*test, spec, bare_metal(), options))
+  for (const auto& row : experiments::run_nccl_test(*test, spec, bare_metal(), options)) {
+    const double longer = noise != nullptr ? factor(*noise) : 1;
     text += fmt::format("{:12.0f} {:12.0f}  float     sum  {:.3f} {:.3f} {:.3f}  1e-07\n", row.size,
-                        row.count, row.time * 1e6, row.algorithm_bandwidth / 1e9,
-                        row.bus_bandwidth / 1e9);
+                        row.count, row.time * 1e6 * longer, row.algorithm_bandwidth / 1e9 / longer,
+                        row.bus_bandwidth / 1e9 / longer);
+  }
   return text;
 }
 

@@ -149,6 +149,27 @@ TEST_CASE("latencies of a generation of GPUs are learnt in a node, and the netwo
   CHECK(find(c, "/protocols/0/tree_hop/network") == nullptr);
 }
 
+TEST_CASE("an adapter that is slow between nodes stays the cause, whatever the noise",
+          "[calibrate][long]")
+{
+  const LogFolder folder;
+  const auto machine = truth({{"nic", "connectx7-ndr", "/rate", "250 Gb/s", "t"}});
+  std::mt19937 noise(5);
+  for (int run = 0; run < 5; ++run) {
+    CAPTURE(run);
+    const std::string log = folder.write(
+        "n.log", nccl_log("hgx-h100", "nccl-2.18", 8, machine, 4.0 * (1 << 30), 2, &noise));
+    const Calibration c = calibrate({log}, {.platform = "hgx-h100", .library = "nccl-2.18"});
+    CHECK_THAT(learnt(c, "/rate"), WithinRel(250e9 / 8, 0.03));
+    CHECK(find(c, "/nvlink_collective_efficiency") == nullptr);
+    CHECK(find(c, "/nvlink_in_switch_efficiency") == nullptr);
+    bool named = false; // what explains the times as well
+    for (const auto& r : c.profile.refused)
+      named |= r.reason.find("may as well be explained") != std::string::npos;
+    CHECK(named);
+  }
+}
+
 TEST_CASE("the profile alone gives the fitted times", "[calibrate][long]")
 {
   const LogFolder folder;

@@ -51,6 +51,26 @@ double rate(const experiments::PointResult& result, std::size_t job = 0)
 
 } // namespace
 
+TEST_CASE("keys of input that synthetic input does not read are told", "[input]")
+{
+  const auto told = [](const char* input, const std::map<std::string, std::string>& more = {}) {
+    std::map<std::string, std::string> set{{"/jobs/0/input", input}};
+    set.insert(more.begin(), more.end());
+    std::string all;
+    for (const std::string& warning : run_text(kOne, {set.begin(), set.end()}).warnings)
+      all += warning + "\n";
+    return all;
+  };
+  CHECK_THAT(told(R"({"format": "synthetic", "threads": 4, "cache": "warm",
+                      "dataset": "imagenet-10x"})"),
+             Contains(R"("threads", "cache", "dataset" have no influence on input that is)"));
+  CHECK_THAT(
+      told(R"({"format": "synthetic", "dataset": "imagenet-10x"})", {{"/jobs/0/epochs", "1"}}),
+      !Contains("no influence on input that is")); // which it counts
+  CHECK_THAT(told(R"({"format": "synthetic"})"), !Contains("no influence on input that is"));
+  CHECK_THAT(told(R"("synthetic")"), !Contains("no influence on input that is"));
+}
+
 TEST_CASE("Input-bound throughput is the least of storage, decoding and GPU", "[input][long]")
 {
   const double gpu = rate(run_text(kOne, {{"/jobs/0/input", "synthetic"}}));

@@ -43,6 +43,25 @@ TEST_CASE("a recording on two GPUs is measured by the same on one", "[traces]")
   CHECK_THAT(two.time.framework.value(), is(3e-3));
 }
 
+TEST_CASE("a recording that does not tell its GPU is the same on any, and says so", "[traces]")
+{
+  const auto told = [](const std::string& device) {
+    std::string text = kRecorded;
+    const std::string whole = R"("device": "NVIDIA A100-SXM4-80GB", "gpu": "a100-sxm4-80gb", )";
+    text.replace(text.find(whole), whole.size(), device);
+    const auto point = run_text(text.c_str(), {{"/cluster/platform", "dgx-h100"}});
+    std::string warnings;
+    for (const std::string& warning : point.warnings)
+      warnings += warning + "\n";
+    return warnings;
+  };
+  CHECK_THAT(told(""), Catch::Contains("does not tell the GPU that it was recorded on"));
+  CHECK_THAT(told(R"("device": "Some GPU", )"), Catch::Contains("as if every GPU were one") &&
+                                                    !Catch::Contains("does not tell the GPU"));
+  CHECK_THAT(told(R"("gpu": "a100-sxm4-80gb", )"),
+             Catch::Contains("extrapolates") && !Catch::Contains("does not tell the GPU"));
+}
+
 TEST_CASE("kernels of a recording take longer in a guest, its waits do not", "[traces][guest]")
 {
   const char* const guest = R"({"host": {"extends": "bare-metal", "quality": [

@@ -96,6 +96,17 @@ TEST_CASE("mistakes in a topo matrix are told with their line", "[import][errors
   CHECK_THAT(import_error(replaced(good, c.from, c.to), v100), Contains(c.message));
 }
 
+TEST_CASE("what others print of a machine is named", "[import][errors]")
+{
+  for (const auto& [text, what] :
+       {std::pair("=== ROCm System Management Interface ===\n       GPU0  GPU1\nGPU0   0  15\n",
+                  "rocm-smi's"),
+        {"<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology/>",
+         "hwloc's"}})
+    CHECK_THROWS_WITH(import_platform(std::string(text), "file", {}),
+                      Catch::Contains(what) && Catch::Contains("NCCL_TOPO_DUMP_FILE"));
+}
+
 TEST_CASE("a matrix that no tree can explain is refused", "[import][errors]")
 {
   CHECK_THAT(

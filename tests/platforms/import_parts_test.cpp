@@ -97,7 +97,8 @@ TEST_CASE("a GPU is named by its device, else by what it can compute and its NVL
 TEST_CASE("a CPU is named by vendor, family and model, as NCCL or the kernel count families",
           "[import]")
 {
-  const auto cpu = [](const char* vendor, int family, int model, int logical, Notes& notes) {
+  Gpu gpu;
+  const auto cpu = [&](const char* vendor, int family, int model, int logical, Notes& notes) {
     FoundNode found;
     found.sockets.resize(2);
     for (FoundSocket& socket : found.sockets) {
@@ -106,7 +107,7 @@ TEST_CASE("a CPU is named by vendor, family and model, as NCCL or the kernel cou
       socket.model = model;
       socket.logical_cpus = logical;
     }
-    return cpu_part(found, {}, notes);
+    return cpu_part(found, gpu, {}, notes);
   };
   Notes notes;
   CHECK(cpu("GenuineIntel", 6, 79, 0, notes) == "xeon-e5-2698v4");
@@ -130,13 +131,18 @@ TEST_CASE("a CPU is named by vendor, family and model, as NCCL or the kernel cou
     CHECK(of_cores.size() == (told ? 2 : 1));
   }
   Notes none;
-  CHECK(cpu("", 0, 0, 0, none) == Json{{"extends", "xeon-gold-6148"}, {"pcie_generation", 6}});
+  for (const auto& [generation, name] :
+       {std::pair(3, "xeon-gold-6148"), {4, "epyc-7742"}, {5, "xeon-platinum-8480c"}}) {
+    gpu.pcie_generation = generation;
+    CHECK(cpu("", 0, 0, 0, none) == name);
+  }
   CHECK_THAT(*none.begin(), Contains("the file does not name the CPU"));
 }
 
 TEST_CASE("a CPU's PCIe is no slower than what the file says of the links of its sockets",
           "[import]")
 {
+  const Gpu gpu;
   FoundNode found;
   found.sockets.resize(1);
   found.sockets.front() = {.vendor = "GenuineIntel", .family = 6, .model = 85}; // generation 3
@@ -145,32 +151,32 @@ TEST_CASE("a CPU's PCIe is no slower than what the file says of the links of its
     return Json{{"extends", cpu}, {"pcie_generation", generation}};
   };
   Notes notes;
-  CHECK(cpu_part(found, {}, notes) == with_pcie("xeon-gold-6148", 4));
+  CHECK(cpu_part(found, gpu, {}, notes) == with_pcie("xeon-gold-6148", 4));
   CHECK_THAT(fmt::format("{}", fmt::join(notes, " ")),
              Contains("PCIe generation 4 instead of xeon-gold-6148's 3"));
   found.gpus.front().link.generation = 3;
-  CHECK(cpu_part(found, {}, notes) == "xeon-gold-6148");
+  CHECK(cpu_part(found, gpu, {}, notes) == "xeon-gold-6148");
   found.gpus.front().link.generation.reset();
-  CHECK(cpu_part(found, {}, notes) == "xeon-gold-6148");
+  CHECK(cpu_part(found, gpu, {}, notes) == "xeon-gold-6148");
   // Behind a switch the socket sees the uplink alone.
   found.switches = {{.name = "switch0", .on = "socket0", .uplink = {3, 16}}};
   found.gpus = {{.on = "switch0", .link = {5, 16}}};
-  CHECK(cpu_part(found, {}, notes) == "xeon-gold-6148");
+  CHECK(cpu_part(found, gpu, {}, notes) == "xeon-gold-6148");
   found.switches.front().uplink.generation = 5;
-  CHECK(cpu_part(found, {}, notes) == with_pcie("xeon-gold-6148", 5));
+  CHECK(cpu_part(found, gpu, {}, notes) == with_pcie("xeon-gold-6148", 5));
   found.switches.clear();
   found.gpus.clear();
   found.nics = {adapter("mlx5_0", 100000)};
   found.nics.front().on = "socket0";
   found.nics.front().link.generation = 4;
-  CHECK(cpu_part(found, {}, notes) == with_pcie("xeon-gold-6148", 4));
+  CHECK(cpu_part(found, gpu, {}, notes) == with_pcie("xeon-gold-6148", 4));
   // Who names a CPU has it, and is told.
   Notes named;
-  CHECK(cpu_part(found, {.cpu = "xeon-gold-6148"}, named) == "xeon-gold-6148");
+  CHECK(cpu_part(found, gpu, {.cpu = "xeon-gold-6148"}, named) == "xeon-gold-6148");
   REQUIRE(named.size() == 1);
   CHECK_THAT(*named.begin(), Contains("limits links that the file says run at generation 4"));
   Notes fast;
-  CHECK(cpu_part(found, {.cpu = "epyc-7742"}, fast) == "epyc-7742");
+  CHECK(cpu_part(found, gpu, {.cpu = "epyc-7742"}, fast) == "epyc-7742");
   CHECK(fast.empty());
 }
 

@@ -165,6 +165,12 @@ TEST_CASE("a storage system is in the nodes or behind servers", "[storage]")
   CHECK_THROWS_WITH(load_storage(inline_value(R"({ "name": "both", "disk": "nvme-1.6tb",
     "servers": { "rate": "1 GB/s", "link": "100 Gb/s" } })")),
                     Catch::Contains("both 'disk' (in every node) and 'servers'"));
+  CHECK_THROWS_WITH(load_storage(inline_value(R"({ "extends": "nfs-ssd", "stripes": 4 })")),
+                    Catch::Contains("/stripes is of disks in every node"));
+  for (const char* key : {R"("connections": 4)", R"("gateway": "1 GB/s")"})
+    CHECK_THROWS_WITH(load_storage(inline_value(
+                          std::string(R"({ "name": "local", "disk": "nvme-1.6tb", )") + key + "}")),
+                      Catch::Contains("this storage has no 'servers'"));
 }
 
 TEST_CASE("files go through the adapter of the storage's network, not the first one",
