@@ -63,14 +63,14 @@ std::string useless(const FioJob& job, Seconds of_one)
   return "";
 }
 
-struct Measured {
+struct MeasuredDisk {
   Value type;
   int count = 1; // alike, striped over
 };
 
 // The disk that --disk names, else the platform's first, which may be several.
-Measured disk_of(const Setup& setup, const std::string& log,
-                 const std::shared_ptr<const Overlay>& overlay)
+MeasuredDisk disk_of(const Setup& setup, const std::string& log,
+                     const std::shared_ptr<const Overlay>& overlay)
 {
   if (!setup.options.disk.empty())
     return {resolve_preset(setup.options.disk, platforms::kDiskKind, overlay)};
@@ -81,14 +81,31 @@ Measured disk_of(const Setup& setup, const std::string& log,
   return {spec.node.disks.front().type, spec.node.disks.front().count};
 }
 
+struct Row {
+  Shows shows;
+  double in_flight;
+  double bytes; // of one operation
+};
+
+// What a row shows of so many disks, one operation of which takes `of_one`.
+double shown_by(const platforms::Disk& disk, int count, const Row& row, Seconds of_one)
+{
+  const double rate = count * disk.read.value();
+  // As one that trains reads (docs/input.md): each waits for the disk before its bytes come.
+  const double stream = row.in_flight * row.bytes / (of_one.value() + row.bytes / rate);
+  return row.shows == kRead             ? std::min(rate, stream)
+         : row.shows == kWrite          ? count * disk.write.value()
+         : row.shows == kReadOperations ? count * disk.read_operations.value()
+                                        : disk.latency.value();
+}
+
 } // namespace
 
 std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setup)
 {
   const std::string& first = logs.front().path;
-  const Measured measured = disk_of(setup, first, setup.learnt());
+  const MeasuredDisk measured = disk_of(setup, first, setup.learnt());
   const Part part = part_of(measured.type, platforms::kDiskKind);
-  const double count = measured.count;
   if (measured.count > 1)
     setup.notes.push_back(fmt::format("{}: taken to be of the platform's {} disks of {} together, "
                                       "striped; --disk {} says that it is of one",
@@ -100,11 +117,6 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
       {part, "/write", 1e3, 1e13, "fio --rw=write --bs=1M --direct=1"},
       {part, "/read_operations", 1, 1e9, "fio --rw=randread --bs=4k --iodepth=32 --direct=1"},
       {part, "/latency", 1e-8, 10, "fio --rw=randread --bs=4k --iodepth=1 --direct=1"},
-  };
-  struct Row {
-    Shows shows;
-    double in_flight;
-    double bytes; // of one operation
   };
   std::vector<Row> rows; // of each measurement
   std::vector<FioLog> read;
@@ -148,17 +160,9 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
   if (task.measurements.empty())
     return taught;
   task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
-    const platforms::Disk spec = disk(overlay);
     std::vector<double> result;
-    for (const Row& row : rows) {
-      const double rate = count * spec.read.value();
-      // As one that trains reads (docs/input.md): each waits for the disk before its bytes come.
-      const double stream = row.in_flight * row.bytes / (of_one.value() + row.bytes / rate);
-      result.push_back(row.shows == kRead             ? std::min(rate, stream)
-                       : row.shows == kWrite          ? count * spec.write.value()
-                       : row.shows == kReadOperations ? count * spec.read_operations.value()
-                                                      : spec.latency.value());
-    }
+    for (const Row& row : rows)
+      result.push_back(shown_by(disk(overlay), measured.count, row, of_one));
     return result;
   };
   const std::string all = joined(setup.learning.learn(task));

@@ -20,9 +20,10 @@ constexpr double kGained = 9;        // squares of the noise: three standard dev
 constexpr double kFurther = 1.5;     // a limit that is turned so far up limits no more
 constexpr double kLower = 0.8;       // steps in which a hidden limit is turned down,
 constexpr int kLowest = 12;          // and how many: to 7 %
-constexpr double kLongest = 0.02;    // seconds: no latency is longer, no rate or efficiency so low
-constexpr double kShows = 0.1;       // standard deviations of a measurement
-constexpr double kChanged = 0.05;    // relative; what the noise of a series changes stays below
+constexpr double kLongestLatency =
+    0.02;                         // seconds: no latency is longer, no rate or efficiency so low
+constexpr double kShows = 0.1;    // standard deviations of a measurement
+constexpr double kChanged = 0.05; // relative; what the noise of a series changes stays below
 
 std::string reason_for(const calibration::FittedParameter& p)
 {
@@ -191,7 +192,7 @@ private:
     for (const std::size_t knob : moved(known)) {
       const auto at = std::ranges::find(known.knobs, knob) - known.knobs.begin();
       const double now = known.fit.parameters[static_cast<std::size_t>(at)].value;
-      if (bench_.start(knob) > kLongest && now < bench_.start(knob))
+      if (bench_.start(knob) > kLongestLatency && now < bench_.start(knob))
         list.push_back(knob);
     }
     return list;
