@@ -43,6 +43,22 @@ TEST_CASE("backward makes two products of a layer, one of the first", "[profile]
   CHECK_THAT(profile.layers[1].backward.value(), test::is(2 * product));
 }
 
+TEST_CASE("what has nothing to train, in it or before it, has no backward pass", "[profile]")
+{
+  Network network = two_linear_layers(1000);
+  for (Layer layer : {activation_layer(Shape::vector(1000), "relu"),
+                      batch_norm_layer(Shape::vector(1000), true)}) {
+    layer.input_gradient = false;
+    network.layers.insert(network.layers.begin(), layer);
+  }
+  const auto profile = compute_profile(network, 64, arithmetic(1e12)); // norm, activation, products
+  CHECK(profile.layers[0].backward.value() > 0);                       // of its vectors
+  CHECK(profile.layers[1].forward.value() > 0);
+  CHECK(profile.layers[1].backward.value() == 0);
+  CHECK(profile.layers[1].backward_kernels == 0);
+  CHECK(profile.layers[2].backward.value() > 0);
+}
+
 TEST_CASE("frozen layers run forward alone, and the first trained one hands on no gradient",
           "[profile][closed-form]")
 {
